@@ -1,0 +1,4 @@
+import framemask from './index.js';
+
+export * from './index.js';
+export default framemask;

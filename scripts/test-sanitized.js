@@ -1,0 +1,153 @@
+'use strict';
+
+// Runs the tests on an addon that AddressSanitizer and UndefinedBehaviorSanitizer watch, in a copy of the checkout, so
+// that the checkout keeps its own build.
+
+const { spawnSync } = require('node:child_process');
+const fs = require('node:fs');
+const path = require('node:path');
+const { parseArgs } = require('node:util');
+const { rebuild } = require('./node-gyp');
+
+const USAGE = `usage: node scripts/test-sanitized.js [--help] [file...]
+
+Builds the addon with AddressSanitizer and UndefinedBehaviorSanitizer in .cache/sanitized and runs the tests on it there:
+all of them, or the files named (as in test/kernels.js). Linux with GCC, $CXX or g++. The exit code is 0 if every test
+passes and no sanitizer has reported anything, in any process.
+
+  --help  print this`;
+
+const ROOT = path.join(__dirname, '..');
+const COPY = path.join(ROOT, '.cache/sanitized');
+const REPORTS = path.join(COPY, '.reports');
+const ADDON = path.join(COPY, 'build/Release/framemask.node');
+
+function fail(message) {
+  console.error(`test-sanitized: ${message}`);
+  process.exit(1);
+}
+
+function progress(message) {
+  console.log(`== ${message}`);
+}
+
+/** @returns {string} what a program printed; ends this one if it failed */
+function outputOf(program, args, options = {}) {
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
+    ...options
+  });
+  if (status !== 0) fail(`${program} ${args[0]} failed: ${error ? error.message : stderr}`);
+  return stdout;
+}
+
+/** @returns {string[]} the sanitizers' libraries: Node.js itself was built without, so they must be loaded before it */
+function findRuntimes() {
+  return ['libasan.so', 'libubsan.so'].map((library) => {
+    const file = outputOf(process.env.CXX || 'g++', [`-print-file-name=${library}`]).trim();
+    if (!path.isAbsolute(file)) fail(`the compiler has no ${library}`);
+    return fs.realpathSync(file);
+  });
+}
+
+/** Copies what git has or would take; what git ignores, build/ above all, stays behind. */
+function copyCheckout() {
+  fs.rmSync(COPY, { recursive: true, force: true });
+  const list = outputOf('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT });
+  for (const file of list.split('\0')) {
+    // A file that was deleted but not yet committed is still listed; node_modules is, where it is a link.
+    if (file === '' || file === 'node_modules' || !fs.existsSync(path.join(ROOT, file))) continue;
+    fs.cpSync(path.join(ROOT, file), path.join(COPY, file));
+  }
+  fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(COPY, 'node_modules'), 'dir');
+  fs.mkdirSync(REPORTS);
+}
+
+function makeEnvironment() {
+  const report = `log_path=${REPORTS}/report`;
+  return {
+    ...process.env,
+    LD_PRELOAD: findRuntimes().join(' '),
+    // Leaks: Node.js does not free all that it has at exit.
+    ASAN_OPTIONS: `detect_leaks=0:detect_stack_use_after_return=1:strict_string_checks=1:${report}`,
+    UBSAN_OPTIONS: `print_stacktrace=1:halt_on_error=1:${report}`,
+    FRAMEMASK_REQUIRE_NATIVE: '1',
+    // All is slower, and V8's own memory is watched, too.
+    TAP_TIMEOUT: '1200'
+  };
+}
+
+/** Ends this program unless the addon that tests will load is the one that was built with both sanitizers. */
+function proveLoaded(env) {
+  const symbols = fs.readFileSync(ADDON, 'latin1');
+  for (const symbol of ['__asan_report_load', '__asan_report_store', '__ubsan_handle_']) {
+    if (!symbols.includes(symbol)) fail(`the addon lacks ${symbol}, so a sanitizer was not built in`);
+  }
+  const script = `require('.'); console.log(JSON.stringify(process.report.getReport().sharedObjects))`;
+  const loaded = JSON.parse(outputOf(process.execPath, ['-e', script], { cwd: COPY, env }));
+  const shown = loaded.filter((file) => /framemask|asan|ubsan/.test(path.basename(file)));
+  if (!shown.some((file) => fs.realpathSync(file) === fs.realpathSync(ADDON))) fail(`${ADDON} was not loaded`);
+  progress(`loaded: ${shown.join(', ')}`);
+}
+
+/** @returns {string[]} the files with what a sanitizer reported, in whichever process */
+function findReports() {
+  return fs.readdirSync(REPORTS).map((file) => path.join(REPORTS, file));
+}
+
+/** @returns {string} of a test's output, each line that says `not ok`, and those after it */
+function failuresIn(output) {
+  const lines = output.split('\n');
+  const shown = lines.flatMap((line, i) => (/^\s*not ok/.test(line) ? lines.slice(i, i + 12) : []));
+  return [...shown.slice(0, 200), ...lines.slice(-4)].join('\n');
+}
+
+/** @returns {boolean} whether the test passed, with nothing reported */
+function runTest(file, env) {
+  const start = Date.now();
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, [file], {
+    cwd: COPY,
+    env,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28
+  });
+  const seconds = ((Date.now() - start) / 1000).toFixed(1);
+  const reports = findReports();
+  const passed = status === 0 && reports.length === 0;
+  progress(`${passed ? 'ok' : 'NOT OK'} ${file}, ${seconds} s`);
+  if (passed) return true;
+  console.log(failuresIn(stdout), stderr);
+  for (const report of reports) {
+    console.log(fs.readFileSync(report, 'utf8'));
+    fs.rmSync(report);
+  }
+  console.log(`exit code ${status}, signal ${signal}, ${reports.length} reports`);
+  return false;
+}
+
+function main() {
+  const { values, positionals } = parseArgs({ options: { help: { type: 'boolean' } }, allowPositionals: true });
+  if (values.help) {
+    console.log(USAGE);
+    return;
+  }
+  if (process.platform !== 'linux') fail('only Linux, so far');
+
+  const env = makeEnvironment();
+  progress(`copying the checkout to ${path.relative(process.cwd(), COPY)}`);
+  copyCheckout();
+  progress('building the addon with ASan and UBSan');
+  const { status, stdout, stderr } = rebuild(COPY, 'pipe', ['--', '-Dsanitize=address,undefined']);
+  if (status !== 0) fail(`the build failed:\n${stdout}${stderr}`);
+  proveLoaded(env);
+
+  const all = fs.readdirSync(path.join(COPY, 'test')).filter((file) => file.endsWith('.js'));
+  const files = positionals.length > 0 ? positionals : all.map((file) => `test/${file}`);
+  const failed = files.filter((file) => !runTest(file, env));
+  process.exitCode = failed.length === 0 ? 0 : 1;
+  if (failed.length === 0) progress(`${files.length} files passed, nothing reported`);
+  else progress(`${failed.length} of ${files.length} failed: ${failed.join(', ')}`);
+}
+
+main();

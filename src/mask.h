@@ -1,0 +1,121 @@
+// What a masking kernel is, and the few things that all of them share.
+#ifndef FRAMEMASK_SRC_MASK_H_
+#define FRAMEMASK_SRC_MASK_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__) || defined(__i386__) || defined(_M_X64) || defined(_M_IX86)
+#define FRAMEMASK_X86 1
+#endif
+// AVX-512 state is enabled lazily on macOS, so that the processor's own word about it can't be trusted there.
+#if defined(FRAMEMASK_X86) && !defined(__APPLE__)
+#define FRAMEMASK_AVX512 1
+#endif
+#if defined(__aarch64__) || defined(_M_ARM64)
+#define FRAMEMASK_NEON 1
+#endif
+// 32-bit ARM: some processors have NEON, and the operating system says which. Only Linux is known to.
+#if defined(__arm__) && __ARM_ARCH >= 7 && defined(__ARM_PCS_VFP) && defined(__linux__)
+#define FRAMEMASK_NEON 1
+#endif
+
+// Lets one function use instructions that the rest of the file must not. MSVC needs no leave for that.
+#if defined(__GNUC__) || defined(__clang__)
+#define FRAMEMASK_TARGET(features) __attribute__((target(features)))
+#else
+#define FRAMEMASK_TARGET(features)
+#endif
+
+namespace framemask {
+
+// A kernel writes source[i] ^ key[i % 4] to destination[i] for every i below length.
+//
+// `key` holds the four key bytes in the order that they have in memory. Neither pointer needs to be aligned. The
+// ranges are the same, apart, or overlap with destination below source (`Mask` below takes the other case, too).
+// Returns a byte whose top bit is set if any byte written has its top bit set: text with that bit clear is ASCII,
+// and the check costs one OR a vector here against a second pass elsewhere.
+//
+// In every kernel the first and the last vector are loaded before, and stored after, the vectors between them. They may
+// overlap those: all loads of the shared bytes come before any store, and both stores write the same value. So no
+// byte loop is needed at either end, and the vectors between can lie on aligned destinations at no cost.
+using MaskKernel = uint8_t (*)(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key);
+
+uint8_t MaskScalar(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key);
+uint8_t MaskSse2(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key);
+uint8_t MaskAvx2(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key);
+uint8_t MaskAvx512(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key);
+uint8_t MaskNeon(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key);
+
+// From this length on, the vectors between the first and the last go to aligned destinations.
+constexpr size_t kAlignFrom = 512;
+
+// Word access at any address. The compiler makes one instruction of it where the processor allows that.
+template <typename Word>
+inline Word Load(const uint8_t* address) {
+  Word word;
+  memcpy(&word, address, sizeof word);
+  return word;
+}
+
+template <typename Word>
+inline void Store(uint8_t* address, Word word) {
+  memcpy(address, &word, sizeof word);
+}
+
+// The key for a payload that starts `bytes` later: its bytes rotated towards lower addresses.
+inline uint32_t AdvanceKey(uint32_t key, size_t bytes) {
+  const unsigned shift = static_cast<unsigned>(bytes & 3) * 8;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  return key << shift | key >> ((32 - shift) & 31);
+#else
+  return key >> shift | key << ((32 - shift) & 31);
+#endif
+}
+
+// Masks 0 to 15 bytes: the whole of a short payload, for which a vector is too wide.
+inline uint8_t MaskShort(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key) {
+  if (length >= 8) {
+    const uint64_t key8 = static_cast<uint64_t>(key) << 32 | key;
+    const uint32_t tail_key = AdvanceKey(key, length);
+    const uint64_t tail_key8 = static_cast<uint64_t>(tail_key) << 32 | tail_key;
+    const uint64_t head = Load<uint64_t>(source) ^ key8;
+    const uint64_t tail = Load<uint64_t>(source + length - 8) ^ tail_key8;
+    Store(destination, head);
+    Store(destination + length - 8, tail);
+    return ((head | tail) & 0x8080808080808080u) != 0 ? 0x80 : 0;
+  }
+  if (length >= 4) {
+    const uint32_t head = Load<uint32_t>(source) ^ key;
+    const uint32_t tail = Load<uint32_t>(source + length - 4) ^ AdvanceKey(key, length);
+    Store(destination, head);
+    Store(destination + length - 4, tail);
+    return ((head | tail) & 0x80808080u) != 0 ? 0x80 : 0;
+  }
+  uint8_t key_bytes[4];
+  Store(key_bytes, key);
+  uint8_t seen = 0;
+  for (size_t i = 0; i < length; i++) {
+    const uint8_t byte = source[i] ^ key_bytes[i];
+    destination[i] = byte;
+    seen |= byte;
+  }
+  return seen & 0x80;
+}
+
+// Masks from source to destination, wherever they lie: the result is as if the source had been copied away first.
+inline void Mask(MaskKernel kernel, const uint8_t* source, uint8_t* destination, size_t length, uint32_t key) {
+  const uintptr_t from = reinterpret_cast<uintptr_t>(source);
+  const uintptr_t to = reinterpret_cast<uintptr_t>(destination);
+  if (to > from && to - from < length) {
+    // A forward kernel would overwrite what it has yet to read.
+    memmove(destination, source, length);
+    source = destination;
+  }
+  kernel(source, destination, length, key);
+}
+
+}  // namespace framemask
+
+#endif  // FRAMEMASK_SRC_MASK_H_

@@ -1,0 +1,62 @@
+// Windows, built without a C runtime: finds Node-API when the addon loads, and gives the rest what it wants of a
+// runtime.
+//
+// An import library would look for Node-API in a module called node.exe, and Electron and others call theirs otherwise.
+// So the pointers through which the compiler calls imported functions are defined here, and filled from libnode.dll,
+// or where there is none, from the program itself. A function that is not on the list does not link.
+//
+// For scripts/prebuild.js alone: with node-gyp the addon has a runtime, and node-gyp's own way to find Node-API.
+#include <windows.h>
+
+#define FRAMEMASK_NODE_API(F)   \
+  F(napi_create_array)          \
+  F(napi_create_arraybuffer)    \
+  F(napi_create_function)       \
+  F(napi_create_object)         \
+  F(napi_create_reference)      \
+  F(napi_create_string_latin1)  \
+  F(napi_create_string_utf8)    \
+  F(napi_get_cb_info)           \
+  F(napi_get_typedarray_info)   \
+  F(napi_get_value_string_utf8) \
+  F(napi_set_element)           \
+  F(napi_set_named_property)    \
+  F(napi_throw_type_error)
+
+#ifdef __i386__
+#define FRAMEMASK_IMPORT(name) _imp__##name  // the compiler puts another underscore before it
+#else
+#define FRAMEMASK_IMPORT(name) __imp_##name
+#endif
+
+extern "C" {
+
+#define FRAMEMASK_DEFINE(name) FARPROC FRAMEMASK_IMPORT(name);
+FRAMEMASK_NODE_API(FRAMEMASK_DEFINE)
+
+// Tells the linker that floating-point numbers are in use; a C runtime defines it.
+int _fltused = 0;
+
+// Built with -fno-builtin, or the compiler would make a call of memmove of the loops.
+void* memmove(void* destination, const void* source, size_t length) {
+  char* to = static_cast<char*>(destination);
+  const char* from = static_cast<const char*>(source);
+  if (reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from) >= length) {
+    for (size_t i = 0; i < length; i++) to[i] = from[i];
+  } else {
+    for (size_t i = length; i > 0; i--) to[i - 1] = from[i - 1];
+  }
+  return destination;
+}
+
+BOOL WINAPI DllMainCRTStartup(HINSTANCE, DWORD reason, void*) {
+  if (reason != DLL_PROCESS_ATTACH) return TRUE;
+  HMODULE node = GetModuleHandleA("libnode.dll");
+  if (node == nullptr) node = GetModuleHandleA(nullptr);
+#define FRAMEMASK_FIND(name) \
+  if ((FRAMEMASK_IMPORT(name) = GetProcAddress(node, #name)) == nullptr) return FALSE;
+  FRAMEMASK_NODE_API(FRAMEMASK_FIND)
+  return TRUE;
+}
+
+}  // extern "C"

@@ -1,0 +1,333 @@
+'use strict';
+
+// Every kernel that this machine runs, and the fallback, against a byte loop.
+//
+// Covered for each of them, every combination of what stands in a line:
+//   mask, apart        source alignment 0 to 64 × output alignment 0 to 64 × length 0 to 300 × phase 0 to 3
+//   mask, one memory   the same: in place where the two are equal, else overlapping, forwards or backwards
+//   unmask             alignment 0 to 64 × length 0 to 300 × phase 0 to 3
+//   mask and unmask    lengths 505 to 900, where kernels align their stores: each output alignment × 4 source alignments
+//   mask, apart and one memory: 4093 and 65537 bytes, each output alignment × 8 source alignments × phase;
+//                      1 MiB + 3 bytes, each output alignment, each with another source alignment and phase
+//   mask, one memory   distances up to the length and just over it, both directions
+// After each call the whole memory is compared, so every byte around the range is a guard.
+
+const t = require('tap');
+const { randomBytes } = require('node:crypto');
+const { advanceKey } = require('../lib/fallback');
+const { rangeFunctions } = require('./fixtures/natives');
+
+const ALIGNMENTS = 65;
+const SHORT = 300;
+const GUARD = 64;
+
+const KEY = [0xa1, 0x5c, 0x03, 0xf8];
+
+/** The key from each phase on, as the functions take it: first byte lowest. */
+const PHASE_KEYS = [0xf8035ca1, 0xa1f8035c, 0x5ca1f803, 0x035ca1f8];
+
+/** A failed comparison: what was called, and the first byte that differs. */
+class Mismatch extends Error {
+  constructor(what, actual, expected) {
+    const at = actual.findIndex((byte, i) => byte !== expected[i]);
+    super(`${what}: byte ${at} is ${actual[at]}, not ${expected[at]}`);
+  }
+}
+
+/** The byte loop: `bytes` masked so that the byte at `start` meets the key's byte number `phase`. */
+function maskedFrom(bytes, start, phase) {
+  const result = Buffer.alloc(bytes.length);
+  for (let i = 0; i < bytes.length; i++) result[i] = bytes[i] ^ KEY[(i - start + phase) & 3];
+  return result;
+}
+
+/** `maskedFrom(bytes, start, phase)` depends on `(phase - start) & 3` only: made once for each of the four. */
+function maskedTable(bytes) {
+  const table = [0, 1, 2, 3].map((rotation) => maskedFrom(bytes, 0, rotation));
+  return (start, phase) => table[(phase - start) & 3];
+}
+
+/** mask from one memory to another: lengths from 0 up, so that each expected image is the one before and a byte more. */
+function checkApart({ maskRange }, longest = SHORT) {
+  const source = randomBytes(GUARD + ALIGNMENTS + longest + GUARD);
+  const before = randomBytes(source.length);
+  const sourceBefore = Buffer.from(source);
+  const output = Buffer.alloc(before.length);
+  const expected = Buffer.alloc(before.length);
+  const masked = maskedTable(source);
+  for (let from = GUARD; from < GUARD + ALIGNMENTS; from++) {
+    for (let to = GUARD; to < GUARD + ALIGNMENTS; to++) {
+      for (let phase = 0; phase < 4; phase++) {
+        const bytes = masked(from, phase);
+        expected.set(before);
+        for (let length = 0; length <= longest; length++) {
+          output.set(before);
+          maskRange(source, from, output, to, length, PHASE_KEYS[phase]);
+          if (!output.equals(expected)) {
+            throw new Mismatch(`apart, from ${from} to ${to}, length ${length}, phase ${phase}`, output, expected);
+          }
+          if (!source.equals(sourceBefore)) throw new Mismatch('apart, the source', source, sourceBefore);
+          expected[to + length] = bytes[from + length];
+        }
+      }
+    }
+  }
+}
+
+/** mask within one memory: in place, and overlapping both ways. */
+function checkOverlapping({ maskRange }, longest = SHORT) {
+  const before = randomBytes(GUARD + ALIGNMENTS + longest + GUARD);
+  const memory = Buffer.alloc(before.length);
+  const expected = Buffer.alloc(before.length);
+  const masked = maskedTable(before);
+  for (let from = GUARD; from < GUARD + ALIGNMENTS; from++) {
+    for (let to = GUARD; to < GUARD + ALIGNMENTS; to++) {
+      for (let phase = 0; phase < 4; phase++) {
+        const bytes = masked(from, phase);
+        expected.set(before);
+        for (let length = 0; length <= longest; length++) {
+          memory.set(before);
+          maskRange(memory, from, memory, to, length, PHASE_KEYS[phase]);
+          if (!memory.equals(expected)) {
+            throw new Mismatch(`one memory, from ${from} to ${to}, length ${length}, phase ${phase}`, memory, expected);
+          }
+          expected[to + length] = bytes[from + length];
+        }
+      }
+    }
+  }
+}
+
+/** unmask, which also tells whether what it wrote is ASCII. */
+function checkInPlace({ unmaskRange }, longest = SHORT) {
+  const before = randomBytes(GUARD + ALIGNMENTS + longest + GUARD);
+  const memory = Buffer.alloc(before.length);
+  const expected = Buffer.alloc(before.length);
+  const masked = maskedTable(before);
+  for (let start = GUARD; start < GUARD + ALIGNMENTS; start++) {
+    for (let phase = 0; phase < 4; phase++) {
+      const bytes = masked(start, phase);
+      let nonAscii = 0;
+      expected.set(before);
+      for (let length = 0; length <= longest; length++) {
+        memory.set(before);
+        const ascii = unmaskRange(memory, start, length, PHASE_KEYS[phase]);
+        const what = `in place, from ${start}, length ${length}, phase ${phase}`;
+        if (!memory.equals(expected)) throw new Mismatch(what, memory, expected);
+        if (ascii !== (nonAscii === 0)) throw new Error(`${what}: ASCII is ${ascii}`);
+        nonAscii |= bytes[start + length] & 128;
+        expected[start + length] = bytes[start + length];
+      }
+    }
+  }
+}
+
+/** One call, with the expected image made anew. `shared` puts source and output into one memory. */
+function checkOne({ maskRange }, { source, before, masked }, from, to, length, phase, shared) {
+  const output = Buffer.from(before);
+  const expected = Buffer.from(before);
+  masked(from, phase).copy(expected, to, from, from + length);
+  maskRange(shared ? output : source, from, output, to, length, PHASE_KEYS[phase]);
+  if (output.equals(expected)) return;
+  const how = shared ? 'one memory' : 'apart';
+  throw new Mismatch(`${how}, from ${from} to ${to}, length ${length}, phase ${phase}`, output, expected);
+}
+
+/** Two memories for `checkOne`: apart, and one for both. */
+function makeMemories(size) {
+  const source = randomBytes(size);
+  const masked = maskedTable(source);
+  return [
+    { memories: { source, before: randomBytes(size), masked }, shared: false },
+    { memories: { source, before: source, masked }, shared: true }
+  ];
+}
+
+function checkLong(functions) {
+  for (const { memories, shared } of makeMemories(GUARD + ALIGNMENTS + 900 + GUARD)) {
+    for (let to = GUARD; to < GUARD + ALIGNMENTS; to++) {
+      for (const from of [to, GUARD, GUARD + 1, GUARD + ALIGNMENTS - 1]) {
+        for (let length = 505; length <= 900; length++) {
+          checkOne(functions, memories, from, to, length, (from + to + length) & 3, shared);
+        }
+      }
+    }
+  }
+}
+
+function checkLarge(functions) {
+  for (const length of [4093, 65537]) {
+    for (const { memories, shared } of makeMemories(GUARD + ALIGNMENTS + length + GUARD)) {
+      for (let to = GUARD; to < GUARD + ALIGNMENTS; to++) {
+        for (const from of [0, 1, 3, 8, 17, 31, 33, 64]) {
+          for (let phase = 0; phase < 4; phase++)
+            checkOne(functions, memories, GUARD + from, to, length, phase, shared);
+        }
+      }
+    }
+  }
+  const length = 1024 * 1024 + 3;
+  for (const { memories, shared } of makeMemories(GUARD + ALIGNMENTS + length + GUARD)) {
+    for (let i = 0; i < ALIGNMENTS; i++) {
+      checkOne(functions, memories, GUARD + ((i * 37 + 11) % ALIGNMENTS), GUARD + i, length, i & 3, shared);
+    }
+  }
+}
+
+function checkDistances(functions) {
+  const length = 4093;
+  const distances = [length - 1, length, length + 1];
+  for (let distance = 1; distance < 700; distance += distance < 140 ? 1 : 9) distances.push(distance);
+  const [, { memories }] = makeMemories(2 * length + 2 * GUARD + ALIGNMENTS);
+  for (const distance of distances) {
+    for (const low of [GUARD, GUARD + 13, GUARD + 32]) {
+      checkOne(functions, memories, low, low + distance, length, distance & 3, true);
+      checkOne(functions, memories, low + distance, low, length, distance & 3, true);
+    }
+  }
+}
+
+/** One byte of 128 or more, at each place of a payload that is ASCII otherwise, must be seen; those beside it not. */
+function checkNonAscii({ unmaskRange }) {
+  for (const [length, step] of [...Array.from({ length: 131 }, (_, i) => [i, 1]), [300, 1], [512, 1], [1021, 3]]) {
+    const start = GUARD + (length % 7);
+    const memory = Buffer.alloc(start + length + GUARD, 0xff);
+    for (let at = start - 1; at <= start + length; at += step) {
+      const payload = Buffer.alloc(length, 'a');
+      if (at >= start && at < start + length) payload[at - start] = 0x80;
+      for (let i = 0; i < length; i++) memory[start + i] = payload[i] ^ KEY[i & 3];
+      const ascii = unmaskRange(memory, start, length, PHASE_KEYS[0]);
+      if (ascii === payload.includes(0x80)) throw new Error(`length ${length}, byte ${at - start}: ASCII is ${ascii}`);
+    }
+  }
+}
+
+/** Ranges that begin and end with their memory, each in an allocation of its own: for the sanitizers to watch. */
+function checkExact({ maskRange, unmaskRange }) {
+  for (let length = 0; length <= 640; length++) {
+    const from = length % 5;
+    const to = length % 9;
+    const source = Buffer.from(new ArrayBuffer(from + length));
+    const output = Buffer.from(new ArrayBuffer(to + length));
+    for (let i = 0; i < length; i++) source[from + i] = i * 7;
+    maskRange(source, from, output, to, length, PHASE_KEYS[1]);
+    const expected = maskedFrom(source, from, 1).subarray(from);
+    if (!output.subarray(to).equals(expected)) throw new Mismatch(`exact, ${length}`, output.subarray(to), expected);
+    unmaskRange(output, to, length, PHASE_KEYS[1]);
+    if (!output.subarray(to).equals(source.subarray(from))) throw new Error(`exact, ${length}: not undone`);
+  }
+}
+
+const CHECKS = {
+  'in place': checkInPlace,
+  'from one memory to another': checkApart,
+  'within one memory, overlapping both ways': checkOverlapping,
+  'from 505 to 900 bytes': checkLong,
+  'large odd lengths': checkLarge,
+  'overlapping at any distance': checkDistances,
+  'ranges that fill their memory': checkExact,
+  'bytes that are not ASCII': checkNonAscii
+};
+
+t.test('the keys of this test are the key, rotated', (t) => {
+  for (let phase = 0; phase < 4; phase++) {
+    t.equal(advanceKey(PHASE_KEYS[0], phase), PHASE_KEYS[phase]);
+    t.equal(PHASE_KEYS[phase] & 255, KEY[phase]);
+  }
+  t.end();
+});
+
+for (const functions of rangeFunctions()) {
+  t.test(functions.name, (t) => {
+    for (const [name, check] of Object.entries(CHECKS)) t.doesNotThrow(() => check(functions), name);
+    t.end();
+  });
+}
+
+t.test('these checks find what is wrong', (t) => {
+  /** A byte loop, like each of the kernels in what it does, and with one fault. */
+  const faulty = (fault) => {
+    const maskRange = (source, start, output, offset, length, key) => {
+      const bytes = Uint8Array.prototype.slice.call(source, start, start + length);
+      for (let i = 0; i < length; i++) output[offset + i] = bytes[i] ^ (key >>> ((i & 3) * 8));
+      fault(source, start, output, offset, length, key);
+    };
+    return {
+      maskRange,
+      unmaskRange(buffer, start, length, key) {
+        maskRange(buffer, start, buffer, start, length, key);
+        return buffer.subarray(start, start + length).every((byte) => byte < 128);
+      }
+    };
+  };
+  const findsNot = (functions, ...checks) =>
+    checks
+      .filter((check) => {
+        try {
+          check(functions, 40);
+          return true;
+        } catch (error) {
+          return !/byte \d+ is \d+, not \d+|not undone/.test(error.message);
+        }
+      })
+      .map((check) => check.name);
+  const all = Object.values(CHECKS);
+
+  const plain = faulty(() => {});
+  const names = all.map((check) => check.name);
+  t.same(findsNot(plain, ...all), names, 'nothing, where nothing is wrong');
+
+  const after = faulty((_source, _start, output, offset, length) => {
+    output[offset + length] ^= 1;
+  });
+  t.same(findsNot(after, checkInPlace, checkApart, checkOverlapping, checkLong, checkLarge, checkDistances), []);
+
+  const before = faulty((_source, _start, output, offset) => {
+    output[offset - 1] ^= 1;
+  });
+  t.same(findsNot(before, checkInPlace, checkApart, checkOverlapping, checkLong, checkLarge, checkDistances), []);
+
+  const lastByte = faulty((_source, _start, output, offset, length) => {
+    if (length > 0) output[offset + length - 1] ^= 0x80;
+  });
+  t.same(findsNot(lastByte, checkInPlace, checkApart, checkOverlapping, checkLong, checkLarge, checkDistances), []);
+
+  const oneCase = faulty((_source, start, output, offset, length, key) => {
+    if (start % 65 === 12 && length === 33 && key === PHASE_KEYS[3]) output[offset] ^= 1;
+  });
+  t.same(findsNot(oneCase, checkInPlace, checkApart, checkOverlapping), []);
+
+  const source = faulty((source, start, output) => {
+    if (source !== output) source[start - 1] ^= 1;
+  });
+  t.same(findsNot(source, checkApart), []);
+
+  const forwards = {
+    maskRange(source, start, output, offset, length, key) {
+      for (let i = 0; i < length; i++) output[offset + i] = source[start + i] ^ (key >>> ((i & 3) * 8));
+    }
+  };
+  t.same(
+    findsNot(forwards, checkApart, checkLong, checkDistances),
+    ['checkApart'],
+    'a forward loop is wrong if it overlaps'
+  );
+  t.same(findsNot(forwards, checkOverlapping), []);
+
+  const backwards = {
+    maskRange(source, start, output, offset, length, key) {
+      for (let i = length - 1; i >= 0; i--) output[offset + i] = source[start + i] ^ (key >>> ((i & 3) * 8));
+    }
+  };
+  t.same(findsNot(backwards, checkOverlapping, checkDistances), [], 'and a backward loop, too');
+
+  for (const always of [true, false]) {
+    const unmaskRange = (...args) => {
+      plain.unmaskRange(...args);
+      return always;
+    };
+    t.throws(() => checkNonAscii({ unmaskRange }), /ASCII is/);
+    t.throws(() => checkInPlace({ unmaskRange }), /ASCII is/);
+  }
+  t.end();
+});

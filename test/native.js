@@ -1,0 +1,150 @@
+'use strict';
+
+const t = require('tap');
+const { existsSync, readFileSync } = require('node:fs');
+const path = require('node:path');
+const { Register, bind, load } = require('../lib/native');
+const { addon, kernels, nativeKernels } = require('./fixtures/natives');
+const { createNativeDouble } = require('./fixtures/native-double');
+
+/** An addon of two kernels; `bound` notes what was asked of it. */
+function createAddonDouble() {
+  const bound = [];
+  return {
+    bound,
+    kernels: ['plain', 'wide'],
+    bind(name) {
+      bound.push(name);
+      const { mask, unmask, unmaskText, scan, registers } = createNativeDouble();
+      return { registers: registers.buffer, mask, unmask, unmaskText, scan };
+    }
+  };
+}
+
+function noAddon() {
+  throw new Error('No native build was found');
+}
+
+t.test('the registers have the order that src/addon.cc gives them', (t) => {
+  const source = readFileSync(path.join(__dirname, '../src/addon.cc'), 'utf8');
+  const [, body] = /enum Register \{([^}]*)\}/.exec(source);
+  const names = [...body.matchAll(/^\s*k(\w+)/gm)].map(([, name]) =>
+    name.replace(/(?<=[a-z])[A-Z]/g, '_$&').toUpperCase()
+  );
+  t.equal(names.pop(), 'REGISTER_COUNT');
+  t.same(names, Object.keys(Register));
+  t.same(
+    names.map((_, i) => i),
+    Object.values(Register)
+  );
+  t.end();
+});
+
+t.test('the best kernel, where none is asked for', (t) => {
+  const double = createAddonDouble();
+  const roots = [];
+  const { kernel, native, nativeError } = load({}, (root) => {
+    roots.push(root);
+    return double;
+  });
+  t.equal(kernel, 'wide');
+  t.equal(nativeError, null);
+  t.same(double.bound, ['wide']);
+  t.same(Object.keys(native).sort(), ['mask', 'registers', 'scan', 'unmask', 'unmaskText']);
+  t.type(native.registers, Float64Array);
+  t.equal(roots.length, 1);
+  t.ok(existsSync(path.join(roots[0], 'binding.gyp')), 'the addon is looked for below the root of the package');
+  t.equal(load({ FRAMEMASK_KERNEL: '' }, () => double).kernel, 'wide', 'an empty name is none');
+  t.end();
+});
+
+t.test('the kernel that FRAMEMASK_KERNEL names', (t) => {
+  const double = createAddonDouble();
+  t.equal(load({ FRAMEMASK_KERNEL: 'plain' }, () => double).kernel, 'plain');
+  t.same(double.bound, ['plain']);
+
+  const asked = load({ FRAMEMASK_KERNEL: 'js', FRAMEMASK_REQUIRE_NATIVE: '1' }, () => t.fail('js needs no addon'));
+  t.same(asked, { kernel: 'js', native: null, nativeError: null });
+  t.end();
+});
+
+t.test('a kernel that this machine does not run', (t) => {
+  for (const name of ['neon128', 'Wide', ' wide', 'constructor', '__proto__', 'x'.repeat(1000)]) {
+    t.throws(() => load({ FRAMEMASK_KERNEL: name }, createAddonDouble), {
+      name: 'RangeError',
+      code: 'FRAMEMASK_ERR_KERNEL',
+      message: `FRAMEMASK_KERNEL is ${JSON.stringify(name)}, but this machine can run: js, plain, wide`
+    });
+  }
+  const error = t.throws(() => load({ FRAMEMASK_KERNEL: 'wide' }, noAddon), {
+    code: 'FRAMEMASK_ERR_KERNEL',
+    message: 'FRAMEMASK_KERNEL is "wide", but this machine can run: js'
+  });
+  t.match(error.cause, { message: 'No native build was found' });
+  t.end();
+});
+
+t.test('no addon', (t) => {
+  const missing = load({}, noAddon);
+  t.equal(missing.kernel, 'js');
+  t.equal(missing.native, null);
+  t.match(missing.nativeError, { message: 'No native build was found' });
+  t.throws(() => load({ FRAMEMASK_REQUIRE_NATIVE: '1' }, noAddon), { message: 'No native build was found' });
+  t.throws(() => load({ FRAMEMASK_REQUIRE_NATIVE: '1', FRAMEMASK_KERNEL: 'wide' }, noAddon), /No native build/);
+  t.equal(load({ FRAMEMASK_REQUIRE_NATIVE: '' }, noAddon).kernel, 'js', 'only 1 requires it');
+  t.equal(load({ FRAMEMASK_REQUIRE_NATIVE: '1' }, createAddonDouble).kernel, 'wide');
+  t.end();
+});
+
+t.test('the addon of this checkout', (t) => {
+  const { kernel, native, nativeError } = load({});
+  if (addon === null) {
+    t.equal(kernel, 'js');
+    t.type(nativeError, Error);
+    t.end();
+    return;
+  }
+  t.equal(kernels[0], 'scalar');
+  t.equal(kernel, kernels.at(-1));
+  t.ok(kernels.every((name) => ['scalar', 'sse2', 'avx2', 'avx512', 'neon'].includes(name)));
+  t.equal(new Set(kernels).size, kernels.length);
+  t.ok(native.registers.length >= Object.keys(Register).length);
+
+  for (const { name, native } of nativeKernels()) {
+    const { registers } = native;
+    t.equal(load({ FRAMEMASK_KERNEL: name }).kernel, name);
+    const payload = Buffer.from('7f9f4d5158', 'hex');
+    const output = Buffer.alloc(9, '.');
+    registers[Register.KEY] = 0x3d21fa37;
+    registers[Register.START] = 0;
+    registers[Register.OFFSET] = 2;
+    registers[Register.LENGTH] = 5;
+    t.equal(native.mask(payload, output), undefined);
+    t.equal(output.toString(), '..Hello..', `${name}: the example of RFC 6455, section 5.7`);
+    native.unmask(payload);
+    t.equal(payload.toString(), 'Hello');
+    t.equal(registers[Register.NON_ASCII], 0);
+    native.unmask(payload);
+    t.equal(registers[Register.NON_ASCII], 128);
+    t.equal(native.unmaskText(payload), 'Hello');
+    t.equal(native.unmaskText(payload), undefined, 'not ASCII');
+    t.equal(payload.toString('hex'), '7f9f4d5158', 'and unmasked all the same');
+    registers[Register.LENGTH] = 0;
+    t.equal(native.unmaskText(payload), '');
+
+    const chunk = Buffer.from('818537fa213d7f9f4d5158', 'hex');
+    const table = new Uint32Array(3);
+    registers[Register.MODE] = 0x80;
+    native.scan(chunk, table);
+    t.equal(registers[Register.COUNT], 1);
+    t.same([...table], [0x81, 6, 11]);
+  }
+  t.end();
+});
+
+t.test('each binding has registers of its own', { skip: addon === null && 'no addon' }, (t) => {
+  const [one, other] = [bind(addon, 'scalar'), bind(addon, 'scalar')];
+  one.registers.fill(1);
+  t.ok(other.registers.every((value) => value === 0));
+  t.end();
+});

@@ -1,0 +1,110 @@
+'use strict';
+
+// The real ws and websocket packages, with framemask where they look for bufferutil, as
+// `npm install bufferutil@npm:framemask` puts it: what npm pack makes of this checkout, in node_modules/bufferutil.
+
+const t = require('tap');
+const { execFile } = require('node:child_process');
+const fs = require('node:fs');
+const http = require('node:http');
+const path = require('node:path');
+const { promisify } = require('node:util');
+const { kernels } = require('./fixtures/natives');
+
+const run = promisify(execFile);
+const ROOT = path.join(__dirname, '..');
+const ECHO = path.join(__dirname, 'fixtures/echo.js');
+
+/** Runs npm: the one that runs this test, where one does. */
+function npm(...args) {
+  const { npm_execpath: program = '' } = process.env;
+  if (path.basename(program) === 'npm-cli.js') return run(process.execPath, [program, ...args], { cwd: ROOT });
+  return run('npm', args, { cwd: ROOT, shell: process.platform === 'win32' });
+}
+
+function packageFolder(name, from = __filename) {
+  for (let folder = path.dirname(from); ; folder = path.dirname(folder)) {
+    const candidate = path.join(folder, 'node_modules', name);
+    if (fs.existsSync(candidate)) return fs.realpathSync(candidate);
+    if (folder === path.dirname(folder)) throw new Error(`${name} is not installed`);
+  }
+}
+
+function link(target, place) {
+  fs.mkdirSync(path.dirname(place), { recursive: true });
+  fs.symlinkSync(target, place, 'junction');
+}
+
+/** Unpacks the package into node_modules/bufferutil, with the addon, if there is one, and its one dependency beside it. */
+async function installAlias(folder) {
+  const place = path.join(folder, 'node_modules/bufferutil');
+  const { stdout } = await npm('pack', '--json', '--ignore-scripts', '--pack-destination', folder);
+  // npm 12 gives an object by package name where npm 11 gives an array.
+  const [{ filename }] = Object.values(JSON.parse(stdout));
+  await run('tar', ['-xzf', filename], { cwd: folder });
+  fs.mkdirSync(path.join(folder, 'node_modules'));
+  fs.renameSync(path.join(folder, 'package'), place);
+  // A release brings prebuilds/; a checkout has what it has built.
+  if (fs.existsSync(path.join(ROOT, 'build'))) link(path.join(ROOT, 'build'), path.join(place, 'build'));
+  link(packageFolder('node-gyp-build'), path.join(folder, 'node_modules/node-gyp-build'));
+}
+
+/** A copy, since what it requires must be looked for in its new place; its other dependencies can stay where they are. */
+function installCopy(folder, name) {
+  const source = packageFolder(name);
+  const place = path.join(folder, 'node_modules', name);
+  fs.cpSync(source, place, { recursive: true });
+  const { dependencies = {} } = JSON.parse(fs.readFileSync(path.join(source, 'package.json'), 'utf8'));
+  for (const dependency of Object.keys(dependencies)) {
+    const own = fs.existsSync(path.join(place, 'node_modules', dependency));
+    if (dependency === 'bufferutil' || own) continue;
+    link(packageFolder(dependency, path.join(source, 'index.js')), path.join(folder, 'node_modules', dependency));
+  }
+}
+
+async function echo(library, folder, env) {
+  const { stdout } = await run(process.execPath, [ECHO, library, folder], {
+    env: { ...process.env, ...env },
+    maxBuffer: 2 ** 26
+  });
+  return JSON.parse(stdout);
+}
+
+t.test('framemask under the name of bufferutil', async (t) => {
+  const folder = fs.realpathSync(t.testdir());
+  await installAlias(folder);
+  installCopy(folder, 'ws');
+  installCopy(folder, 'websocket');
+
+  t.test('npm accepts the alias', (t) => {
+    const { name, version } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
+    const { peerDependencies } = JSON.parse(fs.readFileSync(path.join(folder, 'node_modules/ws/package.json'), 'utf8'));
+    t.equal(name, 'framemask');
+    t.equal(peerDependencies.bufferutil, '^4.0.1', 'ws asks for this range of versions');
+    t.match(version, /^4\.([1-9]\d*\.\d+|0\.[1-9]\d*)$/, 'and this version lies in it');
+    t.end();
+  });
+
+  for (const library of ['ws', 'websocket']) {
+    for (const kernel of [kernels.at(-1), 'js']) {
+      if (kernel === undefined) continue;
+      t.test(`${library} on ${kernel}`, async (t) => {
+        const report = await echo(library, folder, { FRAMEMASK_KERNEL: kernel });
+        t.equal(report.kernel, kernel);
+        t.same(report.wrong, [], `${report.messages} messages came back as they were sent`);
+        // From Node.js 26.12 on, node:http may have websocketMask and websocketUnmask, and ws takes those.
+        const builtIn = library === 'ws' && http.websocketMask !== undefined;
+        t.equal(report.due.mask.length === 0, builtIn);
+        t.same(report.mask, report.due.mask, `${report.mask.length} payloads masked by framemask`);
+        t.same(report.unmask, report.due.unmask, `${report.unmask.length} payloads unmasked by framemask`);
+      });
+    }
+  }
+
+  t.test('a return to the loops of ws would be seen', async (t) => {
+    const report = await echo('ws', folder, { WS_NO_BUFFER_UTIL: '1' });
+    t.same(report.wrong, [], 'for no byte would tell');
+    t.same([report.mask, report.unmask], [[], []]);
+    t.equal(report.due.mask.length > 0, http.websocketMask === undefined);
+  });
+});
