@@ -1,0 +1,199 @@
+'use strict';
+
+// Makes frame ids by the million and looks for what must not be: a repeat, a wrong bit, a bit that leans to one side,
+// an id that sorts before an earlier one. test/frame-id.js runs the same functions with a smaller count.
+
+const { parseArgs } = require('node:util');
+const { frameId, parseFrameId } = require('../lib/frame-id');
+
+const HELP = `Usage: node scripts/soak-frame-id.js [options]
+
+Makes version 4 and version 7 frame ids and checks them: no repeat, version and variant right, each other bit of
+version 4 within 5 sigma of one half; version 7 strictly increasing, with the real clock and with one that stands still
+and steps back.
+
+  --count <n>   ids in each of the three runs (default: 10000000, which takes 300 MB and some ten seconds)
+  --quiet       no progress on stderr
+  --help        this text
+
+Exit code: 0 if all is well, 1 if not, 2 if the arguments were wrong.
+`;
+
+const SHAPES = {
+  4: /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+  7: /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+};
+const VERSION_7 = { version: 7 };
+const MAX_SIGMA = 5;
+const PROGRESS_EVERY = 1_000_000;
+
+/**
+ * @param {number} count how many version 4 ids to make
+ * @param {(made: number) => void} [progress] called each million
+ * @returns {{ malformed: number, repeats: number, freeBits: number, worstBit: number, worstSigma: number }}
+ *   `freeBits` counts the bits that took both values; of all but version and variant, `worstBit` (0 is the first of the
+ *   id) is the one whose share of ones is farthest from one half, by `worstSigma` standard deviations
+ */
+function checkRandom(count, progress = () => {}) {
+  const bytes = Buffer.alloc(16 * count);
+  let malformed = 0;
+  for (let i = 0; i < count; i++) {
+    const id = frameId();
+    if (!SHAPES[4].test(id)) malformed++;
+    parseFrameId(id, bytes, 16 * i);
+    if ((i + 1) % PROGRESS_EVERY === 0) progress(i + 1);
+  }
+  return { malformed, repeats: countRepeats(bytes, count), ...weighBits(bytes, count) };
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} count
+ * @returns {number} how many ids there are less how many different ones
+ */
+function countRepeats(bytes, count) {
+  const words = new BigUint64Array(bytes.buffer, bytes.byteOffset, 2 * count);
+  const halves = new BigUint64Array(count);
+  for (let i = 0; i < count; i++) halves[i] = words[2 * i];
+  halves.sort();
+  // Sorting one half is enough to find who might be equal; those few are then compared whole.
+  const suspects = new Set();
+  for (let i = 1; i < count; i++) if (halves[i] === halves[i - 1]) suspects.add(halves[i]);
+  if (suspects.size === 0) return 0;
+
+  const seen = new Set();
+  let repeats = 0;
+  for (let i = 0; i < count; i++) {
+    if (!suspects.has(words[2 * i])) continue;
+    const whole = `${words[2 * i]} ${words[2 * i + 1]}`;
+    if (seen.has(whole)) repeats++;
+    seen.add(whole);
+  }
+  return repeats;
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} count
+ * @returns {{ freeBits: number, worstBit: number, worstSigma: number }}
+ */
+function weighBits(bytes, count) {
+  const sigma = Math.sqrt(count) / 2;
+  let freeBits = 0;
+  let worstBit = -1;
+  let worstSigma = 0;
+  for (let at = 0; at < 16; at++) {
+    const frequency = new Uint32Array(256);
+    for (let i = at; i < bytes.length; i += 16) frequency[bytes[i]]++;
+    for (let bit = 0; bit < 8; bit++) {
+      const ones = frequency.reduce((sum, times, byte) => (byte & (0x80 >> bit) ? sum + times : sum), 0);
+      if (ones !== 0 && ones !== count) freeBits++;
+      // The 4 bits of version and the 2 of variant.
+      if ((at === 6 && bit < 4) || (at === 8 && bit < 2)) continue;
+      const off = Math.abs(ones - count / 2) / sigma;
+      if (off > worstSigma) {
+        worstSigma = off;
+        worstBit = 8 * at + bit;
+      }
+    }
+  }
+  return { freeBits, worstBit, worstSigma };
+}
+
+/**
+ * @param {number} count how many version 7 ids to make
+ * @param {(made: number) => void} [progress] called each million
+ * @returns {{ malformed: number, disordered: number }} `disordered` counts those not above the one before
+ */
+function checkOrdered(count, progress = () => {}) {
+  let malformed = 0;
+  let disordered = 0;
+  let previous = frameId(VERSION_7);
+  for (let i = 0; i < count; i++) {
+    const id = frameId(VERSION_7);
+    if (!SHAPES[7].test(id)) malformed++;
+    if (!(id > previous)) disordered++;
+    previous = id;
+    if ((i + 1) % PROGRESS_EVERY === 0) progress(i + 1);
+  }
+  return { malformed, disordered };
+}
+
+/**
+ * Runs `run` with a `Date.now` that goes on by a millisecond every 500 calls, back by up to an hour every 30,000, and
+ * stands still in its last tenth: there a counter that starts below 2^17 gets full, if `count` is some millions.
+ *
+ * @template T
+ * @param {number} count how many calls are to be expected
+ * @param {() => T} run
+ * @returns {T}
+ */
+function withRestlessClock(count, run) {
+  const { now } = Date;
+  let time = now();
+  let calls = 0;
+  Date.now = () => {
+    calls++;
+    if (calls < 0.9 * count) {
+      if (calls % 500 === 0) time += 1;
+      if (calls % 30_000 === 0) time -= 1 + Math.floor(Math.random() * 3_600_000);
+    }
+    return time;
+  };
+  try {
+    return run();
+  } finally {
+    Date.now = now;
+  }
+}
+
+function readArguments() {
+  const { values } = parseArgs({
+    options: {
+      count: { type: 'string', default: '10000000' },
+      quiet: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false }
+    }
+  });
+  const count = Number(values.count);
+  if (!Number.isSafeInteger(count) || count < 1) {
+    throw new Error(`--count must be an integer above 0, but was "${values.count}"`);
+  }
+  return { ...values, count };
+}
+
+function main() {
+  let options;
+  try {
+    options = readArguments();
+  } catch (error) {
+    console.error(`scripts/soak-frame-id.js: ${error.message}`);
+    process.exitCode = 2;
+    return;
+  }
+  if (options.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const { count, quiet } = options;
+  const progress = (name) => (made) => {
+    if (!quiet) process.stderr.write(`${name}: ${made} of ${count}\n`);
+  };
+  let failed = false;
+  const report = (name, well, result) => {
+    failed ||= !well;
+    console.log(`${well ? 'ok' : 'NOT OK'}  ${name}: ${JSON.stringify(result)}`);
+  };
+
+  const random = checkRandom(count, progress('version 4'));
+  report('version 4', random.malformed === 0 && random.repeats === 0 && random.worstSigma <= MAX_SIGMA, random);
+  const ordered = checkOrdered(count, progress('version 7'));
+  report('version 7', ordered.malformed === 0 && ordered.disordered === 0, ordered);
+  const restless = withRestlessClock(count, () => checkOrdered(count, progress('version 7, restless clock')));
+  report('version 7, restless clock', restless.malformed === 0 && restless.disordered === 0, restless);
+  if (failed) process.exitCode = 1;
+}
+
+if (require.main === module) main();
+
+module.exports = { checkRandom, checkOrdered, withRestlessClock, countRepeats, MAX_SIGMA };
