@@ -1,7 +1,12 @@
 'use strict';
 
+const { Decoder } = require('./lib/decoder');
+const { Encoder } = require('./lib/encoder');
 const { engine, kernel, nativeError } = require('./lib/engine');
+const { FrameError } = require('./lib/errors');
+const { formatFrameId, frameId, parseFrameId } = require('./lib/frame-id');
 const { createMasking } = require('./lib/masking');
+const { prepare } = require('./lib/prepared');
 
 const { mask, unmask } = createMasking(engine);
 
@@ -10,3 +15,10 @@ exports.mask = mask;
 exports.unmask = unmask;
 exports.kernel = kernel;
 exports.nativeError = nativeError;
+exports.Decoder = Decoder;
+exports.Encoder = Encoder;
+exports.prepare = prepare;
+exports.FrameError = FrameError;
+exports.frameId = frameId;
+exports.formatFrameId = formatFrameId;
+exports.parseFrameId = parseFrameId;

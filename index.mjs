@@ -1,4 +1,16 @@
 import framemask from './index.js';
 
-export const { kernel, mask, nativeError, unmask } = framemask;
+export const {
+  Decoder,
+  Encoder,
+  FrameError,
+  formatFrameId,
+  frameId,
+  kernel,
+  mask,
+  nativeError,
+  parseFrameId,
+  prepare,
+  unmask
+} = framemask;
 export default framemask;

@@ -1,0 +1,194 @@
+'use strict';
+
+// Run by test/memory.js in processes of their own: node --expose-gc memory-use.js <what> <js | native>
+
+const buffer = require('node:buffer');
+
+/** How many bytes have been copied, allocated, and checked for UTF-8, by the functions of Node.js that lib/ uses. */
+const counts = { copied: 0, allocated: 0, checked: 0 };
+const { copy } = Buffer.prototype;
+Buffer.prototype.copy = function (...args) {
+  const copied = copy.apply(this, args);
+  counts.copied += copied;
+  return copied;
+};
+const { allocUnsafeSlow } = Buffer;
+Buffer.allocUnsafeSlow = (size) => {
+  counts.allocated += size;
+  return allocUnsafeSlow(size);
+};
+const { isUtf8 } = buffer;
+buffer.isUtf8 = (bytes) => {
+  counts.checked += bytes.length;
+  return isUtf8(bytes);
+};
+
+const { Decoder } = require('../../lib/decoder');
+const { createEngine } = require('../../lib/engine');
+const { BINARY, TEXT, framesFor } = require('./frames');
+
+const GIB = 2 ** 30;
+const MIB = 2 ** 20;
+
+const [what, engine] = process.argv.slice(2);
+if (engine === 'js') Decoder.prototype._engine = createEngine(null);
+
+/** Bytes in use once all that is not has been let go of. */
+function memory() {
+  global.gc();
+  global.gc();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+/** 10,000 connections, each with a header of 1 GiB and 10 bytes of what it announces. */
+function announced() {
+  const results = {};
+  const cases = {
+    'a header and ten bytes': (f, opcode) => [f.frame(opcode, '0123456789', { length: GIB })],
+    'one byte at a time': (f, opcode) =>
+      Array.from(f.frame(opcode, '0123456789', { length: GIB }), (byte) => Buffer.from([byte])),
+    'after a fragment': (f, opcode) => [
+      f.frame(opcode, '', { fin: false }),
+      f.continuation('0123456789', { length: GIB - 1, fin: false })
+    ],
+    'a header that is not complete': (f, opcode) => [f.frame(opcode, '', { length: GIB }).subarray(0, 9)]
+  };
+  const measure = (make) => {
+    const before = memory();
+    const decoders = [];
+    for (let i = 0; i < 10000; i++) {
+      const role = i % 2 === 0 ? 'server' : 'client';
+      decoders.push(new Decoder({ role, text: 'buffer', maxPayload: GIB, onMessage() {} }));
+    }
+    const idle = memory();
+    decoders.forEach((decoder, i) => {
+      const chunks = make(framesFor(i % 2 === 0 ? 'server' : 'client'), i % 3 === 0 ? TEXT : BINARY);
+      for (const chunk of chunks) decoder.write(chunk);
+    });
+    const after = memory();
+    return { idle: idle - before, grown: after - idle, closed: decoders.filter(({ closed }) => closed).length };
+  };
+  for (const [name, make] of Object.entries(cases)) results[name] = measure(make);
+  return results;
+}
+
+/** How much one frame of 1 GiB holds when so much of it has come. */
+function gathered() {
+  const held = () => {
+    memory();
+    return process.memoryUsage().arrayBuffers;
+  };
+  const measure = (role, opcode, size) => {
+    const before = held();
+    const decoder = new Decoder({ role, text: 'buffer', maxPayload: GIB });
+    decoder.write(framesFor(role).frame(opcode, '', { length: GIB }));
+    const results = [];
+    let received = 0;
+    for (let next = 65536; next <= 16 * MIB; next *= 4) {
+      for (; received < next; received += size) {
+        const chunk = Buffer.alloc(size, 'x');
+        // Masked text is to be text when it is unmasked.
+        if (role === 'server') for (let i = 0; i < size; i++) chunk[i] ^= key(received + i);
+        decoder.write(chunk);
+      }
+      results.push({ received, held: held() - before, closed: decoder.closed });
+    }
+    return results;
+  };
+  const results = {};
+  for (const role of ['server', 'client']) {
+    for (const opcode of [TEXT, BINARY]) {
+      for (const size of [100, 1000, 65536]) results[`${role}, ${opcode}, ${size}`] = measure(role, opcode, size);
+    }
+  }
+  return results;
+}
+
+function key(index) {
+  return framesFor('server').key[index & 3];
+}
+
+/** What the message of a stream costs to put together, and what is left of it when it has been delivered. */
+function copied() {
+  const fragments = (opcode, count, payload) => (f) => {
+    const middle = f.continuation(payload, { fin: false });
+    return [f.frame(opcode, payload, { fin: false }), ...Array(count - 2).fill(middle), f.continuation(payload)];
+  };
+  const cases = {
+    'fragments of one byte': fragments(BINARY, 100000, 'x'),
+    'fragments of one letter': fragments(TEXT, 100000, 'x'),
+    'fragments of one wide letter': fragments(TEXT, 50000, 'é'),
+    'fragments of 100 bytes': fragments(BINARY, 50000, 'x'.repeat(100)),
+    'fragments of 5000 letters': fragments(TEXT, 1000, 'é'.repeat(2500)),
+    'empty fragments': fragments(BINARY, 100000, ''),
+    'one frame': (f) => [f.binary('x'.repeat(8 * MIB))],
+    'one frame of text': (f) => [f.text('é'.repeat(4 * MIB))]
+  };
+  const results = {};
+  for (const role of ['server', 'client']) {
+    for (const [name, make] of Object.entries(cases)) {
+      const bytes = Buffer.concat(make(framesFor(role)));
+      for (const size of [17, 1000, 65536]) {
+        let message = null;
+        let length = 0;
+        const decoder = new Decoder({
+          role,
+          text: 'buffer',
+          onMessage(data) {
+            length = data.length;
+            message = data.buffer.byteLength;
+          }
+        });
+        const chunks = [];
+        for (let at = 0; at < bytes.length; at += size) chunks.push(Buffer.from(bytes.subarray(at, at + size)));
+        Object.assign(counts, { copied: 0, allocated: 0, checked: 0 });
+        for (const chunk of chunks) decoder.write(chunk);
+        results[`${role}, ${name}, chunks of ${size}`] = { ...counts, length, memory: message, chunk: size };
+      }
+    }
+  }
+  return results;
+}
+
+/** What a decoder holds when all is delivered, and when it has ended. */
+function letGo() {
+  const results = {};
+  const start = (f) => f.binary(Buffer.alloc(4 * MIB), { length: 8 * MIB });
+  const cases = {
+    delivered: (decoder, f) => {
+      decoder.write(f.binary(Buffer.alloc(4 * MIB)).subarray(0, 3 * MIB));
+      decoder.write(f.binary(Buffer.alloc(4 * MIB)).subarray(3 * MIB));
+    },
+    stopped: (decoder, f) => {
+      decoder.write(start(f));
+      decoder.stop();
+    },
+    failed: (decoder, f) => {
+      decoder.write(f.binary(Buffer.alloc(4 * MIB), { fin: false }));
+      decoder.write(f.frame(3));
+    },
+    closed: (decoder, f) => {
+      decoder.write(f.binary(Buffer.alloc(4 * MIB), { fin: false }));
+      decoder.write(f.close(1000));
+    },
+    'stopped while paused': (decoder, f) => {
+      decoder.pause();
+      decoder.write(f.binary(Buffer.alloc(4 * MIB)));
+      decoder.write(f.binary(Buffer.alloc(4 * MIB)));
+      decoder.stop();
+    }
+  };
+  const measure = (work, role) => {
+    const decoder = new Decoder({ role, onError() {} });
+    const before = memory();
+    work(decoder, framesFor(role));
+    return { held: memory() - before, paused: decoder.paused };
+  };
+  for (const [name, work] of Object.entries(cases)) {
+    for (const role of ['server', 'client']) results[`${name}, ${role}`] = measure(work, role);
+  }
+  return results;
+}
+
+console.log(JSON.stringify({ announced, gathered, copied, letGo }[what]()));

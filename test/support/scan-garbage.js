@@ -1,0 +1,88 @@
+'use strict';
+
+// Run by test/scan.js in a process of its own, which a wrong step would end: node scan-garbage.js <seed>
+
+const assert = require('node:assert');
+const { isUint32Array } = require('node:util').types;
+const { Register } = require('../../lib/native');
+const { NUMBERS, createDetached, createGarbage, createRandom, createShrunk } = require('../fixtures/garbage');
+const { nativeKernels } = require('../fixtures/natives');
+const { TEXT, frame } = require('./frames');
+
+const random = createRandom(Number(process.argv[2]));
+const tally = { right: 0, wrong: 0 };
+
+/** A call either does its work or throws a TypeError; either way it writes no more than the payload and its table. */
+function call(native, args, start, mode) {
+  native.registers.fill(-1);
+  native.registers[Register.START] = start;
+  native.registers[Register.MODE] = mode;
+  try {
+    assert.strictEqual(native.scan(...args), undefined);
+  } catch (error) {
+    if (error instanceof assert.AssertionError) throw error;
+    assert.ok(error instanceof TypeError, error);
+    assert.match(error.code, /^ERR_(INVALID_ARG_TYPE|OUT_OF_RANGE)$/);
+    assert.strictEqual(native.registers[Register.COUNT], -1);
+    tally.wrong++;
+    return false;
+  }
+  tally.right++;
+  return true;
+}
+
+for (const { native } of nativeKernels()) {
+  const { scan } = native;
+  const garbage = [...createGarbage(), ...createDetached(), ...createShrunk()];
+  const table = new Uint32Array(9);
+  const bytes = frame(TEXT, 'Hello', { key: Buffer.from('37fa213d', 'hex') });
+  const chunk = Buffer.from(bytes);
+
+  for (const value of garbage) {
+    call(native, [value, table], 0, 0x80);
+    call(native, [value, table], 4, 0);
+    // Any Uint32Array is a table; an empty one holds nothing.
+    const taken = call(native, [chunk, value], 0, 0x80);
+    assert.strictEqual(taken, isUint32Array(value));
+    if (taken) bytes.copy(chunk);
+    assert.ok(chunk.equals(bytes));
+    call(native, [value, value], 0, 0x80);
+    call(native, [value], 0, 0x80);
+    assert.throws(() => scan.call(value, value), TypeError);
+  }
+  assert.throws(() => scan(), TypeError);
+  assert.throws(() => scan(chunk), TypeError);
+  for (const words of [0, 1, 2]) {
+    assert.ok(call(native, [chunk, new Uint32Array(words)], 0, 0x80));
+    assert.strictEqual(native.registers[Register.COUNT], 0);
+    assert.ok(chunk.equals(bytes));
+  }
+
+  for (const number of [...NUMBERS, chunk.length + 1]) {
+    const taken = call(native, [chunk, table], number, 0x80);
+    assert.strictEqual(taken, Number.isInteger(number) && number >= 0 && number <= chunk.length, `start ${number}`);
+    if (taken) bytes.copy(chunk);
+    assert.ok(chunk.equals(bytes));
+    // A mode is any whole number, of which two bits count.
+    const allowed = Number.isSafeInteger(number) && number >= 0;
+    assert.strictEqual(call(native, [chunk, table], 0, number), allowed, `mode ${number}`);
+    bytes.copy(chunk);
+  }
+
+  // Views of shared memory with a guard between them; wider arrays have at least as many bytes as elements.
+  const memory = new ArrayBuffer(4096);
+  const guard = new Uint8Array(memory, 2048, 64);
+  for (let i = 0; i < 5000; i++) {
+    const all = new Uint8Array(memory);
+    for (let j = 0; j < 2048; j++) all[j] = random(5) === 0 ? random(256) : 0x81;
+    guard.fill(0x5a);
+    const Type = [Uint8Array, Uint16Array, Float64Array, Int8Array][random(4)];
+    const view = new Type(memory, 0, random(2048 / Type.BYTES_PER_ELEMENT));
+    const rows = new Uint32Array(memory, 2112, random(400));
+    const start = random(6) === 0 ? NUMBERS[random(NUMBERS.length)] : random(40);
+    call(native, [view, rows], start, random(256));
+    assert.ok(guard.every((byte) => byte === 0x5a));
+  }
+}
+
+console.log(JSON.stringify(tally));
