@@ -1,0 +1,241 @@
+'use strict';
+
+// A WebSocket client (RFC 6455): node:http for the handshake, framemask's Decoder and Encoder for the frames.
+//
+//     node examples/client.js [url]       sends a few messages to ws://127.0.0.1:8080, or to the url, and prints what comes
+
+const { createHash, randomBytes } = require('node:crypto');
+const http = require('node:http');
+const https = require('node:https');
+const { Decoder, Encoder } = require('..'); // in a project of your own: require('framemask')
+
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+const HIGH_WATER_MARK = 64 * 1024;
+// Never sent, only reported (section 7.4.1): a Close frame without a code, and a connection that ended without one.
+const NO_STATUS = 1005;
+const ABNORMAL = 1006;
+
+class Connection {
+  constructor(options) {
+    const { maxPayload, text, closeTimeout = 10_000 } = options;
+    this.options = options;
+    this.decoder = new Decoder({ role: 'client', text, maxPayload, context: this, ...frameHandlers });
+    this.encoder = null; // until the connection is open
+    this.socket = null;
+    this.closeTimeout = closeTimeout;
+    this.closeTimer = null;
+    this.closeCode = ABNORMAL;
+    this.closeReason = '';
+    this.error = null;
+  }
+
+  /**
+   * Sends a text message (a string) or a binary one (bytes). What is sent in a turn of the event loop leaves in one write,
+   * or in a few if it is much.
+   *
+   * @returns {boolean} false if the server should be given time to take it: go on at `onDrain`
+   */
+  send(data, isBinary = typeof data !== 'string') {
+    if (isBinary) this.encoder.binary(data);
+    else this.encoder.text(data);
+    if (this.encoder.pending >= HIGH_WATER_MARK) return this.encoder.flush();
+    return !this.socket.writableNeedDrain;
+  }
+
+  ping(data) {
+    this.encoder.ping(data);
+  }
+
+  /** Begins the closing handshake (section 7.1.2). `onClose` tells when it is done, or took too long. */
+  close(code, reason) {
+    this.encoder.close(code, reason);
+    this.limitClosing();
+  }
+
+  /** Has nothing more delivered, and nothing more read from the server, until `resume`. */
+  pause() {
+    this.decoder.pause();
+    this.socket.pause();
+  }
+
+  resume() {
+    this.decoder.resume();
+    this.afterFrames();
+  }
+
+  /** Goes on as the handlers have left it. */
+  afterFrames() {
+    const { decoder, encoder, socket } = this;
+    if (decoder.paused) return;
+    socket.resume(); // what follows a Close frame or an error is read too, and ignored
+    if (!decoder.closed) return;
+    this.limitClosing();
+    // After a closing handshake it is the server that ends the connection first (section 7.1.1).
+    if (this.error === null) return;
+    encoder.flush();
+    socket.end();
+  }
+
+  limitClosing() {
+    this.closeTimer ??= setTimeout(destroy, this.closeTimeout, this.socket);
+  }
+
+  /** The answer to the handshake was good: frames follow. */
+  open(socket, head) {
+    this.socket = socket;
+    this.encoder = new Encoder({ role: 'client', recycle: true, writable: socket });
+    socket[kConnection] = this;
+    socket.setTimeout(0);
+    if (head.length > 0) socket.unshift(head); // frames that came along with the answer
+    socket.on('data', onData).on('drain', onDrain).on('error', onError).on('close', onClose);
+    this.options.onOpen?.call(this);
+  }
+
+  /** Tells that it is over, once. */
+  closed() {
+    clearTimeout(this.closeTimer);
+    this.decoder.stop();
+    this.options.onClose?.call(this, this.closeCode, this.closeReason, this.error);
+  }
+}
+
+const kConnection = Symbol('connection');
+
+// The decoder's handlers, shared by all connections: `this` is the decoder, and its `context` the connection.
+const frameHandlers = {
+  onMessage(data, isBinary) {
+    this.context.options.onMessage?.call(this.context, data, isBinary);
+  },
+  onPing(payload) {
+    this.context.encoder.pong(payload);
+  },
+  onPong(payload) {
+    this.context.options.onPong?.call(this.context, payload);
+  },
+  onClose(code, reason) {
+    this.context.closeCode = code;
+    this.context.closeReason = reason;
+    this.context.encoder.close(code === NO_STATUS ? undefined : code);
+  },
+  onError(error) {
+    this.context.error = error;
+    this.context.encoder.close(error.closeCode);
+  }
+};
+
+// The socket's listeners, shared likewise: `this` is the socket.
+
+function onData(chunk) {
+  const connection = this[kConnection];
+  connection.decoder.write(chunk);
+  connection.afterFrames();
+}
+
+function onDrain() {
+  const connection = this[kConnection];
+  connection.options.onDrain?.call(connection);
+}
+
+function onError(error) {
+  this[kConnection].error ??= error; // 'close' follows
+}
+
+function onClose() {
+  this[kConnection].closed();
+}
+
+function destroy(socket) {
+  socket.destroy();
+}
+
+/** What is wrong with the answer to a handshake (section 4.1); null if nothing is. */
+function badAnswer({ statusCode, headers }, key) {
+  const accept = createHash('sha1')
+    .update(key + GUID)
+    .digest('base64');
+  if (statusCode !== 101) return `The server answered with the status ${statusCode}`;
+  if (headers.upgrade?.toLowerCase() !== 'websocket') return 'The server did not upgrade to websocket';
+  if (headers['sec-websocket-accept'] !== accept) return 'The server sent a wrong Sec-WebSocket-Accept';
+  // We offered neither extensions nor subprotocols.
+  if ('sec-websocket-extensions' in headers) return 'The server chose an extension that was not offered';
+  if ('sec-websocket-protocol' in headers) return 'The server chose a subprotocol that was not offered';
+  return null;
+}
+
+/**
+ * Opens a connection. The handlers are called with the connection as `this`:
+ *
+ * - `onOpen()`: it can send
+ * - `onMessage(data, isBinary)`, `onPong(payload)`
+ * - `onDrain()`: what `send` returned false for has been sent
+ * - `onClose(code, reason, error)`: once, whatever happened; 1006 if there was no Close frame, and `error` if there is one
+ *
+ * @param {string | URL} url ws: or wss:
+ * @param {object} handlers and limits: `maxPayload` in bytes, `text` 'string' or 'buffer', `handshakeTimeout` and
+ *   `closeTimeout` in milliseconds
+ * @returns {Connection}
+ */
+function connect(url, handlers) {
+  const { protocol, href } = new URL(url);
+  if (protocol !== 'ws:' && protocol !== 'wss:') throw new RangeError(`Not a WebSocket URL: ${href}`);
+  const connection = new Connection(handlers);
+  const key = randomBytes(16).toString('base64');
+  const request = (protocol === 'wss:' ? https : http).get(href.replace(/^ws/, 'http'), {
+    agent: false,
+    headers: { Connection: 'Upgrade', Upgrade: 'websocket', 'Sec-WebSocket-Key': key, 'Sec-WebSocket-Version': 13 }
+  });
+  const timer = setTimeout(() => fail(new Error('The handshake took too long')), handlers.handshakeTimeout ?? 10_000);
+
+  function fail(error) {
+    connection.error = error;
+    request.destroy();
+  }
+
+  request.on('error', (error) => {
+    connection.error ??= error;
+  });
+  request.on('response', (response) => fail(new Error(badAnswer(response, key))));
+  request.on('upgrade', (response, socket, head) => {
+    const wrong = badAnswer(response, key);
+    if (wrong !== null) {
+      fail(new Error(wrong));
+      socket.destroy();
+      return;
+    }
+    clearTimeout(timer);
+    connection.open(socket, head);
+  });
+  request.on('close', () => {
+    clearTimeout(timer);
+    // After an upgrade the socket tells.
+    if (connection.socket === null) connection.closed();
+  });
+  return connection;
+}
+
+if (require.main === module) {
+  let replies = 0;
+  const [url = 'ws://127.0.0.1:8080'] = process.argv.slice(2);
+  connect(url, {
+    onOpen() {
+      this.send('Hello');
+      this.send('Καλημέρα κόσμε');
+      this.send(Buffer.from([0xde, 0xad, 0xbe, 0xef]));
+      this.ping('are you there?');
+    },
+    onMessage(data, isBinary) {
+      console.log(isBinary ? 'binary' : 'text', data);
+      if (++replies === 3) this.close(1000, 'Thank you');
+    },
+    onPong(payload) {
+      console.log('pong', payload.toString());
+    },
+    onClose(code, reason, error) {
+      console.log('closed', code, reason);
+      if (error !== null) console.error(error.message);
+      process.exitCode = code === 1000 ? 0 : 1;
+    }
+  });
+}
+
+module.exports = { connect };

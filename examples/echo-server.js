@@ -1,0 +1,184 @@
+'use strict';
+
+// A WebSocket server (RFC 6455) that sends every message back: node:http for the handshake, framemask's Decoder and
+// Encoder for the frames, nothing else. To make a server of your own of it, change `onMessage`.
+//
+//     node examples/echo-server.js        listens on 127.0.0.1:8080, or on the port that PORT names
+
+const { createHash } = require('node:crypto');
+const http = require('node:http');
+const { Decoder, Encoder } = require('..'); // in a project of your own: require('framemask')
+
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+const NO_STATUS = 1005; // what a Close frame without a code stands for; never sent (section 7.4.1)
+const kConnection = Symbol('connection');
+
+// One set of handlers serves all connections: `this` is the decoder, and its `context` the connection.
+const handlers = {
+  onMessage(data, isBinary) {
+    const { encoder } = this.context;
+    if (isBinary) encoder.binary(data);
+    else encoder.text(data);
+  },
+  onPing(payload) {
+    this.context.encoder.pong(payload);
+  },
+  onClose(code) {
+    // "The endpoint typically echos the status code it received" (section 5.5.1).
+    this.context.encoder.close(code === NO_STATUS ? undefined : code);
+  },
+  onError(error) {
+    this.context.encoder.close(error.closeCode);
+  }
+};
+
+class Connection {
+  constructor(socket, server) {
+    const { maxPayload, idleTimeout } = server.limits;
+    this.socket = socket;
+    this.server = server;
+    // 'buffer' leaves text as UTF-8 bytes, checked: all that an echo needs. Take 'string' to work with it.
+    this.decoder = new Decoder({ role: 'server', text: 'buffer', maxPayload, context: this, ...handlers });
+    this.encoder = new Encoder({ role: 'server', recycle: true });
+    this.closeTimer = null;
+    this.idle = false;
+
+    socket[kConnection] = this;
+    socket.setTimeout(idleTimeout);
+    socket.on('data', onData).on('drain', onDrain).on('timeout', onTimeout);
+    socket.on('end', onEnd).on('error', onError).on('close', onClose);
+    server.connections.add(this);
+  }
+
+  /** Sends what has collected. While the client does not take what we send, nothing of what it sends is read. */
+  flush() {
+    if (!this.encoder.flush(this.socket) && !this.decoder.closed) this.socket.pause();
+  }
+
+  /** Begins the closing handshake (section 7.1.2). The client's Close frame, or the timer, ends it. */
+  close(code, reason) {
+    if (!this.encoder.close(code, reason)) return;
+    this.flush();
+    this.limitClosing();
+  }
+
+  /** Ends our half of the connection. The server does so first (section 7.1.1). */
+  end() {
+    this.limitClosing();
+    this.socket.end();
+    this.socket.resume(); // to see the client's end of it
+  }
+
+  /** A client that never ends its half must not keep the connection. */
+  limitClosing() {
+    this.closeTimer ??= setTimeout(destroy, this.server.limits.closeTimeout, this.socket);
+  }
+}
+
+// The socket's listeners, shared like the handlers: `this` is the socket.
+
+function onData(chunk) {
+  const connection = this[kConnection];
+  if (connection.decoder.closed) return;
+  connection.idle = false;
+  connection.decoder.write(chunk);
+  connection.flush(); // the replies to all of the chunk, in one write
+  if (connection.decoder.closed) connection.end(); // a Close frame or an error: our Close frame has been sent
+}
+
+function onDrain() {
+  this.resume();
+}
+
+/** Nothing came or went for a while: asks whether the client is still there, and gives it up if it does not answer. */
+function onTimeout() {
+  const connection = this[kConnection];
+  if (connection.idle) {
+    this.destroy();
+    return;
+  }
+  connection.idle = true;
+  connection.encoder.ping();
+  connection.flush();
+}
+
+function onEnd() {
+  this[kConnection].end();
+}
+
+function onError() {
+  // The connection was lost; 'close' follows.
+}
+
+function onClose() {
+  const connection = this[kConnection];
+  clearTimeout(connection.closeTimer);
+  connection.decoder.stop();
+  connection.server.connections.delete(connection);
+}
+
+function destroy(socket) {
+  socket.destroy();
+}
+
+/** What is wrong with an opening handshake (section 4.2.1), as the answer's status and headers; null if nothing is. */
+function refusal({ method, httpVersion, headers }) {
+  if (method !== 'GET' || httpVersion !== '1.1' || headers.host === undefined) return '400 Bad Request';
+  if (!/(^|,)\s*websocket\s*(,|$)/i.test(headers.upgrade)) return '426 Upgrade Required\r\nUpgrade: websocket';
+  if (headers['sec-websocket-version'] !== '13') return '426 Upgrade Required\r\nSec-WebSocket-Version: 13';
+  // 16 bytes in base64. A page of any origin may open a connection: check `headers.origin` too if you use cookies.
+  if (!/^[A-Za-z0-9+/]{21}[AQgw]==$/.test(headers['sec-websocket-key'])) return '400 Bad Request';
+  return null;
+}
+
+/**
+ * @param {object} [options] limits, and what `http.createServer` takes (headersTimeout, maxHeaderSize ...)
+ * @param {number} [options.maxPayload] bytes of a message
+ * @param {number} [options.closeTimeout] milliseconds that closing a connection may take
+ * @param {number} [options.idleTimeout] milliseconds without any traffic after which a Ping frame is sent
+ * @returns {http.Server} with the open connections in `connections`, a Set
+ */
+function createEchoServer({ maxPayload = 16 << 20, closeTimeout = 10_000, idleTimeout = 30_000, ...options } = {}) {
+  const server = http.createServer(options).on('request', onRequest).on('upgrade', onUpgrade);
+  return Object.assign(server, { connections: new Set(), limits: { maxPayload, closeTimeout, idleTimeout } });
+}
+
+function onRequest(_request, response) {
+  response.writeHead(426, { Upgrade: 'websocket', Connection: 'Upgrade, close' }).end('This is a WebSocket server.\n');
+}
+
+function onUpgrade(request, socket, head) {
+  const refused = refusal(request);
+  if (refused !== null) {
+    socket.on('error', onError);
+    socket.write(`HTTP/1.1 ${refused}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+    socket.destroySoon();
+    return;
+  }
+  const accept = createHash('sha1')
+    .update(request.headers['sec-websocket-key'] + GUID)
+    .digest('base64');
+  socket.write(
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+      `Sec-WebSocket-Accept: ${accept}\r\n\r\n`
+  );
+  if (head.length > 0) socket.unshift(head); // frames that came along with the request
+  new Connection(socket, this);
+}
+
+/** Takes no further connections, and closes those that are open. The server's event 'close' tells when all are. */
+function shutDown(server) {
+  server.close();
+  for (const connection of server.connections) connection.close(1001, 'The server is going away');
+}
+
+if (require.main === module) {
+  const server = createEchoServer();
+  const { PORT = 8080 } = process.env;
+  server.listen(PORT, '127.0.0.1', () => {
+    console.log(`echo server: ws://127.0.0.1:${server.address().port}`);
+  });
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => shutDown(server));
+}
+
+module.exports = { createEchoServer, shutDown };

@@ -1,0 +1,118 @@
+'use strict';
+
+// Typed records as binary messages: msgpackr packs each into memory that it uses again and again, the Encoder of a client
+// frames and masks it from there, the Decoder of a server hands it back, and msgpackr unpacks it where it lies.
+//
+//     node examples/msgpack.js            1,000 records over a socket; the exit code is 1 if one differs
+
+const assert = require('node:assert');
+const { randomBytes, randomInt } = require('node:crypto');
+const { once } = require('node:events');
+const net = require('node:net');
+const { Packr, RESET_BUFFER_MODE, unpack } = require('msgpackr');
+const { Decoder, Encoder } = require('..'); // in a project of your own: require('framemask')
+
+const MAX_BYTES = 65535;
+const ALPHABET = ['a', 'é', '世', '🜂']; // 1, 2, 3 and 4 bytes of UTF-8
+
+/** The fields of a record, each with a function that makes a value of it. Any of them may be missing. */
+const fields = {
+  int8: () => randomBytes(1).readInt8(),
+  uint8: () => randomBytes(1).readUInt8(),
+  int16: () => randomBytes(2).readInt16LE(),
+  uint16: () => randomBytes(2).readUInt16LE(),
+  int32: () => randomBytes(4).readInt32LE(),
+  uint32: () => randomBytes(4).readUInt32LE(),
+  safeInteger: () => Number(randomBytes(8).readBigInt64LE() >> 10n),
+  int64: () => randomBytes(8).readBigInt64LE(),
+  uint64: () => randomBytes(8).readBigUInt64LE(),
+  float32: () => Math.fround(Math.random()),
+  float64: () => Math.random() * 1e300,
+  time: () => new Date(randomInt(2 ** 41)),
+  flag: () => Math.random() < 0.5,
+  bytes: () => randomBytes(randomInt(MAX_BYTES + 1)),
+  string: () => randomString(randomInt(MAX_BYTES + 1))
+};
+
+/** @returns {string} of so many bytes of UTF-8, or up to three fewer */
+function randomString(length) {
+  const kind = ALPHABET[randomInt(ALPHABET.length)];
+  return kind.repeat(Math.floor(length / Buffer.byteLength(kind)));
+}
+
+function randomRecord() {
+  const record = {};
+  for (const [name, make] of Object.entries(fields)) {
+    if (Math.random() < 0.8) record[name] = make();
+  }
+  return record;
+}
+
+/** Sends the records, as fast as the connection takes them. */
+async function send(records, socket) {
+  // Without shared structures, what is packed is plain MessagePack, for a peer in any language.
+  const packr = new Packr({ useRecords: false });
+  const encoder = new Encoder({ role: 'client', recycle: true });
+  for (const record of records) {
+    // The Encoder of a client has copied and masked the bytes when `binary` returns: the next record may overwrite them.
+    encoder.binary(packr.pack(record, RESET_BUFFER_MODE));
+    if (encoder.pending >= 64 * 1024 && !encoder.flush(socket)) await once(socket, 'drain');
+  }
+  encoder.close(1000);
+  encoder.flush(socket);
+}
+
+/** @returns {Promise<number>} how many bytes came, once all the records have and each is what was sent */
+function receive(records, socket) {
+  return new Promise((resolve, reject) => {
+    let count = 0;
+    const decoder = new Decoder({
+      role: 'server',
+      maxPayload: 1024 * 1024,
+      onMessage(data, isBinary) {
+        assert.strictEqual(isBinary, true);
+        // Bytes in the record are views of the frame: nothing is copied.
+        assert.deepStrictEqual(unpack(data), records[count], `record ${count} differs`);
+        count++;
+      },
+      onClose() {
+        assert.strictEqual(count, records.length);
+        resolve(socket.bytesRead);
+      },
+      onError: reject
+    });
+    socket.on('error', reject).on('end', () => reject(new Error('The connection was lost')));
+    socket.on('data', (chunk) => {
+      try {
+        decoder.write(chunk);
+      } catch (error) {
+        reject(error);
+      }
+    });
+  });
+}
+
+async function main(count) {
+  const records = Array.from({ length: count }, randomRecord);
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = net.connect(server.address().port, '127.0.0.1');
+  const [socket] = await once(server, 'connection');
+  try {
+    const start = performance.now();
+    const [bytes] = await Promise.all([receive(records, socket), send(records, client)]);
+    const took = performance.now() - start;
+    console.log(`${count} records, ${(bytes / 1e6).toFixed(1)} MB in frames, ${took.toFixed(0)} ms: all came as sent`);
+  } finally {
+    client.destroy();
+    socket.destroy();
+    server.close();
+  }
+}
+
+if (require.main === module) {
+  main(1000).catch((error) => {
+    console.error(error.message);
+    process.exitCode = 1;
+  });
+}

@@ -1,0 +1,59 @@
+'use strict';
+
+// `npm start`: an echo server, and a client that shows what a few messages look like on the wire.
+
+const { parseArgs } = require('node:util');
+
+const { demonstrate } = require('./start/demonstration');
+
+const USAGE = `usage: npm start [-- --once]
+
+Starts the WebSocket echo server of examples/echo-server.js on 127.0.0.1:8080, sends it a few messages with the client of
+ws, shows them as they crossed the wire, and serves on until Ctrl-C. PORT=9000 npm start takes another port, PORT=0 a free
+one.
+
+  --once  ends when the messages have come back: exit code 0, or 1 if any byte came back wrong
+  --help  print this
+
+FRAMEMASK_KERNEL=js npm start masks without the addon.`;
+
+/**
+ * @param {string} text
+ * @returns {number}
+ * @throws {RangeError} if it is no port
+ */
+function readPort(text) {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65535) {
+    throw new RangeError(`PORT must be a whole number from 0 to 65535, but was "${text}"`);
+  }
+  return Number(text);
+}
+
+async function main() {
+  const { values } = parseArgs({ options: { once: { type: 'boolean' }, help: { type: 'boolean' } } });
+  if (values.help) {
+    console.log(USAGE);
+    return;
+  }
+  const port = readPort(process.env.PORT || '8080');
+  // Not sooner: a FRAMEMASK_KERNEL that this machine can't run is an error to tell like the others.
+  const { kernel, nativeError } = require('..');
+  const { startServer } = require('./start/server');
+  const server = await startServer(port);
+  const why = nativeError === null ? '' : `, as there is no addon (${nativeError.message})`;
+  console.log(`Echo server on ${server.url}, unmasking with the kernel ${kernel}${why}\n`);
+
+  const allRight = await demonstrate(server.url, console.log);
+  if (values.once) {
+    process.exitCode = Number(!allRight);
+    await server.close();
+    return;
+  }
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => server.close());
+  console.log('The server goes on until Ctrl-C.');
+}
+
+main().catch((error) => {
+  console.error(error.message);
+  process.exitCode = 2;
+});

@@ -1,0 +1,34 @@
+'use strict';
+
+const { once } = require('node:events');
+
+const { createEchoServer } = require('../echo-server');
+
+const HOST = '127.0.0.1';
+
+/**
+ * Starts the echo server.
+ *
+ * @param {number} port 0 for any that is free
+ * @returns {Promise<{ url: string, close: () => Promise<void> }>} `close` takes leave of the clients first
+ * @throws {Error} if the port can't be had
+ */
+async function startServer(port) {
+  const server = createEchoServer().listen(port, HOST);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw new Error(`Port ${port} can't be had (${error.message}); PORT=0 npm start takes a free one`);
+  }
+  return {
+    url: `ws://${HOST}:${server.address().port}`,
+    async close() {
+      server.close();
+      // 1001: the server is going away (RFC 6455 section 7.4.1).
+      for (const connection of server.connections) connection.close(1001, 'The server is going away');
+      if (server.listening || server.connections.size > 0) await once(server, 'close');
+    }
+  };
+}
+
+module.exports = { startServer };

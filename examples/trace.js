@@ -1,0 +1,132 @@
+'use strict';
+
+// What happened on a connection: subscribes to framemask's diagnostics channels, and shows a conversation between the echo
+// server and a client, a line a frame. Nothing in either of the two knows of it.
+//
+//     node examples/trace.js              for people
+//     node examples/trace.js --json       for a log collector: a line for each record, of both ends
+
+const { channel } = require('node:diagnostics_channel');
+const { parseArgs } = require('node:util');
+const { connect } = require('./client');
+const { createEchoServer } = require('./echo-server');
+
+const USAGE = `usage: node examples/trace.js [--json] [--help]
+
+Has a client and the echo server talk, and prints each frame as it arrives.
+
+  --json   print every record of framemask:frame and framemask:message as a line of JSON
+  --help   print this`;
+
+const OPCODES = { 0: 'continuation', 1: 'text', 2: 'binary', 8: 'close', 9: 'ping', 10: 'pong' };
+const COLUMNS =
+  '    ms  id of the frame                       from      to        nth  opcode        FIN  RSV  masked   bytes';
+
+/** Prints every record as it is published. */
+function printJson() {
+  const print = (name) => (record) => console.log(JSON.stringify({ channel: name, ...record }));
+  for (const name of ['framemask:frame', 'framemask:message']) channel(name).subscribe(print(name));
+}
+
+/** Prints a line for each frame when it arrives, under the id that its sender gave it. */
+function printPage() {
+  let start = Number.NaN;
+  const sent = new Map();
+  const brackets = { server: new Bracket(), client: new Bracket() };
+  console.log(COLUMNS);
+
+  channel('framemask:frame').subscribe((record) => {
+    const { direction, role, sequence } = record;
+    if (record.error !== null) {
+      console.log(`  ${role}: ${record.error.message}`);
+      return;
+    }
+    // One connection, so that who received it and the how-many-th it was say which frame it is.
+    const from = direction === 'sent' ? role : role === 'server' ? 'client' : 'server';
+    const frame = `${from} ${sequence}`;
+    if (direction === 'sent') {
+      if (sent.size === 0) start = performance.now();
+      sent.set(frame, record.id);
+      return;
+    }
+    const { opcode, fin, rsv, masked, length } = record;
+    console.log(
+      [
+        (performance.now() - start).toFixed(2).padStart(6),
+        sent.get(frame),
+        `${from} ──▶ ${role}`,
+        String(sequence).padStart(4),
+        OPCODES[opcode].padEnd(12),
+        fin ? '  1' : '  0',
+        String(rsv).padStart(3),
+        masked ? '   yes' : '    no',
+        String(length).padStart(6),
+        brackets[role].next(opcode, fin, length)
+      ]
+        .join('  ')
+        .trimEnd()
+    );
+  });
+}
+
+/** Draws a bracket along the frames of a fragmented message. */
+class Bracket {
+  constructor() {
+    this.fragments = 0;
+    this.bytes = 0;
+    this.kind = '';
+  }
+
+  next(opcode, fin, length) {
+    if (opcode >= 8) return this.fragments > 0 ? '│' : '';
+    if (opcode !== 0) {
+      this.kind = OPCODES[opcode];
+      this.fragments = 0;
+      this.bytes = 0;
+    }
+    this.fragments++;
+    this.bytes += length;
+    if (!fin) return this.fragments === 1 ? '┐' : '┤';
+    const note = this.fragments > 1 ? `┘ one ${this.kind} message of ${this.bytes} bytes` : '';
+    this.fragments = 0;
+    return note;
+  }
+}
+
+/** The conversation: a text in one frame, a text in three with a Ping inside it, binary, and the closing handshake. */
+function converse(url, onClose) {
+  let answers = 0;
+  connect(url, {
+    onOpen() {
+      this.send('Hello');
+      this.encoder.text('A message ', { fin: false });
+      this.encoder.continuation('in ', { fin: false });
+      this.ping('still there?');
+      this.encoder.continuation('three fragments');
+      this.send(Buffer.alloc(70_000));
+    },
+    onMessage() {
+      if (++answers === 3) this.close(1000, 'that was all');
+    },
+    onClose
+  });
+}
+
+function main() {
+  const { values } = parseArgs({ options: { json: { type: 'boolean' }, help: { type: 'boolean' } } });
+  if (values.help) {
+    console.log(USAGE);
+    return;
+  }
+  if (values.json) printJson();
+  else printPage();
+  const server = createEchoServer().listen(0, '127.0.0.1', () => {
+    converse(`ws://127.0.0.1:${server.address().port}`, (code, _reason, error) => {
+      if (error !== null) console.error(error.message);
+      process.exitCode = code === 1000 ? 0 : 1;
+      server.close();
+    });
+  });
+}
+
+main();
