@@ -1,0 +1,321 @@
+'use strict';
+
+// Runs Autobahn|Testsuite against examples/echo-server.js and examples/client.js, and judges what it found.
+
+const { spawn, spawnSync } = require('node:child_process');
+const { once } = require('node:events');
+const fs = require('node:fs');
+const net = require('node:net');
+const path = require('node:path');
+const { createInterface } = require('node:readline');
+const { parseArgs } = require('node:util');
+const { QUICK, judge, select } = require('./autobahn/cases');
+const { find, install } = require('./autobahn/suite');
+
+const USAGE = `usage: node scripts/autobahn.js [options]
+
+Runs Autobahn|Testsuite, sections 1 to 7, 9 and 10, against the echo server and the client in examples/.
+
+  --role ROLE      server or client; both by default
+  --kernel LIST    addon, js, or any that FRAMEMASK_KERNEL may name; addon,js by default
+  --cases LIST     ids of cases, with * for any characters: '1.*,6.4.*,9.1.1'; all 301 by default
+  --quick          a short selection, for CI
+  --install        install the suite into .cache/autobahn first, if it is not there (needs Python 2.7 and python3)
+  --allow-missing  end with 0, not with 2, if there is no suite
+  --help           print this
+
+The suite is the wstest that AUTOBAHN names, or one on the path, or the one in .cache/autobahn, or its Docker image. It
+runs on 127.0.0.1 only. Its reports are left in reports/autobahn/, for people in index.html.
+
+Every case must be OK, or INFORMATIONAL if it is 7.1.6, 7.13.1 or 7.13.2. The exit code is then 0; 1 if one is not, or
+is missing; 2 if nothing was run because there is no suite.`;
+
+const ROOT = path.join(__dirname, '..');
+const REPORTS = path.join(ROOT, 'reports/autobahn');
+/** Milliseconds without a word from the suite after which it is given up. No case takes nearly so long. */
+const SILENCE = 180_000;
+/** Milliseconds that a process may take to end. */
+const ENDING = 5000;
+
+/** What ends each process that we have started and that still runs. */
+const running = new Map();
+
+/**
+ * Starts a process that does not outlive us.
+ *
+ * @param {string[]} command
+ * @param {{ env?: object, end?: string[] | null }} [options] `end` is a command that ends it, if a signal does not
+ * @returns {import('node:child_process').ChildProcess}
+ */
+function start([file, ...args], { env = {}, end = null } = {}) {
+  const child = spawn(file, args, {
+    cwd: ROOT,
+    env: { ...process.env, PYTHONUNBUFFERED: '1', ...env },
+    stdio: ['ignore', 'pipe', 'inherit']
+  });
+  running.set(child, () => {
+    if (end !== null) spawnSync(end[0], end.slice(1), { stdio: 'ignore' });
+    child.kill('SIGKILL');
+  });
+  child.on('error', (error) => console.error(`${file}: ${error.message}`));
+  child.on('close', () => running.delete(child));
+  return child;
+}
+
+/** @param {import('node:child_process').ChildProcess} child */
+async function stop(child) {
+  const kill = running.get(child);
+  if (kill === undefined) return;
+  const closed = once(child, 'close');
+  child.kill('SIGTERM');
+  const timer = setTimeout(kill, ENDING);
+  await closed;
+  clearTimeout(timer);
+}
+
+function stopAll() {
+  for (const kill of running.values()) kill();
+}
+
+/**
+ * @param {string} kernel
+ * @returns {object} the environment that makes a process use it, and nothing else instead
+ */
+function environment(kernel) {
+  if (kernel === 'addon') return { FRAMEMASK_KERNEL: '', FRAMEMASK_REQUIRE_NATIVE: '1' };
+  return { FRAMEMASK_KERNEL: kernel };
+}
+
+/** @returns {Promise<number>} a port that nobody listens on */
+async function freePort() {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/**
+ * @param {string} kernel
+ * @returns {Promise<{ child: import('node:child_process').ChildProcess, port: number }>} an echo server that listens
+ */
+async function startServer(kernel) {
+  const child = start([process.execPath, 'examples/echo-server.js'], { env: { ...environment(kernel), PORT: '0' } });
+  for await (const line of createInterface({ input: child.stdout })) {
+    const port = /:(\d+)$/.exec(line);
+    if (port !== null) return { child, port: Number(port[1]) };
+  }
+  throw new Error(`The echo server does not start (${kernel})`);
+}
+
+/** Shows how far the suite is in its roles: in one line on a terminal, else now and then. */
+class Progress {
+  constructor() {
+    this.texts = new Map();
+  }
+
+  /**
+   * @param {string} role
+   * @param {number} total
+   * @returns {(line: string) => void} takes each line that the suite prints
+   */
+  begin(role, total) {
+    let done = 0;
+    return (line) => {
+      const [, id, agent] = /^Running test case ID (\S+) for agent (\S+)/.exec(line) ?? [];
+      if (id === undefined) return;
+      done++;
+      const text = `${role} ${done} of ${total} (${agent} ${id})`;
+      this.texts.set(role, text);
+      if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${[...this.texts.values()].join(', ')}`);
+      else if (done % 100 === 0) console.log(text);
+    };
+  }
+
+  end() {
+    if (process.stdout.isTTY) process.stdout.write('\r\x1b[K');
+  }
+}
+
+/**
+ * Runs the suite in one of its modes.
+ *
+ * @param {import('./autobahn/suite').Suite} suite
+ * @param {string} mode
+ * @param {{ folder: string, port: number, spec: (inside: string) => object, onLine: (line: string) => void }} run
+ * @returns {import('node:child_process').ChildProcess}
+ */
+function startSuite(suite, mode, { folder, port, spec, onLine }) {
+  fs.rmSync(folder, { recursive: true, force: true });
+  fs.mkdirSync(folder, { recursive: true });
+  const { command, end, inside } = suite.prepare(mode, folder, port);
+  fs.writeFileSync(path.join(folder, 'spec.json'), JSON.stringify(spec(inside), null, 2));
+  const child = start(command, { end });
+  const giveUp = () => {
+    console.error(`The suite has said nothing for ${SILENCE / 1000} s`);
+    running.get(child)?.();
+  };
+  const timer = setTimeout(giveUp, SILENCE);
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    timer.refresh();
+    onLine(line);
+  });
+  child.on('close', () => clearTimeout(timer));
+  return child;
+}
+
+/**
+ * The suite plays the client: our server is tested.
+ *
+ * @param {import('./autobahn/suite').Suite} suite
+ * @param {{ kernels: string[], cases: string[], folder: string, onLine: (line: string) => void }} run
+ */
+async function testServer(suite, { kernels, cases, folder, onLine }) {
+  const servers = [];
+  for (const kernel of kernels) servers.push({ kernel, ...(await startServer(kernel)) });
+  const child = startSuite(suite, 'fuzzingclient', {
+    folder,
+    port: 0,
+    onLine,
+    spec: (outdir) => ({
+      outdir,
+      servers: servers.map(({ kernel, port }) => ({ agent: agentOf(kernel), url: `ws://${suite.host}:${port}` })),
+      cases,
+      'exclude-cases': [],
+      'exclude-agent-cases': {}
+    })
+  });
+  await once(child, 'close');
+  for (const { child, kernel } of servers) {
+    if (!running.has(child)) console.error(`The echo server has ended before its time (${kernel})`);
+    await stop(child);
+  }
+}
+
+/**
+ * The suite plays the server: our client is tested.
+ *
+ * @param {import('./autobahn/suite').Suite} suite
+ * @param {{ kernels: string[], cases: string[], folder: string, onLine: (line: string) => void }} run
+ */
+async function testClient(suite, { kernels, cases, folder, onLine }) {
+  const port = await freePort();
+  const url = `ws://127.0.0.1:${port}`;
+  const spec = (outdir) => ({ url, outdir, cases, 'exclude-cases': [], 'exclude-agent-cases': {} });
+  const child = startSuite(suite, 'fuzzingserver', { folder, port, onLine, spec });
+  for (const kernel of kernels) {
+    const client = start([process.execPath, 'scripts/autobahn/client.js', url, agentOf(kernel)], {
+      env: environment(kernel)
+    });
+    const [code] = await Promise.race([once(client, 'close'), once(child, 'close')]);
+    if (code !== 0) console.error(`The client has failed (${kernel})`);
+    await stop(client);
+  }
+  await stop(child);
+}
+
+/** @param {string} kernel */
+function agentOf(kernel) {
+  return `framemask-${kernel}`;
+}
+
+/**
+ * Prints what the suite found.
+ *
+ * @param {string} role
+ * @param {{ kernels: string[], cases: string[], folder: string }} run
+ * @returns {boolean} whether all is well
+ */
+function report(role, { kernels, cases, folder }) {
+  const file = path.join(folder, 'index.json');
+  const index = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
+  let passed = true;
+  for (const kernel of kernels) {
+    const { counts, failures } = judge(index[agentOf(kernel)] ?? {}, cases);
+    const verdicts = [...counts].map(([verdict, count]) => `${count} ${verdict}`).join(', ');
+    console.log(
+      `${role}, ${kernel}: ${failures.length === 0 ? 'passed' : 'FAILED'} (${cases.length} cases: ${verdicts})`
+    );
+    for (const failure of failures) console.log(`  ${failure}`);
+    if (failures.length > 0) passed = false;
+  }
+  return passed;
+}
+
+/** @returns {object} the command line's options, checked */
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      role: { type: 'string' },
+      kernel: { type: 'string', default: 'addon,js' },
+      cases: { type: 'string' },
+      quick: { type: 'boolean' },
+      install: { type: 'boolean' },
+      'allow-missing': { type: 'boolean' },
+      help: { type: 'boolean' }
+    }
+  });
+  if (values.role !== undefined && !['server', 'client'].includes(values.role)) {
+    throw new RangeError('--role is server or client');
+  }
+  const patterns = values.cases?.split(',') ?? (values.quick ? QUICK : ['*']);
+  return {
+    ...values,
+    roles: values.role === undefined ? ['server', 'client'] : [values.role],
+    kernels: values.kernel.split(','),
+    cases: select(patterns)
+  };
+}
+
+/** @returns {Promise<number>} the exit code */
+async function main() {
+  const options = readOptions();
+  if (options.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  if (options.install) install();
+  const suite = find();
+  if (suite === null) {
+    console.error(
+      'NOT RUN: Autobahn|Testsuite is not here: no wstest that works, none in .cache/autobahn, and no Docker.\n' +
+        'With a Python 2.7, "node scripts/autobahn.js --install" installs it.'
+    );
+    return options['allow-missing'] ? 0 : 2;
+  }
+
+  const { kernels, cases } = options;
+  console.log(
+    `Autobahn|Testsuite, ${suite.label}: ${cases.length} cases, ${options.roles.join(' and ')}, ${kernels.join(' and ')}`
+  );
+  const began = performance.now();
+  const progress = new Progress();
+  // Both roles at once: the slow cases are those that wait.
+  const runs = options.roles.map((role) => {
+    const onLine = progress.begin(role, cases.length * kernels.length);
+    return { role, run: { kernels, cases, folder: path.join(REPORTS, role), onLine } };
+  });
+  await Promise.all(runs.map(({ role, run }) => (role === 'server' ? testServer : testClient)(suite, run)));
+  progress.end();
+
+  const failed = runs.filter(({ role, run }) => !report(role, run));
+  console.log(
+    `${((performance.now() - began) / 1000).toFixed(0)} s; ${path.relative('', REPORTS)}/*/index.html tell more`
+  );
+  return failed.length === 0 ? 0 : 1;
+}
+
+process.on('exit', stopAll);
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
+
+main().then(
+  (code) => {
+    process.exitCode = code;
+  },
+  (error) => {
+    console.error(error.message);
+    stopAll();
+    process.exitCode = 1;
+  }
+);

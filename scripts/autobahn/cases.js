@@ -1,0 +1,77 @@
+'use strict';
+
+// Which cases of Autobahn|Testsuite there are, which of them a pattern takes, and what counts as passed.
+
+/** The parts of sections 1 to 7, 9 and 10, and how many cases each has. (12 and 13 are permessage-deflate.) */
+const PARTS = `
+  1.1:8 1.2:8 2:11 3:7 4.1:5 4.2:5 5:20
+  6.1:3 6.2:4 6.3:2 6.4:4 6.5:5 6.6:11 6.7:4 6.8:2 6.9:4 6.10:3 6.11:5 6.12:8 6.13:5 6.14:10 6.15:1 6.16:3 6.17:5 6.18:5
+  6.19:5 6.20:7 6.21:8 6.22:34 6.23:7
+  7.1:6 7.3:6 7.5:1 7.7:13 7.9:9 7.13:2
+  9.1:6 9.2:6 9.3:9 9.4:9 9.5:6 9.6:6 9.7:6 9.8:6
+  10.1:1`;
+
+/** All 301 of them, by their ids. */
+const ALL = PARTS.trim()
+  .split(/\s+/)
+  .flatMap((part) => {
+    const [name, count] = part.split(':');
+    return Array.from({ length: Number(count) }, (_, i) => `${name}.${i + 1}`);
+  });
+
+/** What CI runs: every rule, and of each group that tries sizes or characters one or a few, none that takes long. */
+const QUICK = `
+  1.1.1 1.1.6 1.1.8 1.2.1 1.2.6 1.2.8
+  2.* 3.* 4.1.* 4.2.* 5.*
+  6.1.* 6.2.* 6.3.* 6.4.* 6.6.1 6.6.2 6.6.6 6.6.11 6.8.* 6.11.5 6.12.1 6.14.1 6.20.1 6.21.1 6.23.1
+  7.*
+  9.1.1 9.1.2 9.2.1 9.2.2 9.3.6 9.4.6 9.5.3 9.6.3 9.7.1 9.8.1
+  10.*`
+  .trim()
+  .split(/\s+/);
+
+/** Cases that only show how an endpoint behaves, where the RFC leaves that open; they are never OK. */
+const INFORMATIONAL = new Set(['7.1.6', '7.13.1', '7.13.2']);
+
+/**
+ * @param {string[]} patterns ids; a `*` in them stands for any characters
+ * @returns {string[]} the ids of the cases that they take, in the suite's order
+ * @throws {RangeError} if one takes none
+ */
+function select(patterns) {
+  const taken = new Set();
+  for (const pattern of patterns) {
+    const expression = new RegExp(`^${pattern.replace(/[^\d*]/g, '\\$&').replaceAll('*', '.*')}$`);
+    const ids = ALL.filter((id) => expression.test(id));
+    if (ids.length === 0) throw new RangeError(`No case is called ${pattern}`);
+    for (const id of ids) taken.add(id);
+  }
+  return ALL.filter((id) => taken.has(id));
+}
+
+/**
+ * Judges what the suite found. wstest itself ends with 0 whatever happened.
+ *
+ * @param {object} results of one agent, from index.json: by case id, with `behavior` and `behaviorClose`
+ * @param {string[]} ids the cases that must be there, and no others
+ * @returns {{ counts: Map<string, number>, failures: string[] }} how often each verdict was given; what did not pass
+ */
+function judge(results, ids) {
+  const counts = new Map();
+  const failures = [];
+  for (const id of ids) {
+    const result = results[id];
+    const verdict = result?.behavior ?? 'MISSING';
+    const closing = result?.behaviorClose ?? 'MISSING';
+    counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
+    const passed = verdict === 'OK' || (verdict === 'INFORMATIONAL' && INFORMATIONAL.has(id));
+    const closed = closing === 'OK' || (closing === 'INFORMATIONAL' && INFORMATIONAL.has(id));
+    if (!passed || !closed) failures.push(`${id} ${verdict}${closed ? '' : `, closing ${closing}`}`);
+  }
+  for (const id of Object.keys(results)) {
+    if (!ids.includes(id)) failures.push(`${id} was not asked for`);
+  }
+  return { counts, failures };
+}
+
+module.exports = { QUICK, judge, select };
