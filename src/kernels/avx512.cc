@@ -5,12 +5,11 @@
 #include <immintrin.h>
 
 namespace framemask {
+namespace {
 
+template <bool kFetch>
 FRAMEMASK_TARGET("avx512f,avx512bw,avx512vl")
-uint8_t MaskAvx512(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key) {
-  // Byte masks would serve here in three instructions, but take 10 ns for 16 bytes that were written a moment ago,
-  // where the narrower kernel takes 5; from 125 bytes on the two are level.
-  if (length < 128) return MaskAvx2(source, destination, length, key);
+uint8_t MaskVectors(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key) {
   const __m512i key16 = _mm512_set1_epi32(static_cast<int>(key));
   const __m512i head = _mm512_xor_si512(_mm512_loadu_si512(source), key16);
   const __m512i tail = _mm512_xor_si512(_mm512_loadu_si512(source + length - 64),
@@ -20,6 +19,7 @@ uint8_t MaskAvx512(const uint8_t* source, uint8_t* destination, size_t length, u
   if (length >= kAlignFrom) i -= reinterpret_cast<uintptr_t>(destination) & 63;
   const __m512i body_key = _mm512_set1_epi32(static_cast<int>(AdvanceKey(key, i)));
   for (; i + 256 <= length; i += 256) {
+    if constexpr (kFetch) FetchLines<256>(destination + i + kFetchAhead);
     const __m512i a = _mm512_xor_si512(_mm512_loadu_si512(source + i), body_key);
     const __m512i b = _mm512_xor_si512(_mm512_loadu_si512(source + i + 64), body_key);
     const __m512i c = _mm512_xor_si512(_mm512_loadu_si512(source + i + 128), body_key);
@@ -38,6 +38,17 @@ uint8_t MaskAvx512(const uint8_t* source, uint8_t* destination, size_t length, u
   _mm512_storeu_si512(destination, head);
   _mm512_storeu_si512(destination + length - 64, tail);
   return _mm512_movepi8_mask(seen) != 0 ? 0x80 : 0;
+}
+
+}  // namespace
+
+FRAMEMASK_TARGET("avx512f,avx512bw,avx512vl")
+uint8_t MaskAvx512(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key) {
+  // Byte masks would serve here in three instructions, but take 10 ns for 16 bytes that were written a moment ago,
+  // where the narrower kernel takes 5; from 125 bytes on the two are level.
+  if (length < 128) return MaskAvx2(source, destination, length, key);
+  return FetchPays(source, destination, length) ? MaskVectors<true>(source, destination, length, key)
+                                                : MaskVectors<false>(source, destination, length, key);
 }
 
 }  // namespace framemask
