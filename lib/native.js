@@ -29,7 +29,7 @@ const Register = { KEY: 0, START: 1, OFFSET: 2, LENGTH: 3, MODE: 4, COUNT: 5, NO
  * @throws {RangeError} if FRAMEMASK_KERNEL names a kernel that this machine can't run
  * @throws {Error} the reason why the addon does not load, if FRAMEMASK_REQUIRE_NATIVE is 1
  */
-function load(environment, loadAddon = require('node-gyp-build')) {
+function load(environment, loadAddon = findAddon) {
   const wanted = environment.FRAMEMASK_KERNEL;
   if (wanted === 'js') return { kernel: 'js', native: null, nativeError: null };
 
@@ -47,6 +47,17 @@ function load(environment, loadAddon = require('node-gyp-build')) {
   if (addon === null) return { kernel: 'js', native: null, nativeError };
   const kernel = wanted || kernels[kernels.length - 1];
   return { kernel, native: bind(addon, kernel), nativeError };
+}
+
+/**
+ * By node-gyp-build's rules: build/Release first, so that what a user has compiled wins, then prebuilds/.
+ *
+ * @param {string} root
+ * @returns {object}
+ */
+function findAddon(root) {
+  // Here, not above: a bundle that has left it out is one more reason to go on in JavaScript.
+  return require('node-gyp-build')(root);
 }
 
 /**

@@ -73,11 +73,8 @@ function findClangTidy() {
   return clangTidy;
 }
 
-/**
- * @param {string[]} sources
- * @returns {boolean} whether nothing was found, or nothing could be looked for
- */
-function tidy(sources) {
+/** @returns {boolean} whether nothing was found, or nothing could be looked for */
+function tidy() {
   let clangTidy;
   try {
     clangTidy = findClangTidy();
@@ -85,19 +82,15 @@ function tidy(sources) {
     console.log(`lint-cpp: no clang-tidy (${error.message}); only the format has been checked`);
     return process.env.CI !== 'true';
   }
-  const { defines } = readBindings();
+  // Those that are compiled on every platform; binding.gyp is JSON.
+  const { sources, defines } = JSON.parse(fs.readFileSync(path.join(root, 'binding.gyp'), 'utf8')).targets[0];
   const flags = [
     '-std=c++17',
     ...defines.map((define) => `-D${define}`),
     `-isystem${require('node-api-headers').include_dir}`,
     `-isystem${path.dirname(require.resolve('node-addon-api'))}`
   ];
-  return run(clangTidy, ['--quiet', ...sources.filter((name) => name.endsWith('.cc')), '--', ...flags]);
-}
-
-/** @returns {object} the one target of binding.gyp, which is JSON */
-function readBindings() {
-  return JSON.parse(fs.readFileSync(path.join(root, 'binding.gyp'), 'utf8')).targets[0];
+  return run(clangTidy, ['--quiet', ...sources, '--', ...flags]);
 }
 
 /** @returns {number} the exit code */
@@ -109,7 +102,7 @@ function main() {
   }
   const sources = findSources();
   const write = values.write === true;
-  const results = [format(sources, write), write || tidy(sources)];
+  const results = [format(sources, write), write || tidy()];
   return results.every(Boolean) ? 0 : 1;
 }
 

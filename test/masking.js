@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const ROOT = path.join(__dirname, '..');
 const KEY = Buffer.from([0xa1, 0x5c, 0x03, 0xf8]);
 // Around the lengths at which lib/engine.js and lib/fallback.js change their ways.
-const LENGTHS = [0, 1, 2, 3, 4, 5, 7, 8, 31, 47, 48, 49, 63, 64, 65, 125, 143, 144, 145, 511, 512, 513, 4093, 65537];
+const LENGTHS = [0, 1, 2, 3, 4, 5, 7, 8, 31, 47, 48, 49, 63, 64, 65, 125, 95, 96, 97, 511, 512, 513, 4093, 65537];
 
 /** The byte loop. */
 function masked(source, start, length, phase = 0) {
