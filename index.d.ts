@@ -209,8 +209,8 @@ export class Encoder {
    * Writes all that has collected, in one write.
    *
    * @param writable the connection; the option `writable` by default
-   * @returns what `writable.write` returned: false if it wants no more until its event 'drain'. True if there was nothing
-   *   to write. False if the connection has ended: what had collected is dropped
+   * @returns whether the connection wants more: if not, wait for its event 'drain'. True if there was nothing to write.
+   *   False if the connection has ended: what had collected is dropped
    */
   flush(writable?: FrameSink): boolean;
   /** Hands out all that has collected, for those who write it themselves. */

@@ -3,7 +3,7 @@
 const { Buffer, EMPTY, toBytes } = require('./bytes');
 const { engine } = require('./engine');
 const { invalidState, invalidType, outOfRange } = require('./errors');
-const { FrameWriter } = require('./frame-writer');
+const { FrameWriter, SLAB_SIZE } = require('./frame-writer');
 const { headerSize, writeHeader } = require('./header');
 const { checkOptions, choice, flag, name } = require('./options');
 const { PreparedMessage } = require('./prepared');
@@ -15,9 +15,10 @@ const SHORT_STRING = 4096;
 /** Payloads of so many bytes and more are not copied, where nothing forces it: from there on a second entry in writev
  * costs less than the copy. */
 const REFERENCE_FROM = 16 * 1024;
-/** Payloads of so many bytes and more get memory of their own, where they must be copied. */
+/** Payloads of so many bytes and more get memory of their own, where they must be copied and the slab is not used again. */
 const OWN_FROM = 32 * 1024;
-/** A prepared message smaller than this is copied behind the frames that have collected, if there are any. */
+/** A prepared message smaller than this is copied behind the frames that have collected, if there are any: ten of 64 bytes
+ * then leave in two pieces, not ten, and cost 1.2 times what the write alone does, not 1.45. */
 const PREPARED_COPY_BELOW = 1024;
 
 /**
@@ -165,7 +166,7 @@ class Encoder extends FrameWriter {
     const { frame, length } = message;
     this._sequence++;
     if (isTraced()) this._trace(frame[0], length);
-    if (this._slab !== null && frame.length < PREPARED_COPY_BELOW) {
+    if (this._pending !== 0 && frame.length < PREPARED_COPY_BELOW) {
       const at = this._reserve(frame.length);
       this._slab.set(frame, at);
       this._advance(at + frame.length);
@@ -221,8 +222,19 @@ class Encoder extends FrameWriter {
     const bytes = toBytes('data', data);
     if (bytes.length < REFERENCE_FROM) this._copyBytes(first, bytes);
     else if (this._mode === 0 || owned) this._referBytes(first, bytes);
-    else if (bytes.length < OWN_FROM) this._copyBytes(first, bytes);
+    else if (this._fitsSlab(bytes.length)) this._copyBytes(first, bytes);
     else this._ownBytes(first, bytes);
+  }
+
+  /**
+   * Whether a payload that must be copied goes into the slab. One that is used again is warm, and saves malloc and page
+   * faults: messages of up to 64 KiB then take 1.9 µs on a client's side, each in memory of its own 5.2.
+   *
+   * @param {number} length
+   * @returns {boolean}
+   */
+  _fitsSlab(length) {
+    return length < OWN_FROM || (this._recycle && length <= SLAB_SIZE - MAX_HEADER);
   }
 
   /**
@@ -249,7 +261,7 @@ class Encoder extends FrameWriter {
    */
   _longString(first, text) {
     const length = Buffer.byteLength(text);
-    const own = length >= OWN_FROM;
+    const own = !this._fitsSlab(length);
     const at = own ? 0 : this._reserve(MAX_HEADER + length);
     const payload = at + headerSize(length, this._mode);
     const target = own ? Buffer.allocUnsafeSlow(payload + length) : this._slab;

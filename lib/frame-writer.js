@@ -40,8 +40,8 @@ class FrameWriter {
    * Writes all that has collected, in one write.
    *
    * @param {import('node:stream').Writable} [writable] the connection; the option `writable` by default
-   * @returns {boolean} what its `write` returned: false if it wants no more until its event 'drain'; true if there was
-   *   nothing to write. What a connection that has ended can't take is dropped, and false returned
+   * @returns {boolean} whether it wants more: if not, wait for its event 'drain'. True if there was nothing to write. What
+   *   a connection that has ended can't take is dropped, and false returned
    * @throws {TypeError} if there is nothing to write to
    */
   flush(writable = this._writable) {
@@ -54,19 +54,18 @@ class FrameWriter {
     this._reset();
     // A connection that has ended takes nothing any more; to write to it would only make it emit an error.
     if (writable.writable === false) return false;
-    if (chunks === null) {
-      const more = writable.write(view(current, start, end));
-      this._giveBack(writable, current, start, end);
-      return more;
-    }
-    if (current !== null) chunks.push(view(current, start, end));
-    if (chunks.length === 1) return writable.write(chunks[0]);
-    writable.cork?.();
     let more = true;
-    for (const chunk of chunks) more = writable.write(chunk);
-    writable.uncork?.();
+    if (chunks === null) {
+      more = writable.write(view(current, start, end));
+    } else {
+      if (current !== null) chunks.push(view(current, start, end));
+      if (chunks.length > 1) writable.cork?.();
+      for (const chunk of chunks) more = writable.write(chunk);
+      if (chunks.length > 1) writable.uncork?.();
+    }
     if (current !== null) this._giveBack(writable, current, start, end);
-    return more;
+    // A stream calls itself full for a large write even if the system has taken all of it at once.
+    return more || writable.writableLength === 0;
   }
 
   /**
@@ -158,4 +157,4 @@ function flushScheduled(writer) {
   writer.flush();
 }
 
-module.exports = { FrameWriter };
+module.exports = { FrameWriter, SLAB_SIZE };
