@@ -1,0 +1,123 @@
+'use strict';
+
+// What does a message to a thousand connections cost the server? Prepared messages of framemask beside ws, by its `send` and
+// by what its authors advise for a broadcast, and beside the socket alone: a write of ready bytes for each client, below
+// which no library can go. Over loopback, the clients in a process of their own where they only read.
+
+const { fork } = require('node:child_process');
+const { once } = require('node:events');
+const path = require('node:path');
+
+const { readArguments, readCount } = require('./support/arguments');
+const { describeMachine, machineLine } = require('./support/machine');
+const { createProgress } = require('./support/progress');
+const { ratio } = require('./support/race');
+const { median } = require('./support/statistics');
+const { formatNumber, formatSize, formatTable } = require('./support/table');
+const { kernel } = require('..');
+
+const USAGE = `usage: node benchmark/broadcast.js [options]
+
+Measures broadcasts over loopback, and prints medians: the server's microseconds a client, and milliseconds until the
+last client has it. Takes about two minutes.
+
+  --clients <n>     how many connections (default 1000); each takes a file descriptor in both processes
+  --turn <ms>       how long a turn of a candidate takes`;
+
+const WORK = [64, 4096].flatMap((size) => [1, 10].map((count) => ({ size, count })));
+
+/** The ways to send, and the server that knows each. */
+const WAYS = { framemask: 'framemask', ws: 'ws', 'ws, framed once': 'ws', 'socket alone': 'framemask' };
+
+/** Starts a server and its clients. */
+async function start(name, clients) {
+  const file = (script) => path.join(__dirname, 'support', script);
+  const server = fork(file('broadcast-server.js'), [name]);
+  const [ports] = await once(server, 'message');
+  const drain = fork(file('drain-clients.js'));
+  drain.send({ ...ports, clients });
+  await once(drain, 'message');
+  return { server, drain };
+}
+
+/** @returns {Promise<{ sent: number, arrived: number }>} medians of milliseconds a broadcast */
+async function broadcast({ server, drain }, way, { size, count }, clients, milliseconds) {
+  const frame = (size < 126 ? 2 : 4) + size;
+  drain.send({ bytes: frame * count * clients });
+  await once(drain, 'message');
+  server.send({ way, size, count, milliseconds });
+  const [{ sent, arrived }] = await once(server, 'message');
+  return { sent: median(sent), arrived: median(arrived) };
+}
+
+async function measure(work, servers, { rounds, turn, clients }) {
+  const names = Object.keys(WAYS);
+  const turns = Object.fromEntries(names.map((way) => [way, { sent: [], arrived: [] }]));
+  for (let round = -1; round < rounds; round++) {
+    for (const way of round % 2 === 0 ? names : names.toReversed()) {
+      const { sent, arrived } = await broadcast(servers[WAYS[way]], way, work, clients, turn);
+      // The first round only warms up.
+      if (round < 0) continue;
+      turns[way].sent.push(sent);
+      turns[way].arrived.push(arrived);
+    }
+  }
+  return {
+    ...work,
+    microseconds: Object.fromEntries(names.map((way) => [way, (median(turns[way].sent) / clients) * 1000])),
+    arrived: Object.fromEntries(names.map((way) => [way, median(turns[way].arrived)])),
+    ratios: Object.fromEntries(
+      names.slice(1).map((way) => [`framemask : ${way}`, ratio(turns.framemask.sent, turns[way].sent)])
+    )
+  };
+}
+
+function formatResults(results) {
+  const names = Object.keys(WAYS);
+  const head = [
+    'to each client',
+    ...names.map((way) => `${way}, µs`),
+    ...Object.keys(results[0].ratios),
+    ...['framemask', 'ws'].map((way) => `${way}, all there, ms`)
+  ];
+  const rows = results.map(({ size, count, microseconds, ratios, arrived }) => [
+    `${count} × ${formatSize(size)}`,
+    ...names.map((way) => formatNumber(microseconds[way])),
+    ...Object.values(ratios).map((value) => value.toFixed(2)),
+    formatNumber(arrived.framemask),
+    formatNumber(arrived.ws)
+  ]);
+  return formatTable(head, rows);
+}
+
+async function main() {
+  const values = readArguments(USAGE, { clients: { type: 'string', default: '1000' }, turn: { type: 'string' } });
+  const { rounds, quick, json } = values;
+  const turn = readCount('turn', values.turn ?? (quick ? '100' : '400'));
+  const clients = readCount('clients', values.clients);
+  const progress = createProgress(WORK.length + 1);
+  progress.step(`${clients} connections to each server`);
+  const servers = { framemask: await start('framemask', clients), ws: await start('ws', clients) };
+  const results = [];
+  try {
+    for (const work of WORK) {
+      progress.step(`${work.count} × ${formatSize(work.size)}`);
+      results.push(await measure(work, servers, { rounds, turn, clients }));
+    }
+  } finally {
+    for (const { server, drain } of Object.values(servers)) {
+      server.kill();
+      drain.kill();
+    }
+  }
+  progress.end();
+
+  const machine = describeMachine(kernel);
+  if (json) console.log(JSON.stringify({ machine, rounds, turn, clients, results }, null, 2));
+  else
+    console.log(
+      `${machineLine(machine)}; ${clients} clients; medians of ${rounds} rounds\n\n${formatResults(results)}`
+    );
+}
+
+main();

@@ -1,0 +1,220 @@
+'use strict';
+
+// How fast are messages made into frames? framemask, on the addon and in JavaScript, beside the sending halves of ws (with
+// bufferutil), websocket-driver and, for a client, undici: by turns, in one process. All write to a stand-in for a socket
+// that only counts, and writes strings out, as a socket must.
+
+const { readArguments, readCount } = require('./support/arguments');
+const { describeMachine, machineLine } = require('./support/machine');
+const { BINARY, TEXT, asciiPayload, uniformMessages } = require('./support/messages');
+const { loadFramemask, loadPeer } = require('./support/modules');
+const { createProgress } = require('./support/progress');
+const { fresh, race, ratio } = require('./support/race');
+const { median } = require('./support/statistics');
+const { formatNumber, formatTable } = require('./support/table');
+const { warmUp } = require('./support/warm-up');
+
+const USAGE = `usage: node benchmark/encode.js [options]
+
+Times the encoding of messages, and prints the median nanoseconds a message and how many times faster framemask is than
+ws. Takes about two minutes.
+
+  --only <text>     only the work whose name has this in it
+  --turn <ms>       how long a turn of a candidate takes`;
+
+/** So many messages collect before they are flushed, where they are small. */
+const MESSAGES_A_TURN = 64;
+
+const smallMessages = (first, size) => Array(MESSAGES_A_TURN).fill({ first, payload: asciiPayload(size) });
+
+/** What is encoded, by its name. */
+const WORK = {
+  ...Object.fromEntries(
+    ['server', 'client'].flatMap((role) =>
+      [16, 64, 125, 1024].flatMap((size) => [
+        [`${role}: text ${size} B`, { role, make: () => smallMessages(TEXT, size) }],
+        [`${role}: binary ${size} B`, { role, make: () => smallMessages(BINARY, size) }]
+      ])
+    )
+  ),
+  'server: prepared 64 B': { role: 'server', prepared: true, make: () => smallMessages(TEXT, 64) },
+  'server: prepared 4 KiB': { role: 'server', prepared: true, make: () => smallMessages(TEXT, 4096) },
+  'client: one of 1,000': { role: 'client', make: () => uniformMessages(1000), flushEach: true }
+};
+
+/** What a socket is to those that write to it, without a connection behind it. */
+class Sink {
+  constructor() {
+    this.bytes = 0;
+    this.writable = true;
+    this.writableLength = 0;
+    this.memory = Buffer.alloc(3 * 65536);
+  }
+
+  write(chunk, callback) {
+    this.bytes += typeof chunk === 'string' ? this.memory.utf8Write(chunk, 0) : chunk.length;
+    if (typeof callback === 'function') callback();
+    return true;
+  }
+
+  cork() {}
+  uncork() {}
+}
+
+function createEncoder(kernel, sink, { role, prepared }) {
+  const { Encoder, prepare } = loadFramemask(kernel);
+  const encoder = new Encoder({ role, recycle: true });
+  return {
+    prepare: prepared ? (data) => prepare(data) : undefined,
+    text: prepared ? (message) => encoder.prepared(message) : (data) => encoder.text(data),
+    binary: (data) => encoder.binary(data),
+    flush: () => encoder.flush(sink)
+  };
+}
+
+/**
+ * Keeps one of the options objects that ws makes for each frame. If a major collection comes between two messages, V8
+ * forgets the shape of these objects, and each then costs 500 ns: that has happened to about half of the runs of this
+ * benchmark, and a busy server may be spared.
+ */
+function keepShape(Sender, sender) {
+  const { frame } = Sender;
+  Sender.frame = (data, options) => {
+    sender.kept = options;
+    return frame(data, options);
+  };
+  sender.send('', { fin: true, binary: false, compress: false, mask: false }, undefined);
+  Sender.frame = frame;
+}
+
+/** Each makes functions that take messages and write them to a sink; null where a package does not do such work. */
+const CONTESTANTS = {
+  framemask: (sink, work) => createEncoder(undefined, sink, work),
+  'framemask js': (sink, work) => createEncoder('js', sink, work),
+  ws(sink, { role, prepared }) {
+    const { Sender } = loadPeer('ws');
+    const sender = new Sender(sink);
+    keepShape(Sender, sender);
+    const send = (binary, data) =>
+      sender.send(data, { fin: true, binary, compress: false, mask: role === 'client' }, undefined);
+    const write = (list) => {
+      sink.cork();
+      for (const part of list) sink.write(part);
+      sink.uncork();
+    };
+    return {
+      // What ws's authors advise for a broadcast: https://github.com/websockets/ws/issues/617
+      prepare: prepared
+        ? (data) => Sender.frame(Buffer.from(data), { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: true })
+        : undefined,
+      text: prepared ? write : (data) => send(false, data),
+      binary: (data) => send(true, data),
+      flush() {}
+    };
+  },
+  'websocket-driver'(sink, { role, prepared }) {
+    if (prepared || role === 'client') return null;
+    const headers = { connection: 'Upgrade', upgrade: 'websocket', host: 'localhost' };
+    Object.assign(headers, { 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' });
+    const driver = loadPeer('websocket-driver').http({ method: 'GET', url: '/', headers });
+    driver.start();
+    driver.io.on('data', (chunk) => sink.write(chunk));
+    return { text: (data) => driver.text(data), binary: (data) => driver.binary(data), flush() {} };
+  },
+  undici(sink, { role }) {
+    if (role === 'server') return null;
+    loadPeer('undici');
+    const { WebsocketFrameSend } = require('undici/lib/web/websocket/frame');
+    return {
+      text(data) {
+        for (const part of WebsocketFrameSend.createFastTextFrame(Buffer.from(data))) sink.write(part);
+      },
+      binary: (data) => void sink.write(new WebsocketFrameSend(data).createFrame(2)),
+      flush() {}
+    };
+  }
+};
+
+const { sendAll } = {
+  sendAll({ text, binary, flush }, messages, flushEach, calls) {
+    for (let i = 0; i < calls; i++) {
+      for (let j = 0; j < messages.length; j++) {
+        const { isText, data } = messages[j];
+        if (isText) text(data);
+        else binary(data);
+        if (flushEach) flush();
+      }
+      flush();
+    }
+  }
+};
+
+/** Makes the loop of one contestant, after it has shown that it writes every message. */
+function prepareContestant(name, create, work, frames) {
+  const sink = new Sink();
+  const functions = create(sink, work);
+  if (functions === null) return [];
+  const messages = frames.map(({ first, payload }) => {
+    const isText = first === TEXT;
+    const data = isText ? payload.latin1Slice() : payload;
+    return { isText, data: functions.prepare?.(data) ?? data };
+  });
+  const repeat = fresh(sendAll);
+  const before = sink.bytes;
+  sendAll(functions, messages, false, 1);
+  const header = (length) => (length < 126 ? 2 : length < 65536 ? 4 : 10) + (work.role === 'client' ? 4 : 0);
+  const expected = frames.reduce((sum, { payload: { length } }) => sum + header(length) + length, 0);
+  if (sink.bytes - before !== expected) throw new Error(`${name} wrote ${sink.bytes - before} of ${expected} bytes`);
+  return [[name, (calls) => repeat(functions, messages, work.flushEach ?? false, calls)]];
+}
+
+/** @returns {{ name: string, ns: Record<string, number>, ratios: Record<string, number> }} a message */
+async function measure(name, { rounds, turn }) {
+  const work = WORK[name];
+  const frames = work.make();
+  const candidates = Object.entries(CONTESTANTS).flatMap(([who, create]) =>
+    prepareContestant(who, create, work, frames)
+  );
+  await warmUp(Object.fromEntries(candidates), turn * 20);
+  const turns = await race(Object.fromEntries(candidates), { rounds, turn });
+  return {
+    name,
+    bytes: frames.reduce((sum, { payload }) => sum + payload.length, 0) / frames.length,
+    ns: Object.fromEntries(Object.entries(turns).map(([who, values]) => [who, median(values) / frames.length])),
+    ratios: {
+      'framemask : ws': ratio(turns.framemask, turns.ws),
+      'framemask js : ws': ratio(turns['framemask js'], turns.ws)
+    }
+  };
+}
+
+function formatResults(results) {
+  const names = Object.keys(CONTESTANTS);
+  const head = ['a message', ...names.map((name) => `${name}, ns`), 'GB/s', ...Object.keys(results[0].ratios)];
+  const rows = results.map(({ name, bytes, ns, ratios }) => [
+    name,
+    ...names.map((who) => formatNumber(ns[who])),
+    formatNumber(bytes / ns.framemask),
+    ...Object.values(ratios).map((value) => value.toFixed(2))
+  ]);
+  return formatTable(head, rows);
+}
+
+async function main() {
+  const values = readArguments(USAGE, { only: { type: 'string', default: '' }, turn: { type: 'string' } });
+  const { rounds, quick, json, only, turn = quick ? '2' : '10' } = values;
+  const names = Object.keys(WORK).filter((name) => name.includes(only));
+  const progress = createProgress(names.length);
+  const results = [];
+  for (const name of names) {
+    progress.step(name);
+    results.push(await measure(name, { rounds, turn: readCount('turn', turn) }));
+  }
+  progress.end();
+
+  const machine = describeMachine(loadFramemask().kernel);
+  if (json) console.log(JSON.stringify({ machine, rounds, results }, null, 2));
+  else console.log(`${machineLine(machine)}; medians of ${rounds} rounds\n\n${formatResults(results)}`);
+}
+
+main();

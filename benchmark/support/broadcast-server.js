@@ -1,0 +1,95 @@
+'use strict';
+
+// A process of its own that broadcast.js forks: a server of framemask or ws, whose clients are in drain-clients.js, sends
+// messages to all of its clients at once.
+
+const { once } = require('node:events');
+const net = require('node:net');
+const { setImmediate } = require('node:timers/promises');
+
+const { asciiPayload, unmaskedFrame, TEXT } = require('./messages');
+
+/**
+ * Each starts a server, and has ways to send a number of messages of a payload to all its clients: functions that make
+ * ready what is made once for a broadcast, and return how to send that to a client.
+ */
+const SERVERS = {
+  framemask() {
+    const { prepare } = require('../..');
+    const { createEchoServer } = require('../../examples/echo-server');
+    const server = createEchoServer({ idleTimeout: 0 }).listen(0, '127.0.0.1');
+    return {
+      server,
+      clients: server.connections,
+      ways: {
+        framemask: (text, count) => {
+          const message = prepare(text);
+          return (connection) => {
+            for (let i = 0; i < count; i++) connection.encoder.prepared(message);
+            connection.flush();
+          };
+        },
+        // Nothing but the writes that can't be avoided: one for each client, of bytes that are ready.
+        'socket alone': (text, count) => {
+          const bytes = Buffer.concat(Array(count).fill(unmaskedFrame(TEXT, Buffer.from(text))));
+          return ({ socket }) => void socket.write(bytes);
+        }
+      }
+    };
+  },
+  ws() {
+    const { Sender, WebSocketServer } = require('ws');
+    const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+    return {
+      server,
+      clients: server.clients,
+      ways: {
+        ws: (text, count) => (client) => {
+          for (let i = 0; i < count; i++) client.send(text);
+        },
+        // What ws's authors advise for a broadcast: https://github.com/websockets/ws/issues/617
+        'ws, framed once': (text, count) => {
+          const options = { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: true };
+          const list = Sender.frame(Buffer.from(text), options);
+          return ({ _socket: socket }) => {
+            for (let i = 0; i < count; i++) {
+              socket.cork();
+              for (const part of list) socket.write(part);
+              socket.uncork();
+            }
+          };
+        }
+      }
+    };
+  }
+};
+
+async function main() {
+  const { server, clients, ways } = SERVERS[process.argv[2]]();
+  await once(server, 'listening');
+  // By this connection the clients tell that all of a broadcast has come.
+  const control = net.createServer().listen(0, '127.0.0.1');
+  await once(control, 'listening');
+  process.send({ port: server.address().port, controlPort: control.address().port });
+  const [acknowledgements] = await once(control, 'connection');
+
+  process.on('message', async ({ way, size, count, milliseconds }) => {
+    const text = asciiPayload(size).latin1Slice();
+    const end = performance.now() + milliseconds;
+    const sent = [];
+    const arrived = [];
+    while (performance.now() < end) {
+      const acknowledged = once(acknowledgements, 'data');
+      const began = performance.now();
+      const send = ways[way](text, count);
+      for (const client of clients) send(client);
+      await setImmediate();
+      sent.push(performance.now() - began);
+      await acknowledged;
+      arrived.push(performance.now() - began);
+    }
+    process.send({ sent, arrived });
+  });
+}
+
+main();

@@ -1,0 +1,29 @@
+'use strict';
+
+// A process of its own that broadcast.js forks: clients that read all that comes, and tell when it was as much as they have
+// been told to expect.
+
+const { once } = require('node:events');
+const net = require('node:net');
+
+const { connect } = require('./raw-client');
+
+process.once('message', async ({ port, controlPort, clients }) => {
+  const control = net.connect(controlPort, '127.0.0.1');
+  await once(control, 'connect');
+  let expected = Number.POSITIVE_INFINITY;
+  let left = expected;
+  process.on('message', ({ bytes }) => {
+    expected = bytes;
+    left = bytes;
+    process.send({ ready: true });
+  });
+  const onBytes = (length) => {
+    left -= length;
+    if (left > 0) return;
+    left += expected;
+    control.write('.');
+  };
+  for (let i = 0; i < clients; i++) await connect(port, onBytes);
+  process.send({ ready: true });
+});

@@ -1,0 +1,80 @@
+'use strict';
+
+const { randomBytes } = require('node:crypto');
+
+const TEXT = 0x81;
+const BINARY = 0x82;
+
+/**
+ * A frame as a client sends it. Its masking key has no byte of 128 or more, and its payload is ASCII: so the payload is
+ * ASCII as well after it was unmasked twice, and the same bytes can be decoded in place again and again, by decoders that
+ * check text, without a copy that would be timed along with them.
+ *
+ * @param {number} first its first byte
+ * @param {Buffer} payload of ASCII
+ * @returns {Buffer}
+ */
+function maskedFrame(first, payload) {
+  const { length } = payload;
+  const size = length < 126 ? 2 : length < 65536 ? 4 : 10;
+  const frame = Buffer.alloc(size + 4 + length);
+  frame[0] = first;
+  frame[1] = 0x80 | (size === 2 ? length : size === 4 ? 126 : 127);
+  if (size === 4) frame.writeUInt16BE(length, 2);
+  else if (size === 10) frame.writeBigUInt64BE(BigInt(length), 2);
+  for (let i = 0; i < 4; i++) frame[size + i] = 1 + (randomBytes(1)[0] % 127);
+  for (let i = 0; i < length; i++) frame[size + 4 + i] = payload[i] ^ frame[size + (i & 3)];
+  return frame;
+}
+
+/**
+ * @param {number} first
+ * @param {Buffer} payload
+ * @returns {Buffer} the frame as a server sends it
+ */
+function unmaskedFrame(first, payload) {
+  const masked = maskedFrame(first, payload);
+  const size = masked.length - 4 - payload.length;
+  masked[1] &= 0x7f;
+  return Buffer.concat([masked.subarray(0, size), payload]);
+}
+
+/**
+ * @param {number} length
+ * @returns {Buffer} printable ASCII
+ */
+function asciiPayload(length) {
+  return Buffer.from({ length }, (_, i) => 32 + ((i * 7) % 95));
+}
+
+/**
+ * @param {number} count
+ * @returns {{ first: number, payload: Buffer }[]} half text and half binary, of 0 to 65,535 bytes, all lengths as likely;
+ *   the same ones in each run
+ */
+function uniformMessages(count) {
+  const most = asciiPayload(65535);
+  let state = 1;
+  return Array.from({ length: count }, (_, i) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return { first: i % 2 === 0 ? TEXT : BINARY, payload: most.subarray(0, state >>> 16) };
+  });
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} size
+ * @returns {Buffer[]} memory of its own for each piece, as a socket gives it
+ */
+function cut(bytes, size) {
+  const chunks = [];
+  for (let at = 0; at < bytes.length; at += size) {
+    const piece = bytes.subarray(at, at + size);
+    const chunk = Buffer.from(new ArrayBuffer(piece.length));
+    piece.copy(chunk);
+    chunks.push(chunk);
+  }
+  return chunks;
+}
+
+module.exports = { BINARY, TEXT, asciiPayload, cut, maskedFrame, uniformMessages, unmaskedFrame };

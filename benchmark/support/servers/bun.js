@@ -1,0 +1,17 @@
+// Runs in Bun, on its own server.
+
+const server = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  fetch(request, self) {
+    return self.upgrade(request) ? undefined : new Response('', { status: 400 });
+  },
+  websocket: {
+    // What its send buffer can't hold is dropped: that must never happen here.
+    backpressureLimit: 1 << 30,
+    message(socket, data) {
+      socket.send(data);
+    }
+  }
+});
+console.log(server.port);

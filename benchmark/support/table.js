@@ -1,0 +1,35 @@
+'use strict';
+
+/**
+ * @param {string[]} head the columns' titles
+ * @param {string[][]} rows the first cell of each is its name, the others are numbers
+ * @returns {string} lines: Markdown, aligned for whoever reads it as text
+ */
+function formatTable(head, rows) {
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column].length)));
+  const line = (cells) =>
+    `| ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join(' | ')} |`;
+  const rule = `|${widths.map((width, i) => (i === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`;
+  return [line(head), rule, ...rows.map(line)].join('\n');
+}
+
+/**
+ * @param {number} bytes
+ * @returns {string} `125 B`, `4 KiB`, `1 MiB`
+ */
+function formatSize(bytes) {
+  if (bytes < 1024 || bytes % 1024 !== 0) return `${bytes} B`;
+  return bytes < 1024 ** 2 || bytes % 1024 ** 2 !== 0 ? `${bytes / 1024} KiB` : `${bytes / 1024 ** 2} MiB`;
+}
+
+/**
+ * @param {number} number not negative
+ * @returns {string} three digits that count, or all those before the point
+ */
+function formatNumber(number) {
+  if (!Number.isFinite(number)) return '';
+  if (number >= 100) return String(Math.round(number));
+  return number.toFixed(number >= 10 ? 1 : 2);
+}
+
+module.exports = { formatNumber, formatSize, formatTable };
