@@ -38,7 +38,7 @@ function main() {
   if (status === 0) console.log('framemask: the addon is built');
   else {
     const why = error ? error.message : reason(stderr + stdout);
-    console.log(`framemask: no addon, JavaScript does the masking (${why}); "npm run build" shows the whole of it`);
+    console.log(`framemask: no addon, JavaScript does the masking (${why}); "npm run compile" shows the whole of it`);
   }
   return 0;
 }

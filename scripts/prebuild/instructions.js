@@ -1,0 +1,115 @@
+'use strict';
+
+// Which instructions a file may have, and where. A kernel that has lost its vectors to a compiler's flag is as wrong as
+// one instruction outside of it that older processors lack: neither shows in a test on the machine that built it.
+
+/**
+ * @typedef {object} Kernel
+ * @property {RegExp} has what at least one of its instructions looks like
+ * @property {RegExp} [extensions] which its instructions may be of, besides those that all may be of
+ */
+
+// Where a disassembler says of an instruction what kind it is, in place of its extension.
+const KINDS = /^(jump|call|ret|return|int|branch_relative|privilege|not64bitmode|mode64)$/;
+
+const X86 = {
+  // x86-64's beginnings, and what V8 asks for on ia32.
+  extensions: /^(sse1|sse2|cmov|fpu|mmx)$/,
+  // These are not marked as an extension's.
+  never: /^(popcnt|lzcnt|tzcnt|movbe|crc32|rd\w+|cmpxchg16b|endbr\d+)$/,
+  // Only where the processor has said that it has it.
+  guarded: /^xgetbv$/,
+  kernels: {
+    Scalar: { has: /^xor / },
+    Sse2: { has: /^pxor xmm/ },
+    Avx2: { has: /^vpxor ymm/, extensions: /^(avx|avx2|novlx)$/ },
+    Avx512: { has: /^vpxorq? zmm|^vpxord zmm/, extensions: /^(avx|avx2|novlx|avx512|bwi|vlx)$/ }
+  }
+};
+
+const ARM64 = {
+  extensions: /^(HasFPARMv8|HasNEON)$/,
+  kernels: { Scalar: { has: /^eor/ }, Neon: { has: /^eor v\d+\.16b/ } }
+};
+
+const ARMV6 = /^(IsARM|HasV4T|HasV5T|HasV5TE|HasV6|HasV6K|HasFPRegs|HasFPRegs64|HasVFP2|HasDPVFP)$/;
+const ARMV7 = new RegExp(ARMV6.source.replace('IsARM', 'IsARM|HasV6T2|HasV7|HasVFP3'));
+
+const SCALAR = { Scalar: { has: /^x/ } };
+
+const RISCV = /^(IsRV64|HasStdExt(A|F|D|M|MOrZmmul|COrZca|COrZcd))$/;
+
+const { Avx512: _, ...X86_DARWIN } = X86.kernels;
+
+/** By a target's name; where there is none, by its machine. */
+const RULES = {
+  x64: X86,
+  ia32: X86,
+  // See FRAMEMASK_AVX512 in src/mask.h.
+  'darwin-x64': { ...X86, kernels: X86_DARWIN },
+  arm64: ARM64,
+  'linux-arm-armv7': {
+    extensions: ARMV7,
+    kernels: { Scalar: { has: /^eor/ }, Neon: { has: /^veor q/, extensions: /^HasNEON$/ } }
+  },
+  'linux-arm-armv6': { extensions: ARMV6, kernels: { Scalar: { has: /^eor/ } } },
+  riscv64: { extensions: RISCV, kernels: SCALAR },
+  // POWER8 has a vector unit, but none of ISA 3.0. Each function ends with a word of zeros, for debuggers.
+  ppc64le: { extensions: /^HasFPU$/, padding: /^(00000000)+$/, kernels: SCALAR },
+  // The disassembler was told that this is a z13, and knows no later instruction.
+  s390x: { extensions: /^Feature/, kernels: SCALAR },
+  // The vectors' instructions are not marked as an extension's, but nothing else begins so.
+  loong64: { extensions: /^IsLA64$/, never: /^x?v/, kernels: SCALAR }
+};
+
+// Functions that only one kernel uses are part of it once they are inlined; where they are not, what they have is taken
+// for the rest's, and shows.
+const KERNEL = /^_ZN9framemask\d+Mask([A-Z]\w*?)EPKhPh[jmy]j$/;
+const DISPATCH = /^_ZN9framemask\d+Runs|^_ZN9framemask12_GLOBAL__N_1\d+(SavedRegisters|HasExtended)/;
+
+/**
+ * @param {import('./targets').Target} target
+ * @param {import('./toolchain').Instruction[]} instructions by rising addresses
+ * @param {{ name: string, address: number }[]} functions
+ * @returns {{ faults: string[], kernels: string[] }} the kernels, with how many of their instructions are of vectors
+ */
+function checkInstructions(target, instructions, functions) {
+  const rules = RULES[target.name] ?? RULES[target.machine];
+  const faults = [];
+  const found = new Map(Object.keys(rules.kernels).map((name) => [name, 0]));
+
+  for (const { name, instruction } of withFunctions(instructions, functions)) {
+    const kernel = KERNEL.exec(name)?.[1];
+    const text = `${instruction.mnemonic} ${instruction.operands}`;
+    const fault = faultOf(instruction, rules, rules.kernels[kernel]?.extensions, DISPATCH.test(name));
+    if (fault) faults.push(`${fault} at 0x${instruction.address.toString(16)} in ${name}: ${text}`);
+    if (rules.kernels[kernel]?.has.test(text)) found.set(kernel, found.get(kernel) + 1);
+  }
+  for (const [kernel, count] of found) {
+    if (count === 0) faults.push(`Mask${kernel} has no instruction like ${rules.kernels[kernel].has.source}`);
+  }
+  return { faults, kernels: [...found].map(([kernel, count]) => `${kernel.toLowerCase()} ${count}`) };
+}
+
+/** @returns {string | undefined} what is wrong with an instruction where it is */
+function faultOf({ mnemonic, bytes, groups }, rules, kernelExtensions, isDispatch) {
+  if (mnemonic === '.byte') return rules.padding?.test(bytes) ? undefined : 'not an instruction';
+  if (rules.never?.test(mnemonic)) return 'not in every processor';
+  if (rules.guarded?.test(mnemonic) && !isDispatch) return 'only for the dispatch';
+  const extension = groups.find(
+    (group) => !KINDS.test(group) && !rules.extensions.test(group) && !kernelExtensions?.test(group)
+  );
+  return extension && `${extension} is not in every processor`;
+}
+
+/** Puts each instruction together with the name of the function that it is in. */
+function* withFunctions(instructions, functions) {
+  const sorted = functions.filter(({ name }) => !name.startsWith('$')).sort((a, b) => a.address - b.address);
+  let i = -1;
+  for (const instruction of instructions) {
+    while (i + 1 < sorted.length && sorted[i + 1].address <= instruction.address) i++;
+    yield { name: sorted[i]?.name ?? '', instruction };
+  }
+}
+
+module.exports = { checkInstructions };
