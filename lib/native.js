@@ -34,15 +34,18 @@ function load(environment, loadAddon = findAddon) {
   if (wanted === 'js') return { kernel: 'js', native: null, nativeError: null };
 
   let addon = null;
+  let kernels = [];
   let nativeError = null;
   try {
-    addon = loadAddon(path.join(__dirname, '..'));
+    const found = loadAddon(path.join(__dirname, '..'));
+    // Whatever lies there by that name, what is no addon of ours is none.
+    kernels = Array.from(found.kernels);
+    addon = found;
   } catch (error) {
     if (environment.FRAMEMASK_REQUIRE_NATIVE === '1') throw error;
     nativeError = error;
   }
 
-  const kernels = addon === null ? [] : addon.kernels;
   if (wanted && !kernels.includes(wanted)) throw unknownKernel(wanted, kernels, nativeError);
   if (addon === null) return { kernel: 'js', native: null, nativeError };
   const kernel = wanted || kernels[kernels.length - 1];

@@ -93,6 +93,13 @@ t.test('no addon', (t) => {
   t.throws(() => load({ FRAMEMASK_REQUIRE_NATIVE: '1', FRAMEMASK_KERNEL: 'wide' }, noAddon), /No native build/);
   t.equal(load({ FRAMEMASK_REQUIRE_NATIVE: '' }, noAddon).kernel, 'js', 'only 1 requires it');
   t.equal(load({ FRAMEMASK_REQUIRE_NATIVE: '1' }, createAddonDouble).kernel, 'wide');
+
+  for (const other of [{}, { mask() {}, unmask() {} }, undefined, 7]) {
+    const { kernel, native, nativeError } = load({}, () => other);
+    t.equal(kernel, 'js', 'an addon of somebody else');
+    t.equal(native, null);
+    t.type(nativeError, TypeError);
+  }
   t.end();
 });
 
