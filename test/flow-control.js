@@ -451,6 +451,67 @@ t.test('other decoders fed from a handler', (t) => {
   t.end();
 });
 
+t.test('what one decoder has yet to deliver, while others are at work', (t) => {
+  for (const { name, Decoder } of DECODERS) {
+    const f = framesFor('server');
+    const texts = Array.from({ length: 300 }, (_, i) => `text ${i}`);
+    const chunk = Buffer.concat(texts.map((text) => f.text(text)));
+    const others = Buffer.concat(Array.from({ length: 300 }, (_, i) => f.binary('x'.repeat(1 + (i % 100)))));
+    for (const at of [0, 1, 100, 254, 255, 256, 298, 299]) {
+      const held = Array.from({ length: 3 }, () => {
+        const after = (_event, decoder) => {
+          if (events.length === at + 1) decoder.pause();
+        };
+        const { decoder, events } = record(Decoder, { role: 'server', after });
+        decoder.write(fresh(chunk));
+        return { decoder, events };
+      });
+      record(Decoder, { role: 'server' }).decoder.write(fresh(others));
+      for (const { decoder, events } of held) {
+        decoder.resume();
+        t.strictSame(
+          events.map(([, text]) => text),
+          texts,
+          `${name}, paused at ${at}`
+        );
+      }
+    }
+  }
+  t.end();
+});
+
+t.test('a decoder that has ended holds nothing', (t) => {
+  const holds = (decoder) => Object.values(decoder).some((value) => ArrayBuffer.isView(value) || Array.isArray(value));
+  for (const { Decoder } of DECODERS) {
+    const f = framesFor('server');
+    const many = Buffer.concat([f.text('a'), f.text('b'), f.binary('c'), f.close(1000), f.text('d'), f.text('e')]);
+    for (let at = 0; at < 4; at++) {
+      let events = 0;
+      const stop = () => {
+        if (events++ === at) decoder.stop();
+      };
+      const decoder = new Decoder({ role: 'server', onMessage: stop, onClose: stop });
+      decoder.write(fresh(many));
+      t.equal(decoder.closed, true);
+      t.notOk(holds(decoder), `stopped at ${at}`);
+    }
+    for (const start of [f.text('abc').subarray(0, 3), f.text('abc').subarray(0, 8), f.text('abc', { fin: false })]) {
+      const decoder = new Decoder({ role: 'server' });
+      decoder.write(fresh(start));
+      t.ok(holds(decoder));
+      decoder.stop();
+      t.notOk(holds(decoder));
+    }
+    const paused = new Decoder({ role: 'server', onMessage: () => paused.pause() });
+    paused.write(fresh(many));
+    paused.write(fresh(many));
+    t.ok(holds(paused));
+    paused.stop();
+    t.notOk(holds(paused));
+  }
+  t.end();
+});
+
 t.test('throw from onError and onClose', (t) => {
   for (const { Decoder } of DECODERS) {
     const f = framesFor('client');

@@ -64,4 +64,13 @@ for (const engine of ['native', 'js']) {
       t.ok(held < MIB, `${name}: ${held} bytes`);
     }
   });
+
+  t.test(`a short text that is kept keeps no more than 1 KiB alive, ${engine}`, async (t) => {
+    const results = await measure('kept', engine);
+    t.equal(Object.keys(results).length, 6);
+    for (const [name, { texts, held }] of Object.entries(results)) {
+      t.equal(texts, 1000);
+      t.ok(held < 1000 * 1024 + 512 * 1024, `${name}: ${held} bytes`);
+    }
+  });
 }

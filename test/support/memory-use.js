@@ -191,4 +191,30 @@ function letGo() {
   return results;
 }
 
-console.log(JSON.stringify({ announced, gathered, copied, letGo }[what]()));
+/** What one short text of each chunk keeps alive, for whoever keeps it. */
+function kept() {
+  const results = {};
+  for (const role of ['server', 'client']) {
+    for (const size of [4, 16, 100]) {
+      const chunk = Buffer.concat(Array(Math.floor(65536 / (size + 6))).fill(framesFor(role).text('x'.repeat(size))));
+      const texts = [];
+      let isFirst = false;
+      const decoder = new Decoder({
+        role,
+        onMessage(text) {
+          if (isFirst) texts.push(text);
+          isFirst = false;
+        }
+      });
+      const before = memory();
+      for (let i = 0; i < 1000; i++) {
+        isFirst = true;
+        decoder.write(Buffer.from(chunk));
+      }
+      results[`${role}, ${size}`] = { texts: texts.length, held: memory() - before };
+    }
+  }
+  return results;
+}
+
+console.log(JSON.stringify({ announced, gathered, copied, letGo, kept }[what]()));
