@@ -388,6 +388,8 @@ t.test('other decoders fed from a handler', (t) => {
     const chunk = Buffer.concat(texts.map((text) => f.text(text)));
     const got = [];
     const feed = (depth) => {
+      // Frames of another size in each, so that a table of another would be a wrong one.
+      const own = texts.map((text) => `${text}${'.'.repeat(depth)}`);
       const seen = [];
       const decoder = new Decoder({
         role: 'server',
@@ -396,15 +398,12 @@ t.test('other decoders fed from a handler', (t) => {
           if (depth > 0) feed(depth - 1);
         }
       });
-      decoder.write(fresh(chunk));
-      got.push(seen);
+      decoder.write(Buffer.concat(own.map((text) => f.text(text))));
+      got.push(JSON.stringify(seen) === JSON.stringify(own));
     };
     feed(3);
     t.equal(got.length, 1 + 12 + 144 + 1728);
-    t.ok(
-      got.every((seen) => JSON.stringify(seen) === JSON.stringify(texts)),
-      name
-    );
+    t.notOk(got.includes(false), name);
 
     // One that throws from inside another, and is resumed from inside a third.
     const { decoder: inner, events } = record(Decoder, {
@@ -663,6 +662,7 @@ function withResolvers() {
 t.test(`random streams, and handlers that do anything (seed ${seed})`, (t) => {
   const random = createRandom(seed);
   const makeStream = createStreamMaker(random, { rsv1: true, longest: 3000 });
+  const few = Buffer.concat(Array(9).fill(framesFor('client').text('for another decoder')));
   let acts = 0;
   for (let i = 0; i < 3000; i++) {
     const role = ROLES[random(2)];
@@ -684,7 +684,7 @@ t.test(`random streams, and handlers that do anything (seed ${seed})`, (t) => {
           decoder.resume();
           break;
         case 3:
-          other.write(Buffer.from('810161810162810163', 'hex'));
+          other.write(fresh(few));
           break;
         case 4:
           decoder.pause();
