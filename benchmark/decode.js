@@ -4,11 +4,10 @@
 // bufferutil) and websocket-driver: by turns, in one process, on the same bytes. Text is asked for as strings, binary as
 // Buffers; `frames` has framemask's onFrame, which makes neither, beside what ws makes of binary.
 
-const { readArguments, readCount } = require('./support/arguments');
 const { describeMachine, machineLine } = require('./support/machine');
 const { BINARY, TEXT, asciiPayload, cut, maskedFrame, uniformMessages } = require('./support/messages');
 const { loadFramemask, loadPeer } = require('./support/modules');
-const { createProgress } = require('./support/progress');
+const { measureEach } = require('./support/measure-each');
 const { fresh, race, ratio } = require('./support/race');
 const { median } = require('./support/statistics');
 const { formatNumber, formatTable } = require('./support/table');
@@ -157,16 +156,7 @@ function formatResults(results) {
 }
 
 async function main() {
-  const values = readArguments(USAGE, { only: { type: 'string', default: '' }, turn: { type: 'string' } });
-  const { rounds, quick, json, only, turn = quick ? '2' : '10' } = values;
-  const names = Object.keys(WORK).filter((name) => name.includes(only));
-  const progress = createProgress(names.length);
-  const results = [];
-  for (const name of names) {
-    progress.step(name);
-    results.push(await measure(name, { rounds, turn: readCount('turn', turn) }));
-  }
-  progress.end();
+  const { rounds, json, results } = await measureEach(USAGE, WORK, measure);
 
   const machine = describeMachine(loadFramemask().kernel);
   if (json) {

@@ -4,11 +4,10 @@
 // bufferutil), websocket-driver and, for a client, undici: by turns, in one process. All write to a stand-in for a socket
 // that only counts, and writes strings out, as a socket must.
 
-const { readArguments, readCount } = require('./support/arguments');
 const { describeMachine, machineLine } = require('./support/machine');
 const { BINARY, TEXT, asciiPayload, uniformMessages } = require('./support/messages');
 const { loadFramemask, loadPeer } = require('./support/modules');
-const { createProgress } = require('./support/progress');
+const { measureEach } = require('./support/measure-each');
 const { fresh, race, ratio } = require('./support/race');
 const { median } = require('./support/statistics');
 const { formatNumber, formatTable } = require('./support/table');
@@ -201,16 +200,7 @@ function formatResults(results) {
 }
 
 async function main() {
-  const values = readArguments(USAGE, { only: { type: 'string', default: '' }, turn: { type: 'string' } });
-  const { rounds, quick, json, only, turn = quick ? '2' : '10' } = values;
-  const names = Object.keys(WORK).filter((name) => name.includes(only));
-  const progress = createProgress(names.length);
-  const results = [];
-  for (const name of names) {
-    progress.step(name);
-    results.push(await measure(name, { rounds, turn: readCount('turn', turn) }));
-  }
-  progress.end();
+  const { rounds, json, results } = await measureEach(USAGE, WORK, measure);
 
   const machine = describeMachine(loadFramemask().kernel);
   if (json) console.log(JSON.stringify({ machine, rounds, results }, null, 2));
