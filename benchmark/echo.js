@@ -16,7 +16,7 @@ const { createProgress } = require('./support/progress');
 const { ratio } = require('./support/race');
 const { median } = require('./support/statistics');
 const { formatNumber, formatTable } = require('./support/table');
-const { kernel } = require('..');
+const { kernel } = require('../index.js');
 
 const USAGE = `usage: node benchmark/echo.js [options]
 

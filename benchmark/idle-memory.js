@@ -11,7 +11,7 @@ const { describeMachine, machineLine } = require('./support/machine');
 const { createProgress } = require('./support/progress');
 const { median } = require('./support/statistics');
 const { formatNumber, formatTable } = require('./support/table');
-const { kernel } = require('..');
+const { kernel } = require('../index.js');
 
 const USAGE = `usage: node benchmark/idle-memory.js [options]
 
@@ -24,7 +24,7 @@ const noop = () => {};
 /** What a server makes for a connection: by one function, as a server does, so that all share their handlers. */
 const CONTESTANTS = {
   framemask() {
-    const { Decoder, Encoder } = require('..');
+    const { Decoder, Encoder } = require('../index.js');
     const handlers = { onMessage: noop, onPing: noop, onPong: noop, onClose: noop, onError: noop };
     return () => [new Decoder({ role: 'server', ...handlers }), new Encoder({ role: 'server' })];
   },
@@ -38,7 +38,7 @@ const CONTESTANTS = {
     };
   },
   'framemask, 1 GiB announced'() {
-    const { Decoder, Encoder } = require('..');
+    const { Decoder, Encoder } = require('../index.js');
     const header = Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0x40, 0, 0, 0, 1, 2, 3, 4]);
     return () => {
       const decoder = new Decoder({ role: 'server', onMessage: noop, maxPayload: 2 ** 31 });

@@ -103,7 +103,7 @@ function loadFramemask(kernel = process.env.FRAMEMASK_KERNEL ?? '') {
   const { FRAMEMASK_KERNEL } = process.env;
   process.env.FRAMEMASK_KERNEL = kernel;
   try {
-    return require(root);
+    return require(path.join(root, 'index.js'));
   } finally {
     if (FRAMEMASK_KERNEL === undefined) delete process.env.FRAMEMASK_KERNEL;
     else process.env.FRAMEMASK_KERNEL = FRAMEMASK_KERNEL;

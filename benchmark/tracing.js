@@ -31,7 +31,7 @@ const CUTS = [
   [/ && !this\._traced/g, '', 1]
 ];
 
-/** @returns {typeof import('..')} a copy of the package without tracing */
+/** @returns {typeof import('../index.js')} a copy of the package without tracing */
 function loadWithout() {
   const compile = Module.prototype._compile;
   const counts = CUTS.map(() => 0);

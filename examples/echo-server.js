@@ -7,7 +7,7 @@
 
 const { createHash } = require('node:crypto');
 const http = require('node:http');
-const { Decoder, Encoder } = require('..'); // in a project of your own: require('framemask')
+const { Decoder, Encoder } = require('../index.js'); // in a project of your own: require('framemask')
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const NO_STATUS = 1005; // what a Close frame without a code stands for; never sent (section 7.4.1)

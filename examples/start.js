@@ -37,7 +37,7 @@ async function main() {
   }
   const port = readPort(process.env.PORT || '8080');
   // Not sooner: a FRAMEMASK_KERNEL that this machine can't run is an error to tell like the others.
-  const { kernel, nativeError } = require('..');
+  const { kernel, nativeError } = require('../index.js');
   const { startServer } = require('./start/server');
   const server = await startServer(port);
   const why = nativeError === null ? '' : `, as there is no addon (${nativeError.message})`;

@@ -1,9 +1,9 @@
 'use strict';
 
-const { isAnyArrayBuffer } = require('node:util/types');
+const { buffer, util } = require('./builtin');
 
 // The global `Buffer` is a getter: each look at it costs 10 ns. Hot code takes it from here.
-const { Buffer } = require('node:buffer');
+const { Buffer } = buffer;
 
 const { invalidType } = require('./errors');
 
@@ -51,7 +51,7 @@ function view(bytes, start, end) {
 function toBytes(name, data) {
   if (isUint8Array(data)) return data;
   if (ArrayBuffer.isView(data)) return new FastBuffer(data.buffer, data.byteOffset, data.byteLength);
-  if (isAnyArrayBuffer(data)) return new FastBuffer(data);
+  if (util.types.isAnyArrayBuffer(data)) return new FastBuffer(data);
   throw invalidType(name, 'a string, a Buffer or other bytes', data);
 }
 

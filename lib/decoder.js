@@ -1,6 +1,6 @@
 'use strict';
 
-const { constants, isUtf8 } = require('node:buffer');
+const { constants, isUtf8 } = require('./builtin').buffer;
 
 const { Buffer, EMPTY, FastBuffer, view } = require('./bytes');
 const { FrameError } = require('./errors');

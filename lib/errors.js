@@ -1,6 +1,6 @@
 'use strict';
 
-const { inspect } = require('node:util');
+const { inspect } = require('./builtin').util;
 
 /**
  * What an error message says of a value that was refused: short, on one line, and safe for any value

@@ -1,13 +1,14 @@
 'use strict';
 
-const { randomFillSync } = require('node:crypto');
-const { inspect } = require('node:util');
-const { isUint8Array } = require('node:util/types');
-const { startupSnapshot } = require('node:v8');
+const { crypto, util, v8 } = require('./builtin');
 const { invalidType, outOfRange } = require('./errors');
 
 // Taken once, so that an id does not depend on who patches String later.
 const { fromCharCode } = String;
+const { randomFillSync } = crypto;
+const { inspect } = util;
+const { isUint8Array } = util.types;
+const { startupSnapshot } = v8;
 
 const ID_BYTES = 16;
 const ID_CHARACTERS = 36;

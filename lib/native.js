@@ -1,6 +1,6 @@
 'use strict';
 
-const path = require('node:path');
+const { findAddon } = require('./addon');
 
 /**
  * What src/addon.cc gives for one kernel. The numbers that a call takes and gives lie in `registers`: each costs about
@@ -23,7 +23,7 @@ const Register = { KEY: 0, START: 1, OFFSET: 2, LENGTH: 3, MODE: 4, COUNT: 5, NO
  * FRAMEMASK_KERNEL names.
  *
  * @param {{ FRAMEMASK_KERNEL?: string, FRAMEMASK_REQUIRE_NATIVE?: string }} environment as process.env has it
- * @param {(root: string) => object} [loadAddon] finds and loads the addon below a folder
+ * @param {() => object} [loadAddon] finds and loads the addon
  * @returns {{ kernel: string, native: Native | null, nativeError: Error | null }} `native` is null, and `kernel` 'js',
  *   where JavaScript does the work; `nativeError` says why if the addon should have done it
  * @throws {RangeError} if FRAMEMASK_KERNEL names a kernel that this machine can't run
@@ -37,7 +37,7 @@ function load(environment, loadAddon = findAddon) {
   let kernels = [];
   let nativeError = null;
   try {
-    const found = loadAddon(path.join(__dirname, '..'));
+    const found = loadAddon();
     // Whatever lies there by that name, what is no addon of ours is none.
     kernels = Array.from(found.kernels);
     addon = found;
@@ -50,17 +50,6 @@ function load(environment, loadAddon = findAddon) {
   if (addon === null) return { kernel: 'js', native: null, nativeError };
   const kernel = wanted || kernels[kernels.length - 1];
   return { kernel, native: bind(addon, kernel), nativeError };
-}
-
-/**
- * By node-gyp-build's rules: build/Release first, so that what a user has compiled wins, then prebuilds/.
- *
- * @param {string} root
- * @returns {object}
- */
-function findAddon(root) {
-  // Here, not above: a bundle that has left it out is one more reason to go on in JavaScript.
-  return require('node-gyp-build')(root);
 }
 
 /**

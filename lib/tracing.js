@@ -1,6 +1,6 @@
 'use strict';
 
-const { channel } = require('node:diagnostics_channel');
+const { channel } = require('./builtin').diagnosticsChannel;
 
 const { frameId } = require('./frame-id');
 const { FIN, MODE_MASKED, OPCODE, Opcode, RSV } = require('./protocol');

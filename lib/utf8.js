@@ -1,6 +1,6 @@
 'use strict';
 
-const { isUtf8 } = require('node:buffer');
+const { isUtf8 } = require('./builtin').buffer;
 
 /**
  * How far a piece of text is good UTF-8 (RFC 3629), where more may follow that completes its last character. RFC 6455

@@ -84,7 +84,7 @@ function proveLoaded(env) {
   for (const symbol of ['__asan_report_load', '__asan_report_store', '__ubsan_handle_']) {
     if (!symbols.includes(symbol)) fail(`the addon lacks ${symbol}, so a sanitizer was not built in`);
   }
-  const script = `require('.'); console.log(JSON.stringify(process.report.getReport().sharedObjects))`;
+  const script = `require('./index.js'); console.log(JSON.stringify(process.report.getReport().sharedObjects))`;
   const loaded = JSON.parse(outputOf(process.execPath, ['-e', script], { cwd: COPY, env }));
   const shown = loaded.filter((file) => /framemask|asan|ubsan/.test(path.basename(file)));
   if (!shown.some((file) => fs.realpathSync(file) === fs.realpathSync(ADDON))) fail(`${ADDON} was not loaded`);

@@ -14,7 +14,7 @@ const { text } = require('node:stream/consumers');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { WebSocket: UndiciWebSocket } = require('undici');
 const { WebSocket, WebSocketServer } = require('ws');
-const { kernel } = require('..');
+const { kernel } = require('../index.js');
 const { connect } = require('../examples/client');
 const { createEchoServer, shutDown } = require('../examples/echo-server');
 const { QUICK, judge, select } = require('../scripts/autobahn/cases');
@@ -795,7 +795,7 @@ t.test('records of msgpackr', async (t) => {
 
   // With a bit flipped in each record, it must notice.
   const folder = t.testdir({
-    'flip.js': `const framemask = require(${JSON.stringify(path.join(__dirname, '..'))});
+    'flip.js': `const framemask = require(${JSON.stringify(path.join(__dirname, '../index.js'))});
       framemask.Decoder = class extends framemask.Decoder {
         constructor(options) {
           const { onMessage } = options;

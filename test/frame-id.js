@@ -9,6 +9,7 @@ const { promisify } = require('node:util');
 const v8 = require('node:v8');
 const vm = require('node:vm');
 const { Worker } = require('node:worker_threads');
+const builtin = require('../lib/builtin');
 const { frameId, formatFrameId, parseFrameId } = require('../lib/frame-id');
 const { checkOrdered, checkRandom, countRepeats, withRestlessClock, MAX_SIGMA } = require('../scripts/soak-frame-id');
 
@@ -40,7 +41,9 @@ function loadWithKnownEntropy(t, mocks = {}) {
     batches.push(array);
     return array;
   };
-  const copy = t.mockRequire('../lib/frame-id', { 'node:crypto': { ...crypto, randomFillSync }, ...mocks });
+  const copy = t.mockRequire('../lib/frame-id', {
+    '../lib/builtin': { ...builtin, crypto: { ...crypto, randomFillSync }, ...mocks }
+  });
   return { ...copy, batches };
 }
 
@@ -112,7 +115,7 @@ t.test('version 7', async (t) => {
       Date.now = now;
     });
     const { frameId, batches } = loadWithKnownEntropy(t, {
-      'node:crypto': {
+      crypto: {
         ...crypto,
         randomFillSync: (array) => {
           batches.push(array);
@@ -188,7 +191,9 @@ t.test('entropy', async (t) => {
       if (failing) throw new Error('no entropy');
       return crypto.randomFillSync(array);
     };
-    const { frameId } = t.mockRequire('../lib/frame-id', { 'node:crypto': { ...crypto, randomFillSync } });
+    const { frameId } = t.mockRequire('../lib/frame-id', {
+      '../lib/builtin': { ...builtin, crypto: { ...crypto, randomFillSync } }
+    });
     for (let i = 0; i < 3; i++) {
       t.throws(() => frameId(), { message: 'no entropy' });
       t.throws(() => frameId(VERSION_7), { message: 'no entropy' });
@@ -282,10 +287,11 @@ t.test('no two threads or processes share ids', async (t) => {
   });
 
   t.test('processes started from one snapshot', async (t) => {
-    // A snapshot is made of one file, so the two modules are put into one, as a bundler does.
+    // A snapshot is made of one file, so the modules are put into one, as a bundler does.
     const source = (name) => readFileSync(join(__dirname, '..', 'lib', `${name}.js`), 'utf8');
     const bundle = `
       const modules = {
+        './builtin': (module, require) => {${source('builtin')}\n},
         './errors': (module, require) => {${source('errors')}\n},
         './frame-id': (module, require) => {${source('frame-id')}\n}
       };
@@ -317,7 +323,7 @@ t.test('no two threads or processes share ids', async (t) => {
       isBuildingSnapshot: () => true,
       addSerializeCallback: (callback) => callbacks.push(callback)
     };
-    const { frameId, batches } = loadWithKnownEntropy(t, { 'node:v8': { ...v8, startupSnapshot } });
+    const { frameId, batches } = loadWithKnownEntropy(t, { v8: { ...v8, startupSnapshot } });
     t.equal(frameId(), '10000000-1000-4001-9000-000210000003');
     t.equal(callbacks.length, 1);
     callbacks[0]();
@@ -328,7 +334,7 @@ t.test('no two threads or processes share ids', async (t) => {
   });
 
   t.test('a runtime without snapshots', (t) => {
-    const { frameId } = loadWithKnownEntropy(t, { 'node:v8': {} });
+    const { frameId } = loadWithKnownEntropy(t, { v8: {} });
     t.equal(frameId(), '10000000-1000-4001-9000-000210000003');
     t.end();
   });

@@ -242,7 +242,7 @@ t.test('each kernel, named in the environment of a process', async (t) => {
     const output = Buffer.alloc(1001);
     const phase = framemask.mask(payload, key, output, 1, 1000);
     console.log(framemask.kernel, phase, output.toString('latin1', 1) === 'Hello'.repeat(200));`;
-  const commonjs = `const framemask = require(${JSON.stringify(ROOT)});${common}`;
+  const commonjs = `const framemask = require(${JSON.stringify(path.join(ROOT, 'index.js'))});${common}`;
   const module = `import framemask, * as named from ${JSON.stringify(pathToFileURL(path.join(ROOT, 'index.mjs')))};
     for (const name of ['mask', 'unmask', 'kernel', 'nativeError']) if (named[name] !== framemask[name]) throw name;
     ${common}`;

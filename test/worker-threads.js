@@ -6,7 +6,7 @@ const { randomBytes } = require('node:crypto');
 const { once } = require('node:events');
 const path = require('node:path');
 const vm = require('node:vm');
-const framemask = require('..');
+const framemask = require('../index.js');
 const { KEY, maskAll, startWorker } = require('./fixtures/masking-worker');
 
 const WORKERS = 8;
@@ -77,7 +77,7 @@ t.test('loaded twice in one thread', (t) => {
   const cached = Object.keys(require.cache).filter((file) => file.startsWith(root) && !file.includes('node_modules'));
   const before = cached.map((file) => require.cache[file]);
   for (const file of cached) delete require.cache[file];
-  const second = require('..');
+  const second = require('../index.js');
   cached.forEach((file, i) => {
     require.cache[file] = before[i];
   });

@@ -15,7 +15,7 @@ const { asciiPayload, unmaskedFrame, TEXT } = require('./messages');
  */
 const SERVERS = {
   framemask() {
-    const { prepare } = require('../..');
+    const { prepare } = require('../../index.js');
     const { createEchoServer } = require('../../examples/echo-server');
     const server = createEchoServer({ idleTimeout: 0 }).listen(0, '127.0.0.1');
     return {

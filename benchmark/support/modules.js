@@ -20,13 +20,13 @@ function requireAnew(id, folder) {
 
 /**
  * @param {string} kernel as FRAMEMASK_KERNEL names it; '' for the best
- * @returns {typeof import('../..')}
+ * @returns {typeof import('../../index.js')}
  */
 function loadFramemask(kernel = process.env.FRAMEMASK_KERNEL ?? '') {
   const before = { ...process.env };
   process.env.FRAMEMASK_KERNEL = kernel;
   try {
-    return requireAnew('../..', path.join(__dirname, '..', '..', 'lib'));
+    return requireAnew('../../index.js', path.join(__dirname, '..', '..', 'lib'));
   } finally {
     process.env = before;
   }

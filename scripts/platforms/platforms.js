@@ -299,11 +299,11 @@ const PLATFORMS = [
   onLoader('win32-arm64', 'aarch64', 'neon'),
   onLoader('darwin-x64', 'x86_64'),
   onLoader('darwin-arm64', 'aarch64', 'neon'),
-  platform('freebsd-x64', 'nothing', () => Promise.reject(new NotHere('the bytes of linux-x64')), {
-    prebuild: 'freebsd-x64'
+  platform('freebsd-x64', 'nothing', () => Promise.reject(new NotHere('takes the file of linux-x64')), {
+    prebuild: 'linux-x64'
   }),
-  platform('android-arm64', 'nothing', () => Promise.reject(new NotHere('the bytes of linux-arm64')), {
-    prebuild: 'android-arm64'
+  platform('android-arm64', 'nothing', () => Promise.reject(new NotHere('takes the file of linux-arm64')), {
+    prebuild: 'linux-arm64'
   })
 ];
 

@@ -40,18 +40,11 @@ function darwin(arch, machine, triple, cpu) {
   return { name: `darwin-${arch}`, file: `darwin-${arch}/framemask.node`, format: 'macho', triple, cpu, machine };
 }
 
-/** The same bytes under another name, for a system with the same calls and the same file format. */
-function copyOf(original, name) {
-  return { ...original, name, file: original.file.replace(original.name, name), copyOf: original.name };
-}
-
-const linuxX64 = linux('x64', 'x64', 'x86_64-linux-musl', 'x86_64');
-const linuxArm64 = linux('arm64', 'arm64', 'aarch64-linux-musl', 'generic');
-
 /** @type {Target[]} */
 const TARGETS = [
-  linuxX64,
-  linuxArm64,
+  // These two also serve FreeBSD and Android: see lib/addon.js.
+  linux('x64', 'x64', 'x86_64-linux-musl', 'x86_64'),
+  linux('arm64', 'arm64', 'aarch64-linux-musl', 'generic'),
   // NEON is an option of armv7 that not every processor has taken.
   linux('arm', 'arm', 'arm-linux-musleabihf', 'generic+v7a+vfp3d16-neon', '.armv7'),
   linux('arm', 'arm', 'arm-linux-musleabihf', 'arm1176jzf_s', '.armv6'),
@@ -66,9 +59,7 @@ const TARGETS = [
   windows('ia32', 'ia32', 'x86-windows-gnu', 'pentium4'),
   windows('arm64', 'arm64', 'aarch64-windows-gnu', 'generic'),
   darwin('x64', 'x64', 'x86_64-macos.11.0', 'x86_64'),
-  darwin('arm64', 'arm64', 'aarch64-macos.11.0', 'apple_m1'),
-  copyOf(linuxX64, 'freebsd-x64'),
-  copyOf(linuxArm64, 'android-arm64')
+  darwin('arm64', 'arm64', 'aarch64-macos.11.0', 'apple_m1')
 ];
 
 module.exports = { TARGETS };

@@ -29,6 +29,7 @@ const { values } = parseArgs({
   }
 });
 const root = path.resolve(values.root || path.join(__dirname, '../..'));
+const { findAddon } = require(path.join(root, 'lib/addon.js'));
 const { Register, bind, load } = require(path.join(root, 'lib/native.js'));
 const { advanceKey, maskRange, unmaskRange } = require(path.join(root, 'lib/fallback.js'));
 const { scanChunk } = require(path.join(root, 'lib/scan.js'));
@@ -42,8 +43,8 @@ function loadAddon() {
   if (values.file) return { addon: require(path.resolve(values.file)) };
   let addon;
   const environment = { ...process.env, FRAMEMASK_REQUIRE_NATIVE: '1' };
-  const { kernel } = load(environment, (folder) => {
-    addon = require(path.join(root, 'node_modules/node-gyp-build'))(folder);
+  const { kernel } = load(environment, () => {
+    addon = findAddon();
     return addon;
   });
   return { addon, kernel };

@@ -1,0 +1,18 @@
+'use strict';
+
+/**
+ * The modules of Node.js that lib/ uses. Asked of the process where it can be asked (Node.js 20.16 on): a CommonJS module
+ * that a bundler puts into an ES module has no `require` for them (esbuild: 'Dynamic require of "node:path" is not
+ * supported').
+ */
+const get = process.getBuiltinModule;
+
+module.exports = {
+  buffer: get ? get('node:buffer') : require('node:buffer'),
+  crypto: get ? get('node:crypto') : require('node:crypto'),
+  diagnosticsChannel: get ? get('node:diagnostics_channel') : require('node:diagnostics_channel'),
+  fs: get ? get('node:fs') : require('node:fs'),
+  path: get ? get('node:path') : require('node:path'),
+  util: get ? get('node:util') : require('node:util'),
+  v8: get ? get('node:v8') : require('node:v8')
+};
