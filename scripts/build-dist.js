@@ -19,12 +19,29 @@ Makes dist/ of index.js, lib/ and the types: what is published. npm runs it afte
 const ROOT = path.join(__dirname, '..');
 const DIST = path.join(ROOT, 'dist');
 
-/** An entry for one platform. Its `require` of the addon is one that a bundler can follow. */
-function platformEntry(file) {
-  return `'use strict';
-require('../provided').load = () => require('../../prebuilds/${file}');
-module.exports = require('../index');
-`;
+/**
+ * An entry for one platform, for `require` and for `import`. The addon is handed over in a file of its own, and an ES module
+ * has an entry that is one, since bundlers may run what a CommonJS file requires before the file itself (webpack does, where
+ * it joins modules). index.js is named in full, since they may look for index.mjs first (@rollup/plugin-node-resolve does).
+ *
+ * @param {string} name of the platform
+ * @param {string} file below prebuilds/; the `require` of it is one that a bundler can follow
+ * @returns {Record<string, string>} by file names below dist/
+ */
+function platformEntry(name, file) {
+  return {
+    [`addons/${name}.js`]: `'use strict';
+require('../provided.js').load = () => require('../../prebuilds/${file}');
+`,
+    [`prebuilds/${name}.js`]: `'use strict';
+require('../addons/${name}.js');
+module.exports = require('../index.js');
+`,
+    [`prebuilds/${name}.mjs`]: `import '../addons/${name}.js';
+export * from '../index.mjs';
+export { default } from '../index.mjs';
+`
+  };
 }
 
 /** @returns {Record<string, string>} by file names below dist/ */
@@ -36,7 +53,7 @@ function readSources() {
   sources['index.js'] = fs
     .readFileSync(path.join(ROOT, 'index.js'), 'utf8')
     .replaceAll("require('./lib/", "require('./");
-  for (const { name, file } of TARGETS) sources[`prebuilds/${name}.js`] = platformEntry(file);
+  for (const { name, file } of TARGETS) Object.assign(sources, platformEntry(name, file));
   return sources;
 }
 
@@ -51,7 +68,7 @@ async function main() {
     const { code } = await minify(source, {
       ecma: 2020,
       toplevel: true,
-      compress: false,
+      compress: { defaults: false, conditionals: true, if_return: true, join_vars: true, sequences: true },
       mangle: { keep_fnames: true, keep_classnames: true },
       // An uncaught error prints the line that threw it.
       format: { comments: false, max_line_len: 120 }
@@ -59,7 +76,7 @@ async function main() {
     built[name] = `${code}\n`;
   }
   fs.rmSync(DIST, { recursive: true, force: true });
-  fs.mkdirSync(path.join(DIST, 'prebuilds'), { recursive: true });
+  for (const folder of ['addons', 'prebuilds']) fs.mkdirSync(path.join(DIST, folder), { recursive: true });
   for (const [name, code] of Object.entries(built)) fs.writeFileSync(path.join(DIST, name), code);
   for (const name of ['index.mjs', 'index.d.ts', 'index.d.mts']) {
     fs.copyFileSync(path.join(ROOT, name), path.join(DIST, name));

@@ -65,13 +65,49 @@ bool ToKey(double number, uint32_t* key) {
   return true;
 }
 
-// Fills `arguments` and gives the registers, or nullptr where arguments are missing.
+// One kernel.
+struct Kernel {
+  const char* name;     // as FRAMEMASK_KERNEL and the export `kernel` have it
+  bool (*supported)();  // by the processor and by the operating system
+  MaskKernel mask;
+};
+
+// All kernels in this build, the plainest first and the best last.
+constexpr Kernel kKernels[] = {
+    {"scalar", RunsScalar, MaskScalar},
+#ifdef FRAMEMASK_X86
+    {"sse2", RunsSse2, MaskSse2},       {"avx2", RunsAvx2, MaskAvx2},
+#endif
+#ifdef FRAMEMASK_AVX512
+    {"avx512", RunsAvx512, MaskAvx512},
+#endif
+#ifdef FRAMEMASK_NEON
+    {"neon", RunsNeon, MaskNeon},
+#endif
+};
+
+// What a function of JavaScript is made with: where its registers are, and in the three bits that are 0 in the address
+// of a double which kernel it calls. So no pointer to code lies where JavaScript writes, and there is one function for
+// all kernels: one for each would be 1 KB more in a file of 10.
+constexpr size_t kKernelCount = sizeof kKernels / sizeof *kKernels;
+constexpr uintptr_t kKernelBits = 7;
+static_assert(kKernelCount <= kKernelBits + 1, "more kernels than fit");
+
+struct Binding {
+  double* registers;
+  MaskKernel kernel;
+};
+
+// Fills `arguments`, and gives false where some are missing.
 template <size_t kCount>
-double* GetArguments(napi_env env, napi_callback_info info, napi_value (&arguments)[kCount]) {
+bool GetArguments(napi_env env, napi_callback_info info, napi_value (&arguments)[kCount], Binding* binding) {
   size_t count = kCount;
   void* data = nullptr;
-  if (napi_get_cb_info(env, info, &count, arguments, nullptr, &data) != napi_ok || count < kCount) return nullptr;
-  return static_cast<double*>(data);
+  if (napi_get_cb_info(env, info, &count, arguments, nullptr, &data) != napi_ok || count < kCount) return false;
+  const uintptr_t bits = reinterpret_cast<uintptr_t>(data) & kKernelBits;
+  binding->registers = reinterpret_cast<double*>(static_cast<char*>(data) - bits);
+  binding->kernel = kKernels[kKernelCount == 1 ? 0 : bits].mask;
+  return true;
 }
 
 // Whether `length` bytes from `start` on lie inside `bytes`. Nothing here can wrap.
@@ -80,26 +116,27 @@ bool Contains(const Bytes& bytes, size_t start, size_t length) {
 }
 
 // mask(source, output): in kKey, kStart, kOffset, kLength
-napi_value MaskWith(MaskKernel kernel, napi_env env, napi_callback_info info) {
+napi_value MaskFunction(napi_env env, napi_callback_info info) {
   napi_value arguments[2];
-  const double* registers = GetArguments(env, info, arguments);
+  Binding binding;
   Bytes source, output;
   size_t start, offset, length;
   uint32_t key;
-  if (registers == nullptr || !GetBytes(env, arguments[0], &source) || !GetBytes(env, arguments[1], &output) ||
-      !ToKey(registers[kKey], &key) || !ToSize(registers[kStart], &start) || !ToSize(registers[kOffset], &offset) ||
-      !ToSize(registers[kLength], &length)) {
+  if (!GetArguments(env, info, arguments, &binding) || !GetBytes(env, arguments[0], &source) ||
+      !GetBytes(env, arguments[1], &output) || !ToKey(binding.registers[kKey], &key) ||
+      !ToSize(binding.registers[kStart], &start) || !ToSize(binding.registers[kOffset], &offset) ||
+      !ToSize(binding.registers[kLength], &length)) {
     return Throw(env, "ERR_INVALID_ARG_TYPE", "mask takes (source, output) with a key and a range");
   }
   if (!Contains(source, start, length) || !Contains(output, offset, length)) {
     return Throw(env, "ERR_OUT_OF_RANGE", "mask was given a range that leaves source or output");
   }
-  if (length != 0) Mask(kernel, source.data + start, output.data + offset, length, key);
+  if (length != 0) Mask(binding.kernel, source.data + start, output.data + offset, length, key);
   return nullptr;
 }
 
 struct UnmaskArguments {
-  double* registers;
+  Binding binding;
   uint8_t* bytes;
   size_t length;
   uint32_t key;
@@ -110,9 +147,10 @@ bool GetUnmaskArguments(napi_env env, napi_callback_info info, UnmaskArguments* 
   napi_value arguments[1];
   Bytes buffer;
   size_t start;
-  out->registers = GetArguments(env, info, arguments);
-  if (out->registers == nullptr || !GetBytes(env, arguments[0], &buffer) || !ToKey(out->registers[kKey], &out->key) ||
-      !ToSize(out->registers[kStart], &start) || !ToSize(out->registers[kLength], &out->length)) {
+  const Binding& binding = out->binding;
+  if (!GetArguments(env, info, arguments, &out->binding) || !GetBytes(env, arguments[0], &buffer) ||
+      !ToKey(binding.registers[kKey], &out->key) || !ToSize(binding.registers[kStart], &start) ||
+      !ToSize(binding.registers[kLength], &out->length)) {
     Throw(env, "ERR_INVALID_ARG_TYPE", "unmask takes (buffer) with a key and a range");
     return false;
   }
@@ -125,95 +163,47 @@ bool GetUnmaskArguments(napi_env env, napi_callback_info info, UnmaskArguments* 
 }
 
 // unmask(buffer): in kKey, kStart, kLength, out kNonAscii
-napi_value UnmaskWith(MaskKernel kernel, napi_env env, napi_callback_info info) {
+napi_value UnmaskFunction(napi_env env, napi_callback_info info) {
   UnmaskArguments in;
   if (!GetUnmaskArguments(env, info, &in)) return nullptr;
-  in.registers[kNonAscii] = in.length == 0 ? 0 : kernel(in.bytes, in.bytes, in.length, in.key);
+  in.binding.registers[kNonAscii] = in.length == 0 ? 0 : in.binding.kernel(in.bytes, in.bytes, in.length, in.key);
   return nullptr;
 }
 
 // unmaskText(buffer): as unmask, but returns the text if all of it is ASCII, else undefined. One crossing for both: 49
 // ns for 64 bytes, where unmask and then Buffer.prototype.latin1Slice take 90 (Node 20).
-napi_value UnmaskTextWith(MaskKernel kernel, napi_env env, napi_callback_info info) {
+napi_value UnmaskTextFunction(napi_env env, napi_callback_info info) {
   UnmaskArguments in;
   if (!GetUnmaskArguments(env, info, &in)) return nullptr;
-  if (in.length != 0 && kernel(in.bytes, in.bytes, in.length, in.key) != 0) return nullptr;
+  if (in.length != 0 && in.binding.kernel(in.bytes, in.bytes, in.length, in.key) != 0) return nullptr;
   napi_value text = nullptr;
   napi_create_string_latin1(env, reinterpret_cast<const char*>(in.bytes), in.length, &text);
   return text;
 }
 
 // scan(chunk, table): in kStart, kMode, out kCount
-napi_value ScanWith(MaskKernel kernel, napi_env env, napi_callback_info info) {
+napi_value ScanFunction(napi_env env, napi_callback_info info) {
   napi_value arguments[2];
-  double* registers = GetArguments(env, info, arguments);
+  Binding binding;
   Bytes chunk;
   size_t start, mode, table_length;
   napi_typedarray_type table_type;
   void* table;
-  if (registers == nullptr || !GetBytes(env, arguments[0], &chunk) || !ToSize(registers[kStart], &start) ||
-      !ToSize(registers[kMode], &mode) ||
+  if (!GetArguments(env, info, arguments, &binding) || !GetBytes(env, arguments[0], &chunk) ||
+      !ToSize(binding.registers[kStart], &start) || !ToSize(binding.registers[kMode], &mode) ||
       napi_get_typedarray_info(env, arguments[1], &table_type, &table_length, &table, nullptr, nullptr) != napi_ok ||
       table_type != napi_uint32_array) {
     return Throw(env, "ERR_INVALID_ARG_TYPE", "scan takes (chunk, Uint32Array) with a start and a mode");
   }
   if (start > chunk.length) return Throw(env, "ERR_OUT_OF_RANGE", "scan was given a start that leaves chunk");
-  registers[kCount] = static_cast<double>(Scan(kernel, chunk.data, chunk.length, start, static_cast<uint32_t>(mode),
-                                               static_cast<uint32_t*>(table), table_length / kTableStride));
+  binding.registers[kCount] =
+      static_cast<double>(Scan(binding.kernel, chunk.data, chunk.length, start, static_cast<uint32_t>(mode),
+                               static_cast<uint32_t*>(table), table_length / kTableStride));
   return nullptr;
 }
 
 // Definitions. node-addon-api gives the module its entry; its classes for values would each bring std::string and an
 // allocator along, from a C++ runtime that the addon then could not do without (45 KB, and no musl).
-
-// The four functions over one kernel. Only these few instructions are there once for each of them.
-template <MaskKernel kKernel>
-napi_value MaskFunction(napi_env env, napi_callback_info info) {
-  return MaskWith(kKernel, env, info);
-}
-
-template <MaskKernel kKernel>
-napi_value UnmaskFunction(napi_env env, napi_callback_info info) {
-  return UnmaskWith(kKernel, env, info);
-}
-
-template <MaskKernel kKernel>
-napi_value UnmaskTextFunction(napi_env env, napi_callback_info info) {
-  return UnmaskTextWith(kKernel, env, info);
-}
-
-template <MaskKernel kKernel>
-napi_value ScanFunction(napi_env env, napi_callback_info info) {
-  return ScanWith(kKernel, env, info);
-}
-
-// One kernel with its functions. They are made at compile time, so that no pointer to code lies where JavaScript
-// writes.
-struct Binding {
-  const char* name;     // as FRAMEMASK_KERNEL and the export `kernel` have it
-  bool (*supported)();  // by the processor and by the operating system
-  napi_callback mask;
-  napi_callback unmask;
-  napi_callback unmask_text;
-  napi_callback scan;
-};
-
-#define FRAMEMASK_BINDING(name, kernel, supported) \
-  {name, supported, MaskFunction<kernel>, UnmaskFunction<kernel>, UnmaskTextFunction<kernel>, ScanFunction<kernel>}
-
-// All kernels in this build, the plainest first and the best last.
-constexpr Binding kBindings[] = {
-    FRAMEMASK_BINDING("scalar", MaskScalar, RunsScalar),
-#ifdef FRAMEMASK_X86
-    FRAMEMASK_BINDING("sse2", MaskSse2, RunsSse2),       FRAMEMASK_BINDING("avx2", MaskAvx2, RunsAvx2),
-#endif
-#ifdef FRAMEMASK_AVX512
-    FRAMEMASK_BINDING("avx512", MaskAvx512, RunsAvx512),
-#endif
-#ifdef FRAMEMASK_NEON
-    FRAMEMASK_BINDING("neon", MaskNeon, RunsNeon),
-#endif
-};
 
 bool AddFunction(napi_env env, napi_value target, const char* name, napi_callback callback, void* data) {
   napi_value function;
@@ -230,6 +220,12 @@ bool AddRegisters(napi_env env, napi_value target, void** registers) {
          napi_set_named_property(env, target, "registers", buffer) == napi_ok;
 }
 
+// As strcmp, which would be one more thing to ask a C library for.
+bool Equal(const char* left, const char* right) {
+  while (*left != '\0' && *left == *right) left++, right++;
+  return *left == *right;
+}
+
 // bind(name) -> { registers, mask, unmask, unmaskText, scan }
 napi_value BindFunction(napi_env env, napi_callback_info info) {
   napi_value arguments[1];
@@ -239,15 +235,19 @@ napi_value BindFunction(napi_env env, napi_callback_info info) {
       napi_get_value_string_utf8(env, arguments[0], name, sizeof name, nullptr) != napi_ok) {
     return Throw(env, "ERR_INVALID_ARG_TYPE", "bind takes the name of a kernel");
   }
-  for (const Binding& binding : kBindings) {
-    if (strcmp(binding.name, name) != 0 || !binding.supported()) continue;
+  for (size_t i = 0; i < kKernelCount; i++) {
+    if (!Equal(kKernels[i].name, name) || !kKernels[i].supported()) continue;
     napi_value functions;
     void* registers;
-    const bool made = napi_create_object(env, &functions) == napi_ok && AddRegisters(env, functions, &registers) &&
-                      AddFunction(env, functions, "mask", binding.mask, registers) &&
-                      AddFunction(env, functions, "unmask", binding.unmask, registers) &&
-                      AddFunction(env, functions, "unmaskText", binding.unmask_text, registers) &&
-                      AddFunction(env, functions, "scan", binding.scan, registers);
+    if (napi_create_object(env, &functions) != napi_ok || !AddRegisters(env, functions, &registers)) return nullptr;
+    if ((reinterpret_cast<uintptr_t>(registers) & kKernelBits) != 0) {
+      return Throw(env, "ERR_INVALID_STATE", "the registers are not aligned");
+    }
+    void* data = static_cast<char*>(registers) + i;
+    const bool made = AddFunction(env, functions, "mask", MaskFunction, data) &&
+                      AddFunction(env, functions, "unmask", UnmaskFunction, data) &&
+                      AddFunction(env, functions, "unmaskText", UnmaskTextFunction, data) &&
+                      AddFunction(env, functions, "scan", ScanFunction, data);
     return made ? functions : nullptr;
   }
   return Throw(env, "ERR_INVALID_ARG_VALUE", "bind takes one of the names in `kernels`");
@@ -257,9 +257,9 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   napi_value names, name;
   uint32_t count = 0;
   bool made = napi_create_array(env, &names) == napi_ok;
-  for (const Binding& binding : kBindings) {
-    if (!binding.supported()) continue;
-    made = made && napi_create_string_utf8(env, binding.name, NAPI_AUTO_LENGTH, &name) == napi_ok &&
+  for (const Kernel& kernel : kKernels) {
+    if (!kernel.supported()) continue;
+    made = made && napi_create_string_utf8(env, kernel.name, NAPI_AUTO_LENGTH, &name) == napi_ok &&
            napi_set_element(env, names, count++, name) == napi_ok;
   }
   made = made && napi_set_named_property(env, exports, "kernels", names) == napi_ok &&

@@ -36,12 +36,9 @@ function read({ file, symbols }, { format }) {
     const image = readPe(bytes, fs.readFileSync(symbols, 'utf8'));
     return { image, functions: image.functions };
   }
-  if (format === 'macho') {
-    const image = readMachO(bytes);
-    return { image, functions: image.functions };
-  }
-  const image = readElf(bytes);
-  const named = readElf(fs.readFileSync(symbols));
+  const readFormat = format === 'macho' ? readMachO : readElf;
+  const image = readFormat(bytes);
+  const named = readFormat(fs.readFileSync(symbols));
   const whole = ({ code }) => Buffer.concat(code.map((region) => region.bytes));
   if (!whole(image).equals(whole(named))) image.faults.push('other code than the file with symbols');
   return { image: { ...image, code: named.code }, functions: named.functions };
