@@ -1,6 +1,6 @@
 'use strict';
 
-const { fs, path } = require('./builtin');
+const { fs, path, url } = require('./builtin');
 const provided = require('./provided');
 
 /** Systems with Linux's calling conventions and file format: what is built for Linux serves there, and is shipped once. */
@@ -15,21 +15,31 @@ const LIKE_LINUX = ['android', 'freebsd'];
  * @throws {Error} if there is none, or it can't be loaded
  */
 function findAddon(platform = process.platform) {
-  if (provided.load !== null) return provided.load();
-  // Here, not above: a bundle that has left it out is one more reason to go on in JavaScript.
-  const load = require('node-gyp-build');
-  // Here, too: a bundle of ES modules has no __dirname.
-  const root = path.join(__dirname, '..');
-  let file;
+  if (provided.load !== null) return unwrap(provided.load());
+  let file = null;
   try {
-    file = load.resolve(root);
-  } catch (error) {
-    if (!LIKE_LINUX.includes(platform)) throw error;
-    return open(path.join(root, 'prebuilds', `linux-${process.arch}`, 'framemask.node'));
+    // All of it here: a bundle may have no node-gyp-build, and one of ES modules no __dirname.
+    file = require('node-gyp-build').resolve(path.join(__dirname, '..'));
+  } catch {
+    if (LIKE_LINUX.includes(platform)) {
+      return open(path.join(__dirname, '..', 'prebuilds', `linux-${process.arch}`, 'framemask.node'));
+    }
   }
-  checkLength(file);
-  // Spelt out, so that tools which copy what a program needs (@vercel/nft, ncc) see where it looks.
-  return require('node-gyp-build')(path.join(__dirname, '..'));
+  if (file !== null) checkLength(file);
+  // Spelt out, so that tools which copy what a program needs (@vercel/nft, ncc) see where it looks. ncc has the file that it
+  // copied in the place of this call, so it is made even where nothing was found. Elsewhere it throws that error again.
+  return require('node-gyp-build')(`${__dirname}/..`);
+}
+
+/**
+ * @param {object | string} brought what a bundler has made of the addon: its exports; or where the file is, as a path from
+ *   the bundle or a file: URL; or an ES module around either
+ * @returns {object} the addon's exports
+ */
+function unwrap(brought) {
+  const addon = brought.default ?? brought;
+  if (typeof addon !== 'string') return addon;
+  return open(addon.startsWith('file:') ? url.fileURLToPath(addon) : path.resolve(__dirname, addon));
 }
 
 /**

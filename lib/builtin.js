@@ -13,6 +13,7 @@ module.exports = {
   diagnosticsChannel: get ? get('node:diagnostics_channel') : require('node:diagnostics_channel'),
   fs: get ? get('node:fs') : require('node:fs'),
   path: get ? get('node:path') : require('node:path'),
+  url: get ? get('node:url') : require('node:url'),
   util: get ? get('node:util') : require('node:util'),
   v8: get ? get('node:v8') : require('node:v8')
 };

@@ -7,6 +7,7 @@ const { execFile, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { pathToFileURL } = require('node:url');
 const { promisify } = require('node:util');
 const { checkLength, findAddon } = require('../lib/addon');
 const builtin = require('../lib/builtin');
@@ -138,19 +139,32 @@ t.test('the length of an ELF file of any kind', (t) => {
 });
 
 t.test("Linux's file, on systems that run it", { skip: noElf }, (t) => {
+  const refuse = () => {
+    throw new Error('No native build was found');
+  };
   const root = createPackage(t);
   place(root, `prebuilds/linux-${process.arch}`);
   const { findAddon: find } = t.mockRequire('../lib/addon', {
     // As node-gyp-build answers on a system for which there is nothing.
-    'node-gyp-build': {
-      resolve() {
-        throw new Error('No native build was found');
-      }
-    },
+    'node-gyp-build': Object.assign(refuse, { resolve: refuse }),
     '../lib/builtin': { ...builtin, path: { join: (...parts) => path.join(...parts).replace(ROOT, root) } }
   });
   for (const name of ['freebsd', 'android']) t.same(find(name).kernels, addon.kernels, name);
   for (const name of ['linux', 'win32', undefined]) t.throws(() => find(name), /No native build was found/);
+  t.end();
+});
+
+t.test('where a bundler has put another file in the place of the call', (t) => {
+  const brought = {};
+  const { findAddon: find } = t.mockRequire('../lib/addon', {
+    // As in a bundle of ncc, which has no prebuilds/ beside it.
+    'node-gyp-build': Object.assign(() => brought, {
+      resolve() {
+        throw new Error('No native build was found');
+      }
+    })
+  });
+  t.equal(find('linux'), brought);
   t.end();
 });
 
@@ -162,6 +176,14 @@ t.test('an entry for one platform brings its addon', { skip: noAddon }, (t) => {
   });
   const brought = {};
   provided.load = () => brought;
-  t.equal(findAddon(), brought);
+  t.equal(findAddon(), brought, 'its exports');
+  provided.load = () => ({ default: brought });
+  t.equal(findAddon(), brought, 'an ES module around them');
+  for (const where of [BUILT, path.relative(path.join(ROOT, 'lib'), BUILT), pathToFileURL(BUILT).href]) {
+    provided.load = () => where;
+    t.same(findAddon().kernels, addon.kernels, where);
+  }
+  provided.load = () => './nowhere.node';
+  t.throws(findAddon, { code: 'ENOENT' });
   t.end();
 });

@@ -1,0 +1,28 @@
+'use strict';
+
+// What a bundled program asks of framemask. It requires nothing: a bundle that is an ES module could not.
+
+function expect(condition, what) {
+  if (!condition) throw new Error(`wrong: ${what}`);
+}
+
+/** Masks, unmasks, sends messages from an Encoder to a Decoder, and prints what the test wants to know. */
+exports.check = ({ Decoder, Encoder, kernel, mask, nativeError, unmask }) => {
+  const key = Buffer.from([0x12, 0x34, 0x56, 0x78]);
+  const source = Buffer.from('more bytes than JavaScript masks where there is an addon. '.repeat(20));
+  const output = Buffer.alloc(source.length);
+  mask(source, key, output, 0, source.length);
+  const masked = source.map((byte, index) => byte ^ key[index % 4]);
+  expect(output.equals(masked), 'what mask has written');
+  unmask(output, key);
+  expect(output.equals(source), 'what unmask has left');
+
+  const messages = [];
+  const encoder = new Encoder({ role: 'client' });
+  const decoder = new Decoder({ role: 'server', onMessage: (data) => messages.push(data) });
+  encoder.text('gr\u00fc\u00dfe');
+  encoder.binary(source);
+  for (const chunk of encoder.take()) decoder.write(chunk);
+  expect(messages.length === 2 && messages[0] === 'gr\u00fc\u00dfe' && source.equals(messages[1]), 'what was decoded');
+  console.log(JSON.stringify({ kernel, nativeError: nativeError === null ? null : nativeError.message }));
+};

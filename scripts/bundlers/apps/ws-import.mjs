@@ -1,0 +1,5 @@
+import bufferutil from 'bufferutil';
+import { WebSocket, WebSocketServer } from 'ws';
+import { echo } from './echo.cjs';
+
+echo({ WebSocket, WebSocketServer }, bufferutil);

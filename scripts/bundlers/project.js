@@ -1,0 +1,119 @@
+'use strict';
+
+// The bundlers, a project to bundle as a user has it, and an empty folder to run its bundles in.
+
+const { spawnSync } = require('node:child_process');
+const fs = require('node:fs');
+const { createRequire } = require('node:module');
+const os = require('node:os');
+const path = require('node:path');
+const { TARGETS } = require('../prebuild/targets');
+
+const ROOT = path.join(__dirname, '../..');
+const CACHE = path.join(ROOT, '.cache/bundlers');
+const APPS = path.join(__dirname, 'apps');
+const TIMEOUT = 60_000;
+
+/** The platform that runs the test, as its entry is named. */
+const PLATFORM = TARGETS.map(({ name }) => name).find(
+  (name) => name.split('-', 2).join('-') === `${process.platform}-${process.arch}`
+);
+
+/** npm is a script for the shell on Windows. */
+const shell = process.platform === 'win32';
+
+/** @returns {string} what it has printed @throws {Error} with that, if it fails */
+function run(program, args, cwd) {
+  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: 'utf8', shell });
+  if (status !== 0) throw new Error(`${program} ${args[0]} failed: ${error?.message ?? (stderr || stdout)}`);
+  return stdout;
+}
+
+/**
+ * Installs the bundlers below .cache/, unless they are there.
+ *
+ * @param {Record<string, string>} packages with their versions
+ * @returns {NodeJS.Require} finds them
+ */
+function installBundlers(packages) {
+  const manifest = path.join(CACHE, 'package.json');
+  const wanted = JSON.stringify({ private: true, dependencies: packages }, null, 2);
+  const installed = path.join(CACHE, 'installed.json');
+  if (!fs.existsSync(installed) || fs.readFileSync(installed, 'utf8') !== wanted) {
+    fs.rmSync(CACHE, { recursive: true, force: true });
+    fs.mkdirSync(CACHE, { recursive: true });
+    fs.writeFileSync(manifest, wanted);
+    run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock'], CACHE);
+    // Last, so that an install that was cut off is begun again.
+    fs.writeFileSync(installed, wanted);
+  }
+  return createRequire(manifest);
+}
+
+/** Copies a program twice: as it is, and with the entry of this platform before all else, as README says. */
+function writeApp(name, folder) {
+  const source = fs.readFileSync(path.join(APPS, name), 'utf8');
+  fs.writeFileSync(path.join(folder, name), source);
+  const entry = `${name.startsWith('ws-') ? 'bufferutil' : 'framemask'}/prebuilds/${PLATFORM}`;
+  const line = name.endsWith('.mjs') ? `import '${entry}';` : `require('${entry}');`;
+  fs.writeFileSync(path.join(folder, `native-${name}`), `${line}\n${source}`);
+}
+
+/**
+ * Lays out a project that has installed framemask under both of its names, from the tarball that would be published; and ws.
+ *
+ * @param {string} folder outside the checkout, so that nothing of its node_modules is found
+ */
+function stageProject(folder) {
+  run(process.execPath, [path.join(ROOT, 'scripts/build-dist.js')], ROOT);
+  run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], ROOT);
+  const [tarball] = fs.readdirSync(folder);
+  const modules = path.join(folder, 'node_modules');
+  for (const name of ['framemask', 'bufferutil']) {
+    fs.mkdirSync(path.join(modules, name), { recursive: true });
+    run('tar', ['xzf', tarball, '--strip-components=1', '-C', path.join(modules, name)], folder);
+  }
+  for (const name of ['node-gyp-build', 'ws']) {
+    const source = path.dirname(require.resolve(`${name}/package.json`));
+    fs.cpSync(source, path.join(modules, name), { recursive: true });
+  }
+  // For the plugins that a user's configuration imports.
+  fs.mkdirSync(path.join(modules, '@rollup'));
+  for (const name of ['@rollup/plugin-node-resolve', '@rollup/plugin-commonjs']) {
+    const source = path.join(CACHE, 'node_modules', name);
+    if (fs.existsSync(source)) fs.symlinkSync(source, path.join(modules, name), 'junction');
+  }
+  fs.writeFileSync(path.join(folder, 'package.json'), '{ "private": true }');
+  for (const name of fs.readdirSync(APPS)) writeApp(name, folder);
+}
+
+/** @returns {string} an empty folder from which no node_modules can be reached, and in whose name is none of ours */
+function makeFolder() {
+  return fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'bundle-'));
+}
+
+/**
+ * @param {string} file a bundle
+ * @param {Record<string, string>} env
+ * @returns {string} the kernel that it ran with
+ * @throws {Error} if it did not do all it should
+ */
+function runBundle(file, env = {}) {
+  const others = Object.entries(process.env).filter(([name]) => !name.startsWith('FRAMEMASK_'));
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, [file], {
+    cwd: path.dirname(file),
+    env: { ...Object.fromEntries(others), ...env },
+    encoding: 'utf8',
+    timeout: TIMEOUT
+  });
+  if (status !== 0) {
+    const lines = stderr.split('\n').filter((line) => /^\w*Error\b/.test(line));
+    throw new Error(`exit code ${status}, signal ${signal}: ${lines.join(' ') || stderr.slice(-400)}`);
+  }
+  const { kernel, nativeError } = JSON.parse(stdout);
+  // The reason is there when it is needed, and only then.
+  if ((kernel === 'js') !== (nativeError !== null)) throw new Error(`kernel ${kernel}, nativeError: ${nativeError}`);
+  return kernel;
+}
+
+module.exports = { PLATFORM, ROOT, installBundlers, makeFolder, runBundle, stageProject };

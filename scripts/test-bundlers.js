@@ -1,0 +1,175 @@
+'use strict';
+
+// Bundles programs that use framemask, moves the bundles to where nothing else is, and runs them.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { parseArgs } = require('node:util');
+const { BUNDLERS } = require('./bundlers/bundlers');
+const { PLATFORM, ROOT, installBundlers, makeFolder, runBundle, stageProject } = require('./bundlers/project');
+
+const USAGE = `usage: npm run test:bundlers [-- [--only <bundler>[,<bundler>...]] [--help]]
+
+Bundles four programs with each bundler, as CommonJS and as an ES module: they import and require framemask, and ws with
+framemask in bufferutil's place. Each bundle is moved to an empty folder and run: as it comes without configuration, and with
+the lines that README gives, natively. Bundlers come from npm, once, into .cache/bundlers/; what is bundled is what would be
+published, with the binary of prebuilds/ for this platform.
+
+  --only   these bundlers alone
+  --help   print this
+
+bundlers: ${BUNDLERS.map(({ id }) => id).join(' ')}`;
+
+/** The first is the one whose size is shown. */
+const APPS = ['import.mjs', 'require.cjs', 'ws-import.mjs', 'ws-require.cjs'];
+
+/** What a bundler may not complain about. ws itself gives them reasons to. */
+const OURS = /framemask|bufferutil|node-gyp-build|\.node\b/;
+
+/**
+ * @typedef {object} Result
+ * @property {string} bundler
+ * @property {string} version
+ * @property {'cjs' | 'esm'} format
+ * @property {number} size bytes of all that the bundler writes without configuration
+ * @property {string} plain the kernel without configuration
+ * @property {string} native the kernel with README's lines
+ * @property {string[]} faults
+ */
+
+function select(only) {
+  if (only === undefined) return BUNDLERS;
+  const ids = only.flatMap((list) => list.split(','));
+  const unknown = ids.filter((id) => !BUNDLERS.some((bundler) => bundler.id === id));
+  if (unknown.length > 0) {
+    throw new RangeError(`no bundler ${unknown.join(', ')}; there are ${BUNDLERS.map(({ id }) => id).join(', ')}`);
+  }
+  return BUNDLERS.filter(({ id }) => ids.includes(id));
+}
+
+/** @returns {string[]} the files of a folder and of those in it */
+function filesOf(folder) {
+  const names = fs.readdirSync(folder, { recursive: true });
+  return names.map((name) => path.join(folder, name)).filter((file) => fs.statSync(file).isFile());
+}
+
+/**
+ * Bundles one program, moves the bundle, and runs it.
+ *
+ * @returns {Promise<{ kernel: string, size: number }>}
+ * @throws {Error} what is wrong with it
+ */
+async function testBundle(bundler, job) {
+  const { project, native } = job;
+  const { file, warnings } = await bundler.bundle(job);
+  const complaints = warnings.filter((warning) => OURS.test(warning));
+  if (complaints.length > 0) throw new Error(`warns: ${complaints.join(' ')}`);
+
+  const folder = makeFolder();
+  try {
+    fs.cpSync(job.out, folder, { recursive: true });
+    const bundle = path.join(folder, file);
+    const size = filesOf(folder).reduce((sum, name) => sum + fs.statSync(name).size, 0);
+    for (const name of bundler.leaves?.(job) ?? []) {
+      fs.cpSync(path.join(project, 'node_modules', name), path.join(folder, 'node_modules', name), { recursive: true });
+    }
+    const addon = native || bundler.follows;
+    const kernel = runBundle(bundle, addon ? { FRAMEMASK_REQUIRE_NATIVE: '1' } : {});
+    if (!addon && kernel !== 'js') throw new Error(`runs with ${kernel} where there is no addon`);
+    if (addon) {
+      for (const name of filesOf(folder)) if (name.endsWith('.node')) fs.rmSync(name);
+      const without = runBundle(bundle);
+      if (without !== 'js') throw new Error(`runs with ${without} where its addon is lost`);
+    }
+    return { kernel, size };
+  } finally {
+    fs.rmSync(folder, { recursive: true });
+  }
+}
+
+/** @returns {Promise<Result>} of a bundler for one format */
+async function test(bundler, format, { tools, project }) {
+  const [version] = Object.values(bundler.packages);
+  const result = { bundler: bundler.name, version, format, size: 0, plain: '', native: '', faults: [] };
+  const apps = bundler.byEntry ? APPS.filter((app) => app.endsWith(format === 'esm' ? '.mjs' : '.cjs')) : APPS;
+  for (const native of [false, true]) {
+    const kernels = new Set();
+    for (const app of apps) {
+      const entry = native ? `native-${app}` : app;
+      const out = path.join(project, 'out', `${bundler.id}-${format}-${entry}`);
+      try {
+        const { kernel, size } = await testBundle(bundler, { tools, project, entry, format, native, out });
+        kernels.add(kernel);
+        if (entry === apps[0]) result.size = size;
+      } catch (error) {
+        kernels.add('FAILED');
+        result.faults.push(`${entry}: ${error.message}`);
+      }
+    }
+    result[native ? 'native' : 'plain'] = [...kernels].join(', ');
+  }
+  return result;
+}
+
+function printTable(results) {
+  const rows = [
+    ['bundler', 'version', 'output', 'bytes', 'without configuration', "with README's lines", ''],
+    ...results.map(({ bundler, version, format, size, plain, native, faults }) => {
+      const output = format === 'esm' ? 'ES module' : 'CommonJS';
+      return [bundler, version, output, `${size}`, plain, native, faults.length > 0 ? 'FAILED' : 'passed'];
+    })
+  ];
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  console.log();
+  for (const row of rows)
+    console.log(
+      row
+        .map((cell, column) => cell.padEnd(widths[column]))
+        .join('  ')
+        .trimEnd()
+    );
+  for (const { bundler, format, faults } of results) {
+    for (const fault of faults) console.log(`\n${bundler}, ${format}, ${fault}`);
+  }
+  const failed = results.filter(({ faults }) => faults.length > 0).length;
+  console.log(`\n${results.length - failed} passed, ${failed} failed`);
+}
+
+async function main() {
+  const { values } = parseArgs({ options: { only: { type: 'string', multiple: true }, help: { type: 'boolean' } } });
+  if (values.help) {
+    console.log(USAGE);
+    return;
+  }
+  const start = Date.now();
+  const progress = (message) => console.log(`== ${((Date.now() - start) / 1000).toFixed(1).padStart(5)} s  ${message}`);
+  const bundlers = select(values.only);
+  const prebuilt = path.join(ROOT, 'prebuilds', `${process.platform}-${process.arch}`);
+  if (PLATFORM === undefined || !fs.existsSync(prebuilt)) {
+    throw new Error(`there is no ${prebuilt}: npm run prebuild makes it`);
+  }
+  progress('installing the bundlers');
+  const tools = installBundlers(Object.assign({}, ...BUNDLERS.map(({ packages }) => packages)));
+  const project = makeFolder();
+  const results = [];
+  try {
+    progress('packing framemask');
+    stageProject(project);
+    for (const bundler of bundlers) {
+      for (const format of bundler.formats ?? ['cjs', 'esm']) {
+        const result = await test(bundler, format, { tools, project });
+        results.push(result);
+        progress(`${bundler.name}, ${format}: ${result.faults.length > 0 ? 'FAILED' : 'passed'}`);
+      }
+    }
+  } finally {
+    fs.rmSync(project, { recursive: true });
+  }
+  printTable(results);
+  if (results.some(({ faults }) => faults.length > 0)) process.exitCode = 1;
+}
+
+main().catch((error) => {
+  console.error(`test-bundlers: ${error.message}`);
+  process.exitCode = 1;
+});
