@@ -17,6 +17,12 @@ const BATCH = 1024;
 /** Memory for a payload that is still coming is at most this many times what has come, or LEAST bytes. */
 const AHEAD = 4;
 const LEAST = 128;
+/** Text is gathered in a piece of memory of this size that serves again, where so much is due by AHEAD. */
+const SPARE = 64 * 1024;
+
+// Such a piece that no decoder uses at the moment. Fresh memory costs more than what is then done with it: for each page that
+// is touched the first time the system must be asked.
+let spare = null;
 
 /**
  * RFC 6455 from bytes to messages: chunks of a connection go in as they come, and the handlers are called. index.d.ts
@@ -48,13 +54,15 @@ class Decoder extends FrameReader {
     this._maxFragments = limit(options, 'maxFragments', 1, 128 * 1024);
 
     // A message that is not all there: the first byte of its first frame (0 if there is none), how many frames, what has
-    // been gathered and how much, where in that the frame at hand began, and how far the text has been found good.
+    // been gathered and how much, where in that the frame at hand began, how far the text has been found good, and whether
+    // all of it is known to be ASCII.
     this._message = 0;
     this._fragments = 0;
     this._gathered = null;
     this._length = 0;
     this._frameStart = 0;
     this._checked = 0;
+    this._ascii = true;
   }
 
   /** Ignores all that follows, from the chunk at hand on, and lets go of the memory. */
@@ -198,6 +206,7 @@ class Decoder extends FrameReader {
       this._beginFragment(first);
       this._reserve(end - start, 0);
       bytes.copy(this._target, this._offset, start, end);
+      this._noteAscii(end - start, ascii);
       this._useFragment(first);
     }
   }
@@ -238,13 +247,25 @@ class Decoder extends FrameReader {
         Math.min(needed + left, Math.max(needed * AHEAD, LEAST)),
         Math.min(used * 2, this._maxPayload)
       );
-      const larger = Buffer.allocUnsafeSlow(size);
+      const text = this._strings && isText(this._message);
+      const larger = text && size <= SPARE && needed * AHEAD >= SPARE ? takeSpare() : Buffer.allocUnsafeSlow(size);
       if (used !== 0) this._gathered.copy(larger, 0, 0, used);
       this._gathered = larger;
     }
     this._target = this._gathered;
     this._offset = used;
     this._length = needed;
+  }
+
+  /**
+   * Spares what the unmasking has found to be ASCII a second look.
+   *
+   * @param {number} length of the piece that has just been gathered
+   * @param {boolean} ascii whether it is known to be ASCII
+   */
+  _noteAscii(length, ascii) {
+    if (!ascii) this._ascii = false;
+    else if (this._checked === this._length - length) this._checked = this._length;
   }
 
   /** Takes the data frame whose payload has been gathered. */
@@ -276,15 +297,21 @@ class Decoder extends FrameReader {
       this._fail(badText());
       return;
     }
-    const fragments = this._fragments;
+    const { _fragments: fragments, _ascii: ascii } = this;
     this._message = 0;
     this._fragments = 0;
     this._gathered = null;
     this._length = 0;
     this._checked = 0;
+    this._ascii = true;
     if (this._traced) traceMessage(this, message, length, fragments);
-    if (this._strings && isText(message)) this._onMessage?.(bytes.utf8Slice(0, length), false, false);
-    else this._onMessage?.(view(bytes, 0, length), (message & OPCODE) === Opcode.BINARY, (message & RSV1) !== 0);
+    if (this._strings && isText(message)) {
+      const text = ascii ? bytes.latin1Slice(0, length) : bytes.utf8Slice(0, length);
+      keepSpare(bytes);
+      this._onMessage?.(text, false, false);
+    } else {
+      this._onMessage?.(view(bytes, 0, length), (message & OPCODE) === Opcode.BINARY, (message & RSV1) !== 0);
+    }
   }
 
   /**
@@ -346,6 +373,19 @@ class Decoder extends FrameReader {
     const code = payload.length === 0 ? NO_STATUS : payload.readUInt16BE(0);
     this._onClose?.(code, payload.utf8Slice(2, payload.length));
   }
+}
+
+/** @returns {Buffer} of SPARE bytes */
+function takeSpare() {
+  const taken = spare;
+  spare = null;
+  // It is shorter if an onFrame handler has transferred its memory away.
+  return taken !== null && taken.length === SPARE ? taken : Buffer.allocUnsafeSlow(SPARE);
+}
+
+/** @param {Buffer} bytes that nobody needs any more */
+function keepSpare(bytes) {
+  if (bytes.length === SPARE) spare = bytes;
 }
 
 /**

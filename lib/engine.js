@@ -14,7 +14,8 @@ const { KEY, START, OFFSET, LENGTH, MODE, COUNT, NON_ASCII } = Register;
  *
  * @typedef {object} Engine
  * @property {(source: Uint8Array, start: number, output: Uint8Array, offset: number, length: number, key: number)
- *   => void} maskRange masks `length` bytes of `source` from `start` on into `output` from `offset` on; they may overlap
+ *   => boolean} maskRange masks `length` bytes of `source` from `start` on into `output` from `offset` on; they may
+ *   overlap. Returns true only if all that it wrote is ASCII
  * @property {(buffer: Uint8Array, start: number, length: number, key: number) => boolean} unmaskRange masks in place;
  *   returns whether all that it wrote is ASCII
  * @property {(buffer: Uint8Array, start: number, length: number, key: number) => string | undefined} unmaskText masks in
@@ -41,14 +42,14 @@ function createEngine(native) {
 
   function maskRange(source, start, output, offset, length, key) {
     if (length < MASK_NATIVE_FROM) {
-      fallback.maskRange(source, start, output, offset, length, key);
-      return;
+      return fallback.maskRange(source, start, output, offset, length, key);
     }
     registers[KEY] = key >>> 0;
     registers[START] = start;
     registers[OFFSET] = offset;
     registers[LENGTH] = length;
     native.mask(source, output);
+    return registers[NON_ASCII] === 0;
   }
 
   function unmaskRange(buffer, start, length, key) {

@@ -144,15 +144,16 @@ function unmaskRange(buffer, start, length, key) {
  * @param {number} offset
  * @param {number} length
  * @param {number} key the key for the byte at `start`
+ * @returns {boolean} true only if all that it has written is ASCII; false, too, where nobody has looked
  */
 function maskRange(source, start, output, offset, length, key) {
   // Nothing to do, and a view that its memory no longer holds is one that set() refuses.
-  if (length === 0) return;
+  if (length === 0) return true;
   // Not by subarray(), which would ask the class of `source` to make the view.
   const range = source.length === length ? source : new Uint8Array(source.buffer, source.byteOffset + start, length);
   output.set(range, offset);
   // A key of zero, the client's side of a connection has it, changes nothing.
-  if (key !== 0) unmaskRange(output, offset, length, key);
+  return key !== 0 && unmaskRange(output, offset, length, key);
 }
 
 /**
@@ -165,9 +166,12 @@ function maskRange(source, start, output, offset, length, key) {
  * @param {number} offset
  * @param {number} length
  * @param {number} key the key for the byte at `start`
+ * @returns {boolean} whether all that it has written is ASCII
  */
 function copyMasked(source, start, output, offset, length, key) {
-  for (let i = 0; i < length; i++) output[offset + i] = source[start + i] ^ (key >>> ((i & 3) << 3));
+  let seen = 0;
+  for (let i = 0; i < length; i++) seen |= output[offset + i] = source[start + i] ^ (key >>> ((i & 3) << 3));
+  return (seen & 0x80) === 0;
 }
 
 module.exports = {

@@ -34,7 +34,8 @@ const tables = [];
  * - `_refuse(first, length)`: whether a frame with this header was not acceptable, and the decoder has ended
  * - `_takeFrame(first, bytes, start, end, ascii)`: a frame that lies in a chunk
  * - `_takeRows(chunk, rows, end)`: frames that a scan has found in a chunk; leaves those it did not take in `_rows`
- * - `_beginFragment(first)`, `_gather(length, left)`, `_endFragment()`: a data frame that comes in pieces, and
+ * - `_beginFragment(first)`, `_reserve(length, left)`, `_noteAscii(length, ascii)`, `_checkText()`, `_endFragment()`: a data
+ *   frame that comes in pieces, and
  *   `_endControl(first, payload)`: a control frame that came in pieces
  * - `_fail(error)`
  *
@@ -297,8 +298,11 @@ class FrameReader {
     if (!control) this._reserve(length, this._left);
 
     const key = this._mode & MODE_MASKED ? this._key : 0;
-    if (length < LOOP_BELOW) copyMasked(chunk, start, this._target, this._offset, length, key);
-    else this._engine.maskRange(chunk, start, this._target, this._offset, length, key);
+    const ascii =
+      length < LOOP_BELOW
+        ? copyMasked(chunk, start, this._target, this._offset, length, key)
+        : this._engine.maskRange(chunk, start, this._target, this._offset, length, key);
+    if ((this._message & OPCODE) === Opcode.TEXT && !control) this._noteAscii(length, ascii);
     this._key = advanceKey(key, length) | 0;
     this._offset += length;
     if (this._left === 0) this._endFrame();

@@ -8,7 +8,8 @@ const { findAddon } = require('./addon');
  *
  * @typedef {object} Native
  * @property {Float64Array} registers by the indexes in `Register`
- * @property {(source: Uint8Array, output: Uint8Array) => void} mask takes KEY, START, OFFSET and LENGTH
+ * @property {(source: Uint8Array, output: Uint8Array) => void} mask takes KEY, START, OFFSET and LENGTH, gives
+ *   NON_ASCII
  * @property {(buffer: Uint8Array) => void} unmask takes KEY, START and LENGTH, gives NON_ASCII
  * @property {(buffer: Uint8Array) => string | undefined} unmaskText takes what unmask takes; returns what it has unmasked
  *   as a string, if that is ASCII

@@ -24,7 +24,7 @@ enum Register {
   kLength,    // in: how many bytes
   kMode,      // in: what scan accepts, see scan.h
   kCount,     // out: how many frames scan found
-  kNonAscii,  // out: 0, or 128 if unmask wrote a byte of 128 or more
+  kNonAscii,  // out: 0, or 128 if mask or unmask wrote a byte of 128 or more
   kRegisterCount
 };
 
@@ -115,7 +115,7 @@ bool Contains(const Bytes& bytes, size_t start, size_t length) {
   return start <= bytes.length && length <= bytes.length - start;
 }
 
-// mask(source, output): in kKey, kStart, kOffset, kLength
+// mask(source, output): in kKey, kStart, kOffset, kLength, out kNonAscii
 napi_value MaskFunction(napi_env env, napi_callback_info info) {
   napi_value arguments[2];
   Binding binding;
@@ -131,7 +131,8 @@ napi_value MaskFunction(napi_env env, napi_callback_info info) {
   if (!Contains(source, start, length) || !Contains(output, offset, length)) {
     return Throw(env, "ERR_OUT_OF_RANGE", "mask was given a range that leaves source or output");
   }
-  if (length != 0) Mask(binding.kernel, source.data + start, output.data + offset, length, key);
+  binding.registers[kNonAscii] =
+      length == 0 ? 0 : Mask(binding.kernel, source.data + start, output.data + offset, length, key);
   return nullptr;
 }
 

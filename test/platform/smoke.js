@@ -97,6 +97,7 @@ function callable({ registers, mask, unmask, unmaskText, scan }) {
       set(key, start, length);
       registers[OFFSET] = offset;
       mask(source, output);
+      return registers[NON_ASCII] === 0;
     },
     unmask(buffer, start, length, key) {
       set(key, start, length);
@@ -124,9 +125,10 @@ function checkMasking(native, length, from, to, key) {
 
   let actual = randomBytes(size);
   let expected = Buffer.from(actual);
-  native.mask(source, from, actual, to, length, key);
+  const masksToAscii = native.mask(source, from, actual, to, length, key);
   maskRange(source, from, expected, to, length, key);
   if (!actual.equals(expected)) fail(`mask, ${what}`, actual, expected);
+  if (masksToAscii !== isAscii(expected.subarray(to, to + length))) throw new Error(`mask, ${what}: ${masksToAscii}`);
 
   actual = Buffer.from(source);
   expected = Buffer.from(source);
