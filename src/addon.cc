@@ -33,6 +33,7 @@ struct Bytes {
   size_t length;
 };
 
+// The words are few: lib/ has checked before, and says what is wrong with whose argument.
 napi_value Throw(napi_env env, const char* code, const char* message) {
   napi_throw_type_error(env, code, message);
   return nullptr;
@@ -126,10 +127,10 @@ napi_value MaskFunction(napi_env env, napi_callback_info info) {
       !GetBytes(env, arguments[1], &output) || !ToKey(binding.registers[kKey], &key) ||
       !ToSize(binding.registers[kStart], &start) || !ToSize(binding.registers[kOffset], &offset) ||
       !ToSize(binding.registers[kLength], &length)) {
-    return Throw(env, "ERR_INVALID_ARG_TYPE", "mask takes (source, output) with a key and a range");
+    return Throw(env, "ERR_INVALID_ARG_TYPE", "mask: wrong arguments");
   }
   if (!Contains(source, start, length) || !Contains(output, offset, length)) {
-    return Throw(env, "ERR_OUT_OF_RANGE", "mask was given a range that leaves source or output");
+    return Throw(env, "ERR_OUT_OF_RANGE", "mask: wrong range");
   }
   binding.registers[kNonAscii] =
       length == 0 ? 0 : Mask(binding.kernel, source.data + start, output.data + offset, length, key);
@@ -152,11 +153,11 @@ bool GetUnmaskArguments(napi_env env, napi_callback_info info, UnmaskArguments* 
   if (!GetArguments(env, info, arguments, &out->binding) || !GetBytes(env, arguments[0], &buffer) ||
       !ToKey(binding.registers[kKey], &out->key) || !ToSize(binding.registers[kStart], &start) ||
       !ToSize(binding.registers[kLength], &out->length)) {
-    Throw(env, "ERR_INVALID_ARG_TYPE", "unmask takes (buffer) with a key and a range");
+    Throw(env, "ERR_INVALID_ARG_TYPE", "unmask: wrong arguments");
     return false;
   }
   if (!Contains(buffer, start, out->length)) {
-    Throw(env, "ERR_OUT_OF_RANGE", "unmask was given a range that leaves buffer");
+    Throw(env, "ERR_OUT_OF_RANGE", "unmask: wrong range");
     return false;
   }
   out->bytes = buffer.data + start;
@@ -194,9 +195,9 @@ napi_value ScanFunction(napi_env env, napi_callback_info info) {
       !ToSize(binding.registers[kStart], &start) || !ToSize(binding.registers[kMode], &mode) ||
       napi_get_typedarray_info(env, arguments[1], &table_type, &table_length, &table, nullptr, nullptr) != napi_ok ||
       table_type != napi_uint32_array) {
-    return Throw(env, "ERR_INVALID_ARG_TYPE", "scan takes (chunk, Uint32Array) with a start and a mode");
+    return Throw(env, "ERR_INVALID_ARG_TYPE", "scan: wrong arguments");
   }
-  if (start > chunk.length) return Throw(env, "ERR_OUT_OF_RANGE", "scan was given a start that leaves chunk");
+  if (start > chunk.length) return Throw(env, "ERR_OUT_OF_RANGE", "scan: wrong range");
   binding.registers[kCount] =
       static_cast<double>(Scan(binding.kernel, chunk.data, chunk.length, start, static_cast<uint32_t>(mode),
                                static_cast<uint32_t*>(table), table_length / kTableStride));
@@ -234,7 +235,7 @@ napi_value BindFunction(napi_env env, napi_callback_info info) {
   char name[16] = "";
   if (napi_get_cb_info(env, info, &count, arguments, nullptr, nullptr) != napi_ok ||
       napi_get_value_string_utf8(env, arguments[0], name, sizeof name, nullptr) != napi_ok) {
-    return Throw(env, "ERR_INVALID_ARG_TYPE", "bind takes the name of a kernel");
+    return Throw(env, "ERR_INVALID_ARG_TYPE", "bind: wrong arguments");
   }
   for (size_t i = 0; i < kKernelCount; i++) {
     if (!Equal(kKernels[i].name, name) || !kKernels[i].supported()) continue;
@@ -242,7 +243,7 @@ napi_value BindFunction(napi_env env, napi_callback_info info) {
     void* registers;
     if (napi_create_object(env, &functions) != napi_ok || !AddRegisters(env, functions, &registers)) return nullptr;
     if ((reinterpret_cast<uintptr_t>(registers) & kKernelBits) != 0) {
-      return Throw(env, "ERR_INVALID_STATE", "the registers are not aligned");
+      return Throw(env, "ERR_INVALID_STATE", "bind: memory");
     }
     void* data = static_cast<char*>(registers) + i;
     const bool made = AddFunction(env, functions, "mask", MaskFunction, data) &&
@@ -251,7 +252,7 @@ napi_value BindFunction(napi_env env, napi_callback_info info) {
                       AddFunction(env, functions, "scan", ScanFunction, data);
     return made ? functions : nullptr;
   }
-  return Throw(env, "ERR_INVALID_ARG_VALUE", "bind takes one of the names in `kernels`");
+  return Throw(env, "ERR_INVALID_ARG_VALUE", "bind: no such kernel");
 }
 
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
@@ -265,7 +266,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   }
   made = made && napi_set_named_property(env, exports, "kernels", names) == napi_ok &&
          AddFunction(env, exports, "bind", BindFunction, nullptr);
-  if (!made) Throw(env, "ERR_INVALID_STATE", "the addon could not define its exports");
+  if (!made) Throw(env, "ERR_INVALID_STATE", "no exports");
   return exports;
 }
 

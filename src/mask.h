@@ -128,8 +128,8 @@ inline uint8_t MaskShort(const uint8_t* source, uint8_t* destination, size_t len
   return seen & 0x80;
 }
 
-// Masks from source to destination, wherever they lie: the result is as if the source had been copied away first. Returns
-// what the kernel does.
+// Masks from source to destination, wherever they lie: the result is as if the source had been copied away first.
+// Returns what the kernel does.
 inline uint8_t Mask(MaskKernel kernel, const uint8_t* source, uint8_t* destination, size_t length, uint32_t key) {
   const uintptr_t from = reinterpret_cast<uintptr_t>(source);
   const uintptr_t to = reinterpret_cast<uintptr_t>(destination);

@@ -15,7 +15,8 @@ const { addon } = require('./fixtures/natives');
 
 const run = promisify(execFile);
 const ROOT = path.join(__dirname, '..');
-const BUILT = path.join(ROOT, 'build/Release/framemask.node');
+// The addon that the tests run on: of build/Release, or of prebuilds/ where nothing was built.
+const BUILT = addon === null ? '' : require('node-gyp-build').resolve(ROOT);
 
 /** A package of its own with the files of lib/, below which a test can put addons. */
 function createPackage(t) {

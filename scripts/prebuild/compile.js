@@ -22,6 +22,7 @@ const COMPILE_FLAGS = [
   '-fno-asynchronous-unwind-tables',
   // What nobody calls is left out.
   '-g0',
+  '-fno-ident',
   '-fvisibility=hidden',
   '-ffunction-sections',
   '-fdata-sections'
@@ -43,8 +44,9 @@ const WINDOWS_SOURCE = 'src/windows.cc';
 function fileFlags(source, { machine }) {
   if (source === WINDOWS_SOURCE) return ['-Os', '-fno-builtin'];
   // Where there are vectors, nobody takes the scalar kernel who does not ask for it.
-  if (source === 'src/kernels/scalar.cc') return [['x64', 'ia32', 'arm64'].includes(machine) ? '-Os' : '-O3'];
-  return [source.startsWith('src/kernels/') ? '-O3' : '-Os'];
+  if (source === 'src/kernels/scalar.cc' && ['x64', 'ia32', 'arm64'].includes(machine)) return ['-Os'];
+  // Kernels with vectors are unrolled by hand.
+  return source.startsWith('src/kernels/') ? ['-O3', '-fno-unroll-loops'] : ['-Os'];
 }
 
 /** @returns {{ sources: string[], defines: string[] }} what binding.gyp says of the addon */
