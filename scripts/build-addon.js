@@ -1,7 +1,8 @@
 'use strict';
 
-// Builds the addon of a checkout with node-gyp. `npm install` runs it as `prepare`, and then a machine that can't build
-// is no failure: framemask runs on JavaScript there, and one line says so. The published package has no such script.
+// Builds the addon of a checkout with node-gyp. `npm install` runs it as `postprepare`, and then a machine that can't
+// build is no failure: framemask runs on JavaScript there, and one line says so. The name is not `prepare`, since npm warns
+// whoever installs a tarball whose package has such a script, and runs it before each pack.
 
 const path = require('node:path');
 const { parseArgs } = require('node:util');

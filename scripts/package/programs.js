@@ -1,0 +1,103 @@
+'use strict';
+
+// Runs programs/ in a project: as CommonJS, as ES modules and as TypeScript.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { run } = require('./project');
+const { ROOT } = require('./tarball');
+
+const PROGRAMS = path.join(__dirname, 'programs');
+const TYPED = ['typed.cts', 'typed.mts', 'platform.cts', 'platform.mts'];
+const EMITTED = TYPED.map((name) => `emitted/${name.replace('ts', 'js')}`);
+
+/** What a program for Node.js that is written in TypeScript has, with all checks. */
+const COMPILER_OPTIONS = {
+  strict: true,
+  module: 'nodenext',
+  target: 'es2022',
+  types: ['node'],
+  skipLibCheck: false,
+  outDir: 'emitted',
+  rootDir: '.'
+};
+
+/**
+ * @typedef {'commonjs' | 'module' | 'typescript'} Kind
+ * @typedef {Partial<Record<Kind, string>>} Outcomes 'passed', or what is wrong
+ */
+
+/**
+ * @param {import('./project').Project} project
+ * @param {string[]} command
+ * @param {string[]} programs
+ * @returns {Promise<string[]>} the kernels that did the work
+ * @throws {Error} what is wrong
+ */
+async function runAll(project, command, programs) {
+  const kernels = [];
+  for (const program of programs) {
+    const { output, errors } = await run(project, [...command, `./${program}`]);
+    if (errors !== '') throw new Error(`${program} printed ${errors.trim()}`);
+    const { kernel } = JSON.parse(output);
+    if (kernel === undefined || kernel === 'js') throw new Error(`${program} ran on ${kernel}`);
+    kernels.push(kernel);
+  }
+  return kernels;
+}
+
+/** Checks the types and emits JavaScript, by the checkout's TypeScript where the project needs none of its own. */
+async function compile(project, { add, tsc, check }) {
+  const options = { ...COMPILER_OPTIONS };
+  if (add !== undefined) await run(project, add);
+  if (tsc === undefined) options.typeRoots = [path.join(ROOT, 'node_modules/@types')];
+  const config = { compilerOptions: options, files: TYPED };
+  fs.writeFileSync(path.join(project.folder, 'tsconfig.json'), JSON.stringify(config, null, 2));
+  const compiler = tsc ?? [process.execPath, path.join(ROOT, 'node_modules/typescript/bin/tsc')];
+  await run(project, [...compiler, '--project', '.']);
+  if (check !== undefined) await run(project, [...check, ...TYPED]);
+}
+
+/**
+ * @typedef {import('./project').Project} Project
+ * @typedef {import('./managers').Commands} Commands
+ *
+ * @type {Record<Kind, (project: Project, commands: Commands) => Promise<string[]>>}
+ */
+const RUNS = {
+  commonjs: (project, { run: command }) => runAll(project, command, ['commonjs.cjs']),
+  module: (project, { run: command }) => runAll(project, command, ['module.mjs']),
+  async typescript(project, commands) {
+    await compile(project, commands);
+    return runAll(project, commands.run, [
+      ...EMITTED,
+      ...TYPED.filter((name) => commands.typed && name.endsWith(commands.typed))
+    ]);
+  }
+};
+
+/** @type {Kind[]} */
+const KINDS = Object.keys(RUNS);
+
+/**
+ * @param {import('./project').Project} project
+ * @param {import('./managers').Commands} commands
+ * @param {Kind[]} kinds
+ * @returns {Promise<{ outcomes: Outcomes, kernels: string[] }>}
+ */
+async function runPrograms(project, commands, kinds) {
+  fs.cpSync(PROGRAMS, project.folder, { recursive: true });
+  const outcomes = {};
+  const kernels = new Set();
+  for (const kind of kinds) {
+    try {
+      for (const kernel of await RUNS[kind](project, commands)) kernels.add(kernel);
+      outcomes[kind] = 'passed';
+    } catch (error) {
+      outcomes[kind] = error.message;
+    }
+  }
+  return { outcomes, kernels: [...kernels] };
+}
+
+module.exports = { KINDS, runPrograms };

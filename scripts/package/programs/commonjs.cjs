@@ -1,0 +1,6 @@
+'use strict';
+
+const framemask = require('framemask');
+const { check } = require('./check.cjs');
+
+check(framemask);

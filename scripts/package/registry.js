@@ -1,0 +1,75 @@
+'use strict';
+
+// A registry on this machine, for package managers that are to reach no other: it has the tarballs that it is given.
+
+const { createHash } = require('node:crypto');
+const { once } = require('node:events');
+const fs = require('node:fs');
+const http = require('node:http');
+const path = require('node:path');
+const { manifestOf } = require('./tarball');
+
+/** Managers wait for a version to be some days old before they take it. */
+const PUBLISHED = '2020-01-01T00:00:00.000Z';
+
+/** @returns {string} as a registry says what a file's bytes are */
+function digest(bytes, algorithm, encoding) {
+  return createHash(algorithm).update(bytes).digest(encoding);
+}
+
+/**
+ * @param {object} manifest what the package's package.json says
+ * @param {Buffer} bytes the tarball
+ * @param {string} address of the tarball
+ * @returns {object} what a registry tells of a package that has one version
+ */
+function describe(manifest, bytes, address) {
+  const { name, version } = manifest;
+  const dist = {
+    tarball: address,
+    shasum: digest(bytes, 'sha1', 'hex'),
+    integrity: `sha512-${digest(bytes, 'sha512', 'base64')}`
+  };
+  return {
+    name,
+    'dist-tags': { latest: version },
+    versions: { [version]: { ...manifest, dist } },
+    time: { created: PUBLISHED, modified: PUBLISHED, [version]: PUBLISHED }
+  };
+}
+
+/**
+ * @param {string[]} tarballs
+ * @returns {Promise<{ address: string, close: () => void }>}
+ */
+async function startRegistry(tarballs) {
+  const answers = new Map();
+  const server = http.createServer(({ url }, response) => {
+    const answer = answers.get(decodeURIComponent(url.split('?')[0]));
+    if (answer === undefined) {
+      response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"not found"}');
+    } else {
+      const type = Buffer.isBuffer(answer) ? 'application/octet-stream' : 'application/json';
+      response.writeHead(200, { 'content-type': type }).end(answer);
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = `http://127.0.0.1:${server.address().port}`;
+  for (const tarball of tarballs) {
+    const manifest = manifestOf(tarball);
+    const bytes = fs.readFileSync(tarball);
+    const place = `/${manifest.name}/-/${path.basename(tarball)}`;
+    answers.set(place, bytes);
+    answers.set(`/${manifest.name}`, JSON.stringify(describe(manifest, bytes, address + place)));
+  }
+  return {
+    address,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    }
+  };
+}
+
+module.exports = { startRegistry };

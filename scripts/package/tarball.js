@@ -1,0 +1,118 @@
+'use strict';
+
+// What is in the package, and whether it is what it should be.
+
+const { execFileSync, spawnSync } = require('node:child_process');
+const fs = require('node:fs');
+const path = require('node:path');
+const { TARGETS } = require('../prebuild/targets');
+
+const ROOT = path.join(__dirname, '../..');
+
+/** The most that all files together may have, in bytes. */
+const MAX_SIZE = 250_000;
+
+/** npm runs the first three for whoever installs a package, and `prepare` where it comes from a file. */
+const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare'];
+
+/**
+ * Packs the checkout as a release is packed, and so builds it.
+ *
+ * @param {string} folder where the file goes
+ * @returns {string} the file
+ * @throws {Error} with what npm has said
+ */
+function pack(folder) {
+  const { status, stdout, stderr, error } = spawnSync('npm', ['pack', '--json', '--pack-destination', folder], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26
+  });
+  if (status !== 0) throw new Error(error ? error.message : `npm pack failed: ${stderr.trim().slice(-2000)}`);
+  // npm 12 gives an object by package name where npm 11 gives an array.
+  const [{ filename }] = Object.values(JSON.parse(stdout));
+  return path.join(folder, path.basename(filename));
+}
+
+/** Packs another package as it lies in node_modules. @returns {string} the file */
+function packInstalled(name, folder) {
+  const from = path.join(ROOT, 'node_modules', name);
+  const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder, from];
+  return path.join(folder, execFileSync('npm', args, { encoding: 'utf8' }).trim());
+}
+
+/** @returns {object} the package.json in a tarball */
+function manifestOf(tarball) {
+  return JSON.parse(execFileSync('tar', ['-xzOf', tarball, 'package/package.json'], { encoding: 'utf8' }));
+}
+
+/** @returns {Map<string, Buffer>} the files below a folder, by their names there */
+function filesBelow(folder) {
+  const files = fs
+    .readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory());
+  return new Map(
+    files.map(({ parentPath, name }) => {
+      const file = path.join(parentPath, name);
+      return [path.relative(folder, file), fs.readFileSync(file)];
+    })
+  );
+}
+
+/** @returns {Map<string, Buffer>} the files of a tarball, by their names in the package */
+function unpack(tarball, folder) {
+  fs.mkdirSync(folder, { recursive: true });
+  execFileSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', folder]);
+  return filesBelow(folder);
+}
+
+/** @returns {string[]} what is missing, or should not be there */
+function checkFiles(files) {
+  const addons = TARGETS.map(({ file }) => `prebuilds/${file}`);
+  const expected = (name) =>
+    /^(package\.json|README\.md|LICENSE)$/.test(name) ||
+    /^dist\/.+\.(js|mjs|d\.ts|d\.mts)$/.test(name) ||
+    addons.includes(name);
+  const unexpected = [...files.keys()].filter((name) => !expected(name));
+  const missing = ['README.md', 'LICENSE', ...addons].filter((name) => !files.has(name));
+  return [
+    ...unexpected.map((name) => `${name} does not run, and need not be there`),
+    ...missing.map((name) => `${name} is missing`)
+  ];
+}
+
+/** @returns {string[]} all files that an entry of "exports" names, whatever the condition */
+function targetsOf(entry) {
+  return typeof entry === 'string' ? [entry] : Object.values(entry).flatMap(targetsOf);
+}
+
+/** @returns {string[]} what "exports" and the fields for older tools name, and is not there */
+function checkEntries(files, { exports: entries, main, types }) {
+  const named = Object.entries(entries).flatMap(([entry, value]) => {
+    const names = entry.includes('*') ? TARGETS.map(({ name }) => name) : [''];
+    return names.flatMap((name) => targetsOf(value).map((target) => target.replaceAll('*', name)));
+  });
+  const missing = [...new Set([...named, main, types])].filter((file) => !files.has(path.normalize(file)));
+  return missing.map((file) => `package.json names ${file}, which is not there`);
+}
+
+/**
+ * @param {Map<string, Buffer>} files of the package
+ * @returns {{ size: number, faults: string[] }} the bytes of all files together, and what is wrong
+ */
+function checkTarball(files) {
+  const manifest = JSON.parse(files.get('package.json'));
+  const size = [...files.values()].reduce((sum, bytes) => sum + bytes.length, 0);
+  const scripts = INSTALL_SCRIPTS.filter((name) => manifest.scripts?.[name] !== undefined);
+  const faults = [
+    ...checkFiles(files),
+    ...checkEntries(files, manifest),
+    ...scripts.map((name) => `package.json has the script "${name}", which runs, or is warned of, at an install`)
+  ];
+  // npm runs node-gyp for a package that has a binding.gyp, unless this says that it need not.
+  if (manifest.gypfile !== false) faults.push('package.json does not say "gypfile": false');
+  if (size >= MAX_SIZE) faults.push(`${size} bytes unpacked, where ${MAX_SIZE} are too many`);
+  return { size, faults };
+}
+
+module.exports = { ROOT, checkTarball, filesBelow, manifestOf, pack, packInstalled, unpack };

@@ -1,0 +1,191 @@
+'use strict';
+
+// Packs the package, looks into the tarball, and installs that file with each package manager.
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { parseArgs } = require('node:util');
+const { findNamespace, runIsolated } = require('./package/isolated');
+const { lint } = require('./package/lint');
+const { MANAGERS } = require('./package/managers');
+const { KINDS } = require('./package/programs');
+const { checkTarball, pack, packInstalled, unpack } = require('./package/tarball');
+const { NotHere } = require('./platforms/fetch');
+
+const USAGE = `usage: npm run test:package [-- [--only <manager>[,<manager>...]] [--tarball <file>] [--ci] [--help]]
+
+Packs this checkout, which builds it for all platforms, and checks the tarball: its size, its files, its entries, and
+what publint and arethetypeswrong say. Then each package manager installs it into an empty project, as a file and by
+its name from a registry on this machine, with no compiler and no other network. What the manager prints besides its
+summary is a failure, and so is a file that is not the tarball's. Programs run there as CommonJS, as ES modules and,
+once for each manager, as TypeScript (strict, nodenext), and must have a native kernel. Linux on x64. The managers come
+from npm, once, into .cache/platforms/. What can't be run is listed as NOT RUN; the exit code is 0 if all that ran
+passed.
+
+  --only     these managers alone
+  --tarball  this file, and nothing is packed
+  --ci       NOT RUN is a failure, too
+  --help     print this
+
+managers: ${MANAGERS.map(({ name }) => name).join(' ')}`;
+
+/**
+ * @typedef {object} Result
+ * @property {string} manager
+ * @property {string} source
+ * @property {'passed' | 'FAILED' | 'NOT RUN'} outcome
+ * @property {string[]} cells of the table
+ * @property {string[]} faults
+ */
+
+/** @returns {import('./package/managers').Manager[]} */
+function select(only) {
+  if (only === undefined) return MANAGERS;
+  const names = only.flatMap((list) => list.split(','));
+  const unknown = names.filter((name) => !MANAGERS.some((manager) => manager.name === name));
+  if (unknown.length > 0) {
+    throw new RangeError(`no manager ${unknown.join(', ')}; there are ${MANAGERS.map(({ name }) => name).join(', ')}`);
+  }
+  return MANAGERS.filter(({ name }) => names.includes(name));
+}
+
+/** @returns {{ tasks: import('./package/isolated').Task[], notRun: Result[] }} */
+function prepare(managers) {
+  const tasks = [];
+  const notRun = [];
+  for (const { name, sources, prepare: get } of managers) {
+    try {
+      const commands = get();
+      for (const [i, source] of sources.entries()) {
+        // The types are the same files, whatever they were asked for by.
+        const kinds = KINDS.filter((kind) => i === 0 || kind !== 'typescript');
+        tasks.push({ manager: name, source, commands, kinds });
+      }
+    } catch (error) {
+      if (!(error instanceof NotHere)) throw error;
+      notRun.push({ manager: name, source: '', outcome: 'NOT RUN', cells: [error.message], faults: [] });
+    }
+  }
+  return { tasks, notRun };
+}
+
+/**
+ * @param {import('./package/isolated').Task} task
+ * @param {import('./package/isolated').Report} report
+ * @returns {Result}
+ */
+function judge({ manager, source, commands, kinds }, { remarks, traces, outcomes, kernels, error }) {
+  if (error !== null) {
+    const cells = [commands.version, 'an error', '', '', '', '', ''];
+    return { manager, source, outcome: 'FAILED', cells, faults: [error] };
+  }
+  const faults = [
+    ...(remarks.length === 0 ? [] : [`it printed\n${remarks.join('\n')}`]),
+    ...traces,
+    ...kinds.filter((kind) => outcomes[kind] !== 'passed').map((kind) => `${kind}: ${outcomes[kind]}`)
+  ];
+  const cells = [
+    commands.version,
+    remarks.length === 0 ? 'nothing' : 'a remark',
+    traces.length === 0 ? 'none' : 'SOME',
+    ...KINDS.map((kind) => (!kinds.includes(kind) ? '-' : outcomes[kind] === 'passed' ? 'passed' : 'FAILED')),
+    kernels.join(', ')
+  ];
+  return { manager, source, outcome: faults.length === 0 ? 'passed' : 'FAILED', cells, faults };
+}
+
+function printTable(results) {
+  const head = ['manager', 'by', 'version', 'printed', 'scripts', 'CommonJS', 'ES module', 'TypeScript', 'kernel', ''];
+  const rows = results.map(({ manager, source, outcome, cells }) =>
+    outcome === 'NOT RUN' ? [manager, source, `NOT RUN: ${cells[0]}`] : [manager, source, ...cells, outcome]
+  );
+  const complete = [head, ...rows.filter((row) => row.length === head.length)];
+  const widths = head.map((_, column) => Math.max(...complete.map((row) => row[column].length)));
+  console.log();
+  for (const row of [head, ...rows])
+    console.log(
+      row
+        .map((cell, i) => cell.padEnd(widths[i]))
+        .join('  ')
+        .trimEnd()
+    );
+  for (const { manager, source, faults } of results) {
+    for (const fault of faults) console.log(`\n${manager}, by ${source}: ${fault}`);
+  }
+  const count = (outcome) => results.filter((result) => result.outcome === outcome).length;
+  console.log(`\n${count('passed')} passed, ${count('FAILED')} failed, ${count('NOT RUN')} not run`);
+}
+
+/** @returns {boolean} whether the tarball is what it should be */
+function inspect(tarball, unpacked, ci, progress) {
+  const { size, faults } = checkTarball(unpack(tarball, unpacked));
+  try {
+    faults.push(...lint(tarball));
+  } catch (error) {
+    if (!(error instanceof NotHere)) throw error;
+    progress(`publint and arethetypeswrong: NOT RUN: ${error.message}`);
+    if (ci) faults.push('publint and arethetypeswrong did not run');
+  }
+  progress(`${path.basename(tarball)}: ${size} bytes unpacked, ${faults.length === 0 ? 'passed' : 'FAILED'}`);
+  for (const fault of faults) console.log(`   ${fault.replaceAll('\n', '\n   ')}`);
+  return faults.length === 0;
+}
+
+/** @returns {Promise<Result[]>} of the installs */
+async function install(managers, { scratch, tarball, unpacked }, progress) {
+  const { tasks, notRun } = prepare(managers);
+  progress(`${tasks.length} installs`);
+  const needsTypeScript = tasks.some(({ commands }) => commands.add !== undefined);
+  const others = ['node-gyp-build', ...(needsTypeScript ? ['typescript', '@types/node', 'undici-types'] : [])];
+  const plan = { scratch, tarball, unpacked, tasks, others: others.map((name) => packInstalled(name, scratch)) };
+  const namespace = findNamespace();
+  const results = [];
+  await runIsolated(plan, namespace, (report) => {
+    const task = tasks[results.length];
+    const result = judge(task, report);
+    results.push(result);
+    progress(`${results.length}/${tasks.length} ${task.manager}, by ${task.source}: ${result.outcome}`);
+  });
+  const network = namespace ? 'none' : "this machine's, which can't be cut off here (unshare)";
+  progress(`network of the installs and programs: ${network}`);
+  return [...results, ...notRun];
+}
+
+async function main() {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string', multiple: true },
+      tarball: { type: 'string' },
+      ci: { type: 'boolean' },
+      help: { type: 'boolean' }
+    }
+  });
+  if (values.help) {
+    console.log(USAGE);
+    return;
+  }
+  if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('only on Linux, x64');
+  const managers = select(values.only);
+  const start = Date.now();
+  const progress = (message) => console.log(`== ${((Date.now() - start) / 1000).toFixed(1).padStart(5)} s  ${message}`);
+  const scratch = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-package-')));
+  try {
+    if (values.tarball === undefined) progress('npm pack');
+    const tarball = values.tarball === undefined ? pack(scratch) : path.resolve(values.tarball);
+    const unpacked = path.join(scratch, 'unpacked');
+    const sound = inspect(tarball, unpacked, values.ci, progress);
+    const results = await install(managers, { scratch, tarball, unpacked }, progress);
+    printTable(results);
+    const bad = (outcome) => outcome === 'FAILED' || (values.ci && outcome === 'NOT RUN');
+    if (!sound) console.log('The tarball is not what it should be: see above.');
+    if (!sound || results.some(({ outcome }) => bad(outcome))) process.exitCode = 1;
+  } finally {
+    fs.rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+main().catch((error) => {
+  console.error(`test-package: ${error.message}`);
+  process.exitCode = 1;
+});
