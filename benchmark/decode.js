@@ -4,9 +4,11 @@
 // bufferutil) and websocket-driver: by turns, in one process, on the same bytes. Text is asked for as strings, binary as
 // Buffers; `frames` has framemask's onFrame, which makes neither, beside what ws makes of binary.
 
+const { engine } = require('../lib/engine');
 const { describeMachine, machineLine } = require('./support/machine');
 const { BINARY, TEXT, asciiPayload, cut, maskedFrame, uniformMessages } = require('./support/messages');
 const { loadFramemask, loadPeer } = require('./support/modules');
+const { prepareLeastWork } = require('./support/least-work');
 const { measureEach } = require('./support/measure-each');
 const { fresh, race, ratio } = require('./support/race');
 const { median } = require('./support/statistics');
@@ -41,8 +43,9 @@ function singleBytes(first, size) {
 }
 
 function thousandMessages() {
-  const frames = uniformMessages(1000).map(({ first, payload }) => maskedFrame(first, payload));
-  return { count: 1000, chunks: cut(Buffer.concat(frames), KIB64) };
+  const messages = uniformMessages(1000);
+  const frames = messages.map(({ first, payload }) => maskedFrame(first, payload));
+  return { count: 1000, messages, frames, chunks: cut(Buffer.concat(frames), KIB64) };
 }
 
 /** What is decoded, by its name. */
@@ -51,7 +54,7 @@ const WORK = {
     [16, 64, 125].flatMap((size) => [
       [`text ${size} B`, () => manyFrames(TEXT, size)],
       [`binary ${size} B`, () => manyFrames(BINARY, size)],
-      [`frames ${size} B`, () => ({ ...manyFrames(BINARY, size), frames: true })]
+      [`frames ${size} B`, () => ({ ...manyFrames(BINARY, size), framesOnly: true })]
     ])
   ),
   'text 64 B, one a chunk': () => singleFrames(TEXT, 64),
@@ -100,13 +103,13 @@ const { writeAll } = {
 };
 
 /** Makes the loop of one contestant, after it has shown that it finds every message. */
-function prepareContestant([name, create], { count, chunks, frames = false }) {
+function prepareContestant([name, create], { count, chunks, framesOnly = false }) {
   let messages = 0;
   let bytes = 0;
   const write = create((length) => {
     messages++;
     bytes += length;
-  }, frames);
+  }, framesOnly);
   for (const chunk of chunks) write(chunk);
   if (messages !== count) throw new Error(`${name} found ${messages} of ${count} messages`);
   if (bytes > chunks.reduce((sum, { length }) => sum + length, 0)) throw new Error(`${name} found too much`);
@@ -126,11 +129,25 @@ function prepareCopy({ chunks }) {
   ];
 }
 
+/** What would be left of the time if a decoder had nothing to find out. */
+function prepareLeast({ count, messages, frames, chunks }) {
+  let found = 0;
+  const run = prepareLeastWork(messages, frames, chunks, engine, () => found++);
+  run();
+  if (found !== count) throw new Error(`the least work was done for ${found} of ${count} messages`);
+  return [
+    'the copies alone',
+    (calls) => {
+      for (let i = 0; i < calls; i++) run();
+    }
+  ];
+}
+
 /** @returns {{ name: string, bytes: number, ns: Record<string, number>, ratios: Record<string, number> }} a message */
 async function measure(name, { rounds, turn }) {
   const work = WORK[name]();
   const candidates = Object.entries(CONTESTANTS).map((contestant) => prepareContestant(contestant, work));
-  if (name === '1,000 messages') candidates.push(prepareCopy(work));
+  if (name === '1,000 messages') candidates.push(prepareCopy(work), prepareLeast(work));
   await warmUp(Object.fromEntries(candidates), turn * 20);
   const turns = await race(Object.fromEntries(candidates), { rounds, turn });
   return {

@@ -1,0 +1,57 @@
+'use strict';
+
+const { advanceKey } = require('../../lib/fallback');
+const { TEXT } = require('./messages');
+
+/**
+ * What no decoder can do without, and nothing else: each payload unmasked where it lies, or masked into memory of its own if
+ * it comes in pieces, and handed over as a string or a Buffer. Where payloads lie is known beforehand, memory is taken at its
+ * full length at once (which a decoder must not do on a peer's word), and text is gathered in memory that is warm.
+ *
+ * @param {{ first: number, payload: Buffer }[]} messages
+ * @param {Buffer[]} frames a message each, masked
+ * @param {Buffer[]} chunks the frames, cut; all but the last of one length
+ * @param {import('../../lib/engine').Engine} engine
+ * @param {(length: number) => void} take called with the length of each message
+ * @returns {() => void} does it for all chunks
+ */
+function prepareLeastWork(messages, frames, chunks, engine, take) {
+  const size = chunks[0].length;
+  const pieces = chunks.map(() => []);
+  let frameStart = 0;
+  messages.forEach(({ first, payload: { length } }, i) => {
+    const header = frames[i].length - length;
+    const key = frames[i].readUInt32LE(header - 4);
+    let done = 0;
+    while (done < length) {
+      const at = frameStart + header + done;
+      const start = at % size;
+      const count = Math.min(length - done, size - start);
+      const text = first === TEXT;
+      pieces[Math.floor(at / size)].push({ start, count, key: advanceKey(key, done), done, length, text });
+      done += count;
+    }
+    frameStart += frames[i].length;
+  });
+  const empty = messages.filter(({ payload }) => payload.length === 0).length;
+  const warm = Buffer.allocUnsafeSlow(Math.max(...messages.map(({ payload }) => payload.length)));
+  let target = null;
+
+  return () => {
+    for (let i = 0; i < empty; i++) take(0);
+    chunks.forEach((chunk, i) => {
+      for (const { start, count, key, done, length, text } of pieces[i]) {
+        if (count === length) {
+          engine.unmaskRange(chunk, start, count, key);
+          take((text ? chunk.latin1Slice(start, start + count) : chunk.subarray(start, start + count)).length);
+          continue;
+        }
+        if (done === 0) target = text ? warm : Buffer.allocUnsafeSlow(length);
+        engine.maskRange(chunk, start, target, done, count, key);
+        if (done + count === length) take((text ? target.latin1Slice(0, length) : target).length);
+      }
+    });
+  };
+}
+
+module.exports = { prepareLeastWork };

