@@ -14,7 +14,10 @@ const { FIN, MODE_MASKED, MODE_RSV1, NO_STATUS, OPCODE, Opcode, RSV1, isSendable
 
 /** Short ASCII messages that lie within so many bytes become one string, of which each is a part. */
 const BATCH = 1024;
-/** Memory for a payload that is still coming is at most this many times what has come, or LEAST bytes. */
+/**
+ * Memory for a payload that is still coming is at most AHEAD times what has come, and LEAST bytes more. These also make up
+ * for the header in the first chunk: or a message of 16 chunks, asked for by the quarter, would just not fit, and move twice.
+ */
 const AHEAD = 4;
 const LEAST = 128;
 /** Text is gathered in a piece of memory of this size that serves again, where so much is due by AHEAD. */
@@ -204,7 +207,7 @@ class Decoder extends FrameReader {
       this._deliver(first, bytes, start, end, ascii);
     } else {
       this._beginFragment(first);
-      this._reserve(end - start, 0);
+      this._reserve(end - start, 0, (first & FIN) !== 0);
       bytes.copy(this._target, this._offset, start, end);
       this._noteAscii(end - start, ascii);
       this._useFragment(first);
@@ -237,16 +240,15 @@ class Decoder extends FrameReader {
    *
    * @param {number} length of the piece
    * @param {number} left how much of the frame comes after it
+   * @param {boolean} last whether this is the message's last frame
    */
-  _reserve(length, left) {
+  _reserve(length, left, last) {
     const used = this._length;
     const needed = used + length;
     if (this._gathered === null || this._gathered.length < needed) {
       // What the peer announces is believed as far as it has kept its word. Doubling keeps many small fragments cheap.
-      const size = Math.max(
-        Math.min(needed + left, Math.max(needed * AHEAD, LEAST)),
-        Math.min(used * 2, this._maxPayload)
-      );
+      const frame = Math.min(needed + left, needed * AHEAD + LEAST);
+      const size = last ? frame : Math.max(frame, Math.min(used * 2, this._maxPayload));
       const text = this._strings && isText(this._message);
       const larger = text && size <= SPARE && needed * AHEAD >= SPARE ? takeSpare() : Buffer.allocUnsafeSlow(size);
       if (used !== 0) this._gathered.copy(larger, 0, 0, used);

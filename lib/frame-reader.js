@@ -5,7 +5,7 @@ const { engine } = require('./engine');
 const { invalidType } = require('./errors');
 const { advanceKey, copyMasked } = require('./fallback');
 const { header, readHeader } = require('./header');
-const { LENGTH, MAX_HEADER, MODE_MASKED, OPCODE, Opcode } = require('./protocol');
+const { FIN, LENGTH, MAX_HEADER, MODE_MASKED, OPCODE, Opcode } = require('./protocol');
 const { isTraced } = require('./tracing');
 
 // States.
@@ -34,7 +34,7 @@ const tables = [];
  * - `_refuse(first, length)`: whether a frame with this header was not acceptable, and the decoder has ended
  * - `_takeFrame(first, bytes, start, end, ascii)`: a frame that lies in a chunk
  * - `_takeRows(chunk, rows, end)`: frames that a scan has found in a chunk; leaves those it did not take in `_rows`
- * - `_beginFragment(first)`, `_reserve(length, left)`, `_noteAscii(length, ascii)`, `_checkText()`, `_endFragment()`: a data
+ * - `_beginFragment(first)`, `_reserve(length, left, last)`, `_noteAscii(length, ascii)`, `_checkText()`, `_endFragment()`: a data
  *   frame that comes in pieces, and
  *   `_endControl(first, payload)`: a control frame that came in pieces
  * - `_fail(error)`
@@ -295,7 +295,7 @@ class FrameReader {
     const control = (this._first & OPCODE) >= Opcode.CLOSE;
     this._position += length;
     this._left -= length;
-    if (!control) this._reserve(length, this._left);
+    if (!control) this._reserve(length, this._left, (this._first & FIN) !== 0);
 
     const key = this._mode & MODE_MASKED ? this._key : 0;
     const ascii =

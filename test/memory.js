@@ -5,6 +5,7 @@
 const t = require('tap');
 const { execFile } = require('node:child_process');
 const path = require('node:path');
+const { Decoder } = require('../lib/decoder');
 
 const MIB = 2 ** 20;
 const SCRIPT = path.join(__dirname, 'support/memory-use.js');
@@ -74,3 +75,32 @@ for (const engine of ['native', 'js']) {
     }
   });
 }
+
+t.test('a message in reads of 64 KiB, whose header takes a part of the first, is moved once at most', (t) => {
+  const { allocUnsafeSlow } = Buffer;
+  t.teardown(() => {
+    Buffer.allocUnsafeSlow = allocUnsafeSlow;
+  });
+  for (const kib of [64, 128, 256, 320, 1024]) {
+    const frame = Buffer.alloc(14 + kib * 1024);
+    frame.set([0x82, 0xff]);
+    frame.writeUInt32BE(kib * 1024, 6);
+    const sizes = [];
+    Buffer.allocUnsafeSlow = (size) => {
+      sizes.push(size);
+      return allocUnsafeSlow(size);
+    };
+    let length = 0;
+    const decoder = new Decoder({
+      role: 'server',
+      onMessage(data) {
+        length = data.length;
+      }
+    });
+    for (let at = 0; at < frame.length; at += 65536) decoder.write(frame.subarray(at, at + 65536));
+    t.equal(length, kib * 1024);
+    t.ok(sizes.length <= 2, `${kib} KiB: memory of ${sizes} bytes`);
+    t.equal(sizes.at(-1), kib * 1024, 'and what it is delivered in is no larger than it is');
+  }
+  t.end();
+});
