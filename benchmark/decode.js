@@ -48,6 +48,10 @@ function thousandMessages() {
   return { count: 1000, messages, frames, chunks: cut(Buffer.concat(frames), KIB64) };
 }
 
+function oneMessage(first, size) {
+  return { count: 1, chunks: cut(maskedFrame(first, asciiPayload(size)), KIB64) };
+}
+
 /** What is decoded, by its name. */
 const WORK = {
   ...Object.fromEntries(
@@ -62,6 +66,8 @@ const WORK = {
   'text 16 B, byte by byte': () => singleBytes(TEXT, 16),
   'binary 16 B, byte by byte': () => singleBytes(BINARY, 16),
   'binary 64 B, byte by byte': () => singleBytes(BINARY, 64),
+  'text 1 MiB': () => oneMessage(TEXT, 16 * KIB64),
+  'binary 1 MiB': () => oneMessage(BINARY, 16 * KIB64),
   '1,000 messages': thousandMessages
 };
 

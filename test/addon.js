@@ -18,6 +18,9 @@ const ROOT = path.join(__dirname, '..');
 // The addon that the tests run on: of build/Release, or of prebuilds/ where nothing was built.
 const BUILT = addon === null ? '' : require('node-gyp-build').resolve(ROOT);
 
+// Of a user who has asked for nothing.
+const { FRAMEMASK_REQUIRE_NATIVE, FRAMEMASK_KERNEL, ...ENVIRONMENT } = process.env;
+
 /** A package of its own with the files of lib/, below which a test can put addons. */
 function createPackage(t) {
   // Not below this checkout, whose node_modules would be found.
@@ -38,8 +41,7 @@ async function load(root, env = {}) {
     mask(Buffer.alloc(100), Buffer.from([1, 2, 3, 4]), output, 0, 100);
     if (output[99] !== 4) throw new Error('not masked');
     console.log(JSON.stringify({ kernel, error: nativeError && nativeError.message }));`;
-  const { FRAMEMASK_REQUIRE_NATIVE, FRAMEMASK_KERNEL, ...others } = process.env;
-  const { stdout } = await run(process.execPath, ['-e', script], { env: { ...others, ...env } });
+  const { stdout } = await run(process.execPath, ['-e', script], { env: { ...ENVIRONMENT, ...env } });
   return JSON.parse(stdout);
 }
 
@@ -101,7 +103,8 @@ t.test('a disk that nothing may be run from', { skip: noElf }, (t) => {
   const where = path.join(root, 'prebuilds');
   // Mounted for one shell and its children alone, so that nothing of it is left.
   const mounted = `cp -r ${where} ${root}/copy && mount -t tmpfs -o noexec tmpfs ${where} && cp -r ${root}/copy/* ${where}`;
-  const inNamespace = (command) => spawnSync('unshare', ['--mount', 'sh', '-c', command], { encoding: 'utf8' });
+  const inNamespace = (command) =>
+    spawnSync('unshare', ['--mount', 'sh', '-c', command], { env: ENVIRONMENT, encoding: 'utf8' });
   if (inNamespace(`${mounted} && rm -r ${root}/copy`).status !== 0) {
     t.pass('can be tried only by who may mount a disk');
     t.end();
@@ -139,19 +142,62 @@ t.test('the length of an ELF file of any kind', (t) => {
   t.end();
 });
 
-t.test("Linux's file, on systems that run it", { skip: noElf }, (t) => {
+/** Puts an end to loading: the path of each file that would be is in `opened`, and its exports say which it was. */
+function interceptLoading(t) {
+  const { dlopen } = process;
+  t.teardown(() => {
+    process.dlopen = dlopen;
+  });
+  const opened = [];
+  process.dlopen = (module, file) => {
+    module.exports = { file };
+    opened.push(file);
+  };
+  return opened;
+}
+
+t.test("Linux's file, on systems that run it", (t) => {
   const refuse = () => {
     throw new Error('No native build was found');
   };
   const root = createPackage(t);
-  place(root, `prebuilds/linux-${process.arch}`);
+  const folder = `prebuilds/linux-${process.arch}`;
+  place(root, folder, 'an addon');
   const { findAddon: find } = t.mockRequire('../lib/addon', {
     // As node-gyp-build answers on a system for which there is nothing.
     'node-gyp-build': Object.assign(refuse, { resolve: refuse }),
     '../lib/builtin': { ...builtin, path: { join: (...parts) => path.join(...parts).replace(ROOT, root) } }
   });
-  for (const name of ['freebsd', 'android']) t.same(find(name).kernels, addon.kernels, name);
+  const opened = interceptLoading(t);
+  const file = path.join(root, folder, 'framemask.node');
+  for (const name of ['freebsd', 'android']) t.same(find(name), { file }, name);
   for (const name of ['linux', 'win32', undefined]) t.throws(() => find(name), /No native build was found/);
+  t.same(opened, [file, file]);
+  t.end();
+});
+
+t.test('what node-gyp-build finds is looked at before it is loaded', (t) => {
+  const folder = createPackage(t);
+  place(folder, 'found', 'an addon');
+  const file = path.join(folder, 'found/framemask.node');
+  const brought = {};
+  const asked = [];
+  const { findAddon: find } = t.mockRequire('../lib/addon', {
+    'node-gyp-build': Object.assign(() => brought, {
+      resolve(root) {
+        asked.push(root);
+        return file;
+      }
+    })
+  });
+  t.equal(find(), brought);
+  t.same(asked, [ROOT]);
+  place(
+    folder,
+    'found',
+    Buffer.concat([Buffer.from('\x7fELF\x02\x01', 'latin1'), Buffer.alloc(34), Buffer.alloc(60, 1)])
+  );
+  t.throws(find, /is cut short/);
   t.end();
 });
 
@@ -169,7 +215,7 @@ t.test('where a bundler has put another file in the place of the call', (t) => {
   t.end();
 });
 
-t.test('an entry for one platform brings its addon', { skip: noAddon }, (t) => {
+t.test('an entry for one platform brings its addon', (t) => {
   const provided = require('../lib/provided');
   t.equal(provided.load, null);
   t.teardown(() => {
@@ -180,11 +226,17 @@ t.test('an entry for one platform brings its addon', { skip: noAddon }, (t) => {
   t.equal(findAddon(), brought, 'its exports');
   provided.load = () => ({ default: brought });
   t.equal(findAddon(), brought, 'an ES module around them');
-  for (const where of [BUILT, path.relative(path.join(ROOT, 'lib'), BUILT), pathToFileURL(BUILT).href]) {
+
+  const folder = createPackage(t);
+  place(folder, 'assets', 'an addon');
+  const file = path.join(folder, 'assets/framemask.node');
+  const opened = interceptLoading(t);
+  for (const where of [file, path.relative(path.join(ROOT, 'lib'), file), pathToFileURL(file).href]) {
     provided.load = () => where;
-    t.same(findAddon().kernels, addon.kernels, where);
+    t.same(findAddon(), { file }, where);
   }
   provided.load = () => './nowhere.node';
   t.throws(findAddon, { code: 'ENOENT' });
+  t.equal(opened.length, 3);
   t.end();
 });
