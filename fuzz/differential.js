@@ -3,7 +3,7 @@
 // Random streams of frames, right and broken, into framemask and into the Receiver of ws: the same messages, in the same
 // order, and the same close code. `node fuzz/differential.js --help`
 
-const { isUtf8 } = require('node:buffer');
+const { constants, isUtf8 } = require('node:buffer');
 const { parseArgs } = require('node:util');
 const { Receiver } = require('ws');
 const { Decoder } = require('../lib/decoder');
@@ -273,6 +273,18 @@ const DIFFERENCES = [
       const i = frames.findIndex(({ length }) => length >= 2n ** 53n && length < 2n ** 63n);
       const found = i !== -1 && eventsOf(frames.slice(0, i)) === shared && isMisplaced(frames, i);
       return ours === 'e1009' && error === 'MESSAGE_TOO_BIG' && theirs === 'e1002' && found;
+    }
+  },
+  {
+    name: 'text that no string can hold is refused by its header',
+    why: 'It is to be delivered as a string, and V8 has a longest one. ws delivers bytes.',
+    applies: ({ ours, theirs, error, frames, shared }) => {
+      const start = frames.findLastIndex(({ opcode }) => opcode === 1 || opcode === 2);
+      const message = start === -1 ? [] : frames.slice(start).filter(({ opcode }) => opcode <= 2);
+      const length = message.reduce((sum, frame) => sum + frame.length, 0n);
+      const isText = message.length > 0 && (message[0].first & 0x4f) === 1 && frames.at(-1).opcode <= 1;
+      const found = isText && length > constants.MAX_STRING_LENGTH && eventsOf(frames.slice(0, -1)) === shared;
+      return ours === 'e1009' && error === 'MESSAGE_TOO_BIG' && theirs === undefined && found;
     }
   }
 ];

@@ -3,6 +3,7 @@
 // A short run of fuzz/differential.js, and each difference that it takes for meant: what framemask says, and what ws.
 
 const t = require('tap');
+const { constants } = require('node:buffer');
 const { spawnSync } = require('node:child_process');
 const path = require('node:path');
 const { DIFFERENCES, Decoder, JavascriptDecoder, compare, decode, explain, receive } = require('../fuzz/differential');
@@ -101,6 +102,16 @@ const TESTS = {
     check(t, name, (f) => [f.ping(''), f.continuation('', { length })], ['P', 'e1009'], ['P', 'e1002']);
     check(t, name, (f) => [f.text('a', { fin: false }), f.binary('', { length })], ['e1009'], ['e1002']);
     check(t, '', (f) => [f.text('a', { fin: false }), f.continuation('', { length })], ['e1009'], ['e1009']);
+  },
+  'text that no string can hold is refused by its header': (t, name) => {
+    const limits = { maxPayload: 2 ** 30 };
+    const longest = constants.MAX_STRING_LENGTH;
+    const start = (f) => f.text('a', { fin: false });
+    check(t, name, (f) => [f.ping(''), f.text('', { length: longest + 1 })], ['P', 'e1009'], ['P'], limits);
+    check(t, name, (f) => [start(f), f.continuation('', { length: longest })], ['e1009'], [], limits);
+    check(t, '', (f) => [f.text('', { length: longest })], [], [], limits);
+    check(t, '', (f) => [start(f), f.continuation('', { length: longest - 1 })], [], [], limits);
+    check(t, '', (f) => [f.binary('', { length: longest + 1 })], [], [], limits);
   }
 };
 
