@@ -6,7 +6,7 @@
 
 const { engine } = require('../lib/engine');
 const { describeMachine, machineLine } = require('./support/machine');
-const { BINARY, TEXT, asciiPayload, cut, maskedFrame, uniformMessages } = require('./support/messages');
+const { BINARY, TEXT, asciiPayload, cut, maskedFrame, uniformMessages, writeAll } = require('./support/messages');
 const { loadFramemask, loadPeer } = require('./support/modules');
 const { prepareLeastWork } = require('./support/least-work');
 const { measureEach } = require('./support/measure-each');
@@ -97,14 +97,6 @@ const CONTESTANTS = {
     driver.start();
     driver.on('message', ({ data }) => take(data.length));
     return (chunk) => driver.parse(chunk);
-  }
-};
-
-const { writeAll } = {
-  writeAll(write, chunks, calls) {
-    for (let i = 0; i < calls; i++) {
-      for (let j = 0; j < chunks.length; j++) write(chunks[j]);
-    }
   }
 };
 

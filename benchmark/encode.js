@@ -134,19 +134,17 @@ const CONTESTANTS = {
   }
 };
 
-const { sendAll } = {
-  sendAll({ text, binary, flush }, messages, flushEach, calls) {
-    for (let i = 0; i < calls; i++) {
-      for (let j = 0; j < messages.length; j++) {
-        const { isText, data } = messages[j];
-        if (isText) text(data);
-        else binary(data);
-        if (flushEach) flush();
-      }
-      flush();
+function sendAll({ text, binary, flush }, messages, flushEach, calls) {
+  for (let i = 0; i < calls; i++) {
+    for (let j = 0; j < messages.length; j++) {
+      const { isText, data } = messages[j];
+      if (isText) text(data);
+      else binary(data);
+      if (flushEach) flush();
     }
+    flush();
   }
-};
+}
 
 /** Makes the loop of one contestant, after it has shown that it writes every message. */
 function prepareContestant(name, create, work, frames) {

@@ -9,7 +9,8 @@
 const crypto = require('node:crypto');
 const { parseArgs } = require('node:util');
 const { frameId, formatFrameId, parseFrameId } = require('../lib/frame-id');
-const { FORMATS, PARSES, createSlabSource, createSource, fresh } = require('./support/frame-id-candidates');
+const { FORMATS, PARSES, createSlabSource, createSource } = require('./support/frame-id-candidates');
+const { fresh } = require('./support/race');
 
 const HELP = `Usage: node benchmark/frame-id.js [options]
 

@@ -63,7 +63,7 @@ const WORK = {
       const buffers = makePayloads(size, headerSizes(size).client);
       return { buffers, last: buffers.length - 1 };
     },
-    repeat({ unmask }, key, { buffers, last }, calls) {
+    repeat: ({ unmask }, key, { buffers, last }, calls) => {
       for (let i = 0; i < calls; i++) unmask(buffers[i & last], key);
     }
   },
@@ -74,7 +74,7 @@ const WORK = {
       const outputs = makePayloads(size + client, 0);
       return { sources, outputs, offset: client, size, last: Math.min(sources.length, outputs.length) - 1 };
     },
-    repeat({ mask }, key, { sources, outputs, offset, size, last }, calls) {
+    repeat: ({ mask }, key, { sources, outputs, offset, size, last }, calls) => {
       for (let i = 0; i < calls; i++) mask(sources[i & last], key, outputs[i & last], offset, size);
     }
   }

@@ -7,7 +7,7 @@ const Module = require('node:module');
 
 const { readArguments, readCount } = require('./support/arguments');
 const { describeMachine, machineLine } = require('./support/machine');
-const { BINARY, TEXT, asciiPayload, cut, maskedFrame } = require('./support/messages');
+const { BINARY, TEXT, asciiPayload, cut, maskedFrame, writeAll } = require('./support/messages');
 const { loadFramemask } = require('./support/modules');
 const { createProgress } = require('./support/progress');
 const { fresh, race, ratio } = require('./support/race');
@@ -55,14 +55,6 @@ function loadWithout() {
     Module.prototype._compile = compile;
   }
 }
-
-const { writeAll } = {
-  writeAll(write, chunks, calls) {
-    for (let i = 0; i < calls; i++) {
-      for (let j = 0; j < chunks.length; j++) write(chunks[j]);
-    }
-  }
-};
 
 const SIZE = 64;
 

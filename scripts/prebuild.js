@@ -11,6 +11,8 @@ const { check } = require('./prebuild/check');
 const { ROOT, build } = require('./prebuild/compile');
 const { TARGETS } = require('./prebuild/targets');
 const { installToolchain } = require('./prebuild/toolchain');
+const { createProgress } = require('./support/report');
+const { select } = require('./support/select');
 
 const USAGE = `usage: npm run prebuild [-- [--only <target>[,<target>...]] [--out <folder>] [--help]]
 
@@ -33,17 +35,6 @@ targets: ${TARGETS.map(({ name }) => name).join(' ')}`;
  * @property {string} sha256
  * @property {string[]} kernels
  */
-
-/** @returns {import('./prebuild/targets').Target[]} */
-function select(only) {
-  if (only === undefined) return TARGETS;
-  const names = only.flatMap((list) => list.split(','));
-  const unknown = names.filter((name) => !TARGETS.some((target) => target.name === name));
-  if (unknown.length > 0) {
-    throw new RangeError(`no target ${unknown.join(', ')}; there are ${TARGETS.map(({ name }) => name).join(', ')}`);
-  }
-  return TARGETS.filter(({ name }) => names.includes(name));
-}
 
 /**
  * @param {import('./prebuild/targets').Target} target
@@ -96,10 +87,9 @@ async function main() {
     console.log(USAGE);
     return;
   }
-  const start = Date.now();
-  const progress = (message) => console.log(`== ${((Date.now() - start) / 1000).toFixed(1).padStart(5)} s  ${message}`);
+  const progress = createProgress();
   const out = path.resolve(values.out ?? path.join(ROOT, 'prebuilds'));
-  const targets = select(values.only);
+  const targets = select('target', TARGETS, values.only);
 
   await installToolchain(progress);
   const results = new Array(targets.length);

