@@ -2,9 +2,10 @@
 
 const { constants, isUtf8 } = require('./builtin').buffer;
 
-const { Buffer, EMPTY, FastBuffer, view } = require('./bytes');
+const { EMPTY, FastBuffer, view } = require('./bytes');
 const { FrameError } = require('./errors');
 const { ENDED, FrameReader, RUNNING } = require('./frame-reader');
+const { giveBack, takeMemory } = require('./message-memory');
 const { checkOptions, choice, flag, handler, limit, name } = require('./options');
 const protocol = require('./protocol');
 const { traceError, traceFrame, traceMessage } = require('./tracing');
@@ -14,18 +15,6 @@ const { FIN, MODE_MASKED, MODE_RSV1, NO_STATUS, OPCODE, Opcode, RSV1, isSendable
 
 /** Short ASCII messages that lie within so many bytes become one string, of which each is a part. */
 const BATCH = 1024;
-/**
- * Memory for a payload that is still coming is at most AHEAD times what has come, and LEAST bytes more. These also make up
- * for the header in the first chunk: or a message of 16 chunks, asked for by the quarter, would just not fit, and move twice.
- */
-const AHEAD = 4;
-const LEAST = 128;
-/** Text is gathered in a piece of memory of this size that serves again, where so much is due by AHEAD. */
-const SPARE = 64 * 1024;
-
-// Such a piece that no decoder uses at the moment. Fresh memory costs more than what is then done with it: for each page that
-// is touched the first time the system must be asked.
-let spare = null;
 
 /**
  * RFC 6455 from bytes to messages: chunks of a connection go in as they come, and the handlers are called. index.d.ts
@@ -246,11 +235,9 @@ class Decoder extends FrameReader {
     const used = this._length;
     const needed = used + length;
     if (this._gathered === null || this._gathered.length < needed) {
-      // What the peer announces is believed as far as it has kept its word. Doubling keeps many small fragments cheap.
-      const frame = Math.min(needed + left, needed * AHEAD + LEAST);
-      const size = last ? frame : Math.max(frame, Math.min(used * 2, this._maxPayload));
-      const text = this._strings && isText(this._message);
-      const larger = text && size <= SPARE && needed * AHEAD >= SPARE ? takeSpare() : Buffer.allocUnsafeSlow(size);
+      // Doubling keeps many small fragments cheap.
+      const least = last ? 0 : Math.min(used * 2, this._maxPayload);
+      const larger = takeMemory(needed, left, least, this._strings && isText(this._message));
       if (used !== 0) this._gathered.copy(larger, 0, 0, used);
       this._gathered = larger;
     }
@@ -309,7 +296,7 @@ class Decoder extends FrameReader {
     if (this._traced) traceMessage(this, message, length, fragments);
     if (this._strings && isText(message)) {
       const text = ascii ? bytes.latin1Slice(0, length) : bytes.utf8Slice(0, length);
-      keepSpare(bytes);
+      giveBack(bytes);
       this._onMessage?.(text, false, false);
     } else {
       this._onMessage?.(view(bytes, 0, length), (message & OPCODE) === Opcode.BINARY, (message & RSV1) !== 0);
@@ -375,19 +362,6 @@ class Decoder extends FrameReader {
     const code = payload.length === 0 ? NO_STATUS : payload.readUInt16BE(0);
     this._onClose?.(code, payload.utf8Slice(2, payload.length));
   }
-}
-
-/** @returns {Buffer} of SPARE bytes */
-function takeSpare() {
-  const taken = spare;
-  spare = null;
-  // It is shorter if an onFrame handler has transferred its memory away.
-  return taken !== null && taken.length === SPARE ? taken : Buffer.allocUnsafeSlow(SPARE);
-}
-
-/** @param {Buffer} bytes that nobody needs any more */
-function keepSpare(bytes) {
-  if (bytes.length === SPARE) spare = bytes;
 }
 
 /**
