@@ -34,9 +34,8 @@ const tables = [];
  * - `_refuse(first, length)`: whether a frame with this header was not acceptable, and the decoder has ended
  * - `_takeFrame(first, bytes, start, end, ascii)`: a frame that lies in a chunk
  * - `_takeRows(chunk, rows, end)`: frames that a scan has found in a chunk; leaves those it did not take in `_rows`
- * - `_beginFragment(first)`, `_reserve(length, left, last)`, `_noteAscii(length, ascii)`, `_checkText()`, `_endFragment()`: a data
- *   frame that comes in pieces, and
- *   `_endControl(first, payload)`: a control frame that came in pieces
+ * - `_beginFragment(first)`, `_reserve(length, left, last)`, `_noteAscii(length, ascii)`, `_checkText()`,
+ *   `_endFragment()`: a data frame that comes in pieces
  * - `_fail(error)`
  *
  * Every step moves `_position` past what it takes before it calls any of these. So whatever a handler does (throw, pause,
