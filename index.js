@@ -1,14 +1,14 @@
 'use strict';
 
-const { Decoder } = require('./lib/decoder');
-const { Encoder } = require('./lib/encoder');
-const { engine, kernel, nativeError } = require('./lib/engine');
-const { FrameError } = require('./lib/errors');
+const { Decoder } = require('./lib/codec/decoder');
+const { Encoder } = require('./lib/codec/encoder');
+const { backend, kernel, nativeError } = require('./lib/masking/backend');
+const { FrameError } = require('./lib/shared/errors');
 const { formatFrameId, frameId, parseFrameId } = require('./lib/frame-id');
-const { createMasking } = require('./lib/masking');
-const { prepare } = require('./lib/prepared');
+const { createMasking } = require('./lib/masking/mask');
+const { prepare } = require('./lib/codec/prepared');
 
-const { mask, unmask } = createMasking(engine);
+const { mask, unmask } = createMasking(backend);
 
 // Assigned one by one, so that ES modules can import them by name; and writable, so that tests can count calls.
 exports.mask = mask;

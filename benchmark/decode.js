@@ -4,7 +4,7 @@
 // bufferutil) and websocket-driver: by turns, in one process, on the same bytes. Text is asked for as strings, binary as
 // Buffers; `frames` has framemask's onFrame, which makes neither, beside what ws makes of binary.
 
-const { engine } = require('../lib/engine');
+const { backend } = require('../lib/masking/backend');
 const { describeMachine, machineLine } = require('./support/machine');
 const { BINARY, TEXT, asciiPayload, cut, maskedFrame, uniformMessages, writeAll } = require('./support/messages');
 const { loadFramemask, loadPeer } = require('./support/modules');
@@ -130,7 +130,7 @@ function prepareCopy({ chunks }) {
 /** What would be left of the time if a decoder had nothing to find out. */
 function prepareLeast({ count, messages, frames, chunks }) {
   let found = 0;
-  const run = prepareLeastWork(messages, frames, chunks, engine, () => found++);
+  const run = prepareLeastWork(messages, frames, chunks, backend, () => found++);
   run();
   if (found !== count) throw new Error(`the least work was done for ${found} of ${count} messages`);
   return [

@@ -6,8 +6,9 @@
 const { constants, isUtf8 } = require('node:buffer');
 const { parseArgs } = require('node:util');
 const { Receiver } = require('ws');
-const { Decoder } = require('../lib/decoder');
-const { createEngine, kernel } = require('../lib/engine');
+const { Decoder } = require('../lib/codec/decoder');
+const { createCodecBackend } = require('../lib/codec/backend');
+const { kernel } = require('../lib/masking/backend');
 const { createRandom } = require('../test/fixtures/garbage');
 const { createStreamMaker, randomCuts } = require('../test/support/streams');
 
@@ -25,7 +26,7 @@ const { createStreamMaker, randomCuts } = require('../test/support/streams');
  */
 
 class JavascriptDecoder extends Decoder {}
-JavascriptDecoder.prototype._engine = createEngine(null);
+JavascriptDecoder.prototype._backend = createCodecBackend(null);
 
 /** Both are the same on a machine that has no addon. */
 const DECODERS = { [kernel]: Decoder, js: JavascriptDecoder };

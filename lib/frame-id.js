@@ -1,7 +1,7 @@
 'use strict';
 
-const { crypto, util, v8 } = require('./builtin');
-const { invalidType, outOfRange } = require('./errors');
+const { crypto, util, v8 } = require('./shared/node-modules');
+const { invalidType, outOfRange } = require('./shared/errors');
 
 // Taken once, so that an id does not depend on who patches String later.
 const { fromCharCode } = String;

@@ -1,9 +1,9 @@
 'use strict';
 
-const { channel } = require('./builtin').diagnosticsChannel;
+const { channel } = require('./shared/node-modules').diagnosticsChannel;
 
 const { frameId } = require('./frame-id');
-const { FIN, MODE_MASKED, OPCODE, Opcode, RSV } = require('./protocol');
+const { FIN, MODE_MASKED, OPCODE, Opcode, RSV } = require('./shared/protocol');
 
 // What happens on a connection, for whoever subscribes: `framemask:frame` for each frame and each error, and
 // `framemask:message` for each message. A codec looks once a chunk, or once a frame that it sends, whether anybody does.
@@ -57,7 +57,7 @@ function traceFrame(codec, first, length) {
 
 /**
  * @param {object} codec a Decoder
- * @param {import('./errors').FrameError} error
+ * @param {import('./shared/errors').FrameError} error
  */
 function traceError(codec, error) {
   if (!frames.hasSubscribers) return;

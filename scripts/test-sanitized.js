@@ -62,7 +62,6 @@ function copyCheckout() {
     fs.cpSync(path.join(ROOT, file), path.join(COPY, file));
   }
   fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(COPY, 'node_modules'), 'dir');
-  outputOf(process.execPath, ['scripts/build-dist.js'], { cwd: COPY });
   fs.mkdirSync(REPORTS);
 }
 

@@ -16,7 +16,7 @@
 namespace framemask {
 namespace {
 
-// What each register holds. lib/native.js has the same list.
+// What each register holds. lib/masking/native.js has the same list.
 enum Register {
   kKey,       // in: the masking key, its first byte in the lowest eight bits
   kStart,     // in: where in the source, or in the buffer, to begin

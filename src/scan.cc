@@ -8,7 +8,7 @@ constexpr unsigned kText = 1, kClose = 8;
 constexpr unsigned kKnownOpcodes = 0x0707;  // bits 0 to 2 and 8 to 10: continuation, text, binary, close, ping, pong
 
 // Whether a frame may begin with this byte. What it may be depends on the message that it belongs to, too: that is for
-// lib/decoder.js to see.
+// lib/codec/decoder.js to see.
 bool AcceptsFirstByte(unsigned byte, uint32_t mode) {
   const unsigned opcode = byte & kOpcode;
   if ((kKnownOpcodes >> opcode & 1) == 0) return false;

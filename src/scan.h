@@ -6,7 +6,7 @@
 
 namespace framemask {
 
-// What a scan accepts, bits of `mode`; lib/protocol.js has the same.
+// What a scan accepts, bits of `mode`; lib/shared/protocol.js has the same.
 constexpr uint32_t kModeMasked = 0x80;  // every frame must be masked (a server's side), else none may be
 constexpr uint32_t kModeRsv1 = 0x40;    // the first frame of a text or binary message may have RSV1 set
 
@@ -18,7 +18,7 @@ constexpr uint32_t kTableNonAscii = 0x100;
 
 // Finds, from `position` on, the frames that lie in the chunk as a whole, unmasks their payloads in place, and notes
 // them in the table. Stops, having changed nothing of it, at the first frame that is not complete, or that breaks a
-// rule of RFC 6455 section 5 which its header alone can break: lib/decoder.js looks at that one. Stops after a Close
+// rule of RFC 6455 section 5 which its header alone can break: lib/codec/decoder.js looks at that one. Stops after a Close
 // frame, for nothing that follows it counts. Returns the number of frames, at most `capacity`.
 size_t Scan(MaskKernel kernel, uint8_t* chunk, size_t length, size_t position, uint32_t mode, uint32_t* table,
             size_t capacity);

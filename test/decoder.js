@@ -6,9 +6,9 @@
 const t = require('tap');
 const { constants } = require('node:buffer');
 const vm = require('node:vm');
-const { Decoder } = require('../lib/decoder');
-const { FrameError } = require('../lib/errors');
-const { isSendableCloseCode } = require('../lib/protocol');
+const { Decoder } = require('../lib/codec/decoder');
+const { FrameError } = require('../lib/shared/errors');
+const { isSendableCloseCode } = require('../lib/shared/protocol');
 const { createGarbage } = require('./fixtures/garbage');
 const {
   BINARY,
@@ -506,7 +506,7 @@ t.test('maxPayload', (t) => {
     // The same for one that lies in a chunk as a whole. So that the test needs none of 512 MiB, it says what a scan of such
     // a chunk would find.
     class DecoderOfOne extends Decoder {}
-    DecoderOfOne.prototype._engine = {
+    DecoderOfOne.prototype._backend = {
       scan(_chunk, _start, _mode, table) {
         table.set([0x81, 14, 14 + longest + 1]);
         return 1;

@@ -174,7 +174,8 @@ t.test('the program', (t) => {
     t.match(wrong.stderr, /Usage/);
   }
   // A decoder that loses its pings.
-  const spoil = "require('./lib/decoder').Decoder.prototype._useControl = () => {}; require('./fuzz/differential')";
+  const spoil =
+    "require('./lib/codec/decoder').Decoder.prototype._useControl = () => {}; require('./fuzz/differential')";
   const spoilt = spawnSync(process.execPath, ['-e', `${spoil}.compare({ seed: 1, streams: 300 })`], {
     cwd: path.join(__dirname, '..'),
     encoding: 'utf8'

@@ -1,8 +1,8 @@
 'use strict';
 
 const t = require('tap');
-const { Encoder } = require('../lib/encoder');
-const { prepare } = require('../lib/prepared');
+const { Encoder } = require('../lib/codec/encoder');
+const { prepare } = require('../lib/codec/prepared');
 const { closePayload, framesFor, frame, TEXT, BINARY, CLOSE, PING, PONG, CONTINUATION } = require('./support/frames');
 const { createDecoders, record } = require('./support/recorder');
 
@@ -285,7 +285,7 @@ t.test('what an encoder sends a decoder takes, in both roles and on every engine
   for (const { name, Decoder } of createDecoders()) {
     for (const role of ['server', 'client']) {
       class EncoderOver extends Encoder {}
-      EncoderOver.prototype._engine = Decoder.prototype._engine;
+      EncoderOver.prototype._backend = Decoder.prototype._backend;
       const encoder = new EncoderOver({ role });
       encoder.text('short');
       encoder.text('länger '.repeat(900));

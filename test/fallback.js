@@ -4,7 +4,7 @@
 
 const t = require('tap');
 const { randomBytes } = require('node:crypto');
-const fallback = require('../lib/fallback');
+const fallback = require('../lib/masking/fallback');
 
 const { advanceKey, copyMasked, maskRange, unmaskRange } = fallback;
 

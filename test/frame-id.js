@@ -9,7 +9,7 @@ const { promisify } = require('node:util');
 const v8 = require('node:v8');
 const vm = require('node:vm');
 const { Worker } = require('node:worker_threads');
-const builtin = require('../lib/builtin');
+const builtin = require('../lib/shared/node-modules');
 const { frameId, formatFrameId, parseFrameId } = require('../lib/frame-id');
 const { checkOrdered, checkRandom, countRepeats, withRestlessClock, MAX_SIGMA } = require('../scripts/soak-frame-id');
 
@@ -42,7 +42,7 @@ function loadWithKnownEntropy(t, mocks = {}) {
     return array;
   };
   const copy = t.mockRequire('../lib/frame-id', {
-    '../lib/builtin': { ...builtin, crypto: { ...crypto, randomFillSync }, ...mocks }
+    '../lib/shared/node-modules': { ...builtin, crypto: { ...crypto, randomFillSync }, ...mocks }
   });
   return { ...copy, batches };
 }
@@ -192,7 +192,7 @@ t.test('entropy', async (t) => {
       return crypto.randomFillSync(array);
     };
     const { frameId } = t.mockRequire('../lib/frame-id', {
-      '../lib/builtin': { ...builtin, crypto: { ...crypto, randomFillSync } }
+      '../lib/shared/node-modules': { ...builtin, crypto: { ...crypto, randomFillSync } }
     });
     for (let i = 0; i < 3; i++) {
       t.throws(() => frameId(), { message: 'no entropy' });
@@ -291,17 +291,18 @@ t.test('no two threads or processes share ids', async (t) => {
     const source = (name) => readFileSync(join(__dirname, '..', 'lib', `${name}.js`), 'utf8');
     const bundle = `
       const modules = {
-        './builtin': (module, require) => {${source('builtin')}\n},
-        './errors': (module, require) => {${source('errors')}\n},
-        './frame-id': (module, require) => {${source('frame-id')}\n}
+        'node-modules': (module, require) => {${source('shared/node-modules')}\n},
+        errors: (module, require) => {${source('shared/errors')}\n},
+        'frame-id': (module, require) => {${source('frame-id')}\n}
       };
-      const load = (name) => {
-        if (!Object.hasOwn(modules, name)) return require(name);
+      const load = (file) => {
+        const name = file.slice(file.lastIndexOf('/') + 1);
+        if (!Object.hasOwn(modules, name)) return require(file);
         const module = { exports: {} };
         modules[name](module, load);
         return module.exports;
       };
-      const { frameId } = load('./frame-id');
+      const { frameId } = load('frame-id');
       frameId();
       frameId({ version: 7 });
       require('node:v8').startupSnapshot.setDeserializeMainFunction(() => {

@@ -4,7 +4,7 @@
 
 const t = require('tap');
 const { KEY, frame } = require('./support/frames');
-const { Decoder } = require('../lib/decoder');
+const { Decoder } = require('../lib/codec/decoder');
 
 const TEXT = 1;
 const SIZES = [20_000, 40_000, 65_535, 65_536, 65_537, 200_000];

@@ -1,8 +1,8 @@
 'use strict';
 
 const t = require('tap');
-const { header, headerSize, readHeader, writeHeader } = require('../lib/header');
-const { acceptsFirstByte } = require('../lib/protocol');
+const { header, headerSize, readHeader, writeHeader } = require('../lib/codec/header');
+const { acceptsFirstByte } = require('../lib/shared/protocol');
 const { BINARY, KEY, TEXT, frame } = require('./support/frames');
 
 const MASKED = 0x80;

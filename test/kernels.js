@@ -14,7 +14,7 @@
 
 const t = require('tap');
 const { randomBytes } = require('node:crypto');
-const { advanceKey } = require('../lib/fallback');
+const { advanceKey } = require('../lib/masking/fallback');
 const { rangeFunctions } = require('./fixtures/natives');
 
 const ALIGNMENTS = 65;

@@ -5,7 +5,7 @@
 const t = require('tap');
 const { execFile } = require('node:child_process');
 const path = require('node:path');
-const { Decoder } = require('../lib/decoder');
+const { Decoder } = require('../lib/codec/decoder');
 
 const MIB = 2 ** 20;
 const SCRIPT = path.join(__dirname, 'support/memory-use.js');

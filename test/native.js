@@ -3,7 +3,7 @@
 const t = require('tap');
 const { readFileSync } = require('node:fs');
 const path = require('node:path');
-const { Register, bind, load } = require('../lib/native');
+const { Register, bind, load } = require('../lib/masking/native');
 const { addon, kernels, nativeKernels } = require('./fixtures/natives');
 const { createNativeDouble } = require('./fixtures/native-double');
 

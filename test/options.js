@@ -1,7 +1,7 @@
 'use strict';
 
 const t = require('tap');
-const { checkOptions, choice, flag, handler, limit, name } = require('../lib/options');
+const { checkOptions, choice, flag, handler, limit, name } = require('../lib/codec/options');
 const { createGarbage } = require('./fixtures/garbage');
 
 const WRONG_TYPE = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' };

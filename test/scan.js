@@ -6,8 +6,8 @@
 const t = require('tap');
 const { execFile } = require('node:child_process');
 const path = require('node:path');
-const { createEngine } = require('../lib/engine');
-const { scanChunk } = require('../lib/scan');
+const { createCodecBackend } = require('../lib/codec/backend');
+const { scanChunk } = require('../lib/codec/scan');
 const { createRandom } = require('./fixtures/garbage');
 const { createNativeDouble } = require('./fixtures/native-double');
 const { addon, nativeKernels } = require('./fixtures/natives');
@@ -22,7 +22,7 @@ const UNTOUCHED = 0xdeadbeef;
 
 const scans = [{ name: 'double', native: createNativeDouble() }, ...nativeKernels()].map(({ name, native }) => ({
   name,
-  scan: createEngine(native).scan
+  scan: createCodecBackend(native).scan
 }));
 scans.push({ name: 'js', scan: scanChunk });
 
@@ -338,7 +338,7 @@ t.test(`random streams (seed ${seed})`, (t) => {
   t.end();
 });
 
-// Last line of defence: what lib/engine.js passes is right, and the addon does not rely on it.
+// Last line of defence: what lib/masking/backend.js passes is right, and the addon does not rely on it.
 t.test('the addon, called with anything', { skip: addon === null && 'no addon' }, (t) => {
   const script = path.join(__dirname, 'support/scan-garbage.js');
   execFile(process.execPath, [script, String(seed)], (error, stdout, stderr) => {

@@ -2,9 +2,9 @@
 
 const { channel } = require('node:diagnostics_channel');
 const t = require('tap');
-const { Decoder } = require('../lib/decoder');
-const { Encoder } = require('../lib/encoder');
-const { prepare } = require('../lib/prepared');
+const { Decoder } = require('../lib/codec/decoder');
+const { Encoder } = require('../lib/codec/encoder');
+const { prepare } = require('../lib/codec/prepared');
 const { framesFor } = require('./support/frames');
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -3,7 +3,7 @@
 // completeUntil against the TextDecoder of Node.js in its strict mode.
 
 const t = require('tap');
-const { completeUntil } = require('../lib/utf8');
+const { completeUntil } = require('../lib/codec/utf8');
 const { createRandom } = require('./fixtures/garbage');
 const { seed } = require('./support/recorder');
 

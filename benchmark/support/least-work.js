@@ -1,6 +1,6 @@
 'use strict';
 
-const { advanceKey } = require('../../lib/fallback');
+const { advanceKey } = require('../../lib/masking/fallback');
 const { TEXT } = require('./messages');
 
 /**
@@ -11,11 +11,11 @@ const { TEXT } = require('./messages');
  * @param {{ first: number, payload: Buffer }[]} messages
  * @param {Buffer[]} frames a message each, masked
  * @param {Buffer[]} chunks the frames, cut; all but the last of one length
- * @param {import('../../lib/engine').Engine} engine
+ * @param {import('../../lib/masking/backend').Backend} backend
  * @param {(length: number) => void} take called with the length of each message
  * @returns {() => void} does it for all chunks
  */
-function prepareLeastWork(messages, frames, chunks, engine, take) {
+function prepareLeastWork(messages, frames, chunks, backend, take) {
   const size = chunks[0].length;
   const pieces = chunks.map(() => []);
   let frameStart = 0;
@@ -42,12 +42,12 @@ function prepareLeastWork(messages, frames, chunks, engine, take) {
     chunks.forEach((chunk, i) => {
       for (const { start, count, key, done, length, text } of pieces[i]) {
         if (count === length) {
-          engine.unmaskRange(chunk, start, count, key);
+          backend.unmaskRange(chunk, start, count, key);
           take((text ? chunk.latin1Slice(start, start + count) : chunk.subarray(start, start + count)).length);
           continue;
         }
         if (done === 0) target = text ? warm : Buffer.allocUnsafeSlow(length);
-        engine.maskRange(chunk, start, target, done, count, key);
+        backend.maskRange(chunk, start, target, done, count, key);
         if (done + count === length) take((text ? target.latin1Slice(0, length) : target).length);
       }
     });

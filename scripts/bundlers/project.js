@@ -65,7 +65,6 @@ function writeApp(name, folder) {
  * @param {string} folder outside the checkout, so that nothing of its node_modules is found
  */
 function stageProject(folder) {
-  run(process.execPath, [path.join(ROOT, 'scripts/build-dist.js')], ROOT);
   run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], ROOT);
   const [tarball] = fs.readdirSync(folder);
   const modules = path.join(folder, 'node_modules');

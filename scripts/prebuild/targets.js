@@ -42,7 +42,7 @@ function darwin(arch, machine, triple, cpu) {
 
 /** @type {Target[]} */
 const TARGETS = [
-  // These two also serve FreeBSD and Android: see lib/addon.js.
+  // These two also serve FreeBSD and Android: see lib/masking/find-addon.js.
   linux('x64', 'x64', 'x86_64-linux-musl', 'x86_64'),
   linux('arm64', 'arm64', 'aarch64-linux-musl', 'generic'),
   // NEON is an option of armv7 that not every processor has taken.

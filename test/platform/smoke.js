@@ -1,6 +1,6 @@
 'use strict';
 
-// Masks and scans, on every kernel that this machine runs, against lib/fallback.js and lib/scan.js. For runtimes that have
+// Masks and scans, on every kernel that this machine runs, against lib/masking/fallback.js and lib/codec/scan.js. For runtimes that have
 // no test runner, slow ones among them: scripts/test-platforms.js starts it on emulated processors, in Bun and in Deno.
 //
 // usage: smoke.js [--root <folder>] [--file <addon> [--loader <addon>]] [--seed <number>] [--quick]
@@ -29,12 +29,12 @@ const { values } = parseArgs({
   }
 });
 const root = path.resolve(values.root || path.join(__dirname, '../..'));
-const { findAddon } = require(path.join(root, 'lib/addon.js'));
-const { Register, bind, load } = require(path.join(root, 'lib/native.js'));
-const { advanceKey, maskRange, unmaskRange } = require(path.join(root, 'lib/fallback.js'));
-const { scanChunk } = require(path.join(root, 'lib/scan.js'));
+const { findAddon } = require(path.join(root, 'lib/masking/find-addon.js'));
+const { Register, bind, load } = require(path.join(root, 'lib/masking/native.js'));
+const { advanceKey, maskRange, unmaskRange } = require(path.join(root, 'lib/masking/fallback.js'));
+const { scanChunk } = require(path.join(root, 'lib/codec/scan.js'));
 
-/** The addon's exports, and the kernel that lib/native.js has chosen, or undefined where it was not asked. */
+/** The addon's exports, and the kernel that lib/masking/native.js has chosen, or undefined where it was not asked. */
 function loadAddon() {
   if (values.loader) {
     const loaded = require(path.resolve(values.loader))(fs.readFileSync(values.file), {});

@@ -23,15 +23,15 @@ buffer.isUtf8 = (bytes) => {
   return isUtf8(bytes);
 };
 
-const { Decoder } = require('../../lib/decoder');
-const { createEngine } = require('../../lib/engine');
+const { Decoder } = require('../../lib/codec/decoder');
+const { createCodecBackend } = require('../../lib/codec/backend');
 const { BINARY, TEXT, framesFor } = require('./frames');
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
 
-const [what, engine] = process.argv.slice(2);
-if (engine === 'js') Decoder.prototype._engine = createEngine(null);
+const [what, backend] = process.argv.slice(2);
+if (backend === 'js') Decoder.prototype._backend = createCodecBackend(null);
 
 /** Bytes in use once all that is not has been let go of. */
 function memory() {

@@ -1,8 +1,8 @@
 'use strict';
 
 const { randomInt } = require('node:crypto');
-const { Decoder } = require('../../lib/decoder');
-const { createEngine } = require('../../lib/engine');
+const { Decoder } = require('../../lib/codec/decoder');
+const { createCodecBackend } = require('../../lib/codec/backend');
 const { createNativeDouble } = require('../fixtures/native-double');
 const { nativeKernels } = require('../fixtures/natives');
 
@@ -21,7 +21,7 @@ function createDecoders() {
   ];
   return [...natives, ...nativeKernels().slice(-1)].map(({ name, native }) => {
     class DecoderOver extends Decoder {}
-    DecoderOver.prototype._engine = createEngine(native);
+    DecoderOver.prototype._backend = createCodecBackend(native);
     return { name, Decoder: DecoderOver };
   });
 }

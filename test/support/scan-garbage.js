@@ -4,7 +4,7 @@
 
 const assert = require('node:assert');
 const { isUint32Array } = require('node:util').types;
-const { Register } = require('../../lib/native');
+const { Register } = require('../../lib/masking/native');
 const { NUMBERS, createDetached, createGarbage, createRandom, createShrunk } = require('../fixtures/garbage');
 const { nativeKernels } = require('../fixtures/natives');
 const { TEXT, frame } = require('./frames');

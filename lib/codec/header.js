@@ -1,0 +1,165 @@
+'use strict';
+
+const { FrameError } = require('../shared/errors');
+const { nextMaskingKey } = require('./masking-key');
+const protocol = require('../shared/protocol');
+
+const { FIN, LENGTH, MASK, MAX_SHORT, MODE_MASKED, MODE_RSV1, OPCODE, Opcode, RSV, RSV1, acceptsFirstByte } = protocol;
+
+/**
+ * The header read last. One object serves every call: whoever reads one takes what it needs before another is read.
+ * `key` is signed, its first byte in the lowest eight bits; `size` is in bytes; `error` is a FrameError or null.
+ */
+const header = { first: 0, length: 0, key: 0, size: 0, error: null };
+
+/**
+ * Reads a frame's header into `header`, and judges each part of it as soon as it is there.
+ *
+ * @param {Uint8Array} bytes
+ * @param {number} position where the frame begins
+ * @param {number} end where the bytes end, more than `position`
+ * @param {number} mode MODE_MASKED and MODE_RSV1 of lib/shared/protocol.js
+ * @returns {boolean} whether it is complete and breaks no rule; `header.error` tells a bad one from an incomplete one
+ */
+function readHeader(bytes, position, end, mode) {
+  header.error = null;
+  const first = bytes[position];
+  if (!acceptsFirstByte(first, mode)) return refuse(badFirstByte(first, mode));
+  if (end - position < 2) return false;
+
+  const second = bytes[position + 1];
+  const maskBit = mode & MODE_MASKED;
+  if ((second & MASK) !== maskBit) return refuse(badMask(maskBit));
+  let length = second & LENGTH;
+  let size = 2;
+  if (length > MAX_SHORT) {
+    // "All control frames MUST have a payload length of 125 bytes or less" (RFC 6455 section 5.5).
+    if ((first & OPCODE) >= Opcode.CLOSE) {
+      return refuse(new FrameError('CONTROL_LENGTH', 1002, 'A control frame has a payload of more than 125 bytes'));
+    }
+    size = length === 126 ? 4 : 10;
+    if (end - position < size) return false;
+    length = size === 4 ? (bytes[position + 2] << 8) | bytes[position + 3] : readLength64(bytes, position + 2);
+    if (header.error !== null) return false;
+    // "The minimal number of bytes MUST be used to encode the length" (section 5.2).
+    if (length < (size === 4 ? 126 : 65536)) {
+      return refuse(new FrameError('LENGTH_NOT_MINIMAL', 1002, `The length ${length} takes more bytes than it needs`));
+    }
+  }
+  header.first = first;
+  header.length = length;
+  header.size = size + (maskBit === 0 ? 0 : 4);
+  if (end - position < header.size) return false;
+  const k = position + size;
+  if (maskBit !== 0) header.key = bytes[k] | (bytes[k + 1] << 8) | (bytes[k + 2] << 16) | (bytes[k + 3] << 24);
+  return true;
+}
+
+/**
+ * @param {FrameError} error
+ * @returns {false}
+ */
+function refuse(error) {
+  header.error = error;
+  return false;
+}
+
+/**
+ * @param {number} first a byte that `acceptsFirstByte` refuses
+ * @param {number} mode
+ * @returns {FrameError}
+ */
+function badFirstByte(first, mode) {
+  const opcode = first & OPCODE;
+  const allowed = (mode & MODE_RSV1) !== 0 && (opcode === Opcode.TEXT || opcode === Opcode.BINARY) ? RSV1 : 0;
+  // "MUST be 0 unless an extension is negotiated that defines meanings for non-zero values" (section 5.2).
+  if ((first & RSV & ~allowed) !== 0) {
+    return new FrameError(
+      'RESERVED_BITS',
+      1002,
+      'A frame has a reserved bit set that no extension has given a meaning'
+    );
+  }
+  // "All control frames ... MUST NOT be fragmented" (section 5.5).
+  if (opcode >= Opcode.CLOSE && opcode <= Opcode.PONG && (first & FIN) === 0) {
+    return new FrameError('CONTROL_FRAGMENTED', 1002, 'A control frame is a fragment');
+  }
+  // "If an unknown opcode is received, the receiving endpoint MUST _Fail the WebSocket Connection_" (section 5.2).
+  return new FrameError('OPCODE', 1002, `A frame has the reserved opcode ${opcode}`);
+}
+
+/**
+ * @param {number} maskBit what the bit should have been
+ * @returns {FrameError}
+ */
+function badMask(maskBit) {
+  // "The server MUST close the connection upon receiving a frame that is not masked. ... A client MUST close a connection
+  // if it detects a masked frame" (section 5.1).
+  return maskBit === 0
+    ? new FrameError('MASK_UNWANTED', 1002, 'A frame from a server is masked')
+    : new FrameError('MASK_MISSING', 1002, 'A frame from a client is not masked');
+}
+
+/**
+ * @param {Uint8Array} bytes
+ * @param {number} p
+ * @returns {number} meaningless if `header.error` says why
+ */
+function readLength64(bytes, p) {
+  const high = bytes[p] * 0x1000000 + ((bytes[p + 1] << 16) | (bytes[p + 2] << 8) | bytes[p + 3]);
+  const low = bytes[p + 4] * 0x1000000 + ((bytes[p + 5] << 16) | (bytes[p + 6] << 8) | bytes[p + 7]);
+  if (high > 0x7fffffff) {
+    // "The most significant bit MUST be 0" (section 5.2).
+    refuse(new FrameError('LENGTH', 1002, 'A payload length has its most significant bit set'));
+  } else if (high > 0x1fffff) {
+    refuse(new FrameError('MESSAGE_TOO_BIG', 1009, 'A payload is longer than 2^53 - 1 bytes'));
+  }
+  return high * 0x100000000 + low;
+}
+
+/**
+ * @param {number} length of the payload
+ * @param {number} maskBit
+ * @returns {number} bytes of the header
+ */
+function headerSize(length, maskBit) {
+  const key = maskBit === 0 ? 0 : 4;
+  if (length <= MAX_SHORT) return 2 + key;
+  return (length <= 0xffff ? 4 : 10) + key;
+}
+
+/**
+ * Writes a header (RFC 6455 section 5.2), with a new masking key if it is to have one.
+ *
+ * @param {Buffer} target
+ * @param {number} at
+ * @param {number} first its first byte
+ * @param {number} length of the payload
+ * @param {number} maskBit
+ * @returns {number} the masking key; 0 for none
+ */
+function writeHeader(target, at, first, length, maskBit) {
+  let p = at;
+  target[p++] = first;
+  if (length <= MAX_SHORT) {
+    target[p++] = maskBit | length;
+  } else if (length <= 0xffff) {
+    target[p++] = maskBit | 126;
+    target[p++] = length >>> 8;
+    target[p++] = length;
+  } else {
+    target[p++] = maskBit | 127;
+    target.writeUInt32BE(Math.floor(length / 0x100000000), p);
+    target.writeUInt32BE(length >>> 0, p + 4);
+    p += 8;
+  }
+  if (maskBit === 0) return 0;
+  const key = nextMaskingKey();
+  target[p++] = key;
+  target[p++] = key >>> 8;
+  target[p++] = key >>> 16;
+  target[p] = key >>> 24;
+  return key;
+}
+
+module.exports = { header, headerSize, readHeader, writeHeader };

@@ -1,0 +1,4 @@
+'use strict';
+
+require('./addons/darwin-arm64');
+module.exports = require('../../index.js');

@@ -1,0 +1,4 @@
+'use strict';
+
+require('./addons/linux-s390x');
+module.exports = require('../../index.js');

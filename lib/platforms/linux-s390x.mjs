@@ -1,0 +1,4 @@
+import './addons/linux-s390x.js';
+
+export * from '../../index.mjs';
+export { default } from '../../index.mjs';

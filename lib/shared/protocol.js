@@ -1,0 +1,76 @@
+'use strict';
+
+// RFC 6455, as numbers.
+
+/** The first byte of a frame (section 5.2). */
+const FIN = 0x80;
+const RSV1 = 0x40;
+const RSV = 0x70;
+const OPCODE = 0x0f;
+
+/** The second byte of a frame (section 5.2). */
+const MASK = 0x80;
+const LENGTH = 0x7f;
+
+/** Opcodes (section 5.2); those from 8 on are of control frames. */
+const Opcode = { CONTINUATION: 0, TEXT: 1, BINARY: 2, CLOSE: 8, PING: 9, PONG: 10 };
+
+/** The largest payload of a control frame (section 5.5), and of a header without an extended length. */
+const MAX_SHORT = 125;
+
+/** The longest header: two bytes, eight of length, four of key. */
+const MAX_HEADER = 14;
+
+/** What a scan accepts, and what it notes of a frame besides the frame's first byte; src/scan.h has the same. */
+const MODE_MASKED = 0x80;
+const MODE_RSV1 = 0x40;
+const NON_ASCII = 0x100;
+
+/** The code that a Close frame without one stands for (section 7.1.5); it is never sent. */
+const NO_STATUS = 1005;
+
+/**
+ * Whether a first byte can begin a frame, whatever came before it: a known opcode, no control frame that is a fragment,
+ * and RSV bits as negotiated (sections 5.2, 5.4 and 5.5). lib/codec/decoder.js tells which rule was broken.
+ *
+ * @param {number} first
+ * @param {number} mode MODE_RSV1, if an extension has been agreed on that uses the bit
+ * @returns {boolean}
+ */
+function acceptsFirstByte(first, mode) {
+  const opcode = first & OPCODE;
+  if (((0x0707 >> opcode) & 1) === 0) return false;
+  if (opcode >= Opcode.CLOSE) return (first & (FIN | RSV)) === FIN;
+  if ((first & RSV) === 0) return true;
+  return (first & RSV) === RSV1 && opcode !== Opcode.CONTINUATION && (mode & MODE_RSV1) !== 0;
+}
+
+/**
+ * Whether an endpoint may send a close code (section 7.4; 1012 to 1014 are registered with IANA since).
+ *
+ * @param {number} code
+ * @returns {boolean}
+ */
+function isSendableCloseCode(code) {
+  if (!Number.isInteger(code) || code < 1000 || code > 4999) return false;
+  if (code < 3000) return code <= 1014 && (code < 1004 || code > 1006);
+  return true;
+}
+
+module.exports = {
+  FIN,
+  LENGTH,
+  MASK,
+  MAX_HEADER,
+  MAX_SHORT,
+  MODE_MASKED,
+  MODE_RSV1,
+  NON_ASCII,
+  NO_STATUS,
+  OPCODE,
+  Opcode,
+  RSV,
+  RSV1,
+  acceptsFirstByte,
+  isSendableCloseCode
+};
