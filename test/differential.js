@@ -175,7 +175,7 @@ t.test('the program', (t) => {
   }
   // A decoder that loses its pings.
   const spoil =
-    "require('./lib/codec/decoder').Decoder.prototype._useControl = () => {}; require('./fuzz/differential')";
+    "require('./lib/codec/decoder').Decoder.prototype._deliverControl = () => {}; require('./fuzz/differential')";
   const spoilt = spawnSync(process.execPath, ['-e', `${spoil}.compare({ seed: 1, streams: 300 })`], {
     cwd: path.join(__dirname, '..'),
     encoding: 'utf8'

@@ -1,10 +1,14 @@
 'use strict';
 
 const { createBackend, native } = require('../masking/backend');
+const { copyMasked } = require('../masking/fallback');
 const { Register } = require('../masking/native');
 const { scanChunk } = require('./scan');
 
 const { START, MODE, COUNT } = Register;
+
+/** A piece of a payload that is shorter than this is copied in a plain loop. */
+const LOOP_BELOW = 24;
 
 /**
  * What a codec needs besides masking.
@@ -34,4 +38,21 @@ function createCodecBackend(native) {
   return { ...masking, scan };
 }
 
-module.exports = { codecBackend: createCodecBackend(native), createCodecBackend };
+/**
+ * Unmasks a piece of a payload while it is copied, as `backend.maskRange` does, to memory that does not overlap.
+ *
+ * @param {CodecBackend} backend
+ * @param {Uint8Array} source
+ * @param {number} start
+ * @param {Uint8Array} output
+ * @param {number} offset
+ * @param {number} length
+ * @param {number} key the key for the byte at `start`
+ * @returns {boolean} true only if all bytes written are ASCII
+ */
+function copyUnmasked(backend, source, start, output, offset, length, key) {
+  if (length < LOOP_BELOW) return copyMasked(source, start, output, offset, length, key);
+  return backend.maskRange(source, start, output, offset, length, key);
+}
+
+module.exports = { codecBackend: createCodecBackend(native), copyUnmasked, createCodecBackend };

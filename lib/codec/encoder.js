@@ -19,24 +19,23 @@ const {
 } = require('../shared/protocol');
 const { isTraced, traceFrame, traceMessage } = require('../tracing');
 
-/** A string of so many characters or fewer is written into the slab before its length in bytes is known. */
+/** Strings of at most this many characters are written into the slab before their length in bytes is known. */
 const SHORT_STRING = 4096;
-/** Payloads of so many bytes and more are not copied, where nothing forces it: from there on a second entry in writev
- * costs less than the copy. */
+/** From this many bytes on, a second writev entry is cheaper than copying the payload. */
 const REFERENCE_FROM = 16 * 1024;
-/** Payloads of so many bytes and more get memory of their own, where they must be copied and the slab is not used again. */
+/** From this many bytes on, a payload that must be copied gets memory of its own, unless the slab is reused. */
 const OWN_FROM = 32 * 1024;
-/** A prepared message smaller than this is copied behind the frames that have collected, if there are any: ten of 64 bytes
- * then leave in two pieces, not ten, and cost 1.2 times what the write alone does, not 1.45. */
+/** A prepared message below this many bytes is copied behind other collected frames: ten messages of 64 bytes are then sent
+ * in 2 pieces instead of 10, and take 1.2 times as long as the write alone instead of 1.45. */
 const PREPARED_COPY_BELOW = 1024;
 
 /**
  * RFC 6455 from messages to bytes. Frames collect, header and payload in one piece of memory, until `flush` sends them in
- * one write. index.d.ts says what each option is, README.md shows the ways of use.
+ * one write. index.d.ts documents the options.
  *
- * The methods that take a frame return whether they took it: nothing may follow a Close frame (RFC 6455 section 5.5.1), so
- * they return false from then on. They don't change the caller's data, and from REFERENCE_FROM bytes on a server's side
- * does not copy it either: it must stay as it is until it has been sent.
+ * The methods that add a frame return whether they did: nothing may follow a Close frame (RFC 6455 section 5.5.1). They do
+ * not change the caller's data. In the server role, payloads from REFERENCE_FROM bytes on are not copied either: they must
+ * stay unchanged until they are sent.
  */
 class Encoder extends FrameWriter {
   /**
@@ -53,24 +52,24 @@ class Encoder extends FrameWriter {
     this._connectionId = name(options, 'connectionId');
     this._closed = false;
     this._fragmented = false;
-    // For tracing: how many frames have been sent, and what of the message at hand.
+    // For tracing: the number of frames so far, and the first byte, fragments and bytes of the current message.
     this._sequence = 0;
-    this._message = 0;
+    this._messageFirstByte = 0;
     this._fragments = 0;
     this._length = 0;
   }
 
-  /** Whether a Close frame has been taken: no frame is from then on. */
+  /** Whether a Close frame was added: no frame can follow. */
   get closed() {
     return this._closed;
   }
 
   /**
-   * A text message, or with `fin: false` its first fragment.
+   * Adds a text message, or with `fin: false` its first fragment.
    *
    * @param {string | Uint8Array} data a string, or bytes that are UTF-8 (which is not checked)
    * @param {{ fin?: boolean, rsv1?: boolean, owned?: boolean }} [options]
-   * @returns {boolean} whether it was taken: false after `close`
+   * @returns {boolean} false after `close`
    * @throws {TypeError} if the data is neither
    * @throws {Error} if a fragmented message has not ended
    */
@@ -79,11 +78,11 @@ class Encoder extends FrameWriter {
   }
 
   /**
-   * A binary message, or with `fin: false` its first fragment.
+   * Adds a binary message, or with `fin: false` its first fragment.
    *
    * @param {Uint8Array | ArrayBufferView | ArrayBuffer | SharedArrayBuffer} data
    * @param {{ fin?: boolean, rsv1?: boolean, owned?: boolean }} [options]
-   * @returns {boolean} whether it was taken: false after `close`
+   * @returns {boolean} false after `close`
    * @throws {TypeError} if the data is none of these
    * @throws {Error} if a fragmented message has not ended
    */
@@ -93,11 +92,11 @@ class Encoder extends FrameWriter {
   }
 
   /**
-   * A further fragment of a message (RFC 6455 section 5.4), the last one unless `fin: false`.
+   * Adds a further fragment of a message (RFC 6455 section 5.4): the last, unless `fin` is false.
    *
    * @param {string | Uint8Array | ArrayBufferView | ArrayBuffer | SharedArrayBuffer} data
    * @param {{ fin?: boolean, owned?: boolean }} [options]
-   * @returns {boolean} whether it was taken: false after `close`
+   * @returns {boolean} false after `close`
    * @throws {TypeError} if the data is none of these
    * @throws {Error} if there is no message to continue
    */
@@ -111,10 +110,10 @@ class Encoder extends FrameWriter {
   }
 
   /**
-   * A Ping frame.
+   * Adds a Ping frame.
    *
    * @param {string | Uint8Array} [data] up to 125 bytes
-   * @returns {boolean} whether it was taken: false after `close`
+   * @returns {boolean} false after `close`
    * @throws {TypeError | RangeError} if the data is neither, or too long
    */
   ping(data = EMPTY) {
@@ -122,10 +121,10 @@ class Encoder extends FrameWriter {
   }
 
   /**
-   * A Pong frame: for a Ping frame with the same data, "as soon as is practical" (RFC 6455 section 5.5.2).
+   * Adds a Pong frame: the answer to a Ping frame, with the same data, "as soon as is practical" (RFC 6455 section 5.5.2).
    *
    * @param {string | Uint8Array} [data] up to 125 bytes
-   * @returns {boolean} whether it was taken: false after `close`
+   * @returns {boolean} false after `close`
    * @throws {TypeError | RangeError} if the data is neither, or too long
    */
   pong(data = EMPTY) {
@@ -133,11 +132,11 @@ class Encoder extends FrameWriter {
   }
 
   /**
-   * A Close frame, after which nothing more is taken.
+   * Adds a Close frame, the last frame.
    *
    * @param {number} [code] one that may be sent (RFC 6455 section 7.4): 1000 to 1003, 1007 to 1014, 3000 to 4999
    * @param {string | Uint8Array} [reason] up to 123 bytes, only with a code
-   * @returns {boolean} whether it was taken: false after `close`
+   * @returns {boolean} false after `close`
    * @throws {TypeError | RangeError} if the code may not be sent, or the reason is too long
    */
   close(code, reason = EMPTY) {
@@ -159,11 +158,12 @@ class Encoder extends FrameWriter {
   }
 
   /**
-   * A message that `prepare` has framed. Its bytes are not copied, however many encoders take it.
+   * Adds a message framed by `prepare`. All encoders send the same bytes.
    *
    * @param {PreparedMessage} message
-   * @returns {boolean} whether it was taken: false after `close`
-   * @throws {TypeError} if it is none, or this is a client's side: what a client sends is masked with a key of its own
+   * @returns {boolean} false after `close`
+   * @throws {TypeError} if it is not from `prepare`
+   * @throws {Error} in the client role: a client masks each frame with a key of its own (RFC 6455 section 5.3)
    * @throws {Error} if a fragmented message has not ended
    */
   prepared(message) {
@@ -218,26 +218,26 @@ class Encoder extends FrameWriter {
   }
 
   /**
-   * @param {number} first the first byte of the frame
+   * @param {number} firstByte
    * @param {string | Uint8Array} data
-   * @param {boolean} owned whether the caller has given the data away
+   * @param {boolean} owned whether the data belongs to the encoder from now on
    */
-  _frame(first, data, owned) {
+  _frame(firstByte, data, owned) {
     if (typeof data === 'string') {
-      if (data.length <= SHORT_STRING) this._shortString(first, data);
-      else this._longString(first, data);
+      if (data.length <= SHORT_STRING) this._shortString(firstByte, data);
+      else this._longString(firstByte, data);
       return;
     }
     const bytes = toBytes('data', data);
-    if (bytes.length < REFERENCE_FROM) this._copyBytes(first, bytes);
-    else if (this._mode === 0 || owned) this._referBytes(first, bytes);
-    else if (this._fitsSlab(bytes.length)) this._copyBytes(first, bytes);
-    else this._ownBytes(first, bytes);
+    if (bytes.length < REFERENCE_FROM) this._copyBytes(firstByte, bytes);
+    else if (this._mode === 0 || owned) this._referBytes(firstByte, bytes);
+    else if (this._fitsSlab(bytes.length)) this._copyBytes(firstByte, bytes);
+    else this._ownBytes(firstByte, bytes);
   }
 
   /**
-   * Whether a payload that must be copied goes into the slab. One that is used again is warm, and saves malloc and page
-   * faults: messages of up to 64 KiB then take 1.9 µs on a client's side, each in memory of its own 5.2.
+   * Whether a payload that must be copied goes into the slab. A reused slab is in the cache and saves malloc and page
+   * faults: a client's messages of up to 64 KiB take 1.9 µs each, in memory of their own 5.2 µs.
    *
    * @param {number} length
    * @returns {boolean}
@@ -247,35 +247,35 @@ class Encoder extends FrameWriter {
   }
 
   /**
-   * Writes a string behind a header of the size that it has if all is ASCII, and moves it if not all is.
+   * Writes a string behind a header of the size for ASCII, and moves it if the header is larger.
    *
-   * @param {number} first
+   * @param {number} firstByte
    * @param {string} text
    */
-  _shortString(first, text) {
+  _shortString(firstByte, text) {
     const at = this._reserve(MAX_HEADER + text.length * 3);
     const slab = this._slab;
     const guess = at + headerSize(text.length, this._mode);
     const length = slab.utf8Write(text, guess, text.length * 3);
     const payload = at + headerSize(length, this._mode);
     if (payload !== guess) slab.copyWithin(payload, guess, guess + length);
-    const key = this._writeHeader(slab, at, first, length);
+    const key = this._writeHeader(slab, at, firstByte, length);
     if (key !== 0) this._backend.unmaskRange(slab, payload, length, key);
     this._advance(payload + length);
   }
 
   /**
-   * @param {number} first
+   * @param {number} firstByte
    * @param {string} text
    */
-  _longString(first, text) {
+  _longString(firstByte, text) {
     const length = Buffer.byteLength(text);
     const own = !this._fitsSlab(length);
     const at = own ? 0 : this._reserve(MAX_HEADER + length);
     const payload = at + headerSize(length, this._mode);
     const target = own ? Buffer.allocUnsafeSlow(payload + length) : this._slab;
-    const key = this._writeHeader(target, at, first, length);
-    // All of it is ASCII, then: latin1Write takes 0.75 µs for 32 KiB, utf8Write 1.5.
+    const key = this._writeHeader(target, at, firstByte, length);
+    // The string is ASCII. For 32 KiB latin1Write takes 0.75 µs, utf8Write 1.5 µs.
     if (length === text.length) target.latin1Write(text, payload, length);
     else target.utf8Write(text, payload, length);
     if (key !== 0) this._backend.unmaskRange(target, payload, length, key);
@@ -284,83 +284,83 @@ class Encoder extends FrameWriter {
   }
 
   /**
-   * Every frame passes here, but prepared ones.
+   * Writes the header of any frame but a prepared one.
    *
    * @param {Buffer} target
    * @param {number} at
-   * @param {number} first
+   * @param {number} firstByte
    * @param {number} length of the payload
-   * @returns {number} the masking key; 0 for none
+   * @returns {number} the masking key; 0 for a server's frame
    */
-  _writeHeader(target, at, first, length) {
+  _writeHeader(target, at, firstByte, length) {
     this._sequence++;
-    if (isTraced()) this._trace(first, length);
-    return writeHeader(target, at, first, length, this._mode);
+    if (isTraced()) this._trace(firstByte, length);
+    return writeHeader(target, at, firstByte, length, this._mode);
   }
 
   /**
-   * @param {number} first
+   * @param {number} firstByte
    * @param {number} length of the payload
    */
-  _trace(first, length) {
-    traceFrame(this, first, length);
-    if ((first & OPCODE) >= Opcode.CLOSE) return;
-    if ((first & OPCODE) !== Opcode.CONTINUATION) {
-      this._message = first;
+  _trace(firstByte, length) {
+    traceFrame(this, firstByte, length);
+    if ((firstByte & OPCODE) >= Opcode.CLOSE) return;
+    if ((firstByte & OPCODE) !== Opcode.CONTINUATION) {
+      this._messageFirstByte = firstByte;
       this._fragments = 0;
       this._length = 0;
     }
     this._fragments++;
     this._length += length;
-    if ((first & FIN) !== 0) traceMessage(this, this._message, this._length, this._fragments);
+    if ((firstByte & FIN) !== 0) traceMessage(this, this._messageFirstByte, this._length, this._fragments);
   }
 
   /**
-   * Copies a payload into the slab, and masks it on the way.
+   * Adds a payload to the slab, masked while it is copied.
    *
-   * @param {number} first
+   * @param {number} firstByte
    * @param {Uint8Array} bytes
    */
-  _copyBytes(first, bytes) {
+  _copyBytes(firstByte, bytes) {
     const { length } = bytes;
     const at = this._reserve(MAX_HEADER + length);
     const payload = at + headerSize(length, this._mode);
-    const key = this._writeHeader(this._slab, at, first, length);
+    const key = this._writeHeader(this._slab, at, firstByte, length);
     if (key === 0) this._slab.set(bytes, payload);
     else this._backend.maskRange(bytes, 0, this._slab, payload, length, key);
     this._advance(payload + length);
   }
 
   /**
-   * Copies a payload into memory of its own, and masks it on the way.
+   * Adds a payload in memory of its own, masked while it is copied.
    *
-   * @param {number} first
+   * @param {number} firstByte
    * @param {Uint8Array} bytes
    */
-  _ownBytes(first, bytes) {
+  _ownBytes(firstByte, bytes) {
     const size = headerSize(bytes.length, this._mode);
     const frame = Buffer.allocUnsafeSlow(size + bytes.length);
-    const key = this._writeHeader(frame, 0, first, bytes.length);
+    const key = this._writeHeader(frame, 0, firstByte, bytes.length);
     this._backend.maskRange(bytes, 0, frame, size, bytes.length, key);
     this._push(frame);
   }
 
   /**
-   * Sends a payload from where it lies. On a client's side it is masked there: it has been given away.
+   * Adds a payload that is sent from where it lies. A client masks it there, because the caller gave it away.
    *
-   * @param {number} first
+   * @param {number} firstByte
    * @param {Uint8Array} bytes
    */
-  _referBytes(first, bytes) {
+  _referBytes(firstByte, bytes) {
     const at = this._reserve(MAX_HEADER);
-    const key = this._writeHeader(this._slab, at, first, bytes.length);
+    const key = this._writeHeader(this._slab, at, firstByte, bytes.length);
     this._advance(at + headerSize(bytes.length, this._mode));
     if (key !== 0) this._backend.unmaskRange(bytes, 0, bytes.length, key);
     this._push(bytes);
   }
 }
 
-// On the prototype, for these are the same for all; a test that wants another backend has a subclass.
+// On the prototype, because all encoders share them; a test makes a subclass for another backend.
 Encoder.prototype._backend = codecBackend;
 Encoder.prototype._direction = 'sent';
 

@@ -3,46 +3,47 @@
 const { Buffer, EMPTY, view } = require('../shared/buffers');
 const { invalidType } = require('../shared/errors');
 
-/** Frames of all encoders are written one behind the other into memory of this size, a slab. */
+/** The size of a slab: memory that the frames of all encoders are written into, one behind the other. */
 const SLAB_SIZE = 64 * 1024;
 
+// The slab in use, and how much of it is taken.
 let slab = EMPTY;
 let slabUsed = 0;
 
 /**
- * The half of an encoder that collects bytes and sends them. What the bytes are is for the other half, lib/codec/encoder.js,
- * which extends it: it asks for room in the slab with `_reserve`, writes there, and says how far by `_advance`; or it has
- * memory of its own sent by `_push`.
+ * Collects bytes and sends them in one write. Encoder extends it, and calls it to add bytes: `_reserve` makes room in the
+ * slab, `_advance` ends what was written there, `_push` adds a Buffer of its own. FrameWriter calls nothing of Encoder.
  */
 class FrameWriter {
   /**
-   * @param {boolean} recycle whether a connection has used what was written to it once its `writableLength` is 0
-   * @param {import('node:stream').Writable | null} writable where all goes at the end of each turn; null for by hand
+   * @param {boolean} recycle whether the writable no longer reads written Buffers once its `writableLength` is 0
+   * @param {import('node:stream').Writable | null} writable flushed to at the end of each turn of the event loop; null if
+   *   the user calls `flush`
    */
   constructor(recycle, writable) {
     this._recycle = recycle;
     this._writable = writable;
     this._scheduled = false;
     this._pending = 0;
-    // Buffers that are complete, and after them what is written at the moment: a part of a slab.
+    // Complete Buffers, and behind them `_slab[_start]` to `_slab[_end - 1]`.
     this._chunks = null;
     this._slab = null;
     this._start = 0;
     this._end = 0;
   }
 
-  /** How many bytes have collected since the last flush. */
+  /** The bytes collected since the last flush. */
   get pending() {
     return this._pending;
   }
 
   /**
-   * Writes all that has collected, in one write.
+   * Sends the collected bytes in one write.
    *
    * @param {import('node:stream').Writable} [writable] the connection; the option `writable` by default
-   * @returns {boolean} whether it wants more: if not, wait for its event 'drain'. True if there was nothing to write. What
-   *   a connection that has ended can't take is dropped, and false returned
-   * @throws {TypeError} if there is nothing to write to
+   * @returns {boolean} whether the writable wants more; if not, wait for its event 'drain'. True if there was nothing to
+   *   send. False if the writable has ended: the bytes are dropped then
+   * @throws {TypeError} if there is no writable
    */
   flush(writable = this._writable) {
     const chunks = this._chunks;
@@ -52,7 +53,7 @@ class FrameWriter {
     const start = this._start;
     const end = this._end;
     this._reset();
-    // A connection that has ended takes nothing any more; to write to it would only make it emit an error.
+    // A write to a connection that has ended would only make it emit an error.
     if (writable.writable === false) return false;
     let more = true;
     if (chunks === null) {
@@ -63,13 +64,13 @@ class FrameWriter {
       for (const chunk of chunks) more = writable.write(chunk);
       if (chunks.length > 1) writable.uncork?.();
     }
-    if (current !== null) this._giveBack(writable, current, start, end);
-    // A stream calls itself full for a large write even if the system has taken all of it at once.
+    if (current !== null) this._release(writable, current, start, end);
+    // A stream says that it is full after a large write even if the system took all of it.
     return more || writable.writableLength === 0;
   }
 
   /**
-   * Hands out all that has collected, for those who write it themselves.
+   * Hands out the collected bytes, for a caller that sends them itself.
    *
    * @returns {Buffer[]}
    */
@@ -83,10 +84,10 @@ class FrameWriter {
   }
 
   /**
-   * Finds room in the slab, right behind this encoder's last frame if nobody has written there since.
+   * Makes room for a frame in the slab: behind this encoder's last frame, if no other encoder has written there since.
    *
-   * @param {number} size the most that the frame can take
-   * @returns {number} where it begins in `slab`
+   * @param {number} size the most bytes that the frame can have
+   * @returns {number} where the frame goes in `_slab`
    */
   _reserve(size) {
     if (this._slab === slab && this._end === slabUsed && slab.length - slabUsed >= size) return slabUsed;
@@ -109,7 +110,11 @@ class FrameWriter {
     if (this._writable !== null && !this._scheduled) this._schedule();
   }
 
-  /** @param {Uint8Array} bytes a buffer to be sent as it is */
+  /**
+   * Adds bytes that are sent from where they lie.
+   *
+   * @param {Uint8Array} bytes
+   */
   _push(bytes) {
     this._seal();
     this._chunks ??= [];
@@ -118,7 +123,7 @@ class FrameWriter {
     if (this._writable !== null && !this._scheduled) this._schedule();
   }
 
-  /** Ends the part of the slab that this encoder writes to. */
+  /** Ends this encoder's part of the slab. */
   _seal() {
     if (this._slab === null) return;
     this._chunks ??= [];
@@ -133,18 +138,18 @@ class FrameWriter {
   }
 
   /**
-   * Takes the slab's end back for the next frames, if the bytes have been used and nobody has written behind them.
+   * Returns the end of the slab to the next frames, if the writable has used it and no other encoder has written behind it.
    *
    * @param {import('node:stream').Writable} writable
    * @param {Buffer} written
    * @param {number} start
    * @param {number} end
    */
-  _giveBack(writable, written, start, end) {
+  _release(writable, written, start, end) {
     if (this._recycle && writable.writableLength === 0 && written === slab && end === slabUsed) slabUsed = start;
   }
 
-  /** Has all that collects in this turn of the event loop sent at its end. */
+  /** Flushes at the end of this turn of the event loop. */
   _schedule() {
     this._scheduled = true;
     process.nextTick(flushScheduled, this);

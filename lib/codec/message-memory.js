@@ -1,41 +1,40 @@
 'use strict';
 
 const { Buffer } = require('../shared/buffers');
+const { Pool } = require('../shared/pool');
 
 /**
- * Memory for a payload that is still coming is at most AHEAD times what has come, and LEAST bytes more. These also make up
- * for the header in the first chunk: or a message of 16 chunks, asked for by the quarter, would just not fit, and move twice.
+ * The memory for a payload in progress is at most AHEAD times the bytes that have arrived, plus MARGIN. The margin covers
+ * the header in the first chunk; without it a message of 16 chunks is copied twice more.
  */
 const AHEAD = 4;
-const LEAST = 128;
-/** Text is gathered in a piece of memory of this size that serves again, where so much is due by AHEAD. */
-const SPARE = 64 * 1024;
+const MARGIN = 128;
+/** The size of the pooled memory in which text is gathered, once AHEAD allows as much. */
+const POOLED_SIZE = 64 * 1024;
 
-// Such a piece that no decoder uses at the moment. Fresh memory costs more than what is then done with it: for each page that
-// is touched the first time the system must be asked.
-let spare = null;
+const pool = new Pool(() => Buffer.allocUnsafeSlow(POOLED_SIZE), 1);
 
 /**
- * Memory for a message that comes in pieces. What the peer announces is believed as far as it has kept its word.
+ * Allocates memory for a message that arrives in pieces. A length that the peer announces counts only as far as bytes have
+ * arrived for it.
  *
- * @param {number} needed bytes of the message that are there
- * @param {number} left how much of the frame comes after them
- * @param {number} least a size that it has whatever has come
- * @param {boolean} returns whether it is given back by `giveBack`: it may then have been used before
+ * @param {number} needed bytes of the message that have arrived
+ * @param {number} left bytes of the frame that have not
+ * @param {number} least the size that it has in any case
+ * @param {boolean} pooled whether the caller returns the memory by `release`; its content may then be from an earlier use
  * @returns {Buffer}
  */
-function takeMemory(needed, left, least, returns) {
-  const size = Math.max(Math.min(needed + left, needed * AHEAD + LEAST), least);
-  if (!returns || size > SPARE || needed * AHEAD < SPARE) return Buffer.allocUnsafeSlow(size);
-  const taken = spare;
-  spare = null;
-  // It is shorter if an onFrame handler has transferred its memory away.
-  return taken !== null && taken.length === SPARE ? taken : Buffer.allocUnsafeSlow(SPARE);
+function allocate(needed, left, least, pooled) {
+  const size = Math.max(Math.min(needed + left, needed * AHEAD + MARGIN), least);
+  if (!pooled || size > POOLED_SIZE || needed * AHEAD < POOLED_SIZE) return Buffer.allocUnsafeSlow(size);
+  const buffer = pool.acquire();
+  // It is shorter if an onFrame handler has transferred its memory.
+  return buffer.length === POOLED_SIZE ? buffer : Buffer.allocUnsafeSlow(POOLED_SIZE);
 }
 
-/** @param {Buffer} memory that nobody needs any more */
-function giveBack(memory) {
-  if (memory.length === SPARE) spare = memory;
+/** @param {Buffer} buffer memory from `allocate` that is no longer in use */
+function release(buffer) {
+  if (buffer.length === POOLED_SIZE) pool.release(buffer);
 }
 
-module.exports = { giveBack, takeMemory };
+module.exports = { allocate, release };

@@ -2,6 +2,8 @@
 
 const { isUtf8 } = require('../shared/node-modules').buffer;
 
+const { view } = require('../shared/buffers');
+
 /**
  * How far a piece of text is good UTF-8 (RFC 3629), where more may follow that completes its last character. RFC 6455
  * section 8.1 lets an endpoint fail the connection as soon as a bad byte arrives, so this refuses what no byte to come
@@ -58,4 +60,19 @@ function canBegin(first, second) {
   return true;
 }
 
-module.exports = { completeUntil };
+/**
+ * @param {Buffer} bytes
+ * @param {number} start
+ * @param {number} end
+ * @param {boolean} ascii whether the bytes are known to be ASCII
+ * @returns {string | undefined} the text; undefined if it is not UTF-8
+ */
+function decodeText(bytes, start, end, ascii) {
+  if (ascii) return bytes.latin1Slice(start, end);
+  const text = bytes.utf8Slice(start, end);
+  // utf8Slice puts U+FFFD in place of bad bytes, but the text may contain U+FFFD itself. Looking for it is cheaper than
+  // making a view for isUtf8.
+  return text.includes('\ufffd') && !isUtf8(view(bytes, start, end)) ? undefined : text;
+}
+
+module.exports = { completeUntil, decodeText };

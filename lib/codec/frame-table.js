@@ -1,0 +1,40 @@
+'use strict';
+
+const { FIN, Opcode } = require('../shared/protocol');
+const { Pool } = require('../shared/pool');
+
+// The table that a scan fills (lib/codec/scan.js): for each frame its first byte with NON_ASCII, where its payload begins
+// in the chunk, and where it ends.
+
+/** Frames per scan; few enough that payloads are still in L1 when they are delivered. */
+const FRAMES_PER_SCAN = 256;
+/** The numbers in the table for each frame. */
+const ENTRY = 3;
+/** Short ASCII messages within this many bytes become one string, of which each is a part. */
+const BATCH = 1024;
+
+// More than one table is in use where a handler feeds another decoder.
+const frameTables = new Pool(() => new Uint32Array(FRAMES_PER_SCAN * ENTRY), 4);
+
+/**
+ * Finds the ASCII messages that become one string.
+ *
+ * @param {Uint32Array} table
+ * @param {number} first the entry of the first message, of at most BATCH bytes
+ * @param {number} end the length of the entries in `table`
+ * @returns {number} where the last of them ends in the chunk
+ */
+function endOfBatch(table, first, end) {
+  const start = table[first + 1];
+  let last = first;
+  for (
+    let i = first + ENTRY;
+    i < end && table[i] === (FIN | Opcode.TEXT) && table[i + 2] - start <= BATCH;
+    i += ENTRY
+  ) {
+    last = i;
+  }
+  return table[last + 2];
+}
+
+module.exports = { BATCH, ENTRY, endOfBatch, frameTables };
