@@ -1,22 +1,45 @@
 /// <reference types="node" />
 
 /**
- * Masks or unmasks (the two are one operation, RFC 6455 section 5.3) the first `length` bytes of `source` with `key` and
- * writes them to `output` from `offset` on. `source` is left as it is, unless `output` is of the same memory; the two may
- * overlap in any way, and the result is as if `source` had been copied first.
+ * The WebSocket frame layer for Node.js: SIMD masking, an RFC 6455 codec and frame ids. framemask
+ * opens no sockets.
  *
- * A payload can be done in pieces: give each the phase that the one before it returned.
+ * - {@link mask} and {@link unmask} apply a masking key. `ws` calls them where framemask is
+ *   installed as `bufferutil`.
+ * - A {@link Decoder} turns the bytes of a connection into messages.
+ * - An {@link Encoder} turns messages into bytes. {@link prepare} frames a message once for many
+ *   connections.
+ * - {@link frameId} makes UUIDs for frames, messages and connections.
+ * - {@link FrameTrace} and {@link MessageTrace} are published on `node:diagnostics_channel`.
  *
- * @param source the bytes to mask; a Buffer, over any kind of memory, at any alignment
+ * An argument that is not acceptable throws an error that names the argument and has a `code`: a
+ * TypeError with `ERR_INVALID_ARG_TYPE` or `ERR_UNKNOWN_OPTION`, or a RangeError with
+ * `ERR_OUT_OF_RANGE`. A call at the wrong time throws an Error with `ERR_INVALID_STATE`. A
+ * {@link FrameError} is the peer's fault, all others are the caller's.
+ *
+ * @packageDocumentation
+ */
+
+/**
+ * Masks or unmasks bytes with a masking key (RFC 6455 section 5.3; both are the same operation).
+ *
+ * Reads the first `length` bytes of `source` and writes the result to `output` from `offset` on.
+ * `source` does not change, unless `output` shares its memory. The two may overlap in any way; the
+ * result is as if `source` had been copied first.
+ *
+ * A payload can be masked in pieces: give each call the phase that the call before it returned.
+ *
+ * @param source the bytes to mask; a Buffer or Uint8Array over any kind of memory, at any alignment
  * @param key the masking key, 4 bytes
- * @param output where the result goes
- * @param offset the index in `output` of the first byte written
- * @param length how many bytes
- * @param phase which byte of the key, 0 to 3, the first byte falls on. Default: 0
- * @returns the phase for the byte after the last: (phase + length) modulo 4
- * @throws {TypeError} if an argument is missing or of the wrong type, or its memory is detached
- * @throws {RangeError} if the key is not 4 bytes, `phase` is not 0 to 3, or the range leaves `source` or `output`.
- *   Nothing has been written then
+ * @param output the bytes to write to
+ * @param offset the index in `output` of the first byte to write
+ * @param length the number of bytes to mask
+ * @param phase the index in `key`, 0 to 3, of the byte for the first byte of `source`. Default: 0
+ * @returns the phase for the byte after the last one: (phase + length) modulo 4
+ * @throws TypeError if an argument is missing or has a wrong type, or if its memory is detached.
+ *   Nothing is written
+ * @throws RangeError if `key` is not 4 bytes long, if `phase` is not 0 to 3, or if the range does
+ *   not fit `source` or `output`. Nothing is written
  */
 export function mask(
   source: Uint8Array,
@@ -28,327 +51,718 @@ export function mask(
 ): number;
 
 /**
- * Masks or unmasks the whole of `buffer` in place (RFC 6455 section 5.3).
+ * Masks or unmasks all of `buffer` in place (RFC 6455 section 5.3; both are the same operation).
  *
- * A payload can be done in pieces: give each the phase that the one before it returned.
+ * A payload can be unmasked in pieces: give each call the phase that the call before it returned.
  *
- * @param buffer the bytes to unmask; a Buffer, over any kind of memory, at any alignment
+ * @param buffer the bytes to unmask; a Buffer or Uint8Array over any kind of memory, at any
+ *   alignment
  * @param key the masking key, 4 bytes
- * @param phase which byte of the key, 0 to 3, the first byte falls on. Default: 0
- * @returns the phase for the byte after the last: (phase + buffer.length) modulo 4
- * @throws {TypeError} if an argument is missing or of the wrong type, or its memory is detached
- * @throws {RangeError} if the key is not 4 bytes or `phase` is not 0 to 3. Nothing has been written then
+ * @param phase the index in `key`, 0 to 3, of the byte for the first byte of `buffer`. Default: 0
+ * @returns the phase for the byte after the last one: (phase + buffer.length) modulo 4
+ * @throws TypeError if an argument is missing or has a wrong type, or if its memory is detached.
+ *   Nothing is written
+ * @throws RangeError if `key` is not 4 bytes long or if `phase` is not 0 to 3. Nothing is written
  */
 export function unmask(buffer: Uint8Array, key: Uint8Array, phase?: number): number;
 
-/** What does the work: the instructions that the addon uses, or JavaScript. */
+/**
+ * The code that masks: the instruction set that the addon uses, `'scalar'` for the addon without
+ * SIMD, or `'js'` for JavaScript.
+ */
 export type Kernel = 'avx512' | 'avx2' | 'sse2' | 'neon' | 'scalar' | 'js';
 
 /**
- * The kernel in use: the best that this processor and its operating system run, or the one that the environment variable
- * FRAMEMASK_KERNEL named when framemask was loaded.
+ * The kernel in use. It is chosen once, when framemask is loaded: the best one that the processor
+ * and the operating system support, or the one that the environment variable `FRAMEMASK_KERNEL`
+ * names.
  */
 export const kernel: Kernel;
 
-/** Why the addon could not be loaded, so that JavaScript does its work; null if it was, or was not to be. */
+/**
+ * The reason why the addon could not be loaded; framemask then uses JavaScript. `null` if it was
+ * loaded, or if `FRAMEMASK_KERNEL=js` asked for JavaScript.
+ */
 export const nativeError: Error | null;
 
-/** Which end of the connection a codec is: a server's Decoder expects masked frames, a client's Encoder sends them. */
+/**
+ * One end of a connection. A server receives masked frames and sends unmasked ones, a client the
+ * opposite (RFC 6455 section 5.1).
+ */
 export type Role = 'server' | 'client';
 
-/** Handlers of a {@link Decoder}. `this` is the decoder; `this.context` is whatever was given as `context`. */
-export interface DecoderHandlers<Context = unknown> {
-  /**
-   * A message is complete. A Buffer is a view of the chunk that the message came in, if it came in one: a message that is
-   * kept for long keeps that chunk in memory. A short string may keep up to 1 KiB of its neighbours.
-   *
-   * @param data a string for text, unless `text` is `'buffer'` or `rsv1` is set; a Buffer for all else
-   * @param isBinary whether it was sent as binary
-   * @param rsv1 whether its first frame had RSV1 set, the mark of an extension such as permessage-deflate. Text is then
-   *   what the extension has made of it: a Buffer that has not been checked
-   */
-  onMessage?(this: Decoder<Context>, data: string | Buffer, isBinary: boolean, rsv1: boolean): void;
-  /** A Ping frame. Answer with {@link Encoder.pong} and the same payload. */
-  onPing?(this: Decoder<Context>, payload: Buffer): void;
-  /** A Pong frame. */
-  onPong?(this: Decoder<Context>, payload: Buffer): void;
-  /** A Close frame: the last thing that is decoded. `code` is 1005 if there is none in it. */
-  onClose?(this: Decoder<Context>, code: number, reason: string): void;
-  /**
-   * The peer broke the protocol or a limit: the last thing that is decoded. Send a Close frame with `error.closeCode` and
-   * end the connection. Without this handler `write` throws the error.
-   */
-  onError?(this: Decoder<Context>, error: FrameError): void;
-  /**
-   * A frame of any kind is complete, before what it carries is judged or delivered. No object is made for it.
-   *
-   * @param first its first byte: FIN 0x80, RSV1 to RSV3 0x70, opcode 0x0f
-   * @param bytes what holds its payload, unmasked, from `start` to `end`. Copy what you keep
-   */
-  onFrame?(this: Decoder<Context>, first: number, bytes: Buffer, start: number, end: number): void;
+/**
+ * What a {@link Decoder} delivers the text of a message as: a string, or a Buffer of valid UTF-8.
+ */
+export type TextAs = 'string' | 'buffer';
+
+/** The data of a binary message. */
+export type BinaryData = Buffer;
+
+/** The data of a text message: a string, or a Buffer if the option `text` is `'buffer'`. */
+export type TextData<Text extends TextAs = 'string'> = Text extends 'buffer' ? BinaryData : string;
+
+/**
+ * The arguments of `onMessage`: `data`, `isBinary`, `rsv1`. A test of `isBinary` (and of `rsv1`, if
+ * the option `rsv1` is set) narrows the type of `data`.
+ *
+ * @typeParam Text the option `text`
+ * @typeParam Rsv1 the option `rsv1`
+ */
+export type MessageArguments<Text extends TextAs = 'string', Rsv1 extends boolean = false> =
+  | [data: TextData<Text>, isBinary: false, rsv1: false]
+  | [data: BinaryData, isBinary: true, rsv1: false]
+  | (Rsv1 extends true ? [data: BinaryData, isBinary: boolean, rsv1: true] : never);
+
+/**
+ * A handler of messages, with up to three parameters: see {@link MessageArguments}. `this` is the
+ * decoder.
+ *
+ * @typeParam Context the option `context`
+ * @typeParam Text the option `text`
+ * @typeParam Rsv1 the option `rsv1`
+ */
+export type MessageHandler<Context = undefined, Text extends TextAs = 'string', Rsv1 extends boolean = false> =
+  | ((this: Decoder<Context>, ...message: MessageArguments<Text, Rsv1>) => void)
+  | ShortMessageHandler<Context, TextData<Text> | BinaryData>;
+
+// TypeScript finds the types of a handler's parameters by the first signature above, but does not
+// accept a handler with fewer than three parameters for it. This interface does. Two signatures
+// that differ in their type parameters never determine the types of parameters, so that it does not
+// compete with the one above.
+interface ShortMessageHandler<Context, Data> {
+  (this: Decoder<Context>, data: Data, isBinary: boolean): void;
+  <_>(this: Decoder<Context>, data: Data, isBinary: boolean): void;
 }
 
-export interface DecoderOptions<Context = unknown> extends DecoderHandlers<Context> {
+/**
+ * The handlers of a {@link Decoder}. Their `this` is the decoder, so that `this.context` is the
+ * option `context`.
+ *
+ * A handler may throw, and it may call any method of the decoder. If it throws, the call of `write`
+ * or `resume` that is at work throws the same error; the frames that follow are delivered by the
+ * next `write` or `resume`.
+ *
+ * @typeParam Context the option `context`
+ * @typeParam Text the option `text`
+ * @typeParam Rsv1 the option `rsv1`
+ */
+export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'string', Rsv1 extends boolean = false> {
+  /**
+   * A message is complete. Called with:
+   *
+   * - `data`: a string for a text message, a Buffer for a binary one. Text is a Buffer, too, if the
+   *   option `text` is `'buffer'` or if `rsv1` is true. A Buffer is yours to keep and change. If
+   *   the message arrived in one chunk, the Buffer is a view of that chunk and keeps all of it in
+   *   memory. A short string may keep up to 1 KiB of the text beside it in memory.
+   * - `isBinary`: whether the message is binary (RFC 6455 section 5.6).
+   * - `rsv1`: whether the first frame of the message had RSV1 set, by which permessage-deflate
+   *   marks a compressed message (RFC 7692 section 6). Always false unless the option `rsv1` is
+   *   set. If true, `data` is what the peer sent: it is not decompressed, and text is not validated
+   *   as UTF-8.
+   */
+  onMessage?: MessageHandler<Context, Text, Rsv1> | undefined;
+  /**
+   * A Ping frame has arrived (RFC 6455 section 5.5.2). Called with its payload of 0 to 125 bytes.
+   * Answer it by {@link Encoder.pong} with the same payload; the decoder does not.
+   */
+  onPing?: ((this: Decoder<Context>, payload: Buffer) => void) | undefined;
+  /**
+   * A Pong frame has arrived (RFC 6455 section 5.5.3). Called with its payload of 0 to 125 bytes.
+   */
+  onPong?: ((this: Decoder<Context>, payload: Buffer) => void) | undefined;
+  /**
+   * A Close frame has arrived (RFC 6455 section 5.5.1). Called with its close code and its reason;
+   * the code is 1005 and the reason empty if the frame has no payload. The decoder is `closed` and
+   * ignores what follows. Answer it by {@link Encoder.close}; 1005 must not be sent.
+   */
+  onClose?: ((this: Decoder<Context>, code: number, reason: string) => void) | undefined;
+  /**
+   * The peer has broken the protocol or exceeded a limit. The decoder is `closed` and ignores what
+   * follows. Send a Close frame with `error.closeCode` and end the connection (RFC 6455 section
+   * 7.1.7). Without this handler, `write` and `resume` throw the error.
+   */
+  onError?: ((this: Decoder<Context>, error: FrameError) => void) | undefined;
+  /**
+   * A frame of any kind is complete. Called before its text is validated and before any other
+   * handler, without creating an object. Called with:
+   *
+   * - `firstByte`: the first byte of the frame (RFC 6455 section 5.2): FIN is 0x80, RSV1 to RSV3
+   *   are 0x70, the opcode is 0x0f.
+   * - `bytes`, `start`, `end`: the unmasked payload is `bytes` from index `start` to before index
+   *   `end`. The rest of `bytes` is not part of the frame. Copy what you keep, and change nothing.
+   */
+  onFrame?:
+    | ((this: Decoder<Context>, firstByte: number, bytes: Buffer, start: number, end: number) => void)
+    | undefined;
+}
+
+/**
+ * The options of a {@link Decoder}, among them its handlers.
+ *
+ * Options of other names are ignored, so that an object with options may be shared. A name that
+ * differs from an option's by its case or by one letter (`onmessage`, `maxPayLoad`) is refused.
+ *
+ * @typeParam Context the option `context`
+ * @typeParam Text the option `text`
+ * @typeParam Rsv1 the option `rsv1`
+ */
+export interface DecoderOptions<Context = undefined, Text extends TextAs = 'string', Rsv1 extends boolean = false>
+  extends DecoderHandlers<Context, Text, Rsv1> {
+  /**
+   * The end of the connection that the decoder is at. A server's decoder accepts masked frames
+   * only, a client's none.
+   */
   role: Role;
-  /** The most bytes that a message may have, over all its fragments; 0 allows empty ones only. Default: 104857600. */
-  maxPayload?: number;
-  /** The most frames that a message may have, from 1 on. Default: 131072. */
-  maxFragments?: number;
-  /** What text is delivered as; `'buffer'` gives its bytes, checked to be UTF-8. Default: `'string'`. */
-  text?: 'string' | 'buffer';
-  /** Whether an extension has been agreed on that uses RSV1 of a message's first frame. Default: false. */
-  rsv1?: boolean;
-  /** Names the connection in what is traced. Default: a UUID, made when somebody asks. */
-  connectionId?: string;
-  /** For the handlers, as `this.context`. */
-  context?: Context;
+  /**
+   * The maximum length of a message in bytes, over all its fragments. `0` allows only empty
+   * messages, `Infinity` removes the limit. A longer message is an error with the close code 1009.
+   * With the option `rsv1` this counts the bytes that the peer sends: limit those after
+   * decompression yourself. The default is 100 MiB.
+   *
+   * @default 104857600
+   */
+  maxPayload?: number | undefined;
+  /**
+   * The maximum number of frames in a message, at least 1. `Infinity` removes the limit. A message
+   * of more frames is an error with the close code 1008.
+   *
+   * @default 131072
+   */
+  maxFragments?: number | undefined;
+  /**
+   * What text is delivered as: `'string'`, or `'buffer'` for its bytes. Both are validated as UTF-8
+   * (RFC 6455 section 8.1).
+   *
+   * @default 'string'
+   */
+  text?: Text | undefined;
+  /**
+   * Whether an extension has been negotiated that sets RSV1 on the first frame of a message, such
+   * as permessage-deflate (RFC 7692). Without it, RSV1 is an error with the close code 1002.
+   *
+   * @default false
+   */
+  rsv1?: Rsv1 | undefined;
+  /**
+   * The name of the connection in trace records. Give both ends the same name, and a frame can be
+   * found in the logs of both: see {@link TraceOrigin}. The default is a version 4 UUID, created
+   * with the first trace record.
+   */
+  connectionId?: string | undefined;
+  /**
+   * Any value for the handlers, which find it as `this.context`: the connection, for example.
+   *
+   * @default undefined
+   */
+  context?: Context | undefined;
 }
 
-/** RFC 6455 from bytes to messages. */
-export class Decoder<Context = unknown> {
+/**
+ * The options that can't be omitted because of the type parameters of a {@link Decoder}: `context`
+ * unless `Context` includes undefined, and `text` if text is delivered as Buffers.
+ */
+export type RequiredDecoderOptions<Context, Text extends TextAs> = (undefined extends Context
+  ? unknown
+  : { context: Context }) &
+  ([Text] extends ['buffer'] ? { text: Text } : unknown);
+
+/**
+ * Decodes WebSocket frames (RFC 6455): takes the bytes of a connection and calls handlers with its
+ * messages.
+ *
+ * It opens no socket and sends nothing: the handlers answer Ping frames, Close frames and errors.
+ * Memory grows with the bytes that have arrived, never with the length that a header announces. Bad
+ * headers are refused when they arrive, bad text with its first invalid byte.
+ *
+ * @typeParam Context the type of `context`, inferred from the option
+ * @typeParam Text the option `text`, inferred; it determines the arguments of `onMessage` only
+ * @typeParam Rsv1 the option `rsv1`, inferred; it determines the arguments of `onMessage` only
+ */
+export class Decoder<Context = undefined, Text extends TextAs = 'string', Rsv1 extends boolean = false> {
   /**
-   * @throws {TypeError | RangeError} if an option is not acceptable
+   * @throws TypeError if an option has a wrong type or value, or a name that is almost an option's
+   * @throws RangeError if `maxPayload` or `maxFragments` is a number that is not acceptable
    */
-  constructor(options: DecoderOptions<Context>);
+  constructor(options: DecoderOptions<Context, Text, Rsv1> & RequiredDecoderOptions<Context, Text>);
+  /** The option `context`. It may be replaced at any time. */
   context: Context;
-  /** Whether a Close frame or an error came, or `stop` was called. All that follows is ignored. */
+  /** The option `role`. */
+  readonly role: Role;
+  /**
+   * Whether the decoder has ended: after `stop`, a Close frame or an error. It then ignores what is
+   * written.
+   */
   readonly closed: boolean;
-  /** Whether `pause` was called, and `resume` has not been since. */
+  /** Whether the decoder is paused: between `pause` and `resume`. */
   readonly paused: boolean;
   /**
-   * Decodes what came from the connection, and calls the handlers. The decoder takes the chunk's bytes over: it unmasks
-   * them in place. A handler that throws makes this throw; what follows its frame is delivered by the next `write` or
-   * `resume`.
+   * Decodes the next chunk of the connection, and calls the handlers for the frames that it
+   * completes.
    *
-   * @returns false while the decoder is paused: don't read the connection then. What is written all the same is kept
-   * @throws {TypeError} if the chunk is no Buffer or Uint8Array
-   * @throws {FrameError} if the peer broke the protocol and there is no `onError`
+   * The decoder owns the chunk from then on: it unmasks it in place and delivers views of it.
+   *
+   * @param chunk any number of bytes; frames may begin and end anywhere in it
+   * @returns false if the decoder is paused: stop reading from the connection until you resume it.
+   *   The decoder keeps what is written while it is paused. True otherwise
+   * @throws TypeError if `chunk` is not a Buffer or Uint8Array
+   * @throws {@link FrameError} if the peer has broken the protocol or exceeded a limit, and there
+   *   is no `onError`
+   * @throws whatever a handler throws
    */
   write(chunk: Uint8Array): boolean;
-  /** Has nothing more delivered until `resume`, not even what is left of the chunk at hand. */
+  /**
+   * Stops delivery at once, even in the middle of a chunk, until `resume`. Use it while an
+   * asynchronous extension such as permessage-deflate works on a message; later messages wait.
+   */
   pause(): void;
-  /** Delivers what `pause`, or a handler that threw, has held up, and goes on as before. */
+  /**
+   * Ends a pause and delivers what has been held back, by `pause` or by a handler that threw.
+   *
+   * @throws {@link FrameError} if the peer has broken the protocol or exceeded a limit, and there
+   *   is no `onError`
+   * @throws whatever a handler throws
+   */
   resume(): void;
-  /** Ignores all that follows, from the chunk at hand on, and lets go of the memory. */
+  /**
+   * Ends the decoder: it ignores the rest of the current chunk and all that follows, and releases
+   * its memory.
+   */
   stop(): void;
 }
 
-/** Bytes of any kind. */
+/** Bytes: a Buffer, a typed array, a DataView, an ArrayBuffer or a SharedArrayBuffer. */
 export type Bytes = ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
 
-/** Where an {@link Encoder} writes to: a `stream.Writable`, such as a `net.Socket`. */
+/**
+ * What an {@link Encoder} writes to: a `stream.Writable` such as a `net.Socket`, or an object with
+ * the same methods.
+ */
 export interface FrameSink {
-  readonly writable?: boolean;
-  readonly writableLength?: number;
+  /** False once the stream has ended; framemask then writes nothing more to it. */
+  readonly writable?: boolean | undefined;
+  /** The number of bytes that the stream has not handed over yet. */
+  readonly writableLength?: number | undefined;
+  /**
+   * Writes bytes.
+   *
+   * @returns false if the caller should wait for the event 'drain'
+   */
   write(chunk: Uint8Array): boolean;
+  /** Collects the writes that follow, until `uncork`. */
   cork?(): void;
+  /** Writes what has collected since `cork`. */
   uncork?(): void;
 }
 
-export interface EncoderOptions {
-  role: Role;
-  /** Where to send, at the end of each turn of the event loop, all that has collected in it. Default: nowhere by itself. */
-  writable?: FrameSink | null;
+/**
+ * The options of an {@link Encoder}.
+ *
+ * Options of other names are ignored, so that an object with options may be shared. A name that
+ * differs from an option's by its case or by one letter (`recyle`) is refused.
+ *
+ * @typeParam End the option `role`
+ */
+export interface EncoderOptions<End extends Role = Role> {
   /**
-   * Says that the writable has used the bytes once its `writableLength` is 0, as `net.Socket` and `tls.TLSSocket` have, so
-   * that their memory can serve again. A `stream.PassThrough`, say, has not. Default: false.
+   * The end of the connection that the encoder is at. A client's encoder masks every frame, a
+   * server's none.
    */
-  recycle?: boolean;
-  /** Names the connection in what is traced. Default: a UUID, made when somebody asks. */
-  connectionId?: string;
+  role: End;
+  /**
+   * The stream to which the encoder writes by itself, at the end of each turn of the event loop in
+   * which frames have collected. Without it nothing is sent until `flush`.
+   *
+   * @default null
+   */
+  writable?: FrameSink | null | undefined;
+  /**
+   * Set if the writable no longer reads written buffers once its `writableLength` is 0; they are
+   * then reused. That holds for `net.Socket` and `tls.TLSSocket`, but not for a
+   * `stream.PassThrough`, for example.
+   *
+   * @default false
+   */
+  recycle?: boolean | undefined;
+  /**
+   * The name of the connection in trace records. Give both ends the same name, and a frame can be
+   * found in the logs of both: see {@link TraceOrigin}. The default is a version 4 UUID, created
+   * with the first trace record.
+   */
+  connectionId?: string | undefined;
 }
 
+/** Options of {@link Encoder.continuation}. */
 export interface FragmentOptions {
-  /** Whether this is the last frame of its message. Default: true. */
-  fin?: boolean;
-  /** Whether the data is given away: a client then masks 16 KiB and more in place, instead of a copy. Default: false. */
-  owned?: boolean;
+  /**
+   * Whether this frame is the last one of its message (RFC 6455 section 5.4).
+   *
+   * @default true
+   */
+  fin?: boolean | undefined;
+  /**
+   * Whether you give the data away. A client then masks payloads of 16 KiB and more in place
+   * instead of copying them.
+   *
+   * @default false
+   */
+  owned?: boolean | undefined;
 }
 
+/** Options of {@link Encoder.text} and {@link Encoder.binary}. */
 export interface MessageOptions extends FragmentOptions {
-  /** Sets RSV1 on the message's first frame, for an extension. Default: false. */
-  rsv1?: boolean;
+  /**
+   * Whether to set RSV1 on the first frame of the message, for an extension that has been
+   * negotiated.
+   *
+   * @default false
+   */
+  rsv1?: boolean | undefined;
 }
 
 /**
- * RFC 6455 from messages to bytes. Frames collect until `flush`, which sends them in one write.
+ * Encodes WebSocket frames (RFC 6455): takes messages and writes bytes.
  *
- * The methods that take a frame return false from a Close frame on, for nothing may follow it. A server does not copy
- * payloads of 16 KiB and more: don't change such data before it has been sent.
+ * Frames collect until `flush`, which sends them in one write; until `take`, which returns them;
+ * or, with the option `writable`, until the end of the turn of the event loop.
+ *
+ * Methods that add a frame return true, or false once a Close frame has been added: no frame may
+ * follow it (RFC 6455 section 5.5.1). They never change your data unless it is `owned`. A server
+ * does not copy payloads of 16 KiB and more: do not change such data before it has been sent.
+ *
+ * @typeParam End the option `role`, inferred. Only an `Encoder<'server'>` sends prepared messages
  */
-export class Encoder {
+export class Encoder<End extends Role = Role> {
   /**
-   * @throws {TypeError} if an option is not acceptable
+   * @throws TypeError if an option has a wrong type or value, or a name that is almost an option's
    */
-  constructor(options: EncoderOptions);
-  /** Whether a Close frame has been taken. */
+  constructor(options: EncoderOptions<End>);
+  /** The option `role`. */
+  readonly role: End;
+  /** Whether a Close frame has been added. No frame is added from then on. */
   readonly closed: boolean;
-  /** How many bytes have collected since the last flush. */
+  /** The number of bytes that have collected since the last `flush` or `take`. */
   readonly pending: number;
-  /** A text message: a string, or bytes that are UTF-8 (which is not checked). With `fin: false` its first fragment. */
+  /**
+   * Adds a text message, or its first fragment with `fin: false`.
+   *
+   * @param data a string, or bytes that are valid UTF-8 (which is not checked)
+   * @returns whether the frame was added: false after `close`
+   * @throws TypeError if `data` is neither a string nor bytes
+   * @throws Error if the fragmented message before it has not ended
+   */
   text(data: string | Bytes, options?: MessageOptions): boolean;
-  /** A binary message. With `fin: false` its first fragment. */
+  /**
+   * Adds a binary message, or its first fragment with `fin: false`.
+   *
+   * @param data bytes
+   * @returns whether the frame was added: false after `close`
+   * @throws TypeError if `data` is not bytes
+   * @throws Error if the fragmented message before it has not ended
+   */
   binary(data: Bytes, options?: MessageOptions): boolean;
-  /** A further fragment of a message, the last one unless `fin: false`. */
+  /**
+   * Adds a further fragment of a message: the last one, unless `fin` is false (RFC 6455 section
+   * 5.4).
+   *
+   * @param data a string or bytes; the fragments of a text message are UTF-8 together (which is not
+   *   checked)
+   * @returns whether the frame was added: false after `close`
+   * @throws TypeError if `data` is neither a string nor bytes
+   * @throws Error if there is no fragmented message to continue
+   */
   continuation(data: string | Bytes, options?: FragmentOptions): boolean;
-  /** A Ping frame with up to 125 bytes. */
+  /**
+   * Adds a Ping frame (RFC 6455 section 5.5.2). It may stand between the fragments of a message.
+   *
+   * @param data a string or bytes, up to 125 bytes. Default: empty
+   * @returns whether the frame was added: false after `close`
+   * @throws TypeError if `data` is neither a string nor bytes
+   * @throws RangeError if `data` is longer than 125 bytes
+   */
   ping(data?: string | Bytes): boolean;
-  /** A Pong frame with up to 125 bytes. */
+  /**
+   * Adds a Pong frame (RFC 6455 section 5.5.3). It may stand between the fragments of a message.
+   *
+   * @param data a string or bytes, up to 125 bytes; the payload of the Ping frame that it answers.
+   *   Default: empty
+   * @returns whether the frame was added: false after `close`
+   * @throws TypeError if `data` is neither a string nor bytes
+   * @throws RangeError if `data` is longer than 125 bytes
+   */
   pong(data?: string | Bytes): boolean;
   /**
-   * A Close frame.
+   * Adds a Close frame (RFC 6455 section 5.5.1). No frame is added after it.
    *
-   * @param code 1000 to 1003, 1007 to 1014, 3000 to 4999; none by default
-   * @param reason up to 123 bytes
-   * @throws {TypeError | RangeError} if the code may not be sent, or the reason is too long
+   * @param code the close code (RFC 6455 section 7.4): 1000 to 1003, 1007 to 1014 or 3000 to 4999.
+   *   Default: none
+   * @param reason a string, or bytes that are valid UTF-8, up to 123 bytes; only with a code.
+   *   Default: empty
+   * @returns whether the frame was added: false after an earlier `close`
+   * @throws TypeError if `code` is not a number, if there is a reason without a code, or if
+   *   `reason` is neither a string nor bytes
+   * @throws RangeError if `code` may not be sent, or if `reason` is longer than 123 bytes
    */
   close(code?: number, reason?: string | Bytes): boolean;
-  /** A message that {@link prepare} has framed. For the server role. */
-  prepared(message: PreparedMessage): boolean;
   /**
-   * Writes all that has collected, in one write.
+   * Adds a message that {@link prepare} has framed. Its bytes are not copied if they are 1 KiB or
+   * more, or if nothing else has collected. For servers only: a client masks each frame with a key
+   * of its own (RFC 6455 section 5.3).
    *
-   * @param writable the connection; the option `writable` by default
-   * @returns whether the connection wants more: if not, wait for its event 'drain'. True if there was nothing to write.
-   *   False if the connection has ended: what had collected is dropped
+   * @returns whether the frame was added: false after `close`
+   * @throws TypeError if `message` is not from `prepare`
+   * @throws Error if the role is `'client'`, or if the fragmented message before it has not ended
+   */
+  prepared(this: Encoder<'server'>, message: PreparedMessage): boolean;
+  /**
+   * Sends all that has collected, in one write.
+   *
+   * @param writable the stream to write to. Default: the option `writable`
+   * @returns false if the stream wants no more: wait for its event 'drain'. Also false if the
+   *   stream has ended; what had collected is then dropped. True otherwise, also if there was
+   *   nothing to send
+   * @throws TypeError if there is no stream to write to
+   * @throws whatever the stream's `write` throws
    */
   flush(writable?: FrameSink): boolean;
-  /** Hands out all that has collected, for those who write it themselves. */
+  /** Returns all that has collected, for those who write it themselves. */
   take(): Buffer[];
 }
 
-/** A message framed once, for any number of connections. */
+/**
+ * The mark of a {@link PreparedMessage}. It exists in the types only, so that no other object
+ * passes for one.
+ */
+declare const preparedMessage: unique symbol;
+
+/** A message framed once, for any number of connections. Only {@link prepare} makes one. */
 export interface PreparedMessage {
-  /** Header and payload. */
+  /** @hidden */
+  readonly [preparedMessage]: true;
+  /** A copy of the frame: header and payload. Each access makes a new one. */
   readonly frame: Buffer;
-  /** Bytes of the payload. */
+  /** The length of the payload in bytes. */
   readonly length: number;
 }
 
-/**
- * Frames a message once, to be sent by any number of server-role encoders without being framed or copied again: what a
- * broadcast to a room needs.
- *
- * @param data a string for a text message, bytes for a binary one
- * @param options `binary: false` says that bytes are the UTF-8 of a text message
- */
-export function prepare(data: string | Bytes, options?: { binary?: boolean; rsv1?: boolean }): PreparedMessage;
+/** Options of {@link prepare}. */
+export interface PrepareOptions {
+  /**
+   * Whether the message is binary. `false` makes a text message of bytes, which must be valid UTF-8
+   * (not checked). The default is true for bytes and false for a string.
+   */
+  binary?: boolean | undefined;
+  /**
+   * Whether to set RSV1, for an extension that has been negotiated on each of the connections.
+   *
+   * @default false
+   */
+  rsv1?: boolean | undefined;
+}
 
-/** What a peer did wrong, or sent too much of. */
+/**
+ * Frames a message once, so that any number of servers' encoders can send it without framing or
+ * copying it again: for a broadcast to a room, for example.
+ *
+ * @param data a string for a text message, bytes for a binary one. Bytes are copied
+ * @returns the message, for {@link Encoder.prepared}
+ * @throws TypeError if `data` is neither a string nor bytes, or if `options` is not an object
+ */
+export function prepare(data: string | Bytes, options?: PrepareOptions): PreparedMessage;
+
+/**
+ * What the peer did. The close code and the section of RFC 6455 for each:
+ *
+ * | `error.code` | cause | `closeCode` | section |
+ * |---|---|--:|---|
+ * | `FRAMEMASK_ERR_RESERVED_BITS` | a reserved bit is set that no extension has defined | 1002 | 5.2 |
+ * | `FRAMEMASK_ERR_OPCODE` | the opcode is reserved | 1002 | 5.2 |
+ * | `FRAMEMASK_ERR_CONTROL_FRAGMENTED` | a control frame is a fragment | 1002 | 5.5 |
+ * | `FRAMEMASK_ERR_CONTROL_LENGTH` | a control frame has a payload of more than 125 bytes | 1002 | 5.5 |
+ * | `FRAMEMASK_ERR_LENGTH` | the top bit of a 64-bit length is set | 1002 | 5.2 |
+ * | `FRAMEMASK_ERR_LENGTH_NOT_MINIMAL` | the length is written in more bytes than it needs | 1002 | 5.2 |
+ * | `FRAMEMASK_ERR_MASK_MISSING` | a client sent an unmasked frame | 1002 | 5.1 |
+ * | `FRAMEMASK_ERR_MASK_UNWANTED` | a server sent a masked frame | 1002 | 5.1 |
+ * | `FRAMEMASK_ERR_CONTINUATION` | a continuation frame continues no message | 1002 | 5.4 |
+ * | `FRAMEMASK_ERR_INTERLEAVED` | a message begins before the fragmented one before it has ended | 1002 | 5.4 |
+ * | `FRAMEMASK_ERR_MESSAGE_TOO_BIG` | a message is longer than `maxPayload` allows, or than a string can be | 1009 | 10.4 |
+ * | `FRAMEMASK_ERR_TOO_MANY_FRAGMENTS` | a message has more frames than `maxFragments` allows | 1008 | 10.4 |
+ * | `FRAMEMASK_ERR_UTF8` | a text message or the reason of a Close frame is not UTF-8 | 1007 | 8.1 |
+ * | `FRAMEMASK_ERR_CLOSE_LENGTH` | a Close frame has a payload of one byte | 1002 | 5.5.1 |
+ * | `FRAMEMASK_ERR_CLOSE_CODE` | a Close frame has a code that may not be sent | 1002 | 7.4 |
+ */
+export type FrameErrorCode =
+  | 'FRAMEMASK_ERR_RESERVED_BITS'
+  | 'FRAMEMASK_ERR_OPCODE'
+  | 'FRAMEMASK_ERR_CONTROL_FRAGMENTED'
+  | 'FRAMEMASK_ERR_CONTROL_LENGTH'
+  | 'FRAMEMASK_ERR_LENGTH'
+  | 'FRAMEMASK_ERR_LENGTH_NOT_MINIMAL'
+  | 'FRAMEMASK_ERR_MASK_MISSING'
+  | 'FRAMEMASK_ERR_MASK_UNWANTED'
+  | 'FRAMEMASK_ERR_CONTINUATION'
+  | 'FRAMEMASK_ERR_INTERLEAVED'
+  | 'FRAMEMASK_ERR_MESSAGE_TOO_BIG'
+  | 'FRAMEMASK_ERR_TOO_MANY_FRAGMENTS'
+  | 'FRAMEMASK_ERR_UTF8'
+  | 'FRAMEMASK_ERR_CLOSE_LENGTH'
+  | 'FRAMEMASK_ERR_CLOSE_CODE';
+
+/**
+ * The peer has broken the protocol or exceeded a limit. Decoders make these errors; see
+ * {@link DecoderHandlers.onError}.
+ */
 export class FrameError extends Error {
   private constructor();
   readonly name: 'FrameError';
-  readonly code:
-    | 'FRAMEMASK_ERR_RESERVED_BITS'
-    | 'FRAMEMASK_ERR_OPCODE'
-    | 'FRAMEMASK_ERR_CONTROL_FRAGMENTED'
-    | 'FRAMEMASK_ERR_CONTROL_LENGTH'
-    | 'FRAMEMASK_ERR_LENGTH'
-    | 'FRAMEMASK_ERR_LENGTH_NOT_MINIMAL'
-    | 'FRAMEMASK_ERR_MASK_MISSING'
-    | 'FRAMEMASK_ERR_MASK_UNWANTED'
-    | 'FRAMEMASK_ERR_CONTINUATION'
-    | 'FRAMEMASK_ERR_INTERLEAVED'
-    | 'FRAMEMASK_ERR_MESSAGE_TOO_BIG'
-    | 'FRAMEMASK_ERR_TOO_MANY_FRAGMENTS'
-    | 'FRAMEMASK_ERR_UTF8'
-    | 'FRAMEMASK_ERR_CLOSE_LENGTH'
-    | 'FRAMEMASK_ERR_CLOSE_CODE';
-  /** What to close the connection with: 1002, 1007, 1008 or 1009. */
+  /** What the peer did. */
+  readonly code: FrameErrorCode;
+  /**
+   * The code to close the connection with (RFC 6455 section 7.4.1): 1002 for a broken protocol,
+   * 1007 for text that is not UTF-8, 1008 for too many fragments, 1009 for a message that is too
+   * big.
+   */
   readonly closeCode: 1002 | 1007 | 1008 | 1009;
 }
 
-/** What is published on the `node:diagnostics_channel` named `framemask:frame`: a frame, or an error that ended a decoder. */
-export interface FrameTrace {
-  /** A version 7 UUID, ascending in time. */
+/**
+ * What all trace records say: which codec published them, and about which frame.
+ *
+ * Each end of a connection publishes records of its own. Both ends' records of a frame have the
+ * same `from` and `sequence`, and the same `connection` if both codecs were given the same
+ * `connectionId`: these three find a frame in the logs of both ends. `id`, `direction` and `role`
+ * belong to the one record.
+ */
+export interface TraceOrigin {
+  /** The id of this record: a version 7 UUID. The ids of one thread ascend. */
   id: string;
-  /** The codec's `connectionId`. */
+  /** The `connectionId` of the codec. */
   connection: string;
-  /** The how-many-th frame of its direction it is: the first is 1. With the connection it names the frame on both ends. */
-  sequence: number;
-  direction: 'received' | 'sent';
-  /** The role of the codec that tells. */
-  role: Role;
-  /** Null, like the five after it, in the record of an error. */
-  opcode: number | null;
-  fin: boolean | null;
-  /** RSV1 is 4, RSV2 is 2, RSV3 is 1. */
-  rsv: number | null;
-  masked: boolean | null;
-  /** Bytes of the payload. */
-  length: number | null;
-  error: FrameError | null;
-}
-
-/** What is published on the `node:diagnostics_channel` named `framemask:message`. */
-export interface MessageTrace {
-  id: string;
-  connection: string;
-  /** That of its last frame. */
-  sequence: number;
-  direction: 'received' | 'sent';
-  role: Role;
-  binary: boolean;
-  rsv: number;
-  /** Bytes of the payload, over all fragments. */
-  length: number;
-  fragments: number;
-}
-
-/** What `frameId` is to make. */
-export interface FrameIdOptions {
+  /** The end that sent the frame. */
+  from: Role;
   /**
-   * The version of RFC 9562: 4 is random throughout; 7 begins with the time in milliseconds and sorts by it.
-   *
-   * @default 4
+   * The position of the frame among all that this end has sent on the connection; the first is 1.
    */
-  version?: 4 | 7;
+  sequence: number;
+  /** Whether an Encoder publishes the record (`'sent'`), or a Decoder (`'received'`). */
+  direction: 'received' | 'sent';
+  /** The end that publishes the record. */
+  role: Role;
+}
+
+/** A frame was sent, or has been received completely. */
+export interface FrameRecord extends TraceOrigin {
+  /**
+   * The opcode (RFC 6455 section 5.2): 0 continuation, 1 text, 2 binary, 8 Close, 9 Ping, 10 Pong.
+   */
+  opcode: number;
+  /** Whether this is the last frame of its message. */
+  fin: boolean;
+  /** The reserved bits: RSV1 is 4, RSV2 is 2, RSV3 is 1. */
+  rsv: number;
+  /** Whether the frame is masked. Frames from clients are. */
+  masked: boolean;
+  /** The length of the payload in bytes. */
+  length: number;
+  error: null;
+}
+
+/** A Decoder has ended with an error. `sequence` is that of the frame at fault. */
+export interface FrameErrorRecord extends TraceOrigin {
+  opcode: null;
+  fin: null;
+  rsv: null;
+  masked: null;
+  length: null;
+  error: FrameError;
 }
 
 /**
- * Makes an id for a frame, a message or a connection: a UUID of 36 lower-case characters (RFC 9562).
+ * What is published on the `node:diagnostics_channel` named `framemask:frame`: a frame, or the
+ * error that ended a Decoder. `error` tells them apart.
  *
- * Version 7 ids sort, as text, in the order in which this thread made them: each is greater than the one before, within
- * a millisecond and after the clock has stepped back, too (RFC 9562 section 6.2, method 1). They tell when they were made.
+ * Without subscribers, tracing costs one check per chunk that is decoded and per frame that is
+ * encoded.
+ */
+export type FrameTrace = FrameRecord | FrameErrorRecord;
+
+/**
+ * What is published on the `node:diagnostics_channel` named `framemask:message`: a message that was
+ * sent, or has been received completely. `sequence` is that of its last frame.
+ */
+export interface MessageTrace extends TraceOrigin {
+  /** Whether the message is binary. */
+  binary: boolean;
+  /** The reserved bits of its first frame: RSV1 is 4, RSV2 is 2, RSV3 is 1. */
+  rsv: number;
+  /** The length of the message in bytes, over all its fragments. */
+  length: number;
+  /** The number of frames that it was sent in. */
+  fragments: number;
+}
+
+/** Options of {@link frameId}. */
+export interface FrameIdOptions {
+  /**
+   * The version of the UUID (RFC 9562): 4 is random; 7 begins with the time in milliseconds and
+   * sorts by it.
+   *
+   * @default 4
+   */
+  version?: 4 | 7 | undefined;
+}
+
+/**
+ * Makes an id for a frame, a message or a connection: a UUID of 36 lower-case characters (RFC
+ * 9562).
  *
- * The random bits come from `crypto.randomFillSync()`, 4 KiB at a time, and are wiped when they are used. Each process
- * and each worker thread has a batch of its own.
+ * Version 7 ids of one thread sort as text in the order in which they were made: each is greater
+ * than the one before it, even within a millisecond and after the clock has been set back (RFC 9562
+ * section 6.2, method 1). They reveal when they were made.
  *
- * @throws {TypeError} if `options` is not an object, or its `version` not a number
- * @throws {RangeError} if `options.version` is a number but 4 or 7
+ * The random bits come from `crypto.randomFillSync()`, 4 KiB at a time, and are wiped once they are
+ * used. Each process and each worker thread has random bits of its own.
+ *
+ * @throws TypeError if `options` is not an object, or if `options.version` is not a number
+ * @throws RangeError if `options.version` is a number other than 4 and 7
  */
 export function frameId(options?: FrameIdOptions): string;
 
 /**
- * Writes 16 bytes, whatever they are, as a UUID. Their version and variant are not looked at.
+ * Writes any 16 bytes as a UUID. Their version and variant are not checked.
  *
- * @param bytes 16 bytes or more; a Buffer is one
- * @param offset where the id begins, in bytes; 0 if left out
+ * @param bytes at least 16 bytes
+ * @param offset the index of the id's first byte. Default: 0
  * @returns 36 lower-case characters
- * @throws {TypeError} if `bytes` is not a Uint8Array, or `offset` not a number
- * @throws {RangeError} if there are no 16 bytes at `offset`
+ * @throws TypeError if `bytes` is not a Uint8Array, or if `offset` is not a number
+ * @throws RangeError if there are no 16 bytes at `offset`
  */
 export function formatFrameId(bytes: Uint8Array, offset?: number): string;
 
 /**
- * Reads the 16 bytes of a UUID into a new Buffer, which has memory of its own (not a piece of Node's pool).
+ * Reads the 16 bytes of a UUID into a new Buffer, which does not share Node's pool.
  *
- * Upper-case digits are accepted; braces, `urn:uuid:` and white space are not. Version and variant are not looked at.
+ * Accepts upper-case digits, but no braces, no `urn:uuid:` and no white space. Version and variant
+ * are not checked.
  *
  * @param string 36 characters
- * @throws {TypeError} if `string` is not a string
- * @throws {RangeError} if `string` is not a UUID
+ * @throws TypeError if `string` is not a string
+ * @throws RangeError if `string` is not a UUID
  */
 export function parseFrameId(string: string): Buffer;
 
 /**
- * Reads the 16 bytes of a UUID into `target`, which is left as it was if anything is refused.
+ * Reads the 16 bytes of a UUID into `target`, which does not change if an argument is refused.
  *
  * @param string 36 characters
- * @param target where to write the bytes
- * @param offset where in `target` they begin, in bytes; 0 if left out
+ * @param target the bytes to write to
+ * @param offset the index in `target` of the first byte to write. Default: 0
  * @returns `target`
- * @throws {TypeError} if `string` is not a string, `target` not a Uint8Array or `offset` not a number
- * @throws {RangeError} if `string` is not a UUID, or there is no room for 16 bytes at `offset`
+ * @throws TypeError if `string` is not a string, `target` is not a Uint8Array, or `offset` is not a
+ *   number
+ * @throws RangeError if `string` is not a UUID, or if `target` has no 16 bytes at `offset`
  */
 export function parseFrameId<T extends Uint8Array>(string: string, target: T, offset?: number): T;
+
+// biome-ignore lint/complexity/noUselessEmptyExport: without it every declaration of this file is exported
+export {};

@@ -75,6 +75,11 @@ class Decoder {
     this._message = null;
   }
 
+  /** The end of the connection that the decoder is at: 'server' or 'client'. */
+  get role() {
+    return (this._mode & MODE_MASKED) !== 0 ? 'server' : 'client';
+  }
+
   /** Whether a Close frame or an error came, or `stop` was called: what follows is ignored. */
   get closed() {
     return this._state === ENDED;

@@ -59,6 +59,11 @@ class Encoder extends FrameWriter {
     this._length = 0;
   }
 
+  /** The end of the connection that the encoder is at: 'server' or 'client'. */
+  get role() {
+    return (this._mode & MODE_MASKED) !== 0 ? 'client' : 'server';
+  }
+
   /** Whether a Close frame was added: no frame can follow. */
   get closed() {
     return this._closed;

@@ -6,19 +6,21 @@ import {
   Decoder,
   Encoder,
   FrameError,
+  type FrameErrorCode,
   type FrameTrace,
   formatFrameId,
   frameId,
   type MessageTrace,
   type PreparedMessage,
   parseFrameId,
-  prepare
+  prepare,
+  type Role
 } from 'framemask';
 
 class Connection {
   readonly socket = new Socket();
   readonly encoder = new Encoder({ role: 'server', recycle: true, writable: this.socket, connectionId: frameId() });
-  readonly decoder = new Decoder<Connection>({
+  readonly decoder = new Decoder<Connection, 'buffer', true>({
     role: 'server',
     context: this,
     maxPayload: Number.POSITIVE_INFINITY,
@@ -27,7 +29,7 @@ class Connection {
     rsv1: true,
     onMessage(data, isBinary, rsv1) {
       if (rsv1) this.pause();
-      if (typeof data === 'string' || !isBinary) this.context.encoder.text(data, { fin: false, rsv1: true });
+      if (!isBinary) this.context.encoder.text(data, { fin: false, rsv1: true });
       else this.context.encoder.binary(data, { owned: true });
       this.context.encoder.continuation('last');
     },
@@ -64,10 +66,26 @@ const target: Uint8Array = parseFrameId(id, new Uint8Array(32), 16);
 console.log(formatFrameId(bytes), formatFrameId(target, 16));
 
 subscribe('framemask:frame', (message) => {
-  const { id, connection, sequence, direction, role, opcode, fin, error } = message as FrameTrace;
-  console.log(id, connection, sequence, direction, role, opcode, fin, error?.code);
+  const record = message as FrameTrace;
+  const { id, connection, from, sequence, direction, role } = record;
+  console.log(id, connection, from, sequence, direction, role);
+  if (record.error === null) {
+    const opcode: number = record.opcode;
+    const fin: boolean = record.fin;
+    const length: number = record.length;
+    console.log(opcode, fin, length, record.masked && record.rsv === 0);
+  } else {
+    const code: FrameErrorCode = record.error.code;
+    const length: null = record.length;
+    console.log(code, length);
+  }
+  // @ts-expect-error: an error has no opcode
+  console.log(record.opcode.toFixed());
 });
-subscribe('framemask:message', (message) => console.log((message as MessageTrace).fragments));
+subscribe('framemask:message', (message) => {
+  const { from, fragments } = message as MessageTrace;
+  console.log(from === 'client', fragments);
+});
 
 try {
   new Decoder({ role: 'client' }).write(new Uint8Array(2));
@@ -75,13 +93,42 @@ try {
   if (error instanceof FrameError && error.code === 'FRAMEMASK_ERR_UTF8') console.log(error.closeCode);
 }
 
-// @ts-expect-error: the role must be said
-new Decoder({});
+// Each option may be undefined, also under exactOptionalPropertyTypes.
+const server = new Encoder({ role: 'server', writable: undefined, recycle: undefined, connectionId: undefined });
+server.text('text', { fin: undefined, rsv1: undefined, owned: undefined });
+server.prepared(prepare(new Uint8Array(1), { binary: undefined, rsv1: undefined }));
+frameId({ version: undefined });
+
+// An encoder of any role has all methods but one.
+const send = (encoder: Encoder): boolean => encoder.text('text');
+send(server);
+send(new Encoder({ role: 'client', writable: null }));
+declare const role: Role;
+const either = new Encoder({ role });
+const broadcast = (encoders: Iterable<Encoder<'server'>>, message: PreparedMessage): void => {
+  for (const encoder of encoders) encoder.prepared(message);
+};
+broadcast([server], prepared);
+
+// @ts-expect-error: a client masks each frame with a key of its own
+new Encoder({ role: 'client' }).prepared(prepared);
+// @ts-expect-error: it may be a client
+either.prepared(prepared);
+// @ts-expect-error: only prepare() makes them
+server.prepared('text');
+// @ts-expect-error: not even of the same shape
+server.prepared({ frame: Buffer.alloc(3), length: 1 });
+// @ts-expect-error: what has been framed stays so
+prepared.frame = Buffer.alloc(3);
 // @ts-expect-error: no such role
 new Encoder({ role: 'peer' });
 // @ts-expect-error: text is not binary
-new Encoder({ role: 'server' }).binary('text');
-// @ts-expect-error: only prepare() makes them
-new Encoder({ role: 'server' }).prepared('text');
+server.binary('text');
+// @ts-expect-error: numbers are not bytes
+server.binary([1]);
+// @ts-expect-error: a continuation frame has no RSV1
+server.continuation('text', { rsv1: true });
+// @ts-expect-error: only decoders make them
+new FrameError();
 // @ts-expect-error: no such version
 frameId({ version: 1 });
