@@ -4,11 +4,11 @@
 // bufferutil), websocket-driver and, for a client, undici: by turns, in one process. All write to a stand-in for a socket
 // that only counts, and writes strings out, as a socket must.
 
+const { ENCODE_ROWS, createEncoder, prepareEncoding } = require('./support/encode-rows');
 const { describeMachine, machineLine } = require('./support/machine');
-const { BINARY, TEXT, asciiPayload, uniformMessages } = require('./support/messages');
 const { loadFramemask, loadPeer } = require('./support/modules');
 const { measureEach } = require('./support/measure-each');
-const { fresh, race, ratio } = require('./support/race');
+const { race, ratio } = require('./support/race');
 const { median } = require('./support/statistics');
 const { formatNumber, formatTable } = require('./support/table');
 const { warmUp } = require('./support/warm-up');
@@ -20,56 +20,6 @@ ws. Takes about two minutes.
 
   --only <text>     only the work whose name has this in it
   --turn <ms>       how long a turn of a candidate takes`;
-
-/** So many messages collect before they are flushed, where they are small. */
-const MESSAGES_A_TURN = 64;
-
-const smallMessages = (first, size) => Array(MESSAGES_A_TURN).fill({ first, payload: asciiPayload(size) });
-
-/** What is encoded, by its name. */
-const WORK = {
-  ...Object.fromEntries(
-    ['server', 'client'].flatMap((role) =>
-      [16, 64, 125, 1024].flatMap((size) => [
-        [`${role}: text ${size} B`, { role, make: () => smallMessages(TEXT, size) }],
-        [`${role}: binary ${size} B`, { role, make: () => smallMessages(BINARY, size) }]
-      ])
-    )
-  ),
-  'server: prepared 64 B': { role: 'server', prepared: true, make: () => smallMessages(TEXT, 64) },
-  'server: prepared 4 KiB': { role: 'server', prepared: true, make: () => smallMessages(TEXT, 4096) },
-  'client: one of 1,000': { role: 'client', make: () => uniformMessages(1000), flushEach: true }
-};
-
-/** What a socket is to those that write to it, without a connection behind it. */
-class Sink {
-  constructor() {
-    this.bytes = 0;
-    this.writable = true;
-    this.writableLength = 0;
-    this.memory = Buffer.alloc(3 * 65536);
-  }
-
-  write(chunk, callback) {
-    this.bytes += typeof chunk === 'string' ? this.memory.utf8Write(chunk, 0) : chunk.length;
-    if (typeof callback === 'function') callback();
-    return true;
-  }
-
-  cork() {}
-  uncork() {}
-}
-
-function createEncoder(kernel, sink, { role, prepared }) {
-  const { Encoder, prepare } = loadFramemask(kernel);
-  const encoder = new Encoder({ role, recycle: true });
-  return {
-    prepare: prepared ? (data) => prepare(data) : undefined,
-    text: prepared ? (message) => encoder.prepared(message) : (data) => encoder.text(data),
-    binary: (data) => encoder.binary(data),
-    flush: () => encoder.flush(sink)
-  };
-}
 
 /**
  * Keeps one of the options objects that ws makes for each frame. If a major collection comes between two messages, V8
@@ -88,8 +38,8 @@ function keepShape(Sender, sender) {
 
 /** Each makes functions that take messages and write them to a sink; null where a package does not do such work. */
 const CONTESTANTS = {
-  framemask: (sink, work) => createEncoder(undefined, sink, work),
-  'framemask js': (sink, work) => createEncoder('js', sink, work),
+  framemask: (sink, row) => createEncoder(loadFramemask(), sink, row),
+  'framemask js': (sink, row) => createEncoder(loadFramemask('js'), sink, row),
   ws(sink, { role, prepared }) {
     const { Sender } = loadPeer('ws');
     const sender = new Sender(sink);
@@ -134,44 +84,13 @@ const CONTESTANTS = {
   }
 };
 
-function sendAll({ text, binary, flush }, messages, flushEach, calls) {
-  for (let i = 0; i < calls; i++) {
-    for (let j = 0; j < messages.length; j++) {
-      const { isText, data } = messages[j];
-      if (isText) text(data);
-      else binary(data);
-      if (flushEach) flush();
-    }
-    flush();
-  }
-}
-
-/** Makes the loop of one contestant, after it has shown that it writes every message. */
-function prepareContestant(name, create, work, frames) {
-  const sink = new Sink();
-  const functions = create(sink, work);
-  if (functions === null) return [];
-  const messages = frames.map(({ first, payload }) => {
-    const isText = first === TEXT;
-    const data = isText ? payload.latin1Slice() : payload;
-    return { isText, data: functions.prepare?.(data) ?? data };
-  });
-  const repeat = fresh(sendAll);
-  const before = sink.bytes;
-  sendAll(functions, messages, false, 1);
-  const header = (length) => (length < 126 ? 2 : length < 65536 ? 4 : 10) + (work.role === 'client' ? 4 : 0);
-  const expected = frames.reduce((sum, { payload: { length } }) => sum + header(length) + length, 0);
-  if (sink.bytes - before !== expected) throw new Error(`${name} wrote ${sink.bytes - before} of ${expected} bytes`);
-  return [[name, (calls) => repeat(functions, messages, work.flushEach ?? false, calls)]];
-}
-
 /** @returns {{ name: string, ns: Record<string, number>, ratios: Record<string, number> }} a message */
 async function measure(name, { rounds, turn }) {
-  const work = WORK[name];
-  const frames = work.make();
-  const candidates = Object.entries(CONTESTANTS).flatMap(([who, create]) =>
-    prepareContestant(who, create, work, frames)
-  );
+  const row = ENCODE_ROWS[name];
+  const frames = row.make();
+  const candidates = Object.entries(CONTESTANTS)
+    .map(([who, create]) => [who, prepareEncoding(who, create, row, frames)])
+    .filter(([, loop]) => loop !== null);
   await warmUp(Object.fromEntries(candidates), turn * 20);
   const turns = await race(Object.fromEntries(candidates), { rounds, turn });
   return {
@@ -198,7 +117,7 @@ function formatResults(results) {
 }
 
 async function main() {
-  const { rounds, json, results } = await measureEach(USAGE, WORK, measure);
+  const { rounds, json, results } = await measureEach(USAGE, ENCODE_ROWS, measure);
 
   const machine = describeMachine(loadFramemask().kernel);
   if (json) console.log(JSON.stringify({ machine, rounds, results }, null, 2));

@@ -5,10 +5,11 @@
 
 const { randomFillSync } = require('node:crypto');
 const http = require('node:http');
-const path = require('node:path');
 
 const { readArguments, readCount, readSizes, refuse } = require('./support/arguments');
 const { describeMachine, machineLine } = require('./support/machine');
+const { MASKING_ROWS, SIZES } = require('./support/masking-rows');
+const { loadFramemask } = require('./support/modules');
 const { createProgress } = require('./support/progress');
 const { fresh, race, ratio } = require('./support/race');
 const { median } = require('./support/statistics');
@@ -24,62 +25,6 @@ how many times faster framemask is. Takes about half a minute.
   --kernel <name>   the kernel to use, as FRAMEMASK_KERNEL names it
   --turn <ms>       how long a turn of a candidate takes`;
 
-const SIZES = '0,8,16,32,64,125,512,1k,4k,16k,32k,64k,256k,1m,16m';
-
-/**
- * Where payloads lie in the chunks that a socket gives or takes: a frame's header is 2 bytes long and, for lengths from
- * 126 and from 65536 on, 4 and 10; a masking key takes 4 more (RFC 6455 section 5.2).
- *
- * @param {number} size
- * @returns {{ server: number, client: number }} the size of the header of a frame that this side sends
- */
-function headerSizes(size) {
-  const server = size < 126 ? 2 : size < 65536 ? 4 : 10;
-  return { server, client: server + 4 };
-}
-
-/** Payloads smaller than this take turns, so that none is worked on again while it is in the processor's pipeline. */
-const SPREAD = 8192;
-
-/**
- * @param {number} size the payloads' length
- * @param {number} offset where in its chunk each of them begins
- * @returns {Buffer[]} one payload, or a power of 2 of them, each at the same distance from a multiple of 64 bytes
- */
-function makePayloads(size, offset) {
-  const stride = Math.ceil((offset + size) / 64) * 64;
-  const count = Math.min(16, 2 ** Math.max(0, Math.floor(Math.log2(SPREAD / stride))));
-  const memory = randomFillSync(Buffer.allocUnsafeSlow(count * stride));
-  return Array.from({ length: count }, (_, i) => memory.subarray(i * stride + offset, i * stride + offset + size));
-}
-
-/**
- * The work, by its name: what is prepared for a length, and the loop that makes the calls. A server unmasks what a client
- * sent. A client masks what it has, here the payload of a frame from a server that it passes on, into a frame of its own.
- */
-const WORK = {
-  unmask: {
-    prepare(size) {
-      const buffers = makePayloads(size, headerSizes(size).client);
-      return { buffers, last: buffers.length - 1 };
-    },
-    repeat: ({ unmask }, key, { buffers, last }, calls) => {
-      for (let i = 0; i < calls; i++) unmask(buffers[i & last], key);
-    }
-  },
-  mask: {
-    prepare(size) {
-      const { server, client } = headerSizes(size);
-      const sources = makePayloads(size, server);
-      const outputs = makePayloads(size + client, 0);
-      return { sources, outputs, offset: client, size, last: Math.min(sources.length, outputs.length) - 1 };
-    },
-    repeat: ({ mask }, key, { sources, outputs, offset, size, last }, calls) => {
-      for (let i = 0; i < calls; i++) mask(sources[i & last], key, outputs[i & last], offset, size);
-    }
-  }
-};
-
 /** What ws does without bufferutil. */
 const byteLoop = {
   mask(source, key, output, offset, length) {
@@ -89,26 +34,6 @@ const byteLoop = {
     for (let i = 0; i < buffer.length; i++) buffer[i] ^= key[i & 3];
   }
 };
-
-/**
- * @param {string} [kernel] as FRAMEMASK_KERNEL names it
- * @returns {object} framemask, loaded anew: one for each engine, as a program has it, and V8 compiles each for itself
- */
-function loadFramemask(kernel = process.env.FRAMEMASK_KERNEL ?? '') {
-  const root = path.join(__dirname, '..');
-  for (const file of Object.keys(require.cache)) {
-    if (path.dirname(file) === path.join(root, 'lib') || file === path.join(root, 'index.js'))
-      delete require.cache[file];
-  }
-  const { FRAMEMASK_KERNEL } = process.env;
-  process.env.FRAMEMASK_KERNEL = kernel;
-  try {
-    return require(path.join(root, 'index.js'));
-  } finally {
-    if (FRAMEMASK_KERNEL === undefined) delete process.env.FRAMEMASK_KERNEL;
-    else process.env.FRAMEMASK_KERNEL = FRAMEMASK_KERNEL;
-  }
-}
 
 /**
  * @param {string} [wanted] the kernel
@@ -141,7 +66,7 @@ const PAIRS = [
 ];
 
 /**
- * @param {string} work a name in WORK
+ * @param {string} work a name in MASKING_ROWS
  * @param {number} size
  * @param {Record<string, number[]>} turns
  */
@@ -187,12 +112,12 @@ function readOptions() {
   });
   try {
     const { only, kernel, quick, turn = quick ? '2' : '10' } = values;
-    if (only !== undefined && !Object.hasOwn(WORK, only))
+    if (only !== undefined && !Object.hasOwn(MASKING_ROWS, only))
       throw new RangeError(`--only takes mask or unmask, but was "${only}"`);
     return {
       ...values,
       sizes: readSizes('sizes', values.sizes),
-      works: only === undefined ? Object.keys(WORK) : [only],
+      works: only === undefined ? Object.keys(MASKING_ROWS) : [only],
       turn: readCount('turn', turn),
       ...findContestants(kernel)
     };
@@ -207,7 +132,7 @@ async function main() {
   const key = randomFillSync(Buffer.alloc(4));
   const results = [];
   for (const work of works) {
-    const { prepare, repeat } = WORK[work];
+    const { prepare, repeat } = MASKING_ROWS[work];
     const entries = Object.entries(contestants).map(([name, contestant]) => [name, contestant, fresh(repeat)]);
     for (const size of sizes) {
       progress.step(`${work} ${formatSize(size)}`);

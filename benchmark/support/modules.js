@@ -2,12 +2,13 @@
 
 const path = require('node:path');
 
+const ROOT = path.join(__dirname, '..', '..');
+
 /**
- * Loads a module apart from every copy of it that is loaded already: what V8 has learnt from one candidate, or from one
- * kind of work, must not slow the next.
+ * Loads a copy of a module of its own, so that no two candidates share V8's type feedback.
  *
  * @param {string} id as `require` takes it
- * @param {string} folder the JavaScript below which is loaded anew; addons never are
+ * @param {string} folder the JavaScript files below it are loaded anew; addons never are
  * @returns {*} its exports
  */
 function requireAnew(id, folder) {
@@ -19,25 +20,27 @@ function requireAnew(id, folder) {
 }
 
 /**
- * @param {string} kernel as FRAMEMASK_KERNEL names it; '' for the best
- * @returns {typeof import('../../index.js')}
+ * @param {string} [kernel] as FRAMEMASK_KERNEL names it; '' for the best
+ * @param {string} [root] the checkout to load it from
+ * @returns {typeof import('../../index.js')} a copy of its own
  */
-function loadFramemask(kernel = process.env.FRAMEMASK_KERNEL ?? '') {
-  const before = { ...process.env };
+function loadFramemask(kernel = process.env.FRAMEMASK_KERNEL ?? '', root = ROOT) {
+  const { FRAMEMASK_KERNEL } = process.env;
   process.env.FRAMEMASK_KERNEL = kernel;
   try {
-    return requireAnew('../../index.js', path.join(__dirname, '..', '..', 'lib'));
+    return requireAnew(path.join(root, 'index.js'), path.join(root, 'lib'));
   } finally {
-    process.env = before;
+    if (FRAMEMASK_KERNEL === undefined) delete process.env.FRAMEMASK_KERNEL;
+    else process.env.FRAMEMASK_KERNEL = FRAMEMASK_KERNEL;
   }
 }
 
 /**
  * @param {string} name of a package whose code is in lib/
- * @returns {*}
+ * @returns {*} a copy of its own
  */
 function loadPeer(name) {
   return requireAnew(name, path.join(path.dirname(require.resolve(`${name}/package.json`)), 'lib'));
 }
 
-module.exports = { loadFramemask, loadPeer };
+module.exports = { ROOT, loadFramemask, loadPeer };
