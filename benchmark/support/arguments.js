@@ -2,7 +2,7 @@
 
 const { parseArgs } = require('node:util');
 
-/** What every benchmark takes. */
+/** The options of every benchmark. */
 const COMMON = {
   rounds: { type: 'string' },
   quick: { type: 'boolean', default: false },
@@ -10,26 +10,28 @@ const COMMON = {
   help: { type: 'boolean', default: false }
 };
 
-const COMMON_USAGE = `  --rounds <n>      how often each candidate has its turn; the median of its turns counts
-  --quick           few and short rounds: to see that it works, not to quote
-  --json            JSON to stdout, not a table
+const COMMON_USAGE = `  --rounds <n>      how many turns each candidate has; the median counts (default 9)
+  --quick           few and short turns: shows that the program works, not what to quote
+  --json            print JSON, not a table
   --help            print this`;
 
 /**
- * Reads the arguments of the program. A word that is none ends it with exit code 2, `--help` with 0.
+ * Reads the arguments of the program. An unknown argument ends it with exit code 2, `--help` with 0.
  *
- * @param {string} usage what `--help` prints; `COMMON_USAGE` follows it
+ * @param {string} usage what `--help` prints before `COMMON_USAGE`
  * @param {import('node:util').ParseArgsConfig['options']} [options] those that only this program has
- * @returns {object} by name; `rounds` is a number, 9 or, with `--quick`, 3 unless it was given
+ * @param {boolean} [allowPositionals] true for a program that takes more than options
+ * @returns {object} the options by name, and `positionals`. `rounds` is a number; its default is 9, or 3
+ *   with `--quick`
  */
-function readArguments(usage, options = {}) {
+function readArguments(usage, options = {}, allowPositionals = false) {
   try {
-    const { values } = parseArgs({ options: { ...options, ...COMMON } });
+    const { values, positionals } = parseArgs({ options: { ...options, ...COMMON }, allowPositionals });
     if (values.help) {
       console.log(`${usage}\n${COMMON_USAGE}`);
       process.exit(0);
     }
-    return { ...values, rounds: readCount('rounds', values.rounds ?? (values.quick ? '3' : '9')) };
+    return { ...values, positionals, rounds: readCount('rounds', values.rounds ?? (values.quick ? '3' : '9')) };
   } catch (error) {
     refuse(error);
   }
@@ -41,14 +43,15 @@ function readArguments(usage, options = {}) {
  * @param {Error} error
  */
 function refuse(error) {
-  console.error(`${error.message}\n--help shows what can be given`);
+  console.error(`${error.message}\n--help lists the options`);
   process.exit(2);
 }
 
 /**
- * @param {string} name the option's
- * @param {string} text
+ * @param {string} name of the option, without the hyphens
+ * @param {string} text its value
  * @returns {number} a whole number from 1 on
+ * @throws {RangeError} if it is not one
  */
 function readCount(name, text) {
   if (!/^[1-9]\d{0,8}$/.test(text))
@@ -59,9 +62,10 @@ function readCount(name, text) {
 const UNITS = { '': 1, k: 1024, m: 1024 ** 2 };
 
 /**
- * @param {string} name the option's
+ * @param {string} name of the option, without the hyphens
  * @param {string} text sizes in bytes, separated by commas; `k` and `m` stand for KiB and MiB
  * @returns {number[]}
+ * @throws {RangeError} if one of them is no size
  */
 function readSizes(name, text) {
   return text.split(',').map((part) => {

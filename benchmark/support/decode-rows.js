@@ -73,12 +73,26 @@ const DECODE_ROWS = {
  * @param {boolean} framesOnly
  * @returns {(chunk: Buffer) => void}
  */
-function createDecoder({ Decoder }, deliver, framesOnly) {
+function createDecoder(framemask, deliver, framesOnly) {
+  // Functions from one place in the text share their type feedback, unless what makes them is fresh.
+  return fresh(createWriter)(framemask, deliver, framesOnly);
+}
+
+function createWriter({ Decoder }, deliver, framesOnly) {
   const handlers = framesOnly
     ? { onFrame: (_first, _bytes, start, end) => deliver(end - start) }
     : { onMessage: (data) => deliver(data.length) };
   const decoder = new Decoder({ role: 'server', ...handlers });
   return (chunk) => decoder.write(chunk);
+}
+
+function createCounter() {
+  const found = { messages: 0, bytes: 0 };
+  const deliver = (length) => {
+    found.messages++;
+    found.bytes += length;
+  };
+  return { found, deliver };
 }
 
 /**
@@ -91,13 +105,10 @@ function createDecoder({ Decoder }, deliver, framesOnly) {
  * @throws {Error} if the decoder finds fewer or more messages than there are
  */
 function prepareDecoding(name, create, { count, chunks, framesOnly = false }) {
-  let messages = 0;
-  let bytes = 0;
-  const write = create((length) => {
-    messages++;
-    bytes += length;
-  }, framesOnly);
+  const { found, deliver } = fresh(createCounter)();
+  const write = create(deliver, framesOnly);
   for (const chunk of chunks) write(chunk);
+  const { messages, bytes } = found;
   if (messages !== count) throw new Error(`${name} found ${messages} of ${count} messages`);
   const most = chunks.reduce((sum, { length }) => sum + length, 0);
   if (bytes > most) throw new Error(`${name} delivered ${bytes} bytes of ${most}`);

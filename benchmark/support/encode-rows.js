@@ -66,7 +66,12 @@ class Sink {
  * @param {EncodeRow} row
  * @returns {Sender}
  */
-function createEncoder({ Encoder, prepare }, sink, { role, prepared }) {
+function createEncoder(framemask, sink, row) {
+  // Functions from one place in the text share their type feedback, unless what makes them is fresh.
+  return fresh(createSender)(framemask, sink, row);
+}
+
+function createSender({ Encoder, prepare }, sink, { role, prepared }) {
   const encoder = new Encoder({ role, recycle: true });
   return {
     prepare: prepared ? (data) => prepare(data) : undefined,

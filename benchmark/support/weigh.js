@@ -1,0 +1,41 @@
+'use strict';
+
+/**
+ * Measures what objects of one kind hold. node must run with `--expose-gc`.
+ *
+ * @param {() => object[]} create makes the objects of one connection
+ * @param {number} count how many connections are made and weighed
+ * @returns {Promise<{ heap: number, external: number, resident: number }>} bytes a connection
+ */
+async function weigh(create, count) {
+  const first = create();
+  const each = first.length;
+  // Created and dropped once, so that what all connections share is there before the first is weighed.
+  const kept = Array.from({ length: each * (count + 100) }, () => null);
+  const fill = (start, end) => {
+    for (let i = start; i < end; i += each) {
+      const objects = create();
+      for (let j = 0; j < each; j++) kept[i + j] = objects[j];
+    }
+  };
+  fill(0, each * 100);
+  const before = await memoryUse();
+  fill(each * 100, kept.length);
+  const after = await memoryUse();
+  if (kept.includes(null)) throw new Error('an object was not kept');
+  return Object.fromEntries(Object.keys(after).map((key) => [key, (after[key] - before[key]) / count]));
+}
+
+async function memoryUse() {
+  // Twice: memory outside the heap is freed after a collection, not by it.
+  for (let i = 0; i < 2; i++) {
+    globalThis.gc();
+    await new Promise(setImmediate);
+  }
+  const { heapUsed, external, rss } = process.memoryUsage();
+  // `external` includes `arrayBuffers`. The resident set also has the allocator's own memory and
+  // pages that are partly used.
+  return { heap: heapUsed, external, resident: rss };
+}
+
+module.exports = { weigh };
