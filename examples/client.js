@@ -1,8 +1,11 @@
 'use strict';
 
-// A WebSocket client (RFC 6455): node:http for the handshake, framemask's Decoder and Encoder for the frames.
+// A WebSocket client (RFC 6455): node:http for the handshake, framemask's Decoder and Encoder for
+// the frames.
 //
-//     node examples/client.js [url]       sends a few messages to ws://127.0.0.1:8080, or to the url, and prints what comes
+//     node examples/client.js [url]
+//
+// It sends a few messages to the url (default ws://127.0.0.1:8080) and prints the answers.
 
 const { createHash, randomBytes } = require('node:crypto');
 const http = require('node:http');
@@ -11,7 +14,8 @@ const { Decoder, Encoder } = require('../index.js'); // in a project of your own
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const HIGH_WATER_MARK = 64 * 1024;
-// Never sent, only reported (section 7.4.1): a Close frame without a code, and a connection that ended without one.
+// Codes that are reported, never sent (section 7.4.1): for a Close frame without a code, and for a
+// connection that ended without a Close frame.
 const NO_STATUS = 1005;
 const ABNORMAL = 1006;
 
@@ -30,10 +34,10 @@ class Connection {
   }
 
   /**
-   * Sends a text message (a string) or a binary one (bytes). What is sent in a turn of the event loop leaves in one write,
-   * or in a few if it is much.
+   * Sends a text message (a string) or a binary message (bytes). The messages of one turn of the
+   * event loop leave in one write, or in a few if they are large.
    *
-   * @returns {boolean} false if the server should be given time to take it: go on at `onDrain`
+   * @returns {boolean} false if the socket's buffer is full: send more once `onDrain` is called
    */
   send(data, isBinary = typeof data !== 'string') {
     if (isBinary) this.encoder.binary(data);
@@ -46,13 +50,13 @@ class Connection {
     this.encoder.ping(data);
   }
 
-  /** Begins the closing handshake (section 7.1.2). `onClose` tells when it is done, or took too long. */
+  /** Starts the closing handshake (section 7.1.2). `onClose` is called when it is over. */
   close(code, reason) {
     this.encoder.close(code, reason);
     this.limitClosing();
   }
 
-  /** Has nothing more delivered, and nothing more read from the server, until `resume`. */
+  /** Stops delivering messages and reading from the socket until `resume` is called. */
   pause() {
     this.decoder.pause();
     this.socket.pause();
@@ -63,14 +67,14 @@ class Connection {
     this.afterFrames();
   }
 
-  /** Goes on as the handlers have left it. */
+  /** Runs after each chunk, because a handler may have paused or closed the connection. */
   afterFrames() {
     const { decoder, encoder, socket } = this;
     if (decoder.paused) return;
-    socket.resume(); // what follows a Close frame or an error is read too, and ignored
+    socket.resume(); // bytes after a Close frame or an error are read too, and ignored
     if (!decoder.closed) return;
     this.limitClosing();
-    // After a closing handshake it is the server that ends the connection first (section 7.1.1).
+    // After a closing handshake the server ends the connection first (section 7.1.1).
     if (this.error === null) return;
     encoder.flush();
     socket.end();
@@ -80,18 +84,18 @@ class Connection {
     this.closeTimer ??= setTimeout(destroy, this.closeTimeout, this.socket);
   }
 
-  /** The answer to the handshake was good: frames follow. */
+  /** Called after a correct answer to the handshake; frames follow. */
   open(socket, head) {
     this.socket = socket;
     this.encoder = new Encoder({ role: 'client', recycle: true, writable: socket });
     socket[kConnection] = this;
     socket.setTimeout(0);
-    if (head.length > 0) socket.unshift(head); // frames that came along with the answer
+    if (head.length > 0) socket.unshift(head); // frames that came with the answer
     socket.on('data', onData).on('drain', onDrain).on('error', onError).on('close', onClose);
     this.options.onOpen?.call(this);
   }
 
-  /** Tells that it is over, once. */
+  /** Calls `onClose`. Runs once, when the connection is over. */
   closed() {
     clearTimeout(this.closeTimer);
     this.decoder.stop();
@@ -101,7 +105,7 @@ class Connection {
 
 const kConnection = Symbol('connection');
 
-// The decoder's handlers, shared by all connections: `this` is the decoder, and its `context` the connection.
+// All connections share these handlers. `this` is the decoder, `context` the connection.
 const frameHandlers = {
   onMessage(data, isBinary) {
     this.context.options.onMessage?.call(this.context, data, isBinary);
@@ -123,7 +127,7 @@ const frameHandlers = {
   }
 };
 
-// The socket's listeners, shared likewise: `this` is the socket.
+// All connections share these listeners. `this` is the socket.
 
 function onData(chunk) {
   const connection = this[kConnection];
@@ -148,7 +152,7 @@ function destroy(socket) {
   socket.destroy();
 }
 
-/** What is wrong with the answer to a handshake (section 4.1); null if nothing is. */
+/** @returns {string | null} what is wrong with the answer to a handshake (section 4.1) */
 function badAnswer({ statusCode, headers }, key) {
   const accept = createHash('sha1')
     .update(key + GUID)
@@ -156,7 +160,7 @@ function badAnswer({ statusCode, headers }, key) {
   if (statusCode !== 101) return `The server answered with the status ${statusCode}`;
   if (headers.upgrade?.toLowerCase() !== 'websocket') return 'The server did not upgrade to websocket';
   if (headers['sec-websocket-accept'] !== accept) return 'The server sent a wrong Sec-WebSocket-Accept';
-  // We offered neither extensions nor subprotocols.
+  // We offered no extensions and no subprotocols.
   if ('sec-websocket-extensions' in headers) return 'The server chose an extension that was not offered';
   if ('sec-websocket-protocol' in headers) return 'The server chose a subprotocol that was not offered';
   return null;
@@ -165,15 +169,17 @@ function badAnswer({ statusCode, headers }, key) {
 /**
  * Opens a connection. The handlers are called with the connection as `this`:
  *
- * - `onOpen()`: it can send
+ * - `onOpen()`: the connection can send
  * - `onMessage(data, isBinary)`, `onPong(payload)`
- * - `onDrain()`: what `send` returned false for has been sent
- * - `onClose(code, reason, error)`: once, whatever happened; 1006 if there was no Close frame, and `error` if there is one
+ * - `onDrain()`: the socket's buffer is empty after `send` has returned false
+ * - `onClose(code, reason, error)`: called once for every connection. `code` is 1006 if no Close
+ *   frame came, `error` is null if there was none
  *
  * @param {string | URL} url ws: or wss:
- * @param {object} handlers and limits: `maxPayload` in bytes, `text` 'string' or 'buffer', `handshakeTimeout` and
- *   `closeTimeout` in milliseconds
+ * @param {object} handlers and limits: `maxPayload` in bytes, `text` 'string' or 'buffer',
+ *   `handshakeTimeout` and `closeTimeout` in milliseconds
  * @returns {Connection}
+ * @throws {RangeError} if the url is not ws: or wss:
  */
 function connect(url, handlers) {
   const { protocol, href } = new URL(url);
@@ -207,7 +213,7 @@ function connect(url, handlers) {
   });
   request.on('close', () => {
     clearTimeout(timer);
-    // After an upgrade the socket tells.
+    // After an upgrade, the socket's 'close' event counts.
     if (connection.socket === null) connection.closed();
   });
   return connection;

@@ -1,19 +1,22 @@
 'use strict';
 
-// A WebSocket server (RFC 6455) that sends every message back: node:http for the handshake, framemask's Decoder and
-// Encoder for the frames, nothing else. To make a server of your own of it, change `onMessage`.
+// A WebSocket server (RFC 6455) that sends every message back: node:http for the handshake,
+// framemask's Decoder and Encoder for the frames, nothing else. Change `onMessage` to write a
+// server of your own.
 //
-//     node examples/echo-server.js        listens on 127.0.0.1:8080, or on the port that PORT names
+//     node examples/echo-server.js
+//
+// It listens on 127.0.0.1, on the port that the environment variable PORT names (default 8080).
 
 const { createHash } = require('node:crypto');
 const http = require('node:http');
 const { Decoder, Encoder } = require('../index.js'); // in a project of your own: require('framemask')
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-const NO_STATUS = 1005; // what a Close frame without a code stands for; never sent (section 7.4.1)
+const NO_STATUS = 1005; // reported for a Close frame without a code; never sent (section 7.4.1)
 const kConnection = Symbol('connection');
 
-// One set of handlers serves all connections: `this` is the decoder, and its `context` the connection.
+// All connections share these handlers. `this` is the decoder, `context` the connection.
 const handlers = {
   onMessage(data, isBinary) {
     const { encoder } = this.context;
@@ -37,7 +40,7 @@ class Connection {
     const { maxPayload, idleTimeout } = server.limits;
     this.socket = socket;
     this.server = server;
-    // 'buffer' leaves text as UTF-8 bytes, checked: all that an echo needs. Take 'string' to work with it.
+    // 'buffer' delivers text as valid UTF-8 bytes, enough for an echo; 'string' delivers strings.
     this.decoder = new Decoder({ role: 'server', text: 'buffer', maxPayload, context: this, ...handlers });
     this.encoder = new Encoder({ role: 'server', recycle: true });
     this.closeTimer = null;
@@ -50,39 +53,39 @@ class Connection {
     server.connections.add(this);
   }
 
-  /** Sends what has collected. While the client does not take what we send, nothing of what it sends is read. */
+  /** Writes the encoded frames. Stops reading from a client that does not read what we write. */
   flush() {
     if (!this.encoder.flush(this.socket) && !this.decoder.closed) this.socket.pause();
   }
 
-  /** Begins the closing handshake (section 7.1.2). The client's Close frame, or the timer, ends it. */
+  /** Starts the closing handshake (section 7.1.2). The client's Close frame or a timer ends it. */
   close(code, reason) {
     if (!this.encoder.close(code, reason)) return;
     this.flush();
     this.limitClosing();
   }
 
-  /** Ends our half of the connection. The server does so first (section 7.1.1). */
+  /** Ends our half of the connection. The server ends its half first (section 7.1.1). */
   end() {
     this.limitClosing();
     this.socket.end();
-    this.socket.resume(); // to see the client's end of it
+    this.socket.resume(); // reads until the client ends its half
   }
 
-  /** A client that never ends its half must not keep the connection. */
+  /** Drops the connection if the client does not end its half in time. */
   limitClosing() {
     this.closeTimer ??= setTimeout(destroy, this.server.limits.closeTimeout, this.socket);
   }
 }
 
-// The socket's listeners, shared like the handlers: `this` is the socket.
+// All connections share these listeners. `this` is the socket.
 
 function onData(chunk) {
   const connection = this[kConnection];
   if (connection.decoder.closed) return;
   connection.idle = false;
   connection.decoder.write(chunk);
-  connection.flush(); // the replies to all of the chunk, in one write
+  connection.flush(); // one write for the replies to all messages of the chunk
   if (connection.decoder.closed) connection.end(); // a Close frame or an error: our Close frame has been sent
 }
 
@@ -90,7 +93,7 @@ function onDrain() {
   this.resume();
 }
 
-/** Nothing came or went for a while: asks whether the client is still there, and gives it up if it does not answer. */
+/** Sends a Ping frame after a time without traffic, and drops a client that does not answer. */
 function onTimeout() {
   const connection = this[kConnection];
   if (connection.idle) {
@@ -121,21 +124,26 @@ function destroy(socket) {
   socket.destroy();
 }
 
-/** What is wrong with an opening handshake (section 4.2.1), as the answer's status and headers; null if nothing is. */
+/**
+ * Checks an opening handshake (section 4.2.1).
+ *
+ * @returns {string | null} the status and headers of the refusal; null if the handshake is correct
+ */
 function refusal({ method, httpVersion, headers }) {
   if (method !== 'GET' || httpVersion !== '1.1' || headers.host === undefined) return '400 Bad Request';
   if (!/(^|,)\s*websocket\s*(,|$)/i.test(headers.upgrade)) return '426 Upgrade Required\r\nUpgrade: websocket';
   if (headers['sec-websocket-version'] !== '13') return '426 Upgrade Required\r\nSec-WebSocket-Version: 13';
-  // 16 bytes in base64. A page of any origin may open a connection: check `headers.origin` too if you use cookies.
+  // 16 bytes in base64. Pages of any origin may connect: with cookies, check `headers.origin` too.
   if (!/^[A-Za-z0-9+/]{21}[AQgw]==$/.test(headers['sec-websocket-key'])) return '400 Bad Request';
   return null;
 }
 
 /**
- * @param {object} [options] limits, and what `http.createServer` takes (headersTimeout, maxHeaderSize ...)
- * @param {number} [options.maxPayload] bytes of a message
+ * @param {object} [options] limits, and the options of `http.createServer` (headersTimeout,
+ *   maxHeaderSize ...)
+ * @param {number} [options.maxPayload] the longest message, in bytes
  * @param {number} [options.closeTimeout] milliseconds that closing a connection may take
- * @param {number} [options.idleTimeout] milliseconds without any traffic after which a Ping frame is sent
+ * @param {number} [options.idleTimeout] milliseconds without traffic before a Ping frame is sent
  * @returns {http.Server} with the open connections in `connections`, a Set
  */
 function createEchoServer({ maxPayload = 16 << 20, closeTimeout = 10_000, idleTimeout = 30_000, ...options } = {}) {
@@ -162,11 +170,11 @@ function onUpgrade(request, socket, head) {
     'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
       `Sec-WebSocket-Accept: ${accept}\r\n\r\n`
   );
-  if (head.length > 0) socket.unshift(head); // frames that came along with the request
+  if (head.length > 0) socket.unshift(head); // frames that came with the request
   new Connection(socket, this);
 }
 
-/** Takes no further connections, and closes those that are open. The server's event 'close' tells when all are. */
+/** Stops listening and closes all connections. The server emits 'close' when they are closed. */
 function shutDown(server) {
   server.close();
   for (const connection of server.connections) connection.close(1001, 'The server is going away');

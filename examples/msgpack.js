@@ -1,9 +1,12 @@
 'use strict';
 
-// Typed records as binary messages: msgpackr packs each into memory that it uses again and again, the Encoder of a client
-// frames and masks it from there, the Decoder of a server hands it back, and msgpackr unpacks it where it lies.
+// Typed records as binary messages. msgpackr packs each record into memory that it reuses, a
+// client's Encoder masks it into a frame, a server's Decoder delivers it, and msgpackr unpacks it
+// in place.
 //
-//     node examples/msgpack.js            1,000 records over a socket; the exit code is 1 if one differs
+//     node examples/msgpack.js
+//
+// It sends 1,000 records over a socket. The exit code is 1 if one of them arrives changed.
 
 const assert = require('node:assert');
 const { randomBytes, randomInt } = require('node:crypto');
@@ -15,7 +18,7 @@ const { Decoder, Encoder } = require('../index.js'); // in a project of your own
 const MAX_BYTES = 65535;
 const ALPHABET = ['a', 'é', '世', '🜂']; // 1, 2, 3 and 4 bytes of UTF-8
 
-/** The fields of a record, each with a function that makes a value of it. Any of them may be missing. */
+/** What makes the value of each field. A record has about 80 % of the fields. */
 const fields = {
   int8: () => randomBytes(1).readInt8(),
   uint8: () => randomBytes(1).readUInt8(),
@@ -34,7 +37,7 @@ const fields = {
   string: () => randomString(randomInt(MAX_BYTES + 1))
 };
 
-/** @returns {string} of so many bytes of UTF-8, or up to three fewer */
+/** @returns {string} `length` bytes in UTF-8, or up to three fewer */
 function randomString(length) {
   const kind = ALPHABET[randomInt(ALPHABET.length)];
   return kind.repeat(Math.floor(length / Buffer.byteLength(kind)));
@@ -48,13 +51,13 @@ function randomRecord() {
   return record;
 }
 
-/** Sends the records, as fast as the connection takes them. */
+/** Sends the records as fast as the connection takes them. */
 async function send(records, socket) {
-  // Without shared structures, what is packed is plain MessagePack, for a peer in any language.
+  // Without shared structures, msgpackr writes plain MessagePack, which every language can read.
   const packr = new Packr({ useRecords: false });
   const encoder = new Encoder({ role: 'client', recycle: true });
   for (const record of records) {
-    // The Encoder of a client has copied and masked the bytes when `binary` returns: the next record may overwrite them.
+    // `binary` copies and masks the bytes before it returns, so the next record may overwrite them.
     encoder.binary(packr.pack(record, RESET_BUFFER_MODE));
     if (encoder.pending >= 64 * 1024 && !encoder.flush(socket)) await once(socket, 'drain');
   }
@@ -62,7 +65,7 @@ async function send(records, socket) {
   encoder.flush(socket);
 }
 
-/** @returns {Promise<number>} how many bytes came, once all the records have and each is what was sent */
+/** @returns {Promise<number>} the bytes received, after all records arrived and were found equal */
 function receive(records, socket) {
   return new Promise((resolve, reject) => {
     let count = 0;
@@ -71,7 +74,7 @@ function receive(records, socket) {
       maxPayload: 1024 * 1024,
       onMessage(data, isBinary) {
         assert.strictEqual(isBinary, true);
-        // Bytes in the record are views of the frame: nothing is copied.
+        // Bytes in the record are views of the frame; nothing is copied.
         assert.deepStrictEqual(unpack(data), records[count], `record ${count} differs`);
         count++;
       },

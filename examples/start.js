@@ -8,11 +8,11 @@ const { demonstrate } = require('./start/demonstration');
 
 const USAGE = `usage: npm start [-- --once]
 
-Starts the WebSocket echo server of examples/echo-server.js on 127.0.0.1:8080, sends it a few messages with the client of
-ws, shows them as they crossed the wire, and serves on until Ctrl-C. PORT=9000 npm start takes another port, PORT=0 a free
-one.
+Starts the WebSocket echo server of examples/echo-server.js on 127.0.0.1:8080, sends it a few messages
+with the client of ws, prints the bytes on the wire, and serves until Ctrl-C. PORT=9000 npm start uses
+port 9000, PORT=0 a free one.
 
-  --once  ends when the messages have come back: exit code 0, or 1 if any byte came back wrong
+  --once  end after the messages; exit code 0, or 1 if any byte came back wrong
   --help  print this
 
 FRAMEMASK_KERNEL=js npm start masks without the addon.`;
@@ -20,7 +20,7 @@ FRAMEMASK_KERNEL=js npm start masks without the addon.`;
 /**
  * @param {string} text
  * @returns {number}
- * @throws {RangeError} if it is no port
+ * @throws {RangeError} if it is not a port
  */
 function readPort(text) {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65535) {
@@ -36,7 +36,7 @@ async function main() {
     return;
   }
   const port = readPort(process.env.PORT || '8080');
-  // Not sooner: a FRAMEMASK_KERNEL that this machine can't run is an error to tell like the others.
+  // Loaded here, so that main's caller also reports a FRAMEMASK_KERNEL that this machine can't run.
   const { kernel, nativeError } = require('../index.js');
   const { startServer } = require('./start/server');
   const server = await startServer(port);

@@ -1,10 +1,10 @@
 'use strict';
 
-// What happened on a connection: subscribes to framemask's diagnostics channels, and shows a conversation between the echo
-// server and a client, a line a frame. Nothing in either of the two knows of it.
+// Subscribes to framemask's diagnostics channels and prints the frames of a conversation between
+// the echo server and a client. Neither of them contains code for it.
 //
-//     node examples/trace.js              for people
-//     node examples/trace.js --json       for a log collector: a line for each record, of both ends
+//     node examples/trace.js              prints a line for each frame
+//     node examples/trace.js --json       prints the records of both ends as lines of JSON
 
 const { channel } = require('node:diagnostics_channel');
 const { parseArgs } = require('node:util');
@@ -13,7 +13,7 @@ const { createEchoServer } = require('./echo-server');
 
 const USAGE = `usage: node examples/trace.js [--json] [--help]
 
-Has a client and the echo server talk, and prints each frame as it arrives.
+Connects a client to the echo server, and prints each frame as it arrives.
 
   --json   print every record of framemask:frame and framemask:message as a line of JSON
   --help   print this`;
@@ -28,7 +28,7 @@ function printJson() {
   for (const name of ['framemask:frame', 'framemask:message']) channel(name).subscribe(print(name));
 }
 
-/** Prints a line for each frame when it arrives, under the id that its sender gave it. */
+/** Prints a line for each frame when it arrives, with the id that its sender gave it. */
 function printPage() {
   let start = Number.NaN;
   const sent = new Map();
@@ -41,7 +41,7 @@ function printPage() {
       console.log(`  ${role}: ${record.error.message}`);
       return;
     }
-    // One connection, so that who received it and the how-many-th it was say which frame it is.
+    // There is one connection, so the sender and the sequence number identify a frame.
     const from = direction === 'sent' ? role : role === 'server' ? 'client' : 'server';
     const frame = `${from} ${sequence}`;
     if (direction === 'sent') {
@@ -69,7 +69,7 @@ function printPage() {
   });
 }
 
-/** Draws a bracket along the frames of a fragmented message. */
+/** Draws a bracket beside the frames of a fragmented message. */
 class Bracket {
   constructor() {
     this.fragments = 0;
@@ -93,7 +93,7 @@ class Bracket {
   }
 }
 
-/** The conversation: a text in one frame, a text in three with a Ping inside it, binary, and the closing handshake. */
+/** Sends a text, a text in three frames with a Ping between, a binary message and a Close frame. */
 function converse(url, onClose) {
   let answers = 0;
   connect(url, {

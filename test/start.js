@@ -93,14 +93,14 @@ t.test('a port that can not be had', async (t) => {
   t.equal(busy.code, 2);
   t.equal(
     busy.stderr,
-    `Port ${port} can't be had (listen EADDRINUSE: address already in use 127.0.0.1:${port}); ` +
-      'PORT=0 npm start takes a free one\n'
+    `Can't listen on port ${port} (listen EADDRINUSE: address already in use 127.0.0.1:${port}); ` +
+      'PORT=0 npm start uses a free one\n'
   );
   other.close();
 
   // 8080 may well be taken where this runs.
   const usual = await runStart(['--once'], { PORT: '' });
-  t.match(usual.stdout + usual.stderr, /^(Echo server on ws:\/\/127\.0\.0\.1:8080,|Port 8080 can't be had)/);
+  t.match(usual.stdout + usual.stderr, /^(Echo server on ws:\/\/127\.0\.0\.1:8080,|Can't listen on port 8080 )/);
 
   for (const port of ['abc', '65536', '-1', '80.5', '1e3', ' ']) {
     const bad = await runStart([], { PORT: port });

@@ -6,7 +6,7 @@ const { WebSocket } = require('ws');
 
 const { readFrame, tapSocket } = require('./wire');
 
-/** One for each way to write a length: in 7 bits, in 16, in 64. */
+/** One message for each size of the length field: 7, 16 and 64 bits. */
 const MESSAGES = [
   Buffer.from('Masked by the client, unmasked by the server, and back: ¡hola!'),
   randomBytes(1000),
@@ -14,11 +14,11 @@ const MESSAGES = [
 ];
 
 /**
- * Sends a few messages to an echo server by a client that is not ours, and shows each as it crossed the wire.
+ * Sends messages to an echo server with the client of ws, and prints the bytes of each on the wire.
  *
  * @param {string} url
  * @param {(line: string) => void} print
- * @returns {Promise<boolean>} whether every byte came back right
+ * @returns {Promise<boolean>} true if every byte came back right
  */
 async function demonstrate(url, print) {
   const client = new WebSocket(url, { perMessageDeflate: false });
@@ -58,7 +58,7 @@ const SHOWN = 16;
 
 /**
  * @param {Buffer} bytes
- * @returns {string} the first of them in hexadecimal, and how many there are more
+ * @returns {string} the first 16 in hexadecimal, and the number of the others
  */
 function showBytes(bytes) {
   const shown = bytes.toString('hex', 0, SHOWN).replace(/..(?=.)/g, '$& ');

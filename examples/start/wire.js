@@ -1,21 +1,22 @@
 'use strict';
 
 /**
- * Listens to what a socket sends and receives, byte for byte.
+ * Records the bytes that a socket sends and receives.
  *
  * @param {import('node:net').Socket} socket
- * @returns {{ takeSent: () => Buffer, takeReceived: () => Buffer }} each gives what has come since it was last asked
+ * @returns {{ takeSent: () => Buffer, takeReceived: () => Buffer }} each returns the bytes since
+ *   its last call
  */
 function tapSocket(socket) {
   let sent = [];
   let received = [];
   const { write } = socket;
   socket.write = function (chunk, ...others) {
-    // A copy: whoever wrote it may use the memory again.
+    // Copied, because the writer may reuse the memory.
     sent.push(Buffer.from(chunk));
     return write.call(this, chunk, ...others);
   };
-  // Before ws, which unmasks in place.
+  // Runs before the listener of ws, which unmasks in place.
   socket.prependListener('data', (chunk) => received.push(Buffer.from(chunk)));
   return {
     takeSent() {
@@ -32,10 +33,11 @@ function tapSocket(socket) {
 }
 
 /**
- * Takes a frame to pieces (RFC 6455 section 5.2).
+ * Splits a frame into its parts (RFC 6455 section 5.2).
  *
  * @param {Buffer} bytes
- * @returns {{ header: Buffer, key: Buffer, payload: Buffer }} `header` without the key, which a server's frames lack
+ * @returns {{ header: Buffer, key: Buffer, payload: Buffer }} `header` excludes the key, which
+ *   is empty in a server's frame
  */
 function readFrame(bytes) {
   const lengthSize = { 126: 2, 127: 8 }[bytes[1] & 0x7f] ?? 0;
