@@ -31,7 +31,7 @@ const Register = { KEY: 0, START: 1, OFFSET: 2, LENGTH: 3, MODE: 4, COUNT: 5, NO
  * @throws {Error} the reason why the addon does not load, if FRAMEMASK_REQUIRE_NATIVE is 1
  */
 function load(environment, loadAddon = findAddon) {
-  const wanted = environment.FRAMEMASK_KERNEL;
+  const wanted = readVariable(environment, 'FRAMEMASK_KERNEL');
   if (wanted === 'js') return { kernel: 'js', native: null, nativeError: null };
 
   let addon = null;
@@ -43,7 +43,7 @@ function load(environment, loadAddon = findAddon) {
     kernels = Array.from(found.kernels);
     addon = found;
   } catch (error) {
-    if (environment.FRAMEMASK_REQUIRE_NATIVE === '1') throw error;
+    if (readVariable(environment, 'FRAMEMASK_REQUIRE_NATIVE') === '1') throw error;
     nativeError = error;
   }
 
@@ -51,6 +51,22 @@ function load(environment, loadAddon = findAddon) {
   if (addon === null) return { kernel: 'js', native: null, nativeError };
   const kernel = wanted || kernels[kernels.length - 1];
   return { kernel, native: bind(addon, kernel), nativeError };
+}
+
+/**
+ * Reads an environment variable. One that may not be read counts as unset: Deno throws NotCapable
+ * for it without --allow-env, and a program that never set it must not fail.
+ *
+ * @param {Record<string, string | undefined>} environment
+ * @param {string} name
+ * @returns {string | undefined}
+ */
+function readVariable(environment, name) {
+  try {
+    return environment[name];
+  } catch {
+    return undefined;
+  }
 }
 
 /**
