@@ -1,0 +1,178 @@
+'use strict';
+
+// README.md and docs/: each snippet compiles under `tsc --strict` and runs, each command exists, and
+// each link leads somewhere. CONTRIBUTING.md says how a snippet is written.
+
+const t = require('tap');
+const { spawn } = require('node:child_process');
+const { once } = require('node:events');
+const fs = require('node:fs');
+const path = require('node:path');
+const { text } = require('node:stream/consumers');
+const ts = require('typescript');
+const { scripts } = require('../package.json');
+const { libModules, requiresOf, sources } = require('../scripts/docs/modules');
+const { findDifferences } = require('../scripts/docs/picture');
+const { parsePage } = require('./support/markdown');
+
+const ROOT = path.join(__dirname, '..');
+const PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...fs
+    .readdirSync(path.join(ROOT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`)
+].map((name) => ({ name, ...parsePage(fs.readFileSync(path.join(ROOT, name), 'utf8')) }));
+
+/** Signatures, not programs: TypeDoc has written them. */
+const GENERATED = 'docs/api.md';
+/** Configurations of bundlers, which `npm run test:bundlers` runs. */
+const CONFIG = /^\/\/ \S+\.config\.m?js\n/;
+/** What a snippet says that it prints; compared with what it prints. */
+const PRINTS = /\/\/ (?:later )?prints (.*)$/gm;
+const TIMEOUT = 30_000;
+/** What the checks of snippets can use as `checks`. */
+const CHECKS = JSON.stringify(path.join(__dirname, 'support/doc-checks.js'));
+
+/** @returns {object[]} the snippets that are programs, each with the name of a file for it */
+function programs() {
+  return PAGES.filter(({ name }) => name !== GENERATED).flatMap(({ name, blocks }) =>
+    blocks
+      .filter(({ language, code }) => ['js', 'ts'].includes(language) && !CONFIG.test(code))
+      .map((block) => {
+        const { language, line } = block;
+        const extension = language === 'ts' ? 'ts' : /^(import|export) /m.test(block.code) ? 'mjs' : 'js';
+        const code = `${block.setup}\n${block.code}\n`;
+        const program = `${code}\n{ const checks = require(${CHECKS}); ${block.check} }\n`;
+        const file = `${name.replace(/\W/g, '-')}-${line}.${extension}`;
+        return { ...block, where: `${name}:${line}`, file, code, program: block.check === '' ? code : program };
+      })
+  );
+}
+
+const snippets = programs();
+// Inside the checkout, so that `framemask` is this package.
+const folder = t.testdir({
+  compile: Object.fromEntries(snippets.map(({ file, code }) => [file, code])),
+  run: Object.fromEntries(snippets.map(({ file, program }) => [file, program]))
+});
+
+t.test('a block of code is js, ts or text', (t) => {
+  const blocks = PAGES.flatMap(({ name, blocks }) =>
+    blocks.map(({ language, line }) => ({ language, where: `${name}:${line}` }))
+  );
+  t.same(
+    blocks.filter(({ language }) => !['js', 'ts', 'text'].includes(language)),
+    []
+  );
+  t.end();
+});
+
+t.test('snippets compile under tsc --strict', (t) => {
+  const program = ts.createProgram(
+    snippets.map(({ file }) => path.join(folder, 'compile', file)),
+    {
+      strict: true,
+      noEmit: true,
+      allowJs: true,
+      checkJs: true,
+      module: ts.ModuleKind.NodeNext,
+      target: ts.ScriptTarget.ES2022,
+      types: ['node'],
+      skipLibCheck: true
+    }
+  );
+  const faults = ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) => {
+    const { line } = file.getLineAndCharacterOfPosition(start);
+    const source = file.text.split('\n')[line].trim();
+    return `${path.basename(file.fileName)}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}: ${source}`;
+  });
+  t.same(faults, []);
+  t.end();
+});
+
+for (const { where, file, language, notRun, code: shown } of snippets) {
+  const skip = notRun ?? (language === 'ts' ? 'types are compiled only' : false);
+  t.test(`${where} runs`, { skip }, async (t) => {
+    const child = spawn(process.execPath, [path.join(folder, 'run', file)], {
+      env: { ...process.env, PORT: '0' },
+      timeout: TIMEOUT
+    });
+    const [stdout, stderr, [code, signal]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'exit')
+    ]);
+    t.same({ code, signal }, { code: 0, signal: null }, stderr);
+    const printed = [...shown.matchAll(PRINTS)].map(([, line]) => line);
+    if (printed.length > 0) t.same(stdout.trimEnd().split('\n'), printed);
+  });
+}
+
+t.test('commands exist', (t) => {
+  const unknown = [];
+  for (const { name } of PAGES) {
+    const page = fs.readFileSync(path.join(ROOT, name), 'utf8');
+    for (const [command, script] of page.matchAll(/\bnpm run (?:--silent )?([\w:-]+)/g)) {
+      if (!(script in scripts)) unknown.push(`${name}: ${command}`);
+    }
+    for (const [command, program] of page.matchAll(/\bnode ((?!--)[\w/]+\/[\w/-]+\.js)/g)) {
+      if (!fs.existsSync(path.join(ROOT, program))) unknown.push(`${name}: ${command}`);
+    }
+  }
+  t.same(unknown, []);
+  t.end();
+});
+
+t.test('files that are named in the text exist', (t) => {
+  const named = PAGES.flatMap(({ name, files }) => files.map(({ file, line }) => ({ file, where: `${name}:${line}` })));
+  t.same(
+    named.filter(({ file }) => !fs.existsSync(path.join(ROOT, file))),
+    []
+  );
+  t.end();
+});
+
+t.test('links lead to files and headings that exist', (t) => {
+  const anchors = new Map(PAGES.map((page) => [page.name, page.anchors]));
+  const broken = [];
+  for (const { name, links } of PAGES) {
+    for (const { target, line } of links) {
+      if (/^https?:/.test(target)) continue;
+      const [link, anchor] = target.split('#');
+      const file = link === '' ? name : path.posix.join(path.posix.dirname(name), link);
+      const there = fs.existsSync(path.join(ROOT, file));
+      if (!there || (anchor !== undefined && !anchors.get(file)?.has(anchor)))
+        broken.push(`${name}:${line}: ${target}`);
+    }
+  }
+  t.same(broken, []);
+  t.end();
+});
+
+t.test('docs/architecture.md has every file of lib/ and src/', (t) => {
+  const page = fs.readFileSync(path.join(ROOT, 'docs/architecture.md'), 'utf8');
+  t.same(
+    [...libModules(), ...sources()].filter((name) => !page.includes(`\`${name}\``)),
+    []
+  );
+  t.end();
+});
+
+t.test("the picture of docs/architecture.md has the modules of lib/ and the code's calls", (t) => {
+  t.same(findDifferences(), []);
+  t.end();
+});
+
+t.test('layers call one way', (t) => {
+  const layers = { 'lib/shared/': ['lib/shared/'], 'lib/masking/': ['lib/masking/', 'lib/shared/'] };
+  const wrong = Object.entries(layers).flatMap(([layer, callable]) =>
+    libModules()
+      .filter((name) => name.startsWith(layer))
+      .flatMap((name) => requiresOf(name).map((required) => ({ name, required })))
+      .filter(({ required }) => !callable.some((folder) => required.startsWith(folder)))
+  );
+  t.same(wrong, []);
+  t.end();
+});

@@ -1,0 +1,62 @@
+'use strict';
+
+// What the checks of snippets use: `<!-- check: checks.echoes(server); -->` in a page of docs/.
+
+const assert = require('node:assert');
+const { once } = require('node:events');
+const { WebSocket } = require('ws');
+
+/** @returns {Promise<WebSocket>} a client of a server that is about to listen */
+async function connect(server) {
+  if (!server.listening) await once(server, 'listening');
+  const client = new WebSocket(`ws://127.0.0.1:${server.address().port}`);
+  await once(client, 'open');
+  return client;
+}
+
+/** @returns {Promise<string | Buffer>} the next message */
+async function receive(client) {
+  const [data, isBinary] = await once(client, 'message');
+  return isBinary ? data : data.toString();
+}
+
+/** An echo server: messages and pings are answered, closing works, and nothing keeps the process. */
+async function echoes(server) {
+  const client = await connect(server);
+  client.send('Καλημέρα');
+  assert.strictEqual(await receive(client), 'Καλημέρα');
+  client.send(Buffer.alloc(70_000, 1));
+  assert.deepStrictEqual(await receive(client), Buffer.alloc(70_000, 1));
+  client.ping('there?');
+  assert.strictEqual(String(await once(client, 'pong')), 'there?');
+  client.close(1000);
+  assert.strictEqual((await once(client, 'close'))[0], 1000);
+
+  const wrong = await connect(server);
+  wrong._socket.write(Buffer.from([0x83, 0x80, 1, 2, 3, 4])); // an opcode that does not exist
+  assert.strictEqual((await once(wrong, 'close'))[0], 1002);
+  server.close();
+  await once(server, 'close');
+}
+
+/** A chat server: everybody gets each message, who leaves is forgotten, and shutting down says so to the rest. */
+async function chats(server, shutDown, room) {
+  const [ada, grace] = [await connect(server), await connect(server)];
+  const both = [receive(ada), receive(grace)];
+  ada.send('Hello, all');
+  assert.deepStrictEqual(await Promise.all(both), ['Hello, all', 'Hello, all']);
+  const bytes = [receive(ada), receive(grace)];
+  grace.send(Buffer.alloc(20_000, 7));
+  assert.deepStrictEqual(await Promise.all(bytes), [Buffer.alloc(20_000, 7), Buffer.alloc(20_000, 7)]);
+
+  const tooBig = once(ada, 'close');
+  ada.send(Buffer.alloc(65_537));
+  assert.strictEqual((await tooBig)[0], 1009);
+  assert.strictEqual(room.size, 1);
+  shutDown();
+  const [code, reason] = await once(grace, 'close');
+  assert.strictEqual(`${code} ${reason}`, '1001 The server is going away');
+  await once(server, 'close');
+}
+
+module.exports = { assert, chats, connect, echoes, receive };
