@@ -1,13 +1,12 @@
 'use strict';
 
-// Is this checkout slower than another? The rows of decode.js, encode.js and masking.js for both, and
-// the memory of an idle Decoder and Encoder.
+// Is this checkout slower than another? The rows of decode.js, encode.js and masking.js for both,
+// and the memory of an idle Decoder and Encoder.
 //
-// Each row is measured in several processes. Each process loads both checkouts, which work on the same
-// bytes by turns; every second process loads them in the other order. V8 compiles the same code better
-// in one process than in another, so the spread over processes is the noise that counts.
+// Each row is measured in several processes. Each process loads both checkouts, which work on the
+// same bytes by turns. V8 compiles the same code better in one process than in another, so the
+// spread over processes is the noise that counts.
 
-const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
@@ -15,25 +14,26 @@ const { readArguments, readCount, readSizes, refuse } = require('./support/argum
 const { describeMachine, machineLine } = require('./support/machine');
 const { SIZES } = require('./support/masking-rows');
 const { ROOT } = require('./support/modules');
+const { raceInProcesses, runChild, summarize } = require('./support/processes');
 const { createProgress } = require('./support/progress');
-const { ratio } = require('./support/race');
 const { listRows } = require('./support/rows');
-const { median, quartiles } = require('./support/statistics');
+const { median } = require('./support/statistics');
 const { formatNumber, formatTable } = require('./support/table');
 
 const USAGE = `usage: node benchmark/compare.js <folder of the old checkout> [options]
 
-Measures two checkouts of framemask against each other, and prints the time of the new one in times of
-the old one for each row of decode.js, encode.js and masking.js, and the memory of an idle Decoder and
-Encoder. Both need their addon (npm run compile) and node_modules. Takes about 15 minutes.
+Measures two checkouts of framemask against each other. Prints the ratio of their times (new : old) for
+each row of decode.js, encode.js and masking.js, and the memory of an idle Decoder and Encoder. Both
+checkouts need their addon (npm run compile) and node_modules. Takes about 15 minutes.
 
 A row is marked SLOWER if its first quartile is above the limit: three of four processes found it slower
-by more than that. It is marked "slower?" if only the median is above the limit, after the row was
-measured again. The exit code is 1 if a row is SLOWER, 2 for a wrong argument.
+by more than that. It is marked unclear if only its median is above the limit; give it more processes.
+Rows of both kinds are measured again before they are marked. A row is marked faster if its third
+quartile is as far below 1. The exit code is 1 if a row is SLOWER, 2 for a wrong argument.
 
   --new <folder>    the new checkout (default: the one that this program is in)
   --only <text>     only the rows whose name has this in it; may be given several times
-  --kernels <list>  best, js or what else FRAMEMASK_KERNEL names (default best,js)
+  --kernels <list>  best, or names that FRAMEMASK_KERNEL takes (default best,js)
   --sizes <list>    payload lengths of the masking rows, such as 125,4k,1m
   --limit <n>       per cent that a row may be slower (default 3)
   --processes <n>   how many processes measure each row (default 6)
@@ -42,18 +42,8 @@ measured again. The exit code is 1 if a row is SLOWER, 2 for a wrong argument.
   --no-memory       only the times
   --list            print the names of the rows`;
 
-const CHILD = path.join(__dirname, 'support', 'compare-child.js');
-const OBJECTS_WEIGHED = 10000;
-
-/**
- * @param {object} job as compare-child.js takes it
- * @returns {*} its result
- * @throws {Error} if the process fails; it has printed why
- */
-function runChild(job) {
-  const args = ['--expose-gc', CHILD, JSON.stringify(job)];
-  return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }));
-}
+/** So many that their mean size varies by 1 byte from run to run; with 10,000 it varies by 20. */
+const OBJECTS_WEIGHED = 200_000;
 
 /**
  * @param {string} folder
@@ -68,7 +58,7 @@ function readCheckout(folder) {
   return fs.realpathSync(root);
 }
 
-/** @returns {{ name: string, row: string, size: number | null, kernel: string }[]} the rows that were asked for */
+/** @returns {import('./support/processes').RowJob[]} the rows that were selected */
 function selectRows({ sizes, kernels, only }) {
   const rows = kernels.flatMap((kernel) => {
     const suffix = kernel === '' ? '' : ` (${kernel})`;
@@ -120,7 +110,8 @@ function readOptions() {
 }
 
 /**
- * Ends the program if a checkout can't use a kernel (it may have no addon), or if the two use different ones.
+ * Ends the program if a checkout can't use a kernel (it may have no addon), or if the two use
+ * different ones.
  *
  * @returns {string} the best kernel
  */
@@ -138,51 +129,34 @@ function checkKernels({ kernels, checkouts }) {
 }
 
 /**
- * Measures rows, each in `processes` processes of its own. All rows have their first process before any
- * has its second, so that a busy minute of the machine does not fall on one row alone.
- *
- * @param {Map<string, { old: number, new: number, ratio: number }[]>} samples gets one entry a process
+ * @param {import('./support/processes').Sample[]} samples of one row
+ * @param {number} limit
+ * @returns {object} what `summarize` returns, and `mark`
  */
-function timeRows(rows, { checkouts, processes, rounds, turn }, samples) {
-  const progress = createProgress(rows.length * processes);
-  const order = Object.entries(checkouts);
-  for (let process = 0; process < processes; process++) {
-    for (const { name, ...job } of rows) {
-      progress.step(name);
-      const inOrder = process % 2 === 0 ? order : order.toReversed();
-      const turns = runChild({ ...job, checkouts: inOrder, rounds, turn });
-      if (!samples.has(name)) samples.set(name, []);
-      samples.get(name).push({ old: median(turns.old), new: median(turns.new), ratio: ratio(turns.old, turns.new) });
-    }
-  }
-  progress.end();
-}
-
-/** @returns {{ name: string, old: number, new: number, quartiles: number[], mark: string }} times in nanoseconds */
-function summarize(name, samples, limit) {
-  const spread = quartiles(samples.map((sample) => sample.ratio));
-  const [low, middle, high] = spread;
+function judge(samples, limit) {
+  const summary = summarize(samples);
+  const [low, middle, high] = summary.quartiles;
   let mark = '';
   if (low > limit) mark = 'SLOWER';
-  else if (middle > limit) mark = 'slower?';
+  else if (middle > limit) mark = 'unclear';
   else if (high < 1 / limit) mark = 'faster';
-  const of = (which) => median(samples.map((sample) => sample[which]));
-  return { name, old: of('old'), new: of('new'), quartiles: spread, processes: samples.length, mark };
+  return { ...summary, mark };
 }
 
-/** @returns {ReturnType<typeof summarize>[]} one for each row */
+/** @returns {object[]} the name of each row, and what `judge` returns for it */
 function compareTimes(options) {
   const { rows, limit, processes } = options;
-  const samples = new Map();
-  const summarizeAll = () => rows.map(({ name }) => summarize(name, samples.get(name), limit));
-  timeRows(rows, options, samples);
-  const doubtful = summarizeAll().filter(({ quartiles: [, middle] }) => middle > limit);
+  const candidates = Object.entries(options.checkouts).map(([name, root]) => ({ name, root }));
+  const samples = raceInProcesses(rows, candidates, options);
+  const judgeAll = () => rows.map(({ name }) => ({ name, ...judge(samples.get(name), limit) }));
+  const isDoubtful = ({ mark }) => mark === 'SLOWER' || mark === 'unclear';
+  const doubtful = judgeAll().filter(isDoubtful);
   if (doubtful.length > 0) {
-    console.error(`measuring ${doubtful.length} rows that look slower again`);
+    console.error(`measuring ${doubtful.length} rows again that look slower`);
     const again = rows.filter((row) => doubtful.some(({ name }) => name === row.name));
-    timeRows(again, { ...options, processes: 2 * processes }, samples);
+    raceInProcesses(again, candidates, { ...options, processes: 2 * processes }, samples);
   }
-  return summarizeAll();
+  return judgeAll();
 }
 
 /** @returns {{ object: string, old: object, new: object }[]} bytes that one idle object holds */
@@ -208,10 +182,10 @@ function compareMemory({ checkouts, rounds }) {
 
 function formatTimes(results) {
   const head = ['a message or call', 'old, ns', 'new, ns', 'new : old', 'quartiles', 'processes', ''];
-  const rows = results.map(({ name, old, new: own, quartiles: [low, middle, high], processes, mark }) => [
+  const rows = results.map(({ name, ns, quartiles: [low, middle, high], processes, mark }) => [
     name,
-    formatNumber(old),
-    formatNumber(own),
+    formatNumber(ns.old),
+    formatNumber(ns.new),
     middle.toFixed(3),
     `${low.toFixed(3)} to ${high.toFixed(3)}`,
     String(processes),
@@ -252,7 +226,7 @@ function main() {
     console.log(
       `${processes} processes of ${rounds} rounds; above 1 the new checkout is slower\n\n${formatTimes(times)}`
     );
-    const counts = ['SLOWER', 'slower?', 'faster'].map(
+    const counts = ['SLOWER', 'unclear', 'faster'].map(
       (mark) => `${times.filter((row) => row.mark === mark).length} ${mark}`
     );
     console.log(`\n${times.length} rows: ${counts.join(', ')}`);

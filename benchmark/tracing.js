@@ -1,120 +1,101 @@
 'use strict';
 
-// What does tracing cost while nobody listens? The codec as it is, beside a copy of it out of which every trace of tracing
-// has been cut before it was compiled. Both decode the same 64-byte frames, by turns, in one process.
+// What does tracing cost while nobody subscribes? Two copies of framemask do the same work by
+// turns: one as it is, and one whose lib/tracing.js does nothing and says at once that nobody
+// subscribes.
+//
+// This measures what asking costs: a codec calls isTraced() once for each chunk that it decodes and
+// for each frame that it encodes. It does not measure the codec's own branches on the answer, which
+// both copies have, nor what a subscriber costs.
 
-const Module = require('node:module');
-
-const { readArguments, readCount } = require('./support/arguments');
+const { readArguments, readCount, refuse } = require('./support/arguments');
 const { describeMachine, machineLine } = require('./support/machine');
-const { BINARY, TEXT, asciiPayload, cut, maskedFrame, writeAll } = require('./support/messages');
-const { loadFramemask } = require('./support/modules');
-const { createProgress } = require('./support/progress');
-const { fresh, race, ratio } = require('./support/race');
+const { ROOT, loadFramemask } = require('./support/modules');
+const { raceInProcesses, summarize } = require('./support/processes');
+const { fresh, race } = require('./support/race');
 const { median } = require('./support/statistics');
 const { formatNumber, formatTable } = require('./support/table');
-const { warmUp } = require('./support/warm-up');
+const { isTraced } = require('../lib/tracing');
 
 const USAGE = `usage: node benchmark/tracing.js [options]
 
-Times the decoding of 64-byte frames with tracing in the code and without, and prints the median nanoseconds a frame.
+Times decoding and encoding with lib/tracing.js as it is, and with functions in its place that do
+nothing, while nobody subscribes. Prints the median nanoseconds a message, and what tracing costs in per
+cent, with the quartiles over processes. Takes about a minute.
 
-  --turn <ms>       how long a turn of a candidate takes`;
+  --processes <n>   how many processes measure each row (default 8)
+  --turn <ms>       how long a turn of a candidate takes (default 10)`;
 
-/** What is cut out of lib/, and how often it is there at least: so that a change of lib/ can't make this measure nothing. */
-const CUTS = [
-  [/^ *if \((?:this\._traced|isTraced\(\))\) .*;$/gm, '', 6],
-  [/^ *if \(!this\._traced\) this\._sequence \+= .*;$/gm, '', 1],
-  [/^ *this\._sequence(?:\+\+;| = 0;)$/gm, '', 4],
-  [/^ *this\._traced = .*;$/gm, '', 2],
-  [/!this\._traced && /g, '', 2],
-  [/ && !this\._traced/g, '', 1]
+const ROWS = [
+  'decode: text 64 B',
+  'decode: binary 64 B',
+  'decode: frames 64 B',
+  'decode: text 64 B, one a chunk',
+  'decode: binary 64 B, one a chunk',
+  'encode: server: binary 64 B',
+  'encode: client: text 64 B'
 ];
 
-/** @returns {typeof import('../index.js')} a copy of the package without tracing */
-function loadWithout() {
-  const compile = Module.prototype._compile;
-  const counts = CUTS.map(() => 0);
-  Module.prototype._compile = function (source, file) {
-    let text = source;
-    if (/[\\/]lib[\\/](?:frame-reader|decoder|encoder)\.js$/.test(file)) {
-      CUTS.forEach(([pattern, replacement], i) => {
-        counts[i] += text.match(pattern)?.length ?? 0;
-        text = text.replace(pattern, replacement);
-      });
-    }
-    return compile.call(this, text, file);
-  };
+function readOptions() {
+  const values = readArguments(USAGE, { processes: { type: 'string' }, turn: { type: 'string' } });
   try {
-    const framemask = loadFramemask();
-    for (const [i, [pattern, , least]] of CUTS.entries()) {
-      if (counts[i] < least) throw new Error(`lib/ has ${counts[i]} places that match ${pattern}, not ${least}`);
-    }
-    return framemask;
-  } finally {
-    Module.prototype._compile = compile;
+    return {
+      ...values,
+      processes: readCount('processes', values.processes ?? (values.quick ? '2' : '8')),
+      turn: readCount('turn', values.turn ?? (values.quick ? '2' : '10'))
+    };
+  } catch (error) {
+    refuse(error);
   }
 }
 
-const SIZE = 64;
-
-function work(name) {
-  const first = name.startsWith('text') ? TEXT : BINARY;
-  const frames = Array.from({ length: 900 }, () => maskedFrame(first, asciiPayload(SIZE)));
-  const chunks = name.includes('one a chunk')
-    ? frames.slice(0, 64).flatMap((frame) => cut(frame, frame.length))
-    : cut(Buffer.concat(frames), 64 * 1024);
-  const total = chunks.reduce((sum, { length }) => sum + length, 0);
-  return { chunks, count: total / (SIZE + 6) };
+function callRepeatedly(isTraced, calls) {
+  let count = 0;
+  for (let i = 0; i < calls; i++) if (isTraced()) count++;
+  return count;
 }
 
-const NAMES = ['text', 'binary', 'onFrame', 'text, one a chunk', 'binary, one a chunk'];
+/** @returns {Promise<number>} the nanoseconds of isTraced() in a loop, where V8 inlines it */
+async function timeIsTraced({ rounds, turn }) {
+  const repeat = fresh(callRepeatedly);
+  const turns = await race({ isTraced: (calls) => repeat(isTraced, calls) }, { rounds, turn });
+  return median(turns.isTraced);
+}
 
-async function measure(name, { rounds, turn }) {
-  const { chunks, count } = work(name);
-  const candidate = ({ Decoder }) => {
-    let bytes = 0;
-    const handlers = name === 'onFrame' ? { onFrame: (_f, _b, start, end) => (bytes += end - start) } : {};
-    if (name !== 'onFrame') handlers.onMessage = (data) => (bytes += data.length);
-    const decoder = new Decoder({ role: 'server', ...handlers });
-    const repeat = fresh(writeAll);
-    repeat((chunk) => decoder.write(chunk), chunks, 1);
-    if (bytes < (Math.floor(count) - 1) * SIZE) throw new Error(`${bytes} bytes were decoded of ${count} frames`);
-    return (calls) => repeat((chunk) => decoder.write(chunk), chunks, calls);
-  };
-  const candidates = { with: candidate(loadFramemask()), without: candidate(loadWithout()) };
-  await warmUp(candidates, turn * 10);
-  const turns = await race(candidates, { rounds, turn });
-  const [own, peer] = [turns.with, turns.without];
-  return { name, with: median(own) / count, without: median(peer) / count, ratio: ratio(own, peer) };
+function formatResults(results) {
+  const percent = (ratio) => `${((ratio - 1) * 100).toFixed(1)} %`;
+  const head = ['a message', 'without, ns', 'with, ns', 'cost', 'quartiles'];
+  const rows = results.map(({ name, ns, quartiles: [low, middle, high] }) => [
+    name,
+    formatNumber(ns.without),
+    formatNumber(ns.with),
+    percent(middle),
+    `${percent(low)} to ${percent(high)}`
+  ]);
+  return formatTable(head, rows);
 }
 
 async function main() {
-  const { rounds, turn, quick, json } = readArguments(USAGE, { turn: { type: 'string' } });
-  const options = {
-    rounds: quick ? rounds : Math.max(rounds, 15),
-    turn: readCount('turn', turn ?? (quick ? '5' : '40'))
-  };
+  const options = readOptions();
+  const rows = ROWS.map((row) => ({ name: row, row, size: null, kernel: process.env.FRAMEMASK_KERNEL ?? '' }));
+  const candidates = [
+    { name: 'without', root: ROOT, withoutTracing: true },
+    { name: 'with', root: ROOT }
+  ];
+  const samples = raceInProcesses(rows, candidates, options);
+  const results = rows.map(({ name }) => ({ name, ...summarize(samples.get(name)) }));
+  const alone = await timeIsTraced(options);
+
   const machine = describeMachine(loadFramemask().kernel);
-  const progress = createProgress(NAMES.length);
-  const results = [];
-  for (const name of NAMES) {
-    progress.step(name);
-    results.push(await measure(name, options));
-  }
-  progress.end();
-  if (json) {
-    console.log(JSON.stringify({ machine, options, results }, null, 2));
+  if (options.json) {
+    console.log(JSON.stringify({ machine, isTraced: alone, results }, null, 2));
     return;
   }
-  const rows = results.map((result) => [
-    result.name,
-    formatNumber(result.without),
-    formatNumber(result.with),
-    `${((1 / result.ratio - 1) * 100).toFixed(1)} %`
-  ]);
-  console.log(`${machineLine(machine)}\n`);
-  console.log(formatTable(['64-byte frames', 'without, ns', 'with, ns', 'cost'], rows));
+  console.log(`${machineLine(machine)}; ${options.processes} processes of ${options.rounds} rounds\n`);
+  console.log(formatResults(results));
+  console.log(`\nisTraced() alone, in a loop: ${formatNumber(alone)} ns`);
+  console.log('Included: one call of isTraced() a chunk decoded or a frame encoded.');
+  console.log("Not included: the codec's branches on its result, and what a subscriber costs.");
 }
 
 main();

@@ -1,6 +1,9 @@
 'use strict';
 
+const Module = require('node:module');
 const path = require('node:path');
+
+const { TEXT, asciiPayload, maskedFrame } = require('./messages');
 
 const ROOT = path.join(__dirname, '..', '..');
 
@@ -9,12 +12,16 @@ const ROOT = path.join(__dirname, '..', '..');
  *
  * @param {string} id as `require` takes it
  * @param {string} folder the JavaScript files below it are loaded anew; addons never are
+ * @param {Record<string, object>} [replaced] other exports for some of these files, by their paths
  * @returns {*} its exports
  */
-function requireAnew(id, folder) {
+function requireAnew(id, folder, replaced = {}) {
   const file = require.resolve(id);
   for (const name of Object.keys(require.cache)) {
     if (name === file || (name.startsWith(folder + path.sep) && name.endsWith('.js'))) delete require.cache[name];
+  }
+  for (const [name, exports] of Object.entries(replaced)) {
+    require.cache[name] = Object.assign(new Module(name), { exports, loaded: true });
   }
   return require(file);
 }
@@ -22,17 +29,41 @@ function requireAnew(id, folder) {
 /**
  * @param {string} [kernel] as FRAMEMASK_KERNEL names it; '' for the best
  * @param {string} [root] the checkout to load it from
+ * @param {Record<string, object>} [replaced] as `requireAnew` takes it
  * @returns {typeof import('../../index.js')} a copy of its own
  */
-function loadFramemask(kernel = process.env.FRAMEMASK_KERNEL ?? '', root = ROOT) {
+function loadFramemask(kernel = process.env.FRAMEMASK_KERNEL ?? '', root = ROOT, replaced = {}) {
   const { FRAMEMASK_KERNEL } = process.env;
   process.env.FRAMEMASK_KERNEL = kernel;
   try {
-    return requireAnew(path.join(root, 'index.js'), path.join(root, 'lib'));
+    return requireAnew(path.join(root, 'index.js'), path.join(root, 'lib'), replaced);
   } finally {
     if (FRAMEMASK_KERNEL === undefined) delete process.env.FRAMEMASK_KERNEL;
     else process.env.FRAMEMASK_KERNEL = FRAMEMASK_KERNEL;
   }
+}
+
+/**
+ * Loads framemask with another lib/tracing.js, whose functions all do nothing and return false.
+ *
+ * @param {string} [kernel] as `loadFramemask` takes it
+ * @param {string} [root]
+ * @returns {typeof import('../../index.js')} a copy of its own
+ * @throws {Error} if its Decoder does not call lib/tracing.js, so that nothing was replaced
+ */
+function loadWithoutTracing(kernel, root = ROOT) {
+  const file = path.join(root, 'lib', 'tracing.js');
+  const names = Object.keys(require(file));
+  const load = (does) => loadFramemask(kernel, root, { [file]: Object.fromEntries(names.map((name) => [name, does])) });
+
+  let calls = 0;
+  const { Decoder } = load(() => {
+    calls++;
+    return false;
+  });
+  new Decoder({ role: 'server' }).write(maskedFrame(TEXT, asciiPayload(1)));
+  if (calls === 0) throw new Error('the Decoder does not call lib/tracing.js');
+  return load(() => false);
 }
 
 /**
@@ -43,4 +74,4 @@ function loadPeer(name) {
   return requireAnew(name, path.join(path.dirname(require.resolve(`${name}/package.json`)), 'lib'));
 }
 
-module.exports = { ROOT, loadFramemask, loadPeer };
+module.exports = { ROOT, loadFramemask, loadPeer, loadWithoutTracing };

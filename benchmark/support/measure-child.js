@@ -1,9 +1,9 @@
 'use strict';
 
-// The process that measures for compare.js: one row, or one kind of object, once. It takes one
-// argument, a job as JSON, and prints the result as JSON.
+// A process that measures one row, or one kind of object, once. It takes one argument, a job as
+// JSON, and prints the result as JSON.
 
-const { loadFramemask } = require('./modules');
+const { loadFramemask, loadWithoutTracing } = require('./modules');
 const { race } = require('./race');
 const { listRows } = require('./rows');
 const { warmUp } = require('./warm-up');
@@ -23,18 +23,20 @@ const OBJECTS = {
 };
 
 /**
- * Times one row of two checkouts by turns. The first of `checkouts` is loaded and warmed up first.
+ * Times one row of several copies of framemask by turns. They are loaded in the order given.
  *
- * @param {{ row: string, size: number | null, kernel: string, rounds: number, turn: number,
- *   checkouts: [string, string][] }} job `checkouts` are names and folders; `size` is that of a masking row
- * @returns {Promise<Record<string, number[]>>} nanoseconds of each turn, by the checkout's name
+ * @param {import('./processes').RowJob & { candidates: import('./processes').Candidate[],
+ *   rounds: number, turn: number }} job
+ * @returns {Promise<Record<string, number[]>>} nanoseconds of each turn, by the candidate's name
  */
-async function timeRow({ row, size, kernel, rounds, turn, checkouts }) {
+async function timeRow({ row, size, kernel, rounds, turn, candidates }) {
   const { create } = listRows(size === null ? [] : [size]).find(({ name }) => name === row);
   const { count, prepare } = create();
-  const candidates = Object.fromEntries(checkouts.map(([name, root]) => [name, prepare(loadFramemask(kernel, root))]));
-  await warmUp(candidates, turn * 20);
-  const turns = await race(candidates, { rounds, turn });
+  const loops = {};
+  for (const { name, root, withoutTracing } of candidates)
+    loops[name] = prepare(withoutTracing ? loadWithoutTracing(kernel, root) : loadFramemask(kernel, root));
+  await warmUp(loops, turn * 20);
+  const turns = await race(loops, { rounds, turn });
   return Object.fromEntries(Object.entries(turns).map(([name, values]) => [name, values.map((ns) => ns / count)]));
 }
 
@@ -43,7 +45,10 @@ function weighObject({ object, root, count }) {
   return weigh(OBJECTS[object](loadFramemask(undefined, root)), count);
 }
 
-/** @returns {{ kernel?: string, error?: string }} the kernel that a checkout uses, or why it can't use `kernel` */
+/**
+ * @returns {{ kernel?: string, error?: string }} the kernel that a checkout uses, or why it can't
+ * use `kernel`
+ */
 function findKernel({ root, kernel }) {
   try {
     const framemask = loadFramemask(kernel, root);
