@@ -1,8 +1,9 @@
 'use strict';
 
-// What does a message to a thousand connections cost the server? Prepared messages of framemask beside ws, by its `send` and
-// by what its authors advise for a broadcast, and beside the socket alone: a write of ready bytes for each client, below
-// which no library can go. Over loopback, the clients in a process of their own where they only read.
+// What does a message to a thousand connections cost the server? Prepared messages of framemask
+// beside `send` of ws, the way that ws's authors advise for a broadcast, and the socket alone: one
+// write of ready bytes for each client, which no library can avoid. Over loopback; the clients only
+// read, in a process of their own.
 
 const { fork } = require('node:child_process');
 const { once } = require('node:events');
@@ -18,15 +19,15 @@ const { kernel } = require('../index.js');
 
 const USAGE = `usage: node benchmark/broadcast.js [options]
 
-Measures broadcasts over loopback, and prints medians: the server's microseconds a client, and milliseconds until the
-last client has it. Takes about two minutes.
+Measures broadcasts over loopback. Prints the median microseconds of the server for each client, and the
+milliseconds until the last client has all messages. Takes about two minutes.
 
-  --clients <n>     how many connections (default 1000); each takes a file descriptor in both processes
-  --turn <ms>       how long a turn of a candidate takes`;
+  --clients <n>     how many connections (default 1000); each needs a file descriptor in both processes
+  --turn <ms>       how long a turn of a candidate takes (default 400)`;
 
 const WORK = [64, 4096].flatMap((size) => [1, 10].map((count) => ({ size, count })));
 
-/** The ways to send, and the server that knows each. */
+/** The ways to send, and the server that each belongs to. */
 const WAYS = { framemask: 'framemask', ws: 'ws', 'ws, framed once': 'ws', 'socket alone': 'framemask' };
 
 /** Starts a server and its clients. */
@@ -40,7 +41,7 @@ async function start(name, clients) {
   return { server, drain };
 }
 
-/** @returns {Promise<{ sent: number, arrived: number }>} medians of milliseconds a broadcast */
+/** @returns {Promise<{ sent: number, arrived: number }>} median milliseconds a broadcast */
 async function broadcast({ server, drain }, way, { size, count }, clients, milliseconds) {
   const frame = (size < 126 ? 2 : 4) + size;
   drain.send({ bytes: frame * count * clients });
@@ -56,7 +57,7 @@ async function measure(work, servers, { rounds, turn, clients }) {
   for (let round = -1; round < rounds; round++) {
     for (const way of round % 2 === 0 ? names : names.toReversed()) {
       const { sent, arrived } = await broadcast(servers[WAYS[way]], way, work, clients, turn);
-      // The first round only warms up.
+      // Round -1 only warms up.
       if (round < 0) continue;
       turns[way].sent.push(sent);
       turns[way].arrived.push(arrived);
@@ -67,7 +68,7 @@ async function measure(work, servers, { rounds, turn, clients }) {
     microseconds: Object.fromEntries(names.map((way) => [way, (median(turns[way].sent) / clients) * 1000])),
     arrived: Object.fromEntries(names.map((way) => [way, median(turns[way].arrived)])),
     ratios: Object.fromEntries(
-      names.slice(1).map((way) => [`framemask : ${way}`, ratio(turns.framemask.sent, turns[way].sent)])
+      names.slice(1).map((way) => [`times faster than ${way}`, ratio(turns.framemask.sent, turns[way].sent)])
     )
   };
 }
@@ -78,7 +79,7 @@ function formatResults(results) {
     'to each client',
     ...names.map((way) => `${way}, µs`),
     ...Object.keys(results[0].ratios),
-    ...['framemask', 'ws'].map((way) => `${way}, all there, ms`)
+    ...['framemask', 'ws'].map((way) => `${way}, all received, ms`)
   ];
   const rows = results.map(({ size, count, microseconds, ratios, arrived }) => [
     `${count} × ${formatSize(size)}`,

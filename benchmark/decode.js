@@ -1,8 +1,9 @@
 'use strict';
 
-// How fast are frames decoded? framemask, on the addon and in JavaScript, beside the receiving halves of ws (with
-// bufferutil) and websocket-driver: by turns, in one process, on the same bytes. Text is asked for as strings, binary as
-// Buffers; `frames` has framemask's onFrame, which makes neither, beside what ws makes of binary.
+// How fast are frames decoded? framemask, on the addon and in JavaScript, beside the receiving
+// halves of ws (with bufferutil) and websocket-driver. All work by turns, in one process, on the
+// same bytes. Text is delivered as strings, binary as Buffers. In the rows `frames`, framemask
+// calls onFrame, which makes neither, and ws delivers Buffers.
 
 const { backend } = require('../lib/masking/backend');
 const { DECODE_ROWS, createDecoder, prepareDecoding } = require('./support/decode-rows');
@@ -17,13 +18,13 @@ const { warmUp } = require('./support/warm-up');
 
 const USAGE = `usage: node benchmark/decode.js [options]
 
-Times the decoding of masked frames, and prints the median nanoseconds a message and how many times faster framemask is
-than ws. Takes about two minutes.
+Times the decoding of masked frames. Prints the median nanoseconds a message, and how many times faster
+framemask is than ws. Takes about two minutes.
 
-  --only <text>     only the work whose name has this in it
-  --turn <ms>       how long a turn of a candidate takes`;
+  --only <text>     only the rows whose name has this in it
+  --turn <ms>       how long a turn of a candidate takes (default 10)`;
 
-/** Each makes a function that takes chunks. It calls `deliver` with the length of each string or Buffer that it makes. */
+/** Each makes a function that takes chunks and calls `deliver` with the length of each message. */
 const CONTESTANTS = {
   framemask: (deliver, framesOnly) => createDecoder(loadFramemask(), deliver, framesOnly),
   'framemask js': (deliver, framesOnly) => createDecoder(loadFramemask('js'), deliver, framesOnly),
@@ -43,7 +44,7 @@ const CONTESTANTS = {
   }
 };
 
-/** Copies as many bytes, as far apart: what the memory of this machine would let through. */
+/** Copies the same number of bytes between chunks of the same size: the limit that memory sets. */
 function prepareCopy({ chunks }) {
   const copies = chunks.map((chunk) => Buffer.from(chunk));
   return [
@@ -54,21 +55,24 @@ function prepareCopy({ chunks }) {
   ];
 }
 
-/** What would be left of the time if a decoder had nothing to find out. */
+/** Does the work that no decoder can avoid: see support/least-work.js. */
 function prepareLeast({ count, messages, frames, chunks }) {
   let found = 0;
   const run = prepareLeastWork(messages, frames, chunks, backend, () => found++);
   run();
-  if (found !== count) throw new Error(`the least work was done for ${found} of ${count} messages`);
+  if (found !== count) throw new Error(`the unavoidable work was done for ${found} of ${count} messages`);
   return [
-    'the copies alone',
+    'the unavoidable work',
     (calls) => {
       for (let i = 0; i < calls; i++) run();
     }
   ];
 }
 
-/** @returns {{ name: string, bytes: number, ns: Record<string, number>, ratios: Record<string, number> }} a message */
+/**
+ * @returns {Promise<{ name: string, bytes: number, ns: Record<string, number>,
+ *   ratios: Record<string, number> }>} `bytes` and `ns` a message, `ns` by contestant
+ */
 async function measure(name, { rounds, turn }) {
   const work = DECODE_ROWS[name]();
   const candidates = Object.entries(CONTESTANTS).map(([who, create]) => [who, prepareDecoding(who, create, work)]);
@@ -80,19 +84,19 @@ async function measure(name, { rounds, turn }) {
     bytes: work.chunks.reduce((sum, { length }) => sum + length, 0) / work.count,
     ns: Object.fromEntries(Object.entries(turns).map(([who, values]) => [who, median(values) / work.count])),
     ratios: {
-      'framemask : ws': ratio(turns.framemask, turns.ws),
-      'framemask js : ws': ratio(turns['framemask js'], turns.ws)
+      'times faster than ws': ratio(turns.framemask, turns.ws),
+      'js, times faster than ws': ratio(turns['framemask js'], turns.ws)
     }
   };
 }
 
 function formatResults(results) {
   const names = Object.keys(CONTESTANTS);
-  const head = ['a message of', ...names.map((name) => `${name}, ns`), ...Object.keys(results[0].ratios)];
+  const head = ['a message', ...names.map((name) => `${name}, ns`), ...Object.keys(results[0].ratios)];
   const rows = results.map(({ name, ns, ratios }) => [
     name,
     ...names.map((who) => formatNumber(ns[who])),
-    ...Object.values(ratios).map((value) => `${value.toFixed(2)}`)
+    ...Object.values(ratios).map((value) => value.toFixed(2))
   ]);
   return formatTable(head, rows);
 }

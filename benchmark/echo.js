@@ -1,8 +1,9 @@
 'use strict';
 
-// How many messages a second does an echo server send back? examples/echo-server.js beside servers of ws (with
-// bufferutil), Bun and Deno, over loopback, each in a process of its own, and so is the client that all of them serve: it
-// writes batches of frames that were made beforehand to raw sockets, and counts bytes.
+// How many messages a second does an echo server send back? examples/echo-server.js beside servers
+// of ws (with bufferutil), Bun and Deno, over loopback, each in a process of its own. One client
+// process serves them all: it writes batches of ready frames to raw sockets, and counts the bytes
+// that come back.
 
 const { fork, spawn } = require('node:child_process');
 const { once } = require('node:events');
@@ -20,12 +21,12 @@ const { kernel } = require('../index.js');
 
 const USAGE = `usage: node benchmark/echo.js [options]
 
-Measures echo servers over loopback, and prints the median of messages a second. Takes about three minutes.
+Measures echo servers over loopback. Prints the median messages a second. Takes about three minutes.
 
-  --only <text>     only the work whose name has this in it
-  --binary          binary messages, not text
-  --turn <ms>       how long a turn of a server takes
-  --fetch-peers     get Bun and Deno from npm if BUN, DENO and PATH don't show where they are`;
+  --only <text>     only the rows whose name has this in it
+  --binary          binary messages instead of text
+  --turn <ms>       how long a turn of a server takes (default 500)
+  --fetch-peers     get Bun and Deno from npm if they are neither in BUN and DENO nor on PATH`;
 
 const CONNECTIONS = 10;
 
@@ -44,13 +45,18 @@ function findServers(fetch) {
   const peers = { bun: ['run'], deno: ['run', '--quiet', '--allow-net', '--no-config'] };
   for (const [name, args] of Object.entries(peers)) {
     const program = findPeer(name, fetch);
-    if (program === null) console.error(`${name} is not here: see --fetch-peers`);
+    if (program === null) console.error(`${name} was not found: see --fetch-peers`);
     else servers[name] = [program, ...args, file(name)];
   }
   return servers;
 }
 
-/** @returns {Promise<{ name: string, port: number, child: import('node:child_process').ChildProcess }>} */
+/**
+ * Starts a server, and waits until it listens.
+ *
+ * @returns {Promise<{ name: string, port: number,
+ *   child: import('node:child_process').ChildProcess }>}
+ */
 async function start([name, [program, ...args]]) {
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = await once(child.stdout.setEncoding('utf8'), 'data');
@@ -65,14 +71,17 @@ async function putLoad(client, load) {
   return rate;
 }
 
-/** @returns {Promise<{ name: string, rates: Record<string, number>, ratios: Record<string, number> }>} */
+/**
+ * @returns {Promise<{ name: string, rates: Record<string, number>,
+ *   ratios: Record<string, number>, turns: Record<string, number[]> }>}
+ */
 async function measure(name, servers, client, { rounds, turn, binary }) {
   const turns = Object.fromEntries(servers.map((server) => [server.name, []]));
   const load = { ...WORK[name], first: binary ? BINARY : TEXT, connections: CONNECTIONS, milliseconds: turn };
   for (let round = -1; round < rounds; round++) {
     for (const server of round % 2 === 0 ? servers : servers.toReversed()) {
       const rate = await putLoad(client, { ...load, port: server.port });
-      // The first round only warms up. From here on, nanoseconds a message.
+      // Round -1 only warms up. Turns are kept as nanoseconds a message.
       if (round >= 0) turns[server.name].push(1e9 / rate);
     }
   }
@@ -80,7 +89,7 @@ async function measure(name, servers, client, { rounds, turn, binary }) {
   return {
     name,
     rates: Object.fromEntries(Object.entries(turns).map(([who, values]) => [who, 1e9 / median(values)])),
-    ratios: Object.fromEntries(peers.map((peer) => [`framemask : ${peer}`, ratio(turns.framemask, turns[peer])])),
+    ratios: Object.fromEntries(peers.map((peer) => [`times faster than ${peer}`, ratio(turns.framemask, turns[peer])])),
     // Nanoseconds a message in each round.
     turns
   };

@@ -1,8 +1,8 @@
 'use strict';
 
-// How fast are messages made into frames? framemask, on the addon and in JavaScript, beside the sending halves of ws (with
-// bufferutil), websocket-driver and, for a client, undici: by turns, in one process. All write to a stand-in for a socket
-// that only counts, and writes strings out, as a socket must.
+// How fast are messages encoded? framemask, on the addon and in JavaScript, beside the sending
+// halves of ws (with bufferutil), websocket-driver and, for a client, undici. All work by turns, in
+// one process, and write to a stand-in for a socket: see Sink in support/encode-rows.js.
 
 const { ENCODE_ROWS, createEncoder, prepareEncoding } = require('./support/encode-rows');
 const { describeMachine, machineLine } = require('./support/machine');
@@ -15,16 +15,16 @@ const { warmUp } = require('./support/warm-up');
 
 const USAGE = `usage: node benchmark/encode.js [options]
 
-Times the encoding of messages, and prints the median nanoseconds a message and how many times faster framemask is than
-ws. Takes about two minutes.
+Times the encoding of messages. Prints the median nanoseconds a message, and how many times faster
+framemask is than ws. Takes about two minutes.
 
-  --only <text>     only the work whose name has this in it
-  --turn <ms>       how long a turn of a candidate takes`;
+  --only <text>     only the rows whose name has this in it
+  --turn <ms>       how long a turn of a candidate takes (default 10)`;
 
 /**
- * Keeps one of the options objects that ws makes for each frame. If a major collection comes between two messages, V8
- * forgets the shape of these objects, and each then costs 500 ns: that has happened to about half of the runs of this
- * benchmark, and a busy server may be spared.
+ * Keeps one of the options objects that ws makes for each frame alive. If a major collection runs
+ * while there is none, V8 drops their hidden class, and each then costs 500 ns. Without this, about
+ * half of the runs of this benchmark were affected; a busy server may not be.
  */
 function keepShape(Sender, sender) {
   const { frame } = Sender;
@@ -36,7 +36,7 @@ function keepShape(Sender, sender) {
   Sender.frame = frame;
 }
 
-/** Each makes functions that take messages and write them to a sink; null where a package does not do such work. */
+/** Each makes a sender that writes to the sink, or null if the package can't do the row's work. */
 const CONTESTANTS = {
   framemask: (sink, row) => createEncoder(loadFramemask(), sink, row),
   'framemask js': (sink, row) => createEncoder(loadFramemask('js'), sink, row),
@@ -52,7 +52,7 @@ const CONTESTANTS = {
       sink.uncork();
     };
     return {
-      // What ws's authors advise for a broadcast: https://github.com/websockets/ws/issues/617
+      // As ws's authors advise for a broadcast: https://github.com/websockets/ws/issues/617
       prepare: prepared
         ? (data) => Sender.frame(Buffer.from(data), { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: true })
         : undefined,
@@ -84,7 +84,10 @@ const CONTESTANTS = {
   }
 };
 
-/** @returns {{ name: string, ns: Record<string, number>, ratios: Record<string, number> }} a message */
+/**
+ * @returns {Promise<{ name: string, bytes: number, ns: Record<string, number>,
+ *   ratios: Record<string, number> }>} `bytes` and `ns` a message, `ns` by contestant
+ */
 async function measure(name, { rounds, turn }) {
   const row = ENCODE_ROWS[name];
   const frames = row.make();
@@ -98,8 +101,8 @@ async function measure(name, { rounds, turn }) {
     bytes: frames.reduce((sum, { payload }) => sum + payload.length, 0) / frames.length,
     ns: Object.fromEntries(Object.entries(turns).map(([who, values]) => [who, median(values) / frames.length])),
     ratios: {
-      'framemask : ws': ratio(turns.framemask, turns.ws),
-      'framemask js : ws': ratio(turns['framemask js'], turns.ws)
+      'times faster than ws': ratio(turns.framemask, turns.ws),
+      'js, times faster than ws': ratio(turns['framemask js'], turns.ws)
     }
   };
 }

@@ -1,10 +1,12 @@
 'use strict';
 
-// What does a frame id cost, and why is lib/frame-id.js made the way it is? Three questions:
-//   peers   frameId, formatFrameId and parseFrameId against Node's own functions and npm's uuid
-//   matrix  entropy batch × way of making the string, as nodejs/node#37243 chose crypto.randomUUID's
-//   tables  formatting alone, and parsing alone, with the ways that were tried
-// All candidates of a question run in turn, round after round in one process, so that a noisy neighbour meets them all.
+// What does a frame id cost, and which way to make, format and parse one is the fastest? Three
+// questions:
+//   peers   frameId, formatFrameId and parseFrameId beside Node's own functions and npm's uuid
+//   matrix  sizes of the entropy batch × ways of formatting (as in nodejs/node#37243)
+//   tables  the ways that were tried, formatting alone and parsing alone
+// The candidates of a question work by turns, in one process, so that whatever else the machine
+// does affects all alike.
 
 const crypto = require('node:crypto');
 const { parseArgs } = require('node:util');
@@ -14,18 +16,20 @@ const { fresh } = require('./support/race');
 
 const HELP = `Usage: node benchmark/frame-id.js [options]
 
-Times frame ids and prints medians, in nanoseconds a call, and ratios.
+Times frame ids. Prints the median nanoseconds a call, and how many times faster each way is than the
+first of its table. Takes about a minute.
 
-  --only <names>     questions to ask, separated by commas: peers, matrix, tables (default: all)
-  --rounds <n>       rounds; the median of them is printed (default: 31)
+  --only <names>     the questions, separated by commas: peers, matrix, tables (default: all)
+  --rounds <n>       how many rounds; the median counts (default: 31)
   --calls <n>        calls of each candidate in each round (default: 20000)
-  --uuid <path>      where npm's uuid is, if it can't be found from here
+  --uuid <path>      the folder of npm's uuid, if it is not installed here
   --json             print JSON
   --quiet            no progress on stderr
-  --help             this text
+  --help             print this
 
-The result of each call is used, because a string that Node made of pieces costs most when it is first looked into:
-  written   copied into a Buffer, as a log line is
+The result of each call is used, because a string that Node made of pieces costs most when it is first
+read:
+  written   copied into a Buffer, as for a log line
   map key   a key of a Map
   key       a property name of an object
   dropped   not used at all
@@ -34,8 +38,7 @@ The result of each call is used, because a string that Node made of pieces costs
 const QUESTIONS = ['peers', 'matrix', 'tables'];
 const KIB = 1024;
 
-// --- The ways of using a result ---
-
+/** The ways to use a result. */
 const SINKS = {
   written: (make, calls, inputs, output) => {
     let sum = 0;
@@ -73,9 +76,11 @@ const SINKS = {
 /**
  * @param {string} title
  * @param {string} sink a name in SINKS
- * @param {Record<string, Function>} candidates the first is what the others are compared with
- * @param {{ rounds: number, calls: number, inputs: Array, progress: (text: string, isFirst: boolean) => void }} context
- * @returns {{ title: string, sink: string, baseline: string, results: { name: string, ns: number, ratio: number }[] }}
+ * @param {Record<string, Function>} candidates the others are compared with the first
+ * @param {{ rounds: number, calls: number, inputs: Array,
+ *   progress: (text: string, isFirst: boolean) => void }} context
+ * @returns {{ title: string, sink: string, baseline: string,
+ *   results: { name: string, ns: number, ratio: number }[] }}
  */
 function race(title, sink, candidates, { rounds, calls, inputs, progress }) {
   const output = Buffer.alloc(64);
@@ -86,7 +91,7 @@ function race(title, sink, candidates, { rounds, calls, inputs, progress }) {
     times: []
   }));
   for (const { use, make } of runners) {
-    // Twice, so that all is compiled before the clock runs.
+    // Called twice before the timed rounds, so that V8 has compiled it.
     use(make, calls, inputs, output);
     use(make, calls, inputs, output);
   }
@@ -169,11 +174,11 @@ function askTables(context) {
   ];
 }
 
-function print({ title, sink, results }) {
+function print({ title, sink, baseline, results }) {
   const width = Math.max(...results.map(({ name }) => name.length));
-  console.log(`\n${title} (${sink})`);
+  console.log(`\n${title} (${sink}): nanoseconds, times faster than ${baseline}`);
   for (const { name, ns, ratio } of results) {
-    console.log(`  ${name.padEnd(width)}  ${ns.toFixed(1).padStart(8)} ns  ${ratio.toFixed(2).padStart(6)}x`);
+    console.log(`  ${name.padEnd(width)}  ${ns.toFixed(1).padStart(8)} ns  ${ratio.toFixed(2).padStart(6)}×`);
   }
 }
 
@@ -189,7 +194,7 @@ async function findUuid(path) {
 function positiveInteger(name, text) {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1)
-    throw new Error(`--${name} must be an integer above 0, but was "${text}"`);
+    throw new Error(`--${name} must be a whole number from 1 on, but was "${text}"`);
   return value;
 }
 
@@ -207,7 +212,7 @@ function readArguments() {
   });
   const only = options.only.split(',');
   const unknown = only.find((name) => !QUESTIONS.includes(name));
-  if (unknown !== undefined) throw new Error(`--only knows ${QUESTIONS.join(', ')}, but not "${unknown}"`);
+  if (unknown !== undefined) throw new Error(`--only takes ${QUESTIONS.join(', ')}, but was "${unknown}"`);
   return {
     ...options,
     only,
@@ -223,13 +228,13 @@ async function main() {
     return;
   }
   const uuid = await findUuid(path);
-  // A terminal shows each round; a log only what has begun.
+  // A terminal shows each round, a log one line for each table.
   const progress = (text, isFirst) => {
     if (quiet) return;
     if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
     else if (isFirst) process.stderr.write(`${text}\n`);
   };
-  if (!uuid && !quiet) process.stderr.write("npm's uuid is not installed: its rows are left out (see --uuid)\n");
+  if (!uuid && !quiet) process.stderr.write("npm's uuid is not installed; its rows are left out (see --uuid)\n");
 
   const context = { rounds, calls, inputs: [], progress };
   const ask = {

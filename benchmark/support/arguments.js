@@ -16,13 +16,13 @@ const COMMON_USAGE = `  --rounds <n>      how many turns each candidate has; the
   --help            print this`;
 
 /**
- * Reads the arguments of the program. An unknown argument ends it with exit code 2, `--help` with 0.
+ * Reads the arguments of the program. A wrong one ends it with exit code 2, `--help` with 0.
  *
  * @param {string} usage what `--help` prints before `COMMON_USAGE`
- * @param {import('node:util').ParseArgsConfig['options']} [options] those that only this program has
+ * @param {import('node:util').ParseArgsConfig['options']} [options] of this program alone
  * @param {boolean} [allowPositionals] true for a program that takes more than options
- * @returns {object} the options by name, and `positionals`. `rounds` is a number; its default is 9, or 3
- *   with `--quick`
+ * @returns {object} the options by name, and `positionals`. `rounds` is a number; its default is 9,
+ *   or 3 with `--quick`
  */
 function readArguments(usage, options = {}, allowPositionals = false) {
   try {

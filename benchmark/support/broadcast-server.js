@@ -1,7 +1,7 @@
 'use strict';
 
-// A process of its own that broadcast.js forks: a server of framemask or ws, whose clients are in drain-clients.js, sends
-// messages to all of its clients at once.
+// The server process that broadcast.js forks. It sends messages of framemask or ws to all of its
+// clients, which are in drain-clients.js.
 
 const { once } = require('node:events');
 const net = require('node:net');
@@ -10,8 +10,8 @@ const { setImmediate } = require('node:timers/promises');
 const { asciiPayload, unmaskedFrame, TEXT } = require('./messages');
 
 /**
- * Each starts a server, and has ways to send a number of messages of a payload to all its clients: functions that make
- * ready what is made once for a broadcast, and return how to send that to a client.
+ * Each starts a server. A way to send takes the text and the number of messages, makes what is made
+ * once for a broadcast, and returns a function that sends it to a client.
  */
 const SERVERS = {
   framemask() {
@@ -29,7 +29,7 @@ const SERVERS = {
             connection.flush();
           };
         },
-        // Nothing but the writes that can't be avoided: one for each client, of bytes that are ready.
+        // The least that any library must do: one write of ready bytes for each client.
         'socket alone': (text, count) => {
           const bytes = Buffer.concat(Array(count).fill(unmaskedFrame(TEXT, Buffer.from(text))));
           return ({ socket }) => void socket.write(bytes);
@@ -47,7 +47,7 @@ const SERVERS = {
         ws: (text, count) => (client) => {
           for (let i = 0; i < count; i++) client.send(text);
         },
-        // What ws's authors advise for a broadcast: https://github.com/websockets/ws/issues/617
+        // As ws's authors advise for a broadcast: https://github.com/websockets/ws/issues/617
         'ws, framed once': (text, count) => {
           const options = { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: true };
           const list = Sender.frame(Buffer.from(text), options);
@@ -67,7 +67,7 @@ const SERVERS = {
 async function main() {
   const { server, clients, ways } = SERVERS[process.argv[2]]();
   await once(server, 'listening');
-  // By this connection the clients tell that all of a broadcast has come.
+  // On this connection the clients report that all of a broadcast has arrived.
   const control = net.createServer().listen(0, '127.0.0.1');
   await once(control, 'listening');
   process.send({ port: server.address().port, controlPort: control.address().port });

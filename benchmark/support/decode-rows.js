@@ -7,7 +7,7 @@ const { fresh } = require('./race');
  * @typedef {object} DecodeWork
  * @property {number} count how many messages the chunks hold
  * @property {Buffer[]} chunks masked frames, cut as a socket may cut them
- * @property {boolean} [framesOnly] true for a Decoder with `onFrame`, which makes no strings and no Buffers
+ * @property {boolean} [framesOnly] true to decode with `onFrame`, which makes no object
  * @property {{ first: number, payload: Buffer }[]} [messages]
  * @property {Buffer[]} [frames] one for each of `messages`
  */
@@ -74,7 +74,7 @@ const DECODE_ROWS = {
  * @returns {(chunk: Buffer) => void}
  */
 function createDecoder(framemask, deliver, framesOnly) {
-  // Functions from one place in the text share their type feedback, unless what makes them is fresh.
+  // Closures made in one place share V8's type feedback, unless their maker is a fresh copy.
   return fresh(createWriter)(framemask, deliver, framesOnly);
 }
 
@@ -99,7 +99,8 @@ function createCounter() {
  * Makes the loop that is timed, after a check that the decoder finds every message.
  *
  * @param {string} name of the decoder, for errors
- * @param {(deliver: (length: number) => void, framesOnly: boolean) => (chunk: Buffer) => void} create
+ * @param {(deliver: (length: number) => void, framesOnly: boolean) => (chunk: Buffer) => void}
+ *   create
  * @param {DecodeWork} work
  * @returns {(calls: number) => void}
  * @throws {Error} if the decoder finds fewer or more messages than there are

@@ -1,7 +1,7 @@
 'use strict';
 
-// A process of its own that broadcast.js forks: clients that read all that comes, and tell when it was as much as they have
-// been told to expect.
+// The client process that broadcast.js forks. Its clients read everything, and report when the
+// expected number of bytes has arrived.
 
 const { once } = require('node:events');
 const net = require('node:net');

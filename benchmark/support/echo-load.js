@@ -1,12 +1,13 @@
 'use strict';
 
-// A process of its own that echo.js forks: puts load on an echo server, and counts what comes back.
+// The client process that echo.js forks. It sends messages to an echo server and counts the
+// answers.
 
 const { asciiPayload, maskedFrame, unmaskedFrame } = require('./messages');
 const { connect } = require('./raw-client');
 
 /**
- * Sends batches on one connection, each when the one before it has come back, until `end`.
+ * Sends batches on one connection until `clock.ended`, each after the one before has come back.
  *
  * @param {number} port
  * @param {{ batch: Buffer, reply: Buffer, messages: number }} work
@@ -14,7 +15,7 @@ const { connect } = require('./raw-client');
  */
 async function runConnection(port, { batch, reply, messages }, clock) {
   let left = reply.length;
-  // The bytes of the first reply are compared, those of the others counted.
+  // The first reply is compared byte by byte; of the others, only the bytes are counted.
   let sample = Buffer.alloc(0);
   let finish;
   const finished = new Promise((resolve, reject) => {
@@ -52,7 +53,7 @@ async function run({ port, connections, pipelined, first, size, milliseconds }) 
     reply: repeat(unmaskedFrame(first, payload)),
     messages: pipelined
   };
-  // The first third is for both sides to get going.
+  // The first third only warms up both sides.
   const started = performance.now() + milliseconds / 3;
   const clock = { started, ended: started + milliseconds, messages: 0 };
   await Promise.all(Array.from({ length: connections }, () => runConnection(port, work, clock)));

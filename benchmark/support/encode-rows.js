@@ -55,7 +55,7 @@ class Sink {
 }
 
 /**
- * What a package's sender can do. `prepare` makes what `text` takes of a message that is sent many times.
+ * The sender of a package. With `prepare`, which encodes a message once, `text` takes its result.
  *
  * @typedef {{ prepare?: Function, text: Function, binary: Function, flush: Function }} Sender
  */
@@ -67,7 +67,7 @@ class Sink {
  * @returns {Sender}
  */
 function createEncoder(framemask, sink, row) {
-  // Functions from one place in the text share their type feedback, unless what makes them is fresh.
+  // Closures made in one place share V8's type feedback, unless their maker is a fresh copy.
   return fresh(createSender)(framemask, sink, row);
 }
 

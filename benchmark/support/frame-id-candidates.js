@@ -1,12 +1,12 @@
 'use strict';
 
-// Ways to make, format and parse ids that were tried, one of each being that of lib/frame-id.js. Each is compiled anew for each
-// measurement: see `fresh`.
+// The ways to make, format and parse ids that were tried; lib/frame-id.js uses one of each. Each is
+// compiled anew for each measurement: see `fresh`.
 
 const { randomFillSync } = require('node:crypto');
 const { fresh } = require('./race');
 
-/* A source of version 4 ids, as in lib/frame-id.js, with the batch and the formatting open. */
+/** Makes version 4 ids as lib/frame-id.js does, with any batch size and any way of formatting. */
 function makeSource(batchBytes, format, randomFillSync) {
   const end = batchBytes / 4;
   const batch = new Uint32Array(end);
@@ -27,7 +27,7 @@ function makeSource(batchBytes, format, randomFillSync) {
   };
 }
 
-/* One batch formatted at once into one string of which each id is a piece: the piece keeps the whole alive. */
+/** Formats a batch at once into one string. Each id is a slice of it, and keeps all of it alive. */
 function makeSlabSource(batchBytes, write, randomFillSync) {
   const end = batchBytes / 16;
   const batch = new Uint32Array(batchBytes / 4);
@@ -165,7 +165,7 @@ function makeNibbleCodes(digit, fromCharCode) {
 
 const { fromCharCode } = String;
 
-/** By its name, what makes a function from four 32-bit words to a string. */
+/** Each makes a function that formats four 32-bit words as a string. */
 const FORMATS = {
   'fromCharCode, 256 bytes': () => fresh(makeCodes)(high, low, fromCharCode),
   'fromCharCode, 16 digits': () => fresh(makeNibbleCodes)(digits, fromCharCode),
@@ -214,7 +214,7 @@ function makeScratch(table, allocate) {
   const scratch = Buffer.alloc(128);
   const from = [0, 4, 9, 14, 19, 24, 28, 32];
   return (string) => {
-    // A character beyond ASCII makes more bytes than one.
+    // A character that is not ASCII has more than one byte in UTF-8.
     if (string.length !== 36 || scratch.utf8Write(string, 0) !== 36) throw new RangeError(string);
     if (scratch[8] !== 45 || scratch[13] !== 45 || scratch[18] !== 45 || scratch[23] !== 45) {
       throw new RangeError(string);
@@ -237,7 +237,7 @@ function makeScratch(table, allocate) {
 
 const PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** By its name, what makes a function from a string to 16 bytes. */
+/** Each makes a function that parses a string into 16 bytes. */
 const PARSES = {
   'character codes, allocUnsafeSlow': () => fresh(makeCharCodes)(values, Buffer.allocUnsafeSlow),
   'character codes, allocUnsafe': () => fresh(makeCharCodes)(values, Buffer.allocUnsafe),
@@ -247,8 +247,8 @@ const PARSES = {
 };
 
 /**
- * @param {number} batchBytes how much entropy is taken at once
- * @param {(a: number, b: number, c: number, d: number) => string} format one that FORMATS makes
+ * @param {number} batchBytes the entropy that is taken at once
+ * @param {(a: number, b: number, c: number, d: number) => string} format made by one of FORMATS
  * @returns {() => string}
  */
 function createSource(batchBytes, format) {

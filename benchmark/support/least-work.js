@@ -4,18 +4,19 @@ const { advanceKey } = require('../../lib/masking/fallback');
 const { TEXT } = require('./messages');
 
 /**
- * What no decoder can do without, and nothing else: each payload unmasked where it lies, or masked into memory of its own if
- * it comes in pieces, and handed over as a string or a Buffer. Where payloads lie is known beforehand, memory is taken at its
- * full length at once (which a decoder must not do on a peer's word), and text is gathered in memory that is warm.
+ * The work that no decoder can avoid, and nothing else. Each payload is unmasked in place, or
+ * masked into memory of its own if it comes in pieces, and delivered as a string or a Buffer.
+ * Positions are known beforehand, memory is allocated at its full length at once (which a decoder
+ * must not do because a peer announces it), and text is gathered in memory that is in the cache.
  *
  * @param {{ first: number, payload: Buffer }[]} messages
- * @param {Buffer[]} frames a message each, masked
- * @param {Buffer[]} chunks the frames, cut; all but the last of one length
+ * @param {Buffer[]} frames one masked frame for each message
+ * @param {Buffer[]} chunks the frames, cut into pieces of one length (the last may be shorter)
  * @param {import('../../lib/masking/backend').Backend} backend
- * @param {(length: number) => void} take called with the length of each message
- * @returns {() => void} does it for all chunks
+ * @param {(length: number) => void} deliver called with the length of each message
+ * @returns {() => void} does the work for all chunks once
  */
-function prepareLeastWork(messages, frames, chunks, backend, take) {
+function prepareLeastWork(messages, frames, chunks, backend, deliver) {
   const size = chunks[0].length;
   const pieces = chunks.map(() => []);
   let frameStart = 0;
@@ -38,17 +39,17 @@ function prepareLeastWork(messages, frames, chunks, backend, take) {
   let target = null;
 
   return () => {
-    for (let i = 0; i < empty; i++) take(0);
+    for (let i = 0; i < empty; i++) deliver(0);
     chunks.forEach((chunk, i) => {
       for (const { start, count, key, done, length, text } of pieces[i]) {
         if (count === length) {
           backend.unmaskRange(chunk, start, count, key);
-          take((text ? chunk.latin1Slice(start, start + count) : chunk.subarray(start, start + count)).length);
+          deliver((text ? chunk.latin1Slice(start, start + count) : chunk.subarray(start, start + count)).length);
           continue;
         }
         if (done === 0) target = text ? warm : Buffer.allocUnsafeSlow(length);
         backend.maskRange(chunk, start, target, done, count, key);
-        if (done + count === length) take((text ? target.latin1Slice(0, length) : target).length);
+        if (done + count === length) deliver((text ? target.latin1Slice(0, length) : target).length);
       }
     });
   };

@@ -3,7 +3,7 @@
 const os = require('node:os');
 
 /**
- * What figures depend on, and so belongs beside them.
+ * Describes the machine, to be printed beside figures that depend on it.
  *
  * @param {string} kernel the kernel that framemask uses
  * @returns {{ cpu: string, cores: number, system: string, runtime: string, kernel: string }}
@@ -19,7 +19,7 @@ function describeMachine(kernel) {
   };
 }
 
-/** @returns {string} `Node.js 20.1.2`, or another runtime's name and version */
+/** @returns {string} such as `Node.js 20.1.2`, or another runtime's name and version */
 function describeRuntime() {
   const { bun, deno, node } = process.versions;
   if (bun) return `Bun ${bun}`;

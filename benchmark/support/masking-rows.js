@@ -6,8 +6,8 @@ const { randomFillSync } = require('node:crypto');
 const SIZES = '0,8,16,32,64,125,512,1k,4k,16k,32k,64k,256k,1m,16m';
 
 /**
- * Where a payload begins in its frame: the header has 2 bytes, 4 for lengths from 126 on and 10 from
- * 65536 on. A masking key has 4 more (RFC 6455 section 5.2).
+ * Where a payload begins in its frame: the header has 2 bytes, 4 for lengths from 126 on and 10
+ * from 65536 on. A masking key has 4 more (RFC 6455 section 5.2).
  *
  * @param {number} size of the payload
  * @returns {{ server: number, client: number }} the header's size in a frame that this side sends
@@ -17,13 +17,13 @@ function headerSizes(size) {
   return { server, client: server + 4 };
 }
 
-/** Shorter payloads take turns, so that no call touches bytes that the processor is still writing. */
+/** Shorter payloads take turns, so that no call uses bytes that the processor is still writing. */
 const SPREAD = 8192;
 
 /**
  * @param {number} size the payloads' length
  * @param {number} offset where in its chunk each of them begins
- * @returns {Buffer[]} 1, 2, 4, 8 or 16 payloads, each at the same distance from a multiple of 64 bytes
+ * @returns {Buffer[]} 1, 2, 4, 8 or 16 payloads, all at the same offset from a multiple of 64
  */
 function makePayloads(size, offset) {
   const stride = Math.ceil((offset + size) / 64) * 64;
@@ -33,9 +33,9 @@ function makePayloads(size, offset) {
 }
 
 /**
- * The two kinds of rows of the masking benchmark. `prepare` makes the buffers for a length, `repeat`
- * is the loop that is timed. `unmask` is what a server does with a frame of a client. `mask` is what a
- * client does that passes on the payload of a server's frame in a frame of its own.
+ * The two kinds of rows of the masking benchmark. `prepare` makes the buffers for a length,
+ * `repeat` is the loop that is timed. `unmask` is what a server does with a frame of a client.
+ * `mask` is what a client does when it copies the payload of a server's frame into a frame of its own.
  */
 const MASKING_ROWS = {
   unmask: {

@@ -6,11 +6,11 @@ const TEXT = 0x81;
 const BINARY = 0x82;
 
 /**
- * A frame as a client sends it. Its masking key has no byte of 128 or more, and its payload is ASCII: so the payload is
- * ASCII as well after it was unmasked twice, and the same bytes can be decoded in place again and again, by decoders that
- * check text, without a copy that would be timed along with them.
+ * A frame as a client sends it. Its payload is ASCII, and so are the bytes of its masking key. A
+ * decoder that unmasks in place therefore leaves ASCII behind, and the same bytes can be decoded
+ * again and again without a copy that would be timed too.
  *
- * @param {number} first its first byte
+ * @param {number} first the frame's first byte
  * @param {Buffer} payload of ASCII
  * @returns {Buffer}
  */
@@ -28,9 +28,11 @@ function maskedFrame(first, payload) {
 }
 
 /**
- * @param {number} first
- * @param {Buffer} payload
- * @returns {Buffer} the frame as a server sends it
+ * A frame as a server sends it.
+ *
+ * @param {number} first the frame's first byte
+ * @param {Buffer} payload of ASCII
+ * @returns {Buffer}
  */
 function unmaskedFrame(first, payload) {
   const masked = maskedFrame(first, payload);
@@ -49,8 +51,8 @@ function asciiPayload(length) {
 
 /**
  * @param {number} count
- * @returns {{ first: number, payload: Buffer }[]} half text and half binary, of 0 to 65,535 bytes, all lengths as likely;
- *   the same ones in each run
+ * @returns {{ first: number, payload: Buffer }[]} half text and half binary, with lengths from 0 to
+ *   65,535 bytes, all equally likely; the same ones in each run
  */
 function uniformMessages(count) {
   const most = asciiPayload(65535);
@@ -64,7 +66,7 @@ function uniformMessages(count) {
 /**
  * @param {Buffer} bytes
  * @param {number} size
- * @returns {Buffer[]} memory of its own for each piece, as a socket gives it
+ * @returns {Buffer[]} pieces of `size` bytes, each in memory of its own, as a socket delivers them
  */
 function cut(bytes, size) {
   const chunks = [];
@@ -78,11 +80,11 @@ function cut(bytes, size) {
 }
 
 /**
- * The loop of a benchmark: for `fresh`, which wants functions that use nothing but their arguments.
+ * The loop that decoding is timed with. It uses only its arguments, as `fresh` requires.
  *
  * @param {(chunk: Buffer) => void} write
  * @param {Buffer[]} chunks
- * @param {number} calls how often all of them are written
+ * @param {number} calls how many times all chunks are written
  */
 function writeAll(write, chunks, calls) {
   for (let i = 0; i < calls; i++) {

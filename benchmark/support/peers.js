@@ -7,7 +7,7 @@ const path = require('node:path');
 const CACHE = path.join(__dirname, '..', '..', '.cache', 'peers');
 const { arch, platform } = process;
 
-/** Other runtimes, as npm carries them: the package for this machine, and where in it the program is. */
+/** Other runtimes on npm: the package for this machine, and the path of the program in it. */
 const PACKAGES = {
   bun: {
     name: `@oven/bun-${platform === 'win32' ? 'windows' : platform}-${arch === 'arm64' ? 'aarch64' : arch}`,
@@ -21,9 +21,9 @@ const PACKAGES = {
 
 /**
  * @param {'bun' | 'deno'} peer
- * @param {boolean} fetch whether to get it from npm if it is not here
- * @returns {string | null} the program: what the environment's BUN or DENO names, or the one on PATH, or the one in
- *   .cache/peers
+ * @param {boolean} fetch true to get it from npm if it is not found
+ * @returns {string | null} the program that the environment variable BUN or DENO names, or the one
+ *   on PATH, or the one in .cache/peers
  */
 function findPeer(peer, fetch) {
   const { name, program } = PACKAGES[peer];

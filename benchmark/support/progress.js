@@ -1,10 +1,12 @@
 'use strict';
 
 /**
- * Says on stderr how far a benchmark has come. A terminal shows one line that changes; a log gets one line for each step.
+ * Shows the progress of a benchmark on stderr. A terminal shows one line that changes, a log one
+ * line for each step.
  *
- * @param {number} total how many steps there will be
- * @returns {{ step(text: string): void, end(): void }} `step` as each of them begins
+ * @param {number} total the number of steps
+ * @returns {{ step(text: string): void, end(): void }} `step` is called as each
+ *   step starts
  */
 function createProgress(total) {
   const { stderr } = process;

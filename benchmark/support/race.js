@@ -3,23 +3,23 @@
 const { median } = require('./statistics');
 
 /**
- * Times candidates that do the same work, by turns: in each round each of them has one turn, so that whatever else the
- * machine does meets all alike. mitata times a turn; the median of its samples is what the turn took.
+ * Times candidates that do the same work, by turns: each has one turn in each round, so that
+ * whatever else the machine does affects all alike. mitata times a turn, and its median counts.
  *
- * @param {Record<string, (calls: number) => void>} candidates each does its work so many times. The loop is theirs, so
- *   that it is compiled once and for all: mitata makes its own anew for each turn
- * @param {{ rounds: number, turn: number }} options how many rounds, and about how many milliseconds a turn takes
- * @returns {Promise<Record<string, number[]>>} for each candidate the nanoseconds of a call in each round
+ * @param {Record<string, (calls: number) => void>} candidates each does its work `calls` times, in
+ *   a loop of its own: mitata's loop is compiled anew for each turn
+ * @param {{ rounds: number, turn: number }} options `turn` is the length of a turn in milliseconds
+ * @returns {Promise<Record<string, number[]>>} nanoseconds a call in each round, by candidate
  */
 async function race(candidates, { rounds, turn }) {
   const runners = [];
   for (const [name, repeat] of Object.entries(candidates)) {
-    // Compiled and in the caches before it counts; and how many calls make a sample of a good length.
+    // The first turns warm up the candidate, and find how many calls make a sample.
     const calls = callsASample(turn, await time(repeat, 1, turn));
     runners.push({ name, repeat, calls: callsASample(turn, await time(repeat, calls, turn)), turns: [] });
   }
   for (let round = 0; round < rounds; round++) {
-    // Nobody always comes after the same one, which might leave the caches, or the clock rate, better or worse.
+    // Reversed in every second round: caches and clock rate depend on the candidate before.
     const order = round % 2 === 0 ? runners : runners.toReversed();
     for (const { repeat, calls, turns } of order) turns.push(await time(repeat, calls, turn));
   }
@@ -30,16 +30,16 @@ async function race(candidates, { rounds, turn }) {
  * @param {(calls: number) => void} repeat
  * @param {number} calls in one sample
  * @param {number} turn in milliseconds
- * @returns {Promise<number>} the nanoseconds that a call takes
+ * @returns {Promise<number>} nanoseconds a call
  */
 async function time(repeat, calls, turn) {
   const { measure } = await import('mitata');
   const { p50 } = await measure(() => repeat(calls), {
-    // Without, it would collect all garbage before each turn, for which node needs a flag.
+    // Otherwise mitata collects garbage before each turn, for which node needs a flag.
     gc: false,
     min_samples: 5,
     min_cpu_time: turn * 1e6,
-    // No loop of mitata's around the one that `repeat` has.
+    // mitata adds no loop around the one of `repeat`.
     warmup_threshold: 0
   });
   return p50 / calls;
@@ -47,15 +47,15 @@ async function time(repeat, calls, turn) {
 
 /**
  * @param {number} turn in milliseconds
- * @param {number} ns what one call takes
- * @returns {number} so many that a turn has about forty samples
+ * @param {number} ns nanoseconds a call
+ * @returns {number} how many calls make a sample, if a turn is to have about forty samples
  */
 function callsASample(turn, ns) {
   return Math.max(1, Math.round((turn * 1e6) / 40 / ns));
 }
 
 /**
- * How many times faster one is than another, by pairs of turns of the same round.
+ * How many times faster one candidate is than another: the median over the rounds.
  *
  * @param {number[]} own
  * @param {number[]} peer
@@ -66,10 +66,10 @@ function ratio(own, peer) {
 }
 
 /**
- * A copy of a function that shares no type feedback with the others made from the same text: what V8 has learnt from one
- * candidate must not slow the next.
+ * Copies a function, so that no two candidates share V8's type feedback. Functions that the copy
+ * creates share none with those of another copy either.
  *
- * @param {Function} original uses nothing but its arguments and globals
+ * @param {Function} original uses only its arguments and globals
  * @returns {Function}
  */
 function fresh(original) {

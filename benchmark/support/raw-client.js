@@ -6,11 +6,12 @@ const REQUEST =
   'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
   'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
 
-// All connections read into the same memory: what comes is looked at before the next read.
+// All connections read into the same memory, because bytes are used before the next read.
 const memory = Buffer.allocUnsafeSlow(256 * 1024);
 
 /**
- * Opens a WebSocket connection that costs as little as Node.js can: bytes of frames go in and out as they are.
+ * Opens a WebSocket connection at the least cost in Node.js: the caller reads and writes raw
+ * frames.
  *
  * @param {number} port
  * @param {(length: number, bytes: Buffer) => void} onBytes

@@ -9,13 +9,14 @@ const { fresh } = require('./race');
 const { formatSize } = require('./table');
 
 /**
- * A row of decode.js, encode.js or masking.js. `create` makes its work, and returns a function that
- * makes the loop of one copy of framemask; all loops made by that function work on the same bytes.
- * `count` is the number of messages (or of calls of mask or unmask) in one pass of a loop.
+ * A row of decode.js, encode.js or masking.js. `create` makes its work. `prepare` makes the loop of
+ * one copy of framemask; the loops of all copies work on the same bytes. `count` is the number of
+ * messages (or of calls of mask or unmask) in one call of a loop.
  *
  * @typedef {object} Row
  * @property {string} name such as `decode: text 16 B`
- * @property {() => { count: number, prepare: (framemask: object) => (calls: number) => void }} create
+ * @property {() => { count: number, prepare: (framemask: object) => (calls: number) => void }}
+ *   create
  */
 
 /**

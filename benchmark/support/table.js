@@ -1,9 +1,9 @@
 'use strict';
 
 /**
- * @param {string[]} head the columns' titles
- * @param {string[][]} rows the first cell of each is its name, the others are numbers
- * @returns {string} lines: Markdown, aligned for whoever reads it as text
+ * @param {string[]} head the titles of the columns
+ * @param {string[][]} rows the first cell of each is its name, the others are aligned to the right
+ * @returns {string} a Markdown table with aligned columns
  */
 function formatTable(head, rows) {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column].length)));
@@ -24,7 +24,7 @@ function formatSize(bytes) {
 
 /**
  * @param {number} number not negative
- * @returns {string} three digits that count, or all those before the point
+ * @returns {string} three significant digits, or all digits of the integer part; '' if not finite
  */
 function formatNumber(number) {
   if (!Number.isFinite(number)) return '';

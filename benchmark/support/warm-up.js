@@ -3,8 +3,8 @@
 const { setImmediate } = require('node:timers/promises');
 
 /**
- * Has candidates for a `race` work until V8 has compiled the whole of what they do, which takes a codec more than the
- * first turns of a race: ws's Sender needs 600 ns a message before that, and 75 after.
+ * Runs candidates until V8 has compiled all of their code. For a codec, this takes longer than the
+ * first turns of a race: ws's Sender takes 600 ns a message before, and 75 after.
  *
  * @param {Record<string, (calls: number) => void>} candidates
  * @param {number} milliseconds for each of them
@@ -14,7 +14,7 @@ async function warmUp(candidates, milliseconds) {
     const end = performance.now() + milliseconds;
     while (performance.now() < end) {
       repeat(1);
-      // The compiler, which is another thread, hands its work over between tasks.
+      // V8 compiles on another thread, and installs the code between tasks.
       await setImmediate();
     }
   }

@@ -7,7 +7,7 @@ const server = Bun.serve({
     return self.upgrade(request) ? undefined : new Response('', { status: 400 });
   },
   websocket: {
-    // What its send buffer can't hold is dropped: that must never happen here.
+    // Bun drops what its send buffer can't hold. This limit is never reached here.
     backpressureLimit: 1 << 30,
     message(socket, data) {
       socket.send(data);
