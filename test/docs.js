@@ -16,6 +16,12 @@ const { findDifferences } = require('../scripts/docs/picture');
 const { parsePage } = require('./support/markdown');
 
 const ROOT = path.join(__dirname, '..');
+
+/** @param {string} name @returns {string} a page, with the same line ends on every system */
+function read(name) {
+  return fs.readFileSync(path.join(ROOT, name), 'utf8').replaceAll('\r\n', '\n');
+}
+
 const PAGES = [
   'README.md',
   'CONTRIBUTING.md',
@@ -23,7 +29,7 @@ const PAGES = [
     .readdirSync(path.join(ROOT, 'docs'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`)
-].map((name) => ({ name, ...parsePage(fs.readFileSync(path.join(ROOT, name), 'utf8')) }));
+].map((name) => ({ name, ...parsePage(read(name)) }));
 
 /** Signatures, not programs: TypeDoc has written them. */
 const GENERATED = 'docs/api.md';
@@ -113,7 +119,7 @@ for (const { where, file, language, notRun, code: shown } of snippets) {
 t.test('commands exist', (t) => {
   const unknown = [];
   for (const { name } of PAGES) {
-    const page = fs.readFileSync(path.join(ROOT, name), 'utf8');
+    const page = read(name);
     for (const [command, script] of page.matchAll(/\bnpm run (?:--silent )?([\w:-]+)/g)) {
       if (!(script in scripts)) unknown.push(`${name}: ${command}`);
     }
@@ -152,7 +158,7 @@ t.test('links lead to files and headings that exist', (t) => {
 });
 
 t.test('docs/architecture.md has every file of lib/ and src/', (t) => {
-  const page = fs.readFileSync(path.join(ROOT, 'docs/architecture.md'), 'utf8');
+  const page = read('docs/architecture.md');
   t.same(
     [...libModules(), ...sources()].filter((name) => !page.includes(`\`${name}\``)),
     []

@@ -67,7 +67,7 @@ function shorten(markdown) {
       .replace(/^#+ Returns\n\n.+\n\n(?=\S)/gm, 'Returns ')
       .replace(/^#+ Throws\n\n/gm, 'Throws ')
       .replace(/^#+ Constructors\n\n(#+) Constructor\n/gm, '$1 Constructor\n')
-      .replace(/^(\|.*)<ArrayBufferLike\\?>/gm, '$1')
+      .replace(/\\?<`?ArrayBufferLike`?\\?>/g, '')
       .replace(/^\| `this` .*\n/gm, '')
       // A list that the plugin has put into one cell.
       .replace(/^\| <a id=.*$/gm, (row) => row.replaceAll(' - `', '<br>- `'))
