@@ -36,13 +36,12 @@ function printPage() {
   console.log(COLUMNS);
 
   channel('framemask:frame').subscribe((record) => {
-    const { direction, role, sequence } = record;
+    const { direction, from, role, sequence } = record;
     if (record.error !== null) {
       console.log(`  ${role}: ${record.error.message}`);
       return;
     }
     // There is one connection, so the sender and the sequence number identify a frame.
-    const from = direction === 'sent' ? role : role === 'server' ? 'client' : 'server';
     const frame = `${from} ${sequence}`;
     if (direction === 'sent') {
       if (sent.size === 0) start = performance.now();

@@ -5,50 +5,52 @@ const { channel } = require('./shared/node-modules').diagnosticsChannel;
 const { frameId } = require('./frame-id');
 const { FIN, MODE_MASKED, OPCODE, Opcode, RSV } = require('./shared/protocol');
 
-// What happens on a connection, for whoever subscribes: `framemask:frame` for each frame and each error, and
-// `framemask:message` for each message. A codec looks once a chunk, or once a frame that it sends, whether anybody does.
-// A subscriber that throws breaks nothing here: node:diagnostics_channel makes an uncaught exception of it, a tick later.
+// Publishes what happens on a connection: each frame and each error on `framemask:frame`, each
+// message on `framemask:message`. Without subscribers, tracing costs one check per chunk that is
+// decoded and per frame that is encoded. A subscriber that throws does not break a codec:
+// node:diagnostics_channel rethrows its error a tick later.
 
 const frames = channel('framemask:frame');
 const messages = channel('framemask:message');
 
-/** @returns {boolean} whether anybody listens */
+/** @returns {boolean} whether there is a subscriber */
 function isTraced() {
   return frames.hasSubscribers || messages.hasSubscribers;
 }
 
 /**
- * What every record says. A codec has a name for its connection only once somebody asks. The how-many-th frame of its
- * direction it is, `sequence`, is always counted: where both ends were given the same name for the connection, that name,
- * the direction and the number find a frame in the logs of both.
+ * What all records say. Both ends count the frames of each direction, subscribers or not: `from`
+ * and `sequence`, with a name that both ends were given for the connection, find a frame in the
+ * logs of both. `id` is of this record alone.
  *
  * @param {object} codec a Decoder or an Encoder
  * @returns {object}
  */
 function origin(codec) {
+  // A codec without a name for its connection gets one with its first record.
   codec._connectionId ??= frameId();
-  const server = (codec._mode & MODE_MASKED) !== 0;
   return {
     id: frameId({ version: 7 }),
     connection: codec._connectionId,
+    from: (codec._mode & MODE_MASKED) !== 0 ? 'client' : 'server',
     sequence: codec._sequence,
     direction: codec._direction,
-    role: server === (codec._direction === 'received') ? 'server' : 'client'
+    role: codec.role
   };
 }
 
 /**
  * @param {object} codec a Decoder or an Encoder
- * @param {number} first the frame's first byte
- * @param {number} length of its payload, in bytes
+ * @param {number} firstByte of the frame
+ * @param {number} length of its payload in bytes
  */
-function traceFrame(codec, first, length) {
+function traceFrame(codec, firstByte, length) {
   if (!frames.hasSubscribers) return;
   frames.publish({
     ...origin(codec),
-    opcode: first & OPCODE,
-    fin: (first & FIN) !== 0,
-    rsv: (first & RSV) >> 4,
+    opcode: firstByte & OPCODE,
+    fin: (firstByte & FIN) !== 0,
+    rsv: (firstByte & RSV) >> 4,
     masked: (codec._mode & MODE_MASKED) !== 0,
     length,
     error: null
@@ -74,16 +76,16 @@ function traceError(codec, error) {
 
 /**
  * @param {object} codec a Decoder or an Encoder
- * @param {number} first the first byte of the message's first frame
- * @param {number} length of its payload, in bytes
- * @param {number} fragments how many frames it came or went in
+ * @param {number} firstByte of the message's first frame
+ * @param {number} length of the message in bytes
+ * @param {number} fragments the number of its frames
  */
-function traceMessage(codec, first, length, fragments) {
+function traceMessage(codec, firstByte, length, fragments) {
   if (!messages.hasSubscribers) return;
   messages.publish({
     ...origin(codec),
-    binary: (first & OPCODE) === Opcode.BINARY,
-    rsv: (first & RSV) >> 4,
+    binary: (firstByte & OPCODE) === Opcode.BINARY,
+    rsv: (firstByte & RSV) >> 4,
     length,
     fragments
   });

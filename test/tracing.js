@@ -53,7 +53,7 @@ for (const role of ['server', 'client']) {
 
   t.test(`sent, ${role}`, (t) => {
     const run = () => converse(new Encoder({ role, connectionId: 'c-1' }));
-    const common = { connection: 'c-1', direction: 'sent', role };
+    const common = { connection: 'c-1', from: role, direction: 'sent', role };
     const frames = published('framemask:frame', run);
     t.match(
       frames,
@@ -81,7 +81,7 @@ for (const role of ['server', 'client']) {
             const decoder = new Decoder({ role: peer, connectionId: 'c-2', text, ...handlers });
             for (let i = 0; i < bytes.length; i += size) decoder.write(bytes.subarray(i, i + size));
           };
-          const common = { connection: 'c-2', direction: 'received', role: peer };
+          const common = { connection: 'c-2', from: role, direction: 'received', role: peer };
           const received = ({ direction }) => direction === 'received';
           const frames = published('framemask:frame', run).filter(received);
           t.match(
