@@ -229,11 +229,13 @@ t.test('control frames hold 125 bytes', (t) => {
 
 t.test('wrong arguments are named, and nothing is taken', (t) => {
   const encoder = new Encoder({ role: 'client' });
+  const notBytes = { code: 'ERR_INVALID_ARG_TYPE', message: /"data" argument must be a Buffer or other bytes/ };
+  const notData = { code: 'ERR_INVALID_ARG_TYPE', message: /"data" argument must be a string, a Buffer or other bytes/ };
   for (const data of [undefined, null, 7, 7n, true, Symbol('x'), {}, [1], () => {}, { byteLength: 3 }]) {
-    t.throws(() => encoder.text(data), { code: 'ERR_INVALID_ARG_TYPE', message: /"data"/ });
-    t.throws(() => encoder.binary(data), { code: 'ERR_INVALID_ARG_TYPE', message: /"data"/ });
+    t.throws(() => encoder.text(data), notData);
+    t.throws(() => encoder.binary(data), notBytes);
   }
-  t.throws(() => encoder.binary('text'), { code: 'ERR_INVALID_ARG_TYPE', message: /"data"/ });
+  t.throws(() => encoder.binary('text'), notBytes);
   t.throws(() => encoder.prepared({ frame: Buffer.alloc(2) }), { code: 'ERR_INVALID_ARG_TYPE', message: /prepare/ });
   t.throws(() => encoder.prepared(prepare('x')), { code: 'ERR_INVALID_STATE', message: /server role/ });
   t.throws(() => prepare(7), { code: 'ERR_INVALID_ARG_TYPE', message: /"data"/ });

@@ -92,7 +92,7 @@ class Encoder extends FrameWriter {
    * @throws {Error} if a fragmented message has not ended
    */
   binary(data, options) {
-    if (typeof data === 'string') throw invalidType('data', 'bytes', data);
+    if (typeof data === 'string') throw invalidType('data', 'a Buffer or other bytes', data);
     return this._dataFrame(Opcode.BINARY, data, options);
   }
 
@@ -233,7 +233,7 @@ class Encoder extends FrameWriter {
       else this._longString(firstByte, data);
       return;
     }
-    const bytes = toBytes('data', data);
+    const bytes = toBytes('data', data, (firstByte & OPCODE) !== Opcode.BINARY);
     if (bytes.length < REFERENCE_FROM) this._copyBytes(firstByte, bytes);
     else if (this._mode === 0 || owned) this._referBytes(firstByte, bytes);
     else if (this._fitsSlab(bytes.length)) this._copyBytes(firstByte, bytes);

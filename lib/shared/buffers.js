@@ -45,14 +45,15 @@ function view(bytes, start, end) {
 /**
  * @param {string} name
  * @param {*} data
+ * @param {boolean} [orString] whether the error says that a string would do, too
  * @returns {Uint8Array} of the same memory
  * @throws {TypeError}
  */
-function toBytes(name, data) {
+function toBytes(name, data, orString = true) {
   if (isUint8Array(data)) return data;
   if (ArrayBuffer.isView(data)) return new FastBuffer(data.buffer, data.byteOffset, data.byteLength);
   if (util.types.isAnyArrayBuffer(data)) return new FastBuffer(data);
-  throw invalidType(name, 'a string, a Buffer or other bytes', data);
+  throw invalidType(name, orString ? 'a string, a Buffer or other bytes' : 'a Buffer or other bytes', data);
 }
 
 module.exports = { Buffer, EMPTY, FastBuffer, isUint8Array, toBytes, view };
