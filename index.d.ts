@@ -13,7 +13,7 @@
  * - {@link FrameTrace} and {@link MessageTrace} are published on `node:diagnostics_channel`.
  *
  * An argument that is not acceptable throws an error that names the argument and has a `code`: a
- * TypeError with `ERR_INVALID_ARG_TYPE` or `ERR_UNKNOWN_OPTION`, or a RangeError with
+ * TypeError with `ERR_INVALID_ARG_TYPE` or `ERR_INVALID_ARG_VALUE`, or a RangeError with
  * `ERR_OUT_OF_RANGE`. A call at the wrong time throws an Error with `ERR_INVALID_STATE`. A
  * {@link FrameError} is the peer's fault, all others are the caller's.
  *
@@ -344,7 +344,8 @@ export interface FrameSink {
   /** The number of bytes that the stream has not handed over yet. */
   readonly writableLength?: number | undefined;
   /**
-   * Writes bytes.
+   * Writes bytes. Their memory is shared with other encoders and with prepared messages: it must not
+   * be changed or transferred.
    *
    * @returns false if the caller should wait for the event 'drain'
    */
@@ -511,7 +512,8 @@ export class Encoder<End extends Role = Role> {
    *
    * @returns whether the frame was added: false after `close`
    * @throws TypeError if `message` is not from `prepare`
-   * @throws Error if the role is `'client'`, or if the fragmented message before it has not ended
+   * @throws Error if the role is `'client'`, if the fragmented message before it has not ended, or if
+   *   whoever wrote the message before has transferred its memory away
    */
   prepared(this: Encoder<'server'>, message: PreparedMessage): boolean;
   /**
@@ -525,7 +527,10 @@ export class Encoder<End extends Role = Role> {
    * @throws whatever the stream's `write` throws
    */
   flush(writable?: FrameSink): boolean;
-  /** Returns all that has collected, for those who write it themselves. */
+  /**
+   * Returns all that has collected, for those who write it themselves. The memory is shared with
+   * other encoders and with prepared messages: do not change or transfer it.
+   */
   take(): Buffer[];
 }
 
@@ -566,7 +571,7 @@ export interface PrepareOptions {
  *
  * @param data a string for a text message, bytes for a binary one. Bytes are copied
  * @returns the message, for {@link Encoder.prepared}
- * @throws TypeError if `data` is neither a string nor bytes, or if `options` is not an object
+ * @throws TypeError if `data` is neither a string nor bytes
  */
 export function prepare(data: string | Bytes, options?: PrepareOptions): PreparedMessage;
 

@@ -4,6 +4,7 @@ const { constants, isUtf8 } = require('../shared/node-modules').buffer;
 
 const { Buffer, FastBuffer, isUint8Array, view } = require('../shared/buffers');
 const { invalidType } = require('../shared/errors');
+const { showPublicState } = require('../shared/inspect');
 const { advanceKey } = require('../masking/fallback');
 const { traceError, traceFrame, traceMessage, isTraced } = require('../tracing');
 const { codecBackend, copyUnmasked } = require('./backend');
@@ -490,6 +491,8 @@ class Decoder {
     this._onClose?.(code, payload.utf8Slice(2, payload.length));
   }
 }
+
+showPublicState(Decoder, ['role', 'closed', 'paused']);
 
 // On the prototype, because all decoders share them; a test makes a subclass for another backend.
 Decoder.prototype._backend = codecBackend;

@@ -5,8 +5,9 @@ const { codecBackend } = require('./backend');
 const { invalidState, invalidType, outOfRange } = require('../shared/errors');
 const { FrameWriter, SLAB_SIZE } = require('./frame-writer');
 const { headerSize, writeHeader } = require('./header');
+const { showPublicState } = require('../shared/inspect');
 const { checkOptions, choice, flag, name } = require('./options');
-const { PreparedMessage } = require('./prepared');
+const { framedMessage } = require('./prepared');
 const {
   FIN,
   MAX_HEADER,
@@ -165,21 +166,24 @@ class Encoder extends FrameWriter {
   /**
    * Adds a message framed by `prepare`. All encoders send the same bytes.
    *
-   * @param {PreparedMessage} message
+   * @param {import('./prepared').PreparedMessage} message
    * @returns {boolean} false after `close`
    * @throws {TypeError} if it is not from `prepare`
    * @throws {Error} in the client role: a client masks each frame with a key of its own (RFC 6455 section 5.3)
-   * @throws {Error} if a fragmented message has not ended
+   * @throws {Error} if a fragmented message has not ended, or if a sink that got the frame has transferred its memory
    */
   prepared(message) {
-    if (!(message instanceof PreparedMessage)) throw invalidType('message', 'what prepare() has made', message);
+    const framed = framedMessage(message);
+    if (framed === null) throw invalidType('message', 'what prepare() has made', message);
     if (this._mode !== 0)
       throw invalidState('A prepared message is for the server role, a client masks each by itself');
     if (this._closed) return false;
     if (this._fragmented) throw invalidState('A fragmented message has not ended');
-    const { frame, length } = message;
+    const { frame, length } = framed;
+    const firstByte = frame[0];
+    if (firstByte === undefined) throw invalidState('The memory of a prepared message has been transferred');
     this._sequence++;
-    if (isTraced()) this._trace(frame[0], length);
+    if (isTraced()) this._trace(firstByte, length);
     if (this._pending !== 0 && frame.length < PREPARED_COPY_BELOW) {
       const at = this._reserve(frame.length);
       this._slab.set(frame, at);
@@ -364,6 +368,8 @@ class Encoder extends FrameWriter {
     this._push(bytes);
   }
 }
+
+showPublicState(Encoder, ['role', 'closed', 'pending']);
 
 // On the prototype, because all encoders share them; a test makes a subclass for another backend.
 Encoder.prototype._backend = codecBackend;
