@@ -11,7 +11,7 @@ const { codecBackend, copyUnmasked } = require('./backend');
 const { BATCH, ENTRY, endOfBatch, frameTables } = require('./frame-table');
 const { header, readHeader } = require('./header');
 const { findCloseFault, findFault, textFault } = require('./message-rules');
-const { checkOptions, choice, flag, handler, limit, name } = require('./options');
+const { checkOptions, readBoolean, readChoice, readHandler, readLimit, readString } = require('./options');
 const { PartialFrame } = require('./partial-frame');
 const { PartialMessage, isText } = require('./partial-message');
 const { decodeText } = require('./utf8');
@@ -46,21 +46,21 @@ class Decoder {
    * @throws {TypeError | RangeError} if an option is not acceptable
    */
   constructor(options) {
-    const masked = choice(checkOptions(options), 'role', ['server', 'client']) === 'server';
-    this._mode = (masked ? MODE_MASKED : 0) | (flag(options, 'rsv1', false) ? MODE_RSV1 : 0);
-    this._onMessage = handler(options, 'onMessage');
-    this._onPing = handler(options, 'onPing');
-    this._onPong = handler(options, 'onPong');
-    this._onClose = handler(options, 'onClose');
-    this._onError = handler(options, 'onError');
-    this._onFrame = handler(options, 'onFrame');
-    this._connectionId = name(options, 'connectionId');
+    const masked = readChoice(checkOptions(options, 'Decoder'), 'role', ['server', 'client']) === 'server';
+    this._mode = (masked ? MODE_MASKED : 0) | (readBoolean(options, 'rsv1', false) ? MODE_RSV1 : 0);
+    this._onMessage = readHandler(options, 'onMessage');
+    this._onPing = readHandler(options, 'onPing');
+    this._onPong = readHandler(options, 'onPong');
+    this._onClose = readHandler(options, 'onClose');
+    this._onError = readHandler(options, 'onError');
+    this._onFrame = readHandler(options, 'onFrame');
+    this._connectionId = readString(options, 'connectionId');
     /** What the option `context` gave, for handlers: their `this` is the decoder. */
     this.context = options.context;
-    this._strings = choice(options, 'text', ['string', 'buffer'], 'string') === 'string';
-    this._maxPayload = limit(options, 'maxPayload', 0, 100 * 1024 * 1024);
+    this._strings = readChoice(options, 'text', ['string', 'buffer'], 'string') === 'string';
+    this._maxPayload = readLimit(options, 'maxPayload', 0, 100 * 1024 * 1024);
     this._maxString = Math.min(this._maxPayload, constants.MAX_STRING_LENGTH);
-    this._maxFragments = limit(options, 'maxFragments', 1, 128 * 1024);
+    this._maxFragments = readLimit(options, 'maxFragments', 1, 128 * 1024);
 
     this._state = RUNNING;
     this._busy = false;

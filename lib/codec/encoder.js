@@ -6,7 +6,7 @@ const { invalidState, invalidType, outOfRange } = require('../shared/errors');
 const { FrameWriter, SLAB_SIZE } = require('./frame-writer');
 const { headerSize, writeHeader } = require('./header');
 const { showPublicState } = require('../shared/inspect');
-const { checkOptions, choice, flag, name } = require('./options');
+const { checkOptions, readBoolean, readChoice, readString } = require('./options');
 const { framedMessage } = require('./prepared');
 const {
   FIN,
@@ -44,13 +44,13 @@ class Encoder extends FrameWriter {
    * @throws {TypeError} if an option is not acceptable
    */
   constructor(options) {
-    const { writable = null } = checkOptions(options);
+    const { writable = null } = checkOptions(options, 'Encoder');
     if (writable !== null && typeof writable.write !== 'function') {
       throw invalidType('options.writable', 'a writable stream', writable);
     }
-    super(flag(options, 'recycle', false), writable);
-    this._mode = choice(options, 'role', ['server', 'client']) === 'client' ? MODE_MASKED : 0;
-    this._connectionId = name(options, 'connectionId');
+    super(readBoolean(options, 'recycle', false), writable);
+    this._mode = readChoice(options, 'role', ['server', 'client']) === 'client' ? MODE_MASKED : 0;
+    this._connectionId = readString(options, 'connectionId');
     this._closed = false;
     this._fragmented = false;
     // For tracing: the number of frames so far, and the first byte, fragments and bytes of the current message.

@@ -2,15 +2,107 @@
 
 const { invalidType, outOfRange } = require('../shared/errors');
 
-// Checks of the options that constructors take. Each throws a TypeError or RangeError that names the option.
+// Checks of the options that constructors take. Each throws a TypeError or RangeError that names
+// the option.
+
+/** The names of the options of each class. */
+const OPTIONS = {
+  Decoder: [
+    'role',
+    'onMessage',
+    'onPing',
+    'onPong',
+    'onClose',
+    'onError',
+    'onFrame',
+    'maxPayload',
+    'maxFragments',
+    'text',
+    'rsv1',
+    'connectionId',
+    'context'
+  ],
+  Encoder: ['role', 'writable', 'recycle', 'connectionId']
+};
 
 /**
- * @param {*} options
- * @returns {object}
+ * Shorter names are compared without regard to case only, and so is `context`: one letter makes
+ * other words of them that options may have (test, roles, content).
  */
-function checkOptions(options) {
+const MIN_MISSPELT = 6;
+
+/** The maximum size of the sets below, for programs that make up names as they run. */
+const MAX_ACCEPTED = 1000;
+
+// Names that need no further check: those of all options, since both codecs may be given the same
+// object, and those that have been found to be unlike any option.
+const optionsOfAll = Object.values(OPTIONS).flat();
+const accepted = { Decoder: new Set(optionsOfAll), Encoder: new Set(optionsOfAll) };
+
+/**
+ * Refuses options that are not an object, and names that are almost an option's. Other names are
+ * ignored.
+ *
+ * @param {*} options
+ * @param {'Decoder' | 'Encoder'} owner
+ * @returns {object} the options
+ * @throws {TypeError}
+ */
+function checkOptions(options, owner) {
   if (typeof options !== 'object' || options === null) throw invalidType('options', 'an object', options);
+  const names = accepted[owner];
+  // Costs 45 ns for six options, 20 for two (Node 20). Names on prototypes are ignored, so that
+  // Object.prototype may have any.
+  for (const name in options) {
+    if (!names.has(name) && Object.hasOwn(options, name)) checkUnknown(name, owner);
+  }
   return options;
+}
+
+/**
+ * @param {string} name
+ * @param {'Decoder' | 'Encoder'} owner
+ * @throws {TypeError} if the name is almost an option's
+ */
+function checkUnknown(name, owner) {
+  const lowerCase = name.toLowerCase();
+  const options = OPTIONS[owner];
+  const meant =
+    options.find((option) => option.toLowerCase() === lowerCase) ??
+    options.find((option) => isOneLetterOff(lowerCase, option.toLowerCase()));
+  if (meant !== undefined) {
+    const error = new TypeError(`${owner} has no option "${name}". Did you mean "${meant}"?`);
+    error.code = 'ERR_INVALID_ARG_VALUE';
+    throw error;
+  }
+  if (accepted[owner].size < MAX_ACCEPTED) accepted[owner].add(name);
+}
+
+/**
+ * Whether a name has one letter more or less than an option's, another letter, or two neighbours
+ * swapped.
+ *
+ * @param {string} a the name
+ * @param {string} b the option's name, not the same
+ * @returns {boolean}
+ */
+function isOneLetterOff(a, b) {
+  // A leading underscore is no slip: objects that serve as options may have private fields.
+  if (b.length < MIN_MISSPELT || b === 'context' || a[0] === '_') return false;
+  if (Math.abs(a.length - b.length) > 1) return false;
+
+  let start = 0;
+  while (a[start] === b[start]) start++;
+  let endA = a.length;
+  let endB = b.length;
+  while (endA > start && endB > start && a[endA - 1] === b[endB - 1]) {
+    endA--;
+    endB--;
+  }
+  const restA = a.slice(start, endA);
+  const restB = b.slice(start, endB);
+  if (restA.length <= 1 && restB.length <= 1) return true;
+  return restA.length === 2 && restB.length === 2 && restA[0] === restB[1] && restA[1] === restB[0];
 }
 
 /**
@@ -18,7 +110,7 @@ function checkOptions(options) {
  * @param {string} name
  * @returns {Function | undefined}
  */
-function handler(options, name) {
+function readHandler(options, name) {
   const value = options[name];
   if (value !== undefined && typeof value !== 'function') throw invalidType(`options.${name}`, 'a function', value);
   return value;
@@ -26,12 +118,12 @@ function handler(options, name) {
 
 /**
  * @param {object} options
- * @param {string} key
+ * @param {string} name
  * @returns {string | null}
  */
-function name(options, key) {
-  const value = options[key] ?? null;
-  if (value !== null && typeof value !== 'string') throw invalidType(`options.${key}`, 'a string', value);
+function readString(options, name) {
+  const value = options[name] ?? null;
+  if (value !== null && typeof value !== 'string') throw invalidType(`options.${name}`, 'a string', value);
   return value;
 }
 
@@ -41,7 +133,7 @@ function name(options, key) {
  * @param {boolean} byDefault
  * @returns {boolean}
  */
-function flag(options, name, byDefault) {
+function readBoolean(options, name, byDefault) {
   const value = options[name] ?? byDefault;
   if (typeof value !== 'boolean') throw invalidType(`options.${name}`, 'a boolean', value);
   return value;
@@ -54,7 +146,7 @@ function flag(options, name, byDefault) {
  * @param {string} [byDefault]
  * @returns {string}
  */
-function choice(options, name, choices, byDefault) {
+function readChoice(options, name, choices, byDefault) {
   const value = options[name] ?? byDefault;
   if (!choices.includes(value)) {
     throw invalidType(`options.${name}`, `one of ${choices.map((text) => `'${text}'`).join(', ')}`, value);
@@ -69,7 +161,7 @@ function choice(options, name, choices, byDefault) {
  * @param {number} byDefault
  * @returns {number} a safe integer from `least` on, or Infinity
  */
-function limit(options, name, least, byDefault) {
+function readLimit(options, name, least, byDefault) {
   const value = options[name] ?? byDefault;
   if (typeof value !== 'number') throw invalidType(`options.${name}`, 'a number', value);
   if (!(value >= least && (Number.isSafeInteger(value) || value === Number.POSITIVE_INFINITY))) {
@@ -78,4 +170,4 @@ function limit(options, name, least, byDefault) {
   return value;
 }
 
-module.exports = { checkOptions, choice, flag, handler, limit, name };
+module.exports = { OPTIONS, checkOptions, readBoolean, readChoice, readHandler, readLimit, readString };
