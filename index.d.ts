@@ -184,8 +184,8 @@ export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'str
    */
   onError?: ((this: Decoder<Context>, error: FrameError) => void) | undefined;
   /**
-   * A frame of any kind is complete. Called before its text is validated and before any other
-   * handler, without creating an object. Called with:
+   * A frame of any kind is complete. Called before the other handlers and without creating an
+   * object, so that text may still turn out to be invalid. Called with:
    *
    * - `firstByte`: the first byte of the frame (RFC 6455 section 5.2): FIN is 0x80, RSV1 to RSV3
    *   are 0x70, the opcode is 0x0f.
@@ -275,6 +275,9 @@ export type RequiredDecoderOptions<Context, Text extends TextAs> = (undefined ex
  * Memory grows with the bytes that have arrived, never with the length that a header announces. Bad
  * headers are refused when they arrive, bad text with its first invalid byte.
  *
+ * TypeScript infers either all type parameters or none. To name the context only, annotate the
+ * variable: `const decoder: Decoder<Connection> = new Decoder({ ... })`.
+ *
  * @typeParam Context the type of `context`, inferred from the option
  * @typeParam Text the option `text`, inferred; it determines the arguments of `onMessage` only
  * @typeParam Rsv1 the option `rsv1`, inferred; it determines the arguments of `onMessage` only
@@ -344,8 +347,8 @@ export interface FrameSink {
   /** The number of bytes that the stream has not handed over yet. */
   readonly writableLength?: number | undefined;
   /**
-   * Writes bytes. Their memory is shared with other encoders and with prepared messages: it must not
-   * be changed or transferred.
+   * Writes bytes. Their memory is shared with other encoders and with prepared messages: it must
+   * not be changed or transferred.
    *
    * @returns false if the caller should wait for the event 'drain'
    */
@@ -512,8 +515,8 @@ export class Encoder<End extends Role = Role> {
    *
    * @returns whether the frame was added: false after `close`
    * @throws TypeError if `message` is not from `prepare`
-   * @throws Error if the role is `'client'`, if the fragmented message before it has not ended, or if
-   *   whoever wrote the message before has transferred its memory away
+   * @throws Error if the role is `'client'`, if the fragmented message before it has not ended, or
+   *   if whoever wrote the message before has transferred its memory away
    */
   prepared(this: Encoder<'server'>, message: PreparedMessage): boolean;
   /**
@@ -655,7 +658,7 @@ export interface TraceOrigin {
   role: Role;
 }
 
-/** A frame was sent, or has been received completely. */
+/** An Encoder has added a frame, or a Decoder has received one completely. */
 export interface FrameRecord extends TraceOrigin {
   /**
    * The opcode (RFC 6455 section 5.2): 0 continuation, 1 text, 2 binary, 8 Close, 9 Ping, 10 Pong.
@@ -692,8 +695,8 @@ export interface FrameErrorRecord extends TraceOrigin {
 export type FrameTrace = FrameRecord | FrameErrorRecord;
 
 /**
- * What is published on the `node:diagnostics_channel` named `framemask:message`: a message that was
- * sent, or has been received completely. `sequence` is that of its last frame.
+ * What is published on the `node:diagnostics_channel` named `framemask:message`: an Encoder has
+ * added a message, or a Decoder has received one completely. `sequence` is that of its last frame.
  */
 export interface MessageTrace extends TraceOrigin {
   /** Whether the message is binary. */
