@@ -9,7 +9,7 @@ const { Receiver } = require('ws');
 const { Decoder } = require('../lib/codec/decoder');
 const { createCodecBackend } = require('../lib/codec/backend');
 const { kernel } = require('../lib/masking/backend');
-const { createRandom } = require('../test/fixtures/garbage');
+const { createRandom } = require('../test/support/garbage');
 const { createStreamMaker, randomCuts } = require('../test/support/streams');
 
 /**
@@ -202,7 +202,7 @@ function isMisplaced(frames, i) {
  * All that framemask means to do in another way than ws, and nothing else is accepted. `applies` gets what both said from
  * the first difference on, the frames, and which frame it was that framemask or ws refused.
  *
- * test/differential.js has a test for each.
+ * test/codec/differential.js has a test for each.
  */
 const DIFFERENCES = [
   {

@@ -13,8 +13,8 @@ const { failuresIn } = require('./support/report');
 const USAGE = `usage: node scripts/test-sanitized.js [--help] [file...]
 
 Builds the addon with AddressSanitizer and UndefinedBehaviorSanitizer in .cache/sanitized and runs the tests on it there:
-all of them, or the files named (as in test/kernels.js). Linux with GCC, $CXX or g++. The exit code is 0 if every test
-passes and no sanitizer has reported anything, in any process.
+all of them, or the files named (as in test/masking/kernels.js). Linux with GCC, $CXX or g++. The
+exit code is 0 if every test passes and no sanitizer has reported anything, in any process.
 
   --help  print this`;
 
@@ -136,7 +136,9 @@ function main() {
   if (status !== 0) fail(`the build failed:\n${stdout}${stderr}`);
   proveLoaded(env);
 
-  const all = fs.readdirSync(path.join(COPY, 'test')).filter((file) => file.endsWith('.js'));
+  const all = fs
+    .readdirSync(path.join(COPY, 'test'), { recursive: true })
+    .filter((file) => file.endsWith('.js') && !/^(support|platform)\//.test(file));
   const files = positionals.length > 0 ? positionals : all.map((file) => `test/${file}`);
   const failed = files.filter((file) => !runTest(file, env));
   process.exitCode = failed.length === 0 ? 0 : 1;

@@ -1,6 +1,6 @@
 'use strict';
 
-// Run by test/memory.js in processes of their own: node --expose-gc memory-use.js <what> <js | native>
+// Run by test/codec/decoder/memory.js in processes of their own: node --expose-gc memory-use.js <what> <js | native>
 
 const buffer = require('node:buffer');
 

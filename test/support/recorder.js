@@ -3,8 +3,8 @@
 const { randomInt } = require('node:crypto');
 const { Decoder } = require('../../lib/codec/decoder');
 const { createCodecBackend } = require('../../lib/codec/backend');
-const { createNativeDouble } = require('../fixtures/native-double');
-const { nativeKernels } = require('../fixtures/natives');
+const { createNativeDouble } = require('./native-double');
+const { nativeKernels } = require('./natives');
 
 const ROLES = ['server', 'client'];
 

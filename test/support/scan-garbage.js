@@ -1,12 +1,12 @@
 'use strict';
 
-// Run by test/scan.js in a process of its own, which a wrong step would end: node scan-garbage.js <seed>
+// Run by test/codec/scan.js in a process of its own, which a wrong step would end: node scan-garbage.js <seed>
 
 const assert = require('node:assert');
 const { isUint32Array } = require('node:util').types;
 const { Register } = require('../../lib/masking/native');
-const { NUMBERS, createDetached, createGarbage, createRandom, createShrunk } = require('../fixtures/garbage');
-const { nativeKernels } = require('../fixtures/natives');
+const { NUMBERS, createDetached, createGarbage, createRandom, createShrunk } = require('./garbage');
+const { nativeKernels } = require('./natives');
 const { TEXT, frame } = require('./frames');
 
 const random = createRandom(Number(process.argv[2]));

@@ -3,9 +3,9 @@
 const t = require('tap');
 const { readFileSync } = require('node:fs');
 const path = require('node:path');
-const { Register, bind, load } = require('../lib/masking/native');
-const { addon, kernels, nativeKernels } = require('./fixtures/natives');
-const { createNativeDouble } = require('./fixtures/native-double');
+const { Register, bind, load } = require('../../lib/masking/native');
+const { addon, kernels, nativeKernels } = require('../support/natives');
+const { createNativeDouble } = require('../support/native-double');
 
 /** An addon of two kernels; `bound` notes what was asked of it. */
 function createAddonDouble() {
@@ -26,7 +26,7 @@ function noAddon() {
 }
 
 t.test('the registers have the order that src/addon.cc gives them', (t) => {
-  const source = readFileSync(path.join(__dirname, '../src/addon.cc'), 'utf8');
+  const source = readFileSync(path.join(__dirname, '../../src/addon.cc'), 'utf8');
   const [, body] = /enum Register \{([^}]*)\}/.exec(source);
   const names = [...body.matchAll(/^\s*k(\w+)/gm)].map(([, name]) =>
     name.replace(/(?<=[a-z])[A-Z]/g, '_$&').toUpperCase()

@@ -14,8 +14,8 @@
 
 const t = require('tap');
 const { randomBytes } = require('node:crypto');
-const { advanceKey } = require('../lib/masking/fallback');
-const { rangeFunctions } = require('./fixtures/natives');
+const { advanceKey } = require('../../lib/masking/fallback');
+const { rangeFunctions } = require('../support/natives');
 
 const ALIGNMENTS = 65;
 const SHORT = 300;

@@ -4,9 +4,9 @@ const net = require('node:net');
 const { once } = require('node:events');
 const { PassThrough, Writable } = require('node:stream');
 const t = require('tap');
-const { Encoder } = require('../lib/codec/encoder');
-const { prepare } = require('../lib/codec/prepared');
-const { TEXT, BINARY, frame } = require('./support/frames');
+const { Encoder } = require('../../lib/codec/encoder');
+const { prepare } = require('../../lib/codec/prepared');
+const { TEXT, BINARY, frame } = require('../support/frames');
 
 /** A stream that counts how often it is written to, and says each time whether it wants more. */
 function counting({ more = true } = {}) {

@@ -5,10 +5,10 @@
 const t = require('tap');
 const { execFile } = require('node:child_process');
 const path = require('node:path');
-const { Decoder } = require('../lib/codec/decoder');
+const { Decoder } = require('../../../lib/codec/decoder');
 
 const MIB = 2 ** 20;
-const SCRIPT = path.join(__dirname, 'support/memory-use.js');
+const SCRIPT = path.join(__dirname, '../../support/memory-use.js');
 
 /** What test/support/memory-use.js has measured, in a process of its own: bytes, and no times. */
 function measure(what, engine) {

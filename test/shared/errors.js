@@ -3,7 +3,7 @@
 const t = require('tap');
 const vm = require('node:vm');
 const { inspect } = require('node:util');
-const { FrameError, invalidState, invalidType, outOfRange } = require('../lib/shared/errors');
+const { FrameError, invalidState, invalidType, outOfRange } = require('../../lib/shared/errors');
 
 const messageFor = (value) => invalidType('key', 'a Buffer', value).message.replace(/^.* but was /, '');
 

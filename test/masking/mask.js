@@ -7,12 +7,12 @@ const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { promisify } = require('node:util');
 const vm = require('node:vm');
-const { isUint8Array } = require('../lib/shared/buffers');
-const { createMaskings } = require('./fixtures/maskings');
-const { kernels } = require('./fixtures/natives');
+const { isUint8Array } = require('../../lib/shared/buffers');
+const { createMaskings } = require('../support/maskings');
+const { kernels } = require('../support/natives');
 
 const run = promisify(execFile);
-const ROOT = path.join(__dirname, '..');
+const ROOT = path.join(__dirname, '../..');
 const KEY = Buffer.from([0xa1, 0x5c, 0x03, 0xf8]);
 // Around the lengths at which lib/masking/backend.js and lib/masking/fallback.js change their ways.
 const LENGTHS = [0, 1, 2, 3, 4, 5, 7, 8, 31, 47, 48, 49, 63, 64, 65, 125, 95, 96, 97, 511, 512, 513, 4093, 65537];

@@ -3,10 +3,10 @@
 // However a stream is cut into chunks, the same comes of it.
 
 const t = require('tap');
-const { createRandom } = require('./fixtures/garbage');
-const { BINARY, TEXT, framesFor } = require('./support/frames');
-const { ROLES, createDecoders, eventsOf, seed } = require('./support/recorder');
-const { createStreamMaker, randomCuts } = require('./support/streams');
+const { createRandom } = require('../../support/garbage');
+const { BINARY, TEXT, framesFor } = require('../../support/frames');
+const { ROLES, createDecoders, eventsOf, seed } = require('../../support/recorder');
+const { createStreamMaker, randomCuts } = require('../../support/streams');
 
 const DECODERS = createDecoders();
 

@@ -4,10 +4,10 @@
 
 const t = require('tap');
 const { deflateRawSync, inflateRaw, constants } = require('node:zlib');
-const { createRandom } = require('./fixtures/garbage');
-const { framesFor } = require('./support/frames');
-const { ROLES, createDecoders, eventsOf, record, seed } = require('./support/recorder');
-const { createStreamMaker, randomCuts } = require('./support/streams');
+const { createRandom } = require('../../support/garbage');
+const { framesFor } = require('../../support/frames');
+const { ROLES, createDecoders, eventsOf, record, seed } = require('../../support/recorder');
+const { createStreamMaker, randomCuts } = require('../../support/streams');
 
 const DECODERS = createDecoders();
 
@@ -705,7 +705,7 @@ t.test(`random streams, and handlers that do anything (seed ${seed})`, (t) => {
       }
     };
     try {
-      // Without frames of bad text: whether they are told of depends on how they are cut (see test/chunks.js).
+      // Without frames of bad text: whether they are told of depends on how they are cut (see chunk-boundaries.js).
       const expected = eventsOf(Decoder, options, bytes, cuts.slice(0, -1));
       let start = 0;
       for (const end of cuts) {

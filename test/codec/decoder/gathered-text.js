@@ -3,8 +3,8 @@
 // Text that comes in pieces is gathered in memory that serves again, for whichever decoder needs it next.
 
 const t = require('tap');
-const { KEY, frame } = require('./support/frames');
-const { Decoder } = require('../lib/codec/decoder');
+const { KEY, frame } = require('../../support/frames');
+const { Decoder } = require('../../../lib/codec/decoder');
 
 const TEXT = 1;
 const SIZES = [20_000, 40_000, 65_535, 65_536, 65_537, 200_000];

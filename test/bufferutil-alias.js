@@ -9,11 +9,11 @@ const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
 const { promisify } = require('node:util');
-const { kernels } = require('./fixtures/natives');
+const { kernels } = require('./support/natives');
 
 const run = promisify(execFile);
 const ROOT = path.join(__dirname, '..');
-const ECHO = path.join(__dirname, 'fixtures/echo.js');
+const ECHO = path.join(__dirname, 'support/echo.js');
 
 /** Runs npm: the one that runs this test, where one does. */
 function npm(...args) {

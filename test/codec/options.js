@@ -1,8 +1,8 @@
 'use strict';
 
 const t = require('tap');
-const { checkOptions, readBoolean, readChoice, readHandler, readLimit, readString } = require('../lib/codec/options');
-const { createGarbage } = require('./fixtures/garbage');
+const { checkOptions, choice, flag, handler, limit, name } = require('../../lib/codec/options');
+const { createGarbage } = require('../support/garbage');
 
 const WRONG_TYPE = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' };
 const WRONG_VALUE = { name: 'RangeError', code: 'ERR_OUT_OF_RANGE' };

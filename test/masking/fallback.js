@@ -1,10 +1,10 @@
 'use strict';
 
-// That the bytes are right at every alignment, length and phase is for test/kernels.js; here is what is this file's own.
+// That the bytes are right at every alignment, length and phase is for kernels.js; here is what is this file's own.
 
 const t = require('tap');
 const { randomBytes } = require('node:crypto');
-const fallback = require('../lib/masking/fallback');
+const fallback = require('../../lib/masking/fallback');
 
 const { advanceKey, copyMasked, maskRange, unmaskRange } = fallback;
 

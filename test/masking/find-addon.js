@@ -9,12 +9,12 @@ const os = require('node:os');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { promisify } = require('node:util');
-const { checkLength, findAddon } = require('../lib/masking/find-addon');
-const builtin = require('../lib/shared/node-modules');
-const { addon } = require('./fixtures/natives');
+const { checkLength, findAddon } = require('../../lib/masking/find-addon');
+const builtin = require('../../lib/shared/node-modules');
+const { addon } = require('../support/natives');
 
 const run = promisify(execFile);
-const ROOT = path.join(__dirname, '..');
+const ROOT = path.join(__dirname, '../..');
 // The addon that the tests run on: of build/Release, or of prebuilds/ where nothing was built.
 const BUILT = addon === null ? '' : require('node-gyp-build').resolve(ROOT);
 
@@ -163,10 +163,13 @@ t.test("Linux's file, on systems that run it", (t) => {
   const root = createPackage(t);
   const folder = `prebuilds/linux-${process.arch}`;
   place(root, folder, 'an addon');
-  const { findAddon: find } = t.mockRequire('../lib/masking/find-addon', {
+  const { findAddon: find } = t.mockRequire('../../lib/masking/find-addon', {
     // As node-gyp-build answers on a system for which there is nothing.
     'node-gyp-build': Object.assign(refuse, { resolve: refuse }),
-    '../lib/shared/node-modules': { ...builtin, path: { join: (...parts) => path.join(...parts).replace(ROOT, root) } }
+    '../../lib/shared/node-modules': {
+      ...builtin,
+      path: { join: (...parts) => path.join(...parts).replace(ROOT, root) }
+    }
   });
   const opened = interceptLoading(t);
   const file = path.join(root, folder, 'framemask.node');
@@ -182,7 +185,7 @@ t.test('what node-gyp-build finds is looked at before it is loaded', (t) => {
   const file = path.join(folder, 'found/framemask.node');
   const brought = {};
   const asked = [];
-  const { findAddon: find } = t.mockRequire('../lib/masking/find-addon', {
+  const { findAddon: find } = t.mockRequire('../../lib/masking/find-addon', {
     'node-gyp-build': Object.assign(() => brought, {
       resolve(root) {
         asked.push(root);
@@ -203,7 +206,7 @@ t.test('what node-gyp-build finds is looked at before it is loaded', (t) => {
 
 t.test('where a bundler has put another file in the place of the call', (t) => {
   const brought = {};
-  const { findAddon: find } = t.mockRequire('../lib/masking/find-addon', {
+  const { findAddon: find } = t.mockRequire('../../lib/masking/find-addon', {
     // As in a bundle of ncc, which has no prebuilds/ beside it.
     'node-gyp-build': Object.assign(() => brought, {
       resolve() {
@@ -216,7 +219,7 @@ t.test('where a bundler has put another file in the place of the call', (t) => {
 });
 
 t.test('an entry for one platform brings its addon', (t) => {
-  const provided = require('../lib/masking/bundled-addon');
+  const provided = require('../../lib/masking/bundled-addon');
   t.equal(provided.load, null);
   t.teardown(() => {
     provided.load = null;

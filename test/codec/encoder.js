@@ -1,10 +1,10 @@
 'use strict';
 
 const t = require('tap');
-const { Encoder } = require('../lib/codec/encoder');
-const { prepare } = require('../lib/codec/prepared');
-const { closePayload, framesFor, frame, TEXT, BINARY, CLOSE, PING, PONG, CONTINUATION } = require('./support/frames');
-const { createDecoders, record } = require('./support/recorder');
+const { Encoder } = require('../../lib/codec/encoder');
+const { prepare } = require('../../lib/codec/prepared');
+const { closePayload, framesFor, frame, TEXT, BINARY, CLOSE, PING, PONG, CONTINUATION } = require('../support/frames');
+const { createDecoders, record } = require('../support/recorder');
 
 /** All that an encoder has collected, as one Buffer. */
 const bytesOf = (encoder) => Buffer.concat(encoder.take());

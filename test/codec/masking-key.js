@@ -3,7 +3,7 @@
 const t = require('tap');
 
 t.test('keys are random, never 0, and come from more than one batch', (t) => {
-  const { nextMaskingKey } = require('../lib/codec/masking-key');
+  const { nextMaskingKey } = require('../../lib/codec/masking-key');
   const keys = Array.from({ length: 10_000 }, nextMaskingKey);
   t.ok(keys.every((key) => key === (key | 0) && key !== 0));
   // Of 10,000 out of 2^32 more than three pairs alike are to be expected once in 50 million runs.
@@ -16,8 +16,8 @@ t.test('keys are random, never 0, and come from more than one batch', (t) => {
 });
 
 t.test('a key of 0, which would mask nothing, is passed over', (t) => {
-  const { nextMaskingKey } = t.mockRequire('../lib/codec/masking-key', {
-    '../lib/shared/node-modules': {
+  const { nextMaskingKey } = t.mockRequire('../../lib/codec/masking-key', {
+    '../../lib/shared/node-modules': {
       crypto: {
         randomFillSync(keys) {
           keys.fill(0);

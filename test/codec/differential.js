@@ -6,11 +6,19 @@ const t = require('tap');
 const { constants } = require('node:buffer');
 const { spawnSync } = require('node:child_process');
 const path = require('node:path');
-const { DIFFERENCES, Decoder, JavascriptDecoder, compare, decode, explain, receive } = require('../fuzz/differential');
-const { CLOSE, KEY, TEXT, frame, framesFor } = require('./support/frames');
-const { ROLES, seed } = require('./support/recorder');
+const {
+  DIFFERENCES,
+  Decoder,
+  JavascriptDecoder,
+  compare,
+  decode,
+  explain,
+  receive
+} = require('../../fuzz/differential');
+const { CLOSE, KEY, TEXT, frame, framesFor } = require('../support/frames');
+const { ROLES, seed } = require('../support/recorder');
 
-const SCRIPT = path.join(__dirname, '../fuzz/differential.js');
+const SCRIPT = path.join(__dirname, '../../fuzz/differential.js');
 const LIMITS = { rsv1: false, maxPayload: 2 ** 20, maxFragments: 100 };
 
 /**
@@ -177,7 +185,7 @@ t.test('the program', (t) => {
   const spoil =
     "require('./lib/codec/decoder').Decoder.prototype._deliverControl = () => {}; require('./fuzz/differential')";
   const spoilt = spawnSync(process.execPath, ['-e', `${spoil}.compare({ seed: 1, streams: 300 })`], {
-    cwd: path.join(__dirname, '..'),
+    cwd: path.join(__dirname, '../..'),
     encoding: 'utf8'
   });
   t.equal(spoilt.status, 1);

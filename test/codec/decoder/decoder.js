@@ -1,15 +1,15 @@
 'use strict';
 
 // Each rule of RFC 6455 that a decoder watches over, each limit, each way of delivery. That chunks may be cut anywhere is
-// for test/chunks.js, that handlers may stop, pause and throw for test/flow-control.js, memory for test/memory.js.
+// for chunk-boundaries.js, that handlers may stop, pause and throw for flow-control.js, memory for memory.js.
 
 const t = require('tap');
 const { constants } = require('node:buffer');
 const vm = require('node:vm');
-const { Decoder } = require('../lib/codec/decoder');
-const { FrameError } = require('../lib/shared/errors');
-const { isSendableCloseCode } = require('../lib/shared/protocol');
-const { createGarbage } = require('./fixtures/garbage');
+const { Decoder } = require('../../../lib/codec/decoder');
+const { FrameError } = require('../../../lib/shared/errors');
+const { isSendableCloseCode } = require('../../../lib/shared/protocol');
+const { createGarbage } = require('../../support/garbage');
 const {
   BINARY,
   CLOSE,
@@ -21,8 +21,8 @@ const {
   closePayload,
   frame,
   framesFor
-} = require('./support/frames');
-const { ROLES, createDecoders, eventsOf, record } = require('./support/recorder');
+} = require('../../support/frames');
+const { ROLES, createDecoders, eventsOf, record } = require('../../support/recorder');
 
 const DECODERS = createDecoders();
 

@@ -2,12 +2,12 @@
 
 const t = require('tap');
 const { randomBytes } = require('node:crypto');
-const { codecBackend, createCodecBackend } = require('../lib/codec/backend');
-const { kernel, nativeError } = require('../lib/masking/backend');
-const fallback = require('../lib/masking/fallback');
-const { scanChunk } = require('../lib/codec/scan');
-const { createNativeDouble } = require('./fixtures/native-double');
-const { kernels, nativeKernels } = require('./fixtures/natives');
+const { codecBackend, createCodecBackend } = require('../../lib/codec/backend');
+const { kernel, nativeError } = require('../../lib/masking/backend');
+const fallback = require('../../lib/masking/fallback');
+const { scanChunk } = require('../../lib/codec/scan');
+const { createNativeDouble } = require('../support/native-double');
+const { kernels, nativeKernels } = require('../support/natives');
 
 const KEY = 0xf8035ca1;
 const LENGTHS = [0, 1, 31, 32, 47, 48, 63, 64, 65, 125, 1000];

@@ -1,9 +1,9 @@
 'use strict';
 
 const t = require('tap');
-const { header, headerSize, readHeader, writeHeader } = require('../lib/codec/header');
-const { acceptsFirstByte } = require('../lib/shared/protocol');
-const { BINARY, KEY, TEXT, frame } = require('./support/frames');
+const { header, headerSize, readHeader, writeHeader } = require('../../lib/codec/header');
+const { acceptsFirstByte } = require('../../lib/shared/protocol');
+const { BINARY, KEY, TEXT, frame } = require('../support/frames');
 
 const MASKED = 0x80;
 const RSV1 = 0x40;

@@ -4,11 +4,11 @@ const t = require('tap');
 const { spawn } = require('node:child_process');
 const path = require('node:path');
 const vm = require('node:vm');
-const { createDetached, createGarbage } = require('./fixtures/garbage');
-const { createMaskings } = require('./fixtures/maskings');
-const { addon } = require('./fixtures/natives');
+const { createDetached, createGarbage } = require('../support/garbage');
+const { createMaskings } = require('../support/maskings');
+const { addon } = require('../support/natives');
 
-const CALLS = path.join(__dirname, 'fixtures/random-calls.js');
+const CALLS = path.join(__dirname, '../support/random-calls.js');
 const KEY = Buffer.from([1, 2, 3, 4]);
 
 const type = (name, expected, was) => ({
@@ -167,7 +167,7 @@ t.test('whatever is passed, the error names the argument', (t) => {
   t.end();
 });
 
-/** Runs fixtures/random-calls.js in a process of its own: that it does not crash is what is to be seen. */
+/** Runs test/support/random-calls.js in a process of its own: that it does not crash is what is to be seen. */
 async function runCalls(t, what, count) {
   // A new seed in each run. FRAMEMASK_TEST_SEED brings back one that has found something.
   const seed = Number(process.env.FRAMEMASK_TEST_SEED ?? Date.now() % 2 ** 32);

@@ -3,9 +3,9 @@
 // completeUntil against the TextDecoder of Node.js in its strict mode.
 
 const t = require('tap');
-const { completeUntil } = require('../lib/codec/utf8');
-const { createRandom } = require('./fixtures/garbage');
-const { seed } = require('./support/recorder');
+const { completeUntil } = require('../../lib/codec/utf8');
+const { createRandom } = require('../support/garbage');
+const { seed } = require('../support/recorder');
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 

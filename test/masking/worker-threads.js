@@ -6,8 +6,8 @@ const { randomBytes } = require('node:crypto');
 const { once } = require('node:events');
 const path = require('node:path');
 const vm = require('node:vm');
-const framemask = require('../index.js');
-const { KEY, maskAll, startWorker } = require('./fixtures/masking-worker');
+const framemask = require('../../index.js');
+const { KEY, maskAll, startWorker } = require('../support/masking-worker');
 
 const WORKERS = 8;
 
@@ -65,7 +65,7 @@ t.test('workers on one range of one memory do not crash', async (t) => {
 });
 
 t.test('a process that exits while workers work', async (t) => {
-  const child = spawn(process.execPath, [path.join(__dirname, 'fixtures/masking-worker.js'), 'exit'], {
+  const child = spawn(process.execPath, [path.join(__dirname, '../support/masking-worker.js'), 'exit'], {
     stdio: 'inherit'
   });
   const [code, signal] = await once(child, 'close');
@@ -73,11 +73,11 @@ t.test('a process that exits while workers work', async (t) => {
 });
 
 t.test('loaded twice in one thread', (t) => {
-  const root = path.join(__dirname, '..');
+  const root = path.join(__dirname, '../..');
   const cached = Object.keys(require.cache).filter((file) => file.startsWith(root) && !file.includes('node_modules'));
   const before = cached.map((file) => require.cache[file]);
   for (const file of cached) delete require.cache[file];
-  const second = require('../index.js');
+  const second = require('../../index.js');
   cached.forEach((file, i) => {
     require.cache[file] = before[i];
   });

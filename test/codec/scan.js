@@ -6,13 +6,13 @@
 const t = require('tap');
 const { execFile } = require('node:child_process');
 const path = require('node:path');
-const { createCodecBackend } = require('../lib/codec/backend');
-const { scanChunk } = require('../lib/codec/scan');
-const { createRandom } = require('./fixtures/garbage');
-const { createNativeDouble } = require('./fixtures/native-double');
-const { addon, nativeKernels } = require('./fixtures/natives');
-const { BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, frame } = require('./support/frames');
-const { seed } = require('./support/recorder');
+const { createCodecBackend } = require('../../lib/codec/backend');
+const { scanChunk } = require('../../lib/codec/scan');
+const { createRandom } = require('../support/garbage');
+const { createNativeDouble } = require('../support/native-double');
+const { addon, nativeKernels } = require('../support/natives');
+const { BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, frame } = require('../support/frames');
+const { seed } = require('../support/recorder');
 
 const MASKED = 0x80;
 const RSV1 = 0x40;
@@ -340,7 +340,7 @@ t.test(`random streams (seed ${seed})`, (t) => {
 
 // Last line of defence: what lib/masking/backend.js passes is right, and the addon does not rely on it.
 t.test('the addon, called with anything', { skip: addon === null && 'no addon' }, (t) => {
-  const script = path.join(__dirname, 'support/scan-garbage.js');
+  const script = path.join(__dirname, '../support/scan-garbage.js');
   execFile(process.execPath, [script, String(seed)], (error, stdout, stderr) => {
     t.equal(error, null, `seed ${seed}: ${error?.signal} ${stderr}`);
     const { right, wrong } = JSON.parse(stdout || '{}');
