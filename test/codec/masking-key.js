@@ -1,21 +1,22 @@
 'use strict';
 
+const assert = require('node:assert/strict');
 const t = require('tap');
 
-t.test('keys are random, never 0, and come from more than one batch', (t) => {
+t.test('5.3: keys are random and never 0, over several batches', (t) => {
   const { nextMaskingKey } = require('../../lib/codec/masking-key');
   const keys = Array.from({ length: 10_000 }, nextMaskingKey);
   t.ok(keys.every((key) => key === (key | 0) && key !== 0));
-  // Of 10,000 out of 2^32 more than three pairs alike are to be expected once in 50 million runs.
+  // More than three equal pairs among 10,000 of 2^32 keys come once in 50 million runs.
   t.ok(new Set(keys).size > 9_996);
   for (let bit = 0; bit < 32; bit++) {
     const set = keys.filter((key) => (key >>> bit) & 1).length;
-    t.ok(Math.abs(set - 5000) < 350, `bit ${bit}: ${set} of 10,000 (7 sigma)`);
+    assert.ok(Math.abs(set - 5000) < 350, `bit ${bit} is 1 in ${set} of 10,000 keys: more than 7 sigma off`);
   }
   t.end();
 });
 
-t.test('a key of 0, which would mask nothing, is passed over', (t) => {
+t.test('a key of 0, which would mask nothing, is skipped', (t) => {
   const { nextMaskingKey } = t.mockRequire('../../lib/codec/masking-key', {
     '../../lib/shared/node-modules': {
       crypto: {

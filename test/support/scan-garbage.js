@@ -1,18 +1,19 @@
 'use strict';
 
-// Run by test/codec/scan.js in a process of its own, which a wrong step would end: node scan-garbage.js <seed>
+// Run by test/codec/scan.js in a process of its own, because a bug may crash it: node scan-garbage.js <seed>
 
 const assert = require('node:assert');
 const { isUint32Array } = require('node:util').types;
 const { Register } = require('../../lib/masking/native');
-const { NUMBERS, createDetached, createGarbage, createRandom, createShrunk } = require('./garbage');
-const { nativeKernels } = require('./natives');
 const { TEXT, frame } = require('./frames');
+const { NUMBERS, createDetached, createGarbage, createShrunk } = require('./garbage');
+const { nativeKernels } = require('./natives');
+const { createRandom } = require('./random');
 
 const random = createRandom(Number(process.argv[2]));
 const tally = { right: 0, wrong: 0 };
 
-/** A call either does its work or throws a TypeError; either way it writes no more than the payload and its table. */
+/** Calls the addon, which works or throws a TypeError. Returns whether it worked. */
 function call(native, args, start, mode) {
   native.registers.fill(-1);
   native.registers[Register.START] = start;
@@ -41,7 +42,7 @@ for (const { native } of nativeKernels()) {
   for (const value of garbage) {
     call(native, [value, table], 0, 0x80);
     call(native, [value, table], 4, 0);
-    // Any Uint32Array is a table; an empty one holds nothing.
+    // Any Uint32Array is a frame table; an empty one holds no entries.
     const taken = call(native, [chunk, value], 0, 0x80);
     assert.strictEqual(taken, isUint32Array(value));
     if (taken) bytes.copy(chunk);
@@ -63,13 +64,13 @@ for (const { native } of nativeKernels()) {
     assert.strictEqual(taken, Number.isInteger(number) && number >= 0 && number <= chunk.length, `start ${number}`);
     if (taken) bytes.copy(chunk);
     assert.ok(chunk.equals(bytes));
-    // A mode is any whole number, of which two bits count.
+    // Any whole number is a mode; two of its bits count.
     const allowed = Number.isSafeInteger(number) && number >= 0;
     assert.strictEqual(call(native, [chunk, table], 0, number), allowed, `mode ${number}`);
     bytes.copy(chunk);
   }
 
-  // Views of shared memory with a guard between them; wider arrays have at least as many bytes as elements.
+  // Views of one memory with a guard between them. Arrays of wider elements have more bytes than elements.
   const memory = new ArrayBuffer(4096);
   const guard = new Uint8Array(memory, 2048, 64);
   for (let i = 0; i < 5000; i++) {
