@@ -1,14 +1,18 @@
 'use strict';
 
-const net = require('node:net');
+// How the bytes of an Encoder reach a stream, and when their memory is used again.
+
+const assert = require('node:assert/strict');
 const { once } = require('node:events');
+const net = require('node:net');
 const { PassThrough, Writable } = require('node:stream');
 const t = require('tap');
 const { Encoder } = require('../../lib/codec/encoder');
 const { prepare } = require('../../lib/codec/prepared');
+const { assertBytes, forEachCase } = require('../support/cases');
 const { TEXT, BINARY, frame } = require('../support/frames');
 
-/** A stream that counts how often it is written to, and says each time whether it wants more. */
+/** A stream that records its writes. If `more` is false it never wants more. */
 function counting({ more = true } = {}) {
   const writes = [];
   const sink = new Writable({
@@ -25,7 +29,7 @@ function counting({ more = true } = {}) {
   return { sink, writes };
 }
 
-t.test('all that has collected leaves in one write', (t) => {
+t.test('flush hands over all that has collected in one write', (t) => {
   const { sink, writes } = counting();
   const encoder = new Encoder({ role: 'server' });
   t.equal(encoder.flush(sink), true, 'nothing to write');
@@ -43,28 +47,28 @@ t.test('all that has collected leaves in one write', (t) => {
   encoder.prepared(message);
   t.equal(encoder.flush(sink), true);
   t.equal(writes.length, 3);
-  t.ok(writes[0].equals(Buffer.concat([frame(TEXT, 'a'), frame(TEXT, 'b')])));
+  assertBytes(writes[0], Buffer.concat([frame(TEXT, 'a'), frame(TEXT, 'b')]));
   const expected = [frame(TEXT, 'a'), frame(BINARY, large), frame(BINARY, large), frame(TEXT, 'b')];
-  t.ok(writes[1].equals(Buffer.concat(expected)));
-  t.ok(writes[2].equals(message.frame));
+  assertBytes(writes[1], Buffer.concat(expected));
+  assertBytes(writes[2], message.frame);
   t.end();
 });
 
-t.test('a sink may be anything that has write', (t) => {
+t.test('flush takes anything that has a method write', (t) => {
   const written = [];
   const sink = { write: (chunk) => written.push(chunk) > 0 };
   const encoder = new Encoder({ role: 'server' });
   encoder.text('a');
-  for (const wrong of [undefined, null, {}, 7]) {
-    t.throws(() => encoder.flush(wrong), { code: 'ERR_INVALID_ARG_TYPE', message: /"writable"/ });
-  }
+  forEachCase([undefined, null, {}, 7], (wrong) => {
+    assert.throws(() => encoder.flush(wrong), { code: 'ERR_INVALID_ARG_TYPE', message: /"writable"/ });
+  });
   encoder.binary(Buffer.alloc(16_384));
   t.equal(encoder.flush(sink), true);
-  t.ok(Buffer.concat(written).equals(Buffer.concat([frame(TEXT, 'a'), frame(BINARY, Buffer.alloc(16_384))])));
+  assertBytes(Buffer.concat(written), Buffer.concat([frame(TEXT, 'a'), frame(BINARY, Buffer.alloc(16_384))]));
   t.end();
 });
 
-t.test('flush says whether the connection wants more', (t) => {
+t.test('flush returns false if the stream wants no more', (t) => {
   const { sink } = counting({ more: false });
   const encoder = new Encoder({ role: 'server' });
   encoder.text('a');
@@ -74,7 +78,7 @@ t.test('flush says whether the connection wants more', (t) => {
   t.end();
 });
 
-t.test('what a connection that has ended cannot take is dropped', async (t) => {
+t.test('flush drops the bytes if the stream has ended', async (t) => {
   const { sink, writes } = counting();
   sink.end();
   await once(sink, 'finish');
@@ -85,7 +89,7 @@ t.test('what a connection that has ended cannot take is dropped', async (t) => {
   t.same(writes, []);
 });
 
-t.test('with a writable, each turn leaves by itself', async (t) => {
+t.test('with the option writable, an encoder flushes at the end of the turn', async (t) => {
   const { sink, writes } = counting();
   const encoder = new Encoder({ role: 'server', writable: sink });
   encoder.text('a');
@@ -95,7 +99,7 @@ t.test('with a writable, each turn leaves by itself', async (t) => {
   await new Promise(setImmediate);
   t.equal(writes.length, 1);
   encoder.text('b');
-  t.equal(encoder.flush(), true, 'or sooner');
+  t.equal(encoder.flush(), true, 'flush writes sooner');
   t.equal(writes.length, 2);
   await new Promise(setImmediate);
   t.equal(writes.length, 2);
@@ -104,18 +108,21 @@ t.test('with a writable, each turn leaves by itself', async (t) => {
   t.equal(writes.length, 3);
 });
 
-t.test('memory serves again only where that was said to be safe, and only once the bytes have been used', async (t) => {
+t.test('without the option recycle, memory is not used again', (t) => {
   const passing = new PassThrough({ highWaterMark: 1 << 20 });
   const careful = new Encoder({ role: 'server' });
   careful.text('first');
   careful.flush(passing);
   careful.text('SECOND');
   careful.flush(passing);
-  // From Node.js 26 on, each read gives one of the writes.
+  // From Node.js 26 on, each read returns one of the writes.
   const read = Buffer.concat([passing.read(), passing.read() ?? Buffer.alloc(0)]);
-  t.ok(read.equals(Buffer.concat([frame(TEXT, 'first'), frame(TEXT, 'SECOND')])));
+  assertBytes(read, Buffer.concat([frame(TEXT, 'first'), frame(TEXT, 'SECOND')]));
+  t.end();
+});
 
-  // A stream that keeps what it was given until it is asked to go on.
+t.test('with the option recycle, memory is used again when the stream no longer reads it', (t) => {
+  // This stream keeps what it was given.
   const kept = [];
   const slow = new Writable({ write: (chunk, _encoding, done) => kept.push({ chunk, done }) });
   const encoder = new Encoder({ role: 'server', recycle: true });
@@ -123,8 +130,8 @@ t.test('memory serves again only where that was said to be safe, and only once t
   encoder.flush(slow);
   encoder.text('two');
   const [two] = encoder.take();
-  t.not(two.byteOffset, kept[0].chunk.byteOffset, 'not while it is still being written');
-  t.ok(kept[0].chunk.equals(frame(TEXT, 'one')));
+  t.ok(two.byteOffset !== kept[0].chunk.byteOffset, 'other memory while the first bytes are being written');
+  assertBytes(kept[0].chunk, frame(TEXT, 'one'));
 
   const { sink, writes } = counting();
   encoder.text('three');
@@ -137,9 +144,10 @@ t.test('memory serves again only where that was said to be safe, and only once t
   encoder.flush(sink);
   const [three, four, six] = [frame(TEXT, 'three'), frame(TEXT, 'four'), frame(TEXT, 'six')];
   t.same(writes, [three, Buffer.concat([four, frame(BINARY, Buffer.alloc(20_000)), frame(TEXT, 'five')]), six]);
+  t.end();
 });
 
-t.test('a socket whose peer reads slowly gets every byte, though memory serves again', async (t) => {
+t.test('with the option recycle, a peer that reads slowly gets every byte', async (t) => {
   const server = net.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const reader = net.connect(server.address().port, '127.0.0.1');
@@ -168,6 +176,6 @@ t.test('a socket whose peer reads slowly gets every byte, though memory serves a
   socket.end();
   await once(reader, 'end');
   server.close();
-  t.ok(Buffer.concat(received).equals(Buffer.concat(expected)));
+  assertBytes(Buffer.concat(received), Buffer.concat(expected));
   t.ok(drains > 0, 'the socket was full at least once');
 });

@@ -1,109 +1,161 @@
 'use strict';
 
+// The options of Decoder and Encoder: which values each takes, and the error for any other. What they do is for the tests
+// of the codecs.
+
+const assert = require('node:assert/strict');
 const t = require('tap');
-const { checkOptions, choice, flag, handler, limit, name } = require('../../lib/codec/options');
+const { Decoder } = require('../../lib/codec/decoder');
+const { Encoder } = require('../../lib/codec/encoder');
+const { forEachCase } = require('../support/cases');
 const { createGarbage } = require('../support/garbage');
 
-const WRONG_TYPE = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' };
-const WRONG_VALUE = { name: 'RangeError', code: 'ERR_OUT_OF_RANGE' };
+const TYPE = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' };
+const RANGE = { name: 'RangeError', code: 'ERR_OUT_OF_RANGE' };
 
-t.test('checkOptions', (t) => {
-  const options = {};
-  t.equal(checkOptions(options, 'Decoder'), options);
-  t.ok(checkOptions(Object.create(null), 'Encoder'), 'any object, whatever its prototype');
-  for (const value of [undefined, null, 1, 'options', true, Symbol('s'), 1n, () => {}]) {
-    t.throws(() => checkOptions(value, 'Decoder'), WRONG_TYPE);
-  }
-  t.throws(() => checkOptions(undefined, 'Decoder'), {
-    message: 'The "options" argument must be an object, but was undefined'
+const LIMITS = [1, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 53 - 1, Number.POSITIVE_INFINITY];
+const NO_LIMITS = [-1, 0.5, 1.5, 2 ** 53, Number.NaN, Number.NEGATIVE_INFINITY, 1e300];
+
+/** What an option must be: values that it takes, values of a wrong type, and numbers out of range. */
+const HANDLER = {
+  expected: 'a function',
+  good: [undefined, () => {}],
+  wrong: [null, 1, 'name', {}, []],
+  isType: (value) => value === undefined || typeof value === 'function'
+};
+const STRING = {
+  expected: 'a string',
+  good: [undefined, null, 'a', ''],
+  wrong: [1, true, {}, new String('a')],
+  isType: (value) => value === undefined || value === null || typeof value === 'string'
+};
+const BOOLEAN = {
+  expected: 'a boolean',
+  good: [undefined, null, true, false],
+  wrong: [0, 1, 'true', {}, new Boolean(true)],
+  isType: (value) => value === undefined || value === null || typeof value === 'boolean'
+};
+const ROLE = {
+  expected: "one of 'server', 'client'",
+  good: ['server', 'client'],
+  wrong: [undefined, null, '', 'Server', 'peer', 'toString', 1, ['server'], {}, new String('server')],
+  isType: () => false
+};
+const TEXT = {
+  expected: "one of 'string', 'buffer'",
+  good: [undefined, null, 'string', 'buffer'],
+  wrong: ['', 'String', 'utf8', 'toString', 1, true, ['string'], new String('string')],
+  isType: (value) => value === undefined || value === null
+};
+const limitFrom = (least, outOfRange) => ({
+  expected: 'a number',
+  good: [undefined, null, least, ...LIMITS],
+  wrong: ['1', true, 1n, {}, new Number(1)],
+  outOfRange: [...outOfRange, ...NO_LIMITS],
+  isType: (value) => value === undefined || value === null || typeof value === 'number'
+});
+
+const OPTIONS = [
+  { Codec: Decoder, option: 'role', ...ROLE },
+  { Codec: Decoder, option: 'text', ...TEXT },
+  { Codec: Decoder, option: 'rsv1', ...BOOLEAN },
+  { Codec: Decoder, option: 'connectionId', ...STRING },
+  { Codec: Decoder, option: 'maxPayload', ...limitFrom(0, []) },
+  { Codec: Decoder, option: 'maxFragments', ...limitFrom(1, [0]) },
+  ...['onMessage', 'onPing', 'onPong', 'onClose', 'onError', 'onFrame'].map((option) => ({
+    Codec: Decoder,
+    option,
+    ...HANDLER
+  })),
+  { Codec: Encoder, option: 'role', ...ROLE },
+  { Codec: Encoder, option: 'recycle', ...BOOLEAN },
+  { Codec: Encoder, option: 'connectionId', ...STRING }
+].map((one) => ({
+  name: `${one.option} of ${one.Codec.name}`,
+  outOfRange: [],
+  create: (value) => new one.Codec({ role: 'server', [one.option]: value }),
+  ...one
+}));
+
+t.test('each option takes what it is documented to take', (t) => {
+  forEachCase(OPTIONS, ({ good, create }) => {
+    forEachCase(good, (value) => create(value));
   });
   t.end();
 });
 
-t.test('readHandler', (t) => {
-  const onPing = () => {};
-  t.equal(readHandler({ onPing }, 'onPing'), onPing);
-  t.equal(readHandler({}, 'onPing'), undefined);
-  t.equal(readHandler({ onPing: undefined }, 'onPing'), undefined);
-  for (const onPing of [null, 1, 'onPing', {}, []]) t.throws(() => readHandler({ onPing }, 'onPing'), WRONG_TYPE);
-  t.throws(() => readHandler({ onPing: null }, 'onPing'), {
-    message: 'The "options.onPing" argument must be a function, but was null'
+t.test('each option refuses another type, and the error names the option', (t) => {
+  forEachCase(OPTIONS, ({ option, expected, wrong, create }) => {
+    const start = `The "options.${option}" argument must be ${expected}, but was `;
+    forEachCase(wrong, (value) => {
+      assert.throws(
+        () => create(value),
+        (error) => {
+          assert.equal(error.message.slice(0, start.length), start);
+          assert.equal(error.name, TYPE.name);
+          assert.equal(error.code, TYPE.code);
+          return true;
+        }
+      );
+    });
   });
   t.end();
 });
 
-t.test('readString', (t) => {
-  t.equal(readString({ connectionId: 'a' }, 'connectionId'), 'a');
-  t.equal(readString({ connectionId: '' }, 'connectionId'), '');
-  for (const options of [{}, { connectionId: undefined }, { connectionId: null }]) {
-    t.equal(readString(options, 'connectionId'), null);
-  }
-  for (const connectionId of [1, true, {}, new String('a')]) {
-    t.throws(() => readString({ connectionId }, 'connectionId'), WRONG_TYPE);
-  }
-  t.throws(() => readString({ connectionId: 1 }, 'connectionId'), {
-    message: 'The "options.connectionId" argument must be a string, but was the number 1'
+t.test('a limit refuses what is no whole number in its range, and the error names the option', (t) => {
+  const limits = OPTIONS.filter(({ outOfRange }) => outOfRange.length > 0);
+  forEachCase(limits, ({ option, outOfRange, create }) => {
+    forEachCase(outOfRange, (value) => {
+      assert.throws(() => create(value), { ...RANGE, message: new RegExp(`"options.${option}"`) });
+    });
   });
-  t.end();
-});
-
-t.test('readBoolean', (t) => {
-  for (const byDefault of [true, false]) {
-    t.equal(readBoolean({ rsv1: true }, 'rsv1', byDefault), true);
-    t.equal(readBoolean({ rsv1: false }, 'rsv1', byDefault), false);
-    for (const options of [{}, { rsv1: undefined }, { rsv1: null }])
-      t.equal(readBoolean(options, 'rsv1', byDefault), byDefault);
-  }
-  for (const rsv1 of [0, 1, 'true', {}, new Boolean(true)])
-    t.throws(() => readBoolean({ rsv1 }, 'rsv1', false), WRONG_TYPE);
-  t.throws(() => readBoolean({ rsv1: 1 }, 'rsv1', false), {
-    message: 'The "options.rsv1" argument must be a boolean, but was the number 1'
-  });
-  t.end();
-});
-
-t.test('readChoice', (t) => {
-  const choices = ['string', 'buffer'];
-  t.equal(readChoice({ text: 'buffer' }, 'text', choices, 'string'), 'buffer');
-  t.equal(readChoice({}, 'text', choices, 'string'), 'string');
-  t.equal(readChoice({ text: null }, 'text', choices, 'string'), 'string');
-  for (const text of ['', 'String', 'toString', 1, ['string'], new String('string')]) {
-    t.throws(() => readChoice({ text }, 'text', choices, 'string'), WRONG_TYPE);
-  }
-  t.throws(() => readChoice({}, 'role', ['server', 'client']), {
-    message: `The "options.role" argument must be one of 'server', 'client', but was undefined`
-  });
-  t.end();
-});
-
-t.test('readLimit', (t) => {
-  for (const maxPayload of [0, 1, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 53 - 1, Number.POSITIVE_INFINITY]) {
-    t.equal(readLimit({ maxPayload }, 'maxPayload', 0, 5), maxPayload);
-  }
-  for (const options of [{}, { maxPayload: undefined }, { maxPayload: null }]) {
-    t.equal(readLimit(options, 'maxPayload', 0, 5), 5);
-  }
-  for (const maxPayload of [-1, 0.5, 1.5, 2 ** 53, Number.NaN, Number.NEGATIVE_INFINITY, 1e300]) {
-    t.throws(() => readLimit({ maxPayload }, 'maxPayload', 0, 5), WRONG_VALUE);
-  }
-  for (const maxPayload of ['1', true, 1n, {}, new Number(1)]) {
-    t.throws(() => readLimit({ maxPayload }, 'maxPayload', 0, 5), WRONG_TYPE);
-  }
-  t.throws(() => readLimit({ maxFragments: 0 }, 'maxFragments', 1, 5), {
+  t.throws(() => new Decoder({ role: 'server', maxFragments: 0 }), {
     message: 'The "options.maxFragments" argument must be a whole number from 1 on, or Infinity, but was 0'
   });
-  t.equal(readLimit({ maxFragments: 1 }, 'maxFragments', 1, 5), 1);
   t.end();
 });
 
-t.test('no value gets past a check by what it says of itself', (t) => {
-  for (const value of createGarbage()) {
-    if (value === undefined || value === null) continue;
-    if (typeof value !== 'function') t.throws(() => readHandler({ name: value }, 'name'), WRONG_TYPE);
-    if (typeof value !== 'boolean') t.throws(() => readBoolean({ name: value }, 'name', true), WRONG_TYPE);
-    if (typeof value !== 'string') t.throws(() => readString({ name: value }, 'name'), WRONG_TYPE);
-    if (typeof value !== 'number') t.throws(() => readLimit({ name: value }, 'name', 0, 1), WRONG_TYPE);
-    t.throws(() => readChoice({ name: value }, 'name', ['a', 'b'], 'a'), WRONG_TYPE);
+t.test('an error says which value was refused', (t) => {
+  const messages = {
+    'a function, but was null': { onPing: null },
+    'a string, but was the number 1': { connectionId: 1 },
+    'a boolean, but was the number 1': { rsv1: 1 },
+    "one of 'server', 'client', but was undefined": { role: undefined }
+  };
+  for (const [end, option] of Object.entries(messages)) {
+    const message = `The "options.${Object.keys(option)[0]}" argument must be ${end}`;
+    t.throws(() => new Decoder({ role: 'server', ...option }), { message }, message);
   }
+  t.end();
+});
+
+t.test('options must be an object, of any prototype', (t) => {
+  forEachCase([Decoder, Encoder], (Codec) => {
+    forEachCase([undefined, null, 1, 'options', true, Symbol('s'), 1n, () => {}], (options) => {
+      assert.throws(() => new Codec(options), { ...TYPE, message: /^The "options" argument must be an object/ });
+    });
+    assert.throws(() => new Codec(), { message: 'The "options" argument must be an object, but was undefined' });
+    assert.throws(() => new Codec({}), { ...TYPE, message: /"options.role"/ });
+    assert.ok(new Codec(Object.assign(Object.create(null), { role: 'server' })), 'an object without a prototype');
+  });
+  t.throws(() => Decoder({ role: 'server' }), TypeError, 'called without new');
+  t.end();
+});
+
+t.test('writable must have a method write', (t) => {
+  for (const writable of [undefined, null, { write() {} }]) t.ok(new Encoder({ role: 'server', writable }));
+  forEachCase([{}, { write: 1 }, 1, 'stream'], (writable) => {
+    assert.throws(() => new Encoder({ role: 'server', writable }), { ...TYPE, message: /"options.writable"/ });
+  });
+  t.end();
+});
+
+t.test('a value that lies about itself gets past no check', (t) => {
+  const garbage = createGarbage();
+  forEachCase(OPTIONS, ({ create, isType }) => {
+    forEachCase(garbage, (value) => {
+      if (!isType(value)) assert.throws(() => create(value), TYPE);
+    });
+  });
   t.end();
 });
