@@ -1,7 +1,7 @@
 'use strict';
 
-// Random streams of frames, right and broken, into framemask and into the Receiver of ws: the same messages, in the same
-// order, and the same close code. `node fuzz/differential.js --help`
+// Gives random streams of frames, good and bad, to framemask and to the Receiver of ws, and compares the messages, their
+// order and the close code. `node fuzz/differential.js --help`
 
 const { constants, isUtf8 } = require('node:buffer');
 const { parseArgs } = require('node:util');
@@ -9,12 +9,12 @@ const { Receiver } = require('ws');
 const { Decoder } = require('../lib/codec/decoder');
 const { createCodecBackend } = require('../lib/codec/backend');
 const { kernel } = require('../lib/masking/backend');
-const { createRandom } = require('../test/support/garbage');
+const { createRandom } = require('../test/support/random');
 const { createStreamMaker, randomCuts } = require('../test/support/streams');
 
 /**
- * What was said of a stream: strings, which compare fast. The first letter says what it was: t(ext), b(inary), P(ing),
- * p(ong), c(lose), e(rror); behind it are the bytes, or the close code.
+ * The events of a stream as strings, which compare fast. The first letter is the kind: t(ext), b(inary), P(ing), p(ong),
+ * c(lose), e(rror). The bytes or the close code follow.
  *
  * @typedef {string[]} Events
  *
@@ -28,10 +28,10 @@ const { createStreamMaker, randomCuts } = require('../test/support/streams');
 class JavascriptDecoder extends Decoder {}
 JavascriptDecoder.prototype._backend = createCodecBackend(null);
 
-/** Both are the same on a machine that has no addon. */
+/** On a machine without the addon both are the same. */
 const DECODERS = { [kernel]: Decoder, js: JavascriptDecoder };
 
-/** Calls `write` with the pieces of a stream, each in memory of its own, for a receiver unmasks in place. */
+/** Calls `write` with the pieces of a stream. Each is a copy, because a receiver unmasks in place. */
 function feed(bytes, cuts, write) {
   let start = 0;
   for (let i = 0; i <= cuts.length; i++) {
@@ -42,13 +42,13 @@ function feed(bytes, cuts, write) {
 }
 
 /**
- * What framemask makes of a stream. RSV1 stands for an extension that does nothing: so it takes a text for what it is.
+ * What framemask makes of a stream. With RSV1 an extension is assumed that changes nothing, so text must be UTF-8.
  *
  * @param {typeof Decoder} DecoderClass
  * @param {Options & { text: 'string' | 'buffer' }} options
  * @param {Buffer} bytes
  * @param {number[]} cuts
- * @returns {{ events: Events, error: string }} `error` is the name of the error, for there is one close code for many
+ * @returns {{ events: Events, error: string }} `error` is the name of the error, because many have one close code
  */
 function decode(DecoderClass, options, bytes, cuts) {
   const events = [];
@@ -75,7 +75,7 @@ function decode(DecoderClass, options, bytes, cuts) {
   return { events, error };
 }
 
-/** The Receiver of ws without what makes it a stream: it is told to work, and what it emits is written down. */
+/** The Receiver of ws without its stream: chunks are written by `take`, and `emit` records the events. */
 class Recorder extends Receiver {
   /** @param {Options} options */
   constructor({ role, rsv1, maxPayload, maxFragments }) {
@@ -123,24 +123,24 @@ function receive(options, bytes, cuts) {
 }
 
 /**
- * A stream taken apart a third time, plainly, and without a judgement.
+ * A frame of a stream, parsed a third time and not validated.
  *
  * @typedef {object} Frame
  * @property {number} first its first byte
  * @property {number} opcode
  * @property {boolean} fin
- * @property {number} available how many bytes of it are there
- * @property {number} headerSize 0 if that is not there to be read
- * @property {boolean} hasLength whether all bytes of its length are there
+ * @property {number} available the number of bytes from its first byte to the end of the stream
+ * @property {number} headerSize 0 if the second byte is missing
+ * @property {boolean} hasLength whether the stream has all bytes of its length
  * @property {bigint} length
- * @property {boolean} minimal whether its length could not be shorter
- * @property {Buffer} payload what is there of it
+ * @property {boolean} minimal whether its length is minimal
+ * @property {Buffer} payload the part of its payload that the stream has
  * @property {boolean} complete
  *
  * @param {Buffer} bytes
  * @returns {Frame[]}
  */
-function takeApart(bytes) {
+function parseFrames(bytes) {
   const frames = [];
   let at = 0;
   while (at < bytes.length) {
@@ -167,12 +167,12 @@ function takeApart(bytes) {
   return frames;
 }
 
-/** How many events whole frames make: one for each control frame, one for each message. */
+/** How many events complete frames make: one for each control frame, one for each message. */
 function eventsOf(frames) {
   return frames.filter(({ fin }) => fin).length;
 }
 
-/** The number of the first frame whose text is bad as far as it is there, -1 if there is none. */
+/** The index of the first frame with bad text, as far as its payload is there; -1 if there is none. */
 function badTextAt(frames) {
   let decoder = null;
   for (let i = 0; i < frames.length; i++) {
@@ -189,7 +189,7 @@ function badTextAt(frames) {
   return -1;
 }
 
-/** Whether a data frame stands where none such may: a continuation of nothing, or a start inside a message. */
+/** Whether a continuation frame has no message to continue, or a message begins inside another. */
 function isMisplaced(frames, i) {
   const { opcode } = frames[i];
   if (opcode > 2) return false;
@@ -199,15 +199,15 @@ function isMisplaced(frames, i) {
 }
 
 /**
- * All that framemask means to do in another way than ws, and nothing else is accepted. `applies` gets what both said from
- * the first difference on, the frames, and which frame it was that framemask or ws refused.
+ * The accepted differences: framemask does these things in another way than ws on purpose. `applies` gets the events of
+ * both from the first difference on, the frames, and the number of events before the difference.
  *
  * test/codec/differential.js has a test for each.
  */
 const DIFFERENCES = [
   {
     name: 'a length that is not minimal',
-    why: 'RFC 6455 section 5.2: "the minimal number of bytes MUST be used". ws takes it.',
+    why: 'Section 5.2: "the minimal number of bytes MUST be used". framemask refuses the frame, ws takes it.',
     applies: ({ ours, error, frames, shared }) => {
       const i = frames.findIndex(({ minimal }) => !minimal);
       return ours === 'e1002' && error === 'LENGTH_NOT_MINIMAL' && i !== -1 && eventsOf(frames.slice(0, i)) === shared;
@@ -215,7 +215,7 @@ const DIFFERENCES = [
   },
   {
     name: 'the most significant bit of a length',
-    why: 'Section 5.2: it "MUST be 0". So it is an error of protocol, and for ws a message too big.',
+    why: 'Section 5.2: it "MUST be 0". framemask reports a protocol error, ws a message that is too big.',
     applies: ({ ours, theirs, error, frames, shared }) => {
       const i = frames.findIndex(({ length }) => length >= 2n ** 63n);
       const found = i !== -1 && eventsOf(frames.slice(0, i)) === shared;
@@ -223,26 +223,26 @@ const DIFFERENCES = [
     }
   },
   {
-    name: 'text is judged as it comes',
-    why: 'Section 8.1 allows it. ws delivers control frames that come before the end of the message, and may find more.',
+    name: 'text is checked as it arrives',
+    why: 'Section 8.1 allows it. ws checks text at the end of the message, so control frames or other errors may come first.',
     applies: ({ ours, error, frames, shared, theirRest }) => {
       const i = badTextAt(frames);
       const found = i !== -1 && eventsOf(frames.slice(0, i)) === shared;
-      // The message is delivered by nobody.
+      // ws does not deliver the message either.
       return ours === 'e1007' && error === 'UTF8' && found && !theirRest.some((event) => /^[tb]/.test(event));
     }
   },
   {
-    name: 'a first byte is judged alone',
-    why: 'ws waits for the second.',
+    name: 'the first byte is checked alone',
+    why: 'ws waits for the second byte.',
     applies: ({ ours, theirs, frames, shared }) => {
       const { available } = frames.at(-1);
       return ours === 'e1002' && theirs === undefined && available === 1 && eventsOf(frames.slice(0, -1)) === shared;
     }
   },
   {
-    name: "a frame's place and size are judged when its header is whole",
-    why: 'ws does not wait for what remains of it: the length, or the masking key.',
+    name: "a frame's place and length are checked when its header is complete",
+    why: 'ws does not wait for the rest of the header: the length or the masking key.',
     applies: ({ ours, theirs, frames, shared }) => {
       const { available, headerSize } = frames.at(-1);
       const found = available < headerSize && eventsOf(frames.slice(0, -1)) === shared;
@@ -250,8 +250,8 @@ const DIFFERENCES = [
     }
   },
   {
-    name: 'a Close frame of one byte is judged when it is there',
-    why: 'ws judges it by its header.',
+    name: 'a Close frame with a payload of one byte is refused when it is complete',
+    why: 'ws refuses it by its header.',
     applies: ({ ours, theirs, frames, shared }) => {
       const { first, length, complete } = frames.at(-1);
       const found = first === 0x88 && length === 1n && !complete && eventsOf(frames.slice(0, -1)) === shared;
@@ -260,7 +260,7 @@ const DIFFERENCES = [
   },
   {
     name: 'one fragment too many is refused by its header',
-    why: 'ws waits for its payload.',
+    why: 'ws waits for the payload of the fragment.',
     applies: ({ ours, theirs, error, frames, shared }) => {
       const { opcode, available, headerSize, complete } = frames.at(-1);
       const found = opcode === 0 && available >= headerSize && !complete && eventsOf(frames.slice(0, -1)) === shared;
@@ -268,8 +268,8 @@ const DIFFERENCES = [
     }
   },
   {
-    name: 'a length beyond 2^53 - 1 counts before the place of its frame',
-    why: 'Two errors in one header: framemask names this one, ws the other.',
+    name: 'a length of 2^53 or more is reported before a wrong place of the frame',
+    why: 'The header has two errors: framemask reports the length, ws the place.',
     applies: ({ ours, theirs, error, frames, shared }) => {
       const i = frames.findIndex(({ length }) => length >= 2n ** 53n && length < 2n ** 63n);
       const found = i !== -1 && eventsOf(frames.slice(0, i)) === shared && isMisplaced(frames, i);
@@ -277,8 +277,8 @@ const DIFFERENCES = [
     }
   },
   {
-    name: 'text that no string can hold is refused by its header',
-    why: 'It is to be delivered as a string, and V8 has a longest one. ws delivers bytes.',
+    name: 'text that is longer than the longest string is refused by its header',
+    why: 'framemask delivers text as a string, whose length V8 limits. ws delivers bytes.',
     applies: ({ ours, theirs, error, frames, shared }) => {
       const start = frames.findLastIndex(({ opcode }) => opcode === 1 || opcode === 2);
       const message = start === -1 ? [] : frames.slice(start).filter(({ opcode }) => opcode <= 2);
@@ -294,15 +294,15 @@ const DIFFERENCES = [
  * @param {{ events: Events, error: string }} ours
  * @param {Events} theirs
  * @param {Buffer} bytes
- * @returns {string} the name of the difference that is meant to be, '' if there is none; undefined if it is not meant
+ * @returns {string | undefined} the name of the accepted difference, '' if there is none; undefined if it is not accepted
  */
 function explain({ events, error }, theirs, bytes) {
   let shared = 0;
   while (shared < events.length && events[shared] === theirs[shared]) shared++;
   if (shared === events.length && shared === theirs.length) return '';
-  // Where framemask goes on after the first difference, and ws has ended or not, there is nothing to explain.
+  // After an accepted difference framemask has no more than one event.
   if (events.length > shared + 1) return undefined;
-  const frames = takeApart(bytes);
+  const frames = parseFrames(bytes);
   const context = {
     ours: events[shared],
     theirs: theirs[shared],
@@ -320,11 +320,11 @@ class Disagreement extends Error {}
  * @param {object} settings
  * @param {number} settings.seed
  * @param {number} [settings.from] the number of the first stream
- * @param {number} settings.streams how many
- * @param {number} [settings.seconds] after which no other is begun
- * @param {(done: number) => void} [settings.progress] called now and then
+ * @param {number} settings.streams the number of streams
+ * @param {number} [settings.seconds] after which no more streams are begun
+ * @param {(done: number) => void} [settings.progress] called after each 256 streams
  * @returns {{ streams: number, endings: object, differences: object }} how streams ended, and how often ws differed
- * @throws {Disagreement} at the first difference that is not meant
+ * @throws {Disagreement} at the first difference that is not accepted
  */
 function compare({ seed, from = 0, streams, seconds = Number.POSITIVE_INFINITY, progress = () => {} }) {
   let current = null;
@@ -340,7 +340,7 @@ function compare({ seed, from = 0, streams, seconds = Number.POSITIVE_INFINITY, 
       progress(i - from);
       if (Date.now() >= until) break;
     }
-    // So that each stream can be had alone.
+    // Each stream has a seed of its own, so that it can be made alone.
     current = createRandom((seed + Math.imul(i, 0x9e3779b9)) | 0);
     const role = pick(['server', 'client']);
     const options = {
@@ -365,7 +365,7 @@ function compare({ seed, from = 0, streams, seconds = Number.POSITIVE_INFINITY, 
             `framemask: ${JSON.stringify(cut(ours.events))} ${ours.error}`,
             `ws:        ${JSON.stringify(cut(theirs))}`,
             `cuts: ${JSON.stringify(cuts)}`,
-            `bytes: ${bytes.length > 4000 ? `${bytes.length} of them` : bytes.toString('hex')}`
+            `bytes: ${bytes.length > 4000 ? `${bytes.length}, too many to print` : bytes.toString('hex')}`
           ].join('\n')
         );
       }
@@ -381,14 +381,14 @@ const HELP = `Usage: node fuzz/differential.js [options]
 
 Compares framemask, with its addon and without, to the Receiver of ws over random streams of frames.
 
-  --streams <n>   how many (default 1000000)
-  --seconds <n>   for how long at most
-  --seed <n>      a number that determines the streams (default: another each time)
-  --from <n>      the number of the first stream: with --streams 1, that one again
-  --help
+  --streams <n>   number of streams (default 1000000)
+  --seconds <n>   begin no stream after that time
+  --seed <n>      determines the streams (default: another one in each run)
+  --from <n>      number of the first stream; with --streams 1, repeats that stream
+  --help          print this
 
-Ends with 0 if all was the same but for what is meant to differ, with 1 at the first other difference, which it prints, and
-with 2 if the options are wrong.`;
+The exit code is 0 if all streams were the same but for accepted differences, 1 at the first other
+difference, which is printed, and 2 if the options are wrong.`;
 
 function main() {
   const number = { type: 'string' };
@@ -421,10 +421,10 @@ function main() {
   console.error(`seed ${settings.seed}, kernels ${Object.keys(DECODERS).join(' and ')}`);
   try {
     const { streams, endings, differences } = compare({ ...settings, progress });
-    console.log(`${streams} streams, ${perSecond(streams)} a second. How they ended, for each kernel:`);
+    console.log(`${streams} streams, ${perSecond(streams)} a second. Endings, for each kernel:`);
     for (const [name, count] of Object.entries(endings).sort(([, a], [, b]) => b - a))
       console.log(`  ${name}: ${count}`);
-    console.log('Differences that are meant to be:');
+    console.log('Accepted differences:');
     for (const [name, count] of Object.entries(differences)) console.log(`  ${name}: ${count}`);
     return 0;
   } catch (error) {

@@ -1,10 +1,11 @@
 'use strict';
 
 // Run by test/codec/decoder/memory.js in processes of their own: node --expose-gc memory-use.js <what> <js | native>
+// Prints the results as JSON, by the name of each case, in bytes.
 
 const buffer = require('node:buffer');
 
-/** How many bytes have been copied, allocated, and checked for UTF-8, by the functions of Node.js that lib/ uses. */
+/** Bytes that the functions of Node.js that lib/ uses have copied, allocated, and checked for UTF-8. */
 const counts = { copied: 0, allocated: 0, checked: 0 };
 const { copy } = Buffer.prototype;
 Buffer.prototype.copy = function (...args) {
@@ -25,7 +26,7 @@ buffer.isUtf8 = (bytes) => {
 
 const { Decoder } = require('../../lib/codec/decoder');
 const { createCodecBackend } = require('../../lib/codec/backend');
-const { BINARY, TEXT, framesFor } = require('./frames');
+const { BINARY, KEY, TEXT, framesFor } = require('./frames');
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
@@ -33,7 +34,7 @@ const MIB = 2 ** 20;
 const [what, backend] = process.argv.slice(2);
 if (backend === 'js') Decoder.prototype._backend = createCodecBackend(null);
 
-/** Bytes in use once all that is not has been let go of. */
+/** Bytes in use after garbage collection. */
 function memory() {
   global.gc();
   global.gc();
@@ -41,12 +42,12 @@ function memory() {
   return heapUsed + external;
 }
 
-/** 10,000 connections, each with a header of 1 GiB and 10 bytes of what it announces. */
+/** 10,000 connections, each with a header that announces 1 GiB, and ten bytes of payload. */
 function announced() {
   const results = {};
   const cases = {
     'a header and ten bytes': (f, opcode) => [f.frame(opcode, '0123456789', { length: GIB })],
-    'one byte at a time': (f, opcode) =>
+    'byte by byte': (f, opcode) =>
       Array.from(f.frame(opcode, '0123456789', { length: GIB }), (byte) => Buffer.from([byte])),
     'after a fragment': (f, opcode) => [
       f.frame(opcode, '', { fin: false }),
@@ -73,7 +74,7 @@ function announced() {
   return results;
 }
 
-/** How much one frame of 1 GiB holds when so much of it has come. */
+/** What a frame of 1 GiB holds when so much of it has arrived. */
 function gathered() {
   const held = () => {
     memory();
@@ -83,33 +84,31 @@ function gathered() {
     const before = held();
     const decoder = new Decoder({ role, text: 'buffer', maxPayload: GIB });
     decoder.write(framesFor(role).frame(opcode, '', { length: GIB }));
-    const results = [];
+    const steps = [];
     let received = 0;
     for (let next = 65536; next <= 16 * MIB; next *= 4) {
       for (; received < next; received += size) {
         const chunk = Buffer.alloc(size, 'x');
-        // Masked text is to be text when it is unmasked.
-        if (role === 'server') for (let i = 0; i < size; i++) chunk[i] ^= key(received + i);
+        // Masked, so that it is text when it is unmasked.
+        if (role === 'server') for (let i = 0; i < size; i++) chunk[i] ^= KEY[(received + i) & 3];
         decoder.write(chunk);
       }
-      results.push({ received, held: held() - before, closed: decoder.closed });
+      steps.push({ received, held: held() - before, closed: decoder.closed });
     }
-    return results;
+    return { steps };
   };
   const results = {};
   for (const role of ['server', 'client']) {
     for (const opcode of [TEXT, BINARY]) {
-      for (const size of [100, 1000, 65536]) results[`${role}, ${opcode}, ${size}`] = measure(role, opcode, size);
+      for (const size of [100, 1000, 65536]) {
+        results[`${role}, opcode ${opcode}, chunks of ${size} bytes`] = measure(role, opcode, size);
+      }
     }
   }
   return results;
 }
 
-function key(index) {
-  return framesFor('server').key[index & 3];
-}
-
-/** What the message of a stream costs to put together, and what is left of it when it has been delivered. */
+/** What is copied, allocated and checked for one message in pieces, and what it keeps when it has been delivered. */
 function copied() {
   const fragments = (opcode, count, payload) => (f) => {
     const middle = f.continuation(payload, { fin: false });
@@ -144,15 +143,15 @@ function copied() {
         for (let at = 0; at < bytes.length; at += size) chunks.push(Buffer.from(bytes.subarray(at, at + size)));
         Object.assign(counts, { copied: 0, allocated: 0, checked: 0 });
         for (const chunk of chunks) decoder.write(chunk);
-        results[`${role}, ${name}, chunks of ${size}`] = { ...counts, length, memory: message, chunk: size };
+        results[`${role}, ${name}, chunks of ${size} bytes`] = { ...counts, length, memory: message, chunk: size };
       }
     }
   }
   return results;
 }
 
-/** What a decoder holds when all is delivered, and when it has ended. */
-function letGo() {
+/** What a decoder holds of 4 MiB that have been delivered, or dropped because it has ended. */
+function released() {
   const results = {};
   const start = (f) => f.binary(Buffer.alloc(4 * MIB), { length: 8 * MIB });
   const cases = {
@@ -191,7 +190,56 @@ function letGo() {
   return results;
 }
 
-/** What one short text of each chunk keeps alive, for whoever keeps it. */
+/**
+ * What each of 2,000 decoders holds when it has ended inside a chunk, a header, a payload or a message: `held`, and
+ * `before` it was stopped, if it was stopped outside of its handlers.
+ */
+function ended() {
+  const COUNT = 2000;
+  const texts = (f) => Array(200).fill(f.text('a'));
+  const cases = {
+    'stopped in the first handler': { frames: texts, stopAt: 1 },
+    'stopped in the middle of a chunk': { frames: texts, stopAt: 100 },
+    'a Close frame before the end of the chunk': { frames: (f) => [...texts(f), f.close(1000), ...texts(f)] },
+    'an error before the end of the chunk': { frames: (f) => [...texts(f), f.frame(3), ...texts(f)] },
+    'stopped inside a header': { frames: (f) => [f.text('abc').subarray(0, 1)], stops: true, small: true },
+    'stopped inside a payload': { frames: (f) => [f.binary('', { length: 5000 }), Buffer.alloc(2000)], stops: true },
+    'stopped inside a message': { frames: (f) => [f.binary(Buffer.alloc(2000), { fin: false })], stops: true },
+    'stopped while paused': { frames: texts, pauseAt: 100, stops: true }
+  };
+  const measure = ({ frames, stopAt, pauseAt, stops = false, small = false }, role) => {
+    const bytes = Buffer.concat(frames(framesFor(role)));
+    const decoders = Array.from({ length: COUNT }, () => {
+      let calls = 0;
+      const onMessage = () => {
+        calls++;
+        if (calls === stopAt) decoder.stop();
+        if (calls === pauseAt) decoder.pause();
+      };
+      const decoder = new Decoder({ role, onMessage, onError() {} });
+      return decoder;
+    });
+    const idle = memory();
+    for (const decoder of decoders) {
+      decoder.write(Buffer.from(new Uint8Array(bytes).buffer));
+      if (pauseAt !== undefined) decoder.write(Buffer.from(new Uint8Array(bytes).buffer));
+    }
+    const before = stops && !small ? (memory() - idle) / COUNT : null;
+    if (stops) for (const decoder of decoders) decoder.stop();
+    const held = (memory() - idle) / COUNT;
+    if (decoders.some(({ closed, paused }) => !closed || paused)) throw new Error('A decoder has not ended');
+    return { held, before };
+  };
+  // The first run also allocates what all decoders share.
+  measure(Object.values(cases)[0], 'server');
+  const results = {};
+  for (const [name, one] of Object.entries(cases)) {
+    for (const role of ['server', 'client']) results[`${name}, ${role}`] = measure(one, role);
+  }
+  return results;
+}
+
+/** What one short text of each chunk keeps alive while it is kept. */
 function kept() {
   const results = {};
   for (const role of ['server', 'client']) {
@@ -211,10 +259,10 @@ function kept() {
         isFirst = true;
         decoder.write(Buffer.from(chunk));
       }
-      results[`${role}, ${size}`] = { texts: texts.length, held: memory() - before };
+      results[`${role}, ${size} characters`] = { texts: texts.length, held: memory() - before };
     }
   }
   return results;
 }
 
-console.log(JSON.stringify({ announced, gathered, copied, letGo, kept }[what]()));
+console.log(JSON.stringify({ announced, gathered, copied, released, ended, kept }[what]()));

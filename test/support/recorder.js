@@ -1,40 +1,29 @@
 'use strict';
 
-const { randomInt } = require('node:crypto');
-const { Decoder } = require('../../lib/codec/decoder');
-const { createCodecBackend } = require('../../lib/codec/backend');
-const { createNativeDouble } = require('./native-double');
-const { nativeKernels } = require('./natives');
-
-const ROLES = ['server', 'client'];
+const assert = require('node:assert/strict');
 
 /**
- * Decoders over JavaScript, over a double of the addon (so that what only the addon says of a payload is there without
- * one), and over the best kernel of the addon.
+ * What a decoder delivered, as arrays that compare well. The first element is the kind: 'string', 'text' (a Buffer of
+ * text), 'binary', 'ping', 'pong', 'close', 'error' or 'frame'. Bytes are strings of one character each.
  *
- * @returns {{ name: string, Decoder: typeof Decoder }[]}
+ * @typedef {Array} Event
  */
-function createDecoders() {
-  const natives = [
-    { name: 'js', native: null },
-    { name: 'double', native: createNativeDouble() }
-  ];
-  return [...natives, ...nativeKernels().slice(-1)].map(({ name, native }) => {
-    class DecoderOver extends Decoder {}
-    DecoderOver.prototype._backend = createCodecBackend(native);
-    return { name, Decoder: DecoderOver };
-  });
-}
+
+/** @returns {Event} a text message, delivered as a string */
+const string = (text) => ['string', text, false, false];
+
+/** @returns {Event} a binary message */
+const binary = (bytes) => ['binary', bytes, false];
 
 /**
- * A decoder that writes down what it delivers, as arrays that compare well: bytes as a string of one character each.
+ * A decoder that records what it delivers.
  *
- * @param {typeof Decoder} DecoderClass
+ * @param {typeof import('../../lib/codec/decoder').Decoder} DecoderClass
  * @param {object} options of the decoder, and:
- * @param {boolean} [options.frames] whether to write down what `onFrame` gets
- * @param {(event: Array, decoder: Decoder) => void} [options.after] called after each event is written down
- * @returns {{ decoder: Decoder, events: Array[], intact: () => boolean }} `intact` says whether all that was delivered
- *   as a Buffer still holds what it held then
+ * @param {boolean} [options.frames] whether to record the calls of `onFrame`
+ * @param {(event: Event, decoder: object) => void} [options.after] called when an event has been recorded
+ * @returns {{ decoder: object, events: Event[], intact: () => boolean }} `intact` tells whether each Buffer delivered
+ *   still has the bytes that it had then
  */
 function record(DecoderClass, { frames = false, after, ...options }) {
   const events = [];
@@ -68,13 +57,13 @@ function record(DecoderClass, { frames = false, after, ...options }) {
 }
 
 /**
- * What comes of bytes that arrive in pieces. Each piece is a copy of its own, for a decoder unmasks in place.
+ * What a decoder makes of bytes that arrive in pieces. Each piece is a copy, because a decoder unmasks in place.
  *
- * @param {typeof Decoder} DecoderClass
- * @param {object} options as `record` has them
+ * @param {typeof import('../../lib/codec/decoder').Decoder} DecoderClass
+ * @param {object} options see `record`
  * @param {Uint8Array} bytes
- * @param {number[]} cuts where the pieces begin, but for the first
- * @returns {Array[]} events
+ * @param {number[]} [cuts] where each piece but the first begins
+ * @returns {Event[]}
  */
 function eventsOf(DecoderClass, options, bytes, cuts = []) {
   const { decoder, events, intact } = record(DecoderClass, options);
@@ -83,11 +72,19 @@ function eventsOf(DecoderClass, options, bytes, cuts = []) {
     decoder.write(Buffer.from(bytes.subarray(start, end)));
     start = end;
   }
-  if (!intact()) throw new Error('A Buffer that was delivered has changed since');
+  if (!intact()) throw new Error('A Buffer has changed after it was delivered');
   return events;
 }
 
-/** The seed of a random test: another in each run, so it goes into the message of whatever fails. */
-const seed = Number(process.env.FRAMEMASK_TEST_SEED ?? randomInt(2 ** 32));
+/** Compares events, whose elements are primitives: in long matrices assert.deepEqual would take most of the time. */
+function sameEvents(actual, expected) {
+  const sameEvent = (event, other) => event.length === other.length && event.every((value, i) => value === other[i]);
+  return actual.length === expected.length && actual.every((event, i) => sameEvent(event, expected[i]));
+}
 
-module.exports = { ROLES, createDecoders, eventsOf, record, seed };
+/** @throws {assert.AssertionError} if the events differ */
+function assertEvents(actual, expected, message) {
+  if (!sameEvents(actual, expected)) assert.deepEqual(actual, expected, message);
+}
+
+module.exports = { assertEvents, binary, eventsOf, record, sameEvents, string };

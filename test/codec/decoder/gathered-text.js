@@ -1,45 +1,46 @@
 'use strict';
 
-// Text that comes in pieces is gathered in memory that serves again, for whichever decoder needs it next.
+// Text that arrives in pieces is gathered in pooled memory, which decoders use one after another.
 
+const assert = require('node:assert/strict');
 const t = require('tap');
-const { KEY, frame } = require('../../support/frames');
 const { Decoder } = require('../../../lib/codec/decoder');
+const { KEY, TEXT, frame } = require('../../support/frames');
 
-const TEXT = 1;
 const SIZES = [20_000, 40_000, 65_535, 65_536, 65_537, 200_000];
 
-/** Letters that tell which message they are of. */
+/** Text of one letter, which tells messages apart. */
 function textOf(i, length) {
   return String.fromCharCode(97 + (i % 26)).repeat(length);
 }
 
+/** A masked frame in two pieces. */
 function piecesOf(text, first) {
   const bytes = frame(TEXT, text, { key: KEY });
   return [bytes.subarray(0, first), bytes.subarray(first)];
 }
 
-t.test('decoders that gather at the same time share nothing', (t) => {
-  const got = [];
-  const expected = [];
-  const decoders = SIZES.map((_, i) => new Decoder({ role: 'server', onMessage: (text) => got.push([i, text]) }));
+t.test('decoders that gather text at the same time do not share memory', (t) => {
+  const decoders = SIZES.map(() => {
+    const texts = [];
+    return { texts, decoder: new Decoder({ role: 'server', onMessage: (text) => texts.push(text) }) };
+  });
   for (let round = 0; round < 4; round++) {
     const pieces = SIZES.map((size, i) => piecesOf(textOf(i + round, size), [17_000, 200, 40_000, 65_000][round]));
     for (const part of [0, 1]) {
-      for (const [i, piece] of pieces.entries()) decoders[i].write(piece[part]);
+      for (const [i, piece] of pieces.entries()) decoders[i].decoder.write(piece[part]);
     }
-    SIZES.forEach((size, i) => {
-      expected.push([i, textOf(i + round, size)]);
-    });
   }
-  t.equal(got.length, expected.length);
-  expected.sort(([a], [b]) => a - b);
-  got.sort(([a], [b]) => a - b);
-  t.ok(got.every(([i, text], at) => i === expected[at][0] && text === expected[at][1]));
+  for (const [i, { texts }] of decoders.entries()) {
+    assert.equal(texts.length, 4, `messages of ${SIZES[i]} bytes`);
+    for (const [round, text] of texts.entries()) {
+      assert.ok(text === textOf(i + round, SIZES[i]), `${SIZES[i]} bytes, round ${round}`);
+    }
+  }
   t.end();
 });
 
-t.test('a handler that feeds a decoder while its own message is being delivered', (t) => {
+t.test('a handler may feed another decoder while its own message is being delivered', (t) => {
   const got = [];
   const inner = new Decoder({ role: 'server', onMessage: (text) => got.push(text) });
   const outer = new Decoder({
@@ -51,32 +52,35 @@ t.test('a handler that feeds a decoder while its own message is being delivered'
   });
   for (let i = 0; i < 3; i++) for (const piece of piecesOf('o'.repeat(50_000), 30_000)) outer.write(piece);
   const [i, o] = ['i', 'o'].map((letter) => letter.repeat(50_000));
-  t.ok([i, o, i, o, i, o].every((text, at) => got[at] === text));
+  t.equal(got.length, 6);
+  for (const [at, text] of [i, o, i, o, i, o].entries()) assert.ok(got[at] === text, `message ${at}`);
   t.end();
 });
 
-t.test('an onFrame handler that gives the memory away', (t) => {
-  const lengths = [];
+t.test('onFrame may transfer the memory that text is gathered in: no other message is harmed', (t) => {
+  const own = [];
+  const others = [];
   const decoder = new Decoder({
     role: 'server',
     onFrame(_first, bytes) {
       structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
     },
-    onMessage: (text) => lengths.push(text.length)
+    onMessage: (text) => own.push(text)
   });
-  const other = new Decoder({ role: 'server', onMessage: (text) => lengths.push(text) });
+  const other = new Decoder({ role: 'server', onMessage: (text) => others.push(text) });
   for (let i = 0; i < 3; i++) {
     for (const piece of piecesOf('a'.repeat(50_000), 30_000)) decoder.write(piece);
     for (const piece of piecesOf(textOf(i, 50_000), 30_000)) other.write(piece);
   }
-  t.same(
-    lengths.filter((length) => length !== 0),
-    [0, 1, 2].map((i) => textOf(i, 50_000))
-  );
+  // The memory of its own message is gone.
+  for (const [i, text] of own.entries())
+    assert.equal(text.length, 0, `the length of message ${i} that was transferred`);
+  t.equal(others.length, 3);
+  for (const [i, text] of others.entries()) assert.ok(text === textOf(i, 50_000), `message ${i} of the other decoder`);
   t.end();
 });
 
-t.test('text that is ASCII in one piece and not in another', (t) => {
+t.test('text may be ASCII in one piece and not in another', (t) => {
   const text = `${'a'.repeat(30_000)}é${'b'.repeat(20_000)}`;
   const bytes = frame(TEXT, text, { key: KEY });
   const got = [];
@@ -87,10 +91,10 @@ t.test('text that is ASCII in one piece and not in another', (t) => {
     decoder.write(copy.subarray(0, at));
     decoder.write(copy.subarray(at));
   }
-  // What was found of one message is not taken to be so of the next.
+  // What the decoder knows of one message does not hold for the next.
   for (const piece of piecesOf('c'.repeat(50_000), 30_000)) decoder.write(piece);
   t.equal(got.length, cuts.length + 1);
-  t.ok(got.slice(0, -1).every((data) => data === text));
-  t.equal(got.at(-1), 'c'.repeat(50_000));
+  for (const [i, at] of cuts.entries()) assert.ok(got[i] === text, `cut at ${at}`);
+  assert.ok(got.at(-1) === 'c'.repeat(50_000), 'the message that is all ASCII');
   t.end();
 });

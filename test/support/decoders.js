@@ -1,0 +1,101 @@
+'use strict';
+
+const { createCodecBackend } = require('../../lib/codec/backend');
+const { Decoder } = require('../../lib/codec/decoder');
+const { forEachCase } = require('./cases');
+const { framesFor } = require('./frames');
+const { createNativeDouble } = require('./native-double');
+const { nativeKernels } = require('./natives');
+const { assertEvents, eventsOf, record } = require('./recorder');
+
+const ROLES = ['server', 'client'];
+
+/** Byte-by-byte runs are left out for longer streams, which would take too long. */
+const MAX_BYTE_BY_BYTE = 2000;
+
+/**
+ * Decoders over the JavaScript backend, over a double of the addon (so that the way to the addon is tested on machines
+ * without one), and over the best kernel of the addon.
+ *
+ * @returns {{ name: string, Decoder: typeof Decoder }[]} `name` is that of the backend
+ */
+function createDecoders() {
+  const natives = [
+    { name: 'js', native: null },
+    { name: 'double', native: createNativeDouble() },
+    ...nativeKernels().slice(-1)
+  ];
+  return natives.map(({ name, native }) => {
+    class DecoderOver extends Decoder {}
+    DecoderOver.prototype._backend = createCodecBackend(native);
+    return { name, Decoder: DecoderOver };
+  });
+}
+
+/** @returns {number[]} where to cut `length` bytes into single ones */
+function everyByte(length) {
+  return Array.from({ length: Math.max(length - 1, 0) }, (_, i) => i + 1);
+}
+
+/** Short for a test: the role is set, and events are compared. See `forEachDecoder`. */
+function createCase(backend, DecoderClass, role) {
+  const optionsOf = (options) => ({ role, ...options });
+
+  /** What comes of bytes that are cut at some places. */
+  function decodeCut(bytes, cuts, options) {
+    return eventsOf(DecoderClass, optionsOf(options), bytes, cuts);
+  }
+
+  /** What comes of frames, in one chunk and byte by byte, which must be the same. */
+  function decode(frames, options) {
+    const bytes = Buffer.concat(frames);
+    const events = decodeCut(bytes, [], options);
+    if (bytes.length < MAX_BYTE_BY_BYTE) {
+      assertEvents(decodeCut(bytes, everyByte(bytes.length), options), events, 'byte by byte, not as in one chunk');
+    }
+    return events;
+  }
+
+  /** With which byte, from 1, a decoder that gets them one by one ends; undefined if it does not. */
+  function refusedAfter(bytes, options) {
+    const { decoder } = record(DecoderClass, optionsOf(options));
+    for (let i = 0; i < bytes.length; i++) {
+      decoder.write(Buffer.from([bytes[i]]));
+      if (decoder.closed) return i + 1;
+    }
+    return undefined;
+  }
+
+  return {
+    name: `${backend}, ${role}`,
+    Decoder: DecoderClass,
+    role,
+    f: framesFor(role),
+    decode,
+    decodeCut,
+    refusedAfter,
+    record: (options) => record(DecoderClass, optionsOf(options))
+  };
+}
+
+const DECODER_CASES = createDecoders().flatMap(({ name, Decoder }) =>
+  ROLES.map((role) => createCase(name, Decoder, role))
+);
+
+/**
+ * Calls `check` with a decoder of each backend in each role, and what makes its tests short:
+ *
+ * - `Decoder` and `role`
+ * - `f` makes frames that this role receives, see `framesFor`
+ * - `decode(frames, options?)` gives the events of frames, in one chunk and byte by byte
+ * - `decodeCut(bytes, cuts, options?)` gives the events of bytes that are cut at some places
+ * - `refusedAfter(bytes, options?)` gives the number of the byte with which a decoder ends
+ * - `record(options?)` makes a decoder that records its events
+ *
+ * @param {(one: ReturnType<typeof createCase>) => void} check
+ */
+function forEachDecoder(check) {
+  forEachCase(DECODER_CASES, check);
+}
+
+module.exports = { DECODER_CASES, ROLES, createDecoders, everyByte, forEachDecoder };
