@@ -1,33 +1,34 @@
 'use strict';
 
-// That the bytes are right at every alignment, length and phase is for kernels.js; here is what is this file's own.
+// What is special to the JavaScript functions. kernels.js tests them at every alignment, length and phase.
 
-const t = require('tap');
 const { randomBytes } = require('node:crypto');
+const t = require('tap');
 const fallback = require('../../lib/masking/fallback');
+const { assertBytes } = require('../support/cases');
 
 const { advanceKey, copyMasked, maskRange, unmaskRange } = fallback;
 
-t.test('advanceKey', (t) => {
+t.test('5.3: advanceKey rotates the key by a number of bytes', (t) => {
   const key = 0xf8035ca1;
   t.same(
     [0, 1, 2, 3, 4, 5].map((bytes) => advanceKey(key, bytes)),
     [0xf8035ca1, 0xa1f8035c, 0x5ca1f803, 0x035ca1f8, 0xf8035ca1, 0xa1f8035c]
   );
   t.equal(advanceKey(key, 2 ** 31 + 1), 0xa1f8035c);
-  t.equal(advanceKey(key, 2 ** 53 - 1), 0x035ca1f8, 'the lowest two bits of any whole number');
-  t.equal(advanceKey(0xffffffff, 3), 0xffffffff, 'unsigned');
+  t.equal(advanceKey(key, 2 ** 53 - 1), 0x035ca1f8, 'only the lowest two bits of the number count');
+  t.equal(advanceKey(0xffffffff, 3), 0xffffffff, 'the result is unsigned');
   t.end();
 });
 
-t.test('the key byte for the first byte is the lowest', (t) => {
+t.test('5.3: the lowest byte of the key masks the first byte of the payload', (t) => {
   const bytes = Buffer.alloc(6);
   unmaskRange(bytes, 0, 6, 0x04030201);
   t.same([...bytes], [1, 2, 3, 4, 1, 2]);
   t.end();
 });
 
-t.test('the example of RFC 6455, section 5.7', (t) => {
+t.test('5.7: masks and unmasks the example of the RFC', (t) => {
   const payload = Buffer.from('7f9f4d5158', 'hex');
   const output = Buffer.alloc(9, '.');
   maskRange(payload, 0, output, 2, 5, 0x3d21fa37);
@@ -37,51 +38,51 @@ t.test('the example of RFC 6455, section 5.7', (t) => {
   t.end();
 });
 
-t.test('where words begin to be used, nothing changes', (t) => {
+t.test('gives the same bytes around the length from which it works on words', (t) => {
   for (let length = 136; length <= 152; length++) {
     for (let start = 0; start < 8; start++) {
       const bytes = randomBytes(start + length + 8);
       const expected = Buffer.from(bytes);
       for (let i = 0; i < length; i++) expected[start + i] ^= 0x04030201 >>> ((i & 3) * 8);
       unmaskRange(bytes, start, length, 0x04030201);
-      if (!bytes.equals(expected)) t.fail(`length ${length} at ${start}`);
+      assertBytes(bytes, expected, `${length} bytes from ${start} on`);
     }
   }
   t.end();
 });
 
-t.test('a view with a byte offset of its own', (t) => {
+t.test('takes a view with a byte offset', (t) => {
   for (const byteOffset of [0, 1, 2, 3, 5]) {
     const memory = randomBytes(1024);
     const before = Buffer.from(memory);
     const view = new Uint8Array(memory.buffer, memory.byteOffset + byteOffset, 600);
     unmaskRange(view, 7, 500, 0x04030201);
     for (let i = 0; i < 500; i++) before[byteOffset + 7 + i] ^= 0x04030201 >>> ((i & 3) * 8);
-    t.ok(memory.equals(before), `byte offset ${byteOffset}`);
+    assertBytes(memory, before, `byte offset ${byteOffset}`);
   }
   t.end();
 });
 
-t.test('a key of zero changes nothing, and is written all the same', (t) => {
+t.test('5.3: a key of zero copies the source', (t) => {
   const source = randomBytes(200);
   const output = Buffer.alloc(210);
   maskRange(source, 10, output, 5, 190, 0);
-  t.ok(output.equals(Buffer.concat([Buffer.alloc(5), source.subarray(10), Buffer.alloc(15)])));
+  assertBytes(output, Buffer.concat([Buffer.alloc(5), source.subarray(10), Buffer.alloc(15)]));
   t.end();
 });
 
-t.test('copyMasked', (t) => {
+t.test('copyMasked gives the bytes of maskRange', (t) => {
   for (const length of [0, 1, 2, 3, 4, 5, 8, 13, 64]) {
     const source = randomBytes(length + 4);
     const [output, expected] = [Buffer.alloc(length + 9, '.'), Buffer.alloc(length + 9, '.')];
     copyMasked(source, 2, output, 3, length, 0xf8035ca1);
     maskRange(source, 2, expected, 3, length, 0xf8035ca1);
-    t.ok(output.equals(expected), `${length} bytes`);
+    assertBytes(output, expected, `${length} bytes`);
   }
   t.end();
 });
 
-t.test('a view that its memory no longer holds is empty', (t) => {
+t.test('a view that is out of bounds is empty', (t) => {
   const memory = new ArrayBuffer(64, { maxByteLength: 64 });
   const view = new Uint8Array(memory, 32, 16);
   memory.resize(8);
@@ -93,7 +94,7 @@ t.test('a view that its memory no longer holds is empty', (t) => {
   t.end();
 });
 
-t.test('the class of the source is not asked for a view', (t) => {
+t.test('does not call the constructor of a subclass for views of the source', (t) => {
   class Fixed extends Uint8Array {
     constructor() {
       super(16);

@@ -1,6 +1,6 @@
 'use strict';
 
-// How the addon is found, and what becomes of one that can't be loaded.
+// How the addon is found, and what happens if it cannot be loaded.
 
 const t = require('tap');
 const { execFile, spawnSync } = require('node:child_process');
@@ -15,15 +15,15 @@ const { addon } = require('../support/natives');
 
 const run = promisify(execFile);
 const ROOT = path.join(__dirname, '../..');
-// The addon that the tests run on: of build/Release, or of prebuilds/ where nothing was built.
+// The addon of this checkout: from build/Release, or from prebuilds/ if nothing was built.
 const BUILT = addon === null ? '' : require('node-gyp-build').resolve(ROOT);
 
-// Of a user who has asked for nothing.
+// The environment of a user who has set neither variable.
 const { FRAMEMASK_REQUIRE_NATIVE, FRAMEMASK_KERNEL, ...ENVIRONMENT } = process.env;
 
-/** A package of its own with the files of lib/, below which a test can put addons. */
+/** A package with the files of lib/, into which a test can put addons. */
 function createPackage(t) {
-  // Not below this checkout, whose node_modules would be found.
+  // Not below this checkout: its node_modules would be found.
   const root = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'framemask-'));
   t.teardown(() => fs.rmSync(root, { recursive: true, force: true }));
   fs.cpSync(path.join(ROOT, 'lib'), path.join(root, 'lib'), { recursive: true });
@@ -34,7 +34,7 @@ function createPackage(t) {
   return root;
 }
 
-/** @returns {Promise<{ kernel: string, error: string | null }>} what a process finds that loads the package */
+/** @returns {Promise<{ kernel: string, error: string | null }>} what a process that loads the package finds */
 async function load(root, env = {}) {
   const script = `const { kernel, nativeError, mask } = require(${JSON.stringify(path.join(root, 'index.js'))});
     const output = Buffer.alloc(100);
@@ -51,16 +51,16 @@ function place(root, folder, bytes = fs.readFileSync(BUILT)) {
 }
 
 const PREBUILT = `prebuilds/${process.platform}-${process.arch}`;
-const noAddon = addon === null && 'there is no addon to try it with';
+const noAddon = addon === null && 'no addon';
 const noElf = noAddon || (process.platform !== 'linux' && 'not Linux');
 
-t.test('no addon', async (t) => {
+t.test('without an addon framemask runs on JavaScript', async (t) => {
   const { kernel, error } = await load(createPackage(t));
   t.equal(kernel, 'js');
   t.match(error, 'No native build was found');
 });
 
-t.test('no node-gyp-build, as in a bundle that left it out', async (t) => {
+t.test('without node-gyp-build, as in a bundle, framemask runs on JavaScript', async (t) => {
   const root = createPackage(t);
   fs.rmSync(path.join(root, 'node_modules'), { recursive: true });
   const { kernel, error } = await load(root);
@@ -68,7 +68,7 @@ t.test('no node-gyp-build, as in a bundle that left it out', async (t) => {
   t.match(error, "Cannot find module 'node-gyp-build'");
 });
 
-t.test('what a user has built wins over a prebuilt one', { skip: noAddon }, async (t) => {
+t.test('an addon that the user has built is preferred to a prebuilt one', { skip: noAddon }, async (t) => {
   const root = createPackage(t);
   place(root, PREBUILT, 'no addon at all');
   t.equal((await load(root)).kernel, 'js');
@@ -76,37 +76,37 @@ t.test('what a user has built wins over a prebuilt one', { skip: noAddon }, asyn
   t.match(await load(root), { kernel: /^(?!js)/, error: null });
 });
 
-t.test('files that are no addon, or not the whole of one', { skip: noElf }, async (t) => {
+t.test('a file that is not an addon, or is cut short, is not loaded', { skip: noElf }, async (t) => {
   const root = createPackage(t);
   const whole = fs.readFileSync(BUILT);
   const lengths = [0, 1, 63, 64, 1000, 4096, Math.floor(whole.length / 2), whole.length - 1];
   for (const length of lengths) {
     place(root, PREBUILT, whole.subarray(0, length));
     const { kernel, error } = await load(root);
-    t.equal(kernel, 'js', `${length} bytes`);
-    t.match(error, length < 64 ? /./ : `it has ${length} bytes of ${whole.length}`);
+    t.equal(kernel, 'js', `the kernel, ${length} bytes`);
+    t.match(error, length < 64 ? /./ : `it has ${length} bytes of ${whole.length}`, `the error, ${length} bytes`);
   }
   place(root, PREBUILT, Buffer.alloc(whole.length));
   t.match(await load(root), { kernel: 'js', error: 'invalid ELF header' });
   const foreign = Buffer.from(whole);
   foreign.writeUInt16LE(0xf7, 18);
   place(root, PREBUILT, foreign);
-  t.equal((await load(root)).kernel, 'js', 'of a processor that nobody has');
-  await t.rejects(load(root, { FRAMEMASK_REQUIRE_NATIVE: '1' }), 'an error where the addon is required');
+  t.equal((await load(root)).kernel, 'js', 'an addon for another processor');
+  await t.rejects(load(root, { FRAMEMASK_REQUIRE_NATIVE: '1' }), 'FRAMEMASK_REQUIRE_NATIVE=1 makes it an error');
   place(root, PREBUILT, whole);
   t.match(await load(root), { kernel: /^(?!js)/, error: null });
 });
 
-t.test('a disk that nothing may be run from', { skip: noElf }, (t) => {
+t.test('an addon on a disk mounted noexec is not loaded', { skip: noElf }, (t) => {
   const root = createPackage(t);
   place(root, PREBUILT);
   const where = path.join(root, 'prebuilds');
-  // Mounted for one shell and its children alone, so that nothing of it is left.
+  // Mounted for one shell and its children only.
   const mounted = `cp -r ${where} ${root}/copy && mount -t tmpfs -o noexec tmpfs ${where} && cp -r ${root}/copy/* ${where}`;
   const inNamespace = (command) =>
     spawnSync('unshare', ['--mount', 'sh', '-c', command], { env: ENVIRONMENT, encoding: 'utf8' });
   if (inNamespace(`${mounted} && rm -r ${root}/copy`).status !== 0) {
-    t.pass('can be tried only by who may mount a disk');
+    t.pass('needs the right to mount a disk');
     t.end();
     return;
   }
@@ -116,7 +116,7 @@ t.test('a disk that nothing may be run from', { skip: noElf }, (t) => {
   t.end();
 });
 
-t.test('the length of an ELF file of any kind', (t) => {
+t.test('checkLength finds an ELF file of either width and byte order that is cut short', (t) => {
   const file = path.join(t.testdir(), 'file.node');
   for (const other of ['', '\x7fELF', 'MZ'.padEnd(100, ' ')]) {
     fs.writeFileSync(file, other);
@@ -136,13 +136,14 @@ t.test('the length of an ELF file of any kind', (t) => {
       fs.writeFileSync(file, bytes);
       checkLength(file);
       fs.writeFileSync(file, bytes.subarray(0, 99));
-      t.throws(() => checkLength(file), { message: `${file} is cut short: it has 99 bytes of 100` });
+      const message = `${file} is cut short: it has 99 bytes of 100`;
+      t.throws(() => checkLength(file), { message }, `${wide ? 64 : 32} bits, ${little ? 'little' : 'big'}-endian`);
     }
   }
   t.end();
 });
 
-/** Puts an end to loading: the path of each file that would be is in `opened`, and its exports say which it was. */
+/** Replaces process.dlopen: `opened` has the path of each file that would be loaded, and so have its exports. */
 function interceptLoading(t) {
   const { dlopen } = process;
   t.teardown(() => {
@@ -156,7 +157,7 @@ function interceptLoading(t) {
   return opened;
 }
 
-t.test("Linux's file, on systems that run it", (t) => {
+t.test('FreeBSD and Android load the addon of Linux', (t) => {
   const refuse = () => {
     throw new Error('No native build was found');
   };
@@ -164,7 +165,7 @@ t.test("Linux's file, on systems that run it", (t) => {
   const folder = `prebuilds/linux-${process.arch}`;
   place(root, folder, 'an addon');
   const { findAddon: find } = t.mockRequire('../../lib/masking/find-addon', {
-    // As node-gyp-build answers on a system for which there is nothing.
+    // As node-gyp-build does on a system without a prebuilt addon.
     'node-gyp-build': Object.assign(refuse, { resolve: refuse }),
     '../../lib/shared/node-modules': {
       ...builtin,
@@ -174,26 +175,26 @@ t.test("Linux's file, on systems that run it", (t) => {
   const opened = interceptLoading(t);
   const file = path.join(root, folder, 'framemask.node');
   for (const name of ['freebsd', 'android']) t.same(find(name), { file }, name);
-  for (const name of ['linux', 'win32', undefined]) t.throws(() => find(name), /No native build was found/);
+  for (const name of ['linux', 'win32', undefined]) t.throws(() => find(name), /No native build was found/, `${name}`);
   t.same(opened, [file, file]);
   t.end();
 });
 
-t.test('what node-gyp-build finds is looked at before it is loaded', (t) => {
+t.test('the length of the file that node-gyp-build finds is checked before it is loaded', (t) => {
   const folder = createPackage(t);
   place(folder, 'found', 'an addon');
   const file = path.join(folder, 'found/framemask.node');
-  const brought = {};
+  const exported = {};
   const asked = [];
   const { findAddon: find } = t.mockRequire('../../lib/masking/find-addon', {
-    'node-gyp-build': Object.assign(() => brought, {
+    'node-gyp-build': Object.assign(() => exported, {
       resolve(root) {
         asked.push(root);
         return file;
       }
     })
   });
-  t.equal(find(), brought);
+  t.equal(find(), exported);
   t.same(asked, [ROOT]);
   place(
     folder,
@@ -204,31 +205,31 @@ t.test('what node-gyp-build finds is looked at before it is loaded', (t) => {
   t.end();
 });
 
-t.test('where a bundler has put another file in the place of the call', (t) => {
-  const brought = {};
+t.test('an addon that a bundler has put in place of the call of node-gyp-build is loaded', (t) => {
+  const exported = {};
   const { findAddon: find } = t.mockRequire('../../lib/masking/find-addon', {
-    // As in a bundle of ncc, which has no prebuilds/ beside it.
-    'node-gyp-build': Object.assign(() => brought, {
+    // As in a bundle of ncc, which has no prebuilds/.
+    'node-gyp-build': Object.assign(() => exported, {
       resolve() {
         throw new Error('No native build was found');
       }
     })
   });
-  t.equal(find('linux'), brought);
+  t.equal(find('linux'), exported);
   t.end();
 });
 
-t.test('an entry for one platform brings its addon', (t) => {
+t.test('an entry for one platform loads its addon', (t) => {
   const provided = require('../../lib/masking/bundled-addon');
   t.equal(provided.load, null);
   t.teardown(() => {
     provided.load = null;
   });
-  const brought = {};
-  provided.load = () => brought;
-  t.equal(findAddon(), brought, 'its exports');
-  provided.load = () => ({ default: brought });
-  t.equal(findAddon(), brought, 'an ES module around them');
+  const exported = {};
+  provided.load = () => exported;
+  t.equal(findAddon(), exported, 'its exports');
+  provided.load = () => ({ default: exported });
+  t.equal(findAddon(), exported, 'an ES module around them');
 
   const folder = createPackage(t);
   place(folder, 'assets', 'an addon');

@@ -1,19 +1,21 @@
 'use strict';
 
-// Every kernel that this machine runs, and the fallback, against a byte loop.
+// Each kernel that this machine runs, and the fallback, against a byte loop.
 //
-// Covered for each of them, every combination of what stands in a line:
-//   mask, apart        source alignment 0 to 64 × output alignment 0 to 64 × length 0 to 300 × phase 0 to 3
-//   mask, one memory   the same: in place where the two are equal, else overlapping, forwards or backwards
-//   unmask             alignment 0 to 64 × length 0 to 300 × phase 0 to 3
-//   mask and unmask    lengths 505 to 900, where kernels align their stores: each output alignment × 4 source alignments
-//   mask, apart and one memory: 4093 and 65537 bytes, each output alignment × 8 source alignments × phase;
-//                      1 MiB + 3 bytes, each output alignment, each with another source alignment and phase
-//   mask, one memory   distances up to the length and just over it, both directions
-// After each call the whole memory is compared, so every byte around the range is a guard.
+// Each line is tested in every combination:
+//   mask, two memories  source alignment 0 to 64 × output alignment 0 to 64 × length 0 to 300 × phase 0 to 3
+//   mask, one memory    the same: in place if the alignments are equal, else overlapping, forwards or backwards
+//   unmask              alignment 0 to 64 × length 0 to 300 × phase 0 to 3
+//   mask                lengths 505 to 900, from which on kernels align their stores: each output alignment × 4 source
+//                       alignments, in two memories and in one
+//   mask                4093 and 65537 bytes, each output alignment × 8 source alignments × phase; 1 MiB + 3 bytes, each
+//                       output alignment with another source alignment and phase; in two memories and in one
+//   mask, one memory    distances up to the length and one more, in both directions
+// After each call the whole memory is compared, so the bytes around the range are guards.
 
-const t = require('tap');
+const assert = require('node:assert/strict');
 const { randomBytes } = require('node:crypto');
+const t = require('tap');
 const { advanceKey } = require('../../lib/masking/fallback');
 const { rangeFunctions } = require('../support/natives');
 
@@ -23,10 +25,10 @@ const GUARD = 64;
 
 const KEY = [0xa1, 0x5c, 0x03, 0xf8];
 
-/** The key from each phase on, as the functions take it: first byte lowest. */
+/** The key from each phase on as a number, its first byte the lowest. */
 const PHASE_KEYS = [0xf8035ca1, 0xa1f8035c, 0x5ca1f803, 0x035ca1f8];
 
-/** A failed comparison: what was called, and the first byte that differs. */
+/** A failed comparison: the call, and the first byte that differs. */
 class Mismatch extends Error {
   constructor(what, actual, expected) {
     const at = actual.findIndex((byte, i) => byte !== expected[i]);
@@ -34,20 +36,20 @@ class Mismatch extends Error {
   }
 }
 
-/** The byte loop: `bytes` masked so that the byte at `start` meets the key's byte number `phase`. */
+/** A byte loop: masks so that the byte at `start` meets byte `phase` of the key. */
 function maskedFrom(bytes, start, phase) {
   const result = Buffer.alloc(bytes.length);
   for (let i = 0; i < bytes.length; i++) result[i] = bytes[i] ^ KEY[(i - start + phase) & 3];
   return result;
 }
 
-/** `maskedFrom(bytes, start, phase)` depends on `(phase - start) & 3` only: made once for each of the four. */
+/** The four results of `maskedFrom`, which depends on `(phase - start) & 3` only. */
 function maskedTable(bytes) {
   const table = [0, 1, 2, 3].map((rotation) => maskedFrom(bytes, 0, rotation));
   return (start, phase) => table[(phase - start) & 3];
 }
 
-/** mask from one memory to another: lengths from 0 up, so that each expected image is the one before and a byte more. */
+/** mask with two memories. With each length, from 0 up, the expected memory gets one more byte. */
 function checkApart({ maskRange }, longest = SHORT) {
   const source = randomBytes(GUARD + ALIGNMENTS + longest + GUARD);
   const before = randomBytes(source.length);
@@ -64,9 +66,13 @@ function checkApart({ maskRange }, longest = SHORT) {
           output.set(before);
           maskRange(source, from, output, to, length, PHASE_KEYS[phase]);
           if (!output.equals(expected)) {
-            throw new Mismatch(`apart, from ${from} to ${to}, length ${length}, phase ${phase}`, output, expected);
+            throw new Mismatch(
+              `two memories, from ${from} to ${to}, length ${length}, phase ${phase}`,
+              output,
+              expected
+            );
           }
-          if (!source.equals(sourceBefore)) throw new Mismatch('apart, the source', source, sourceBefore);
+          if (!source.equals(sourceBefore)) throw new Mismatch('two memories, the source', source, sourceBefore);
           expected[to + length] = bytes[from + length];
         }
       }
@@ -74,7 +80,7 @@ function checkApart({ maskRange }, longest = SHORT) {
   }
 }
 
-/** mask within one memory: in place, and overlapping both ways. */
+/** mask with one memory: in place, and overlapping both ways. */
 function checkOverlapping({ maskRange }, longest = SHORT) {
   const before = randomBytes(GUARD + ALIGNMENTS + longest + GUARD);
   const memory = Buffer.alloc(before.length);
@@ -98,7 +104,7 @@ function checkOverlapping({ maskRange }, longest = SHORT) {
   }
 }
 
-/** unmask, which also tells whether what it wrote is ASCII. */
+/** unmask, which also tells whether the bytes that it wrote are ASCII. */
 function checkInPlace({ unmaskRange }, longest = SHORT) {
   const before = randomBytes(GUARD + ALIGNMENTS + longest + GUARD);
   const memory = Buffer.alloc(before.length);
@@ -122,18 +128,18 @@ function checkInPlace({ unmaskRange }, longest = SHORT) {
   }
 }
 
-/** One call, with the expected image made anew. `shared` puts source and output into one memory. */
+/** One call of mask. `shared` puts source and output into one memory. */
 function checkOne({ maskRange }, { source, before, masked }, from, to, length, phase, shared) {
   const output = Buffer.from(before);
   const expected = Buffer.from(before);
   masked(from, phase).copy(expected, to, from, from + length);
   maskRange(shared ? output : source, from, output, to, length, PHASE_KEYS[phase]);
   if (output.equals(expected)) return;
-  const how = shared ? 'one memory' : 'apart';
+  const how = shared ? 'one memory' : 'two memories';
   throw new Mismatch(`${how}, from ${from} to ${to}, length ${length}, phase ${phase}`, output, expected);
 }
 
-/** Two memories for `checkOne`: apart, and one for both. */
+/** Memories for `checkOne`: two memories, and one for both. */
 function makeMemories(size) {
   const source = randomBytes(size);
   const masked = maskedTable(source);
@@ -187,7 +193,7 @@ function checkDistances(functions) {
   }
 }
 
-/** One byte of 128 or more, at each place of a payload that is ASCII otherwise, must be seen; those beside it not. */
+/** One byte of 128 or more at each place of an ASCII payload must be seen, and none beside the payload. */
 function checkNonAscii({ maskRange, unmaskRange }) {
   for (const [length, step] of [...Array.from({ length: 131 }, (_, i) => [i, 1]), [300, 1], [512, 1], [1021, 3]]) {
     const start = GUARD + (length % 7);
@@ -197,7 +203,7 @@ function checkNonAscii({ maskRange, unmaskRange }) {
       if (at >= start && at < start + length) payload[at - start] = 0x80;
       for (let i = 0; i < length; i++) memory[start + i] = payload[i] ^ KEY[i & 3];
       const output = Buffer.from(memory);
-      // To other memory, and to where the payload still lies: there it is moved first.
+      // To other memory, in two ways, and overlapping: there the payload is moved first.
       const found = [
         maskRange(memory, start, output, start + 3, length, PHASE_KEYS[0]),
         maskRange(Buffer.from(memory), start, output, start - 1, length, PHASE_KEYS[0])
@@ -212,7 +218,7 @@ function checkNonAscii({ maskRange, unmaskRange }) {
   }
 }
 
-/** Ranges that begin and end with their memory, each in an allocation of its own: for the sanitizers to watch. */
+/** Ranges that begin and end with their allocation, so that a sanitizer sees each byte beyond them. */
 function checkExact({ maskRange, unmaskRange }) {
   for (let length = 0; length <= 640; length++) {
     const from = length % 5;
@@ -229,88 +235,94 @@ function checkExact({ maskRange, unmaskRange }) {
 }
 
 const CHECKS = {
-  'in place': checkInPlace,
-  'from one memory to another': checkApart,
-  'within one memory, overlapping both ways': checkOverlapping,
-  'from 505 to 900 bytes': checkLong,
-  'large odd lengths': checkLarge,
-  'overlapping at any distance': checkDistances,
+  'unmask in place': checkInPlace,
+  'mask from one memory to another': checkApart,
+  'mask inside one memory, overlapping both ways': checkOverlapping,
+  'mask 505 to 900 bytes': checkLong,
+  'mask large odd lengths': checkLarge,
+  'mask inside one memory, at many distances': checkDistances,
   'ranges that fill their memory': checkExact,
-  'bytes that are not ASCII': checkNonAscii
+  'find bytes that are not ASCII': checkNonAscii
 };
 
-t.test('the keys of this test are the key, rotated', (t) => {
+t.test('the keys of this test are the key from each phase on', (t) => {
   for (let phase = 0; phase < 4; phase++) {
-    t.equal(advanceKey(PHASE_KEYS[0], phase), PHASE_KEYS[phase]);
-    t.equal(PHASE_KEYS[phase] & 255, KEY[phase]);
+    assert.equal(advanceKey(PHASE_KEYS[0], phase), PHASE_KEYS[phase], `phase ${phase}`);
+    assert.equal(PHASE_KEYS[phase] & 255, KEY[phase], `the first byte, phase ${phase}`);
   }
   t.end();
 });
 
 for (const functions of rangeFunctions()) {
-  t.test(functions.name, (t) => {
-    for (const [name, check] of Object.entries(CHECKS)) t.doesNotThrow(() => check(functions), name);
-    t.end();
-  });
+  for (const [name, check] of Object.entries(CHECKS)) {
+    t.test(`${functions.name}: ${name}`, (t) => {
+      check(functions);
+      t.end();
+    });
+  }
 }
 
-t.test('these checks find what is wrong', (t) => {
-  /** A byte loop, like each of the kernels in what it does, and with one fault. */
-  const faulty = (fault) => {
-    const maskRange = (source, start, output, offset, length, key) => {
-      const bytes = Uint8Array.prototype.slice.call(source, start, start + length);
-      for (let i = 0; i < length; i++) output[offset + i] = bytes[i] ^ (key >>> ((i & 3) * 8));
-      fault(source, start, output, offset, length, key);
-    };
-    return {
-      maskRange,
-      unmaskRange(buffer, start, length, key) {
-        maskRange(buffer, start, buffer, start, length, key);
-        return buffer.subarray(start, start + length).every((byte) => byte < 128);
-      }
-    };
+/** Functions with a byte loop, and then a fault. */
+function createFaulty(fault) {
+  const maskRange = (source, start, output, offset, length, key) => {
+    const bytes = Uint8Array.prototype.slice.call(source, start, start + length);
+    for (let i = 0; i < length; i++) output[offset + i] = bytes[i] ^ (key >>> ((i & 3) * 8));
+    fault(source, start, output, offset, length, key);
   };
-  const findsNot = (functions, ...checks) =>
-    checks
-      .filter((check) => {
-        try {
-          check(functions, 40);
-          return true;
-        } catch (error) {
-          return !/byte \d+ is \d+, not \d+|not undone/.test(error.message);
-        }
-      })
-      .map((check) => check.name);
+  return {
+    maskRange,
+    unmaskRange(buffer, start, length, key) {
+      maskRange(buffer, start, buffer, start, length, key);
+      return buffer.subarray(start, start + length).every((byte) => byte < 128);
+    }
+  };
+}
+
+/** The names of the checks that find nothing wrong with some functions. */
+function passedBy(functions, ...checks) {
+  const passes = (check) => {
+    try {
+      check(functions, 40);
+      return true;
+    } catch (error) {
+      return !/byte \d+ is \d+, not \d+|not undone/.test(error.message);
+    }
+  };
+  return checks.filter(passes).map((check) => check.name);
+}
+
+t.test('these checks find faulty functions, and only those', (t) => {
   const all = Object.values(CHECKS);
 
-  const plain = faulty(() => {});
+  const plain = createFaulty(() => {});
   const names = all.map((check) => check.name);
-  t.same(findsNot(plain, ...all), names, 'nothing, where nothing is wrong');
+  t.same(passedBy(plain, ...all), names, 'no fault');
 
-  const after = faulty((_source, _start, output, offset, length) => {
+  const after = createFaulty((_source, _start, output, offset, length) => {
     output[offset + length] ^= 1;
   });
-  t.same(findsNot(after, checkInPlace, checkApart, checkOverlapping, checkLong, checkLarge, checkDistances), []);
+  const moving = [checkInPlace, checkApart, checkOverlapping, checkLong, checkLarge, checkDistances];
+  t.same(passedBy(after, ...moving), [], 'writes the byte after the range');
 
-  const before = faulty((_source, _start, output, offset) => {
+  const before = createFaulty((_source, _start, output, offset) => {
     output[offset - 1] ^= 1;
   });
-  t.same(findsNot(before, checkInPlace, checkApart, checkOverlapping, checkLong, checkLarge, checkDistances), []);
+  t.same(passedBy(before, ...moving), [], 'writes the byte before the range');
 
-  const lastByte = faulty((_source, _start, output, offset, length) => {
+  const lastByte = createFaulty((_source, _start, output, offset, length) => {
     if (length > 0) output[offset + length - 1] ^= 0x80;
   });
-  t.same(findsNot(lastByte, checkInPlace, checkApart, checkOverlapping, checkLong, checkLarge, checkDistances), []);
+  t.same(passedBy(lastByte, ...moving), [], 'the last byte is wrong');
 
-  const oneCase = faulty((_source, start, output, offset, length, key) => {
+  const oneCase = createFaulty((_source, start, output, offset, length, key) => {
     if (start % 65 === 12 && length === 33 && key === PHASE_KEYS[3]) output[offset] ^= 1;
   });
-  t.same(findsNot(oneCase, checkInPlace, checkApart, checkOverlapping), []);
+  t.same(passedBy(oneCase, checkInPlace, checkApart, checkOverlapping), [], 'one alignment, length and phase is wrong');
 
-  const source = faulty((source, start, output) => {
+  const source = createFaulty((source, start, output) => {
     if (source !== output) source[start - 1] ^= 1;
   });
-  t.same(findsNot(source, checkApart), []);
+  t.same(passedBy(source, checkApart), [], 'writes to the source');
 
   const forwards = {
     maskRange(source, start, output, offset, length, key) {
@@ -318,18 +330,18 @@ t.test('these checks find what is wrong', (t) => {
     }
   };
   t.same(
-    findsNot(forwards, checkApart, checkLong, checkDistances),
+    passedBy(forwards, checkApart, checkLong, checkDistances),
     ['checkApart'],
-    'a forward loop is wrong if it overlaps'
+    'a forward loop is right in two memories only'
   );
-  t.same(findsNot(forwards, checkOverlapping), []);
+  t.same(passedBy(forwards, checkOverlapping), [], 'a forward loop that overlaps');
 
   const backwards = {
     maskRange(source, start, output, offset, length, key) {
       for (let i = length - 1; i >= 0; i--) output[offset + i] = source[start + i] ^ (key >>> ((i & 3) * 8));
     }
   };
-  t.same(findsNot(backwards, checkOverlapping, checkDistances), [], 'and a backward loop, too');
+  t.same(passedBy(backwards, checkOverlapping, checkDistances), [], 'a backward loop that overlaps');
 
   for (const always of [true, false]) {
     const unmaskRange = (...args) => {
@@ -337,10 +349,12 @@ t.test('these checks find what is wrong', (t) => {
       return always;
     };
     const { maskRange, unmaskRange: unmask } = rangeFunctions().at(-1);
-    t.doesNotThrow(() => checkNonAscii({ maskRange, unmaskRange: unmask }));
-    t.throws(() => checkNonAscii({ maskRange, unmaskRange }), /ASCII is/);
-    t.throws(() => checkNonAscii({ maskRange: () => always, unmaskRange: unmask }), /ASCII is/);
-    t.throws(() => checkInPlace({ unmaskRange }), /ASCII is/);
+    const what = `is always ${always}`;
+    checkNonAscii({ maskRange, unmaskRange: unmask });
+    t.throws(() => checkNonAscii({ maskRange, unmaskRange }), /ASCII is/, `the result of unmaskRange ${what}`);
+    const broken = { maskRange: () => always, unmaskRange: unmask };
+    t.throws(() => checkNonAscii(broken), /ASCII is/, `the result of maskRange ${what}`);
+    t.throws(() => checkInPlace({ unmaskRange }), /ASCII is/, `the result of unmaskRange ${what}, in place`);
   }
   t.end();
 });

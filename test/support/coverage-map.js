@@ -9,5 +9,5 @@ const modules = readdirSync(path.join(root, 'lib'), { recursive: true })
   .map((file) => `lib/${file.split(path.sep).join('/')}`);
 const covered = ['index.js', 'index.mjs', ...modules];
 
-/** What tap wants covered to 100 %: all of the package's JavaScript, whichever test runs it. Examples are no part of it. */
+/** The files that tap wants covered to 100 %: the JavaScript of the package, by any test. */
 module.exports = () => covered;
