@@ -1,21 +1,21 @@
 'use strict';
 
-// The real ws and websocket packages, with framemask where they look for bufferutil, as
-// `npm install bufferutil@npm:framemask` puts it: what npm pack makes of this checkout, in node_modules/bufferutil.
+// The packages ws and websocket with framemask in place of bufferutil, as `npm install bufferutil@npm:framemask` installs
+// it: the package that npm pack makes of this checkout, in node_modules/bufferutil.
 
-const t = require('tap');
 const { execFile } = require('node:child_process');
 const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
 const { promisify } = require('node:util');
+const t = require('tap');
 const { kernels } = require('./support/natives');
 
 const run = promisify(execFile);
 const ROOT = path.join(__dirname, '..');
 const ECHO = path.join(__dirname, 'support/echo.js');
 
-/** Runs npm: the one that runs this test, where one does. */
+/** Runs npm: the one that runs this test, if npm does. */
 function npm(...args) {
   const { npm_execpath: program = '' } = process.env;
   if (path.basename(program) === 'npm-cli.js') return run(process.execPath, [program, ...args], { cwd: ROOT });
@@ -35,21 +35,21 @@ function link(target, place) {
   fs.symlinkSync(target, place, 'junction');
 }
 
-/** Unpacks the package into node_modules/bufferutil, with the addon, if there is one, and its one dependency beside it. */
+/** Unpacks the package into node_modules/bufferutil, with its dependency, and the addon if there is one. */
 async function installAlias(folder) {
   const place = path.join(folder, 'node_modules/bufferutil');
   const { stdout } = await npm('pack', '--json', '--ignore-scripts', '--pack-destination', folder);
-  // npm 12 gives an object by package name where npm 11 gives an array.
+  // npm 11 prints an array, npm 12 an object by package name.
   const [{ filename }] = Object.values(JSON.parse(stdout));
   await run('tar', ['-xzf', filename], { cwd: folder });
   fs.mkdirSync(path.join(folder, 'node_modules'));
   fs.renameSync(path.join(folder, 'package'), place);
-  // A release brings prebuilds/; a checkout has what it has built.
+  // A release has prebuilds/, a checkout has build/.
   if (fs.existsSync(path.join(ROOT, 'build'))) link(path.join(ROOT, 'build'), path.join(place, 'build'));
   link(packageFolder('node-gyp-build'), path.join(folder, 'node_modules/node-gyp-build'));
 }
 
-/** A copy, since what it requires must be looked for in its new place; its other dependencies can stay where they are. */
+/** Copies a package, so that it looks for bufferutil in the new folder. Its other dependencies are links. */
 function installCopy(folder, name) {
   const source = packageFolder(name);
   const place = path.join(folder, 'node_modules', name);
@@ -70,18 +70,18 @@ async function echo(library, folder, env) {
   return JSON.parse(stdout);
 }
 
-t.test('framemask under the name of bufferutil', async (t) => {
+t.test('framemask as bufferutil', async (t) => {
   const folder = fs.realpathSync(t.testdir());
   await installAlias(folder);
   installCopy(folder, 'ws');
   installCopy(folder, 'websocket');
 
-  t.test('npm accepts the alias', (t) => {
+  t.test('the version satisfies what ws requires of bufferutil', (t) => {
     const { name, version } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
     const { peerDependencies } = JSON.parse(fs.readFileSync(path.join(folder, 'node_modules/ws/package.json'), 'utf8'));
     t.equal(name, 'framemask');
-    t.equal(peerDependencies.bufferutil, '^4.0.1', 'ws asks for this range of versions');
-    t.match(version, /^4\.([1-9]\d*\.\d+|0\.[1-9]\d*)$/, 'and this version lies in it');
+    t.equal(peerDependencies.bufferutil, '^4.0.1', 'the range of ws');
+    t.match(version, /^4\.([1-9]\d*\.\d+|0\.[1-9]\d*)$/, 'a version in it');
     t.end();
   });
 
@@ -91,20 +91,20 @@ t.test('framemask under the name of bufferutil', async (t) => {
       t.test(`${library} on ${kernel}`, async (t) => {
         const report = await echo(library, folder, { FRAMEMASK_KERNEL: kernel });
         t.equal(report.kernel, kernel);
-        t.same(report.wrong, [], `${report.messages} messages came back as they were sent`);
-        // From Node.js 26.12 on, node:http may have websocketMask and websocketUnmask, and ws takes those.
+        t.same(report.wrong, [], `messages that changed, of ${report.messages}`);
+        // From Node.js 26.12 on, node:http may have websocketMask and websocketUnmask, which ws calls instead.
         const builtIn = library === 'ws' && http.websocketMask !== undefined;
-        t.equal(report.due.mask.length === 0, builtIn);
+        t.equal(report.due.mask.length === 0, builtIn, 'whether payloads are due');
         t.same(report.mask, report.due.mask, `${report.mask.length} payloads masked by framemask`);
         t.same(report.unmask, report.due.unmask, `${report.unmask.length} payloads unmasked by framemask`);
       });
     }
   }
 
-  t.test('a return to the loops of ws would be seen', async (t) => {
+  t.test('WS_NO_BUFFER_UTIL=1 turns framemask off', async (t) => {
     const report = await echo('ws', folder, { WS_NO_BUFFER_UTIL: '1' });
-    t.same(report.wrong, [], 'for no byte would tell');
-    t.same([report.mask, report.unmask], [[], []]);
-    t.equal(report.due.mask.length > 0, http.websocketMask === undefined);
+    t.same(report.wrong, [], `messages that changed, of ${report.messages}`);
+    t.same([report.mask, report.unmask], [[], []], 'calls of framemask');
+    t.equal(report.due.mask.length > 0, http.websocketMask === undefined, 'whether payloads were due');
   });
 });

@@ -1,11 +1,13 @@
 'use strict';
 
-const t = require('tap');
+// examples/start.js, as a program and by its functions.
+
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
 const net = require('node:net');
 const path = require('node:path');
 const { text } = require('node:stream/consumers');
+const t = require('tap');
 const { WebSocket, WebSocketServer } = require('ws');
 const { startServer } = require('../examples/start/server');
 const { demonstrate } = require('../examples/start/demonstration');
@@ -16,7 +18,7 @@ function spawnStart(args, environment) {
   return spawn(process.execPath, [program, ...args], { env: { ...process.env, PORT: '0', ...environment } });
 }
 
-/** Runs it to its end. */
+/** Runs examples/start.js to its end. */
 async function runStart(args, environment) {
   const child = spawnStart(args, environment);
   const [stdout, stderr, [code, signal]] = await Promise.all([
@@ -28,15 +30,19 @@ async function runStart(args, environment) {
 }
 
 for (const kernel of ['', 'js']) {
-  t.test(`--once, FRAMEMASK_KERNEL=${kernel}`, async (t) => {
+  t.test(`--once echoes three messages and shows their frames, FRAMEMASK_KERNEL=${kernel}`, async (t) => {
     const { stdout, stderr, code } = await runStart(['--once'], { FRAMEMASK_KERNEL: kernel });
     t.equal(stderr, '');
     t.equal(code, 0);
     t.match(stdout, kernel === 'js' ? /kernel js\n/ : /kernel (js|scalar|sse2|avx2|avx512|neon)\b/);
     t.match(stdout, /^Echo server on ws:\/\/127\.0\.0\.1:\d+,/);
-    t.match(stdout, /header {4}81 bf\n.*header {4}81 3f\n/s, 'a length of 7 bits');
-    t.match(stdout, /header {4}82 fe 03 e8\n.*header {4}82 7e 03 e8\n/s, 'of 16');
-    t.match(stdout, /header {4}82 ff 00 00 00 00 00 01 86 a0\n.*header {4}82 7f 00 00 00 00 00 01 86 a0\n/s, 'of 64');
+    t.match(stdout, /header {4}81 bf\n.*header {4}81 3f\n/s, 'a length in 7 bits');
+    t.match(stdout, /header {4}82 fe 03 e8\n.*header {4}82 7e 03 e8\n/s, 'a length in 16 bits');
+    t.match(
+      stdout,
+      /header {4}82 ff 00 00 00 00 00 01 86 a0\n.*header {4}82 7f 00 00 00 00 00 01 86 a0\n/s,
+      'a length in 64 bits'
+    );
     t.equal(stdout.match(/Every byte came back right/g).length, 3);
 
     const [, key, masked, unmasked] =
@@ -47,12 +53,12 @@ for (const kernel of ['', 'js']) {
     t.same(
       from.map((byte, i) => byte ^ k[i & 3]),
       to,
-      'what is shown as masked is just that'
+      'the payload shown as masked is masked with the key shown'
     );
   });
 }
 
-t.test('goes on serving until it is told to end', async (t) => {
+t.test('serves until SIGINT or SIGTERM', async (t) => {
   for (const signal of ['SIGINT', 'SIGTERM']) {
     const child = spawnStart([]);
     const ended = once(child, 'exit');
@@ -66,15 +72,15 @@ t.test('goes on serving until it is told to end', async (t) => {
     await once(client, 'open');
     client.send('still there?');
     const [answer] = await once(client, 'message');
-    t.equal(answer.toString(), 'still there?');
+    t.equal(answer.toString(), 'still there?', `before ${signal}`);
     const closed = once(client, 'close');
     child.kill(signal);
-    t.equal((await closed)[0], 1001, 'it takes leave of its clients');
-    t.same(await ended, [0, null], `${signal}: ends in good order`);
+    t.equal((await closed)[0], 1001, `${signal}: the close code of clients`);
+    t.same(await ended, [0, null], `${signal}: the exit code`);
   }
 });
 
-t.test('a client that breaks the protocol does not end it', async (t) => {
+t.test('7.1.7: goes on serving after a protocol error of a client', async (t) => {
   const server = await startServer(0);
   const client = new WebSocket(server.url);
   const [response] = await once(client, 'upgrade');
@@ -85,7 +91,7 @@ t.test('a client that breaks the protocol does not end it', async (t) => {
   await server.close();
 });
 
-t.test('a port that can not be had', async (t) => {
+t.test('a port that is taken or wrong is reported', async (t) => {
   const other = net.createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = other.address();
@@ -98,18 +104,18 @@ t.test('a port that can not be had', async (t) => {
   );
   other.close();
 
-  // 8080 may well be taken where this runs.
+  // Another program may have port 8080.
   const usual = await runStart(['--once'], { PORT: '' });
   t.match(usual.stdout + usual.stderr, /^(Echo server on ws:\/\/127\.0\.0\.1:8080,|Can't listen on port 8080 )/);
 
   for (const port of ['abc', '65536', '-1', '80.5', '1e3', ' ']) {
     const bad = await runStart([], { PORT: port });
-    t.equal(bad.code, 2);
+    t.equal(bad.code, 2, `PORT=${port}`);
     t.equal(bad.stderr, `PORT must be a whole number from 0 to 65535, but was "${port}"\n`);
   }
 });
 
-t.test('other faults', async (t) => {
+t.test('wrong options and kernels are reported; --help prints the usage', async (t) => {
   const option = await runStart(['--twice']);
   t.equal(option.code, 2);
   t.match(option.stderr, /^Unknown option '--twice'/);
@@ -123,7 +129,7 @@ t.test('other faults', async (t) => {
   t.match(help.stdout, /^usage: npm start/);
 });
 
-t.test('sees what is wrong', async (t) => {
+t.test('demonstrate reports a server that changes messages or closes', async (t) => {
   const serve = async (onMessage) => {
     const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
     server.on('connection', (socket) => socket.on('message', (...message) => onMessage(socket, ...message)));
@@ -147,7 +153,7 @@ t.test('sees what is wrong', async (t) => {
   t.same(closes, { allRight: false, wrong: ['WRONG: the server has closed the connection after message 1'] });
 });
 
-t.test('says why there is no addon', async (t) => {
+t.test('prints why there is no addon', async (t) => {
   const empty = t.testdir({});
   const { stdout, code } = await runStart(['--once'], {
     FRAMEMASK_PREBUILD: empty,

@@ -1,15 +1,19 @@
 'use strict';
 
+// The records on the channels framemask:frame and framemask:message.
+
+const assert = require('node:assert/strict');
 const { channel } = require('node:diagnostics_channel');
 const t = require('tap');
 const { Decoder } = require('../lib/codec/decoder');
 const { Encoder } = require('../lib/codec/encoder');
 const { prepare } = require('../lib/codec/prepared');
+const { forEachCase } = require('./support/cases');
 const { framesFor } = require('./support/frames');
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** What is published on a channel while `run` runs. */
+/** The records that are published on a channel while `run` runs. */
 function published(name, run) {
   const records = [];
   const listen = (record) => records.push(record);
@@ -22,7 +26,7 @@ function published(name, run) {
   return records;
 }
 
-/** A conversation: a fragmented text with a ping inside it, binary, prepared, a close. */
+/** A fragmented text with a Ping frame inside, binary data, text, a Close frame. */
 function converse(encoder) {
   encoder.text('frag', { fin: false });
   encoder.ping('p');
@@ -47,62 +51,61 @@ const expectedMessages = [
   { binary: false, rsv: 0, length: 2, fragments: 1 }
 ];
 
+/** Throws unless there is a record for each object of `expected`, with its properties. */
+function assertRecords(records, expected, common, what) {
+  const properties = { ...common, ...expected[0] };
+  const actual = records.map((record) => Object.fromEntries(Object.keys(properties).map((key) => [key, record[key]])));
+  assert.deepEqual(
+    actual,
+    expected.map((one) => ({ ...common, ...one })),
+    what
+  );
+}
+
 for (const role of ['server', 'client']) {
   const peer = role === 'server' ? 'client' : 'server';
   const masked = role === 'client';
 
-  t.test(`sent, ${role}`, (t) => {
+  t.test(`a ${role} publishes each frame and message that it sends, ids ascend`, (t) => {
     const run = () => converse(new Encoder({ role, connectionId: 'c-1' }));
     const common = { connection: 'c-1', from: role, direction: 'sent', role };
     const frames = published('framemask:frame', run);
-    t.match(
-      frames,
-      expectedFrames.map((frame) => ({ ...common, ...frame, rsv: 0, masked, error: null }))
-    );
-    t.equal(frames.length, expectedFrames.length);
+    assertRecords(frames, expectedFrames, { ...common, rsv: 0, masked, error: null }, 'frames');
     const ids = frames.map(({ id }) => id);
     t.ok(ids.every((id) => UUID.test(id)));
     t.same(ids, [...ids].sort(), 'ids ascend');
-    const messages = published('framemask:message', run);
-    t.match(
-      messages,
-      expectedMessages.map((message) => ({ ...common, ...message }))
-    );
-    t.equal(messages.length, expectedMessages.length);
+    assertRecords(published('framemask:message', run), expectedMessages, common, 'messages');
     t.end();
   });
 
-  t.test(`received by a ${peer}, in one chunk and byte by byte`, (t) => {
+  t.test(`a ${peer} publishes each frame and message that it receives, in one chunk and byte by byte`, (t) => {
+    const common = { connection: 'c-2', direction: 'received', role: peer };
+    const onMessage = () => {};
+    const onFrame = () => {};
+    const cases = [];
     for (const text of ['string', 'buffer']) {
-      for (const handlers of [{}, { onMessage() {} }, { onFrame() {} }, { onMessage() {}, onFrame() {} }]) {
+      for (const handlers of [{}, { onMessage }, { onFrame }, { onMessage, onFrame }]) {
         for (const size of [1, 1000]) {
-          const run = () => {
-            const bytes = Buffer.concat(converse(new Encoder({ role })));
-            const decoder = new Decoder({ role: peer, connectionId: 'c-2', text, ...handlers });
-            for (let i = 0; i < bytes.length; i += size) decoder.write(bytes.subarray(i, i + size));
-          };
-          const common = { connection: 'c-2', from: role, direction: 'received', role: peer };
-          const received = ({ direction }) => direction === 'received';
-          const frames = published('framemask:frame', run).filter(received);
-          t.match(
-            frames,
-            expectedFrames.map((frame) => ({ ...common, ...frame, rsv: 0, masked, error: null }))
-          );
-          t.equal(frames.length, expectedFrames.length);
-          const messages = published('framemask:message', run).filter(received);
-          t.match(
-            messages,
-            expectedMessages.map((message) => ({ ...common, ...message }))
-          );
-          t.equal(messages.length, expectedMessages.length);
+          const name = `text: '${text}', handlers {${Object.keys(handlers)}}, chunks of ${size} bytes`;
+          cases.push({ name, options: { text, ...handlers }, size });
         }
       }
     }
+    forEachCase(cases, ({ options, size }) => {
+      const run = () => {
+        const bytes = Buffer.concat(converse(new Encoder({ role })));
+        const decoder = new Decoder({ role: peer, connectionId: 'c-2', ...options });
+        for (let i = 0; i < bytes.length; i += size) decoder.write(bytes.subarray(i, i + size));
+      };
+      const received = (name) => published(name, run).filter(({ direction }) => direction === 'received');
+      assertRecords(received('framemask:frame'), expectedFrames, { ...common, rsv: 0, masked, error: null }, 'frames');
+      assertRecords(received('framemask:message'), expectedMessages, common, 'messages');
+    });
     t.end();
   });
 }
 
-t.test('frames are counted while nobody listens', (t) => {
+t.test('frames count for the sequence number while there are no subscribers', (t) => {
   for (const size of [1, 10, 1000]) {
     for (const options of [{ onMessage() {} }, { onFrame() {} }, { text: 'buffer', onMessage() {} }]) {
       const encoder = new Encoder({ role: 'client' });
@@ -114,16 +117,20 @@ t.test('frames are counted while nobody listens', (t) => {
         encoder.ping();
         for (const chunk of encoder.take()) decoder.write(chunk);
       });
-      t.match(frames, [
-        { direction: 'sent', sequence: 51 },
-        { direction: 'received', sequence: 51 }
-      ]);
+      t.match(
+        frames,
+        [
+          { direction: 'sent', sequence: 51 },
+          { direction: 'received', sequence: 51 }
+        ],
+        `chunks of ${size} bytes, options {${Object.keys(options)}}`
+      );
     }
   }
   t.end();
 });
 
-t.test('prepared messages, and connections that were given no name', (t) => {
+t.test('prepared messages are published for each connection; without connectionId it has a UUID', (t) => {
   const encoders = [new Encoder({ role: 'server' }), new Encoder({ role: 'server' })];
   const run = () => {
     const message = prepare('to all');
@@ -133,15 +140,27 @@ t.test('prepared messages, and connections that were given no name', (t) => {
   t.match(frames, new Array(4).fill({ opcode: 1, length: 6, masked: false, direction: 'sent' }));
   const [a, b, c, d] = frames.map(({ connection }) => connection);
   t.match(a, UUID);
-  t.same([c, d], [a, b], 'the name that one was given is kept');
+  t.same([c, d], [a, b], 'each connection keeps its id');
   t.not(a, b);
   t.match(published('framemask:message', run), new Array(4).fill({ length: 6, fragments: 1 }));
   t.end();
 });
 
-t.test('an error is told before onError, whoever listens to messages alone is not bothered', (t) => {
+t.test('connectionId may be empty', (t) => {
+  const [sent] = published('framemask:frame', () => new Encoder({ role: 'server', connectionId: '' }).text('a'));
+  t.equal(sent.connection, '');
+  const { text } = framesFor('server');
+  const [received] = published('framemask:frame', () =>
+    new Decoder({ role: 'server', connectionId: '' }).write(text('a'))
+  );
+  t.equal(received.connection, '');
+  t.end();
+});
+
+t.test('an error is published as a frame, before onError is called; not as a message', (t) => {
   const { text, frame } = framesFor('server');
-  for (const bad of [frame(3), text(Buffer.from([0xff]))]) {
+  const badFrames = { 'a reserved opcode': frame(3), 'bad text': text(Buffer.from([0xff])) };
+  for (const [name, bad] of Object.entries(badFrames)) {
     const order = [];
     const errors = published('framemask:frame', () => {
       const listen = ({ error }) => error !== null && order.push('traced');
@@ -149,20 +168,19 @@ t.test('an error is told before onError, whoever listens to messages alone is no
       new Decoder({ role: 'server', onError: () => order.push('onError') }).write(Buffer.from(bad));
       channel('framemask:frame').unsubscribe(listen);
     }).filter(({ error }) => error !== null);
-    t.equal(errors[0]?.sequence, 1);
-    t.match(errors, [
-      { opcode: null, fin: null, rsv: null, masked: null, length: null, error: { name: 'FrameError' } }
-    ]);
-    t.same(order, ['traced', 'onError']);
+    t.equal(errors[0]?.sequence, 1, `${name}: the sequence number`);
+    const none = { opcode: null, fin: null, rsv: null, masked: null, length: null };
+    t.match(errors, [{ ...none, error: { name: 'FrameError' } }], `${name}: the record`);
+    t.same(order, ['traced', 'onError'], `${name}: the order`);
     const messages = published('framemask:message', () => {
       new Decoder({ role: 'server', onError() {} }).write(Buffer.from(bad));
     });
-    t.same(messages, []);
+    t.same(messages, [], `${name}: messages`);
   }
   t.end();
 });
 
-t.test('a subscriber that throws breaks no codec', (t) => {
+t.test('a subscriber that throws does no harm to a codec', (t) => {
   const thrown = [];
   process.on('uncaughtException', (error) => thrown.push(error.message));
   t.teardown(() => process.removeAllListeners('uncaughtException'));

@@ -1,13 +1,14 @@
 'use strict';
 
-const t = require('tap');
-const vm = require('node:vm');
+const assert = require('node:assert/strict');
 const { inspect } = require('node:util');
+const vm = require('node:vm');
+const t = require('tap');
 const { FrameError, invalidState, invalidType, outOfRange } = require('../../lib/shared/errors');
 
-const messageFor = (value) => invalidType('key', 'a Buffer', value).message.replace(/^.* but was /, '');
+const describe = (value) => invalidType('key', 'a Buffer', value).message.replace(/^.* but was /, '');
 
-t.test('invalidType', (t) => {
+t.test('invalidType makes a TypeError that names the argument', (t) => {
   const error = invalidType('key', 'a Buffer', 1);
   t.type(error, TypeError);
   t.equal(error.code, 'ERR_INVALID_ARG_TYPE');
@@ -15,7 +16,7 @@ t.test('invalidType', (t) => {
   t.end();
 });
 
-t.test('outOfRange', (t) => {
+t.test('outOfRange makes a RangeError that names the argument', (t) => {
   const error = outOfRange('offset', 'a whole number', 1.5);
   t.type(error, RangeError);
   t.equal(error.code, 'ERR_OUT_OF_RANGE');
@@ -27,7 +28,7 @@ t.test('outOfRange', (t) => {
   t.end();
 });
 
-t.test('what was received is named, whatever it was', (t) => {
+t.test('an error describes any value on a short line', (t) => {
   class Socket {}
   const unnamed = new (class {})();
   const throwing = {
@@ -72,11 +73,11 @@ t.test('what was received is named, whatever it was', (t) => {
     [hostile, 'an object'],
     [revoked, 'an object']
   ];
-  for (const [value, expected] of cases) t.equal(messageFor(value), expected);
+  for (const [i, [value, expected]] of cases.entries()) assert.equal(describe(value), expected, `value ${i}`);
   t.end();
 });
 
-t.test('invalidState', (t) => {
+t.test('invalidState makes an Error with a code', (t) => {
   const error = invalidState('the connection is closed');
   t.equal(error.name, 'Error');
   t.equal(error.code, 'ERR_INVALID_STATE');
@@ -84,7 +85,7 @@ t.test('invalidState', (t) => {
   t.end();
 });
 
-t.test('FrameError', (t) => {
+t.test('a FrameError has a code and a close code', (t) => {
   const error = new FrameError('INVALID_UTF8', 1007, 'a text message is not UTF-8');
   t.type(error, Error);
   t.type(error, FrameError);

@@ -1,16 +1,16 @@
 'use strict';
 
 const t = require('tap');
-const builtin = require('../../lib/shared/node-modules');
+const nodeModules = require('../../lib/shared/node-modules');
 
-t.test('the same modules, whichever way they come', (t) => {
+t.test('the modules are the same by process.getBuiltinModule and by require', (t) => {
   const { getBuiltinModule } = process;
   t.teardown(() => {
     process.getBuiltinModule = getBuiltinModule;
   });
-  const names = Object.keys(builtin);
+  const names = Object.keys(nodeModules);
   t.ok(names.includes('crypto'));
-  // As in Node.js before 20.16.
+  // Node.js before 20.16 does not have the function.
   process.getBuiltinModule = undefined;
   const required = t.mockRequire('../../lib/shared/node-modules');
   const asked = [];
@@ -21,8 +21,8 @@ t.test('the same modules, whichever way they come', (t) => {
   const got = t.mockRequire('../../lib/shared/node-modules');
   t.equal(asked.length, names.length);
   for (const name of names) {
-    t.equal(required[name], builtin[name], name);
-    t.equal(got[name], builtin[name], name);
+    t.equal(required[name], nodeModules[name], `${name}, by require`);
+    t.equal(got[name], nodeModules[name], `${name}, by process.getBuiltinModule`);
   }
   t.end();
 });

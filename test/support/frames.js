@@ -1,6 +1,6 @@
 'use strict';
 
-// Frames as bytes, right ones and wrong ones, made without any code of lib/.
+// Frames as bytes, good and bad, made without code of lib/.
 
 const CONTINUATION = 0;
 const TEXT = 1;
@@ -9,21 +9,21 @@ const CLOSE = 8;
 const PING = 9;
 const PONG = 10;
 
-/** The key of the example in RFC 6455, section 5.7. */
+/** The masking key of the examples in RFC 6455 section 5.7. */
 const KEY = Buffer.from('37fa213d', 'hex');
 
 /**
  * @typedef {object} FrameOptions
- * @property {boolean} [fin] whether it is the last frame of its message: true if not given
- * @property {number} [rsv] the three reserved bits as they lie in the first byte: 0x40, 0x20, 0x10
- * @property {Uint8Array | null} [key] the masking key; null for a frame that is not masked
- * @property {0 | 2 | 8} [lengthSize] how many bytes the extended length takes: the fewest possible if not given
- * @property {number | bigint} [length] what the header says, if not the length of the payload
+ * @property {boolean} [fin] the bit FIN, by default true
+ * @property {number} [rsv] the reserved bits: RSV1 is 0x40, RSV2 0x20, RSV3 0x10
+ * @property {Uint8Array | null} [key] the masking key; null, the default, makes a frame that is not masked
+ * @property {0 | 2 | 8} [lengthSize] the bytes of the extended length, by default as few as possible
+ * @property {number | bigint} [length] the length in the header, by default that of the payload
  */
 
 /**
  * @param {number} opcode
- * @param {Uint8Array | string} [payload] as it is before it is masked
+ * @param {Uint8Array | string} [payload] before masking
  * @param {FrameOptions} [options]
  * @returns {Buffer}
  */
@@ -56,7 +56,7 @@ function closePayload(code, reason = '') {
 }
 
 /**
- * The frames that a decoder of this role is to receive: masked for a server, not masked for a client.
+ * Makes frames that a decoder of this role receives: masked for a server, not masked for a client.
  *
  * @param {'server' | 'client'} role
  */
@@ -71,7 +71,7 @@ function framesFor(role) {
     continuation: make(CONTINUATION),
     ping: make(PING),
     pong: make(PONG),
-    /** Without a code, without a payload. */
+    /** Without a code there is no payload. */
     close: (code, reason) => frame(CLOSE, code === undefined ? '' : closePayload(code, reason), { key })
   };
 }

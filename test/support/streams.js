@@ -1,11 +1,11 @@
 'use strict';
 
-// Random streams of frames: right ones, broken ones, damaged ones, cut ones.
+// Random streams of frames: good ones, bad ones, damaged ones and truncated ones.
 
 const SPACE = 1 << 20;
-/** So many bytes of a payload are random, those after them the same again. An odd number, for keys have four bytes. */
+/** A payload repeats its first bytes with this period. It is odd, because keys have four bytes. */
 const PERIOD = 301;
-/** Where text is put together. Those of more than one byte are at the end. */
+/** Text is made of these. Those with more than one byte are at the end. */
 const CHARACTERS = [
   'a',
   'b',
@@ -24,7 +24,7 @@ const CHARACTERS = [
   '\u{10ffff}'
 ].map((character) => Buffer.from(character));
 const ASCII = 6;
-/** What is no UTF-8, wherever it stands in front of a letter. */
+/** Bytes that are not UTF-8 before a letter. */
 const NOT_TEXT = [
   '80',
   'c0',
@@ -40,21 +40,21 @@ const NOT_TEXT = [
   'f5',
   'ff'
 ].map((hex) => Buffer.from(hex, 'hex'));
-/** What headers may announce that no payload can keep. */
+/** Lengths in headers that no payload has. */
 const HUGE = [0x10000, 0x7fffffff, 0x80000000, 0xffffffff, 2 ** 32, 2 ** 53 - 1, 2 ** 53].map(BigInt);
 HUGE.push(2n ** 53n + 1n, 2n ** 62n, 2n ** 63n - 1n, 2n ** 63n, 2n ** 64n - 1n);
 
-/** What a Close frame may say. */
+/** Close codes, valid and not. */
 const CLOSE_CODES = [0, 999, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 1011, 1012, 1013, 1014, 1015, 1016];
 CLOSE_CODES.push(2999, 3000, 4000, 4999, 5000, 65535);
 
 /**
  * @param {(below: number) => number} random
  * @param {object} [options]
- * @param {boolean} [options.rsv1] whether a few streams have messages with RSV1 set
- * @param {number} [options.longest] payload
- * @returns {(role: 'server' | 'client', compressed?: boolean) => Buffer} makes one stream, as a decoder of that role
- *   receives it; `compressed` says whether some of its messages have RSV1 set
+ * @param {boolean} [options.rsv1] whether some streams have messages with RSV1
+ * @param {number} [options.longest] the longest payload, in bytes
+ * @returns {(role: 'server' | 'client', compressed?: boolean) => Buffer} makes a stream for a decoder of that role;
+ *   `compressed` tells whether some of its messages have RSV1
  */
 function createStreamMaker(random, { rsv1 = false, longest = 70000 } = {}) {
   const stream = Buffer.alloc(SPACE);
@@ -75,7 +75,7 @@ function createStreamMaker(random, { rsv1 = false, longest = 70000 } = {}) {
     return Math.min(longest, kind === 98 ? 65530 + random(10) : random(longest));
   }
 
-  /** Fills `text` with so many bytes, or a few more so as to end with a whole character; returns how many. */
+  /** Fills `text` with so many bytes, or a few more to end with a whole character. Returns how many. */
   function fillText(length) {
     const most = chance(2) ? ASCII : CHARACTERS.length;
     let at = 0;
@@ -93,14 +93,14 @@ function createStreamMaker(random, { rsv1 = false, longest = 70000 } = {}) {
     return length;
   }
 
-  /** What fills the beginning of `text` once more, and once more, as long as it fits; returns how much that is. */
+  /** Repeats the first `period` bytes of `text` as often as they fit. Returns the end. */
   function repeat(period, length) {
     let at = period;
     if (period > 0) for (; at + period <= length; at += period) text.copyWithin(at, 0, period);
     return at;
   }
 
-  /** Appends a frame with a payload from `text`. `lengthSize` and `announced` are for headers that are wrong. */
+  /** Appends a frame with a payload from `text`. `lengthSize` and `announced` make wrong headers. */
   function putFrame(first, from, to, lengthSize, announced) {
     const length = announced ?? BigInt(to - from);
     const size = lengthSize ?? (length < 126n ? 0 : length < 65536n ? 2 : 8);
@@ -136,7 +136,7 @@ function createStreamMaker(random, { rsv1 = false, longest = 70000 } = {}) {
   function putMessage() {
     const binary = random(2);
     const compressed = compressing && chance(3) ? 0x40 : 0;
-    // Control frames between fragments fill `text` anew; so the fragments are put together first.
+    // A copy, because control frames between the fragments use `text`.
     const length =
       binary === 1 || (compressed !== 0 && chance(4)) ? fillBytes(payloadLength()) : fillText(payloadLength());
     let fragments = chance(3) ? 2 + random(4) : 1;
@@ -158,7 +158,7 @@ function createStreamMaker(random, { rsv1 = false, longest = 70000 } = {}) {
     }
   }
 
-  /** A frame that breaks a rule, or may. */
+  /** Appends a frame that breaks a rule, or may break one. */
   function putWrong() {
     const length = fillText(random(40));
     switch (random(9)) {
@@ -193,7 +193,7 @@ function createStreamMaker(random, { rsv1 = false, longest = 70000 } = {}) {
     }
   }
 
-  /** Changes what is there. */
+  /** Changes, removes or adds some bytes. */
   function damage() {
     const at = random(end);
     const some = Math.min(1 + random(8), end - at);
@@ -235,11 +235,11 @@ function createStreamMaker(random, { rsv1 = false, longest = 70000 } = {}) {
 }
 
 /**
- * Where to cut a stream: nowhere, anywhere, into pieces of one size, or close together at one place.
+ * Where to cut a stream: nowhere, anywhere, into pieces of one size, or into bytes at one place.
  *
  * @param {(below: number) => number} random
  * @param {number} length
- * @returns {number[]} rising, from 0 to `length`; the same place twice makes a chunk of no bytes
+ * @returns {number[]} ascending, from 0 to `length`; the same place twice makes an empty chunk
  */
 function randomCuts(random, length) {
   const cuts = [];

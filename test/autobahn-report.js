@@ -1,0 +1,44 @@
+'use strict';
+
+// What scripts/autobahn.js takes for passed.
+
+const t = require('tap');
+const { QUICK, judge, select } = require('../scripts/autobahn/cases');
+
+t.test('select gives the ids of cases for patterns', (t) => {
+  t.equal(select(['*']).length, 301);
+  t.same(select(['7.1.*', '2.1', '2.1', '9.*.9']), [
+    '2.1',
+    '7.1.1',
+    '7.1.2',
+    '7.1.3',
+    '7.1.4',
+    '7.1.5',
+    '7.1.6',
+    '9.3.9',
+    '9.4.9'
+  ]);
+  t.same(select(['1.2.*1']), ['1.2.1'], 'a pattern matches the whole id');
+  t.throws(() => select(['2.1', '8.*']), RangeError);
+  t.ok(select(QUICK).length > 100, 'the quick cases');
+  t.end();
+});
+
+t.test('judge reports each case that is missing, has failed or was not asked for', (t) => {
+  const verdict = (behavior, behaviorClose = 'OK') => ({ behavior, behaviorClose });
+  const good = { 2.1: verdict('OK'), '7.1.6': verdict('INFORMATIONAL', 'INFORMATIONAL') };
+  t.same(judge(good, ['2.1', '7.1.6']), {
+    counts: new Map([
+      ['OK', 1],
+      ['INFORMATIONAL', 1]
+    ]),
+    failures: []
+  });
+  t.same(judge({}, ['2.1']).failures, ['2.1 MISSING, closing MISSING']);
+  t.same(judge(good, ['2.1']).failures, ['7.1.6 was not asked for']);
+  t.same(judge({ 2.1: verdict('OK', 'UNCLEAN') }, ['2.1']).failures, ['2.1 OK, closing UNCLEAN']);
+  for (const behavior of ['NON-STRICT', 'FAILED', 'UNIMPLEMENTED', 'WRONG CODE', 'INFORMATIONAL', 'CONSTRUCTOR']) {
+    t.same(judge({ 2.1: verdict(behavior) }, ['2.1']).failures, [`2.1 ${behavior}`], behavior);
+  }
+  t.end();
+});

@@ -1,0 +1,238 @@
+'use strict';
+
+// Peers for the tests of examples/: servers, clients, and connections without any WebSocket code.
+
+const assert = require('node:assert/strict');
+const { spawn } = require('node:child_process');
+const { createHash, randomBytes, randomInt } = require('node:crypto');
+const { once } = require('node:events');
+const net = require('node:net');
+const path = require('node:path');
+const { text } = require('node:stream/consumers');
+const { setTimeout: sleep } = require('node:timers/promises');
+const { WebSocketServer } = require('ws');
+const { connect } = require('../../examples/client');
+const { createEchoServer } = require('../../examples/echo-server');
+const { KEY, frame } = require('./frames');
+
+const MIB = 1024 * 1024;
+
+/** Lengths around those where headers, kernels and copies change, and some between them. */
+const SIZES = [
+  0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 47, 48, 63, 64, 100, 124, 125, 126, 127, 128, 255, 256, 1000, 1023, 1024, 4095,
+  4096, 4097, 12345, 16383, 16384, 16385, 32767, 32768, 32769, 65519, 65520, 65535, 65536, 65537, 100000, 131072, 500001
+];
+SIZES.push(MIB - 1, MIB, MIB + 1, 2 * MIB + 3, 4 * MIB - 1, 4 * MIB);
+
+/** Text with so many bytes of UTF-8, and characters of one to four bytes. */
+function randomText(length) {
+  let result = '';
+  let left = length;
+  while (left > 0) {
+    const size = Math.min(left, randomInt(1, 5));
+    const character = ['x', 'é', '世', '🜂'][size - 1];
+    const count = Math.min(Math.floor(left / size), randomInt(1, 4000));
+    result += character.repeat(count);
+    left -= size * count;
+  }
+  return result;
+}
+
+/** Messages of all these lengths and of random lengths, most of them short, as Buffers; each second one is text. */
+function randomMessages() {
+  const sizes = [...SIZES, ...Array.from({ length: 60 }, () => randomInt(2 ** randomInt(1, 20)))];
+  sizes.sort(() => Math.random() - 0.5);
+  return sizes.map((size, i) =>
+    i % 2 === 0 ? { data: randomBytes(size), isBinary: true } : { data: Buffer.from(randomText(size)), isBinary: false }
+  );
+}
+
+/** Compares the messages that came back with those sent, byte by byte. */
+function assertMessages(received, sent) {
+  assert.equal(received.length, sent.length, 'the number of messages');
+  for (const [i, { data, isBinary }] of sent.entries()) {
+    assert.equal(received[i].isBinary, isBinary, `message ${i} of ${data.length} bytes: isBinary`);
+    assert.ok(data.equals(received[i].data), `message ${i} of ${data.length} bytes: the bytes`);
+  }
+}
+
+/** An echo server for one test. */
+async function startServer(t, options) {
+  const server = createEchoServer(options).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(async () => {
+    for (const { socket } of server.connections) socket.destroy();
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  });
+  return { server, port: server.address().port, url: `ws://127.0.0.1:${server.address().port}` };
+}
+
+/** A server of ws for one test. */
+async function startWsServer(t, options) {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0, maxFragments: 0, ...options });
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const client of server.clients) client.terminate();
+    server.close();
+  });
+  return { server, url: `ws://127.0.0.1:${server.address().port}` };
+}
+
+/** A server whose answer to a handshake is `answer`'s: it gets the socket, and the lines of a right answer. */
+async function startFalseServer(t, answer) {
+  const sockets = new Set();
+  const server = net
+    .createServer((socket) => {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.once('data', (request) => {
+        const key = /Sec-WebSocket-Key: (\S+)/i.exec(request)[1];
+        const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+        const lines = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade'];
+        answer(socket, [...lines, `Sec-WebSocket-Accept: ${accept}`]);
+      });
+    })
+    .listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `ws://127.0.0.1:${server.address().port}`;
+}
+
+/** The head of an HTTP request or answer. */
+function head(...lines) {
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+const HANDSHAKE = [
+  'GET / HTTP/1.1',
+  'Host: localhost',
+  'Upgrade: websocket',
+  'Connection: Upgrade',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
+];
+
+/** A connection without WebSocket code. */
+class RawConnection {
+  constructor(port, options) {
+    this.socket = net.connect({ port, host: '127.0.0.1', ...options });
+    this.socket.on('error', () => {});
+    this.chunks = [];
+    this.socket.on('data', (chunk) => this.chunks.push(chunk));
+    this.ended = once(this.socket, 'end').then(() => this.bytes());
+    this.ended.catch(() => {});
+    this.closed = new Promise((resolve) => this.socket.once('close', resolve));
+  }
+
+  bytes() {
+    return Buffer.concat(this.chunks);
+  }
+
+  /** Waits for so many bytes. */
+  async read(length) {
+    while (this.bytes().length < length) await once(this.socket, 'data');
+    const bytes = this.bytes();
+    this.chunks = [bytes.subarray(length)];
+    return bytes.subarray(0, length);
+  }
+
+  /** Waits for the head of an HTTP answer. */
+  async readHead() {
+    while (!this.bytes().includes('\r\n\r\n')) await once(this.socket, 'data');
+    return (await this.read(this.bytes().indexOf('\r\n\r\n') + 4)).toString();
+  }
+
+  static async open(t, port, options) {
+    const raw = new RawConnection(port, options);
+    t.teardown(() => raw.socket.destroy());
+    raw.socket.write(head(...HANDSHAKE));
+    const answer = await raw.readHead();
+    assert.match(answer, /^HTTP\/1\.1 101 /);
+    // RFC 6455 section 1.3 has this key and the answer to it.
+    assert.match(answer, /\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r\n/);
+    return raw;
+  }
+}
+
+/** A frame of a client. */
+function masked(opcode, payload, options) {
+  return frame(opcode, payload, { key: KEY, ...options });
+}
+
+/** Sends bytes, and returns all of the answer, or the part that came before the connection was reset. */
+async function request(t, port, bytes) {
+  const raw = new RawConnection(port);
+  t.teardown(() => raw.socket.destroy());
+  raw.socket.write(bytes);
+  await raw.closed;
+  return raw.bytes().toString();
+}
+
+/** A client of examples/client.js; `closed` resolves to the arguments of onClose, and how often it was called. */
+function open(url, handlers = {}) {
+  const opened = withResolvers();
+  const closed = withResolvers();
+  let calls = 0;
+  const connection = connect(url, {
+    closeTimeout: 2000,
+    ...handlers,
+    onOpen() {
+      handlers.onOpen?.call(this);
+      opened.resolve(this);
+    },
+    onClose(code, reason, error) {
+      calls++;
+      closed.resolve({ code, reason, error, calls: () => calls });
+      opened.reject(error);
+    }
+  });
+  opened.promise.catch(() => {});
+  return { connection, opened: opened.promise, closed: closed.promise };
+}
+
+function withResolvers() {
+  const result = {};
+  result.promise = new Promise((resolve, reject) => Object.assign(result, { resolve, reject }));
+  return result;
+}
+
+/** Waits until a server has no connections. */
+async function untilAllClosed(server) {
+  while (server.connections.size > 0) await sleep(5);
+}
+
+/** Runs a program to its end. */
+async function run(args, environment = {}) {
+  const child = spawn(process.execPath, args, { env: { ...process.env, ...environment } });
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return { stdout, stderr, code };
+}
+
+/** The path of a file of examples/. */
+function example(name) {
+  return path.join(__dirname, '../../examples', name);
+}
+
+module.exports = {
+  HANDSHAKE,
+  MIB,
+  RawConnection,
+  assertMessages,
+  example,
+  head,
+  masked,
+  open,
+  randomMessages,
+  request,
+  run,
+  startFalseServer,
+  startServer,
+  startWsServer,
+  untilAllClosed,
+  withResolvers
+};
