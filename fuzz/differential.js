@@ -1,7 +1,7 @@
 'use strict';
 
-// Gives random streams of frames, good and bad, to framemask and to the Receiver of ws, and compares the messages, their
-// order and the close code. `node fuzz/differential.js --help`
+// Gives random streams of frames, good and bad, to framemask and to the Receiver of ws, and
+// compares the messages, their order and the close code. `node fuzz/differential.js --help`
 
 const { constants, isUtf8 } = require('node:buffer');
 const { parseArgs } = require('node:util');
@@ -13,8 +13,8 @@ const { createRandom } = require('../test/support/random');
 const { createStreamMaker, randomCuts } = require('../test/support/streams');
 
 /**
- * The events of a stream as strings, which compare fast. The first letter is the kind: t(ext), b(inary), P(ing), p(ong),
- * c(lose), e(rror). The bytes or the close code follow.
+ * The events of a stream as strings, which compare fast. The first letter is the kind: t(ext),
+ * b(inary), P(ing), p(ong), c(lose), e(rror). The bytes or the close code follow.
  *
  * @typedef {string[]} Events
  *
@@ -31,7 +31,9 @@ JavascriptDecoder.prototype._backend = createCodecBackend(null);
 /** On a machine without the addon both are the same. */
 const DECODERS = { [kernel]: Decoder, js: JavascriptDecoder };
 
-/** Calls `write` with the pieces of a stream. Each is a copy, because a receiver unmasks in place. */
+/**
+ * Calls `write` with the pieces of a stream. Each is a copy, because a receiver unmasks in place.
+ */
 function feed(bytes, cuts, write) {
   let start = 0;
   for (let i = 0; i <= cuts.length; i++) {
@@ -42,13 +44,15 @@ function feed(bytes, cuts, write) {
 }
 
 /**
- * What framemask makes of a stream. With RSV1 an extension is assumed that changes nothing, so text must be UTF-8.
+ * What framemask makes of a stream. With RSV1 an extension is assumed that changes nothing, so text
+ * must be UTF-8.
  *
  * @param {typeof Decoder} DecoderClass
  * @param {Options & { text: 'string' | 'buffer' }} options
  * @param {Buffer} bytes
  * @param {number[]} cuts
- * @returns {{ events: Events, error: string }} `error` is the name of the error, because many have one close code
+ * @returns {{ events: Events, error: string }} `error` is the name of the error, because many have
+ *   one close code
  */
 function decode(DecoderClass, options, bytes, cuts) {
   const events = [];
@@ -75,7 +79,10 @@ function decode(DecoderClass, options, bytes, cuts) {
   return { events, error };
 }
 
-/** The Receiver of ws without its stream: chunks are written by `take`, and `emit` records the events. */
+/**
+ * The Receiver of ws without its stream: chunks are written by `take`, and `emit` records the
+ * events.
+ */
 class Recorder extends Receiver {
   /** @param {Options} options */
   constructor({ role, rsv1, maxPayload, maxFragments }) {
@@ -172,7 +179,9 @@ function eventsOf(frames) {
   return frames.filter(({ fin }) => fin).length;
 }
 
-/** The index of the first frame with bad text, as far as its payload is there; -1 if there is none. */
+/**
+ * The index of the first frame with bad text, as far as its payload is there; -1 if there is none.
+ */
 function badTextAt(frames) {
   let decoder = null;
   for (let i = 0; i < frames.length; i++) {
@@ -199,8 +208,9 @@ function isMisplaced(frames, i) {
 }
 
 /**
- * The accepted differences: framemask does these things in another way than ws on purpose. `applies` gets the events of
- * both from the first difference on, the frames, and the number of events before the difference.
+ * The accepted differences: framemask does these things in another way than ws on purpose.
+ * `applies` gets the events of both from the first difference on, the frames, and the number of
+ * events before the difference.
  *
  * test/codec/differential.js has a test for each.
  */
@@ -294,7 +304,8 @@ const DIFFERENCES = [
  * @param {{ events: Events, error: string }} ours
  * @param {Events} theirs
  * @param {Buffer} bytes
- * @returns {string | undefined} the name of the accepted difference, '' if there is none; undefined if it is not accepted
+ * @returns {string | undefined} the name of the accepted difference, '' if there is none; undefined
+ *   if it is not accepted
  */
 function explain({ events, error }, theirs, bytes) {
   let shared = 0;
@@ -323,7 +334,8 @@ class Disagreement extends Error {}
  * @param {number} settings.streams the number of streams
  * @param {number} [settings.seconds] after which no more streams are begun
  * @param {(done: number) => void} [settings.progress] called after each 256 streams
- * @returns {{ streams: number, endings: object, differences: object }} how streams ended, and how often ws differed
+ * @returns {{ streams: number, endings: object, differences: object }} how streams ended, and how
+ *   often ws differed
  * @throws {Disagreement} at the first difference that is not accepted
  */
 function compare({ seed, from = 0, streams, seconds = Number.POSITIVE_INFINITY, progress = () => {} }) {

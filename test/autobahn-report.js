@@ -1,6 +1,6 @@
 'use strict';
 
-// What scripts/autobahn.js takes for passed.
+// How scripts/autobahn.js selects cases and judges their results.
 
 const t = require('tap');
 const { QUICK, judge, select } = require('../scripts/autobahn/cases');

@@ -1,7 +1,8 @@
 'use strict';
 
-// The packages ws and websocket with framemask in place of bufferutil, as `npm install bufferutil@npm:framemask` installs
-// it: the package that npm pack makes of this checkout, in node_modules/bufferutil.
+// The packages ws and websocket with framemask in place of bufferutil, as `npm install
+// bufferutil@npm:framemask` installs it: the package that npm pack makes of this checkout, in
+// node_modules/bufferutil.
 
 const { execFile } = require('node:child_process');
 const fs = require('node:fs');
@@ -35,7 +36,10 @@ function link(target, place) {
   fs.symlinkSync(target, place, 'junction');
 }
 
-/** Unpacks the package into node_modules/bufferutil, with its dependency, and the addon if there is one. */
+/**
+ * Unpacks the package into node_modules/bufferutil, with its dependency, and the addon if there is
+ * one.
+ */
 async function installAlias(folder) {
   const place = path.join(folder, 'node_modules/bufferutil');
   const { stdout } = await npm('pack', '--json', '--ignore-scripts', '--pack-destination', folder);
@@ -49,7 +53,10 @@ async function installAlias(folder) {
   link(packageFolder('node-gyp-build'), path.join(folder, 'node_modules/node-gyp-build'));
 }
 
-/** Copies a package, so that it looks for bufferutil in the new folder. Its other dependencies are links. */
+/**
+ * Copies a package, so that it looks for bufferutil in the new folder. Its other dependencies are
+ * links.
+ */
 function installCopy(folder, name) {
   const source = packageFolder(name);
   const place = path.join(folder, 'node_modules', name);
@@ -92,7 +99,8 @@ t.test('framemask as bufferutil', async (t) => {
         const report = await echo(library, folder, { FRAMEMASK_KERNEL: kernel });
         t.equal(report.kernel, kernel);
         t.same(report.wrong, [], `messages that changed, of ${report.messages}`);
-        // From Node.js 26.12 on, node:http may have websocketMask and websocketUnmask, which ws calls instead.
+        // From Node.js 26.12 on, node:http may have websocketMask and websocketUnmask, which ws
+        // calls instead.
         const builtIn = library === 'ws' && http.websocketMask !== undefined;
         t.equal(report.due.mask.length === 0, builtIn, 'whether payloads are due');
         t.same(report.mask, report.due.mask, `${report.mask.length} payloads masked by framemask`);

@@ -1,7 +1,7 @@
 'use strict';
 
-// examples/client.js over real connections, on the addon and on JavaScript: with the echo server, with ws, and with servers
-// that break the rules or disappear.
+// examples/client.js over real connections, on the addon and on JavaScript: with the echo server,
+// with ws, and with servers that break the rules or disappear.
 
 const { spawn } = require('node:child_process');
 const { randomBytes } = require('node:crypto');

@@ -1,6 +1,7 @@
 'use strict';
 
-// frameId: UUIDs of version 4 and 7 (RFC 9562), and the entropy that they use. frame-id-text.js has the other functions.
+// frameId: UUIDs of version 4 and 7 (RFC 9562), and the entropy that they use. frame-id-text.js has
+// the other functions.
 
 const assert = require('node:assert/strict');
 const { execFile } = require('node:child_process');

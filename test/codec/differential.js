@@ -1,6 +1,7 @@
 'use strict';
 
-// A short run of fuzz/differential.js; and for each accepted difference what framemask and ws make of some streams.
+// A short run of fuzz/differential.js; and for each accepted difference what framemask and ws make
+// of some streams.
 
 const assert = require('node:assert/strict');
 const { constants } = require('node:buffer');

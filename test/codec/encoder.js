@@ -286,7 +286,7 @@ t.test('a prepared message is framed once, for all encoders', (t) => {
   t.end();
 });
 
-t.test('a decoder gets from an encoder what was sent, in both roles and with each backend', (t) => {
+t.test('a decoder delivers what an encoder was given, in both roles and with each backend', (t) => {
   const events = [
     string('short'),
     string('länger '.repeat(900)),

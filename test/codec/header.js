@@ -18,7 +18,10 @@ const MODES = [
   { name: 'a server with RSV1', mode: MASKED | RSV1 }
 ];
 
-/** What `readHeader` found: the header, the error and its close code, or 'more' if the header is not complete. */
+/**
+ * What `readHeader` found: the header, the error and its close code, or 'more' if the header is not
+ * complete.
+ */
 function read(bytes, mode, position = 0, end = bytes.length) {
   if (readHeader(bytes, position, end, mode)) {
     const { first, length, key, size, error } = header;
@@ -29,7 +32,9 @@ function read(bytes, mode, position = 0, end = bytes.length) {
   return error === null ? 'more' : `${error.code.replace('FRAMEMASK_ERR_', '')} ${error.closeCode}`;
 }
 
-/** Sections 5.2, 5.4 and 5.5 as a list: FIN and opcode, and RSV1 on the first frame of a message. */
+/**
+ * Sections 5.2, 5.4 and 5.5 as a list: FIN and opcode, and RSV1 on the first frame of a message.
+ */
 function mayBegin(first, mode) {
   const starts = [0x00, 0x80, 0x01, 0x81, 0x02, 0x82, 0x88, 0x89, 0x8a];
   return starts.includes(first) || ((mode & RSV1) !== 0 && [0x41, 0xc1, 0x42, 0xc2].includes(first));
@@ -181,7 +186,7 @@ t.test('5.2: writeHeader writes the shortest header, and nothing around it', (t)
   t.end();
 });
 
-t.test('an error is gone with the next header', (t) => {
+t.test('readHeader resets the error of the header before', (t) => {
   t.equal(read(Buffer.from('83', 'hex'), 0), 'OPCODE 1002');
   t.equal(read(Buffer.from('81', 'hex'), 0), 'more');
   t.same(read(Buffer.from('8100', 'hex'), 0), { first: 0x81, length: 0, size: 2 });

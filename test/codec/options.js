@@ -1,7 +1,7 @@
 'use strict';
 
-// The options of Decoder and Encoder: which values each takes, and the error for any other. What they do is for the tests
-// of the codecs.
+// The options of Decoder and Encoder: which values each takes, and the error for any other. The
+// tests of the codecs show what the options do.
 
 const assert = require('node:assert/strict');
 const t = require('tap');
@@ -16,7 +16,9 @@ const RANGE = { name: 'RangeError', code: 'ERR_OUT_OF_RANGE' };
 const LIMITS = [1, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 53 - 1, Number.POSITIVE_INFINITY];
 const NO_LIMITS = [-1, 0.5, 1.5, 2 ** 53, Number.NaN, Number.NEGATIVE_INFINITY, 1e300];
 
-/** What an option must be: values that it takes, values of a wrong type, and numbers out of range. */
+/**
+ * What an option must be: values that it takes, values of a wrong type, and numbers out of range.
+ */
 const HANDLER = {
   expected: 'a function',
   good: [undefined, () => {}],
@@ -102,7 +104,7 @@ t.test('each option refuses another type, and the error names the option', (t) =
   t.end();
 });
 
-t.test('a limit refuses what is no whole number in its range, and the error names the option', (t) => {
+t.test('a limit refuses numbers out of its range, and the error names the option', (t) => {
   const limits = OPTIONS.filter(({ outOfRange }) => outOfRange.length > 0);
   forEachCase(limits, ({ option, outOfRange, create }) => {
     forEachCase(outOfRange, (value) => {
@@ -150,7 +152,7 @@ t.test('writable must have a method write', (t) => {
   t.end();
 });
 
-t.test('a value that lies about itself gets past no check', (t) => {
+t.test('a value that lies about itself passes no check', (t) => {
   const garbage = createGarbage();
   forEachCase(OPTIONS, ({ create, isType }) => {
     forEachCase(garbage, (value) => {

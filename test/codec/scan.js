@@ -1,7 +1,8 @@
 'use strict';
 
-// The scan of each kernel that this machine runs, and the one in JavaScript, against a third one here, which goes byte by
-// byte and computes lengths with BigInt: the same count, the same frame table, the same bytes in and around the chunk.
+// The scan of each kernel that this machine runs, and the one in JavaScript, against a third one
+// here, which goes byte by byte and computes lengths with BigInt: the same count, the same frame
+// table, the same bytes in and around the chunk.
 
 const assert = require('node:assert/strict');
 const { execFile } = require('node:child_process');
@@ -165,7 +166,8 @@ t.test('5.2: each first byte with each second byte', (t) => {
       }
     }
   });
-  // 126 lengths in either role; RSV1 allows four more first bytes. 126 and 127 announce 16705 bytes and more.
+  // 126 lengths in either role; RSV1 allows four more first bytes. 126 and 127 announce 16705 bytes
+  // and more.
   t.equal(frames, 2 * 126 * (9 + 13));
   t.end();
 });
@@ -226,7 +228,8 @@ t.test('lengths that would wrap or lose bits', (t) => {
     forEachCase(
       lengths.filter((length) => length < 2n ** 64n),
       (length) => {
-        // 300 bytes follow, enough for a sum that has wrapped. A frame before it makes the sum larger.
+        // 300 bytes follow, enough for a sum that has wrapped. A frame before it makes the sum
+        // larger.
         const bad = frame(BINARY, payloadOf(300), { key, length, lengthSize: 8 });
         check(bad, { mode });
         check(Buffer.concat([frame(TEXT, 'before', { key }), bad]), { mode });

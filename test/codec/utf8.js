@@ -16,9 +16,11 @@ const { expectedFor } = require('../support/utf8-sequences');
 const SEQUENCES = path.join(__dirname, '../support/utf8-sequences.js');
 
 t.test('RFC 3629: every sequence of one, two and three bytes, in one piece and cut anywhere', async (t) => {
-  // Characters: 128 of one byte, 1920 of two, 61440 of three (U+0800 to U+FFFF without the 2048 surrogates).
+  // Characters: 128 of one byte, 1920 of two, 61440 of three (U+0800 to U+FFFF without the 2048
+  // surrogates).
   const good = 128 + (128 ** 2 + 1920) + (128 ** 3 + 2 * 128 * 1920 + 61440);
-  // A lead byte of 2, 3 and 4 bytes: 30, 16 and 5; the first two bytes of 3 and of 4; the first three of 4.
+  // A lead byte of 2, 3 and 4 bytes: 30, 16 and 5; the first two bytes of 3 and of 4; the first
+  // three of 4.
   const leads = 30 + 16 + 5;
   const firstTwo = 16 * 64 - 32 - 32 + 5 * 64 - 16 - 48;
   const firstThree = (5 * 64 - 16 - 48) * 64;
@@ -27,7 +29,7 @@ t.test('RFC 3629: every sequence of one, two and three bytes, in one piece and c
   t.same(JSON.parse(stdout), { good, incomplete, bad: 256 + 256 ** 2 + 256 ** 3 - good - incomplete });
 });
 
-/** Good text and then `tail`, cut anywhere: it is bad from the first byte on that no later byte can mend. */
+/** Checks good text with `tail` behind it, cut anywhere. */
 function checkCut(tail, before) {
   const bytes = Buffer.concat([before, tail]);
   const expected = [];
@@ -113,7 +115,7 @@ t.test(`RFC 3629: random text, good or with one byte changed, in random pieces (
   t.end();
 });
 
-t.test('no bytes are good text', (t) => {
+t.test('an empty range is good text', (t) => {
   t.equal(completeUntil(Buffer.from('é'), 2, 2), 2);
   t.equal(completeUntil(Buffer.alloc(0), 0, 0), 0);
   t.end();

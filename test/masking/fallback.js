@@ -1,6 +1,7 @@
 'use strict';
 
-// What is special to the JavaScript functions. kernels.js tests them at every alignment, length and phase.
+// What is special to the JavaScript functions. kernels.js tests them at every alignment, length and
+// phase.
 
 const { randomBytes } = require('node:crypto');
 const t = require('tap');

@@ -34,7 +34,10 @@ function createPackage(t) {
   return root;
 }
 
-/** @returns {Promise<{ kernel: string, error: string | null }>} what a process that loads the package finds */
+/**
+ * @returns {Promise<{ kernel: string, error: string | null }>} what a process that loads the
+ * package finds
+ */
 async function load(root, env = {}) {
   const script = `const { kernel, nativeError, mask } = require(${JSON.stringify(path.join(root, 'index.js'))});
     const output = Buffer.alloc(100);
@@ -143,7 +146,10 @@ t.test('checkLength finds an ELF file of either width and byte order that is cut
   t.end();
 });
 
-/** Replaces process.dlopen: `opened` has the path of each file that would be loaded, and so have its exports. */
+/**
+ * Replaces process.dlopen: `opened` has the path of each file that would be loaded, and so have its
+ * exports.
+ */
 function interceptLoading(t) {
   const { dlopen } = process;
   t.teardown(() => {

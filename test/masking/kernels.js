@@ -2,15 +2,15 @@
 
 // Each kernel that this machine runs, and the fallback, against a byte loop.
 //
-// Each line is tested in every combination:
-//   mask, two memories  source alignment 0 to 64 × output alignment 0 to 64 × length 0 to 300 × phase 0 to 3
-//   mask, one memory    the same: in place if the alignments are equal, else overlapping, forwards or backwards
-//   unmask              alignment 0 to 64 × length 0 to 300 × phase 0 to 3
-//   mask                lengths 505 to 900, from which on kernels align their stores: each output alignment × 4 source
-//                       alignments, in two memories and in one
-//   mask                4093 and 65537 bytes, each output alignment × 8 source alignments × phase; 1 MiB + 3 bytes, each
-//                       output alignment with another source alignment and phase; in two memories and in one
-//   mask, one memory    distances up to the length and one more, in both directions
+// Each item is tested in every combination:
+// - mask, two memories: source alignment 0 to 64, output alignment 0 to 64, length 0 to 300, phase
+// - mask, one memory: the same; in place if the alignments are equal, else overlapping both ways
+// - unmask: alignment 0 to 64, length 0 to 300, phase
+// - mask, both: length 505 to 900, where kernels align their stores; output alignment, 4 sources
+// - mask, both: 4093 and 65537 bytes; output alignment, 8 source alignments, phase
+// - mask, both: 1 MiB + 3 bytes; output alignment, each with another source alignment and phase
+// - mask, one memory: distances up to the length and one more, both ways
+//
 // After each call the whole memory is compared, so the bytes around the range are guards.
 
 const assert = require('node:assert/strict');
@@ -193,7 +193,10 @@ function checkDistances(functions) {
   }
 }
 
-/** One byte of 128 or more at each place of an ASCII payload must be seen, and none beside the payload. */
+/**
+ * One byte of 128 or more at each place of an ASCII payload must be seen, and none beside the
+ * payload.
+ */
 function checkNonAscii({ maskRange, unmaskRange }) {
   for (const [length, step] of [...Array.from({ length: 131 }, (_, i) => [i, 1]), [300, 1], [512, 1], [1021, 3]]) {
     const start = GUARD + (length % 7);
@@ -218,7 +221,9 @@ function checkNonAscii({ maskRange, unmaskRange }) {
   }
 }
 
-/** Ranges that begin and end with their allocation, so that a sanitizer sees each byte beyond them. */
+/**
+ * Ranges that begin and end with their allocation, so that a sanitizer sees each byte beyond them.
+ */
 function checkExact({ maskRange, unmaskRange }) {
   for (let length = 0; length <= 640; length++) {
     const from = length % 5;
@@ -245,7 +250,7 @@ const CHECKS = {
   'find bytes that are not ASCII': checkNonAscii
 };
 
-t.test('the keys of this test are the key from each phase on', (t) => {
+t.test('PHASE_KEYS are the key, rotated by each phase', (t) => {
   for (let phase = 0; phase < 4; phase++) {
     assert.equal(advanceKey(PHASE_KEYS[0], phase), PHASE_KEYS[phase], `phase ${phase}`);
     assert.equal(PHASE_KEYS[phase] & 255, KEY[phase], `the first byte, phase ${phase}`);

@@ -18,7 +18,8 @@ const { kernels } = require('../support/natives');
 const run = promisify(execFile);
 const ROOT = path.join(__dirname, '../..');
 const KEY = Buffer.from([0xa1, 0x5c, 0x03, 0xf8]);
-// Around the lengths from which lib/masking/backend.js and lib/masking/fallback.js work in another way.
+// Around the lengths from which lib/masking/backend.js and lib/masking/fallback.js work in another
+// way.
 const LENGTHS = [0, 1, 2, 3, 4, 5, 7, 8, 31, 47, 48, 49, 63, 64, 65, 125, 95, 96, 97, 511, 512, 513, 4093, 65537];
 const MASKINGS = createMaskings();
 

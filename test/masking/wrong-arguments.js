@@ -87,8 +87,8 @@ const NO_SIZES = [
 ];
 
 /**
- * Calls mask and unmask over each backend with payloads of 8 and 200 bytes; the addon would mask the long ones. `refused`
- * calls a function and checks the error and that no byte has changed.
+ * Calls mask and unmask over each backend with payloads of 8 and 200 bytes; the addon would mask
+ * the long ones. `refused` calls a function and checks the error and that no byte has changed.
  */
 function forEachMasking(check) {
   forEachCase(MASKINGS, ({ mask, unmask }) => {
@@ -131,7 +131,7 @@ t.test('refuses detached memory', (t) => {
   t.end();
 });
 
-t.test('5.3: refuses a key that has not 4 bytes', (t) => {
+t.test('5.3: refuses a key that is not 4 bytes long', (t) => {
   forEachMasking(({ mask, unmask, source, output, size, refused }) => {
     for (const length of [0, 1, 3, 5, 8, 100]) {
       const error = range('key', '4 bytes long', `${length} bytes long`);
@@ -202,7 +202,7 @@ t.test('refuses calls with too few arguments', (t) => {
   t.end();
 });
 
-t.test('an error names the argument, whatever its value is', (t) => {
+t.test('an error names the argument, with any value', (t) => {
   const garbage = createGarbage();
   forEachCase(MASKINGS, ({ mask, unmask }) => {
     forEachCase(garbage, (value) => {

@@ -4,7 +4,8 @@ const assert = require('node:assert/strict');
 const t = require('tap');
 const { isSendableCloseCode } = require('../../lib/shared/protocol');
 
-// acceptsFirstByte is tested in test/codec/header.js, beside readHeader, which names the rule that is broken.
+// acceptsFirstByte is tested in test/codec/header.js, beside readHeader, which names the rule that
+// is broken.
 
 t.test('7.4: isSendableCloseCode knows each of 65,536 codes', (t) => {
   const mayBeSent = (code) =>

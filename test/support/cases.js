@@ -5,7 +5,10 @@
 const assert = require('node:assert/strict');
 const { inspect } = require('node:util');
 
-/** Messages are cut here: an assertion about 64 KiB would repeat them. `actual` and `expected` stay whole. */
+/**
+ * Messages are cut here: an assertion about 64 KiB would repeat them. `actual` and `expected` stay
+ * whole.
+ */
 const MAX_MESSAGE = 600;
 
 /** @returns {string} the name of a case: its `name`, or else the value itself on one line */
@@ -28,13 +31,14 @@ function inCase(name, thrown) {
 }
 
 /**
- * Calls `check` with each case. Checks use node:assert, so that thousands of them cost no line of TAP each. Calls may be
- * nested: the message then has the name of each level.
+ * Calls `check` with each case. Checks use node:assert, so that thousands of them cost no line of
+ * TAP each. Calls may be nested: the message then has the name of each level.
  *
  * @template T
  * @param {Iterable<T>} cases objects with a `name`, or values that are their own name
  * @param {(one: T) => void} check throws if the case fails
- * @throws {Error} what `check` threw first, its message beginning with the name of the case; or that there was no case
+ * @throws {Error} what `check` threw first, its message beginning with the name of the case; or
+ *   that there was no case
  */
 function forEachCase(cases, check) {
   let count = 0;

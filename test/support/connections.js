@@ -38,7 +38,10 @@ function randomText(length) {
   return result;
 }
 
-/** Messages of all these lengths and of random lengths, most of them short, as Buffers; each second one is text. */
+/**
+ * Messages of all these lengths and of random lengths, most of them short, as Buffers; each second
+ * one is text.
+ */
 function randomMessages() {
   const sizes = [...SIZES, ...Array.from({ length: 60 }, () => randomInt(2 ** randomInt(1, 20)))];
   sizes.sort(() => Math.random() - 0.5);
@@ -80,7 +83,9 @@ async function startWsServer(t, options) {
   return { server, url: `ws://127.0.0.1:${server.address().port}` };
 }
 
-/** A server whose answer to a handshake is `answer`'s: it gets the socket, and the lines of a right answer. */
+/**
+ * A server that calls `answer` for a handshake, with the socket and the lines of a right answer.
+ */
 async function startFalseServer(t, answer) {
   const sockets = new Set();
   const server = net
@@ -164,7 +169,10 @@ function masked(opcode, payload, options) {
   return frame(opcode, payload, { key: KEY, ...options });
 }
 
-/** Sends bytes, and returns all of the answer, or the part that came before the connection was reset. */
+/**
+ * Sends bytes, and returns all of the answer, or the part that came before the connection was
+ * reset.
+ */
 async function request(t, port, bytes) {
   const raw = new RawConnection(port);
   t.teardown(() => raw.socket.destroy());
@@ -173,7 +181,10 @@ async function request(t, port, bytes) {
   return raw.bytes().toString();
 }
 
-/** A client of examples/client.js; `closed` resolves to the arguments of onClose, and how often it was called. */
+/**
+ * A client of examples/client.js; `closed` resolves to the arguments of onClose, and how often it
+ * was called.
+ */
 function open(url, handlers = {}) {
   const opened = withResolvers();
   const closed = withResolvers();

@@ -14,8 +14,8 @@ const ROLES = ['server', 'client'];
 const MAX_BYTE_BY_BYTE = 2000;
 
 /**
- * Decoders over the JavaScript backend, over a double of the addon (so that the way to the addon is tested on machines
- * without one), and over the best kernel of the addon.
+ * Decoders over the JavaScript backend, over a double of the addon (so that the way to the addon is
+ * tested on machines without one), and over the best kernel of the addon.
  *
  * @returns {{ name: string, Decoder: typeof Decoder }[]} `name` is that of the backend
  */
@@ -56,7 +56,9 @@ function createCase(backend, DecoderClass, role) {
     return events;
   }
 
-  /** With which byte, from 1, a decoder that gets them one by one ends; undefined if it does not. */
+  /**
+   * With which byte, from 1, a decoder that gets them one by one ends; undefined if it does not.
+   */
   function refusedAfter(bytes, options) {
     const { decoder } = record(DecoderClass, optionsOf(options));
     for (let i = 0; i < bytes.length; i++) {

@@ -1,16 +1,22 @@
 'use strict';
 
-// The matrix of the flow-control tests: each backend, role, stream, set of handlers, and way to cut the stream.
+// The matrix of the flow-control tests: each backend, role, stream, set of handlers, and way to cut
+// the stream.
 
 const { forEachCase } = require('./cases');
 const { DECODER_CASES } = require('./decoders');
 
 const SILENT = { onMessage: undefined, onPing: undefined, onPong: undefined, onClose: undefined };
 
-/** Sets of handlers: for messages, for messages and frames, for frames alone, and with text as Buffers. */
+/**
+ * Sets of handlers: for messages, for messages and frames, for frames alone, and with text as
+ * Buffers.
+ */
 const VARIANTS = [{}, { frames: true }, { frames: true, ...SILENT }, { text: 'buffer' }];
 
-/** A stream that ends with a Close frame, with each kind of event, and one that ends with an error. */
+/**
+ * A stream that ends with a Close frame, with each kind of event, and one that ends with an error.
+ */
 const STREAMS = {
   close: (f) => [
     f.text('Hello'),
@@ -52,7 +58,8 @@ function chunkings(frames) {
 /**
  * @typedef {object} StreamCase
  * @property {string} name
- * @property {Buffer[]} chunks of the stream; a decoder is to get copies, because it unmasks in place
+ * @property {Buffer[]} chunks of the stream; a decoder is to get copies, because it unmasks in
+ *   place
  * @property {Array[]} expected the events of the stream
  * @property {(options?: object) => ReturnType<typeof import('./recorder').record>} record
  */
@@ -84,8 +91,8 @@ function forEachStream(check) {
 }
 
 /**
- * How many events there are when the event at `k` has paused the decoder or thrown. If it is the call of `onFrame`, the
- * message of that frame follows still: a frame is delivered as a whole.
+ * How many events there are when the event at `k` has paused the decoder or thrown. If it is the
+ * call of `onFrame`, the message of that frame follows still: a frame is delivered as a whole.
  */
 function endOfFrame(expected, k) {
   const next = expected[k + 1];

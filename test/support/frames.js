@@ -16,8 +16,10 @@ const KEY = Buffer.from('37fa213d', 'hex');
  * @typedef {object} FrameOptions
  * @property {boolean} [fin] the bit FIN, by default true
  * @property {number} [rsv] the reserved bits: RSV1 is 0x40, RSV2 0x20, RSV3 0x10
- * @property {Uint8Array | null} [key] the masking key; null, the default, makes a frame that is not masked
- * @property {0 | 2 | 8} [lengthSize] the bytes of the extended length, by default as few as possible
+ * @property {Uint8Array | null} [key] the masking key; null, the default, makes a frame that is not
+ *   masked
+ * @property {0 | 2 | 8} [lengthSize] the bytes of the extended length, by default as few as
+ *   possible
  * @property {number | bigint} [length] the length in the header, by default that of the payload
  */
 

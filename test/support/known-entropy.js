@@ -17,8 +17,8 @@ function loadWithSource(t, randomFillSync, modules = {}) {
 }
 
 /**
- * A copy of lib/frame-id.js whose entropy is known: word n of batch m is `m * 0x10000000 + n`. `batches` has the arrays that
- * it has filled.
+ * A copy of lib/frame-id.js whose entropy is known: word n of batch m is `m * 0x10000000 + n`.
+ * `batches` has the arrays that it has filled.
  */
 function loadWithKnownEntropy(t, modules = {}) {
   const batches = [];

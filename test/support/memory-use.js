@@ -1,11 +1,13 @@
 'use strict';
 
-// Run by test/codec/decoder/memory.js in processes of their own: node --expose-gc memory-use.js <what> <js | native>
-// Prints the results as JSON, by the name of each case, in bytes.
+// Run by test/codec/decoder/memory.js in processes of their own: node --expose-gc memory-use.js
+// <what> <js | native> Prints the results as JSON, by the name of each case, in bytes.
 
 const buffer = require('node:buffer');
 
-/** Bytes that the functions of Node.js that lib/ uses have copied, allocated, and checked for UTF-8. */
+/**
+ * Bytes that the functions of Node.js that lib/ uses have copied, allocated, and checked for UTF-8.
+ */
 const counts = { copied: 0, allocated: 0, checked: 0 };
 const { copy } = Buffer.prototype;
 Buffer.prototype.copy = function (...args) {
@@ -108,7 +110,10 @@ function gathered() {
   return results;
 }
 
-/** What is copied, allocated and checked for one message in pieces, and what it keeps when it has been delivered. */
+/**
+ * What is copied, allocated and checked for one message in pieces, and what it keeps when it has
+ * been delivered.
+ */
 function copied() {
   const fragments = (opcode, count, payload) => (f) => {
     const middle = f.continuation(payload, { fin: false });
@@ -191,8 +196,8 @@ function released() {
 }
 
 /**
- * What each of 2,000 decoders holds when it has ended inside a chunk, a header, a payload or a message: `held`, and
- * `before` it was stopped, if it was stopped outside of its handlers.
+ * What each of 2,000 decoders holds when it has ended inside a chunk, a header, a payload or a
+ * message: `held`, and `before` it was stopped, if it was stopped outside of its handlers.
  */
 function ended() {
   const COUNT = 2000;

@@ -3,7 +3,8 @@
 const { randomInt } = require('node:crypto');
 
 /**
- * Numbers from 0 to 2^32 - 1 that a seed determines (Mulberry32), so that a failure can be repeated.
+ * Numbers from 0 to 2^32 - 1 that a seed determines (Mulberry32), so that a failure can be
+ * repeated.
  *
  * @param {number} seed
  * @returns {(below: number) => number} whole numbers from 0 to below its argument
@@ -18,7 +19,10 @@ function createRandom(seed) {
   };
 }
 
-/** The seed of random tests, another one in each run. A failure names it; FRAMEMASK_TEST_SEED sets it. */
+/**
+ * The seed of random tests, another one in each run. A failure names it; FRAMEMASK_TEST_SEED sets
+ * it.
+ */
 const seed = Number(process.env.FRAMEMASK_TEST_SEED ?? randomInt(2 ** 32));
 
 module.exports = { createRandom, seed };

@@ -3,8 +3,9 @@
 const assert = require('node:assert/strict');
 
 /**
- * What a decoder delivered, as arrays that compare well. The first element is the kind: 'string', 'text' (a Buffer of
- * text), 'binary', 'ping', 'pong', 'close', 'error' or 'frame'. Bytes are strings of one character each.
+ * What a decoder delivered, as arrays that compare well. The first element is the kind: 'string',
+ * 'text' (a Buffer of text), 'binary', 'ping', 'pong', 'close', 'error' or 'frame'. Bytes are
+ * strings of one character each.
  *
  * @typedef {Array} Event
  */
@@ -21,9 +22,10 @@ const binary = (bytes) => ['binary', bytes, false];
  * @param {typeof import('../../lib/codec/decoder').Decoder} DecoderClass
  * @param {object} options of the decoder, and:
  * @param {boolean} [options.frames] whether to record the calls of `onFrame`
- * @param {(event: Event, decoder: object) => void} [options.after] called when an event has been recorded
- * @returns {{ decoder: object, events: Event[], intact: () => boolean }} `intact` tells whether each Buffer delivered
- *   still has the bytes that it had then
+ * @param {(event: Event, decoder: object) => void} [options.after] called when an event has been
+ *   recorded
+ * @returns {{ decoder: object, events: Event[], intact: () => boolean }} `intact` tells whether
+ *   each Buffer delivered still has the bytes that it had then
  */
 function record(DecoderClass, { frames = false, after, ...options }) {
   const events = [];
@@ -57,7 +59,8 @@ function record(DecoderClass, { frames = false, after, ...options }) {
 }
 
 /**
- * What a decoder makes of bytes that arrive in pieces. Each piece is a copy, because a decoder unmasks in place.
+ * What a decoder makes of bytes that arrive in pieces. Each piece is a copy, because a decoder
+ * unmasks in place.
  *
  * @param {typeof import('../../lib/codec/decoder').Decoder} DecoderClass
  * @param {object} options see `record`
@@ -76,7 +79,10 @@ function eventsOf(DecoderClass, options, bytes, cuts = []) {
   return events;
 }
 
-/** Compares events, whose elements are primitives: in long matrices assert.deepEqual would take most of the time. */
+/**
+ * Compares events, whose elements are primitives: in long matrices assert.deepEqual would take most
+ * of the time.
+ */
 function sameEvents(actual, expected) {
   const sameEvent = (event, other) => event.length === other.length && event.every((value, i) => value === other[i]);
   return actual.length === expected.length && actual.every((event, i) => sameEvent(event, expected[i]));

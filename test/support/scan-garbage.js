@@ -1,6 +1,7 @@
 'use strict';
 
-// Run by test/codec/scan.js in a process of its own, because a bug may crash it: node scan-garbage.js <seed>
+// Run by test/codec/scan.js in a process of its own, because a bug may crash it: node
+// scan-garbage.js <seed>
 
 const assert = require('node:assert');
 const { isUint32Array } = require('node:util').types;
@@ -70,7 +71,8 @@ for (const { native } of nativeKernels()) {
     bytes.copy(chunk);
   }
 
-  // Views of one memory with a guard between them. Arrays of wider elements have more bytes than elements.
+  // Views of one memory with a guard between them. Arrays of wider elements have more bytes than
+  // elements.
   const memory = new ArrayBuffer(4096);
   const guard = new Uint8Array(memory, 2048, 64);
   for (let i = 0; i < 5000; i++) {

@@ -53,8 +53,8 @@ CLOSE_CODES.push(2999, 3000, 4000, 4999, 5000, 65535);
  * @param {object} [options]
  * @param {boolean} [options.rsv1] whether some streams have messages with RSV1
  * @param {number} [options.longest] the longest payload, in bytes
- * @returns {(role: 'server' | 'client', compressed?: boolean) => Buffer} makes a stream for a decoder of that role;
- *   `compressed` tells whether some of its messages have RSV1
+ * @returns {(role: 'server' | 'client', compressed?: boolean) => Buffer} makes a stream for a
+ *   decoder of that role; `compressed` tells whether some of its messages have RSV1
  */
 function createStreamMaker(random, { rsv1 = false, longest = 70000 } = {}) {
   const stream = Buffer.alloc(SPACE);
@@ -75,7 +75,9 @@ function createStreamMaker(random, { rsv1 = false, longest = 70000 } = {}) {
     return Math.min(longest, kind === 98 ? 65530 + random(10) : random(longest));
   }
 
-  /** Fills `text` with so many bytes, or a few more to end with a whole character. Returns how many. */
+  /**
+   * Fills `text` with so many bytes, or a few more to end with a whole character. Returns how many.
+   */
   function fillText(length) {
     const most = chance(2) ? ASCII : CHARACTERS.length;
     let at = 0;
@@ -100,7 +102,9 @@ function createStreamMaker(random, { rsv1 = false, longest = 70000 } = {}) {
     return at;
   }
 
-  /** Appends a frame with a payload from `text`. `lengthSize` and `announced` make wrong headers. */
+  /**
+   * Appends a frame with a payload from `text`. `lengthSize` and `announced` make wrong headers.
+   */
   function putFrame(first, from, to, lengthSize, announced) {
     const length = announced ?? BigInt(to - from);
     const size = lengthSize ?? (length < 126n ? 0 : length < 65536n ? 2 : 8);

@@ -1,7 +1,8 @@
 'use strict';
 
-// Run by test/codec/utf8.js in a process of its own: completeUntil for every sequence of one, two and three bytes, in one
-// piece and cut anywhere. Throws if a result is wrong; prints how many sequences were good, incomplete and bad.
+// Run by test/codec/utf8.js in a process of its own: completeUntil for every sequence of one, two
+// and three bytes, in one piece and cut anywhere. Throws if a result is wrong; prints how many
+// sequences were good, incomplete and bad.
 
 const { completeUntil } = require('../../lib/codec/utf8');
 
@@ -19,7 +20,8 @@ function isUtf8(bytes, stream) {
  * What completeUntil is to return, by a strict TextDecoder.
  *
  * @param {Uint8Array} bytes
- * @returns {number} the end of the last whole character; -1 if no more bytes can make the bytes good
+ * @returns {number} the end of the last whole character; -1 if no more bytes can make the bytes
+ *   good
  */
 function expectedFor(bytes) {
   if (!isUtf8(bytes, true)) return -1;
@@ -41,8 +43,8 @@ function checkAll() {
   };
   const moved = (result, by) => (result === -1 ? -1 : result + by);
 
-  // What is expected of one byte, of two, and of three. After a whole character the rest counts alone, and what is bad
-  // stays bad: few sequences are left for a TextDecoder, which is slow.
+  // What is expected of one byte, of two, and of three. After a whole character the rest counts
+  // alone, and what is bad stays bad: few sequences are left for a TextDecoder, which is slow.
   const ones = Array.from({ length: 256 }, (_, a) => expectedFor(Buffer.from([a])));
   const twos = new Int8Array(65536);
   for (let pair = 0; pair < 65536; pair++) {

@@ -1,7 +1,7 @@
 'use strict';
 
-// An extension that answers later, such as permessage-deflate: onMessage pauses the decoder and inflates, and the callback
-// resumes it. Later messages wait.
+// An extension that answers later, such as permessage-deflate: onMessage pauses the decoder and
+// inflates, and the callback resumes it. Later messages wait.
 
 const assert = require('node:assert/strict');
 const t = require('tap');
@@ -17,7 +17,10 @@ function deflate(text) {
   return bytes.subarray(0, bytes.length - TAIL.length);
 }
 
-/** A third of the messages is compressed, some of those in two fragments with a Ping frame between them. */
+/**
+ * A third of the messages is compressed, some of those in two fragments with a Ping frame between
+ * them.
+ */
 function createStream(f) {
   const frames = [];
   const expected = [];
@@ -46,7 +49,8 @@ function createStream(f) {
 }
 
 /**
- * Decodes a stream in chunks of `size` bytes. A `heedful` caller writes nothing to a decoder that is paused.
+ * Decodes a stream in chunks of `size` bytes. A `heedful` caller writes nothing to a decoder that
+ * is paused.
  *
  * @returns {Promise<string[]>} what was delivered
  */

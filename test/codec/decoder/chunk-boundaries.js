@@ -1,6 +1,6 @@
 'use strict';
 
-// However a stream is cut into chunks, a decoder delivers the same.
+// A decoder delivers the same for any way to cut a stream into chunks.
 
 const assert = require('node:assert/strict');
 const t = require('tap');
@@ -12,10 +12,12 @@ const { eventsOf, sameEvents } = require('../../support/recorder');
 const { createStreamMaker, randomCuts } = require('../../support/streams');
 
 /**
- * The events that a stream may have. `onFrame` is called when a frame is complete; bad text ends the decoder sooner if it
- * arrives in pieces. So `onFrame` may or may not be called for the frame with the bad text. All else is the same.
+ * The events that a stream may have. `onFrame` is called when a frame is complete; bad text ends
+ * the decoder sooner if it arrives in pieces. So `onFrame` may or may not be called for the frame
+ * with the bad text. All else is the same.
  *
- * @returns {Array[][]} the events of the stream in one chunk, and those without the last frame if both are right
+ * @returns {Array[][]} the events of the stream in one chunk, and those without the last frame if
+ *   both are right
  */
 function accepted(events) {
   const [frame, error] = events.slice(-2);

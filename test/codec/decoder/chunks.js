@@ -99,7 +99,7 @@ t.test('an empty chunk changes nothing', (t) => {
   t.end();
 });
 
-t.test('write refuses what is no Uint8Array, and the decoder goes on as if it had not been called', (t) => {
+t.test('write refuses anything but a Uint8Array, and the decoder goes on', (t) => {
   const isChunk = (value) =>
     ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === '[object Uint8Array]';
   const garbage = createGarbage().filter((value) => !isChunk(value));

@@ -30,7 +30,7 @@ t.test('7.4: takes a close code that may be sent, and refuses any other', (t) =>
   t.end();
 });
 
-t.test('5.5.1: refuses a reason that is not UTF-8, but a bad code first', (t) => {
+t.test('5.5.1: refuses a reason that is not UTF-8; a bad code is reported first', (t) => {
   forEachDecoder(({ decode, f }) => {
     forEachCase(['ff', 'c3', 'eda080', 'f09f98', 'c080'], (hex) => {
       const reason = Buffer.from(hex, 'hex');

@@ -1,6 +1,7 @@
 'use strict';
 
-// rsv1: true leaves messages with the bit RSV1 to an extension such as permessage-deflate (RFC 7692).
+// rsv1: true leaves messages with the bit RSV1 to an extension such as permessage-deflate (RFC
+// 7692).
 
 const assert = require('node:assert/strict');
 const t = require('tap');
@@ -23,7 +24,7 @@ t.test('5.2: refuses RSV1 unless the option rsv1 is true', (t) => {
   t.end();
 });
 
-t.test('rsv1: delivers a message with RSV1 as a Buffer, and does not ask it to be UTF-8', (t) => {
+t.test('rsv1: delivers a message with RSV1 as a Buffer, without a check of UTF-8', (t) => {
   forEachDecoder(({ decode, f }) => {
     assert.deepEqual(
       decode([f.text('a'), f.text(BYTES, { rsv: 0x40 }), f.binary(BYTES, { rsv: 0x40 }), f.binary(BYTES)], OPEN),
@@ -45,14 +46,14 @@ t.test('rsv1: delivers a message with RSV1 as a Buffer, and does not ask it to b
   t.end();
 });
 
-t.test('8.1, rsv1: text without RSV1 must be UTF-8 still', (t) => {
+t.test('8.1: with rsv1, text without RSV1 must still be UTF-8', (t) => {
   forEachDecoder(({ decode, f }) => {
     assert.deepEqual(decode([f.text(BYTES)], OPEN), [['error', 'UTF8', 1007]]);
   });
   t.end();
 });
 
-t.test('RFC 7692, 6, rsv1: refuses RSV1 on any but the first frame of a message', (t) => {
+t.test('RFC 7692, 6: with rsv1, refuses RSV1 on any but the first frame of a message', (t) => {
   forEachDecoder(({ decode, f }) => {
     const start = f.text(BYTES, { rsv: 0x40, fin: false });
     assert.deepEqual(decode([start, f.continuation('', { rsv: 0x40 })], OPEN), [REFUSED], 'a continuation frame');
@@ -61,7 +62,7 @@ t.test('RFC 7692, 6, rsv1: refuses RSV1 on any but the first frame of a message'
   t.end();
 });
 
-t.test('5.2, rsv1: refuses RSV2 and RSV3', (t) => {
+t.test('5.2: with rsv1, refuses RSV2 and RSV3', (t) => {
   forEachDecoder(({ decode, f }) => {
     assert.deepEqual(decode([f.text('', { rsv: 0x60 })], OPEN), [REFUSED], 'RSV2, with RSV1');
     assert.deepEqual(decode([f.text('', { rsv: 0x10 })], OPEN), [REFUSED], 'RSV3');

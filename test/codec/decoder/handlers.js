@@ -8,7 +8,10 @@ const { forEachCase } = require('../../support/cases');
 const { everyByte, forEachDecoder } = require('../../support/decoders');
 const { binary, string } = require('../../support/recorder');
 
-/** A stream with each kind of frame: the frame, what onFrame gets of it, and the event that follows, if one does. */
+/**
+ * A stream with each kind of frame: the frame, what onFrame gets of it, and the event that follows,
+ * if one does.
+ */
 const streamOf = (f) => [
   [f.text('Hello'), ['frame', 0x81, 'Hello'], string('Hello')],
   [f.text('é'), ['frame', 0x81, '\xc3\xa9'], string('é')],
@@ -57,7 +60,7 @@ for (const { name, options, sees } of HANDLERS) {
   });
 }
 
-t.test('onFrame is not called for a frame that its header or its place makes wrong', (t) => {
+t.test('onFrame is not called for a frame with a bad header or in a wrong place', (t) => {
   forEachDecoder(({ decode, f }) => {
     const delivered = [];
     const cases = [

@@ -67,7 +67,7 @@ t.test('maxPayload allows a message of that many bytes, and no more', (t) => {
   t.end();
 });
 
-// Other decoders have taken such limits for no limit at all, or for none that is left.
+// Other decoders have read such limits as no limit, or as a limit that is used up.
 t.test('maxPayload may be beyond 31 and 32 bits', (t) => {
   forEachDecoder(({ decodeCut, f }) => {
     const headerOf = (length) => f.binary('', { length });
@@ -111,7 +111,7 @@ t.test('maxPayload is 100 MiB by default', (t) => {
   t.end();
 });
 
-t.test('text that is longer than the longest string is refused, whatever maxPayload is', (t) => {
+t.test('text that is longer than the longest string is refused with any maxPayload', (t) => {
   const longest = constants.MAX_STRING_LENGTH;
   const options = { maxPayload: Number.POSITIVE_INFINITY };
   forEachDecoder(({ decodeCut, f }) => {
@@ -128,8 +128,8 @@ t.test('text that is longer than the longest string is refused, whatever maxPayl
   t.end();
 });
 
-// The test needs no chunk of 512 MiB: its scan finds what one of such a chunk would.
-t.test('text that is longer than the longest string is refused in one chunk, too', (t) => {
+// A scan that reports such a frame, so that the test needs no chunk of 512 MiB.
+t.test('text that is longer than the longest string is refused if all of it is in one chunk', (t) => {
   const longest = constants.MAX_STRING_LENGTH;
   forEachDecoder(({ Decoder, f, role }) => {
     class DecoderOfOne extends Decoder {}
@@ -201,7 +201,7 @@ t.test('maxFragments is 131,072 by default', (t) => {
   t.end();
 });
 
-t.test('maxPayload counts before maxFragments', (t) => {
+t.test('a message that exceeds both limits is reported as too big', (t) => {
   forEachDecoder(({ decode, f }) => {
     assert.deepEqual(decode(fragments(f, 3), { maxFragments: 1, maxPayload: 1 }), [TOO_BIG]);
   });

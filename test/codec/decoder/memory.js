@@ -1,6 +1,7 @@
 'use strict';
 
-// What a decoder holds stays within a small multiple of what it has received, whatever a peer announces.
+// A decoder holds at most a small multiple of the bytes that it has received, even if a header
+// announces 1 GiB.
 
 const assert = require('node:assert/strict');
 const { execFile } = require('node:child_process');
@@ -56,8 +57,9 @@ for (const backend of ['native', 'js']) {
     });
   });
 
-  // Each fragment is copied once; growing by doubling copies less than twice the whole, and allocates less than four
-  // times. A character that is cut is checked again: at most three bytes for each fragment or chunk.
+  // Each fragment is copied once; growing by doubling copies less than twice the whole, and
+  // allocates less than four times. A character that is cut is checked again: at most three bytes
+  // for each fragment or chunk.
   t.test(`a message in pieces is copied three times at most, ${backend}`, async (t) => {
     const results = await measure('copied', backend);
     t.equal(results.length, 48);

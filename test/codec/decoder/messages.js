@@ -1,6 +1,6 @@
 'use strict';
 
-// What becomes of good frames: messages and control frames, of any length and any content.
+// Good frames: messages and control frames of any length and content.
 
 const assert = require('node:assert/strict');
 const t = require('tap');
@@ -102,8 +102,9 @@ t.test('5.3: unmasks with a key of zeroes, and payloads of zeroes', (t) => {
   t.end();
 });
 
-// Short ASCII texts that lie close together become slices of one string: nothing may come between them.
-t.test('delivers many short texts of one chunk, whatever lies between them', (t) => {
+// Short ASCII texts that lie close together become slices of one string: nothing may come between
+// them.
+t.test('delivers many short texts of one chunk, and any frames between them', (t) => {
   forEachDecoder(({ decodeCut, f }) => {
     for (const size of [0, 1, 16, 100, 124]) {
       const texts = Array.from({ length: 700 }, (_, i) => String(i).padEnd(size, '.').slice(0, size));

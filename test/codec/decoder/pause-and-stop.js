@@ -1,6 +1,7 @@
 'use strict';
 
-// Whenever a decoder is paused, resumed or stopped, nothing is lost, delivered twice, or delivered out of order.
+// A decoder may be paused, resumed or stopped at any time: nothing is lost, delivered twice or out
+// of order.
 
 const assert = require('node:assert/strict');
 const t = require('tap');

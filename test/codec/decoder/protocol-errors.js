@@ -1,6 +1,7 @@
 'use strict';
 
-// A frame that breaks a rule of RFC 6455: which error it is, with which close code, and how early it comes.
+// A frame that breaks a rule of RFC 6455: which error it is, with which close code, and how early
+// it comes.
 
 const assert = require('node:assert/strict');
 const t = require('tap');
@@ -14,8 +15,9 @@ const CONTROLS = [CLOSE, PING, PONG];
 const masked = (opcode) => frame(opcode, 'a', { key: KEY });
 
 /**
- * Each rule with frames that break it. `after` is the number of bytes that suffice to refuse a frame: of these, of its
- * header without an extended length ('header'), or of all of it ('all').
+ * Each rule with frames that break it. `after` tells with which byte a frame is refused: its number,
+ * from 1, or 'header' for the last of a header without an extended length, or 'all' for the last of
+ * the frame.
  */
 const RULES = [
   {

@@ -57,7 +57,8 @@ t.test(`handlers that pause, throw and feed others at random deliver the same (s
         default:
       }
     };
-    // With the same cuts: they decide whether onFrame is called for bad text (see chunk-boundaries.js).
+    // With the same cuts: they decide whether onFrame is called for bad text (see
+    // chunk-boundaries.js).
     const expected = eventsOf(Decoder, options, bytes, cuts.slice(0, -1));
     const { decoder, events, intact } = record(Decoder, { ...options, after });
     let start = 0;

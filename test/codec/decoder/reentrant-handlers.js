@@ -60,7 +60,8 @@ t.test('a handler may feed other decoders, whose handlers feed others', (t) => {
   forEachCase(createDecoders(), ({ Decoder }) => {
     let decoders = 0;
     const feed = (depth) => {
-      // Frames of another size on each level, so that a frame table of another level would be a wrong one.
+      // Frames of another size on each level, so that a frame table of another level would be a
+      // wrong one.
       const own = texts.map((text) => `${text}${'.'.repeat(depth)}`);
       const seen = [];
       const decoder = new Decoder({
@@ -133,7 +134,7 @@ t.test('two decoders that feed each other: each finishes its chunk first', (t) =
   t.end();
 });
 
-t.test('a paused decoder keeps its frames while others are at work', (t) => {
+t.test('a paused decoder keeps its frames while other decoders work', (t) => {
   const texts = Array.from({ length: 300 }, (_, i) => `text ${i}`);
   const chunk = Buffer.concat(texts.map((text) => f.text(text)));
   const others = Buffer.concat(Array.from({ length: 300 }, (_, i) => f.binary('x'.repeat(1 + (i % 100)))));
@@ -161,7 +162,7 @@ t.test('a paused decoder keeps its frames while others are at work', (t) => {
   t.end();
 });
 
-// The rest of such a chunk is lost, and never taken for anything else. The next chunk is decoded.
+// The rest of such a chunk is lost. The next chunk is decoded.
 t.test('a handler that transfers the memory of the chunk', { timeout: 20000 }, (t) => {
   const owned = (...frames) => {
     const bytes = Buffer.concat(frames);

@@ -1,6 +1,7 @@
 'use strict';
 
-// Section 8.1: text that is not UTF-8 fails the connection. framemask does so with the first byte that nothing can mend.
+// Section 8.1: text that is not UTF-8 fails the connection. framemask does so at the first byte
+// that cannot be part of UTF-8, no matter what follows.
 
 const assert = require('node:assert/strict');
 const t = require('tap');
@@ -11,7 +12,7 @@ const { binary, string } = require('../../support/recorder');
 
 const BAD_TEXT = ['error', 'UTF8', 1007];
 
-/** Bad sequences: what comes before the byte that no later byte can mend, and that byte. */
+/** Bad sequences; the last byte of each is the first that makes it bad. */
 const BAD_SEQUENCES = ['80', 'bf', 'c0', 'c1', 'f5', 'ff', 'c3 28', 'e0 80', 'e0 9f', 'ed a0', 'ed bf', 'e1 80 41'];
 BAD_SEQUENCES.push('f0 8f', 'f4 90', 'f1 80 c0', 'f1 80 80 41', 'e2 82 e2', 'c3 c3', 'f0 9f 98 c2');
 
@@ -20,7 +21,9 @@ const BEFORE = ['', 'a', 'κόσμε', 'x'.repeat(60), `${'y'.repeat(200)}é`];
 
 const fromHex = (hex) => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 
-/** Each bad sequence behind each good text: `bad` is the number of the bad byte in `text`, from 1. */
+/**
+ * Each bad sequence behind each good text: `bad` is the number of the bad byte in `text`, from 1.
+ */
 const BAD_TEXTS = BAD_SEQUENCES.flatMap((hex) =>
   BEFORE.map((before) => {
     const start = Buffer.concat([Buffer.from(before), fromHex(hex)]);
@@ -92,7 +95,7 @@ t.test('8.1: does not take a replacement character for bad text', (t) => {
   t.end();
 });
 
-t.test('5.6: does not ask binary data or a Ping payload to be UTF-8', (t) => {
+t.test('5.6: binary data and Ping payloads need not be UTF-8', (t) => {
   forEachDecoder(({ decode, f }) => {
     const bad = Buffer.from([0xff]);
     assert.deepEqual(decode([f.binary(bad), f.ping(bad)]), [binary('\xff'), ['ping', '\xff']]);

@@ -1,6 +1,7 @@
 'use strict';
 
-// A handler that throws: write or resume throws the error, and the decoder goes on with the next frame when it is resumed.
+// A handler that throws: write or resume throws the error, and the decoder goes on with the next
+// frame when it is resumed.
 
 const assert = require('node:assert/strict');
 const t = require('tap');
