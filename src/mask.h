@@ -8,7 +8,6 @@
 
 #if defined(__x86_64__) || defined(__i386__) || defined(_M_X64) || defined(_M_IX86)
 #define FRAMEMASK_X86 1
-#include <xmmintrin.h>
 #endif
 // AVX-512 state is enabled lazily on macOS, so that the processor's own word about it can't be trusted there.
 #if defined(FRAMEMASK_X86) && !defined(__APPLE__)
@@ -22,11 +21,19 @@
 #define FRAMEMASK_NEON 1
 #endif
 
-// Lets one function use instructions that the rest of the file must not. MSVC needs no leave for that.
-#if defined(__GNUC__) || defined(__clang__)
-#define FRAMEMASK_TARGET(features) __attribute__((target(features)))
+// Functions between the two may use instructions that the rest of the file must not use. MSVC allows them everywhere.
+// Headers are included before such a region: their functions must not be compiled for it.
+#define FRAMEMASK_PRAGMA(text) _Pragma(#text)
+#ifdef __clang__
+#define FRAMEMASK_TARGET_BEGIN(features) \
+  FRAMEMASK_PRAGMA(clang attribute push(__attribute__((target(features))), apply_to = function))
+#define FRAMEMASK_TARGET_END FRAMEMASK_PRAGMA(clang attribute pop)
+#elif defined(__GNUC__)
+#define FRAMEMASK_TARGET_BEGIN(features) FRAMEMASK_PRAGMA(GCC push_options) FRAMEMASK_PRAGMA(GCC target(features))
+#define FRAMEMASK_TARGET_END FRAMEMASK_PRAGMA(GCC pop_options)
 #else
-#define FRAMEMASK_TARGET(features)
+#define FRAMEMASK_TARGET_BEGIN(features)
+#define FRAMEMASK_TARGET_END
 #endif
 
 namespace framemask {
@@ -37,10 +44,6 @@ namespace framemask {
 // ranges are the same, apart, or overlap with destination below source (`Mask` below takes the other case, too).
 // Returns a byte whose top bit is set if any byte written has its top bit set: text with that bit clear is ASCII,
 // and the check costs one OR a vector here against a second pass elsewhere.
-//
-// In every kernel the first and the last vector are loaded before, and stored after, the vectors between them. They may
-// overlap those: all loads of the shared bytes come before any store, and both stores write the same value. So no
-// byte loop is needed at either end, and the vectors between can lie on aligned destinations at no cost.
 using MaskKernel = uint8_t (*)(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key);
 
 uint8_t MaskScalar(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key);
@@ -48,32 +51,6 @@ uint8_t MaskSse2(const uint8_t* source, uint8_t* destination, size_t length, uin
 uint8_t MaskAvx2(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key);
 uint8_t MaskAvx512(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key);
 uint8_t MaskNeon(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key);
-
-// From this length on, the vectors between the first and the last go to aligned destinations. It pays from 320 to 448
-// bytes on with AVX2 and AVX-512, from 1024 on with SSE2; at 512 each is within 2 ns of its best (Sapphire Rapids). The
-// gain grows up to 2x in a first-level cache.
-constexpr size_t kAlignFrom = 512;
-
-#ifdef FRAMEMASK_X86
-// Whether to fetch the destination's cache lines so far ahead of the stores. The processor does so for loads; for
-// stores into another buffer, where the two no longer fit the first-level cache, it pays to ask: 32 KiB 460 ns instead
-// of 700, 64 KiB 1330 instead of 1390, and with SSE2, or AVX2 at an unlucky alignment, 1330 instead of 3230, or 2000
-// (Sapphire Rapids; memmove takes 1450). Beyond a second-level cache it would cost 2 %.
-constexpr size_t kFetchAhead = 512;
-constexpr size_t kFetchFrom = size_t{24} << 10;
-constexpr size_t kFetchTo = size_t{2} << 20;
-
-inline bool FetchPays(const uint8_t* source, const uint8_t* destination, size_t length) {
-  return source != destination && length >= kFetchFrom && length <= kFetchTo;
-}
-
-// An address that is not ours does no harm: fetching is no access.
-template <size_t kLength>
-inline void FetchLines(const uint8_t* address) {
-  constexpr size_t kLine = 64;
-  for (size_t i = 0; i < kLength; i += kLine) _mm_prefetch(reinterpret_cast<const char*>(address + i), _MM_HINT_T0);
-}
-#endif
 
 // Word access at any address. The compiler makes one instruction of it where the processor allows that.
 template <typename Word>
