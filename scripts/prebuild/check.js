@@ -2,14 +2,13 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { ELF_PAGE, EXPORTS, ROOT, WINDOWS_SOURCE } = require('./compile');
-const { readElf } = require('./elf');
+const { ELF_PAGE, ROOT } = require('./compile');
 const { checkInstructions } = require('./instructions');
-const { readMachO } = require('./macho');
-const { readPe } = require('./pe');
-const { disassemble } = require('./toolchain');
+const { readLibrary } = require('./toolchain');
 
-/** What a file may need of others besides Node-API, for each format; `some` need not be there. */
+const EXPORTS = ['napi_register_module_v1', 'node_api_module_get_api_version_v1'];
+
+/** What a file needs of others besides Node-API, for each format: `all` must be there, `some` may be. */
 const NEEDS = {
   // Both glibc and musl have these, the first under one version on each processor.
   elf: { libraries: [], all: [], some: ['memmove', 'bcmp'] },
@@ -19,43 +18,24 @@ const NEEDS = {
 
 const PAGES = { elf: () => ELF_PAGE, macho: ({ machine }) => (machine === 'arm64' ? 16384 : 4096), pe: () => 4096 };
 
-/** The functions of Node-API that the addon calls: Windows has them as a list, and all others must agree with it. */
+/** The functions of Node-API that the addon calls. Windows needs a list of them; all others must agree with it. */
 function nodeApiFunctions() {
-  const source = fs.readFileSync(path.join(ROOT, WINDOWS_SOURCE), 'utf8');
+  const source = fs.readFileSync(path.join(ROOT, 'src/windows.cc'), 'utf8');
   return [...source.matchAll(/\bF\((napi_\w+)\)/g)].map(([, name]) => name);
 }
 
 /**
- * @param {{ file: string, symbols: string }} built what compile.js has made
- * @param {import('./targets').Target} target
- * @returns {{ image: import('./elf').Image, functions: import('./elf').Image['functions'] }}
- */
-function read({ file, symbols }, { format }) {
-  const bytes = fs.readFileSync(file);
-  if (format === 'pe') {
-    const image = readPe(bytes, fs.readFileSync(symbols, 'utf8'));
-    return { image, functions: image.functions };
-  }
-  const readFormat = format === 'macho' ? readMachO : readElf;
-  const image = readFormat(bytes);
-  const named = readFormat(fs.readFileSync(symbols));
-  const whole = ({ code }) => Buffer.concat(code.map((region) => region.bytes));
-  if (!whole(image).equals(whole(named))) image.faults.push('other code than the file with symbols');
-  return { image: { ...image, code: named.code }, functions: named.functions };
-}
-
-/**
- * Looks into a file that was built: everything that can be wrong with it without a compiler's or a linker's word.
+ * Checks a file that was built for all that can be wrong with it and that no compiler or linker reports.
  *
- * @param {{ file: string, symbols: string }} built
+ * @param {{ file: string, symbols: string }} built as build.js returns it
  * @param {import('./targets').Target} target
  * @returns {Promise<{ faults: string[], kernels: string[] }>}
  */
 async function check(built, target) {
-  const { image, functions } = read(built, target);
+  const image = await readLibrary(built, target.machine);
   const { libraries, all, some } = NEEDS[target.format];
   const mustImport = target.format === 'pe' ? all : [...all, ...nodeApiFunctions()];
-  // How NEON is found on a processor that need not have it.
+  // armv7 has NEON as an option, and getauxval tells whether a processor has it.
   const mayImport = target.name === 'linux-arm-armv7' ? [...some, 'getauxval'] : some;
   const faults = [...image.faults];
 
@@ -67,15 +47,13 @@ async function check(built, target) {
   }
 
   if (image.machine !== target.machine) faults.push(`for ${image.machine}, not ${target.machine}`);
-  compare('imports', image.undefined, mustImport, mayImport);
+  compare('imports', image.imports, mustImport, mayImport);
   compare('exports', image.exports, EXPORTS);
   compare('libraries', image.libraries, libraries);
   if (image.alignment < PAGES[target.format](target)) faults.push(`laid out for pages of ${image.alignment} bytes`);
 
-  const code = image.code.filter(({ isData }) => !isData);
-  const instructions = await disassemble(target.machine, code);
-  if (instructions.length === 0) faults.push('no code');
-  const inKernels = checkInstructions(target, instructions, functions);
+  if (image.instructions.length === 0) faults.push('no code');
+  const inKernels = checkInstructions(target, image.instructions, image.functions);
   return { faults: [...faults, ...inKernels.faults], kernels: inKernels.kernels };
 }
 

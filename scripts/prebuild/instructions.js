@@ -70,7 +70,7 @@ const DISPATCH = /^_ZN9framemask\d+Runs|^_ZN9framemask12_GLOBAL__N_1\d+(SavedReg
 /**
  * @param {import('./targets').Target} target
  * @param {import('./toolchain').Instruction[]} instructions by rising addresses
- * @param {{ name: string, address: number }[]} functions
+ * @param {import('./toolchain').Image['functions']} functions
  * @returns {{ faults: string[], kernels: string[] }} the kernels, with how many of their instructions are of vectors
  */
 function checkInstructions(target, instructions, functions) {
@@ -104,11 +104,11 @@ function faultOf({ mnemonic, bytes, groups }, rules, kernelExtensions, isDispatc
 
 /** Puts each instruction together with the name of the function that it is in. */
 function* withFunctions(instructions, functions) {
-  const sorted = functions.filter(({ name }) => !name.startsWith('$')).sort((a, b) => a.address - b.address);
+  const sorted = [...functions].sort(([a], [b]) => a - b);
   let i = -1;
   for (const instruction of instructions) {
-    while (i + 1 < sorted.length && sorted[i + 1].address <= instruction.address) i++;
-    yield { name: sorted[i]?.name ?? '', instruction };
+    while (i + 1 < sorted.length && sorted[i + 1][0] <= instruction.address) i++;
+    yield { name: sorted[i]?.[1] ?? '', instruction };
   }
 }
 

@@ -1,7 +1,7 @@
 'use strict';
 
-// The compiler and the disassembler, both from PyPI, both of one version: what they make and say must not depend on the
-// machine.
+// The compiler, the reader of binaries and the disassembler. All are from PyPI and of one version, so that what they
+// make and say does not depend on the machine.
 
 const { execFile } = require('node:child_process');
 const fs = require('node:fs');
@@ -9,69 +9,81 @@ const path = require('node:path');
 const { promisify } = require('node:util');
 
 const CACHE = path.join(__dirname, '../../.cache');
-const PYTHON = path.join(CACHE, 'zig', process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
+const PYTHON = path.join(CACHE, 'zig/bin/python');
 const STAMP = path.join(CACHE, 'zig/framemask-requirements.txt');
 
-// zig carries clang, the linkers and the headers for every target. Capstone 6 is the first that knows LoongArch.
-const REQUIREMENTS = 'ziglang==0.17.0\ncapstone==6.0.0a11\n';
+/** The command that runs zig, to be followed by its arguments; and the environment that it needs. */
+const ZIG = [PYTHON, '-m', 'ziglang'];
+const ZIG_ENV = {
+  ZIG_GLOBAL_CACHE_DIR: path.join(CACHE, 'zig-cache'),
+  ZIG_LOCAL_CACHE_DIR: path.join(CACHE, 'zig-cache')
+};
+
+// zig contains clang, the linkers and the headers for every target. Capstone 6 is the first that knows LoongArch.
+const REQUIREMENTS = ['ziglang==0.17.0', 'lief==1.0.0', 'capstone==6.0.0a11'];
 
 const run = promisify(execFile);
 
 /**
- * Installs what is not there yet, below .cache/.
+ * Installs the tools below .cache/, unless they are there.
  *
  * @param {(message: string) => void} progress
  */
 async function installToolchain(progress) {
-  if (fs.existsSync(STAMP) && fs.readFileSync(STAMP, 'utf8') === REQUIREMENTS) return;
-  progress(`installing ${REQUIREMENTS.trim().split('\n').join(' and ')} in .cache/zig`);
+  const wanted = REQUIREMENTS.join('\n');
+  if (fs.existsSync(STAMP) && fs.readFileSync(STAMP, 'utf8') === wanted) return;
+  progress(`installing ${REQUIREMENTS.join(', ')} in .cache/zig`);
   fs.rmSync(path.join(CACHE, 'zig'), { recursive: true, force: true });
   await run('python3', ['-m', 'venv', path.join(CACHE, 'zig')]);
-  await run(PYTHON, ['-m', 'pip', 'install', '--quiet', ...REQUIREMENTS.trim().split('\n')]);
-  fs.writeFileSync(STAMP, REQUIREMENTS);
+  await run(PYTHON, ['-m', 'pip', 'install', '--quiet', ...REQUIREMENTS]);
+  fs.writeFileSync(STAMP, wanted);
 }
 
 /**
  * @param {string[]} args for zig
  * @param {string} cwd
- * @throws {Error} with what zig has printed, if it fails or warns
+ * @throws {Error} with the output, if it fails or warns
  */
 async function zig(args, cwd) {
-  const env = {
-    ...process.env,
-    ZIG_GLOBAL_CACHE_DIR: path.join(CACHE, 'zig-cache'),
-    ZIG_LOCAL_CACHE_DIR: path.join(CACHE, 'zig-cache')
-  };
-  const what = `zig ${args[0]} in ${cwd}`;
-  let said;
+  let output;
   try {
-    const { stdout, stderr } = await run(PYTHON, ['-m', 'ziglang', ...args], { cwd, env, maxBuffer: 2 ** 26 });
-    said = stdout + stderr;
+    const [program, ...start] = ZIG;
+    const { stdout, stderr } = await run(program, [...start, ...args], { cwd, env: { ...process.env, ...ZIG_ENV } });
+    output = stdout + stderr;
   } catch (error) {
-    throw new Error(`${what} failed: ${error.stderr || error.message}`);
+    throw new Error(`zig ${args[0]} failed: ${error.stderr || error.message}`);
   }
-  // Nothing here is expected to warn.
-  if (said) throw new Error(`${what}: ${said}`);
+  if (output) throw new Error(`zig ${args[0]}: ${output}`);
 }
 
 /**
+ * What check.js asks of a file, whatever its format.
+ *
+ * @typedef {object} Image
+ * @property {string} machine as in targets.js, or a name that targets.js does not have
+ * @property {string[]} imports the functions that the process that loads it must have
+ * @property {string[]} exports
+ * @property {string[]} libraries that are loaded with it
+ * @property {number} alignment the largest page for which the file is laid out, in bytes
+ * @property {[address: number, name: string][]} functions
+ * @property {Instruction[]} instructions
+ * @property {string[]} faults that no file of this format may have
+ *
  * @typedef {object} Instruction
  * @property {number} address
- * @property {string} mnemonic `.byte` for what is no instruction of this machine
+ * @property {string} mnemonic `.byte` for bytes that are no instruction of this machine
  * @property {string} operands
  * @property {string} bytes in hexadecimal
- * @property {string[]} groups what it is, and which extension of the instruction set has it
+ * @property {string[]} groups its kind, and the extensions of the instruction set that it belongs to
  *
+ * @param {{ file: string, symbols: string }} built as build.js returns it
  * @param {string} machine as in targets.js
- * @param {{ address: number, bytes: Buffer }[]} regions of machine code
- * @returns {Promise<Instruction[]>}
+ * @returns {Promise<Image>}
  */
-async function disassemble(machine, regions) {
-  const request = { machine, regions: regions.map(({ address, bytes }) => [address, bytes.toString('hex')]) };
-  const child = run(PYTHON, [path.join(__dirname, 'disassemble.py')], { maxBuffer: 2 ** 26 });
-  child.child.stdin.end(JSON.stringify(request));
-  const { stdout } = await child;
+async function readLibrary({ file, symbols }, machine) {
+  const args = [path.join(__dirname, 'read_library.py'), machine, file, symbols];
+  const { stdout } = await run(PYTHON, args, { maxBuffer: 2 ** 26 });
   return JSON.parse(stdout);
 }
 
-module.exports = { disassemble, installToolchain, zig };
+module.exports = { installToolchain, readLibrary, zig };
