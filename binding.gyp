@@ -1,5 +1,5 @@
 {
-  "variables": { "sanitize%": "" },
+  "variables": { "sanitize%": "", "prebuild%": "" },
   "targets": [
     {
       "target_name": "framemask",
@@ -39,7 +39,8 @@
       },
       "msvs_settings": { "VCCLCompilerTool": { "AdditionalOptions": ["/std:c++17"], "Optimization": 2 } },
       "conditions": [
-        ["OS=='linux'", { "ldflags": ["-nodefaultlibs", "-Wl,--gc-sections", "-Wl,-z,now"], "libraries": ["-lgcc", "-lc"] }],
+        ["OS=='linux' and prebuild==''", { "ldflags": ["-nodefaultlibs", "-Wl,--gc-sections", "-Wl,-z,now"], "libraries": ["-lgcc", "-lc"] }],
+        ["prebuild=='win32'", { "sources": ["src/windows.cc"] }],
         [
           "sanitize!=''",
           {

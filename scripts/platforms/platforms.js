@@ -252,7 +252,7 @@ function onLoader(name, processor, kernel) {
     const source = path.join(loaders, 'foreign.cc');
     const target = ['-target', `${processor}-linux-gnu.2.28`, '-shared', '-fPIC', '-O1', '-s', '-w'];
     const include = require('node-api-headers').include_dir;
-    await zig(['c++', ...target, '-nostdlib++', `-I${include}`, source, '-o', loader], ROOT);
+    await zig(['c++', ...target, '-nostdlib++', `-I${include}`, source, '-o', loader]);
     return {
       command: native ? [hostNode(22)] : crossNode(processor),
       args: [...ROOT_ARGUMENT(app), '--loader', loader, '--file', ADDON(app, `${name}/framemask.node`)]

@@ -2,7 +2,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { ELF_PAGE, ROOT } = require('./compile');
+const { ELF_PAGE, ROOT } = require('./build');
 const { checkInstructions } = require('./instructions');
 const { readLibrary } = require('./toolchain');
 

@@ -41,14 +41,13 @@ async function installToolchain(progress) {
 
 /**
  * @param {string[]} args for zig
- * @param {string} cwd
  * @throws {Error} with the output, if it fails or warns
  */
-async function zig(args, cwd) {
+async function zig(args) {
   let output;
   try {
     const [program, ...start] = ZIG;
-    const { stdout, stderr } = await run(program, [...start, ...args], { cwd, env: { ...process.env, ...ZIG_ENV } });
+    const { stdout, stderr } = await run(program, [...start, ...args], { env: { ...process.env, ...ZIG_ENV } });
     output = stdout + stderr;
   } catch (error) {
     throw new Error(`zig ${args[0]} failed: ${error.stderr || error.message}`);
@@ -86,4 +85,4 @@ async function readLibrary({ file, symbols }, machine) {
   return JSON.parse(stdout);
 }
 
-module.exports = { installToolchain, readLibrary, zig };
+module.exports = { ZIG, ZIG_ENV, installToolchain, readLibrary, zig };
