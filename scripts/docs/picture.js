@@ -118,6 +118,7 @@ const SENDING = {
 const COMMON = [
   'lib/shared/buffers.js',
   'lib/shared/errors.js',
+  'lib/shared/inspect.js',
   'lib/shared/node-modules.js',
   'lib/shared/pool.js',
   'lib/shared/protocol.js',

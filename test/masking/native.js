@@ -66,6 +66,25 @@ t.test('binds the kernel that FRAMEMASK_KERNEL names; js needs no addon', (t) =>
   t.end();
 });
 
+t.test('an environment variable that may not be read counts as unset, as in Deno without --allow-env', (t) => {
+  const refused = [];
+  const environment = new Proxy(
+    {},
+    {
+      get(_target, name) {
+        refused.push(name);
+        throw Object.assign(new Error(`Requires env access to "${name}"`), { name: 'NotCapable' });
+      }
+    }
+  );
+  t.equal(load(environment, createAddonDouble).kernel, 'wide');
+  const { kernel, nativeError } = load(environment, noAddon);
+  t.equal(kernel, 'js');
+  t.match(nativeError, { message: 'No native build was found' });
+  t.same(refused, ['FRAMEMASK_KERNEL', 'FRAMEMASK_KERNEL', 'FRAMEMASK_REQUIRE_NATIVE']);
+  t.end();
+});
+
 t.test('refuses a kernel that this machine does not run, and names the others', (t) => {
   forEachCase(['neon128', 'Wide', ' wide', 'constructor', '__proto__', 'x'.repeat(1000)], (name) => {
     assert.throws(() => load({ FRAMEMASK_KERNEL: name }, createAddonDouble), {

@@ -84,7 +84,8 @@ for (const backend of ['native', 'js']) {
     const results = await measure('ended', backend);
     t.equal(results.length, 16);
     forEachCase(results, ({ held, before }) => {
-      assert.ok(held < 200, `${held} bytes for each decoder`);
+      // A chunk has 1,400 bytes and more; what V8 compiles meanwhile can count for 250.
+    assert.ok(held < 500, `${held} bytes for each decoder`);
       assert.ok(before === null || before > 256, `${before} bytes for each decoder before stop`);
     });
   });
