@@ -85,7 +85,7 @@ for (const backend of ['native', 'js']) {
     t.equal(results.length, 16);
     forEachCase(results, ({ held, before }) => {
       // A chunk has 1,400 bytes and more; what V8 compiles meanwhile can count for 250.
-    assert.ok(held < 500, `${held} bytes for each decoder`);
+      assert.ok(held < 500, `${held} bytes for each decoder`);
       assert.ok(before === null || before > 256, `${before} bytes for each decoder before stop`);
     });
   });
