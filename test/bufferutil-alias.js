@@ -97,7 +97,7 @@ t.test('framemask as bufferutil', async (t) => {
       if (kernel === undefined) continue;
       t.test(`${library} on ${kernel}`, async (t) => {
         const report = await echo(library, folder, { FRAMEMASK_KERNEL: kernel });
-        t.equal(report.kernel, kernel);
+        t.equal(report.kernel, kernel, 'the kernel');
         t.same(report.wrong, [], `messages that changed, of ${report.messages}`);
         // From Node.js 26.12 on, node:http may have websocketMask and websocketUnmask, which ws
         // calls instead.

@@ -32,10 +32,10 @@ async function runStart(args, environment) {
 for (const kernel of ['', 'js']) {
   t.test(`--once echoes three messages and shows their frames, FRAMEMASK_KERNEL=${kernel}`, async (t) => {
     const { stdout, stderr, code } = await runStart(['--once'], { FRAMEMASK_KERNEL: kernel });
-    t.equal(stderr, '');
-    t.equal(code, 0);
-    t.match(stdout, kernel === 'js' ? /kernel js\n/ : /kernel (js|scalar|sse2|avx2|avx512|neon)\b/);
-    t.match(stdout, /^Echo server on ws:\/\/127\.0\.0\.1:\d+,/);
+    t.equal(stderr, '', 'stderr');
+    t.equal(code, 0, 'the exit code');
+    t.match(stdout, kernel === 'js' ? /kernel js\n/ : /kernel (js|scalar|sse2|avx2|avx512|neon)\b/, 'the kernel');
+    t.match(stdout, /^Echo server on ws:\/\/127\.0\.0\.1:\d+,/, 'the address');
     t.match(stdout, /header {4}81 bf\n.*header {4}81 3f\n/s, 'a length in 7 bits');
     t.match(stdout, /header {4}82 fe 03 e8\n.*header {4}82 7e 03 e8\n/s, 'a length in 16 bits');
     t.match(
@@ -43,7 +43,7 @@ for (const kernel of ['', 'js']) {
       /header {4}82 ff 00 00 00 00 00 01 86 a0\n.*header {4}82 7f 00 00 00 00 00 01 86 a0\n/s,
       'a length in 64 bits'
     );
-    t.equal(stdout.match(/Every byte came back right/g).length, 3);
+    t.equal(stdout.match(/Every byte came back right/g).length, 3, 'messages that came back');
 
     const [, key, masked, unmasked] =
       /key {7}(\S\S(?: \S\S){3})\n.*?masked {4}(\S\S(?: \S\S){15}) and.*?unmasked {2}(\S\S(?: \S\S){15}) and/s.exec(
@@ -111,7 +111,8 @@ t.test('a port that is taken or wrong is reported', async (t) => {
   for (const port of ['abc', '65536', '-1', '80.5', '1e3', ' ']) {
     const bad = await runStart([], { PORT: port });
     t.equal(bad.code, 2, `PORT=${port}`);
-    t.equal(bad.stderr, `PORT must be a whole number from 0 to 65535, but was "${port}"\n`);
+    const message = `PORT must be a whole number from 0 to 65535, but was "${port}"\n`;
+    t.equal(bad.stderr, message, `PORT=${port}: stderr`);
   }
 });
 

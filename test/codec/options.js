@@ -93,9 +93,9 @@ t.test('each option refuses another type, and the error names the option', (t) =
       assert.throws(
         () => create(value),
         (error) => {
-          assert.equal(error.message.slice(0, start.length), start);
-          assert.equal(error.name, TYPE.name);
-          assert.equal(error.code, TYPE.code);
+          assert.equal(error.message.slice(0, start.length), start, 'the message');
+          assert.equal(error.name, TYPE.name, 'the name');
+          assert.equal(error.code, TYPE.code, 'the code');
           return true;
         }
       );
@@ -137,7 +137,7 @@ t.test('options must be an object, of any prototype', (t) => {
       assert.throws(() => new Codec(options), { ...TYPE, message: /^The "options" argument must be an object/ });
     });
     assert.throws(() => new Codec(), { message: 'The "options" argument must be an object, but was undefined' });
-    assert.throws(() => new Codec({}), { ...TYPE, message: /"options.role"/ });
+    assert.throws(() => new Codec({}), { ...TYPE, message: /"options.role"/ }, 'without a role');
     assert.ok(new Codec(Object.assign(Object.create(null), { role: 'server' })), 'an object without a prototype');
   });
   t.throws(() => Decoder({ role: 'server' }), TypeError, 'called without new');
@@ -145,7 +145,7 @@ t.test('options must be an object, of any prototype', (t) => {
 });
 
 t.test('writable must have a method write', (t) => {
-  for (const writable of [undefined, null, { write() {} }]) t.ok(new Encoder({ role: 'server', writable }));
+  forEachCase([undefined, null, { write() {} }], (writable) => new Encoder({ role: 'server', writable }));
   forEachCase([{}, { write: 1 }, 1, 'stream'], (writable) => {
     assert.throws(() => new Encoder({ role: 'server', writable }), { ...TYPE, message: /"options.writable"/ });
   });

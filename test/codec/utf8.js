@@ -3,14 +3,13 @@
 // completeUntil against the TextDecoder of Node.js in its strict mode.
 
 const assert = require('node:assert/strict');
-const { execFile } = require('node:child_process');
 const path = require('node:path');
-const { promisify } = require('node:util');
 const t = require('tap');
 const { completeUntil } = require('../../lib/codec/utf8');
 const { forEachCase } = require('../support/cases');
 const { WITHOUT_COVERAGE } = require('../support/coverage');
 const { createRandom, seed } = require('../support/random');
+const { runScript } = require('../support/run-script');
 const { expectedFor } = require('../support/utf8-sequences');
 
 const SEQUENCES = path.join(__dirname, '../support/utf8-sequences.js');
@@ -25,7 +24,7 @@ t.test('RFC 3629: every sequence of one, two and three bytes, in one piece and c
   const firstTwo = 16 * 64 - 32 - 32 + 5 * 64 - 16 - 48;
   const firstThree = (5 * 64 - 16 - 48) * 64;
   const incomplete = leads + (128 * leads + firstTwo) + ((128 ** 2 + 1920) * leads + 128 * firstTwo + firstThree);
-  const { stdout } = await promisify(execFile)(process.execPath, [SEQUENCES], { env: WITHOUT_COVERAGE });
+  const stdout = await runScript(SEQUENCES, [], { env: WITHOUT_COVERAGE });
   t.same(JSON.parse(stdout), { good, incomplete, bad: 256 + 256 ** 2 + 256 ** 3 - good - incomplete });
 });
 

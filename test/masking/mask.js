@@ -67,11 +67,11 @@ t.test('5.7: masks and unmasks the example of the RFC', (t) => {
     const key = Buffer.from('37fa213d', 'hex');
     const payload = Buffer.from('Hello');
     const output = Buffer.alloc(9);
-    assert.equal(mask(payload, key, output, 2, 5), 1);
-    assert.equal(output.toString('hex'), '00007f9f4d51580000');
+    assert.equal(mask(payload, key, output, 2, 5), 1, 'the phase that mask returns');
+    assert.equal(output.toString('hex'), '00007f9f4d51580000', 'mask');
     assert.equal(payload.toString(), 'Hello', 'the source afterwards');
-    assert.equal(unmask(output.subarray(2, 7), key), 1);
-    assert.equal(output.toString('latin1', 2, 7), 'Hello');
+    assert.equal(unmask(output.subarray(2, 7), key), 1, 'the phase that unmask returns');
+    assert.equal(output.toString('latin1', 2, 7), 'Hello', 'unmask');
   });
   t.end();
 });
@@ -193,7 +193,7 @@ t.test('source and output may overlap in two SharedArrayBuffers of one memory', 
       for (const [from, to] of MOVES) {
         const memory = new SharedArrayBuffer(length + 64);
         const twin = structuredClone(memory);
-        assert.notEqual(twin, memory);
+        assert.notEqual(twin, memory, 'two objects');
         const source = fill(new Uint8Array(memory));
         const output = new Uint8Array(twin);
         const expected = Buffer.from(source);
@@ -212,7 +212,7 @@ t.test('follows memory that is resized', (t) => {
       const memory = new ArrayBuffer(length, { maxByteLength: 1000 });
       const tracking = new Uint8Array(memory);
       const fixed = new Uint8Array(memory, 4, length - 4);
-      assert.equal(unmask(tracking, KEY), length & 3);
+      assert.equal(unmask(tracking, KEY), length & 3, 'memory that was not resized: the phase');
 
       memory.resize(length + 7);
       const grown = Buffer.from(memory.slice(0));
@@ -221,7 +221,7 @@ t.test('follows memory that is resized', (t) => {
 
       memory.resize(length - 1);
       const shrunk = Buffer.from(memory.slice(0));
-      assert.equal(fixed.length, 0);
+      assert.equal(fixed.length, 0, 'the length of a view that is out of bounds');
       assert.equal(unmask(fixed, KEY, 3), 3, 'a view that is out of bounds is empty');
       const outOfRange = { code: 'ERR_OUT_OF_RANGE' };
       assert.throws(() => mask(fixed, KEY, tracking, 0, 1), outOfRange, 'a source that is out of bounds');

@@ -114,8 +114,8 @@ t.test('without an addon uses JavaScript, unless FRAMEMASK_REQUIRE_NATIVE is 1',
   forEachCase([{}, { mask() {}, unmask() {} }, undefined, 7], (other) => {
     const { kernel, native, nativeError } = load({}, () => other);
     assert.equal(kernel, 'js', 'an addon without our exports');
-    assert.equal(native, null);
-    assert.ok(nativeError instanceof TypeError);
+    assert.equal(native, null, 'no functions of the addon');
+    assert.ok(nativeError instanceof TypeError, 'a TypeError');
   });
   t.end();
 });
@@ -142,14 +142,14 @@ t.test(
   (t) => {
     forEachCase(nativeKernels(), ({ name, native }) => {
       const { registers } = native;
-      assert.equal(load({ FRAMEMASK_KERNEL: name }).kernel, name);
+      assert.equal(load({ FRAMEMASK_KERNEL: name }).kernel, name, 'FRAMEMASK_KERNEL');
       const payload = Buffer.from('7f9f4d5158', 'hex');
       const output = Buffer.alloc(9, '.');
       registers[Register.KEY] = 0x3d21fa37;
       registers[Register.START] = 0;
       registers[Register.OFFSET] = 2;
       registers[Register.LENGTH] = 5;
-      assert.equal(native.mask(payload, output), undefined);
+      assert.equal(native.mask(payload, output), undefined, 'what mask returns');
       assert.equal(output.toString(), '..Hello..', 'mask');
       native.unmask(payload);
       assert.equal(payload.toString(), 'Hello', 'unmask');

@@ -3,7 +3,6 @@
 // The errors of mask and unmask: which argument they name, and that nothing has been written.
 
 const assert = require('node:assert/strict');
-const { spawn } = require('node:child_process');
 const path = require('node:path');
 const vm = require('node:vm');
 const t = require('tap');
@@ -13,6 +12,7 @@ const { createDetached, createGarbage } = require('../support/garbage');
 const { createMaskings } = require('../support/maskings');
 const { addon } = require('../support/natives');
 const { seed } = require('../support/random');
+const { runScript } = require('../support/run-script');
 
 const CALLS = path.join(__dirname, '../support/random-calls.js');
 const KEY = Buffer.from([1, 2, 3, 4]);
@@ -207,36 +207,21 @@ t.test('an error names the argument, with any value', (t) => {
   forEachCase(MASKINGS, ({ mask, unmask }) => {
     forEachCase(garbage, (value) => {
       const error = (name) => ({ name: 'TypeError', message: new RegExp(`^The "${name}" argument must be `) });
-      assert.throws(() => unmask(value, KEY), error('buffer'));
-      assert.throws(() => unmask(KEY, value), error('key'));
-      assert.throws(() => mask(KEY, KEY, value, 0, 4), error('output'));
+      assert.throws(() => unmask(value, KEY), error('buffer'), 'as buffer');
+      assert.throws(() => unmask(KEY, value), error('key'), 'as key');
+      assert.throws(() => mask(KEY, KEY, value, 0, 4), error('output'), 'as output');
     });
   });
   t.end();
 });
 
 /** Runs test/support/random-calls.js in a process of its own, because a bug may crash it. */
-async function runCalls(t, what, count) {
-  const child = spawn(process.execPath, [CALLS, what, String(seed), String(count)], {
-    env: WITHOUT_COVERAGE,
-    stdio: ['ignore', 'pipe', 'pipe']
-  });
-  let [stdout, stderr] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    stderr += text;
-  });
-  const ended = await new Promise((resolve) => {
-    child.on('close', (code, signal) => resolve({ code, signal }));
-  });
-  t.same(ended, { code: 0, signal: null }, `FRAMEMASK_TEST_SEED=${seed}: no crash, no wrong result: ${stderr}`);
-  return ended.code === 0 ? JSON.parse(stdout) : {};
+async function runCalls(what, count) {
+  return JSON.parse(await runScript(CALLS, [what, seed, count], { env: WITHOUT_COVERAGE }));
 }
 
 t.test('100,000 random wrong calls: the addon and JavaScript do the same', async (t) => {
-  const tally = await runCalls(t, 'public', 100_000);
+  const tally = await runCalls('public', 100_000);
   t.ok(tally.wrong >= 100_000);
   t.ok(tally.right > 10_000, 'right calls between them');
   for (const kind of ['mask source', 'mask key', 'mask output', 'mask offset', 'mask length', 'mask phase']) {
@@ -252,7 +237,7 @@ t.test('100,000 random wrong calls: the addon and JavaScript do the same', async
 
 t.test('100,000 random calls of the addon: no crash, and nothing is written outside of the arguments', async (t) => {
   if (addon === null) return t.skip('no addon');
-  const tally = await runCalls(t, 'addon', 100_000);
+  const tally = await runCalls('addon', 100_000);
   t.ok(tally.right > 10_000);
   t.ok(tally.ERR_INVALID_ARG_TYPE > 10_000);
   t.ok(tally.ERR_OUT_OF_RANGE > 10_000);
@@ -260,5 +245,5 @@ t.test('100,000 random calls of the addon: no crash, and nothing is written outs
 
 t.test('the addon refuses to bind what is not the name of a kernel', async (t) => {
   if (addon === null) return t.skip('no addon');
-  await runCalls(t, 'bind', 0);
+  await runCalls('bind', 0);
 });

@@ -47,24 +47,24 @@ for (const { native } of nativeKernels()) {
     const taken = call(native, [chunk, value], 0, 0x80);
     assert.strictEqual(taken, isUint32Array(value));
     if (taken) bytes.copy(chunk);
-    assert.ok(chunk.equals(bytes));
+    assert.ok(chunk.equals(bytes), 'a call that threw has changed the chunk');
     call(native, [value, value], 0, 0x80);
     call(native, [value], 0, 0x80);
     assert.throws(() => scan.call(value, value), TypeError);
   }
-  assert.throws(() => scan(), TypeError);
-  assert.throws(() => scan(chunk), TypeError);
+  assert.throws(() => scan(), TypeError, 'no arguments');
+  assert.throws(() => scan(chunk), TypeError, 'no frame table');
   for (const words of [0, 1, 2]) {
-    assert.ok(call(native, [chunk, new Uint32Array(words)], 0, 0x80));
-    assert.strictEqual(native.registers[Register.COUNT], 0);
-    assert.ok(chunk.equals(bytes));
+    assert.ok(call(native, [chunk, new Uint32Array(words)], 0, 0x80), `${words} words`);
+    assert.strictEqual(native.registers[Register.COUNT], 0, `${words} words`);
+    assert.ok(chunk.equals(bytes), `a table of ${words} words: the chunk has changed`);
   }
 
   for (const number of [...NUMBERS, chunk.length + 1]) {
     const taken = call(native, [chunk, table], number, 0x80);
     assert.strictEqual(taken, Number.isInteger(number) && number >= 0 && number <= chunk.length, `start ${number}`);
     if (taken) bytes.copy(chunk);
-    assert.ok(chunk.equals(bytes));
+    assert.ok(chunk.equals(bytes), `start ${number}: a call that threw has changed the chunk`);
     // Any whole number is a mode; two of its bits count.
     const allowed = Number.isSafeInteger(number) && number >= 0;
     assert.strictEqual(call(native, [chunk, table], 0, number), allowed, `mode ${number}`);
@@ -84,7 +84,10 @@ for (const { native } of nativeKernels()) {
     const rows = new Uint32Array(memory, 2112, random(400));
     const start = random(6) === 0 ? NUMBERS[random(NUMBERS.length)] : random(40);
     call(native, [view, rows], start, random(256));
-    assert.ok(guard.every((byte) => byte === 0x5a));
+    assert.ok(
+      guard.every((byte) => byte === 0x5a),
+      `call ${i} has written to the guard`
+    );
   }
 }
 

@@ -120,7 +120,7 @@ t.test('600 frames: cut at every third place, and into pieces of 1 to 59 bytes',
     const events = decodeCut(bytes, []);
     const expected = accepted(events);
     const check = (cuts) => assertAccepted(decodeCut(bytes, cuts), expected, cuts);
-    assert.equal(events.length, 600);
+    assert.equal(events.length, 600, 'events in one chunk');
     for (let at = 0; at <= bytes.length; at += 3) check([at]);
     for (let size = 1; size < 60; size++) check(piecesOf(bytes.length, size));
   });

@@ -68,7 +68,7 @@ t.test('write takes a Uint8Array of any class, realm and memory', (t) => {
     const frames = framesOf(f);
     const bytes = Buffer.concat(frames);
     const expected = decodeCut(bytes, []);
-    assert.equal(expected.length, 7);
+    assert.equal(expected.length, 7, 'events of a Buffer');
     forEachCase(SOURCES, ({ make }) => {
       const whole = record();
       whole.decoder.write(make(bytes));
@@ -88,13 +88,13 @@ t.test('an empty chunk changes nothing', (t) => {
   forEachDecoder(({ decodeCut, f, record }) => {
     const bytes = Buffer.concat(framesOf(f));
     const { decoder, events } = record();
-    for (const empty of [Buffer.alloc(0), new Uint8Array(0)]) assert.equal(decoder.write(empty), true);
+    for (const empty of [Buffer.alloc(0), new Uint8Array(0)]) assert.equal(decoder.write(empty), true, 'write');
     for (const byte of bytes) {
       decoder.write(Buffer.alloc(0));
       decoder.write(Buffer.from([byte]));
       decoder.write(new Uint8Array(0));
     }
-    assert.deepEqual(events, decodeCut(bytes, []));
+    assert.deepEqual(events, decodeCut(bytes, []), 'the events');
   });
   t.end();
 });
@@ -118,7 +118,7 @@ t.test('write refuses anything but a Uint8Array, and the decoder goes on', (t) =
       message: /"chunk" argument must be a Buffer or Uint8Array, but was undefined/
     });
     decoder.write(hi.subarray(1));
-    assert.deepEqual(events, [string('hi')]);
+    assert.deepEqual(events, [string('hi')], 'the chunks before and after it');
     decoder.stop();
     assert.throws(() => decoder.write('text'), { code: 'ERR_INVALID_ARG_TYPE' }, 'after stop, too');
   });

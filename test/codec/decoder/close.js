@@ -44,14 +44,16 @@ t.test('5.5.1: refuses a reason that is not UTF-8; a bad code is reported first'
 t.test('5.5.1: ignores all that comes after a Close frame, right or wrong', (t) => {
   forEachDecoder(({ f, record }) => {
     const { decoder, events } = record();
-    assert.equal(decoder.write(Buffer.concat([f.ping('a'), f.close(1000), f.ping('b'), f.close(1001)])), true);
-    assert.equal(decoder.closed, true);
-    assert.equal(decoder.write(f.text('late')), true);
+    const bytes = Buffer.concat([f.ping('a'), f.close(1000), f.ping('b'), f.close(1001)]);
+    assert.equal(decoder.write(bytes), true, 'what write returns');
+    assert.equal(decoder.closed, true, 'closed');
+    assert.equal(decoder.write(f.text('late')), true, 'what write returns afterwards');
     decoder.write(f.frame(3));
-    assert.deepEqual(events, [
+    const expected = [
       ['ping', 'a'],
       ['close', 1000, '']
-    ]);
+    ];
+    assert.deepEqual(events, expected, 'the events');
   });
   t.end();
 });

@@ -10,7 +10,7 @@ t.test('5.4: joins the fragments of a message', (t) => {
   forEachDecoder(({ decode, f }) => {
     const start = (payload, make = f.text) => make(payload, { fin: false });
     const more = (payload) => f.continuation(payload, { fin: false });
-    assert.deepEqual(decode([start('Hel'), f.continuation('lo')]), [string('Hello')]);
+    assert.deepEqual(decode([start('Hel'), f.continuation('lo')]), [string('Hello')], 'two fragments');
     assert.deepEqual(
       decode([start('a'), more('b'), more(''), more('c'), f.continuation(''), f.text('d')]),
       [string('abc'), string('d')],

@@ -70,13 +70,12 @@ t.test('onFrame is not called for a frame with a bad header or in a wrong place'
     forEachCase(cases, ({ onMessage }) => {
       const options = { frames: true, onMessage };
       const decodeBad = (bad) => decode([bad, f.text('late')], options);
-      assert.deepEqual(decodeBad(f.frame(3, 'a')), [['error', 'OPCODE', 1002]]);
-      assert.deepEqual(decodeBad(f.continuation('a')), [['error', 'CONTINUATION', 1002]]);
-      assert.deepEqual(decode([f.text('ab'), f.ping('')], { ...options, maxPayload: 1 }), [
-        ['error', 'MESSAGE_TOO_BIG', 1009]
-      ]);
+      assert.deepEqual(decodeBad(f.frame(3, 'a')), [['error', 'OPCODE', 1002]], 'a reserved opcode');
+      assert.deepEqual(decodeBad(f.continuation('a')), [['error', 'CONTINUATION', 1002]], 'a wrong place');
+      const tooBig = decode([f.text('ab'), f.ping('')], { ...options, maxPayload: 1 });
+      assert.deepEqual(tooBig, [['error', 'MESSAGE_TOO_BIG', 1009]], 'a message that is too big');
     });
-    assert.deepEqual(delivered, []);
+    assert.deepEqual(delivered, [], 'messages');
   });
   t.end();
 });
@@ -90,16 +89,12 @@ t.test('onFrame is called for a frame whose payload is wrong, and then onError',
     ];
     forEachCase(cases, ({ onMessage }) => {
       const decodeBad = (bad) => decode([bad, f.text('late')], { frames: true, onMessage });
-      assert.deepEqual(decodeBad(f.text(Buffer.from([0xff]))), [
-        ['frame', 0x81, '\xff'],
-        ['error', 'UTF8', 1007]
-      ]);
-      assert.deepEqual(decodeBad(f.close(1)), [
-        ['frame', 0x88, '\x00\x01'],
-        ['error', 'CLOSE_CODE', 1002]
-      ]);
+      const text = ['frame', 0x81, '\xff'];
+      assert.deepEqual(decodeBad(f.text(Buffer.from([0xff]))), [text, ['error', 'UTF8', 1007]], 'bad text');
+      const close = ['frame', 0x88, '\x00\x01'];
+      assert.deepEqual(decodeBad(f.close(1)), [close, ['error', 'CLOSE_CODE', 1002]], 'a bad close code');
     });
-    assert.deepEqual(delivered, []);
+    assert.deepEqual(delivered, [], 'messages');
   });
   t.end();
 });
@@ -135,10 +130,8 @@ t.test('`this` of each handler is the decoder, with its context', (t) => {
     decoder.write(Buffer.concat([f.text('a'), f.binary(''), f.text('é'), f.ping(''), f.pong(''), f.close(1000)]));
     decoder = new Decoder({ role, context: connection, ...handlers });
     decoder.write(f.frame(3));
-    assert.deepEqual(
-      seen,
-      ['onMessage', 'onMessage', ...NAMES].map((name) => [name, true, true])
-    );
+    const expected = ['onMessage', 'onMessage', ...NAMES].map((name) => [name, true, true]);
+    assert.deepEqual(seen, expected, 'each call: the handler, whether `this` is right, and the context');
     assert.equal(new Decoder({ role }).context, undefined, 'no context by default');
   });
   t.end();

@@ -45,7 +45,8 @@ t.test('maxPayload allows a message of that many bytes, and no more', (t) => {
       forEachCase([20, 125, 126, 1000, 65535, 65536], (maxPayload) => {
         const options = { maxPayload };
         const exact = 'e'.repeat(maxPayload);
-        assert.deepEqual(decode([make(exact), make(`${exact}e`), make('a')], options), [event(exact), TOO_BIG]);
+        const frames = [make(exact), make(`${exact}e`), make('a')];
+        assert.deepEqual(decode(frames, options), [event(exact), TOO_BIG], 'one frame');
         const start = make('eeeeeee', { fin: false });
         const rest = 'e'.repeat(maxPayload - 7);
         assert.deepEqual(

@@ -4,12 +4,12 @@
 // announces 1 GiB.
 
 const assert = require('node:assert/strict');
-const { execFile } = require('node:child_process');
 const path = require('node:path');
 const t = require('tap');
 const { Decoder } = require('../../../lib/codec/decoder');
 const { forEachCase } = require('../../support/cases');
 const { WITHOUT_COVERAGE } = require('../../support/coverage');
+const { runScript } = require('../../support/run-script');
 
 const MIB = 2 ** 20;
 const SCRIPT = path.join(__dirname, '../../support/memory-use.js');
@@ -21,14 +21,10 @@ const SCRIPT = path.join(__dirname, '../../support/memory-use.js');
  * @param {'native' | 'js'} backend
  * @returns {Promise<object[]>} the result of each case with its `name`, in bytes
  */
-function measure(what, backend) {
-  return new Promise((resolve, reject) => {
-    const args = ['--expose-gc', SCRIPT, what, backend];
-    execFile(process.execPath, args, { env: WITHOUT_COVERAGE }, (error, stdout) => {
-      if (error) reject(error);
-      else resolve(Object.entries(JSON.parse(stdout)).map(([name, result]) => ({ name, ...result })));
-    });
-  });
+async function measure(what, backend) {
+  const options = { env: WITHOUT_COVERAGE, execArgv: ['--expose-gc'] };
+  const results = JSON.parse(await runScript(SCRIPT, [what, backend], options));
+  return Object.entries(results).map(([name, result]) => ({ name, ...result }));
 }
 
 for (const backend of ['native', 'js']) {
@@ -46,7 +42,7 @@ for (const backend of ['native', 'js']) {
     t.equal(results.length, 12);
     forEachCase(results, ({ steps }) => {
       for (const { received, held, closed } of steps) {
-        assert.equal(closed, false);
+        assert.equal(closed, false, `closed after ${received} bytes`);
         // The test's own chunks may take 256 KiB.
         assert.ok(held <= 4 * received + 256 * 1024, `${held} bytes held of ${received} received`);
         assert.ok(
@@ -75,7 +71,7 @@ for (const backend of ['native', 'js']) {
     const results = await measure('released', backend);
     t.equal(results.length, 10);
     forEachCase(results, ({ held, paused }) => {
-      assert.equal(paused, false);
+      assert.equal(paused, false, 'paused');
       assert.ok(held < MIB, `${held} bytes of 4 MiB`);
     });
   });
@@ -94,7 +90,7 @@ for (const backend of ['native', 'js']) {
     const results = await measure('kept', backend);
     t.equal(results.length, 6);
     forEachCase(results, ({ texts, held }) => {
-      assert.equal(texts, 1000);
+      assert.equal(texts, 1000, 'texts that are kept');
       assert.ok(held < 1000 * 1024 + 512 * 1024, `${held} bytes for ${texts} texts`);
     });
   });

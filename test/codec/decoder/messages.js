@@ -11,10 +11,10 @@ const { binary, eventsOf, string } = require('../../support/recorder');
 
 t.test('5.6: delivers text as a string and binary data as a Buffer', (t) => {
   forEachDecoder(({ decode, f }) => {
-    assert.deepEqual(decode([f.text('Hello')]), [string('Hello')]);
+    assert.deepEqual(decode([f.text('Hello')]), [string('Hello')], 'text');
     assert.deepEqual(decode([f.text('')]), [string('')], 'empty text');
     assert.deepEqual(decode([f.binary('')]), [binary('')], 'empty binary');
-    assert.deepEqual(decode([f.binary(Buffer.from([0, 255, 128]))]), [binary('\x00\xff\x80')]);
+    assert.deepEqual(decode([f.binary(Buffer.from([0, 255, 128]))]), [binary('\x00\xff\x80')], 'binary');
   });
   t.end();
 });
@@ -97,7 +97,8 @@ t.test('5.3: unmasks with a key of zeroes, and payloads of zeroes', (t) => {
         );
       }
     }
-    assert.deepEqual(decode(frame(CLOSE, closePayload(1001), { key: zero })), [['close', 1001, '']]);
+    const close = frame(CLOSE, closePayload(1001), { key: zero });
+    assert.deepEqual(decode(close), [['close', 1001, '']], 'a Close frame, a key of zeroes');
   });
   t.end();
 });
@@ -166,7 +167,7 @@ t.test('a Buffer that is delivered is a view of the chunk, or has memory of its 
     const decoder = new Decoder({ role, onMessage: (data) => got.push(data), onPing: (data) => got.push(data) });
     const chunk = Buffer.concat([f.binary('abc'), f.ping('def')]);
     decoder.write(chunk);
-    assert.equal(got.length, 2);
+    assert.equal(got.length, 2, 'messages of one chunk');
     assert.ok(
       got.every((data) => Buffer.isBuffer(data) && data.buffer === chunk.buffer),
       'views'
@@ -174,8 +175,8 @@ t.test('a Buffer that is delivered is a view of the chunk, or has memory of its 
     const cut = f.binary('ghi');
     decoder.write(cut.subarray(0, 4));
     decoder.write(cut.subarray(4));
-    assert.equal(got[2].toString(), 'ghi');
-    assert.notEqual(got[2].buffer, cut.buffer, 'a message of two chunks');
+    assert.equal(got[2].toString(), 'ghi', 'a message of two chunks: its bytes');
+    assert.notEqual(got[2].buffer, cut.buffer, 'a message of two chunks: its memory');
   });
   t.end();
 });

@@ -92,7 +92,7 @@ t.test('pause or stop at any of 600 frames of one chunk', (t) => {
     const bytes = Buffer.concat([...frames, f.binary('across chunks')]);
     const chunks = [bytes.subarray(0, bytes.length - 5), bytes.subarray(bytes.length - 5)];
     const expected = decodeCut(bytes, []);
-    assert.equal(expected.length, 601);
+    assert.equal(expected.length, 601, 'events in one chunk');
     for (let k = 0; k < expected.length; k++) {
       const run = (act) => {
         const after = (_event, decoder) => {
@@ -121,16 +121,15 @@ t.test('pause outside of handlers holds all chunks until resume', (t) => {
     assert.equal(decoder.closed, false, 'resume without pause');
     decoder.pause();
     decoder.pause();
-    assert.equal(decoder.paused, true);
-    assert.equal(decoder.write(f.text('a')), false);
-    assert.equal(decoder.write(Buffer.alloc(0)), false);
-    assert.equal(decoder.write(f.text('b')), false);
-    assert.deepEqual(events, []);
+    assert.equal(decoder.paused, true, 'paused');
+    const results = [f.text('a'), Buffer.alloc(0), f.text('b')].map((chunk) => decoder.write(chunk));
+    assert.deepEqual(results, [false, false, false], 'what write returns while paused');
+    assert.deepEqual(events, [], 'events while paused');
     decoder.resume();
-    assert.equal(decoder.paused, false);
-    assert.deepEqual(events, [string('a'), string('b')]);
-    assert.equal(decoder.write(f.text('c')), true);
-    assert.deepEqual(events.at(-1), string('c'));
+    assert.equal(decoder.paused, false, 'paused after resume');
+    assert.deepEqual(events, [string('a'), string('b')], 'events after resume');
+    assert.equal(decoder.write(f.text('c')), true, 'what write returns after resume');
+    assert.deepEqual(events.at(-1), string('c'), 'an event after resume');
 
     const bytes = Buffer.concat([f.text('d', { fin: false }), f.continuation('e')]);
     for (let i = 0; i < bytes.length; i++) {
@@ -150,13 +149,13 @@ t.test('stop outside of handlers drops what is held, and ends the decoder for go
     decoder.write(f.text('held'));
     decoder.stop();
     decoder.stop();
-    assert.equal(decoder.closed, true);
-    assert.equal(decoder.paused, false);
+    assert.equal(decoder.closed, true, 'closed');
+    assert.equal(decoder.paused, false, 'paused after stop');
     decoder.pause();
     assert.equal(decoder.paused, false, 'a decoder that has ended cannot be paused');
     decoder.resume();
-    assert.equal(decoder.write(f.text('late')), true);
-    assert.deepEqual(events, []);
+    assert.equal(decoder.write(f.text('late')), true, 'what write returns after stop');
+    assert.deepEqual(events, [], 'events after stop');
 
     const parts = {
       'a header': f.text('abc').subarray(0, 3),

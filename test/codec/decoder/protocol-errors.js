@@ -190,17 +190,17 @@ t.test('7.1.7: an error is a FrameError, and the decoder has ended', (t) => {
       onError: (error) => errors.push(error),
       onMessage: (data) => messages.push(data)
     });
-    assert.equal(decoder.closed, false);
-    assert.equal(decoder.write(f.frame(3)), true);
-    assert.equal(decoder.closed, true);
+    assert.equal(decoder.closed, false, 'closed before the error');
+    assert.equal(decoder.write(f.frame(3)), true, 'what write returns');
+    assert.equal(decoder.closed, true, 'closed after the error');
     decoder.write(f.text('late'));
     decoder.write(f.frame(3));
     decoder.resume();
-    assert.equal(errors.length, 1);
-    assert.deepEqual(messages, []);
-    assert.ok(errors[0] instanceof FrameError);
-    assert.equal(errors[0].code, 'FRAMEMASK_ERR_OPCODE');
-    assert.equal(errors[0].closeCode, 1002);
+    assert.equal(errors.length, 1, 'how many errors');
+    assert.deepEqual(messages, [], 'messages');
+    assert.ok(errors[0] instanceof FrameError, 'a FrameError');
+    assert.equal(errors[0].code, 'FRAMEMASK_ERR_OPCODE', 'the code');
+    assert.equal(errors[0].closeCode, 1002, 'the close code');
   });
   t.end();
 });
@@ -215,9 +215,9 @@ t.test('without onError, write throws the error, after the messages before it', 
       code: 'FRAMEMASK_ERR_OPCODE',
       closeCode: 1002
     });
-    assert.equal(decoder.closed, true);
+    assert.equal(decoder.closed, true, 'closed after the error');
     assert.equal(decoder.write(f.text('late')), true, 'later chunks are ignored');
-    assert.deepEqual(texts, ['a', 'b']);
+    assert.deepEqual(texts, ['a', 'b'], 'the messages before it');
   });
   t.end();
 });

@@ -76,7 +76,7 @@ t.test('a handler may feed other decoders, whose handlers feed others', (t) => {
       assert.deepEqual(seen, own, `level ${depth}`);
     };
     feed(3);
-    assert.equal(decoders, 1 + 12 + 144 + 1728);
+    assert.equal(decoders, 1 + 12 + 144 + 1728, 'how many decoders there were');
   });
   t.end();
 });

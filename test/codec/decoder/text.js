@@ -98,7 +98,7 @@ t.test('8.1: does not take a replacement character for bad text', (t) => {
 t.test('5.6: binary data and Ping payloads need not be UTF-8', (t) => {
   forEachDecoder(({ decode, f }) => {
     const bad = Buffer.from([0xff]);
-    assert.deepEqual(decode([f.binary(bad), f.ping(bad)]), [binary('\xff'), ['ping', '\xff']]);
+    assert.deepEqual(decode([f.binary(bad), f.ping(bad)]), [binary('\xff'), ['ping', '\xff']], 'in one frame');
     assert.deepEqual(
       decode([f.binary(bad, { fin: false }), f.continuation(Buffer.from([0xfe]))]),
       [binary('\xff\xfe')],

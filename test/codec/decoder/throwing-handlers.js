@@ -93,7 +93,7 @@ t.test('an error at any of 600 frames of one chunk', (t) => {
     const bytes = Buffer.concat([...frames, f.binary('across chunks')]);
     const chunks = [bytes.subarray(0, bytes.length - 5), bytes.subarray(bytes.length - 5)];
     const expected = decodeCut(bytes, []);
-    assert.equal(expected.length, 601);
+    assert.equal(expected.length, 601, 'events in one chunk');
     for (let k = 0; k < expected.length; k++) {
       const after = () => {
         if (events.length === k + 1) throw new Error('from a handler');
