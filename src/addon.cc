@@ -1,12 +1,13 @@
-// The Node-API boundary: every argument is checked here, whatever lib/ has checked before, and nothing below checks.
+// The Node-API boundary: every argument is checked here, and nothing below checks any.
 //
-// Exports `kernels`, the names of the kernels that this machine runs, the best last, and `bind(name)`, which gives
-// the functions over that kernel and `registers`, an ArrayBuffer through which their numbers come. There is no global
-// state: what a function needs hangs on the function, so that worker threads and contexts share nothing.
+// Exports `kernels`, the names of the kernels that this machine runs, the best one last, and
+// `bind(name)`, which returns the functions of one kernel, and `registers`, an ArrayBuffer for the
+// numbers that they take and return. There is no global state: each function holds what it needs,
+// so worker threads and contexts share nothing.
 //
-// Registers, because each number that crosses as an argument costs about 6 ns (one handle, one conversion), and a store
-// from JavaScript into memory that both sides know costs less than 1: mask() in 41 ns instead of 57, unmask() in 25
-// instead of 34 (Node 20). They are read as what they are, numbers from outside, and checked like any argument.
+// A number passed as an argument costs about 6 ns (a handle and a conversion), one stored in a
+// register less than 1 ns: mask() takes 41 ns instead of 57, unmask() 25 instead of 34 (Node 20).
+// Registers come from outside, so they are checked like arguments.
 #define NODE_API_NO_EXTERNAL_BUFFERS_ALLOWED
 #include <napi.h>
 
@@ -19,12 +20,12 @@ namespace {
 // What each register holds. lib/masking/native.js has the same list.
 enum Register {
   kKey,       // in: the masking key, its first byte in the lowest eight bits
-  kStart,     // in: where in the source, or in the buffer, to begin
-  kOffset,    // in: where in the output to begin
-  kLength,    // in: how many bytes
+  kStart,     // in: the first byte of the source, buffer or chunk to read
+  kOffset,    // in: the first byte of the output to write
+  kLength,    // in: the number of bytes
   kMode,      // in: what scan accepts, see scan.h
-  kCount,     // out: how many frames scan found
-  kNonAscii,  // out: 0, or 128 if mask or unmask wrote a byte of 128 or more
+  kCount,     // out: the number of frames that scan found
+  kNonAscii,  // out: 128 if mask or unmask wrote a byte of 128 or more, else 0
   kRegisterCount
 };
 
@@ -33,14 +34,14 @@ struct Bytes {
   size_t length;
 };
 
-// The words are few: lib/ has checked before, and says what is wrong with whose argument.
+// The messages are short: users see those of lib/, which checks first.
 napi_value Throw(napi_env env, const char* code, const char* message) {
   napi_throw_type_error(env, code, message);
   return nullptr;
 }
 
-// The bytes of a Uint8Array. Asking for the type would cost 7 ns, and nothing depends on it: a wider array has at
-// least as many bytes as elements, so the range is inside it; anything else than a typed array is refused.
+// Reads a Uint8Array; false if `value` is not a typed array. Checking the element type would cost 7
+// ns and is not needed: an array of wider elements has at least `length` bytes.
 bool GetBytes(napi_env env, napi_value value, Bytes* bytes) {
   void* data;
   if (napi_get_typedarray_info(env, value, nullptr, &bytes->length, &data, nullptr, nullptr) != napi_ok) return false;
@@ -48,7 +49,7 @@ bool GetBytes(napi_env env, napi_value value, Bytes* bytes) {
   return true;
 }
 
-// A whole number from 0 to 2^53 - 1 that fits this machine's addresses. The comparison refuses NaN, too.
+// Converts a whole number from 0 to 2^53 - 1 that fits a size_t; false for others, NaN included.
 bool ToSize(double number, size_t* size) {
   constexpr double kMaxSafeInteger = 9007199254740991.0;
   if (!(number >= 0 && number <= kMaxSafeInteger && number <= static_cast<double>(SIZE_MAX))) return false;
@@ -56,7 +57,7 @@ bool ToSize(double number, size_t* size) {
   return static_cast<double>(*size) == number;
 }
 
-// A masking key as JavaScript hands it over, the first byte of the key in the lowest eight bits, to memory order.
+// Converts a masking key from JavaScript, its first byte in the lowest eight bits, to memory order.
 bool ToKey(double number, uint32_t* key) {
   if (!(number >= 0 && number <= 4294967295.0)) return false;
   *key = static_cast<uint32_t>(number);
@@ -66,14 +67,13 @@ bool ToKey(double number, uint32_t* key) {
   return true;
 }
 
-// One kernel.
 struct Kernel {
   const char* name;     // as FRAMEMASK_KERNEL and the export `kernel` have it
   bool (*supported)();  // by the processor and by the operating system
   MaskKernel mask;
 };
 
-// All kernels in this build, the plainest first and the best last.
+// All kernels in this build, the best one last.
 constexpr Kernel kKernels[] = {
     {"scalar", RunsScalar, MaskScalar},
 #ifdef FRAMEMASK_X86
@@ -87,9 +87,9 @@ constexpr Kernel kKernels[] = {
 #endif
 };
 
-// What a function of JavaScript is made with: where its registers are, and in the three bits that are 0 in the address
-// of a double which kernel it calls. So no pointer to code lies where JavaScript writes, and there is one function for
-// all kernels: one for each would be 1 KB more in a file of 10.
+// The data pointer of a JavaScript function is the address of its registers. The lowest three bits,
+// 0 in the address of a double, hold the index of its kernel. So memory that JavaScript can write
+// has no pointer to code, and one function serves all kernels; one for each would add 1 KB.
 constexpr size_t kKernelCount = sizeof kKernels / sizeof *kKernels;
 constexpr uintptr_t kKernelBits = 7;
 static_assert(kKernelCount <= kKernelBits + 1, "more kernels than fit");
@@ -99,7 +99,7 @@ struct Binding {
   MaskKernel kernel;
 };
 
-// Fills `arguments`, and gives false where some are missing.
+// Fills `arguments` and `binding`; false if arguments are missing.
 template <size_t kCount>
 bool GetArguments(napi_env env, napi_callback_info info, napi_value (&arguments)[kCount], Binding* binding) {
   size_t count = kCount;
@@ -111,12 +111,12 @@ bool GetArguments(napi_env env, napi_callback_info info, napi_value (&arguments)
   return true;
 }
 
-// Whether `length` bytes from `start` on lie inside `bytes`. Nothing here can wrap.
+// Whether `bytes` contains `length` bytes from `start` on. Neither comparison can overflow.
 bool Contains(const Bytes& bytes, size_t start, size_t length) {
   return start <= bytes.length && length <= bytes.length - start;
 }
 
-// mask(source, output): in kKey, kStart, kOffset, kLength, out kNonAscii
+// mask(source, output): takes kKey, kStart, kOffset and kLength, sets kNonAscii.
 napi_value MaskFunction(napi_env env, napi_callback_info info) {
   napi_value arguments[2];
   Binding binding;
@@ -144,7 +144,7 @@ struct UnmaskArguments {
   uint32_t key;
 };
 
-// Reads (buffer) and kKey, kStart, kLength. Throws and returns false if they are not right.
+// Reads (buffer), kKey, kStart and kLength. If one of them is not valid, throws and returns false.
 bool GetUnmaskArguments(napi_env env, napi_callback_info info, UnmaskArguments* out) {
   napi_value arguments[1];
   Bytes buffer;
@@ -164,7 +164,7 @@ bool GetUnmaskArguments(napi_env env, napi_callback_info info, UnmaskArguments* 
   return true;
 }
 
-// unmask(buffer): in kKey, kStart, kLength, out kNonAscii
+// unmask(buffer): takes kKey, kStart and kLength, sets kNonAscii.
 napi_value UnmaskFunction(napi_env env, napi_callback_info info) {
   UnmaskArguments in;
   if (!GetUnmaskArguments(env, info, &in)) return nullptr;
@@ -172,8 +172,8 @@ napi_value UnmaskFunction(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// unmaskText(buffer): as unmask, but returns the text if all of it is ASCII, else undefined. One crossing for both: 49
-// ns for 64 bytes, where unmask and then Buffer.prototype.latin1Slice take 90 (Node 20).
+// unmaskText(buffer): as unmask, but returns the text if it is ASCII, else undefined. 64 bytes take
+// 49 ns, with unmask() and Buffer.prototype.latin1Slice() 90 (Node 20).
 napi_value UnmaskTextFunction(napi_env env, napi_callback_info info) {
   UnmaskArguments in;
   if (!GetUnmaskArguments(env, info, &in)) return nullptr;
@@ -183,7 +183,7 @@ napi_value UnmaskTextFunction(napi_env env, napi_callback_info info) {
   return text;
 }
 
-// scan(chunk, table): in kStart, kMode, out kCount
+// scan(chunk, table): takes kStart and kMode, sets kCount.
 napi_value ScanFunction(napi_env env, napi_callback_info info) {
   napi_value arguments[2];
   Binding binding;
@@ -204,8 +204,8 @@ napi_value ScanFunction(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// Definitions. node-addon-api gives the module its entry; its classes for values would each bring std::string and an
-// allocator along, from a C++ runtime that the addon then could not do without (45 KB, and no musl).
+// Of node-addon-api, only the module entry is used. Its classes for values need std::string and an
+// allocator from a C++ runtime: 45 KB, and no file that runs on both glibc and musl.
 
 bool AddFunction(napi_env env, napi_value target, const char* name, napi_callback callback, void* data) {
   napi_value function;
@@ -213,7 +213,8 @@ bool AddFunction(napi_env env, napi_value target, const char* name, napi_callbac
          napi_set_named_property(env, target, name, function) == napi_ok;
 }
 
-// The functions hold a bare pointer to the registers' memory, so a reference keeps it for as long as the environment.
+// The functions hold a raw pointer to the registers, so a reference keeps their memory until the
+// environment ends.
 bool AddRegisters(napi_env env, napi_value target, void** registers) {
   napi_value buffer;
   napi_ref reference;
@@ -222,7 +223,7 @@ bool AddRegisters(napi_env env, napi_value target, void** registers) {
          napi_set_named_property(env, target, "registers", buffer) == napi_ok;
 }
 
-// As strcmp, which would be one more thing to ask a C library for.
+// As strcmp, which would be another import from the C library.
 bool Equal(const char* left, const char* right) {
   while (*left != '\0' && *left == *right) left++, right++;
   return *left == *right;

@@ -26,7 +26,7 @@ bool RunsNeon() {
 #ifdef FRAMEMASK_X86
 namespace {
 
-// cpuid and xgetbv by hand: __builtin_cpu_supports needs a runtime library that the addon does not link.
+// Not __builtin_cpu_supports: it needs a runtime library that the addon does not link.
 struct CpuId {
   uint32_t eax, ebx, ecx, edx;
 };
@@ -43,7 +43,8 @@ CpuId QueryCpuId(uint32_t leaf) {
   return id;
 }
 
-// The registers that the operating system saves when it switches tasks: bit 1 SSE, 2 AVX, 5 to 7 AVX-512.
+// The registers that the operating system saves on a task switch (XCR0): bit 1 is for SSE, bit 2
+// for AVX, bits 5 to 7 for AVX-512.
 uint32_t SavedRegisters() {
   constexpr uint32_t kOsxsave = 1u << 27;
   if ((QueryCpuId(1).ecx & kOsxsave) == 0) return 0;

@@ -1,4 +1,4 @@
-// Which kernels this processor and its operating system run.
+// Which kernels the processor and the operating system support.
 #ifndef FRAMEMASK_SRC_DISPATCH_H_
 #define FRAMEMASK_SRC_DISPATCH_H_
 

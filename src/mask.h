@@ -1,4 +1,4 @@
-// What a masking kernel is, and the few things that all of them share.
+// What a masking kernel is, and what all kernels share.
 #ifndef FRAMEMASK_SRC_MASK_H_
 #define FRAMEMASK_SRC_MASK_H_
 
@@ -9,20 +9,20 @@
 #if defined(__x86_64__) || defined(__i386__) || defined(_M_X64) || defined(_M_IX86)
 #define FRAMEMASK_X86 1
 #endif
-// AVX-512 state is enabled lazily on macOS, so that the processor's own word about it can't be trusted there.
+// macOS enables AVX-512 state lazily, so what the processor reports is not reliable there.
 #if defined(FRAMEMASK_X86) && !defined(__APPLE__)
 #define FRAMEMASK_AVX512 1
 #endif
 #if defined(__aarch64__) || defined(_M_ARM64)
 #define FRAMEMASK_NEON 1
 #endif
-// 32-bit ARM: some processors have NEON, and the operating system says which. Only Linux is known to.
+// Some 32-bit ARM processors have NEON, as the operating system tells. Only Linux's way is known.
 #if defined(__arm__) && __ARM_ARCH >= 7 && defined(__ARM_PCS_VFP) && defined(__linux__)
 #define FRAMEMASK_NEON 1
 #endif
 
-// Functions between the two may use instructions that the rest of the file must not use. MSVC allows them everywhere.
-// Headers are included before such a region: their functions must not be compiled for it.
+// Functions in a target region may use the features' instructions, which the rest of the file must
+// not use. Other headers must be included before the region. MSVC allows all instructions anywhere.
 #define FRAMEMASK_PRAGMA(text) _Pragma(#text)
 #ifdef __clang__
 #define FRAMEMASK_TARGET_BEGIN(features) \
@@ -40,10 +40,10 @@ namespace framemask {
 
 // A kernel writes source[i] ^ key[i % 4] to destination[i] for every i below length.
 //
-// `key` holds the four key bytes in the order that they have in memory. Neither pointer needs to be aligned. The
-// ranges are the same, apart, or overlap with destination below source (`Mask` below takes the other case, too).
-// Returns a byte whose top bit is set if any byte written has its top bit set: text with that bit clear is ASCII,
-// and the check costs one OR a vector here against a second pass elsewhere.
+// `key` holds the four key bytes in memory order. Neither pointer needs to be aligned. The ranges
+// are the same, apart, or overlap with destination below source (`Mask` also takes the other case).
+// Returns 0x80 if any byte written has its top bit set, else 0, which means that text is ASCII.
+// This check costs one OR for each vector; without it, it would be a second pass over the text.
 using MaskKernel = uint8_t (*)(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key);
 
 uint8_t MaskScalar(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key);
@@ -52,7 +52,7 @@ uint8_t MaskAvx2(const uint8_t* source, uint8_t* destination, size_t length, uin
 uint8_t MaskAvx512(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key);
 uint8_t MaskNeon(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key);
 
-// Word access at any address. The compiler makes one instruction of it where the processor allows that.
+// Word access at any address: one instruction if the processor allows that.
 template <typename Word>
 inline Word Load(const uint8_t* address) {
   Word word;
@@ -65,7 +65,7 @@ inline void Store(uint8_t* address, Word word) {
   memcpy(address, &word, sizeof word);
 }
 
-// The key for a payload that starts `bytes` later: its bytes rotated towards lower addresses.
+// The key from byte `bytes` of the payload on: its bytes rotated towards lower addresses.
 inline uint32_t AdvanceKey(uint32_t key, size_t bytes) {
   const unsigned shift = static_cast<unsigned>(bytes & 3) * 8;
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -75,7 +75,7 @@ inline uint32_t AdvanceKey(uint32_t key, size_t bytes) {
 #endif
 }
 
-// Masks 0 to 15 bytes: the whole of a short payload, for which a vector is too wide.
+// Masks 0 to 15 bytes: a payload that is shorter than a vector.
 inline uint8_t MaskShort(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key) {
   if (length >= 8) {
     const uint64_t key8 = static_cast<uint64_t>(key) << 32 | key;
@@ -105,13 +105,13 @@ inline uint8_t MaskShort(const uint8_t* source, uint8_t* destination, size_t len
   return seen & 0x80;
 }
 
-// Masks from source to destination, wherever they lie: the result is as if the source had been copied away first.
-// Returns what the kernel does.
+// Masks from source to destination, which may overlap in any way: the result is as if the source
+// had been copied first. Returns what the kernel returns.
 inline uint8_t Mask(MaskKernel kernel, const uint8_t* source, uint8_t* destination, size_t length, uint32_t key) {
   const uintptr_t from = reinterpret_cast<uintptr_t>(source);
   const uintptr_t to = reinterpret_cast<uintptr_t>(destination);
   if (to > from && to - from < length) {
-    // A forward kernel would overwrite what it has yet to read.
+    // A kernel goes forward, and would overwrite source bytes before it reads them.
     memmove(destination, source, length);
     source = destination;
   }

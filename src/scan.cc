@@ -5,10 +5,10 @@ namespace {
 
 constexpr unsigned kFin = 0x80, kRsv1 = 0x40, kRsv = 0x70, kOpcode = 0x0f, kControl = 0x08;
 constexpr unsigned kText = 1, kClose = 8;
-constexpr unsigned kKnownOpcodes = 0x0707;  // bits 0 to 2 and 8 to 10: continuation, text, binary, close, ping, pong
+constexpr unsigned kKnownOpcodes = 0x0707;  // bits 0 to 2: data frames, 8 to 10: control frames
 
-// Whether a frame may begin with this byte. What it may be depends on the message that it belongs to, too: that is for
-// lib/codec/decoder.js to see.
+// Whether any frame may begin with this byte. lib/codec/decoder.js checks whether this one may, by
+// the message that it belongs to.
 bool AcceptsFirstByte(unsigned byte, uint32_t mode) {
   const unsigned opcode = byte & kOpcode;
   if ((kKnownOpcodes >> opcode & 1) == 0) return false;
@@ -35,18 +35,19 @@ size_t Scan(MaskKernel kernel, uint8_t* chunk, size_t length, size_t position, u
   while (count < capacity && length - position >= 2) {
     const uint8_t* header = chunk + position;
     const size_t available = length - position;
-    const unsigned first = header[0];
-    if (!AcceptsFirstByte(first, mode) || (header[1] & 0x80) != mask_bit) break;
+    const unsigned first_byte = header[0];
+    if (!AcceptsFirstByte(first_byte, mode) || (header[1] & 0x80) != mask_bit) break;
 
     uint64_t payload = header[1] & 0x7f;
     size_t header_size = 2 + key_size;
     if (payload >= 126) {
-      // Control frames are short, and the length takes the fewest bytes that hold it (RFC 6455 sections 5.2 and 5.5).
-      if ((first & kControl) != 0) break;
+      // "All control frames MUST have a payload length of 125 bytes or less" (section 5.5).
+      if ((first_byte & kControl) != 0) break;
       const size_t length_size = payload == 126 ? 2 : 8;
       if (available < 2 + length_size) break;
       payload = 0;
       for (size_t i = 0; i < length_size; i++) payload = payload << 8 | header[2 + i];
+      // "The minimal number of bytes MUST be used to encode the length" (section 5.2).
       if (payload < (length_size == 2 ? 126u : 65536u)) break;
       header_size += length_size;
     }
@@ -55,7 +56,7 @@ size_t Scan(MaskKernel kernel, uint8_t* chunk, size_t length, size_t position, u
     const size_t start = position + header_size;
     const size_t end = start + static_cast<size_t>(payload);
     if (end > UINT32_MAX) break;
-    const bool text = (first & kOpcode) <= kText;
+    const bool text = (first_byte & kOpcode) <= kText;
     uint8_t non_ascii = 0;
     if (payload != 0) {
       if (mask_bit != 0) {
@@ -64,13 +65,13 @@ size_t Scan(MaskKernel kernel, uint8_t* chunk, size_t length, size_t position, u
         non_ascii = AnyTopBit(chunk + start, end - start);
       }
     }
-    table[0] = first | (text && non_ascii != 0 ? kTableNonAscii : 0);
+    table[0] = first_byte | (text && non_ascii != 0 ? kTableNonAscii : 0);
     table[1] = static_cast<uint32_t>(start);
     table[2] = static_cast<uint32_t>(end);
     table += kTableStride;
     count++;
     position = end;
-    if ((first & kOpcode) == kClose) break;
+    if ((first_byte & kOpcode) == kClose) break;
   }
   return count;
 }

@@ -1,11 +1,11 @@
-// Windows, built without a C runtime: finds Node-API when the addon loads, and gives the rest what it wants of a
-// runtime.
+// For Windows without a C runtime: finds Node-API when the addon loads, and defines what the code
+// needs of a runtime. Only scripts/prebuild.js uses this file: with node-gyp the addon has a
+// runtime, and node-gyp's own way to find Node-API.
 //
-// An import library would look for Node-API in a module called node.exe, and Electron and others call theirs otherwise.
-// So the pointers through which the compiler calls imported functions are defined here, and filled from libnode.dll,
-// or where there is none, from the program itself. A function that is not on the list does not link.
-//
-// For scripts/prebuild.js alone: with node-gyp the addon has a runtime, and node-gyp's own way to find Node-API.
+// An import library would look for Node-API in a module named node.exe, but Electron and others
+// have another name. So this file defines the pointers through which the compiler calls imported
+// functions, and fills them from libnode.dll, or without one from the program itself. A function
+// that is not on the list does not link.
 #include <windows.h>
 
 #define FRAMEMASK_NODE_API(F)   \
@@ -24,7 +24,7 @@
   F(napi_throw_type_error)
 
 #ifdef __i386__
-#define FRAMEMASK_IMPORT(name) _imp__##name  // the compiler puts another underscore before it
+#define FRAMEMASK_IMPORT(name) _imp__##name  // the compiler adds another underscore
 #else
 #define FRAMEMASK_IMPORT(name) __imp_##name
 #endif
@@ -34,10 +34,10 @@ extern "C" {
 #define FRAMEMASK_DEFINE(name) FARPROC FRAMEMASK_IMPORT(name);
 FRAMEMASK_NODE_API(FRAMEMASK_DEFINE)
 
-// Tells the linker that floating-point numbers are in use; a C runtime defines it.
+// The compiler refers to it where floating-point numbers are used; a C runtime defines it.
 int _fltused = 0;
 
-// Built with -fno-builtin, or the compiler would make a call of memmove of the loops.
+// Needs -fno-builtin: otherwise the compiler replaces the loops by a call of memmove.
 void* memmove(void* destination, const void* source, size_t length) {
   char* to = static_cast<char*>(destination);
   const char* from = static_cast<const char*>(source);

@@ -1,8 +1,7 @@
-// The loop of all vector kernels. Each of them includes this file inside its target region, after all other headers, so
-// that the loop is compiled for that instruction set. Everything here is a template over `Vector`, which each kernel
-// has in an anonymous namespace: so no two kernels share a function.
-//
-// A Vector is one register of the instruction set:
+// The loop of all vector kernels. Each kernel includes this file in its target region, so that the
+// loop is compiled for its instruction set. Everything here is a template over `Vector`, a type in
+// the kernel's anonymous namespace. So each kernel gets functions of its own, and the linker can't
+// replace one kernel's functions by another's. A Vector is one register:
 //
 //   static Vector Load(const uint8_t* from);   // from any address
 //   static Vector Splat(uint32_t word);        // the word in each lane of four bytes
@@ -18,17 +17,17 @@
 namespace framemask {
 
 #ifdef FRAMEMASK_X86
-// Whether to prefetch the destination's cache lines. It pays for stores into another buffer, where the two no longer
-// fit the first-level cache: 32 KiB take 460 ns instead of 700, 64 KiB 1330 instead of 1390, and with SSE2, or AVX2 at
-// an unlucky alignment, 1330 instead of 3230 or 2000 (Sapphire Rapids; memmove takes 1450). Beyond a second-level cache
-// it would cost 2 %. The processor itself prefetches for loads.
+// Whether to prefetch the destination: if it is not the source, and both no longer fit the L1
+// cache. 32 KiB then take 460 ns instead of 700, 64 KiB 1330 instead of 1390 (with SSE2 instead of
+// 3230, with AVX2 at an unlucky alignment instead of 2000; Sapphire Rapids, memmove takes 1450).
+// Beyond the L2 cache it costs 2 %. Loads need none: the processor prefetches them.
 template <typename Vector>
 bool FetchPays(const uint8_t* source, const uint8_t* destination, size_t length) {
   return source != destination && length >= size_t{24} << 10 && length <= size_t{2} << 20;
 }
 
-// Prefetches what four vectors will be stored to a few turns later. An address past the end does no harm: a prefetch is
-// not an access.
+// Prefetches where four vectors will be stored some iterations later. Addresses past the end do no
+// harm: a prefetch is not an access.
 template <typename Vector>
 void FetchAhead(const uint8_t* destination) {
   constexpr size_t kAhead = 512, kLine = 64;
@@ -40,14 +39,15 @@ void FetchAhead(const uint8_t* destination) {
 
 // A kernel for payloads of at least one vector.
 //
-// The first and the last vector are loaded before, and stored after, those between them. They may overlap those: all
-// loads of the shared bytes come before any store, and both stores write the same value. So neither end needs a loop
-// over bytes, and aligning the stores between them costs no more.
+// The first and the last vector are loaded before, and stored after, the vectors between them. They
+// may overlap those: the shared bytes are loaded before any store, and both stores write the same
+// value. So neither end needs a loop over bytes, and aligning the stores between them is free.
 template <typename Vector, bool kFetch>
 uint8_t MaskVectors(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key) {
   constexpr size_t kWidth = sizeof(Vector);
-  // Aligned stores pay from 320 to 448 bytes on with AVX2 and AVX-512, from 1024 on with SSE2; at 512 each is within 2
-  // ns of its best (Sapphire Rapids). They gain up to 2x in a first-level cache.
+  // Aligned stores are faster from 320 to 448 bytes on with AVX2 and AVX-512, from 1024 on with
+  // SSE2; 512 is within 2 ns of the best for each (Sapphire Rapids). In L1 they are up to 2x
+  // faster.
   constexpr size_t kAlignFrom = 512;
   const Vector first = Vector::Load(source) ^ Vector::Splat(key);
   const Vector last = Vector::Load(source + length - kWidth) ^ Vector::Splat(AdvanceKey(key, length));
