@@ -6,30 +6,31 @@ const { Register, load } = require('./native');
 const { KEY, START, OFFSET, LENGTH, NON_ASCII } = Register;
 
 /**
- * The things that touch a payload's bytes, on the addon or in JavaScript, whichever is faster for the length at
- * hand. Nothing is checked here: whoever calls has done so (and the addon checks all the same).
- *
- * A key is a number, signed or not: the key's first byte in the lowest eight bits.
+ * Masks payloads in the addon or in JavaScript, whichever is faster for the length. Callers must
+ * have checked the arguments (the addon checks them again). A key is a number, signed or not, with
+ * the key's first byte in the lowest eight bits.
  *
  * @typedef {object} Backend
- * @property {(source: Uint8Array, start: number, output: Uint8Array, offset: number, length: number, key: number)
- *   => boolean} maskRange masks `length` bytes of `source` from `start` on into `output` from `offset` on; they may
- *   overlap. Returns true only if all that it wrote is ASCII
- * @property {(buffer: Uint8Array, start: number, length: number, key: number) => boolean} unmaskRange masks in place;
- *   returns whether all that it wrote is ASCII
- * @property {(buffer: Uint8Array, start: number, length: number, key: number) => string | undefined} unmaskText masks in
- *   place, and may return what it has unmasked as a string, if that is ASCII
+ * @property {MaskRange} maskRange masks `length` bytes of `source` from `start` on into `output`
+ *   from `offset` on; they may overlap. Returns true only if all bytes written are ASCII
+ * @property {(buffer: Uint8Array, start: number, length: number, key: number) => boolean}
+ *   unmaskRange masks in place; returns whether all bytes written are ASCII
+ * @property {(buffer: Uint8Array, start: number, length: number, key: number) => string | undefined}
+ *   unmaskText masks in place; may return the bytes written as a string if all are ASCII
+ *
+ * @typedef {(source: Uint8Array, start: number, output: Uint8Array, offset: number,
+ *   length: number, key: number) => boolean} MaskRange
  */
 
-// Below these lengths a loop in JavaScript costs less than the crossing into the addon (Node 20, AVX-512; the table is
-// what `npm run bench` prints). Unmask: 48 bytes 27 ns against 29, 32 bytes 18 against 29. Mask, which must copy, too:
-// 48 bytes 39 ns against 48, 64 bytes 47 against 50.
+// Below these lengths, a loop in JavaScript takes less time than a call into the addon (Node 20,
+// AVX-512, `npm run bench`). Unmask: 27 ns against 29 for 48 bytes, 18 against 29 for 32. Mask,
+// which also copies: 39 ns against 48 for 48 bytes, 47 against 50 for 64.
 const UNMASK_NATIVE_FROM = 48;
 const MASK_NATIVE_FROM = 64;
 
 /**
- * @param {import('./native').Native | null} native what lib/masking/native.js has found; null for JavaScript alone
- * @returns {Engine}
+ * @param {import('./native').Native | null} native null for JavaScript only
+ * @returns {Backend}
  */
 function createBackend(native) {
   if (native === null) {

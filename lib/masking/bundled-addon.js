@@ -1,8 +1,8 @@
 'use strict';
 
 /**
- * How an entry for one platform (`framemask/prebuilds/linux-x64`) hands its addon over: it sets `load` before anything
- * else of the package is loaded. A file of its own, because the rest of lib/ is published as one.
+ * Loads the addon of an entry for one platform, such as `framemask/prebuilds/linux-x64`. The entry
+ * sets it before it loads any other module of the package; in other programs it is null.
  *
  * @type {(() => object) | null}
  */

@@ -1,24 +1,24 @@
 'use strict';
 
 const { fs, path, url } = require('../shared/node-modules');
-const provided = require('./bundled-addon');
+const bundledAddon = require('./bundled-addon');
 
-/** Systems with Linux's calling conventions and file format: what is built for Linux serves there, and is shipped once. */
+/** Systems with Linux's calling convention and file format: they load the prebuild for Linux. */
 const LIKE_LINUX = ['android', 'freebsd'];
 
 /**
- * Finds the addon and loads it: the one that an entry for one platform has brought; else by node-gyp-build's rules,
- * build/Release first, so that what a user has compiled wins, then prebuilds/.
+ * Finds and loads the addon: the one of an entry for one platform, else by node-gyp-build's rules
+ * the one in build/Release, which the user has compiled, or else the one in prebuilds/.
  *
- * @param {string} [platform] as process.platform has it
+ * @param {string} [platform] as process.platform
  * @returns {object} its exports
  * @throws {Error} if there is none, or it can't be loaded
  */
 function findAddon(platform = process.platform) {
-  if (provided.load !== null) return unwrap(provided.load());
+  if (bundledAddon.load !== null) return unwrap(bundledAddon.load());
   let file = null;
   try {
-    // All of it here: a bundle may have no node-gyp-build, and one of ES modules no __dirname.
+    // All of it in `try`: a bundle may lack node-gyp-build, a bundle of ES modules __dirname.
     file = require('node-gyp-build').resolve(path.join(__dirname, '../..'));
   } catch {
     if (LIKE_LINUX.includes(platform)) {
@@ -26,18 +26,18 @@ function findAddon(platform = process.platform) {
     }
   }
   if (file !== null) checkLength(file);
-  // Spelt out, so that tools which copy what a program needs (@vercel/nft, ncc) see where it looks. ncc has the file that it
-  // copied in the place of this call, so it is made even where nothing was found. Elsewhere it throws that error again.
+  // @vercel/nft and ncc, which copy the files that a program needs, look for this expression. ncc
+  // puts the copied file in its place, so it must run even if no file was found: it throws then.
   return require('node-gyp-build')(`${__dirname}/../..`);
 }
 
 /**
- * @param {object | string} brought what a bundler has made of the addon: its exports; or where the file is, as a path from
- *   the bundle or a file: URL; or an ES module around either
+ * @param {object | string} bundled what a bundler made of the addon: its exports, or the file's
+ *   path from the bundle or its file: URL, or an ES module whose default export is one of these
  * @returns {object} the addon's exports
  */
-function unwrap(brought) {
-  const addon = brought.default ?? brought;
+function unwrap(bundled) {
+  const addon = bundled.default ?? bundled;
   if (typeof addon !== 'string') return addon;
   return open(addon.startsWith('file:') ? url.fileURLToPath(addon) : path.resolve(__dirname, addon));
 }
@@ -48,15 +48,15 @@ function unwrap(brought) {
  */
 function open(file) {
   checkLength(file);
-  // What `require` does with such a file. Bundlers would want to know of a `require` which file that is.
+  // As `require` does. Bundlers would try to resolve a `require` when they build.
   const addon = { exports: {} };
   process.dlopen(addon, file);
   return addon.exports;
 }
 
 /**
- * Refuses an ELF file that has been cut short, by a full disk say: to load it would end the process with SIGBUS, which
- * nothing can catch. Other systems' loaders look for themselves. The table of sections is the last thing in the file.
+ * Refuses an ELF file that was cut short, for example by a full disk: loading it would end the
+ * process with SIGBUS. A complete file ends with its section headers. Other loaders check this.
  *
  * @param {string} file
  * @throws {Error}

@@ -4,7 +4,7 @@ const { isUint8Array } = require('../shared/buffers');
 const { invalidType, outOfRange } = require('../shared/errors');
 const { advanceKey } = require('./fallback');
 
-// What throws is apart, so that what does not is small enough for V8 to compile into its callers.
+// Functions that throw are separate, so that V8 inlines the checks.
 
 /**
  * @param {string} name
@@ -12,21 +12,21 @@ const { advanceKey } = require('./fallback');
  * @throws {TypeError} if the value is no Uint8Array, or one whose memory has been transferred away
  */
 function checkBytes(name, value) {
-  // The first byte tells what is empty, not `length`: in optimized code that has met resizable ArrayBuffers, too, V8 up to
-  // that of Node.js 22 gives the length that a detached view once had.
+  // Test byte 0, not `length`: up to Node.js 22, optimized code that has also met resizable
+  // ArrayBuffers may see a stale `length` of a detached view.
   if (!isUint8Array(value) || value[0] === undefined) checkUnusual(name, value);
 }
 
 /**
  * @param {string} name
- * @param {*} value no Uint8Array, or one that is empty or detached
- * @throws {TypeError} unless it is empty and no more
+ * @param {*} value not a Uint8Array, or an empty or detached one
+ * @throws {TypeError} unless it is an empty Uint8Array
  */
 function checkUnusual(name, value) {
   if (!isUint8Array(value)) throw invalidType(name, 'a Buffer or Uint8Array', value);
   if (value.buffer.byteLength !== 0) return;
   try {
-    // ArrayBuffer.prototype.detached would say it, but Node.js 20 has none.
+    // Throws if detached. Node.js 20 has no ArrayBuffer.prototype.detached.
     new Uint8Array(value.buffer);
   } catch {
     const error = invalidType(name, 'a Buffer or Uint8Array', value);
@@ -39,7 +39,7 @@ function checkUnusual(name, value) {
  * @param {*} key
  * @param {*} phase
  * @returns {number} the key from that phase on, its first byte in the lowest eight bits
- * @throws {TypeError | RangeError} if either is not acceptable
+ * @throws {TypeError | RangeError} if either is not valid
  */
 function readKey(key, phase) {
   checkBytes('key', key);
@@ -60,7 +60,7 @@ function refuseKey(key) {
  * @param {number} key
  * @param {*} phase
  * @returns {number} the key from that phase on
- * @throws {TypeError | RangeError} if the phase is not acceptable
+ * @throws {TypeError | RangeError} if the phase is not valid
  */
 function readPhase(key, phase) {
   checkSize('phase', phase, 3);
@@ -70,78 +70,76 @@ function readPhase(key, phase) {
 /**
  * @param {string} name
  * @param {*} value
- * @param {number} most
- * @throws {TypeError} if the value is no number
- * @throws {RangeError} if it is not a whole number from 0 to `most`
+ * @param {number} max
+ * @throws {TypeError} if the value is not a number
+ * @throws {RangeError} if it is not a whole number from 0 to `max`
  */
-function checkSize(name, value, most) {
-  const good = typeof value === 'number' && value >= 0 && value <= most && Math.floor(value) === value;
-  if (!good) refuseSize(name, value, most);
+function checkSize(name, value, max) {
+  const valid = typeof value === 'number' && value >= 0 && value <= max && Math.floor(value) === value;
+  if (!valid) refuseSize(name, value, max);
 }
 
 /**
  * @param {string} name
  * @param {*} value
- * @param {number} most
+ * @param {number} max
  * @throws {TypeError | RangeError}
  */
-function refuseSize(name, value, most) {
+function refuseSize(name, value, max) {
   if (typeof value !== 'number') throw invalidType(name, 'a number', value);
-  throw outOfRange(name, `a whole number from 0 to ${most}`, value);
+  throw outOfRange(name, `a whole number from 0 to ${max}`, value);
 }
 
 /**
- * Makes `mask` and `unmask` over an backend.
+ * Creates `mask` and `unmask` over a backend.
  *
  * @param {import('./backend').Backend} backend
  * @returns {{ mask: Function, unmask: Function }}
  */
 function createMasking({ maskRange, unmaskRange }) {
   /**
-   * Masks or unmasks (the two are one operation, RFC 6455 section 5.3) the first `length` bytes of `source` with `key`
-   * and writes them to `output` from `offset` on. `source` is left as it is, unless `output` is of the same memory; the
-   * two may overlap in any way, and the result is as if `source` had been copied first.
+   * Masks or unmasks the first `length` bytes of `source` with `key` (both are the same operation,
+   * RFC 6455 section 5.3) and writes them to `output` from `offset` on. `source` changes only if it
+   * shares memory with `output`: they may overlap in any way, and the result is as if `source` had
+   * been copied first. To mask a payload in pieces, pass the phase that the previous call returned.
    *
-   * A payload can be done in pieces: give each the phase that the one before it returned.
-   *
-   * @param {Uint8Array} source the bytes to mask; a Buffer, over any kind of memory, at any alignment
+   * @param {Uint8Array} source the bytes to mask, in any kind of memory and at any alignment
    * @param {Uint8Array} key the masking key, 4 bytes
-   * @param {Uint8Array} output where the result goes
+   * @param {Uint8Array} output where the result is written
    * @param {number} offset the index in `output` of the first byte written
-   * @param {number} length how many bytes
-   * @param {number} [phase=0] which byte of the key, 0 to 3, the first byte falls on
+   * @param {number} length the number of bytes
+   * @param {number} [phase=0] the index in the key, 0 to 3, for the first byte
    * @returns {number} the phase for the byte after the last: (phase + length) modulo 4
    * @throws {TypeError} if an argument is missing or of the wrong type, or its memory is detached
-   * @throws {RangeError} if the key is not 4 bytes, `phase` is not 0 to 3, or the range leaves `source` or `output`.
-   *   Nothing has been written then
+   * @throws {RangeError} if the key is not 4 bytes, `phase` is not 0 to 3, or the range is not
+   *   inside `source` and `output`; nothing is written
    */
   function mask(source, key, output, offset, length, phase) {
     checkBytes('source', source);
     checkBytes('output', output);
-    const first = readKey(key, phase);
+    const keyWord = readKey(key, phase);
     checkSize('length', length, Math.min(source.length, output.length));
     checkSize('offset', offset, output.length - length);
-    maskRange(source, 0, output, offset, length, first);
+    maskRange(source, 0, output, offset, length, keyWord);
     return phase === undefined ? length & 3 : (phase + length) & 3;
   }
 
   /**
-   * Masks or unmasks the whole of `buffer` in place (RFC 6455 section 5.3).
+   * Masks or unmasks all of `buffer` in place (RFC 6455 section 5.3). To unmask a payload in
+   * pieces, pass the phase that the previous call returned.
    *
-   * A payload can be done in pieces: give each the phase that the one before it returned.
-   *
-   * @param {Uint8Array} buffer the bytes to unmask; a Buffer, over any kind of memory, at any alignment
+   * @param {Uint8Array} buffer the bytes to unmask, in any kind of memory and at any alignment
    * @param {Uint8Array} key the masking key, 4 bytes
-   * @param {number} [phase=0] which byte of the key, 0 to 3, the first byte falls on
+   * @param {number} [phase=0] the index in the key, 0 to 3, for the first byte
    * @returns {number} the phase for the byte after the last: (phase + buffer.length) modulo 4
    * @throws {TypeError} if an argument is missing or of the wrong type, or its memory is detached
-   * @throws {RangeError} if the key is not 4 bytes or `phase` is not 0 to 3. Nothing has been written then
+   * @throws {RangeError} if the key is not 4 bytes or `phase` is not 0 to 3; nothing is written
    */
   function unmask(buffer, key, phase) {
     checkBytes('buffer', buffer);
-    const first = readKey(key, phase);
+    const keyWord = readKey(key, phase);
     const { length } = buffer;
-    unmaskRange(buffer, 0, length, first);
+    unmaskRange(buffer, 0, length, keyWord);
     return phase === undefined ? length & 3 : (phase + length) & 3;
   }
 

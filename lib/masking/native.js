@@ -3,30 +3,30 @@
 const { findAddon } = require('./find-addon');
 
 /**
- * What src/addon.cc gives for one kernel. The numbers that a call takes and gives lie in `registers`: each costs about
- * 6 ns as an argument, and less than 1 so.
+ * The functions of one kernel, from src/addon.cc. They take and return numbers in `registers`: an
+ * argument costs about 6 ns, a register less than 1 ns.
  *
  * @typedef {object} Native
  * @property {Float64Array} registers by the indexes in `Register`
- * @property {(source: Uint8Array, output: Uint8Array) => void} mask takes KEY, START, OFFSET and LENGTH, gives
- *   NON_ASCII
- * @property {(buffer: Uint8Array) => void} unmask takes KEY, START and LENGTH, gives NON_ASCII
- * @property {(buffer: Uint8Array) => string | undefined} unmaskText takes what unmask takes; returns what it has unmasked
- *   as a string, if that is ASCII
- * @property {(chunk: Uint8Array, table: Uint32Array) => void} scan takes START and MODE, gives COUNT
+ * @property {(source: Uint8Array, output: Uint8Array) => void} mask takes KEY, START, OFFSET and
+ *   LENGTH, sets NON_ASCII
+ * @property {(buffer: Uint8Array) => void} unmask takes KEY, START and LENGTH, sets NON_ASCII
+ * @property {(buffer: Uint8Array) => string | undefined} unmaskText takes what unmask takes;
+ *   returns the unmasked bytes as a string if all are ASCII
+ * @property {(chunk: Uint8Array, table: Uint32Array) => void} scan takes START and MODE, sets COUNT
  */
 
-/** What each register holds; src/addon.cc has the same list. */
+/** The index of each register. src/addon.cc has the same list. */
 const Register = { KEY: 0, START: 1, OFFSET: 2, LENGTH: 3, MODE: 4, COUNT: 5, NON_ASCII: 6 };
 
 /**
- * Finds the addon and the kernel to use: the best that this processor and its operating system run, or the one that
- * FRAMEMASK_KERNEL names.
+ * Loads the addon and chooses the kernel: the one that FRAMEMASK_KERNEL names, or else the best one
+ * that the processor and the operating system support.
  *
- * @param {{ FRAMEMASK_KERNEL?: string, FRAMEMASK_REQUIRE_NATIVE?: string }} environment as process.env has it
+ * @param {{ FRAMEMASK_KERNEL?: string, FRAMEMASK_REQUIRE_NATIVE?: string }} environment process.env
  * @param {() => object} [loadAddon] finds and loads the addon
- * @returns {{ kernel: string, native: Native | null, nativeError: Error | null }} `native` is null, and `kernel` 'js',
- *   where JavaScript does the work; `nativeError` says why if the addon should have done it
+ * @returns {{ kernel: string, native: Native | null, nativeError: Error | null }} without an addon,
+ *   `kernel` is 'js', `native` is null and `nativeError` the reason (null if 'js' was asked for)
  * @throws {RangeError} if FRAMEMASK_KERNEL names a kernel that this machine can't run
  * @throws {Error} the reason why the addon does not load, if FRAMEMASK_REQUIRE_NATIVE is 1
  */
@@ -39,7 +39,7 @@ function load(environment, loadAddon = findAddon) {
   let nativeError = null;
   try {
     const found = loadAddon();
-    // Whatever lies there by that name, what is no addon of ours is none.
+    // A file of that name without our exports counts as a failed load.
     kernels = Array.from(found.kernels);
     addon = found;
   } catch (error) {
@@ -82,7 +82,7 @@ function bind(addon, kernel) {
 /**
  * @param {string} wanted
  * @param {string[]} kernels those that run here, besides 'js'
- * @param {Error | null} cause why there is no addon
+ * @param {Error | null} cause why the addon did not load
  * @returns {RangeError}
  */
 function unknownKernel(wanted, kernels, cause) {
