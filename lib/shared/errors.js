@@ -3,8 +3,8 @@
 const { inspect } = require('./node-modules').util;
 
 /**
- * What an error message says of a value that was refused: short, on one line, and safe for any value
- * (a Proxy, an object whose getters throw, a megabyte of text).
+ * Describes an invalid value in an error message: short, on one line, and without throwing for any
+ * value (a Proxy, an object whose getters throw, a megabyte of text).
  *
  * @param {*} value what the caller passed
  * @returns {string}
@@ -28,7 +28,7 @@ function describe(value) {
 
 /**
  * @param {object} value
- * @returns {string} `an instance of Date`, or `an object` for what will not tell its constructor
+ * @returns {string} such as `an instance of Date`, or `an object` if its constructor can't be read
  * @private
  */
 function describeObject(value) {
@@ -36,7 +36,7 @@ function describeObject(value) {
     const { name } = value.constructor;
     if (typeof name === 'string' && name !== '') return `an instance of ${name.slice(0, 64)}`;
   } catch {
-    // A Proxy or a getter that throws: what it is cannot be told, and the caller still gets the error that is due.
+    // A Proxy or a getter threw. The caller still gets the error about the argument.
   }
   return 'an object';
 }
@@ -47,7 +47,7 @@ function describeObject(value) {
  * @param {string} name the argument's name, as in the documentation
  * @param {string} expected what it must be
  * @param {*} received what it was
- * @returns {TypeError} with `code` ERR_INVALID_ARG_TYPE, as Node.js's own functions have it
+ * @returns {TypeError} with `code` ERR_INVALID_ARG_TYPE, as in Node.js
  */
 function invalidType(name, expected, received) {
   const error = new TypeError(`The "${name}" argument must be ${expected}, but was ${describe(received)}`);
@@ -56,12 +56,12 @@ function invalidType(name, expected, received) {
 }
 
 /**
- * The error for an argument of the right type whose value is not acceptable.
+ * The error for an argument of the right type with an invalid value.
  *
  * @param {string} name the argument's name, as in the documentation
  * @param {string} expected what it must be
- * @param {*} received what it was: a value, or a phrase made by the caller
- * @returns {RangeError} with `code` ERR_OUT_OF_RANGE, as Node.js's own functions have it
+ * @param {*} received what it was: a value, or a description of it
+ * @returns {RangeError} with `code` ERR_OUT_OF_RANGE, as in Node.js
  */
 function outOfRange(name, expected, received) {
   const got = typeof received === 'number' || typeof received === 'bigint' ? inspect(received) : String(received);
@@ -71,10 +71,10 @@ function outOfRange(name, expected, received) {
 }
 
 /**
- * The error for a call that is not due: for what it is, see its message.
+ * The error for a call that is not possible in the object's present state.
  *
  * @param {string} message
- * @returns {Error} with `code` ERR_INVALID_STATE, as Node.js's own functions have it
+ * @returns {Error} with `code` ERR_INVALID_STATE, as in Node.js
  */
 function invalidState(message) {
   const error = new Error(message);
@@ -83,13 +83,13 @@ function invalidState(message) {
 }
 
 /**
- * What a peer did wrong, or sent too much of. A server or client answers it with a Close frame of `closeCode`.
+ * A peer broke a rule or exceeded a limit. The endpoint answers with a Close frame of `closeCode`.
  */
 class FrameError extends Error {
   /**
-   * @param {string} code what happened, `FRAMEMASK_ERR_` and a name
-   * @param {number} closeCode what to close the connection with (RFC 6455 section 7.4.1): 1002 for a broken protocol,
-   *   1007 for text that is not UTF-8, 1008 for too many fragments, 1009 for a message that is too big
+   * @param {string} code a name, to which `FRAMEMASK_ERR_` is prefixed
+   * @param {number} closeCode the close code (RFC 6455 section 7.4.1): 1002 for a protocol error,
+   *   1007 for text that is not UTF-8, 1008 for too many fragments, 1009 for too big a message
    * @param {string} message
    */
   constructor(code, closeCode, message) {
@@ -99,7 +99,7 @@ class FrameError extends Error {
   }
 }
 
-// On the prototype, so that it is no property of its own in what a log prints.
+// On the prototype: an own property would be printed with the error.
 Object.defineProperty(FrameError.prototype, 'name', { value: 'FrameError', configurable: true, writable: true });
 
 module.exports = { FrameError, invalidState, invalidType, outOfRange };

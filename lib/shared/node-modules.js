@@ -1,9 +1,9 @@
 'use strict';
 
 /**
- * The modules of Node.js that lib/ uses. Asked of the process where it can be asked (Node.js 20.16 on): a CommonJS module
- * that a bundler puts into an ES module has no `require` for them (esbuild: 'Dynamic require of "node:path" is not
- * supported').
+ * The modules of Node.js that lib/ uses, from process.getBuiltinModule (Node.js 20.16 and later) if
+ * it exists: where a bundler has put this CommonJS module into an ES module, there is no `require`
+ * for them (esbuild: 'Dynamic require of "node:path" is not supported').
  */
 const get = process.getBuiltinModule;
 

@@ -1,6 +1,6 @@
 'use strict';
 
-// RFC 6455, as numbers.
+// The numbers of RFC 6455.
 
 /** The first byte of a frame (section 5.2). */
 const FIN = 0x80;
@@ -12,41 +12,41 @@ const OPCODE = 0x0f;
 const MASK = 0x80;
 const LENGTH = 0x7f;
 
-/** Opcodes (section 5.2); those from 8 on are of control frames. */
+/** Opcodes (section 5.2); control frames are those from 8 on. */
 const Opcode = { CONTINUATION: 0, TEXT: 1, BINARY: 2, CLOSE: 8, PING: 9, PONG: 10 };
 
-/** The largest payload of a control frame (section 5.5), and of a header without an extended length. */
+/** The longest payload of a control frame (section 5.5), and without an extended length. */
 const MAX_SHORT = 125;
 
 /** The longest header: two bytes, eight of length, four of key. */
 const MAX_HEADER = 14;
 
-/** What a scan accepts, and what it notes of a frame besides the frame's first byte; src/scan.h has the same. */
+/** The mode of a scan, and what it adds to a frame's first byte; src/scan.h has the same. */
 const MODE_MASKED = 0x80;
 const MODE_RSV1 = 0x40;
 const NON_ASCII = 0x100;
 
-/** The code that a Close frame without one stands for (section 7.1.5); it is never sent. */
+/** The code of a Close frame without a code (section 7.1.5); it is never sent. */
 const NO_STATUS = 1005;
 
 /**
- * Whether a first byte can begin a frame, whatever came before it: a known opcode, no control frame that is a fragment,
- * and RSV bits as negotiated (sections 5.2, 5.4 and 5.5). lib/codec/decoder.js tells which rule was broken.
+ * Whether a frame can begin with this byte: a known opcode, no fragmented control frame, and RSV
+ * bits as negotiated (sections 5.2, 5.4 and 5.5). lib/codec/header.js tells which rule is broken.
  *
- * @param {number} first
- * @param {number} mode MODE_RSV1, if an extension has been agreed on that uses the bit
+ * @param {number} byte
+ * @param {number} mode MODE_RSV1 if an extension that uses the bit has been negotiated
  * @returns {boolean}
  */
-function acceptsFirstByte(first, mode) {
-  const opcode = first & OPCODE;
+function acceptsFirstByte(byte, mode) {
+  const opcode = byte & OPCODE;
   if (((0x0707 >> opcode) & 1) === 0) return false;
-  if (opcode >= Opcode.CLOSE) return (first & (FIN | RSV)) === FIN;
-  if ((first & RSV) === 0) return true;
-  return (first & RSV) === RSV1 && opcode !== Opcode.CONTINUATION && (mode & MODE_RSV1) !== 0;
+  if (opcode >= Opcode.CLOSE) return (byte & (FIN | RSV)) === FIN;
+  if ((byte & RSV) === 0) return true;
+  return (byte & RSV) === RSV1 && opcode !== Opcode.CONTINUATION && (mode & MODE_RSV1) !== 0;
 }
 
 /**
- * Whether an endpoint may send a close code (section 7.4; 1012 to 1014 are registered with IANA since).
+ * Whether an endpoint may send a close code (section 7.4; IANA has registered 1012 to 1014 since).
  *
  * @param {number} code
  * @returns {boolean}
