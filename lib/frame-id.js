@@ -3,7 +3,7 @@
 const { crypto, util, v8 } = require('./shared/node-modules');
 const { invalidType, outOfRange } = require('./shared/errors');
 
-// Taken once, so that an id does not depend on who patches String later.
+// Read once, so that later changes to String don't affect ids.
 const { fromCharCode } = String;
 const { randomFillSync } = crypto;
 const { inspect } = util;
@@ -14,17 +14,17 @@ const ID_BYTES = 16;
 const ID_CHARACTERS = 36;
 const HYPHEN = 0x2d;
 
-// 256 ids a batch. Measured (benchmark/frame-id.js, Node 20 and 26): with 1 KiB an id takes 8 to 19 % longer, with
-// 2 KiB 5 to 7 %; 16 KiB would save another 0 to 5 % and hold the thread four times as long to fill.
+// 256 ids a batch. With 1 KiB an id takes 8 to 19 % longer, with 2 KiB 5 to 7 %; 16 KiB would save
+// another 0 to 5 %, but take four times as long to fill (benchmark/frame-id.js, Node 20 and 26).
 const BATCH_BYTES = 4096;
 const BATCH_WORDS = BATCH_BYTES / 4;
 
-// Version 7: 18 bits of counter, 12 in rand_a and 6 at the head of rand_b.
+// Version 7: the counter has 18 bits, 12 in rand_a and 6 at the beginning of rand_b.
 const COUNTER_MAX = 0x3ffff;
 
 /**
- * ASCII codes of the two hex digits of each byte, and back: the value of each ASCII code, or -1.
- * Made with the first id that is asked for, formatted or parsed.
+ * The ASCII codes of the two hex digits of each byte, and back: the value of each ASCII code, or
+ * -1. Created when the first id is made, formatted or parsed.
  *
  * @type {Uint8Array | undefined}
  */
@@ -35,14 +35,14 @@ let lowDigit;
 let digitValue;
 
 /**
- * Entropy that no id has used yet: `batch[cursor]` and after. What lies before is zeros.
+ * Unused entropy is in `batch[cursor]` and after; what precedes it is zeros.
  *
  * @type {Uint32Array | undefined}
  */
 let batch;
 let cursor = BATCH_WORDS;
 
-// The state of version 7: unix_ts_ms and counter of the latest id.
+// The state of version 7: unix_ts_ms and counter of the last id.
 let time = 0;
 let counter = 0;
 
@@ -59,19 +59,19 @@ function makeTables() {
     digitValue[digits.charCodeAt(value)] = value;
     digitValue[digits.toUpperCase().charCodeAt(value)] = value;
   }
-  // Last, because it is the one that is asked whether the tables are there.
+  // Assigned last: `highDigit` tells whether the tables exist.
   highDigit = high;
 }
 
 function refill() {
   if (batch === undefined) {
     if (highDigit === undefined) makeTables();
-    // Processes started from a snapshot would all go on with the one batch that was in it. Runtimes that have no
+    // Processes started from the same snapshot would all use the batch in it. Runtimes without
     // snapshots may lack the object.
     if (startupSnapshot?.isBuildingSnapshot()) startupSnapshot.addSerializeCallback(forgetBatch);
     batch = new Uint32Array(BATCH_WORDS);
   }
-  // If this throws, the cursor still stands at the end, and the next call tries again.
+  // If this throws, the cursor is still at the end, and the next call tries again.
   randomFillSync(batch);
   cursor = 0;
 }
@@ -84,8 +84,8 @@ function forgetBatch() {
 /**
  * The 36 characters of four big-endian words.
  *
- * One `fromCharCode` makes a flat string without leaving JavaScript. Sixteen strings joined by `+` make a rope that
- * whoever uses the id as a key has to flatten first: 1.5 to 2.5 times the time (benchmark/frame-id.js).
+ * One call of `fromCharCode` makes a flat string in JavaScript. Sixteen strings joined by `+` make
+ * a rope, which must be flattened to be a key: 1.5 to 2.5 times the time (benchmark/frame-id.js).
  *
  * @param {number} a bytes 0 to 3
  * @param {number} b bytes 4 to 7
@@ -127,10 +127,10 @@ function randomId() {
 }
 
 /**
- * Version 7 (RFC 9562 section 5.7): 48 bits of unix_ts_ms, then by section 6.2, method 1, a counter of 18 bits, which
- * starts each millisecond at a random value with its top bit 0 (so there is room for 131,072 ids or more), then 56
- * random bits, fresh for each id. When the clock stands still or steps back, the latest unix_ts_ms stays; when the
- * counter is full, unix_ts_ms goes ahead of the clock by one.
+ * Version 7 (RFC 9562 section 5.7): 48 bits of unix_ts_ms, then a counter of 18 bits (section 6.2,
+ * method 1), then 56 random bits. The counter starts each millisecond at a random value with its
+ * top bit 0, so there is room for at least 131,072 ids. If the clock stands still or steps back,
+ * unix_ts_ms stays the same; if the counter is full, unix_ts_ms is incremented.
  *
  * @returns {string}
  * @private
@@ -169,14 +169,14 @@ function versionOf(options) {
 }
 
 /**
- * @param {string} name what the array is called in the documentation
+ * @param {string} name of the argument, for the error
  * @param {*} array
  * @param {*} offset
- * @throws {TypeError | RangeError} if there are no 16 bytes in `array` at `offset`
+ * @throws {TypeError | RangeError} if `array` does not contain 16 bytes at `offset`
  * @private
  */
 function checkBytes(name, array, offset) {
-  // By brand: an array of another realm (node:vm, jsdom) is as good.
+  // By internal slot: arrays of other realms (node:vm, jsdom) are valid.
   if (!isUint8Array(array)) throw invalidType(name, 'a Buffer or Uint8Array', array);
   if (typeof offset !== 'number') throw invalidType('offset', 'a number', offset);
   const last = array.length - ID_BYTES;
@@ -210,7 +210,7 @@ function writePair(bytes, at, pair) {
 /**
  * @param {string} string
  * @param {number} at
- * @returns {number} the 16 bits that four hex digits stand for; below 0 if one is not a hex digit
+ * @returns {number} the value of four hex digits; negative if one is not a hex digit
  * @private
  */
 function readDigits(string, at) {
@@ -234,32 +234,32 @@ function notAnId(string) {
 }
 
 /**
- * Makes an id for a frame, a message or a connection: a UUID of 36 lower-case characters (RFC 9562).
+ * Creates a UUID (RFC 9562) of 36 lower-case characters: an id for a frame, message or connection.
  *
- * Version 4 is random throughout. Version 7 begins with the time in milliseconds, so that ids sort, as text, in the
- * order in which this thread made them: each is greater than the one before, within a millisecond and after the clock
- * has stepped back, too. It tells its reader when it was made.
+ * Version 4 is random. Version 7 begins with the time in milliseconds, which anyone can read. As
+ * text, ids of version 7 sort in the order in which this thread made them: each is greater than the
+ * last, even in the same millisecond and after the clock has stepped back.
  *
- * The random bits come from `crypto.randomFillSync()`, 4 KiB at a time, and are wiped when they are used. Each process
- * and each worker thread has a batch of its own.
+ * The random bits come from `crypto.randomFillSync()`, 4 KiB at a time, and are erased when used.
+ * Each process and each worker thread has its own batch.
  *
  * @param {{ version?: 4 | 7 }} [options]
  * @returns {string}
- * @throws {TypeError} if `options` is not an object, or its `version` not a number
- * @throws {RangeError} if `options.version` is a number but 4 or 7
+ * @throws {TypeError} if `options` is not an object, or its `version` is not a number
+ * @throws {RangeError} if `options.version` is a number other than 4 or 7
  */
 function frameId(options) {
   return options !== undefined && versionOf(options) === 7 ? timeOrderedId() : randomId();
 }
 
 /**
- * Writes 16 bytes, whatever they are, as a UUID (RFC 9562 section 4). Their version and variant are not looked at.
+ * Formats 16 bytes as a UUID (RFC 9562 section 4). Version and variant are not checked.
  *
- * @param {Uint8Array} bytes 16 bytes or more; a Buffer is one
+ * @param {Uint8Array} bytes 16 bytes or more, such as a Buffer
  * @param {number} [offset=0] where the id begins, in bytes
  * @returns {string} 36 lower-case characters
- * @throws {TypeError} if `bytes` is not a Uint8Array, or `offset` not a number
- * @throws {RangeError} if there are no 16 bytes at `offset`
+ * @throws {TypeError} if `bytes` is not a Uint8Array, or `offset` is not a number
+ * @throws {RangeError} if `bytes` does not contain 16 bytes at `offset`
  */
 function formatFrameId(bytes, offset = 0) {
   checkBytes('bytes', bytes, offset);
@@ -273,20 +273,20 @@ function formatFrameId(bytes, offset = 0) {
 }
 
 /**
- * Reads the 16 bytes of a UUID: the opposite of `formatFrameId`. Upper-case digits are accepted (RFC 9562 section 4),
- * braces, `urn:uuid:` and white space are not. Version and variant are not looked at.
+ * Parses a UUID to its 16 bytes: the inverse of `formatFrameId`. Accepts upper-case digits (RFC
+ * 9562 section 4), but no braces, `urn:uuid:` or white space. Does not check version and variant.
  *
  * @param {string} string 36 characters
- * @param {Uint8Array} [target] where to write them; left as it was if anything is refused. Without it, a new Buffer
- *   with memory of its own (not a piece of Node's pool).
- * @param {number} [offset=0] where in `target` they begin, in bytes
+ * @param {Uint8Array} [target] where to write the bytes; not changed if this throws. By default a
+ *   new Buffer with its own memory, not from Node's pool
+ * @param {number} [offset=0] the index in `target` of the first byte
  * @returns {Uint8Array} `target`, or the new Buffer
- * @throws {TypeError} if `string` is not a string, `target` not a Uint8Array or `offset` not a number
- * @throws {RangeError} if `string` is not a UUID, or there is no room for 16 bytes at `offset`
+ * @throws {TypeError} if `string`, `target` or `offset` has the wrong type
+ * @throws {RangeError} if `string` is not a UUID, or `target` has no 16 bytes at `offset`
  */
 function parseFrameId(string, target, offset = 0) {
   if (typeof string !== 'string') throw invalidType('string', 'a string', string);
-  // An offset without a target is a mistake, and refused as one.
+  // Also refuses an offset without a target.
   if (target !== undefined || offset !== 0) checkBytes('target', target, offset);
   if (
     string.length !== ID_CHARACTERS ||
