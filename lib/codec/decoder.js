@@ -185,7 +185,7 @@ class Decoder {
       this._keepHeader(chunk);
       return;
     }
-    const { first: firstByte, length, key, size } = header;
+    const { firstByte, length, key, size } = header;
     const payload = start + size;
     this._position = payload;
     if (length > chunk.length - payload) {
@@ -312,7 +312,7 @@ class Decoder {
 
   /** Begins the payload of a frame whose header has just been read, and which the chunk does not have as a whole. */
   _beginPartial(chunk, frame) {
-    const { first: firstByte, length, key } = header;
+    const { firstByte, length, key } = header;
     this._sequence++;
     if (this._refuse(firstByte, length)) return;
     frame.firstByte = firstByte;

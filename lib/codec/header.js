@@ -7,34 +7,34 @@ const protocol = require('../shared/protocol');
 const { FIN, LENGTH, MASK, MAX_SHORT, MODE_MASKED, MODE_RSV1, OPCODE, Opcode, RSV, RSV1, acceptsFirstByte } = protocol;
 
 /**
- * The header read last. One object serves every call: whoever reads one takes what it needs before another is read.
- * `key` is signed, its first byte in the lowest eight bits; `size` is in bytes; `error` is a FrameError or null.
+ * The header read last, in one object for all calls. `key` is signed, its first byte in the lowest
+ * eight bits; `size` is the header's size in bytes; `error` is a FrameError or null.
  */
-const header = { first: 0, length: 0, key: 0, size: 0, error: null };
+const header = { firstByte: 0, length: 0, key: 0, size: 0, error: null };
 
 /**
- * Reads a frame's header into `header`, and judges each part of it as soon as it is there.
+ * Reads a frame's header into `header`, and checks each part as soon as it is there.
  *
  * @param {Uint8Array} bytes
  * @param {number} position where the frame begins
- * @param {number} end where the bytes end, more than `position`
+ * @param {number} end where the bytes end, greater than `position`
  * @param {number} mode MODE_MASKED and MODE_RSV1 of lib/shared/protocol.js
- * @returns {boolean} whether it is complete and breaks no rule; `header.error` tells a bad one from an incomplete one
+ * @returns {boolean} whether it is complete and valid; if incomplete, `header.error` is null
  */
 function readHeader(bytes, position, end, mode) {
   header.error = null;
-  const first = bytes[position];
-  if (!acceptsFirstByte(first, mode)) return refuse(badFirstByte(first, mode));
+  const firstByte = bytes[position];
+  if (!acceptsFirstByte(firstByte, mode)) return refuse(firstByteError(firstByte, mode));
   if (end - position < 2) return false;
 
-  const second = bytes[position + 1];
+  const secondByte = bytes[position + 1];
   const maskBit = mode & MODE_MASKED;
-  if ((second & MASK) !== maskBit) return refuse(badMask(maskBit));
-  let length = second & LENGTH;
+  if ((secondByte & MASK) !== maskBit) return refuse(maskError(maskBit));
+  let length = secondByte & LENGTH;
   let size = 2;
   if (length > MAX_SHORT) {
     // "All control frames MUST have a payload length of 125 bytes or less" (RFC 6455 section 5.5).
-    if ((first & OPCODE) >= Opcode.CLOSE) {
+    if ((firstByte & OPCODE) >= Opcode.CLOSE) {
       return refuse(new FrameError('CONTROL_LENGTH', 1002, 'A control frame has a payload of more than 125 bytes'));
     }
     size = length === 126 ? 4 : 10;
@@ -46,7 +46,7 @@ function readHeader(bytes, position, end, mode) {
       return refuse(new FrameError('LENGTH_NOT_MINIMAL', 1002, `The length ${length} takes more bytes than it needs`));
     }
   }
-  header.first = first;
+  header.firstByte = firstByte;
   header.length = length;
   header.size = size + (maskBit === 0 ? 0 : 4);
   if (end - position < header.size) return false;
@@ -65,15 +65,15 @@ function refuse(error) {
 }
 
 /**
- * @param {number} first a byte that `acceptsFirstByte` refuses
+ * @param {number} firstByte a byte that `acceptsFirstByte` refuses
  * @param {number} mode
  * @returns {FrameError}
  */
-function badFirstByte(first, mode) {
-  const opcode = first & OPCODE;
+function firstByteError(firstByte, mode) {
+  const opcode = firstByte & OPCODE;
   const allowed = (mode & MODE_RSV1) !== 0 && (opcode === Opcode.TEXT || opcode === Opcode.BINARY) ? RSV1 : 0;
-  // "MUST be 0 unless an extension is negotiated that defines meanings for non-zero values" (section 5.2).
-  if ((first & RSV & ~allowed) !== 0) {
+  // "MUST be 0 unless an extension ... defines meanings for non-zero values" (section 5.2).
+  if ((firstByte & RSV & ~allowed) !== 0) {
     return new FrameError(
       'RESERVED_BITS',
       1002,
@@ -81,20 +81,20 @@ function badFirstByte(first, mode) {
     );
   }
   // "All control frames ... MUST NOT be fragmented" (section 5.5).
-  if (opcode >= Opcode.CLOSE && opcode <= Opcode.PONG && (first & FIN) === 0) {
+  if (opcode >= Opcode.CLOSE && opcode <= Opcode.PONG && (firstByte & FIN) === 0) {
     return new FrameError('CONTROL_FRAGMENTED', 1002, 'A control frame is a fragment');
   }
-  // "If an unknown opcode is received, the receiving endpoint MUST _Fail the WebSocket Connection_" (section 5.2).
+  // "If an unknown opcode is received, ... MUST _Fail the WebSocket Connection_" (section 5.2).
   return new FrameError('OPCODE', 1002, `A frame has the reserved opcode ${opcode}`);
 }
 
 /**
- * @param {number} maskBit what the bit should have been
+ * @param {number} maskBit the value that the bit should have
  * @returns {FrameError}
  */
-function badMask(maskBit) {
-  // "The server MUST close the connection upon receiving a frame that is not masked. ... A client MUST close a connection
-  // if it detects a masked frame" (section 5.1).
+function maskError(maskBit) {
+  // "The server MUST close the connection upon receiving a frame that is not masked. ... A client
+  // MUST close a connection if it detects a masked frame" (section 5.1).
   return maskBit === 0
     ? new FrameError('MASK_UNWANTED', 1002, 'A frame from a server is masked')
     : new FrameError('MASK_MISSING', 1002, 'A frame from a client is not masked');
@@ -103,7 +103,7 @@ function badMask(maskBit) {
 /**
  * @param {Uint8Array} bytes
  * @param {number} p
- * @returns {number} meaningless if `header.error` says why
+ * @returns {number} meaningless if it sets `header.error`
  */
 function readLength64(bytes, p) {
   const high = bytes[p] * 0x1000000 + ((bytes[p + 1] << 16) | (bytes[p + 2] << 8) | bytes[p + 3]);
@@ -120,7 +120,7 @@ function readLength64(bytes, p) {
 /**
  * @param {number} length of the payload
  * @param {number} maskBit
- * @returns {number} bytes of the header
+ * @returns {number} the size of the header in bytes
  */
 function headerSize(length, maskBit) {
   const key = maskBit === 0 ? 0 : 4;
@@ -129,18 +129,18 @@ function headerSize(length, maskBit) {
 }
 
 /**
- * Writes a header (RFC 6455 section 5.2), with a new masking key if it is to have one.
+ * Writes a header (RFC 6455 section 5.2), with a new masking key if `maskBit` is set.
  *
  * @param {Buffer} target
  * @param {number} at
- * @param {number} first its first byte
+ * @param {number} firstByte
  * @param {number} length of the payload
  * @param {number} maskBit
  * @returns {number} the masking key; 0 for none
  */
-function writeHeader(target, at, first, length, maskBit) {
+function writeHeader(target, at, firstByte, length, maskBit) {
   let p = at;
-  target[p++] = first;
+  target[p++] = firstByte;
   if (length <= MAX_SHORT) {
     target[p++] = maskBit | length;
   } else if (length <= 0xffff) {

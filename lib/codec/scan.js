@@ -3,22 +3,23 @@
 const { TOP_BITS, alignedFrom, unmaskBytes, unmaskWords, wordsOf } = require('../masking/fallback');
 const { LENGTH, MASK, MODE_MASKED, NON_ASCII, OPCODE, Opcode, acceptsFirstByte } = require('../shared/protocol');
 
-/** A frame from so many bytes on is unmasked by words, of which one view serves the whole chunk. */
+/** From this length on, a payload is unmasked by words; one view of them serves the whole chunk. */
 const WORDS_FROM = 40;
 
 /**
- * The scan of src/scan.cc in JavaScript: finds the frames that lie in a chunk as a whole, unmasks their payloads in
- * place, and notes three numbers for each in a table: its first byte, with NON_ASCII set if the payload of a text or
- * continuation frame has a byte of 128 or more; the index of the first byte of its payload; and that after the last.
+ * The scan of src/scan.cc in JavaScript: finds the complete frames of a chunk, unmasks their
+ * payloads in place and adds three numbers for each to a table: its first byte, with NON_ASCII if
+ * the payload of a text or continuation frame has a byte of 128 or more; the index of the first
+ * byte of its payload; and the index after the last. Stops after a Close frame, and at a frame that
+ * is incomplete or whose header breaks a rule of RFC 6455 section 5, which it leaves unchanged.
  *
- * It stops, having changed nothing of it, at the first frame that is not complete, or whose header alone breaks a rule
- * of RFC 6455 section 5, and after a Close frame.
+ * It reads the headers itself: with `readHeader` of header.js it would take 9 to 33 % longer.
  *
  * @param {Uint8Array} chunk
  * @param {number} start where the first frame begins
  * @param {number} mode MODE_MASKED and MODE_RSV1 of lib/shared/protocol.js
  * @param {Uint32Array} table
- * @returns {number} how many frames are in the table
+ * @returns {number} the number of frames in the table
  */
 function scanChunk(chunk, start, mode, table) {
   const maskBit = mode & MODE_MASKED;
@@ -29,21 +30,21 @@ function scanChunk(chunk, start, mode, table) {
   let position = start;
   let count = 0;
   while (count < capacity && chunk.length - position >= 2) {
-    const first = chunk[position];
-    const second = chunk[position + 1];
-    if (!acceptsFirstByte(first, mode) || (second & MASK) !== maskBit) break;
+    const firstByte = chunk[position];
+    const secondByte = chunk[position + 1];
+    if (!acceptsFirstByte(firstByte, mode) || (secondByte & MASK) !== maskBit) break;
 
-    let length = second & LENGTH;
+    let length = secondByte & LENGTH;
     let payload = position + 2 + keySize;
     if (length > 125) {
-      length = extendedLength(chunk, position, first);
+      length = extendedLength(chunk, position, firstByte);
       if (length === -1) break;
-      payload += (second & LENGTH) === 126 ? 2 : 8;
+      payload += (secondByte & LENGTH) === 126 ? 2 : 8;
     }
     const end = payload + length;
     if (end > chunk.length || end > 0xffffffff) break;
 
-    const opcode = first & OPCODE;
+    const opcode = firstByte & OPCODE;
     let seen = 0;
     if (maskBit !== 0) {
       const k = payload - 4;
@@ -57,10 +58,10 @@ function scanChunk(chunk, start, mode, table) {
     } else if (opcode <= Opcode.TEXT) {
       seen = bitsIn(chunk, payload, end);
     }
-    const row = count * 3;
-    table[row] = opcode <= Opcode.TEXT && (seen & TOP_BITS) !== 0 ? first | NON_ASCII : first;
-    table[row + 1] = payload;
-    table[row + 2] = end;
+    const entry = count * 3;
+    table[entry] = opcode <= Opcode.TEXT && (seen & TOP_BITS) !== 0 ? firstByte | NON_ASCII : firstByte;
+    table[entry + 1] = payload;
+    table[entry + 2] = end;
     count++;
     position = end;
     if (opcode === Opcode.CLOSE) break;
@@ -69,15 +70,15 @@ function scanChunk(chunk, start, mode, table) {
 }
 
 /**
- * The length that follows 126 or 127 in a header.
+ * The extended length of a header.
  *
  * @param {Uint8Array} chunk
  * @param {number} position where the frame begins
- * @param {number} first its first byte
- * @returns {number} -1 if it is not all there, or breaks a rule (sections 5.2 and 5.5)
+ * @param {number} firstByte
+ * @returns {number} -1 if it is incomplete or breaks a rule (RFC 6455 sections 5.2 and 5.5)
  */
-function extendedLength(chunk, position, first) {
-  if ((first & OPCODE) >= Opcode.CLOSE) return -1;
+function extendedLength(chunk, position, firstByte) {
+  if ((firstByte & OPCODE) >= Opcode.CLOSE) return -1;
   const p = position + 2;
   if ((chunk[position + 1] & LENGTH) === 126) {
     if (p + 2 > chunk.length) return -1;
@@ -95,7 +96,7 @@ function extendedLength(chunk, position, first) {
  * @param {Uint8Array} bytes
  * @param {number} start
  * @param {number} end
- * @returns {number} the bytes from `start` to `end`, in one OR; not all of them if one is no ASCII
+ * @returns {number} the bytes combined by OR, possibly only those up to a byte of 128 or more
  */
 function bitsIn(bytes, start, end) {
   let seen = 0;
