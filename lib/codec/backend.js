@@ -11,7 +11,7 @@ const { START, MODE, COUNT } = Register;
 const LOOP_BELOW = 24;
 
 /**
- * What a codec needs besides masking.
+ * Masking and scanning, in the addon or in JavaScript.
  *
  * @typedef {import('../masking/backend').Backend & { scan: Scan }} CodecBackend
  *
@@ -20,7 +20,7 @@ const LOOP_BELOW = 24;
  */
 
 /**
- * @param {import('../masking/native').Native | null} native null for JavaScript alone
+ * @param {import('../masking/native').Native | null} native null for JavaScript only
  * @returns {CodecBackend}
  */
 function createCodecBackend(native) {

@@ -2,17 +2,17 @@
 
 const { randomFillSync } = require('../shared/node-modules').crypto;
 
-/** So many keys are made at once: a call of randomFillSync costs about 300 ns whatever it fills, and a key then 3 ns. */
+/** Keys per randomFillSync(), which takes about 300 ns for any length: a key then takes 3 ns. */
 const BATCH = 1024;
 
 let keys = null;
 let used = BATCH;
 
 /**
- * A masking key for one frame. "The masking key needs to be unpredictable; thus, the masking key MUST be derived from a
- * strong source of entropy" (RFC 6455 section 5.3).
+ * A masking key for one frame. "The masking key needs to be unpredictable; thus, the masking key
+ * MUST be derived from a strong source of entropy" (RFC 6455 section 5.3).
  *
- * @returns {number} 32 random bits, signed; never 0, a key that would mask nothing
+ * @returns {number} 32 random bits, signed; never 0, which would not mask
  */
 function nextMaskingKey() {
   for (;;) {

@@ -5,18 +5,18 @@ const { isUtf8 } = require('../shared/node-modules').buffer;
 const { view } = require('../shared/buffers');
 
 /**
- * How far a piece of text is good UTF-8 (RFC 3629), where more may follow that completes its last character. RFC 6455
- * section 8.1 lets an endpoint fail the connection as soon as a bad byte arrives, so this refuses what no byte to come
- * can mend, such as ED A0 or F4 90.
+ * Validates a piece of text as UTF-8 (RFC 3629); its last character may be incomplete. RFC 6455
+ * section 8.1 lets an endpoint fail the connection as soon as an invalid byte arrives, so the piece
+ * is invalid if no further byte can complete it, such as after ED A0 or F4 90.
  *
  * @param {Buffer} bytes
  * @param {number} start where a character begins
  * @param {number} end
- * @returns {number} where the first incomplete character begins, `end` if there is none; -1 if the text is bad
+ * @returns {number} the index of the incomplete last character, `end` without one; -1 if invalid
  */
 function completeUntil(bytes, start, end) {
   let from = start;
-  // Short pieces are mostly ASCII, and then cost no call.
+  // Short pieces are mostly ASCII: this loop saves the call of isUtf8.
   while (from < end && end - from <= 16 && bytes[from] < 128) from++;
   if (from === end) return end;
 
@@ -29,34 +29,34 @@ function completeUntil(bytes, start, end) {
 /**
  * @param {Buffer} bytes
  * @param {number} start
- * @param {number} end more than `start`
- * @returns {number} where the character that `end` cuts begins, `end` if it cuts none; -1 if what is there of it is bad
+ * @param {number} end greater than `start`
+ * @returns {number} the index of the incomplete last character, `end` without one; -1 if invalid
  */
 function lastBoundary(bytes, start, end) {
   let lead = end - 1;
   while (lead > start && lead > end - 4 && (bytes[lead] & 0xc0) === 0x80) lead--;
-  const first = bytes[lead];
+  const leadByte = bytes[lead];
   const have = end - lead;
-  const need = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  // A whole character, or bytes that are none: those isUtf8 judges.
+  const need = leadByte < 0xc0 ? 1 : leadByte < 0xe0 ? 2 : leadByte < 0xf0 ? 3 : 4;
+  // A complete character, or invalid bytes, which isUtf8 refuses.
   if (have >= need) return end;
-  return canBegin(first, have > 1 ? bytes[lead + 1] : -1) ? lead : -1;
+  return canBegin(leadByte, have > 1 ? bytes[lead + 1] : -1) ? lead : -1;
 }
 
 /**
- * Whether bytes can begin a character (RFC 3629 section 4). Its third byte is like any other, once the second is right.
+ * Whether a character can begin with these bytes (RFC 3629 section 4). Later bytes need no check.
  *
- * @param {number} first a byte from 0xc0 on
- * @param {number} second a byte from 0x80 to 0xbf, or -1 if it is not there yet
+ * @param {number} leadByte from 0xc0 on
+ * @param {number} second a byte from 0x80 to 0xbf, or -1 if it has not arrived
  * @returns {boolean}
  */
-function canBegin(first, second) {
-  if (first < 0xc2 || first > 0xf4) return false;
+function canBegin(leadByte, second) {
+  if (leadByte < 0xc2 || leadByte > 0xf4) return false;
   if (second === -1) return true;
-  if (first === 0xe0) return second >= 0xa0;
-  if (first === 0xed) return second < 0xa0;
-  if (first === 0xf0) return second >= 0x90;
-  if (first === 0xf4) return second < 0x90;
+  if (leadByte === 0xe0) return second >= 0xa0;
+  if (leadByte === 0xed) return second < 0xa0;
+  if (leadByte === 0xf0) return second >= 0x90;
+  if (leadByte === 0xf4) return second < 0x90;
   return true;
 }
 
