@@ -24,7 +24,7 @@ const MODES = [
  */
 function read(bytes, mode, position = 0, end = bytes.length) {
   if (readHeader(bytes, position, end, mode)) {
-    const { first, length, key, size, error } = header;
+    const { firstByte: first, length, key, size, error } = header;
     assert.equal(error, null, 'a header without an error');
     return mode & MASKED ? { first, length, size, key } : { first, length, size };
   }
