@@ -1,29 +1,42 @@
 'use strict';
 
-// Builds the addon of a checkout with node-gyp. `npm install` runs it as `postprepare`, and then a machine that can't
-// build is no failure: framemask runs on JavaScript there, and one line says so. The name is not `prepare`, since npm warns
-// whoever installs a tarball whose package has such a script, and runs it before each pack.
+// Builds the addon of a checkout with node-gyp. `npm install` runs it as `postprepare` with
+// --optional: a machine that can't build runs framemask in JavaScript, and one line says so. The
+// npm script is not called `prepare`, because npm warns whoever installs a tarball whose package
+// has such a script, and runs it before each pack.
 
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { rebuild } = require('./node-gyp');
 
-const USAGE = `usage: node scripts/build-addon.js [--optional] [--help]
+const USAGE = `usage: npm run build [-- [--optional] [--help]]
 
 Builds build/Release/framemask.node with node-gyp.
 
-  --optional  print one line, not the compiler's output, and succeed even where nothing can be built
+  --optional  print one line instead of the compiler's output, and succeed even if nothing can be built
   --help      print this`;
 
+const ROOT = path.join(__dirname, '..');
+
 /**
- * @param {string} output all that node-gyp printed
- * @returns {string} the line that tells most
+ * @param {string} output of node-gyp
+ * @returns {string} the line that says most about a failure
  */
-function reason(output) {
+function reasonIn(output) {
   const lines = output.split('\n');
   const compiler = lines.find((line) => /error:|not found|No such file or directory/.test(line));
   const gyp = lines.find((line) => /^gyp ERR! stack Error: /.test(line));
   return (compiler || gyp || 'node-gyp failed').replace(/^gyp ERR! stack Error: /, '').trim();
+}
+
+/** @returns {string | null} why the addon could not be built */
+function tryBuild() {
+  try {
+    const { status, stdout, stderr, error } = rebuild(ROOT, 'pipe');
+    return status === 0 ? null : (error?.message ?? reasonIn(stderr + stdout));
+  } catch (error) {
+    return error.message.split('\n')[0];
+  }
 }
 
 /** @returns {number} the exit code */
@@ -33,14 +46,10 @@ function main() {
     console.log(USAGE);
     return 0;
   }
-  const root = path.join(__dirname, '..');
-  const { status, stdout, stderr, error } = rebuild(root, values.optional ? 'pipe' : 'inherit');
-  if (!values.optional) return status ?? 1;
-  if (status === 0) console.log('framemask: the addon is built');
-  else {
-    const why = error ? error.message : reason(stderr + stdout);
-    console.log(`framemask: no addon, JavaScript does the masking (${why}); "npm run compile" shows the whole of it`);
-  }
+  if (!values.optional) return rebuild(ROOT, 'inherit').status ?? 1;
+  const reason = tryBuild();
+  if (reason === null) console.log('framemask: the addon is built');
+  else console.log(`framemask: no addon, so JavaScript does the masking (${reason}); "npm run build" shows all output`);
   return 0;
 }
 

@@ -1,17 +1,15 @@
 'use strict';
 
-// How this project's scripts run node-gyp.
+// Runs node-gyp for the other scripts.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
-/** @returns {string} node-gyp's program: npm's own where npm runs this, else the one among the dependencies */
-function findNodeGyp() {
-  return process.env.npm_config_node_gyp || require.resolve('node-gyp/bin/node-gyp.js');
-}
-
-/** @returns {string[]} the option that spares node-gyp a download where this Node.js came with its headers */
+/**
+ * @returns {string[]} the option that spares node-gyp a download where this Node.js came with its
+ *   headers
+ */
 function headersOption() {
   if (process.env.npm_config_nodedir) return [];
   const prefix = path.join(path.dirname(process.execPath), '..');
@@ -22,15 +20,17 @@ function headersOption() {
 }
 
 /**
- * Builds the addon of a checkout anew.
+ * Builds the addon of a checkout from scratch.
  *
- * @param {string} root where its binding.gyp lies
- * @param {'inherit' | 'pipe'} stdio whether the output is shown, or given
+ * @param {string} root the folder of its binding.gyp
+ * @param {'inherit' | 'pipe'} stdio whether the output is shown or returned
  * @param {string[]} [options] more arguments for node-gyp
  * @returns {import('node:child_process').SpawnSyncReturns<string>}
+ * @throws {Error} if node-gyp is not installed
  */
 function rebuild(root, stdio, options = []) {
-  return spawnSync(process.execPath, [findNodeGyp(), 'rebuild', ...headersOption(), ...options], {
+  const nodeGyp = require.resolve('node-gyp/bin/node-gyp.js');
+  return spawnSync(process.execPath, [nodeGyp, 'rebuild', ...headersOption(), ...options], {
     cwd: root,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
