@@ -1,6 +1,7 @@
 'use strict';
 
-// Runs Autobahn|Testsuite against examples/echo-server.js and examples/client.js, and judges what it found.
+// Runs Autobahn|Testsuite against examples/echo-server.js and examples/client.js, and judges its
+// reports.
 
 const { spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');
@@ -12,39 +13,42 @@ const { parseArgs } = require('node:util');
 const { QUICK, judge, select } = require('./autobahn/cases');
 const { find, install } = require('./autobahn/suite');
 
-const USAGE = `usage: node scripts/autobahn.js [options]
+const USAGE = `usage: npm run test:autobahn [-- [options]]
 
-Runs Autobahn|Testsuite, sections 1 to 7, 9 and 10, against the echo server and the client in examples/.
+Runs Autobahn|Testsuite, sections 1 to 7, 9 and 10, against the echo server and the client in
+examples/.
 
   --role ROLE      server or client; both by default
-  --kernel LIST    addon, js, or any that FRAMEMASK_KERNEL may name; addon,js by default
+  --kernel LIST    addon, js, or any value of FRAMEMASK_KERNEL; addon,js by default
   --cases LIST     ids of cases, with * for any characters: '1.*,6.4.*,9.1.1'; all 301 by default
   --quick          a short selection, for CI
-  --install        install the suite into .cache/autobahn first, if it is not there (needs Python 2.7 and python3)
-  --allow-missing  end with 0, not with 2, if there is no suite
+  --install        install the suite in .cache/autobahn if it is missing (needs Python 2.7 and python3)
+  --allow-missing  exit with 0 instead of 2 if there is no suite
   --help           print this
 
-The suite is the wstest that AUTOBAHN names, or one on the path, or the one in .cache/autobahn, or its Docker image. It
-runs on 127.0.0.1 only. Its reports are left in reports/autobahn/, for people in index.html.
+The suite is the wstest that the environment variable AUTOBAHN names, or one in the PATH, or the one
+in .cache/autobahn, or its Docker image. It listens on 127.0.0.1 only. Its reports are in
+reports/autobahn/*/index.html.
 
-Every case must be OK, or INFORMATIONAL if it is 7.1.6, 7.13.1 or 7.13.2. The exit code is then 0; 1 if one is not, or
-is missing; 2 if nothing was run because there is no suite.`;
+Every case must be OK; 7.1.6, 7.13.1 and 7.13.2 may be INFORMATIONAL. Exit code: 0 if they are, 1 if
+a case fails or is missing, 2 if there is no suite.`;
 
 const ROOT = path.join(__dirname, '..');
 const REPORTS = path.join(ROOT, 'reports/autobahn');
-/** Milliseconds without a word from the suite after which it is given up. No case takes nearly so long. */
+/** The suite is stopped after so many milliseconds without output. No case takes nearly as long. */
 const SILENCE = 180_000;
-/** Milliseconds that a process may take to end. */
+/** A process that does not exit within so many milliseconds is killed. */
 const ENDING = 5000;
 
-/** What ends each process that we have started and that still runs. */
+/** For each process that we started and that still runs, a function that kills it. */
 const running = new Map();
 
 /**
  * Starts a process that does not outlive us.
  *
  * @param {string[]} command
- * @param {{ env?: object, end?: string[] | null }} [options] `end` is a command that ends it, if a signal does not
+ * @param {{ env?: object, end?: string[] | null }} [options] `end` is a command that ends it if a
+ *   signal does not
  * @returns {import('node:child_process').ChildProcess}
  */
 function start([file, ...args], { env = {}, end = null } = {}) {
@@ -79,7 +83,7 @@ function stopAll() {
 
 /**
  * @param {string} kernel
- * @returns {object} the environment that makes a process use it, and nothing else instead
+ * @returns {object} the environment in which a process uses that kernel, or fails
  */
 function environment(kernel) {
   if (kernel === 'addon') return { FRAMEMASK_KERNEL: '', FRAMEMASK_REQUIRE_NATIVE: '1' };
@@ -98,7 +102,8 @@ async function freePort() {
 
 /**
  * @param {string} kernel
- * @returns {Promise<{ child: import('node:child_process').ChildProcess, port: number }>} an echo server that listens
+ * @returns {Promise<{ child: import('node:child_process').ChildProcess, port: number }>} a
+ *   listening echo server
  */
 async function startServer(kernel) {
   const child = start([process.execPath, 'examples/echo-server.js'], { env: { ...environment(kernel), PORT: '0' } });
@@ -106,10 +111,10 @@ async function startServer(kernel) {
     const port = /:(\d+)$/.exec(line);
     if (port !== null) return { child, port: Number(port[1]) };
   }
-  throw new Error(`The echo server does not start (${kernel})`);
+  throw new Error(`The echo server did not start (${kernel})`);
 }
 
-/** Shows how far the suite is in its roles: in one line on a terminal, else now and then. */
+/** Prints the progress of both roles: on a terminal in one line, otherwise every 100 cases. */
 class Progress {
   constructor() {
     this.texts = new Map();
@@ -118,7 +123,7 @@ class Progress {
   /**
    * @param {string} role
    * @param {number} total
-   * @returns {(line: string) => void} takes each line that the suite prints
+   * @returns {(line: string) => void} to be called with each line of the suite's output
    */
   begin(role, total) {
     let done = 0;
@@ -143,7 +148,8 @@ class Progress {
  *
  * @param {import('./autobahn/suite').Suite} suite
  * @param {string} mode
- * @param {{ folder: string, port: number, spec: (inside: string) => object, onLine: (line: string) => void }} run
+ * @param {{ folder: string, port: number, spec: (inside: string) => object, onLine: (line: string)
+ *   => void }} run
  * @returns {import('node:child_process').ChildProcess}
  */
 function startSuite(suite, mode, { folder, port, spec, onLine }) {
@@ -153,7 +159,7 @@ function startSuite(suite, mode, { folder, port, spec, onLine }) {
   fs.writeFileSync(path.join(folder, 'spec.json'), JSON.stringify(spec(inside), null, 2));
   const child = start(command, { end });
   const giveUp = () => {
-    console.error(`The suite has said nothing for ${SILENCE / 1000} s`);
+    console.error(`The suite has printed nothing for ${SILENCE / 1000} s`);
     running.get(child)?.();
   };
   const timer = setTimeout(giveUp, SILENCE);
@@ -166,10 +172,11 @@ function startSuite(suite, mode, { folder, port, spec, onLine }) {
 }
 
 /**
- * The suite plays the client: our server is tested.
+ * Tests our server; the suite is the client.
  *
  * @param {import('./autobahn/suite').Suite} suite
- * @param {{ kernels: string[], cases: string[], folder: string, onLine: (line: string) => void }} run
+ * @param {{ kernels: string[], cases: string[], folder: string, onLine: (line: string) => void }}
+ *   run
  */
 async function testServer(suite, { kernels, cases, folder, onLine }) {
   const servers = [];
@@ -188,16 +195,17 @@ async function testServer(suite, { kernels, cases, folder, onLine }) {
   });
   await once(child, 'close');
   for (const { child, kernel } of servers) {
-    if (!running.has(child)) console.error(`The echo server has ended before its time (${kernel})`);
+    if (!running.has(child)) console.error(`The echo server exited too early (${kernel})`);
     await stop(child);
   }
 }
 
 /**
- * The suite plays the server: our client is tested.
+ * Tests our client; the suite is the server.
  *
  * @param {import('./autobahn/suite').Suite} suite
- * @param {{ kernels: string[], cases: string[], folder: string, onLine: (line: string) => void }} run
+ * @param {{ kernels: string[], cases: string[], folder: string, onLine: (line: string) => void }}
+ *   run
  */
 async function testClient(suite, { kernels, cases, folder, onLine }) {
   const port = await freePort();
@@ -209,7 +217,7 @@ async function testClient(suite, { kernels, cases, folder, onLine }) {
       env: environment(kernel)
     });
     const [code] = await Promise.race([once(client, 'close'), once(child, 'close')]);
-    if (code !== 0) console.error(`The client has failed (${kernel})`);
+    if (code !== 0) console.error(`The client failed (${kernel})`);
     await stop(client);
   }
   await stop(child);
@@ -221,11 +229,11 @@ function agentOf(kernel) {
 }
 
 /**
- * Prints what the suite found.
+ * Prints the results of the suite.
  *
  * @param {string} role
  * @param {{ kernels: string[], cases: string[], folder: string }} run
- * @returns {boolean} whether all is well
+ * @returns {boolean} whether all cases passed
  */
 function report(role, { kernels, cases, folder }) {
   const file = path.join(folder, 'index.json');
@@ -243,7 +251,7 @@ function report(role, { kernels, cases, folder }) {
   return passed;
 }
 
-/** @returns {object} the command line's options, checked */
+/** @returns {object} the checked options of the command line */
 function readOptions() {
   const { values } = parseArgs({
     options: {
@@ -257,7 +265,7 @@ function readOptions() {
     }
   });
   if (values.role !== undefined && !['server', 'client'].includes(values.role)) {
-    throw new RangeError('--role is server or client');
+    throw new RangeError('--role must be server or client');
   }
   const patterns = values.cases?.split(',') ?? (values.quick ? QUICK : ['*']);
   return {
@@ -279,8 +287,8 @@ async function main() {
   const suite = find();
   if (suite === null) {
     console.error(
-      'NOT RUN: Autobahn|Testsuite is not here: no wstest that works, none in .cache/autobahn, and no Docker.\n' +
-        'With a Python 2.7, "node scripts/autobahn.js --install" installs it.'
+      'NOT RUN: Autobahn|Testsuite was not found: no working wstest, none in .cache/autobahn, and no Docker.\n' +
+        'With Python 2.7, "npm run test:autobahn -- --install" installs it.'
     );
     return options['allow-missing'] ? 0 : 2;
   }
@@ -291,7 +299,7 @@ async function main() {
   );
   const began = performance.now();
   const progress = new Progress();
-  // Both roles at once: the slow cases are those that wait.
+  // Both roles run at once, because the slow cases mostly wait.
   const runs = options.roles.map((role) => {
     const onLine = progress.begin(role, cases.length * kernels.length);
     return { role, run: { kernels, cases, folder: path.join(REPORTS, role), onLine } };
@@ -301,7 +309,7 @@ async function main() {
 
   const failed = runs.filter(({ role, run }) => !report(role, run));
   console.log(
-    `${((performance.now() - began) / 1000).toFixed(0)} s; ${path.relative('', REPORTS)}/*/index.html tell more`
+    `${((performance.now() - began) / 1000).toFixed(0)} s; ${path.relative('', REPORTS)}/*/index.html have the details`
   );
   return failed.length === 0 ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 'use strict';
 
-// Looks through src/: its format, by clang-format, and its faults, by clang-tidy. The first is a dependency; the second
-// is no npm package, so it is fetched from PyPI into .cache/ when it is first needed.
+// Checks src/ with clang-format and clang-tidy. clang-format is a devDependency; clang-tidy is not
+// on npm, so the first run installs it from PyPI in .cache/.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -12,16 +12,17 @@ const USAGE = `usage: node scripts/lint-cpp.js [--write] [--help]
 
 Checks the C++ files in src/ by .clang-format and .clang-tidy. Exit code 1 if anything is found.
 
-  --write  format the files rather than complain of their format, and leave clang-tidy out
+  --write  format the files, and don't run clang-tidy
   --help   print this
 
-clang-tidy needs Python and, the first time, the network. Without them it is left out, which is a fault if CI=true.`;
+clang-tidy needs Python and, for the first run, the network. Without them it is skipped; with
+CI=true that is a failure.`;
 
 const CLANG_TIDY = '23.1.4';
 
 const root = path.join(__dirname, '..');
 
-/** @returns {string[]} the files of src/, as paths from the root */
+/** @returns {string[]} the files of src/, relative to the root */
 function findSources() {
   return fs
     .readdirSync(path.join(root, 'src'), { recursive: true })
@@ -45,14 +46,14 @@ function run(program, args, options = {}) {
 /**
  * @param {string[]} sources
  * @param {boolean} write
- * @returns {boolean} whether the format is right, or has been made so
+ * @returns {boolean} whether the format is right
  */
 function format(sources, write) {
   const { clangFormatPath } = require('clang-format-node');
   return run(clangFormatPath, [...(write ? ['-i'] : ['--dry-run', '-Werror']), ...sources]);
 }
 
-/** @returns {string} clang-tidy's program, installed if it was not there */
+/** @returns {string} the path of clang-tidy, which is installed if it is missing */
 function findClangTidy() {
   const folder = path.join(root, '.cache/lint', `clang-tidy-${CLANG_TIDY}`);
   const programs = path.join(folder, process.platform === 'win32' ? 'Scripts' : 'bin');
@@ -73,16 +74,16 @@ function findClangTidy() {
   return clangTidy;
 }
 
-/** @returns {boolean} whether nothing was found, or nothing could be looked for */
+/** @returns {boolean} whether clang-tidy found nothing, or could be skipped */
 function tidy() {
   let clangTidy;
   try {
     clangTidy = findClangTidy();
   } catch (error) {
-    console.log(`lint-cpp: no clang-tidy (${error.message}); only the format has been checked`);
+    console.log(`lint-cpp: no clang-tidy (${error.message}); only the format was checked`);
     return process.env.CI !== 'true';
   }
-  // Those that are compiled on every platform; binding.gyp is JSON.
+  // binding.gyp is JSON. Its sources are compiled on every platform.
   const { sources, defines } = JSON.parse(fs.readFileSync(path.join(root, 'binding.gyp'), 'utf8')).targets[0];
   const flags = [
     '-std=c++17',

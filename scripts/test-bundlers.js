@@ -1,34 +1,36 @@
 'use strict';
 
-// Bundles programs that use framemask, moves the bundles to where nothing else is, and runs them.
+// Bundles programs that use framemask, moves the bundles to an empty folder, and runs them there.
 
 const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { BUNDLERS } = require('./bundlers/bundlers');
+const { DOCUMENT } = require('./bundlers/documented');
 const { PLATFORM, ROOT, installBundlers, makeFolder, runBundle, stageProject } = require('./bundlers/project');
 const { createProgress, printRows } = require('./support/report');
 const { select } = require('./support/select');
 
 const USAGE = `usage: npm run test:bundlers [-- [--only <bundler>[,<bundler>...]] [--help]]
 
-Bundles four programs with each bundler, as CommonJS and as an ES module: they import and require framemask, and ws with
-framemask in bufferutil's place. Each bundle is moved to an empty folder and run: as it comes without configuration, and with
-the lines that README gives, natively. Bundlers come from npm, once, into .cache/bundlers/; what is bundled is what would be
-published, with the binary of prebuilds/ for this platform.
+Bundles four programs with each bundler, as CommonJS and as ES modules. They import and require
+framemask, and ws with framemask in the place of bufferutil. Each bundle is moved to an empty folder
+and run there: once without configuration, in JavaScript, and once with the lines of ${DOCUMENT},
+natively. The first run installs the bundlers from npm in .cache/bundlers/. The bundled package is
+the one that would be published, with this platform's file of prebuilds/.
 
-  --only   these bundlers alone
+  --only   only these bundlers
   --help   print this
 
 bundlers: ${BUNDLERS.map(({ id }) => id).join(' ')}`;
 
-/** The first is the one whose size is shown. */
+/** The table shows the size of the first. */
 const APPS = ['import.mjs', 'require.cjs', 'ws-import.mjs', 'ws-require.cjs'];
 
-/** What a bundler may not complain about. ws itself gives them reasons to. */
+/** Warnings about these are failures. Bundlers also warn about ws itself. */
 const OURS = /framemask|bufferutil|node-gyp-build|\.node\b/;
 
-/** @returns {string[]} the files of a folder and of those in it */
+/** @returns {string[]} all files below a folder */
 function filesOf(folder) {
   const names = fs.readdirSync(folder, { recursive: true });
   return names.map((name) => path.join(folder, name)).filter((file) => fs.statSync(file).isFile());
@@ -38,7 +40,7 @@ function filesOf(folder) {
  * Bundles one program, moves the bundle, and runs it.
  *
  * @returns {Promise<{ kernel: string, size: number }>}
- * @throws {Error} what is wrong with it
+ * @throws {Error} if it fails, or runs with the wrong kernel
  */
 async function testBundle(bundler, job) {
   const { project, native } = job;
@@ -56,11 +58,11 @@ async function testBundle(bundler, job) {
     }
     const addon = native || bundler.follows;
     const kernel = runBundle(bundle, addon ? { FRAMEMASK_REQUIRE_NATIVE: '1' } : {});
-    if (!addon && kernel !== 'js') throw new Error(`runs with ${kernel} where there is no addon`);
+    if (!addon && kernel !== 'js') throw new Error(`runs with ${kernel} without an addon`);
     if (addon) {
       for (const name of filesOf(folder)) if (name.endsWith('.node')) fs.rmSync(name);
       const without = runBundle(bundle);
-      if (without !== 'js') throw new Error(`runs with ${without} where its addon is lost`);
+      if (without !== 'js') throw new Error(`runs with ${without} after its addon is deleted`);
     }
     return { kernel, size };
   } finally {
@@ -68,7 +70,7 @@ async function testBundle(bundler, job) {
   }
 }
 
-/** @returns {Promise<Result>} of a bundler for one format */
+/** @returns {Promise<Result>} for one bundler and one format */
 async function test(bundler, format, { tools, project }) {
   const [version] = Object.values(bundler.packages);
   const result = { bundler: bundler.name, version, format, size: 0, plain: '', native: '', faults: [] };
@@ -94,7 +96,7 @@ async function test(bundler, format, { tools, project }) {
 
 function printTable(results) {
   const rows = [
-    ['bundler', 'version', 'output', 'bytes', 'without configuration', "with README's lines", ''],
+    ['bundler', 'version', 'output', 'bytes', 'without configuration', 'with configuration', ''],
     ...results.map(({ bundler, version, format, size, plain, native, faults }) => {
       const output = format === 'esm' ? 'ES module' : 'CommonJS';
       return [bundler, version, output, `${size}`, plain, native, faults.length > 0 ? 'FAILED' : 'passed'];
@@ -118,7 +120,7 @@ async function main() {
   const bundlers = select('bundler', BUNDLERS, values.only, ({ id }) => id);
   const prebuilt = path.join(ROOT, 'prebuilds', `${process.platform}-${process.arch}`);
   if (PLATFORM === undefined || !fs.existsSync(prebuilt)) {
-    throw new Error(`there is no ${prebuilt}: npm run prebuild makes it`);
+    throw new Error(`there is no ${prebuilt}: npm run build:prebuilds makes it`);
   }
   progress('installing the bundlers');
   const tools = installBundlers(Object.assign({}, ...BUNDLERS.map(({ packages }) => packages)));
@@ -142,6 +144,6 @@ async function main() {
 }
 
 main().catch((error) => {
-  console.error(`test-bundlers: ${error.message}`);
+  console.error(`test:bundlers: ${error.message}`);
   process.exitCode = 1;
 });

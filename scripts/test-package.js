@@ -1,6 +1,6 @@
 'use strict';
 
-// Packs the package, looks into the tarball, and installs that file with each package manager.
+// Packs the package, checks the tarball, and installs it with each package manager.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -17,17 +17,18 @@ const { select } = require('./support/select');
 
 const USAGE = `usage: npm run test:package [-- [--only <manager>[,<manager>...]] [--tarball <file>] [--ci] [--help]]
 
-Packs this checkout, which builds it for all platforms, and checks the tarball: its size, its files, its entries, and
-what publint and arethetypeswrong say. Then each package manager installs it into an empty project, as a file and by
-its name from a registry on this machine, with no compiler and no other network. What the manager prints besides its
-summary is a failure, and so is a file that is not the tarball's. Programs run there as CommonJS, as ES modules and,
-once for each manager, as TypeScript (strict, nodenext), and must have a native kernel. Linux on x64. The managers come
-from npm, once, into .cache/platforms/. What can't be run is listed as NOT RUN; the exit code is 0 if all that ran
-passed.
+Packs this checkout, which builds all prebuilds, and checks the tarball: its size, its files, its
+entries, and what publint and arethetypeswrong report. Then each package manager installs it in an
+empty project, as a file and by its name from a registry on this machine, without a compiler and
+without a network. If a manager prints more than its summary, or installs other files than those of
+the tarball, it fails. Programs run there as CommonJS, as ES modules and, once for each manager, as
+TypeScript (strict, nodenext), and must get a native kernel. Linux on x64. The first run downloads
+the managers from npm to .cache/platforms/. What can't be run is listed as NOT RUN. The exit code is
+0 if none failed.
 
-  --only     these managers alone
-  --tarball  this file, and nothing is packed
-  --ci       NOT RUN is a failure, too
+  --only     only these managers
+  --tarball  test this file and pack nothing
+  --ci       NOT RUN is a failure
   --help     print this
 
 managers: ${MANAGERS.map(({ name }) => name).join(' ')}`;
@@ -37,7 +38,7 @@ managers: ${MANAGERS.map(({ name }) => name).join(' ')}`;
  * @property {string} manager
  * @property {string} source
  * @property {'passed' | 'FAILED' | 'NOT RUN'} outcome
- * @property {string[]} cells of the table
+ * @property {string[]} cells of its row in the table
  * @property {string[]} faults
  */
 
@@ -49,7 +50,7 @@ function prepare(managers) {
     try {
       const commands = get();
       for (const [i, source] of sources.entries()) {
-        // The types are the same files, whatever they were asked for by.
+        // The types are the same files for both sources.
         const kinds = KINDS.filter((kind) => i === 0 || kind !== 'typescript');
         tasks.push({ manager: name, source, commands, kinds });
       }
@@ -99,7 +100,7 @@ function printTable(results) {
   console.log(`\n${count('passed')} passed, ${count('FAILED')} failed, ${count('NOT RUN')} not run`);
 }
 
-/** @returns {boolean} whether the tarball is what it should be */
+/** @returns {boolean} whether the tarball passes all checks */
 function inspect(tarball, unpacked, ci, progress) {
   const { size, faults } = checkTarball(unpack(tarball, unpacked));
   try {
@@ -114,7 +115,7 @@ function inspect(tarball, unpacked, ci, progress) {
   return faults.length === 0;
 }
 
-/** @returns {Promise<Result[]>} of the installs */
+/** @returns {Promise<Result[]>} one for each install */
 async function install(managers, { scratch, tarball, unpacked }, progress) {
   const { tasks, notRun } = prepare(managers);
   progress(`${tasks.length} installs`);
@@ -129,7 +130,7 @@ async function install(managers, { scratch, tarball, unpacked }, progress) {
     results.push(result);
     progress(`${results.length}/${tasks.length} ${task.manager}, by ${task.source}: ${result.outcome}`);
   });
-  const network = namespace ? 'none' : "this machine's, which can't be cut off here (unshare)";
+  const network = namespace ? 'none' : "this machine's, because unshare does not work here";
   progress(`network of the installs and programs: ${network}`);
   return [...results, ...notRun];
 }
@@ -147,7 +148,7 @@ async function main() {
     console.log(USAGE);
     return;
   }
-  if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('only on Linux, x64');
+  if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('runs on Linux x64 only');
   const managers = select('manager', MANAGERS, values.only);
   const progress = createProgress();
   const scratch = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-package-')));
@@ -159,7 +160,7 @@ async function main() {
     const results = await install(managers, { scratch, tarball, unpacked }, progress);
     printTable(results);
     const bad = (outcome) => outcome === 'FAILED' || (values.ci && outcome === 'NOT RUN');
-    if (!sound) console.log('The tarball is not what it should be: see above.');
+    if (!sound) console.log('The tarball has faults: see above.');
     if (!sound || results.some(({ outcome }) => bad(outcome))) process.exitCode = 1;
   } finally {
     fs.rmSync(scratch, { recursive: true, force: true });
@@ -167,6 +168,6 @@ async function main() {
 }
 
 main().catch((error) => {
-  console.error(`test-package: ${error.message}`);
+  console.error(`test:package: ${error.message}`);
   process.exitCode = 1;
 });

@@ -1,6 +1,6 @@
 'use strict';
 
-// Runs what is in prebuilds/ on each platform that this machine can run or emulate.
+// Runs the prebuilds on each platform that this machine can run or emulate.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -16,15 +16,17 @@ const { select } = require('./support/select');
 const USAGE = `usage: npm run test:platforms [-- [--only <platform>[,<platform>...]] [--ci] [--install] [--loaders <folder>]
                                    [--prebuilds <folder>] [--help]]
 
-Masks and scans with the files of prebuilds/ (npm run prebuild makes them), and compares with JavaScript, in Node.js, Bun
-and Deno, under other C libraries, on emulated processors and under Wine. Linux on x64. Runtimes come from npm, PyPI and
-Debian, once, into .cache/platforms/. What can't be run is listed as NOT RUN; the exit code is 0 if all that ran passed.
+Loads the files of prebuilds/ (npm run build:prebuilds makes them), masks and scans with each
+kernel, and compares with JavaScript: in Node.js, Bun and Deno, with other C libraries, on emulated
+processors and under Wine. Linux on x64. The first run downloads the runtimes from npm, PyPI and
+Debian to .cache/platforms/. Platforms that can't be run are listed as NOT RUN. The exit code is 0
+if none failed.
 
-  --only       these platforms alone
-  --ci         the shorter list of the workflows, where NOT RUN is a failure, too
-  --install    install what is missing of Debian's packages, with apt-get
-  --loaders    a folder with foreign.cc, a loader for the files of macOS and of Windows on ARM; else one is looked for
-               beside the checkout
+  --only       only these platforms
+  --ci         a shorter list, and NOT RUN is a failure
+  --install    install missing Debian packages with apt-get
+  --loaders    a folder with foreign.cc, a loader for files of macOS and of Windows on ARM; by default the first
+               ../*/platforms/ that has one
   --prebuilds  another folder than prebuilds/
   --help       print this
 
@@ -36,11 +38,11 @@ const TIMEOUT = 300_000;
  * @typedef {object} Result
  * @property {import('./platforms/platforms').Platform} platform
  * @property {'passed' | 'FAILED' | 'NOT RUN'} outcome
- * @property {string} detail what ran, or why it failed, or why it did not run
+ * @property {string} detail what ran, why it failed or why it did not run
  * @property {number} seconds
  */
 
-/** @returns {string[]} those of Debian's packages that are not installed */
+/** @returns {string[]} the Debian packages that are not installed */
 function missing(packages) {
   return packages.filter((name) => {
     const { status, stdout } = spawnSync('dpkg-query', ['--status', name], { encoding: 'utf8' });
@@ -48,7 +50,7 @@ function missing(packages) {
   });
 }
 
-/** Installs what the platforms take, all at once. */
+/** Installs the Debian packages that the platforms need. */
 function installPackages(platforms, progress) {
   const packages = missing([...new Set(platforms.flatMap((platform) => platform.packages))]);
   if (packages.length === 0) return;
@@ -57,7 +59,7 @@ function installPackages(platforms, progress) {
   asRoot('apt-get', ['install', '-qq', '--yes', '--no-install-recommends', ...packages]);
 }
 
-/** @returns {string | null} a folder with loaders for other systems' files */
+/** @returns {string | null} a folder with a loader for files of other systems */
 function findLoaders(given) {
   if (given !== undefined) return path.resolve(given);
   const beside = path.join(ROOT, '..');
@@ -65,7 +67,7 @@ function findLoaders(given) {
   return folders.find((folder) => fs.existsSync(path.join(folder, 'foreign.cc'))) ?? null;
 }
 
-/** Runs a program with its output in files: under Wine, a pipe is none. */
+/** Runs a program with its output in files: under Wine, writing to a pipe fails with EBADF. */
 function runProgram([program, ...args], env, app) {
   const files = ['stdout', 'stderr'].map((name) => path.join(CACHE, `${name}.txt`));
   const [stdout, stderr] = files.map((file) => fs.openSync(file, 'w'));
@@ -85,7 +87,7 @@ function runProgram([program, ...args], env, app) {
   };
 }
 
-/** @returns {string} what ran @throws {Error} what is wrong */
+/** @returns {string} what ran @throws {Error} if the test failed */
 function judge(platform, { status, signal, error, output, errors }) {
   if (status !== 0) {
     const why = error ? error.message : `exit code ${status}, signal ${signal}`;
@@ -93,17 +95,17 @@ function judge(platform, { status, signal, error, output, errors }) {
     const telling = lines.filter((line) => /Error|illegal|Illegal|panic/.test(line));
     throw new Error(`${why}: ${(telling.length > 0 ? telling : lines.slice(-3)).join(' ').slice(0, 400)}`);
   }
-  const said = JSON.parse(output.slice(output.indexOf('{')));
+  const report = JSON.parse(output.slice(output.indexOf('{')));
   const [os, arch] = platform.prebuild.split('-');
-  if (platform.kernel ? said.kernel !== platform.kernel : !/^(sse2|avx2|avx512|neon)$/.test(said.kernel)) {
-    throw new Error(`the kernel is ${said.kernel}, not ${platform.kernel ?? 'one of vectors'}`);
+  if (platform.kernel ? report.kernel !== platform.kernel : !/^(sse2|avx2|avx512|neon)$/.test(report.kernel)) {
+    throw new Error(`the kernel is ${report.kernel}, not ${platform.kernel ?? 'one with vectors'}`);
   }
-  // Files for macOS and Windows on ARM run in a program for Linux.
-  if (said.arch !== arch || (said.platform !== os && said.platform !== 'linux')) {
-    throw new Error(`ran on ${said.platform}-${said.arch}`);
+  // The files for macOS and for Windows on ARM run in a Node.js for Linux.
+  if (report.arch !== arch || (report.platform !== os && report.platform !== 'linux')) {
+    throw new Error(`ran on ${report.platform}-${report.arch}`);
   }
-  if (!(said.checks > 0)) throw new Error('nothing was checked');
-  return `${said.version}, ${said.kernel} of ${said.kernels.join(' ')}, ${said.checks} checks`;
+  if (!(report.checks > 0)) throw new Error('nothing was checked');
+  return `${report.version}, ${report.kernel} of ${report.kernels.join(' ')}, ${report.checks} checks`;
 }
 
 /** @returns {Promise<Result>} */
@@ -114,7 +116,7 @@ async function test(platform, context) {
     const packages = missing(platform.packages);
     if (packages.length > 0) throw new NotHere(`not installed: ${packages.join(' ')} (--install)`);
     const { command, args = ROOT_ARGUMENT(context.app), env } = await platform.prepare(context);
-    // Where the file system is another one, the command has the test's name already.
+    // With another root folder, the command already names the test.
     const test = command.at(-1).endsWith('smoke.cjs') ? [] : [SMOKE(context.app)];
     const quick = platform.quick ? ['--quick'] : [];
     return result('passed', judge(platform, runProgram([...command, ...test, ...args, ...quick], env, context.app)));
@@ -151,12 +153,12 @@ async function main() {
     console.log(USAGE);
     return;
   }
-  if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('only on Linux, x64');
+  if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('runs on Linux x64 only');
   const progress = createProgress();
   const all = select('platform', PLATFORMS, values.only);
   const platforms = values.ci && values.only === undefined ? all.filter(({ ci }) => ci) : all;
   const prebuilds = path.resolve(values.prebuilds ?? path.join(ROOT, 'prebuilds'));
-  if (!fs.existsSync(prebuilds)) throw new Error(`there is no ${prebuilds}: npm run prebuild makes it`);
+  if (!fs.existsSync(prebuilds)) throw new Error(`there is no ${prebuilds}: npm run build:prebuilds makes it`);
 
   if (values.install) installPackages(platforms, progress);
   const loaders = findLoaders(values.loaders);
@@ -174,6 +176,6 @@ async function main() {
 }
 
 main().catch((error) => {
-  console.error(`test-platforms: ${error.message}`);
+  console.error(`test:platforms: ${error.message}`);
   process.exitCode = 1;
 });

@@ -1,7 +1,7 @@
 'use strict';
 
-// Runs the tests on an addon that AddressSanitizer and UndefinedBehaviorSanitizer watch, in a copy of the checkout, so
-// that the checkout keeps its own build.
+// Runs the tests on an addon that is built with AddressSanitizer and UndefinedBehaviorSanitizer. It
+// works in a copy, so the checkout keeps its build.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -10,11 +10,12 @@ const { parseArgs } = require('node:util');
 const { rebuild } = require('./node-gyp');
 const { failuresIn } = require('./support/report');
 
-const USAGE = `usage: node scripts/test-sanitized.js [--help] [file...]
+const USAGE = `usage: npm run test:sanitized [-- [--help] [file...]]
 
-Builds the addon with AddressSanitizer and UndefinedBehaviorSanitizer in .cache/sanitized and runs the tests on it there:
-all of them, or the files named (as in test/masking/kernels.js). Linux with GCC, $CXX or g++. The
-exit code is 0 if every test passes and no sanitizer has reported anything, in any process.
+Copies the checkout to .cache/sanitized, builds the addon there with AddressSanitizer and
+UndefinedBehaviorSanitizer, and runs all tests, or the given files (such as test/masking/kernels.js). Linux
+with GCC ($CXX or g++). The exit code is 0 if every test passes and no process gets a report of a
+sanitizer.
 
   --help  print this`;
 
@@ -32,7 +33,7 @@ function progress(message) {
   console.log(`== ${message}`);
 }
 
-/** @returns {string} what a program printed; ends this one if it failed */
+/** @returns {string} the output of a program; if it fails, this process exits */
 function outputOf(program, args, options = {}) {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     encoding: 'utf8',
@@ -43,7 +44,10 @@ function outputOf(program, args, options = {}) {
   return stdout;
 }
 
-/** @returns {string[]} the sanitizers' libraries: Node.js itself was built without, so they must be loaded before it */
+/**
+ * @returns {string[]} the sanitizers' libraries, which must be preloaded because Node.js is built
+ *   without them
+ */
 function findRuntimes() {
   return ['libasan.so', 'libubsan.so'].map((library) => {
     const file = outputOf(process.env.CXX || 'g++', [`-print-file-name=${library}`]).trim();
@@ -52,12 +56,12 @@ function findRuntimes() {
   });
 }
 
-/** Copies what git has or would take; what git ignores, build/ above all, stays behind. */
+/** Copies the files that git tracks or would track, which leaves out build/. */
 function copyCheckout() {
   fs.rmSync(COPY, { recursive: true, force: true });
   const list = outputOf('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT });
   for (const file of list.split('\0')) {
-    // A file that was deleted but not yet committed is still listed; node_modules is, where it is a link.
+    // git lists deleted files until the deletion is committed, and node_modules if it is a link.
     if (file === '' || file === 'node_modules' || !fs.existsSync(path.join(ROOT, file))) continue;
     fs.cpSync(path.join(ROOT, file), path.join(COPY, file));
   }
@@ -70,20 +74,20 @@ function makeEnvironment() {
   return {
     ...process.env,
     LD_PRELOAD: findRuntimes().join(' '),
-    // Leaks: Node.js does not free all that it has at exit.
+    // No leak check: Node.js does not free all memory at exit.
     ASAN_OPTIONS: `detect_leaks=0:detect_stack_use_after_return=1:strict_string_checks=1:${report}`,
     UBSAN_OPTIONS: `print_stacktrace=1:halt_on_error=1:${report}`,
     FRAMEMASK_REQUIRE_NATIVE: '1',
-    // All is slower, and V8's own memory is watched, too.
+    // Tests are several times slower.
     TAP_TIMEOUT: '1200'
   };
 }
 
-/** Ends this program unless the addon that tests will load is the one that was built with both sanitizers. */
+/** Exits unless both sanitizers are in the addon, and the tests will load it. */
 function proveLoaded(env) {
   const symbols = fs.readFileSync(ADDON, 'latin1');
   for (const symbol of ['__asan_report_load', '__asan_report_store', '__ubsan_handle_']) {
-    if (!symbols.includes(symbol)) fail(`the addon lacks ${symbol}, so a sanitizer was not built in`);
+    if (!symbols.includes(symbol)) fail(`the addon lacks ${symbol}, so a sanitizer is missing`);
   }
   const script = `require('./index.js'); console.log(JSON.stringify(process.report.getReport().sharedObjects))`;
   const loaded = JSON.parse(outputOf(process.execPath, ['-e', script], { cwd: COPY, env }));
@@ -92,12 +96,12 @@ function proveLoaded(env) {
   progress(`loaded: ${shown.join(', ')}`);
 }
 
-/** @returns {string[]} the files with what a sanitizer reported, in whichever process */
+/** @returns {string[]} the files with reports of sanitizers, from all processes */
 function findReports() {
   return fs.readdirSync(REPORTS).map((file) => path.join(REPORTS, file));
 }
 
-/** @returns {boolean} whether the test passed, with nothing reported */
+/** @returns {boolean} whether the test passed without a report */
 function runTest(file, env) {
   const start = Date.now();
   const { status, signal, stdout, stderr } = spawnSync(process.execPath, [file], {
@@ -126,7 +130,7 @@ function main() {
     console.log(USAGE);
     return;
   }
-  if (process.platform !== 'linux') fail('only Linux, so far');
+  if (process.platform !== 'linux') fail('runs on Linux only');
 
   const env = makeEnvironment();
   progress(`copying the checkout to ${path.relative(process.cwd(), COPY)}`);

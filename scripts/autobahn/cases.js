@@ -1,8 +1,11 @@
 'use strict';
 
-// Which cases of Autobahn|Testsuite there are, which of them a pattern takes, and what counts as passed.
+// The cases of Autobahn|Testsuite, their selection by patterns, and which results count as passed.
 
-/** The parts of sections 1 to 7, 9 and 10, and how many cases each has. (12 and 13 are permessage-deflate.) */
+/**
+ * The groups of sections 1 to 7, 9 and 10, with their count of cases. Sections 12 and 13 are
+ * permessage-deflate.
+ */
 const PARTS = `
   1.1:8 1.2:8 2:11 3:7 4.1:5 4.2:5 5:20
   6.1:3 6.2:4 6.3:2 6.4:4 6.5:5 6.6:11 6.7:4 6.8:2 6.9:4 6.10:3 6.11:5 6.12:8 6.13:5 6.14:10 6.15:1 6.16:3 6.17:5 6.18:5
@@ -11,7 +14,7 @@ const PARTS = `
   9.1:6 9.2:6 9.3:9 9.4:9 9.5:6 9.6:6 9.7:6 9.8:6
   10.1:1`;
 
-/** All 301 of them, by their ids. */
+/** The ids of all 301 cases. */
 const ALL = PARTS.trim()
   .split(/\s+/)
   .flatMap((part) => {
@@ -19,7 +22,10 @@ const ALL = PARTS.trim()
     return Array.from({ length: Number(count) }, (_, i) => `${name}.${i + 1}`);
   });
 
-/** What CI runs: every rule, and of each group that tries sizes or characters one or a few, none that takes long. */
+/**
+ * For CI: a case for each rule, some of each group that varies sizes or characters, and none that
+ * takes long.
+ */
 const QUICK = `
   1.1.1 1.1.6 1.1.8 1.2.1 1.2.6 1.2.8
   2.* 3.* 4.1.* 4.2.* 5.*
@@ -30,31 +36,33 @@ const QUICK = `
   .trim()
   .split(/\s+/);
 
-/** Cases that only show how an endpoint behaves, where the RFC leaves that open; they are never OK. */
+/** Cases that report a behaviour which the RFC leaves open; their result is never OK. */
 const INFORMATIONAL = new Set(['7.1.6', '7.13.1', '7.13.2']);
 
 /**
  * @param {string[]} patterns ids; a `*` in them stands for any characters
- * @returns {string[]} the ids of the cases that they take, in the suite's order
- * @throws {RangeError} if one takes none
+ * @returns {string[]} the ids that match, in the suite's order
+ * @throws {RangeError} if a pattern matches none
  */
 function select(patterns) {
   const taken = new Set();
   for (const pattern of patterns) {
     const expression = new RegExp(`^${pattern.replace(/[^\d*]/g, '\\$&').replaceAll('*', '.*')}$`);
     const ids = ALL.filter((id) => expression.test(id));
-    if (ids.length === 0) throw new RangeError(`No case is called ${pattern}`);
+    if (ids.length === 0) throw new RangeError(`No case matches ${pattern}`);
     for (const id of ids) taken.add(id);
   }
   return ALL.filter((id) => taken.has(id));
 }
 
 /**
- * Judges what the suite found. wstest itself ends with 0 whatever happened.
+ * Judges the results. wstest itself exits with 0 even if cases fail.
  *
- * @param {object} results of one agent, from index.json: by case id, with `behavior` and `behaviorClose`
- * @param {string[]} ids the cases that must be there, and no others
- * @returns {{ counts: Map<string, number>, failures: string[] }} how often each verdict was given; what did not pass
+ * @param {object} results of one agent, from index.json: by case id, with `behavior` and
+ *   `behaviorClose`
+ * @param {string[]} ids exactly the cases that must be there
+ * @returns {{ counts: Map<string, number>, failures: string[] }} the count of each result, and what
+ *   did not pass
  */
 function judge(results, ids) {
   const counts = new Map();

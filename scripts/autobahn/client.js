@@ -1,22 +1,26 @@
 'use strict';
 
-// Lets examples/client.js go through the cases of a fuzzing server:  node client.js URL AGENT
+// Runs examples/client.js through the cases of a fuzzing server:  node client.js URL AGENT
 
 const { connect } = require('../../examples/client');
 
-/** Starting takes the server a while: so often, and so many milliseconds apart, the first request is made. */
+/**
+ * The server takes a while to start: the first request is tried so often, at intervals of so many
+ * milliseconds.
+ */
 const TRIES = 100;
 const PAUSE = 200;
-/** No case takes so many milliseconds. */
+/** The limit for a case, in milliseconds. */
 const CASE_TIMEOUT = 120_000;
 
 const [url, agent] = process.argv.slice(2);
 
 /**
- * Opens a connection, sends back what comes if it is for a case, and waits until it is over. The largest message has 16 MiB.
+ * Opens a connection, echoes messages if it is for a case, and waits for its end. The largest
+ * message has 16 MiB.
  *
  * @param {string} path
- * @returns {Promise<{ opened: boolean, last: Buffer | null }>} `last` is the message that came last
+ * @returns {Promise<{ opened: boolean, last: Buffer | null }>} `last` is the last message
  */
 function echo(path) {
   return new Promise((resolve) => {
@@ -29,7 +33,7 @@ function echo(path) {
       },
       onMessage(data, isBinary) {
         result.last = data;
-        // Nothing else is asked for an echo, and the suite takes what it gets there for a command.
+        // On other paths the suite would take an echo for a command.
         if (path.startsWith('/runCase') && !this.send(data, isBinary)) this.pause();
       },
       onDrain() {
@@ -51,7 +55,7 @@ async function countCases() {
     if (opened) return Number(last.toString());
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
   }
-  throw new Error(`Nobody answers at ${url}`);
+  throw new Error(`No server answers at ${url}`);
 }
 
 async function main() {

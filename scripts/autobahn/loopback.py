@@ -1,12 +1,13 @@
-# The suite's wstest, except that whatever it listens on is on 127.0.0.1 alone. By itself it listens on every interface.
-# Takes wstest's own arguments. Python 2.7, as the suite.
+# Runs the suite's wstest so that it listens on 127.0.0.1 only; by itself it listens on all
+# interfaces. Takes the arguments of wstest. Python 2.7, like the suite.
 
 import os
 import sys
 
 import autobahntestsuite
 
-# wstest puts its own folder on the path, and chooses the reactor before anything else of Twisted is imported. So do we.
+# As wstest does: its folder is in the path, and the reactor is chosen before the rest of Twisted is
+# imported.
 sys.path.insert(0, os.path.dirname(autobahntestsuite.__file__))
 from autobahntestsuite import choosereactor  # noqa
 from twisted.internet import reactor
@@ -20,6 +21,6 @@ def listen_on_loopback(port, factory, backlog=50, interface=''):
 
 reactor.listenTCP = listen_on_loopback
 
-from autobahntestsuite.wstest import run  # noqa: it takes the reactor as we have left it
+from autobahntestsuite.wstest import run  # noqa: it uses the changed reactor
 
 run()

@@ -1,6 +1,6 @@
 'use strict';
 
-// Finds Autobahn|Testsuite, or installs it.
+// Finds or installs Autobahn|Testsuite.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -13,17 +13,17 @@ const IMAGE = 'crossbario/autobahn-testsuite:0.8.2';
 
 /**
  * @typedef {object} Suite
- * @property {string} label where it is
- * @property {string} host what it calls this machine
- * @property {(mode: string, folder: string, port: number) => { command: string[], end: string[] | null, inside: string }}
- *   prepare how to run it: the command, another that ends it if ending its process does not, and how it calls `folder`,
- *   where it finds spec.json
+ * @property {string} label where it was found
+ * @property {string} host the name of this machine from within it
+ * @property {(mode: string, folder: string, port: number) => { command: string[], end: string[] |
+ *   null, inside: string }} prepare returns the command that runs it, a command that ends it if a
+ *   signal does not, and the path of `folder`, which has spec.json, from within it
  */
 
 /**
  * @param {string} command
  * @param {string[]} args
- * @returns {string | null} what it printed; null if it failed, or there is no such program
+ * @returns {string | null} its output; null if it failed or does not exist
  */
 function ask(command, args) {
   const { status, stdout } = spawnSync(command, args, { encoding: 'utf8', timeout: 20_000 });
@@ -33,7 +33,7 @@ function ask(command, args) {
 /**
  * @param {string} python
  * @param {string} label
- * @returns {Suite | null} null if that Python has no suite, or one that does not load
+ * @returns {Suite | null} null if that Python has no working suite
  */
 function ofPython(python, label) {
   if (ask(python, ['-c', 'import autobahntestsuite.wstest']) === null) return null;
@@ -42,7 +42,7 @@ function ofPython(python, label) {
     label,
     host: '127.0.0.1',
     prepare: (mode, folder) => ({
-      // 0 is for no web page beside it.
+      // `-u 0` turns off its web page.
       command: [...command, '-m', mode, '-s', path.join(folder, 'spec.json'), '-u', '0'],
       end: null,
       inside: folder
@@ -51,7 +51,8 @@ function ofPython(python, label) {
 }
 
 /**
- * @param {string} program a file called wstest: a script whose first line names the Python that runs it
+ * @param {string} program a file called wstest: a script whose first line names the Python that
+ *   runs it
  * @returns {Suite | null}
  */
 function ofProgram(program) {
@@ -61,7 +62,7 @@ function ofProgram(program) {
   return ofPython(path.basename(file) === 'env' ? argument : file, program);
 }
 
-/** @returns {string | null} the wstest that the shell would find */
+/** @returns {string | null} the first wstest in the PATH */
 function onPath() {
   for (const folder of (process.env.PATH ?? '').split(path.delimiter)) {
     const file = path.join(folder, 'wstest');
@@ -74,7 +75,7 @@ function onPath() {
 function ofDocker() {
   const system = ask('docker', ['version', '--format', '{{.Server.Os}}']);
   if (system !== 'linux') return null;
-  // Only on Linux can a container have this machine's own network.
+  // Only on Linux can a container use the network of the machine.
   const direct = process.platform === 'linux';
   const user = process.getuid ? ['--user', `${process.getuid()}:${process.getgid()}`] : [];
   return {
@@ -95,23 +96,23 @@ function ofDocker() {
 
 /**
  * @returns {Suite | null}
- * @throws {Error} if AUTOBAHN names something that is none
+ * @throws {Error} if AUTOBAHN names something else
  */
 function find() {
   const named = process.env.AUTOBAHN;
   if (named) {
     const suite = fs.existsSync(named) ? ofProgram(named) : null;
-    if (suite === null) throw new Error(`AUTOBAHN is ${named}, which is no wstest that works`);
+    if (suite === null) throw new Error(`AUTOBAHN is ${named}, which is not a working wstest`);
     return suite;
   }
   const program = onPath();
   return (program && ofProgram(program)) || ofPython(PYTHON, path.relative('', HOME)) || ofDocker();
 }
 
-/** @returns {string | null} a Python 2.7: the one on the path, or one that pyenv has */
+/** @returns {string | null} a Python 2.7, from the PATH or from pyenv */
 function findPython2() {
   const program = 'import sys; print(sys.executable)';
-  // Asked, not only looked for: what pyenv has on the path may be there and refuse to run.
+  // Run it: pyenv's python2.7 in the PATH may exist and refuse to run.
   const found = ask('python2.7', ['-c', program]);
   if (found) return found;
   const versions = (ask('pyenv', ['versions', '--bare']) ?? '').split('\n').filter((name) => name.startsWith('2.7.'));
@@ -124,15 +125,15 @@ function findPython2() {
 }
 
 /**
- * Installs the suite into .cache/autobahn, unless it is there. It is a program of Python 2.7: what installs on Python 3
- * does not start. And only an old virtualenv makes environments of 2.7.
+ * Installs the suite in .cache/autobahn, unless it is there. It needs Python 2.7: on Python 3 it
+ * installs but does not start. Only virtualenv before 20.22 makes environments for 2.7.
  *
- * @throws {Error} if it can't be done
+ * @throws {Error} if that fails
  */
 function install() {
   if (ofPython(PYTHON, '') !== null) return;
   const python2 = findPython2();
-  if (python2 === null) throw new Error('There is no Python 2.7 (python2.7 on the path, or one of pyenv)');
+  if (python2 === null) throw new Error('There is no Python 2.7, neither in the PATH nor from pyenv');
   fs.rmSync(HOME, { recursive: true, force: true });
   fs.mkdirSync(HOME, { recursive: true });
   const tool = path.join(HOME, 'tool');

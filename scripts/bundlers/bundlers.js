@@ -1,26 +1,27 @@
 'use strict';
 
-// How each bundler is called: with what a user must give it in any case, and with what README adds for the addon.
+// How each bundler is called: without configuration, and with the documented one, which adds the
+// addon.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
-const { configOf, optionOf } = require('./readme');
+const { configOf, optionOf } = require('./documented');
 
 /**
  * @typedef {object} Job
- * @property {NodeJS.Require} tools finds the bundlers
- * @property {string} project the folder to bundle from
+ * @property {NodeJS.Require} tools loads the bundlers
+ * @property {string} project the folder of the program
  * @property {string} entry a file in it
  * @property {'cjs' | 'esm'} format of the bundle
- * @property {boolean} native whether to do as README says
- * @property {string} out the folder to write to
+ * @property {boolean} native whether to use the documented configuration
+ * @property {string} out the output folder
  */
 
 /**
  * @typedef {object} Bundle
- * @property {string} file what to run, below `out`
+ * @property {string} file the one to run, below `out`
  * @property {string[]} warnings
  */
 
@@ -28,15 +29,18 @@ const { configOf, optionOf } = require('./readme');
  * @typedef {object} Bundler
  * @property {string} id as --only takes it
  * @property {string} name
- * @property {Record<string, string>} packages of npm, the first of which is the bundler
- * @property {('cjs' | 'esm')[]} [formats] both, if none are named
- * @property {boolean} [byEntry] whether the entry, and not the user, says which format a bundle has
- * @property {boolean} [follows] whether it takes the addon along without being told
- * @property {(job: Job) => string[]} [leaves] packages that it leaves in node_modules
+ * @property {Record<string, string>} packages npm packages with their versions, the bundler first
+ * @property {('cjs' | 'esm')[]} [formats] both by default
+ * @property {boolean} [byEntry] whether the entry determines the format of the bundle
+ * @property {boolean} [follows] whether it includes the addon without configuration
+ * @property {(job: Job) => string[]} [leaves] packages that it does not bundle, so that they are
+ *   needed in node_modules
  * @property {(job: Job) => Promise<Bundle>} bundle
  */
 
-/** What of framemask's is left in node_modules by a bundler that leaves it out, under either of its names. */
+/**
+ * The packages that a bundle needs in node_modules if framemask, under either name, is not bundled.
+ */
 const PACKAGES = ['framemask', 'bufferutil', 'node-gyp-build'];
 
 const fileOf = ({ format }) => (format === 'esm' ? 'app.mjs' : 'app.cjs');
@@ -44,7 +48,7 @@ const fileOf = ({ format }) => (format === 'esm' ? 'app.mjs' : 'app.cjs');
 /**
  * Runs a bundler's command.
  *
- * @returns {string[]} the lines that it has printed about what is wrong
+ * @returns {string[]} the lines that it printed on stderr
  */
 function command({ tools, project }, bin, args) {
   const options = { cwd: project, encoding: 'utf8' };
@@ -53,7 +57,7 @@ function command({ tools, project }, bin, args) {
   return stderr.split('\n').filter(Boolean);
 }
 
-/** @returns {string} the path of a configuration of README, in the project */
+/** Writes a documented configuration to the project. @returns {string} its path */
 function writeConfig({ project }, name) {
   const file = path.join(project, name);
   fs.writeFileSync(file, configOf(name));
@@ -69,7 +73,7 @@ const esbuild = {
     const { entry, format, native, out } = job;
     const args = [entry, '--bundle', '--platform=node', `--format=${format}`, '--log-level=warning'];
     args.push(`--outfile=${path.join(out, fileOf(job))}`);
-    // ws can't be bundled into an ES module without that line, whatever bufferutil is.
+    // ws needs that line in an ES module, with any bufferutil.
     if (format === 'esm' && (native || entry.includes('ws-'))) args.push(optionOf('esbuild', /--banner:js="[^"]*"/));
     if (native) args.push(optionOf('esbuild', /--loader:\S+/));
     return { file: fileOf(job), warnings: command(job, 'esbuild/bin/esbuild', args) };
@@ -138,7 +142,11 @@ const ncc = {
   }
 };
 
-/** It bundles nothing, but lists the files that a program needs, for others to copy. @type {Bundler} */
+/**
+ * It does not bundle: it lists the files that a program needs, for others to copy.
+ *
+ * @type {Bundler}
+ */
 const nft = {
   id: 'nft',
   name: '@vercel/nft',
@@ -154,7 +162,7 @@ const nft = {
   }
 };
 
-/** @returns {Promise<Bundle>} of Vite's build for the server */
+/** Runs Vite's build for the server. @returns {Promise<Bundle>} */
 async function viteBuild(job, config) {
   const { tools, project, entry, format, out } = job;
   const { build } = await import(pathToFileURL(tools.resolve('vite')).href);
@@ -187,7 +195,7 @@ const vite = {
   }
 };
 
-/** What Vite does when it is told nothing. @type {Bundler} */
+/** Vite's default. @type {Bundler} */
 const viteExternal = {
   id: 'vite-external',
   name: 'Vite SSR',

@@ -1,6 +1,6 @@
 'use strict';
 
-// The bundlers, a project to bundle as a user has it, and an empty folder to run its bundles in.
+// Installs the bundlers, lays out a project like a user's, and runs bundles.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -14,15 +14,15 @@ const CACHE = path.join(ROOT, '.cache/bundlers');
 const APPS = path.join(__dirname, 'apps');
 const TIMEOUT = 60_000;
 
-/** The platform that runs the test, as its entry is named. */
+/** The name of this platform's entry. */
 const PLATFORM = TARGETS.map(({ name }) => name).find(
   (name) => name.split('-', 2).join('-') === `${process.platform}-${process.arch}`
 );
 
-/** npm is a script for the shell on Windows. */
+/** On Windows, npm is a script for the shell. */
 const shell = process.platform === 'win32';
 
-/** @returns {string} what it has printed @throws {Error} with that, if it fails */
+/** @returns {string} its output @throws {Error} with its output, if it fails */
 function run(program, args, cwd) {
   const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: 'utf8', shell });
   if (status !== 0) throw new Error(`${program} ${args[0]} failed: ${error?.message ?? (stderr || stdout)}`);
@@ -33,7 +33,7 @@ function run(program, args, cwd) {
  * Installs the bundlers below .cache/, unless they are there.
  *
  * @param {Record<string, string>} packages with their versions
- * @returns {NodeJS.Require} finds them
+ * @returns {NodeJS.Require} loads them
  */
 function installBundlers(packages) {
   const manifest = path.join(CACHE, 'package.json');
@@ -44,13 +44,16 @@ function installBundlers(packages) {
     fs.mkdirSync(CACHE, { recursive: true });
     fs.writeFileSync(manifest, wanted);
     run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock'], CACHE);
-    // Last, so that an install that was cut off is begun again.
+    // Written last: an interrupted install is repeated.
     fs.writeFileSync(installed, wanted);
   }
   return createRequire(manifest);
 }
 
-/** Copies a program twice: as it is, and with the entry of this platform before all else, as README says. */
+/**
+ * Copies a program twice: unchanged, and with this platform's entry before everything else, as
+ * documented.
+ */
 function writeApp(name, folder) {
   const source = fs.readFileSync(path.join(APPS, name), 'utf8');
   fs.writeFileSync(path.join(folder, name), source);
@@ -60,9 +63,10 @@ function writeApp(name, folder) {
 }
 
 /**
- * Lays out a project that has installed framemask under both of its names, from the tarball that would be published; and ws.
+ * Lays out a project with ws, and with framemask under both names, from the tarball that would be
+ * published.
  *
- * @param {string} folder outside the checkout, so that nothing of its node_modules is found
+ * @param {string} folder outside the checkout, so that its node_modules are not found
  */
 function stageProject(folder) {
   run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], ROOT);
@@ -76,7 +80,7 @@ function stageProject(folder) {
     const source = path.dirname(require.resolve(`${name}/package.json`));
     fs.cpSync(source, path.join(modules, name), { recursive: true });
   }
-  // For the plugins that a user's configuration imports.
+  // The documented configurations import these.
   fs.mkdirSync(path.join(modules, '@rollup'));
   for (const name of ['@rollup/plugin-node-resolve', '@rollup/plugin-commonjs']) {
     const source = path.join(CACHE, 'node_modules', name);
@@ -86,7 +90,9 @@ function stageProject(folder) {
   for (const name of fs.readdirSync(APPS)) writeApp(name, folder);
 }
 
-/** @returns {string} an empty folder from which no node_modules can be reached, and in whose name is none of ours */
+/**
+ * @returns {string} an empty folder that has no node_modules above it, nor framemask in its path
+ */
 function makeFolder() {
   return fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'bundle-'));
 }
@@ -95,7 +101,7 @@ function makeFolder() {
  * @param {string} file a bundle
  * @param {Record<string, string>} env
  * @returns {string} the kernel that it ran with
- * @throws {Error} if it did not do all it should
+ * @throws {Error} if a check in it failed
  */
 function runBundle(file, env = {}) {
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith('FRAMEMASK_'));
@@ -110,7 +116,7 @@ function runBundle(file, env = {}) {
     throw new Error(`exit code ${status}, signal ${signal}: ${lines.join(' ') || stderr.slice(-400)}`);
   }
   const { kernel, nativeError } = JSON.parse(stdout);
-  // The reason is there when it is needed, and only then.
+  // There is a reason if, and only if, JavaScript does the masking.
   if ((kernel === 'js') !== (nativeError !== null)) throw new Error(`kernel ${kernel}, nativeError: ${nativeError}`);
   return kernel;
 }

@@ -1,7 +1,7 @@
 'use strict';
 
-// Installs and runs framemask with each package manager, beside a registry that has it. A process of its own, so that
-// it can have no network but itself: `runIsolated` starts it.
+// Installs and runs framemask with each package manager and a registry that has it. `runIsolated`
+// starts this file as a process of its own, so that it can be cut off from the network.
 
 const { spawn, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -17,21 +17,21 @@ const { filesBelow, manifestOf } = require('./tarball');
  * @property {string} scratch
  * @property {string} tarball
  * @property {string} unpacked the folder of its files
- * @property {string[]} others the tarballs that the registry has besides
+ * @property {string[]} others more tarballs for the registry
  * @property {Task[]} tasks
  *
  * @typedef {object} Task
  * @property {string} manager
  * @property {'file' | 'name'} source
  * @property {import('./managers').Commands} commands
- * @property {import('./programs').Kind[]} kinds of programs that are run
+ * @property {import('./programs').Kind[]} kinds of programs to run
  *
  * @typedef {object} Report of a task
- * @property {string[]} remarks what the manager has printed besides its summary
+ * @property {string[]} remarks the lines that the manager printed besides its summary
  * @property {string[]} traces of scripts
  * @property {import('./programs').Outcomes} outcomes
  * @property {string[]} kernels
- * @property {string | null} error why it could not be installed
+ * @property {string | null} error why the install failed
  */
 
 /** @returns {Promise<Report>} */
@@ -57,7 +57,10 @@ async function performAll(plan) {
   registry.close();
 }
 
-/** How a program is started that is to have no network but itself: as root, or as one who is root to itself. */
+/**
+ * Commands that start a program with no network but its own loopback: as root, or as root of a user
+ * namespace.
+ */
 const NAMESPACES = [['--net'], ['--net', '--map-root-user']].map((options) => [
   'unshare',
   ...options,
@@ -67,7 +70,7 @@ const NAMESPACES = [['--net'], ['--net', '--map-root-user']].map((options) => [
   'sh'
 ]);
 
-/** @returns {string[] | null} such a command, or null where the system permits none */
+/** @returns {string[] | null} such a command, or null if the system permits none */
 function findNamespace() {
   return NAMESPACES.find(([program, ...args]) => spawnSync(program, [...args, 'true']).status === 0) ?? null;
 }
@@ -75,7 +78,7 @@ function findNamespace() {
 /**
  * @param {Plan} plan
  * @param {string[] | null} namespace
- * @param {(report: Report) => void} onReport called for each task, in their order
+ * @param {(report: Report) => void} onReport called for each task, in order
  * @returns {Promise<void>}
  */
 function runIsolated(plan, namespace, onReport) {

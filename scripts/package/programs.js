@@ -11,7 +11,7 @@ const PROGRAMS = path.join(__dirname, 'programs');
 const TYPED = ['typed.cts', 'typed.mts', 'platform.cts', 'platform.mts'];
 const EMITTED = TYPED.map((name) => `emitted/${name.replace('ts', 'js')}`);
 
-/** What a program for Node.js that is written in TypeScript has, with all checks. */
+/** Options for a Node.js program in TypeScript, with all checks. */
 const COMPILER_OPTIONS = {
   strict: true,
   module: 'nodenext',
@@ -24,15 +24,15 @@ const COMPILER_OPTIONS = {
 
 /**
  * @typedef {'commonjs' | 'module' | 'typescript'} Kind
- * @typedef {Partial<Record<Kind, string>>} Outcomes 'passed', or what is wrong
+ * @typedef {Partial<Record<Kind, string>>} Outcomes 'passed' or the error
  */
 
 /**
  * @param {import('./project').Project} project
  * @param {string[]} command
  * @param {string[]} programs
- * @returns {Promise<string[]>} the kernels that did the work
- * @throws {Error} what is wrong
+ * @returns {Promise<string[]>} the kernels that they ran with
+ * @throws {Error} if a program fails, prints an error or has no native kernel
  */
 async function runAll(project, command, programs) {
   const kernels = [];
@@ -46,7 +46,10 @@ async function runAll(project, command, programs) {
   return kernels;
 }
 
-/** Checks the types and emits JavaScript, by the checkout's TypeScript where the project needs none of its own. */
+/**
+ * Checks the types and emits JavaScript, with the checkout's TypeScript unless the project needs
+ * its own.
+ */
 async function compile(project, { add, tsc, check }) {
   const options = { ...COMPILER_OPTIONS };
   if (add !== undefined) await run(project, add);

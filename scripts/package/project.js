@@ -1,6 +1,6 @@
 'use strict';
 
-// A project that has framemask for its only dependency: made, installed, and looked into.
+// Creates a project with framemask as its only dependency, runs commands in it and checks it.
 
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
@@ -8,7 +8,10 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { filesBelow } = require('./tarball');
 
-/** What an addon would be compiled or fetched with. In a project's PATH these say that they were called, and fail. */
+/**
+ * Programs that compile or download addons. In a project's PATH, each of them records its call and
+ * fails.
+ */
 const COMPILERS = ['cc', 'c++', 'gcc', 'g++', 'clang', 'clang++'];
 const BUILDERS = ['make', 'cmake', 'ninja', 'python', 'python3', 'node-gyp', 'prebuild-install'];
 const DECOYS = [...COMPILERS, ...BUILDERS];
@@ -18,21 +21,21 @@ const TIMEOUT = 120_000;
 /**
  * @typedef {object} Project
  * @property {string} folder
- * @property {string} calls the file that says which decoys were called
- * @property {Record<string, string>} env all that the programs run there find
+ * @property {string} calls the file that lists the calls of decoys
+ * @property {Record<string, string>} env the whole environment of the programs that run there
  */
 
 /**
  * @param {string} scratch an empty folder
  * @param {import('./managers').Manager} manager
- * @param {{ registry: string, specifier: string }} source where framemask is to come from
+ * @param {{ registry: string, specifier: string }} source of framemask
  * @returns {Project}
  */
 function createProject(scratch, manager, { registry, specifier }) {
   const [folder, home, bin] = ['project', 'home', 'bin'].map((name) => path.join(scratch, name));
   const calls = path.join(scratch, 'calls');
   for (const name of [folder, home, bin]) fs.mkdirSync(name, { recursive: true });
-  // All that a script of a package would need to run, and to be seen.
+  // With these, an install script could run and would be noticed.
   const programs = { node: process.execPath, sh: '/bin/sh', env: '/usr/bin/env' };
   for (const [name, file] of Object.entries(programs)) fs.symlinkSync(file, path.join(bin, name));
   for (const name of DECOYS) {
@@ -46,7 +49,7 @@ function createProject(scratch, manager, { registry, specifier }) {
     HOME: home,
     NO_COLOR: '1',
     FRAMEMASK_REQUIRE_NATIVE: '1',
-    // Nothing listens there, for where this machine's network could not be cut off.
+    // Nothing listens there. It stands in for a network namespace where there is none.
     HTTP_PROXY: 'http://127.0.0.1:9',
     HTTPS_PROXY: 'http://127.0.0.1:9',
     NO_PROXY: '127.0.0.1'
@@ -55,12 +58,12 @@ function createProject(scratch, manager, { registry, specifier }) {
 }
 
 /**
- * Runs a program in a project, as the registry of this process goes on answering.
+ * Runs a program in a project without blocking, so that the registry of this process can answer.
  *
  * @param {Project} project
  * @param {string[]} command
  * @returns {Promise<{ output: string, errors: string }>}
- * @throws {Error} with what it has printed, if it fails
+ * @throws {Error} with its output, if it fails
  */
 async function run({ folder, env }, [program, ...args]) {
   const child = spawn(program, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: TIMEOUT });
@@ -84,14 +87,14 @@ async function run({ folder, env }, [program, ...args]) {
 /**
  * @param {import('./managers').Manager} manager
  * @param {{ output: string, errors: string }} printed
- * @returns {string[]} the lines that are more than the manager's summary
+ * @returns {string[]} the lines that are not part of the manager's summary
  */
 function remarks(manager, { output, errors }) {
   const lines = `${output}\n${errors}`.split('\n').map((line) => line.trimEnd());
   return lines.filter((line) => line !== '' && !manager.summary.some((pattern) => pattern.test(line)));
 }
 
-/** @returns {string} the folder that framemask was installed into */
+/** @returns {string} the folder in which framemask is installed */
 function installedFolder({ folder }) {
   const place = path.join(folder, 'node_modules/framemask');
   if (fs.existsSync(place)) return fs.realpathSync(place);
@@ -105,14 +108,15 @@ function installedFolder({ folder }) {
  * @param {import('./managers').Manager} manager
  * @param {Project} project
  * @param {Map<string, Buffer>} files of the tarball
- * @returns {string[]} the traces of scripts: calls of compilers, and files that are not those of the tarball
+ * @returns {string[]} traces of install scripts: calls of compilers, and files that differ from the
+ *   tarball
  */
 function traces(manager, project, files) {
   const calls = fs.existsSync(project.calls) ? fs.readFileSync(project.calls, 'utf8').trim().split('\n') : [];
   const installed = filesBelow(installedFolder(project));
   const names = [...new Set([...files.keys(), ...installed.keys()])].filter((name) => !manager.notes?.test(name));
   const different = names.filter((name) => !files.has(name) || !installed.get(name)?.equals(files.get(name)));
-  return [...calls.map((call) => `called ${call}`), ...different.map((name) => `${name} is not that of the tarball`)];
+  return [...calls.map((call) => `called ${call}`), ...different.map((name) => `${name} differs from the tarball`)];
 }
 
 module.exports = { createProject, remarks, run, traces };

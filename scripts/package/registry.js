@@ -1,6 +1,6 @@
 'use strict';
 
-// A registry on this machine, for package managers that are to reach no other: it has the tarballs that it is given.
+// An npm registry on this machine that has only the given tarballs.
 
 const { createHash } = require('node:crypto');
 const { once } = require('node:events');
@@ -9,19 +9,19 @@ const http = require('node:http');
 const path = require('node:path');
 const { manifestOf } = require('./tarball');
 
-/** Managers wait for a version to be some days old before they take it. */
+/** Old, because some managers refuse versions that are only some days old. */
 const PUBLISHED = '2020-01-01T00:00:00.000Z';
 
-/** @returns {string} as a registry says what a file's bytes are */
+/** @returns {string} a hash of a tarball, for its metadata */
 function digest(bytes, algorithm, encoding) {
   return createHash(algorithm).update(bytes).digest(encoding);
 }
 
 /**
- * @param {object} manifest what the package's package.json says
+ * @param {object} manifest the package.json of the package
  * @param {Buffer} bytes the tarball
  * @param {string} address of the tarball
- * @returns {object} what a registry tells of a package that has one version
+ * @returns {object} the metadata of a package with one version
  */
 function describe(manifest, bytes, address) {
   const { name, version } = manifest;

@@ -1,6 +1,6 @@
 'use strict';
 
-// What is in the package, and whether it is what it should be.
+// Packs the package and checks the tarball.
 
 const { execFileSync, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -9,18 +9,18 @@ const { TARGETS } = require('../prebuild/targets');
 
 const ROOT = path.join(__dirname, '../..');
 
-/** The most that all files together may have, in bytes. */
+/** The limit for all files together, in bytes. */
 const MAX_SIZE = 450_000;
 
-/** npm runs the first three for whoever installs a package, and `prepare` where it comes from a file. */
+/** npm runs the first three when a package is installed, and warns of `prepare` in a tarball. */
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare'];
 
 /**
- * Packs the checkout as a release is packed, and so builds it.
+ * Packs the checkout like a release, which builds all prebuilds.
  *
- * @param {string} folder where the file goes
- * @returns {string} the file
- * @throws {Error} with what npm has said
+ * @param {string} folder for the tarball
+ * @returns {string} the tarball
+ * @throws {Error} with the output of npm
  */
 function pack(folder) {
   const { status, stdout, stderr, error } = spawnSync('npm', ['pack', '--json', '--pack-destination', folder], {
@@ -29,12 +29,12 @@ function pack(folder) {
     maxBuffer: 2 ** 26
   });
   if (status !== 0) throw new Error(error ? error.message : `npm pack failed: ${stderr.trim().slice(-2000)}`);
-  // npm 12 gives an object by package name where npm 11 gives an array.
+  // npm 12 prints an object by package name, npm 11 an array.
   const [{ filename }] = Object.values(JSON.parse(stdout));
   return path.join(folder, path.basename(filename));
 }
 
-/** Packs another package as it lies in node_modules. @returns {string} the file */
+/** Packs another package from node_modules. @returns {string} the tarball */
 function packInstalled(name, folder) {
   const from = path.join(ROOT, 'node_modules', name);
   const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder, from];
@@ -46,7 +46,7 @@ function manifestOf(tarball) {
   return JSON.parse(execFileSync('tar', ['-xzOf', tarball, 'package/package.json'], { encoding: 'utf8' }));
 }
 
-/** @returns {Map<string, Buffer>} the files below a folder, by their names there */
+/** @returns {Map<string, Buffer>} the files below a folder, by their paths in it */
 function filesBelow(folder) {
   const files = fs
     .readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -59,14 +59,14 @@ function filesBelow(folder) {
   );
 }
 
-/** @returns {Map<string, Buffer>} the files of a tarball, by their names in the package */
+/** Unpacks a tarball. @returns {Map<string, Buffer>} its files, by their paths in the package */
 function unpack(tarball, folder) {
   fs.mkdirSync(folder, { recursive: true });
   execFileSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', folder]);
   return filesBelow(folder);
 }
 
-/** @returns {string[]} what is missing, or should not be there */
+/** @returns {string[]} which files are missing or unexpected */
 function checkFiles(files) {
   const addons = TARGETS.map(({ file }) => `prebuilds/${file}`);
   const expected = (name) =>
@@ -75,30 +75,27 @@ function checkFiles(files) {
     addons.includes(name);
   const unexpected = [...files.keys()].filter((name) => !expected(name));
   const missing = ['README.md', 'LICENSE', ...addons].filter((name) => !files.has(name));
-  return [
-    ...unexpected.map((name) => `${name} does not run, and need not be there`),
-    ...missing.map((name) => `${name} is missing`)
-  ];
+  return [...unexpected.map((name) => `${name} is not needed`), ...missing.map((name) => `${name} is missing`)];
 }
 
-/** @returns {string[]} all files that an entry of "exports" names, whatever the condition */
+/** @returns {string[]} the files that an entry of "exports" names, for all conditions */
 function targetsOf(entry) {
   return typeof entry === 'string' ? [entry] : Object.values(entry).flatMap(targetsOf);
 }
 
-/** @returns {string[]} what "exports" and the fields for older tools name, and is not there */
+/** @returns {string[]} which files "exports", "main" and "types" name that are not there */
 function checkEntries(files, { exports: entries, main, types }) {
   const named = Object.entries(entries).flatMap(([entry, value]) => {
     const names = entry.includes('*') ? TARGETS.map(({ name }) => name) : [''];
     return names.flatMap((name) => targetsOf(value).map((target) => target.replaceAll('*', name)));
   });
   const missing = [...new Set([...named, main, types])].filter((file) => !files.has(path.normalize(file)));
-  return missing.map((file) => `package.json names ${file}, which is not there`);
+  return missing.map((file) => `package.json names ${file}, which is missing`);
 }
 
 /**
  * @param {Map<string, Buffer>} files of the package
- * @returns {{ size: number, faults: string[] }} the bytes of all files together, and what is wrong
+ * @returns {{ size: number, faults: string[] }} `size` in bytes, of all files together
  */
 function checkTarball(files) {
   const manifest = JSON.parse(files.get('package.json'));
@@ -107,11 +104,11 @@ function checkTarball(files) {
   const faults = [
     ...checkFiles(files),
     ...checkEntries(files, manifest),
-    ...scripts.map((name) => `package.json has the script "${name}", which runs, or is warned of, at an install`)
+    ...scripts.map((name) => `package.json has the script "${name}", which npm runs or warns of at an install`)
   ];
-  // npm runs node-gyp for a package that has a binding.gyp, unless this says that it need not.
+  // Without it, npm runs node-gyp for a package that has a binding.gyp.
   if (manifest.gypfile !== false) faults.push('package.json does not say "gypfile": false');
-  if (size >= MAX_SIZE) faults.push(`${size} bytes unpacked, where ${MAX_SIZE} are too many`);
+  if (size >= MAX_SIZE) faults.push(`${size} bytes unpacked; the limit is ${MAX_SIZE}`);
   return { size, faults };
 }
 

@@ -1,6 +1,6 @@
 'use strict';
 
-// Gets what other systems' programs are run by, and keeps it below .cache/platforms/.
+// Downloads runtimes, emulated systems and tools to .cache/platforms/.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -8,14 +8,14 @@ const path = require('node:path');
 
 const CACHE = path.join(__dirname, '../../.cache/platforms');
 
-/** Why a platform can't be run here: no failure, but no success either. */
+/** Something can't be run on this machine, which counts neither as a failure nor as a success. */
 class NotHere extends Error {}
 
 /**
  * @param {string} program
  * @param {string[]} args
  * @param {import('node:child_process').SpawnSyncOptions} [options]
- * @returns {string} what it has printed
+ * @returns {string} its output
  * @throws {NotHere} if it fails
  */
 function outputOf(program, args, options = {}) {
@@ -25,19 +25,19 @@ function outputOf(program, args, options = {}) {
     ...options
   });
   if (status !== 0) {
-    const said = error ? error.message : (stderr ?? '').trim().split('\n').slice(-3).join(' ');
-    throw new NotHere(`${program} ${args[0]} failed: ${said}`);
+    const reason = error ? error.message : (stderr ?? '').trim().split('\n').slice(-3).join(' ');
+    throw new NotHere(`${program} ${args[0]} failed: ${reason}`);
   }
   return stdout;
 }
 
-/** Runs a program as root, as apt-get wants it. */
+/** Runs a program as root. */
 function asRoot(program, args) {
   return process.getuid() === 0 ? outputOf(program, args) : outputOf('sudo', [program, ...args]);
 }
 
 /**
- * Makes a folder of the cache, unless it is there. What is half done when something fails does not stay.
+ * Makes a folder of the cache, unless it exists. If filling it fails, the next call starts anew.
  *
  * @param {string} name
  * @param {(folder: string) => void} fill
@@ -55,10 +55,10 @@ function cached(name, fill) {
 }
 
 /**
- * A package of npm, whatever system it is for: to pack it heeds no platform and runs no script.
+ * Downloads a package from npm for any system: npm pack ignores the platform and runs no script.
  *
- * @param {string} name with its version
- * @returns {string} the folder with what is in it
+ * @param {string} name with a version
+ * @returns {string} the folder of its files
  */
 function fetchNpm(name) {
   return cached(`npm-${name}`, (folder) => {
@@ -70,11 +70,11 @@ function fetchNpm(name) {
 }
 
 /**
- * A wheel of PyPI, unpacked.
+ * Downloads a wheel from PyPI.
  *
- * @param {string} name with its version
+ * @param {string} name with a version
  * @param {string} platform as pip names it
- * @returns {string} the folder
+ * @returns {string} the folder of its files
  */
 function fetchWheel(name, platform) {
   return cached(`wheel-${name}-${platform}`, (folder) => {
@@ -87,12 +87,12 @@ function fetchWheel(name, platform) {
 }
 
 /**
- * Debian's packages for another processor, unpacked and not set up.
+ * Downloads Debian packages for another processor and unpacks them, without their install scripts.
  *
  * @param {string} suite
  * @param {string} architecture
  * @param {string[]} packages
- * @returns {string} the folder
+ * @returns {string} the folder of their files
  */
 function fetchDebian(suite, architecture, packages) {
   return cached(`debian-${suite}-${architecture}-${packages.join('-')}`, (folder) => {
@@ -101,12 +101,13 @@ function fetchDebian(suite, architecture, packages) {
       '--variant=extract',
       `--architectures=${architecture}`,
       `--include=${packages.join(',')}`,
-      // The suite as it was released is enough, and mirrors have that one complete.
+      // The suite without its updates: mirrors have that one complete.
       '--setup-hook=sed -i "/-updates/d; /-security/d" "$1/etc/apt/sources.list"',
       suite,
       folder
     ]);
-    // Programs look for their loader in /lib, which a Debian of today has as a link that a package's script would make.
+    // Programs look for their loader in /lib. In Debian that is a link, which an install script
+    // would make.
     if (!fs.existsSync(path.join(folder, 'lib'))) fs.symlinkSync('usr/lib', path.join(folder, 'lib'));
   });
 }

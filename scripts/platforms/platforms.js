@@ -4,28 +4,29 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { zig } = require('../prebuild/toolchain');
 const { CACHE, NotHere, cached, fetchDebian, fetchNpm, fetchWheel, outputOf } = require('./fetch');
-const { ROOT, stage } = require('./stage');
+const { stage } = require('./stage');
 
 /**
- * A place to run the test in.
+ * A platform that the test can run on.
  *
  * @typedef {object} Platform
  * @property {string} name as --only takes it
- * @property {string} prebuild which of prebuilds/ is run
- * @property {string} by what runs it
- * @property {string | undefined} kernel which must be chosen; where none is named, one of vectors must
- * @property {boolean} ci whether --ci has it
- * @property {boolean} quick whether a tenth of the work is enough, for a slow emulator
- * @property {string[]} packages of Debian
- * @property {(context: Context) => Run | Promise<Run>} prepare gets what it takes
+ * @property {string} prebuild the name of the target in targets.js
+ * @property {string} by what runs it, for the table
+ * @property {string | undefined} kernel the one that the addon must choose; undefined for any with
+ *   vectors
+ * @property {boolean} ci whether --ci includes it
+ * @property {boolean} quick whether to do a tenth of the work, for a slow emulator
+ * @property {string[]} packages the Debian packages that it needs
+ * @property {(context: Context) => Run | Promise<Run>} prepare downloads and sets up the rest
  *
  * @typedef {object} Context
- * @property {string} app where the package and the test are laid out
- * @property {string | null} loaders a folder with loaders for other systems' files
+ * @property {string} app the folder that stage.js has laid out
+ * @property {string | null} loaders a folder with a loader for files of other systems
  *
  * @typedef {object} Run
- * @property {string[]} command the program and its arguments, all but those of the test
- * @property {string[]} [args] of the test, where they are not the usual ones
+ * @property {string[]} command the program and its arguments, without those of the test
+ * @property {string[]} [args] of the test, if they differ from the usual ones
  * @property {Record<string, string>} [env]
  */
 
@@ -49,10 +50,10 @@ function hostNode(version) {
 
 function onNode(version, ci) {
   const prepare = () => ({ command: [hostNode(version)] });
-  return platform(`node-${version}`, 'as it is', prepare, { ci });
+  return platform(`node-${version}`, 'native', prepare, { ci });
 }
 
-/** The x86 file where a processor knows less than the machine that built it. */
+/** linux-x64 on an older processor. */
 function onProcessor(model, kernel) {
   const prepare = () => ({ command: ['qemu-x86_64', '-cpu', model, hostNode(22)] });
   const name = `x64-${model.toLowerCase()}`;
@@ -66,7 +67,7 @@ const CROSS = {
   s390x: { root: '/usr/s390x-linux-gnu', node: 'node-linux-s390x@20', debian: 's390x' }
 };
 
-/** What a Node.js for another processor takes of Debian. */
+/** @returns {string[]} the Debian packages that a Node.js for another processor needs */
 function crossPackages(processor) {
   const { debian } = CROSS[processor];
   const libraries = ['libc6', 'libstdc++6', ...(processor === 'arm' ? ['libatomic1'] : [])];
@@ -88,7 +89,7 @@ function onCross(name, processor, { prebuild = name, kernel, ci, options, file }
   return platform(name, `${by}`, prepare, { prebuild, kernel, ci, quick: true, packages });
 }
 
-/** Debian is the only one that has a Node.js for it. */
+/** Only Debian has a Node.js for it. */
 function onRiscv64() {
   const prepare = () => {
     const root = fetchDebian('trixie', 'riscv64', ['nodejs']);
@@ -103,7 +104,7 @@ function onRiscv64() {
   });
 }
 
-/** PyPI has a Node.js that is linked with musl. It takes a later musl than that of Debian 12. */
+/** PyPI has a Node.js that is linked with musl. It needs a later musl than that of Debian 12. */
 function onMusl(arch, processor, ci) {
   const emulator = arch === 'x64' ? [] : [`qemu-${processor}`];
   const prepare = () => {
@@ -121,14 +122,16 @@ function onMusl(arch, processor, ci) {
   });
 }
 
-/** A Debian for ia32 with Node.js 18, and with a Wine of that word size; a processor for x64 runs it as it is. */
+/**
+ * A Debian for ia32 with Node.js 18 and a 32-bit Wine, which x64 processors run without emulation.
+ */
 function ia32Root() {
   const root = fetchDebian('bookworm', 'i386', ['dash', 'nodejs', 'wine32']);
   for (const folder of ['proc', 'home']) fs.mkdirSync(path.join(root, folder), { recursive: true });
   return root;
 }
 
-/** Runs in it, with the package as /app. */
+/** @returns {string[]} the command that runs a program in a root folder, from /app there */
 function inRoot(root) {
   const options = ['--map-root-user', '--mount', '--pid', '--fork', '--mount-proc', '--wd=/app'];
   return ['unshare', ...options, `--root=${root}`];
@@ -143,7 +146,7 @@ function onIa32() {
     fs.cpSync(app, path.join(root, 'app'), { recursive: true });
     return { command: [...inRoot(root), '/usr/bin/node', '/app/smoke.cjs'], args: IN_APP };
   };
-  return platform('linux-ia32', 'as it is', prepare, {
+  return platform('linux-ia32', 'native', prepare, {
     prebuild: 'linux-ia32',
     packages: CHROOT_PACKAGES
   });
@@ -151,15 +154,15 @@ function onIa32() {
 
 const WINE_ENV = { WINEDEBUG: '-all', DISPLAY: '' };
 
-/** A path of this system as Wine shows it. */
+/** @returns {string} the path under which Wine shows a file of this system */
 function windowsPath(file) {
   return `Z:${file.replaceAll('/', '\\')}`;
 }
 
 /**
  * @param {string} name
- * @param {string} program what node.exe is called: an import library would find Node-API only in one of that name, and
- *   Electron and others call theirs as they like
+ * @param {string} program the name for node.exe. Electron and others use another one, and an addon
+ *   that is linked with an import library finds Node-API only in node.exe.
  * @returns {Platform}
  */
 function onWine64(name, program) {
@@ -205,7 +208,7 @@ function onWine32() {
           stdio: 'ignore',
           timeout: 120_000
         });
-      // Wine's own libraries want it, first where they lie, then where Windows would look.
+      // Wine's libraries need zlib, first in their folder, later where Windows looks for it.
       const zlib = path.join(root, 'usr/i686-w64-mingw32/lib/zlib1.dll');
       fs.copyFileSync(zlib, path.join(root, 'usr/lib/i386-linux-gnu/wine/i386-windows/zlib1.dll'));
       inside('/usr/lib/wine/wine wineboot -i');
@@ -224,7 +227,7 @@ function onWine32() {
 
 function onBun() {
   const prepare = () => ({ command: [path.join(fetchNpm('@oven/bun-linux-x64@1'), 'bin/bun')] });
-  return platform('bun', 'as it is', prepare, { ci: true });
+  return platform('bun', 'native', prepare, { ci: true });
 }
 
 function onDeno() {
@@ -240,8 +243,8 @@ function onDeno() {
 }
 
 /**
- * The machine code of a file for another system, in a Node.js for Linux and the same processor: everything but that
- * system's own loader.
+ * Runs the machine code of a file for another system in a Node.js for Linux and the same processor.
+ * That tests everything except the other system's loader.
  */
 function onLoader(name, processor, kernel) {
   const native = processor === 'x86_64';
@@ -263,10 +266,10 @@ function onLoader(name, processor, kernel) {
   return platform(name, by, prepare, { prebuild: name, kernel, quick: !native, packages });
 }
 
-/** macOS on arm64 maps no page whose hash is not in the file. */
+/** Checks the hashes of all pages, without which macOS on arm64 maps none. */
 function checkSignature(file, loaders) {
-  const said = outputOf('python3', [path.join(loaders, 'macho_sig.py'), file]);
-  if (!/\bBAD=0\b/.test(said)) throw new Error(`a wrong signature: ${said}`);
+  const output = outputOf('python3', [path.join(loaders, 'macho_sig.py'), file]);
+  if (!/\bBAD=0\b/.test(output)) throw new Error(`wrong signature: ${output}`);
 }
 
 /** @type {Platform[]} */
@@ -290,7 +293,7 @@ const PLATFORMS = [
     kernel: 'scalar',
     options: ['-cpu', 'cortex-a15,neon=off']
   }),
-  // That Node.js is for armv7, and would choose the other file.
+  // This Node.js is for armv7 and would choose the armv7 file.
   onCross('linux-armv6', 'arm', {
     prebuild: 'linux-arm-armv6',
     kernel: 'scalar',
@@ -299,7 +302,7 @@ const PLATFORMS = [
   onRiscv64(),
   onCross('linux-ppc64', 'ppc64le', { kernel: 'scalar' }),
   onCross('linux-s390x', 's390x', { kernel: 'scalar', ci: true }),
-  platform('linux-loong64', 'nothing', () => Promise.reject(new NotHere('no Node.js to be had for it')), {
+  platform('linux-loong64', 'nothing', () => Promise.reject(new NotHere('no Node.js is available for it')), {
     prebuild: 'linux-loong64'
   }),
   onWine64('win32-x64', 'node.exe'),
@@ -308,10 +311,10 @@ const PLATFORMS = [
   onLoader('win32-arm64', 'aarch64', 'neon'),
   onLoader('darwin-x64', 'x86_64'),
   onLoader('darwin-arm64', 'aarch64', 'neon'),
-  platform('freebsd-x64', 'nothing', () => Promise.reject(new NotHere('takes the file of linux-x64')), {
+  platform('freebsd-x64', 'nothing', () => Promise.reject(new NotHere('uses the file of linux-x64')), {
     prebuild: 'linux-x64'
   }),
-  platform('android-arm64', 'nothing', () => Promise.reject(new NotHere('takes the file of linux-arm64')), {
+  platform('android-arm64', 'nothing', () => Promise.reject(new NotHere('uses the file of linux-arm64')), {
     prebuild: 'linux-arm64'
   })
 ];

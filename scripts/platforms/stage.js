@@ -7,11 +7,12 @@ const { CACHE } = require('./fetch');
 const ROOT = path.join(__dirname, '../..');
 
 /**
- * Lays out what a user has installed, with no build of the machine's own, and the test beside it.
+ * Lays out an installed framemask without a build of its own, and the test beside it.
  *
  * @param {string} prebuilds the folder of the files to test
- * @param {string} [folder] where to
- * @returns {string} the folder: `smoke.cjs`, which no runtime takes for an ES module, and `node_modules/framemask`
+ * @param {string} [folder] the target
+ * @returns {string} the target: it has `smoke.cjs`, which every runtime takes for CommonJS, and
+ *   `node_modules/framemask`
  */
 function stage(prebuilds, folder = path.join(CACHE, 'app')) {
   fs.rmSync(folder, { recursive: true, force: true });

@@ -10,7 +10,10 @@ const ROOT = path.join(__dirname, '../..');
 
 const run = promisify(execFile);
 
-/** The largest pages that arm64 and ppc64 kernels use: a file laid out for smaller ones does not load there. */
+/**
+ * The largest pages that arm64 and ppc64 kernels use: a file laid out for smaller ones does not
+ * load there.
+ */
 const ELF_PAGE = 65536;
 
 /** Compiler flags beside those of binding.gyp. */
@@ -28,14 +31,14 @@ const COMPILE_FLAGS = [
 ];
 
 /**
- * `compile` and `link` are flags for zig; `strip` is for the file that is shipped alone, not for the one that names its
- * functions. Windows is linked by link-windows.js.
+ * `compile` and `link` are flags for zig; `strip` is for the file that is shipped alone, not for
+ * the one that names its functions. Windows is linked by link-windows.js.
  */
 const FORMATS = {
   elf: {
     compile: ['-fPIC'],
-    // Without a C library. The process that loads the addon has the few functions of it that the addon calls, be it
-    // glibc or musl.
+    // Without a C library. The process that loads the addon has the few functions of it that the
+    // addon calls, be it glibc or musl.
     link: [
       '-nostdlib',
       '-Wl,--gc-sections',
@@ -57,22 +60,25 @@ const FORMATS = {
       '-Wl,-headerpad,0x20',
       '-Wl,-install_name,@rpath/framemask.node'
     ],
-    // The linker leaves the local symbols out. Stripping afterwards would break the signature that arm64 asks for.
+    // The linker leaves the local symbols out. Stripping afterwards would break the signature that
+    // arm64 asks for.
     strip: ['-Wl,-x']
   },
   pe: { compile: [], link: [], strip: [] }
 };
 
 /**
- * The compiler flags for one target. make evaluates the expressions for each source file (`$<`): kernels are compiled for
- * speed, without unrolling because they are unrolled by hand; the rest for size, which saves 1 KB and costs no time.
+ * The compiler flags for one target. make evaluates the expressions for each source file (`$<`):
+ * kernels are compiled for speed, without unrolling because they are unrolled by hand; the rest for
+ * size, which saves 1 KB and costs no time.
  *
  * @param {import('./targets').Target} target
  * @returns {string}
  */
 function compileFlags({ format, machine }) {
   const hasVectors = ['x64', 'ia32', 'arm64'].includes(machine);
-  // -fno-plt exists for these processors alone: calls of Node-API without a jump, and 500 bytes less.
+  // -fno-plt exists for these processors alone: calls of Node-API without a jump, and 500 bytes
+  // less.
   const plt = format === 'elf' && hasVectors ? ['-fno-plt'] : [];
   // Where there are vectors, the scalar kernel runs only if FRAMEMASK_KERNEL=scalar.
   const source = hasVectors ? '$(filter-out %/kernels/scalar.cc,$<)' : '$<';
@@ -87,9 +93,10 @@ function compileFlags({ format, machine }) {
 }
 
 /**
- * Lays out what prebuildify builds: the sources, and a Node.js folder as node-gyp wants it, which holds the headers and the
- * default flags. The machine's own has other flags with each version; this one has none, so that the bytes are the same
- * everywhere. Its variable `prebuild` tells binding.gyp the platform.
+ * Lays out what prebuildify builds: the sources, and a Node.js folder as node-gyp wants it, which
+ * holds the headers and the default flags. The machine's own has other flags with each version;
+ * this one has none, so that the bytes are the same everywhere. Its variable `prebuild` tells
+ * binding.gyp the platform.
  */
 function stage(folder, platform) {
   fs.rmSync(folder, { recursive: true, force: true });
@@ -108,8 +115,8 @@ function stage(folder, platform) {
  *
  * @param {import('./targets').Target} target
  * @param {string} folder for everything that is made
- * @returns {Promise<{ file: string, symbols: string }>} the file to ship, and one that names its functions: a linker's
- *   map for Windows, else the same file with symbols
+ * @returns {Promise<{ file: string, symbols: string }>} the file to ship, and one that names its
+ *   functions: a linker's map for Windows, else the same file with symbols
  * @throws {Error} with the output, if anything fails or warns
  */
 async function build(target, folder) {
@@ -138,7 +145,8 @@ async function build(target, folder) {
   if (tag !== undefined) options.push(`--tag-armv=${tag}`);
   const prebuildify = require.resolve('prebuildify/bin.js');
   await runQuietly(process.execPath, [prebuildify, ...options], { cwd: folder, env });
-  // A copy, because what prebuildify has moved may be a hard link of the file that is linked again below.
+  // A copy, because what prebuildify has moved may be a hard link of the file that is linked again
+  // below.
   const built = path.join(folder, 'framemask.node');
   fs.copyFileSync(path.join(folder, 'prebuilds', file), built);
   if (format === 'pe') return { file: built, symbols: path.join(folder, 'build/framemask.map') };

@@ -8,9 +8,12 @@ const { readLibrary } = require('./toolchain');
 
 const EXPORTS = ['napi_register_module_v1', 'node_api_module_get_api_version_v1'];
 
-/** What a file needs of others besides Node-API, for each format: `all` must be there, `some` may be. */
+/**
+ * What a file needs of others besides Node-API, for each format: `all` must be there, `some` may
+ * be.
+ */
 const NEEDS = {
-  // Both glibc and musl have these, the first under one version on each processor.
+  // glibc and musl both have these. glibc has memmove in a single version.
   elf: { libraries: [], all: [], some: ['memmove', 'bcmp'] },
   macho: { libraries: ['/usr/lib/libSystem.B.dylib'], all: ['dyld_stub_binder'], some: ['memmove', 'bcmp'] },
   pe: { libraries: ['KERNEL32.dll'], all: ['GetModuleHandleA', 'GetProcAddress'], some: [] }
@@ -18,14 +21,18 @@ const NEEDS = {
 
 const PAGES = { elf: () => ELF_PAGE, macho: ({ machine }) => (machine === 'arm64' ? 16384 : 4096), pe: () => 4096 };
 
-/** The functions of Node-API that the addon calls. Windows needs a list of them; all others must agree with it. */
+/**
+ * The functions of Node-API that the addon calls. Windows needs a list of them; all others must
+ * agree with it.
+ */
 function nodeApiFunctions() {
   const source = fs.readFileSync(path.join(ROOT, 'src/windows.cc'), 'utf8');
   return [...source.matchAll(/\bF\((napi_\w+)\)/g)].map(([, name]) => name);
 }
 
 /**
- * Checks a file that was built for all that can be wrong with it and that no compiler or linker reports.
+ * Checks a file that was built for all that can be wrong with it and that no compiler or linker
+ * reports.
  *
  * @param {{ file: string, symbols: string }} built as build.js returns it
  * @param {import('./targets').Target} target
@@ -35,7 +42,7 @@ async function check(built, target) {
   const image = await readLibrary(built, target.machine);
   const { libraries, all, some } = NEEDS[target.format];
   const mustImport = target.format === 'pe' ? all : [...all, ...nodeApiFunctions()];
-  // armv7 has NEON as an option, and getauxval tells whether a processor has it.
+  // NEON is optional in armv7; getauxval tells whether a processor has it.
   const mayImport = target.name === 'linux-arm-armv7' ? [...some, 'getauxval'] : some;
   const faults = [...image.faults];
 

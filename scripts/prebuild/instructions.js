@@ -1,23 +1,25 @@
 'use strict';
 
-// Which instructions a file may have, and where. A kernel that has lost its vectors to a compiler's flag is as wrong as
-// one instruction outside of it that older processors lack: neither shows in a test on the machine that built it.
+// Checks which instructions a file has, and in which functions. Two mistakes do not show in a test
+// on the machine that built the file: a compiler flag that costs a kernel its vectors, and an
+// instruction outside of the kernels that older processors lack.
 
 /**
  * @typedef {object} Kernel
- * @property {RegExp} has what at least one of its instructions looks like
- * @property {RegExp} [extensions] which its instructions may be of, besides those that all may be of
+ * @property {RegExp} has matches at least one of its instructions
+ * @property {RegExp} [extensions] instruction set extensions that it may use, besides those that
+ *   all code may use
  */
 
-// Where a disassembler says of an instruction what kind it is, in place of its extension.
+// Groups in which Capstone tells an instruction's kind, not its extension.
 const KINDS = /^(jump|call|ret|return|int|branch_relative|privilege|not64bitmode|mode64)$/;
 
 const X86 = {
-  // x86-64's beginnings, and what V8 asks for on ia32.
+  // The first x86-64 processors have these, and V8 needs them on ia32.
   extensions: /^(sse1|sse2|cmov|fpu|mmx)$/,
-  // These are not marked as an extension's.
+  // Capstone names no extension for these.
   never: /^(popcnt|lzcnt|tzcnt|movbe|crc32|rd\w+|cmpxchg16b|endbr\d+)$/,
-  // Only where the processor has said that it has it.
+  // Only behind a check that the processor has it.
   guarded: /^xgetbv$/,
   kernels: {
     Scalar: { has: /^xor / },
@@ -41,7 +43,7 @@ const RISCV = /^(IsRV64|HasStdExt(A|F|D|M|MOrZmmul|COrZca|COrZcd))$/;
 
 const { Avx512: _, ...X86_DARWIN } = X86.kernels;
 
-/** By a target's name; where there is none, by its machine. */
+/** By a target's name or, without an entry for that, by its machine. */
 const RULES = {
   x64: X86,
   ia32: X86,
@@ -54,16 +56,16 @@ const RULES = {
   },
   'linux-arm-armv6': { extensions: ARMV6, kernels: { Scalar: { has: /^eor/ } } },
   riscv64: { extensions: RISCV, kernels: SCALAR },
-  // POWER8 has a vector unit, but none of ISA 3.0. Each function ends with a word of zeros, for debuggers.
+  // POWER8 lacks the vectors of ISA 3.0. Each function ends with a word of zeros, for debuggers.
   ppc64le: { extensions: /^HasFPU$/, padding: /^(00000000)+$/, kernels: SCALAR },
-  // The disassembler was told that this is a z13, and knows no later instruction.
+  // read_library.py tells Capstone that this is a z13, so later instructions are `.byte`.
   s390x: { extensions: /^Feature/, kernels: SCALAR },
-  // The vectors' instructions are not marked as an extension's, but nothing else begins so.
+  // Capstone names no extension for vector instructions, but only they begin with v or xv.
   loong64: { extensions: /^IsLA64$/, never: /^x?v/, kernels: SCALAR }
 };
 
-// Functions that only one kernel uses are part of it once they are inlined; where they are not, what they have is taken
-// for the rest's, and shows.
+// A helper that is inlined into a kernel is part of it. One that is not inlined counts as other
+// code, so its vector instructions are reported.
 const KERNEL = /^_ZN9framemask\d+Mask([A-Z]\w*?)EPKhPh[jmy]j$/;
 const DISPATCH = /^_ZN9framemask\d+Runs|^_ZN9framemask12_GLOBAL__N_1\d+(SavedRegisters|HasExtended)/;
 
@@ -71,7 +73,8 @@ const DISPATCH = /^_ZN9framemask\d+Runs|^_ZN9framemask12_GLOBAL__N_1\d+(SavedReg
  * @param {import('./targets').Target} target
  * @param {import('./toolchain').Instruction[]} instructions by rising addresses
  * @param {import('./toolchain').Image['functions']} functions
- * @returns {{ faults: string[], kernels: string[] }} the kernels, with how many of their instructions are of vectors
+ * @returns {{ faults: string[], kernels: string[] }} `kernels` has the count of vector instructions
+ *   of each
  */
 function checkInstructions(target, instructions, functions) {
   const rules = RULES[target.name] ?? RULES[target.machine];
@@ -91,7 +94,7 @@ function checkInstructions(target, instructions, functions) {
   return { faults, kernels: [...found].map(([kernel, count]) => `${kernel.toLowerCase()} ${count}`) };
 }
 
-/** @returns {string | undefined} what is wrong with an instruction where it is */
+/** @returns {string | undefined} why an instruction may not be where it is */
 function faultOf({ mnemonic, bytes, groups }, rules, kernelExtensions, isDispatch) {
   if (mnemonic === '.byte') return rules.padding?.test(bytes) ? undefined : 'not an instruction';
   if (rules.never?.test(mnemonic)) return 'not in every processor';
@@ -102,7 +105,7 @@ function faultOf({ mnemonic, bytes, groups }, rules, kernelExtensions, isDispatc
   return extension && `${extension} is not in every processor`;
 }
 
-/** Puts each instruction together with the name of the function that it is in. */
+/** Yields each instruction with the name of its function. */
 function* withFunctions(instructions, functions) {
   const sorted = [...functions].sort(([a], [b]) => a - b);
   let i = -1;

@@ -4,7 +4,8 @@
 //
 //   node link-windows.js MACHINE -o FILE ... OBJECT.o ...
 //
-// node-gyp's other arguments are for ELF. `zig c++` can't be used: it passes none of these options on.
+// node-gyp's other arguments are for ELF. `zig c++` can't be used: it passes none of these options
+// on.
 
 const fs = require('node:fs');
 const { zig } = require('./toolchain');

@@ -25,7 +25,8 @@ MACHINES = {
     "loong64": (cs.CS_ARCH_LOONGARCH, cs.CS_MODE_LOONGARCH64),
 }
 
-# The processor and the flags of its calling convention, such as which registers hold floating-point arguments.
+# The processor and the flags of its calling convention, such as which registers hold
+# floating-point arguments.
 ELF_MACHINES = {
     ("X86_64", 0): "x64",
     ("I386", 0): "ia32",
@@ -168,7 +169,8 @@ def read_pe(path, linker_map):
     }
     return {
         "machine": PE_MACHINES.get(pe.header.machine.name, pe.header.machine.name),
-        # Without an entry in the lookup table, LIEF takes one of the address table, which Windows does not read.
+        # Without an entry in the lookup table, LIEF takes one of the address table, which Windows
+        # does not read.
         "imports": [
             entry.name or f"#{entry.ordinal}"
             for library in pe.imports
@@ -227,7 +229,7 @@ def disassemble(machine, regions):
 
 def main():
     machine, path, symbols_path = sys.argv[1:]
-    # LIEF reports on stderr what is unusual in a file. What matters is checked here and in check.js.
+    # LIEF prints what is unusual in a file. What matters is checked here and in check.js.
     lief.logging.disable()
     image = read(path, symbols_path)
     regions = [(address, content) for address, content, is_code in image.pop("code") if is_code]

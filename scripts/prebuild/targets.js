@@ -1,20 +1,21 @@
 'use strict';
 
 /**
- * What is built. `cpu` is the oldest processor that Node.js itself runs on there: what goes beyond it is in kernels that
- * the addon chooses when it loads.
+ * A platform that prebuilds are made for.
  *
  * @typedef {object} Target
- * @property {string} name as --only takes it
- * @property {string} file below prebuilds/, by the rules of node-gyp-build
+ * @property {string} name as --only and `framemask/prebuilds/NAME` take it
+ * @property {string} file its path below prebuilds/, by the rules of node-gyp-build
  * @property {'elf' | 'macho' | 'pe'} format
  * @property {string} triple for zig's -target
- * @property {string} cpu for zig's -mcpu
- * @property {string} machine the processor that the file must name in its header
+ * @property {string} cpu for zig's -mcpu: the oldest processor that Node.js itself supports there.
+ *   Instructions that it lacks are in kernels, among which the addon chooses when it loads.
+ * @property {string} machine the processor that the file's header must name
  */
 
 /**
- * One file for glibc and musl: it links neither, and finds the few functions it calls in the process that loads it.
+ * One file serves glibc and musl. It links neither: the process that loads it has the few functions
+ * of them that it calls.
  *
  * @returns {Target}
  */
@@ -45,13 +46,13 @@ const TARGETS = [
   // These two also serve FreeBSD and Android: see lib/masking/find-addon.js.
   linux('x64', 'x64', 'x86_64-linux-musl', 'x86_64'),
   linux('arm64', 'arm64', 'aarch64-linux-musl', 'generic'),
-  // NEON is an option of armv7 that not every processor has taken.
+  // NEON is optional in armv7.
   linux('arm', 'arm', 'arm-linux-musleabihf', 'generic+v7a+vfp3d16-neon', '.armv7'),
   linux('arm', 'arm', 'arm-linux-musleabihf', 'arm1176jzf_s', '.armv6'),
-  // V8 asks for SSE2.
+  // V8 needs SSE2.
   linux('ia32', 'ia32', 'x86-linux-musl', 'pentium4'),
   linux('riscv64', 'riscv64', 'riscv64-linux-musl', 'baseline_rv64'),
-  // POWER8 and z13: what the oldest distribution asks for that Node.js 20 runs on.
+  // POWER8 and z13 are the oldest processors of the distributions that Node.js 20 supports.
   linux('ppc64', 'ppc64le', 'powerpc64le-linux-musl', 'pwr8'),
   linux('s390x', 's390x', 's390x-linux-musl', 'arch11'),
   linux('loong64', 'loong64', 'loongarch64-linux-musl', 'generic_la64+d+ual-lsx'),

@@ -1,7 +1,7 @@
 'use strict';
 
-// The compiler, the reader of binaries and the disassembler. All are from PyPI and of one version, so that what they
-// make and say does not depend on the machine.
+// The compiler, the reader of binaries and the disassembler. All are from PyPI and of one version,
+// so that what they make and say does not depend on the machine.
 
 const { execFile } = require('node:child_process');
 const fs = require('node:fs');
@@ -12,14 +12,17 @@ const CACHE = path.join(__dirname, '../../.cache');
 const PYTHON = path.join(CACHE, 'zig/bin/python');
 const STAMP = path.join(CACHE, 'zig/framemask-requirements.txt');
 
-/** The command that runs zig, to be followed by its arguments; and the environment that it needs. */
+/**
+ * The command that runs zig, to be followed by its arguments; and the environment that it needs.
+ */
 const ZIG = [PYTHON, '-m', 'ziglang'];
 const ZIG_ENV = {
   ZIG_GLOBAL_CACHE_DIR: path.join(CACHE, 'zig-cache'),
   ZIG_LOCAL_CACHE_DIR: path.join(CACHE, 'zig-cache')
 };
 
-// zig contains clang, the linkers and the headers for every target. Capstone 6 is the first that knows LoongArch.
+// zig contains clang, the linkers and the headers for every target. Capstone 6 is the first that
+// knows LoongArch.
 const REQUIREMENTS = ['ziglang==0.17.0', 'lief==1.0.0', 'capstone==6.0.0a11'];
 
 const run = promisify(execFile);
@@ -73,7 +76,8 @@ async function zig(args) {
  * @property {string} mnemonic `.byte` for bytes that are no instruction of this machine
  * @property {string} operands
  * @property {string} bytes in hexadecimal
- * @property {string[]} groups its kind, and the extensions of the instruction set that it belongs to
+ * @property {string[]} groups its kind, and the extensions of the instruction set that it belongs
+ *   to
  *
  * @param {{ file: string, symbols: string }} built as build.js returns it
  * @param {string} machine as in targets.js

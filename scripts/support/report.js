@@ -1,13 +1,17 @@
 'use strict';
 
-/** @returns {(message: string) => void} prints a message behind the seconds since this was called */
+/**
+ * @returns {(message: string) => void} prints a message after the seconds that have passed since
+ *   this call
+ */
 function createProgress() {
   const start = Date.now();
   return (message) => console.log(`== ${((Date.now() - start) / 1000).toFixed(1).padStart(5)} s  ${message}`);
 }
 
 /**
- * Prints a table, its columns as wide as they must be for those rows that have as many cells as the first.
+ * Prints a table. Rows with another number of cells than the first do not count for the width of
+ * its columns.
  *
  * @param {string[][]} rows
  */
@@ -22,9 +26,10 @@ function printRows(rows) {
 }
 
 /**
- * @param {string} output of tests, as TAP
- * @param {{ after: number, tail: number }} lines how many are shown from each failure on, and of the end
- * @returns {string}
+ * @param {string} output TAP
+ * @param {{ after: number, tail: number }} lines how many to show from each failure on, and from
+ *   the end of the output
+ * @returns {string} the failures
  */
 function failuresIn(output, { after, tail }) {
   const lines = output.split('\n');

@@ -1,12 +1,12 @@
 'use strict';
 
 /**
- * What a program's --only asks for.
+ * Selects what --only names.
  *
  * @template Item
- * @param {string} kind what an item is called when a name is refused
- * @param {Item[]} items all that there are
- * @param {string[] | undefined} only names, some of them with commas between; undefined for all
+ * @param {string} kind what the error calls an item
+ * @param {Item[]} items
+ * @param {string[] | undefined} only names, which may be separated by commas; undefined selects all
  * @param {(item: Item) => string} [nameOf]
  * @returns {Item[]} in the order of `items`
  * @throws {RangeError} if there is no such name

@@ -1,14 +1,14 @@
 'use strict';
 
 /**
- * Sends a message to a server of ws that sends it back, masked and unmasked by what ws finds as `bufferutil`, and prints what
- * the test wants to know.
+ * Sends a message to an echo server of ws, which masks and unmasks with the `bufferutil` that it
+ * finds, and prints the kernel as JSON.
  *
  * @param {object} ws
  * @param {object} bufferutil framemask under its other name
  */
 exports.echo = ({ WebSocket, WebSocketServer }, bufferutil) => {
-  // Where Node.js masks for ws, it is not called.
+  // From Node.js 26.12 on, ws calls Node's own masking instead, so check that they are there.
   for (const name of ['mask', 'unmask']) {
     if (typeof bufferutil[name] !== 'function') throw new TypeError(`bufferUtil.${name} is not a function`);
   }
@@ -19,7 +19,7 @@ exports.echo = ({ WebSocket, WebSocketServer }, bufferutil) => {
     const client = new WebSocket(`ws://127.0.0.1:${server.address().port}`);
     client.on('open', () => client.send(message));
     client.on('message', (data) => {
-      if (!message.equals(data)) throw new Error('wrong: what came back');
+      if (!message.equals(data)) throw new Error('wrong: the echo');
       client.close();
       server.close();
       const { kernel, nativeError } = bufferutil;

@@ -4,7 +4,7 @@ const assert = require('node:assert');
 
 const KEY = Buffer.from([0x37, 0xfa, 0x21, 0x3d]);
 
-/** Masks, and unmasks what was masked. Long enough for every width of vector, and at an odd address. */
+/** Masks and unmasks enough bytes for each kernel's vectors, at an odd address. */
 function checkMasking({ mask, unmask }) {
   const source = Buffer.from(Array.from({ length: 1021 }, (_, i) => i & 255)).subarray(1);
   const output = Buffer.alloc(source.length);
@@ -31,7 +31,7 @@ function checkCodec({ Decoder, Encoder }) {
 }
 
 /**
- * Uses what the package exports, and prints which kernel did the work.
+ * Checks the exports of the package and prints the kernel as JSON.
  *
  * @param {typeof import('framemask')} framemask
  */
