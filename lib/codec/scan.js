@@ -1,6 +1,7 @@
 'use strict';
 
 const { TOP_BITS, alignedFrom, unmaskBytes, unmaskWords, wordsOf } = require('../masking/fallback');
+const { lengthOf } = require('../shared/buffers');
 const { LENGTH, MASK, MODE_MASKED, NON_ASCII, OPCODE, Opcode, acceptsFirstByte } = require('../shared/protocol');
 
 /** From this length on, a payload is unmasked by words; one view of them serves the whole chunk. */
@@ -25,11 +26,12 @@ function scanChunk(chunk, start, mode, table) {
   const maskBit = mode & MODE_MASKED;
   const keySize = maskBit === 0 ? 0 : 4;
   const capacity = Math.floor(table.length / 3);
+  const size = lengthOf(chunk);
   const base = alignedFrom(chunk, start);
   let words = null;
   let position = start;
   let count = 0;
-  while (count < capacity && chunk.length - position >= 2) {
+  while (count < capacity && size - position >= 2) {
     const firstByte = chunk[position];
     const secondByte = chunk[position + 1];
     if (!acceptsFirstByte(firstByte, mode) || (secondByte & MASK) !== maskBit) break;
@@ -37,12 +39,12 @@ function scanChunk(chunk, start, mode, table) {
     let length = secondByte & LENGTH;
     let payload = position + 2 + keySize;
     if (length > 125) {
-      length = extendedLength(chunk, position, firstByte);
+      length = extendedLength(chunk, size, position, firstByte);
       if (length === -1) break;
       payload += (secondByte & LENGTH) === 126 ? 2 : 8;
     }
     const end = payload + length;
-    if (end > chunk.length || end > 0xffffffff) break;
+    if (end > size || end > 0xffffffff) break;
 
     const opcode = firstByte & OPCODE;
     let seen = 0;
@@ -52,7 +54,7 @@ function scanChunk(chunk, start, mode, table) {
       if (length < WORDS_FROM) {
         seen = unmaskBytes(chunk, payload, end, key);
       } else {
-        words ??= wordsOf(chunk, base, chunk.length);
+        words ??= wordsOf(chunk, base, size);
         seen = unmaskWords(chunk, payload, end, key, words, base);
       }
     } else if (opcode <= Opcode.TEXT) {
@@ -73,19 +75,20 @@ function scanChunk(chunk, start, mode, table) {
  * The extended length of a header.
  *
  * @param {Uint8Array} chunk
+ * @param {number} size the length of the chunk
  * @param {number} position where the frame begins
  * @param {number} firstByte
  * @returns {number} -1 if it is incomplete or breaks a rule (RFC 6455 sections 5.2 and 5.5)
  */
-function extendedLength(chunk, position, firstByte) {
+function extendedLength(chunk, size, position, firstByte) {
   if ((firstByte & OPCODE) >= Opcode.CLOSE) return -1;
   const p = position + 2;
   if ((chunk[position + 1] & LENGTH) === 126) {
-    if (p + 2 > chunk.length) return -1;
+    if (p + 2 > size) return -1;
     const length = (chunk[p] << 8) | chunk[p + 1];
     return length < 126 ? -1 : length;
   }
-  if (p + 8 > chunk.length) return -1;
+  if (p + 8 > size) return -1;
   const high = chunk[p] * 0x1000000 + ((chunk[p + 1] << 16) | (chunk[p + 2] << 8) | chunk[p + 3]);
   const low = chunk[p + 4] * 0x1000000 + ((chunk[p + 5] << 16) | (chunk[p + 6] << 8) | chunk[p + 7]);
   const length = high * 0x100000000 + low;

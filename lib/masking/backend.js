@@ -15,8 +15,8 @@ const { KEY, START, OFFSET, LENGTH, NON_ASCII } = Register;
  *   from `offset` on; they may overlap. Returns true only if all bytes written are ASCII
  * @property {(buffer: Uint8Array, start: number, length: number, key: number) => boolean}
  *   unmaskRange masks in place; returns whether all bytes written are ASCII
- * @property {(buffer: Uint8Array, start: number, length: number, key: number) => string | undefined}
- *   unmaskText masks in place; may return the bytes written as a string if all are ASCII
+ * @property {(buffer: Uint8Array, start: number, length: number, key: number) => string |
+ *   undefined} unmaskText masks in place; may return the bytes written as a string if all are ASCII
  *
  * @typedef {(source: Uint8Array, start: number, output: Uint8Array, offset: number,
  *   length: number, key: number) => boolean} MaskRange

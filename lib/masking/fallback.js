@@ -1,5 +1,7 @@
 'use strict';
 
+const { lengthOf, memoryOf, offsetOf } = require('../shared/buffers');
+
 /**
  * Masking in JavaScript, as src/ does it: for machines where the addon does not load, and for
  * payloads that are too short for a call into it. Callers must have checked the arguments. A key is
@@ -73,7 +75,8 @@ function unmaskBytes(buffer, start, end, key) {
 function unmaskWords(buffer, start, end, key, words, base) {
   const head = (base - start) & 3;
   const wordKey = advanceKey(key, head);
-  const last = (end - base) >> 2;
+  // No shifts: from 2 GiB on they would give a negative number.
+  const last = Math.floor((end - base) / 4);
   let seen = unmaskBytes(buffer, start, start + head, key) | unmaskBytes(buffer, base + last * 4, end, wordKey);
 
   scratchBytes[0] = wordKey;
@@ -81,7 +84,7 @@ function unmaskWords(buffer, start, end, key, words, base) {
   scratchBytes[2] = wordKey >>> 16;
   scratchBytes[3] = wordKey >>> 24;
   const k = scratch[0];
-  let i = (start + head - base) >> 2;
+  let i = (start + head - base) / 4;
   for (const stop = last - 8; i <= stop; i += 8) {
     seen |= words[i] ^= k;
     seen |= words[i + 1] ^= k;
@@ -104,7 +107,7 @@ function unmaskWords(buffer, start, end, key, words, base) {
  * @returns {number}
  */
 function alignedFrom(buffer, start) {
-  return start + (-(buffer.byteOffset + start) & 3);
+  return start + (-(offsetOf(buffer) + start) & 3);
 }
 
 /**
@@ -114,7 +117,7 @@ function alignedFrom(buffer, start) {
  * @returns {Int32Array} the words from `base` to `end`
  */
 function wordsOf(buffer, base, end) {
-  return new Int32Array(buffer.buffer, buffer.byteOffset + base, (end - base) >> 2);
+  return new Int32Array(memoryOf(buffer), offsetOf(buffer) + base, Math.floor((end - base) / 4));
 }
 
 /**
@@ -149,7 +152,8 @@ function maskRange(source, start, output, offset, length, key) {
   // set() would throw for a view that a resized ArrayBuffer no longer contains.
   if (length === 0) return true;
   // Avoid subarray(): it would call a subclass's Symbol.species constructor.
-  const range = source.length === length ? source : new Uint8Array(source.buffer, source.byteOffset + start, length);
+  const range =
+    lengthOf(source) === length ? source : new Uint8Array(memoryOf(source), offsetOf(source) + start, length);
   output.set(range, offset);
   // A key of 0 changes nothing.
   return key !== 0 && unmaskRange(output, offset, length, key);

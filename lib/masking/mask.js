@@ -1,39 +1,10 @@
 'use strict';
 
-const { isUint8Array } = require('../shared/buffers');
+const { checkBytes, lengthOf } = require('../shared/buffers');
 const { invalidType, outOfRange } = require('../shared/errors');
 const { advanceKey } = require('./fallback');
 
 // Functions that throw are separate, so that V8 inlines the checks.
-
-/**
- * @param {string} name
- * @param {*} value
- * @throws {TypeError} if the value is no Uint8Array, or one whose memory has been transferred away
- */
-function checkBytes(name, value) {
-  // Test byte 0, not `length`: up to Node.js 22, optimized code that has also met resizable
-  // ArrayBuffers may see a stale `length` of a detached view.
-  if (!isUint8Array(value) || value[0] === undefined) checkUnusual(name, value);
-}
-
-/**
- * @param {string} name
- * @param {*} value not a Uint8Array, or an empty or detached one
- * @throws {TypeError} unless it is an empty Uint8Array
- */
-function checkUnusual(name, value) {
-  if (!isUint8Array(value)) throw invalidType(name, 'a Buffer or Uint8Array', value);
-  if (value.buffer.byteLength !== 0) return;
-  try {
-    // Throws if detached. Node.js 20 has no ArrayBuffer.prototype.detached.
-    new Uint8Array(value.buffer);
-  } catch {
-    const error = invalidType(name, 'a Buffer or Uint8Array', value);
-    error.message += ' whose memory is detached';
-    throw error;
-  }
-}
 
 /**
  * @param {*} key
@@ -43,7 +14,7 @@ function checkUnusual(name, value) {
  */
 function readKey(key, phase) {
   checkBytes('key', key);
-  if (key.length !== 4) refuseKey(key);
+  if (lengthOf(key) !== 4) refuseKey(key);
   const number = (key[0] | (key[1] << 8) | (key[2] << 16) | (key[3] << 24)) >>> 0;
   return phase === undefined ? number : readPhase(number, phase);
 }
@@ -53,7 +24,7 @@ function readKey(key, phase) {
  * @throws {RangeError}
  */
 function refuseKey(key) {
-  throw outOfRange('key', '4 bytes long', `${key.length} bytes long`);
+  throw outOfRange('key', '4 bytes long', `${lengthOf(key)} bytes long`);
 }
 
 /**
@@ -118,8 +89,8 @@ function createMasking({ maskRange, unmaskRange }) {
     checkBytes('source', source);
     checkBytes('output', output);
     const keyWord = readKey(key, phase);
-    checkSize('length', length, Math.min(source.length, output.length));
-    checkSize('offset', offset, output.length - length);
+    checkSize('length', length, Math.min(lengthOf(source), lengthOf(output)));
+    checkSize('offset', offset, lengthOf(output) - length);
     maskRange(source, 0, output, offset, length, keyWord);
     return phase === undefined ? length & 3 : (phase + length) & 3;
   }
@@ -138,7 +109,7 @@ function createMasking({ maskRange, unmaskRange }) {
   function unmask(buffer, key, phase) {
     checkBytes('buffer', buffer);
     const keyWord = readKey(key, phase);
-    const { length } = buffer;
+    const length = lengthOf(buffer);
     unmaskRange(buffer, 0, length, keyWord);
     return phase === undefined ? length & 3 : (phase + length) & 3;
   }
