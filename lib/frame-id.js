@@ -1,14 +1,14 @@
 'use strict';
 
-const { crypto, util, v8 } = require('./shared/node-modules');
+const { crypto, util } = require('./shared/node-modules');
 const { invalidType, outOfRange } = require('./shared/errors');
+const { beforeSnapshot } = require('./shared/snapshot');
 
 // Read once, so that later changes to String don't affect ids.
 const { fromCharCode } = String;
 const { randomFillSync } = crypto;
 const { inspect } = util;
 const { isUint8Array } = util.types;
-const { startupSnapshot } = v8;
 
 const ID_BYTES = 16;
 const ID_CHARACTERS = 36;
@@ -66,9 +66,7 @@ function makeTables() {
 function refill() {
   if (batch === undefined) {
     if (highDigit === undefined) makeTables();
-    // Processes started from the same snapshot would all use the batch in it. Runtimes without
-    // snapshots may lack the object.
-    if (startupSnapshot?.isBuildingSnapshot()) startupSnapshot.addSerializeCallback(forgetBatch);
+    beforeSnapshot(forgetBatch);
     batch = new Uint32Array(BATCH_WORDS);
   }
   // If this throws, the cursor is still at the end, and the next call tries again.
@@ -136,7 +134,8 @@ function randomId() {
  * @private
  */
 function timeOrderedId() {
-  const now = Date.now();
+  // A clock may have fractions, such as one that a test has installed.
+  const now = Math.floor(Date.now());
   if (cursor === BATCH_WORDS) refill();
   const at = cursor;
   cursor += 4;

@@ -6,7 +6,6 @@
 const assert = require('node:assert/strict');
 const { execFile } = require('node:child_process');
 const crypto = require('node:crypto');
-const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { promisify } = require('node:util');
 const v8 = require('node:v8');
@@ -260,38 +259,6 @@ t.test('no two threads or processes share ids', async (t) => {
     );
     t.equal(words.length, 5000);
     t.equal(new Set([...own, ...words]).size, 5100);
-  });
-
-  t.test('processes started from one snapshot', async (t) => {
-    // A snapshot is made of one file, so this bundles the modules.
-    const source = (name) => readFileSync(join(__dirname, '..', 'lib', `${name}.js`), 'utf8');
-    const bundle = `
-      const modules = {
-        'node-modules': (module, require) => {${source('shared/node-modules')}\n},
-        errors: (module, require) => {${source('shared/errors')}\n},
-        'frame-id': (module, require) => {${source('frame-id')}\n}
-      };
-      const load = (file) => {
-        const name = file.slice(file.lastIndexOf('/') + 1);
-        if (!Object.hasOwn(modules, name)) return require(file);
-        const module = { exports: {} };
-        modules[name](module, load);
-        return module.exports;
-      };
-      const { frameId } = load('frame-id');
-      frameId();
-      frameId({ version: 7 });
-      require('node:v8').startupSnapshot.setDeserializeMainFunction(() => {
-        for (let i = 0; i < 1000; i++) console.log(frameId(i % 2 ? { version: 7 } : undefined));
-      });
-    `;
-    await runScript(t, bundle, ['--snapshot-blob', 'snapshot.blob', '--build-snapshot']);
-    const start = () =>
-      run(process.execPath, ['--snapshot-blob', join(t.testdirName, 'snapshot.blob'), 'main'], { maxBuffer: 2 ** 24 });
-    const outputs = await Promise.all([start(), start(), start()]);
-    const ids = outputs.flatMap(({ stdout }) => stdout.trim().split('\n'));
-    t.equal(ids.length, 3000);
-    t.equal(new Set(ids).size, 3000);
   });
 
   t.test('entropy is wiped before it goes into a snapshot', (t) => {

@@ -1,6 +1,7 @@
 'use strict';
 
 const { randomFillSync } = require('../shared/node-modules').crypto;
+const { beforeSnapshot } = require('../shared/snapshot');
 
 /** Keys per randomFillSync(), which takes about 300 ns for any length: a key then takes 3 ns. */
 const BATCH = 1024;
@@ -17,13 +18,21 @@ let used = BATCH;
 function nextMaskingKey() {
   for (;;) {
     if (used === BATCH) {
-      keys ??= new Int32Array(BATCH);
+      if (keys === null) {
+        keys = new Int32Array(BATCH);
+        beforeSnapshot(forgetKeys);
+      }
       randomFillSync(keys);
       used = 0;
     }
     const key = keys[used++];
     if (key !== 0) return key;
   }
+}
+
+function forgetKeys() {
+  keys.fill(0);
+  used = BATCH;
 }
 
 module.exports = { nextMaskingKey };

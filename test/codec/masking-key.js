@@ -24,7 +24,8 @@ t.test('a key of 0, which would mask nothing, is skipped', (t) => {
           keys.fill(0);
           keys[5] = 7;
         }
-      }
+      },
+      v8: {}
     }
   });
   t.equal(nextMaskingKey(), 7);
