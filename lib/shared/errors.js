@@ -22,7 +22,7 @@ function describe(value) {
       return `the string ${inspect(shown)}`;
     }
     default:
-      return `the ${typeof value} ${inspect(value)}`;
+      return `the ${typeof value} ${shorten(inspect(value))}`;
   }
 }
 
@@ -39,6 +39,15 @@ function describeObject(value) {
     // A Proxy or a getter threw. The caller still gets the error about the argument.
   }
   return 'an object';
+}
+
+/**
+ * @param {string} text
+ * @returns {string} its beginning: a BigInt can have a million digits
+ * @private
+ */
+function shorten(text) {
+  return text.length > 40 ? `${text.slice(0, 40)}...` : text;
 }
 
 /**
@@ -64,7 +73,7 @@ function invalidType(name, expected, received) {
  * @returns {RangeError} with `code` ERR_OUT_OF_RANGE, as in Node.js
  */
 function outOfRange(name, expected, received) {
-  const got = typeof received === 'number' || typeof received === 'bigint' ? inspect(received) : String(received);
+  const got = typeof received === 'string' ? received : shorten(inspect(received));
   const error = new RangeError(`The "${name}" argument must be ${expected}, but was ${got}`);
   error.code = 'ERR_OUT_OF_RANGE';
   return error;
@@ -91,9 +100,10 @@ class FrameError extends Error {
    * @param {number} closeCode the close code (RFC 6455 section 7.4.1): 1002 for a protocol error,
    *   1007 for text that is not UTF-8, 1008 for too many fragments, 1009 for too big a message
    * @param {string} message
+   * @param {{ cause?: Error }} [options]
    */
-  constructor(code, closeCode, message) {
-    super(message);
+  constructor(code, closeCode, message, options) {
+    super(message, options);
     this.code = `FRAMEMASK_ERR_${code}`;
     this.closeCode = closeCode;
   }
