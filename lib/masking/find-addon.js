@@ -12,7 +12,7 @@ const LIKE_LINUX = ['android', 'freebsd'];
  *
  * @param {string} [platform] as process.platform
  * @returns {object} its exports
- * @throws {Error} if there is none, or it can't be loaded
+ * @throws {Error} if there is none, it can't be loaded, or it is not framemask's
  */
 function findAddon(platform = process.platform) {
   if (bundledAddon.load !== null) return unwrap(bundledAddon.load());
@@ -22,13 +22,43 @@ function findAddon(platform = process.platform) {
     file = require('node-gyp-build').resolve(path.join(__dirname, '../..'));
   } catch {
     if (LIKE_LINUX.includes(platform)) {
-      return open(path.join(__dirname, '../..', 'prebuilds', `linux-${process.arch}`, 'framemask.node'));
+      file = path.join(__dirname, '../..', 'prebuilds', `linux-${process.arch}`, 'framemask.node');
     }
   }
-  if (file !== null) checkLength(file);
+  if (file !== null) {
+    checkOwner(file, path.join(__dirname, '../..'));
+    return open(file);
+  }
   // @vercel/nft and ncc, which copy the files that a program needs, look for this expression. ncc
   // puts the copied file in its place, so it must run even if no file was found: it throws then.
   return require('node-gyp-build')(`${__dirname}/../..`);
+}
+
+/**
+ * Refuses a file that is not named for framemask or not below framemask's own folder. A bundle lies
+ * in the folder of another package, whose build/Release/ may have an addon; and node-gyp-build also
+ * looks beside the program.
+ *
+ * @param {string} file
+ * @param {string} root
+ * @throws {Error}
+ */
+function checkOwner(file, root) {
+  const inside = !path.relative(root, file).startsWith('..') && /^framemask\b.*\.node$/.test(path.basename(file));
+  if (inside && readName(path.join(root, 'package.json')) === 'framemask') return;
+  throw new Error(`${file} is not framemask's`);
+}
+
+/**
+ * @param {string} file a package.json
+ * @returns {string | undefined} the name in it
+ */
+function readName(file) {
+  try {
+    return JSON.parse(fs.readFileSync(file, 'utf8')).name;
+  } catch {
+    return undefined;
+  }
 }
 
 /**

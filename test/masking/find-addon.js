@@ -175,7 +175,7 @@ t.test('FreeBSD and Android load the addon of Linux', (t) => {
     'node-gyp-build': Object.assign(refuse, { resolve: refuse }),
     '../../lib/shared/node-modules': {
       ...builtin,
-      path: { join: (...parts) => path.join(...parts).replace(ROOT, root) }
+      path: { ...path, join: (...parts) => path.join(...parts).replace(ROOT, root) }
     }
   });
   const opened = interceptLoading(t);
@@ -186,22 +186,56 @@ t.test('FreeBSD and Android load the addon of Linux', (t) => {
   t.end();
 });
 
+/** `findAddon` of a package in another folder, where node-gyp-build finds a file by `resolve`. */
+function findWith(t, folder, resolve) {
+  const { findAddon: find } = t.mockRequire('../../lib/masking/find-addon', {
+    'node-gyp-build': Object.assign(() => assert.fail('loaded without a look at it'), { resolve }),
+    '../../lib/shared/node-modules': {
+      ...builtin,
+      path: { ...path, join: (...parts) => path.join(...parts).replace(ROOT, folder) }
+    }
+  });
+  return find;
+}
+
+t.test('only files named for framemask, below its own folder, are loaded', (t) => {
+  const root = createPackage(t);
+  place(root, 'build/Release', 'an addon');
+  const file = path.join(root, 'build/Release/framemask.node');
+  const opened = interceptLoading(t);
+  const find = (found) => findWith(t, root, () => found)();
+  t.same(find(file), { file });
+  for (const other of [
+    path.join(root, 'build/Release/other.node'),
+    path.join(root, 'build/Release/notframemask.node'),
+    path.join(root, '../framemask.node'),
+    path.join(path.dirname(process.execPath), 'prebuilds/framemask.node')
+  ]) {
+    t.throws(() => find(other), { message: `${other} is not framemask's` });
+  }
+  for (const manifest of ['{ "name": "job" }', 'no JSON', '{}']) {
+    fs.writeFileSync(path.join(root, 'package.json'), manifest);
+    t.throws(() => find(file), { message: `${file} is not framemask's` }, manifest);
+  }
+  fs.rmSync(path.join(root, 'package.json'));
+  t.throws(() => find(file), { message: `${file} is not framemask's` }, 'a bundle in a folder of somebody else');
+  t.equal(opened.length, 1);
+  t.end();
+});
+
 t.test('the length of the file that node-gyp-build finds is checked before it is loaded', (t) => {
   const folder = createPackage(t);
   place(folder, 'found', 'an addon');
   const file = path.join(folder, 'found/framemask.node');
-  const exported = {};
   const asked = [];
-  const { findAddon: find } = t.mockRequire('../../lib/masking/find-addon', {
-    'node-gyp-build': Object.assign(() => exported, {
-      resolve(root) {
-        asked.push(root);
-        return file;
-      }
-    })
+  const find = findWith(t, folder, (root) => {
+    asked.push(root);
+    return file;
   });
-  t.equal(find(), exported);
-  t.same(asked, [ROOT]);
+  const opened = interceptLoading(t);
+  t.same(find(), { file });
+  t.same(asked, [folder]);
+  t.same(opened, [file]);
   place(
     folder,
     'found',
