@@ -24,16 +24,17 @@ function isTraced() {
  * logs of both. `id` is of this record alone.
  *
  * @param {object} codec a Decoder or an Encoder
+ * @param {number} sequence of the frame
  * @returns {object}
  */
-function origin(codec) {
+function origin(codec, sequence) {
   // A codec without a name for its connection gets one with its first record.
   codec._connectionId ??= frameId();
   return {
     id: frameId({ version: 7 }),
     connection: codec._connectionId,
     from: (codec._mode & MODE_MASKED) !== 0 ? 'client' : 'server',
-    sequence: codec._sequence,
+    sequence,
     direction: codec._direction,
     role: codec.role
   };
@@ -43,11 +44,12 @@ function origin(codec) {
  * @param {object} codec a Decoder or an Encoder
  * @param {number} firstByte of the frame
  * @param {number} length of its payload in bytes
+ * @param {number} [sequence] its own, if others may have been sent since
  */
-function traceFrame(codec, firstByte, length) {
+function traceFrame(codec, firstByte, length, sequence = codec._sequence) {
   if (!frames.hasSubscribers) return;
   frames.publish({
-    ...origin(codec),
+    ...origin(codec, sequence),
     opcode: firstByte & OPCODE,
     fin: (firstByte & FIN) !== 0,
     rsv: (firstByte & RSV) >> 4,
@@ -64,7 +66,7 @@ function traceFrame(codec, firstByte, length) {
 function traceError(codec, error) {
   if (!frames.hasSubscribers) return;
   frames.publish({
-    ...origin(codec),
+    ...origin(codec, codec._sequence),
     opcode: null,
     fin: null,
     rsv: null,
@@ -79,11 +81,12 @@ function traceError(codec, error) {
  * @param {number} firstByte of the message's first frame
  * @param {number} length of the message in bytes
  * @param {number} fragments the number of its frames
+ * @param {number} [sequence] of its last frame
  */
-function traceMessage(codec, firstByte, length, fragments) {
+function traceMessage(codec, firstByte, length, fragments, sequence = codec._sequence) {
   if (!messages.hasSubscribers) return;
   messages.publish({
-    ...origin(codec),
+    ...origin(codec, sequence),
     binary: (firstByte & OPCODE) === Opcode.BINARY,
     rsv: (firstByte & RSV) >> 4,
     length,

@@ -1,32 +1,59 @@
 'use strict';
 
-const { Buffer, EMPTY, view } = require('../shared/buffers');
+const { Buffer, view } = require('../shared/buffers');
 const { invalidType } = require('../shared/errors');
-
-/** The size of a slab: memory that the frames of all encoders are written into, one behind the other. */
-const SLAB_SIZE = 64 * 1024;
-
-// The slab in use, and how much of it is taken.
-let slab = EMPTY;
-let slabUsed = 0;
+const { LARGE_SLAB, acquireSlab, isPrivate, releaseSlab } = require('./slabs');
 
 /**
- * Collects bytes and sends them in one write. Encoder extends it, and calls it to add bytes: `_reserve` makes room in the
- * slab, `_advance` ends what was written there, `_push` adds a Buffer of its own. FrameWriter calls nothing of Encoder.
+ * A part of a slab, behind which the encoder has added a Buffer of its own, or taken another slab.
+ */
+class SlabPart {
+  constructor(slab, start, end) {
+    this.slab = slab;
+    this.start = start;
+    this.end = end;
+  }
+
+  view() {
+    return view(this.slab, this.start, this.end);
+  }
+
+  /** The part itself if its slab is not used by others afterwards, else a copy. */
+  takeOut() {
+    if (this.leaves) return this.view();
+    const copy = Buffer.allocUnsafeSlow(this.end - this.start);
+    this.slab.copy(copy, 0, this.start, this.end);
+    return copy;
+  }
+
+  /**
+   * Whether the slab is private, or mostly full, so that a copy would cost more than another slab.
+   */
+  get leaves() {
+    return isPrivate(this.slab) || (this.end - this.start) * 2 > this.slab.length;
+  }
+}
+
+/**
+ * Collects bytes and sends them in one write. Encoder extends it, and calls it to add bytes:
+ * `_reserve` makes room in a slab, `_advance` ends what was written there, `_push` adds a Buffer of
+ * its own. FrameWriter calls nothing of Encoder.
  */
 class FrameWriter {
   /**
-   * @param {boolean} recycle whether the writable no longer reads written Buffers once its `writableLength` is 0
-   * @param {import('node:stream').Writable | null} writable flushed to at the end of each turn of the event loop; null if
-   *   the user calls `flush`
+   * @param {boolean} recycle whether the writable no longer reads written Buffers once its
+   *   `writableLength` is 0
+   * @param {import('node:stream').Writable | null} writable flushed to at the end of each turn of
+   *   the event loop; null if the user calls `flush`
    */
   constructor(recycle, writable) {
     this._recycle = recycle;
     this._writable = writable;
     this._scheduled = false;
+    this._flushing = false;
     this._pending = 0;
-    // Complete Buffers, and behind them `_slab[_start]` to `_slab[_end - 1]`.
-    this._chunks = null;
+    // Uint8Arrays and SlabParts, and behind them `_slab[_start]` to `_slab[_end - 1]`.
+    this._parts = null;
     this._slab = null;
     this._start = 0;
     this._end = 0;
@@ -38,33 +65,32 @@ class FrameWriter {
   }
 
   /**
-   * Sends the collected bytes in one write.
+   * Sends the collected bytes in one write. Called by a sink during its `write`, it returns at
+   * once, and the bytes are sent behind those that are being sent.
    *
-   * @param {import('node:stream').Writable} [writable] the connection; the option `writable` by default
-   * @returns {boolean} whether the writable wants more; if not, wait for its event 'drain'. True if there was nothing to
-   *   send. False if the writable has ended: the bytes are dropped then
+   * @param {import('node:stream').Writable} [writable] the connection; the option `writable` by
+   *   default
+   * @returns {boolean} whether the writable wants more; if not, wait for its event 'drain'. True if
+   *   there was nothing to send. False if the writable has ended: the bytes are dropped then
    * @throws {TypeError} if there is no writable
    */
   flush(writable = this._writable) {
-    const chunks = this._chunks;
-    const current = this._slab;
     if (typeof writable?.write !== 'function') throw invalidType('writable', 'a writable stream', writable);
-    if (current === null && chunks === null) return true;
-    const start = this._start;
-    const end = this._end;
-    this._reset();
+    if (this._pending === 0) return true;
     // A write to a connection that has ended would only make it emit an error.
-    if (writable.writable === false) return false;
-    let more = true;
-    if (chunks === null) {
-      more = writable.write(view(current, start, end));
-    } else {
-      if (current !== null) chunks.push(view(current, start, end));
-      if (chunks.length > 1) writable.cork?.();
-      for (const chunk of chunks) more = writable.write(chunk);
-      if (chunks.length > 1) writable.uncork?.();
+    if (writable.writable === false) {
+      this.take();
+      return false;
     }
-    if (current !== null) this._release(writable, current, start, end);
+    let more = true;
+    if (!this._flushing) {
+      this._flushing = true;
+      try {
+        while (this._pending !== 0) more = this._send(writable);
+      } finally {
+        this._flushing = false;
+      }
+    }
     // A stream says that it is full after a large write even if the system took all of it.
     return more || writable.writableLength === 0;
   }
@@ -72,81 +98,114 @@ class FrameWriter {
   /**
    * Hands out the collected bytes, for a caller that sends them itself.
    *
-   * @returns {Buffer[]}
+   * @returns {Buffer[]} memory of this connection alone; payloads that are not copied are views of
+   *   the user's memory
    */
   take() {
-    const chunks = this._chunks ?? [];
-    if (this._slab !== null) {
-      chunks.push(view(this._slab, this._start, this._end));
-    }
-    this._reset();
-    return chunks;
+    const parts = this._reset();
+    if (parts.length === 1 && !(parts[0] instanceof SlabPart)) return parts;
+    const buffers = parts.map((part) => (part instanceof SlabPart ? part.takeOut() : part));
+    releaseSlabs(parts, true);
+    return buffers;
   }
 
   /**
-   * Makes room for a frame in the slab: behind this encoder's last frame, if no other encoder has written there since.
+   * @param {import('node:stream').Writable} writable
+   * @returns {boolean} what its `write` returned
+   */
+  _send(writable) {
+    // With recycle, slabs are written as they are, but not behind earlier bytes, which would hold
+    // them for long.
+    const recycled = this._recycle && writable.writableLength === 0;
+    const slab = this._slab;
+    if (this._parts === null && (recycled || isPrivate(slab))) {
+      const bytes = view(slab, this._start, this._end);
+      this._forget();
+      const more = writable.write(bytes);
+      if (recycled && writable.writableLength === 0) releaseSlab(slab);
+      return more;
+    }
+    if (!recycled) return writeAll(writable, this.take());
+    const parts = this._reset();
+    const buffers = parts.map((part) => (part instanceof SlabPart ? part.view() : part));
+    const more = writeAll(writable, buffers);
+    if (writable.writableLength === 0) releaseSlabs(parts, false);
+    return more;
+  }
+
+  /**
+   * Begins anew.
    *
-   * @param {number} size the most bytes that the frame can have
+   * @returns {(Buffer | SlabPart)[]} the parts so far
+   */
+  _reset() {
+    this._seal();
+    const parts = this._parts ?? [];
+    this._parts = null;
+    this._forget();
+    return parts;
+  }
+
+  /** Forgets what the slab holds, and the slab unless it is private. */
+  _forget() {
+    this._pending = 0;
+    this._start = this._end;
+    if (this._slab !== null && !isPrivate(this._slab)) this._slab = null;
+  }
+
+  /**
+   * Makes room for a frame.
+   *
+   * @param {number} size the most bytes that the frame can have, at most LARGE_SLAB
    * @returns {number} where the frame goes in `_slab`
    */
   _reserve(size) {
-    if (this._slab === slab && this._end === slabUsed && slab.length - slabUsed >= size) return slabUsed;
-    this._seal();
-    if (slab.length - slabUsed < size) {
-      slab = Buffer.allocUnsafeSlow(SLAB_SIZE);
-      slabUsed = 0;
-    }
-    this._slab = slab;
-    this._start = slabUsed;
-    this._end = slabUsed;
-    return slabUsed;
+    if (this._slab === null || this._slab.length - this._end < size) this._changeSlab(size);
+    return this._end;
+  }
+
+  /** @param {number} size the bytes that the slab in use has no room for, if there is one */
+  _changeSlab(size) {
+    const { _slab: slab, _start: start } = this;
+    const used = slab === null ? 0 : this._end - start;
+    // Moving what waits in a small slab is cheaper than a second entry in writev.
+    const moves = used !== 0 && slab.length < LARGE_SLAB && used + size <= LARGE_SLAB;
+    if (!moves) this._seal();
+    this._slab = acquireSlab(moves ? used + size : size, this._recycle);
+    this._start = 0;
+    this._end = 0;
+    if (!moves) return;
+    slab.copy(this._slab, 0, start, start + used);
+    this._end = used;
+    if (start === 0) releaseSlab(slab);
   }
 
   /** @param {number} end where the frame ends in the slab */
   _advance(end) {
     this._pending += end - this._end;
     this._end = end;
-    slabUsed = end;
     if (this._writable !== null && !this._scheduled) this._schedule();
   }
 
   /**
    * Adds bytes that are sent from where they lie.
    *
-   * @param {Uint8Array} bytes
+   * @param {Buffer} bytes
    */
   _push(bytes) {
     this._seal();
-    this._chunks ??= [];
-    this._chunks.push(bytes);
+    this._parts ??= [];
+    this._parts.push(bytes);
     this._pending += bytes.length;
     if (this._writable !== null && !this._scheduled) this._schedule();
   }
 
-  /** Ends this encoder's part of the slab. */
+  /** Ends the part of the slab that is written to. */
   _seal() {
-    if (this._slab === null) return;
-    this._chunks ??= [];
-    this._chunks.push(view(this._slab, this._start, this._end));
-    this._slab = null;
-  }
-
-  _reset() {
-    this._chunks = null;
-    this._slab = null;
-    this._pending = 0;
-  }
-
-  /**
-   * Returns the end of the slab to the next frames, if the writable has used it and no other encoder has written behind it.
-   *
-   * @param {import('node:stream').Writable} writable
-   * @param {Buffer} written
-   * @param {number} start
-   * @param {number} end
-   */
-  _release(writable, written, start, end) {
-    if (this._recycle && writable.writableLength === 0 && written === slab && end === slabUsed) slabUsed = start;
+    if (this._slab === null || this._start === this._end) return;
+    this._parts ??= [];
+    this._parts.push(new SlabPart(this._slab, this._start, this._end));
+    this._start = this._end;
   }
 
   /** Flushes at the end of this turn of the event loop. */
@@ -156,10 +215,43 @@ class FrameWriter {
   }
 }
 
+/**
+ * @param {import('node:stream').Writable} writable
+ * @param {Uint8Array[]} buffers
+ * @returns {boolean} what its last `write` returned
+ */
+function writeAll(writable, buffers) {
+  if (buffers.length === 1) return writable.write(buffers[0]);
+  let more = true;
+  writable.cork?.();
+  for (const buffer of buffers) more = writable.write(buffer);
+  writable.uncork?.();
+  return more;
+}
+
+/**
+ * @param {(Buffer | SlabPart)[]} parts
+ * @param {boolean} takenOut whether a part that fills most of its slab has left with it
+ */
+function releaseSlabs(parts, takenOut) {
+  let slab = null;
+  let free = false;
+  for (const part of parts) {
+    if (!(part instanceof SlabPart)) continue;
+    if (part.slab !== slab) {
+      if (free) releaseSlab(slab);
+      slab = part.slab;
+      free = true;
+    }
+    if (takenOut && part.leaves) free = false;
+  }
+  if (free) releaseSlab(slab);
+}
+
 /** @param {FrameWriter} writer */
 function flushScheduled(writer) {
   writer._scheduled = false;
   writer.flush();
 }
 
-module.exports = { FrameWriter, SLAB_SIZE };
+module.exports = { FrameWriter };

@@ -1,6 +1,6 @@
 'use strict';
 
-const { Buffer, toBytes } = require('../shared/buffers');
+const { Buffer, lengthOf, toBytes } = require('../shared/buffers');
 const { headerSize, writeHeader } = require('./header');
 const { showPublicState } = require('../shared/inspect');
 const { FIN, Opcode, RSV1 } = require('../shared/protocol');
@@ -31,7 +31,7 @@ class PreparedMessage {
    */
   constructor(data, options) {
     const bytes = typeof data === 'string' ? Buffer.from(data) : toBytes('data', data);
-    const { length } = bytes;
+    const length = lengthOf(bytes);
     const binary = options.binary ?? typeof data !== 'string';
     const firstByte = FIN | (options.rsv1 ? RSV1 : 0) | (binary ? Opcode.BINARY : Opcode.TEXT);
     const size = headerSize(length, 0);

@@ -7,6 +7,8 @@ const FIN = 0x80;
 const RSV1 = 0x40;
 const RSV = 0x70;
 const OPCODE = 0x0f;
+/** The bit of an opcode that control frames have. */
+const CONTROL = 0x08;
 
 /** The second byte of a frame (section 5.2). */
 const MASK = 0x80;
@@ -58,6 +60,7 @@ function isSendableCloseCode(code) {
 }
 
 module.exports = {
+  CONTROL,
   FIN,
   LENGTH,
   MASK,
