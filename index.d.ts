@@ -315,8 +315,9 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string', Rsv1 e
    */
   write(chunk: Uint8Array): boolean;
   /**
-   * Stops delivery at once, even in the middle of a chunk, until `resume`. Use it while an
-   * asynchronous extension such as permessage-deflate works on a message; later messages wait.
+   * Stops delivery at once, even in the middle of a chunk, until `resume`. Called in `onFrame`, it
+   * also holds back what that frame carries. Use it while an asynchronous extension such as
+   * permessage-deflate works on a message; later messages wait.
    */
   pause(): void;
   /**
@@ -347,8 +348,8 @@ export interface FrameSink {
   /** The number of bytes that the stream has not handed over yet. */
   readonly writableLength?: number | undefined;
   /**
-   * Writes bytes. Their memory is shared with other encoders and with prepared messages: it must
-   * not be changed or transferred.
+   * Writes bytes. Their memory belongs to this connection, but for prepared messages, which all
+   * connections send from the same memory, and payloads that are sent from where they lie.
    *
    * @returns false if the caller should wait for the event 'drain'
    */
@@ -531,8 +532,9 @@ export class Encoder<End extends Role = Role> {
    */
   flush(writable?: FrameSink): boolean;
   /**
-   * Returns all that has collected, for those who write it themselves. The memory is shared with
-   * other encoders and with prepared messages: do not change or transfer it.
+   * Returns all that has collected, for those who write it themselves. The memory belongs to this
+   * connection, but for prepared messages, which all connections send from the same memory, and
+   * payloads that are sent from where they lie.
    */
   take(): Buffer[];
 }
@@ -598,6 +600,7 @@ export function prepare(data: string | Bytes, options?: PrepareOptions): Prepare
  * | `FRAMEMASK_ERR_UTF8` | a text message or the reason of a Close frame is not UTF-8 | 1007 | 8.1 |
  * | `FRAMEMASK_ERR_CLOSE_LENGTH` | a Close frame has a payload of one byte | 1002 | 5.5.1 |
  * | `FRAMEMASK_ERR_CLOSE_CODE` | a Close frame has a code that may not be sent | 1002 | 7.4 |
+ * | `FRAMEMASK_ERR_DETACHED` | not the peer: a handler transferred the memory of frames that were not delivered yet | 1011 | |
  */
 export type FrameErrorCode =
   | 'FRAMEMASK_ERR_RESERVED_BITS'
@@ -614,10 +617,12 @@ export type FrameErrorCode =
   | 'FRAMEMASK_ERR_TOO_MANY_FRAGMENTS'
   | 'FRAMEMASK_ERR_UTF8'
   | 'FRAMEMASK_ERR_CLOSE_LENGTH'
-  | 'FRAMEMASK_ERR_CLOSE_CODE';
+  | 'FRAMEMASK_ERR_CLOSE_CODE'
+  | 'FRAMEMASK_ERR_DETACHED';
 
 /**
- * The peer has broken the protocol or exceeded a limit. Decoders make these errors; see
+ * The peer has broken the protocol or exceeded a limit, or a handler has transferred memory of frames
+ * that were not delivered yet (`FRAMEMASK_ERR_DETACHED`). Decoders make these errors; see
  * {@link DecoderHandlers.onError}.
  */
 export class FrameError extends Error {
@@ -628,9 +633,9 @@ export class FrameError extends Error {
   /**
    * The code to close the connection with (RFC 6455 section 7.4.1): 1002 for a broken protocol,
    * 1007 for text that is not UTF-8, 1008 for too many fragments, 1009 for a message that is too
-   * big.
+   * big, 1011 for an error of this end.
    */
-  readonly closeCode: 1002 | 1007 | 1008 | 1009;
+  readonly closeCode: 1002 | 1007 | 1008 | 1009 | 1011;
 }
 
 /**

@@ -198,15 +198,6 @@ function badTextAt(frames) {
   return -1;
 }
 
-/** Whether a continuation frame has no message to continue, or a message begins inside another. */
-function isMisplaced(frames, i) {
-  const { opcode } = frames[i];
-  if (opcode > 2) return false;
-  const before = frames.slice(0, i).findLast((frame) => frame.opcode <= 2);
-  const inside = before !== undefined && !before.fin;
-  return inside === (opcode !== 0);
-}
-
 /**
  * The accepted differences: framemask does these things in another way than ws on purpose.
  * `applies` gets the events of both from the first difference on, the frames, and the number of
@@ -275,15 +266,6 @@ const DIFFERENCES = [
       const { opcode, available, headerSize, complete } = frames.at(-1);
       const found = opcode === 0 && available >= headerSize && !complete && eventsOf(frames.slice(0, -1)) === shared;
       return ours === 'e1008' && error === 'TOO_MANY_FRAGMENTS' && theirs === undefined && found;
-    }
-  },
-  {
-    name: 'a length of 2^53 or more is reported before a wrong place of the frame',
-    why: 'The header has two errors: framemask reports the length, ws the place.',
-    applies: ({ ours, theirs, error, frames, shared }) => {
-      const i = frames.findIndex(({ length }) => length >= 2n ** 53n && length < 2n ** 63n);
-      const found = i !== -1 && eventsOf(frames.slice(0, i)) === shared && isMisplaced(frames, i);
-      return ours === 'e1009' && error === 'MESSAGE_TOO_BIG' && theirs === 'e1002' && found;
     }
   },
   {

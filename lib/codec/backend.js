@@ -39,7 +39,8 @@ function createCodecBackend(native) {
 }
 
 /**
- * Unmasks a piece of a payload while it is copied, as `backend.maskRange` does, to memory that does not overlap.
+ * Unmasks a piece of a payload while it is copied, as `backend.maskRange` does, to memory that does
+ * not overlap.
  *
  * @param {CodecBackend} backend
  * @param {Uint8Array} source

@@ -3,8 +3,8 @@
 const { FIN, Opcode } = require('../shared/protocol');
 const { Pool } = require('../shared/pool');
 
-// The table that a scan fills (lib/codec/scan.js): for each frame its first byte with NON_ASCII, where its payload begins
-// in the chunk, and where it ends.
+// The table that a scan fills (lib/codec/scan.js): for each frame its first byte with NON_ASCII,
+// where its payload begins in the chunk, and where it ends.
 
 /** Frames per scan; few enough that payloads are still in L1 when they are delivered. */
 const FRAMES_PER_SCAN = 256;

@@ -25,6 +25,7 @@ function readHeader(bytes, position, end, mode) {
   header.error = null;
   const firstByte = bytes[position];
   if (!acceptsFirstByte(firstByte, mode)) return refuse(firstByteError(firstByte, mode));
+  header.firstByte = firstByte;
   if (end - position < 2) return false;
 
   const secondByte = bytes[position + 1];
@@ -46,7 +47,6 @@ function readHeader(bytes, position, end, mode) {
       return refuse(new FrameError('LENGTH_NOT_MINIMAL', 1002, `The length ${length} takes more bytes than it needs`));
     }
   }
-  header.firstByte = firstByte;
   header.length = length;
   header.size = size + (maskBit === 0 ? 0 : 4);
   if (end - position < header.size) return false;

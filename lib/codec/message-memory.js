@@ -4,8 +4,9 @@ const { Buffer } = require('../shared/buffers');
 const { Pool } = require('../shared/pool');
 
 /**
- * The memory for a payload in progress is at most AHEAD times the bytes that have arrived, plus MARGIN. The margin covers
- * the header in the first chunk; without it a message of 16 chunks is copied twice more.
+ * The memory for a payload in progress is at most AHEAD times the bytes that have arrived, plus
+ * MARGIN. The margin covers the header in the first chunk; without it a message of 16 chunks is
+ * copied twice more.
  */
 const AHEAD = 4;
 const MARGIN = 128;
@@ -15,13 +16,14 @@ const POOLED_SIZE = 64 * 1024;
 const pool = new Pool(() => Buffer.allocUnsafeSlow(POOLED_SIZE), 1);
 
 /**
- * Allocates memory for a message that arrives in pieces. A length that the peer announces counts only as far as bytes have
- * arrived for it.
+ * Allocates memory for a message that arrives in pieces. A length that the peer announces counts
+ * only as far as bytes have arrived for it.
  *
  * @param {number} needed bytes of the message that have arrived
  * @param {number} left bytes of the frame that have not
  * @param {number} least the size that it has in any case
- * @param {boolean} pooled whether the caller returns the memory by `release`; its content may then be from an earlier use
+ * @param {boolean} pooled whether the caller returns the memory by `release`; its content may then
+ *   be from an earlier use
  * @returns {Buffer}
  */
 function allocate(needed, left, least, pooled) {

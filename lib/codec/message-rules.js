@@ -1,46 +1,77 @@
 'use strict';
 
-const { isUtf8 } = require('../shared/node-modules').buffer;
+const { constants, isUtf8 } = require('../shared/node-modules').buffer;
 
 const { FrameError } = require('../shared/errors');
 const { OPCODE, Opcode, isSendableCloseCode } = require('../shared/protocol');
+const { readLimit } = require('./options');
 
-// What a frame may be because of the frames before it, and what a message may be. The rules that a header alone can break
-// are in lib/codec/header.js.
+// What a frame may be because of the frames before it, and what a message may be. The rules that a
+// header alone can break are in lib/codec/header.js.
+
+/** What a decoder accepts of a message. */
+class MessageLimits {
+  /**
+   * @param {import('../..').DecoderOptions} options
+   * @throws {TypeError | RangeError} if a limit is not acceptable
+   */
+  constructor(options) {
+    /** The most bytes that a message can have; memory holds no more than MAX_LENGTH. */
+    this.maxPayload = Math.min(readLimit(options, 'maxPayload', 0, 100 * 1024 * 1024), constants.MAX_LENGTH);
+    /** The most bytes of one that is delivered as a string. */
+    this.maxString = Math.min(this.maxPayload, constants.MAX_STRING_LENGTH);
+    this._maxFragments = readLimit(options, 'maxFragments', 1, 128 * 1024);
+  }
+
+  /**
+   * Judges a data frame by its header, before anything of its payload is kept.
+   *
+   * @param {import('./partial-message').PartialMessage | null} message the message that has begun
+   *   and not ended
+   * @param {number} firstByte
+   * @param {number} length of the payload
+   * @param {boolean} isString whether the message is delivered as a string
+   * @returns {FrameError | null}
+   */
+  findFault(message, firstByte, length, isString) {
+    const error = findPlaceFault(message, firstByte);
+    if (error !== null) return error;
+    const maxLength = isString ? this.maxString : this.maxPayload;
+    if (length > maxLength - (message === null ? 0 : message.length)) {
+      return new FrameError('MESSAGE_TOO_BIG', 1009, `A message is longer than ${maxLength} bytes`);
+    }
+    if (message !== null && message.fragments >= this._maxFragments) {
+      return new FrameError('TOO_MANY_FRAGMENTS', 1008, `A message has more than ${this._maxFragments} fragments`);
+    }
+    return null;
+  }
+}
 
 /**
- * Judges a data frame by its header, before anything of its payload is kept.
+ * "A fragmented message consists of a single frame with the FIN bit clear and an opcode other than
+ * 0, followed by zero or more frames with the FIN bit clear and the opcode set to 0, and terminated
+ * by a single frame with the FIN bit set and an opcode of 0" (RFC 6455 section 5.4).
  *
- * @param {import('./partial-message').PartialMessage | null} message the message that has begun and not ended
- * @param {number} firstByte
- * @param {number} length of the payload
- * @param {number} maxLength the most bytes that a message may have
- * @param {number} maxFragments
+ * @param {import('./partial-message').PartialMessage | null} message the message that has begun and
+ *   not ended
+ * @param {number} firstByte of a data frame
  * @returns {FrameError | null}
  */
-function findFault(message, firstByte, length, maxLength, maxFragments) {
+function findPlaceFault(message, firstByte) {
   const continues = (firstByte & OPCODE) === Opcode.CONTINUATION;
-  // "A fragmented message consists of a single frame with the FIN bit clear and an opcode other than 0, followed by
-  // zero or more frames with the FIN bit clear and the opcode set to 0, and terminated by a single frame with the FIN
-  // bit set and an opcode of 0" (RFC 6455 section 5.4).
   if (message === null && continues) {
     return new FrameError('CONTINUATION', 1002, 'A continuation frame continues no message');
   }
   if (message !== null && !continues) {
     return new FrameError('INTERLEAVED', 1002, 'A message begins before the fragmented message before it has ended');
   }
-  if (length > maxLength - (message === null ? 0 : message.length)) {
-    return new FrameError('MESSAGE_TOO_BIG', 1009, `A message is longer than ${maxLength} bytes`);
-  }
-  if (message !== null && message.fragments >= maxFragments) {
-    return new FrameError('TOO_MANY_FRAGMENTS', 1008, `A message has more than ${maxFragments} fragments`);
-  }
   return null;
 }
 
 /**
- * "If there is a body, the first two bytes of the body MUST be a 2-byte unsigned integer ... representing a status code
- * ... Following the 2-byte integer, the body MAY contain UTF-8-encoded data" (RFC 6455 section 5.5.1).
+ * "If there is a body, the first two bytes of the body MUST be a 2-byte unsigned integer ...
+ * representing a status code ... Following the 2-byte integer, the body MAY contain UTF-8-encoded
+ * data" (RFC 6455 section 5.5.1).
  *
  * @param {Buffer} payload of a Close frame
  * @returns {FrameError | null}
@@ -53,9 +84,29 @@ function findCloseFault(payload) {
   return isUtf8(payload.subarray(2)) ? null : new FrameError('UTF8', 1007, 'The reason in a Close frame is not UTF-8');
 }
 
-/** @returns {FrameError} for "a byte stream ... that is not, in fact, a valid UTF-8 stream" (RFC 6455 section 8.1) */
+/**
+ * @returns {FrameError} for "a byte stream ... that is not, in fact, a valid UTF-8 stream" (RFC
+ *   6455 section 8.1)
+ */
 function textFault() {
   return new FrameError('UTF8', 1007, 'A text message is not UTF-8');
 }
 
-module.exports = { findCloseFault, findFault, textFault };
+/**
+ * @returns {FrameError} for a handler that transferred memory, to a worker say, which undelivered
+ *   frames lie in
+ */
+function detachedFault() {
+  return new FrameError('DETACHED', 1011, 'The memory of frames was detached before they were delivered');
+}
+
+/**
+ * @param {number} size bytes of the message
+ * @param {Error} cause
+ * @returns {FrameError}
+ */
+function noMemoryFault(size, cause) {
+  return new FrameError('MESSAGE_TOO_BIG', 1009, `There is no memory for a message of ${size} bytes`, { cause });
+}
+
+module.exports = { MessageLimits, detachedFault, findCloseFault, findPlaceFault, noMemoryFault, textFault };

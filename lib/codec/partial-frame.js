@@ -13,7 +13,10 @@ class PartialFrame {
     this.left = 0;
     /** The masking key for the next byte of the payload; 0 if it is not masked. */
     this.key = 0;
-    /** The payload of a control frame, and the bytes of it that have arrived. A data frame's is in its message. */
+    /**
+     * The payload of a control frame, and the bytes of it that have arrived. A data frame's is in
+     * its message.
+     */
     this.payload = null;
     this.length = 0;
   }
@@ -23,11 +26,12 @@ class PartialFrame {
    *
    * @param {Uint8Array} chunk
    * @param {number} start
+   * @param {number} end
    */
-  addToHeader(chunk, start) {
+  addToHeader(chunk, start, end) {
     this.header ??= new Uint8Array(MAX_HEADER);
     const had = this.headerLength;
-    const count = Math.min(MAX_HEADER - had, chunk.length - start);
+    const count = Math.min(MAX_HEADER - had, end - start);
     // For so few bytes a loop costs less than Buffer.prototype.copy.
     for (let i = 0; i < count; i++) this.header[had + i] = chunk[start + i];
     this.headerLength = had + count;

@@ -3,7 +3,10 @@
 const { FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
 const { copyUnmasked } = require('./backend');
 const { allocate, release } = require('./message-memory');
+const { detachedFault, noMemoryFault } = require('./message-rules');
 const { completeUntil } = require('./utf8');
+
+/** @typedef {import('../shared/errors').FrameError} FrameError */
 
 /** A message that is not complete: its frames so far, gathered in one piece of memory. */
 class PartialMessage {
@@ -11,8 +14,10 @@ class PartialMessage {
    * @param {number} firstByte the first byte of its first frame
    * @param {number} maxPayload the most bytes that it can have
    * @param {boolean} strings whether text is delivered as a string
+   * @param {boolean} pooled whether nobody else sees the memory of a string, so that it can be used
+   *   again
    */
-  constructor(firstByte, maxPayload, strings) {
+  constructor(firstByte, maxPayload, strings, pooled) {
     this.firstByte = firstByte;
     this.fragments = 0;
     /** The bytes that have arrived, unmasked, are `buffer[0]` to `buffer[length - 1]`. */
@@ -23,6 +28,7 @@ class PartialMessage {
     this._maxPayload = maxPayload;
     this._isText = isText(firstByte);
     this._isString = strings && this._isText;
+    this._isPooled = this._isString && pooled;
     this._isAscii = true;
     this._validatedTo = 0;
   }
@@ -46,11 +52,15 @@ class PartialMessage {
    * @param {number} end
    * @param {boolean} last whether they end the message
    * @param {boolean} ascii whether they are known to be ASCII
+   * @returns {FrameError | null} why they can't be added
    */
   append(bytes, start, end, last, ascii) {
-    const at = this._reserve(end - start, 0, last);
+    const error = this._reserve(end - start, 0, last);
+    if (error !== null) return error;
+    const at = this.length;
     bytes.copy(this.buffer, at, start, end);
-    this._noteAscii(at, ascii);
+    this._advance(at + end - start, ascii);
+    return null;
   }
 
   /**
@@ -61,10 +71,14 @@ class PartialMessage {
    * @param {number} start
    * @param {number} length
    * @param {import('./partial-frame').PartialFrame} frame its `left` does not count the piece
+   * @returns {FrameError | null} why it can't be added
    */
   appendMasked(backend, chunk, start, length, frame) {
-    const at = this._reserve(length, frame.left, (frame.firstByte & FIN) !== 0);
-    this._noteAscii(at, copyUnmasked(backend, chunk, start, this.buffer, at, length, frame.key));
+    const error = this._reserve(length, frame.left, (frame.firstByte & FIN) !== 0);
+    if (error !== null) return error;
+    const at = this.length;
+    this._advance(at + length, copyUnmasked(backend, chunk, start, this.buffer, at, length, frame.key));
+    return null;
   }
 
   /**
@@ -83,41 +97,45 @@ class PartialMessage {
   decode() {
     const { buffer, length } = this;
     const text = this._isAscii ? buffer.latin1Slice(0, length) : buffer.utf8Slice(0, length);
-    release(buffer);
+    if (this._isPooled) release(buffer);
     return text;
   }
 
   /**
-   * Makes room for a piece.
+   * Makes room for a piece behind the bytes that have arrived.
    *
    * @param {number} length of the piece
    * @param {number} left bytes of the frame that come after it
    * @param {boolean} last whether the frame ends the message
-   * @returns {number} where the piece goes in `buffer`
+   * @returns {FrameError | null} why there is none
    */
   _reserve(length, left, last) {
-    const used = this.length;
+    const { buffer, length: used } = this;
+    // Only onFrame has seen the memory, and can have transferred it.
+    if (used !== 0 && buffer[used - 1] === undefined) return detachedFault();
     const needed = used + length;
-    if (this.buffer === null || this.buffer.length < needed) {
-      // Doubling keeps many small fragments cheap.
-      const least = last ? 0 : Math.min(used * 2, this._maxPayload);
-      const larger = allocate(needed, left, least, this._isString);
-      if (used !== 0) this.buffer.copy(larger, 0, 0, used);
-      this.buffer = larger;
+    if (buffer !== null && buffer.length >= needed) return null;
+    // Doubling keeps many small fragments cheap.
+    const least = last ? 0 : Math.min(used * 2, this._maxPayload);
+    try {
+      this.buffer = allocate(needed, left, least, this._isPooled);
+    } catch (cause) {
+      return noMemoryFault(needed + left, cause);
     }
-    this.length = needed;
-    return used;
+    if (used !== 0) buffer.copy(this.buffer, 0, 0, used);
+    return null;
   }
 
   /**
-   * Marks bytes that the kernel found to be ASCII as validated.
+   * Counts a piece, and marks bytes that the kernel found to be ASCII as validated.
    *
-   * @param {number} at where they begin; they end at `length`
+   * @param {number} end where the piece ends in `buffer`
    * @param {boolean} ascii
    */
-  _noteAscii(at, ascii) {
+  _advance(end, ascii) {
     if (!ascii) this._isAscii = false;
-    else if (this._validatedTo === at) this._validatedTo = this.length;
+    else if (this._validatedTo === this.length) this._validatedTo = end;
+    this.length = end;
   }
 }
 

@@ -70,8 +70,8 @@ function canBegin(leadByte, second) {
 function decodeText(bytes, start, end, ascii) {
   if (ascii) return bytes.latin1Slice(start, end);
   const text = bytes.utf8Slice(start, end);
-  // utf8Slice puts U+FFFD in place of bad bytes, but the text may contain U+FFFD itself. Looking for it is cheaper than
-  // making a view for isUtf8.
+  // utf8Slice puts U+FFFD in place of bad bytes, but the text may contain U+FFFD itself. Looking
+  // for it is cheaper than making a view for isUtf8.
   return text.includes('\ufffd') && !isUtf8(view(bytes, start, end)) ? undefined : text;
 }
 

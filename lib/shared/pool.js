@@ -1,8 +1,9 @@
 'use strict';
 
 /**
- * Memory that a module keeps for its next use, since fresh memory costs more than what is then done with it. A handler
- * may call the module again while a piece is in use, so that several can be in use at once.
+ * Memory that a module keeps for its next use, since fresh memory costs more than what is then done
+ * with it. A handler may call the module again while a piece is in use, so that several can be in
+ * use at once.
  *
  * @template T
  */

@@ -46,7 +46,9 @@ const RECEIVING = {
     {
       title: '3  Rules, and pieces',
       modules: [
+        'lib/codec/delivery.js',
         'lib/codec/message-rules.js',
+        'lib/codec/chunk-queue.js',
         'lib/codec/partial-frame.js',
         'lib/codec/partial-message.js',
         'lib/codec/message-memory.js'
@@ -98,7 +100,7 @@ const SENDING = {
   steps: [
     {
       title: '7  One write',
-      modules: ['lib/codec/frame-writer.js'],
+      modules: ['lib/codec/frame-writer.js', 'lib/codec/slabs.js'],
       text: 'Frames collect until flush(), or until the turn of the event loop ends.'
     },
     {
@@ -122,6 +124,7 @@ const COMMON = [
   'lib/shared/node-modules.js',
   'lib/shared/pool.js',
   'lib/shared/protocol.js',
+  'lib/shared/snapshot.js',
   'lib/tracing.js',
   'lib/frame-id.js'
 ];

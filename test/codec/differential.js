@@ -109,12 +109,6 @@ const TESTS = {
     check(name, (f) => [...start(f), withoutEnd(f.continuation('c'), 1)], ['e1008'], [], limits);
     check('', (f) => [...start(f), f.continuation('c')], ['e1008'], ['e1008'], limits);
   },
-  'a length of 2^53 or more is reported before a wrong place of the frame': (name) => {
-    const length = 2n ** 53n;
-    check(name, (f) => [f.ping(''), f.continuation('', { length })], ['P', 'e1009'], ['P', 'e1002']);
-    check(name, (f) => [f.text('a', { fin: false }), f.binary('', { length })], ['e1009'], ['e1002']);
-    check('', (f) => [f.text('a', { fin: false }), f.continuation('', { length })], ['e1009'], ['e1009']);
-  },
   'text that is longer than the longest string is refused by its header': (name) => {
     const limits = { maxPayload: 2 ** 30 };
     const longest = constants.MAX_STRING_LENGTH;

@@ -91,8 +91,8 @@ function forEachStream(check) {
 }
 
 /**
- * How many events there are when the event at `k` has paused the decoder or thrown. If it is the
- * call of `onFrame`, the message of that frame follows still: a frame is delivered as a whole.
+ * How many events there are when the event at `k` has thrown. If it is the call of `onFrame`, the
+ * message of that frame follows still: nothing is lost.
  */
 function endOfFrame(expected, k) {
   const next = expected[k + 1];
@@ -100,9 +100,9 @@ function endOfFrame(expected, k) {
   return together ? k + 2 : k + 1;
 }
 
-/** Whether nothing follows an event. `onFrame` is called for a Close frame, too. */
-function isEnd([type, first]) {
-  return type === 'close' || type === 'error' || (type === 'frame' && first === 0x88);
+/** Whether nothing follows an event. */
+function isEnd([type]) {
+  return type === 'close' || type === 'error';
 }
 
 module.exports = { STREAMS, VARIANTS, endOfFrame, forEachStream, isEnd };

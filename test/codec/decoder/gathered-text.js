@@ -57,29 +57,6 @@ t.test('a handler may feed another decoder while its own message is being delive
   t.end();
 });
 
-t.test('onFrame may transfer the memory that text is gathered in: no other message is harmed', (t) => {
-  const own = [];
-  const others = [];
-  const decoder = new Decoder({
-    role: 'server',
-    onFrame(_first, bytes) {
-      structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
-    },
-    onMessage: (text) => own.push(text)
-  });
-  const other = new Decoder({ role: 'server', onMessage: (text) => others.push(text) });
-  for (let i = 0; i < 3; i++) {
-    for (const piece of piecesOf('a'.repeat(50_000), 30_000)) decoder.write(piece);
-    for (const piece of piecesOf(textOf(i, 50_000), 30_000)) other.write(piece);
-  }
-  // The memory of its own message is gone.
-  for (const [i, text] of own.entries())
-    assert.equal(text.length, 0, `the length of message ${i} that was transferred`);
-  t.equal(others.length, 3);
-  for (const [i, text] of others.entries()) assert.ok(text === textOf(i, 50_000), `message ${i} of the other decoder`);
-  t.end();
-});
-
 t.test('text may be ASCII in one piece and not in another', (t) => {
   const text = `${'a'.repeat(30_000)}é${'b'.repeat(20_000)}`;
   const bytes = frame(TEXT, text, { key: KEY });

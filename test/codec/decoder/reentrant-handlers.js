@@ -163,33 +163,3 @@ t.test('a paused decoder keeps its frames while other decoders work', (t) => {
 });
 
 // The rest of such a chunk is lost. The next chunk is decoded.
-t.test('a handler that transfers the memory of the chunk', { timeout: 20000 }, (t) => {
-  const owned = (...frames) => {
-    const bytes = Buffer.concat(frames);
-    const chunk = Buffer.from(new ArrayBuffer(bytes.length));
-    bytes.copy(chunk);
-    return chunk;
-  };
-  const rests = {
-    nothing: [],
-    'a first byte': [Buffer.from([0x82])],
-    'half a frame': [f.binary('y'.repeat(100)).subarray(0, 50)],
-    'a frame': [f.binary('z')]
-  };
-  forEachCase(createDecoders(), ({ Decoder }) => {
-    for (const [name, rest] of Object.entries(rests)) {
-      const got = [];
-      const decoder = new Decoder({
-        role: 'server',
-        onMessage(data) {
-          got.push(data.toString());
-          if (got.length === 1) structuredClone(data.buffer, { transfer: [data.buffer] });
-        }
-      });
-      decoder.write(owned(f.binary('x'), ...rest));
-      decoder.write(f.binary('next'));
-      assert.deepEqual(got, ['x', 'next'], `${name} behind the message`);
-    }
-  });
-  t.end();
-});

@@ -1,0 +1,218 @@
+'use strict';
+
+const { isUtf8 } = require('../shared/node-modules').buffer;
+
+const { Buffer, view } = require('../shared/buffers');
+const { FIN, MODE_MASKED, MODE_RSV1, NO_STATUS, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
+const { isTraced, traceError, traceFrame, traceMessage } = require('../tracing');
+const { MessageLimits, detachedFault, findCloseFault, textFault } = require('./message-rules');
+const { checkOptions, readBoolean, readChoice, readHandler, readString } = require('./options');
+const { PartialMessage, isText } = require('./partial-message');
+const { decodeText } = require('./utf8');
+
+// States of a decoder.
+const RUNNING = 0;
+const PAUSED = 1;
+const ENDED = 2;
+
+/**
+ * What a decoder does with frames: it judges them, joins the frames of a message, and calls the
+ * handlers. Decoder extends it with the finding of frames, and calls it: `_refuse` with each
+ * header, `_deliverFrame` with each complete frame. Delivery calls nothing of Decoder.
+ *
+ * `bytes[start]` to `bytes[end - 1]` is a payload, unmasked; `ascii` says that it is known to be
+ * ASCII; `gathered` that it is in its message already.
+ */
+class Delivery {
+  /**
+   * @param {import('../..').DecoderOptions} options
+   * @throws {TypeError | RangeError} if an option is not acceptable
+   */
+  constructor(options) {
+    const masked = readChoice(checkOptions(options, 'Decoder'), 'role', ['server', 'client']) === 'server';
+    this._mode = (masked ? MODE_MASKED : 0) | (readBoolean(options, 'rsv1', false) ? MODE_RSV1 : 0);
+    this._onMessage = readHandler(options, 'onMessage');
+    this._onPing = readHandler(options, 'onPing');
+    this._onPong = readHandler(options, 'onPong');
+    this._onClose = readHandler(options, 'onClose');
+    this._onError = readHandler(options, 'onError');
+    this._onFrame = readHandler(options, 'onFrame');
+    this._connectionId = readString(options, 'connectionId');
+    /** What the option `context` gave, for handlers: their `this` is the decoder. */
+    this.context = options.context;
+    this._strings = readChoice(options, 'text', ['string', 'buffer'], 'string') === 'string';
+    this._limits = new MessageLimits(options);
+
+    this._state = RUNNING;
+    // For tracing: whether there are subscribers, and the number of frames so far.
+    this._traced = false;
+    this._sequence = 0;
+    // A message of which frames are missing.
+    this._message = null;
+    // A delivery that `pause` interrupted.
+    this._held = null;
+  }
+
+  /** Begins to deliver. What `pause` interrupted comes first. */
+  _resumeDelivery() {
+    this._traced = isTraced();
+    while (this._held !== null && this._state === RUNNING) {
+      const deliver = this._held;
+      this._held = null;
+      deliver();
+    }
+  }
+
+  /** Judges a frame by its header. Returns true if it was refused, and the decoder has ended. */
+  _refuse(firstByte, length) {
+    const message = this._message;
+    // A message of one frame, as most are, breaks none of the rules if it is short enough.
+    if (message === null && (firstByte & OPCODE) !== Opcode.CONTINUATION && length <= this._limits.maxString)
+      return false;
+    if ((firstByte & OPCODE) >= Opcode.CLOSE) return false;
+    const isString = message === null ? this._strings && isText(firstByte) : message.isString;
+    const error = this._limits.findFault(message, firstByte, length, isString);
+    if (error === null) return false;
+    this._fail(error);
+    return true;
+  }
+
+  /** Ends the decoding. */
+  _end() {
+    this._state = ENDED;
+    this._message = null;
+    this._held = null;
+  }
+
+  /** Ends the decoding, and reports the FrameError that says why. */
+  _fail(error) {
+    this._end();
+    if (this._traced) traceError(this, error);
+    if (this._onError === undefined) throw error;
+    this._onError(error);
+  }
+
+  /** Delivers a complete frame to subscribers, `onFrame`, and the handlers of what it carries. */
+  _deliverFrame(firstByte, bytes, start, end, ascii, gathered) {
+    // Closures are in a method of their own: V8 allocates what they capture when a method begins.
+    if (this._traced || this._onFrame !== undefined) {
+      this._showFrame(firstByte, bytes, start, end, ascii, gathered);
+    } else {
+      this._useFrame(firstByte, bytes, start, end, ascii, gathered);
+    }
+  }
+
+  /** The part of `_deliverFrame` for subscribers and `onFrame`. */
+  _showFrame(firstByte, bytes, start, end, ascii, gathered) {
+    const use = () => {
+      if (end !== 0 && bytes[end - 1] === undefined) this._fail(detachedFault());
+      else this._useFrame(firstByte, bytes, start, end, ascii, gathered);
+    };
+    if (this._traced) traceFrame(this, firstByte, end - start);
+    this._unlessPaused(() => {
+      // The frame is used even if onFrame throws: nothing is lost.
+      try {
+        // An empty Buffer is not shown itself: its bytes would not tell that it was transferred.
+        this._onFrame?.(firstByte, bytes[0] === undefined ? Buffer.allocUnsafeSlow(0) : bytes, start, end);
+      } finally {
+        this._unlessPaused(use);
+      }
+    });
+  }
+
+  /** Delivers: now, when `resume` is called if the decoder is paused, or never if it has ended. */
+  _unlessPaused(deliver) {
+    if (this._state === RUNNING) deliver();
+    else if (this._state === PAUSED) this._held = deliver;
+  }
+
+  /** Delivers what a frame carries, or adds it to its message. */
+  _useFrame(firstByte, bytes, start, end, ascii, gathered) {
+    if ((firstByte & OPCODE) >= Opcode.CLOSE) {
+      this._deliverControl(firstByte & OPCODE, view(bytes, start, end));
+    } else if (gathered) {
+      this._endFragment(firstByte);
+    } else if ((firstByte & FIN) !== 0 && this._message === null) {
+      if (isText(firstByte)) this._deliverText(firstByte, bytes, start, end, ascii);
+      else this._deliverMessage(view(bytes, start, end), firstByte, end - start, 1);
+    } else {
+      this._addFragment(firstByte, bytes, start, end, ascii);
+    }
+  }
+
+  /** Adds a data frame that lies in a chunk to its message. */
+  _addFragment(firstByte, bytes, start, end, ascii) {
+    const message = this._beginFragment(firstByte);
+    const error = message.append(bytes, start, end, (firstByte & FIN) !== 0, ascii);
+    if (error === null) this._endFragment(firstByte);
+    else this._fail(error);
+  }
+
+  /** Begins a data frame whose payload is added to its message, and returns the message. */
+  _beginFragment(firstByte) {
+    const pooled = this._strings && this._onFrame === undefined;
+    this._message ??= new PartialMessage(firstByte, this._limits.maxPayload, this._strings, pooled);
+    this._message.beginFrame();
+    return this._message;
+  }
+
+  /**
+   * Ends a data frame whose payload is in its message, and delivers the message if it was the last.
+   */
+  _endFragment(firstByte) {
+    const message = this._message;
+    const last = (firstByte & FIN) !== 0;
+    const valid = message.validate(last);
+    if (!valid) this._fail(textFault());
+    if (!valid || !last) return;
+    this._message = null;
+    const data = message.isString ? message.decode() : view(message.buffer, 0, message.length);
+    this._deliverMessage(data, message.firstByte, message.length, message.fragments);
+  }
+
+  /** Delivers a text message that is one frame and lies in a chunk. */
+  _deliverText(firstByte, chunk, start, end, ascii) {
+    let data;
+    if (this._strings) data = decodeText(chunk, start, end, ascii);
+    else if (ascii || isUtf8(view(chunk, start, end))) data = view(chunk, start, end);
+    if (data === undefined) this._fail(textFault());
+    else this._deliverMessage(data, firstByte, end - start, 1);
+  }
+
+  /** Delivers a message of `length` bytes. */
+  _deliverMessage(data, firstByte, length, fragments) {
+    if (this._traced) traceMessage(this, firstByte, length, fragments);
+    if (this._state === RUNNING) this._giveMessage(data, firstByte);
+    else this._unlessPaused(this._giveMessage.bind(this, data, firstByte));
+  }
+
+  _giveMessage(data, firstByte) {
+    this._onMessage?.(data, (firstByte & OPCODE) === Opcode.BINARY, (firstByte & RSV1) !== 0);
+  }
+
+  _deliverControl(opcode, payload) {
+    if (opcode === Opcode.CLOSE) this._deliverClose(payload);
+    else if (opcode === Opcode.PING) this._onPing?.(payload);
+    else this._onPong?.(payload);
+  }
+
+  /** Delivers a Close frame. */
+  _deliverClose(payload) {
+    const error = findCloseFault(payload);
+    if (error !== null) {
+      this._fail(error);
+      return;
+    }
+    // "After sending a control frame indicating the connection should be closed, a peer does not
+    // send any further data; ... any further data received" is discarded (RFC 6455 section 1.4).
+    this._end();
+    // On Deno utf8Slice(2) of an empty payload throws.
+    if (payload.length === 0) this._onClose?.(NO_STATUS, '');
+    else this._onClose?.(payload.readUInt16BE(0), payload.utf8Slice(2, payload.length));
+  }
+}
+
+// On the prototype, because all decoders share it.
+Delivery.prototype._direction = 'received';
+
+module.exports = { Delivery, ENDED, PAUSED, RUNNING };
