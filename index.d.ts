@@ -227,7 +227,7 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
    * The maximum number of frames in a message, at least 1. `Infinity` removes the limit. A message
    * of more frames is an error with the close code 1008.
    *
-   * @default 131072
+   * @default 16384
    */
   maxFragments?: number | undefined;
   /**

@@ -20,7 +20,7 @@ class MessageLimits {
     this.maxPayload = Math.min(readLimit(options, 'maxPayload', 0, 100 * 1024 * 1024), constants.MAX_LENGTH);
     /** The most bytes of one that is delivered as a string. */
     this.maxString = Math.min(this.maxPayload, constants.MAX_STRING_LENGTH);
-    this._maxFragments = readLimit(options, 'maxFragments', 1, 128 * 1024);
+    this._maxFragments = readLimit(options, 'maxFragments', 1, 16 * 1024);
   }
 
   /**

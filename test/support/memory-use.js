@@ -139,6 +139,7 @@ function copied() {
         const decoder = new Decoder({
           role,
           text: 'buffer',
+          maxFragments: Number.POSITIVE_INFINITY,
           onMessage(data) {
             length = data.length;
             message = data.buffer.byteLength;
