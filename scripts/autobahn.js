@@ -106,7 +106,7 @@ async function freePort() {
  *   listening echo server
  */
 async function startServer(kernel) {
-  const child = start([process.execPath, 'examples/echo-server.js'], { env: { ...environment(kernel), PORT: '0' } });
+  const child = start([process.execPath, 'scripts/autobahn/server.js'], { env: { ...environment(kernel), PORT: '0' } });
   for await (const line of createInterface({ input: child.stdout })) {
     const port = /:(\d+)$/.exec(line);
     if (port !== null) return { child, port: Number(port[1]) };

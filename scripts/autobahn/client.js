@@ -17,7 +17,7 @@ const [url, agent] = process.argv.slice(2);
 
 /**
  * Opens a connection, echoes messages if it is for a case, and waits for its end. The largest
- * message has 16 MiB.
+ * message has 16 MiB; one of 4 MiB comes in fragments of 64 bytes.
  *
  * @param {string} path
  * @returns {Promise<{ opened: boolean, last: Buffer | null }>} `last` is the last message
@@ -28,6 +28,7 @@ function echo(path) {
     const connection = connect(url + path, {
       text: 'buffer',
       maxPayload: 16 * 1024 * 1024,
+      maxFragments: Number.POSITIVE_INFINITY,
       onOpen() {
         result.opened = true;
       },
