@@ -37,25 +37,33 @@ const handlers = {
 
 class Connection {
   constructor(socket, server) {
-    const { maxPayload, idleTimeout } = server.limits;
+    const { maxPayload, maxFragments, idleTimeout } = server.limits;
     this.socket = socket;
     this.server = server;
     // 'buffer' delivers text as valid UTF-8 bytes, enough for an echo; 'string' delivers strings.
-    this.decoder = new Decoder({ role: 'server', text: 'buffer', maxPayload, context: this, ...handlers });
+    const limits = { maxPayload, maxFragments };
+    this.decoder = new Decoder({ role: 'server', text: 'buffer', ...limits, context: this, ...handlers });
     this.encoder = new Encoder({ role: 'server', recycle: true });
     this.closeTimer = null;
-    this.idle = false;
+    // Not socket.setTimeout(): writes re-arm that too, so it never ends a client that only we write to.
+    this.silenceTimer = idleTimeout > 0 ? setTimeout(onSilence, idleTimeout, this) : null;
+    this.pinged = false;
 
     socket[kConnection] = this;
-    socket.setTimeout(idleTimeout);
-    socket.on('data', onData).on('drain', onDrain).on('timeout', onTimeout);
+    socket.on('data', onData).on('drain', onDrain);
     socket.on('end', onEnd).on('error', onError).on('close', onClose);
     server.connections.add(this);
   }
 
-  /** Writes the encoded frames. Stops reading from a client that does not read what we write. */
+  /**
+   * Writes the encoded frames. Stops reading from a client that does not read what we write, and
+   * drops it if more than `maxQueued` bytes wait: a server that pushes messages gets there.
+   */
   flush() {
-    if (!this.encoder.flush(this.socket) && !this.decoder.closed) this.socket.pause();
+    const { socket, encoder, decoder, server } = this;
+    const more = encoder.flush(socket);
+    if (socket.writableLength > server.limits.maxQueued) socket.destroy();
+    else if (!more && !decoder.closed) socket.pause();
   }
 
   /** Starts the closing handshake (section 7.1.2). The client's Close frame or a timer ends it. */
@@ -83,7 +91,8 @@ class Connection {
 function onData(chunk) {
   const connection = this[kConnection];
   if (connection.decoder.closed) return;
-  connection.idle = false;
+  connection.silenceTimer?.refresh();
+  connection.pinged = false;
   connection.decoder.write(chunk);
   connection.flush(); // one write for the replies to all messages of the chunk
   if (connection.decoder.closed) connection.end(); // a Close frame or an error: our Close frame has been sent
@@ -93,16 +102,19 @@ function onDrain() {
   this.resume();
 }
 
-/** Sends a Ping frame after a time without traffic, and drops a client that does not answer. */
-function onTimeout() {
-  const connection = this[kConnection];
-  if (connection.idle) {
-    this.destroy();
+/**
+ * Sends a Ping frame after a time in which nothing was received, and drops a client that does not
+ * answer, or that does not read, so that we have stopped reading from it.
+ */
+function onSilence(connection) {
+  if (connection.pinged) {
+    connection.socket.destroy();
     return;
   }
-  connection.idle = true;
+  connection.pinged = true;
   connection.encoder.ping();
   connection.flush();
+  connection.silenceTimer.refresh();
 }
 
 function onEnd() {
@@ -116,6 +128,7 @@ function onError() {
 function onClose() {
   const connection = this[kConnection];
   clearTimeout(connection.closeTimer);
+  clearTimeout(connection.silenceTimer);
   connection.decoder.stop();
   connection.server.connections.delete(connection);
 }
@@ -141,14 +154,27 @@ function refusal({ method, httpVersion, headers }) {
 /**
  * @param {object} [options] limits, and the options of `http.createServer` (headersTimeout,
  *   maxHeaderSize ...)
- * @param {number} [options.maxPayload] the longest message, in bytes
+ * @param {number} [options.maxPayload] the longest message, in bytes; a client that does not read
+ *   its echo can make the server hold as much
+ * @param {number} [options.maxFragments] the most frames of a message
+ * @param {number} [options.maxQueued] the most bytes that may wait for a client to read them
  * @param {number} [options.closeTimeout] milliseconds that closing a connection may take
- * @param {number} [options.idleTimeout] milliseconds without traffic before a Ping frame is sent
+ * @param {number} [options.idleTimeout] milliseconds in which nothing is received before a Ping
+ *   frame is sent, and then again before the client is dropped; 0 for never
  * @returns {http.Server} with the open connections in `connections`, a Set
  */
-function createEchoServer({ maxPayload = 16 << 20, closeTimeout = 10_000, idleTimeout = 30_000, ...options } = {}) {
-  const server = http.createServer(options).on('request', onRequest).on('upgrade', onUpgrade);
-  return Object.assign(server, { connections: new Set(), limits: { maxPayload, closeTimeout, idleTimeout } });
+function createEchoServer(options = {}) {
+  const {
+    maxPayload = 1024 * 1024,
+    maxFragments,
+    maxQueued = maxPayload + 1024 * 1024,
+    closeTimeout = 10_000,
+    idleTimeout = 30_000,
+    ...httpOptions
+  } = options;
+  const server = http.createServer(httpOptions).on('request', onRequest).on('upgrade', onUpgrade);
+  const limits = { maxPayload, maxFragments, maxQueued, closeTimeout, idleTimeout };
+  return Object.assign(server, { connections: new Set(), limits });
 }
 
 function onRequest(_request, response) {
@@ -177,6 +203,9 @@ function onUpgrade(request, socket, head) {
 /** Stops listening and closes all connections. The server emits 'close' when they are closed. */
 function shutDown(server) {
   server.close();
+  // Connections without a WebSocket. Since Node.js 19 close() ends those that wait for a second
+  // request, but not those that have not sent their first.
+  server.closeAllConnections();
   for (const connection of server.connections) connection.close(1001, 'The server is going away');
 }
 

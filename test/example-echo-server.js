@@ -311,6 +311,78 @@ t.test('stops reading from a client that does not read', async (t) => {
   t.same(came.subarray(-4), frame(CLOSE, closePayload(1000)));
 });
 
+t.test('drops a client that does not read while the server pushes to it', async (t) => {
+  await t.test('after twice the idle timeout, however often the server writes', async (t) => {
+    const { server, port } = await startServer(t, { idleTimeout: 100 });
+    const raw = await RawConnection.open(t, port);
+    raw.socket.pause();
+    const [connection] = server.connections;
+    let pushes = 0;
+    const timer = setInterval(() => {
+      pushes++;
+      connection.encoder.text('news');
+      connection.flush();
+    }, 10);
+    await untilAllClosed(server);
+    clearInterval(timer);
+    t.ok(pushes > 1, `after ${pushes} messages`);
+  });
+
+  await t.test('a client that answers the Ping frames stays', async (t) => {
+    const { server, port } = await startServer(t, { idleTimeout: 100 });
+    const raw = await RawConnection.open(t, port);
+    const [connection] = server.connections;
+    const timer = setInterval(() => {
+      connection.encoder.binary(Buffer.from('news'));
+      connection.flush();
+    }, 10);
+    // Until four Ping frames have come, which takes four idle timeouts.
+    let pings = 0;
+    while (pings < 4) {
+      const [first, length] = await raw.read(2);
+      await raw.read(length);
+      if (first !== 0x89) continue;
+      pings++;
+      raw.socket.write(masked(PONG, ''));
+    }
+    clearInterval(timer);
+    t.equal(server.connections.size, 1);
+  });
+
+  await t.test('when more bytes wait than it may leave', async (t) => {
+    const maxQueued = 4 * MIB;
+    const { server, port } = await startServer(t, { maxQueued });
+    const raw = await RawConnection.open(t, port);
+    raw.socket.pause();
+    const [connection] = server.connections;
+    const news = Buffer.alloc(MIB);
+    let most = 0;
+    for (let i = 0; i < 100 && !connection.socket.destroyed; i++) {
+      connection.encoder.binary(news);
+      connection.flush();
+      most = Math.max(most, connection.socket.writableLength);
+      await sleep(0);
+    }
+    t.ok(connection.socket.destroyed);
+    t.ok(most <= maxQueued + 2 * MIB, `${most} bytes waited`);
+    await untilAllClosed(server);
+  });
+});
+
+t.test('shutDown ends connections that have sent no request, or not all of one', async (t) => {
+  const { server, port } = await startServer(t);
+  const silent = new RawConnection(port);
+  const begun = new RawConnection(port);
+  begun.socket.write('GET / HTTP/1.1\r\n');
+  for (let i = 0; i < 2; i++) await once(server, 'connection');
+  const closed = once(server, 'close');
+  shutDown(server);
+  await Promise.all([silent.closed, begun.closed, closed]);
+  // The teardown closes the server, so it must listen.
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+
 if (!process.env.FRAMEMASK_KERNEL) {
   t.spawn(process.execPath, [__filename], { env: { ...process.env, FRAMEMASK_KERNEL: 'js' } }, 'in JavaScript');
 }

@@ -2,7 +2,7 @@
 
 const { once } = require('node:events');
 
-const { createEchoServer } = require('../echo-server');
+const { createEchoServer, shutDown } = require('../echo-server');
 
 const HOST = '127.0.0.1';
 
@@ -24,9 +24,7 @@ async function startServer(port) {
   return {
     url: `ws://${HOST}:${server.address().port}`,
     async close() {
-      server.close();
-      // 1001: the server is going away (RFC 6455 section 7.4.1).
-      for (const connection of server.connections) connection.close(1001, 'The server is going away');
+      shutDown(server);
       if (server.listening || server.connections.size > 0) await once(server, 'close');
     }
   };

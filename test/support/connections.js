@@ -61,7 +61,7 @@ function assertMessages(received, sent) {
 
 /** An echo server for one test. */
 async function startServer(t, options) {
-  const server = createEchoServer(options).listen(0, '127.0.0.1');
+  const server = createEchoServer({ maxPayload: 16 * MIB, ...options }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(async () => {
     for (const { socket } of server.connections) socket.destroy();
