@@ -21,13 +21,15 @@ const ABNORMAL = 1006;
 
 class Connection {
   constructor(options) {
-    const { maxPayload, text, closeTimeout = 10_000 } = options;
+    const { maxPayload, maxFragments, text, closeTimeout = 10_000 } = options;
     this.options = options;
-    this.decoder = new Decoder({ role: 'client', text, maxPayload, context: this, ...frameHandlers });
+    const limits = { maxPayload, maxFragments };
+    this.decoder = new Decoder({ role: 'client', text, ...limits, context: this, ...frameHandlers });
     this.encoder = null; // until the connection is open
     this.socket = null;
     this.closeTimeout = closeTimeout;
     this.closeTimer = null;
+    this.lastPing = null; // the payload of the last Ping frame that could not be answered yet
     this.closeCode = ABNORMAL;
     this.closeReason = '';
     this.error = null;
@@ -52,8 +54,23 @@ class Connection {
 
   /** Starts the closing handshake (section 7.1.2). `onClose` is called when it is over. */
   close(code, reason) {
-    this.encoder.close(code, reason);
+    this.sendClose(code, reason);
     this.limitClosing();
+  }
+
+  /** Sends a Close frame at once: after a socket.end() in this turn, the Encoder could not. */
+  sendClose(code, reason) {
+    this.encoder.close(code, reason);
+    this.encoder.flush();
+  }
+
+  /**
+   * Answers a Ping frame. While the server does not read, only the last one is answered later
+   * (section 5.5.3), so that a server that sends nothing but Ping frames can't fill the memory.
+   */
+  pong(payload) {
+    if (this.socket.writableNeedDrain) this.lastPing = Buffer.from(payload);
+    else this.encoder.pong(payload);
   }
 
   /** Stops delivering messages and reading from the socket until `resume` is called. */
@@ -69,15 +86,13 @@ class Connection {
 
   /** Runs after each chunk, because a handler may have paused or closed the connection. */
   afterFrames() {
-    const { decoder, encoder, socket } = this;
+    const { decoder, socket } = this;
     if (decoder.paused) return;
     socket.resume(); // bytes after a Close frame or an error are read too, and ignored
     if (!decoder.closed) return;
     this.limitClosing();
     // After a closing handshake the server ends the connection first (section 7.1.1).
-    if (this.error === null) return;
-    encoder.flush();
-    socket.end();
+    if (this.error !== null) socket.end();
   }
 
   limitClosing() {
@@ -111,7 +126,7 @@ const frameHandlers = {
     this.context.options.onMessage?.call(this.context, data, isBinary);
   },
   onPing(payload) {
-    this.context.encoder.pong(payload);
+    this.context.pong(payload);
   },
   onPong(payload) {
     this.context.options.onPong?.call(this.context, payload);
@@ -119,11 +134,11 @@ const frameHandlers = {
   onClose(code, reason) {
     this.context.closeCode = code;
     this.context.closeReason = reason;
-    this.context.encoder.close(code === NO_STATUS ? undefined : code);
+    this.context.sendClose(code === NO_STATUS ? undefined : code);
   },
   onError(error) {
     this.context.error = error;
-    this.context.encoder.close(error.closeCode);
+    this.context.sendClose(error.closeCode);
   }
 };
 
@@ -137,6 +152,9 @@ function onData(chunk) {
 
 function onDrain() {
   const connection = this[kConnection];
+  const { lastPing } = connection;
+  connection.lastPing = null;
+  if (lastPing !== null) connection.encoder.pong(lastPing);
   connection.options.onDrain?.call(connection);
 }
 
@@ -159,6 +177,7 @@ function badAnswer({ statusCode, headers }, key) {
     .digest('base64');
   if (statusCode !== 101) return `The server answered with the status ${statusCode}`;
   if (headers.upgrade?.toLowerCase() !== 'websocket') return 'The server did not upgrade to websocket';
+  if (!/(^|,)\s*upgrade\s*(,|$)/i.test(headers.connection)) return 'The server did not send Connection: Upgrade';
   if (headers['sec-websocket-accept'] !== accept) return 'The server sent a wrong Sec-WebSocket-Accept';
   // We offered no extensions and no subprotocols.
   if ('sec-websocket-extensions' in headers) return 'The server chose an extension that was not offered';
@@ -176,8 +195,8 @@ function badAnswer({ statusCode, headers }, key) {
  *   frame came, `error` is null if there was none
  *
  * @param {string | URL} url ws: or wss:
- * @param {object} handlers and limits: `maxPayload` in bytes, `text` 'string' or 'buffer',
- *   `handshakeTimeout` and `closeTimeout` in milliseconds
+ * @param {object} handlers and limits: `maxPayload` in bytes, `maxFragments`, `text`
+ *   'string' or 'buffer', `handshakeTimeout` and `closeTimeout` in milliseconds
  * @returns {Connection}
  * @throws {RangeError} if the url is not ws: or wss:
  */
@@ -200,7 +219,9 @@ function connect(url, handlers) {
   request.on('error', (error) => {
     connection.error ??= error;
   });
-  request.on('response', (response) => fail(new Error(badAnswer(response, key))));
+  request.on('response', (response) => {
+    fail(new Error(badAnswer(response, key) ?? 'The server did not upgrade the connection'));
+  });
   request.on('upgrade', (response, socket, head) => {
     const wrong = badAnswer(response, key);
     if (wrong !== null) {

@@ -24,7 +24,7 @@ const {
   startWsServer,
   withResolvers
 } = require('./support/connections');
-const { CLOSE, TEXT, closePayload, frame } = require('./support/frames');
+const { CLOSE, PING, PONG, TEXT, closePayload, frame } = require('./support/frames');
 
 t.test('gets every byte back from the echo server and from ws', async (t) => {
   const ours = await startServer(t);
@@ -65,6 +65,8 @@ t.test('4.1: refuses an answer that lacks a header or has a wrong one', async (t
     [(lines) => lines.slice(0, 3), /Sec-WebSocket-Accept/],
     [(lines) => [...lines.slice(0, 3), 'Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo='], /Sec-WebSocket-Accept/],
     [(lines) => [lines[0], 'Upgrade: h2c', ...lines.slice(2)], /upgrade to websocket/],
+    [(lines) => [lines[0], lines[1], lines[3]], /Connection: Upgrade/],
+    [(lines) => [lines[0], lines[1], 'Connection: close', lines[3]], /Connection: Upgrade/],
     [(lines) => [...lines, 'Sec-WebSocket-Extensions: permessage-deflate'], /extension/],
     [(lines) => [...lines, 'Sec-WebSocket-Protocol: chat'], /subprotocol/],
     [() => ['SSH-2.0-OpenSSH'], /Parse Error/]
@@ -161,6 +163,57 @@ t.test('5.5: ping, pong and close', async (t) => {
   t.equal(code, 4000);
   t.equal(reason.toString(), 'enough');
   t.match(await closed, { code: 4000, error: null });
+});
+
+t.test('5.5.3: answers only the last Ping frame of a server that does not read', async (t) => {
+  const peer = withResolvers();
+  const url = await startFalseServer(t, (socket, lines) => {
+    socket.write(head(...lines));
+    socket.pause();
+    peer.resolve(socket);
+  });
+  const { opened } = open(url);
+  const { socket } = await opened;
+  const server = await peer.promise;
+  const pings = Buffer.concat(Array(5000).fill(frame(PING, 'x'.repeat(11))));
+  const last = 'last'.padEnd(11);
+  // The buffers of the system take some MiB of the answers.
+  let most = 0;
+  for (let i = 0; i < 500; i++) {
+    if (!server.write(pings)) await once(server, 'drain');
+    most = Math.max(most, socket.writableLength);
+  }
+  t.ok(socket.writableNeedDrain);
+  t.ok(most < MIB, `${most} bytes wait`);
+
+  server.write(frame(PING, last));
+  const chunks = [];
+  server.on('data', (chunk) => chunks.push(chunk)).resume();
+  const answer = masked(PONG, last);
+  const unmasked = () => {
+    const bytes = Buffer.concat(chunks.splice(0));
+    chunks.push(bytes);
+    const end = bytes.subarray(-answer.length);
+    const key = end.subarray(2, 6);
+    return String(end.subarray(6).map((byte, i) => byte ^ key[i & 3]));
+  };
+  while (unmasked() !== last) await sleep(5);
+  t.ok(chunks[0].length < 500 * 5000 * answer.length, 'most were not answered');
+  socket.destroy();
+});
+
+t.test('a Close frame is sent before an end of the socket in the same turn', async (t) => {
+  const { server, url } = await startWsServer(t);
+  const connected = once(server, 'connection');
+  const { opened, closed } = open(url);
+  const connection = await opened;
+  const [peer] = await connected;
+  connection.close(4001, 'over');
+  connection.socket.end();
+  const [code, reason] = await once(peer, 'close');
+  t.equal(code, 4001);
+  t.equal(reason.toString(), 'over');
+  await closed;
 });
 
 t.test('send returns false until onDrain; pause stops the server', async (t) => {
