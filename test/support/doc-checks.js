@@ -4,6 +4,7 @@
 
 const assert = require('node:assert');
 const { once } = require('node:events');
+const net = require('node:net');
 const { WebSocket } = require('ws');
 
 /** @returns {Promise<WebSocket>} a client of a server that is about to listen */
@@ -53,7 +54,11 @@ async function chats(server, shutDown, room) {
   ada.send(Buffer.alloc(65_537));
   assert.strictEqual((await tooBig)[0], 1009);
   assert.strictEqual(room.size, 1);
+  // Without a request, so that server.close() alone would wait for it.
+  const idle = net.connect(server.address().port, '127.0.0.1').on('error', () => {});
+  await once(server, 'connection');
   shutDown();
+  await once(idle, 'close');
   const [code, reason] = await once(grace, 'close');
   assert.strictEqual(`${code} ${reason}`, '1001 The server is going away');
   await once(server, 'close');
