@@ -1,6 +1,6 @@
 'use strict';
 
-const { once } = require('node:events');
+const { once, setMaxListeners } = require('node:events');
 const net = require('node:net');
 const { setTimeout: sleep } = require('node:timers/promises');
 
@@ -30,9 +30,10 @@ class Attacker {
    * @param {number} [options.interval] milliseconds between the bytes of a slow connection
    * @param {boolean} [options.repeat] whether to begin again, until `stop`, when a connection is over
    */
-  constructor({ port, connections, bytes = Infinity, patience = 2 ** 30, interval = 1000, repeat = false }) {
+  constructor({ port, connections, bytes = Infinity, patience = 2 ** 31 - 1, interval = 1000, repeat = false }) {
     Object.assign(this, { port, connections, bytes, patience, interval, repeat });
     this.stopping = new AbortController();
+    setMaxListeners(0, this.stopping.signal); // one for each connection that sleeps
     this.sockets = new Set();
     /** How many connections were opened, and the last bytes that each one got. */
     this.opened = 0;
@@ -94,17 +95,25 @@ class Attacker {
     return socket;
   }
 
-  /** Sends bytes, and waits until the system has taken them or the connection is over. */
+  /**
+   * Sends bytes, and waits until the system has taken them.
+   *
+   * @returns {Promise<boolean>} whether it has; if not, the connection is over or `patience` is
+   */
   async send(socket, bytes) {
-    if (!socket.writable || socket.write(bytes)) return true;
-    return Promise.race([
-      once(socket, 'drain').then(
-        () => true,
-        () => false
-      ),
-      closed(socket).then(() => false),
-      this.sleep(this.patience).then(() => false)
-    ]);
+    if (!socket.writable) return false;
+    if (socket.write(bytes)) return true;
+    return new Promise((resolve) => {
+      const end = (taken) => {
+        clearTimeout(timer);
+        socket.off('drain', onDrain).off('close', onClose);
+        resolve(taken);
+      };
+      const onDrain = () => end(true);
+      const onClose = () => end(false);
+      const timer = setTimeout(end, this.patience, false);
+      socket.on('drain', onDrain).on('close', onClose);
+    });
   }
 
   /** Sends a block again and again, until the server ends the connection or reads no more. */
@@ -112,6 +121,8 @@ class Attacker {
     for (let sent = 0; sent < this.bytes && socket.writable; sent += block.length) {
       if (!(await this.send(socket, block))) return;
     }
+    // A connection that has sent all is not followed by another that fills the memory further.
+    if (this.repeat) await closed(socket);
   }
 
   /** Waits until the connection is over. */
