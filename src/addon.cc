@@ -1,9 +1,9 @@
 // The Node-API boundary: every argument is checked here, and nothing below checks any.
 //
 // Exports `kernels`, the names of the kernels that this machine runs, the best one last, and
-// `bind(name)`, which returns the functions of one kernel, and `registers`, an ArrayBuffer for the
-// numbers that they take and return. There is no global state: each function holds what it needs,
-// so worker threads and contexts share nothing.
+// `bind(name, registers)`, which returns the functions of one kernel. They take and return numbers
+// through `registers`, a Float64Array over shared memory. There is no global state: each function
+// holds what it needs, so worker threads and contexts share nothing.
 //
 // A number passed as an argument costs about 6 ns (a handle and a conversion), one stored in a
 // register less than 1 ns: mask() takes 41 ns instead of 57, unmask() 25 instead of 34 (Node 20).
@@ -94,8 +94,10 @@ constexpr size_t kKernelCount = sizeof kKernels / sizeof *kKernels;
 constexpr uintptr_t kKernelBits = 7;
 static_assert(kKernelCount <= kKernelBits + 1, "more kernels than fit");
 
+// Registers are volatile because another thread may write to shared memory: each is read once, so
+// the number that was checked is the number that is used.
 struct Binding {
-  double* registers;
+  volatile double* registers;
   MaskKernel kernel;
 };
 
@@ -106,7 +108,7 @@ bool GetArguments(napi_env env, napi_callback_info info, napi_value (&arguments)
   void* data = nullptr;
   if (napi_get_cb_info(env, info, &count, arguments, nullptr, &data) != napi_ok || count < kCount) return false;
   const uintptr_t bits = reinterpret_cast<uintptr_t>(data) & kKernelBits;
-  binding->registers = reinterpret_cast<double*>(static_cast<char*>(data) - bits);
+  binding->registers = reinterpret_cast<volatile double*>(static_cast<char*>(data) - bits);
   binding->kernel = kKernels[kKernelCount == 1 ? 0 : bits].mask;
   return true;
 }
@@ -213,14 +215,20 @@ bool AddFunction(napi_env env, napi_value target, const char* name, napi_callbac
          napi_set_named_property(env, target, name, function) == napi_ok;
 }
 
-// The functions hold a raw pointer to the registers, so a reference keeps their memory until the
-// environment ends.
-bool AddRegisters(napi_env env, napi_value target, void** registers) {
+// Reads the registers; false if they can't be used. The functions hold a raw pointer to them, so a
+// reference keeps their memory until the environment ends. It must be shared memory: an ArrayBuffer
+// could be transferred to another thread, which frees or moves its memory.
+bool HoldRegisters(napi_env env, napi_value registers, void** data) {
+  napi_typedarray_type type;
+  size_t length;
   napi_value buffer;
+  bool transferable = true;
   napi_ref reference;
-  if (napi_create_arraybuffer(env, kRegisterCount * sizeof(double), registers, &buffer) != napi_ok) return false;
-  return napi_create_reference(env, buffer, 1, &reference) == napi_ok &&
-         napi_set_named_property(env, target, "registers", buffer) == napi_ok;
+  return napi_get_typedarray_info(env, registers, &type, &length, data, &buffer, nullptr) == napi_ok &&
+         type == napi_float64_array && length >= kRegisterCount &&
+         napi_is_arraybuffer(env, buffer, &transferable) == napi_ok && !transferable &&
+         (reinterpret_cast<uintptr_t>(*data) & kKernelBits) == 0 &&
+         napi_create_reference(env, registers, 1, &reference) == napi_ok;
 }
 
 // As strcmp, which would be another import from the C library.
@@ -229,10 +237,10 @@ bool Equal(const char* left, const char* right) {
   return *left == *right;
 }
 
-// bind(name) -> { registers, mask, unmask, unmaskText, scan }
+// bind(name, registers) -> { mask, unmask, unmaskText, scan }
 napi_value BindFunction(napi_env env, napi_callback_info info) {
-  napi_value arguments[1];
-  size_t count = 1;
+  napi_value arguments[2];
+  size_t count = 2;
   char name[16] = "";
   if (napi_get_cb_info(env, info, &count, arguments, nullptr, nullptr) != napi_ok ||
       napi_get_value_string_utf8(env, arguments[0], name, sizeof name, nullptr) != napi_ok) {
@@ -242,12 +250,12 @@ napi_value BindFunction(napi_env env, napi_callback_info info) {
     if (!Equal(kKernels[i].name, name) || !kKernels[i].supported()) continue;
     napi_value functions;
     void* registers;
-    if (napi_create_object(env, &functions) != napi_ok || !AddRegisters(env, functions, &registers)) return nullptr;
-    if ((reinterpret_cast<uintptr_t>(registers) & kKernelBits) != 0) {
-      return Throw(env, "ERR_INVALID_STATE", "bind: memory");
+    if (!HoldRegisters(env, arguments[1], &registers)) {
+      return Throw(env, "ERR_INVALID_ARG_TYPE", "bind: wrong registers");
     }
     void* data = static_cast<char*>(registers) + i;
-    const bool made = AddFunction(env, functions, "mask", MaskFunction, data) &&
+    const bool made = napi_create_object(env, &functions) == napi_ok &&
+                      AddFunction(env, functions, "mask", MaskFunction, data) &&
                       AddFunction(env, functions, "unmask", UnmaskFunction, data) &&
                       AddFunction(env, functions, "unmaskText", UnmaskTextFunction, data) &&
                       AddFunction(env, functions, "scan", ScanFunction, data);

@@ -10,7 +10,6 @@
 
 #define FRAMEMASK_NODE_API(F)   \
   F(napi_create_array)          \
-  F(napi_create_arraybuffer)    \
   F(napi_create_function)       \
   F(napi_create_object)         \
   F(napi_create_reference)      \
@@ -19,6 +18,7 @@
   F(napi_get_cb_info)           \
   F(napi_get_typedarray_info)   \
   F(napi_get_value_string_utf8) \
+  F(napi_is_arraybuffer)        \
   F(napi_set_element)           \
   F(napi_set_named_property)    \
   F(napi_throw_type_error)

@@ -70,13 +70,26 @@ function readVariable(environment, name) {
 }
 
 /**
+ * Registers lie in shared memory: the addon keeps a pointer to them, and an ArrayBuffer could be
+ * transferred away from under it. Electron hides the constructor from its pages; an empty
+ * WebAssembly memory has it.
+ *
+ * @returns {Float64Array}
+ */
+function createRegisters() {
+  const SharedMemory =
+    globalThis.SharedArrayBuffer ?? new WebAssembly.Memory({ initial: 0, maximum: 0, shared: true }).buffer.constructor;
+  return new Float64Array(new SharedMemory(Object.keys(Register).length * Float64Array.BYTES_PER_ELEMENT));
+}
+
+/**
  * @param {object} addon
  * @param {string} kernel one of `addon.kernels`
  * @returns {Native}
  */
 function bind(addon, kernel) {
-  const { registers, ...functions } = addon.bind(kernel);
-  return { registers: new Float64Array(registers), ...functions };
+  const registers = createRegisters();
+  return { registers, ...addon.bind(kernel, registers) };
 }
 
 /**

@@ -15,10 +15,10 @@ function createAddonDouble() {
   return {
     bound,
     kernels: ['plain', 'wide'],
-    bind(name) {
+    bind(name, registers) {
       bound.push(name);
-      const { mask, unmask, unmaskText, scan, registers } = createNativeDouble();
-      return { registers: registers.buffer, mask, unmask, unmaskText, scan };
+      const { mask, unmask, unmaskText, scan } = createNativeDouble(registers);
+      return { mask, unmask, unmaskText, scan };
     }
   };
 }
