@@ -1,0 +1,502 @@
+'use strict';
+
+// Many encoders at a time, which share memory, and sinks of every kind: that read late, act on
+// encoders while they are written to, transfer or overwrite what they are given, or throw. The
+// reference decodes what each connection was sent: it must be exactly what was encoded on it, with
+// no byte of another. `node fuzz/encoders.js --help`
+
+const { channel } = require('node:diagnostics_channel');
+const { Encoder } = require('../lib/codec/encoder');
+const { createCodecBackend } = require('../lib/codec/backend');
+const { prepare } = require('../lib/codec/prepared');
+const { createRandom } = require('../test/support/random');
+const { Finding, runProgram, runRounds } = require('./program');
+const { ReferenceDecoder } = require('./reference');
+
+class JavascriptEncoder extends Encoder {}
+JavascriptEncoder.prototype._backend = createCodecBackend(null);
+
+const FRAMES = channel('framemask:frame');
+const MESSAGES = channel('framemask:message');
+
+/** How deep sinks and subscribers that act may nest. */
+const MAX_DEPTH = 3;
+/** Lengths at which encoders change how they write, and those beside them. */
+const EDGES = [0, 125, 126, 1010, 1024, 4080, 4096, 12288, 16 << 10, 32 << 10, 65510, 65522, 65535, 65536];
+
+// Data is cut from these. Each place looks different from all others.
+const random = createRandom(1);
+const BYTES = Buffer.from(Uint8Array.from({ length: 1 << 18 }, () => random(256)));
+const ASCII = BYTES.toString('base64').slice(0, 1 << 17);
+const WIDE = Array.from({ length: 1 << 15 }, () => ['a', 'é', '한', '😀', '\ufeff', '\0'][random(6)]).join('');
+
+/** What a sink does with what it is given. */
+class Sink {
+  /**
+   * @param {World} world
+   * @param {Connection} connection
+   */
+  constructor(world, connection) {
+    const { chance } = world;
+    this.world = world;
+    this.connection = connection;
+    this.writable = true;
+    this.late = chance(2);
+    this.acts = chance(3);
+    this.throws = chance(12);
+    /**
+     * What is done with memory that has been read: nothing, a transfer to a worker, say, or other
+     * bytes.
+     */
+    this.afterwards = world.pick(['nothing', 'nothing', connection.automatic ? 'nothing' : 'transfer', 'overwrite']);
+    // The contract of `recycle`: written bytes are no longer read once `writableLength` is 0.
+    this.counts = connection.recycle || chance(2);
+    this.corked = 0;
+    if (chance(2)) {
+      this.cork = () => {
+        this.corked++;
+      };
+      this.uncork = () => {
+        this.corked--;
+        if (!this.late) connection.read();
+      };
+    }
+  }
+
+  get writableLength() {
+    if (!this.counts) return this.late ? undefined : 0;
+    return this.connection.waiting.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  write(chunk) {
+    const { world, connection } = this;
+    world.count('writes');
+    if (this.throws && world.chance(4)) {
+      connection.lost = true;
+      throw world.error;
+    }
+    connection.give(chunk, false);
+    const acts = this.acts && world.depth < MAX_DEPTH;
+    // Counted here, too, since encoders flush by themselves.
+    connection.flushing++;
+    try {
+      if (acts && world.chance(2)) world.act();
+      if (!this.late && this.corked === 0) connection.read();
+      if (acts && world.chance(2)) world.act();
+    } finally {
+      connection.flushing--;
+    }
+    return world.chance(2);
+  }
+}
+
+/** An encoder, what was encoded on it, and what has come out of it. */
+class Connection {
+  /** @param {World} world @param {number} number */
+  constructor(world, number) {
+    const { chance, pick } = world;
+    this.world = world;
+    this.name = `connection ${number}`;
+    this.role = pick(['server', 'client']);
+    this.recycle = chance(2);
+    this.automatic = chance(4);
+    this.sink = new Sink(world, this);
+    const options = { role: this.role, recycle: this.recycle, connectionId: this.name };
+    if (this.automatic) options.writable = this.sink;
+    this.encoder = new (chance(3) ? JavascriptEncoder : Encoder)(options);
+    /** @type {{ firstByte: number, payload: Buffer }[]} */
+    this.expected = [];
+    this.expectedBytes = 0;
+    this.closed = false;
+    this.fragmented = false;
+    /** Whether the last message is text. */
+    this.textual = false;
+    /** Whether a sink threw or ended, so that bytes are missing. */
+    this.lost = false;
+    /** How many calls of `flush` are at work. */
+    this.flushing = 0;
+    /**
+     * @type {{ chunk: Uint8Array, length: number }[]} Given to the sink or taken, and not read yet.
+     */
+    this.waiting = [];
+    this.reading = false;
+    this.givenBytes = 0;
+    this.wire = [];
+  }
+
+  describe() {
+    const { name, role, recycle, automatic } = this;
+    const { late, acts, afterwards, counts } = this.sink;
+    return `${name} ${JSON.stringify({ role, recycle, automatic, late, acts, afterwards, counts })}`;
+  }
+
+  fail(message) {
+    throw new Finding(`${message}, on ${this.describe()}`);
+  }
+
+  /** @param {Uint8Array} chunk what has come out of the encoder @param {boolean} taken by `take` */
+  give(chunk, taken) {
+    if (chunk.length === 0) this.loseToTransfer(`${taken ? 'take' : 'flush'} gave an empty Buffer`);
+    if (taken || !this.recycle) this.world.claim(chunk, this);
+    this.waiting.push({ chunk, length: chunk.length });
+    this.givenBytes += chunk.length;
+  }
+
+  /**
+   * A sink that transfers memory may lose other bytes of its own connection: Buffers of one flush
+   * share memory, and so do those of later ones. It must not lose those of others.
+   */
+  loseToTransfer(message) {
+    if (this.sink.afterwards !== 'transfer') this.fail(message);
+    this.lost = true;
+    this.world.count('connections that lost bytes to a transfer of their own');
+  }
+
+  /** Reads some of what waits, all by default. */
+  read(most = Infinity) {
+    for (let i = 0; i < most && this.waiting.length > 0; i++) {
+      const { chunk, length } = this.waiting[0];
+      if (chunk.length !== length) this.loseToTransfer(`${length} bytes that wait to be sent were detached`);
+      this.wire.push(Buffer.from(chunk));
+      this.waiting.shift();
+      if (this.sink.afterwards === 'transfer' && chunk.length > 0)
+        structuredClone(chunk.buffer, { transfer: [chunk.buffer] });
+      else if (this.sink.afterwards === 'overwrite') chunk.fill(0xee);
+    }
+  }
+
+  /**
+   * Adds a frame. What is expected is noted before the call, because subscribers may add frames
+   * during it.
+   *
+   * @param {number} firstByte
+   * @param {Buffer} payload
+   * @param {() => boolean} add
+   */
+  frame(firstByte, payload, add) {
+    const opcode = firstByte & 15;
+    const invalid = opcode < 8 && this.fragmented !== (opcode === 0);
+    const refused = this.closed;
+    if (!refused && !invalid) {
+      const { length } = payload;
+      this.expected.push({ firstByte, payload });
+      this.expectedBytes += (length < 126 ? 2 : length < 65536 ? 4 : 10) + (this.role === 'client' ? 4 : 0) + length;
+      if (opcode === 1 || opcode === 2) this.textual = opcode === 1;
+      if (opcode < 8) this.fragmented = firstByte < 128;
+      this.closed = opcode === 8;
+    }
+    let added;
+    try {
+      added = add();
+    } catch (error) {
+      if (invalid && !refused && error.code === 'ERR_INVALID_STATE') return;
+      if (this.sink.afterwards !== 'transfer') throw error;
+      this.loseToTransfer(error.message);
+      return;
+    }
+    if (added === refused || (invalid && !refused))
+      this.fail(`a frame ${firstByte} was ${added ? 'added' : 'refused'}`);
+  }
+
+  data() {
+    const { world, encoder } = this;
+    const { chance } = world;
+    const continues = this.fragmented ? !chance(12) : chance(40);
+    const fin = !chance(4);
+    const rsv1 = !continues && chance(6);
+    const asText = continues ? this.textual : !chance(3);
+    const binary = !continues && !asText;
+    let data;
+    if (asText && chance(4)) data = Buffer.from(world.text());
+    else data = asText ? world.text() : world.bytes();
+    const payload = Buffer.from(data);
+    const options = fin && !rsv1 && chance(2) ? undefined : { fin, rsv1 };
+    const owned = typeof data !== 'string' && chance(3);
+    if (options !== undefined && owned) options.owned = true;
+    const opcode = continues ? 0 : binary ? 2 : 1;
+    const method = continues ? 'continuation' : binary ? 'binary' : 'text';
+    const given = typeof data === 'string' ? data : world.dress(data, opcode === 2 || continues);
+    this.frame((fin ? 0x80 : 0) | (rsv1 ? 0x40 : 0) | opcode, payload, () => encoder[method](given, options));
+    world.count('data frames');
+    // In a round without actors nobody but the encoder can have changed the caller's data.
+    if (typeof data !== 'string' && !owned && world.quiet && !payload.equals(data)) this.fail('the data was changed');
+  }
+
+  control() {
+    const { world, encoder } = this;
+    const payload = world.bytes(world.random(126));
+    const copy = Buffer.from(payload);
+    if (world.chance(2)) this.frame(0x89, copy, () => encoder.ping(payload));
+    else this.frame(0x8a, copy, () => encoder.pong(payload));
+    if (!payload.equals(copy)) this.fail('the data was changed');
+    world.count('control frames');
+  }
+
+  close() {
+    const { world, encoder } = this;
+    const code = world.chance(3) ? undefined : 1000 + world.random(3);
+    const reason = code === undefined ? '' : ASCII.substr(world.random(1000), world.random(124));
+    const payload = Buffer.from(code === undefined ? '' : `xx${reason}`);
+    if (code !== undefined) payload.writeUInt16BE(code);
+    this.frame(0x88, payload, () => encoder.close(code, reason));
+  }
+
+  prepared() {
+    const { world, encoder } = this;
+    if (this.role === 'client') return;
+    // A sink that transfers or overwrites is given the memory of a prepared message, so it gets a
+    // message of its own.
+    const shared = this.sink.afterwards === 'nothing';
+    const made = shared ? world.pick(world.prepared) : world.prepare();
+    this.frame(made.firstByte, made.payload, () => encoder.prepared(made.message));
+    world.count('prepared messages');
+  }
+
+  /**
+   * Whether all that was expected has come out or is pending. Bytes of a frame may be on their way
+   * in a round that acts.
+   */
+  checkPending() {
+    if (this.lost || this.flushing > 0 || this.world.depth > 0) return;
+    const pending = this.expectedBytes - this.givenBytes;
+    if (this.encoder.pending !== pending) this.fail(`pending is ${this.encoder.pending}, not ${pending}`);
+  }
+
+  flush() {
+    const { world, encoder, sink } = this;
+    this.checkPending();
+    this.flushing++;
+    try {
+      if (this.automatic) encoder.flush();
+      else encoder.flush(sink);
+    } catch (error) {
+      // The sink may be another connection's: one that was flushed while this one was.
+      if (error === world.error && world.connections.some(({ lost }) => lost)) this.lost = true;
+      else if (sink.afterwards === 'transfer' && !(error instanceof Finding)) this.loseToTransfer(error.message);
+      else throw error;
+    } finally {
+      this.flushing--;
+    }
+    this.checkPending();
+    world.count('flushes');
+  }
+
+  take() {
+    // During a flush the place of what is taken would be behind Buffers that are still to be
+    // written.
+    if (this.flushing > 0 || this.world.ticking) return;
+    this.checkPending();
+    for (const chunk of this.takeBuffers()) this.give(chunk, true);
+    if (!this.sink.late) this.read();
+    this.checkPending();
+    this.world.count('takes');
+  }
+
+  takeBuffers() {
+    try {
+      return this.encoder.take();
+    } catch (error) {
+      if (this.sink.afterwards !== 'transfer') throw error;
+      this.loseToTransfer(error.message);
+      return [];
+    }
+  }
+
+  /** Compares what was sent with what was encoded, once all is flushed and read. */
+  check() {
+    if (this.lost) return;
+    if (this.encoder.closed !== this.closed) this.fail(`closed is ${this.encoder.closed}`);
+    const wire = Buffer.concat(this.wire);
+    const reference = new ReferenceDecoder({ role: this.role === 'server' ? 'client' : 'server', rsv1: true });
+    reference.write(wire);
+    const { frames, error, position } = reference;
+    this.expected.forEach(({ firstByte, payload }, i) => {
+      const frame = frames[i];
+      if (frame === undefined) this.fail(`frame ${i} of ${this.expected.length} is missing ${error}`);
+      if (frame.firstByte !== firstByte || !frame.payload.equals(payload)) {
+        this.fail(
+          `frame ${i} of ${this.expected.length} is ${frame.firstByte} with ${frame.payload.length} bytes, ` +
+            `not ${firstByte} with ${payload.length} bytes, or with other bytes`
+        );
+      }
+    });
+    if (error !== '' || frames.length !== this.expected.length || position !== wire.length) {
+      this.fail(`after ${this.expected.length} frames came more: ${error}`);
+    }
+    if (this.expectedBytes !== wire.length) this.fail(`${wire.length} bytes, not ${this.expectedBytes}`);
+  }
+}
+
+/** The connections of a round. */
+class World {
+  /** @param {import('./program').Random} random @param {Object<string, number>} counts */
+  constructor(random, counts) {
+    this.random = random;
+    this.counts = counts;
+    this.chance = (oneIn) => random(oneIn) === 0;
+    this.pick = (values) => values[random(values.length)];
+    /** What sinks throw. */
+    this.error = new Error('a sink throws');
+    /** How many sinks and subscribers that act are at work. */
+    this.depth = 0;
+    this.ticking = false;
+    this.owners = new WeakMap();
+    this.prepared = [this.prepare(), this.prepare(), this.prepare()];
+    this.connections = Array.from({ length: 1 + random(6) }, (_, i) => new Connection(this, i));
+    this.subscriber = this.chance(3) ? (record) => this.onRecord(record) : null;
+    this.quiet = this.subscriber === null && this.connections.every(({ sink, automatic }) => !sink.acts && !automatic);
+  }
+
+  count(what) {
+    this.counts[what] = (this.counts[what] ?? 0) + 1;
+  }
+
+  length() {
+    const kind = this.random(20);
+    if (kind < 12) return this.random(200);
+    if (kind < 18) return this.random(kind < 16 ? 700 : 3000);
+    if (kind === 19 && this.chance(6)) return this.random(70_000);
+    return Math.max(0, this.pick(EDGES) + this.random(5) - 2);
+  }
+
+  bytes(length = this.length()) {
+    const start = this.random(BYTES.length - length);
+    // From 16 KiB on a server sends it from where it lies, and a sink may transfer or overwrite it.
+    return Buffer.from(Uint8Array.prototype.slice.call(BYTES, start, start + length));
+  }
+
+  text() {
+    const length = this.length();
+    if (this.chance(3)) {
+      const start = this.random(WIDE.length - 24_000);
+      return WIDE.slice(start, start + Math.min(length, 24_000));
+    }
+    const start = this.random(ASCII.length - length);
+    return ASCII.slice(start, start + length);
+  }
+
+  /** The same bytes as another kind of object. */
+  dress(buffer, anyBytes) {
+    if (!anyBytes || this.chance(2)) return buffer;
+    const { buffer: memory, byteOffset, length } = buffer;
+    return this.chance(2) ? new DataView(memory, byteOffset, length) : new Uint8Array(memory, byteOffset, length);
+  }
+
+  prepare() {
+    const data = this.chance(2) ? this.text() : this.bytes();
+    const rsv1 = this.chance(4);
+    const firstByte = 0x80 | (rsv1 ? 0x40 : 0) | (typeof data === 'string' ? 1 : 2);
+    return { firstByte, payload: Buffer.from(data), message: prepare(data, { rsv1 }) };
+  }
+
+  /**
+   * Notes whose memory it is that an encoder has handed out for good. Only prepared messages belong
+   * to many.
+   */
+  claim(chunk, connection) {
+    const owner = this.owners.get(chunk.buffer);
+    if (owner === undefined) this.owners.set(chunk.buffer, connection);
+    else if (owner !== connection && !this.isPrepared(chunk)) {
+      connection.fail(`memory of ${owner.name} was handed out, ${chunk.length} of ${chunk.buffer.byteLength} bytes`);
+    }
+  }
+
+  isPrepared(chunk) {
+    return this.prepared.some(({ message: { frame } }) => frame.equals(chunk));
+  }
+
+  /** One step: of the main loop, of a sink, or of a subscriber. */
+  act() {
+    this.depth++;
+    try {
+      this.step();
+    } finally {
+      this.depth--;
+    }
+  }
+
+  step() {
+    const connection = this.pick(this.connections);
+    const kind = this.random(24);
+    if (kind < 12) connection.data();
+    else if (kind < 15) connection.control();
+    else if (kind < 16 && this.chance(6)) connection.close();
+    else if (kind < 18) connection.prepared();
+    else if (kind < 20) connection.flush();
+    else if (kind < 22) connection.take();
+    // A sink reads what it was given before, but a sink that is reading is not entered again.
+    else if (connection.sink.late) connection.read(1 + this.random(3));
+  }
+
+  /** What a subscriber is told is what was encoded; then it acts. */
+  onRecord(record) {
+    const connection = this.connections.find(({ name }) => name === record.connection);
+    // Another codec's, or frames are missing.
+    if (connection === undefined || connection.lost) return;
+    this.count('records');
+    try {
+      const { firstByte, payload } = connection.expected[record.sequence - 1] ?? {};
+      const isFrame = record.opcode !== undefined;
+      const wrong = isFrame
+        ? record.opcode !== (firstByte & 15) || record.length !== payload.length || record.fin !== firstByte > 127
+        : (firstByte & 0x88) !== 0x80;
+      if (wrong) connection.fail(`a record is wrong: ${JSON.stringify(record)}`);
+      if (this.depth < MAX_DEPTH && this.chance(3)) this.act();
+    } catch (error) {
+      // node:diagnostics_channel would throw it in the next tick.
+      this.thrown ??= error;
+    }
+  }
+
+  async run() {
+    if (this.subscriber !== null) {
+      FRAMES.subscribe(this.subscriber);
+      MESSAGES.subscribe(this.subscriber);
+    }
+    // Encoders with the option `writable` flush by themselves between two steps.
+    const ticks = this.connections.some(({ automatic }) => automatic);
+    try {
+      for (let steps = 5 + this.random(40); steps > 0; steps--) {
+        this.step();
+        if (ticks && this.chance(5)) await this.tick();
+        if (this.thrown) throw this.thrown;
+      }
+      if (ticks) await this.tick();
+      // Sinks that act add more frames, but not for ever.
+      for (const { sink } of this.connections) sink.acts = false;
+      for (const connection of this.connections) connection.flush();
+      if (ticks) await this.tick();
+      for (const connection of this.connections) connection.flush();
+      for (const connection of this.connections) connection.read();
+      if (this.thrown) throw this.thrown;
+      for (const connection of this.connections) connection.check();
+    } finally {
+      FRAMES.unsubscribe(this.subscriber ?? (() => {}));
+      MESSAGES.unsubscribe(this.subscriber ?? (() => {}));
+    }
+  }
+
+  /**
+   * Lets the encoders flush that do it by themselves. What their sinks throw is nobody's to catch.
+   */
+  async tick() {
+    for (const { automatic, sink } of this.connections) if (automatic) sink.throws = false;
+    await new Promise((resolve) => setImmediate(resolve));
+    if (this.thrown) throw this.thrown;
+  }
+}
+
+/**
+ * @param {import('./program').Random} random
+ * @param {Object<string, number>} counts
+ */
+function round(random, counts) {
+  return new World(random, counts).run();
+}
+
+const PURPOSE = `Encodes on many connections at a time, with sinks and subscribers that act, and compares what comes out of each
+connection with what was encoded on it, decoded by fuzz/reference.js.`;
+
+if (require.main === module) runProgram('encoders.js', PURPOSE, round);
+
+module.exports = { run: (settings) => runRounds(round, settings) };
