@@ -1,7 +1,8 @@
 'use strict';
 
-// Gives random streams of frames, good and bad, to framemask and to the Receiver of ws, and
-// compares the messages, their order and the close code. `node fuzz/differential.js --help`
+// Gives random streams of frames, good and bad, to framemask, to the Receiver of ws and to
+// fuzz/reference.js, and compares the messages, their order and the close code.
+// `node fuzz/differential.js --help`
 
 const { constants, isUtf8 } = require('node:buffer');
 const { parseArgs } = require('node:util');
@@ -11,6 +12,7 @@ const { createCodecBackend } = require('../lib/codec/backend');
 const { kernel } = require('../lib/masking/backend');
 const { createRandom } = require('../test/support/random');
 const { createStreamMaker, randomCuts } = require('../test/support/streams');
+const { ReferenceDecoder } = require('./reference');
 
 /**
  * The events of a stream as strings, which compare fast. The first letter is the kind: t(ext),
@@ -127,6 +129,49 @@ function receive(options, bytes, cuts) {
   const receiver = new Recorder(options);
   feed(bytes, cuts, (chunk) => receiver.take(chunk));
   return receiver.events;
+}
+
+const LETTERS = { text: 't', binary: 'b', ping: 'P', pong: 'p' };
+
+/**
+ * What the reference makes of a stream. As in `decode`, text with RSV1 must be UTF-8.
+ *
+ * @param {Options & { text: 'string' | 'buffer' }} options
+ * @param {Buffer} bytes
+ * @returns {{ events: Events, error: string, isHuge?: boolean }} `isHuge`: whether the last frame
+ *   announces 2^53 bytes or more
+ */
+function refer({ text, ...options }, bytes) {
+  const maxText = text === 'string' ? constants.MAX_STRING_LENGTH : Number.POSITIVE_INFINITY;
+  const reference = new ReferenceDecoder({ ...options, maxText });
+  reference.write(bytes);
+  const events = [];
+  for (const { kind, data, code, rsv1 } of reference.events) {
+    if (kind === 'text' && rsv1 && !isUtf8(data))
+      return { events: [...events, 'e1007'], error: 'UTF8 of an extension' };
+    events.push(kind === 'close' ? `c${code} ${data}` : LETTERS[kind] + data.latin1Slice());
+  }
+  if (reference.error !== '') events.push(`e${reference.closeCode}`);
+  return { events, error: reference.error, isHuge: reference.length >= 2n ** 53n };
+}
+
+/**
+ * Whether framemask and the reference agree. They may differ in one thing: the reference reports
+ * the wrong place of a frame before its length of 2^53 or more.
+ *
+ * @param {{ events: Events, error: string }} ours
+ * @param {{ events: Events, error: string, isHuge?: boolean }} reference
+ * @returns {boolean}
+ */
+function agree(ours, reference) {
+  const isPlace = reference.error === 'CONTINUATION' || reference.error === 'INTERLEAVED';
+  const same =
+    isPlace && reference.isHuge && ours.error === 'MESSAGE_TOO_BIG' ? ours.events.length - 1 : ours.events.length;
+  return (
+    ours.events.length === reference.events.length &&
+    ours.events.slice(0, same).every((event, i) => event === reference.events[i]) &&
+    (ours.error === reference.error || same < ours.events.length)
+  );
 }
 
 /**
@@ -351,13 +396,15 @@ function compare({ seed, from = 0, streams, seconds = Number.POSITIVE_INFINITY, 
       cuts[name] = randomCuts(random, bytes.length);
       const ours = decode(DecoderClass, { ...options, text }, bytes, cuts[name]);
       const difference = explain(ours, theirs, bytes);
-      if (difference === undefined) {
+      const reference = refer({ ...options, text }, bytes);
+      if (difference === undefined || !agree(ours, reference)) {
         const cut = (events) => events.map((event) => (event.length > 60 ? `${event.slice(0, 60)}...` : event));
         throw new Disagreement(
           [
             `seed ${seed}, stream ${i}, ${name}, ${JSON.stringify({ ...options, text })}`,
             `framemask: ${JSON.stringify(cut(ours.events))} ${ours.error}`,
             `ws:        ${JSON.stringify(cut(theirs))}`,
+            `reference: ${JSON.stringify(cut(reference.events))} ${reference.error}`,
             `cuts: ${JSON.stringify(cuts)}`,
             `bytes: ${bytes.length > 4000 ? `${bytes.length}, too many to print` : bytes.toString('hex')}`
           ].join('\n')
@@ -373,7 +420,8 @@ function compare({ seed, from = 0, streams, seconds = Number.POSITIVE_INFINITY, 
 
 const HELP = `Usage: node fuzz/differential.js [options]
 
-Compares framemask, with its addon and without, to the Receiver of ws over random streams of frames.
+Compares framemask, with its addon and without, to the Receiver of ws and to fuzz/reference.js over random streams of
+frames.
 
   --streams <n>   number of streams (default 1000000)
   --seconds <n>   begin no stream after that time

@@ -194,6 +194,8 @@ class Connection {
       this.loseToTransfer(error.message);
       return;
     }
+    // An encoder that has lost bytes may have refused a frame that was expected.
+    if (this.lost) return;
     if (added === refused || (invalid && !refused))
       this.fail(`a frame ${firstByte} was ${added ? 'added' : 'refused'}`);
   }
