@@ -125,6 +125,8 @@ class FrameWriter {
       if (recycled && writable.writableLength === 0) releaseSlab(slab);
       return more;
     }
+    // Without a slab there are only Buffers that are sent from where they lie.
+    if (slab === null) return writeAll(writable, this._reset());
     if (!recycled) return writeAll(writable, this.take());
     const parts = this._reset();
     const buffers = parts.map((part) => (part instanceof SlabPart ? part.view() : part));

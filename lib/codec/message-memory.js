@@ -29,9 +29,7 @@ const pool = new Pool(() => Buffer.allocUnsafeSlow(POOLED_SIZE), 1);
 function allocate(needed, left, least, pooled) {
   const size = Math.max(Math.min(needed + left, needed * AHEAD + MARGIN), least);
   if (!pooled || size > POOLED_SIZE || needed * AHEAD < POOLED_SIZE) return Buffer.allocUnsafeSlow(size);
-  const buffer = pool.acquire();
-  // It is shorter if an onFrame handler has transferred its memory.
-  return buffer.length === POOLED_SIZE ? buffer : Buffer.allocUnsafeSlow(POOLED_SIZE);
+  return pool.acquire();
 }
 
 /** @param {Buffer} buffer memory from `allocate` that is no longer in use */
