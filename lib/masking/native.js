@@ -34,23 +34,25 @@ function load(environment, loadAddon = findAddon) {
   const wanted = readVariable(environment, 'FRAMEMASK_KERNEL');
   if (wanted === 'js') return { kernel: 'js', native: null, nativeError: null };
 
-  let addon = null;
+  let kernel = 'js';
   let kernels = [];
+  let native = null;
   let nativeError = null;
   try {
-    const found = loadAddon();
-    // A file of that name without our exports counts as a failed load.
-    kernels = Array.from(found.kernels);
-    addon = found;
+    const addon = loadAddon();
+    // A file of that name without our exports, or of another version, counts as a failed load.
+    const names = Array.from(addon.kernels);
+    const chosen = names.includes(wanted) ? wanted : names[names.length - 1];
+    native = bind(addon, chosen);
+    kernel = chosen;
+    kernels = names;
   } catch (error) {
     if (readVariable(environment, 'FRAMEMASK_REQUIRE_NATIVE') === '1') throw error;
     nativeError = error;
   }
 
   if (wanted && !kernels.includes(wanted)) throw unknownKernel(wanted, kernels, nativeError);
-  if (addon === null) return { kernel: 'js', native: null, nativeError };
-  const kernel = wanted || kernels[kernels.length - 1];
-  return { kernel, native: bind(addon, kernel), nativeError };
+  return { kernel, native, nativeError };
 }
 
 /**
@@ -86,10 +88,14 @@ function createRegisters() {
  * @param {object} addon
  * @param {string} kernel one of `addon.kernels`
  * @returns {Native}
+ * @throws {Error} if the addon is of another version
  */
 function bind(addon, kernel) {
   const registers = createRegisters();
-  return { registers, ...addon.bind(kernel, registers) };
+  const functions = addon.bind(kernel, registers);
+  // Up to 4.2 the addon made the registers: it would read none of ours.
+  if ('registers' in functions) throw new Error('The addon is of another version of framemask');
+  return { registers, ...functions };
 }
 
 /**

@@ -120,6 +120,17 @@ t.test('without an addon uses JavaScript, unless FRAMEMASK_REQUIRE_NATIVE is 1',
   t.end();
 });
 
+t.test('an addon that makes its own registers, as up to 4.2, is not used', (t) => {
+  const old = { kernels: ['plain'], bind: () => createNativeDouble() };
+  const { kernel, native, nativeError } = load({}, () => old);
+  t.equal(kernel, 'js');
+  t.equal(native, null);
+  t.match(nativeError, { message: 'The addon is of another version of framemask' });
+  t.throws(() => load({ FRAMEMASK_REQUIRE_NATIVE: '1' }, () => old), /another version/);
+  t.throws(() => load({ FRAMEMASK_KERNEL: 'plain' }, () => old), { message: /can run: js$/ });
+  t.end();
+});
+
 t.test('loads the addon of this checkout', (t) => {
   const { kernel, native, nativeError } = load({});
   if (addon === null) {
