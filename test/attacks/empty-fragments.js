@@ -28,7 +28,7 @@ t.test('a decoder counts empty fragments, and holds nothing for them', (t) => {
       });
     make();
     const held = heldBy(make);
-    assert.ok(held < 100 * 4096, `100 messages of 1,001 empty fragments hold ${held} bytes`);
+    assert.ok(held < MIB, `100 messages of 1,001 empty fragments hold ${held} bytes`);
   });
   t.end();
 });

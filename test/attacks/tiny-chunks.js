@@ -19,7 +19,7 @@ t.test('a decoder keeps no chunks', (t) => {
     };
     make();
     const held = heldBy(make);
-    assert.ok(held < 256 * 1024, `20,000 bytes hold ${held}`);
+    assert.ok(held < MIB, `20,000 bytes hold ${held}`);
   });
   t.end();
 });
