@@ -329,7 +329,7 @@ t.test('drops a client that does not read while the server pushes to it', async 
   });
 
   await t.test('a client that answers the Ping frames stays', async (t) => {
-    const { server, port } = await startServer(t, { idleTimeout: 100 });
+    const { server, port } = await startServer(t, { idleTimeout: 250 });
     const raw = await RawConnection.open(t, port);
     const [connection] = server.connections;
     const timer = setInterval(() => {
