@@ -80,9 +80,9 @@ class Sink {
     // Counted here, too, since encoders flush by themselves.
     connection.flushing++;
     try {
-      if (acts && world.chance(2)) world.act();
+      if (acts && world.chance(2)) world.act(connection);
       if (!this.late && this.corked === 0) connection.read();
-      if (acts && world.chance(2)) world.act();
+      if (acts && world.chance(2)) world.act(connection);
     } finally {
       connection.flushing--;
     }
@@ -407,18 +407,24 @@ class World {
     return this.prepared.some(({ message: { frame } }) => frame.equals(chunk));
   }
 
-  /** One step: of the main loop, of a sink, or of a subscriber. */
-  act() {
+  /**
+   * A sink or a subscriber acts: mostly on its own connection, which is in the middle of something.
+   *
+   * @param {Connection} connection
+   */
+  act(connection) {
     this.depth++;
     try {
-      this.step();
+      for (let steps = 1 + this.random(4); steps > 0; steps--) {
+        this.step(this.chance(3) ? this.pick(this.connections) : connection);
+      }
     } finally {
       this.depth--;
     }
   }
 
-  step() {
-    const connection = this.pick(this.connections);
+  /** @param {Connection} connection */
+  step(connection) {
     const kind = this.random(24);
     if (kind < 12) connection.data();
     else if (kind < 15) connection.control();
@@ -443,7 +449,7 @@ class World {
         ? record.opcode !== (firstByte & 15) || record.length !== payload.length || record.fin !== firstByte > 127
         : (firstByte & 0x88) !== 0x80;
       if (wrong) connection.fail(`a record is wrong: ${JSON.stringify(record)}`);
-      if (this.depth < MAX_DEPTH && this.chance(3)) this.act();
+      if (this.depth < MAX_DEPTH && this.chance(4)) this.act(connection);
     } catch (error) {
       // node:diagnostics_channel would throw it in the next tick.
       this.thrown ??= error;
@@ -459,7 +465,7 @@ class World {
     const ticks = this.connections.some(({ automatic }) => automatic);
     try {
       for (let steps = 5 + this.random(40); steps > 0; steps--) {
-        this.step();
+        this.step(this.pick(this.connections));
         if (ticks && this.chance(5)) await this.tick();
         if (this.thrown) throw this.thrown;
       }
