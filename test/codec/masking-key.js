@@ -32,3 +32,29 @@ t.test('a key of 0, which would mask nothing, is skipped', (t) => {
   t.equal(nextMaskingKey(), 7, 'in the next batch');
   t.end();
 });
+
+t.test('keys are forgotten before a startup snapshot', (t) => {
+  const callbacks = [];
+  const batches = [];
+  const { nextMaskingKey } = t.mockRequire('../../lib/codec/masking-key', {
+    '../../lib/shared/node-modules': {
+      crypto: {
+        randomFillSync(keys) {
+          keys.fill(batches.push(keys));
+        }
+      },
+      v8: {
+        startupSnapshot: {
+          isBuildingSnapshot: () => true,
+          addSerializeCallback: (callback) => callbacks.push(callback)
+        }
+      }
+    }
+  });
+  t.equal(nextMaskingKey(), 1);
+  t.equal(callbacks.length, 1);
+  callbacks[0]();
+  t.ok(batches[0].every((key) => key === 0));
+  t.equal(nextMaskingKey(), 2, 'of a new batch');
+  t.end();
+});
