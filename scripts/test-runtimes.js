@@ -27,7 +27,6 @@ code is 0 if all others passed.
   --help     print this`;
 
 const ROOT = path.join(__dirname, '..');
-const STAGE = path.join(CACHE, '../runtimes');
 const STAGED = ['index.js', 'index.mjs', 'package.json', 'lib', 'test', 'src', 'scripts', 'fuzz', 'build/Release'];
 const TESTS = /^test\/((codec|masking|shared|hazards)\/.*|(tracing|frame-id)[^/]*)\.js$/;
 const TIMEOUT = 300_000;
@@ -61,13 +60,15 @@ const RUNTIMES = [
 /**
  * Copies the project to a folder in which require('tap') loads the stand-in.
  *
- * @returns {string} the folder
+ * @returns {string} the folder, removed when the process ends
  */
 function stage() {
-  fs.rmSync(STAGE, { recursive: true, force: true });
+  fs.mkdirSync(CACHE, { recursive: true });
+  const folder = fs.mkdtempSync(path.join(CACHE, '../runtimes-'));
+  process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
   const filter = (file) => !file.endsWith('obj.target');
-  for (const name of STAGED) fs.cpSync(path.join(ROOT, name), path.join(STAGE, name), { recursive: true, filter });
-  const modules = path.join(STAGE, 'node_modules');
+  for (const name of STAGED) fs.cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true, filter });
+  const modules = path.join(folder, 'node_modules');
   fs.mkdirSync(path.join(modules, 'tap'), { recursive: true });
   fs.writeFileSync(path.join(modules, 'tap/package.json'), '{ "name": "tap", "main": "index.js" }\n');
   fs.writeFileSync(
@@ -78,7 +79,7 @@ function stage() {
     if (name === 'tap' || name.startsWith('.')) continue;
     fs.symlinkSync(path.join(ROOT, 'node_modules', name), path.join(modules, name));
   }
-  return STAGE;
+  return folder;
 }
 
 /** @returns {string[]} the test files, relative to the project */
