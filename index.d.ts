@@ -349,7 +349,8 @@ export interface FrameSink {
   readonly writableLength?: number | undefined;
   /**
    * Writes bytes. Their memory belongs to this connection, but for prepared messages, which all
-   * connections send from the same memory, and payloads that are sent from where they lie.
+   * connections send from the same memory, and payloads that are sent from where they lie. Later
+   * bytes of the connection may lie in the same memory: copy it instead of transferring it.
    *
    * @returns false if the caller should wait for the event 'drain'
    */
@@ -534,7 +535,8 @@ export class Encoder<End extends Role = Role> {
   /**
    * Returns all that has collected, for those who write it themselves. The memory belongs to this
    * connection, but for prepared messages, which all connections send from the same memory, and
-   * payloads that are sent from where they lie.
+   * payloads that are sent from where they lie. Later bytes of the connection may lie in the same
+   * memory: copy it instead of transferring it.
    */
   take(): Buffer[];
 }

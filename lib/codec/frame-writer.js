@@ -162,14 +162,17 @@ class FrameWriter {
    * @returns {number} where the frame goes in `_slab`
    */
   _reserve(size) {
-    if (this._slab === null || this._slab.length - this._end < size) this._changeSlab(size);
+    // A slab that a sink has had, and transferred, is empty.
+    if (this._slab === null || this._slab[0] === undefined || this._slab.length - this._end < size) {
+      this._changeSlab(size);
+    }
     return this._end;
   }
 
   /** @param {number} size the bytes that the slab in use has no room for, if there is one */
   _changeSlab(size) {
     const { _slab: slab, _start: start } = this;
-    const used = slab === null ? 0 : this._end - start;
+    const used = slab === null || slab[0] === undefined ? 0 : this._end - start;
     // Moving what waits in a small slab is cheaper than a second entry in writev.
     const moves = used !== 0 && slab.length < LARGE_SLAB && used + size <= LARGE_SLAB;
     if (!moves) this._seal();
