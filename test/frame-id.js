@@ -252,9 +252,11 @@ t.test('no two threads or processes share ids', async (t) => {
       `
       const cluster = require('node:cluster');
       ${makeIds}
-      console.log(ids.join('\\n'));
-      if (cluster.isPrimary) for (let i = 0; i < 4; i++) cluster.fork();
-      else process.disconnect();
+      const print = (ids) => console.log(ids.join('\\n'));
+      // By messages: lines of several processes may mix in one pipe.
+      if (cluster.isPrimary) for (let i = 0; i < 4; i++) cluster.fork().on('message', print);
+      if (cluster.isPrimary) print(ids);
+      else process.send(ids, () => process.disconnect());
       `
     );
     t.equal(words.length, 5000);
