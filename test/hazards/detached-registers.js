@@ -98,7 +98,13 @@ t.test('the addon keeps the memory of registers that JavaScript forgets', { skip
 t.test('there are registers where the runtime hides SharedArrayBuffer, as Electron does', (t) => {
   const descriptor = Object.getOwnPropertyDescriptor(globalThis, 'SharedArrayBuffer');
   t.teardown(() => Object.defineProperty(globalThis, 'SharedArrayBuffer', descriptor));
-  const double = { kernels: ['plain'], bind: (_name, registers) => createNativeDouble(registers) };
+  const double = {
+    kernels: ['plain'],
+    bind(_name, shared) {
+      const { mask, unmask, unmaskText, scan } = createNativeDouble(shared);
+      return { mask, unmask, unmaskText, scan };
+    }
+  };
   delete globalThis.SharedArrayBuffer;
   const { native } = load({}, () => addon ?? double);
   Object.defineProperty(globalThis, 'SharedArrayBuffer', descriptor);
