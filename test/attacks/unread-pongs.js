@@ -12,7 +12,7 @@ const { MIB, attackEchoServer, untilConnections } = require('../support/targets'
 
 t.test('flush() says that the peer does not read, and pause() holds the other Ping frames', (t) => {
   forEachDecoder(({ Decoder, f, role }) => {
-    const stuck = new Writable({ write() {} });
+    const stuck = new Writable({ highWaterMark: 16 * 1024, write() {} });
     const encoder = new Encoder({ role });
     let pings = 0;
     const decoder = new Decoder({

@@ -46,7 +46,8 @@ t.test('a message can not be changed', (t) => {
   t.equal(message.length, 5);
   t.same(message.frame, HELLO);
   message.frame.fill(0);
-  structuredClone(message.frame.buffer, { transfer: [message.frame.buffer] });
+  const { buffer } = Buffer.from(new Uint8Array(message.frame).buffer);
+  structuredClone(buffer, { transfer: [buffer] });
   t.throws(() => {
     message.frame = Buffer.alloc(3);
   }, TypeError);
