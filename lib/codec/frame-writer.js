@@ -103,7 +103,6 @@ class FrameWriter {
    */
   take() {
     const parts = this._reset();
-    if (parts.length === 1 && !(parts[0] instanceof SlabPart)) return parts;
     const buffers = parts.map((part) => (part instanceof SlabPart ? part.takeOut() : part));
     releaseSlabs(parts, true);
     return buffers;
