@@ -1,7 +1,7 @@
 'use strict';
 
-// README.md and docs/: each snippet compiles under `tsc --strict` and runs, each command exists, and
-// each link leads somewhere. CONTRIBUTING.md says how a snippet is written.
+// README.md and docs/: each snippet compiles under `tsc --strict` and runs, each command exists,
+// and each link leads somewhere. CONTRIBUTING.md says how a snippet is written.
 
 const t = require('tap');
 const { spawn } = require('node:child_process');

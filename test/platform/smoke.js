@@ -1,7 +1,8 @@
 'use strict';
 
-// Masks and scans, on every kernel that this machine runs, against lib/masking/fallback.js and lib/codec/scan.js. For runtimes that have
-// no test runner, slow ones among them: scripts/test-platforms.js starts it on emulated processors, in Bun and in Deno.
+// Masks and scans, on every kernel that this machine runs, against lib/masking/fallback.js and
+// lib/codec/scan.js. For runtimes that have no test runner, slow ones among them:
+// scripts/test-platforms.js starts it on emulated processors, in Bun and in Deno.
 //
 // usage: smoke.js [--root <folder>] [--file <addon> [--loader <addon>]] [--seed <number>] [--quick]
 //
@@ -34,7 +35,10 @@ const { Register, bind, load } = require(path.join(root, 'lib/masking/native.js'
 const { advanceKey, maskRange, unmaskRange } = require(path.join(root, 'lib/masking/fallback.js'));
 const { scanChunk } = require(path.join(root, 'lib/codec/scan.js'));
 
-/** The addon's exports, and the kernel that lib/masking/native.js has chosen, or undefined where it was not asked. */
+/**
+ * The addon's exports, and the kernel that lib/masking/native.js has chosen, or undefined where it
+ * was not asked.
+ */
 function loadAddon() {
   if (values.loader) {
     const loaded = require(path.resolve(values.loader))(fs.readFileSync(values.file), {});

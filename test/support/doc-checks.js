@@ -21,7 +21,9 @@ async function receive(client) {
   return isBinary ? data : data.toString();
 }
 
-/** An echo server: messages and pings are answered, closing works, and nothing keeps the process. */
+/**
+ * An echo server: messages and pings are answered, closing works, and nothing keeps the process.
+ */
 async function echoes(server) {
   const client = await connect(server);
   client.send('Καλημέρα');
@@ -40,7 +42,10 @@ async function echoes(server) {
   await once(server, 'close');
 }
 
-/** A chat server: everybody gets each message, who leaves is forgotten, and shutting down says so to the rest. */
+/**
+ * A chat server: everybody gets each message, who leaves is forgotten, and shutting down says so to
+ * the rest.
+ */
 async function chats(server, shutDown, room) {
   const [ada, grace] = [await connect(server), await connect(server)];
   const both = [receive(ada), receive(grace)];

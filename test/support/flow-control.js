@@ -105,4 +105,11 @@ function isEnd([type]) {
   return type === 'close' || type === 'error';
 }
 
-module.exports = { STREAMS, VARIANTS, endOfFrame, forEachStream, isEnd };
+/** 600 frames in a chunk, and one that begins behind them and ends in a chunk of its own. */
+function manyFrames(f) {
+  const frames = Array.from({ length: 600 }, (_, i) => (i % 11 === 0 ? f.ping(String(i)) : f.text(String(i))));
+  const bytes = Buffer.concat([...frames, f.binary('across chunks')]);
+  return [bytes.subarray(0, bytes.length - 5), bytes.subarray(bytes.length - 5)];
+}
+
+module.exports = { STREAMS, VARIANTS, endOfFrame, forEachStream, isEnd, manyFrames };

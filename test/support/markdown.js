@@ -8,7 +8,8 @@
  * @property {string} code
  * @property {number} line the 1-based line of the opening fence
  * @property {string} setup code of an HTML comment `<!-- setup: … -->` right before the block
- * @property {string} check code of an HTML comment `<!-- check: … -->` right behind the block; run, but not compiled
+ * @property {string} check code of an HTML comment `<!-- check: … -->` right behind the block; run,
+ *   but not compiled
  * @property {string | null} notRun the reason given by `<!-- not run: … -->` right before the block
  *
  * @typedef {object} Page

@@ -12,7 +12,8 @@ const path = require('node:path');
  * @param {NodeJS.ProcessEnv} [options.env]
  * @param {string[]} [options.execArgv] options of Node.js
  * @returns {Promise<string>} what it printed
- * @throws {Error} if it failed: its message has the arguments, and the message of the error in the script
+ * @throws {Error} if it failed: its message has the arguments, and the message of the error in the
+ *   script
  */
 function runScript(script, args, { env = process.env, execArgv = [] } = {}) {
   return new Promise((resolve, reject) => {

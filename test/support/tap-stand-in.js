@@ -2,7 +2,8 @@
 
 // What the tests use of tap, for runtimes that tap does not load on: Bun and Deno.
 // scripts/test-runtimes.js runs the tests on a copy of the project in which require('tap') loads
-// this file. It prints each failure and, as its last line, how many tests and assertions passed as JSON.
+// this file. It prints each failure and, as its last line, how many tests and assertions passed as
+// JSON.
 
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
@@ -62,7 +63,8 @@ function callingFile() {
 }
 
 /**
- * Bun's stack has no frame for a caller whose last act is the call: then it is a file of this folder.
+ * Bun's stack has no frame for a caller whose last act is the call: then it is a file of this
+ * folder.
  *
  * @param {string} id
  * @returns {NodeJS.RequireResolve} resolves from the calling file if `id` is found from there

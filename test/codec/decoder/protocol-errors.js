@@ -15,9 +15,9 @@ const CONTROLS = [CLOSE, PING, PONG];
 const masked = (opcode) => frame(opcode, 'a', { key: KEY });
 
 /**
- * Each rule with frames that break it. `after` tells with which byte a frame is refused: its number,
- * from 1, or 'header' for the last of a header without an extended length, or 'all' for the last of
- * the frame.
+ * Each rule with frames that break it. `after` tells with which byte a frame is refused: its
+ * number, from 1, or 'header' for the last of a header without an extended length, or 'all' for the
+ * last of the frame.
  */
 const RULES = [
   {
