@@ -92,15 +92,16 @@ export const nativeError: Error | null;
 export type Role = 'server' | 'client';
 
 /**
- * What a {@link Decoder} delivers the text of a message as: a string, or a Buffer of valid UTF-8.
+ * What a {@link Decoder} delivers the text of a message as: a string, a Buffer of valid UTF-8, or a
+ * Buffer that has not been checked.
  */
-export type TextAs = 'string' | 'buffer';
+export type TextAs = 'string' | 'buffer' | 'unchecked';
 
 /** The data of a binary message. */
 export type BinaryData = Buffer;
 
-/** The data of a text message: a string, or a Buffer if the option `text` is `'buffer'`. */
-export type TextData<Text extends TextAs = 'string'> = Text extends 'buffer' ? BinaryData : string;
+/** The data of a text message: a string, or a Buffer if the option `text` asks for one. */
+export type TextData<Text extends TextAs = 'string'> = Text extends 'string' ? string : BinaryData;
 
 /**
  * The arguments of `onMessage`: `data`, `isBinary`, `rsv1`. A test of `isBinary` (and of `rsv1`, if
@@ -152,7 +153,7 @@ export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'str
    * A message is complete. Called with:
    *
    * - `data`: a string for a text message, a Buffer for a binary one. Text is a Buffer, too, if the
-   *   option `text` is `'buffer'` or if `rsv1` is true. A Buffer is yours to keep and change. If
+   *   option `text` asks for one or if `rsv1` is true. A Buffer is yours to keep and change. If
    *   the message arrived in one chunk, the Buffer is a view of that chunk and keeps all of it in
    *   memory. A short string may keep up to 1 KiB of the text beside it in memory.
    * - `isBinary`: whether the message is binary (RFC 6455 section 5.6).
@@ -172,11 +173,12 @@ export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'str
    */
   onPong?: ((this: Decoder<Context>, payload: Buffer) => void) | undefined;
   /**
-   * A Close frame has arrived (RFC 6455 section 5.5.1). Called with its close code and its reason;
-   * the code is 1005 and the reason empty if the frame has no payload. The decoder is `closed` and
+   * A Close frame has arrived (RFC 6455 section 5.5.1). Called with its close code, its reason, and
+   * the bytes of the reason; the code is 1005 and the reason empty if the frame has no payload. The
+   * decoder is `closed` and
    * ignores what follows. Answer it by {@link Encoder.close}; 1005 must not be sent.
    */
-  onClose?: ((this: Decoder<Context>, code: number, reason: string) => void) | undefined;
+  onClose?: ((this: Decoder<Context>, code: number, reason: string, reasonBytes: Buffer) => void) | undefined;
   /**
    * The peer has broken the protocol or exceeded a limit. The decoder is `closed` and ignores what
    * follows. Send a Close frame with `error.closeCode` and end the connection (RFC 6455 section
@@ -232,11 +234,18 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
   maxFragments?: number | undefined;
   /**
    * What text is delivered as: `'string'`, or `'buffer'` for its bytes. Both are validated as UTF-8
-   * (RFC 6455 section 8.1).
+   * (RFC 6455 section 8.1). `'unchecked'` delivers the bytes of messages, and of the reasons of
+   * Close frames, as they came: for peers that are trusted, or a caller that checks them itself.
    *
    * @default 'string'
    */
   text?: Text | undefined;
+  /**
+   * Whether {@link Decoder.fragmentLengths} is kept.
+   *
+   * @default false
+   */
+  fragmentLengths?: boolean | undefined;
   /**
    * Whether an extension has been negotiated that sets RSV1 on the first frame of a message, such
    * as permessage-deflate (RFC 7692). Without it, RSV1 is an error with the close code 1002.
@@ -265,7 +274,7 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
 export type RequiredDecoderOptions<Context, Text extends TextAs> = (undefined extends Context
   ? unknown
   : { context: Context }) &
-  ([Text] extends ['buffer'] ? { text: Text } : unknown);
+  ([Text] extends ['buffer' | 'unchecked'] ? { text: Text } : unknown);
 
 /**
  * Decodes WebSocket frames (RFC 6455): takes the bytes of a connection and calls handlers with its
@@ -299,6 +308,11 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string', Rsv1 e
   readonly closed: boolean;
   /** Whether the decoder is paused: between `pause` and `resume`. */
   readonly paused: boolean;
+  /**
+   * While `onMessage` is called for a message of several frames, and the option `fragmentLengths` is
+   * set: the length of each frame's payload. Undefined otherwise.
+   */
+  readonly fragmentLengths: number[] | undefined;
   /**
    * Decodes the next chunk of the connection, and calls the handlers for the frames that it
    * completes.
@@ -352,9 +366,10 @@ export interface FrameSink {
    * connections send from the same memory, and payloads that are sent from where they lie. Later
    * bytes of the connection may lie in the same memory: copy it instead of transferring it.
    *
+   * @param callback only where `flush` was given one: to be called when the bytes are written
    * @returns false if the caller should wait for the event 'drain'
    */
-  write(chunk: Uint8Array): boolean;
+  write(chunk: Uint8Array, callback?: (error?: Error | null) => void): boolean;
   /** Collects the writes that follow, until `uncork`. */
   cork?(): void;
   /** Writes what has collected since `cork`. */
@@ -522,16 +537,28 @@ export class Encoder<End extends Role = Role> {
    */
   prepared(this: Encoder<'server'>, message: PreparedMessage): boolean;
   /**
+   * Adds a frame that has been framed already: by a peer, for a proxy that passes it on, or by
+   * another library. Its bytes are sent as they are. Pieces of 16 KiB or more are not copied, and
+   * must stay unchanged until they are sent.
+   *
+   * @param pieces the bytes of one frame; the first piece has the whole header
+   * @returns whether the frame was added: false after `close`
+   * @throws TypeError if `pieces` is not an array of Buffers or Uint8Arrays
+   * @throws RangeError if they are not one whole frame that this role may send
+   */
+  framed(pieces: Uint8Array[]): boolean;
+  /**
    * Sends all that has collected, in one write.
    *
    * @param writable the stream to write to. Default: the option `writable`
+   * @param callback called when the stream has taken the bytes, or with the error why it has not
    * @returns false if the stream wants no more: wait for its event 'drain'. Also false if the
    *   stream has ended; what had collected is then dropped. True otherwise, also if there was
    *   nothing to send
    * @throws TypeError if there is no stream to write to
    * @throws whatever the stream's `write` throws
    */
-  flush(writable?: FrameSink): boolean;
+  flush(writable?: FrameSink, callback?: (error?: Error | null) => void): boolean;
   /**
    * Returns all that has collected, for those who write it themselves. The memory belongs to this
    * connection, but for prepared messages, which all connections send from the same memory, and
@@ -638,6 +665,19 @@ export class FrameError extends Error {
    * big, 1011 for an error of this end.
    */
   readonly closeCode: 1002 | 1007 | 1008 | 1009 | 1011;
+  /**
+   * The first byte of the frame whose header was refused (RFC 6455 section 5.2), null if the error
+   * is about a payload.
+   */
+  readonly firstByte: number | null;
+  /**
+   * The payload length that the refused header announces. 126 or 127 for a control frame that
+   * announces a longer one; null if the error is about a payload, or the header was refused before
+   * its length.
+   */
+  readonly length: number | null;
+  /** The code of a Close frame that has a code that may not be sent, null with all other errors. */
+  readonly receivedCode: number | null;
 }
 
 /**

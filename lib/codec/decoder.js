@@ -286,7 +286,7 @@ class Decoder extends Delivery {
     const { error, firstByte } = header;
     // A frame that must not come at all is a broken protocol, whatever its length.
     const place = error.closeCode === 1009 ? findPlaceFault(this._message, firstByte) : null;
-    this._fail(place ?? error);
+    this._failFrame(place ?? error, firstByte, header.length);
   }
 
   /** Begins the payload of a frame that the chunk has only in part. `header` is that frame's. */

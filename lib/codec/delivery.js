@@ -40,13 +40,17 @@ class Delivery {
     this._connectionId = readString(options, 'connectionId');
     /** What the option `context` gave, for handlers: their `this` is the decoder. */
     this.context = options.context;
-    this._strings = readChoice(options, 'text', ['string', 'buffer'], 'string') === 'string';
+    const text = readChoice(options, 'text', ['string', 'buffer', 'unchecked'], 'string');
+    this._strings = text === 'string';
+    this._checked = text !== 'unchecked';
+    this._listed = readBoolean(options, 'fragmentLengths', false);
     this._limits = new MessageLimits(options);
 
     this._state = RUNNING;
     // For tracing: whether there are subscribers, and the number of frames so far.
     this._traced = false;
     this._sequence = 0;
+    this.fragmentLengths = undefined;
     // A message of which frames are missing.
     this._message = null;
     // A delivery that `pause` interrupted.
@@ -73,7 +77,7 @@ class Delivery {
     const isString = message === null ? this._strings && isText(firstByte) : message.isString;
     const error = this._limits.findFault(message, firstByte, length, isString);
     if (error === null) return false;
-    this._fail(error);
+    this._failFrame(error, firstByte, length);
     return true;
   }
 
@@ -82,6 +86,13 @@ class Delivery {
     this._state = ENDED;
     this._message = null;
     this._held = null;
+  }
+
+  /** Ends the decoding because of a frame's header. */
+  _failFrame(error, firstByte, length) {
+    error.firstByte = firstByte;
+    error.length = length;
+    this._fail(error);
   }
 
   /** Ends the decoding, and reports the FrameError that says why. */
@@ -151,9 +162,17 @@ class Delivery {
   /** Begins a data frame whose payload is added to its message, and returns the message. */
   _beginFragment(firstByte) {
     const pooled = this._strings && this._onFrame === undefined;
-    this._message ??= new PartialMessage(firstByte, this._limits.maxPayload, this._strings, pooled);
+    this._message ??= this._beginMessage(firstByte, pooled);
     this._message.beginFrame();
     return this._message;
+  }
+
+  /** Begins a message whose frames are gathered. */
+  _beginMessage(firstByte, pooled) {
+    const message = new PartialMessage(firstByte, this._limits.maxPayload, this._strings, pooled);
+    if (!this._checked) message.isChecked = false;
+    if (this._listed) message.lengths = [];
+    return message;
   }
 
   /**
@@ -164,30 +183,38 @@ class Delivery {
     const last = (firstByte & FIN) !== 0;
     const valid = message.validate(last);
     if (!valid) this._fail(textFault());
+    message.lengths?.push(message.length - message.frameStart);
     if (!valid || !last) return;
     this._message = null;
+    const { fragments } = message;
     const data = message.isString ? message.decode() : view(message.buffer, 0, message.length);
-    this._deliverMessage(data, message.firstByte, message.length, message.fragments);
+    const lengths = fragments > 1 ? message.lengths : undefined;
+    this._deliverMessage(data, message.firstByte, message.length, fragments, lengths);
   }
 
   /** Delivers a text message that is one frame and lies in a chunk. */
   _deliverText(firstByte, chunk, start, end, ascii) {
     let data;
     if (this._strings) data = decodeText(chunk, start, end, ascii);
-    else if (ascii || isUtf8(view(chunk, start, end))) data = view(chunk, start, end);
+    else if (ascii || !this._checked || isUtf8(view(chunk, start, end))) data = view(chunk, start, end);
     if (data === undefined) this._fail(textFault());
     else this._deliverMessage(data, firstByte, end - start, 1);
   }
 
   /** Delivers a message of `length` bytes. */
-  _deliverMessage(data, firstByte, length, fragments) {
+  _deliverMessage(data, firstByte, length, fragments, lengths) {
     if (this._traced) traceMessage(this, firstByte, length, fragments);
-    if (this._state === RUNNING) this._giveMessage(data, firstByte);
-    else this._unlessPaused(this._giveMessage.bind(this, data, firstByte));
+    if (this._state === RUNNING) this._giveMessage(data, firstByte, lengths);
+    else this._unlessPaused(this._giveMessage.bind(this, data, firstByte, lengths));
   }
 
-  _giveMessage(data, firstByte) {
-    this._onMessage?.(data, (firstByte & OPCODE) === Opcode.BINARY, (firstByte & RSV1) !== 0);
+  _giveMessage(data, firstByte, lengths) {
+    this.fragmentLengths = lengths;
+    try {
+      this._onMessage?.(data, (firstByte & OPCODE) === Opcode.BINARY, (firstByte & RSV1) !== 0);
+    } finally {
+      this.fragmentLengths = undefined;
+    }
   }
 
   _deliverControl(opcode, payload) {
@@ -198,7 +225,7 @@ class Delivery {
 
   /** Delivers a Close frame. */
   _deliverClose(payload) {
-    const error = findCloseFault(payload);
+    const error = findCloseFault(payload, this._checked);
     if (error !== null) {
       this._fail(error);
       return;
@@ -207,8 +234,8 @@ class Delivery {
     // send any further data; ... any further data received" is discarded (RFC 6455 section 1.4).
     this._end();
     // On Deno utf8Slice(2) of an empty payload throws.
-    if (payload.length === 0) this._onClose?.(NO_STATUS, '');
-    else this._onClose?.(payload.readUInt16BE(0), payload.utf8Slice(2, payload.length));
+    if (payload.length === 0) this._onClose?.(NO_STATUS, '', Buffer.allocUnsafeSlow(0));
+    else this._onClose?.(payload.readUInt16BE(0), payload.utf8Slice(2, payload.length), payload.subarray(2));
   }
 }
 

@@ -8,7 +8,8 @@ const { FIN, LENGTH, MASK, MAX_SHORT, MODE_MASKED, MODE_RSV1, OPCODE, Opcode, RS
 
 /**
  * The header read last, in one object for all calls. `key` is signed, its first byte in the lowest
- * eight bits; `size` is the header's size in bytes; `error` is a FrameError or null.
+ * eight bits; `size` is the header's size in bytes; `error` is a FrameError or null. `length` is
+ * null before its first byte, and 126 or 127 before the bytes that it announces.
  */
 const header = { firstByte: 0, length: 0, key: 0, size: 0, error: null };
 
@@ -24,8 +25,9 @@ const header = { firstByte: 0, length: 0, key: 0, size: 0, error: null };
 function readHeader(bytes, position, end, mode) {
   header.error = null;
   const firstByte = bytes[position];
-  if (!acceptsFirstByte(firstByte, mode)) return refuse(firstByteError(firstByte, mode));
   header.firstByte = firstByte;
+  header.length = null;
+  if (!acceptsFirstByte(firstByte, mode)) return refuse(firstByteError(firstByte, mode));
   if (end - position < 2) return false;
 
   const secondByte = bytes[position + 1];
@@ -33,6 +35,7 @@ function readHeader(bytes, position, end, mode) {
   if ((secondByte & MASK) !== maskBit) return refuse(maskError(maskBit));
   let length = secondByte & LENGTH;
   let size = 2;
+  header.length = length;
   if (length > MAX_SHORT) {
     // "All control frames MUST have a payload length of 125 bytes or less" (RFC 6455 section 5.5).
     if ((firstByte & OPCODE) >= Opcode.CLOSE) {
@@ -41,13 +44,13 @@ function readHeader(bytes, position, end, mode) {
     size = length === 126 ? 4 : 10;
     if (end - position < size) return false;
     length = size === 4 ? (bytes[position + 2] << 8) | bytes[position + 3] : readLength64(bytes, position + 2);
+    header.length = length;
     if (header.error !== null) return false;
     // "The minimal number of bytes MUST be used to encode the length" (section 5.2).
     if (length < (size === 4 ? 126 : 65536)) {
       return refuse(new FrameError('LENGTH_NOT_MINIMAL', 1002, `The length ${length} takes more bytes than it needs`));
     }
   }
-  header.length = length;
   header.size = size + (maskBit === 0 ? 0 : 4);
   if (end - position < header.size) return false;
   const k = position + size;

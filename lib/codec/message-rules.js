@@ -74,14 +74,20 @@ function findPlaceFault(message, firstByte) {
  * data" (RFC 6455 section 5.5.1).
  *
  * @param {Buffer} payload of a Close frame
+ * @param {boolean} checked whether the reason must be UTF-8
  * @returns {FrameError | null}
  */
-function findCloseFault(payload) {
+function findCloseFault(payload, checked) {
   if (payload.length === 0) return null;
   if (payload.length === 1) return new FrameError('CLOSE_LENGTH', 1002, 'A Close frame has a payload of one byte');
   const code = payload.readUInt16BE(0);
-  if (!isSendableCloseCode(code)) return new FrameError('CLOSE_CODE', 1002, `A Close frame has the code ${code}`);
-  return isUtf8(payload.subarray(2)) ? null : new FrameError('UTF8', 1007, 'The reason in a Close frame is not UTF-8');
+  if (!isSendableCloseCode(code)) {
+    const error = new FrameError('CLOSE_CODE', 1002, `A Close frame has the code ${code}`);
+    error.receivedCode = code;
+    return error;
+  }
+  if (!checked || isUtf8(payload.subarray(2))) return null;
+  return new FrameError('UTF8', 1007, 'The reason in a Close frame is not UTF-8');
 }
 
 /**

@@ -18,6 +18,7 @@ const OPTIONS = {
     'maxPayload',
     'maxFragments',
     'text',
+    'fragmentLengths',
     'rsv1',
     'connectionId',
     'context'

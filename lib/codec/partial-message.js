@@ -25,6 +25,10 @@ class PartialMessage {
     this.length = 0;
     /** Where the payload of the current frame begins in `buffer`. */
     this.frameStart = 0;
+    /** Whether its text must be UTF-8. */
+    this.isChecked = true;
+    /** The lengths of its frames so far; undefined if nobody wants to know them. */
+    this.lengths = undefined;
     this._maxPayload = maxPayload;
     this._isText = isText(firstByte);
     this._isString = strings && this._isText;
@@ -88,7 +92,7 @@ class PartialMessage {
    * @returns {boolean} false if the text is not UTF-8, whatever follows
    */
   validate(last) {
-    if (!this._isText || this._validatedTo === this.length) return true;
+    if (!this._isText || !this.isChecked || this._validatedTo === this.length) return true;
     this._validatedTo = completeUntil(this.buffer, this._validatedTo, this.length);
     return this._validatedTo !== -1 && !(last && this._validatedTo !== this.length);
   }

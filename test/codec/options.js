@@ -44,8 +44,8 @@ const ROLE = {
   isType: () => false
 };
 const TEXT = {
-  expected: "one of 'string', 'buffer'",
-  good: [undefined, null, 'string', 'buffer'],
+  expected: "one of 'string', 'buffer', 'unchecked'",
+  good: [undefined, null, 'string', 'buffer', 'unchecked'],
   wrong: ['', 'String', 'utf8', 'toString', 1, true, ['string'], new String('string')],
   isType: (value) => value === undefined || value === null
 };
@@ -61,6 +61,7 @@ const OPTIONS = [
   { Codec: Decoder, option: 'role', ...ROLE },
   { Codec: Decoder, option: 'text', ...TEXT },
   { Codec: Decoder, option: 'rsv1', ...BOOLEAN },
+  { Codec: Decoder, option: 'fragmentLengths', ...BOOLEAN },
   { Codec: Decoder, option: 'connectionId', ...STRING },
   { Codec: Decoder, option: 'maxPayload', ...limitFrom(0, []) },
   { Codec: Decoder, option: 'maxFragments', ...limitFrom(1, [0]) },

@@ -93,7 +93,7 @@ t.test('a FrameError has a code and a close code', (t) => {
   t.equal(error.code, 'FRAMEMASK_ERR_INVALID_UTF8');
   t.equal(error.closeCode, 1007);
   t.equal(error.message, 'a text message is not UTF-8');
-  t.same(Object.keys(error), ['code', 'closeCode']);
+  t.same(Object.keys(error), ['code', 'closeCode', 'firstByte', 'length', 'receivedCode']);
   t.match(inspect(error), /^FrameError: a text message is not UTF-8\n/);
   t.end();
 });

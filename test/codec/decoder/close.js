@@ -63,12 +63,12 @@ t.test('onClose is called when the decoder has ended', (t) => {
     const seen = [];
     const decoder = new Decoder({
       role,
-      onClose(...args) {
-        seen.push(this === decoder, decoder.closed, ...args);
+      onClose(code, reason, bytes) {
+        seen.push(this === decoder, decoder.closed, code, reason, bytes);
       }
     });
-    decoder.write(f.close(3000, 'x'));
-    assert.deepEqual(seen, [true, true, 3000, 'x']);
+    decoder.write(f.close(3000, 'é'));
+    assert.deepEqual(seen, [true, true, 3000, 'é', Buffer.from('é')]);
   });
   t.end();
 });

@@ -95,3 +95,31 @@ t.test('5.4: refuses a continuation frame after the last fragment', (t) => {
   });
   t.end();
 });
+
+t.test('with fragmentLengths, onMessage finds the length of each fragment', (t) => {
+  forEachDecoder(({ Decoder, f, role }) => {
+    const seen = [];
+    const decoder = new Decoder({
+      role,
+      fragmentLengths: true,
+      onMessage(data) {
+        seen.push([data.length, this.fragmentLengths]);
+      }
+    });
+    const frames = [
+      f.binary('abc', { fin: false }),
+      f.continuation('', { fin: false }),
+      f.continuation('de'),
+      f.binary('f')
+    ];
+    decoder.write(Buffer.concat(frames));
+    for (const frame of frames) for (const byte of frame) decoder.write(Buffer.of(byte));
+    const each = [
+      [5, [3, 0, 2]],
+      [1, undefined]
+    ];
+    assert.deepEqual(seen, [...each, ...each]);
+    assert.equal(decoder.fragmentLengths, undefined, 'outside of onMessage');
+  });
+  t.end();
+});

@@ -205,6 +205,30 @@ t.test('7.1.7: an error is a FrameError, and the decoder has ended', (t) => {
   t.end();
 });
 
+t.test('an error says what the peer sent', (t) => {
+  forEachDecoder(({ Decoder, f, role }) => {
+    const tooLong = f.binary(Buffer.alloc(70_000));
+    const cases = [
+      { name: 'a reserved opcode', bytes: f.frame(3, 'a'), firstByte: 0x83, length: null },
+      { name: 'a long Ping frame', bytes: f.frame(9, Buffer.alloc(126)), firstByte: 0x89, length: 126 },
+      { name: 'no message to continue', bytes: f.continuation('abc'), firstByte: 0x80, length: 3 },
+      { name: 'too big a message', bytes: tooLong, firstByte: 0x82, length: 70_000 },
+      { name: 'the same in pieces', bytes: tooLong.subarray(0, 20), firstByte: 0x82, length: 70_000 },
+      { name: 'bad text', bytes: f.text(Buffer.from([0x80])), firstByte: null, length: null },
+      { name: 'a bad code', bytes: f.close(1006), firstByte: null, length: null, receivedCode: 1006 }
+    ];
+    forEachCase(cases, ({ bytes, firstByte, length, receivedCode = null }) => {
+      const errors = [];
+      const decoder = new Decoder({ role, maxPayload: 65_536, onError: (error) => errors.push(error) });
+      decoder.write(bytes);
+      assert.equal(errors.length, 1, 'how many errors');
+      const found = { firstByte: errors[0].firstByte, length: errors[0].length, receivedCode: errors[0].receivedCode };
+      assert.deepEqual(found, { firstByte, length, receivedCode });
+    });
+  });
+  t.end();
+});
+
 t.test('without onError, write throws the error, after the messages before it', (t) => {
   forEachDecoder(({ Decoder, f, role }) => {
     const texts = [];

@@ -107,3 +107,29 @@ t.test('5.6: binary data and Ping payloads need not be UTF-8', (t) => {
   });
   t.end();
 });
+
+t.test("8.1: text 'unchecked' delivers what is not UTF-8", (t) => {
+  forEachDecoder(({ Decoder, f, role }) => {
+    const bad = Buffer.from([0x61, 0xff, 0xc3]);
+    const fragments = [f.text(bad.subarray(0, 2), { fin: false }), f.continuation(bad.subarray(2))];
+    for (const frames of [[f.text(bad)], fragments]) {
+      const seen = [];
+      const decoder = new Decoder({
+        role,
+        text: 'unchecked',
+        onMessage: (data, isBinary) => seen.push([Buffer.from(data), isBinary]),
+        onClose: (code, _reason, bytes) => seen.push([Buffer.from(bytes), code])
+      });
+      const stream = Buffer.concat(frames);
+      decoder.write(Buffer.from(stream));
+      for (const byte of stream) decoder.write(Buffer.of(byte));
+      decoder.write(f.close(1000, bad));
+      assert.deepEqual(seen, [
+        [bad, false],
+        [bad, false],
+        [bad, 1000]
+      ]);
+    }
+  });
+  t.end();
+});
