@@ -1,10 +1,10 @@
 'use strict';
 
-const { Buffer, EMPTY, lengthOf, toBytes, view } = require('../shared/buffers');
+const { Buffer, EMPTY, checkBytes, lengthOf, toBytes, view } = require('../shared/buffers');
 const { codecBackend } = require('./backend');
 const { invalidState, invalidType, outOfRange } = require('../shared/errors');
 const { FrameWriter } = require('./frame-writer');
-const { headerSize, writeHeader } = require('./header');
+const { header, headerSize, readHeader, writeHeader } = require('./header');
 const { showPublicState } = require('../shared/inspect');
 const { checkOptions, readBoolean, readChoice, readString } = require('./options');
 const { framedMessage } = require('./prepared');
@@ -15,6 +15,7 @@ const {
   MAX_HEADER,
   MAX_SHORT,
   MODE_MASKED,
+  MODE_RSV1,
   OPCODE,
   Opcode,
   RSV1,
@@ -200,6 +201,53 @@ class Encoder extends FrameWriter {
     }
     this._count(firstByte, length);
     return true;
+  }
+
+  /**
+   * Adds a frame that has been framed already: by a peer, for a proxy, or by another library. Its
+   * bytes are sent as they are; those from REFERENCE_FROM bytes on must stay unchanged until then.
+   *
+   * @param {Uint8Array[]} pieces the frame's bytes; the first piece has the whole header
+   * @returns {boolean} false after `close`
+   * @throws {TypeError} if it is not an array of Buffers or Uint8Arrays
+   * @throws {RangeError} if the pieces are not one frame that this role may send
+   */
+  framed(pieces) {
+    const { firstByte, length, opcode } = this._readFramed(pieces);
+    if (this._closed) return false;
+    for (const piece of pieces) {
+      const size = lengthOf(piece);
+      if (size >= REFERENCE_FROM) {
+        this._push(view(piece, 0, size));
+      } else if (size !== 0) {
+        const at = this._reserve(size);
+        this._slab.set(piece, at);
+        this._advance(at + size);
+      }
+    }
+    this._closed = opcode === Opcode.CLOSE;
+    this._count(firstByte, length);
+    return true;
+  }
+
+  /**
+   * @param {Uint8Array[]} pieces
+   * @returns {{ firstByte: number, length: number, opcode: number }} what the frame's header says
+   * @throws {TypeError | RangeError} if they are not one frame that this role may send
+   */
+  _readFramed(pieces) {
+    if (!Array.isArray(pieces) || pieces.length === 0) throw invalidType('pieces', 'an array of Buffers', pieces);
+    let size = 0;
+    for (const piece of pieces) {
+      checkBytes('pieces', piece);
+      size += lengthOf(piece);
+    }
+    const complete = size !== 0 && readHeader(pieces[0], 0, lengthOf(pieces[0]), this._mode | MODE_RSV1);
+    if (!complete || header.size + header.length !== size) {
+      throw outOfRange('pieces', `one frame of a ${this.role}, its header in the first piece`, `${size} other bytes`);
+    }
+    const { firstByte, length } = header;
+    return { firstByte, length, opcode: firstByte & OPCODE };
   }
 
   /**

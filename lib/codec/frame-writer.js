@@ -1,6 +1,7 @@
 'use strict';
 
 const { Buffer, view } = require('../shared/buffers');
+const { callInOrder } = require('../shared/call-in-order');
 const { invalidType } = require('../shared/errors');
 const { LARGE_SLAB, acquireSlab, isPrivate, releaseSlab } = require('./slabs');
 
@@ -51,6 +52,7 @@ class FrameWriter {
     this._writable = writable;
     this._scheduled = false;
     this._flushing = false;
+    this._callback = undefined;
     this._pending = 0;
     // Uint8Arrays and SlabParts, and behind them `_slab[_start]` to `_slab[_end - 1]`.
     this._parts = null;
@@ -70,16 +72,19 @@ class FrameWriter {
    *
    * @param {import('node:stream').Writable} [writable] the connection; the option `writable` by
    *   default
+   * @param {(error?: Error | null) => void} [callback] called when the writable has taken the bytes
+   *   collected so far, or with the error why it did not
    * @returns {boolean} whether the writable wants more; if not, wait for its event 'drain'. True if
    *   there was nothing to send. False if the writable has ended: the bytes are dropped then
-   * @throws {TypeError} if there is no writable
+   * @throws {TypeError} if there is no writable, or the callback is not a function
    */
-  flush(writable = this._writable) {
+  flush(writable = this._writable, callback = undefined) {
     if (typeof writable?.write !== 'function') throw invalidType('writable', 'a writable stream', writable);
+    if (callback !== undefined && !this._addCallback(callback)) return true;
     if (this._pending === 0) return true;
     // A write to a connection that has ended would only make it emit an error.
     if (writable.writable === false) {
-      this.take();
+      this._drop();
       return false;
     }
     let more = true;
@@ -109,10 +114,44 @@ class FrameWriter {
   }
 
   /**
+   * Keeps a callback for the next write.
+   *
+   * @param {(error?: Error | null) => void} callback
+   * @returns {boolean} whether there is something to write
+   * @throws {TypeError} if the callback is not a function
+   */
+  _addCallback(callback) {
+    if (typeof callback !== 'function') throw invalidType('callback', 'a function', callback);
+    if (this._pending === 0) {
+      process.nextTick(callback, null);
+      return false;
+    }
+    const earlier = this._callback;
+    // A sink that flushes during its write gives more than one.
+    this._callback = earlier === undefined ? callback : (error) => callInOrder([earlier, callback], error);
+    return true;
+  }
+
+  /** Drops the collected bytes, because the writable has ended. */
+  _drop() {
+    const callback = this._takeCallback();
+    this.take();
+    if (callback !== undefined) process.nextTick(callback, streamEnded());
+  }
+
+  /** @returns {((error?: Error | null) => void) | undefined} the callback for the next write */
+  _takeCallback() {
+    const callback = this._callback;
+    this._callback = undefined;
+    return callback;
+  }
+
+  /**
    * @param {import('node:stream').Writable} writable
    * @returns {boolean} what its `write` returned
    */
   _send(writable) {
+    const callback = this._takeCallback();
     // With recycle, slabs are written as they are, but not behind earlier bytes, which would hold
     // them for long.
     const recycled = this._recycle && writable.writableLength === 0;
@@ -120,16 +159,16 @@ class FrameWriter {
     if (this._parts === null && (recycled || isPrivate(slab))) {
       const bytes = view(slab, this._start, this._end);
       this._forget();
-      const more = writable.write(bytes);
+      const more = writable.write(bytes, callback);
       if (recycled && writable.writableLength === 0) releaseSlab(slab);
       return more;
     }
     // Without a slab there are only Buffers that are sent from where they lie.
-    if (slab === null) return writeAll(writable, this._reset());
-    if (!recycled) return writeAll(writable, this.take());
+    if (slab === null) return writeAll(writable, this._reset(), callback);
+    if (!recycled) return writeAll(writable, this.take(), callback);
     const parts = this._reset();
     const buffers = parts.map((part) => (part instanceof SlabPart ? part.view() : part));
-    const more = writeAll(writable, buffers);
+    const more = writeAll(writable, buffers, callback);
     if (writable.writableLength === 0) releaseSlabs(parts, false);
     return more;
   }
@@ -222,15 +261,24 @@ class FrameWriter {
 /**
  * @param {import('node:stream').Writable} writable
  * @param {Uint8Array[]} buffers
+ * @param {((error?: Error | null) => void) | undefined} callback for the last of them
  * @returns {boolean} what its last `write` returned
  */
-function writeAll(writable, buffers) {
-  if (buffers.length === 1) return writable.write(buffers[0]);
-  let more = true;
+function writeAll(writable, buffers, callback) {
+  const last = buffers.length - 1;
+  if (last === 0) return writable.write(buffers[0], callback);
   writable.cork?.();
-  for (const buffer of buffers) more = writable.write(buffer);
+  for (let i = 0; i < last; i++) writable.write(buffers[i]);
+  const more = writable.write(buffers[last], callback);
   writable.uncork?.();
   return more;
+}
+
+/** @returns {Error} for bytes that could not be written, as Node.js's streams make it */
+function streamEnded() {
+  const error = new Error('The stream has ended');
+  error.code = 'ERR_STREAM_DESTROYED';
+  return error;
 }
 
 /**

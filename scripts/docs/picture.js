@@ -122,6 +122,7 @@ const COMMON = [
   'lib/shared/errors.js',
   'lib/shared/inspect.js',
   'lib/shared/node-modules.js',
+  'lib/shared/call-in-order.js',
   'lib/shared/pool.js',
   'lib/shared/protocol.js',
   'lib/shared/snapshot.js',

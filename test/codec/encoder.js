@@ -291,6 +291,50 @@ t.test('a prepared message is framed once, for all encoders', (t) => {
   t.end();
 });
 
+t.test('adds frames that others have framed', (t) => {
+  for (const role of ['server', 'client']) {
+    const other = new Encoder({ role });
+    const encoder = new Encoder({ role });
+    const framedBy = (add) => {
+      add(other);
+      return Buffer.concat(other.take());
+    };
+    const large = Buffer.alloc(20_000, 7);
+    const frames = [
+      framedBy((e) => e.text('a', { fin: false })),
+      framedBy((e) => e.continuation('b')),
+      framedBy((e) => e.binary(large, { rsv1: true })),
+      framedBy((e) => e.ping('p'))
+    ];
+    const [first, second, third, ping] = frames;
+    t.equal(encoder.framed([first]), true);
+    t.throws(() => encoder.text('x'), { code: 'ERR_INVALID_STATE' }, `${role}: amid a message`);
+    encoder.framed([second]);
+    encoder.framed([third.subarray(0, 14), third.subarray(14)]);
+    encoder.framed([ping]);
+    assertBytes(Buffer.concat(encoder.take()), Buffer.concat(frames));
+
+    for (const pieces of [
+      [],
+      [ping.subarray(0, -1)],
+      [ping, ping],
+      [Buffer.alloc(0)],
+      [ping.subarray(0, 1), ping.subarray(1)]
+    ]) {
+      t.throws(() => encoder.framed(pieces), /The "pieces" argument/, `${role}: ${pieces.length} pieces`);
+    }
+    const opposite = new Encoder({ role: role === 'server' ? 'client' : 'server' });
+    t.throws(() => opposite.framed([ping]), { code: 'ERR_OUT_OF_RANGE' }, `${role}: a frame of the other role`);
+    t.throws(() => encoder.framed(ping), { code: 'ERR_INVALID_ARG_TYPE' });
+    t.throws(() => encoder.framed(['ping']), { code: 'ERR_INVALID_ARG_TYPE' });
+
+    t.equal(encoder.framed([framedBy((e) => e.close(1000))]), true);
+    t.equal(encoder.closed, true);
+    t.equal(encoder.framed([ping]), false);
+  }
+  t.end();
+});
+
 t.test('a decoder delivers what an encoder was given, in both roles and with each backend', (t) => {
   const events = [
     string('short'),

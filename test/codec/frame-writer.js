@@ -89,6 +89,64 @@ t.test('flush drops the bytes if the stream has ended', async (t) => {
   t.same(writes, []);
 });
 
+t.test('flush calls its callback when the stream has taken the bytes, or with the error', async (t) => {
+  const { sink } = counting();
+  const encoder = new Encoder({ role: 'server' });
+  const flushed = (stream) => new Promise((resolve) => encoder.flush(stream, resolve));
+  t.notOk(await flushed(sink), 'nothing to write');
+  encoder.text('a');
+  t.notOk(await flushed(sink), 'one piece');
+  encoder.text('a');
+  encoder.binary(Buffer.alloc(20_000));
+  t.notOk(await flushed(sink), 'several pieces');
+
+  const { sink: full } = counting({ more: false });
+  encoder.text('a');
+  let called = false;
+  encoder.flush(full, () => {
+    called = true;
+  });
+  await new Promise(setImmediate);
+  t.equal(called, false, 'a stream that has not taken them');
+  full.destroy();
+  await once(full, 'close');
+
+  encoder.text('a');
+  t.match(await flushed(full), { code: 'ERR_STREAM_DESTROYED' });
+  t.equal(encoder.pending, 0);
+  t.throws(() => encoder.flush(sink, 'callback'), { code: 'ERR_INVALID_ARG_TYPE' });
+});
+
+t.test('flush calls the callbacks of a sink that flushes during its write, though one throws', async (t) => {
+  const encoder = new Encoder({ role: 'server' });
+  const order = [];
+  const sink = {
+    written: 0,
+    write(_chunk, callback) {
+      if (this.written++ === 0) {
+        encoder.text('b');
+        encoder.flush(this, () => order.push('b'));
+        encoder.flush(this, () => {
+          order.push('throws');
+          throw new Error('from a callback');
+        });
+        encoder.flush(this, () => order.push('c'));
+      }
+      try {
+        callback?.(null);
+      } catch (error) {
+        order.push(error.message);
+      }
+      return true;
+    }
+  };
+  encoder.text('a');
+  encoder.flush(sink, () => order.push('a'));
+  t.same(order, ['a', 'b', 'throws', 'from a callback']);
+  await new Promise(setImmediate);
+  t.same(order, ['a', 'b', 'throws', 'from a callback', 'c']);
+});
+
 t.test('with the option writable, an encoder flushes at the end of the turn', async (t) => {
   const { sink, writes } = counting();
   const encoder = new Encoder({ role: 'server', writable: sink });

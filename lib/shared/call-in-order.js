@@ -1,0 +1,19 @@
+'use strict';
+
+/**
+ * Calls callbacks one after the other. One that throws does not keep the others from being called:
+ * they are called in the next tick.
+ *
+ * @param {((error?: Error | null) => void)[]} callbacks
+ * @param {Error | null | undefined} error
+ */
+function callInOrder(callbacks, error) {
+  let called = 0;
+  try {
+    while (called < callbacks.length) callbacks[called++](error);
+  } finally {
+    if (called < callbacks.length) process.nextTick(callInOrder, callbacks.slice(called), error);
+  }
+}
+
+module.exports = { callInOrder };
