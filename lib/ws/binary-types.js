@@ -1,0 +1,45 @@
+'use strict';
+
+const { memoryOf, offsetOf } = require('../shared/buffers');
+
+/**
+ * The data of a binary message as the property `binaryType` asks for it.
+ *
+ * @param {Buffer} data
+ * @param {string} binaryType
+ * @param {number[] | undefined} fragmentLengths of a message of several frames
+ * @returns {Buffer | ArrayBuffer | Buffer[] | Blob}
+ */
+function toBinaryType(data, binaryType, fragmentLengths) {
+  switch (binaryType) {
+    case 'arraybuffer':
+      return toArrayBuffer(data);
+    case 'blob':
+      return new Blob([data]);
+    case 'fragments':
+      return toFragments(data, fragmentLengths ?? [data.length]);
+    default:
+      return data;
+  }
+}
+
+/** @returns {ArrayBuffer} the memory of the data if it holds nothing else, or a copy */
+function toArrayBuffer(data) {
+  const memory = memoryOf(data);
+  if (memory.byteLength === data.length) return memory;
+  const start = offsetOf(data);
+  return memory.slice(start, start + data.length);
+}
+
+/** @returns {Buffer[]} the payload of each frame that is not empty */
+function toFragments(data, lengths) {
+  const fragments = [];
+  let end = 0;
+  for (const length of lengths) {
+    if (length !== 0) fragments.push(data.subarray(end, end + length));
+    end += length;
+  }
+  return fragments;
+}
+
+module.exports = { toBinaryType };

@@ -1,0 +1,61 @@
+'use strict';
+
+// The connections that hold bytes back until the end of the turn. One tick flushes them all, and
+// takes the replies of asynchronous listeners along.
+
+/** @typedef {import('./outgoing').Outgoing} Outgoing */
+
+/**
+ * When so many bytes are held back on all connections together they are sent at once. A message of
+ * 4 KiB for 300 connections would otherwise leave the processor's cache before it is sent.
+ */
+const HELD_BACK = 64 * 1024;
+
+/** @type {Outgoing[]} */
+let queue = [];
+let heldBack = 0;
+let listensForExit = false;
+
+/** The connections whose chunk is being decoded: they flush when it has been. @type {Outgoing[]} */
+const reads = [];
+
+/** @param {Outgoing} outgoing one that is not in the queue */
+function addToQueue(outgoing) {
+  outgoing.isQueued = true;
+  if (queue.length === 0) process.nextTick(flushQueue);
+  queue.push(outgoing);
+  heldBack += outgoing.pending;
+  if (heldBack >= HELD_BACK) flushQueue();
+  else if (!listensForExit) listenForExit();
+}
+
+/** A program may end itself in the turn in which it has sent something. */
+function listenForExit() {
+  listensForExit = true;
+  process.on('exit', () => {
+    for (const outgoing of reads) outgoing.flush();
+    flushQueue();
+  });
+}
+
+function flushQueue() {
+  const outgoings = queue;
+  queue = [];
+  heldBack = 0;
+  let flushed = 0;
+  try {
+    while (flushed < outgoings.length) {
+      const outgoing = outgoings[flushed++];
+      outgoing.isQueued = false;
+      outgoing.flush();
+    }
+  } finally {
+    // A stream of the program's own may throw from `write`. The others are flushed all the same.
+    if (flushed < outgoings.length) {
+      if (queue.length === 0) process.nextTick(flushQueue);
+      queue.push(...outgoings.slice(flushed));
+    }
+  }
+}
+
+module.exports = { addToQueue, reads };

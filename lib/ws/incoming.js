@@ -1,0 +1,235 @@
+'use strict';
+
+const { Decoder } = require('../codec/decoder');
+const { view } = require('../shared/buffers');
+const { FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
+const { toWsError } = require('./frame-errors');
+const { Inflation } = require('./inflation');
+const {
+  DECODING,
+  DEFERRED,
+  INFLATING,
+  deflateOf,
+  emptyBuffer,
+  isServer,
+  receiverOptions,
+  showState
+} = require('./internals');
+const { toBinaryType } = require('./binary-types');
+
+/** Where a connection's Receiver finds the Incoming that replaces its `_write`. */
+const kIncoming = Symbol('incoming');
+
+/**
+ * The way in of a connection. ws writes what it reads to its Receiver, a stream.Writable. That
+ * stays, and with it the order of 'error', 'drain', 'finish' and 'close'; only its `_write` gives
+ * the chunk to a Decoder.
+ *
+ * The callback of `_write` is called when the chunk is used up. Compressed messages, and the option
+ * `allowSynchronousEvents: false`, pause the decoder until they are done.
+ */
+class Incoming {
+  /**
+   * @param {object} websocket
+   * @param {object} receiver ws's Receiver
+   * @param {import('./outgoing').Outgoing} outgoing
+   */
+  constructor(websocket, receiver, outgoing) {
+    this.websocket = websocket;
+    this.receiver = receiver;
+    /** What ends the connection: an error of the peer's. */
+    this.error = null;
+    this._outgoing = outgoing;
+    this._decoder = null;
+    this._inflation = null;
+    this._callback = null;
+    receiver[kIncoming] = this;
+    receiver._write = write;
+    receiver.end = end;
+  }
+
+  /**
+   * Decodes a chunk, and calls back when it is used up.
+   *
+   * @param {Buffer} chunk
+   * @param {(error: Error | null) => void} callback
+   */
+  write(chunk, callback) {
+    this._decoder ??= this._createDecoder();
+    this._callback = callback;
+    this._enter(decodeChunk, chunk);
+  }
+
+  /** Ends a read: nothing follows that replies could wait for. */
+  end() {
+    this._outgoing.flush();
+  }
+
+  /** Goes on after a pause. */
+  resume() {
+    this._enter(resumeDecoder);
+  }
+
+  /**
+   * Emits an event in a turn of its own, and goes on then.
+   *
+   * @param {string} event
+   * @param {*} data
+   * @param {boolean} [isBinary]
+   */
+  defer(event, data, isBinary) {
+    this._decoder.pause();
+    showState(this.receiver, DEFERRED);
+    setImmediate(() => this._enter(emitAndResume, [event, data, isBinary]));
+  }
+
+  /**
+   * Emits what was inflated.
+   *
+   * @param {Buffer | Buffer[] | ArrayBuffer | Blob} data
+   * @param {boolean} isBinary
+   */
+  emitInflated(data, isBinary) {
+    this._enter(emitAndResume, ['message', data, isBinary]);
+  }
+
+  /**
+   * Ends the decoding because of an error.
+   *
+   * @param {Error} error
+   */
+  fail(error) {
+    showState(this.receiver, DECODING);
+    this.error = error;
+    this._decoder.stop();
+    this._settle();
+  }
+
+  /** Runs what may call listeners: replies are sent together, and a listener that throws loses nothing. */
+  _enter(action, argument) {
+    let returned = false;
+    this._outgoing.beginRead();
+    try {
+      action(this, argument);
+      returned = true;
+    } finally {
+      this._outgoing.endRead();
+      if (!returned) process.nextTick(() => this.resume());
+    }
+    if (!this._decoder.paused) this._settle();
+  }
+
+  /** Says that the chunk is used up. */
+  _settle() {
+    const callback = this._callback;
+    this._callback = null;
+    callback?.(this.error);
+  }
+
+  _createDecoder() {
+    const { allowSynchronousEvents, maxFragments, maxPayload, skipUTF8Validation } = receiverOptions(this.receiver);
+    const deflate = deflateOf(this.websocket);
+    const limits = { maxPayload, isChecked: !skipUTF8Validation, isDeferred: !allowSynchronousEvents };
+    if (deflate !== undefined) this._inflation = new Inflation(this, deflate, limits);
+    return new Decoder({
+      role: isServer(this.websocket) ? 'server' : 'client',
+      text: skipUTF8Validation ? 'unchecked' : 'buffer',
+      maxPayload: maxPayload > 0 ? maxPayload : Infinity,
+      maxFragments: maxFragments > 0 ? maxFragments : Infinity,
+      fragmentLengths: true,
+      rsv1: deflate !== undefined,
+      context: this,
+      ...(allowSynchronousEvents ? SYNCHRONOUS_EVENTS : DEFERRED_EVENTS),
+      ...(deflate === undefined ? {} : { onFrame: inflateFrame }),
+      onClose: conclude,
+      onError: keepError
+    });
+  }
+}
+
+/** The `_write` of a Receiver whose connection has an Incoming. */
+function write(chunk, _encoding, callback) {
+  this[kIncoming].write(chunk, callback);
+}
+
+/** The `end` of such a Receiver. ws calls it before it ends the socket. */
+function end(...args) {
+  this[kIncoming].end();
+  return Object.getPrototypeOf(this).end.apply(this, args);
+}
+
+const decodeChunk = (incoming, chunk) => incoming._decoder.write(chunk);
+
+function resumeDecoder(incoming) {
+  showState(incoming.receiver, DECODING);
+  incoming._decoder.resume();
+}
+
+function emitAndResume(incoming, [event, data, isBinary]) {
+  showState(incoming.receiver, DECODING);
+  if (event === 'message') incoming.websocket.emit('message', data, isBinary);
+  else incoming.receiver.emit(event, data);
+  incoming._decoder.resume();
+}
+
+/** @returns {Buffer | ArrayBuffer | Buffer[] | Blob} what a listener is given for a message */
+function given(websocket, data, isBinary, fragmentLengths) {
+  if (isBinary && websocket.binaryType !== 'nodebuffer') {
+    return toBinaryType(data, websocket.binaryType, fragmentLengths);
+  }
+  return data.length === 0 ? emptyBuffer() : data;
+}
+
+// Handlers of Decoders. `this.context` is the Incoming.
+
+const SYNCHRONOUS_EVENTS = {
+  onMessage(data, isBinary, isCompressed) {
+    if (isCompressed) return;
+    const { websocket } = this.context;
+    websocket.emit('message', given(websocket, data, isBinary, this.fragmentLengths), isBinary);
+  },
+  onPing(payload) {
+    this.context.receiver.emit('ping', payload.length === 0 ? emptyBuffer() : payload);
+  },
+  onPong(payload) {
+    this.context.receiver.emit('pong', payload.length === 0 ? emptyBuffer() : payload);
+  }
+};
+
+const DEFERRED_EVENTS = {
+  onMessage(data, isBinary, isCompressed) {
+    if (isCompressed) return;
+    const { websocket } = this.context;
+    this.context.defer('message', given(websocket, data, isBinary, this.fragmentLengths), isBinary);
+  },
+  onPing(payload) {
+    this.context.defer('ping', payload);
+  },
+  onPong(payload) {
+    this.context.defer('pong', payload);
+  }
+};
+
+/** Inflates each frame of a compressed message when it has come, as ws does. */
+function inflateFrame(firstByte, bytes, start, end) {
+  const opcode = firstByte & OPCODE;
+  if (opcode >= Opcode.CLOSE) return;
+  const inflation = this.context._inflation;
+  if (opcode !== Opcode.CONTINUATION) inflation.begin(opcode === Opcode.BINARY, (firstByte & RSV1) !== 0);
+  if (!inflation.isCompressed) return;
+  this.pause();
+  showState(this.context.receiver, INFLATING);
+  inflation.add(view(bytes, start, end), (firstByte & FIN) !== 0);
+}
+
+function conclude(code, _reason, bytes) {
+  const { receiver } = this.context;
+  receiver.emit('conclude', code, bytes.length === 0 ? emptyBuffer() : bytes);
+  receiver.end();
+}
+
+function keepError(error) {
+  this.context.error = toWsError(error);
+}
+
+module.exports = { Incoming };

@@ -1,0 +1,126 @@
+'use strict';
+
+// All that framemask/ws knows of ws which ws does not document, and the version that brought it.
+// Nothing of ws is changed, but for own properties of the Receiver and the Sender of a connection
+// that is framemask's.
+
+const { Buffer } = require('../shared/buffers');
+const { loadWs } = require('./load-ws');
+
+const ws = loadWs();
+
+/**
+ * ws assigns `_receiver`, `_sender` and `_socket` in `setSocket`, `_socket` last, before the event
+ * 'open'. It writes what it reads to the Receiver, which is a stream.Writable, and listens to its
+ * events 'message', 'ping', 'pong' and 'conclude'; the Sender writes frames by `sendFrame(list,
+ * callback)`.
+ */
+const PARTS = [
+  { of: 'WebSocket', create: () => new ws.WebSocket(null, undefined, {}), names: ['_receiver', '_sender', '_socket'] },
+  {
+    of: 'WebSocket',
+    create: () => new ws.WebSocket(null, undefined, {}),
+    names: ['_extensions', '_isServer', '_closeMessage']
+  },
+  { of: 'WebSocket.prototype', create: () => ws.WebSocket.prototype, names: ['setSocket'] },
+  { of: 'Receiver', create: () => new ws.Receiver(), names: ['_write', '_maxPayload', '_skipUTF8Validation'] },
+  // Since 8.15.
+  { of: 'Receiver', create: () => new ws.Receiver(), names: ['_allowSynchronousEvents'] },
+  { of: 'Sender', create: () => new ws.Sender(null), names: ['sendFrame', '_firstFragment', '_bufferedBytes'] }
+];
+
+/** The most fragments of a message where ws does not limit them (before 8.21). */
+const MAX_FRAGMENTS = 16 * 1024;
+
+for (const { of, create, names } of PARTS) {
+  const part = create();
+  const missing = names.find((name) => !(name in part));
+  if (missing !== undefined) {
+    throw new Error(
+      `framemask/ws can't work with this ws, whose ${of} has no ${missing}. Install another version of ws ` +
+        "(8.17.1 to 8.23 are tested), or require 'ws' instead of 'framemask/ws'"
+    );
+  }
+}
+
+/** @returns {object} the options that ws has given the Receiver of a connection */
+function receiverOptions(receiver) {
+  return {
+    allowSynchronousEvents: receiver._allowSynchronousEvents,
+    // Since 8.21. 0 and less are no limit.
+    maxFragments: receiver._maxFragments ?? MAX_FRAGMENTS,
+    maxPayload: receiver._maxPayload,
+    skipUTF8Validation: receiver._skipUTF8Validation
+  };
+}
+
+/**
+ * @param {object} sender
+ * @returns {boolean} whether it compresses or reads a Blob, so that what is sent must wait in its
+ *   queue
+ */
+function isBusy(sender) {
+  // `_state` since 8.18, `_deflating` before.
+  return sender._state === undefined ? sender._deflating : sender._state !== 0;
+}
+
+/** @returns {boolean} whether a message has been begun by `send(data, { fin: false })` */
+const isAmidMessage = (sender) => !sender._firstFragment;
+
+/** @returns {boolean} whether the option `generateMask` was given (since 8.4) */
+const hasOwnMask = (sender) => sender._generateMask !== undefined;
+
+/** @returns {number} the bytes that wait in the sender, to be compressed for example */
+const bufferedBytes = (sender) => sender._bufferedBytes;
+
+/** @returns {object | undefined} the PerMessageDeflate of a connection, if it was negotiated */
+const deflateOf = (websocket) => websocket._extensions['permessage-deflate'];
+
+const { _closeMessage: EMPTY_BUFFER } = new ws.WebSocket(null, undefined, {});
+
+/**
+ * What ws gives a listener for no bytes: one Buffer for all, which pins no other memory.
+ *
+ * @returns {Buffer} a new one if a listener has transferred it
+ */
+function emptyBuffer() {
+  try {
+    // Throws if it is detached.
+    new Uint8Array(EMPTY_BUFFER.buffer);
+    return EMPTY_BUFFER;
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
+
+/**
+ * Shows in the Receiver what its connection waits for, as ws does.
+ *
+ * @param {object} receiver
+ * @param {number} state INFLATING, DEFERRED or DECODING
+ */
+function showState(receiver, state) {
+  receiver._state = state;
+}
+const DECODING = 0;
+const INFLATING = 5;
+const DEFERRED = 6;
+
+/** @returns {boolean} */
+const isServer = (websocket) => websocket._isServer;
+
+module.exports = {
+  DECODING,
+  DEFERRED,
+  INFLATING,
+  bufferedBytes,
+  deflateOf,
+  emptyBuffer,
+  hasOwnMask,
+  isAmidMessage,
+  isBusy,
+  isServer,
+  receiverOptions,
+  showState,
+  ws
+};

@@ -1,0 +1,164 @@
+'use strict';
+
+const net = require('node:net');
+const { Duplex } = require('node:stream');
+
+const { Encoder } = require('../codec/encoder');
+const { Buffer } = require('../shared/buffers');
+const { callInOrder } = require('../shared/call-in-order');
+const { bufferedBytes, deflateOf, hasOwnMask, isAmidMessage, isBusy, isServer, ws } = require('./internals');
+const { addToQueue, reads } = require('./flush-queue');
+
+/**
+ * From so many bytes on, frames are sent at once: a payload of that size is not copied, and a
+ * program that sends until `bufferedAmount` says enough must see it grow.
+ */
+const SEND_FROM = 16 * 1024;
+
+/** Where a connection's Sender finds the Outgoing that replaces its `sendFrame`. */
+const kOutgoing = Symbol('outgoing');
+
+/** Whether nobody has replaced the `write` of all sockets. */
+const writesAreNodes = net.Socket.prototype.write === Duplex.prototype.write;
+
+/**
+ * The way out of a connection: messages go to an Encoder, and what has collected goes to the socket
+ * in one write at the end of a read, or of the turn. What ws's Sender frames itself (fragments,
+ * compressed messages, Blobs, Close frames) takes the same way, so that the order is kept.
+ */
+class Outgoing {
+  /**
+   * @param {object} websocket
+   * @param {object} sender ws's Sender
+   * @param {import('node:stream').Duplex} socket
+   */
+  constructor(websocket, sender, socket) {
+    this.socket = socket;
+    this.isQueued = false;
+    this._sender = sender;
+    this._role = isServer(websocket) ? 'server' : 'client';
+    this._compresses = deflateOf(websocket) !== undefined;
+    this._isReading = false;
+    this._encoder = null;
+    this._callbacks = null;
+    sender[kOutgoing] = this;
+    sender.sendFrame = sendFrame;
+  }
+
+  /** The bytes that wait for the socket, and for ws's Sender. What is held back here is less than SEND_FROM. */
+  get bufferedAmount() {
+    return this.socket.writableLength + bufferedBytes(this._sender);
+  }
+
+  /** The bytes that are held back for one write. */
+  get pending() {
+    return this._encoder === null ? 0 : this._encoder.pending;
+  }
+
+  /**
+   * Whether a message can be framed here and now, and not by ws's Sender.
+   *
+   * @param {{ compress?: *, fin?: *, mask?: * } | undefined} options of `send`
+   * @returns {boolean}
+   */
+  canFrame(options) {
+    const sender = this._sender;
+    if (isBusy(sender) || isAmidMessage(sender) || hasOwnMask(sender)) return false;
+    if (options === undefined) return !this._compresses;
+    if (this._compresses && options.compress !== false) return false;
+    return !('mask' in options) && (options.fin === true || !('fin' in options));
+  }
+
+  /**
+   * @param {string | Uint8Array} data
+   * @param {boolean} isBinary
+   * @param {Function} [callback]
+   */
+  send(data, isBinary, callback) {
+    const encoder = this._encoder ?? this._createEncoder();
+    if (isBinary) encoder.binary(typeof data === 'string' ? Buffer.from(data) : data);
+    else encoder.text(data);
+    this._added(callback);
+  }
+
+  /**
+   * Sends a frame of ws's Sender.
+   *
+   * @param {(Buffer | string)[]} list its header, with or without the payload, and the payload
+   * @param {Function} [callback]
+   */
+  sendFramed(list, callback) {
+    const pieces = list.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece));
+    if (this._addFramed(pieces)) {
+      this._added(callback);
+    } else {
+      this.flush();
+      ws.Sender.prototype.sendFrame.call(this._sender, list, callback);
+    }
+  }
+
+  /** @returns {boolean} false for what is no frame of this role, and after a Close frame */
+  _addFramed(pieces) {
+    try {
+      return (this._encoder ?? this._createEncoder()).framed(pieces);
+    } catch {
+      return false;
+    }
+  }
+
+  /** Holds back what is sent until `endRead`: the replies to what one read has brought. */
+  beginRead() {
+    this._isReading = true;
+    reads.push(this);
+  }
+
+  endRead() {
+    this._isReading = false;
+    reads.pop();
+    this.flush();
+  }
+
+  /** Gives all that is held back to the socket. */
+  flush() {
+    if (this.pending === 0) return;
+    const callbacks = this._callbacks;
+    this._callbacks = null;
+    let callback;
+    if (callbacks !== null) {
+      callback = callbacks.length === 1 ? callbacks[0] : (error) => callInOrder(callbacks, error);
+    }
+    this._encoder.flush(this.socket, callback);
+  }
+
+  /** Sends what has been added: now, at the end of the read, or of the turn. */
+  _added(callback) {
+    if (typeof callback === 'function') {
+      this._callbacks ??= [];
+      this._callbacks.push(callback);
+    }
+    if (this._encoder.pending >= SEND_FROM) this.flush();
+    else if (!this._isReading && !this.isQueued) addToQueue(this);
+  }
+
+  _createEncoder() {
+    this._encoder = new Encoder({ role: this._role, recycle: isPlain(this.socket) });
+    return this._encoder;
+  }
+}
+
+/** The `sendFrame` of a Sender whose connection has an Outgoing. */
+function sendFrame(list, callback) {
+  this[kOutgoing].sendFramed(list, callback);
+}
+
+/**
+ * @param {import('node:stream').Duplex} socket
+ * @returns {boolean} whether it is a TCP socket or pipe that does not read what it has written
+ */
+function isPlain(socket) {
+  return (
+    writesAreNodes && Object.getPrototypeOf(socket) === net.Socket.prototype && socket.write === Duplex.prototype.write
+  );
+}
+
+module.exports = { Outgoing };

@@ -1,0 +1,88 @@
+'use strict';
+
+const { isUint8Array } = require('../shared/buffers');
+const { Incoming } = require('./incoming');
+const { ws } = require('./internals');
+const { Outgoing } = require('./outgoing');
+
+const { OPEN } = ws.WebSocket;
+
+/** Where a WebSocket keeps its Outgoing; null before the connection is open. */
+const kOutgoing = Symbol('outgoing');
+
+/**
+ * ws's WebSocket with framemask's codec. ws does the handshake, the closing handshake and all that
+ * is about time; an Incoming decodes what comes in behind ws's Receiver, an Outgoing encodes what
+ * goes out instead of ws's Sender.
+ */
+class WebSocket extends ws.WebSocket {
+  /**
+   * ws assigns the socket when the handshake is done, behind `_receiver` and `_sender`. Whoever
+   * reads it may write to it or end it, so what is held back goes first.
+   */
+  get _socket() {
+    const outgoing = this[kOutgoing];
+    if (outgoing === null) return null;
+    outgoing.flush();
+    return outgoing.socket;
+  }
+
+  set _socket(socket) {
+    if (socket === null) {
+      this[kOutgoing] = null;
+      return;
+    }
+    const outgoing = new Outgoing(this, this._sender, socket);
+    new Incoming(this, this._receiver, outgoing);
+    this[kOutgoing] = outgoing;
+  }
+
+  /**
+   * The bytes that wait to be sent. What is held back for one write, up to 16 KiB, is not counted.
+   */
+  get bufferedAmount() {
+    const outgoing = this[kOutgoing];
+    return outgoing === null ? super.bufferedAmount : outgoing.bufferedAmount;
+  }
+
+  /**
+   * Sends a message, as ws does.
+   *
+   * @param {*} data
+   * @param {{ binary?: boolean, compress?: boolean, fin?: boolean, mask?: boolean } | Function} [options]
+   * @param {(error?: Error) => void} [callback]
+   */
+  send(data, options, callback) {
+    if (typeof options === 'function') {
+      this.send(data, undefined, options);
+      return;
+    }
+    const outgoing = this[kOutgoing];
+    // What is neither is converted by ws; what is detached, it sends as an empty message.
+    const isBytes = isUint8Array(data) && data[0] !== undefined;
+    if (
+      outgoing !== null &&
+      this.readyState === OPEN &&
+      (isBytes || typeof data === 'string') &&
+      outgoing.canFrame(options ?? undefined)
+    ) {
+      outgoing.send(data, options?.binary ?? isBytes, callback);
+    } else {
+      super.send(data, options, callback);
+    }
+  }
+}
+
+// ws has these as own, enumerable properties. Libraries that wrap a WebSocket look for them.
+for (const [own, inherited] of [
+  [WebSocket, ws.WebSocket],
+  [WebSocket.prototype, ws.WebSocket.prototype]
+]) {
+  for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(inherited))) {
+    if (!descriptor.enumerable || 'value' in descriptor === descriptor.writable) continue;
+    Object.defineProperty(own, name, Object.getOwnPropertyDescriptor(own, name) ?? descriptor);
+    Object.defineProperty(own, name, { enumerable: true });
+  }
+}
+
+module.exports = { WebSocket };

@@ -1,0 +1,16 @@
+import WebSocket from './ws.js';
+
+export const {
+  createWebSocketStream,
+  extension,
+  PerMessageDeflate,
+  Receiver,
+  Sender,
+  Server,
+  subprotocol,
+  WebSocketServer,
+  report
+} = WebSocket;
+
+export { WebSocket };
+export default WebSocket;
