@@ -1,0 +1,129 @@
+'use strict';
+
+// What programs of fuzz/ws.js send: every kind of value that `send`, `ping` and `pong` take or
+// refuse, and raw frames for a peer that is no library. A program holds descriptions, and the value
+// is made anew in each run, so that no run sees what another has done to it.
+
+const zlib = require('node:zlib');
+const { createRandom } = require('../../test/support/random');
+
+const CHARACTERS = ['a', 'b', ' ', '\0', '\x7f', 'é', 'ß', '߿', 'ࠀ', '한', '\ufeff', '😀', '\u{10ffff}'];
+/** A long payload repeats its first bytes. The period is odd, because keys have four bytes. */
+const PERIOD = 1021;
+
+/**
+ * A value to send.
+ *
+ * @typedef {object} Value
+ * @property {string} kind a key of `KINDS`
+ * @property {number} size in bytes, for the kinds that have one
+ * @property {number} seed
+ */
+
+/**
+ * @param {number} size
+ * @param {number} seed
+ * @returns {Buffer} in memory of its own
+ */
+function makeBytes(size, seed) {
+  const bytes = Buffer.from(new ArrayBuffer(size));
+  const random = createRandom(seed);
+  const some = Math.min(size, PERIOD);
+  for (let i = 0; i < some; i += 4) bytes.fill(random(2 ** 32) >>> 8, i, Math.min(i + 1 + (seed & 3), some));
+  for (let at = some; at < size; at += some) bytes.copy(bytes, at, 0, Math.min(some, size - at));
+  return bytes;
+}
+
+/**
+ * @param {number} size
+ * @param {number} seed
+ * @returns {Buffer} UTF-8
+ */
+function makeText(size, seed) {
+  const random = createRandom(seed);
+  const bytes = Buffer.from(new ArrayBuffer(size)).fill('z');
+  const kinds = random(2) === 0 ? 5 : CHARACTERS.length;
+  const some = Math.min(size, PERIOD);
+  let at = 0;
+  while (at + 4 <= some) at += bytes.write(CHARACTERS[random(kinds)], at);
+  for (let period = at, to = at; period > 0 && to + period <= size; to += period) bytes.copy(bytes, to, 0, period);
+  return bytes;
+}
+
+const even = (size, unit) => size - (size % unit);
+
+/** @type {Record<string, (size: number, seed: number) => unknown>} */
+const KINDS = {
+  string: (size, seed) => makeText(size, seed).toString(),
+  buffer: (size, seed) => makeBytes(size, seed),
+  textBuffer: (size, seed) => makeText(size, seed),
+  // At an odd place of a larger memory.
+  subarray: (size, seed) => makeBytes(size + 7, seed).subarray(3, 3 + size),
+  uint8: (size, seed) => new Uint8Array(makeBytes(size, seed).buffer),
+  uint16: (size, seed) => new Uint16Array(makeBytes(even(size, 2), seed).buffer),
+  float64: (size, seed) => new Float64Array(makeBytes(even(size, 8), seed).buffer),
+  dataview: (size, seed) => new DataView(makeBytes(size + 5, seed).buffer, 5),
+  arraybuffer: (size, seed) => makeBytes(size, seed).buffer,
+  shared(size, seed) {
+    const memory = new SharedArrayBuffer(size);
+    Buffer.from(memory).set(makeBytes(size, seed));
+    return memory;
+  },
+  blob(size, seed) {
+    const bytes = makeBytes(size, seed);
+    // When a thread has read a real one is chance.
+    const arrayBuffer = () => new Promise((resolve) => setImmediate(resolve, Uint8Array.from(bytes).buffer));
+    return Object.assign(new Blob([bytes]), { arrayBuffer });
+  },
+  array: (_, seed) => [seed & 255, 2, 300],
+  number: (_, seed) => [0, -1.5, seed][seed % 3],
+  nothing: (_, seed) => [undefined, null, '', false, 0n][seed % 5],
+  // Refused.
+  object: (_, seed) => [{}, true, 5n, Symbol.iterator][seed % 4]
+};
+
+/**
+ * @param {Value} value
+ * @returns {unknown}
+ */
+function makeValue({ kind, size, seed }) {
+  return KINDS[kind](size, seed);
+}
+
+/**
+ * A frame, right or wrong.
+ *
+ * @param {object} frame
+ * @param {number} frame.first its first byte
+ * @param {Buffer} frame.payload
+ * @param {number} frame.key the masking key; -1 for none
+ * @param {number} [frame.lengthSize] 0, 2 or 8 bytes of extended length; the least by default
+ * @returns {Buffer}
+ */
+function makeFrame({ first, payload, key, lengthSize }) {
+  const { length } = payload;
+  const extended = lengthSize ?? (length < 126 ? 0 : length < 65536 ? 2 : 8);
+  const header = Buffer.alloc(2 + extended + (key < 0 ? 0 : 4));
+  header[0] = first;
+  header[1] = extended === 0 ? length & 127 : extended === 2 ? 126 : 127;
+  if (extended === 2) header.writeUInt16BE(length & 0xffff, 2);
+  if (extended === 8) header.writeBigUInt64BE(BigInt(length), 2);
+  if (key < 0) return Buffer.concat([header, payload]);
+  header[1] |= 0x80;
+  header.writeUInt32LE(key, 2 + extended);
+  const masked = Buffer.from(payload);
+  for (let i = 0; i < length; i++) masked[i] ^= header[2 + extended + (i & 3)];
+  return Buffer.concat([header, masked]);
+}
+
+/**
+ * Compresses a message as permessage-deflate does, without context takeover.
+ *
+ * @param {Buffer} bytes
+ * @returns {Buffer}
+ */
+function deflate(bytes) {
+  return zlib.deflateRawSync(bytes, { finishFlush: zlib.constants.Z_SYNC_FLUSH }).subarray(0, -4);
+}
+
+module.exports = { KINDS: Object.keys(KINDS), deflate, makeBytes, makeFrame, makeText, makeValue };
