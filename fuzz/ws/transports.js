@@ -1,0 +1,216 @@
+'use strict';
+
+// The connections of fuzz/ws.js: TCP, TLS and Unix sockets on loopback, and a pipe in memory, whose
+// chunks are the same in every run. The servers are opened once and serve all programs; the path of
+// a request names the program that it belongs to.
+
+const { once } = require('node:events');
+const fs = require('node:fs');
+const http = require('node:http');
+const https = require('node:https');
+const net = require('node:net');
+const os = require('node:os');
+const path = require('node:path');
+const { Duplex } = require('node:stream');
+const tls = require('node:tls');
+
+const CHUNK = 65536;
+const HANDSHAKE_END = '\r\n\r\n';
+
+/** TLS by a key that both sides know: it needs no certificate. */
+const SECRET = Buffer.alloc(16, 'fuzz');
+const TLS = { ciphers: 'PSK-AES128-GCM-SHA256', maxVersion: 'TLSv1.2' };
+const TLS_SERVER = { ...TLS, pskCallback: () => SECRET };
+const TLS_CLIENT = {
+  ...TLS,
+  pskCallback: () => ({ psk: SECRET, identity: 'fuzz' }),
+  checkServerIdentity: () => undefined
+};
+
+/**
+ * One end of a pipe. What is written in one turn arrives in the next, joined as a kernel joins it,
+ * in chunks of 64 KiB; with `apart`, each write arrives as a chunk of its own.
+ */
+class PipeEnd extends Duplex {
+  bytesRead = 0;
+  bytesWritten = 0;
+  peer = null;
+  /** Whether a write is done when the peer has it; otherwise, at once. */
+  slow = false;
+  apart = false;
+  #queue = [];
+  #ended = false;
+  #wants = false;
+  #scheduled = false;
+
+  constructor() {
+    super({ allowHalfOpen: true });
+  }
+
+  _write(chunk, _encoding, callback) {
+    this.#give([chunk], callback);
+  }
+
+  _writev(chunks, callback) {
+    this.#give(
+      chunks.map(({ chunk }) => chunk),
+      callback
+    );
+  }
+
+  #give(chunks, callback) {
+    for (const chunk of chunks) {
+      this.bytesWritten += chunk.length;
+      // A copy: after its callback, the writer may use the memory again.
+      this.peer.#queue.push({ bytes: Buffer.from(chunk), done: null });
+    }
+    const last = this.peer.#queue.at(-1);
+    this.peer.#schedule();
+    if (this.slow && !this.peer.destroyed && last !== undefined) last.done = callback;
+    else callback();
+  }
+
+  #schedule() {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      if (this.#wants || this.destroyed) this.#take();
+    });
+  }
+
+  #take() {
+    let waiting = this.#queue;
+    if (this.destroyed) {
+      this.#queue = [];
+      for (const { done } of waiting) done?.();
+      return;
+    }
+    if (this.#queue.length === 0) {
+      if (this.#ended) this.push(null);
+      return;
+    }
+    const chunks = [];
+    if (this.apart) {
+      this.#queue = [];
+      chunks.push(...waiting.map(({ bytes }) => bytes));
+    } else {
+      const all = Buffer.concat(waiting.map(({ bytes }) => bytes));
+      chunks.push(all.subarray(0, CHUNK));
+      this.#queue = all.length > CHUNK ? [{ bytes: all.subarray(CHUNK), done: null }] : [];
+      if (all.length > CHUNK) {
+        // Those whose writes are not done are done with the last chunk.
+        const late = waiting.filter(({ done }) => done !== null);
+        this.#queue[0].done = () => late.forEach(({ done }) => void done());
+        waiting = [];
+      }
+    }
+    this.#wants = false;
+    for (const chunk of chunks) {
+      this.bytesRead += chunk.length;
+      this.push(chunk);
+    }
+    for (const { done } of waiting) done?.();
+    if (this.#queue.length > 0 || this.#ended) this.#schedule();
+  }
+
+  _read() {
+    this.#wants = true;
+    if (this.#queue.length > 0 || this.#ended) this.#schedule();
+  }
+
+  #end() {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#schedule();
+  }
+
+  _final(callback) {
+    this.peer.#end();
+    callback();
+  }
+
+  _destroy(error, callback) {
+    this.peer.#end();
+    if (this.#queue.length > 0) this.#schedule();
+    callback(error);
+  }
+}
+
+/** @returns {[PipeEnd, PipeEnd]} */
+function createPipe() {
+  const ends = [new PipeEnd(), new PipeEnd()];
+  ends[0].peer = ends[1];
+  ends[1].peer = ends[0];
+  return ends;
+}
+
+/**
+ * @typedef {object} Transports
+ * @property {(kind: string, toHttp: boolean) => Duplex} connect a connection to the HTTP server of
+ *   that kind, or to the raw one
+ * @property {Map<string, (request: http.IncomingMessage, socket: Duplex, head: Buffer) => void>}
+ *   upgrades what serves a path, at HTTP servers
+ * @property {Map<string, (socket: Duplex, request: string) => void>} raws the same at raw servers
+ * @property {() => void} close
+ */
+
+/** @returns {Promise<Transports>} */
+async function openTransports() {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'fuzz-ws-'));
+  const upgrades = new Map();
+  const raws = new Map();
+
+  const onUpgrade = (request, socket, head) => upgrades.get(request.url)(request, socket, head);
+  // Reads a request, and leaves the socket to the one that its path names.
+  const onRaw = (socket) => {
+    let text = '';
+    socket.on('error', () => {});
+    socket.on('data', function read(bytes) {
+      text += bytes.latin1Slice();
+      if (!text.includes(HANDSHAKE_END)) return;
+      socket.removeListener('data', read);
+      raws.get(/^GET (\S+)/.exec(text)[1])(socket, text);
+    });
+  };
+  const servers = {
+    tcp: [http.createServer(), net.createServer(onRaw)],
+    tls: [https.createServer(TLS_SERVER), tls.createServer(TLS_SERVER, onRaw)],
+    unix: [http.createServer(), net.createServer(onRaw)]
+  };
+  const addresses = {};
+  for (const [kind, pair] of Object.entries(servers)) {
+    pair[0].on('upgrade', onUpgrade);
+    pair.forEach((server, i) => {
+      if (kind === 'unix') server.listen(path.join(folder, String(i)));
+      else server.listen(0, '127.0.0.1');
+    });
+    await Promise.all(pair.map((server) => once(server, 'listening')));
+    addresses[kind] = pair.map((server) =>
+      kind === 'unix' ? { path: server.address() } : { host: '127.0.0.1', port: server.address().port }
+    );
+  }
+  const memory = http.createServer().on('upgrade', onUpgrade);
+
+  return {
+    upgrades,
+    raws,
+    connect(kind, toHttp) {
+      if (kind === 'memory') {
+        const [near, far] = createPipe();
+        if (toHttp) memory.emit('connection', far);
+        else onRaw(far);
+        return near;
+      }
+      const address = addresses[kind][toHttp ? 0 : 1];
+      if (kind === 'tls') return tls.connect({ ...address, ...TLS_CLIENT });
+      return net.connect({ ...address, noDelay: true });
+    },
+    close() {
+      for (const server of Object.values(servers).flat()) server.close();
+      fs.rmSync(folder, { recursive: true });
+    }
+  };
+}
+
+module.exports = { PipeEnd, openTransports };
