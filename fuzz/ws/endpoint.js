@@ -1,0 +1,174 @@
+'use strict';
+
+// A WebSocket in a program of fuzz/ws.js: does operations, reacts to events, and logs both.
+
+const { makeValue } = require('./values');
+const { describeBytes, describeData, describeError } = require('./recorder');
+
+/** How many delivered messages are looked at again in the end. */
+const KEPT = 20;
+
+const WHEN = {
+  nextTick: (run) => process.nextTick(run),
+  microtask: (run) => queueMicrotask(run),
+  immediate: (run) => setImmediate(run)
+};
+
+class Endpoint {
+  #add;
+  #reactions;
+  #style;
+  #showsAmount;
+  #counts = {};
+  #calls = 0;
+  #received = [];
+  #sent = [];
+
+  /**
+   * @param {import('ws').WebSocket} ws
+   * @param {import('node:stream').Duplex} socket under it, because a look at `ws._socket` may have
+   *   an effect
+   * @param {object} settings
+   * @param {import('./generator').Side} settings.side
+   * @param {boolean} settings.showsAmount whether `bufferedAmount` is determined at any time
+   * @param {(channel: string, line: string) => void} settings.add to a log
+   */
+  constructor(ws, socket, { side, showsAmount, add }) {
+    this.ws = ws;
+    this.socket = socket;
+    this.#add = add;
+    this.#reactions = side.reactions;
+    this.#style = side.style;
+    this.#showsAmount = showsAmount;
+    ws.binaryType = side.binaryType;
+    this.#listen();
+  }
+
+  #listen() {
+    const { ws } = this;
+    for (const name of ['ping', 'pong']) ws.on(name, (data) => this.#onData(name, data, ''));
+    ws.on('upgrade', () => this.#onEvent('upgrade', ''));
+    if (this.#style === 'on') {
+      ws.on('open', (...args) => this.#onEvent('open', args.length === 0 ? '' : 'with arguments'));
+      ws.on('message', (data, isBinary, ...more) => this.#onData('message', data, `${isBinary}${more.length || ''}`));
+      ws.on('error', (error) => this.#onEvent('error', describeError(error)));
+      ws.on('close', (code, reason) => this.#onEvent('close', `${code} ${describeData(reason)}`));
+      return;
+    }
+    const isOurs = (event) => `${event.type}${event.target === ws ? '' : ' of another'}`;
+    const listeners = {
+      open: (event) => this.#onEvent('open', isOurs(event)),
+      message: (event) => this.#onData('message', event.data, isOurs(event)),
+      error: (event) => this.#onEvent('error', `${isOurs(event)} ${event.message}: ${describeError(event.error)}`),
+      close: (event) => this.#onEvent('close', `${isOurs(event)} ${event.code} '${event.reason}' ${event.wasClean}`)
+    };
+    for (const [name, listener] of Object.entries(listeners)) {
+      if (this.#style === 'target') ws.addEventListener(name, listener);
+      else ws[`on${name}`] = listener;
+    }
+  }
+
+  #onData(name, data, more) {
+    const described = describeData(data);
+    if (this.#received.length < KEPT) this.#received.push({ data, described });
+    if (data instanceof Blob) {
+      const index = this.#received.length;
+      data.arrayBuffer().then((bytes) => this.#add('blobs', `${index} ${describeBytes(new Uint8Array(bytes))}`));
+    }
+    this.#onEvent(name, `${described} ${more}`);
+  }
+
+  #onEvent(name, text) {
+    this.#add('events', `${name} ${text} [${this.ws.readyState}]`);
+    const nth = this.#counts[name] ?? 0;
+    this.#counts[name] = nth + 1;
+    for (const reaction of this.#reactions) {
+      if (reaction.event === name && reaction.nth === nth) this.perform(reaction.ops);
+    }
+  }
+
+  /** @param {import('./generator').Operation[]} ops */
+  perform(ops) {
+    for (const operation of ops) {
+      let result = '';
+      try {
+        const returned = this.#do(operation);
+        if (returned !== undefined) result = ` returned ${typeof returned}`;
+      } catch (error) {
+        result = ` threw ${describeError(error)}`;
+      }
+      const { readyState, isPaused } = this.ws;
+      const amount = this.#showsAmount ? ` ${this.ws.bufferedAmount} buffered` : '';
+      this.#add('operations', `${operation.op}${result} [${readyState}${isPaused ? ' paused' : ''}]${amount}`);
+    }
+  }
+
+  #do({ op, value, options, mask, callback, code, reason, type, when, ops }) {
+    const { ws } = this;
+    switch (op) {
+      case 'send': {
+        const args = [this.#make(value)];
+        if (options !== undefined) args.push({ ...options });
+        if (callback !== undefined) args.push(this.#callback(op, callback));
+        return ws.send(...args);
+      }
+      case 'ping':
+      case 'pong': {
+        const args = value === undefined ? [] : [this.#make(value)];
+        if (mask !== undefined) args.push(...(args.length === 0 ? [undefined, mask] : [mask]));
+        if (callback !== undefined) args.push(this.#callback(op, callback));
+        return ws[op](...args);
+      }
+      case 'close':
+        return ws.close(code, reason === undefined ? undefined : this.#make(reason));
+      case 'destroy':
+        // What was sent before is written before.
+        return void (ws._socket ?? this.socket).destroy();
+      case 'binaryType':
+        ws.binaryType = type;
+        return undefined;
+      case 'later':
+        WHEN[when](() => this.perform(ops));
+        return undefined;
+      default:
+        return ws[op]();
+    }
+  }
+
+  #make(value) {
+    const made = makeValue(value);
+    if (this.#sent.length < KEPT) this.#sent.push({ value, made });
+    return made;
+  }
+
+  #callback(op, ops) {
+    const call = this.#calls++;
+    let count = 0;
+    return (...args) => {
+      const again = count++ === 0 ? '' : ' again';
+      this.#add('callbacks', `${op} ${call}${again} ${args.map(describeError).join(', ')}`);
+      this.perform(ops);
+    };
+  }
+
+  /** Looks once more at what was sent and received: nobody may have changed it. */
+  check() {
+    this.#received.forEach(({ data, described }, i) => {
+      if (describeData(data) !== described) this.#add('events', `received ${i} has changed`);
+    });
+    this.#sent.forEach(({ value, made }, i) => {
+      if (!isBytes(made)) return;
+      if (describeData(toBuffer(made)) !== describeData(toBuffer(makeValue(value)))) {
+        this.#add('operations', `the value ${i} has changed`);
+      }
+    });
+  }
+}
+
+const isBytes = (value) => ArrayBuffer.isView(value) || value instanceof ArrayBuffer;
+
+function toBuffer(value) {
+  return ArrayBuffer.isView(value) ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : Buffer.from(value);
+}
+
+module.exports = { Endpoint };
