@@ -1,0 +1,283 @@
+'use strict';
+
+// Makes the random programs of fuzz/ws.js. What two runs of ws itself would do differently is not
+// made: see `limits`.
+
+const { createStreamMaker, randomCuts } = require('../../test/support/streams');
+const { KINDS, deflate, makeBytes, makeFrame, makeText } = require('./values');
+
+/**
+ * What an endpoint does. Each has `op`, and what belongs to it:
+ * - `send`: `value`, `options`, `callback`; `ping` and `pong`: `value`, `mask`, `callback`;
+ *   a callback is `undefined`, or the operations that it does
+ * - `close`: `code`, `reason`; `terminate`, `destroy` (of the socket), `pause`, `resume`
+ * - `binaryType`: `type`
+ * - `later`: `when`, `ops`
+ * and for a raw peer:
+ * - `bytes`: `bytes`, `cuts`, `mode`; `end`, `destroy`, `pause`, `resume`
+ *
+ * @typedef {object & { op: string }} Operation
+ *
+ * @typedef {object} Reaction
+ * @property {string} event
+ * @property {number} nth from 0 on; -1 for each
+ * @property {Operation[]} ops
+ *
+ * @typedef {object} Side
+ * @property {object} options of the WebSocket or WebSocketServer
+ * @property {'on' | 'target' | 'attribute'} style how it listens
+ * @property {string} binaryType
+ * @property {Reaction[]} reactions
+ *
+ * @typedef {object} Program
+ * @property {'pair' | 'server' | 'client'} kind what is no raw peer
+ * @property {('server' | 'client')[]} tested which of them are the implementation under test
+ * @property {'tcp' | 'tls' | 'unix' | 'memory'} transport
+ * @property {boolean} slow whether a write in memory is done only when it has been read
+ * @property {boolean} large whether it sends more than a chunk
+ * @property {boolean} stalls whether a raw peer stops reading, so that the time of callbacks is open
+ * @property {string} extensions what a raw peer says in its handshake; '' for nothing
+ * @property {Buffer} early what a raw peer sends with its handshake
+ * @property {boolean} answersClose whether a raw peer answers a Close frame
+ * @property {Record<'server' | 'client', Side>} sides
+ * @property {{ side: 'server' | 'client', ops: Operation[] }[][]} steps each is done when
+ *   everything before it has come to rest
+ */
+
+const SMALL = [0, 0, 1, 2, 3, 5, 8, 13, 30, 60, 124, 125, 126, 127, 200, 500, 1000, 4096];
+const LARGE = [125, 126, 1000, 4096, 16383, 16384, 16385, 65535, 65536, 65537, 131072, 300000];
+const CONTROL = [0, 1, 2, 5, 60, 124, 125, 126];
+const CODES = [1000, 1000, 1001, 1002, 1003, 1007, 1011, 1014, 3000, 4999];
+const BAD_CODES = [0, 999, 1004, 1005, 1006, 1015, 2999, 5000, 1000.5, '1000', null];
+const BINARY_TYPES = ['nodebuffer', 'arraybuffer', 'fragments', 'blob'];
+const EXTENSIONS = [
+  'permessage-deflate',
+  'permessage-deflate; server_no_context_takeover',
+  'permessage-deflate; client_no_context_takeover',
+  'permessage-deflate; client_no_context_takeover; server_no_context_takeover',
+  'permessage-deflate; server_max_window_bits=10'
+];
+const EVENTS = ['message', 'message', 'message', 'ping', 'pong', 'open', 'error', 'close'];
+
+/**
+ * @param {(below: number) => number} random
+ * @returns {Program}
+ */
+function createProgram(random) {
+  const chance = (oneIn) => random(oneIn) === 0;
+  const pick = (values) => values[random(values.length)];
+  const times = (count, make) => Array.from({ length: count }, make);
+  const seed = () => random(2 ** 31);
+
+  const kind = pick(['pair', 'pair', 'server', 'server', 'client']);
+  const transport = pick(['memory', 'memory', 'memory', 'tcp', 'tcp', 'tcp', 'tcp', 'unix', 'tls']);
+  const large = chance(6);
+  const deflates = chance(4);
+  // What a program may do besides, so that what it does is determined:
+  // - abrupt: terminates, destroys and pauses at any time. Only in memory, because what a kernel has
+  //   not delivered is lost or not.
+  // - reactive: does something in listeners.
+  // - timed: does something in callbacks and timers. Not with reactions, because the order of
+  //   both is open.
+  // Over TLS, where each write takes turns of its own, none of them.
+  const limits = {
+    abrupt: transport === 'memory' && !large && chance(3),
+    reactive: transport !== 'tls' && chance(2),
+    timed: false
+  };
+  limits.timed = transport !== 'tls' && !limits.reactive && chance(2);
+  const sizes = large ? LARGE : SMALL;
+
+  function value(kinds, lengths) {
+    return { kind: pick(kinds), size: pick(lengths), seed: seed() };
+  }
+
+  function callback(depth) {
+    if (chance(2)) return undefined;
+    return limits.timed && depth < 2 && chance(3) ? operations(1 + random(2), depth + 1) : [];
+  }
+
+  function sendOptions(depth) {
+    if (chance(2)) return undefined;
+    const options = {};
+    if (chance(2)) options.binary = chance(2);
+    if (chance(3)) options.fin = depth === 0 && chance(2);
+    if (chance(4)) options.compress = chance(2);
+    // A mask where there should be none, or none where there should be one.
+    if (chance(60)) options.mask = chance(2);
+    return options;
+  }
+
+  function operation(depth) {
+    const roll = random(100);
+    if (roll < 62) {
+      const kinds = chance(2) ? ['string', 'buffer'] : KINDS;
+      return { op: 'send', value: value(kinds, sizes), options: sendOptions(depth), callback: callback(depth) };
+    }
+    if (roll < 76) {
+      const none = chance(3);
+      return {
+        op: pick(['ping', 'pong']),
+        value: none ? undefined : value(KINDS, CONTROL),
+        mask: chance(60) ? chance(2) : undefined,
+        callback: callback(depth)
+      };
+    }
+    if (roll < 80) {
+      const bad = chance(6);
+      return {
+        op: 'close',
+        code: chance(4) ? undefined : pick(bad ? BAD_CODES : CODES),
+        reason: chance(2) ? undefined : value(chance(8) ? KINDS : ['string'], [0, 1, 20, 123, 124])
+      };
+    }
+    if (roll < 84) return { op: 'binaryType', type: chance(8) ? 'text' : pick(BINARY_TYPES) };
+    if (roll < 88 && limits.abrupt) return { op: pick(['terminate', 'destroy']) };
+    if (roll < 94 && limits.abrupt) return { op: pick(['pause', 'resume']) };
+    if (depth < 2 && roll < 97) {
+      const when = limits.timed ? pick(['nextTick', 'microtask', 'immediate']) : pick(['nextTick', 'microtask']);
+      return { op: 'later', when, ops: operations(1 + random(3), depth + 1) };
+    }
+    return { op: 'send', value: value(['string'], sizes), options: undefined, callback: callback(depth) };
+  }
+
+  function operations(count, depth) {
+    return times(count, () => operation(depth));
+  }
+
+  function reaction() {
+    const event = pick(EVENTS);
+    return { event, nth: random(4), ops: operations(1 + random(3), 1) };
+  }
+
+  function deflateOptions() {
+    if (chance(3)) return true;
+    const options = { threshold: pick([0, 0, 10, 1024]) };
+    if (chance(3)) options.serverNoContextTakeover = chance(2);
+    if (chance(3)) options.clientNoContextTakeover = chance(2);
+    if (chance(4)) options.serverMaxWindowBits = 9 + random(7);
+    if (chance(4)) options.clientMaxWindowBits = 9 + random(7);
+    if (chance(4)) options.zlibDeflateOptions = { level: random(10), memLevel: 1 + random(9), chunkSize: 128 };
+    if (chance(4)) options.zlibInflateOptions = { chunkSize: 64 + random(4096) };
+    return options;
+  }
+
+  function limitsOf() {
+    const options = {};
+    if (chance(6)) options.maxPayload = pick([0, -1, 1, 125, 126, 1000, 5000]);
+    if (chance(8)) options.maxFragments = pick([0, -1, 1, 2, 3]);
+    if (chance(8)) options.maxBufferedChunks = pick([0, 100]);
+    if (chance(6)) options.skipUTF8Validation = true;
+    if (chance(5)) options.allowSynchronousEvents = false;
+    if (chance(8)) options.autoPong = false;
+    if (chance(8)) options.maxPendingAutoPongs = pick([0, 1, 2, 5]);
+    return options;
+  }
+
+  function side(role) {
+    const options = limitsOf();
+    if (role === 'server') {
+      options.perMessageDeflate = deflates ? deflateOptions() : false;
+      if (chance(10)) options.clientTracking = false;
+    } else {
+      options.perMessageDeflate = deflates ? deflateOptions() : chance(4);
+      if (chance(8)) options.generateMask = pick(['zero', 'count', 'same']);
+    }
+    const count = limits.reactive ? 1 + random(3) : 0;
+    return {
+      options,
+      style: pick(['on', 'on', 'target', 'attribute']),
+      binaryType: chance(2) ? 'nodebuffer' : pick(BINARY_TYPES),
+      reactions: times(count, reaction)
+    };
+  }
+
+  const makeStream = createStreamMaker(random, { longest: large ? 70000 : 4000 });
+
+  /** Frames without a mistake, some of them compressed. */
+  function goodFrames(role, compressed) {
+    const frames = [];
+    const key = () => (role === 'server' ? (chance(12) ? 0 : seed()) : -1);
+    const control = () => {
+      const payload = makeBytes(pick(CONTROL.slice(0, -1)), seed());
+      frames.push(makeFrame({ first: 0x89 + random(2), payload, key: key() }));
+    };
+    const count = chance(10) ? 70 : 1 + random(8);
+    const pingsOnly = count === 70 && chance(2);
+    for (let i = 0; i < count; i++) {
+      if (pingsOnly || chance(5)) {
+        if (pingsOnly) frames.push(makeFrame({ first: 0x89, payload: Buffer.alloc(0), key: key() }));
+        else control();
+        continue;
+      }
+      const opcode = 1 + random(2);
+      const size = count === 70 ? random(40) : pick(sizes);
+      let payload = opcode === 1 ? makeText(size, seed()) : makeBytes(size, seed());
+      const deflated = compressed && chance(2);
+      if (deflated) payload = deflate(payload);
+      const pieces = chance(3) ? 1 + random(4) : 1;
+      let from = 0;
+      for (let piece = 0; piece < pieces; piece++) {
+        const fin = piece === pieces - 1;
+        const to = fin ? payload.length : from + random(payload.length - from + 1);
+        const first = (fin ? 0x80 : 0) | (piece === 0 ? opcode | (deflated ? 0x40 : 0) : 0);
+        frames.push(makeFrame({ first, payload: payload.subarray(from, to), key: key() }));
+        from = to;
+        if (!fin && chance(4)) control();
+      }
+    }
+    return Buffer.concat(frames);
+  }
+
+  /** @param {'server' | 'client'} role of the one that reads them */
+  function rawBytes(role, compressed) {
+    const bytes = chance(3) ? makeStream(role, compressed && chance(2)) : goodFrames(role, compressed);
+    const most = large ? 400000 : 50000;
+    return bytes.subarray(0, chance(12) ? random(bytes.length + 1) : most);
+  }
+
+  function rawOperations(role, compressed, stalls) {
+    const ops = [];
+    if (stalls && chance(2)) ops.push({ op: 'pause' });
+    const bytes = rawBytes(role, compressed);
+    const cuts = randomCuts(random, bytes.length);
+    const mode = pick(transport === 'memory' ? ['one', 'apart', 'burst'] : ['one', 'apart']);
+    ops.push({ op: 'bytes', bytes, cuts: mode === 'one' ? [] : cuts.slice(0, mode === 'apart' ? 6 : 40), mode });
+    if (chance(15)) ops.push({ op: pick(['end', 'destroy']) });
+    else if (stalls && chance(2)) ops.push({ op: 'resume' });
+    return ops;
+  }
+
+  const sides = { server: side('server'), client: side('client') };
+  const rawSide = kind === 'pair' ? null : kind === 'server' ? 'client' : 'server';
+  const extensions = rawSide !== null && deflates ? pick(EXTENSIONS) : '';
+  const stalls = rawSide !== null && transport === 'memory' && chance(8);
+  const steps = times(1 + random(6), () => {
+    const both = rawSide === null && chance(8);
+    const chosen = both ? ['server', 'client'] : [pick(['server', 'client'])];
+    return chosen.map((name) => {
+      if (name === rawSide) return { side: name, ops: rawOperations(kind, extensions !== '', stalls) };
+      // A burst, now and then, of more frames than ws writes before anything is read.
+      const count = chance(12) && !large ? 20 + random(20) : 1 + random(5);
+      const ops = operations(count, 0);
+      // Alone and at rest, everybody may be abrupt.
+      if (!limits.abrupt && chance(15)) return { side: name, ops: [{ op: pick(['terminate', 'destroy']) }] };
+      return { side: name, ops };
+    });
+  });
+  return {
+    kind,
+    tested: kind === 'pair' ? pick([['server', 'client'], ['server'], ['client']]) : [kind],
+    transport,
+    slow: transport === 'memory' && chance(4),
+    large,
+    stalls,
+    extensions,
+    early: rawSide !== null && chance(6) ? rawBytes(kind, extensions !== '') : Buffer.alloc(0),
+    answersClose: chance(2),
+    sides,
+    steps
+  };
+}
+
+module.exports = { createProgram };

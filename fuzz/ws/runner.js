@@ -1,0 +1,222 @@
+'use strict';
+
+// Runs a program of fuzz/ws.js under an implementation, step by step: each begins when what the one
+// before has caused is over.
+
+const { Endpoint } = require('./endpoint');
+const { RawPeer } = require('./raw-peer');
+const { Logs, describeError } = require('./recorder');
+const { isZlibBusy } = require('./deterministic');
+
+/** So many turns of the event loop without a change mean rest. TLS has turns of its own. */
+const QUIET_TURNS = 4;
+const QUIET_TURNS_TLS = 8;
+const PATIENCE = 3000;
+
+const turn = () => new Promise(setImmediate);
+
+/** Functions for the option `generateMask`. */
+const MASKS = {
+  zero: () => (mask) => mask.fill(0),
+  same: () => (mask) => mask.set([1, 2, 3, 255]),
+  count() {
+    let count = 0;
+    return (mask) => mask.writeUInt32LE(Math.imul(++count, 0x9e3779b1) >>> 0);
+  }
+};
+
+let serial = 0;
+/** Those that run now. */
+const running = new Set();
+
+// An exception that nobody has caught belongs to one of them; alone, it is clear to which.
+process.on('uncaughtException', (error) => {
+  if (running.size === 0) throw error;
+  for (const { logs } of running) logs.add('process.exceptions', describeError(error));
+});
+
+class Run {
+  #program;
+  #transports;
+  #modules;
+  #path = `/${serial++}`;
+  #links = [];
+  #turns;
+  /** @type {Record<string, Endpoint | RawPeer>} */
+  #ends = {};
+  #webSocketServer = null;
+  /** Whether it ever waited in vain. */
+  stuck = false;
+
+  /**
+   * @param {import('./generator').Program} program
+   * @param {import('./transports').Transports} transports
+   * @param {Record<'server' | 'client', typeof import('ws')>} modules
+   */
+  constructor(program, transports, modules) {
+    this.#program = program;
+    this.#transports = transports;
+    this.#modules = modules;
+    this.#turns = program.transport === 'tls' ? QUIET_TURNS_TLS : QUIET_TURNS;
+    this.logs = new Logs(program.stalls ? ['server.callbacks', 'client.callbacks'] : []);
+  }
+
+  /** @returns {Promise<Record<string, string[]>>} the logs */
+  async execute() {
+    const { steps } = this.#program;
+    running.add(this);
+    try {
+      await this.#open();
+      for (let i = 0; i < steps.length; i++) {
+        this.logs.begin(`step ${i}`);
+        for (const { side, ops } of steps[i]) await this.#act(side, ops);
+        await this.#rest();
+      }
+      await this.#finish();
+    } finally {
+      running.delete(this);
+      this.#transports.upgrades.delete(this.#path);
+      this.#transports.raws.delete(this.#path);
+    }
+    return this.logs.channels;
+  }
+
+  async #act(side, ops) {
+    const end = this.#ends[side];
+    if (end instanceof Endpoint) {
+      end.perform(ops);
+      return;
+    }
+    for (const operation of ops) await end?.act(operation, () => this.#rest());
+  }
+
+  async #open() {
+    const { kind, transport, slow, extensions, early } = this.#program;
+    const { upgrades, raws, connect } = this.#transports;
+    if (kind === 'client') raws.set(this.#path, (socket, request) => this.#onRawServer(socket, request));
+    else upgrades.set(this.#path, (request, socket, head) => this.#onServer(request, socket, head));
+    this.near = connect(transport, kind !== 'client');
+    if (slow) this.near.slow = true;
+    if (kind === 'server') this.#rawPeer('client', this.near).request(this.#path, extensions, early);
+    else this.#connectClient();
+    await this.#rest();
+  }
+
+  #connectClient() {
+    const { options } = this.#program.sides.client;
+    const { WebSocket } = this.#modules.client;
+    const settings = { ...options, createConnection: () => this.near };
+    if (options.generateMask !== undefined) settings.generateMask = MASKS[options.generateMask]();
+    this.#endpoint('client', new WebSocket(`ws://localhost${this.#path}`, settings), this.near);
+  }
+
+  #onServer(request, socket, head) {
+    const { WebSocketServer } = this.#modules.server;
+    const { options } = this.#program.sides.server;
+    this.#webSocketServer = new WebSocketServer({ ...options, noServer: true });
+    this.#onAccepted(socket);
+    this.#webSocketServer.handleUpgrade(request, socket, head, (ws) => this.#endpoint('server', ws, socket));
+  }
+
+  #onRawServer(socket, request) {
+    this.#onAccepted(socket);
+    const { extensions, early } = this.#program;
+    this.#rawPeer('server', socket).respond(request, extensions, early);
+  }
+
+  #onAccepted(far) {
+    if (this.#program.slow) far.slow = true;
+    this.#links.push({ from: this.near, to: far }, { from: far, to: this.near });
+  }
+
+  #endpoint(role, ws, socket) {
+    const { sides, slow, large, transport } = this.#program;
+    this.#ends[role] = new Endpoint(ws, socket, {
+      side: sides[role],
+      showsAmount: !slow && !large && transport !== 'tls',
+      add: (channel, line) => this.logs.add(`${role}.${channel}`, line)
+    });
+  }
+
+  #rawPeer(role, socket) {
+    const { answersClose, sides } = this.#program;
+    this.#ends[role] = new RawPeer(socket, {
+      role,
+      log: (line) => this.logs.add(`${role}.wire`, line),
+      answersClose,
+      showsKeys: sides.client.options.generateMask !== undefined
+    });
+    return this.#ends[role];
+  }
+
+  /** Whether bytes, or the end of a stream, are on their way to one who reads. */
+  #isTravelling({ from, to }) {
+    if (to.destroyed || to.readableEnded || to.isPaused()) return false;
+    return from.bytesWritten > to.bytesRead || from.writableFinished || from.destroyed;
+  }
+
+  /** Waits until nothing happens any more. */
+  async #rest() {
+    let seen = -1;
+    let quiet = 0;
+    let until = performance.now() + PATIENCE;
+    while (quiet < this.#turns) {
+      await turn();
+      let now = this.logs.count;
+      for (const { to } of this.#links) now += to.bytesRead;
+      if (now !== seen) {
+        seen = now;
+        quiet = 0;
+        until = performance.now() + PATIENCE;
+      } else if (isZlibBusy() || this.#links.length === 0 || this.#links.some(this.#isTravelling)) {
+        quiet = 0;
+        if (performance.now() > until) {
+          this.stuck = true;
+          return;
+        }
+        // Leaves the processor to the others.
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      } else quiet++;
+    }
+  }
+
+  /** Ends what the program has left open. */
+  async #finish() {
+    this.logs.begin('end');
+    for (const role of ['client', 'server']) {
+      const end = this.#ends[role];
+      if (end instanceof RawPeer) end.socket.destroy();
+      else if (end !== undefined && end.ws.readyState !== 3) end.ws.terminate();
+      await this.#rest();
+    }
+    for (const role of ['client', 'server']) {
+      const end = this.#ends[role];
+      if (!(end instanceof Endpoint)) continue;
+      const { readyState, protocol, extensions, bufferedAmount } = end.ws;
+      const amount = this.#program.large || this.#program.stalls ? '' : `, ${bufferedAmount} buffered`;
+      this.logs.add(`${role}.events`, `in the end [${readyState}] ${protocol} ${extensions}${amount}`);
+      end.check();
+    }
+    if (this.#webSocketServer === null) return;
+    const { clients } = this.#webSocketServer;
+    this.logs.add('server.events', `${clients?.size} clients`);
+    this.#webSocketServer.close(() => this.logs.add('server.events', 'server closed'));
+    await this.#rest();
+  }
+}
+
+/**
+ * @param {import('./generator').Program} program
+ * @param {import('./transports').Transports} transports
+ * @param {typeof import('ws')} implementation of the endpoints that are tested
+ * @param {typeof import('ws')} other that of the others
+ * @returns {Promise<{ logs: Record<string, string[]>, stuck: boolean }>}
+ */
+async function runProgram(program, transports, implementation, other) {
+  const of = (role) => (program.tested.includes(role) ? implementation : other);
+  const run = new Run(program, transports, { server: of('server'), client: of('client') });
+  const logs = await run.execute();
+  return { logs, stuck: run.stuck };
+}
+
+module.exports = { runProgram };
