@@ -1,0 +1,136 @@
+'use strict';
+
+// Compares the logs of two runs, and knows the differences between ws and framemask/ws that are
+// meant to stay.
+
+/**
+ * What a predicate looks at: the logs of one WebSocket under test, which reads from a raw peer.
+ *
+ * @typedef {object} Context
+ * @property {import('./generator').Program} program
+ * @property {string[]} theirs the events under ws
+ * @property {string[]} ours the events under framemask/ws
+ * @property {number} shared how many events are the same in the beginning
+ * @property {RawFrame[]} frames what the raw peer has sent
+ */
+
+/** The difference may have consequences: nothing behind it is compared. */
+const DIFFERENCES = [
+  {
+    name: 'text is refused at its first bad byte',
+    why: 'RFC 6455, section 8.1, allows it; ws looks at the end of a message, after other frames.',
+    applies: ({ ours, theirs, shared, frames }) =>
+      /^error .*WS_ERR_INVALID_UTF8 Invalid WebSocket frame: invalid UTF-8 sequence/.test(ours[shared]) &&
+      hasBadText(frames) &&
+      // ws does not deliver the message either.
+      theirs.filter(isMessage).length === ours.filter(isMessage).length
+  },
+  {
+    name: 'a length that is not minimal is refused',
+    why: 'RFC 6455, section 5.2: "the minimal number of bytes MUST be used". ws takes it.',
+    applies: ({ ours, theirs, shared, frames }) =>
+      ours[shared]?.startsWith('error ') &&
+      !theirs.slice(0, shared).some(isError) &&
+      frames.some(({ minimal }) => !minimal) &&
+      ours.filter(isMessage).length <= frames.findIndex(({ minimal }) => !minimal)
+  },
+  {
+    name: 'nothing is parsed behind an error',
+    why: 'ws delivers what is in chunks that wait behind the one with the error.',
+    applies: ({ ours, theirs, shared }) =>
+      theirs.slice(0, shared).some(isError) &&
+      theirs.length > ours.length &&
+      sameLines(ours, [...theirs.slice(0, shared), ...theirs.slice(shared).filter((line) => !isDelivery(line))])
+  }
+];
+
+const isError = (line) => line.startsWith('error ');
+const isMessage = (line) => line.startsWith('message ');
+const isDelivery = (line) => /^(message|ping|pong) /.test(line);
+
+/**
+ * A frame that was sent, not validated.
+ *
+ * @typedef {{ first: number, minimal: boolean, payload: Buffer, complete: boolean }} RawFrame
+ *
+ * @param {Buffer} bytes
+ * @returns {RawFrame[]}
+ */
+function parseFrames(bytes) {
+  const frames = [];
+  for (let at = 0; at + 2 <= bytes.length; ) {
+    const rest = bytes.subarray(at);
+    const short = rest[1] & 127;
+    const size = short < 126 ? 2 : short === 126 ? 4 : 10;
+    const start = size + (rest[1] > 127 ? 4 : 0);
+    if (rest.length < size) break;
+    const length = size === 2 ? short : size === 4 ? rest.readUInt16BE(2) : Number(rest.readBigUInt64BE(2));
+    const payload = Buffer.from(rest.subarray(start, Math.min(rest.length, start + length)));
+    if (rest[1] > 127) for (let i = 0; i < payload.length; i++) payload[i] ^= rest[size + (i & 3)];
+    const complete = payload.length === length;
+    frames.push({ first: rest[0], minimal: size === 2 || length >= (size === 4 ? 126 : 65536), payload, complete });
+    if (!complete) break;
+    at += start + length;
+  }
+  return frames;
+}
+
+/**
+ * @param {RawFrame[]} frames
+ * @returns {boolean} whether a text message, which need not be complete, is no UTF-8
+ */
+function hasBadText(frames) {
+  let decoder = null;
+  for (const { first, payload, complete } of frames) {
+    const opcode = first & 15;
+    if (opcode > 2) continue;
+    if (opcode !== 0) decoder = (first & 0x4f) === 1 ? new TextDecoder('utf-8', { fatal: true }) : null;
+    try {
+      decoder?.decode(payload, { stream: !(complete && first > 127) });
+    } catch {
+      return true;
+    }
+  }
+  return false;
+}
+
+/**
+ * @param {string[]} [some]
+ * @param {string[]} [others]
+ * @returns {boolean}
+ */
+function sameLines(some = [], others = []) {
+  return some.length === others.length && some.every((line, i) => line === others[i]);
+}
+
+/**
+ * @param {Record<string, string[]>} theirs
+ * @param {Record<string, string[]>} ours
+ * @returns {string[]} the channels that differ
+ */
+function findDifferent(theirs, ours) {
+  const names = new Set([...Object.keys(theirs), ...Object.keys(ours)]);
+  return [...names].sort().filter((name) => !sameLines(theirs[name], ours[name]));
+}
+
+/**
+ * @param {import('./generator').Program} program
+ * @param {Record<string, string[]>} theirs
+ * @param {Record<string, string[]>} ours
+ * @returns {string | undefined} the name of the difference that is meant to stay; '' if the logs
+ *   are the same; undefined for a finding
+ */
+function explain(program, theirs, ours) {
+  if (findDifferent(theirs, ours).length === 0) return '';
+  if (program.kind === 'pair') return undefined;
+  const name = `${program.kind}.events`;
+  const context = { program, theirs: theirs[name] ?? [], ours: ours[name] ?? [], shared: 0 };
+  while (context.shared < context.ours.length && context.ours[context.shared] === context.theirs[context.shared]) {
+    context.shared++;
+  }
+  const sent = program.steps.flat().flatMap(({ ops }) => ops.filter(({ op }) => op === 'bytes'));
+  context.frames = parseFrames(Buffer.concat([program.early, ...sent.map(({ bytes }) => bytes)]));
+  return DIFFERENCES.find(({ applies }) => applies(context))?.name;
+}
+
+module.exports = { DIFFERENCES, explain, findDifferent, sameLines };
