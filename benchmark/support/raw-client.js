@@ -4,7 +4,7 @@ const net = require('node:net');
 
 const REQUEST =
   'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
-  'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
+  'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 
 // All connections read into the same memory, because bytes are used before the next read.
 const memory = Buffer.allocUnsafeSlow(256 * 1024);
@@ -15,9 +15,10 @@ const memory = Buffer.allocUnsafeSlow(256 * 1024);
  *
  * @param {number} port
  * @param {(length: number, bytes: Buffer) => void} onBytes
+ * @param {boolean} [deflate] whether permessage-deflate is asked for, and must be granted
  * @returns {Promise<net.Socket>} once the handshake is done
  */
-function connect(port, onBytes) {
+function connect(port, onBytes, deflate = false) {
   return new Promise((resolve, reject) => {
     let response = '';
     const socket = net.connect({
@@ -33,7 +34,8 @@ function connect(port, onBytes) {
           }
           response += bytes.latin1Slice(0, length);
           if (!response.endsWith('\r\n\r\n')) return true;
-          if (response.startsWith('HTTP/1.1 101 ')) resolve(socket);
+          const granted = response.includes('permessage-deflate') === deflate;
+          if (response.startsWith('HTTP/1.1 101 ') && granted) resolve(socket);
           else reject(new Error(`the handshake failed: ${response}`));
           response = null;
           return true;
@@ -41,7 +43,7 @@ function connect(port, onBytes) {
       }
     });
     socket.on('error', reject);
-    socket.write(REQUEST);
+    socket.write(`${REQUEST}${deflate ? 'Sec-WebSocket-Extensions: permessage-deflate\r\n' : ''}\r\n`);
   });
 }
 
