@@ -5,11 +5,8 @@
 // write of ready bytes for each client, which no library can avoid. Over loopback; the clients only
 // read, in a process of their own.
 
-const { fork } = require('node:child_process');
-const { once } = require('node:events');
-const path = require('node:path');
-
 const { readArguments, readCount } = require('./support/arguments');
+const { broadcast, startBroadcast } = require('./support/broadcast-peers');
 const { describeMachine, machineLine } = require('./support/machine');
 const { createProgress } = require('./support/progress');
 const { ratio } = require('./support/race');
@@ -29,27 +26,6 @@ const WORK = [64, 4096].flatMap((size) => [1, 10].map((count) => ({ size, count 
 
 /** The ways to send, and the server that each belongs to. */
 const WAYS = { framemask: 'framemask', ws: 'ws', 'ws, framed once': 'ws', 'socket alone': 'framemask' };
-
-/** Starts a server and its clients. */
-async function start(name, clients) {
-  const file = (script) => path.join(__dirname, 'support', script);
-  const server = fork(file('broadcast-server.js'), [name]);
-  const [ports] = await once(server, 'message');
-  const drain = fork(file('drain-clients.js'));
-  drain.send({ ...ports, clients });
-  await once(drain, 'message');
-  return { server, drain };
-}
-
-/** @returns {Promise<{ sent: number, arrived: number }>} median milliseconds a broadcast */
-async function broadcast({ server, drain }, way, { size, count }, clients, milliseconds) {
-  const frame = (size < 126 ? 2 : 4) + size;
-  drain.send({ bytes: frame * count * clients });
-  await once(drain, 'message');
-  server.send({ way, size, count, milliseconds });
-  const [{ sent, arrived }] = await once(server, 'message');
-  return { sent: median(sent), arrived: median(arrived) };
-}
 
 async function measure(work, servers, { rounds, turn, clients }) {
   const names = Object.keys(WAYS);
@@ -98,7 +74,7 @@ async function main() {
   const clients = readCount('clients', values.clients);
   const progress = createProgress(WORK.length + 1);
   progress.step(`${clients} connections to each server`);
-  const servers = { framemask: await start('framemask', clients), ws: await start('ws', clients) };
+  const servers = { framemask: await startBroadcast('framemask', clients), ws: await startBroadcast('ws', clients) };
   const results = [];
   try {
     for (const work of WORK) {

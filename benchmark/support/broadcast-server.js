@@ -1,7 +1,8 @@
 'use strict';
 
-// The server process that broadcast.js forks. It sends messages of framemask or ws to all of its
-// clients, which are in drain-clients.js.
+// The server process that broadcast.js and ws.js fork. It sends messages of framemask or ws to all of
+// its clients, which are in drain-clients.js. Its argument is a name of SERVERS, or a module with
+// the API of ws.
 
 const { once } = require('node:events');
 const net = require('node:net');
@@ -37,35 +38,39 @@ const SERVERS = {
       }
     };
   },
-  ws() {
-    const { Sender, WebSocketServer } = require('ws');
-    const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
-    return {
-      server,
-      clients: server.clients,
-      ways: {
-        ws: (text, count) => (client) => {
-          for (let i = 0; i < count; i++) client.send(text);
-        },
-        // As ws's authors advise for a broadcast: https://github.com/websockets/ws/issues/617
-        'ws, framed once': (text, count) => {
-          const options = { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: true };
-          const list = Sender.frame(Buffer.from(text), options);
-          return ({ _socket: socket }) => {
-            for (let i = 0; i < count; i++) {
-              socket.cork();
-              for (const part of list) socket.write(part);
-              socket.uncork();
-            }
-          };
-        }
-      }
-    };
-  }
+  ws: () => createWebSocketServer('ws')
 };
 
+/** @param {string} name of ws, or of a module with its API */
+function createWebSocketServer(name) {
+  const { Sender, WebSocketServer } = require(name);
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+  return {
+    server,
+    clients: server.clients,
+    ways: {
+      ws: (text, count) => (client) => {
+        for (let i = 0; i < count; i++) client.send(text);
+      },
+      // As ws's authors advise for a broadcast: https://github.com/websockets/ws/issues/617
+      'ws, framed once': (text, count) => {
+        const options = { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: true };
+        const list = Sender.frame(Buffer.from(text), options);
+        return ({ _socket: socket }) => {
+          for (let i = 0; i < count; i++) {
+            socket.cork();
+            for (const part of list) socket.write(part);
+            socket.uncork();
+          }
+        };
+      }
+    }
+  };
+}
+
 async function main() {
-  const { server, clients, ways } = SERVERS[process.argv[2]]();
+  const name = process.argv[2];
+  const { server, clients, ways } = SERVERS[name]?.() ?? createWebSocketServer(name);
   await once(server, 'listening');
   // On this connection the clients report that all of a broadcast has arrived.
   const control = net.createServer().listen(0, '127.0.0.1');
@@ -78,6 +83,7 @@ async function main() {
     const end = performance.now() + milliseconds;
     const sent = [];
     const arrived = [];
+    const before = process.cpuUsage();
     while (performance.now() < end) {
       const acknowledged = once(acknowledgements, 'data');
       const began = performance.now();
@@ -88,7 +94,8 @@ async function main() {
       await acknowledged;
       arrived.push(performance.now() - began);
     }
-    process.send({ sent, arrived });
+    const { user, system } = process.cpuUsage(before);
+    process.send({ sent, arrived, microseconds: user + system });
   });
 }
 

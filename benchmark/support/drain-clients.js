@@ -1,6 +1,6 @@
 'use strict';
 
-// The client process that broadcast.js forks. Its clients read everything, and report when the
+// The client process that broadcast.js and ws.js fork. Its clients read everything, and report when the
 // expected number of bytes has arrived.
 
 const { once } = require('node:events');
