@@ -53,7 +53,7 @@ class Comparison {
   kinds = {};
   /** How often each difference was accepted. */
   differences = Object.fromEntries(DIFFERENCES.map(({ name }) => [name, 0]));
-  /** Programs that differed once, and not when they were repeated. */
+  /** Programs that differed once, and not when they were repeated; and in what. */
   unstable = [];
 
   constructor({ seed, transports, reference, candidate }) {
@@ -85,6 +85,12 @@ class Comparison {
     const programs = numbers.map((number) => this.#make(number));
     const theirs = await this.#runAll(programs, this.#reference);
     const ours = await this.#runAll(programs, this.#candidate);
+    // Whose exception it is can be told when each runs alone.
+    if (numbers.length > 1 && [...theirs, ...ours].some((logs) => 'process.exceptions' in logs)) {
+      const each = [];
+      for (const number of numbers) each.push(...(await this.compare([number])));
+      return each;
+    }
     const findings = [];
     for (let i = 0; i < programs.length; i++) {
       const program = programs[i];
@@ -97,7 +103,7 @@ class Comparison {
         continue;
       }
       const finding = await this.#confirm(programs, i);
-      if (finding === null) this.unstable.push(numbers[i]);
+      if (finding === null) this.unstable.push(`${numbers[i]} (${findDifferent(theirs[i], ours[i]).join(', ')})`);
       else findings.push({ number: numbers[i], program, ...finding });
     }
     return findings;
@@ -219,7 +225,7 @@ async function main() {
   for (const [name, count] of Object.entries(differences)) console.log(`  ${name}: ${count}`);
   if (counts.stuck > 0) console.log(`Runs that did not come to rest: ${counts.stuck}`);
   if (unstable.length > 0)
-    console.log(`Not the same when repeated: ${unstable.length}, programs ${unstable.join(', ')}`);
+    console.log(`Not the same when repeated: ${unstable.length}, programs:\n  ${unstable.join('\n  ')}`);
   return found > 0 ? 1 : 0;
 }
 

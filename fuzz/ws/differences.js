@@ -12,6 +12,7 @@
  * @property {string[]} ours the events under framemask/ws
  * @property {number} shared how many events are the same in the beginning
  * @property {RawFrame[]} frames what the raw peer has sent
+ * @property {Record<'theirs' | 'ours', string[]>} exceptions that nobody has caught
  */
 
 /** The difference may have consequences: nothing behind it is compared. */
@@ -41,6 +42,14 @@ const DIFFERENCES = [
       theirs.slice(0, shared).some(isError) &&
       theirs.length > ours.length &&
       sameLines(ours, [...theirs.slice(0, shared), ...theirs.slice(shared).filter((line) => !isDelivery(line))])
+  },
+  {
+    name: 'chunks behind an error have no effect',
+    why: 'ws may go on with chunks that wait behind it.',
+    applies: ({ ours, exceptions }) =>
+      exceptions.theirs.length > 0 &&
+      exceptions.ours.length === 0 &&
+      ours.some((line) => /^error .*WS_ERR_/.test(line))
   }
 ];
 
@@ -125,6 +134,11 @@ function explain(program, theirs, ours) {
   if (program.kind === 'pair') return undefined;
   const name = `${program.kind}.events`;
   const context = { program, theirs: theirs[name] ?? [], ours: ours[name] ?? [], shared: 0 };
+  const isException = (line) => !line.startsWith('--');
+  context.exceptions = {
+    theirs: (theirs['process.exceptions'] ?? []).filter(isException),
+    ours: (ours['process.exceptions'] ?? []).filter(isException)
+  };
   while (context.shared < context.ours.length && context.ours[context.shared] === context.theirs[context.shared]) {
     context.shared++;
   }

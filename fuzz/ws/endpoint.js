@@ -14,8 +14,12 @@ const WHEN = {
   immediate: (run) => setImmediate(run)
 };
 
+/** What a listener throws on purpose. */
+class Thrown extends Error {}
+
 class Endpoint {
   #add;
+  #throws;
   #reactions;
   #style;
   #showsAmount;
@@ -30,10 +34,13 @@ class Endpoint {
    *   an effect
    * @param {object} settings
    * @param {import('./generator').Side} settings.side
+   * @param {boolean} settings.throws whether the operation `throw` does
    * @param {boolean} settings.showsAmount whether `bufferedAmount` is determined at any time
+   * @param {typeof import('ws').createWebSocketStream} settings.createWebSocketStream
    * @param {(channel: string, line: string) => void} settings.add to a log
    */
-  constructor(ws, socket, { side, showsAmount, add }) {
+  constructor(ws, socket, { side, throws, showsAmount, createWebSocketStream, add }) {
+    this.#throws = throws;
     this.ws = ws;
     this.socket = socket;
     this.#add = add;
@@ -41,14 +48,22 @@ class Endpoint {
     this.#style = side.style;
     this.#showsAmount = showsAmount;
     ws.binaryType = side.binaryType;
+    if (side.style === 'stream') this.#stream(createWebSocketStream(ws));
     this.#listen();
+  }
+
+  #stream(stream) {
+    this.stream = stream;
+    stream.on('data', (data) => this.#add('stream', `data ${describeData(data)}`));
+    for (const name of ['end', 'finish', 'close']) stream.on(name, () => this.#add('stream', name));
+    stream.on('error', (error) => this.#add('stream', `error ${describeError(error)}`));
   }
 
   #listen() {
     const { ws } = this;
     for (const name of ['ping', 'pong']) ws.on(name, (data) => this.#onData(name, data, ''));
     ws.on('upgrade', () => this.#onEvent('upgrade', ''));
-    if (this.#style === 'on') {
+    if (this.#style === 'on' || this.#style === 'stream') {
       ws.on('open', (...args) => this.#onEvent('open', args.length === 0 ? '' : 'with arguments'));
       ws.on('message', (data, isBinary, ...more) => this.#onData('message', data, `${isBinary}${more.length || ''}`));
       ws.on('error', (error) => this.#onEvent('error', describeError(error)));
@@ -82,9 +97,13 @@ class Endpoint {
     this.#add('events', `${name} ${text} [${this.ws.readyState}]`);
     const nth = this.#counts[name] ?? 0;
     this.#counts[name] = nth + 1;
-    for (const reaction of this.#reactions) {
-      if (reaction.event === name && reaction.nth === nth) this.perform(reaction.ops);
+    let throws = false;
+    for (const { event, nth: when, ops } of this.#reactions) {
+      if (event !== name || when !== nth) continue;
+      this.perform(ops.filter(({ op }) => op !== 'throw'));
+      throws ||= this.#throws && ops.some(({ op }) => op === 'throw');
     }
+    if (throws) throw new Thrown(`in a listener of ${name}`);
   }
 
   /** @param {import('./generator').Operation[]} ops */
@@ -124,6 +143,16 @@ class Endpoint {
       case 'destroy':
         // What was sent before is written before.
         return void (ws._socket ?? this.socket).destroy();
+      case 'streamWrite':
+        // Whether it returns true depends on when the callbacks of `send` come.
+        this.stream.write(this.#make(value), callback && this.#callback(op, callback));
+        return undefined;
+      case 'streamEnd':
+        this.stream.end();
+        return undefined;
+      case 'streamDestroy':
+        this.stream.destroy();
+        return undefined;
       case 'binaryType':
         ws.binaryType = type;
         return undefined;
@@ -171,4 +200,4 @@ function toBuffer(value) {
   return ArrayBuffer.isView(value) ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : Buffer.from(value);
 }
 
-module.exports = { Endpoint };
+module.exports = { Endpoint, Thrown };

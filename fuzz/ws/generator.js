@@ -11,8 +11,8 @@ const { KINDS, deflate, makeBytes, makeFrame, makeText } = require('./values');
  * - `send`: `value`, `options`, `callback`; `ping` and `pong`: `value`, `mask`, `callback`;
  *   a callback is `undefined`, or the operations that it does
  * - `close`: `code`, `reason`; `terminate`, `destroy` (of the socket), `pause`, `resume`
- * - `binaryType`: `type`
- * - `later`: `when`, `ops`
+ * - `binaryType`: `type`; `streamWrite`: `value`, `callback`; `streamEnd`, `streamDestroy`
+ * - `later`: `when`, `ops`; `throw`, in a listener, when all else is done
  * and for a raw peer:
  * - `bytes`: `bytes`, `cuts`, `mode`; `end`, `destroy`, `pause`, `resume`
  *
@@ -25,7 +25,7 @@ const { KINDS, deflate, makeBytes, makeFrame, makeText } = require('./values');
  *
  * @typedef {object} Side
  * @property {object} options of the WebSocket or WebSocketServer
- * @property {'on' | 'target' | 'attribute'} style how it listens
+ * @property {'on' | 'target' | 'attribute' | 'stream'} style how it listens; a stream does so, too
  * @property {string} binaryType
  * @property {Reaction[]} reactions
  *
@@ -108,8 +108,13 @@ function createProgram(random) {
     return options;
   }
 
-  function operation(depth) {
+  function operation(depth, style) {
     const roll = random(100);
+    if (style === 'stream' && chance(2)) {
+      if (chance(15)) return { op: 'streamEnd' };
+      if (chance(20) && limits.abrupt) return { op: 'streamDestroy' };
+      return { op: 'streamWrite', value: value(['string', 'buffer', 'uint8'], sizes), callback: callback(depth) };
+    }
     if (roll < 62) {
       const kinds = chance(2) ? ['string', 'buffer'] : KINDS;
       return { op: 'send', value: value(kinds, sizes), options: sendOptions(depth), callback: callback(depth) };
@@ -123,7 +128,7 @@ function createProgram(random) {
         callback: callback(depth)
       };
     }
-    if (roll < 80) {
+    if (roll < 78) {
       const bad = chance(6);
       return {
         op: 'close',
@@ -141,13 +146,16 @@ function createProgram(random) {
     return { op: 'send', value: value(['string'], sizes), options: undefined, callback: callback(depth) };
   }
 
-  function operations(count, depth) {
-    return times(count, () => operation(depth));
+  function operations(count, depth, style = '') {
+    return times(count, () => operation(depth, style));
   }
 
   function reaction() {
-    const event = pick(EVENTS);
-    return { event, nth: random(4), ops: operations(1 + random(3), 1) };
+    const throws = chance(8);
+    const event = pick(throws ? EVENTS.slice(0, 5) : EVENTS);
+    const ops = operations(throws ? random(3) : 1 + random(3), 1);
+    if (throws) ops.push({ op: 'throw' });
+    return { event, nth: random(4), ops };
   }
 
   function deflateOptions() {
@@ -186,7 +194,7 @@ function createProgram(random) {
     const count = limits.reactive ? 1 + random(3) : 0;
     return {
       options,
-      style: pick(['on', 'on', 'target', 'attribute']),
+      style: pick(['on', 'on', 'on', 'target', 'target', 'attribute', 'attribute', 'stream']),
       binaryType: chance(2) ? 'nodebuffer' : pick(BINARY_TYPES),
       reactions: times(count, reaction)
     };
@@ -259,7 +267,7 @@ function createProgram(random) {
       if (name === rawSide) return { side: name, ops: rawOperations(kind, extensions !== '', stalls) };
       // A burst, now and then, of more frames than ws writes before anything is read.
       const count = chance(12) && !large ? 20 + random(20) : 1 + random(5);
-      const ops = operations(count, 0);
+      const ops = operations(count, 0, sides[name].style);
       // Alone and at rest, everybody may be abrupt.
       if (!limits.abrupt && chance(15)) return { side: name, ops: [{ op: pick(['terminate', 'destroy']) }] };
       return { side: name, ops };

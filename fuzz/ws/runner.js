@@ -3,7 +3,7 @@
 // Runs a program of fuzz/ws.js under an implementation, step by step: each begins when what the one
 // before has caused is over.
 
-const { Endpoint } = require('./endpoint');
+const { Endpoint, Thrown } = require('./endpoint');
 const { RawPeer } = require('./raw-peer');
 const { Logs, describeError } = require('./recorder');
 const { isZlibBusy } = require('./deterministic');
@@ -31,6 +31,7 @@ const running = new Set();
 
 // An exception that nobody has caught belongs to one of them; alone, it is clear to which.
 process.on('uncaughtException', (error) => {
+  if (error instanceof Thrown) return;
   if (running.size === 0) throw error;
   for (const { logs } of running) logs.add('process.exceptions', describeError(error));
 });
@@ -39,6 +40,7 @@ class Run {
   #program;
   #transports;
   #modules;
+  #throws;
   #path = `/${serial++}`;
   #links = [];
   #turns;
@@ -52,9 +54,11 @@ class Run {
    * @param {import('./generator').Program} program
    * @param {import('./transports').Transports} transports
    * @param {Record<'server' | 'client', typeof import('ws')>} modules
+   * @param {boolean} throws whether listeners of what is tested throw where the program says so
    */
-  constructor(program, transports, modules) {
+  constructor(program, transports, modules, throws) {
     this.#program = program;
+    this.#throws = throws;
     this.#transports = transports;
     this.#modules = modules;
     this.#turns = program.transport === 'tls' ? QUIET_TURNS_TLS : QUIET_TURNS;
@@ -130,9 +134,11 @@ class Run {
   }
 
   #endpoint(role, ws, socket) {
-    const { sides, slow, large, transport } = this.#program;
+    const { sides, slow, large, transport, tested } = this.#program;
     this.#ends[role] = new Endpoint(ws, socket, {
       side: sides[role],
+      throws: this.#throws && tested.includes(role),
+      createWebSocketStream: this.#modules[role].createWebSocketStream,
       showsAmount: !slow && !large && transport !== 'tls',
       add: (channel, line) => this.logs.add(`${role}.${channel}`, line)
     });
@@ -213,8 +219,11 @@ class Run {
  * @returns {Promise<{ logs: Record<string, string[]>, stuck: boolean }>}
  */
 async function runProgram(program, transports, implementation, other) {
+  // A connection of ws hangs for good when a listener throws. What the implementation under test
+  // does then is compared with what ws does when nothing is thrown.
+  const throws = implementation !== other;
   const of = (role) => (program.tested.includes(role) ? implementation : other);
-  const run = new Run(program, transports, { server: of('server'), client: of('client') });
+  const run = new Run(program, transports, { server: of('server'), client: of('client') }, throws);
   const logs = await run.execute();
   return { logs, stuck: run.stuck };
 }
