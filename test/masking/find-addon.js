@@ -2,6 +2,7 @@
 
 // How the addon is found, and what happens if it cannot be loaded.
 
+const assert = require('node:assert/strict');
 const t = require('tap');
 const { execFile, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
