@@ -191,6 +191,28 @@ t.test('take and sinks get memory of their connection alone', (t) => {
   t.end();
 });
 
+t.test('memory that is transferred while frames wait in it costs its own connection those frames', (t) => {
+  forEachCase(['server', 'client'], (role) => {
+    const own = new Encoder({ role });
+    const other = new Encoder({ role });
+    own.text('first');
+    const [first] = own.take();
+    own.text('lost');
+    other.text('of another connection');
+    transfer(first);
+    assert.equal(own.text('behind'), true, 'sent behind the lost frame');
+    assert.throws(() => own.take(), TypeError);
+    assert.equal(own.pending, 0, 'pending');
+    const size = role === 'server' ? 2 : 6;
+    for (const text of ['goes on', 'and on']) {
+      own.text(text);
+      assert.equal(Buffer.concat(own.take()).length, size + text.length, text);
+    }
+    assert.equal(Buffer.concat(other.take()).length, size + 21, 'the other connection');
+  });
+  t.end();
+});
+
 t.test('detached data is refused by both roles, with a code', (t) => {
   forEachCase(['server', 'client'], (role) => {
     const encoder = new Encoder({ role });
