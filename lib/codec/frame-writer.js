@@ -268,10 +268,12 @@ function writeAll(writable, buffers, callback) {
   const last = buffers.length - 1;
   if (last === 0) return writable.write(buffers[0], callback);
   writable.cork?.();
-  for (let i = 0; i < last; i++) writable.write(buffers[i]);
-  const more = writable.write(buffers[last], callback);
-  writable.uncork?.();
-  return more;
+  try {
+    for (let i = 0; i < last; i++) writable.write(buffers[i]);
+    return writable.write(buffers[last], callback);
+  } finally {
+    writable.uncork?.();
+  }
 }
 
 /** @returns {Error} for bytes that could not be written, as Node.js's streams make it */

@@ -147,6 +147,35 @@ t.test('flush calls the callbacks of a sink that flushes during its write, thoug
   t.same(order, ['a', 'b', 'throws', 'from a callback', 'c']);
 });
 
+/** Encoders of both roles, with and without the option recycle. */
+const KINDS = ['server', 'client'].flatMap((role) => [
+  { role, recycle: false },
+  { role, recycle: true }
+]);
+
+t.test('a stream whose write throws is not left corked', (t) => {
+  forEachCase(KINDS, (options) => {
+    const { sink, writes } = counting();
+    const encoder = new Encoder(options);
+    encoder.text('a');
+    encoder.binary(Buffer.alloc(200_000));
+    encoder.text('b');
+    const corked = [];
+    sink.write = () => {
+      corked.push(sink.writableCorked);
+      throw new Error('no more');
+    };
+    assert.throws(() => encoder.flush(sink), { message: 'no more' });
+    assert.deepEqual(corked, [1], 'corked during the write');
+    assert.equal(sink.writableCorked, 0, 'corked afterwards');
+    delete sink.write;
+    encoder.text('c');
+    assert.equal(encoder.flush(sink), true, 'the next flush');
+    assert.equal(writes.length, 1, 'the next flush writes');
+  });
+  t.end();
+});
+
 t.test('with the option writable, an encoder flushes at the end of the turn', async (t) => {
   const { sink, writes } = counting();
   const encoder = new Encoder({ role: 'server', writable: sink });
