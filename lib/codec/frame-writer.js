@@ -82,22 +82,32 @@ class FrameWriter {
     if (typeof writable?.write !== 'function') throw invalidType('writable', 'a writable stream', writable);
     if (callback !== undefined && !this._addCallback(callback)) return true;
     if (this._pending === 0) return true;
-    // A write to a connection that has ended would only make it emit an error.
-    if (writable.writable === false) {
-      this._drop();
-      return false;
-    }
+    if (writable.writable === false) return this._drop();
     let more = true;
     if (!this._flushing) {
       this._flushing = true;
       try {
-        while (this._pending !== 0) more = this._send(writable);
+        do more = this._send(writable);
+        while (this._pending !== 0 && writable.writable !== false);
       } finally {
         this._flushing = false;
       }
+      if (this._pending !== 0) return this._drop();
     }
     // A stream says that it is full after a large write even if the system took all of it.
-    return more || writable.writableLength === 0;
+    return more || (writable.writableLength === 0 && writable.writable !== false);
+  }
+
+  /**
+   * Drops the collected bytes: a write to a connection that has ended would only make it emit an
+   * error.
+   *
+   * @returns {false} what `flush` returns then
+   */
+  _drop() {
+    const callback = this._takeCallback();
+    this.take();
+    return ended(callback);
   }
 
   /**
@@ -130,13 +140,6 @@ class FrameWriter {
     // A sink that flushes during its write gives more than one.
     this._callback = earlier === undefined ? callback : (error) => callInOrder([earlier, callback], error);
     return true;
-  }
-
-  /** Drops the collected bytes, because the writable has ended. */
-  _drop() {
-    const callback = this._takeCallback();
-    this.take();
-    if (callback !== undefined) process.nextTick(callback, streamEnded());
   }
 
   /** @returns {((error?: Error | null) => void) | undefined} the callback for the next write */
@@ -262,25 +265,36 @@ class FrameWriter {
  * @param {import('node:stream').Writable} writable
  * @param {Uint8Array[]} buffers
  * @param {((error?: Error | null) => void) | undefined} callback for the last of them
- * @returns {boolean} what its last `write` returned
+ * @returns {boolean} what its last `write` returned; false if it has ended before the last Buffer
  */
 function writeAll(writable, buffers, callback) {
   const last = buffers.length - 1;
   if (last === 0) return writable.write(buffers[0], callback);
   writable.cork?.();
   try {
-    for (let i = 0; i < last; i++) writable.write(buffers[i]);
+    for (let i = 0; i < last; i++) {
+      writable.write(buffers[i]);
+      if (writable.writable === false) return ended(callback);
+    }
     return writable.write(buffers[last], callback);
   } finally {
     writable.uncork?.();
   }
 }
 
-/** @returns {Error} for bytes that could not be written, as Node.js's streams make it */
-function streamEnded() {
-  const error = new Error('The stream has ended');
-  error.code = 'ERR_STREAM_DESTROYED';
-  return error;
+/**
+ * Tells a callback that the stream has ended, in the words of Node.js's streams.
+ *
+ * @param {((error?: Error | null) => void) | undefined} callback
+ * @returns {false} what `flush` returns then
+ */
+function ended(callback) {
+  if (callback !== undefined) {
+    const error = new Error('The stream has ended');
+    error.code = 'ERR_STREAM_DESTROYED';
+    process.nextTick(callback, error);
+  }
+  return false;
 }
 
 /**

@@ -153,6 +153,57 @@ const KINDS = ['server', 'client'].flatMap((role) => [
   { role, recycle: true }
 ]);
 
+t.test('a stream that ends in its write gets nothing that is added then', async (t) => {
+  for (const options of KINDS) {
+    const encoder = new Encoder(options);
+    const what = JSON.stringify(options);
+    const written = [];
+    const errors = [];
+    const sink = new Writable({
+      write(chunk, _encoding, done) {
+        written.push(Buffer.from(chunk));
+        this.end();
+        encoder.text('late');
+        encoder.binary(Buffer.alloc(20_000));
+        done();
+      }
+    });
+    sink.on('error', (error) => errors.push(error));
+    encoder.text('a');
+    t.equal(encoder.flush(sink), false, `${what}: what flush returns`);
+    t.equal(encoder.pending, 0, `${what}: pending`);
+    await new Promise(setImmediate);
+    t.same(errors, [], `${what}: no write after the end`);
+    t.equal(written.length, 1, `${what}: writes`);
+    t.equal(encoder.text('next'), true, `${what}: the encoder goes on`);
+    t.equal(encoder.take().length, 1, `${what}: what it takes then`);
+  }
+});
+
+t.test('a sink that ends between two Buffers of one flush gets no more', (t) => {
+  forEachCase(KINDS, (options) => {
+    const encoder = new Encoder(options);
+    let writes = 0;
+    const sink = {
+      writable: true,
+      writableLength: 0,
+      write() {
+        assert.ok(this.writable, 'a write after the end');
+        writes++;
+        this.writable = false;
+        return true;
+      }
+    };
+    encoder.text('a');
+    encoder.binary(Buffer.alloc(200_000));
+    encoder.text('b');
+    assert.equal(encoder.flush(sink), false, 'what flush returns');
+    assert.equal(writes, 1, 'writes');
+    assert.equal(encoder.pending, 0, 'pending');
+  });
+  t.end();
+});
+
 t.test('a stream whose write throws is not left corked', (t) => {
   forEachCase(KINDS, (options) => {
     const { sink, writes } = counting();
