@@ -32,10 +32,10 @@ function readHeader(bytes, position, end, mode) {
 
   const secondByte = bytes[position + 1];
   const maskBit = mode & MODE_MASKED;
-  if ((secondByte & MASK) !== maskBit) return refuse(maskError(maskBit));
   let length = secondByte & LENGTH;
   let size = 2;
   header.length = length;
+  if ((secondByte & MASK) !== maskBit) return refuse(maskError(maskBit));
   if (length > MAX_SHORT) {
     // "All control frames MUST have a payload length of 125 bytes or less" (RFC 6455 section 5.5).
     if ((firstByte & OPCODE) >= Opcode.CLOSE) {

@@ -1,31 +1,35 @@
 'use strict';
 
 const { Buffer } = require('../shared/buffers');
+const { FIN, MASK, OPCODE, Opcode } = require('../shared/protocol');
 const { ws } = require('./internals');
 
-const ROLE_FREE = { isServer: false };
-
 /**
- * Frames that make ws's Receiver emit the error that it has for a FrameError: `[options, bytes]`
- * for each code. Receivers are clients', unless the error is one of a server.
+ * Frames that make ws's Receiver emit the error that it has for a FrameError: the bytes, and the
+ * options of the Receiver, for each code. The Receiver is a client's by default, and takes no
+ * masked frames.
  */
 const BAD_FRAMES = {
-  RESERVED_BITS: ({ firstByte }) => [ROLE_FREE, [firstByte, 0]],
-  OPCODE: ({ firstByte }) => [ROLE_FREE, [firstByte, 0]],
-  CONTROL_FRAGMENTED: ({ firstByte }) => [ROLE_FREE, [firstByte, 0]],
-  CONTROL_LENGTH: ({ firstByte, length }) => [ROLE_FREE, [firstByte, length]],
-  CLOSE_LENGTH: () => [ROLE_FREE, [0x88, 1]],
-  LENGTH: () => [ROLE_FREE, [0x82, 127, 255, 255, 255, 255, 255, 255, 255, 255]],
-  MASK_MISSING: () => [{ isServer: true }, [0x82, 0]],
-  MASK_UNWANTED: () => [ROLE_FREE, [0x82, 0x80]],
-  CONTINUATION: () => [ROLE_FREE, [0x80, 0]],
-  INTERLEAVED: ({ firstByte }) => [ROLE_FREE, [0x01, 0, firstByte, 0]],
+  RESERVED_BITS: ({ firstByte }) => [[firstByte, 0]],
+  OPCODE: ({ firstByte }) => [[firstByte, 0]],
+  CONTROL_FRAGMENTED: ({ firstByte }) => [[firstByte, 0]],
+  CONTROL_LENGTH: ({ firstByte, length }) => [[firstByte, length]],
+  CLOSE_LENGTH: () => [[0x88, 1]],
+  LENGTH: () => [[0x82, 127, 255, 255, 255, 255, 255, 255, 255, 255]],
+  // ws looks at a control frame's length before its mask.
+  MASK_MISSING: ({ firstByte, length }) => [[dataless(firstByte), length], { isServer: true }],
+  MASK_UNWANTED: ({ firstByte, length }) => [[dataless(firstByte), MASK | length]],
+  CONTINUATION: () => [[0x80, 0]],
+  INTERLEAVED: ({ firstByte }) => [[0x01, 0, firstByte, 0]],
   MESSAGE_TOO_BIG: ({ length }) =>
-    length > Number.MAX_SAFE_INTEGER ? BAD_FRAMES.LENGTH() : [{ maxPayload: 1 }, [0x82, 2]],
-  TOO_MANY_FRAGMENTS: () => [{ maxFragments: 1 }, [0x01, 0, 0x80, 0]],
-  UTF8: () => [ROLE_FREE, [0x81, 1, 255]],
-  CLOSE_CODE: ({ receivedCode }) => [ROLE_FREE, [0x88, 2, receivedCode >> 8, receivedCode & 255]]
+    length > Number.MAX_SAFE_INTEGER ? BAD_FRAMES.LENGTH() : [[0x82, 2], { maxPayload: 1 }],
+  TOO_MANY_FRAGMENTS: () => [[0x01, 0, 0x80, 0], { maxFragments: 1 }],
+  UTF8: () => [[0x81, 1, 255]],
+  CLOSE_CODE: ({ receivedCode }) => [[0x88, 2, receivedCode >> 8, receivedCode & 255]]
 };
+
+/** @returns {number} the first byte of a control frame, or of a message of one frame */
+const dataless = (firstByte) => ((firstByte & OPCODE) >= Opcode.CLOSE ? firstByte : FIN | Opcode.BINARY);
 
 /**
  * The error of ws for an error of a Decoder: its class, message and `code`, and the close code,
@@ -33,22 +37,27 @@ const BAD_FRAMES = {
  * same way.
  *
  * @param {import('../..').FrameError} error
+ * @param {boolean} [inflates] whether permessage-deflate was negotiated, so that RSV1 may be set
  * @returns {Error}
  */
-function toWsError(error) {
+function toWsError(error, inflates = false) {
   const badFrame = BAD_FRAMES[error.code.slice('FRAMEMASK_ERR_'.length)];
-  const made = badFrame === undefined ? undefined : receiverError(...badFrame(error));
-  return made ?? likeWs(error);
+  if (badFrame === undefined) return likeWs(error);
+  const [bytes, options] = badFrame(error);
+  // ws before 8.21 has no limit of fragments.
+  return receiverError(bytes, options, inflates) ?? likeWs(error);
 }
 
 /**
- * @param {object} options of the Receiver
  * @param {number[]} bytes
+ * @param {object} [options] of the Receiver
+ * @param {boolean} [inflates] whether it accepts RSV1
  * @returns {Error | undefined} the error that ws has for them
  */
-function receiverError(options, bytes) {
+function receiverError(bytes, options = {}, inflates = false) {
+  const extensions = inflates ? { 'permessage-deflate': {} } : {};
   let found;
-  new ws.Receiver(options)._write(Buffer.from(bytes), 'buffer', (error) => {
+  new ws.Receiver({ isServer: false, extensions, ...options })._write(Buffer.from(bytes), 'buffer', (error) => {
     found = error;
   });
   return found;
@@ -59,7 +68,7 @@ function receiverError(options, bytes) {
  * @returns {RangeError} the same as an error of ws
  */
 function likeWs({ message, code, closeCode }) {
-  const error = receiverError(...BAD_FRAMES.OPCODE({ firstByte: 0x83 }));
+  const error = receiverError([0x83, 0]);
   error.message = `Invalid WebSocket frame: ${message}`;
   error.code = code === 'FRAMEMASK_ERR_TOO_MANY_FRAGMENTS' ? 'WS_ERR_TOO_MANY_BUFFERED_PARTS' : code;
   const [closeCodeSymbol] = Object.getOwnPropertySymbols(error);

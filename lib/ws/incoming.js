@@ -229,7 +229,8 @@ function conclude(code, _reason, bytes) {
 }
 
 function keepError(error) {
-  this.context.error = toWsError(error);
+  const incoming = this.context;
+  incoming.error = toWsError(error, incoming._inflation !== null);
 }
 
 module.exports = { Incoming };

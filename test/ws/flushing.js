@@ -1,0 +1,253 @@
+'use strict';
+
+// When what is sent leaves: in one write at the end of a read or of the turn, and at once where
+// somebody could tell the difference.
+
+const { once } = require('node:events');
+const { PassThrough, Duplex } = require('node:stream');
+const t = require('tap');
+const { TEXT, frame } = require('../support/frames');
+const { IMPLEMENTATIONS, connectPair, connectRaw, listen, runSource, settled } = require('../support/websockets');
+
+const framemask = IMPLEMENTATIONS['framemask/ws'];
+const KEY = Buffer.from([1, 2, 3, 4]);
+
+/** @returns {number[]} the sizes of a socket's writes from now on */
+function countWrites(socket) {
+  const sizes = [];
+  const { write, cork, uncork } = socket;
+  let corked = 0;
+  let size = 0;
+  socket.cork = () => {
+    corked++;
+    cork.call(socket);
+  };
+  socket.uncork = () => {
+    corked--;
+    if (corked === 0 && size > 0) sizes.push(size);
+    if (corked === 0) size = 0;
+    uncork.call(socket);
+  };
+  socket.write = (chunk, ...rest) => {
+    if (corked === 0) sizes.push(chunk.length);
+    else size += chunk.length;
+    return write.call(socket, chunk, ...rest);
+  };
+  return sizes;
+}
+
+t.test('replies to the messages of one read leave in one write', async (t) => {
+  const { server, socket } = await connectRaw(t, framemask);
+  server.on('message', (data) => server.send(data.toString()));
+  const sizes = countWrites(server._socket);
+  socket.write(Buffer.concat(Array.from({ length: 10 }, () => frame(TEXT, 'abc', { key: KEY }))));
+  await once(socket, 'data');
+  t.same(sizes, [50]);
+});
+
+t.test('so do the replies of asynchronous listeners', async (t) => {
+  const { server, socket } = await connectRaw(t, framemask);
+  server.on('message', async (data) => {
+    await null;
+    server.send(data.toString());
+  });
+  const sizes = countWrites(server._socket);
+  socket.write(Buffer.concat(Array.from({ length: 10 }, () => frame(TEXT, 'abc', { key: KEY }))));
+  await once(socket, 'data');
+  t.same(sizes, [50]);
+});
+
+t.test('what is sent in one turn leaves in one write, Pings, fragments and a Close frame too', async (t) => {
+  const { server, socket } = await connectRaw(t, framemask);
+  const sizes = countWrites(server._socket);
+  server.send('a');
+  server.ping();
+  server.send('b', { fin: false });
+  server.send('c');
+  t.same(sizes, [], 'nothing has left');
+  t.equal(server.bufferedAmount, 0, 'what is held back is not counted');
+  server.close();
+  await once(socket, 'data');
+  t.same(sizes, [3 + 2 + 3 + 3 + 2]);
+});
+
+t.test('from 16 KiB on a message leaves at once, and bufferedAmount grows', async (t) => {
+  const { server, socket } = await connectRaw(t, framemask);
+  socket.pause();
+  const sizes = countWrites(server._socket);
+  server.send(Buffer.alloc(16 * 1024));
+  t.same(sizes, [16 * 1024 + 4]);
+  let sent = 0;
+  while (server.bufferedAmount < 1e6 && sent < 1e5) {
+    server.send('x'.repeat(1000));
+    sent++;
+  }
+  t.ok(server.bufferedAmount >= 1e6, 'a loop that sends until the buffer is full ends');
+  let drained = false;
+  server.send('last', () => {
+    drained = true;
+  });
+  socket.resume();
+  while (!drained) await settled();
+  t.equal(server.bufferedAmount, 0);
+});
+
+t.test('many connections send what waits when it is 64 KiB together', async (t) => {
+  const pairs = [];
+  for (let i = 0; i < 12; i++) pairs.push(await connectRaw(t, framemask));
+  const sizes = pairs.map(({ server }) => countWrites(server._socket));
+  for (const { server } of pairs) server.send('x'.repeat(8000));
+  const sent = sizes.flat().length;
+  t.ok(sent > 0 && sent < 12, `${sent} of 12 have left in the same turn`);
+  await settled();
+  t.equal(sizes.flat().length, 12);
+});
+
+t.test('whoever asks for the socket finds all sent', async (t) => {
+  const { server, socket } = await connectRaw(t, framemask);
+  server.send('a');
+  server._socket.write(frame(TEXT, 'raw'));
+  server.send('b');
+  server.terminate();
+  const chunks = [];
+  for await (const chunk of socket) chunks.push(chunk);
+  t.same(Buffer.concat(chunks), Buffer.concat([frame(TEXT, 'a'), frame(TEXT, 'raw'), frame(TEXT, 'b')]));
+});
+
+t.test('what was sent when the peer ends the connection is sent', async (t) => {
+  const { server, socket } = await connectRaw(t, framemask);
+  server._socket.prependListener('end', () => server.send('reply'));
+  socket.end();
+  const chunks = [];
+  for await (const chunk of socket) chunks.push(chunk);
+  t.same(Buffer.concat(chunks), frame(TEXT, 'reply'));
+});
+
+t.test('a program that ends itself loses nothing that it sent', async (t) => {
+  for (const where of ['in a turn', 'in a listener']) {
+    const { status, stdout, stderr } = await runSource(`
+      const { WebSocket, WebSocketServer } = require('./ws.js');
+      const { fork } = require('node:child_process');
+      const wss = new WebSocketServer({ port: 0, host: '127.0.0.1' }, () => {
+        const { spawn } = require('node:child_process');
+        const child = spawn(process.execPath, ['-e', \`
+          const { WebSocket } = require('./ws.js');
+          const ws = new WebSocket('ws://127.0.0.1:\${wss.address().port}');
+          const leave = () => { ws.send('the last'); process.exit(); };
+          ws.on('open', () => ${where === 'in a turn' ? 'setImmediate(leave)' : "ws.send('hello')"});
+          ws.on('message', leave);
+        \`], { stdio: 'inherit' });
+      });
+      wss.on('connection', (ws) => {
+        ws.on('message', (data) => {
+          if (String(data) === 'hello') ws.send('hello');
+          else console.log(String(data));
+        });
+        ws.on('close', () => process.exit());
+      });
+    `);
+    t.same([status, stdout, stderr], [0, 'the last\n', ''], where);
+  }
+});
+
+t.test('the callbacks of send come when the socket has taken the bytes, each with its error', async (t) => {
+  const { server, client } = await connectPair(t, framemask);
+  const called = [];
+  server.send('a', (error) => called.push(['a', error]));
+  server.send('b');
+  server.send('c', (error) => called.push(['c', error]));
+  await settled();
+  t.match(called, [['a'], ['c']]);
+  t.notOk(called[0][1] ?? called[1][1]);
+  server._socket.destroy();
+  const failed = new Promise((resolve) => server.send('d', resolve));
+  t.match(await failed, { code: 'ERR_STREAM_DESTROYED' });
+  client.terminate();
+});
+
+t.test('a stream of the program itself is not given memory that is used again', async (t) => {
+  const received = [];
+  const duplex = new Duplex({
+    read() {},
+    write(chunk, _encoding, callback) {
+      received.push(chunk);
+      callback();
+    }
+  });
+  const wss = new framemask.WebSocketServer({ noServer: true });
+  const request = {
+    method: 'GET',
+    headers: {
+      upgrade: 'websocket',
+      connection: 'Upgrade',
+      'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+      'sec-websocket-version': '13'
+    }
+  };
+  const server = await new Promise((resolve) => wss.handleUpgrade(request, duplex, Buffer.alloc(0), resolve));
+  received.length = 0;
+  for (const text of ['first', 'second', 'third']) {
+    server.send(text);
+    await settled();
+  }
+  t.same(
+    received,
+    ['first', 'second', 'third'].map((text) => frame(TEXT, text))
+  );
+  server.terminate();
+});
+
+t.test('a stream whose write throws does not keep others from sending', async (t) => {
+  const [{ server: broken }, { server, socket }] = [await connectRaw(t, framemask), await connectRaw(t, framemask)];
+  broken._socket.write = () => {
+    throw new Error('from write');
+  };
+  const thrown = new Promise((resolve) => {
+    const listeners = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException');
+    process.once('uncaughtException', (error) => {
+      for (const listener of listeners) process.on('uncaughtException', listener);
+      resolve(error);
+    });
+  });
+  broken.send('x');
+  server.send('y');
+  t.equal((await thrown).message, 'from write');
+  t.same((await once(socket, 'data'))[0], frame(TEXT, 'y'));
+  delete broken._socket.write;
+});
+
+t.test('createWebSocketStream moves a megabyte both ways', async (t) => {
+  const { server, client } = await connectPair(t, framemask);
+  const [a, b] = [server, client].map((end) => framemask.createWebSocketStream(end));
+  b.pipe(new PassThrough()).pipe(b);
+  const bytes = Buffer.alloc(1 << 20, 'abc');
+  a.end(bytes);
+  const chunks = [];
+  for await (const chunk of a) chunks.push(chunk);
+  t.ok(Buffer.concat(chunks).equals(bytes));
+});
+
+t.test('two servers and their clients do not mix', async (t) => {
+  const one = await listen(t, framemask);
+  const two = await listen(t, framemask);
+  for (const [server, name] of [
+    [one, 'one'],
+    [two, 'two']
+  ]) {
+    server.on('connection', (ws) => ws.on('message', (data) => ws.send(`${name}: ${data}`)));
+  }
+  const clients = await Promise.all(
+    [one, two, one].map(async (server) => {
+      const client = new framemask(`ws://127.0.0.1:${server.address().port}`);
+      await once(client, 'open');
+      return client;
+    })
+  );
+  const replies = Promise.all(clients.map((client) => once(client, 'message')));
+  for (const client of clients) client.send('hi');
+  t.same(
+    (await replies).map(([data]) => data.toString()),
+    ['one: hi', 'two: hi', 'one: hi']
+  );
+});

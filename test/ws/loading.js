@@ -1,0 +1,136 @@
+'use strict';
+
+// Which ws framemask/ws takes, and what it leaves alone.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { once } = require('node:events');
+const t = require('tap');
+const { isSupported } = require('../../lib/ws/load-ws');
+const { IMPLEMENTATIONS, connectPair, listen, runSource } = require('../support/websockets');
+
+const { ws, 'framemask/ws': framemask } = IMPLEMENTATIONS;
+const ROOT = path.join(__dirname, '../..');
+
+t.test('versions of ws from 8.17.1 on are supported, below 9', (t) => {
+  for (const version of ['8.17.1', '8.17.2', '8.18.0', '8.23.0', '8.100.0']) t.ok(isSupported(version), version);
+  for (const version of ['7.5.10', '8.17.0', '8.16.5', '9.0.0']) t.notOk(isSupported(version), version);
+  t.end();
+});
+
+/** Runs `require('framemask/ws')` beside a package ws of the test's own. */
+async function loadBeside(t, files) {
+  const folder = t.testdir({
+    node_modules: { ...(files === null ? {} : { ws: files }) },
+    'copy.js': `
+      const Module = require('node:module');
+      const resolve = Module._resolveFilename;
+      Module._resolveFilename = function (request, ...rest) {
+        if (request === 'ws' || request.startsWith('ws/')) {
+          return resolve.call(this, request, { id: 'x', filename: __filename, paths: [__dirname + '/node_modules'] });
+        }
+        return resolve.call(this, request, ...rest);
+      };
+    `
+  });
+  return runSource("require('./ws.js')", ['--require', path.join(folder, 'copy.js')]);
+}
+
+t.test('without ws the error says what to install', async (t) => {
+  const { status, stderr } = await loadBeside(t, null);
+  t.equal(status, 1);
+  t.match(stderr, /framemask\/ws works on ws, which is not installed: run `npm install ws`/);
+});
+
+t.test('a ws of an unsupported version is refused by an error that says so', async (t) => {
+  const { stderr } = await loadBeside(t, { 'package.json': '{ "version": "7.5.10" }', 'index.js': '' });
+  t.match(stderr, /framemask\/ws works on ws 8\.17\.1 to 8\.x, and ws 7\.5\.10 is installed/);
+});
+
+t.test('a ws without a private part that is needed is refused by an error that names it', async (t) => {
+  const source = (missing) => `
+    class WebSocket { constructor() { Object.assign(this, {
+      _receiver: 0, _sender: 0, _socket: 0, _extensions: 0, _isServer: 0, _closeMessage: 0 }); } setSocket() {} }
+    class Receiver { constructor() { Object.assign(this, {
+      _maxPayload: 0, _skipUTF8Validation: 0, _allowSynchronousEvents: 0 }); } _write() {} }
+    class Sender { constructor() { Object.assign(this, { _firstFragment: 0, _bufferedBytes: 0 }); } sendFrame() {} }
+    delete ${missing};
+    module.exports = { WebSocket, Receiver, Sender };`;
+  const { stderr } = await loadBeside(t, {
+    'package.json': '{ "version": "8.99.0" }',
+    'index.js': source('Sender.prototype.sendFrame')
+  });
+  t.match(stderr, /framemask\/ws can't work with this ws, whose Sender has no sendFrame/);
+});
+
+t.test('framemask/ws exports what ws exports, and report()', async (t) => {
+  for (const name of Object.keys(ws)) t.ok(name in framemask, name);
+  t.equal(framemask.WebSocket, framemask);
+  t.equal(framemask.Server, framemask.WebSocketServer);
+  t.ok(framemask.prototype instanceof ws);
+  const module = await import('../../ws.mjs');
+  const names = Object.keys(await import('ws'));
+  for (const name of names) t.ok(name in module, `ESM: ${name}`);
+  t.equal(module.default, framemask);
+  t.equal(module.WebSocketServer, framemask.WebSocketServer);
+  const report = framemask.report();
+  t.match(report, { ws: require('ws/package.json').version, reads: 'events', deflate: 'ws' });
+  t.equal(report.kernel, require('../../index.js').kernel);
+});
+
+t.test('the attributes and constants are described as those of ws', (t) => {
+  for (const [ours, theirs] of [
+    [framemask, ws],
+    [framemask.prototype, ws.prototype]
+  ]) {
+    for (const name of ['CONNECTING', 'OPEN', 'CLOSING', 'CLOSED']) {
+      t.same(Object.getOwnPropertyDescriptor(ours, name), Object.getOwnPropertyDescriptor(theirs, name), name);
+    }
+  }
+  for (const name of ['binaryType', 'bufferedAmount', 'readyState', 'onmessage']) {
+    t.match(Object.getOwnPropertyDescriptor(framemask.prototype, name), { enumerable: true }, name);
+  }
+  t.end();
+});
+
+t.test('beside plain ws in one process, neither changes the other', async (t) => {
+  const before = new Map();
+  for (const [name, theClass] of Object.entries({ WebSocket: ws, Receiver: ws.Receiver, Sender: ws.Sender })) {
+    before.set(name, Object.getOwnPropertyNames(theClass.prototype).sort());
+  }
+  const server = await listen(t, framemask);
+  server.on('connection', (socket) => socket.on('message', (data) => socket.send(String(data))));
+  const client = new ws(`ws://127.0.0.1:${server.address().port}`);
+  await once(client, 'open');
+  client.send('from plain ws');
+  t.equal(String((await once(client, 'message'))[0]), 'from plain ws');
+  t.notOk(client instanceof framemask);
+  t.notOk(Object.hasOwn(client._sender, 'sendFrame'));
+  t.notOk(Object.hasOwn(client._receiver, '_write'));
+  client.terminate();
+
+  const plain = await connectPair(t, ws);
+  plain.server.on('message', (data) => plain.server.send(String(data)));
+  plain.client.send('both plain');
+  t.equal(String((await once(plain.client, 'message'))[0]), 'both plain');
+  for (const [name, names] of before) {
+    const theClass = name === 'WebSocket' ? ws : ws[name];
+    t.same(Object.getOwnPropertyNames(theClass.prototype).sort(), names, name);
+  }
+});
+
+t.test("a server's option WebSocket is used as it is", async (t) => {
+  class Own extends framemask {}
+  const server = await listen(t, framemask, { WebSocket: Own });
+  const client = new framemask(`ws://127.0.0.1:${server.address().port}`);
+  const [[connection]] = await Promise.all([once(server, 'connection'), once(client, 'open')]);
+  t.ok(connection instanceof Own);
+  client.terminate();
+});
+
+t.test('the package names ws as an optional peer, in the range that is supported', (t) => {
+  const { peerDependencies, peerDependenciesMeta } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json')));
+  t.equal(peerDependencies.ws, '>=8.17.1 <9');
+  t.equal(peerDependenciesMeta.ws.optional, true);
+  t.end();
+});
