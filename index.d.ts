@@ -199,6 +199,20 @@ export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'str
     | undefined;
 }
 
+/** What trace records say of a connection. */
+export interface TracedConnection {
+  /**
+   * The name of the connection, this end's own. Without one the first trace record sets it, to a
+   * version 4 UUID.
+   */
+  id?: string | undefined;
+  /**
+   * The Sec-WebSocket-Key of the opening handshake (RFC 6455 section 4.1), which both ends know. A
+   * client chooses it, so that it may be any other connection's, too.
+   */
+  key?: string | undefined;
+}
+
 /**
  * The options of a {@link Decoder}, among them its handlers.
  *
@@ -259,6 +273,13 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
    * with the first trace record.
    */
   connectionId?: string | undefined;
+  /**
+   * What trace records say of the connection, instead of `connectionId`. Give the same object to the
+   * Decoder and the Encoder of one end.
+   *
+   * @default null
+   */
+  connection?: TracedConnection | null | undefined;
   /**
    * Any value for the handlers, which find it as `this.context`: the connection, for example.
    *
@@ -411,6 +432,13 @@ export interface EncoderOptions<End extends Role = Role> {
    * with the first trace record.
    */
   connectionId?: string | undefined;
+  /**
+   * What trace records say of the connection, instead of `connectionId`. Give the same object to the
+   * Decoder and the Encoder of one end.
+   *
+   * @default null
+   */
+  connection?: TracedConnection | null | undefined;
 }
 
 /** Options of {@link Encoder.continuation}. */
@@ -691,8 +719,10 @@ export class FrameError extends Error {
 export interface TraceOrigin {
   /** The id of this record: a version 7 UUID. The ids of one thread ascend. */
   id: string;
-  /** The `connectionId` of the codec. */
+  /** The `connectionId` of the codec, or the `id` of its `connection`. */
   connection: string;
+  /** The `key` of the codec's `connection`, null without one. */
+  key: string | null;
   /** The end that sent the frame. */
   from: Role;
   /**

@@ -28,11 +28,14 @@ function isTraced() {
  * @returns {object}
  */
 function origin(codec, sequence) {
-  // A codec without a name for its connection gets one with its first record.
-  codec._connectionId ??= frameId();
+  // A connection without a name gets one with its first record.
+  codec._connection ??= {};
+  const { _connection: connection } = codec;
+  connection.id ??= frameId();
   return {
     id: frameId({ version: 7 }),
-    connection: codec._connectionId,
+    connection: connection.id,
+    key: connection.key ?? null,
     from: (codec._mode & MODE_MASKED) !== 0 ? 'client' : 'server',
     sequence,
     direction: codec._direction,

@@ -199,3 +199,22 @@ t.test('a subscriber that throws does no harm to a codec', async (t) => {
   await new Promise(setImmediate);
   t.ok(thrown.length > 0 && thrown.every((message) => message === 'from a subscriber'));
 });
+
+t.test('codecs that share a connection share its id and its key', (t) => {
+  const connection = { key: 'dGhlIHNhbXBsZSBub25jZQ==' };
+  const encoder = new Encoder({ role: 'client', connection });
+  const decoder = new Decoder({ role: 'server', connection });
+  const records = published('framemask:frame', () => {
+    encoder.text('a');
+    decoder.write(Buffer.concat(encoder.take()));
+  });
+  t.match(connection.id, UUID);
+  t.same(
+    records.map(({ connection, key }) => [connection, key]),
+    [
+      [connection.id, connection.key],
+      [connection.id, connection.key]
+    ]
+  );
+  t.end();
+});

@@ -6,7 +6,7 @@ const { Buffer, view } = require('../shared/buffers');
 const { FIN, MODE_MASKED, MODE_RSV1, NO_STATUS, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
 const { isTraced, traceError, traceFrame, traceMessage } = require('../tracing');
 const { MessageLimits, detachedFault, findCloseFault, textFault } = require('./message-rules');
-const { checkOptions, readBoolean, readChoice, readHandler, readString } = require('./options');
+const { checkOptions, readBoolean, readChoice, readConnection, readHandler } = require('./options');
 const { PartialMessage, isText } = require('./partial-message');
 const { decodeText } = require('./utf8');
 
@@ -37,7 +37,7 @@ class Delivery {
     this._onClose = readHandler(options, 'onClose');
     this._onError = readHandler(options, 'onError');
     this._onFrame = readHandler(options, 'onFrame');
-    this._connectionId = readString(options, 'connectionId');
+    this._connection = readConnection(options);
     /** What the option `context` gave, for handlers: their `this` is the decoder. */
     this.context = options.context;
     const text = readChoice(options, 'text', ['string', 'buffer', 'unchecked'], 'string');

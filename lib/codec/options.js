@@ -20,10 +20,11 @@ const OPTIONS = {
     'text',
     'fragmentLengths',
     'rsv1',
+    'connection',
     'connectionId',
     'context'
   ],
-  Encoder: ['role', 'writable', 'recycle', 'connectionId']
+  Encoder: ['role', 'writable', 'recycle', 'connection', 'connectionId']
 };
 
 /**
@@ -129,6 +130,21 @@ function readString(options, name) {
 }
 
 /**
+ * The connection in trace records: the option `connection`, an object for the codecs of one end, or
+ * `connectionId` alone.
+ *
+ * @param {{ connection?: { id?: string, key?: string }, connectionId?: string }} options
+ * @returns {{ id?: string, key?: string } | null}
+ */
+function readConnection(options) {
+  const id = readString(options, 'connectionId');
+  const value = options.connection ?? null;
+  if (value === null) return id === null ? null : { id };
+  if (typeof value !== 'object') throw invalidType('options.connection', 'an object', value);
+  return value;
+}
+
+/**
  * @param {object} options
  * @param {string} name
  * @param {boolean} byDefault
@@ -171,4 +187,4 @@ function readLimit(options, name, least, byDefault) {
   return value;
 }
 
-module.exports = { OPTIONS, checkOptions, readBoolean, readChoice, readHandler, readLimit, readString };
+module.exports = { OPTIONS, checkOptions, readBoolean, readChoice, readConnection, readHandler, readLimit };

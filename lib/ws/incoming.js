@@ -33,13 +33,15 @@ class Incoming {
    * @param {object} websocket
    * @param {object} receiver ws's Receiver
    * @param {import('./outgoing').Outgoing} outgoing
+   * @param {{ id?: string, key?: string }} connection for trace records
    */
-  constructor(websocket, receiver, outgoing) {
+  constructor(websocket, receiver, outgoing, connection) {
     this.websocket = websocket;
     this.receiver = receiver;
     /** What ends the connection: an error of the peer's. */
     this.error = null;
     this._outgoing = outgoing;
+    this._connection = connection;
     this._decoder = null;
     this._inflation = null;
     this._callback = null;
@@ -138,6 +140,7 @@ class Incoming {
       maxFragments: maxFragments > 0 ? maxFragments : Infinity,
       fragmentLengths: true,
       rsv1: deflate !== undefined,
+      connection: this._connection,
       context: this,
       ...(allowSynchronousEvents ? SYNCHRONOUS_EVENTS : DEFERRED_EVENTS),
       ...(deflate === undefined ? {} : { onFrame: inflateFrame }),

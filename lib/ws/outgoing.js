@@ -31,14 +31,16 @@ class Outgoing {
    * @param {object} websocket
    * @param {object} sender ws's Sender
    * @param {import('node:stream').Duplex} socket
+   * @param {{ id?: string, key?: string }} connection for trace records
    */
-  constructor(websocket, sender, socket) {
+  constructor(websocket, sender, socket, connection) {
     this.socket = socket;
     this.isQueued = false;
     this._sender = sender;
     this._role = isServer(websocket) ? 'server' : 'client';
     this._compresses = deflateOf(websocket) !== undefined;
     this._isReading = false;
+    this._connection = connection;
     this._encoder = null;
     this._callbacks = null;
     sender[kOutgoing] = this;
@@ -141,7 +143,11 @@ class Outgoing {
   }
 
   _createEncoder() {
-    this._encoder = new Encoder({ role: this._role, recycle: isPlain(this.socket) });
+    this._encoder = new Encoder({
+      role: this._role,
+      recycle: isPlain(this.socket),
+      connection: this._connection
+    });
     return this._encoder;
   }
 }

@@ -10,6 +10,11 @@ const { OPEN } = ws.WebSocket;
 /** Where a WebSocket keeps its Outgoing; null before the connection is open. */
 const kOutgoing = Symbol('outgoing');
 
+/** Where a client, or a server's socket, keeps the Sec-WebSocket-Key of its handshake. */
+const kKey = Symbol('key');
+
+const kRequest = Symbol('request');
+
 /**
  * ws's WebSocket with framemask's codec. ws does the handshake, the closing handshake and all that
  * is about time; an Incoming decodes what comes in behind ws's Receiver, an Outgoing encodes what
@@ -32,9 +37,20 @@ class WebSocket extends ws.WebSocket {
       this[kOutgoing] = null;
       return;
     }
-    const outgoing = new Outgoing(this, this._sender, socket);
-    new Incoming(this, this._receiver, outgoing);
+    const connection = { id: undefined, key: this[kKey] ?? socket[kKey] };
+    const outgoing = new Outgoing(this, this._sender, socket, connection);
+    new Incoming(this, this._receiver, outgoing, connection);
     this[kOutgoing] = outgoing;
+  }
+
+  /** ws assigns the request of a client's handshake, and null afterwards. */
+  get _req() {
+    return this[kRequest];
+  }
+
+  set _req(request) {
+    if (request !== null) this[kKey] = request.getHeader('Sec-WebSocket-Key');
+    this[kRequest] = request;
   }
 
   /**
@@ -85,4 +101,14 @@ for (const [own, inherited] of [
   }
 }
 
-module.exports = { WebSocket };
+/**
+ * Notes the key of a server's handshake, before ws makes the WebSocket.
+ *
+ * @param {import('node:stream').Duplex} socket
+ * @param {string | undefined} key
+ */
+function noteKey(socket, key) {
+  socket[kKey] = key;
+}
+
+module.exports = { WebSocket, noteKey };

@@ -43,6 +43,13 @@ const ROLE = {
   wrong: [undefined, null, '', 'Server', 'peer', 'toString', 1, ['server'], {}, new String('server')],
   isType: () => false
 };
+const OBJECT = {
+  expected: 'an object',
+  good: [undefined, null, {}, { id: 'a', key: 'b' }],
+  wrong: ['', 'a connection', 1, true, () => {}],
+  // Its properties are only read for records.
+  isType: (value) => value === undefined || typeof value === 'object'
+};
 const TEXT = {
   expected: "one of 'string', 'buffer', 'unchecked'",
   good: [undefined, null, 'string', 'buffer', 'unchecked'],
@@ -63,6 +70,7 @@ const OPTIONS = [
   { Codec: Decoder, option: 'rsv1', ...BOOLEAN },
   { Codec: Decoder, option: 'fragmentLengths', ...BOOLEAN },
   { Codec: Decoder, option: 'connectionId', ...STRING },
+  { Codec: Decoder, option: 'connection', ...OBJECT },
   { Codec: Decoder, option: 'maxPayload', ...limitFrom(0, []) },
   { Codec: Decoder, option: 'maxFragments', ...limitFrom(1, [0]) },
   ...['onMessage', 'onPing', 'onPong', 'onClose', 'onError', 'onFrame'].map((option) => ({
@@ -72,7 +80,8 @@ const OPTIONS = [
   })),
   { Codec: Encoder, option: 'role', ...ROLE },
   { Codec: Encoder, option: 'recycle', ...BOOLEAN },
-  { Codec: Encoder, option: 'connectionId', ...STRING }
+  { Codec: Encoder, option: 'connectionId', ...STRING },
+  { Codec: Encoder, option: 'connection', ...OBJECT }
 ].map((one) => ({
   name: `${one.option} of ${one.Codec.name}`,
   outOfRange: [],
