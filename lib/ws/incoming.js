@@ -17,7 +17,9 @@ const {
 } = require('./internals');
 const { toBinaryType } = require('./binary-types');
 
-/** Where a connection's Receiver finds the Incoming that replaces its `_write`. */
+/** Where a connection's Receiver finds what its `_write` and `end` need. */
+const kWebSocket = Symbol('websocket');
+const kOutgoing = Symbol('outgoing');
 const kIncoming = Symbol('incoming');
 
 /**
@@ -33,21 +35,16 @@ class Incoming {
    * @param {object} websocket
    * @param {object} receiver ws's Receiver
    * @param {import('./outgoing').Outgoing} outgoing
-   * @param {{ id?: string, key?: string }} connection for trace records
    */
-  constructor(websocket, receiver, outgoing, connection) {
+  constructor(websocket, receiver, outgoing) {
     this.websocket = websocket;
     this.receiver = receiver;
     /** What ends the connection: an error of the peer's. */
     this.error = null;
     this._outgoing = outgoing;
-    this._connection = connection;
-    this._decoder = null;
     this._inflation = null;
+    this._decoder = this._createDecoder();
     this._callback = null;
-    receiver[kIncoming] = this;
-    receiver._write = write;
-    receiver.end = end;
   }
 
   /**
@@ -57,14 +54,8 @@ class Incoming {
    * @param {(error: Error | null) => void} callback
    */
   write(chunk, callback) {
-    this._decoder ??= this._createDecoder();
     this._callback = callback;
     this._enter(decodeChunk, chunk);
-  }
-
-  /** Ends a read: nothing follows that replies could wait for. */
-  end() {
-    this._outgoing.flush();
   }
 
   /** Goes on after a pause. */
@@ -140,7 +131,7 @@ class Incoming {
       maxFragments: maxFragments > 0 ? maxFragments : Infinity,
       fragmentLengths: true,
       rsv1: deflate !== undefined,
-      connection: this._connection,
+      connection: this._outgoing.trace ?? this._outgoing.createTrace(),
       context: this,
       ...(allowSynchronousEvents ? SYNCHRONOUS_EVENTS : DEFERRED_EVENTS),
       ...(deflate === undefined ? {} : { onFrame: inflateFrame }),
@@ -150,14 +141,29 @@ class Incoming {
   }
 }
 
-/** The `_write` of a Receiver whose connection has an Incoming. */
+/**
+ * Replaces the decoding of a Receiver. Its Incoming is made with the first chunk: until then
+ * `binaryType` may change, and an idle connection needs no decoder.
+ *
+ * @param {object} websocket
+ * @param {object} receiver ws's Receiver
+ * @param {import('./outgoing').Outgoing} outgoing
+ */
+function decodeInstead(websocket, receiver, outgoing) {
+  receiver[kWebSocket] = websocket;
+  receiver[kOutgoing] = outgoing;
+  receiver._write = write;
+  receiver.end = end;
+}
+
 function write(chunk, _encoding, callback) {
+  this[kIncoming] ??= new Incoming(this[kWebSocket], this, this[kOutgoing]);
   this[kIncoming].write(chunk, callback);
 }
 
-/** The `end` of such a Receiver. ws calls it before it ends the socket. */
+/** ws calls it before it ends the socket. */
 function end(...args) {
-  this[kIncoming].end();
+  this[kOutgoing].flush();
   return Object.getPrototypeOf(this).end.apply(this, args);
 }
 
@@ -236,4 +242,4 @@ function keepError(error) {
   incoming.error = toWsError(error, incoming._inflation !== null);
 }
 
-module.exports = { Incoming };
+module.exports = { decodeInstead };

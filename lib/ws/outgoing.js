@@ -31,16 +31,18 @@ class Outgoing {
    * @param {object} websocket
    * @param {object} sender ws's Sender
    * @param {import('node:stream').Duplex} socket
-   * @param {{ id?: string, key?: string }} connection for trace records
+   * @param {string | undefined} key the Sec-WebSocket-Key of the handshake
    */
-  constructor(websocket, sender, socket, connection) {
+  constructor(websocket, sender, socket, key) {
     this.socket = socket;
+    /** What trace records say of the connection, once it has a codec. */
+    this.trace = null;
     this.isQueued = false;
     this._sender = sender;
     this._role = isServer(websocket) ? 'server' : 'client';
     this._compresses = deflateOf(websocket) !== undefined;
     this._isReading = false;
-    this._connection = connection;
+    this._key = key;
     this._encoder = null;
     this._callbacks = null;
     sender[kOutgoing] = this;
@@ -142,11 +144,17 @@ class Outgoing {
     else if (!this._isReading && !this.isQueued) addToQueue(this);
   }
 
+  /** @returns {{ id?: string, key?: string }} what trace records say of the connection */
+  createTrace() {
+    this.trace = { id: undefined, key: this._key };
+    return this.trace;
+  }
+
   _createEncoder() {
     this._encoder = new Encoder({
       role: this._role,
       recycle: isPlain(this.socket),
-      connection: this._connection
+      connection: this.trace ?? this.createTrace()
     });
     return this._encoder;
   }

@@ -1,7 +1,7 @@
 'use strict';
 
 const { isUint8Array } = require('../shared/buffers');
-const { Incoming } = require('./incoming');
+const { decodeInstead } = require('./incoming');
 const { ws } = require('./internals');
 const { Outgoing } = require('./outgoing');
 
@@ -37,9 +37,8 @@ class WebSocket extends ws.WebSocket {
       this[kOutgoing] = null;
       return;
     }
-    const connection = { id: undefined, key: this[kKey] ?? socket[kKey] };
-    const outgoing = new Outgoing(this, this._sender, socket, connection);
-    new Incoming(this, this._receiver, outgoing, connection);
+    const outgoing = new Outgoing(this, this._sender, socket, this[kKey] ?? socket[kKey]);
+    decodeInstead(this, this._receiver, outgoing);
     this[kOutgoing] = outgoing;
   }
 
