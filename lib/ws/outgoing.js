@@ -6,6 +6,7 @@ const { Duplex } = require('node:stream');
 const { Encoder } = require('../codec/encoder');
 const { Buffer } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
+const { contextId, keepContext } = require('./callback-context');
 const { bufferedBytes, deflateOf, hasOwnMask, isAmidMessage, isBusy, isServer, ws } = require('./internals');
 const { addToQueue, reads } = require('./flush-queue');
 
@@ -42,6 +43,8 @@ class Outgoing {
     this._role = isServer(websocket) ? 'server' : 'client';
     this._compresses = deflateOf(websocket) !== undefined;
     this._isReading = false;
+    // That of the read.
+    this._context = -1;
     this._key = key;
     this._encoder = null;
     this._callbacks = null;
@@ -113,6 +116,7 @@ class Outgoing {
   /** Holds back what is sent until `endRead`: the replies to what one read has brought. */
   beginRead() {
     this._isReading = true;
+    this._context = contextId();
     reads.push(this);
   }
 
@@ -138,7 +142,7 @@ class Outgoing {
   _added(callback) {
     if (typeof callback === 'function') {
       this._callbacks ??= [];
-      this._callbacks.push(callback);
+      this._callbacks.push(keepContext(callback, this._isReading ? this._context : -1));
     }
     if (this._encoder.pending >= SEND_FROM) this.flush();
     else if (!this._isReading && !this.isQueued) addToQueue(this);

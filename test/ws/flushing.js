@@ -165,6 +165,26 @@ t.test('the callbacks of send come when the socket has taken the bytes, each wit
   client.terminate();
 });
 
+t.test('the callbacks of send run in the asynchronous context of their call', async (t) => {
+  const { AsyncLocalStorage } = require('node:async_hooks');
+  for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
+    const { server, client } = await connectPair(t, implementation);
+    const storage = new AsyncLocalStorage();
+    const seen = [];
+    const send = (i) => storage.run(i, () => server.send(`${i}`, () => seen.push([i, storage.getStore()])));
+    server.on('message', () => {
+      for (const i of [1, 2]) send(i);
+      server.send('3', () => seen.push([3, storage.getStore()]));
+    });
+    client.send('x');
+    await once(client, 'message');
+    for (const i of [4, 5]) send(i);
+    while (seen.length < 5) await settled();
+    const expected = [1, 2, 3, 4, 5].map((i) => [i, i === 3 ? undefined : i]);
+    t.same(seen, expected, name);
+  }
+});
+
 t.test('a stream of the program itself is not given memory that is used again', async (t) => {
   const received = [];
   const duplex = new Duplex({
