@@ -72,7 +72,7 @@ class Comparison {
     const run = (program) => runProgram(program, this.#transports, implementation, this.#reference);
     const results = await Promise.all(programs.map(run));
     for (const { stuck } of results) if (stuck) this.counts.stuck++;
-    return results.map(({ logs }) => logs);
+    return results;
   }
 
   /**
@@ -86,7 +86,7 @@ class Comparison {
     const theirs = await this.#runAll(programs, this.#reference);
     const ours = await this.#runAll(programs, this.#candidate);
     // Whose exception it is can be told when each runs alone.
-    if (numbers.length > 1 && [...theirs, ...ours].some((logs) => 'process.exceptions' in logs)) {
+    if (numbers.length > 1 && [...theirs, ...ours].some(({ logs }) => 'process.exceptions' in logs)) {
       const each = [];
       for (const number of numbers) each.push(...(await this.compare([number])));
       return each;
@@ -97,13 +97,14 @@ class Comparison {
       this.counts.programs++;
       const kind = `${program.kind}, ${program.transport}`;
       this.kinds[kind] = (this.kinds[kind] ?? 0) + 1;
-      const name = explain(program, theirs[i], ours[i]);
+      const name = explain(program, theirs[i].logs, ours[i].logs, ours[i].sent);
       if (name !== undefined) {
         if (name !== '') this.differences[name]++;
         continue;
       }
       const finding = await this.#confirm(programs, i);
-      if (finding === null) this.unstable.push(`${numbers[i]} (${findDifferent(theirs[i], ours[i]).join(', ')})`);
+      if (finding === null)
+        this.unstable.push(`${numbers[i]} (${findDifferent(theirs[i].logs, ours[i].logs).join(', ')})`);
       else findings.push({ number: numbers[i], program, ...finding });
     }
     return findings;
@@ -125,9 +126,9 @@ class Comparison {
         theirs.push((await this.#runAll(group, this.#reference))[at]);
         ours.push((await this.#runAll(group, this.#candidate))[at]);
       }
-      if (findDifferent(theirs[0], theirs[1]).length > 0) continue;
-      if (ours.every((logs) => explain(programs[i], theirs[0], logs) === undefined)) {
-        return { theirs: theirs[0], ours: ours[0], alone };
+      if (findDifferent(theirs[0].logs, theirs[1].logs).length > 0) continue;
+      if (ours.every(({ logs, sent }) => explain(programs[i], theirs[0].logs, logs, sent) === undefined)) {
+        return { theirs: theirs[0].logs, ours: ours[0].logs, alone };
       }
     }
     return null;
@@ -137,7 +138,7 @@ class Comparison {
   async show(number) {
     const program = this.#make(number);
     const [theirs] = await this.#runAll([program], this.#reference);
-    return `${report(program, theirs, {})}`;
+    return report(program, theirs.logs, {});
   }
 }
 

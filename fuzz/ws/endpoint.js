@@ -27,6 +27,7 @@ class Endpoint {
   #calls = 0;
   #received = [];
   #sent = [];
+  #blobs = [];
 
   /**
    * @param {import('ws').WebSocket} ws
@@ -87,8 +88,7 @@ class Endpoint {
     const described = describeData(data);
     if (this.#received.length < KEPT) this.#received.push({ data, described });
     if (data instanceof Blob) {
-      const index = this.#received.length;
-      data.arrayBuffer().then((bytes) => this.#add('blobs', `${index} ${describeBytes(new Uint8Array(bytes))}`));
+      this.#blobs.push(data.arrayBuffer().then((bytes) => describeBytes(new Uint8Array(bytes))));
     }
     this.#onEvent(name, `${described} ${more}`);
   }
@@ -180,8 +180,9 @@ class Endpoint {
     };
   }
 
-  /** Looks once more at what was sent and received: nobody may have changed it. */
-  check() {
+  /** Looks once more at what was sent and received: nobody may have changed it. Logs the content of Blobs. */
+  async check() {
+    for (const blob of await Promise.all(this.#blobs)) this.#add('blobs', blob);
     this.#received.forEach(({ data, described }, i) => {
       if (describeData(data) !== described) this.#add('events', `received ${i} has changed`);
     });

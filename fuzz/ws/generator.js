@@ -77,15 +77,21 @@ function createProgram(random) {
   // - abrupt: terminates, destroys and pauses at any time. Only in memory, because what a kernel has
   //   not delivered is lost or not.
   // - reactive: does something in listeners.
-  // - timed: does something in callbacks and timers. Not with reactions, because the order of
-  //   both is open.
+  // - timed: does something in callbacks, or in timers. Not with reactions, and not in both, because
+  //   the order is open.
+  // - throws: in listeners. Not with timers, because what is left of a chunk comes a tick later.
   // Over TLS, where each write takes turns of its own, none of them.
   const limits = {
     abrupt: transport === 'memory' && !large && chance(3),
     reactive: transport !== 'tls' && chance(2),
-    timed: false
+    throws: false,
+    timed: ''
   };
-  limits.timed = transport !== 'tls' && !limits.reactive && chance(2);
+  limits.throws = limits.reactive && !deflates && chance(3);
+  if (transport !== 'tls' && !limits.reactive) limits.timed = pick(['', '', 'callbacks', 'timers']);
+  // Not with abrupt ends: of frames that wait behind a write, ws loses more than one who joins them.
+  const slow = transport === 'memory' && !limits.abrupt && chance(4);
+  const waits = slow || transport === 'tls';
   const sizes = large ? LARGE : SMALL;
 
   function value(kinds, lengths) {
@@ -94,7 +100,7 @@ function createProgram(random) {
 
   function callback(depth) {
     if (chance(2)) return undefined;
-    return limits.timed && depth < 2 && chance(3) ? operations(1 + random(2), depth + 1) : [];
+    return limits.timed === 'callbacks' && depth < 2 && chance(3) ? operations(1 + random(2), depth + 1) : [];
   }
 
   function sendOptions(depth) {
@@ -111,8 +117,6 @@ function createProgram(random) {
   function operation(depth, style) {
     const roll = random(100);
     if (style === 'stream' && chance(2)) {
-      if (chance(15)) return { op: 'streamEnd' };
-      if (chance(20) && limits.abrupt) return { op: 'streamDestroy' };
       return { op: 'streamWrite', value: value(['string', 'buffer', 'uint8'], sizes), callback: callback(depth) };
     }
     if (roll < 62) {
@@ -139,8 +143,9 @@ function createProgram(random) {
     if (roll < 84) return { op: 'binaryType', type: chance(8) ? 'text' : pick(BINARY_TYPES) };
     if (roll < 88 && limits.abrupt) return { op: pick(['terminate', 'destroy']) };
     if (roll < 94 && limits.abrupt) return { op: pick(['pause', 'resume']) };
-    if (depth < 2 && roll < 97) {
-      const when = limits.timed ? pick(['nextTick', 'microtask', 'immediate']) : pick(['nextTick', 'microtask']);
+    if (depth < 2 && roll < 97 && limits.timed !== 'callbacks' && !limits.throws && style !== 'stream') {
+      const when =
+        limits.timed === 'timers' ? pick(['nextTick', 'microtask', 'immediate']) : pick(['nextTick', 'microtask']);
       return { op: 'later', when, ops: operations(1 + random(3), depth + 1) };
     }
     return { op: 'send', value: value(['string'], sizes), options: undefined, callback: callback(depth) };
@@ -151,7 +156,7 @@ function createProgram(random) {
   }
 
   function reaction() {
-    const throws = chance(8);
+    const throws = limits.throws && chance(2);
     const event = pick(throws ? EVENTS.slice(0, 5) : EVENTS);
     const ops = operations(throws ? random(3) : 1 + random(3), 1);
     if (throws) ops.push({ op: 'throw' });
@@ -178,7 +183,8 @@ function createProgram(random) {
     if (chance(6)) options.skipUTF8Validation = true;
     if (chance(5)) options.allowSynchronousEvents = false;
     if (chance(8)) options.autoPong = false;
-    if (chance(8)) options.maxPendingAutoPongs = pick([0, 1, 2, 5]);
+    // Pongs that wait behind a write are lost with ws, when it has had enough of pings.
+    if (chance(8) && !waits) options.maxPendingAutoPongs = pick([0, 1, 2, 5]);
     return options;
   }
 
@@ -210,7 +216,7 @@ function createProgram(random) {
       const payload = makeBytes(pick(CONTROL.slice(0, -1)), seed());
       frames.push(makeFrame({ first: 0x89 + random(2), payload, key: key() }));
     };
-    const count = chance(10) ? 70 : 1 + random(8);
+    const count = chance(10) && !waits ? 70 : 1 + random(8);
     const pingsOnly = count === 70 && chance(2);
     for (let i = 0; i < count; i++) {
       if (pingsOnly || chance(5)) {
@@ -261,15 +267,19 @@ function createProgram(random) {
   const extensions = rawSide !== null && deflates ? pick(EXTENSIONS) : '';
   const stalls = rawSide !== null && transport === 'memory' && chance(8);
   const steps = times(1 + random(6), () => {
-    const both = rawSide === null && chance(8);
+    // Who is the first to read is open, so nobody may do anything then.
+    const both = rawSide === null && !limits.reactive && limits.timed === '' && chance(5);
     const chosen = both ? ['server', 'client'] : [pick(['server', 'client'])];
     return chosen.map((name) => {
       if (name === rawSide) return { side: name, ops: rawOperations(kind, extensions !== '', stalls) };
       // A burst, now and then, of more frames than ws writes before anything is read.
       const count = chance(12) && !large ? 20 + random(20) : 1 + random(5);
-      const ops = operations(count, 0, sides[name].style);
+      const { style } = sides[name];
+      const ops = operations(count, 0, style);
+      // Behind an end, writes are errors, which destroy the stream: not in the same step.
+      if (style === 'stream' && chance(5)) ops.push({ op: limits.abrupt && chance(2) ? 'streamDestroy' : 'streamEnd' });
       // Alone and at rest, everybody may be abrupt.
-      if (!limits.abrupt && chance(15)) return { side: name, ops: [{ op: pick(['terminate', 'destroy']) }] };
+      if (!limits.abrupt && !both && chance(15)) return { side: name, ops: [{ op: pick(['terminate', 'destroy']) }] };
       return { side: name, ops };
     });
   });
@@ -277,8 +287,7 @@ function createProgram(random) {
     kind,
     tested: kind === 'pair' ? pick([['server', 'client'], ['server'], ['client']]) : [kind],
     transport,
-    // Not with abrupt ends: of frames that wait behind a write, ws loses more than one who joins them.
-    slow: transport === 'memory' && !limits.abrupt && chance(4),
+    slow,
     large,
     stalls,
     extensions,

@@ -10,8 +10,11 @@ const { describeBytes } = require('./recorder');
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const END = '\r\n\r\n';
+const EMPTY = Buffer.alloc(0);
 
 class RawPeer {
+  /** All frames that it has sent. @type {Buffer[]} */
+  sent = [];
   #log;
   #masks;
   #showsKeys;
@@ -44,13 +47,18 @@ class RawPeer {
     socket.on('close', () => this.#close());
   }
 
+  #write(head, frames) {
+    this.sent.push(frames);
+    this.socket.write(Buffer.concat([head, frames]));
+  }
+
   /** Sends the request of a client, and with it the first bytes behind it. */
   request(path, extensions, early) {
     const extra = extensions === '' ? '' : `Sec-WebSocket-Extensions: ${extensions}\r\n`;
     const head =
       `GET ${path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${extra}` +
       'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
-    this.socket.write(Buffer.concat([Buffer.from(head), early]));
+    this.#write(Buffer.from(head), early);
   }
 
   /** Answers the request of a client, and sends the first bytes behind it. */
@@ -65,7 +73,7 @@ class RawPeer {
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${extra}` +
       `Sec-WebSocket-Accept: ${accept}${END}`;
     this.#handshake = null;
-    this.socket.write(Buffer.concat([Buffer.from(head), early]));
+    this.#write(Buffer.from(head), early);
   }
 
   /**
@@ -83,7 +91,7 @@ class RawPeer {
     let from = 0;
     for (const to of [...cuts, bytes.length]) {
       if (!socket.writable) return;
-      if (to > from) socket.write(bytes.subarray(from, to));
+      if (to > from) this.#write(EMPTY, bytes.subarray(from, to));
       from = to;
       if (mode === 'apart') await rest();
     }
@@ -124,7 +132,7 @@ class RawPeer {
     this.#log(`${rest.toString('hex', 0, size)}${shownKey} ${describeBytes(payload)}`);
     if (rest[0] === 0x88 && this.#answersClose && !this.#answered && this.socket.writable) {
       this.#answered = true;
-      this.socket.write(makeFrame({ first: 0x88, payload, key: this.#masks ? 0x01020304 : -1 }));
+      this.#write(EMPTY, makeFrame({ first: 0x88, payload, key: this.#masks ? 0x01020304 : -1 }));
       if (!this.#masks) this.socket.end();
     }
     return true;

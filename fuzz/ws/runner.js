@@ -85,6 +85,12 @@ class Run {
     return this.logs.channels;
   }
 
+  /** What the raw peer has sent, if there is one. */
+  get sent() {
+    const peer = Object.values(this.#ends).find((end) => end instanceof RawPeer);
+    return peer === undefined ? null : Buffer.concat(peer.sent);
+  }
+
   async #act(side, ops) {
     const end = this.#ends[side];
     if (end instanceof Endpoint) {
@@ -201,7 +207,7 @@ class Run {
       const { readyState, protocol, extensions, bufferedAmount } = end.ws;
       const amount = this.#program.large || this.#program.stalls ? '' : `, ${bufferedAmount} buffered`;
       this.logs.add(`${role}.events`, `in the end [${readyState}] ${protocol} ${extensions}${amount}`);
-      end.check();
+      await end.check();
     }
     if (this.#webSocketServer === null) return;
     const { clients } = this.#webSocketServer;
@@ -216,7 +222,8 @@ class Run {
  * @param {import('./transports').Transports} transports
  * @param {typeof import('ws')} implementation of the endpoints that are tested
  * @param {typeof import('ws')} other that of the others
- * @returns {Promise<{ logs: Record<string, string[]>, stuck: boolean }>}
+ * @returns {Promise<{ logs: Record<string, string[]>, stuck: boolean, sent: Buffer | null }>} `sent`
+ *   is what a raw peer has sent behind its handshake
  */
 async function runProgram(program, transports, implementation, other) {
   // A connection of ws hangs for good when a listener throws. What the implementation under test
@@ -225,7 +232,7 @@ async function runProgram(program, transports, implementation, other) {
   const of = (role) => (program.tested.includes(role) ? implementation : other);
   const run = new Run(program, transports, { server: of('server'), client: of('client') }, throws);
   const logs = await run.execute();
-  return { logs, stuck: run.stuck };
+  return { logs, stuck: run.stuck, sent: run.sent };
 }
 
 module.exports = { runProgram };

@@ -105,13 +105,18 @@ class PipeEnd extends Duplex {
         waiting = [];
       }
     }
-    this.#wants = false;
-    for (const chunk of chunks) {
-      this.bytesRead += chunk.length;
-      this.push(chunk);
+    try {
+      while (chunks.length > 0) {
+        const chunk = chunks.shift();
+        this.bytesRead += chunk.length;
+        this.#wants = this.push(chunk);
+      }
+    } finally {
+      // A socket goes on, too, when a listener has thrown.
+      this.#queue.unshift(...chunks.map((bytes) => ({ bytes, done: null })));
+      for (const { done } of waiting) done?.();
+      if (this.#queue.length > 0 || this.#ended) this.#schedule();
     }
-    for (const { done } of waiting) done?.();
-    if (this.#queue.length > 0 || this.#ended) this.#schedule();
   }
 
   _read() {
