@@ -10,7 +10,7 @@
  * @property {import('./generator').Program} program
  * @property {string[]} theirs the events under ws
  * @property {string[]} ours the events under framemask/ws
- * @property {number} shared how many events are the same in the beginning
+ * @property {number} shared how many events are the same in the beginning, and in the same steps
  * @property {RawFrame[] | null} frames what the raw peer has sent, if there is one
  * @property {Record<'theirs' | 'ours', string[]>} exceptions that nobody has caught
  */
@@ -41,10 +41,10 @@ const DIFFERENCES = [
     why: 'ws waits for two bytes, and then does not wait for the rest. framemask looks at the first, and at the whole.',
     applies: ({ ours, theirs, shared, frames }) =>
       frames !== null &&
-      isError(ours.find(isNew(theirs)) ?? theirs.find(isNew(ours)) ?? '') &&
+      [ours, theirs].some((lines) => isError(lines[shared] ?? '')) &&
       [ours, theirs].every((lines) => !lines.slice(shared).some(isDelivery)) &&
-      ours.filter(isError).length + theirs.filter(isError).length === 1 &&
-      !frames.at(-1).hasHeader
+      // If both find one, it is the same.
+      new Set([...ours, ...theirs].filter(isError)).size === 1
   },
   {
     name: 'nothing is parsed behind an error',
@@ -57,14 +57,14 @@ const DIFFERENCES = [
   {
     name: 'chunks behind an error have no effect',
     why: 'ws may go on with chunks that wait behind it.',
-    applies: ({ ours, exceptions }) =>
+    applies: ({ ours, frames, exceptions }) =>
       exceptions.theirs.length > 0 &&
       exceptions.ours.length === 0 &&
-      ours.some((line) => /^error .*WS_ERR_/.test(line))
+      // Of a pair, the other one may be the one that had it.
+      (frames === null || ours.some((line) => /^error .*WS_ERR_/.test(line)))
   }
 ];
 
-const isNew = (others) => (line) => !others.includes(line);
 const isError = (line) => line.startsWith('error ');
 const isMessage = (line) => line.startsWith('message ');
 const isDelivery = (line) => /^(message|ping|pong) /.test(line);
@@ -157,13 +157,29 @@ function explain(program, theirs, ours, sent) {
   return undefined;
 }
 
+/** @returns {Record<'lines' | 'steps', string[]>} events, and the step of each */
+function eventsOf(log = []) {
+  const lines = [];
+  const steps = [];
+  let step = '';
+  for (const line of log) {
+    if (line.startsWith('--')) {
+      step = line;
+      continue;
+    }
+    lines.push(line);
+    steps.push(step);
+  }
+  return { lines, steps };
+}
+
 /** @returns {Context} */
 function createContext(program, role, theirs, ours, sent) {
-  const name = `${role}.events`;
-  const context = { program, theirs: theirs[name] ?? [], ours: ours[name] ?? [], shared: 0, frames: null };
-  while (context.shared < context.ours.length && context.ours[context.shared] === context.theirs[context.shared]) {
-    context.shared++;
-  }
+  const [a, b] = [theirs, ours].map((logs) => eventsOf(logs[`${role}.events`]));
+  let shared = 0;
+  while (shared < b.lines.length && a.lines[shared] === b.lines[shared] && a.steps[shared] === b.steps[shared])
+    shared++;
+  const context = { program, theirs: a.lines, ours: b.lines, shared, frames: null };
   if (sent !== null) context.frames = parseFrames(sent);
   const exceptions = (logs) => (logs['process.exceptions'] ?? []).filter((line) => !line.startsWith('--'));
   context.exceptions = { theirs: exceptions(theirs), ours: exceptions(ours) };
