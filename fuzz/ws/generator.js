@@ -91,6 +91,7 @@ function createProgram(random) {
     timed: '',
     calm: isPair && (deflates || chance(3))
   };
+  if (limits.calm) limits.abrupt = false;
   limits.throws = limits.reactive && !deflates && !limits.abrupt && chance(3);
   if (transport !== 'tls' && !limits.reactive) limits.timed = pick(['', '', 'callbacks', 'timers']);
   // Not with abrupt ends: of frames that wait behind a write, ws loses more than one who joins them.
@@ -137,7 +138,7 @@ function createProgram(random) {
         callback: callback(depth)
       };
     }
-    if (roll < 78 && !limits.calm && !limits.throws) {
+    if (roll < 78 && !limits.calm && !limits.throws && transport !== 'tls') {
       const bad = chance(6);
       return {
         op: 'close',
