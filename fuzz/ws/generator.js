@@ -152,7 +152,9 @@ function createProgram(random) {
     const mayWait = !limits.throws && style !== 'stream' && !(slow && limits.reactive);
     if (depth < 2 && roll < 97 && limits.timed !== 'callbacks' && mayWait) {
       const when =
-        limits.timed === 'timers' ? pick(['nextTick', 'microtask', 'immediate']) : pick(['nextTick', 'microtask']);
+        limits.timed === 'timers' && !limits.calm && !deflates
+          ? pick(['nextTick', 'microtask', 'immediate'])
+          : pick(['nextTick', 'microtask']);
       return { op: 'later', when, ops: operations(1 + random(3), depth + 1) };
     }
     return { op: 'send', value: value(['string'], sizes), options: undefined, callback: callback(depth) };
