@@ -1,7 +1,7 @@
 'use strict';
 
-// The client process that broadcast.js and ws.js fork. Its clients read everything, and report when the
-// expected number of bytes has arrived.
+// The client process that broadcast.js and ws.js fork. Its clients read everything, and report when
+// the expected number of bytes has arrived.
 
 const { once } = require('node:events');
 const net = require('node:net');

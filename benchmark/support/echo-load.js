@@ -1,7 +1,7 @@
 'use strict';
 
-// The client process that echo.js and ws.js fork. It sends messages to an echo server and counts the
-// answers.
+// The client process that echo.js and ws.js fork. It sends messages to an echo server and counts
+// the answers.
 
 const { constants, deflateRawSync } = require('node:zlib');
 

@@ -1,7 +1,7 @@
 'use strict';
 
-// The server process that ws.js forks: an echo server of ws, or of a module with its API. Arguments:
-// the module, and a name of KINDS.
+// The server process that ws.js forks: an echo server of ws, or of a module with its API. Its
+// arguments are the module and a name of KINDS.
 
 const http = require('node:http');
 

@@ -35,7 +35,7 @@ const { KINDS, deflate, makeBytes, makeFrame, makeText } = require('./values');
  * @property {'tcp' | 'tls' | 'unix' | 'memory'} transport
  * @property {boolean} slow whether a write in memory is done only when it has been read
  * @property {boolean} large whether it sends more than a chunk
- * @property {boolean} stalls whether a raw peer stops reading, so that the time of callbacks is open
+ * @property {boolean} stalls whether a raw peer stops reading: the time of callbacks is open then
  * @property {string} extensions what a raw peer says in its handshake; '' for nothing
  * @property {Buffer} early what a raw peer sends with its handshake
  * @property {boolean} answersClose whether a raw peer answers a Close frame
@@ -75,14 +75,14 @@ function createProgram(random) {
   const large = chance(6);
   const deflates = chance(4);
   // What a program may do besides, so that what it does is determined:
-  // - abrupt: terminates, destroys and pauses at any time. Only in memory, because what a kernel has
-  //   not delivered is lost or not.
+  // - abrupt: terminates, destroys and pauses at any time. Only in memory, because what a kernel
+  //   has not delivered is lost or not.
   // - reactive: does something in listeners.
-  // - timed: does something in callbacks, or in timers. Not with reactions, and not in both, because
-  //   the order is open.
+  // - timed: does something in callbacks, or in timers. Not with reactions, and not in both,
+  //   because the order is open.
   // - throws: in listeners. Not with timers, because what is left of a chunk comes a tick later.
-  // - calm: ends and errors come when all is at rest, because how far compression or Blobs have come
-  //   is open. Without it, there are no Blobs between two WebSockets.
+  // - calm: ends and errors come when all is at rest, because how far compression or Blobs have
+  //   come is open. Without it, there are no Blobs between two WebSockets.
   // Over TLS, where each write takes turns of its own, none of them.
   const limits = {
     abrupt: transport === 'memory' && !large && chance(3),
@@ -94,7 +94,7 @@ function createProgram(random) {
   if (limits.calm) limits.abrupt = false;
   limits.throws = limits.reactive && !deflates && !limits.abrupt && chance(3);
   if (transport !== 'tls' && !limits.reactive) limits.timed = pick(['', '', 'callbacks', 'timers']);
-  // Not with abrupt ends: of frames that wait behind a write, ws loses more than one who joins them.
+  // Not with abrupt ends: of frames that wait behind a write, ws loses more than framemask/ws.
   const slow = transport === 'memory' && !limits.abrupt && chance(4);
   const waits = slow || transport === 'tls';
   const sizes = large ? LARGE : SMALL;

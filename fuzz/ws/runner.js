@@ -222,8 +222,8 @@ class Run {
  * @param {import('./transports').Transports} transports
  * @param {typeof import('ws')} implementation of the endpoints that are tested
  * @param {typeof import('ws')} other that of the others
- * @returns {Promise<{ logs: Record<string, string[]>, stuck: boolean, sent: Buffer | null }>} `sent`
- *   is what a raw peer has sent behind its handshake
+ * @returns {Promise<{ logs: Record<string, string[]>, stuck: boolean, sent: Buffer | null }>}
+ *   `sent` is what a raw peer has sent behind its handshake
  */
 async function runProgram(program, transports, implementation, other) {
   // A connection of ws hangs for good when a listener throws. What the implementation under test
