@@ -570,11 +570,13 @@ export class Encoder<End extends Role = Role> {
    * must stay unchanged until they are sent.
    *
    * @param pieces the bytes of one frame; the first piece has the whole header
+   * @param options `anyMask`: whether a client's frame need not be masked, nor a server's unmasked,
+   *   against RFC 6455 section 5.1: as a test of peers may want it. Default: false
    * @returns whether the frame was added: false after `close`
    * @throws TypeError if `pieces` is not an array of Buffers or Uint8Arrays
    * @throws RangeError if they are not one whole frame that this role may send
    */
-  framed(pieces: Uint8Array[]): boolean;
+  framed(pieces: Uint8Array[], options?: { anyMask?: boolean | undefined }): boolean;
   /**
    * Sends all that has collected, in one write.
    *

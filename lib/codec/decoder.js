@@ -283,10 +283,11 @@ class Decoder extends Delivery {
   /** Ends the decoding because of the header just read. */
   _failHeader() {
     this._sequence++;
-    const { error, firstByte } = header;
-    // A frame that must not come at all is a broken protocol, whatever its length.
-    const place = error.closeCode === 1009 ? findPlaceFault(this._message, firstByte) : null;
-    this._failFrame(place ?? error, firstByte, header.length);
+    const { error, firstByte, length } = header;
+    // A frame that must not come at all breaks that rule first, whatever its mask and its length.
+    const mayBeMisplaced = length !== null && (firstByte & OPCODE) < Opcode.CLOSE;
+    const place = mayBeMisplaced ? findPlaceFault(this._message, firstByte) : null;
+    this._failFrame(place ?? error, firstByte, length);
   }
 
   /** Begins the payload of a frame that the chunk has only in part. `header` is that frame's. */

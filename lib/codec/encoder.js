@@ -208,12 +208,14 @@ class Encoder extends FrameWriter {
    * bytes are sent as they are; those from REFERENCE_FROM bytes on must stay unchanged until then.
    *
    * @param {Uint8Array[]} pieces the frame's bytes; the first piece has the whole header
+   * @param {{ anyMask?: boolean }} [options] whether a client's frame need not be masked, nor a
+   *   server's unmasked
    * @returns {boolean} false after `close`
    * @throws {TypeError} if it is not an array of Buffers or Uint8Arrays
    * @throws {RangeError} if the pieces are not one frame that this role may send
    */
-  framed(pieces) {
-    const { firstByte, length, opcode } = this._readFramed(pieces);
+  framed(pieces, options) {
+    const { firstByte, length, opcode } = this._readFramed(pieces, options?.anyMask ?? false);
     if (this._closed) return false;
     for (const piece of pieces) {
       const size = lengthOf(piece);
@@ -232,17 +234,19 @@ class Encoder extends FrameWriter {
 
   /**
    * @param {Uint8Array[]} pieces
+   * @param {boolean} anyMask
    * @returns {{ firstByte: number, length: number, opcode: number }} what the frame's header says
    * @throws {TypeError | RangeError} if they are not one frame that this role may send
    */
-  _readFramed(pieces) {
+  _readFramed(pieces, anyMask) {
     if (!Array.isArray(pieces) || pieces.length === 0) throw invalidType('pieces', 'an array of Buffers', pieces);
     let size = 0;
     for (const piece of pieces) {
       checkBytes('pieces', piece);
       size += lengthOf(piece);
     }
-    const complete = size !== 0 && readHeader(pieces[0], 0, lengthOf(pieces[0]), this._mode | MODE_RSV1);
+    const maskBit = anyMask ? pieces[0][1] & MODE_MASKED : this._mode;
+    const complete = size !== 0 && readHeader(pieces[0], 0, lengthOf(pieces[0]), maskBit | MODE_RSV1);
     if (!complete || header.size + header.length !== size) {
       throw outOfRange('pieces', `one frame of a ${this.role}, its header in the first piece`, `${size} other bytes`);
     }

@@ -82,7 +82,7 @@ class FrameWriter {
     if (typeof writable?.write !== 'function') throw invalidType('writable', 'a writable stream', writable);
     if (callback !== undefined && !this._addCallback(callback)) return true;
     if (this._pending === 0) return true;
-    if (writable.writable === false) return this._drop();
+    if (writable.writable === false) return this._drop(writable);
     let more = true;
     if (!this._flushing) {
       this._flushing = true;
@@ -92,7 +92,7 @@ class FrameWriter {
       } finally {
         this._flushing = false;
       }
-      if (this._pending !== 0) return this._drop();
+      if (this._pending !== 0) return this._drop(writable);
     }
     // A stream says that it is full after a large write even if the system took all of it.
     return more || (writable.writableLength === 0 && writable.writable !== false);
@@ -102,12 +102,13 @@ class FrameWriter {
    * Drops the collected bytes: a write to a connection that has ended would only make it emit an
    * error.
    *
+   * @param {import('node:stream').Writable} writable
    * @returns {false} what `flush` returns then
    */
-  _drop() {
+  _drop(writable) {
     const callback = this._takeCallback();
     this.take();
-    return ended(callback);
+    return tellEnded(writable, callback);
   }
 
   /**
@@ -274,7 +275,7 @@ function writeAll(writable, buffers, callback) {
   try {
     for (let i = 0; i < last; i++) {
       writable.write(buffers[i]);
-      if (writable.writable === false) return ended(callback);
+      if (writable.writable === false) return tellEnded(writable, callback);
     }
     return writable.write(buffers[last], callback);
   } finally {
@@ -285,13 +286,14 @@ function writeAll(writable, buffers, callback) {
 /**
  * Tells a callback that the stream has ended, in the words of Node.js's streams.
  *
+ * @param {import('node:stream').Writable} writable
  * @param {((error?: Error | null) => void) | undefined} callback
  * @returns {false} what `flush` returns then
  */
-function ended(callback) {
+function tellEnded({ destroyed }, callback) {
   if (callback !== undefined) {
-    const error = new Error('The stream has ended');
-    error.code = 'ERR_STREAM_DESTROYED';
+    const error = new Error(destroyed ? 'Cannot call write after a stream was destroyed' : 'write after end');
+    error.code = destroyed ? 'ERR_STREAM_DESTROYED' : 'ERR_STREAM_WRITE_AFTER_END';
     process.nextTick(callback, error);
   }
   return false;

@@ -98,16 +98,20 @@ class Incoming {
     this._settle();
   }
 
-  /** Runs what may call listeners: replies are sent together, and a listener that throws loses nothing. */
+  /**
+   * Runs what may call listeners: replies are sent together, and a listener that throws loses
+   * nothing. Its error is thrown in the next tick, for the Receiver would not recover from an error
+   * in its `_write`; then the decoder goes on.
+   */
   _enter(action, argument) {
-    let returned = false;
     this._outgoing.beginRead();
     try {
       action(this, argument);
-      returned = true;
+    } catch (error) {
+      process.nextTick(throwAndResume, this, error);
+      return;
     } finally {
       this._outgoing.endRead();
-      if (!returned) process.nextTick(() => this.resume());
     }
     if (!this._decoder.paused) this._settle();
   }
@@ -165,6 +169,11 @@ function write(chunk, _encoding, callback) {
 function end(...args) {
   this[kOutgoing].flush();
   return Object.getPrototypeOf(this).end.apply(this, args);
+}
+
+function throwAndResume(incoming, error) {
+  process.nextTick(() => incoming.resume());
+  throw error;
 }
 
 const decodeChunk = (incoming, chunk) => incoming._decoder.write(chunk);

@@ -16,6 +16,8 @@ const { addToQueue, reads } = require('./flush-queue');
  */
 const SEND_FROM = 16 * 1024;
 
+const ANY_MASK = { anyMask: true };
+
 /** Where a connection's Sender finds the Outgoing that replaces its `sendFrame`. */
 const kOutgoing = Symbol('outgoing');
 
@@ -104,10 +106,11 @@ class Outgoing {
     }
   }
 
-  /** @returns {boolean} false for what is no frame of this role, and after a Close frame */
+  /** @returns {boolean} false for what is no frame, and after a Close frame */
   _addFramed(pieces) {
     try {
-      return (this._encoder ?? this._createEncoder()).framed(pieces);
+      // `send` has an option `mask`.
+      return (this._encoder ?? this._createEncoder()).framed(pieces, ANY_MASK);
     } catch {
       return false;
     }

@@ -325,6 +325,8 @@ t.test('adds frames that others have framed', (t) => {
     }
     const opposite = new Encoder({ role: role === 'server' ? 'client' : 'server' });
     t.throws(() => opposite.framed([ping]), { code: 'ERR_OUT_OF_RANGE' }, `${role}: a frame of the other role`);
+    t.equal(opposite.framed([ping], { anyMask: true }), true);
+    assertBytes(Buffer.concat(opposite.take()), ping);
     t.throws(() => encoder.framed(ping), { code: 'ERR_INVALID_ARG_TYPE' });
     t.throws(() => encoder.framed(['ping']), { code: 'ERR_INVALID_ARG_TYPE' });
 

@@ -113,6 +113,10 @@ t.test('flush calls its callback when the stream has taken the bytes, or with th
 
   encoder.text('a');
   t.match(await flushed(full), { code: 'ERR_STREAM_DESTROYED' });
+  const { sink: ended } = counting();
+  ended.end();
+  encoder.text('a');
+  t.match(await flushed(ended), { code: 'ERR_STREAM_WRITE_AFTER_END' });
   t.equal(encoder.pending, 0);
   t.throws(() => encoder.flush(sink, 'callback'), { code: 'ERR_INVALID_ARG_TYPE' });
 });
