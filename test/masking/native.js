@@ -23,6 +23,8 @@ function createAddonDouble() {
   };
 }
 
+const skip = addon === null && 'no addon';
+
 function noAddon() {
   throw new Error('No native build was found');
 }
@@ -147,46 +149,54 @@ t.test('loads the addon of this checkout', (t) => {
   t.end();
 });
 
-t.test(
-  '5.7: each kernel masks, unmasks and scans the example of the RFC',
-  { skip: addon === null && 'no addon' },
-  (t) => {
-    forEachCase(nativeKernels(), ({ name, native }) => {
-      const { registers } = native;
-      assert.equal(load({ FRAMEMASK_KERNEL: name }).kernel, name, 'FRAMEMASK_KERNEL');
-      const payload = Buffer.from('7f9f4d5158', 'hex');
-      const output = Buffer.alloc(9, '.');
-      registers[Register.KEY] = 0x3d21fa37;
-      registers[Register.START] = 0;
-      registers[Register.OFFSET] = 2;
-      registers[Register.LENGTH] = 5;
-      assert.equal(native.mask(payload, output), undefined, 'what mask returns');
-      assert.equal(output.toString(), '..Hello..', 'mask');
-      native.unmask(payload);
-      assert.equal(payload.toString(), 'Hello', 'unmask');
-      assert.equal(registers[Register.NON_ASCII], 0, 'ASCII');
-      native.unmask(payload);
-      assert.equal(registers[Register.NON_ASCII], 128, 'not ASCII');
-      assert.equal(native.unmaskText(payload), 'Hello', 'unmaskText, ASCII');
-      assert.equal(native.unmaskText(payload), undefined, 'unmaskText, not ASCII');
-      assert.equal(payload.toString('hex'), '7f9f4d5158', 'the bytes after unmaskText, not ASCII');
-      registers[Register.LENGTH] = 0;
-      assert.equal(native.unmaskText(payload), '', 'unmaskText, no bytes');
+t.test('5.7: each kernel masks, unmasks and scans the example of the RFC', { skip }, (t) => {
+  forEachCase(nativeKernels(), ({ name, native }) => {
+    const { registers } = native;
+    assert.equal(load({ FRAMEMASK_KERNEL: name }).kernel, name, 'FRAMEMASK_KERNEL');
+    const payload = Buffer.from('7f9f4d5158', 'hex');
+    const output = Buffer.alloc(9, '.');
+    registers[Register.KEY] = 0x3d21fa37;
+    registers[Register.START] = 0;
+    registers[Register.OFFSET] = 2;
+    registers[Register.LENGTH] = 5;
+    assert.equal(native.mask(payload, output), undefined, 'what mask returns');
+    assert.equal(output.toString(), '..Hello..', 'mask');
+    native.unmask(payload);
+    assert.equal(payload.toString(), 'Hello', 'unmask');
+    assert.equal(registers[Register.NON_ASCII], 0, 'ASCII');
+    native.unmask(payload);
+    assert.equal(registers[Register.NON_ASCII], 128, 'not ASCII');
+    assert.equal(native.unmaskText(payload), 'Hello', 'unmaskText, ASCII');
+    assert.equal(native.unmaskText(payload), undefined, 'unmaskText, not ASCII');
+    assert.equal(payload.toString('hex'), '7f9f4d5158', 'the bytes after unmaskText, not ASCII');
+    registers[Register.LENGTH] = 0;
+    assert.equal(native.unmaskText(payload), '', 'unmaskText, no bytes');
 
-      const chunk = Buffer.from('818537fa213d7f9f4d5158', 'hex');
-      const table = new Uint32Array(3);
-      registers[Register.MODE] = 0x80;
-      native.scan(chunk, table);
-      assert.equal(registers[Register.COUNT], 1, 'scan: how many frames');
-      assert.deepEqual([...table], [0x81, 6, 11], 'scan: the frame table');
-    });
-    t.end();
-  }
-);
+    const chunk = Buffer.from('818537fa213d7f9f4d5158', 'hex');
+    const table = new Uint32Array(3);
+    registers[Register.MODE] = 0x80;
+    native.scan(chunk, table);
+    assert.equal(registers[Register.COUNT], 1, 'scan: how many frames');
+    assert.deepEqual([...table], [0x81, 6, 11], 'scan: the frame table');
+  });
+  t.end();
+});
 
-t.test('each binding has registers of its own', { skip: addon === null && 'no addon' }, (t) => {
+t.test('each binding has registers of its own', { skip }, (t) => {
   const [one, other] = [bind(addon, 'scalar'), bind(addon, 'scalar')];
   one.registers.fill(1);
   t.ok(other.registers.every((value) => value === 0));
+  t.end();
+});
+
+t.test('an addon that may not define its exports does not load', { skip }, (t) => {
+  const exports = {
+    set kernels(_) {
+      throw new Error('refused');
+    }
+  };
+  const file = require('node-gyp-build').resolve(path.join(__dirname, '../..'));
+  t.throws(() => process.dlopen({ exports }, file), { message: 'refused' });
+  t.notOk('bind' in exports);
   t.end();
 });
