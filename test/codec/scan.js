@@ -199,6 +199,23 @@ t.test('a chunk that ends anywhere', (t) => {
   t.end();
 });
 
+t.test('chunks that fill their memory, so that a sanitizer sees each byte beyond them', (t) => {
+  forEachCase(MODES, ({ mode, key }) => {
+    for (const length of [0, 1, 7, 8, 9, 125, 126, 70_000]) {
+      const bytes = frame(TEXT, payloadOf(length, true), { key });
+      for (const end of [...Array(Math.min(bytes.length, 20)).keys(), bytes.length - 1, bytes.length]) {
+        const expected = end === bytes.length ? 1 : 0;
+        for (const { name, scan } of scans) {
+          const chunk = Buffer.from(new ArrayBuffer(end));
+          bytes.copy(chunk);
+          assert.equal(scan(chunk, 0, mode, new Uint32Array(3)), expected, `${name}: ${end} of ${bytes.length} bytes`);
+        }
+      }
+    }
+  });
+  t.end();
+});
+
 t.test('5.2: stops at a length that is not minimal', (t) => {
   const tooLong = [
     [0, 2],
@@ -317,6 +334,14 @@ t.test('stops at a frame that ends beyond 32 bits, which the frame table cannot 
     assert.equal(scan(chunk, 2 ** 32 - 14, 0, table), 1, 'how many frames');
     const expected = [0x81, 2 ** 32 - 12, 2 ** 32 - 7, UNTOUCHED];
     assert.deepEqual([...table.subarray(0, 4)], expected, 'the frame table');
+  });
+  // One byte less, and the table can hold its end.
+  chunk.set(frame(TEXT, 'Hell'), 2 ** 32 - 7);
+  forEachCase(scans, ({ scan }) => {
+    const table = new Uint32Array(9).fill(UNTOUCHED);
+    assert.equal(scan(chunk, 2 ** 32 - 14, 0, table), 2, 'how many frames');
+    const expected = [0x81, 2 ** 32 - 5, 2 ** 32 - 1, UNTOUCHED];
+    assert.deepEqual([...table.subarray(3, 7)], expected, 'the frame table');
   });
   t.end();
 });
