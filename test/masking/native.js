@@ -25,6 +25,19 @@ function createAddonDouble() {
 
 const skip = addon === null && 'no addon';
 
+/**
+ * @param {string} file
+ * @param {string} otherwise
+ * @returns {string} its text, or `otherwise` if it can't be read
+ */
+function readOr(file, otherwise) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return otherwise;
+  }
+}
+
 function noAddon() {
   throw new Error('No native build was found');
 }
@@ -178,6 +191,11 @@ t.test('5.7: each kernel masks, unmasks and scans the example of the RFC', { ski
     native.scan(chunk, table);
     assert.equal(registers[Register.COUNT], 1, 'scan: how many frames');
     assert.deepEqual([...table], [0x81, 6, 11], 'scan: the frame table');
+    registers[Register.START] = chunk.length;
+    native.scan(chunk, table);
+    assert.equal(registers[Register.COUNT], 0, 'scan from the end: how many frames');
+    registers[Register.START] = chunk.length + 1;
+    assert.throws(() => native.scan(chunk, table), { code: 'ERR_OUT_OF_RANGE' }, 'scan from behind the end');
   });
   t.end();
 });
@@ -186,6 +204,63 @@ t.test('each binding has registers of its own', { skip }, (t) => {
   const [one, other] = [bind(addon, 'scalar'), bind(addon, 'scalar')];
   one.registers.fill(1);
   t.ok(other.registers.every((value) => value === 0));
+  t.end();
+});
+
+t.test('each kernel checks its registers and ranges, and changes nothing if one is wrong', { skip }, (t) => {
+  const KEYS = [-1, -0.5, 2 ** 32, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  const SIZES = [-1, -0.5, 0.5, 2 ** 53, 2 ** 64, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  const TYPE = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' };
+  const RANGE = { name: 'TypeError', code: 'ERR_OUT_OF_RANGE' };
+  const right = { [Register.KEY]: 0x3d21fa37, [Register.START]: 0, [Register.OFFSET]: 0, [Register.LENGTH]: 8 };
+  const taken = [[Register.KEY, 2 ** 32 - 1]];
+  const wrong = [
+    ...KEYS.map((value) => [Register.KEY, value, TYPE]),
+    ...[Register.START, Register.OFFSET, Register.LENGTH].flatMap((register) => [
+      ...SIZES.map((value) => [register, value, TYPE]),
+      [register, 9, RANGE],
+      [register, 2 ** 53 - 1, RANGE]
+    ]),
+    [Register.START, 1, RANGE],
+    [Register.OFFSET, 1, RANGE]
+  ];
+  forEachCase(nativeKernels(), ({ native }) => {
+    const source = Buffer.alloc(8, 1);
+    const output = Buffer.alloc(8, 2);
+    const set = (numbers) => native.registers.set(Object.values(numbers));
+    const call = (name, register, value) => {
+      set({ ...right, [register]: value });
+      native.registers[Register.NON_ASCII] = 7;
+      native[name](source, output);
+    };
+    for (const [register, value, error] of wrong) {
+      for (const name of ['mask', 'unmask', 'unmaskText']) {
+        if (register === Register.OFFSET && name !== 'mask') continue;
+        assert.throws(() => call(name, register, value), error, `${name}: register ${register} is ${value}`);
+      }
+      assert.equal(native.registers[Register.NON_ASCII], 7, 'NON_ASCII');
+      assert.ok(source.equals(Buffer.alloc(8, 1)) && output.equals(Buffer.alloc(8, 2)), 'no byte has changed');
+    }
+    for (const [register, value] of taken) assert.doesNotThrow(() => call('mask', register, value));
+    for (const name of ['mask', 'unmask']) {
+      call(name, Register.LENGTH, 0);
+      assert.equal(native.registers[Register.NON_ASCII], 0, `${name}: no bytes are ASCII`);
+    }
+    set({ ...right, [Register.START]: 8, [Register.OFFSET]: 8, [Register.LENGTH]: 0 });
+    for (const name of ['mask', 'unmask']) assert.doesNotThrow(() => native[name](source, output), `${name}, the end`);
+  });
+  t.end();
+});
+
+t.test('the kernels are those of the processor, as Linux describes it', { skip }, (t) => {
+  const [, flags] = /^flags\s*:(.*)$/m.exec(readOr('/proc/cpuinfo', '')) ?? [];
+  if (flags === undefined || !['x64', 'ia32'].includes(process.arch)) return t.end();
+  const has = (...names) => names.every((name) => flags.split(' ').includes(name));
+  const expected = ['scalar'];
+  if (has('sse2')) expected.push('sse2');
+  if (has('avx2')) expected.push('avx2');
+  if (has('avx512f', 'avx512bw', 'avx512vl')) expected.push('avx512');
+  t.same(kernels, expected);
   t.end();
 });
 
