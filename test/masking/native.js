@@ -252,6 +252,17 @@ t.test('each kernel checks its registers and ranges, and changes nothing if one 
   t.end();
 });
 
+t.test('the addon binds a kernel by its whole name only', { skip }, (t) => {
+  const { registers } = bind(addon, 'scalar');
+  forEachCase(kernels, (name) => {
+    for (const other of [`${name}x`, name.slice(0, -1), name.toUpperCase(), ` ${name}`, '', name.padEnd(100, 'x')]) {
+      assert.throws(() => addon.bind(other, registers), { code: 'ERR_INVALID_ARG_VALUE' }, other);
+    }
+    assert.doesNotThrow(() => addon.bind(name, registers));
+  });
+  t.end();
+});
+
 t.test('the kernels are those of the processor, as Linux describes it', { skip }, (t) => {
   const [, flags] = /^flags\s*:(.*)$/m.exec(readOr('/proc/cpuinfo', '')) ?? [];
   if (flags === undefined || !['x64', 'ia32'].includes(process.arch)) return t.end();
