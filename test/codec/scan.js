@@ -259,6 +259,19 @@ t.test('lengths that would wrap or lose bits', (t) => {
   t.end();
 });
 
+t.test('a length of 64 bits with any one bit too many', (t) => {
+  const payload = payloadOf(65536);
+  forEachCase(ROLES, ({ mode, key }) => {
+    for (let bit = 17n; bit < 64n; bit++) {
+      // Without the bit the frame would be complete.
+      const bytes = frame(BINARY, payload, { key, length: 65536n + 2n ** bit, lengthSize: 8 });
+      assert.equal(check(bytes, { mode }).length, 0, `bit ${bit}`);
+    }
+    assert.equal(check(frame(BINARY, payload, { key }), { mode }).length, 3, 'without such a bit');
+  });
+  t.end();
+});
+
 t.test('5.5: stops at a control frame with an extended length', (t) => {
   forEachCase(ROLES, ({ mode, key }) => {
     for (const opcode of [CLOSE, PING, PONG]) {
