@@ -20,6 +20,24 @@ function headersOption() {
 }
 
 /**
+ * @param {string} command of node-gyp
+ * @param {string} root the folder of binding.gyp
+ * @param {'inherit' | 'pipe'} stdio whether the output is shown or returned
+ * @param {string[]} options more arguments
+ * @returns {import('node:child_process').SpawnSyncReturns<string>}
+ * @throws {Error} if node-gyp is not installed
+ */
+function runNodeGyp(command, root, stdio, options) {
+  const nodeGyp = require.resolve('node-gyp/bin/node-gyp.js');
+  return spawnSync(process.execPath, [nodeGyp, command, ...options], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+    stdio
+  });
+}
+
+/**
  * Builds the addon of a checkout from scratch.
  *
  * @param {string} root the folder of its binding.gyp
@@ -29,13 +47,18 @@ function headersOption() {
  * @throws {Error} if node-gyp is not installed
  */
 function rebuild(root, stdio, options = []) {
-  const nodeGyp = require.resolve('node-gyp/bin/node-gyp.js');
-  return spawnSync(process.execPath, [nodeGyp, 'rebuild', ...headersOption(), ...options], {
-    cwd: root,
-    encoding: 'utf8',
-    maxBuffer: 64 * 1024 * 1024,
-    stdio
-  });
+  return runNodeGyp('rebuild', root, stdio, [...headersOption(), ...options]);
 }
 
-module.exports = { rebuild };
+/**
+ * Builds what has changed since `rebuild`.
+ *
+ * @param {string} root the folder of its binding.gyp
+ * @param {'inherit' | 'pipe'} stdio whether the output is shown or returned
+ * @returns {import('node:child_process').SpawnSyncReturns<string>}
+ */
+function build(root, stdio) {
+  return runNodeGyp('build', root, stdio, []);
+}
+
+module.exports = { build, rebuild };
