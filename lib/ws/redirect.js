@@ -1,0 +1,63 @@
+'use strict';
+
+// Decides which `ws` of a program framemask/ws takes the place of. It also runs in the thread in
+// which Node.js before 22.15 resolves imports, so it loads neither ws nor the codec.
+
+const { fs, path, url } = require('../shared/node-modules');
+const { isSupported } = require('./load-ws');
+
+const ROOT = path.join(__dirname, '../..');
+const COMMONJS = path.join(ROOT, 'ws.js');
+const MODULE = url.pathToFileURL(path.join(ROOT, 'ws.mjs')).href;
+
+/** @returns {{ name?: string, version?: string }} the package.json in a folder; empty if none can be read */
+function packageIn(folder) {
+  try {
+    return JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'));
+  } catch {
+    return {};
+  }
+}
+
+/** @returns {boolean} whether a file is an entry of a ws that framemask/ws works with */
+function isSupportedWs(file) {
+  const { name, version } = packageIn(path.dirname(file));
+  return name === 'ws' && isSupported(version ?? '');
+}
+
+/** @returns {boolean} whether a module is the one in which a framemask, this or another, requires ws */
+function requiresForFramemask(file) {
+  return path.basename(file) === 'load-ws.js' && packageIn(path.join(path.dirname(file), '../..')).name === 'framemask';
+}
+
+/**
+ * @param {string} request what is required
+ * @param {string} file which it is resolved to
+ * @param {string | null | undefined} parent the file that requires it
+ * @returns {string} the file to load
+ */
+function redirectFile(request, file, parent) {
+  if (request !== 'ws' || !isSupportedWs(file)) return file;
+  return requiresForFramemask(parent ?? '') ? file : COMMONJS;
+}
+
+/**
+ * The end of a `resolve` hook of Node.js.
+ *
+ * @template {{ url: string }} Resolved
+ * @param {string} specifier
+ * @param {{ conditions: string[], parentURL?: string }} context
+ * @param {Resolved} resolved what the next hook says
+ * @returns {Resolved | { url: string, format: string, shortCircuit: true }}
+ */
+function redirectUrl(specifier, { conditions, parentURL = '' }, resolved) {
+  if (specifier !== 'ws' || !resolved.url.startsWith('file:')) return resolved;
+  const file = url.fileURLToPath(resolved.url);
+  const parent = parentURL.startsWith('file:') ? url.fileURLToPath(parentURL) : '';
+  if (redirectFile(specifier, file, parent) === file) return resolved;
+  return conditions.includes('import')
+    ? { url: MODULE, format: 'module', shortCircuit: true }
+    : { url: url.pathToFileURL(COMMONJS).href, format: 'commonjs', shortCircuit: true };
+}
+
+module.exports = { redirectFile, redirectUrl };

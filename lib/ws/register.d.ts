@@ -1,0 +1,2 @@
+// Loaded for what it does: it exports nothing.
+export {};

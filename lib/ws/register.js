@@ -1,0 +1,41 @@
+'use strict';
+
+// `node --import framemask/ws/register app.js`: each `require('ws')` and `import 'ws'` of the
+// process gets framemask/ws. Nothing else requires this module.
+
+const Module = require('node:module');
+const { pathToFileURL } = require('node:url');
+
+// First: if there is no ws for framemask, the program ends here, and not at its first require.
+require('../../ws');
+const { redirectFile, redirectUrl } = require('./redirect');
+const { setRegistered } = require('./report');
+
+if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
+  throw new Error("framemask/ws/register works in Node.js only: require 'framemask/ws' instead of 'ws'");
+}
+
+if (Module.registerHooks !== undefined) {
+  // Node.js 22.15, 23.5 and later: for require and import.
+  Module.registerHooks({
+    resolve: (specifier, context, nextResolve) => redirectUrl(specifier, context, nextResolve(specifier, context))
+  });
+} else {
+  Module.register('./register-hooks.mjs', pathToFileURL(__filename));
+  redirectRequire();
+}
+
+/**
+ * These hooks do not see what a CommonJS module requires, and there are no others for that before
+ * `registerHooks`. `Module._resolveFilename` is not documented. It is what loaders and tracers have
+ * replaced for as long, and Node.js keeps it for them.
+ */
+function redirectRequire() {
+  const { _resolveFilename: resolveFilename } = Module;
+  Module._resolveFilename = function (request, parent, ...others) {
+    const file = resolveFilename.call(this, request, parent, ...others);
+    return redirectFile(request, file, parent?.filename);
+  };
+}
+
+setRegistered();

@@ -1,0 +1,183 @@
+'use strict';
+
+// framemask/ws/register in processes of their own: what `require('ws')` and `import 'ws'` get.
+
+const { spawn } = require('node:child_process');
+const { once } = require('node:events');
+const fs = require('node:fs');
+const Module = require('node:module');
+const os = require('node:os');
+const path = require('node:path');
+const { text } = require('node:stream/consumers');
+const t = require('tap');
+const { version: installed } = require('ws/package.json');
+const { redirectFile } = require('../../lib/ws/redirect');
+
+const ROOT = path.join(__dirname, '../..');
+const TIMEOUT = 60_000;
+
+/** What a program prints of the ws that it got. */
+const SHOW = `
+function show(ws) {
+  const ours = process.getBuiltinModule('node:module').createRequire(${JSON.stringify(__filename)})('../../ws.js');
+  console.log(JSON.stringify({ isOurs: ws === ours, version: ours.report().ws, registered: ours.report().registered }));
+}`;
+
+const PROGRAMS = {
+  'require.cjs': `${SHOW} show(require('ws'));`,
+  'import.mjs': `import WebSocket from 'ws'; ${SHOW} show(WebSocket);`,
+  'named.mjs': `import { WebSocketServer } from 'ws'; ${SHOW} show(new WebSocketServer({ noServer: true }).options.WebSocket);`,
+  'dynamic.cjs': `${SHOW} import('ws').then((ws) => show(ws.default));`,
+  'created.mjs': `import { createRequire } from 'node:module'; ${SHOW} show(createRequire(import.meta.url)('ws'));`,
+  'imported.mjs': `import './require.cjs';`
+};
+
+/** A project whose node_modules has a package as its ws. */
+const projectWith = (manifest) => ({
+  ...PROGRAMS,
+  node_modules: { ws: { 'package.json': manifest, 'index.js': 'module.exports = class Theirs {};' } }
+});
+
+const folder = t.testdir({
+  usual: { ...PROGRAMS },
+  second: { ...PROGRAMS },
+  seven: projectWith(JSON.stringify({ name: 'ws', version: '7.5.10' })),
+  old: projectWith(JSON.stringify({ name: 'ws', version: '8.17.0' })),
+  nine: projectWith(JSON.stringify({ name: 'ws', version: '9.0.0' })),
+  alias: projectWith(JSON.stringify({ name: 'fork-of-ws', version: '8.20.0' })),
+  bare: projectWith(JSON.stringify({ name: 'ws' })),
+  'no-hooks.cjs': "delete require('node:module').registerHooks;",
+  'stand-in.cjs': `const Module = require('node:module');
+    Module.register = () => console.log('register was called');
+    Module.registerHooks = ({ resolve }) => {
+      const context = { conditions: ['node', 'require'], parentURL: 'file:///app.js' };
+      const next = () => ({ url: ${JSON.stringify(`file://${ROOT}/node_modules/ws/index.js`)} });
+      console.log(resolve('ws', context, next).url.endsWith('/ws.js'), resolve('wss', context, next).url.endsWith('/ws.js'));
+    };`,
+  'bun.cjs': "Object.defineProperty(process, 'versions', { value: { ...process.versions, bun: '1.3.0' } });",
+  'nothing.cjs': ''
+});
+
+/** Copies framemask without its addon and without ws. */
+function copyFramemask(to) {
+  for (const name of ['package.json', 'index.js', 'ws.js', 'lib'])
+    fs.cpSync(path.join(ROOT, name), path.join(to, name), { recursive: true });
+}
+
+/** @returns {Promise<{ code: number, stdout: string, stderr: string }>} */
+async function node(args, options = {}) {
+  const child = spawn(process.execPath, args, { cwd: ROOT, timeout: TIMEOUT, ...options });
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return { code, stdout, stderr };
+}
+
+/** @returns {Promise<object>} what a program shows of its ws */
+async function run(args) {
+  const { code, stdout, stderr } = await node(args);
+  if (code !== 0 || stderr !== '') throw new Error(`${args.join(' ')}: ${code} ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+const register = ['--import', 'framemask/ws/register'];
+const program = (project, name) => path.join(folder, project, name);
+const OURS = { isOurs: true, version: installed, registered: true };
+const THEIRS = { isOurs: false, version: installed, registered: true };
+
+t.test('each way to load ws gets framemask/ws', async (t) => {
+  for (const name of Object.keys(PROGRAMS)) {
+    t.same(await run([...register, program('usual', name)]), OURS, name);
+  }
+  for (const name of ['require.cjs', 'import.mjs']) {
+    t.same(await run(['--require', 'framemask/ws/register', program('usual', name)]), OURS, `--require, ${name}`);
+  }
+});
+
+t.test('nothing is replaced without it', async (t) => {
+  for (const name of ['require.cjs', 'import.mjs']) {
+    t.same(await run([program('usual', name)]), { ...THEIRS, registered: false }, name);
+  }
+});
+
+t.test('a second copy of ws gives way, too, to framemask/ws on its own ws', async (t) => {
+  fs.cpSync(path.dirname(require.resolve('ws')), path.join(folder, 'second/node_modules/ws'), { recursive: true });
+  const manifest = path.join(folder, 'second/node_modules/ws/package.json');
+  fs.writeFileSync(manifest, fs.readFileSync(manifest, 'utf8').replace(`"${installed}"`, '"8.19.0"'));
+  for (const name of ['require.cjs', 'import.mjs', 'dynamic.cjs']) {
+    t.same(await run([...register, program('second', name)]), OURS, name);
+  }
+});
+
+t.test('a ws that is not supported is left alone', async (t) => {
+  for (const project of ['seven', 'old', 'nine', 'alias', 'bare']) {
+    for (const name of ['require.cjs', 'import.mjs']) {
+      t.same(await run([...register, program(project, name)]), THEIRS, `${project}, ${name}`);
+    }
+  }
+  const file = path.join(folder, 'no-package.json-here/index.js');
+  t.equal(redirectFile('ws', file, null), file, 'a file without a package.json');
+});
+
+t.test('another framemask finds its own ws', async (t) => {
+  const other = path.join(folder, 'other/framemask');
+  copyFramemask(other);
+  const app = path.join(folder, 'other/app.cjs');
+  fs.writeFileSync(
+    app,
+    `${SHOW} const other = require('./framemask/ws.js');
+    if (other === require('ws')) throw new Error('there is one framemask');
+    show(Object.getPrototypeOf(other));`
+  );
+  t.same(await run([...register, app]), THEIRS);
+});
+
+t.test('without a ws the program ends with the reason', async (t) => {
+  // Outside the checkout, where no ws is found.
+  const alone = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'register-'));
+  t.teardown(() => fs.rmSync(alone, { recursive: true }));
+  copyFramemask(alone);
+  const { code, stderr } = await node(['--require', './lib/ws/register.js', '-e', 'console.log("runs")'], {
+    cwd: alone
+  });
+  t.equal(code, 1);
+  t.match(stderr, /framemask\/ws works on ws, which is not installed: run `npm install ws`/);
+});
+
+t.test('Bun is told that it has no such hooks', async (t) => {
+  const preload = ['--require', path.join(folder, 'bun.cjs')];
+  const { code, stderr } = await node([...preload, ...register, path.join(folder, 'nothing.cjs')]);
+  t.equal(code, 1);
+  t.match(stderr, /framemask\/ws\/register works in Node\.js only: require 'framemask\/ws' instead of 'ws'/);
+});
+
+t.test('the hooks of other versions of Node.js', async (t) => {
+  if (Module.registerHooks === undefined) {
+    const preload = ['--require', path.join(folder, 'stand-in.cjs')];
+    const { stdout, stderr } = await node([...preload, ...register, path.join(folder, 'nothing.cjs')]);
+    t.same({ stdout, stderr }, { stdout: 'true false\n', stderr: '' });
+  } else {
+    // From Node.js 26 on, `module.register` is deprecated.
+    const preload = ['--no-deprecation', '--require', path.join(folder, 'no-hooks.cjs')];
+    for (const name of Object.keys(PROGRAMS)) {
+      t.same(await run([...preload, ...register, program('usual', name)]), OURS, name);
+    }
+  }
+});
+
+t.test('a program of ws runs unchanged', async (t) => {
+  const source = `
+    const server = new WebSocketServer({ host: '127.0.0.1', port: 0 }, () => {
+      const client = new WebSocket('ws://127.0.0.1:' + server.address().port);
+      client.on('open', () => client.send('Hello'));
+      client.on('message', (data) => { console.log(String(data)); client.close(); server.close(); });
+    });
+    server.on('connection', (socket) => socket.on('message', (data) => socket.send(data + ' again')));`;
+  const programs = {
+    'echo.cjs': `const { WebSocket, WebSocketServer } = require('ws'); ${source}`,
+    'echo.mjs': `import { WebSocket, WebSocketServer } from 'ws'; ${source}`
+  };
+  for (const [name, code] of Object.entries(programs)) {
+    fs.writeFileSync(path.join(folder, name), code);
+    const { stdout, stderr } = await node([...register, path.join(folder, name)]);
+    t.same({ stdout, stderr }, { stdout: 'Hello again\n', stderr: '' }, name);
+  }
+});
