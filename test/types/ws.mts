@@ -1,0 +1,48 @@
+// How an ES module uses framemask/ws. It is checked, not run.
+
+import WebSocket, {
+  type ClientOptions,
+  createWebSocketStream,
+  extension,
+  PerMessageDeflate,
+  type RawData,
+  Receiver,
+  type Report,
+  report,
+  Sender,
+  type Server,
+  subprotocol,
+  WebSocketServer,
+  WebSocket as WebSocketToo
+} from 'framemask/ws';
+import 'framemask/ws/register';
+import * as theirs from 'ws';
+
+const server: Server = new WebSocketServer({ port: 0, maxFragments: 10, closeTimeout: 1000 });
+server.on('connection', (websocket) => {
+  websocket.binaryType = 'blob';
+  websocket.on('message', (data: RawData | Blob, isBinary) => {
+    for (const client of server.clients) {
+      if (client.readyState === WebSocket.OPEN && !(data instanceof Blob)) client.send(`${data}`, { binary: isBinary });
+    }
+  });
+});
+
+const options: ClientOptions = { maxPendingAutoPongs: 0, headers: { cookie: 'a=b' } };
+const client: WebSocketToo = new WebSocket(new URL('ws://127.0.0.1:8080'), options);
+createWebSocketStream(client).pipe(process.stdout);
+
+// What asks for ws's own takes it.
+const ofWs: theirs.WebSocket = client;
+const serverOfWs: theirs.WebSocketServer = server;
+const classOfWs: typeof theirs.WebSocket = WebSocketToo;
+new theirs.WebSocketServer({ port: 0, WebSocket });
+
+const what: Report = report();
+console.log(what.registered, extension, PerMessageDeflate, Receiver, Sender, subprotocol);
+console.log(ofWs, serverOfWs, classOfWs);
+
+// @ts-expect-error: no such type
+client.binaryType = 'string';
+// @ts-expect-error: it says so, and can't be told
+report().registered();

@@ -1,0 +1,97 @@
+// How a TypeScript program that compiles to CommonJS uses framemask/ws. It is checked, not run.
+
+import { createServer, IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+import WebSocket = require('framemask/ws');
+
+import {
+  createWebSocketStream,
+  type RawData,
+  type Report,
+  report,
+  type ServerOptions,
+  WebSocketServer
+} from 'framemask/ws';
+
+import theirs = require('ws');
+
+// A server.
+const options: ServerOptions = {
+  port: 8080,
+  maxPayload: 1024,
+  closeTimeout: 1000,
+  maxPendingAutoPongs: 60,
+  maxFragments: 100,
+  maxBufferedChunks: 100,
+  perMessageDeflate: { threshold: 1024 }
+};
+const server = new WebSocketServer(options, () => console.log('listening'));
+console.log(server.address());
+server.on('connection', (websocket, request) => {
+  const same: WebSocket = websocket;
+  websocket.binaryType = 'fragments';
+  websocket.binaryType = 'blob';
+  console.log(same.readyState === WebSocket.OPEN, request.url, websocket.bufferedAmount);
+  websocket.on('message', (data, isBinary) => websocket.send(received(data), { binary: isBinary }));
+  websocket.on('message', (data: RawData | Blob) => console.log(data instanceof Blob));
+  websocket.on('error', console.error).on('close', (code, reason) => console.log(code, reason.toString()));
+});
+const received = (data: RawData): Buffer => {
+  if (Array.isArray(data)) return Buffer.concat(data);
+  return Buffer.isBuffer(data) ? data : Buffer.from(data);
+};
+for (const client of server.clients) client.terminate();
+
+// One of several on a server of HTTP, with classes of its own.
+class Session extends WebSocket {
+  user = '';
+}
+class Request extends IncomingMessage {
+  id = 0;
+}
+const sessions = new WebSocket.Server({ noServer: true, WebSocket: Session, maxPendingAutoPongs: 10 });
+const http = createServer({ IncomingMessage: Request });
+http.on('upgrade', (request, socket, head) => {
+  sessions.handleUpgrade(request, socket, head, (session) => {
+    session.user = 'ada';
+    sessions.emit('connection', session, request);
+  });
+});
+
+// A client.
+const client = new WebSocket('wss://example.com', 'chat', { closeTimeout: 1000, maxFragments: 0, autoPong: false });
+client.onmessage = ({ data }: WebSocket.MessageEvent) => console.log(data);
+client.addEventListener('close', (event: WebSocket.CloseEvent) => console.log(event.wasClean), { once: true });
+client.once('open', function () {
+  this.send('text', (error) => console.log(error?.message));
+  this.send(new Uint8Array(1), { compress: false, fin: true });
+  this.close(1000, 'bye');
+});
+const stream: Duplex = createWebSocketStream(client, { encoding: 'utf8' });
+new WebSocket(null);
+
+// What asks for ws's own takes it.
+const ofWs: theirs.WebSocket = client;
+const serverOfWs: theirs.WebSocketServer = new WebSocketServer({ noServer: true });
+const classOfWs: typeof theirs.WebSocket = WebSocket;
+const serverClassOfWs: typeof theirs.WebSocketServer = WebSocketServer;
+const moduleOfWs: typeof theirs = WebSocket;
+new theirs.WebSocketServer({ port: 0, WebSocket });
+
+// What ws has besides.
+const { kernel, nativeError, registered }: Report = report();
+const version: string = WebSocket.report().ws;
+const names: Set<string> = WebSocket.subprotocol.parse('a, b');
+const header: string = WebSocket.extension.format({ 'permessage-deflate': [{}] });
+const receiver = new WebSocket.Receiver({ maxPayload: 1 }).on('message', console.log);
+console.log(new WebSocket.Sender(stream), new WebSocket.PerMessageDeflate({ threshold: 0 }), receiver, names, header);
+console.log(kernel, nativeError?.message, registered, version);
+console.log(ofWs, serverOfWs, classOfWs, serverClassOfWs, moduleOfWs);
+
+// @ts-expect-error: no such type
+client.binaryType = 'buffer';
+// @ts-expect-error: it is a number
+new WebSocketServer({ port: 0, closeTimeout: '1s' });
+// @ts-expect-error: no such option
+new WebSocketServer({ port: 0, maxPongs: 1 });
