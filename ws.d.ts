@@ -19,8 +19,8 @@ declare class WebSocket extends ws.WebSocket {
   );
 
   /**
-   * What a binary message is given as. Besides the types of @types/ws, `'blob'` can be assigned: a
-   * listener of 'message' then declares its data as `RawData | Blob`.
+   * What a binary message is given as. Besides the types of @types/ws, `'blob'` can be assigned
+   * (since ws 8.18): a listener of 'message' then declares its data as `RawData | Blob`.
    */
   // @ts-ignore TypeScript wants a property, as in @types/ws, which could not be set to more types.
   get binaryType(): 'nodebuffer' | 'arraybuffer' | 'fragments';
