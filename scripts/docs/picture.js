@@ -116,6 +116,35 @@ const SENDING = {
   ]
 };
 
+/** @type {Lane} */
+const WS = {
+  title: 'framemask/ws: the API of ws. It is a program that uses the codec',
+  folder: 'lib/ws/',
+  flow: null,
+  steps: [
+    {
+      title: 'Classes',
+      modules: ['lib/ws/websocket.js', 'lib/ws/server.js', 'lib/ws/load-ws.js', 'lib/ws/internals.js'],
+      text: 'Subclasses of those of ws, which does the handshakes.'
+    },
+    {
+      title: 'Receiving',
+      modules: ['lib/ws/incoming.js', 'lib/ws/inflation.js', 'lib/ws/binary-types.js', 'lib/ws/frame-errors.js'],
+      text: "A Decoder behind ws's Receiver. ws inflates."
+    },
+    {
+      title: 'Sending',
+      modules: ['lib/ws/outgoing.js', 'lib/ws/flush-queue.js'],
+      text: "An Encoder instead of ws's Sender. One write for each read or turn."
+    },
+    {
+      title: 'Without changing a line',
+      modules: ['lib/ws/register.js', 'lib/ws/redirect.js', 'lib/ws/report.js'],
+      text: 'Hooks of Node.js give it to whoever asks for ws.'
+    }
+  ]
+};
+
 /** Modules that all others use. */
 const COMMON = [
   'lib/shared/buffers.js',
@@ -132,6 +161,8 @@ const COMMON = [
 
 /** Calls that the picture shows between lanes: each must be a `require` in the code. */
 const CALLS = [
+  ['lib/ws/incoming.js', 'lib/codec/decoder.js'],
+  ['lib/ws/outgoing.js', 'lib/codec/encoder.js'],
   ['lib/codec/decoder.js', 'lib/codec/backend.js'],
   ['lib/codec/encoder.js', 'lib/codec/backend.js'],
   ['lib/codec/backend.js', 'lib/masking/backend.js'],
@@ -145,7 +176,7 @@ const CALLS = [
 /** @returns {string[]} where the picture and the code differ */
 function findDifferences() {
   const drawn = new Set([
-    ...[RECEIVING, MASKING, SENDING].flatMap(({ steps }) => steps.flatMap((s) => s.modules)),
+    ...[RECEIVING, MASKING, SENDING, WS].flatMap(({ steps }) => steps.flatMap((s) => s.modules)),
     ...COMMON
   ]);
   const modules = libModules();
@@ -286,7 +317,8 @@ function drawPicture() {
   const receiving = drawLane(RECEIVING, MARGIN, left, right);
   const masking = drawLane(MASKING, receiving.end + 28, left, right);
   const sending = drawLane(SENDING, masking.end + 28, left, right);
-  const height = sending.end + 64;
+  const ws = drawLane(WS, sending.end + 28, left, right);
+  const height = ws.end + 64;
 
   const middle = ({ x, width }) => x + width / 2;
   const centre = ({ top, bottom }) => (top + bottom) / 2;
@@ -318,6 +350,7 @@ function drawPicture() {
     receiving.svg,
     masking.svg,
     sending.svg,
+    ws.svg,
     arrow([socketEnd, centre(receiving)], [left - 2, centre(receiving)]),
     arrow([delivered.x + delivered.width, centre(receiving)], [programX - 2, centre(receiving)]),
     arrow([programX, centre(sending)], [sent.x + sent.width + 2, centre(sending)]),
@@ -325,9 +358,9 @@ function drawPicture() {
     // Into the masking: from the scan above, and from the encoder below.
     arrow([middle(found), receiving.bottom], [middle(found), receiving.end + 26]),
     arrow([middle(sent), sending.top], [middle(sent), masking.end + 2]),
-    text(left - 12, sending.end + 28, 'Used by all', 'title'),
-    text(left + 76, sending.end + 28, shared(true), 'file'),
-    text(left + 76, sending.end + 46, shared(false), 'file')
+    text(left - 12, ws.end + 28, 'Used by all', 'title'),
+    text(left + 76, ws.end + 28, shared(true), 'file'),
+    text(left + 76, ws.end + 46, shared(false), 'file')
   ];
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="title">
 <!-- Drawn by npm run build:docs. Do not edit. -->
