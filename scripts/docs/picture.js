@@ -138,7 +138,7 @@ const WS = {
       text: "An Encoder instead of ws's Sender. One write for each read or turn."
     },
     {
-      title: 'Without changing a line',
+      title: 'Without a line',
       modules: ['lib/ws/register.js', 'lib/ws/redirect.js', 'lib/ws/report.js'],
       text: 'Hooks of Node.js give it to whoever asks for ws.'
     }
@@ -336,7 +336,7 @@ function drawPicture() {
   ];
   const shared = (inShared) =>
     COMMON.filter((name) => name.startsWith('lib/shared/') === inShared)
-      .map((name) => name.replace('lib/', ''))
+      .map((name) => name.replace(inShared ? 'lib/shared/' : 'lib/', ''))
       .join('  ');
 
   const parts = [
@@ -359,7 +359,7 @@ function drawPicture() {
     arrow([middle(found), receiving.bottom], [middle(found), receiving.end + 26]),
     arrow([middle(sent), sending.top], [middle(sent), masking.end + 2]),
     text(left - 12, ws.end + 28, 'Used by all', 'title'),
-    text(left + 76, ws.end + 28, shared(true), 'file'),
+    text(left + 76, ws.end + 28, `shared/:  ${shared(true)}`, 'file'),
     text(left + 76, ws.end + 46, shared(false), 'file')
   ];
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="title">
