@@ -11,6 +11,7 @@ const { lint } = require('./package/lint');
 const { MANAGERS } = require('./package/managers');
 const { KINDS } = require('./package/programs');
 const { checkTarball, pack, packInstalled, unpack } = require('./package/tarball');
+const { checkWs } = require('./package/ws');
 const { NotHere } = require('./platforms/fetch');
 const { createProgress, printRows } = require('./support/report');
 const { select } = require('./support/select');
@@ -18,13 +19,13 @@ const { select } = require('./support/select');
 const USAGE = `usage: npm run test:package [-- [--only <manager>[,<manager>...]] [--tarball <file>] [--ci] [--help]]
 
 Packs this checkout, which builds all prebuilds, and checks the tarball: its size, its files, its
-entries, and what publint and arethetypeswrong report. Then each package manager installs it in an
-empty project, as a file and by its name from a registry on this machine, without a compiler and
-without a network. If a manager prints more than its summary, or installs other files than those of
-the tarball, it fails. Programs run there as CommonJS, as ES modules and, once for each manager, as
-TypeScript (strict, nodenext), and must get a native kernel. Linux on x64. The first run downloads
-the managers from npm to .cache/platforms/. What can't be run is listed as NOT RUN. The exit code is
-0 if none failed.
+entries, framemask/ws with and without ws, and what publint and arethetypeswrong report. Then each
+package manager installs it in an empty project, as a file and by its name from a registry on this
+machine, without a compiler and without a network. If a manager prints more than its summary, or
+installs other files than those of the tarball, it fails. Programs run there as CommonJS, as ES
+modules and, once for each manager, as TypeScript (strict, nodenext), and must get a native kernel.
+Linux on x64. The first run downloads the managers from npm to .cache/platforms/. What can't be run
+is listed as NOT RUN. The exit code is 0 if none failed.
 
   --only     only these managers
   --tarball  test this file and pack nothing
@@ -101,8 +102,9 @@ function printTable(results) {
 }
 
 /** @returns {boolean} whether the tarball passes all checks */
-function inspect(tarball, unpacked, ci, progress) {
+function inspect(tarball, { scratch, unpacked }, ci, progress) {
   const { size, faults } = checkTarball(unpack(tarball, unpacked));
+  faults.push(...checkWs(unpacked, scratch));
   try {
     faults.push(...lint(tarball));
   } catch (error) {
@@ -156,7 +158,7 @@ async function main() {
     if (values.tarball === undefined) progress('npm pack');
     const tarball = values.tarball === undefined ? pack(scratch) : path.resolve(values.tarball);
     const unpacked = path.join(scratch, 'unpacked');
-    const sound = inspect(tarball, unpacked, values.ci, progress);
+    const sound = inspect(tarball, { scratch, unpacked }, values.ci, progress);
     const results = await install(managers, { scratch, tarball, unpacked }, progress);
     printTable(results);
     const bad = (outcome) => outcome === 'FAILED' || (values.ci && outcome === 'NOT RUN');

@@ -35,7 +35,7 @@ function findings(program, args, clean) {
 function lint(tarball) {
   const programs = fetchLinters();
   // arethetypeswrong skips entries with a *, unless they are named.
-  const entries = ['.', ...TARGETS.map(({ name }) => `prebuilds/${name}`)];
+  const entries = ['.', 'ws', 'ws/register', ...TARGETS.map(({ name }) => `prebuilds/${name}`)];
   return [
     // publint succeeds even if it has suggestions.
     findings(path.join(programs, 'publint'), ['run', tarball, '--strict'], /^All good!$/m),

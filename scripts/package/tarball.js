@@ -71,7 +71,7 @@ function checkFiles(files) {
   const addons = TARGETS.map(({ file }) => `prebuilds/${file}`);
   const expected = (name) =>
     /^(package\.json|README\.md|LICENSE)$/.test(name) ||
-    /^(index|lib\/.+)\.(js|mjs|d\.ts|d\.mts)$/.test(name) ||
+    /^(index|ws|lib\/.+)\.(js|mjs|d\.ts|d\.mts)$/.test(name) ||
     addons.includes(name);
   const unexpected = [...files.keys()].filter((name) => !expected(name));
   const missing = ['README.md', 'LICENSE', ...addons].filter((name) => !files.has(name));
