@@ -8,6 +8,7 @@ const { createRequire } = require('node:module');
 const os = require('node:os');
 const path = require('node:path');
 const { TARGETS } = require('../prebuild/targets');
+const { installPackages, run } = require('../support/install');
 
 const ROOT = path.join(__dirname, '../..');
 const CACHE = path.join(ROOT, '.cache/bundlers');
@@ -19,16 +20,6 @@ const PLATFORM = TARGETS.map(({ name }) => name).find(
   (name) => name.split('-', 2).join('-') === `${process.platform}-${process.arch}`
 );
 
-/** On Windows, npm is a script for the shell. */
-const shell = process.platform === 'win32';
-
-/** @returns {string} its output @throws {Error} with its output, if it fails */
-function run(program, args, cwd) {
-  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: 'utf8', shell });
-  if (status !== 0) throw new Error(`${program} ${args[0]} failed: ${error?.message ?? (stderr || stdout)}`);
-  return stdout;
-}
-
 /**
  * Installs the bundlers below .cache/, unless they are there.
  *
@@ -36,18 +27,8 @@ function run(program, args, cwd) {
  * @returns {NodeJS.Require} loads them
  */
 function installBundlers(packages) {
-  const manifest = path.join(CACHE, 'package.json');
-  const wanted = JSON.stringify({ private: true, dependencies: packages }, null, 2);
-  const installed = path.join(CACHE, 'installed.json');
-  if (!fs.existsSync(installed) || fs.readFileSync(installed, 'utf8') !== wanted) {
-    fs.rmSync(CACHE, { recursive: true, force: true });
-    fs.mkdirSync(CACHE, { recursive: true });
-    fs.writeFileSync(manifest, wanted);
-    run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock'], CACHE);
-    // Written last: an interrupted install is repeated.
-    fs.writeFileSync(installed, wanted);
-  }
-  return createRequire(manifest);
+  installPackages(CACHE, packages);
+  return createRequire(path.join(CACHE, 'package.json'));
 }
 
 /**
