@@ -1,0 +1,28 @@
+'use strict';
+
+// Loaded before a program, with --require. Counts the messages that receivers of `ws` deliver, and
+// the chunks that framemask's Decoder reads, and writes both, and the largest memory, to descriptor
+// 3 at the end: a program that still uses `ws` would pass each comparison with `ws`.
+
+const fs = require('node:fs');
+
+const counts = { messages: 0, chunks: 0 };
+
+/** Calls `note` at each call of a method. */
+function watch(prototype, method, note) {
+  const original = prototype[method];
+  prototype[method] = function (...args) {
+    note();
+    return original.apply(this, args);
+  };
+}
+
+// Dependencies may have a `ws` of their own.
+for (const file of JSON.parse(process.env.FRAMEMASK_TEST_RECEIVERS)) {
+  watch(require(file).prototype, 'dataMessage', () => counts.messages++);
+}
+watch(require('framemask').Decoder.prototype, 'write', () => counts.chunks++);
+
+process.on('exit', () => {
+  fs.writeSync(3, JSON.stringify({ ...counts, memory: process.resourceUsage().maxRSS * 1024 }));
+});
