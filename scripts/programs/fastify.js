@@ -1,0 +1,147 @@
+'use strict';
+
+// A server of fastify with @fastify/websocket, which asks for `ws` by itself: routes, refusals,
+// a broadcast, a stream, injectWS, and the end of the server.
+
+const { createHash } = require('node:crypto');
+const { once } = require('node:events');
+const fastify = require('fastify');
+const plugin = require('@fastify/websocket');
+const { WebSocket, createWebSocketStream } = require('ws');
+
+const sha = (data) => createHash('sha256').update(data).digest('hex').slice(0, 16);
+
+function createApp() {
+  const app = fastify();
+  app.register(plugin, {
+    options: { maxPayload: 2 ** 20, perMessageDeflate: { threshold: 512 }, clientTracking: true }
+  });
+  app.register(async (app) => {
+    app.get('/echo', { websocket: true }, (socket) => {
+      socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
+    });
+    app.get('/all', { websocket: true }, (socket) => {
+      socket.on('message', (data) => {
+        for (const client of app.websocketServer.clients) client.send(`to all: ${data}`);
+      });
+    });
+    app.get('/stream', { websocket: true }, (socket) => {
+      const stream = createWebSocketStream(socket);
+      stream.pipe(stream);
+    });
+    app.get('/throws', { websocket: true }, async () => {
+      throw new Error('a handler that throws');
+    });
+    app.get(
+      '/secret',
+      {
+        websocket: true,
+        preValidation: async (_request, reply) => reply.code(401).send('no')
+      },
+      () => {}
+    );
+    app.get('/both', {
+      handler: async () => ({ by: 'HTTP' }),
+      wsHandler: (socket) => {
+        socket.send('by WebSocket');
+        socket.close(4001, 'that was all');
+      }
+    });
+  });
+  return app;
+}
+
+/** @returns {Promise<any>} the next message, as text */
+const message = async (socket) => String((await once(socket, 'message'))[0]);
+
+/** Unlike events.once(), it does not end with an error that comes before. */
+const closeOf = (socket) => new Promise((resolve) => socket.once('close', (...args) => resolve(args)));
+
+/** @returns {Promise<string[]>} what happens to a connection to that path until it is closed */
+async function lifeOf(url) {
+  const socket = new WebSocket(url);
+  const events = [];
+  socket.on('open', () => events.push('open'));
+  socket.on('message', (data) => events.push(`message: ${data}`));
+  socket.on('error', (error) => events.push(`error: ${error.message}`));
+  const [code, reason] = await closeOf(socket);
+  return [...events, `close: ${code} ${reason}`];
+}
+
+async function echoes(url) {
+  const socket = new WebSocket(url);
+  await once(socket, 'open');
+  const sent = [
+    '',
+    'text ü€😀',
+    Buffer.from([0, 255]),
+    Uint8Array.from({ length: 200_000 }, (_, i) => i % 251),
+    'z'.repeat(50_000)
+  ];
+  const received = [];
+  const done = new Promise((resolve) => {
+    socket.on('message', (data, isBinary) => {
+      received.push([isBinary, data.length, sha(data)]);
+      if (received.length === sent.length) resolve();
+    });
+  });
+  for (const data of sent) socket.send(data);
+  await done;
+  socket.ping('are you there');
+  const [pong] = await once(socket, 'pong');
+  // Longer than maxPayload.
+  socket.on('error', () => {});
+  socket.send(Buffer.alloc(2 ** 20 + 1));
+  const [code] = await closeOf(socket);
+  return { received, same: received.every(([, , hash], i) => hash === sha(sent[i])), pong: String(pong), code };
+}
+
+async function broadcast(url) {
+  const sockets = Array.from({ length: 20 }, () => new WebSocket(url));
+  await Promise.all(sockets.map((socket) => once(socket, 'open')));
+  const heard = Promise.all(sockets.map(message));
+  sockets[0].send('hello');
+  return { heard: await heard, sockets };
+}
+
+/** Sends 3 MB in pieces, and reads until as much has come back. */
+async function stream(url) {
+  const duplex = createWebSocketStream(new WebSocket(url));
+  const bytes = Uint8Array.from({ length: 3_000_000 }, (_, i) => (i * 7) % 253);
+  for (let at = 0; at < bytes.length; at += 70_000) duplex.write(bytes.subarray(at, at + 70_000));
+  const chunks = [];
+  let length = 0;
+  for await (const chunk of duplex) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length === bytes.length) duplex.end();
+  }
+  return sha(Buffer.concat(chunks)) === sha(bytes);
+}
+
+async function main() {
+  const app = createApp();
+  await app.ready();
+  const injected = await app.injectWS('/echo');
+  const answer = message(injected);
+  injected.send('injected');
+  const result = { injected: await answer };
+  injected.terminate();
+
+  const http = await app.listen({ host: '127.0.0.1', port: 0 });
+  const url = http.replace('http', 'ws');
+  result.echoes = await echoes(`${url}/echo`);
+  result.both = [await lifeOf(`${url}/both`), await (await fetch(`${http}/both`)).text()];
+  result.missing = await lifeOf(`${url}/nothing-here`);
+  result.secret = await lifeOf(`${url}/secret`);
+  result.throws = await lifeOf(`${url}/throws`);
+  result.stream = await stream(`${url}/stream`);
+  const { heard, sockets } = await broadcast(`${url}/all`);
+  result.broadcast = heard;
+  const ends = Promise.all(sockets.map((socket) => closeOf(socket)));
+  await app.close();
+  result.end = (await ends).map(([code]) => code);
+  console.log(JSON.stringify(result));
+}
+
+main();
