@@ -3,7 +3,7 @@
 // How scripts/autobahn.js selects cases and judges their results.
 
 const t = require('tap');
-const { QUICK, judge, select } = require('../scripts/autobahn/cases');
+const { ALL, QUICK, QUICK_DEFLATE, informationalOf, judge, select } = require('../scripts/autobahn/cases');
 
 t.test('select gives the ids of cases for patterns', (t) => {
   t.equal(select(['*']).length, 301);
@@ -21,6 +21,8 @@ t.test('select gives the ids of cases for patterns', (t) => {
   t.same(select(['1.2.*1']), ['1.2.1'], 'a pattern matches the whole id');
   t.throws(() => select(['2.1', '8.*']), RangeError);
   t.ok(select(QUICK).length > 100, 'the quick cases');
+  t.equal(select(['*'], ALL).length, 517);
+  t.ok(select(QUICK_DEFLATE, ALL).length > 20, 'the quick cases of permessage-deflate');
   t.end();
 });
 
@@ -34,6 +36,9 @@ t.test('judge reports each case that is missing, has failed or was not asked for
     ]),
     failures: []
   });
+  const info = { 2.1: verdict('OK', 'INFORMATIONAL'), 2.2: verdict('INFORMATIONAL'), 2.3: verdict('OK') };
+  t.same(judge(info, ['2.1', '2.2', '2.3'], informationalOf(info)).failures, [], 'as the reference');
+  t.same(judge(info, ['2.1', '2.2', '2.3']).failures, ['2.1 OK, closing INFORMATIONAL', '2.2 INFORMATIONAL']);
   t.same(judge({}, ['2.1']).failures, ['2.1 MISSING, closing MISSING']);
   t.same(judge(good, ['2.1']).failures, ['7.1.6 was not asked for']);
   t.same(judge({ 2.1: verdict('OK', 'UNCLEAN') }, ['2.1']).failures, ['2.1 OK, closing UNCLEAN']);

@@ -2,11 +2,8 @@
 
 // The cases of Autobahn|Testsuite, their selection by patterns, and which results count as passed.
 
-/**
- * The groups of sections 1 to 7, 9 and 10, with their count of cases. Sections 12 and 13 are
- * permessage-deflate.
- */
-const PARTS = `
+/** The groups of sections 1 to 7, 9 and 10, with their count of cases. */
+const FRAMES = `
   1.1:8 1.2:8 2:11 3:7 4.1:5 4.2:5 5:20
   6.1:3 6.2:4 6.3:2 6.4:4 6.5:5 6.6:11 6.7:4 6.8:2 6.9:4 6.10:3 6.11:5 6.12:8 6.13:5 6.14:10 6.15:1 6.16:3 6.17:5 6.18:5
   6.19:5 6.20:7 6.21:8 6.22:34 6.23:7
@@ -14,13 +11,26 @@ const PARTS = `
   9.1:6 9.2:6 9.3:9 9.4:9 9.5:6 9.6:6 9.7:6 9.8:6
   10.1:1`;
 
-/** The ids of all 301 cases. */
-const ALL = PARTS.trim()
-  .split(/\s+/)
-  .flatMap((part) => {
-    const [name, count] = part.split(':');
-    return Array.from({ length: Number(count) }, (_, i) => `${name}.${i + 1}`);
-  });
+/** The same for permessage-deflate. */
+const DEFLATE = `
+  12.1:18 12.2:18 12.3:18 12.4:18 12.5:18
+  13.1:18 13.2:18 13.3:18 13.4:18 13.5:18 13.6:18 13.7:18`;
+
+/** @returns {string[]} the ids in groups */
+function listIds(groups) {
+  return groups
+    .trim()
+    .split(/\s+/)
+    .flatMap((part) => {
+      const [name, count] = part.split(':');
+      return Array.from({ length: Number(count) }, (_, i) => `${name}.${i + 1}`);
+    });
+}
+
+/** The ids of the 301 cases that need no extension. */
+const WITHOUT_DEFLATE = listIds(FRAMES);
+/** The ids of all 517 cases. */
+const ALL = [...WITHOUT_DEFLATE, ...listIds(DEFLATE)];
 
 /**
  * For CI: a case for each rule, some of each group that varies sizes or characters, and none that
@@ -36,23 +46,30 @@ const QUICK = `
   .trim()
   .split(/\s+/);
 
+/**
+ * The same for sections 12 and 13, in which a case is a length of messages: each text and each
+ * negotiation twice, and two whose messages come in fragments.
+ */
+const QUICK_DEFLATE = '12.*.1 12.*.5 12.1.11 13.*.2 13.*.4 13.3.11'.split(' ');
+
 /** Cases that report a behaviour which the RFC leaves open; their result is never OK. */
 const INFORMATIONAL = new Set(['7.1.6', '7.13.1', '7.13.2']);
 
 /**
  * @param {string[]} patterns ids; a `*` in them stands for any characters
+ * @param {string[]} [all] the ids to select from
  * @returns {string[]} the ids that match, in the suite's order
  * @throws {RangeError} if a pattern matches none
  */
-function select(patterns) {
+function select(patterns, all = WITHOUT_DEFLATE) {
   const taken = new Set();
   for (const pattern of patterns) {
     const expression = new RegExp(`^${pattern.replace(/[^\d*]/g, '\\$&').replaceAll('*', '.*')}$`);
-    const ids = ALL.filter((id) => expression.test(id));
+    const ids = all.filter((id) => expression.test(id));
     if (ids.length === 0) throw new RangeError(`No case matches ${pattern}`);
     for (const id of ids) taken.add(id);
   }
-  return ALL.filter((id) => taken.has(id));
+  return all.filter((id) => taken.has(id));
 }
 
 /**
@@ -61,10 +78,11 @@ function select(patterns) {
  * @param {object} results of one agent, from index.json: by case id, with `behavior` and
  *   `behaviorClose`
  * @param {string[]} ids exactly the cases that must be there
+ * @param {Set<string>} [informational] the cases that may be INFORMATIONAL
  * @returns {{ counts: Map<string, number>, failures: string[] }} the count of each result, and what
  *   did not pass
  */
-function judge(results, ids) {
+function judge(results, ids, informational = INFORMATIONAL) {
   const counts = new Map();
   const failures = [];
   for (const id of ids) {
@@ -72,8 +90,8 @@ function judge(results, ids) {
     const verdict = result?.behavior ?? 'MISSING';
     const closing = result?.behaviorClose ?? 'MISSING';
     counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
-    const passed = verdict === 'OK' || (verdict === 'INFORMATIONAL' && INFORMATIONAL.has(id));
-    const closed = closing === 'OK' || (closing === 'INFORMATIONAL' && INFORMATIONAL.has(id));
+    const passed = verdict === 'OK' || (verdict === 'INFORMATIONAL' && informational.has(id));
+    const closed = closing === 'OK' || (closing === 'INFORMATIONAL' && informational.has(id));
     if (!passed || !closed) failures.push(`${id} ${verdict}${closed ? '' : `, closing ${closing}`}`);
   }
   for (const id of Object.keys(results)) {
@@ -82,4 +100,13 @@ function judge(results, ids) {
   return { counts, failures };
 }
 
-module.exports = { QUICK, judge, select };
+/**
+ * @param {object} results of one agent
+ * @returns {Set<string>} the ids of its INFORMATIONAL cases
+ */
+function informationalOf(results) {
+  const isSo = ({ behavior, behaviorClose }) => [behavior, behaviorClose].includes('INFORMATIONAL');
+  return new Set(Object.keys(results).filter((id) => isSo(results[id])));
+}
+
+module.exports = { ALL, QUICK, QUICK_DEFLATE, informationalOf, judge, select };
