@@ -1,7 +1,7 @@
 'use strict';
 
-// Runs Autobahn|Testsuite against examples/echo-server.js and examples/client.js, and judges its
-// reports.
+// Runs Autobahn|Testsuite against examples/echo-server.js and examples/client.js, or against an echo
+// server and a client on framemask/ws, and judges its reports.
 
 const { spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');
@@ -10,17 +10,22 @@ const net = require('node:net');
 const path = require('node:path');
 const { createInterface } = require('node:readline');
 const { parseArgs } = require('node:util');
-const { QUICK, judge, select } = require('./autobahn/cases');
+const { ALL, QUICK, QUICK_DEFLATE, informationalOf, judge, select } = require('./autobahn/cases');
 const { find, install } = require('./autobahn/suite');
+const { ofKernel, ofLibrary } = require('./autobahn/targets');
 
 const USAGE = `usage: npm run test:autobahn [-- [options]]
 
 Runs Autobahn|Testsuite, sections 1 to 7, 9 and 10, against the echo server and the client in
-examples/.
+examples/; with --ws all sections, permessage-deflate included, on framemask/ws and, to compare with,
+on ws, which takes 40 minutes or more.
 
   --role ROLE      server or client; both by default
   --kernel LIST    addon, js, or any value of FRAMEMASK_KERNEL; addon,js by default
-  --cases LIST     ids of cases, with * for any characters: '1.*,6.4.*,9.1.1'; all 301 by default
+  --ws             framemask/ws and ws instead of the programs in examples/
+  --library LIST   with --ws: framemask/ws, ws or both, which is the default
+  --cases LIST     ids of cases, with * for any characters: '1.*,6.4.*,9.1.1'; all 301 by default,
+                   with --ws all 517
   --quick          a short selection, for CI
   --install        install the suite in .cache/autobahn if it is missing (needs Python 2.7 and python3)
   --allow-missing  exit with 0 instead of 2 if there is no suite
@@ -30,8 +35,9 @@ The suite is the wstest that the environment variable AUTOBAHN names, or one in 
 in .cache/autobahn, or its Docker image. It listens on 127.0.0.1 only. Its reports are in
 reports/autobahn/*/index.html.
 
-Every case must be OK; 7.1.6, 7.13.1 and 7.13.2 may be INFORMATIONAL. Exit code: 0 if they are, 1 if
-a case fails or is missing, 2 if there is no suite.`;
+Every case must be OK; 7.1.6, 7.13.1 and 7.13.2 may be INFORMATIONAL. With --ws, framemask/ws may have
+INFORMATIONAL where ws has it, and the results of ws are only printed. Exit code: 0 if all are as they
+must be, 1 if a case fails or is missing, 2 if there is no suite.`;
 
 const ROOT = path.join(__dirname, '..');
 const REPORTS = path.join(ROOT, 'reports/autobahn');
@@ -82,13 +88,11 @@ function stopAll() {
 }
 
 /**
- * @param {string} kernel
- * @returns {object} the environment in which a process uses that kernel, or fails
+ * @typedef {object} Run
+ * @property {import('./autobahn/targets').Target[]} targets
+ * @property {string[]} cases
+ * @property {string} folder
  */
-function environment(kernel) {
-  if (kernel === 'addon') return { FRAMEMASK_KERNEL: '', FRAMEMASK_REQUIRE_NATIVE: '1' };
-  return { FRAMEMASK_KERNEL: kernel };
-}
 
 /** @returns {Promise<number>} a port that nobody listens on */
 async function freePort() {
@@ -101,17 +105,17 @@ async function freePort() {
 }
 
 /**
- * @param {string} kernel
+ * @param {import('./autobahn/targets').Target} target
  * @returns {Promise<{ child: import('node:child_process').ChildProcess, port: number }>} a
  *   listening echo server
  */
-async function startServer(kernel) {
-  const child = start([process.execPath, 'scripts/autobahn/server.js'], { env: { ...environment(kernel), PORT: '0' } });
+async function startServer({ name, env, server }) {
+  const child = start([process.execPath, ...server], { env: { ...env, PORT: '0' } });
   for await (const line of createInterface({ input: child.stdout })) {
     const port = /:(\d+)$/.exec(line);
     if (port !== null) return { child, port: Number(port[1]) };
   }
-  throw new Error(`The echo server did not start (${kernel})`);
+  throw new Error(`The echo server did not start (${name})`);
 }
 
 /** Prints the progress of both roles: on a terminal in one line, otherwise every 100 cases. */
@@ -175,27 +179,26 @@ function startSuite(suite, mode, { folder, port, spec, onLine }) {
  * Tests our server; the suite is the client.
  *
  * @param {import('./autobahn/suite').Suite} suite
- * @param {{ kernels: string[], cases: string[], folder: string, onLine: (line: string) => void }}
- *   run
+ * @param {Run & { onLine: (line: string) => void }} run
  */
-async function testServer(suite, { kernels, cases, folder, onLine }) {
+async function testServer(suite, { targets, cases, folder, onLine }) {
   const servers = [];
-  for (const kernel of kernels) servers.push({ kernel, ...(await startServer(kernel)) });
+  for (const target of targets) servers.push({ ...target, ...(await startServer(target)) });
   const child = startSuite(suite, 'fuzzingclient', {
     folder,
     port: 0,
     onLine,
     spec: (outdir) => ({
       outdir,
-      servers: servers.map(({ kernel, port }) => ({ agent: agentOf(kernel), url: `ws://${suite.host}:${port}` })),
+      servers: servers.map(({ agent, port }) => ({ agent, url: `ws://${suite.host}:${port}` })),
       cases,
       'exclude-cases': [],
       'exclude-agent-cases': {}
     })
   });
   await once(child, 'close');
-  for (const { child, kernel } of servers) {
-    if (!running.has(child)) console.error(`The echo server exited too early (${kernel})`);
+  for (const { child, name } of servers) {
+    if (!running.has(child)) console.error(`The echo server exited too early (${name})`);
     await stop(child);
   }
 }
@@ -204,49 +207,42 @@ async function testServer(suite, { kernels, cases, folder, onLine }) {
  * Tests our client; the suite is the server.
  *
  * @param {import('./autobahn/suite').Suite} suite
- * @param {{ kernels: string[], cases: string[], folder: string, onLine: (line: string) => void }}
- *   run
+ * @param {Run & { onLine: (line: string) => void }} run
  */
-async function testClient(suite, { kernels, cases, folder, onLine }) {
+async function testClient(suite, { targets, cases, folder, onLine }) {
   const port = await freePort();
   const url = `ws://127.0.0.1:${port}`;
   const spec = (outdir) => ({ url, outdir, cases, 'exclude-cases': [], 'exclude-agent-cases': {} });
   const child = startSuite(suite, 'fuzzingserver', { folder, port, onLine, spec });
-  for (const kernel of kernels) {
-    const client = start([process.execPath, 'scripts/autobahn/client.js', url, agentOf(kernel)], {
-      env: environment(kernel)
-    });
+  for (const target of targets) {
+    const client = start([process.execPath, ...target.client(url)], { env: target.env });
     const [code] = await Promise.race([once(client, 'close'), once(child, 'close')]);
-    if (code !== 0) console.error(`The client failed (${kernel})`);
+    if (code !== 0) console.error(`The client failed (${target.name})`);
     await stop(client);
   }
   await stop(child);
-}
-
-/** @param {string} kernel */
-function agentOf(kernel) {
-  return `framemask-${kernel}`;
 }
 
 /**
  * Prints the results of the suite.
  *
  * @param {string} role
- * @param {{ kernels: string[], cases: string[], folder: string }} run
+ * @param {Run} run
  * @returns {boolean} whether all cases passed
  */
-function report(role, { kernels, cases, folder }) {
+function report(role, { targets, cases, folder }) {
   const file = path.join(folder, 'index.json');
   const index = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
+  const reference = targets.find((target) => target.reference);
+  const informational = reference && informationalOf(index[reference.agent] ?? {});
   let passed = true;
-  for (const kernel of kernels) {
-    const { counts, failures } = judge(index[agentOf(kernel)] ?? {}, cases);
+  for (const target of targets) {
+    const { counts, failures } = judge(index[target.agent] ?? {}, cases, informational);
     const verdicts = [...counts].map(([verdict, count]) => `${count} ${verdict}`).join(', ');
-    console.log(
-      `${role}, ${kernel}: ${failures.length === 0 ? 'passed' : 'FAILED'} (${cases.length} cases: ${verdicts})`
-    );
+    const outcome = target === reference ? 'to compare with' : failures.length === 0 ? 'passed' : 'FAILED';
+    console.log(`${role}, ${target.name}: ${outcome} (${cases.length} cases: ${verdicts})`);
     for (const failure of failures) console.log(`  ${failure}`);
-    if (failures.length > 0) passed = false;
+    if (failures.length > 0 && target !== reference) passed = false;
   }
   return passed;
 }
@@ -257,6 +253,8 @@ function readOptions() {
     options: {
       role: { type: 'string' },
       kernel: { type: 'string', default: 'addon,js' },
+      ws: { type: 'boolean' },
+      library: { type: 'string', default: 'ws,framemask/ws' },
       cases: { type: 'string' },
       quick: { type: 'boolean' },
       install: { type: 'boolean' },
@@ -267,12 +265,13 @@ function readOptions() {
   if (values.role !== undefined && !['server', 'client'].includes(values.role)) {
     throw new RangeError('--role must be server or client');
   }
-  const patterns = values.cases?.split(',') ?? (values.quick ? QUICK : ['*']);
+  const quick = values.ws ? [...QUICK, ...QUICK_DEFLATE] : QUICK;
+  const patterns = values.cases?.split(',') ?? (values.quick ? quick : ['*']);
   return {
     ...values,
     roles: values.role === undefined ? ['server', 'client'] : [values.role],
-    kernels: values.kernel.split(','),
-    cases: select(patterns)
+    targets: values.ws ? values.library.split(',').map(ofLibrary) : values.kernel.split(',').map(ofKernel),
+    cases: select(patterns, values.ws ? ALL : undefined)
   };
 }
 
@@ -293,23 +292,23 @@ async function main() {
     return options['allow-missing'] ? 0 : 2;
   }
 
-  const { kernels, cases } = options;
-  console.log(
-    `Autobahn|Testsuite, ${suite.label}: ${cases.length} cases, ${options.roles.join(' and ')}, ${kernels.join(' and ')}`
-  );
+  const { targets, cases } = options;
+  const names = targets.map(({ name }) => name).join(' and ');
+  console.log(`Autobahn|Testsuite, ${suite.label}: ${cases.length} cases, ${options.roles.join(' and ')}, ${names}`);
+  const folder = options.ws ? path.join(REPORTS, 'ws') : REPORTS;
   const began = performance.now();
   const progress = new Progress();
   // Both roles run at once, because the slow cases mostly wait.
   const runs = options.roles.map((role) => {
-    const onLine = progress.begin(role, cases.length * kernels.length);
-    return { role, run: { kernels, cases, folder: path.join(REPORTS, role), onLine } };
+    const onLine = progress.begin(role, cases.length * targets.length);
+    return { role, run: { targets, cases, folder: path.join(folder, role), onLine } };
   });
   await Promise.all(runs.map(({ role, run }) => (role === 'server' ? testServer : testClient)(suite, run)));
   progress.end();
 
   const failed = runs.filter(({ role, run }) => !report(role, run));
   console.log(
-    `${((performance.now() - began) / 1000).toFixed(0)} s; ${path.relative('', REPORTS)}/*/index.html have the details`
+    `${((performance.now() - began) / 1000).toFixed(0)} s; ${path.relative('', folder)}/*/index.html have the details`
   );
   return failed.length === 0 ? 0 : 1;
 }
