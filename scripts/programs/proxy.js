@@ -1,12 +1,18 @@
 'use strict';
 
 // A proxy: a server of `ws` that opens a connection of `ws` to the server behind it for each of its
-// clients, and passes everything on. What a client sees must be the same with it and without it.
+// clients, and passes everything on, by TCP and by TLS. What a client sees must be the same with it
+// and without it.
 
 const { createHash } = require('node:crypto');
 const { once } = require('node:events');
 const http = require('node:http');
+const https = require('node:https');
 const { WebSocket, WebSocketServer } = require('ws');
+
+/** TLS without certificates: both ends know a key. */
+const KEY = { psk: Buffer.alloc(16, 1), identity: 'client' };
+const TLS = { ciphers: 'PSK-AES128-GCM-SHA256', maxVersion: 'TLSv1.2', checkServerIdentity: () => undefined };
 
 /** Codes that stand for no Close frame, and must not be sent. */
 const NOT_SENT = [1005, 1006];
@@ -32,10 +38,12 @@ function forward(from, to) {
   from.on('error', () => {});
 }
 
-/** @returns {Promise<http.Server>} */
-async function startProxy(target) {
+/**
+ * @param {string} target
+ * @param {http.Server} server
+ */
+async function startProxy(target, server) {
   const sockets = new WebSocketServer({ noServer: true, autoPong: false, perMessageDeflate: true });
-  const server = http.createServer();
   server.on('upgrade', (request, socket, head) => {
     const behind = new WebSocket(target + request.url, { autoPong: false, perMessageDeflate: false });
     behind.on('error', () => socket.destroy());
@@ -50,7 +58,6 @@ async function startProxy(target) {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return server;
 }
 
 /** @returns {Promise<WebSocketServer>} the server behind the proxy */
@@ -75,7 +82,7 @@ const closeOf = (socket) => new Promise((resolve) => socket.once('close', (...ar
 
 /** @returns {Promise<object>} what a client sees */
 async function visit(url, { send = [], ping, end } = {}) {
-  const socket = new WebSocket(url);
+  const socket = new WebSocket(url, { ...TLS, pskCallback: () => KEY });
   const hash = createHash('sha256');
   const seen = { messages: 0, bytes: 0, texts: [], pongs: [] };
   socket.on('error', (error) => seen.texts.push(error.message));
@@ -115,14 +122,19 @@ async function visitAll(url) {
 async function main() {
   const target = await startTarget();
   const direct = `ws://127.0.0.1:${target.address().port}`;
-  const proxy = await startProxy(direct);
+  const proxy = http.createServer();
+  const secure = https.createServer({ ...TLS, pskCallback: () => KEY.psk });
+  for (const server of [proxy, secure]) await startProxy(direct, server);
   const result = {
     direct: await visitAll(direct),
-    proxied: await visitAll(`ws://127.0.0.1:${proxy.address().port}`)
+    proxied: await visitAll(`ws://127.0.0.1:${proxy.address().port}`),
+    secure: await visitAll(`wss://127.0.0.1:${secure.address().port}`)
   };
-  result.same = JSON.stringify(result.direct) === JSON.stringify(result.proxied);
+  const [seen, ...others] = Object.values(result).map((visits) => JSON.stringify(visits));
+  result.same = others.every((other) => other === seen);
   target.close();
   proxy.close();
+  secure.close();
   console.log(JSON.stringify(result));
 }
 
