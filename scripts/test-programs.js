@@ -18,6 +18,8 @@ const CACHE = path.join(__dirname, '../.cache/programs');
 const PACKAGES = {
   '@fastify/websocket': '11.3.6',
   '@y/websocket-server': '0.1.1',
+  express: '4.21.2',
+  'express-ws': '5.0.2',
   fastify: '5.12.8',
   graphql: '16.11.0',
   'graphql-ws': '6.4.2',
@@ -39,9 +41,10 @@ const USAGE = `usage: npm run test:programs [-- [--only <program>[,<program>...]
 
 Runs each program of scripts/programs/ three times: with ws; with framemask/ws, which it names
 instead of ws; and unchanged, with \`node --import framemask/ws/register\`, which also gives
-framemask/ws to the packages that it uses. All must print the same result, and with framemask/ws no
-message may be read by ws. The first run installs the packages from npm in .cache/programs/, without
-their install scripts. All connections are on 127.0.0.1. The exit code is 0 if nothing differs.
+framemask/ws to the packages that it uses. All must print the same result; in the second framemask
+must read messages, and in the third no ws 8 may read one. The first run installs the packages from
+npm in .cache/programs/, without their install scripts. All connections are on 127.0.0.1. The exit
+code is 0 if nothing differs.
 
   --only   only these programs
   --way    only these ways: ${WAYS.map(({ name }) => name).join(', ')}; ws always runs, to compare with

@@ -40,12 +40,17 @@ function stage(source, folder, { library }) {
   return file;
 }
 
-/** @returns {string[]} the receivers of each `ws` below a folder */
+/**
+ * @param {string} folder
+ * @returns {string[]} the receivers of each `ws` below a folder, but for those of ws 6 and 7, which
+ *   framemask/ws leaves alone
+ */
 function findReceivers(folder) {
   return fs
     .readdirSync(folder, { recursive: true })
     .filter((file) => /(^|[\\/])ws[\\/]lib[\\/]receiver\.js$/.test(file))
-    .map((file) => path.join(folder, file));
+    .map((file) => path.join(folder, file))
+    .filter((file) => require(path.join(file, '../../package.json')).version.startsWith('8.'));
 }
 
 /**
