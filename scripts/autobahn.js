@@ -1,7 +1,7 @@
 'use strict';
 
-// Runs Autobahn|Testsuite against examples/echo-server.js and examples/client.js, or against an echo
-// server and a client on framemask/ws, and judges its reports.
+// Runs Autobahn|Testsuite against examples/echo-server.js and examples/client.js, or against an
+// echo server and a client on framemask/ws, and judges its reports.
 
 const { spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');

@@ -22,7 +22,7 @@ const CASE_TIMEOUT = 500_000;
  * Opens a connection, echoes messages if it is for a case, and waits for its end.
  *
  * @param {string} path
- * @returns {Promise<{ opened: boolean, last: string }>} `last` is the last message that is no case's
+ * @returns {Promise<{ opened: boolean, last: string }>} `last` is the last message outside of cases
  */
 function echo(path) {
   return new Promise((resolve) => {

@@ -8,7 +8,7 @@ const limits = {
   /** One of 4 MiB comes in fragments of 64 bytes; 0 is no limit. */
   maxFragments: 0,
   maxBufferedChunks: 0,
-  /** Messages of sections 12 and 13 begin at 16 bytes; from there on the echo is compressed, too. */
+  /** Sections 12 and 13 begin with messages of 16 bytes; the echo of these is compressed, too. */
   perMessageDeflate: { threshold: 0 }
 };
 
