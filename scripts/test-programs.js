@@ -132,6 +132,9 @@ async function main() {
   if (failed > 0) process.exitCode = 1;
 }
 
+// An exit ends the program that runs.
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
+
 main().catch((error) => {
   console.error(`test:programs: ${error.message}`);
   process.exitCode = 1;
