@@ -106,13 +106,15 @@ t.test('Decoder', (t) => {
   forEachDecoder(({ Decoder, role }) => {
     const f = framesFor(role);
     const frames = [f.text('a'.repeat(200)), f.binary('b'.repeat(300)), f.text('c')];
-    const bytes = Buffer.concat(frames);
+    // Fragments are copied out of the chunk.
+    const fragments = [f.binary('d', { fin: false }), f.continuation('e'.repeat(40))];
+    const bytes = Buffer.concat([...frames, ...fragments]);
     for (const length of LENGTHS) {
       forEachCase(liars(bytes, length), ({ view }) => {
         const messages = [];
         const decoder = new Decoder({ role, onMessage: (data) => messages.push(data.length) });
         decoder.write(view);
-        assert.deepEqual(messages, [200, 300, 1]);
+        assert.deepEqual(messages, [200, 300, 1, 41]);
         assertUntouched(view, bytes.length);
       });
     }
