@@ -5,9 +5,13 @@
 const assert = require('node:assert/strict');
 const vm = require('node:vm');
 const t = require('tap');
+const { createCodecBackend } = require('../../../lib/codec/backend');
+const { Decoder } = require('../../../lib/codec/decoder');
 const { forEachCase } = require('../../support/cases');
-const { forEachDecoder } = require('../../support/decoders');
+const { ROLES, forEachDecoder } = require('../../support/decoders');
+const { framesFor } = require('../../support/frames');
 const { createGarbage } = require('../../support/garbage');
+const { createNativeDouble } = require('../../support/native-double');
 const { string } = require('../../support/recorder');
 
 class Own extends Uint8Array {
@@ -122,5 +126,65 @@ t.test('write refuses anything but a Uint8Array, and the decoder goes on', (t) =
     decoder.stop();
     assert.throws(() => decoder.write('text'), { code: 'ERR_INVALID_ARG_TYPE' }, 'after stop, too');
   });
+  t.end();
+});
+
+t.test('the frames of a chunk are found by one call into the addon, a single frame by none', (t) => {
+  forEachCase(ROLES, (role) => {
+    const double = createNativeDouble();
+    class DecoderOver extends Decoder {}
+    DecoderOver.prototype._backend = createCodecBackend(double);
+    const f = framesFor(role);
+    /** How often the addon has looked for frames, after which chunks. */
+    const scans = (...chunks) => {
+      const decoder = new DecoderOver({ role });
+      double.calls.length = 0;
+      for (const chunk of chunks) decoder.write(chunk);
+      return double.calls.filter((call) => call === 'scan').length;
+    };
+    assert.equal(scans(Buffer.concat(Array(100).fill(f.text('a')))), 1, '100 frames');
+    for (const size of [0, 1, 60, 125]) {
+      const one = f.binary('a'.repeat(size));
+      assert.equal(scans(one), 0, `one frame of ${size} bytes`);
+      assert.equal(scans(Buffer.concat([one, f.binary('b'.repeat(50))])), 1, `two frames, the first of ${size} bytes`);
+      const cut = f.binary('c'.repeat(50));
+      assert.equal(
+        scans(cut.subarray(0, 20), Buffer.concat([cut.subarray(20), one])),
+        0,
+        `one frame of ${size} bytes behind the rest of another`
+      );
+      assert.equal(
+        scans(cut.subarray(0, 20), Buffer.concat([cut.subarray(20), one, cut])),
+        1,
+        `two frames behind the rest of another, the first of ${size} bytes`
+      );
+    }
+  });
+  t.end();
+});
+
+t.test('decoders use one table after another, and another one only while the first is in use', (t) => {
+  const tables = [];
+  class DecoderOver extends Decoder {}
+  const backend = createCodecBackend(createNativeDouble());
+  DecoderOver.prototype._backend = {
+    ...backend,
+    scan(chunk, start, mode, table) {
+      tables.push(table);
+      return backend.scan(chunk, start, mode, table);
+    }
+  };
+  const f = framesFor('client');
+  const chunk = Buffer.concat([f.text('a'.repeat(10)), f.text('b'.repeat(10))]);
+  const texts = [];
+  const one = new DecoderOver({ role: 'client', onMessage: (text) => texts.push(text[0]) });
+  const other = new DecoderOver({ role: 'client', onMessage: (text) => one.write(chunk) && texts.push(text[0]) });
+  one.write(chunk);
+  one.write(chunk);
+  other.write(chunk);
+  one.write(chunk);
+  t.equal(texts.join(''), 'abababaabbab');
+  t.equal(tables.length, 6);
+  t.equal(new Set(tables).size, 2);
   t.end();
 });

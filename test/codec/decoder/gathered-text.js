@@ -75,3 +75,38 @@ t.test('text may be ASCII in one piece and not in another', (t) => {
   assert.ok(got.at(-1) === 'c'.repeat(50_000), 'the message that is all ASCII');
   t.end();
 });
+
+t.test('decoders gather one text after another in the same memory', (t) => {
+  const texts = Array.from({ length: 10 }, (_, i) => piecesOf(textOf(i, 60_000), 30_000));
+  const { allocUnsafeSlow } = Buffer;
+  t.teardown(() => {
+    Buffer.allocUnsafeSlow = allocUnsafeSlow;
+  });
+  let large = 0;
+  Buffer.allocUnsafeSlow = (size) => {
+    if (size > 16_384) large++;
+    return allocUnsafeSlow(size);
+  };
+  let count = 0;
+  for (const pieces of texts) {
+    const decoder = new Decoder({ role: 'server', onMessage: () => count++ });
+    for (const piece of pieces) decoder.write(piece);
+  }
+  t.equal(count, 10);
+  t.ok(large <= 1, `${large} allocations for 10 texts`);
+  t.end();
+});
+
+t.test('what onFrame has seen of a text is not overwritten by the next', (t) => {
+  const seen = [];
+  for (let i = 0; i < 3; i++) {
+    const decoder = new Decoder({
+      role: 'server',
+      onFrame: (_first, bytes, start, end) => seen.push(bytes.subarray(start, end))
+    });
+    for (const piece of piecesOf(textOf(i, 50_000), 30_000)) decoder.write(piece);
+  }
+  t.equal(seen.length, 3);
+  for (const [i, bytes] of seen.entries()) assert.ok(bytes.toString() === textOf(i, 50_000), `text ${i}`);
+  t.end();
+});

@@ -133,6 +133,40 @@ t.test('delivers many short texts of one chunk, and any frames between them', (t
   t.end();
 });
 
+t.test('short texts that lie close together are read as one string of at most 1 KiB', (t) => {
+  forEachDecoder(({ f, record }) => {
+    const { decoder, events } = record();
+    const chunk = Buffer.concat(Array(900).fill(f.text('a')));
+    const lengths = [];
+    chunk.latin1Slice = (start, end) => {
+      lengths.push(end - start);
+      return Buffer.prototype.latin1Slice.call(chunk, start, end);
+    };
+    decoder.write(chunk);
+    assert.deepEqual(events, Array(900).fill(string('a')), 'the texts');
+    assert.ok(lengths.length <= 10, `${lengths.length} strings for 900 texts`);
+    assert.ok(
+      lengths.every((length) => length <= 1024),
+      `strings of ${lengths} characters`
+    );
+  });
+  t.end();
+});
+
+t.test('a chunk of few texts is delivered as well behind a chunk of many', (t) => {
+  forEachDecoder(({ f, record }) => {
+    for (const count of [3, 20, 300]) {
+      const { decoder, events } = record();
+      const many = Array.from({ length: count }, (_, i) => String(i % 10));
+      const few = ['x'.repeat(100), 'y'.repeat(100), 'z'.repeat(100)];
+      decoder.write(Buffer.concat(many.map((text) => f.text(text))));
+      decoder.write(Buffer.concat(few.map((text) => f.text(text))));
+      assert.deepEqual(events, [...many, ...few].map(string), `behind ${count} texts`);
+    }
+  });
+  t.end();
+});
+
 t.test("text: 'buffer' delivers text as a Buffer, checked as UTF-8", (t) => {
   forEachDecoder(({ Decoder, decode, f, role }) => {
     const options = { text: 'buffer' };
