@@ -133,6 +133,42 @@ t.test('frames count for the sequence number while there are no subscribers', (t
   t.end();
 });
 
+t.test('frames that were published count once for the sequence number', (t) => {
+  for (const size of [1, 1000]) {
+    const encoder = new Encoder({ role: 'client' });
+    const decoder = new Decoder({ role: 'server' });
+    const send = () => {
+      for (let i = 0; i < 5; i++) encoder.text('x'.repeat(i));
+      const bytes = Buffer.concat(encoder.take());
+      for (let i = 0; i < bytes.length; i += size) decoder.write(bytes.subarray(i, i + size));
+    };
+    const received = [1, 2].flatMap(() => published('framemask:frame', send).filter((one) => one.role === 'server'));
+    t.same(
+      received.map(({ sequence }) => sequence),
+      [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+      `chunks of ${size} bytes`
+    );
+  }
+  t.end();
+});
+
+t.test('a subscriber that comes while a chunk is decoded sees no half of it, not even its error', (t) => {
+  const f = framesFor('server');
+  const records = [];
+  const listen = (record) => records.push(record);
+  const errors = [];
+  const decoder = new Decoder({
+    role: 'server',
+    onMessage: () => channel('framemask:frame').subscribe(listen),
+    onError: ({ code }) => errors.push(code)
+  });
+  decoder.write(Buffer.concat([f.text('a'), f.frame(3)]));
+  channel('framemask:frame').unsubscribe(listen);
+  t.same(errors, ['FRAMEMASK_ERR_OPCODE']);
+  t.same(records, []);
+  t.end();
+});
+
 t.test('prepared messages are published for each connection; without connectionId it has a UUID', (t) => {
   const encoders = [new Encoder({ role: 'server' }), new Encoder({ role: 'server' })];
   const run = () => {

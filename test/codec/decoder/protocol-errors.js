@@ -79,14 +79,15 @@ const RULES = [
     role: 'server',
     error: ['MASK_MISSING', 1002],
     after: 2,
-    frames: () => [frame(TEXT, 'a'), frame(PING)]
+    // The last is also in a wrong place, which its header tells later.
+    frames: () => [frame(TEXT, 'a'), frame(PING), frame(0, 'a')]
   },
   {
     title: '5.1: a client refuses a frame that is masked',
     role: 'client',
     error: ['MASK_UNWANTED', 1002],
     after: 2,
-    frames: () => [masked(TEXT), masked(PING)]
+    frames: () => [masked(TEXT), masked(PING), masked(0)]
   },
   {
     title: '5.2: refuses 16 bits for a length of less than 126',
