@@ -11,6 +11,7 @@ const { Encoder } = require('../../lib/codec/encoder');
 const { prepare } = require('../../lib/codec/prepared');
 const { assertBytes, forEachCase } = require('../support/cases');
 const { TEXT, BINARY, frame } = require('../support/frames');
+const { createRandom } = require('../support/random');
 
 /** A stream that records its writes. If `more` is false it never wants more. */
 function counting({ more = true } = {}) {
@@ -75,6 +76,36 @@ t.test('flush returns false if the stream wants no more', (t) => {
   t.equal(encoder.flush(sink), false);
   encoder.binary(Buffer.alloc(20_000));
   t.equal(encoder.flush(sink), false);
+  t.end();
+});
+
+t.test('flush returns true if the stream has passed all of it on, whatever its write returned', (t) => {
+  const sink = { writableLength: 0, write: () => false };
+  const encoder = new Encoder({ role: 'server' });
+  encoder.text('a');
+  t.equal(encoder.flush(sink), true, 'one piece');
+  encoder.binary(Buffer.alloc(20_000));
+  t.equal(encoder.flush(sink), true, 'two pieces');
+  sink.writableLength = 1;
+  encoder.text('a');
+  t.equal(encoder.flush(sink), false);
+  t.end();
+});
+
+t.test('the pieces of a flush are corked, so that they become one write', (t) => {
+  const calls = [];
+  const sink = {
+    cork: () => calls.push('cork'),
+    uncork: () => calls.push('uncork'),
+    write: (chunk) => calls.push(chunk.length) > 0
+  };
+  const encoder = new Encoder({ role: 'server' });
+  encoder.text('a');
+  encoder.flush(sink);
+  encoder.text('a');
+  encoder.binary(Buffer.alloc(20_000));
+  encoder.flush(sink);
+  t.same(calls, [3, 'cork', 3 + 4, 20_000, 'uncork']);
   t.end();
 });
 
@@ -288,6 +319,111 @@ t.test('with the option recycle, memory is used again when the stream no longer 
   t.same(writes, [three, Buffer.concat([four, frame(BINARY, Buffer.alloc(20_000)), frame(TEXT, 'five')]), six]);
   t.end();
 });
+
+t.test('frames of up to 64 KiB leave as one Buffer, however they came', (t) => {
+  for (const recycle of [false, true]) {
+    for (const size of [10, 600, 1500, 5000]) {
+      const encoder = new Encoder({ role: 'server', recycle });
+      const text = 'x'.repeat(size);
+      const count = Math.floor(60_000 / (size + 4));
+      for (let i = 0; i < count; i++) encoder.text(text);
+      const buffers = encoder.take();
+      t.equal(buffers.length, 1, `${count} frames of ${size} bytes`);
+      assertBytes(buffers[0], Buffer.concat(Array(count).fill(frame(TEXT, text))));
+    }
+  }
+  t.end();
+});
+
+t.test('a few bytes that are handed out keep little memory alive', (t) => {
+  for (const recycle of [false, true]) {
+    for (const size of [1500, 3000, 9000, 40_000]) {
+      const encoder = new Encoder({ role: 'server', recycle });
+      encoder.text('x'.repeat(size));
+      const [bytes] = encoder.take();
+      assert.ok(bytes.buffer.byteLength <= 2 * bytes.length, `${bytes.buffer.byteLength} bytes for ${size}`);
+    }
+  }
+  t.end();
+});
+
+t.test('small frames of one flush after another share a piece of memory', (t) => {
+  const encoder = new Encoder({ role: 'server' });
+  const memories = new Set();
+  for (let i = 0; i < 10; i++) {
+    encoder.text('hello');
+    for (const bytes of encoder.take()) memories.add(bytes.buffer);
+  }
+  t.equal(memories.size, 1);
+  t.end();
+});
+
+t.test('with the option recycle, each flush is written from the same memory', (t) => {
+  const memories = new Set();
+  const sink = { writableLength: 0, write: (chunk) => memories.add(chunk.buffer) };
+  const large = Buffer.alloc(20_000);
+  for (const send of [
+    (encoder) => encoder.text('a'.repeat(100)),
+    (encoder) => encoder.text('b'.repeat(5000)),
+    // In three pieces, of which the first and the last lie in one slab.
+    (encoder) => encoder.text('c') && encoder.binary(large) && encoder.text('d')
+  ]) {
+    memories.clear();
+    for (let i = 0; i < 20; i++) {
+      const encoder = new Encoder({ role: 'server', recycle: true });
+      send(encoder);
+      encoder.flush(sink);
+    }
+    memories.delete(large.buffer);
+    t.equal(memories.size, 1);
+  }
+  t.end();
+});
+
+/** A stream that may keep what it is given: then it has it compared at the end only. */
+function lazySink(recycle) {
+  const sink = {
+    keeps: false,
+    writableLength: 0,
+    written: [],
+    write(chunk) {
+      // Only with recycle the encoder uses memory again that the stream has passed on.
+      sink.written.push(recycle && !sink.keeps ? Buffer.from(chunk) : chunk);
+      if (sink.keeps) sink.writableLength += chunk.length;
+      return true;
+    }
+  };
+  return sink;
+}
+
+for (const recycle of [false, true]) {
+  t.test(`encoders in use at the same time do not mix their bytes, recycle: ${recycle}`, (t) => {
+    const random = createRandom(1);
+    const connections = Array.from({ length: 5 }, () => {
+      return { encoder: new Encoder({ role: 'server', recycle }), sink: lazySink(recycle), expected: [] };
+    });
+    for (let i = 0; i < 3000; i++) {
+      const { encoder, sink, expected } = connections[random(5)];
+      const action = random(10);
+      if (action === 0) sink.written.push(...encoder.take());
+      else if (action < 4) {
+        if (random(2) === 0) sink.writableLength = 0;
+        sink.keeps = random(2) === 0;
+        encoder.flush(sink);
+      } else {
+        const size = [10, 600, 1500, 3000, 9000, 20_000, 65_522, 65_523, 70_000][random(9)];
+        const letter = String.fromCharCode(97 + (i % 26));
+        if (random(2) === 0) encoder.text(letter.repeat(size));
+        else encoder.text(Buffer.alloc(size, letter));
+        expected.push(frame(TEXT, letter.repeat(size)));
+      }
+    }
+    for (const [i, { encoder, sink, expected }] of connections.entries()) {
+      assertBytes(Buffer.concat([...sink.written, ...encoder.take()]), Buffer.concat(expected), `encoder ${i}`);
+    }
+    t.end();
+  });
+}
 
 t.test('with the option recycle, a peer that reads slowly gets every byte', async (t) => {
   const server = net.createServer().listen(0, '127.0.0.1');
