@@ -3,6 +3,7 @@
 // What is special to the JavaScript functions. kernels.js tests them at every alignment, length and
 // phase.
 
+const assert = require('node:assert/strict');
 const { randomBytes } = require('node:crypto');
 const t = require('tap');
 const fallback = require('../../lib/masking/fallback');
@@ -79,6 +80,26 @@ t.test('copyMasked gives the bytes of maskRange', (t) => {
     copyMasked(source, 2, output, 3, length, 0xf8035ca1);
     maskRange(source, 2, expected, 3, length, 0xf8035ca1);
     assertBytes(output, expected, `${length} bytes`);
+  }
+  t.end();
+});
+
+t.test('finds a byte that is not ASCII in any place', (t) => {
+  const key = 0xf8035ca1;
+  for (const length of [0, 1, 2, 3, 4, 5, 8, 11, 23, 40, 96, 97, 131, 150]) {
+    const masked = Buffer.alloc(length + 3, 'a');
+    unmaskRange(masked, 3, length, key);
+    const check = (expected, what) => {
+      assert.equal(unmaskRange(Buffer.from(masked), 3, length, key), expected, `unmaskRange, ${what}`);
+      assert.equal(maskRange(masked, 3, Buffer.alloc(length), 0, length, key), expected, `maskRange, ${what}`);
+      assert.equal(copyMasked(masked, 3, Buffer.alloc(length), 0, length, key), expected, `copyMasked, ${what}`);
+    };
+    check(true, `${length} bytes of ASCII`);
+    for (let i = 0; i < length; i++) {
+      masked[3 + i] ^= 0x80;
+      check(false, `${length} bytes, byte ${i} is not ASCII`);
+      masked[3 + i] ^= 0x80;
+    }
   }
   t.end();
 });
