@@ -281,6 +281,26 @@ t.test('with the option writable, an encoder flushes at the end of the turn', as
   t.equal(writes.length, 3);
 });
 
+t.test('with the option writable, every kind of frame is flushed, in each turn once', async (t) => {
+  const { sink, writes } = counting();
+  const encoder = new Encoder({ role: 'server', writable: sink });
+  const frames = {
+    'a short text': () => encoder.text('a'),
+    'a long text': () => encoder.text('a'.repeat(5000)),
+    'large data': () => encoder.binary(Buffer.alloc(20_000)),
+    'a prepared message': () => encoder.prepared(prepare('p')),
+    'a Ping frame': () => encoder.ping(),
+    'a Close frame': () => encoder.close()
+  };
+  for (const [name, send] of Object.entries(frames)) {
+    writes.length = 0;
+    send();
+    t.equal(writes.length, 0, `${name}, before the end of the turn`);
+    await new Promise(setImmediate);
+    t.equal(writes.length, 1, `${name}, afterwards`);
+  }
+});
+
 t.test('without the option recycle, memory is not used again', (t) => {
   const passing = new PassThrough({ highWaterMark: 1 << 20 });
   const careful = new Encoder({ role: 'server' });
