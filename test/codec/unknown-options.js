@@ -53,6 +53,9 @@ t.test('refuses a name with one letter more, less, other or swapped', (t) => {
     onMessaeg: 'onMessage',
     nMessage: 'onMessage',
     maxplayoad: null,
+    // Two slips: swapped, and a letter less or more.
+    onlCse: null,
+    onlCxose: null,
     maxPaylaod: 'maxPayload',
     maxFragment: 'maxFragments',
     conectionId: 'connectionId',
