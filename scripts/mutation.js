@@ -9,7 +9,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { findMutants, sample } = require('./mutation/mutants');
-const { explain, showSurvivor, summarize } = require('./mutation/report');
+const { reasonOf, showSurvivor, summarize } = require('./mutation/report');
 const { TestOrder, runMutant, runUnchanged } = require('./mutation/tests');
 
 const USAGE = `usage: node scripts/mutation.js [options] [file...]
@@ -28,10 +28,9 @@ one fails or hangs.
   --least n        the score in percent below which the exit code is 1 (default: 0)
   --help           print this
 
-Prints each survivor and the score. scripts/mutation/equivalent.json has the survivors that change
-nothing but the time or the memory it takes, with the reasons; they count as survivors. Mutants of
-strings are left out, for most strings are messages. Tests that fail without a mutant are left out
-and named.`;
+Prints each survivor and the score. scripts/mutation/equivalent.json has mutants that no test can
+tell, with the reasons. They count as survivors; only --only runs them. Mutants of strings are left
+out, for most strings are messages. Tests that fail without a mutant are left out and named.`;
 
 const ROOT = path.join(__dirname, '..');
 const COPIES = path.join(ROOT, '.cache/mutation');
@@ -144,13 +143,14 @@ async function main() {
   const order = new TestOrder(tests);
   const results = [];
   await forEach(mutants, copies, async (mutant, copy) => {
-    const result = { ...mutant, ...(await runMutant(copy, mutant, order)) };
+    const known = options.only === undefined && reasonOf(mutant) !== undefined;
+    const result = { ...mutant, ...(known ? { fate: 'equivalent' } : await runMutant(copy, mutant, order)) };
     results.push(result);
-    const survived = !['killed', 'timed out'].includes(result.fate);
+    const survived = ['survived', 'not reached'].includes(result.fate);
     if (survived) console.log(showSurvivor(result));
     if (survived || results.length % 10 === 0) say(`${results.length} of ${mutants.length}`);
   });
-  const { survivors, text, score } = summarize(explain(results));
+  const { survivors, text, score } = summarize(results);
   fs.mkdirSync(path.dirname(RESULTS), { recursive: true });
   fs.writeFileSync(RESULTS, JSON.stringify(survivors.map(({ id }) => id)));
   console.log(text);

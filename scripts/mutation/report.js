@@ -3,30 +3,28 @@
 const { groups } = require('./equivalent.json');
 
 /**
- * @typedef {import('./mutants').Mutant & { fate: string, by?: string, reason?: string }} Result
+ * @typedef {import('./mutants').Mutant} Mutant
+ * @typedef {'killed' | 'timed out' | 'survived' | 'not reached' | 'equivalent'} Fate
+ * @typedef {Mutant & { fate: Fate, by?: string }} Result
  */
 
 /**
- * @param {Result[]} results
- * @returns {Result[]} with the reason for each mutant that scripts/mutation/equivalent.json has
+ * @param {Mutant} mutant
+ * @returns {string | undefined} why no test can tell it, if equivalent.json says so
  */
-function explain(results) {
-  return results.map((result) => ({ ...result, reason: groups.find(({ mutants }) => has(mutants, result))?.reason }));
-}
-
-/** A mutant is found again by its text, since ids and lines change with the code above them. */
-function has(mutants, result) {
-  return mutants.some((mutant) =>
-    ['file', 'code', 'original', 'replacement'].every((key) => mutant[key] === result[key])
-  );
+function reasonOf(mutant) {
+  // By its text, since ids and lines change with the code above.
+  const isSame = (other) => ['file', 'code', 'original', 'replacement'].every((key) => other[key] === mutant[key]);
+  return groups.find(({ mutants }) => mutants.some(isSame))?.reason;
 }
 
 /**
  * @param {Result} result
  * @returns {string}
  */
-function showSurvivor({ id, file, line, column, mutator, original, replacement, fate, reason }) {
-  const why = reason === undefined ? '' : `\n  ${reason}`;
+function showSurvivor(result) {
+  const { id, file, line, column, mutator, original, replacement, fate } = result;
+  const why = fate === 'equivalent' ? `\n  ${reasonOf(result)}` : '';
   return `
 ${file}:${line}:${column} ${mutator}, ${fate}, id ${id}${why}
 - ${brief(original)}
@@ -46,22 +44,21 @@ function summarize(results) {
   const count = (fate) => results.filter((result) => result.fate === fate).length;
   const killed = count('killed') + count('timed out');
   const survivors = results
-    .filter(({ fate }) => fate === 'survived' || fate === 'not reached')
+    .filter(({ fate }) => fate !== 'killed' && fate !== 'timed out')
     .sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column);
-  const explained = survivors.filter(({ reason }) => reason !== undefined);
-  const wrong = results.filter((result) => result.reason !== undefined && !survivors.includes(result));
+  const equivalent = survivors.filter(({ fate }) => fate === 'equivalent');
+  const others = survivors.filter(({ fate }) => fate !== 'equivalent');
   const score = (100 * killed) / results.length;
-  const scoreOfOthers = (100 * killed) / (results.length - explained.length);
+  const scoreOfOthers = (100 * killed) / (results.length - equivalent.length);
   const text = [
-    ...survivors.filter(({ reason }) => reason === undefined).map(showSurvivor),
-    ...explained.map(showSurvivor),
-    ...wrong.map((result) => `\nkilled by ${result.by}, but in equivalent.json:${showSurvivor(result)}`),
+    ...equivalent.map(showSurvivor),
+    ...others.map(showSurvivor),
     '',
     `killed ${count('killed')}, timed out ${count('timed out')}, survived ${count('survived')}, ` +
-      `not reached ${count('not reached')}; ${explained.length} of the survivors are in equivalent.json`,
-    `score ${score.toFixed(1)} % of ${results.length}, ${scoreOfOthers.toFixed(1)} % without those`
+      `not reached ${count('not reached')}, equivalent ${equivalent.length}`,
+    `score ${score.toFixed(1)} % of ${results.length}, ${scoreOfOthers.toFixed(1)} % without the equivalent ones`
   ].join('\n');
   return { survivors, score, text };
 }
 
-module.exports = { explain, showSurvivor, summarize };
+module.exports = { reasonOf, showSurvivor, summarize };
