@@ -75,11 +75,19 @@ function copyCheckout(count) {
 
 /** @returns {import('./mutation/mutants').Mutant[]} those that the options choose */
 function choose(all, files, options) {
-  const ids = options.only?.split(',') ?? (options.survivors ? JSON.parse(fs.readFileSync(RESULTS)) : null);
-  if (ids !== null) return all.filter(({ id }) => ids.includes(id));
+  if (options.only !== undefined || options.survivors) {
+    const ids = options.only?.split(',') ?? readSurvivors();
+    return all.filter(({ id }) => ids.includes(id));
+  }
   const candidates = files.length === 0 ? all : all.filter(({ file }) => files.includes(file));
   if (options.sample === '0') return candidates;
   return sample(candidates, Number(options.sample), Number(options.seed));
+}
+
+/** @returns {string[]} the ids of those that survived the last run */
+function readSurvivors() {
+  const results = JSON.parse(fs.readFileSync(RESULTS));
+  return results.filter(({ fate }) => fate === 'survived' || fate === 'not reached').map(({ id }) => id);
 }
 
 /** Calls `work` with each item and a copy that is free. */
@@ -150,9 +158,9 @@ async function main() {
     if (survived) console.log(showSurvivor(result));
     if (survived || results.length % 10 === 0) say(`${results.length} of ${mutants.length}`);
   });
-  const { survivors, text, score } = summarize(results);
+  const { text, score } = summarize(results);
   fs.mkdirSync(path.dirname(RESULTS), { recursive: true });
-  fs.writeFileSync(RESULTS, JSON.stringify(survivors.map(({ id }) => id)));
+  fs.writeFileSync(RESULTS, JSON.stringify(results, null, 2));
   console.log(text);
   say('done');
   if (score < Number(options.least)) process.exitCode = 1;

@@ -38,7 +38,7 @@ function brief(code) {
 
 /**
  * @param {Result[]} results
- * @returns {{ survivors: Result[], score: number, text: string }}
+ * @returns {{ score: number, text: string }}
  */
 function summarize(results) {
   const count = (fate) => results.filter((result) => result.fate === fate).length;
@@ -58,7 +58,7 @@ function summarize(results) {
       `not reached ${count('not reached')}, equivalent ${equivalent.length}`,
     `score ${score.toFixed(1)} % of ${results.length}, ${scoreOfOthers.toFixed(1)} % without the equivalent ones`
   ].join('\n');
-  return { survivors, score, text };
+  return { score, text };
 }
 
 module.exports = { reasonOf, showSurvivor, summarize };
