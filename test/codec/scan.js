@@ -272,6 +272,18 @@ t.test('a length of 64 bits with any one bit too many', (t) => {
   t.end();
 });
 
+t.test('5.2: each of the eight bytes of a length counts, though the chunk has many bytes', (t) => {
+  const payload = payloadOf(70_000);
+  forEachCase(ROLES, ({ mode, key }) => {
+    for (let i = 0n; i < 8n; i++) {
+      const length = 65536n + (1n << (8n * i));
+      const entries = check(frame(BINARY, payload, { key, length, lengthSize: 8 }), { mode });
+      assert.equal(entries.length, length <= 70_000n ? 3 : 0, `a length of ${length} bytes`);
+    }
+  });
+  t.end();
+});
+
 t.test('5.5: stops at a control frame with an extended length', (t) => {
   forEachCase(ROLES, ({ mode, key }) => {
     for (const opcode of [CLOSE, PING, PONG]) {
