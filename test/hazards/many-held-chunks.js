@@ -66,6 +66,8 @@ t.test('a queue keeps order and moves each chunk a bounded number of times', (t)
     for (let round = 0; round < 1000; round++) {
       for (let i = 0; i < 30; i++) queue.push(pushed++);
       for (let i = 0; i < 29; i++) assert.equal(queue.shift(), shifted++);
+      // Chunks that have left must not fill the memory of a queue that is never empty.
+      assert.ok(queue._chunks.length <= 2 * (pushed - shifted), `${queue._chunks.length} places`);
     }
     while (shifted < pushed) assert.equal(queue.shift(), shifted++);
   });
