@@ -9,9 +9,10 @@ const Module = require('node:module');
 const os = require('node:os');
 const path = require('node:path');
 const { text } = require('node:stream/consumers');
+const { pathToFileURL } = require('node:url');
 const t = require('tap');
 const { version: installed } = require('ws/package.json');
-const { redirectFile } = require('../../lib/ws/redirect');
+const { redirectFile, redirectUrl } = require('../../lib/ws/redirect');
 
 const ROOT = path.join(__dirname, '../..');
 const TIMEOUT = 60_000;
@@ -48,10 +49,14 @@ const folder = t.testdir({
   bare: projectWith(JSON.stringify({ name: 'ws' })),
   'no-hooks.cjs': "delete require('node:module').registerHooks;",
   'stand-in.cjs': `const Module = require('node:module');
-    Module.register = () => console.log('register was called');
+    const { register } = Module;
+    Module.register = (name, ...others) => {
+      if (name.includes('register-hooks')) console.log('register was called');
+      return register(name, ...others);
+    };
     Module.registerHooks = ({ resolve }) => {
       const context = { conditions: ['node', 'require'], parentURL: 'file:///app.js' };
-      const next = () => ({ url: ${JSON.stringify(`file://${ROOT}/node_modules/ws/index.js`)} });
+      const next = () => ({ url: ${JSON.stringify(pathToFileURL(require.resolve('ws')).href)} });
       console.log(resolve('ws', context, next).url.endsWith('/ws.js'), resolve('wss', context, next).url.endsWith('/ws.js'));
     };`,
   'bun.cjs': "Object.defineProperty(process, 'versions', { value: { ...process.versions, bun: '1.3.0' } });",
@@ -115,6 +120,24 @@ t.test('a ws that is not supported is left alone', async (t) => {
   }
   const file = path.join(folder, 'no-package.json-here/index.js');
   t.equal(redirectFile('ws', file, null), file, 'a file without a package.json');
+});
+
+t.test('what a hook of Node.js is told', (t) => {
+  const ws = { url: pathToFileURL(require.resolve('ws')).href, format: 'commonjs' };
+  const parentURL = pathToFileURL(__filename).href;
+  const ours = (name, format) => ({ url: pathToFileURL(path.join(ROOT, name)).href, format, shortCircuit: true });
+  const [asImport, asRequire] = [{ conditions: ['node', 'import'] }, { conditions: ['node', 'require'] }];
+  t.same(redirectUrl('ws', { ...asImport, parentURL }, ws), ours('ws.mjs', 'module'));
+  t.same(redirectUrl('ws', { ...asRequire, parentURL }, ws), ours('ws.js', 'commonjs'));
+  t.same(redirectUrl('ws', asImport, ws), ours('ws.mjs', 'module'), 'without a parent');
+  t.same(redirectUrl('ws', { ...asImport, parentURL: 'data:text/javascript,' }, ws), ours('ws.mjs', 'module'));
+  t.equal(redirectUrl('ws/package.json', asRequire, ws), ws, 'another specifier');
+  const builtin = { url: 'node:net', format: 'builtin' };
+  t.equal(redirectUrl('ws', asImport, builtin), builtin, 'no file');
+  const own = pathToFileURL(path.join(ROOT, 'lib/ws/load-ws.js')).href;
+  t.equal(redirectUrl('ws', { ...asRequire, parentURL: own }, ws), ws, "framemask's own");
+  t.equal(redirectFile('ws', require.resolve('ws'), null), path.join(ROOT, 'ws.js'), 'a REPL');
+  t.end();
 });
 
 t.test('another framemask finds its own ws', async (t) => {
