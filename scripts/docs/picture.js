@@ -134,7 +134,7 @@ const WS = {
     },
     {
       title: 'Sending',
-      modules: ['lib/ws/outgoing.js', 'lib/ws/flush-queue.js'],
+      modules: ['lib/ws/outgoing.js', 'lib/ws/flush-queue.js', 'lib/ws/callback-context.js'],
       text: "An Encoder instead of ws's Sender. One write for each read or turn."
     },
     {
