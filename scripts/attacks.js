@@ -1,7 +1,7 @@
 'use strict';
 
-// Measures what attacks do to the echo server of examples/ and to one of ws, and fills the table of
-// docs/security.md.
+// Measures what attacks do to the echo server of examples/, to one of framemask/ws and to one of ws,
+// and fills the table of docs/security.md.
 
 const { fork } = require('node:child_process');
 const { once } = require('node:events');
@@ -33,8 +33,8 @@ const ALL = [NONE, ...ATTACKS, ...LOCAL_ATTACKS];
 
 const USAGE = `usage: node scripts/attacks.js [options]
 
-Attacks the echo server of examples/ and one of ws, over loopback, each in a process of its own. Meanwhile another
-client sends messages of 64 bytes, one after the other. Prints the 99th percentile of how long their echoes take, and
+Attacks the echo servers of examples/, of framemask/ws and of ws, over loopback, each in a process of its own. Meanwhile
+another client sends messages of 64 bytes, one after the other. Prints the 99th percentile of how long their echoes take, and
 by how much the server's memory grows at most. Fills the table in docs/security.md, if all attacks were run.
 
   --only <names>    only these attacks, with commas between: ${ATTACKS[0].name}, …
@@ -74,8 +74,8 @@ async function stop(child) {
   await ended;
 }
 
-/** @returns {Promise<{ framemask: string, ws: string }>} */
-async function measureBoth(name, seconds) {
+/** @returns {Promise<{ framemask: string, onWs: string, ws: string }>} */
+async function measureAll(name, seconds) {
   if (LOCAL_ATTACKS.some((one) => one.name === name)) {
     const child = fork(path.join(__dirname, 'attacks/local.js'), [name], { execArgv: ['--expose-gc'] });
     const ended = once(child, 'exit').then(([code]) => {
@@ -83,26 +83,31 @@ async function measureBoth(name, seconds) {
     });
     const [result] = await Promise.race([once(child, 'message'), ended]);
     ended.catch(() => {});
-    return result;
+    return { onWs: '', ...result };
   }
-  return { framemask: await measure('framemask', name, seconds), ws: await measure('ws', name, seconds) };
+  return {
+    framemask: await measure('framemask', name, seconds),
+    onWs: await measure('framemask/ws', name, seconds),
+    ws: await measure('ws', name, seconds)
+  };
 }
 
 /**
- * @param {{ attack: { name: string, title: string, advisory: string }, framemask: string, ws: string }[]} results
+ * @param {{ attack: { name: string, title: string, advisory: string }, framemask: string, onWs: string,
+ *   ws: string }[]} results
  * @param {number} seconds
  * @returns {string} the generated part of the page
  */
 function createTable(results, seconds) {
   const version = wsVersion.replace(/\.\d+$/, '');
-  const rows = results.map(({ attack: { name, title, advisory }, framemask, ws }) => {
+  const rows = results.map(({ attack: { name, title, advisory }, framemask, onWs, ws }) => {
     const linked = name === NONE.name ? title : `[${title}](../test/attacks/${name}.js)`;
-    return `| ${linked} | ${advisory} | ${framemask} | ${ws} |`;
+    return `| ${linked} | ${advisory} | ${framemask} | ${onWs} | ${ws} |`;
   });
   const [cpu] = os.cpus();
   return [
-    `| attack | advisory | what framemask holds | what ws ${version} holds |`,
-    '|---|---|---|---|',
+    `| attack | advisory | what framemask holds | what framemask/ws holds | what ws ${version} holds |`,
+    '|---|---|---|---|---|',
     ...rows,
     '',
     `Measured by \`npm run attacks\` for ${seconds} s each, on ${os.cpus().length} cores (${cpu.model.trim()}), with`,
@@ -146,13 +151,13 @@ async function main() {
   const progress = createProgress();
   const results = [];
   for (const attack of attacks) {
-    const result = await measureBoth(attack.name, seconds);
-    progress(`${attack.name}: ${result.framemask}; ws: ${result.ws}`);
+    const result = await measureAll(attack.name, seconds);
+    progress(`${attack.name}: ${result.framemask}; framemask/ws: ${result.onWs}; ws: ${result.ws}`);
     results.push({ attack, ...result });
   }
   printRows([
-    ['attack', 'framemask', 'ws'],
-    ...results.map(({ attack, framemask, ws }) => [attack.name, framemask, ws])
+    ['attack', 'framemask', 'framemask/ws', 'ws'],
+    ...results.map(({ attack, framemask, onWs, ws }) => [attack.name, framemask, onWs, ws])
   ]);
   if (only !== undefined) return;
   fs.writeFileSync(PAGE, fillPage(fs.readFileSync(PAGE, 'utf8'), createTable(results, seconds)));

@@ -20,10 +20,15 @@ t.test('each file of test/attacks/ has an attack, and each attack a row', (t) =>
 });
 
 t.test('the table replaces what is between the marks', (t) => {
-  const results = ALL.map((attack) => ({ attack, framemask: '1.0 ms, 2 MiB', ws: '3.0 ms, 4 MiB' }));
+  const results = ALL.map((attack) => ({
+    attack,
+    framemask: '1.0 ms, 2 MiB',
+    onWs: '2.0 ms, 3 MiB',
+    ws: '3.0 ms, 4 MiB'
+  }));
   const table = createTable(results, 5);
   t.equal(table.split('\n').filter((line) => line.startsWith('|')).length, ALL.length + 2);
-  t.match(table, /\| 1\.0 ms, 2 MiB \| 3\.0 ms, 4 MiB \|/);
+  t.match(table, /\| 1\.0 ms, 2 MiB \| 2\.0 ms, 3 MiB \| 3\.0 ms, 4 MiB \|/);
   const filled = fillPage(page, table);
   t.ok(filled.includes(table));
   t.equal(fillPage(filled, table), filled, 'again');

@@ -1,9 +1,9 @@
 'use strict';
 
-// A program that scripts/attacks.js and the tests of test/attacks/ fork: an echo server of framemask
-// or ws in a process of its own, so that its memory can be measured.
+// A program that scripts/attacks.js and the tests of test/attacks/ fork: an echo server of
+// framemask, framemask/ws or ws in a process of its own, so that its memory can be measured.
 //
-//     node --expose-gc server.js <framemask | ws> [options as JSON]
+//     node --expose-gc server.js <framemask | framemask/ws | ws> [options as JSON]
 //
 // It sends its port, and answers each message with its memory.
 
@@ -16,17 +16,19 @@ const SERVERS = {
     const server = createEchoServer(options).listen(0, '127.0.0.1');
     return { server, connections: server.connections };
   },
-  ws(options) {
-    const { WebSocketServer } = require('ws');
-    // The limit of framemask's server; everything else as it is by default.
-    const server = new WebSocketServer({ host: '127.0.0.1', port: 0, maxPayload: MIB, ...options });
-    server.on('connection', (socket) => {
-      socket.on('error', () => {});
-      socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
-    });
-    return { server, connections: server.clients };
-  }
+  'framemask/ws': (options) => createWsServer(require('../../ws.js'), options),
+  ws: (options) => createWsServer(require('ws'), options)
 };
+
+function createWsServer({ WebSocketServer }, options) {
+  // The limit of framemask's server; everything else as it is by default.
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0, maxPayload: MIB, ...options });
+  server.on('connection', (socket) => {
+    socket.on('error', () => {});
+    socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
+  });
+  return { server, connections: server.clients };
+}
 
 /**
  * @typedef {object} State

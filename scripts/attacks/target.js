@@ -9,7 +9,7 @@ const path = require('node:path');
 /** A server in a process of its own. */
 class Target {
   /**
-   * @param {'framemask' | 'ws'} library
+   * @param {'framemask' | 'framemask/ws' | 'ws'} library
    * @param {{ options?: object, env?: object }} [how] the options of the server, and environment
    *   variables for it
    * @returns {Promise<Target>} when it listens

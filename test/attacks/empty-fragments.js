@@ -34,6 +34,7 @@ t.test('a decoder counts empty fragments, and holds nothing for them', (t) => {
 });
 
 attackEchoServer(t, 'empty-fragments', {
+  onWs: true,
   async check(t, { attacker, held, running }) {
     await running;
     t.same(closeCodes(attacker), Array(5).fill(1008));

@@ -18,6 +18,7 @@ t.test('the client refuses an answer with an extension', async (t) => {
 });
 
 attackEchoServer(t, 'extension-parameters', {
+  onWs: true,
   connections: EXTENSIONS.length,
   async check(t, { attacker, running }) {
     await running;

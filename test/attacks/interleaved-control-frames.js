@@ -38,9 +38,12 @@ t.test('a decoder delivers each control frame at its place, and counts the fragm
 });
 
 attackEchoServer(t, 'interleaved-control-frames', {
-  async check(t, { attacker, held, running }) {
+  onWs: true,
+  async check(t, { attacker, held, library, running }) {
     await running;
-    t.same(closeCodes(attacker), Array(5).fill(1008));
+    // With ws, a chunk of more than maxPendingAutoPongs Ping frames ends the connection.
+    const codes = library === 'framemask' ? [1008] : [1008, 0];
+    for (const code of closeCodes(attacker)) t.ok(codes.includes(code), `the close code ${code}`);
     t.ok(held < 8 * MIB, `${held} bytes held`);
   }
 });

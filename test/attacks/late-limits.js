@@ -56,10 +56,37 @@ t.test('a bomb: 16 MiB of zeros in 16 KiB reach the inflater, which stops at its
 });
 
 attackEchoServer(t, 'late-limits', {
+  onWs: true,
   bytes: 4 * MIB,
   async check(t, { attacker, held, running }) {
     await running;
     t.same(closeCodes(attacker), Array(5).fill(1009));
     t.ok(held < 8 * MIB, `${held} bytes held`);
+  }
+});
+
+t.test('framemask/ws inflates no more than maxPayload of a bomb, alone and in fragments', async (t) => {
+  const { deflateRawSync } = require('node:zlib');
+  const { once } = require('node:events');
+  const { WebSocketServer } = require('../../ws.js');
+  const { connectRaw } = require('../support/websockets');
+  const { frame } = require('../support/frames');
+  const key = Buffer.from([1, 2, 3, 4]);
+  const bomb = deflateRawSync(Buffer.alloc(64 * MIB));
+  const half = bomb.length >> 1;
+  const pieces = [
+    [frame(2, bomb, { key, rsv: 0x40 })],
+    [frame(2, bomb.subarray(0, half), { key, rsv: 0x40, fin: false }), frame(0, bomb.subarray(half), { key })]
+  ];
+  for (const frames of pieces) {
+    const options = { perMessageDeflate: true, maxPayload: MIB };
+    const { server, socket } = await connectRaw(t, { WebSocketServer }, options);
+    const before = process.memoryUsage().rss;
+    const failed = once(server, 'error');
+    socket.write(Buffer.concat(frames));
+    t.match((await failed)[0], { code: 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' });
+    const grown = process.memoryUsage().rss - before;
+    t.ok(grown < 16 * MIB, `${grown} bytes of memory`);
+    t.equal((await once(socket, 'data'))[0].toString('hex'), '880203f1', 'a Close frame with 1009');
   }
 });

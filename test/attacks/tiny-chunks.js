@@ -25,6 +25,7 @@ t.test('a decoder keeps no chunks', (t) => {
 });
 
 attackEchoServer(t, 'tiny-chunks', {
+  onWs: true,
   bytes: 20_000,
   async check(t, { held }) {
     t.ok(held < 8 * MIB, `${held} bytes held`);

@@ -42,6 +42,7 @@ t.test('a decoder gathers fragments in one piece of memory, and counts them', (t
 });
 
 attackEchoServer(t, 'tiny-fragments', {
+  onWs: true,
   async check(t, { attacker, held, running }) {
     await running;
     t.same(closeCodes(attacker), Array(5).fill(1008));

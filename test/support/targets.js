@@ -23,7 +23,7 @@ const KERNELS = addon === null ? ['js'] : ['', 'js'];
 
 /**
  * Attacks the echo server of examples/, over the addon and in JavaScript, while another client is
- * served.
+ * served; and a server of framemask/ws, where the defence is the codec's.
  *
  * @param {object} t
  * @param {string} name of an attack of scripts/attacks/attacks.js
@@ -32,14 +32,18 @@ const KERNELS = addon === null ? ['js'] : ['', 'js'];
  * @param {number} [options.bytes] the most that each of them sends
  * @param {number} [options.interval] milliseconds between the bytes of a slow connection
  * @param {object} [options.server] options of the server
- * @param {(t: object, result: { attacker: Attacker, target: Target, held: number,
- *   running: Promise<void> }) => Promise<void>} [options.check] called when the client has been
+ * @param {boolean} [options.onWs] whether a server of framemask/ws is attacked, too
+ * @param {(t: object, result: { attacker: Attacker, library: string, target: Target,
+ *   held: number, running: Promise<void> }) => Promise<void>} [options.check] called when the client has been
  *   served, with the bytes of memory that the server holds more than before
  */
-function attackEchoServer(t, name, { connections = 5, bytes = MIB, interval, server = {}, check }) {
-  for (const kernel of KERNELS) {
-    t.test(`the echo server, ${kernel || 'addon'}`, async (t) => {
-      const target = await Target.start('framemask', { options: server, env: { FRAMEMASK_KERNEL: kernel } });
+function attackEchoServer(t, name, { connections = 5, bytes = MIB, interval, server = {}, onWs = false, check }) {
+  const attacked = KERNELS.map((kernel) => ({ library: 'framemask', options: server, kernel }));
+  // A connection that was refused need not be waited for as long as by default.
+  if (onWs) attacked.push({ library: 'framemask/ws', options: { closeTimeout: 500 }, kernel: KERNELS[0] });
+  for (const { library, options, kernel } of attacked) {
+    t.test(`the server of ${library}, ${kernel || 'addon'}`, async (t) => {
+      const target = await Target.start(library, { options, env: { FRAMEMASK_KERNEL: kernel } });
       t.teardown(() => target.stop());
       await assertServed(target.port);
       const before = await target.state();
@@ -51,7 +55,7 @@ function attackEchoServer(t, name, { connections = 5, bytes = MIB, interval, ser
         await sleep(20);
       }
       const { held } = await target.state();
-      await check?.(t, { attacker, target, running, held: held - before.held });
+      await check?.(t, { attacker, library, target, running, held: held - before.held });
       await assertServed(target.port);
       attacker.stop();
       await running;
