@@ -92,7 +92,7 @@ t.test('flush returns true if the stream has passed all of it on, whatever its w
   t.end();
 });
 
-t.test('the pieces of a flush are corked, so that they become one write', (t) => {
+t.test('the pieces of a flush are corked, so that they become one write; a single one is not', (t) => {
   const calls = [];
   const sink = {
     cork: () => calls.push('cork'),
@@ -105,7 +105,9 @@ t.test('the pieces of a flush are corked, so that they become one write', (t) =>
   encoder.text('a');
   encoder.binary(Buffer.alloc(20_000));
   encoder.flush(sink);
-  t.same(calls, [3, 'cork', 3 + 4, 20_000, 'uncork']);
+  encoder.prepared(prepare('p'));
+  encoder.flush(sink);
+  t.same(calls, [3, 'cork', 3 + 4, 20_000, 'uncork', 3]);
   t.end();
 });
 
@@ -385,6 +387,7 @@ t.test('with the option recycle, each flush is written from the same memory', (t
   for (const send of [
     (encoder) => encoder.text('a'.repeat(100)),
     (encoder) => encoder.text('b'.repeat(5000)),
+    (encoder) => encoder.text('b'.repeat(40_000)),
     // In three pieces, of which the first and the last lie in one slab.
     (encoder) => encoder.text('c') && encoder.binary(large) && encoder.text('d')
   ]) {
