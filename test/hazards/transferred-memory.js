@@ -213,6 +213,21 @@ t.test('memory that is transferred while frames wait in it costs its own connect
   t.end();
 });
 
+t.test('frames that a sink has transferred away with earlier ones are lost, and no other bytes are sent', (t) => {
+  for (const send of [(encoder) => encoder.take(), (encoder) => encoder.flush({ write: () => assert.fail('sent') })]) {
+    const encoder = new Encoder({ role: 'server' });
+    encoder.text('first');
+    const [first] = encoder.take();
+    encoder.text('in the same memory');
+    transfer(first);
+    encoder.text('behind it');
+    t.throws(() => send(encoder), TypeError);
+    encoder.text('later');
+    t.same(encoder.take(), [Buffer.from('\x81\x05later', 'latin1')]);
+  }
+  t.end();
+});
+
 t.test('detached data is refused by both roles, with a code', (t) => {
   forEachCase(['server', 'client'], (role) => {
     const encoder = new Encoder({ role });
