@@ -16,6 +16,7 @@ const { redirectFile, redirectUrl } = require('../../lib/ws/redirect');
 
 const ROOT = path.join(__dirname, '../..');
 const TIMEOUT = 60_000;
+t.setTimeout(4 * TIMEOUT); // 25 processes, on a machine that may be busy
 
 /** What a program prints of the ws that it got. */
 const SHOW = `
@@ -89,9 +90,9 @@ const OURS = { isOurs: true, version: installed, registered: true };
 const THEIRS = { isOurs: false, version: installed, registered: true };
 
 t.test('each way to load ws gets framemask/ws', async (t) => {
-  for (const name of Object.keys(PROGRAMS)) {
-    t.same(await run([...register, program('usual', name)]), OURS, name);
-  }
+  const names = Object.keys(PROGRAMS);
+  const shown = await Promise.all(names.map((name) => run([...register, program('usual', name)])));
+  for (const [i, name] of names.entries()) t.same(shown[i], OURS, name);
   for (const name of ['require.cjs', 'import.mjs']) {
     t.same(await run(['--require', 'framemask/ws/register', program('usual', name)]), OURS, `--require, ${name}`);
   }
@@ -113,10 +114,12 @@ t.test('a second copy of ws gives way, too, to framemask/ws on its own ws', asyn
 });
 
 t.test('a ws that is not supported is left alone', async (t) => {
+  for (const name of ['require.cjs', 'import.mjs']) {
+    t.same(await run([...register, program('seven', name)]), THEIRS, `ws 7, ${name}`);
+  }
   for (const project of ['seven', 'old', 'nine', 'alias', 'bare']) {
-    for (const name of ['require.cjs', 'import.mjs']) {
-      t.same(await run([...register, program(project, name)]), THEIRS, `${project}, ${name}`);
-    }
+    const file = path.join(folder, project, 'node_modules/ws/index.js');
+    t.equal(redirectFile('ws', file, null), file, project);
   }
   const file = path.join(folder, 'no-package.json-here/index.js');
   t.equal(redirectFile('ws', file, null), file, 'a file without a package.json');
@@ -180,9 +183,9 @@ t.test('the hooks of other versions of Node.js', async (t) => {
   } else {
     // From Node.js 26 on, `module.register` is deprecated.
     const preload = ['--no-deprecation', '--require', path.join(folder, 'no-hooks.cjs')];
-    for (const name of Object.keys(PROGRAMS)) {
-      t.same(await run([...preload, ...register, program('usual', name)]), OURS, name);
-    }
+    const names = Object.keys(PROGRAMS);
+    const shown = await Promise.all(names.map((name) => run([...preload, ...register, program('usual', name)])));
+    for (const [i, name] of names.entries()) t.same(shown[i], OURS, name);
   }
 });
 
