@@ -13,11 +13,11 @@ const { select } = require('./support/select');
 
 const USAGE = `usage: npm run test:bundlers [-- [--only <bundler>[,<bundler>...]] [--help]]
 
-Bundles four programs with each bundler, as CommonJS and as ES modules. They import and require
-framemask, and ws with framemask in the place of bufferutil. Each bundle is moved to an empty folder
-and run there: once without configuration, in JavaScript, and once with the lines of ${DOCUMENT},
-natively. The first run installs the bundlers from npm in .cache/bundlers/. The bundled package is
-the one that would be published, with this platform's file of prebuilds/.
+Bundles six programs with each bundler, as CommonJS and as ES modules. They import and require
+framemask, framemask/ws, and ws with framemask in the place of bufferutil. Each bundle is moved to
+an empty folder and run there: once without configuration, in JavaScript, and once with the lines of
+${DOCUMENT}, natively. The first run installs the bundlers from npm in .cache/bundlers/. The bundled
+package is the one that would be published, with this platform's file of prebuilds/.
 
   --only   only these bundlers
   --help   print this
@@ -25,7 +25,14 @@ the one that would be published, with this platform's file of prebuilds/.
 bundlers: ${BUNDLERS.map(({ id }) => id).join(' ')}`;
 
 /** The table shows the size of the first. */
-const APPS = ['import.mjs', 'require.cjs', 'ws-import.mjs', 'ws-require.cjs'];
+const APPS = [
+  'import.mjs',
+  'require.cjs',
+  'ws-import.mjs',
+  'ws-require.cjs',
+  'framemask-ws-import.mjs',
+  'framemask-ws-require.cjs'
+];
 
 /** Warnings about these are failures. Bundlers also warn about ws itself. */
 const OURS = /framemask|bufferutil|node-gyp-build|\.node\b/;

@@ -109,10 +109,15 @@ const webpack = {
 const rollup = {
   id: 'rollup',
   name: 'rollup',
-  packages: { rollup: '4.68.7', '@rollup/plugin-node-resolve': '16.0.3', '@rollup/plugin-commonjs': '29.0.3' },
+  packages: {
+    rollup: '4.68.7',
+    '@rollup/plugin-node-resolve': '16.0.3',
+    '@rollup/plugin-commonjs': '29.0.3',
+    '@rollup/plugin-json': '6.1.0'
+  },
   async bundle(job) {
     const { tools, project, entry, format, native, out } = job;
-    const plugins = ['@rollup/plugin-node-resolve', '@rollup/plugin-commonjs'].map((name) => tools(name).default());
+    const plugins = ['node-resolve', 'commonjs', 'json'].map((name) => tools(`@rollup/plugin-${name}`).default());
     const config = native
       ? (await import(pathToFileURL(writeConfig(job, 'rollup.config.mjs')).href)).default
       : { plugins };
@@ -188,7 +193,8 @@ const vite = {
   id: 'vite',
   name: 'Vite SSR, noExternal',
   packages: { vite: '8.3.8' },
-  leaves: ({ native }) => (native ? PACKAGES : []),
+  // What is not bundled requires ws where it is.
+  leaves: ({ native }) => (native ? [...PACKAGES, 'ws'] : []),
   bundle(job) {
     const inline = { configFile: false, ssr: { noExternal: true } };
     return viteBuild(job, job.native ? { configFile: writeConfig(job, 'vite.config.mjs') } : inline);

@@ -63,7 +63,7 @@ function stageProject(folder) {
   }
   // The documented configurations import these.
   fs.mkdirSync(path.join(modules, '@rollup'));
-  for (const name of ['@rollup/plugin-node-resolve', '@rollup/plugin-commonjs']) {
+  for (const name of ['@rollup/plugin-node-resolve', '@rollup/plugin-commonjs', '@rollup/plugin-json']) {
     const source = path.join(CACHE, 'node_modules', name);
     if (fs.existsSync(source)) fs.symlinkSync(source, path.join(modules, name), 'junction');
   }
