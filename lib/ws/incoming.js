@@ -106,12 +106,15 @@ class Incoming {
   _enter(action, argument) {
     this._outgoing.beginRead();
     try {
-      action(this, argument);
+      try {
+        action(this, argument);
+      } finally {
+        // The `write` of a stream of the program's own may throw, too.
+        this._outgoing.endRead();
+      }
     } catch (error) {
       process.nextTick(throwAndResume, this, error);
       return;
-    } finally {
-      this._outgoing.endRead();
     }
     if (!this._decoder.paused) this._settle();
   }

@@ -45,9 +45,10 @@ class Outgoing {
     this._role = isServer(websocket) ? 'server' : 'client';
     this._compresses = deflateOf(websocket) !== undefined;
     this._isReading = false;
-    // That of the read.
+    // The id of the context that the present read, or the last one, runs in.
     this._context = -1;
     this._key = key;
+    this._recycles = false;
     this._encoder = null;
     this._callbacks = null;
     sender[kOutgoing] = this;
@@ -138,7 +139,16 @@ class Outgoing {
     if (callbacks !== null) {
       callback = callbacks.length === 1 ? callbacks[0] : (error) => callInOrder(callbacks, error);
     }
-    this._encoder.flush(this.socket, callback);
+    // Who has replaced `write` since may keep what it is given: it gets copies.
+    if (this._recycles && this.socket.write !== Duplex.prototype.write) this._writeCopies(callback);
+    else this._encoder.flush(this.socket, callback);
+  }
+
+  _writeCopies(callback) {
+    const chunks = this._encoder.take();
+    const last = chunks.pop();
+    for (const chunk of chunks) this.socket.write(chunk);
+    this.socket.write(last, callback);
   }
 
   /** Sends what has been added: now, at the end of the read, or of the turn. */
@@ -158,9 +168,10 @@ class Outgoing {
   }
 
   _createEncoder() {
+    this._recycles = isPlain(this.socket);
     this._encoder = new Encoder({
       role: this._role,
-      recycle: isPlain(this.socket),
+      recycle: this._recycles,
       connection: this.trace ?? this.createTrace()
     });
     return this._encoder;

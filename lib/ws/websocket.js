@@ -81,7 +81,7 @@ class WebSocket extends ws.WebSocket {
       (isBytes || typeof data === 'string') &&
       outgoing.canFrame(options ?? undefined)
     ) {
-      outgoing.send(data, options?.binary ?? isBytes, callback);
+      outgoing.send(data, options && 'binary' in options ? Boolean(options.binary) : isBytes, callback);
     } else {
       super.send(data, options, callback);
     }

@@ -217,6 +217,25 @@ t.test('a stream of the program itself is not given memory that is used again', 
   server.terminate();
 });
 
+t.test('a socket whose write is replaced later is not given memory that is used again', async (t) => {
+  const { server, socket } = await connectRaw(t, framemask);
+  server.send('before');
+  await once(socket, 'data');
+  const kept = [];
+  const { write } = server._socket;
+  server._socket.write = (chunk, ...rest) => {
+    kept.push(chunk);
+    return write.call(server._socket, chunk, ...rest);
+  };
+  for (const text of ['first', 'second', 'third']) {
+    server.send(text);
+    server.send(Buffer.alloc(20_000));
+    await settled();
+  }
+  const bytes = Buffer.concat(kept).toString('latin1');
+  for (const text of ['first', 'second', 'third']) t.ok(bytes.includes(text), text);
+});
+
 t.test('a stream whose write throws does not keep others from sending', async (t) => {
   const [{ server: broken }, { server, socket }] = [await connectRaw(t, framemask), await connectRaw(t, framemask)];
   broken._socket.write = () => {
@@ -235,6 +254,33 @@ t.test('a stream whose write throws does not keep others from sending', async (t
   t.equal((await thrown).message, 'from write');
   t.same((await once(socket, 'data'))[0], frame(TEXT, 'y'));
   delete broken._socket.write;
+});
+
+t.test('a connection whose replies could not be written receives what follows', async (t) => {
+  const { server, socket } = await connectRaw(t, framemask);
+  const seen = [];
+  server.on('message', (data) => {
+    seen.push(data.toString());
+    server.send('reply');
+  });
+  const { write } = server._socket;
+  server._socket.write = () => {
+    throw new Error('from write');
+  };
+  const thrown = new Promise((resolve) => {
+    const listeners = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException');
+    process.once('uncaughtException', (error) => {
+      for (const listener of listeners) process.on('uncaughtException', listener);
+      resolve(error);
+    });
+  });
+  socket.write(frame(TEXT, 'one', { key: KEY }));
+  t.equal((await thrown).message, 'from write');
+  server._socket.write = write;
+  socket.write(frame(TEXT, 'two', { key: KEY }));
+  t.same((await once(socket, 'data'))[0], frame(TEXT, 'reply'));
+  t.same(seen, ['one', 'two']);
 });
 
 t.test('createWebSocketStream moves a megabyte both ways', async (t) => {

@@ -32,6 +32,13 @@ const DATA = [
   { name: 'bytes as text', data: Buffer.from('abc'), options: { binary: false }, expected: 'abc', isBinary: false },
   { name: 'options without effect', data: 'abc', options: { compress: false }, expected: 'abc', isBinary: false },
   { name: 'fin, given', data: 'abc', options: { fin: true }, expected: 'abc', isBinary: false },
+  {
+    name: 'binary, but undefined',
+    data: Buffer.from('ab'),
+    options: { binary: undefined },
+    expected: 'ab',
+    isBinary: false
+  },
   { name: 'options that are null', data: 'abc', options: null, expected: 'abc', isBinary: false }
 ];
 
