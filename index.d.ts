@@ -279,7 +279,7 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
    *
    * @default null
    */
-  connection?: TracedConnection | null | undefined;
+  trace?: TracedConnection | null | undefined;
   /**
    * Any value for the handlers, which find it as `this.context`: the connection, for example.
    *
@@ -438,7 +438,7 @@ export interface EncoderOptions<End extends Role = Role> {
    *
    * @default null
    */
-  connection?: TracedConnection | null | undefined;
+  trace?: TracedConnection | null | undefined;
 }
 
 /** Options of {@link Encoder.continuation}. */
@@ -721,9 +721,9 @@ export class FrameError extends Error {
 export interface TraceOrigin {
   /** The id of this record: a version 7 UUID. The ids of one thread ascend. */
   id: string;
-  /** The `connectionId` of the codec, or the `id` of its `connection`. */
+  /** The `connectionId` of the codec, or the `id` of its `trace`. */
   connection: string;
-  /** The `key` of the codec's `connection`, null without one. */
+  /** The `key` of the codec's `trace`, null without one. */
   key: string | null;
   /** The end that sent the frame. */
   from: Role;

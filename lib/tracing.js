@@ -29,8 +29,8 @@ function isTraced() {
  */
 function origin(codec, sequence) {
   // A connection without a name gets one with its first record.
-  codec._connection ??= {};
-  const { _connection: connection } = codec;
+  codec._trace ??= {};
+  const connection = codec._trace;
   connection.id ??= frameId();
   return {
     id: frameId({ version: 7 }),

@@ -237,19 +237,19 @@ t.test('a subscriber that throws does no harm to a codec', async (t) => {
 });
 
 t.test('codecs that share a connection share its id and its key', (t) => {
-  const connection = { key: 'dGhlIHNhbXBsZSBub25jZQ==' };
-  const encoder = new Encoder({ role: 'client', connection });
-  const decoder = new Decoder({ role: 'server', connection });
+  const trace = { key: 'dGhlIHNhbXBsZSBub25jZQ==' };
+  const encoder = new Encoder({ role: 'client', trace });
+  const decoder = new Decoder({ role: 'server', trace });
   const records = published('framemask:frame', () => {
     encoder.text('a');
     decoder.write(Buffer.concat(encoder.take()));
   });
-  t.match(connection.id, UUID);
+  t.match(trace.id, UUID);
   t.same(
     records.map(({ connection, key }) => [connection, key]),
     [
-      [connection.id, connection.key],
-      [connection.id, connection.key]
+      [trace.id, trace.key],
+      [trace.id, trace.key]
     ]
   );
   t.end();

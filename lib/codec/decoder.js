@@ -61,6 +61,11 @@ class Decoder extends Delivery {
     return this._state === PAUSED;
   }
 
+  /** During `onMessage`: the lengths of the message's fragments, if the option asked for them. */
+  get fragmentLengths() {
+    return this._fragmentLengths;
+  }
+
   /**
    * Decodes bytes of the connection and calls the handlers. The chunk belongs to the decoder from
    * then on: payloads are unmasked in place, and delivered Buffers are views of the chunk.
@@ -284,9 +289,8 @@ class Decoder extends Delivery {
   _failHeader() {
     this._sequence++;
     const { error, firstByte, length } = header;
-    // A frame that must not come at all breaks that rule first, whatever its mask and its length.
-    const mayBeMisplaced = length !== null && (firstByte & OPCODE) < Opcode.CLOSE;
-    const place = mayBeMisplaced ? findPlaceFault(this._message, firstByte) : null;
+    // A frame that must not come at all is a broken protocol, whatever its length.
+    const place = error.closeCode === 1009 ? findPlaceFault(this._message, firstByte) : null;
     this._failFrame(place ?? error, firstByte, length);
   }
 

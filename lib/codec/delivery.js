@@ -6,7 +6,7 @@ const { Buffer, view } = require('../shared/buffers');
 const { FIN, MODE_MASKED, MODE_RSV1, NO_STATUS, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
 const { isTraced, traceError, traceFrame, traceMessage } = require('../tracing');
 const { MessageLimits, detachedFault, findCloseFault, textFault } = require('./message-rules');
-const { checkOptions, readBoolean, readChoice, readConnection, readHandler } = require('./options');
+const { checkOptions, readBoolean, readChoice, readTrace, readHandler } = require('./options');
 const { PartialMessage, isText } = require('./partial-message');
 const { decodeText } = require('./utf8');
 
@@ -37,7 +37,7 @@ class Delivery {
     this._onClose = readHandler(options, 'onClose');
     this._onError = readHandler(options, 'onError');
     this._onFrame = readHandler(options, 'onFrame');
-    this._connection = readConnection(options);
+    this._trace = readTrace(options);
     /** What the option `context` gave, for handlers: their `this` is the decoder. */
     this.context = options.context;
     const text = readChoice(options, 'text', ['string', 'buffer', 'unchecked'], 'string');
@@ -50,7 +50,7 @@ class Delivery {
     // For tracing: whether there are subscribers, and the number of frames so far.
     this._traced = false;
     this._sequence = 0;
-    this.fragmentLengths = undefined;
+    this._fragmentLengths = undefined;
     // A message of which frames are missing.
     this._message = null;
     // A delivery that `pause` interrupted.
@@ -209,11 +209,11 @@ class Delivery {
   }
 
   _giveMessage(data, firstByte, lengths) {
-    this.fragmentLengths = lengths;
+    this._fragmentLengths = lengths;
     try {
       this._onMessage?.(data, (firstByte & OPCODE) === Opcode.BINARY, (firstByte & RSV1) !== 0);
     } finally {
-      this.fragmentLengths = undefined;
+      this._fragmentLengths = undefined;
     }
   }
 

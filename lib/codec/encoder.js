@@ -6,7 +6,7 @@ const { invalidState, invalidType, outOfRange } = require('../shared/errors');
 const { FrameWriter } = require('./frame-writer');
 const { header, headerSize, readHeader, writeHeader } = require('./header');
 const { showPublicState } = require('../shared/inspect');
-const { checkOptions, readBoolean, readChoice, readConnection } = require('./options');
+const { checkOptions, readBoolean, readChoice, readTrace } = require('./options');
 const { framedMessage } = require('./prepared');
 const { LARGE_SLAB } = require('./slabs');
 const {
@@ -62,7 +62,7 @@ class Encoder extends FrameWriter {
     }
     super(readBoolean(options, 'recycle', false), writable);
     this._mode = readChoice(options, 'role', ['server', 'client']) === 'client' ? MODE_MASKED : 0;
-    this._connection = readConnection(options);
+    this._trace = readTrace(options);
     this._closed = false;
     // For tracing: the number of frames so far.
     this._sequence = 0;

@@ -20,11 +20,11 @@ const OPTIONS = {
     'text',
     'fragmentLengths',
     'rsv1',
-    'connection',
+    'trace',
     'connectionId',
     'context'
   ],
-  Encoder: ['role', 'writable', 'recycle', 'connection', 'connectionId']
+  Encoder: ['role', 'writable', 'recycle', 'trace', 'connectionId']
 };
 
 /**
@@ -130,17 +130,17 @@ function readString(options, name) {
 }
 
 /**
- * The connection in trace records: the option `connection`, an object for the codecs of one end, or
+ * The connection in trace records: the option `trace`, an object for the codecs of one end, or
  * `connectionId` alone.
  *
- * @param {{ connection?: { id?: string, key?: string }, connectionId?: string }} options
+ * @param {{ trace?: { id?: string, key?: string }, connectionId?: string }} options
  * @returns {{ id?: string, key?: string } | null}
  */
-function readConnection(options) {
+function readTrace(options) {
   const id = readString(options, 'connectionId');
-  const value = options.connection ?? null;
+  const value = options.trace ?? null;
   if (value === null) return id === null ? null : { id };
-  if (typeof value !== 'object') throw invalidType('options.connection', 'an object', value);
+  if (typeof value !== 'object') throw invalidType('options.trace', 'an object', value);
   return value;
 }
 
@@ -187,4 +187,4 @@ function readLimit(options, name, least, byDefault) {
   return value;
 }
 
-module.exports = { OPTIONS, checkOptions, readBoolean, readChoice, readConnection, readHandler, readLimit };
+module.exports = { OPTIONS, checkOptions, readBoolean, readChoice, readTrace, readHandler, readLimit };

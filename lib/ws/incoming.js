@@ -138,7 +138,7 @@ class Incoming {
       maxFragments: maxFragments > 0 ? maxFragments : Infinity,
       fragmentLengths: true,
       rsv1: deflate !== undefined,
-      connection: this._outgoing.trace ?? this._outgoing.createTrace(),
+      trace: this._outgoing.trace ?? this._outgoing.createTrace(),
       context: this,
       ...(allowSynchronousEvents ? SYNCHRONOUS_EVENTS : DEFERRED_EVENTS),
       ...(deflate === undefined ? {} : { onFrame: inflateFrame }),

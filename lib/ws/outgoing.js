@@ -172,7 +172,7 @@ class Outgoing {
     this._encoder = new Encoder({
       role: this._role,
       recycle: this._recycles,
-      connection: this.trace ?? this.createTrace()
+      trace: this.trace ?? this.createTrace()
     });
     return this._encoder;
   }

@@ -70,7 +70,7 @@ const OPTIONS = [
   { Codec: Decoder, option: 'rsv1', ...BOOLEAN },
   { Codec: Decoder, option: 'fragmentLengths', ...BOOLEAN },
   { Codec: Decoder, option: 'connectionId', ...STRING },
-  { Codec: Decoder, option: 'connection', ...OBJECT },
+  { Codec: Decoder, option: 'trace', ...OBJECT },
   { Codec: Decoder, option: 'maxPayload', ...limitFrom(0, []) },
   { Codec: Decoder, option: 'maxFragments', ...limitFrom(1, [0]) },
   ...['onMessage', 'onPing', 'onPong', 'onClose', 'onError', 'onFrame'].map((option) => ({
@@ -81,7 +81,7 @@ const OPTIONS = [
   { Codec: Encoder, option: 'role', ...ROLE },
   { Codec: Encoder, option: 'recycle', ...BOOLEAN },
   { Codec: Encoder, option: 'connectionId', ...STRING },
-  { Codec: Encoder, option: 'connection', ...OBJECT }
+  { Codec: Encoder, option: 'trace', ...OBJECT }
 ].map((one) => ({
   name: `${one.option} of ${one.Codec.name}`,
   outOfRange: [],
