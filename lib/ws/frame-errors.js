@@ -28,6 +28,9 @@ const BAD_FRAMES = {
   CLOSE_CODE: ({ receivedCode }) => [[0x88, 2, receivedCode >> 8, receivedCode & 255]]
 };
 
+/** Codes that ws has since 8.21. */
+const LATER_CODES = { FRAMEMASK_ERR_TOO_MANY_FRAGMENTS: 'WS_ERR_TOO_MANY_BUFFERED_PARTS' };
+
 /** @returns {number} the first byte of a control frame, or of a message of one frame */
 const dataless = (firstByte) => ((firstByte & OPCODE) >= Opcode.CLOSE ? firstByte : FIN | Opcode.BINARY);
 
@@ -70,7 +73,7 @@ function receiverError(bytes, options = {}, inflates = false) {
 function likeWs({ message, code, closeCode }) {
   const error = receiverError([0x83, 0]);
   error.message = `Invalid WebSocket frame: ${message}`;
-  error.code = code === 'FRAMEMASK_ERR_TOO_MANY_FRAGMENTS' ? 'WS_ERR_TOO_MANY_BUFFERED_PARTS' : code;
+  error.code = LATER_CODES[code] ?? code;
   const [closeCodeSymbol] = Object.getOwnPropertySymbols(error);
   error[closeCodeSymbol] = closeCode;
   return error;

@@ -6,7 +6,7 @@ const { Duplex } = require('node:stream');
 const { Encoder } = require('../codec/encoder');
 const { Buffer } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
-const { contextId, keepContext } = require('./callback-context');
+const { keepContext } = require('./callback-context');
 const { bufferedBytes, deflateOf, hasOwnMask, isAmidMessage, isBusy, isServer, ws } = require('./internals');
 const { addToQueue, reads } = require('./flush-queue');
 
@@ -45,8 +45,6 @@ class Outgoing {
     this._role = isServer(websocket) ? 'server' : 'client';
     this._compresses = deflateOf(websocket) !== undefined;
     this._isReading = false;
-    // The id of the context that the present read, or the last one, runs in.
-    this._context = -1;
     this._key = key;
     this._recycles = false;
     this._encoder = null;
@@ -120,7 +118,6 @@ class Outgoing {
   /** Holds back what is sent until `endRead`: the replies to what one read has brought. */
   beginRead() {
     this._isReading = true;
-    this._context = contextId();
     reads.push(this);
   }
 
@@ -155,7 +152,7 @@ class Outgoing {
   _added(callback) {
     if (typeof callback === 'function') {
       this._callbacks ??= [];
-      this._callbacks.push(keepContext(callback, this._isReading ? this._context : -1));
+      this._callbacks.push(keepContext(callback));
     }
     if (this._encoder.pending >= SEND_FROM) this.flush();
     else if (!this._isReading && !this.isQueued) addToQueue(this);

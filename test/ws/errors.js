@@ -4,8 +4,11 @@
 
 const { once } = require('node:events');
 const t = require('tap');
+const { FrameError } = require('../../lib/shared/errors');
+const { toWsError } = require('../../lib/ws/frame-errors');
+const { isBusy, receiverOptions } = require('../../lib/ws/internals');
 const { BINARY, CLOSE, PING, TEXT, frame } = require('../support/frames');
-const { IMPLEMENTATIONS, connectRaw, connectRawServer, record } = require('../support/websockets');
+const { IMPLEMENTATIONS, connectPair, connectRaw, connectRawServer, record } = require('../support/websockets');
 const { hasWs } = require('../support/ws-version');
 
 const masked = (opcode, data, options) => frame(opcode, data, { key: Buffer.from([1, 2, 3, 4]), ...options });
@@ -50,6 +53,17 @@ const BAD = [
   {
     name: 'compressed data that grows beyond maxPayload',
     bytes: masked(TEXT, require('node:zlib').deflateRawSync(Buffer.alloc(5000)), { rsv: 0x40 }),
+    options: { perMessageDeflate: true, maxPayload: 100 }
+  },
+  {
+    name: 'compressed fragments that grow beyond maxPayload together',
+    bytes: Buffer.concat(
+      [0, 1].map((i) => {
+        const bytes = require('node:zlib').deflateRawSync(Buffer.alloc(60), { finishFlush: 2 });
+        const piece = i === 0 ? bytes : bytes.subarray(0, -4);
+        return masked(i === 0 ? TEXT : 0, piece, { rsv: i === 0 ? 0x40 : 0, fin: i === 1 });
+      })
+    ),
     options: { perMessageDeflate: true, maxPayload: 100 }
   },
   {
@@ -102,6 +116,44 @@ for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
     t.same([code, reason], [1000, '\ufffd']);
   });
 }
+
+t.test('maxPayload 0 is no limit, for compressed messages too', async (t) => {
+  for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
+    for (const perMessageDeflate of [false, true]) {
+      const { server, client } = await connectPair(t, implementation, { server: { maxPayload: 0, perMessageDeflate } });
+      const received = once(server, 'message');
+      client.send(Buffer.alloc(200_000));
+      t.equal((await received)[0].length, 200_000, name);
+    }
+  }
+});
+
+t.test('errors that this ws does not have look like its own', (t) => {
+  const [symbol] = Object.getOwnPropertySymbols(toWsError(new FrameError('UTF8', 1007, '')));
+  // Before 8.21 ws limits no fragments; a first byte without fault stands for that here.
+  for (const [code, expected] of [
+    ['OPCODE', 'FRAMEMASK_ERR_OPCODE'],
+    ['DETACHED', 'FRAMEMASK_ERR_DETACHED']
+  ]) {
+    const error = new FrameError(code, 1011, 'the message');
+    error.firstByte = 0x81;
+    const found = toWsError(error);
+    t.match(found, { message: 'Invalid WebSocket frame: the message', code: expected });
+    t.equal(found[symbol], 1011);
+  }
+  const control = new FrameError('MASK_MISSING', 1002, '');
+  control.firstByte = 0x89;
+  control.length = 126;
+  t.equal(toWsError(control).code, 'WS_ERR_INVALID_CONTROL_PAYLOAD_LENGTH', 'ws looks at that first');
+  t.end();
+});
+
+t.test('what older versions of ws lack is made up for', (t) => {
+  t.equal(receiverOptions({}).maxFragments, 16 * 1024);
+  t.equal(isBusy({ _deflating: true }), true);
+  t.equal(isBusy({ _deflating: false }), false);
+  t.end();
+});
 
 t.test('framemask/ws refuses a length that is not minimal, with its own code', async (t) => {
   const { server, socket } = await connectRaw(t, IMPLEMENTATIONS['framemask/ws']);

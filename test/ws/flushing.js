@@ -103,6 +103,15 @@ t.test('many connections send what waits when it is 64 KiB together', async (t) 
   t.equal(sizes.flat().length, 12);
 });
 
+t.test("what is no frame is sent by ws's own sendFrame, behind what was held back", async (t) => {
+  const { server, socket } = await connectRaw(t, framemask);
+  server.send('a');
+  const written = new Promise((resolve) => server._sender.sendFrame([Buffer.from('no frame')], resolve));
+  await written;
+  t.same((await once(socket, 'data'))[0].subarray(0, 3), frame(TEXT, 'a'));
+  server.terminate();
+});
+
 t.test('whoever asks for the socket finds all sent', async (t) => {
   const { server, socket } = await connectRaw(t, framemask);
   server.send('a');
