@@ -70,9 +70,12 @@ function copyFramemask(to) {
     fs.cpSync(path.join(ROOT, name), path.join(to, name), { recursive: true });
 }
 
+// A copy of framemask has no addon.
+const { FRAMEMASK_REQUIRE_NATIVE, ...env } = process.env;
+
 /** @returns {Promise<{ code: number, stdout: string, stderr: string }>} */
 async function node(args, options = {}) {
-  const child = spawn(process.execPath, args, { cwd: ROOT, timeout: TIMEOUT, ...options });
+  const child = spawn(process.execPath, args, { cwd: ROOT, env, timeout: TIMEOUT, ...options });
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   return { code, stdout, stderr };
 }
