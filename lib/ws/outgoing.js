@@ -53,7 +53,10 @@ class Outgoing {
     sender.sendFrame = sendFrame;
   }
 
-  /** The bytes that wait for the socket, and for ws's Sender. What is held back here is less than SEND_FROM. */
+  /**
+   * The bytes that wait for the socket, and for ws's Sender. What is held back, less than
+   * SEND_FROM, is not counted.
+   */
   get bufferedAmount() {
     return this.socket.writableLength + bufferedBytes(this._sender);
   }

@@ -10,7 +10,10 @@ const ROOT = path.join(__dirname, '../..');
 const COMMONJS = path.join(ROOT, 'ws.js');
 const MODULE = url.pathToFileURL(path.join(ROOT, 'ws.mjs')).href;
 
-/** @returns {{ name?: string, version?: string }} the package.json in a folder; empty if none can be read */
+/**
+ * @param {string} folder
+ * @returns {{ name?: string, version?: string }} its package.json; empty if none can be read
+ */
 function packageIn(folder) {
   try {
     return JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'));

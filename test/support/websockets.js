@@ -116,6 +116,21 @@ function record(websocket, messages = Infinity) {
 /** @returns {Promise<void>} when what is under way has been done */
 const settled = () => new Promise((resolve) => setTimeout(resolve, 50));
 
+/** @returns {Promise<Error[]>} what was thrown and not caught while `action` ran */
+async function uncaught(action) {
+  const errors = [];
+  const listeners = process.listeners('uncaughtException');
+  process.removeAllListeners('uncaughtException');
+  process.on('uncaughtException', (error) => errors.push(error));
+  try {
+    await action();
+  } finally {
+    process.removeAllListeners('uncaughtException');
+    for (const listener of listeners) process.on('uncaughtException', listener);
+  }
+  return errors;
+}
+
 /**
  * Runs a script in a process of its own, from the root.
  *
@@ -138,5 +153,6 @@ module.exports = {
   listen,
   record,
   runSource,
-  settled
+  settled,
+  uncaught
 };

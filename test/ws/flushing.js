@@ -7,7 +7,15 @@ const { once } = require('node:events');
 const { PassThrough, Duplex } = require('node:stream');
 const t = require('tap');
 const { TEXT, frame } = require('../support/frames');
-const { IMPLEMENTATIONS, connectPair, connectRaw, listen, runSource, settled } = require('../support/websockets');
+const {
+  IMPLEMENTATIONS,
+  connectPair,
+  connectRaw,
+  listen,
+  runSource,
+  settled,
+  uncaught
+} = require('../support/websockets');
 
 const framemask = IMPLEMENTATIONS['framemask/ws'];
 const KEY = Buffer.from([1, 2, 3, 4]);
@@ -250,18 +258,15 @@ t.test('a stream whose write throws does not keep others from sending', async (t
   broken._socket.write = () => {
     throw new Error('from write');
   };
-  const thrown = new Promise((resolve) => {
-    const listeners = process.listeners('uncaughtException');
-    process.removeAllListeners('uncaughtException');
-    process.once('uncaughtException', (error) => {
-      for (const listener of listeners) process.on('uncaughtException', listener);
-      resolve(error);
-    });
+  const errors = await uncaught(async () => {
+    broken.send('x');
+    server.send('y');
+    t.same((await once(socket, 'data'))[0], frame(TEXT, 'y'));
   });
-  broken.send('x');
-  server.send('y');
-  t.equal((await thrown).message, 'from write');
-  t.same((await once(socket, 'data'))[0], frame(TEXT, 'y'));
+  t.same(
+    errors.map(({ message }) => message),
+    ['from write']
+  );
   delete broken._socket.write;
 });
 
@@ -276,16 +281,15 @@ t.test('a connection whose replies could not be written receives what follows', 
   server._socket.write = () => {
     throw new Error('from write');
   };
-  const thrown = new Promise((resolve) => {
-    const listeners = process.listeners('uncaughtException');
-    process.removeAllListeners('uncaughtException');
-    process.once('uncaughtException', (error) => {
-      for (const listener of listeners) process.on('uncaughtException', listener);
-      resolve(error);
-    });
+  const errors = await uncaught(async () => {
+    socket.write(frame(TEXT, 'one', { key: KEY }));
+    while (seen.length === 0) await settled();
+    await settled();
   });
-  socket.write(frame(TEXT, 'one', { key: KEY }));
-  t.equal((await thrown).message, 'from write');
+  t.same(
+    errors.map(({ message }) => message),
+    ['from write']
+  );
   server._socket.write = write;
   socket.write(frame(TEXT, 'two', { key: KEY }));
   t.same((await once(socket, 'data'))[0], frame(TEXT, 'reply'));

@@ -5,27 +5,12 @@
 const { once } = require('node:events');
 const t = require('tap');
 const { PING, TEXT, frame } = require('../support/frames');
-const { IMPLEMENTATIONS, connectPair, connectRaw, record, settled } = require('../support/websockets');
+const { IMPLEMENTATIONS, connectPair, connectRaw, record, settled, uncaught } = require('../support/websockets');
 const { hasWs } = require('../support/ws-version');
 
 const KEY = Buffer.from([1, 2, 3, 4]);
 const masked = (opcode, data, options) => frame(opcode, data, { key: KEY, ...options });
 const TEXTS = ['a', 'b', 'c', 'd'];
-
-/** @returns {Promise<Error[]>} what was thrown and not caught while `action` ran */
-async function uncaught(action) {
-  const errors = [];
-  const listeners = process.listeners('uncaughtException');
-  process.removeAllListeners('uncaughtException');
-  process.on('uncaughtException', (error) => errors.push(error));
-  try {
-    await action();
-  } finally {
-    process.removeAllListeners('uncaughtException');
-    for (const listener of listeners) process.on('uncaughtException', listener);
-  }
-  return errors;
-}
 
 for (const perMessageDeflate of [false, true]) {
   for (const allowSynchronousEvents of [true, false]) {
