@@ -15,26 +15,23 @@ const ws = loadWs();
  * events 'message', 'ping', 'pong' and 'conclude'; the Sender writes frames by `sendFrame(list,
  * callback)`.
  */
-const PARTS = [
-  { of: 'WebSocket', create: () => new ws.WebSocket(null, undefined, {}), names: ['_receiver', '_sender', '_socket'] },
-  {
-    of: 'WebSocket',
-    create: () => new ws.WebSocket(null, undefined, {}),
-    names: ['_extensions', '_isServer', '_closeMessage']
-  },
-  { of: 'WebSocket.prototype', create: () => ws.WebSocket.prototype, names: ['setSocket'] },
-  { of: 'Receiver', create: () => new ws.Receiver(), names: ['_write', '_maxPayload', '_skipUTF8Validation'] },
-  // Since 8.15.
-  { of: 'Receiver', create: () => new ws.Receiver(), names: ['_allowSynchronousEvents'] },
-  { of: 'Sender', create: () => new ws.Sender(null), names: ['sendFrame', '_firstFragment', '_bufferedBytes'] }
-];
+const PARTS = {
+  WebSocket: ['setSocket', '_receiver', '_sender', '_socket', '_extensions', '_isServer', '_closeMessage'],
+  // `_allowSynchronousEvents` since 8.15.
+  Receiver: ['_write', '_maxPayload', '_skipUTF8Validation', '_allowSynchronousEvents'],
+  Sender: ['sendFrame', '_firstFragment', '_bufferedBytes']
+};
+const samples = {
+  WebSocket: new ws.WebSocket(null, undefined, {}),
+  Receiver: new ws.Receiver(),
+  Sender: new ws.Sender(null)
+};
 
 /** The most fragments of a message where ws does not limit them (before 8.21). */
 const MAX_FRAGMENTS = 16 * 1024;
 
-for (const { of, create, names } of PARTS) {
-  const part = create();
-  const missing = names.find((name) => !(name in part));
+for (const [of, names] of Object.entries(PARTS)) {
+  const missing = names.find((name) => !(name in samples[of]));
   if (missing !== undefined) {
     throw new Error(
       `framemask/ws can't work with this ws, whose ${of} has no ${missing}. Install another version of ws ` +
@@ -76,7 +73,7 @@ const bufferedBytes = (sender) => sender._bufferedBytes;
 /** @returns {object | undefined} the PerMessageDeflate of a connection, if it was negotiated */
 const deflateOf = (websocket) => websocket._extensions['permessage-deflate'];
 
-const { _closeMessage: EMPTY_BUFFER } = new ws.WebSocket(null, undefined, {});
+const { _closeMessage: EMPTY_BUFFER } = samples.WebSocket;
 
 /**
  * What ws gives a listener for no bytes: one Buffer for all, which pins no other memory.
