@@ -3,7 +3,6 @@
 // Changes lib/ in small ways, by Stryker's mutators, and looks whether a test fails: a change that
 // none notices is one that nobody would notice.
 
-const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
@@ -11,6 +10,7 @@ const { parseArgs } = require('node:util');
 const { findMutants, sample } = require('./mutation/mutants');
 const { reasonOf, showSurvivor, summarize } = require('./mutation/report');
 const { TestOrder, runMutant, runUnchanged } = require('./mutation/tests');
+const { copyCheckout } = require('./support/copy-checkout');
 
 const USAGE = `usage: node scripts/mutation.js [options] [file...]
 
@@ -55,20 +55,13 @@ function filesIn(folder) {
  * @param {number} count
  * @returns {string[]} the folders of the copies
  */
-function copyCheckout(count) {
+function createCopies(count) {
   fs.rmSync(COPIES, { recursive: true, force: true });
-  const list = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
-    cwd: ROOT,
-    encoding: 'utf8'
-  });
-  const files = list.stdout.split('\0').filter((file) => file !== '' && fs.existsSync(path.join(ROOT, file)));
   return Array.from({ length: count }, (_, i) => {
     const copy = path.join(COPIES, String(i));
-    for (const file of files) fs.cpSync(path.join(ROOT, file), path.join(copy, file));
-    for (const folder of ['node_modules', 'build']) {
-      if (fs.existsSync(path.join(ROOT, folder)))
-        fs.symlinkSync(path.join(ROOT, folder), path.join(copy, folder), 'dir');
-    }
+    copyCheckout(ROOT, copy);
+    const addon = path.join(ROOT, 'build');
+    if (fs.existsSync(addon)) fs.symlinkSync(addon, path.join(copy, 'build'), 'dir');
     return copy;
   });
 }
@@ -131,7 +124,7 @@ async function main() {
   }
   const begun = Date.now();
   const say = (text) => console.log(`${Math.round((Date.now() - begun) / 1000)} s: ${text}`);
-  const copies = copyCheckout(Number(options.concurrency));
+  const copies = createCopies(Number(options.concurrency));
   // Always all of them: a mutant has the same id in each run.
   const names = [...new Set([...MUTATED.flatMap(filesIn), ...positionals])];
   const all = await findMutants(

@@ -8,6 +8,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { rebuild } = require('./node-gyp');
+const { copyCheckout } = require('./support/copy-checkout');
 const { failuresIn } = require('./support/report');
 
 const USAGE = `usage: npm run test:sanitized [-- [--help] [file...]]
@@ -54,19 +55,6 @@ function findRuntimes() {
     if (!path.isAbsolute(file)) fail(`the compiler has no ${library}`);
     return fs.realpathSync(file);
   });
-}
-
-/** Copies the files that git tracks or would track, which leaves out build/. */
-function copyCheckout() {
-  fs.rmSync(COPY, { recursive: true, force: true });
-  const list = outputOf('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT });
-  for (const file of list.split('\0')) {
-    // git lists deleted files until the deletion is committed, and node_modules if it is a link.
-    if (file === '' || file === 'node_modules' || !fs.existsSync(path.join(ROOT, file))) continue;
-    fs.cpSync(path.join(ROOT, file), path.join(COPY, file));
-  }
-  fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(COPY, 'node_modules'), 'dir');
-  fs.mkdirSync(REPORTS);
 }
 
 function makeEnvironment() {
@@ -134,7 +122,8 @@ function main() {
 
   const env = makeEnvironment();
   progress(`copying the checkout to ${path.relative(process.cwd(), COPY)}`);
-  copyCheckout();
+  copyCheckout(ROOT, COPY);
+  fs.mkdirSync(REPORTS);
   progress('building the addon with ASan and UBSan');
   const { status, stdout, stderr } = rebuild(COPY, 'pipe', ['--', '-Dsanitize=address,undefined']);
   if (status !== 0) fail(`the build failed:\n${stdout}${stderr}`);
