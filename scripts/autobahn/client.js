@@ -3,13 +3,8 @@
 // Runs examples/client.js through the cases of a fuzzing server:  node client.js URL AGENT
 
 const { connect } = require('../../examples/client');
+const { runCases } = require('./run-cases');
 
-/**
- * The server takes a while to start: the first request is tried so often, at intervals of so many
- * milliseconds.
- */
-const TRIES = 100;
-const PAUSE = 200;
 /** The limit for a case, in milliseconds. */
 const CASE_TIMEOUT = 120_000;
 
@@ -49,23 +44,4 @@ function echo(path) {
   });
 }
 
-/** @returns {Promise<number>} */
-async function countCases() {
-  for (let i = 0; i < TRIES; i++) {
-    const { opened, last } = await echo('/getCaseCount');
-    if (opened) return Number(last.toString());
-    await new Promise((resolve) => setTimeout(resolve, PAUSE));
-  }
-  throw new Error(`No server answers at ${url}`);
-}
-
-async function main() {
-  const count = await countCases();
-  for (let i = 1; i <= count; i++) await echo(`/runCase?case=${i}&agent=${agent}`);
-  await echo(`/updateReports?agent=${agent}`);
-}
-
-main().catch((error) => {
-  console.error(error.message);
-  process.exitCode = 1;
-});
+runCases(agent, echo);

@@ -5,16 +5,11 @@
 //     node ws-client.js LIBRARY URL AGENT
 
 const { limits } = require('./ws-limits');
+const { runCases } = require('./run-cases');
 
 const [library, url, agent] = process.argv.slice(2);
 const { WebSocket } = require(library);
 
-/**
- * The server takes a while to start: the first request is tried so often, at intervals of so many
- * milliseconds.
- */
-const TRIES = 100;
-const PAUSE = 200;
 /** The suite gives a case 480 s. */
 const CASE_TIMEOUT = 500_000;
 
@@ -46,23 +41,4 @@ function echo(path) {
   });
 }
 
-/** @returns {Promise<number>} */
-async function countCases() {
-  for (let i = 0; i < TRIES; i++) {
-    const { opened, last } = await echo('/getCaseCount');
-    if (opened) return Number(last);
-    await new Promise((resolve) => setTimeout(resolve, PAUSE));
-  }
-  throw new Error(`No server answers at ${url}`);
-}
-
-async function main() {
-  const count = await countCases();
-  for (let i = 1; i <= count; i++) await echo(`/runCase?case=${i}&agent=${agent}`);
-  await echo(`/updateReports?agent=${agent}`);
-}
-
-main().catch((error) => {
-  console.error(error.message);
-  process.exitCode = 1;
-});
+runCases(agent, echo);
