@@ -255,6 +255,15 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
    */
   text?: Text | undefined;
   /**
+   * Whether the memory of a chunk is the caller's again when `write` returns, so that one piece of
+   * memory can serve many reads and connections. What is delivered as bytes, or is not delivered
+   * yet, is copied first: the messages of up to 2 KiB of a chunk into memory that they share, each
+   * longer one into memory of its own. Without it a message that is kept keeps its whole chunk.
+   *
+   * @default false
+   */
+  borrowed?: boolean | undefined;
+  /**
    * Whether {@link Decoder.fragmentLengths} is kept.
    *
    * @default false
@@ -338,7 +347,8 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string', Rsv1 e
    * Decodes the next chunk of the connection, and calls the handlers for the frames that it
    * completes.
    *
-   * The decoder owns the chunk from then on: it unmasks it in place and delivers views of it.
+   * The decoder owns the chunk from then on: it unmasks it in place and delivers views of it. With
+   * the option `borrowed` it owns the chunk until `write` returns.
    *
    * @param chunk any number of bytes; frames may begin and end anywhere in it
    * @returns false if the decoder is paused: stop reading from the connection until you resume it.

@@ -51,6 +51,8 @@ class Round {
     /** One act in so many calls of a handler or a subscriber. */
     this.actsIn = this.pick([Infinity, 2, 3, 8, 30]);
     this.transfers = this.chance(3);
+    /** Whether chunks are borrowed: each is overwritten when `write` returns. */
+    this.borrowed = this.chance(2);
     this.cuts = randomCuts(random, this.bytes.length);
     this.nextCut = 0;
     this.written = 0;
@@ -81,16 +83,17 @@ class Round {
     this.reference.write(this.bytes);
     const handlers = this.makeHandlers();
     const DecoderClass = this.chance(2) ? JavascriptDecoder : Decoder;
-    const options = { role, rsv1: this.rsv1, text: this.text, connectionId: this.name, ...this.limits };
+    const { rsv1, text, borrowed } = this;
+    const options = { role, rsv1, text, borrowed, connectionId: this.name, ...this.limits };
     this.decoder = new DecoderClass({ ...options, ...handlers });
     this.handlers = handlers;
     this.isNative = DecoderClass === Decoder;
   }
 
   describe() {
-    const { role, rsv1, text, limits, transfers, actsIn, isNative, cuts } = this;
+    const { role, rsv1, text, limits, transfers, borrowed, actsIn, isNative, cuts } = this;
     const handlers = Object.keys(this.handlers).filter((key) => this.handlers[key] !== undefined);
-    return JSON.stringify({ role, rsv1, text, ...limits, transfers, actsIn, isNative, handlers, cuts });
+    return JSON.stringify({ role, rsv1, text, ...limits, transfers, borrowed, actsIn, isNative, handlers, cuts });
   }
 
   fail(message) {
@@ -168,6 +171,9 @@ class Round {
     this.check(() => {
       if (this.stopped) this.fail(`${kind} is delivered after stop()`);
       if (decoder?.paused) this.fail(`${kind} is delivered during a pause`);
+      if (isView && this.borrowed && this.chunks.some(({ around }) => around.buffer === bytes.buffer)) {
+        this.fail('the memory of a borrowed chunk is delivered');
+      }
     });
     this.seen.push({ kind, data: Buffer.from(data), detail });
     this.count('events');
@@ -192,6 +198,8 @@ class Round {
     if (chunk !== undefined) this.detachedTo = Math.max(this.detachedTo, chunk.end);
     // The memory of a message in progress, which `onFrame` has no right to transfer.
     else if (isFrame) this.detachedTo = Infinity;
+    // A copy of frames of the current chunk.
+    else if (this.borrowed) this.detachedTo = Math.max(this.detachedTo, this.written);
     structuredClone(memory, { transfer: [memory] });
     this.count('transfers');
   }
@@ -306,7 +314,11 @@ class Round {
       ? new Uint8Array(around.buffer, offset, end - start)
       : Buffer.from(around.buffer, offset, end - start);
     this.chunks.push({ around, before, length: end - start, end });
-    this.decoder.write(chunk);
+    try {
+      this.decoder.write(chunk);
+    } finally {
+      if (this.borrowed) chunk.fill(0x5a);
+    }
   }
 
   /**

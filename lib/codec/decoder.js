@@ -1,16 +1,18 @@
 'use strict';
 
 const { advanceKey } = require('../masking/fallback');
-const { Buffer, FastBuffer, checkBytes, lengthOf, memoryOf, offsetOf, view } = require('../shared/buffers');
+const { Buffer, FastBuffer, checkBytes, copyOf, lengthOf, memoryOf, offsetOf, view } = require('../shared/buffers');
 const { showPublicState } = require('../shared/inspect');
 const { FIN, LENGTH, MODE_MASKED, OPCODE, Opcode } = require('../shared/protocol');
 const { codecBackend, copyUnmasked } = require('./backend');
 const { ChunkQueue } = require('./chunk-queue');
 const { Delivery, ENDED, PAUSED, RUNNING } = require('./delivery');
-const { BATCH, ENTRY, endOfBatch, frameTables } = require('./frame-table');
+const { BATCH, ENTRY, endOfBatch, endOfPiece, frameTables } = require('./frame-table');
 const { header, readHeader } = require('./header');
 const { detachedFault, findPlaceFault, textFault } = require('./message-rules');
+const { readBoolean } = require('./options');
 const { PartialFrame } = require('./partial-frame');
+const { isText } = require('./partial-message');
 
 const TEXT_MESSAGE = FIN | Opcode.TEXT;
 const BINARY_MESSAGE = FIN | Opcode.BINARY;
@@ -27,6 +29,9 @@ const SCAN_FROM = 8;
  *
  * Every step moves `_position` past the bytes it uses before it delivers, so a handler that throws,
  * pauses, stops or writes leaves the decoder consistent.
+ *
+ * With the option `borrowed` a chunk is the caller's again when `write` returns: what is delivered
+ * as bytes is copied first, and what is not delivered yet when `write` returns.
  */
 class Decoder extends Delivery {
   /**
@@ -35,6 +40,7 @@ class Decoder extends Delivery {
    */
   constructor(options) {
     super(options);
+    this._borrowed = readBoolean(options, 'borrowed', false);
     this._busy = false;
     // The current chunk, how far it is decoded, and its length; the entries of a scan that are not
     // delivered yet; the chunks behind it; a frame that the end of a chunk cut.
@@ -68,7 +74,8 @@ class Decoder extends Delivery {
 
   /**
    * Decodes bytes of the connection and calls the handlers. The chunk belongs to the decoder from
-   * then on: payloads are unmasked in place, and delivered Buffers are views of the chunk.
+   * then on: payloads are unmasked in place, and delivered Buffers are views of the chunk. With the
+   * option `borrowed` it belongs to the decoder until `write` returns.
    *
    * If a handler throws, `write` throws; the next `write` or `resume` delivers what follows.
    *
@@ -84,15 +91,38 @@ class Decoder extends Delivery {
     if (length !== 0) {
       const isBuffer = typeof chunk.latin1Slice === 'function' && chunk.length === length;
       const bytes = isBuffer ? chunk : view(chunk, 0, length);
-      if (this._chunk === null) {
-        this._beginChunk(bytes, length);
-      } else {
-        this._queue ??= new ChunkQueue();
-        this._queue.push(bytes);
-      }
+      const waits = this._chunk !== null || this._busy;
+      if (this._borrowed && !waits) return this._writeLent(bytes, length);
+      this._addChunk(this._borrowed ? copyOf(bytes, 0, length) : bytes, length);
     }
     this._run();
     return this._state !== PAUSED;
+  }
+
+  /** The part of `write` for a chunk that is the caller's again when it returns. */
+  _writeLent(chunk, length) {
+    this._beginChunk(chunk, length);
+    try {
+      this._run();
+    } finally {
+      if (this._chunk === chunk) this._keepRest(chunk);
+    }
+    return this._state !== PAUSED;
+  }
+
+  /** Copies what is not delivered of a chunk. */
+  _keepRest(chunk) {
+    // One byte before the first payload: `_deliverScanned` needs one to see whether memory is detached.
+    const from = this._scanned === null ? this._position : this._scanned[1] - 1;
+    if (this._scanned !== null) {
+      for (let i = 0; i < this._scanned.length; i += ENTRY) {
+        this._scanned[i + 1] -= from;
+        this._scanned[i + 2] -= from;
+      }
+    }
+    this._chunk = copyOf(chunk, from, this._chunkEnd);
+    this._chunkEnd -= from;
+    this._position -= from;
   }
 
   /** Stops delivery until `resume`, in the middle of a chunk too. */
@@ -135,6 +165,15 @@ class Decoder extends Delivery {
     this._scanned = null;
     this._queue = null;
     this._frame = null;
+  }
+
+  _addChunk(chunk, length) {
+    if (this._chunk === null) {
+      this._beginChunk(chunk, length);
+    } else {
+      this._queue ??= new ChunkQueue();
+      this._queue.push(chunk);
+    }
   }
 
   _beginChunk(chunk, length) {
@@ -185,6 +224,12 @@ class Decoder extends Delivery {
     this._position = payload + length;
     this._sequence++;
     if (this._refuse(firstByte, length)) return;
+    if (this._borrowed && this._isShown(firstByte)) {
+      const own = Buffer.allocUnsafeSlow(length);
+      const isAscii = copyUnmasked(this._backend, chunk, payload, own, 0, length, mode & MODE_MASKED ? key : 0);
+      this._deliverFrame(firstByte, own, 0, length, isAscii, false);
+      return;
+    }
     let ascii = false;
     if ((mode & MODE_MASKED) !== 0) {
       if (firstByte === TEXT_MESSAGE && this._strings && this._onFrame === undefined && !this._traced) {
@@ -200,6 +245,11 @@ class Decoder extends Delivery {
       }
     }
     this._deliverFrame(firstByte, chunk, payload, payload + length, ascii, false);
+  }
+
+  /** Whether a handler may see a frame's bytes: not if they become a string at once. */
+  _isShown(firstByte) {
+    return !(this._strings && isText(firstByte)) || this._onFrame !== undefined || this._traced;
   }
 
   /** Delivers the frames that one call of the addon finds; returns false if there are none. */
@@ -218,8 +268,13 @@ class Decoder extends Delivery {
 
   /** Delivers the frames that a scan found. What a handler holds back is kept in `_scanned`. */
   _deliverScanned(chunk, table, end) {
-    const memory = memoryOf(chunk);
-    const base = offsetOf(chunk);
+    // The memory that Buffers are views of: the chunk's, or that of a copy of `chunk[copiedFrom]` to
+    // `chunk[copiedTo - 1]`.
+    let bytes = chunk;
+    let memory = memoryOf(chunk);
+    let base = offsetOf(chunk);
+    let copiedFrom = 0;
+    let copiedTo = 0;
     // Branches for programs with onMessage or onFrame alone: small messages take 13 to 19 % less.
     const framesOnly = !this._traced && this._onMessage === undefined && this._onFrame !== undefined;
     const messagesOnly = !this._traced && this._onMessage !== undefined && this._onFrame === undefined;
@@ -231,7 +286,7 @@ class Decoder extends Delivery {
     let i = 0;
     try {
       while (i < end && this._state === RUNNING) {
-        if (chunk[this._chunkEnd - 1] === undefined) {
+        if (chunk[this._chunkEnd - 1] === undefined || (copiedFrom !== copiedTo && bytes[0] === undefined)) {
           this._fail(detachedFault());
           break;
         }
@@ -251,15 +306,33 @@ class Decoder extends Delivery {
             batch = chunk.latin1Slice(batchStart, batchEnd);
           }
           this._onMessage(batch.substring(start - batchStart, stop - batchStart), false, false);
-        } else if (messagesOnly && plain && (flags === BINARY_MESSAGE || !this._strings)) {
+          continue;
+        }
+        const copied = this._borrowed && this._isShown(flags);
+        if (copied && stop > copiedTo) {
+          copiedFrom = start;
+          copiedTo = endOfPiece(table, entry, end);
+          bytes = copyOf(chunk, copiedFrom, copiedTo);
+          memory = memoryOf(bytes);
+          base = offsetOf(bytes) - copiedFrom;
+        }
+        if (messagesOnly && plain && (flags === BINARY_MESSAGE || !this._strings)) {
           this._onMessage(new FastBuffer(memory, base + start, stop - start), flags === BINARY_MESSAGE, false);
         } else if (framesOnly && plain) {
-          this._onFrame(flags, chunk, start, stop);
+          this._onFrame(flags, bytes, start - copiedFrom, stop - copiedFrom);
         } else {
           const firstByte = flags & 0xff;
           if (this._traced) this._sequence++;
           if (plain || !this._refuse(firstByte, stop - start)) {
-            this._deliverFrame(firstByte, chunk, start, stop, flags === firstByte, false);
+            const from = copied ? copiedFrom : 0;
+            this._deliverFrame(
+              firstByte,
+              copied ? bytes : chunk,
+              start - from,
+              stop - from,
+              flags === firstByte,
+              false
+            );
           }
         }
       }

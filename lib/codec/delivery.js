@@ -140,12 +140,12 @@ class Delivery {
   /** Delivers what a frame carries, or adds it to its message. */
   _useFrame(firstByte, bytes, start, end, ascii, gathered) {
     if ((firstByte & OPCODE) >= Opcode.CLOSE) {
-      this._deliverControl(firstByte & OPCODE, view(bytes, start, end));
+      this._deliverControl(firstByte & OPCODE, part(bytes, start, end));
     } else if (gathered) {
       this._endFragment(firstByte);
     } else if ((firstByte & FIN) !== 0 && this._message === null) {
       if (isText(firstByte)) this._deliverText(firstByte, bytes, start, end, ascii);
-      else this._deliverMessage(view(bytes, start, end), firstByte, end - start, 1);
+      else this._deliverMessage(part(bytes, start, end), firstByte, end - start, 1);
     } else {
       this._addFragment(firstByte, bytes, start, end, ascii);
     }
@@ -196,7 +196,7 @@ class Delivery {
   _deliverText(firstByte, chunk, start, end, ascii) {
     let data;
     if (this._strings) data = decodeText(chunk, start, end, ascii);
-    else if (ascii || !this._checked || isUtf8(view(chunk, start, end))) data = view(chunk, start, end);
+    else if (ascii || !this._checked || isUtf8(view(chunk, start, end))) data = part(chunk, start, end);
     if (data === undefined) this._fail(textFault());
     else this._deliverMessage(data, firstByte, end - start, 1);
   }
@@ -237,6 +237,11 @@ class Delivery {
     if (payload.length === 0) this._onClose?.(NO_STATUS, '', Buffer.allocUnsafeSlow(0));
     else this._onClose?.(payload.readUInt16BE(0), payload.utf8Slice(2, payload.length), payload.subarray(2));
   }
+}
+
+/** @returns {Buffer} `bytes` itself where it is all of it, or a view */
+function part(bytes, start, end) {
+  return start === 0 && end === bytes.length ? bytes : view(bytes, start, end);
 }
 
 // On the prototype, because all decoders share it.

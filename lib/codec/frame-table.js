@@ -12,6 +12,11 @@ const FRAMES_PER_SCAN = 256;
 const ENTRY = 3;
 /** Short ASCII messages within this many bytes become one string, of which each is a part. */
 const BATCH = 1024;
+/**
+ * Payloads within this many bytes of a borrowed chunk are copied to one piece of memory. A message
+ * that is kept keeps its piece.
+ */
+const PIECE = 2048;
 
 // More than one table is in use where a handler feeds another decoder.
 const frameTables = new Pool(() => new Uint32Array(FRAMES_PER_SCAN * ENTRY), 4);
@@ -37,4 +42,19 @@ function endOfBatch(table, first, end) {
   return table[last + 2];
 }
 
-module.exports = { BATCH, ENTRY, endOfBatch, frameTables };
+/**
+ * Finds the frames that are copied together.
+ *
+ * @param {Uint32Array} table
+ * @param {number} first the entry of the first frame, of any length
+ * @param {number} end the length of the entries in `table`
+ * @returns {number} where the last of them ends in the chunk
+ */
+function endOfPiece(table, first, end) {
+  const limit = table[first + 1] + PIECE;
+  let last = first;
+  for (let i = first + ENTRY; i < end && table[i + 2] <= limit; i += ENTRY) last = i;
+  return table[last + 2];
+}
+
+module.exports = { BATCH, ENTRY, endOfBatch, endOfPiece, frameTables };

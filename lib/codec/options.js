@@ -18,6 +18,7 @@ const OPTIONS = {
     'maxPayload',
     'maxFragments',
     'text',
+    'borrowed',
     'fragmentLengths',
     'rsv1',
     'trace',

@@ -70,6 +70,18 @@ function view(bytes, start, end) {
 }
 
 /**
+ * @param {Uint8Array} bytes
+ * @param {number} start
+ * @param {number} end
+ * @returns {Buffer} a copy, in memory of its own
+ */
+function copyOf(bytes, start, end) {
+  const copy = Buffer.allocUnsafeSlow(end - start);
+  copy.set(view(bytes, start, end));
+  return copy;
+}
+
+/**
  * @param {string} name of the argument, for the error
  * @param {*} value
  * @throws {TypeError} if the value is not a Uint8Array, or its memory is detached
@@ -140,6 +152,7 @@ module.exports = {
   EMPTY,
   FastBuffer,
   checkBytes,
+  copyOf,
   isUint8Array,
   lengthOf,
   memoryOf,

@@ -69,6 +69,7 @@ const OPTIONS = [
   { Codec: Decoder, option: 'text', ...TEXT },
   { Codec: Decoder, option: 'rsv1', ...BOOLEAN },
   { Codec: Decoder, option: 'fragmentLengths', ...BOOLEAN },
+  { Codec: Decoder, option: 'borrowed', ...BOOLEAN },
   { Codec: Decoder, option: 'connectionId', ...STRING },
   { Codec: Decoder, option: 'trace', ...OBJECT },
   { Codec: Decoder, option: 'maxPayload', ...limitFrom(0, []) },

@@ -1,0 +1,237 @@
+'use strict';
+
+const t = require('tap');
+const assert = require('node:assert/strict');
+const { forEachDecoder } = require('../../support/decoders');
+
+// Chunks of all decoders here lie in one piece of memory, which is overwritten when `write` returns.
+const memory = Buffer.alloc(64 * 1024);
+
+/** Writes a copy of the bytes that belongs to the caller again when `write` returns. */
+function lend(decoder, bytes) {
+  const chunk = memory.subarray(0, bytes.length);
+  bytes.copy(chunk);
+  try {
+    return decoder.write(chunk);
+  } finally {
+    memory.fill(0xff);
+  }
+}
+
+const isLent = (data) => data.buffer === memory.buffer;
+
+/** Frames that make a chunk: of each kind, short and long. */
+const framesOf = (f) => [
+  f.text('short'),
+  f.binary(Buffer.alloc(100, 1)),
+  f.text('é'.repeat(2000)),
+  f.binary(Buffer.alloc(0)),
+  f.ping(Buffer.from('ping')),
+  f.binary(Buffer.alloc(5000, 2)),
+  f.text('fragment, ', { fin: false }),
+  f.pong(Buffer.alloc(0)),
+  f.continuation('more'),
+  f.binary(Buffer.alloc(64, 3)),
+  f.close(1000, 'bye')
+];
+
+const cut = (bytes, at) => [bytes.subarray(0, at), bytes.subarray(at)];
+
+t.test('borrowed: what is delivered is the same, and stays when the chunk is overwritten', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const bytes = Buffer.concat(framesOf(f));
+    const cuts = [[bytes], ...Array.from({ length: 40 }, (_, i) => cut(bytes, i * 211 + 1))];
+    for (const text of ['string', 'buffer', 'unchecked']) {
+      const expected = deliveries(Decoder, { role, text }, [bytes], (decoder, chunk) =>
+        decoder.write(Buffer.from(chunk))
+      );
+      for (const chunks of cuts) {
+        const seen = deliveries(Decoder, { role, text, borrowed: true }, chunks, lend);
+        assert.deepEqual(seen, expected, `${text}, cut at ${chunks[0].length}`);
+      }
+    }
+  });
+  t.end();
+});
+
+function deliveries(Decoder, options, chunks, write) {
+  const seen = [];
+  const add = (...what) => {
+    for (const data of what) assert.ok(typeof data !== 'object' || !isLent(data), 'the memory of a chunk is delivered');
+    seen.push(what);
+  };
+  const handlers = {
+    onMessage: (data, isBinary) => add('message', data, isBinary),
+    onPing: (payload) => add('ping', payload),
+    onPong: (payload) => add('pong', payload),
+    onClose: (code, reason, bytes) => add('close', code, reason, bytes)
+  };
+  const decoder = new Decoder({ ...options, ...handlers });
+  for (const chunk of chunks) write(decoder, chunk);
+  return seen;
+}
+
+t.test('borrowed: onFrame is given copies', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const seen = [];
+    const decoder = new Decoder({
+      role,
+      borrowed: true,
+      onFrame(_firstByte, bytes, start, end) {
+        assert.ok(!isLent(bytes), 'the memory of a chunk is shown');
+        seen.push(bytes.subarray(start, end));
+      }
+    });
+    lend(decoder, Buffer.concat([f.binary(Buffer.from('one')), f.binary(Buffer.from('two')), f.text('three')]));
+    lend(decoder, f.binary(Buffer.from('four')));
+    assert.deepEqual(seen.map(String), ['one', 'two', 'three', 'four']);
+  });
+  t.end();
+});
+
+t.test('borrowed: what a pause holds back is copied', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const frames = framesOf(f).slice(0, -1);
+    const seen = [];
+    const decoder = new Decoder({
+      role,
+      borrowed: true,
+      onMessage(data) {
+        seen.push(String(data));
+        this.pause();
+      },
+      onPing: (payload) => seen.push(String(payload))
+    });
+    const expected = [
+      'short',
+      '\x01'.repeat(100),
+      'é'.repeat(2000),
+      '',
+      'ping',
+      '\x02'.repeat(5000),
+      'fragment, more',
+      '\x03'.repeat(64)
+    ];
+    assert.equal(lend(decoder, Buffer.concat(frames)), false, 'write says that the decoder is paused');
+    assert.equal(lend(decoder, f.text('behind')), false);
+    assert.equal(lend(decoder, f.text('the pause')), false);
+    while (decoder.paused) decoder.resume();
+    assert.deepEqual(seen, [...expected, 'behind', 'the pause']);
+  });
+  t.end();
+});
+
+t.test('borrowed: what a handler that throws leaves is copied', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const seen = [];
+    const decoder = new Decoder({
+      role,
+      borrowed: true,
+      onMessage(data) {
+        seen.push(String(data));
+        throw new Error('of the handler');
+      }
+    });
+    const chunk = Buffer.concat([f.text('one'), f.binary(Buffer.from('two')), f.binary(Buffer.alloc(0))]);
+    assert.throws(() => lend(decoder, chunk), /of the handler/);
+    assert.throws(() => decoder.resume(), /of the handler/);
+    assert.throws(() => lend(decoder, f.text('three')), /of the handler/);
+    assert.throws(() => decoder.resume(), /of the handler/);
+    decoder.resume();
+    assert.deepEqual(seen, ['one', 'two', '', 'three']);
+  });
+  t.end();
+});
+
+t.test('borrowed: a chunk that a handler writes is copied', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const seen = [];
+    const decoder = new Decoder({
+      role,
+      borrowed: true,
+      onMessage(data) {
+        seen.push(String(data));
+        if (seen.length === 1) lend(decoder, Buffer.concat([f.text('three'), f.text('four')]));
+      }
+    });
+    // Without the copy of a chunk the handler would overwrite what it reads.
+    decoder.write(Buffer.concat([f.text('one'), f.text('two')]));
+    assert.deepEqual(seen, ['one', 'two', 'three', 'four']);
+
+    // A handler that `resume` calls: there is no current chunk.
+    seen.length = 0;
+    const held = new Decoder({
+      role,
+      borrowed: true,
+      onFrame() {
+        if (seen.length === 0) this.pause();
+      },
+      onMessage(data) {
+        seen.push(String(data));
+        if (seen.length === 1) lend(held, f.text('second'));
+      }
+    });
+    lend(held, f.text('first'));
+    held.resume();
+    assert.deepEqual(seen, ['first', 'second']);
+  });
+  t.end();
+});
+
+t.test('borrowed: a kept message keeps at most 2 KiB beside its own bytes', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const decoder = new Decoder({
+      role,
+      borrowed: true,
+      onMessage(data) {
+        const kept = data.buffer.byteLength;
+        assert.ok(kept <= Math.max(2048, data.length), `${data.length} bytes keep ${kept}`);
+      }
+    });
+    const frames = [10, 10, 1000, 1000, 1000, 2047, 2048, 2049, 10, 10_000, 10].map((size) =>
+      f.binary(Buffer.alloc(size))
+    );
+    lend(decoder, Buffer.concat(frames));
+    for (const frame of frames) lend(decoder, frame);
+  });
+  t.end();
+});
+
+t.test('borrowed: a message whose memory is transferred ends the decoder if others lie in it', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const errors = [];
+    let messages = 0;
+    const decoder = new Decoder({
+      role,
+      borrowed: true,
+      onMessage(data) {
+        messages++;
+        structuredClone(data.buffer, { transfer: [data.buffer] });
+      },
+      onError: (error) => errors.push(error.code)
+    });
+    lend(decoder, f.binary(Buffer.from('alone')));
+    lend(decoder, Buffer.concat([f.binary(Buffer.alloc(20, 1)), f.binary(Buffer.alloc(20, 2))]));
+    assert.equal(messages, 2);
+    assert.deepEqual(errors, ['FRAMEMASK_ERR_DETACHED']);
+  });
+  t.end();
+});
+
+t.test('borrowed: a trace subscriber that pauses holds a copy', (t) => {
+  const { channel } = require('node:diagnostics_channel');
+  forEachDecoder(({ Decoder, role, f }) => {
+    const seen = [];
+    const decoder = new Decoder({ role, borrowed: true, onMessage: (data) => seen.push(data) });
+    const pause = () => decoder.pause();
+    channel('framemask:frame').subscribe(pause);
+    try {
+      lend(decoder, Buffer.concat([f.text('one'), f.text('two'), f.text('é')]));
+    } finally {
+      channel('framemask:frame').unsubscribe(pause);
+    }
+    decoder.resume();
+    assert.deepEqual(seen, ['one', 'two', 'é']);
+  });
+  t.end();
+});
