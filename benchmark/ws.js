@@ -10,11 +10,12 @@ const path = require('node:path');
 
 const { readArguments, readCount, refuse } = require('./support/arguments');
 const { broadcast, startBroadcast } = require('./support/broadcast-peers');
+const { CONNECTIONS, ECHO } = require('./support/echo-work');
 const { describeMachine, machineLine } = require('./support/machine');
 const { TEXT } = require('./support/messages');
 const { createProgress } = require('./support/progress');
-const { median, quartiles } = require('./support/statistics');
-const { formatNumber, formatTable } = require('./support/table');
+const { compareTurns, formatStandings, takeTurns } = require('./support/server-turns');
+const { formatTable } = require('./support/table');
 const { weighServer } = require('./support/weigh-server');
 const { kernel } = require('../index.js');
 
@@ -29,16 +30,6 @@ four minutes.
   --idle <n>        how many idle connections are weighed (default 1000)
   --turn <ms>       how long a turn of a server takes (default 500)
   --candidate <m>   the module to measure, from the current folder or by its name (default: framemask/ws)`;
-
-const CONNECTIONS = 10;
-
-const ECHO = {
-  '100 × 64 B': { pipelined: 100, size: 64 },
-  '50 × 1 KiB': { pipelined: 50, size: 1024 },
-  '4 × 64 KiB': { pipelined: 4, size: 64 * 1024 },
-  '1 × 64 B': { pipelined: 1, size: 64 },
-  '1 × 1 MiB': { pipelined: 1, size: 1024 * 1024 }
-};
 
 const BROADCAST = {
   '1 × 64 B': { size: 64, count: 1 },
@@ -63,6 +54,8 @@ const ROWS = [
   ...Object.entries(BROADCAST).map(([name, work]) => ({ name: `broadcast ${name}`, kind: 'broadcast', work }))
 ];
 const IDLE = 'idle connections';
+/** The name of the candidate that is measured against ws. */
+const OWN = 'framemask/ws';
 
 const support = (script) => path.join(__dirname, 'support', script);
 
@@ -99,81 +92,25 @@ async function measureKind(rows, modules, { rounds, turn, clients }, onRow) {
         const server = fork(support('ws-server.js'), [module, kind]);
         children.push(server);
         const [{ port }] = await once(server, 'message');
-        const processorTime = async () => {
-          server.send({});
-          return (await once(server, 'message'))[0].microseconds;
-        };
         run[name] = async (work) => {
-          const before = await processorTime();
-          client.send({ ...work, port, first: TEXT, connections: CONNECTIONS, milliseconds: turn });
-          const [{ rate, total, error }] = await once(client, 'message');
+          const where = { port, pid: server.pid };
+          client.send({ ...work, ...where, first: TEXT, connections: CONNECTIONS, milliseconds: turn });
+          const [{ error, ...result }] = await once(client, 'message');
           if (error !== undefined) throw new Error(error);
-          return { rate, cost: ((await processorTime()) - before) / total };
+          return result;
         };
       }
     }
     for (const row of rows) {
       onRow(row);
-      results.push(await measureRow(row, run, rounds));
+      const each = Object.entries(run).map(([name, put]) => [name, () => put(row.work)]);
+      const turns = await takeTurns(Object.fromEntries(each), rounds);
+      results.push({ name: row.name, standings: compareTurns(turns, OWN) });
     }
   } finally {
     for (const child of children) child.kill();
   }
   return results;
-}
-
-/**
- * What a turn of a server gave: messages a second, and the server's processor time for each in
- * microseconds, which hardly depends on what else the machine does.
- *
- * @typedef {{ rate: number, cost: number }} Turn
- *
- * @param {Row} row
- * @param {Record<string, (work: object) => Promise<Turn>>} run by candidate
- * @param {number} rounds
- */
-async function measureRow({ name, work }, run, rounds) {
-  const names = Object.keys(run);
-  /** @type {Record<string, Turn[]>} */
-  const turns = Object.fromEntries(names.map((who) => [who, []]));
-  for (let round = -1; round < rounds; round++) {
-    for (const who of round % 2 === 0 ? names : names.toReversed()) {
-      const turn = await run[who](work);
-      // Round -1 only warms up.
-      if (round >= 0) turns[who].push(turn);
-    }
-  }
-  const [own, peer] = names.map((who) => turns[who]);
-  const medians = (key) => Object.fromEntries(names.map((who) => [who, median(turns[who].map((turn) => turn[key]))]));
-  return {
-    name,
-    rates: medians('rate'),
-    costs: medians('cost'),
-    // Quartiles over the rounds.
-    timesFaster: quartiles(own.map(({ rate }, round) => rate / peer[round].rate)),
-    timesCheaper: quartiles(own.map(({ cost }, round) => peer[round].cost / cost)),
-    turns
-  };
-}
-
-function formatResults(results) {
-  const names = Object.keys(results[0].rates);
-  const head = [
-    `${CONNECTIONS} connections`,
-    ...names.map((name) => `${name}, 1000/s`),
-    ...['times faster', 'quartiles'],
-    ...names.map((name) => `${name}, CPU µs`),
-    ...['times cheaper', 'quartiles']
-  ];
-  const spread = ([low, middle, high]) => [middle.toFixed(2), `${low.toFixed(2)} to ${high.toFixed(2)}`];
-  const rows = results.map(({ name, rates, costs, timesFaster, timesCheaper }) => [
-    name,
-    ...names.map((who) => formatNumber(rates[who] / 1000)),
-    ...spread(timesFaster),
-    ...names.map((who) => formatNumber(costs[who])),
-    ...spread(timesCheaper)
-  ]);
-  return formatTable(head, rows);
 }
 
 function formatIdle(idle) {
@@ -197,7 +134,7 @@ async function main() {
   });
   const { rounds, quick, json, only, candidate } = values;
   const own = values.candidate.startsWith('.') ? path.resolve(candidate) : candidate;
-  const modules = { 'framemask/ws': own, ws: 'ws' };
+  const modules = { [OWN]: own, ws: 'ws' };
   const rows = ROWS.filter(({ name }) => name.includes(only));
   const weighs = IDLE.includes(only);
   try {
@@ -230,7 +167,7 @@ async function main() {
     return;
   }
   console.log(`${machineLine(machine)}; medians of ${rounds} rounds; broadcasts to ${options.clients}`);
-  if (results.length > 0) console.log(`\n${formatResults(results)}`);
+  if (results.length > 0) console.log(`\n${formatStandings(`${CONNECTIONS} connections`, results, OWN)}`);
   if (idle !== null) console.log(`\n${formatIdle(idle)}`);
 }
 

@@ -6,6 +6,7 @@
 const { constants, deflateRawSync } = require('node:zlib');
 
 const { TEXT, asciiPayload, maskedFrame, unmaskedFrame } = require('./messages');
+const { processorTime } = require('./processor-time');
 const { connect } = require('./raw-client');
 
 /** The bit of a frame's first byte that permessage-deflate sets. */
@@ -60,64 +61,112 @@ function countFrames(frames) {
 }
 
 /**
- * Sends batches on one connection until `clock.ended`, each after the one before has come back.
+ * Measures a part of a turn: from the first reply after the warm-up to the first one after the time
+ * is over. So whole batches are counted, however long one takes.
  *
- * @param {number} port
- * @param {{ batch: Buffer, messages: number, deflate: boolean,
- *   createCount: () => ReturnType<typeof countBytes> }} work
- * @param {{ started: number, ended: number, messages: number, total: number }} clock
+ * @param {number} pid of the server
+ * @param {number} milliseconds how long it takes; the warm-up of both sides, a third of it, comes
+ *   before
  */
-async function runConnection(port, { batch, messages, deflate, createCount }, clock) {
+function createClock(pid, milliseconds) {
+  const warm = performance.now() + milliseconds / 3;
+  let messages = 0;
+  let start = null;
+  let end = null;
+  const readProcessors = () => {
+    const { user, system } = process.cpuUsage();
+    return { server: processorTime(pid), client: user + system };
+  };
+  return {
+    /** @returns {boolean} whether the turn is over */
+    add(count) {
+      messages += count;
+      const now = performance.now();
+      // Reading the processor time is slow without /proc; it is no part of the time.
+      if (start === null && now >= warm) start = { messages, ...readProcessors(), time: performance.now() };
+      else if (start !== null && end === null && now - start.time >= milliseconds)
+        end = { messages, time: now, ...readProcessors() };
+      return end !== null;
+    },
+    /** @returns {import('./server-turns').Turn} */
+    get turn() {
+      const [count, time, server, client] = ['messages', 'time', 'server', 'client'].map(
+        (key) => end[key] - start[key]
+      );
+      return {
+        rate: (count / time) * 1000,
+        cost: server / count,
+        serverShare: server / (time * 1000),
+        clientShare: client / (time * 1000)
+      };
+    }
+  };
+}
+
+/**
+ * Sends batches on one connection until the turn is over, each after the one before has come back.
+ *
+ * @param {{ batch: Buffer, messages: number, createCount: () => ReturnType<typeof countBytes> }}
+ *   work
+ * @param {ReturnType<typeof createClock>} clock
+ * @param {(onBytes: (length: number, bytes: Buffer) => void) => Promise<import('node:net').Socket>}
+ *   open
+ */
+async function runConnection({ batch, messages, createCount }, clock, open) {
   const count = createCount();
   let finish;
   const finished = new Promise((resolve, reject) => {
     finish = { resolve, reject };
   });
-  const onBytes = (length, bytes) => {
+  const socket = await open((length, bytes) => {
     try {
       if (!count(length, bytes)) return;
     } catch (error) {
       finish.reject(error);
       return;
     }
-    const now = performance.now();
-    clock.total += messages;
-    if (now >= clock.ended) {
-      finish.resolve();
-      return;
-    }
-    if (now >= clock.started) clock.messages += messages;
-    socket.write(batch);
-  };
-  const socket = await connect(port, onBytes, deflate);
+    if (clock.add(messages)) finish.resolve();
+    else socket.write(batch);
+  });
+  socket.on('close', () => finish.reject(new Error('The server closed the connection')));
   socket.write(batch);
   await finished;
   socket.destroy();
 }
 
-/** @returns {Promise<{ rate: number, total: number }>} messages a second, and with the warm-up */
-async function run({ port, connections, pipelined, first, size, milliseconds, deflate = false }) {
+/**
+ * @param {object} load
+ * @param {number} load.port
+ * @param {number} load.pid of the server
+ * @param {number} load.connections
+ * @param {number} load.pipelined how many messages a batch has
+ * @param {number} load.size bytes of a message
+ * @param {number} load.first the first byte of a frame
+ * @param {number} load.milliseconds
+ * @param {boolean} [load.deflate] whether messages are compressed
+ * @param {boolean} [load.tls]
+ * @param {boolean} [load.bare] whether the server sends back the very bytes that it got
+ * @returns {Promise<import('./server-turns').Turn>}
+ */
+async function run(load) {
+  const { port, pid, connections, pipelined, size, first, milliseconds, deflate, tls, bare } = load;
   const repeat = (frame) => Buffer.concat(Array(pipelined).fill(frame));
   const payload = asciiPayload(size);
-  const work = { messages: pipelined, deflate };
+  const work = { messages: pipelined };
   if (deflate) {
     // Refers to nothing before it, so that it can be sent again and again.
     const compressed = deflateRawSync(payload, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
     work.batch = repeat(maskedFrame(first | DEFLATED, compressed));
     work.createCount = () => countFrames(pipelined);
   } else {
-    const reply = repeat(unmaskedFrame(first, payload));
     work.batch = repeat(maskedFrame(first, payload));
+    const reply = bare ? work.batch : repeat(unmaskedFrame(first, payload));
     work.createCount = () => countBytes(reply);
   }
-  // The first third only warms up both sides.
-  const started = performance.now() + milliseconds / 3;
-  const clock = { started, ended: started + milliseconds, messages: 0, total: 0 };
-  await Promise.all(Array.from({ length: connections }, () => runConnection(port, work, clock)));
-  // On a busy machine a short turn may end before the first large message is back.
-  const { messages, total } = clock;
-  const rate = messages > 0 ? messages / milliseconds : total / (performance.now() - started);
-  return { rate: rate * 1000, total };
+  const clock = createClock(pid, milliseconds);
+  const open = (onBytes) => connect(port, onBytes, { deflate, tls });
+  await Promise.all(Array.from({ length: connections }, () => runConnection(work, clock, open)));
+  return clock.turn;
 }
 
 process.on('message', async (load) => {

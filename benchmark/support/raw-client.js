@@ -1,6 +1,7 @@
 'use strict';
 
 const net = require('node:net');
+const secure = require('node:tls');
 
 const REQUEST =
   'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
@@ -15,16 +16,19 @@ const memory = Buffer.allocUnsafeSlow(256 * 1024);
  *
  * @param {number} port
  * @param {(length: number, bytes: Buffer) => void} onBytes
- * @param {boolean} [deflate] whether permessage-deflate is asked for, and must be granted
+ * @param {object} [options]
+ * @param {boolean} [options.deflate] whether permessage-deflate is asked for, and must be granted
+ * @param {boolean} [options.tls] the server's certificate is not checked
  * @returns {Promise<net.Socket>} once the handshake is done
  */
-function connect(port, onBytes, deflate = false) {
+function connect(port, onBytes, { deflate = false, tls = false } = {}) {
   return new Promise((resolve, reject) => {
     let response = '';
-    const socket = net.connect({
+    const socket = (tls ? secure : net).connect({
       host: '127.0.0.1',
       port,
       noDelay: true,
+      rejectUnauthorized: false,
       onread: {
         buffer: memory,
         callback(length, bytes) {

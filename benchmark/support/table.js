@@ -2,14 +2,16 @@
 
 /**
  * @param {string[]} head the titles of the columns
- * @param {string[][]} rows the first cell of each is its name, the others are aligned to the right
+ * @param {string[][]} rows
+ * @param {number} [names] how many columns on the left are aligned to the left; the others are
+ *   aligned to the right
  * @returns {string} a Markdown table with aligned columns
  */
-function formatTable(head, rows) {
+function formatTable(head, rows, names = 1) {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column].length)));
   const line = (cells) =>
-    `| ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join(' | ')} |`;
-  const rule = `|${widths.map((width, i) => (i === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`;
+    `| ${cells.map((cell, i) => (i < names ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join(' | ')} |`;
+  const rule = `|${widths.map((width, i) => (i < names ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`;
   return [line(head), rule, ...rows.map(line)].join('\n');
 }
 

@@ -28,11 +28,11 @@ async function weighOnce(name, count) {
     const [{ port }] = await once(server, 'message');
     await ask(clients, { port, count: FIRST });
     if (name !== 'socket alone') await ask(clients, { port, count: 0 });
-    const before = await ask(server, { weigh: true });
+    const before = await ask(server, {});
     await ask(clients, { port, count });
-    const opened = await ask(server, { weigh: true });
+    const opened = await ask(server, {});
     if (name !== 'socket alone') await ask(clients, { port, count: 0 });
-    const used = await ask(server, { weigh: true });
+    const used = await ask(server, {});
     const each = (after) =>
       Object.fromEntries(Object.keys(after).map((key) => [key, (after[key] - before[key]) / count]));
     return { opened: each(opened), used: each(used) };

@@ -47,7 +47,4 @@ function createServer(name, { options, listener }) {
 const [, , name, kind] = process.argv;
 const server = name === 'socket alone' ? createSocketServer() : createServer(name, KINDS[kind]);
 server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }));
-process.on('message', async ({ weigh }) => {
-  const { user, system } = process.cpuUsage();
-  process.send(weigh ? await memoryUse() : { microseconds: user + system });
-});
+process.on('message', async () => process.send(await memoryUse()));

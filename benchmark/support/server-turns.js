@@ -1,0 +1,95 @@
+'use strict';
+
+const { quartiles } = require('./statistics');
+const { formatNumber, formatTable } = require('./table');
+
+/**
+ * What a turn of a server gave.
+ *
+ * @typedef {object} Turn
+ * @property {number} rate messages a second
+ * @property {number} cost the server's processor time for each in microseconds, which hardly depends
+ *   on what else the machine does; NaN where it can't be read
+ * @property {number} [serverShare] how much of a core the server took; NaN where it can't be read
+ * @property {number} [clientShare] how much of a core the client took: near 1 it was the limit
+ */
+
+/**
+ * Each server has one turn in each round, so that whatever else the machine does affects all alike.
+ * The order is reversed in every second round.
+ *
+ * @param {Record<string, () => Promise<Turn>>} run by server
+ * @param {number} rounds
+ * @returns {Promise<Record<string, Turn[]>>} by server
+ */
+async function takeTurns(run, rounds) {
+  const names = Object.keys(run);
+  const turns = Object.fromEntries(names.map((name) => [name, []]));
+  for (let round = -1; round < rounds; round++) {
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
+      const turn = await run[name]();
+      // Round -1 only warms up.
+      if (round >= 0) turns[name].push(turn);
+    }
+  }
+  return turns;
+}
+
+/**
+ * A server beside another, which is called `own`. All figures are quartiles over the rounds.
+ *
+ * @typedef {{ server: string, turns: Turn[] } & Record<
+ *   'rate' | 'cost' | 'serverShare' | 'clientShare' | 'timesFaster' | 'timesCheaper',
+ *   [number, number, number]>} Standing `timesFaster` and `timesCheaper` are above 1 where `own` is
+ *   better
+ *
+ * @param {Record<string, Turn[]>} turns by server; each has as many
+ * @param {string} own
+ * @returns {Standing[]}
+ */
+function compareTurns(turns, own) {
+  const ownTurns = turns[own];
+  return Object.entries(turns).map(([server, list]) => ({
+    server,
+    ...Object.fromEntries(
+      ['rate', 'cost', 'serverShare', 'clientShare'].map((key) => [key, quartiles(list.map((turn) => turn[key]))])
+    ),
+    timesFaster: quartiles(ownTurns.map(({ rate }, round) => rate / list[round].rate)),
+    timesCheaper: quartiles(ownTurns.map(({ cost }, round) => list[round].cost / cost)),
+    turns: list
+  }));
+}
+
+/**
+ * @param {string} corner the title of the first column
+ * @param {{ name: string, standings: Standing[] }[]} results a row of the benchmark each
+ * @param {string} own as compareTurns took it
+ * @returns {string} a table with a line for each server in each row
+ */
+function formatStandings(corner, results, own) {
+  const head = [corner, 'server'];
+  for (const title of ['1000/s', 'times faster', 'CPU µs', 'times cheaper']) head.push(title, 'quartiles');
+  head.push('server, % of a core', 'client');
+
+  const spread = ([low, middle, high], format) => {
+    if (!Number.isFinite(middle)) return ['', ''];
+    return [format(middle), `${format(low)} to ${format(high)}`];
+  };
+  const percent = ([, middle]) => (Number.isFinite(middle) ? String(Math.round(middle * 100)) : '');
+  const ratio = (value) => value.toFixed(2);
+  const lines = results.flatMap(({ name, standings }) =>
+    standings.map((standing, i) => [
+      i === 0 ? name : '',
+      standing.server,
+      ...spread(standing.rate, (rate) => formatNumber(rate / 1000)),
+      ...(standing.server === own ? ['', ''] : spread(standing.timesFaster, ratio)),
+      ...spread(standing.cost, formatNumber),
+      ...(standing.server === own ? ['', ''] : spread(standing.timesCheaper, ratio)),
+      percent(standing.serverShare),
+      percent(standing.clientShare)
+    ])
+  );
+  return formatTable(head, lines, 2);
+}
+
+module.exports = { compareTurns, formatStandings, takeTurns };
