@@ -1,139 +1,152 @@
 'use strict';
 
-// How many messages a second does an echo server send back? examples/echo-server.js beside servers
-// of ws (with bufferutil), Bun and Deno, over loopback, each in a process of its own. One client
-// process serves them all: it writes batches of ready frames to raw sockets, and counts the bytes
-// that come back.
+// How many messages a second does an echo server send back, and what does each cost it? framemask's
+// example beside servers of ws (with bufferutil), Bun, Deno and tokio-websockets, and beside sockets
+// that send back what came. Over loopback, each in a process of its own. One client process serves
+// them all: it writes batches of ready frames to raw sockets, and counts the bytes that come back.
 
-const { fork, spawn } = require('node:child_process');
+const { fork } = require('node:child_process');
 const { once } = require('node:events');
 const path = require('node:path');
 
-const { readArguments, readCount } = require('./support/arguments');
+const { readArguments, readCount, refuse } = require('./support/arguments');
+const { createCertificate, findServers, startServer } = require('./support/echo-servers');
+const { CONNECTIONS, ECHO } = require('./support/echo-work');
 const { describeMachine, machineLine } = require('./support/machine');
 const { BINARY, TEXT } = require('./support/messages');
-const { findPeer } = require('./support/peers');
 const { createProgress } = require('./support/progress');
-const { ratio } = require('./support/race');
-const { median } = require('./support/statistics');
-const { formatNumber, formatTable } = require('./support/table');
+const { compareTurns, formatStandings, takeTurns } = require('./support/server-turns');
 const { kernel } = require('../index.js');
 
 const USAGE = `usage: node benchmark/echo.js [options]
 
-Measures echo servers over loopback. Prints the median messages a second. Takes about three minutes.
+Measures echo servers over loopback. Prints medians of messages a second and of the server's processor time for each
+message, and how many times better the first server is than each other one, all with quartiles over the rounds. The
+last two columns say how much of a core the server and the client take: where the client's share is near 100 %, the
+server could do more. Takes about ten minutes.
+
+Text is delivered as bytes, or as strings in the rows that say so. Bun and Deno have text as strings only. The rows over
+TLS need openssl for a certificate. Bun and Deno are the programs that BUN and DENO name, or those on PATH; else they are
+fetched from npm to .cache/peers/, where tokio-websockets is built with cargo, too.
 
   --only <text>     only the rows whose name has this in it
+  --servers <text>  only the servers whose name has this in it; may be given several times
   --binary          binary messages instead of text
-  --turn <ms>       how long a turn of a server takes (default 500)
-  --fetch-peers     get Bun and Deno from npm if they are neither in BUN and DENO nor on PATH`;
+  --turn <ms>       how long a turn of a server takes (default 300)
+  --no-fetch        download nothing`;
 
-const CONNECTIONS = 10;
+/** Also measured over TLS: where the system calls count most, and where the bytes count, too. */
+const OVER_TLS = ['1 × 64 B', '50 × 1 KiB'];
 
-const WORK = {
-  '100 × 64 B': { pipelined: 100, size: 64 },
-  '50 × 1 KiB': { pipelined: 50, size: 1024 },
-  '4 × 64 KiB': { pipelined: 4, size: 64 * 1024 },
-  '1 × 64 B': { pipelined: 1, size: 64 },
-  '1 × 1 MiB': { pipelined: 1, size: 1024 * 1024 }
-};
-
-/** @returns {Record<string, string[]>} the command line of each server */
-function findServers(fetch) {
-  const file = (name) => path.join(__dirname, 'support', 'servers', `${name}.js`);
-  const servers = { framemask: [process.execPath, file('framemask')], ws: [process.execPath, file('ws')] };
-  const peers = { bun: ['run'], deno: ['run', '--quiet', '--allow-net', '--no-config'] };
-  for (const [name, args] of Object.entries(peers)) {
-    const program = findPeer(name, fetch);
-    if (program === null) console.error(`${name} was not found: see --fetch-peers`);
-    else servers[name] = [program, ...args, file(name)];
-  }
-  return servers;
+/** @returns {{ name: string, kind: import('./support/echo-servers').Kind, work: object }[]} */
+function listRows(binary) {
+  const rows = Object.entries(ECHO).map(([name, work]) => ({ name, kind: 'bytes', work }));
+  // A binary message is never a string.
+  const strings = binary ? [] : rows.map(({ name, work }) => ({ name: `${name}, strings`, kind: 'strings', work }));
+  const secure = OVER_TLS.map((name) => ({ name: `${name}, TLS`, kind: 'tls', work: ECHO[name] }));
+  return [...rows, ...strings, ...secure];
 }
 
 /**
- * Starts a server, and waits until it listens.
- *
- * @returns {Promise<{ name: string, port: number,
- *   child: import('node:child_process').ChildProcess }>}
+ * @param {import('node:child_process').ChildProcess} client
+ * @param {object} load as support/echo-load.js takes it
+ * @returns {Promise<import('./support/server-turns').Turn>}
  */
-async function start([name, [program, ...args]]) {
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [line] = await once(child.stdout.setEncoding('utf8'), 'data');
-  return { name, port: Number(line), child };
-}
-
-/** @returns {Promise<number>} messages a second */
 async function putLoad(client, load) {
   client.send(load);
-  const [{ rate, error }] = await once(client, 'message');
+  const [{ error, ...turn }] = await once(client, 'message');
   if (error !== undefined) throw new Error(error);
-  return rate;
+  return turn;
 }
 
 /**
- * @returns {Promise<{ name: string, rates: Record<string, number>,
- *   ratios: Record<string, number>, turns: Record<string, number[]> }>}
+ * Starts the servers of one kind, measures its rows, and ends them.
+ *
+ * @param {ReturnType<typeof listRows>} rows of this kind
+ * @param {import('./support/echo-servers').EchoServer[]} servers that can do it
+ * @param {object} options
+ * @param {number} options.rounds
+ * @param {object} options.load what all rows have in common
+ * @param {{ key: string, cert: string } | null} options.tls
+ * @param {(name: string) => void} onRow is called before each
  */
-async function measure(name, servers, client, { rounds, turn, binary }) {
-  const turns = Object.fromEntries(servers.map((server) => [server.name, []]));
-  const load = { ...WORK[name], first: binary ? BINARY : TEXT, connections: CONNECTIONS, milliseconds: turn };
-  for (let round = -1; round < rounds; round++) {
-    for (const server of round % 2 === 0 ? servers : servers.toReversed()) {
-      const rate = await putLoad(client, { ...load, port: server.port });
-      // Round -1 only warms up. Turns are kept as nanoseconds a message.
-      if (round >= 0) turns[server.name].push(1e9 / rate);
+async function measureKind(rows, servers, { rounds, load, tls }, onRow) {
+  const text = rows[0].kind === 'strings' ? 'string' : 'buffer';
+  const running = [];
+  const client = fork(path.join(__dirname, 'support', 'echo-load.js'));
+  const results = [];
+  try {
+    const put = ({ port, bare, child }, work) => {
+      const where = { port, bare, pid: child.pid, tls: tls !== null };
+      return putLoad(client, { ...load, ...work, ...where });
+    };
+    for (const server of servers) {
+      running.push(await startServer(server, { text, tls }));
+      // Until the code is compiled that all rows need; each row has a round to warm up, too.
+      await put(running.at(-1), { ...rows[0].work, milliseconds: 3 * load.milliseconds });
     }
+    for (const { name, work } of rows) {
+      onRow(name);
+      const run = Object.fromEntries(running.map((server) => [server.name, () => put(server, work)]));
+      const turns = await takeTurns(run, rounds);
+      results.push({ name, standings: compareTurns(turns, running[0].name) });
+    }
+  } finally {
+    for (const { child } of running) child.kill();
+    client.kill();
   }
-  const peers = servers.map((server) => server.name).filter((peer) => peer !== 'framemask');
-  return {
-    name,
-    rates: Object.fromEntries(Object.entries(turns).map(([who, values]) => [who, 1e9 / median(values)])),
-    ratios: Object.fromEntries(peers.map((peer) => [`times faster than ${peer}`, ratio(turns.framemask, turns[peer])])),
-    // Nanoseconds a message in each round.
-    turns
-  };
-}
-
-function formatResults(results) {
-  const names = Object.keys(results[0].rates);
-  const head = [`${CONNECTIONS} ×`, ...names.map((name) => `${name}, 1000/s`), ...Object.keys(results[0].ratios)];
-  const rows = results.map(({ name, rates, ratios }) => [
-    name,
-    ...names.map((who) => formatNumber(rates[who] / 1000)),
-    ...Object.values(ratios).map((value) => value.toFixed(2))
-  ]);
-  return formatTable(head, rows);
+  return results;
 }
 
 async function main() {
   const values = readArguments(USAGE, {
     only: { type: 'string', default: '' },
+    servers: { type: 'string', multiple: true, default: [''] },
     binary: { type: 'boolean', default: false },
     turn: { type: 'string' },
-    'fetch-peers': { type: 'boolean', default: false }
+    'no-fetch': { type: 'boolean', default: false }
   });
   const { rounds, quick, json, binary } = values;
-  const turn = readCount('turn', values.turn ?? (quick ? '150' : '500'));
-  const names = Object.keys(WORK).filter((name) => name.includes(values.only));
-  const progress = createProgress(names.length);
-  const servers = await Promise.all(Object.entries(findServers(values['fetch-peers'])).map(start));
-  const client = fork(path.join(__dirname, 'support', 'echo-load.js'));
-  const results = [];
+  let rows = listRows(binary).filter(({ name }) => name.includes(values.only));
+  if (rows.length === 0) refuse(new RangeError(`no row has "${values.only}" in its name`));
+  const turn = readCount('turn', values.turn ?? (quick ? '100' : '300'));
+  const wanted = (name) => values.servers.some((text) => name.includes(text));
+  const servers = findServers(wanted, !values['no-fetch']);
+  if (servers.length === 0) refuse(new RangeError(`no server has ${values.servers.join(' or ')} in its name`));
+
+  let certificate = null;
   try {
-    for (const name of names) {
-      progress.step(name);
-      results.push(await measure(name, servers, client, { rounds, turn, binary }));
-    }
-  } finally {
-    for (const { child } of servers) child.kill();
-    client.kill();
+    if (rows.some(({ kind }) => kind === 'tls')) certificate = createCertificate();
+  } catch (error) {
+    console.error(`the rows over TLS are left out: ${error.message}`);
+    rows = rows.filter(({ kind }) => kind !== 'tls');
+  }
+
+  const load = { first: binary ? BINARY : TEXT, connections: CONNECTIONS, milliseconds: turn };
+  const progress = createProgress(rows.length);
+  const results = [];
+  for (const kind of ['bytes', 'strings', 'tls']) {
+    const chosen = rows.filter((row) => row.kind === kind);
+    const able = servers.filter(({ kinds }) => kinds.includes(kind));
+    if (chosen.length === 0 || able.length === 0) continue;
+    const options = { rounds, load, tls: kind === 'tls' ? certificate : null };
+    results.push(...(await measureKind(chosen, able, options, progress.step)));
   }
   progress.end();
 
   const machine = describeMachine(kernel);
-  if (json) console.log(JSON.stringify({ machine, rounds, turn, results }, null, 2));
-  else console.log(`${machineLine(machine)}; medians of ${rounds} rounds\n\n${formatResults(results)}`);
+  const versions = Object.fromEntries(
+    servers.flatMap(({ name, version }) => (version === undefined ? [] : [[name, version]]))
+  );
+  if (json) {
+    console.log(JSON.stringify({ machine, versions, rounds, turn, results }, null, 2));
+    return;
+  }
+  const peers = Object.entries(versions).map((pair) => pair.join(' '));
+  console.log(
+    `${[machineLine(machine), ...peers].join(', ')}; medians of ${rounds} rounds; times better: ${servers[0].name}\n`
+  );
+  console.log(formatStandings(`${CONNECTIONS} connections`, results, servers[0].name));
 }
 
 main();

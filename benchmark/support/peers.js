@@ -1,55 +1,92 @@
 'use strict';
 
-const { execFileSync } = require('node:child_process');
+const { execFileSync, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
+const { installPackages } = require('../../scripts/support/install');
+
 const CACHE = path.join(__dirname, '..', '..', '.cache', 'peers');
+const CRATE = path.join(__dirname, 'servers', 'tokio');
 const { arch, platform } = process;
+const windows = platform === 'win32';
 
 /** Other runtimes on npm: the package for this machine, and the path of the program in it. */
 const PACKAGES = {
   bun: {
-    name: `@oven/bun-${platform === 'win32' ? 'windows' : platform}-${arch === 'arm64' ? 'aarch64' : arch}`,
-    program: platform === 'win32' ? 'bin/bun.exe' : 'bin/bun'
+    name: `@oven/bun-${windows ? 'windows' : platform}-${arch === 'arm64' ? 'aarch64' : arch}`,
+    program: windows ? 'bin/bun.exe' : 'bin/bun'
   },
   deno: {
     name: `@deno/${platform}-${arch}${platform === 'linux' ? '-glibc' : ''}`,
-    program: platform === 'win32' ? 'deno.exe' : 'deno'
+    program: windows ? 'deno.exe' : 'deno'
   }
 };
 
 /**
+ * @typedef {{ program: string, version: string }} Peer
+ *
  * @param {'bun' | 'deno'} peer
  * @param {boolean} fetch true to get it from npm if it is not found
- * @returns {string | null} the program that the environment variable BUN or DENO names, or the one
- *   on PATH, or the one in .cache/peers
+ * @returns {Peer} the program that the environment variable BUN or DENO names, or the one on PATH,
+ *   or the one in .cache/peers
+ * @throws {Error} that says why there is none
  */
 function findPeer(peer, fetch) {
+  const variable = peer.toUpperCase();
   const { name, program } = PACKAGES[peer];
   const folder = path.join(CACHE, peer);
-  const cached = path.join(folder, 'package', program);
-  for (const candidate of [process.env[peer.toUpperCase()], peer, cached]) {
-    if (candidate && runs(candidate)) return candidate;
-  }
-  if (!fetch) return null;
-  fs.mkdirSync(folder, { recursive: true });
-  const npm = (...args) => execFileSync('npm', args, { cwd: folder, encoding: 'utf8', shell: platform === 'win32' });
-  const [{ filename }] = JSON.parse(npm('pack', name, '--json'));
-  execFileSync('tar', ['-xzf', filename], { cwd: folder });
-  fs.rmSync(path.join(folder, filename));
+  const cached = path.join(folder, 'node_modules', name, program);
+  const find = () => {
+    for (const candidate of [process.env[variable], peer, cached]) {
+      const version = candidate ? versionOf(candidate) : null;
+      if (version !== null) return { program: candidate, version };
+    }
+    return null;
+  };
+  const found = find();
+  if (found !== null) return found;
+  if (!fetch) throw new Error(`it is neither in ${variable} nor on PATH, and was not to be fetched`);
+  console.error(`fetching ${name} from npm`);
+  installPackages(folder, { [name]: 'latest' });
   fs.chmodSync(cached, 0o755);
-  return runs(cached) ? cached : null;
+  const fetched = find();
+  if (fetched === null) throw new Error(`${name} does not run here`);
+  return fetched;
 }
 
-/** @returns {boolean} */
-function runs(program) {
+/** @returns {string | null} null if the program does not run */
+function versionOf(program) {
   try {
-    execFileSync(program, ['--version'], { stdio: 'ignore' });
-    return true;
+    const output = execFileSync(program, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    return /\d+(\.\d+)+\S*/.exec(output)[0];
   } catch {
-    return false;
+    return null;
   }
 }
 
-module.exports = { findPeer };
+/**
+ * Builds the echo server of tokio-websockets, unless it is built.
+ *
+ * @param {boolean} fetch true to let cargo download crates
+ * @returns {Peer} with the version of tokio-websockets
+ * @throws {Error} that says why it can't be built
+ */
+function buildTokio(fetch) {
+  const target = path.join(CACHE, 'tokio');
+  const [, version] = /"tokio-websockets"\nversion = "(.+)"/.exec(
+    fs.readFileSync(path.join(CRATE, 'Cargo.lock'), 'utf8')
+  );
+  const program = path.join(target, 'release', `framemask-benchmark-tokio${windows ? '.exe' : ''}`);
+  if (!fs.existsSync(program)) console.error('building tokio-websockets with cargo, about a minute');
+  // Compiled for all processors of the architecture, as framemask's prebuilds are. tokio-websockets
+  // finds at run time what the processor can do.
+  const env = { ...process.env, RUSTFLAGS: '', CARGO_ENCODED_RUSTFLAGS: '' };
+  const args = ['build', '--release', '--locked', '--quiet', '--target-dir', target, ...(fetch ? [] : ['--offline'])];
+  const { status, stderr, error } = spawnSync('cargo', args, { cwd: CRATE, env, encoding: 'utf8' });
+  if (error) throw new Error(`cargo does not run (${error.code})`);
+  if (status !== 0) throw new Error(`cargo failed: ${stderr.trim()}`);
+  return { program, version };
+}
+
+module.exports = { buildTokio, findPeer };

@@ -1,8 +1,11 @@
-// Runs in Bun, on its own server.
+// Runs in Bun, on its own server. Bun delivers text as strings only.
+
+const { tls } = JSON.parse(process.argv[2]);
 
 const server = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,
+  ...(tls && { tls }),
   fetch(request, self) {
     return self.upgrade(request) ? undefined : new Response('', { status: 400 });
   },

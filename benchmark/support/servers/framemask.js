@@ -1,5 +1,14 @@
 'use strict';
 
+const framemask = require('../../../index.js');
+const { listen, options } = require('./options');
+
+// The example asks for text as bytes, which is enough for an echo.
+const { Decoder } = framemask;
+framemask.Decoder = function createDecoder(decoderOptions) {
+  return new Decoder({ ...decoderOptions, text: options.text });
+};
+
 const { createEchoServer } = require('../../../examples/echo-server');
 
-const server = createEchoServer().listen(0, '127.0.0.1', () => console.log(server.address().port));
+listen(createEchoServer({ oneBuffer: options.oneBuffer }));

@@ -1,9 +1,23 @@
 'use strict';
 
-const { WebSocketServer } = require('ws');
+// An echo server of ws, or of a module with its API.
 
-const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
-server.on('connection', (socket) => {
-  socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
-});
-server.on('listening', () => console.log(server.address().port));
+const { listen, options } = require('./options');
+
+const { WebSocketServer } = require(options.module);
+
+/** With `text: 'string'`, what a program does that works with text. */
+const readText = options.text === 'string' ? (data) => data.toString() : (data) => data;
+
+function onConnection(socket) {
+  socket.on('message', (data, isBinary) => socket.send(isBinary ? data : readText(data), { binary: isBinary }));
+}
+
+if (options.tls) {
+  const server = require('node:http').createServer();
+  new WebSocketServer({ server }).on('connection', onConnection);
+  listen(server);
+} else {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 }).on('connection', onConnection);
+  server.on('listening', () => console.log(server.address().port));
+}

@@ -1,0 +1,127 @@
+'use strict';
+
+const { execFileSync, spawn } = require('node:child_process');
+const { once } = require('node:events');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+
+const { ROOT } = require('./modules');
+const { buildTokio, findPeer } = require('./peers');
+
+/**
+ * @typedef {'bytes' | 'strings' | 'tls'} Kind text delivered as bytes, text delivered as strings, or
+ *   as bytes over TLS
+ *
+ * @typedef {object} EchoServer
+ * @property {string} name
+ * @property {string} [version]
+ * @property {Kind[]} kinds what it can do; a runtime that has text as strings only is in 'bytes', too
+ * @property {boolean} bare whether it sends back the very bytes that it got
+ * @property {(options: import('./servers/options').ServerOptions) => [string, ...string[]]} command
+ *   line
+ */
+
+const ALL = ['bytes', 'strings', 'tls'];
+const script = (name) => path.join(__dirname, 'servers', `${name}.js`);
+
+/** @returns {EchoServer} one in Node.js, told `extra` beside the other options */
+function nodeServer(name, file, kinds, extra = {}) {
+  const command = (options) => [process.execPath, script(file), JSON.stringify({ ...options, ...extra })];
+  return { name, kinds, bare: file === 'socket', command };
+}
+
+/** @returns {EchoServer} */
+function runtimeServer(name, peer, args, fetch) {
+  const { program, version } = findPeer(peer, fetch);
+  const command = (options) => [program, ...args, script(peer), JSON.stringify(options)];
+  return { name, version, kinds: ALL, bare: false, command };
+}
+
+/** @returns {EchoServer} */
+function tokioServer(name, fetch) {
+  const { program, version } = buildTokio(fetch);
+  return { name, version, kinds: ['bytes'], bare: false, command: () => [program] };
+}
+
+/** @returns {EchoServer} framemask's example, with all connections read into one buffer */
+function oneBufferServer(name) {
+  if (!fs.existsSync(path.join(ROOT, 'lib/sockets'))) throw new Error('this checkout has no lib/sockets');
+  return nodeServer(name, 'framemask', ALL, { oneBuffer: true });
+}
+
+/** @type {Record<string, (name: string, fetch: boolean) => EchoServer>} */
+const SERVERS = {
+  'framemask, one buffer': oneBufferServer,
+  framemask: (name) => nodeServer(name, 'framemask', ALL, { oneBuffer: false }),
+  'framemask/ws': (name) => nodeServer(name, 'ws', ALL, { module: path.join(ROOT, 'ws.js') }),
+  ws: (name) => ({
+    ...nodeServer(name, 'ws', ALL, { module: 'ws' }),
+    version: require('ws/package.json').version
+  }),
+  Bun: (name, fetch) => runtimeServer(name, 'bun', ['run'], fetch),
+  Deno: (name, fetch) => runtimeServer(name, 'deno', ['run', '--quiet', '--allow-net', '--no-config'], fetch),
+  'tokio-websockets': tokioServer,
+  'net.Socket': (name) => nodeServer(name, 'socket', ['bytes', 'tls']),
+  'net.Socket, one buffer': (name) => nodeServer(name, 'socket', ['bytes'], { oneBuffer: true })
+};
+
+/**
+ * Finds the servers, and says on stderr which are left out, and why.
+ *
+ * @param {(name: string) => boolean} wanted
+ * @param {boolean} fetch true to download and build those that are missing
+ * @returns {EchoServer[]}
+ */
+function findServers(wanted, fetch) {
+  const servers = [];
+  for (const [name, find] of Object.entries(SERVERS)) {
+    if (!wanted(name)) continue;
+    try {
+      servers.push(find(name, fetch));
+    } catch (error) {
+      console.error(`${name} is left out: ${error.message}`);
+    }
+  }
+  return servers;
+}
+
+/**
+ * Starts a server, and waits until it listens.
+ *
+ * @param {EchoServer} server
+ * @param {import('./servers/options').ServerOptions} options
+ * @returns {Promise<{ name: string, bare: boolean, port: number,
+ *   child: import('node:child_process').ChildProcess }>}
+ * @throws {Error} if it ends before
+ */
+async function startServer({ name, bare, command }, options) {
+  const [program, ...args] = command(options);
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`the server ${name} ended with exit code ${code}`);
+  });
+  ended.catch(() => {});
+  const [line] = await Promise.race([once(child.stdout.setEncoding('utf8'), 'data'), ended]);
+  return { name, bare, port: Number(line), child };
+}
+
+/**
+ * @returns {{ key: string, cert: string }} made anew, for 127.0.0.1
+ * @throws {Error} if openssl is not there
+ */
+function createCertificate() {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-echo-'));
+  try {
+    const [key, cert] = ['key.pem', 'cert.pem'].map((name) => path.join(folder, name));
+    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
+    const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'];
+    const args = ['req', '-x509', '-nodes', '-days', '2', ...curve, ...names, '-keyout', key, '-out', cert];
+    execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    return { key: fs.readFileSync(key, 'utf8'), cert: fs.readFileSync(cert, 'utf8') };
+  } finally {
+    fs.rmSync(folder, { recursive: true });
+  }
+}
+
+module.exports = { createCertificate, findServers, startServer };
