@@ -11,7 +11,7 @@ const path = require('node:path');
 
 const { readArguments, readCount, refuse } = require('./support/arguments');
 const { createCertificate, findServers, startServer } = require('./support/echo-servers');
-const { CONNECTIONS, ECHO } = require('./support/echo-work');
+const { CONNECTIONS, ECHO, UPLOAD } = require('./support/echo-work');
 const { describeMachine, machineLine } = require('./support/machine');
 const { BINARY, TEXT } = require('./support/messages');
 const { createProgress } = require('./support/progress');
@@ -21,13 +21,15 @@ const { kernel } = require('../index.js');
 const USAGE = `usage: node benchmark/echo.js [options]
 
 Measures echo servers over loopback. Prints medians of messages a second and of the server's processor time for each
-message, and how many times better the first server is than each other one, all with quartiles over the rounds. The
-last two columns say how much of a core the server and the client take: where the client's share is near 100 %, the
-server could do more. Takes about ten minutes.
+message, and how many times better the first server is than each other one, all with quartiles over the rounds. Then how
+much of a core the server and the client take: where the client's share is near 100 %, the server could do more. And the
+most resident memory of the server. Takes about ten minutes.
 
-Text is delivered as bytes, or as strings in the rows that say so. Bun and Deno have text as strings only. The rows over
-TLS need openssl for a certificate. Bun and Deno are the programs that BUN and DENO name, or those on PATH; else they are
-fetched from npm to .cache/peers/, where tokio-websockets is built with cargo, too.
+Text is delivered as bytes, or as strings in the rows that say so. Bun and Deno have text as strings only. An upload is
+of binary messages, of which none is sent back. The rows over TLS need openssl for a certificate.
+
+Bun and Deno are the programs that BUN and DENO name, or those on PATH; else they are fetched from npm to .cache/peers/.
+tokio-websockets is built there with cargo.
 
   --only <text>     only the rows whose name has this in it
   --servers <text>  only the servers whose name has this in it; may be given several times
@@ -44,7 +46,8 @@ function listRows(binary) {
   // A binary message is never a string.
   const strings = binary ? [] : rows.map(({ name, work }) => ({ name: `${name}, strings`, kind: 'strings', work }));
   const secure = OVER_TLS.map((name) => ({ name: `${name}, TLS`, kind: 'tls', work: ECHO[name] }));
-  return [...rows, ...strings, ...secure];
+  const uploads = Object.entries(UPLOAD).map(([name, work]) => ({ name: `${name}, upload`, kind: 'upload', work }));
+  return [...rows, ...strings, ...secure, ...uploads];
 }
 
 /**
@@ -71,7 +74,8 @@ async function putLoad(client, load) {
  * @param {(name: string) => void} onRow is called before each
  */
 async function measureKind(rows, servers, { rounds, load, tls }, onRow) {
-  const text = rows[0].kind === 'strings' ? 'string' : 'buffer';
+  const { kind } = rows[0];
+  const options = { text: kind === 'strings' ? 'string' : 'buffer', upload: kind === 'upload', tls };
   const running = [];
   const client = fork(path.join(__dirname, 'support', 'echo-load.js'));
   const results = [];
@@ -81,7 +85,7 @@ async function measureKind(rows, servers, { rounds, load, tls }, onRow) {
       return putLoad(client, { ...load, ...work, ...where });
     };
     for (const server of servers) {
-      running.push(await startServer(server, { text, tls }));
+      running.push(await startServer(server, options));
       // Until the code is compiled that all rows need; each row has a round to warm up, too.
       await put(running.at(-1), { ...rows[0].work, milliseconds: 3 * load.milliseconds });
     }
@@ -125,12 +129,12 @@ async function main() {
   const load = { first: binary ? BINARY : TEXT, connections: CONNECTIONS, milliseconds: turn };
   const progress = createProgress(rows.length);
   const results = [];
-  for (const kind of ['bytes', 'strings', 'tls']) {
+  for (const kind of ['bytes', 'strings', 'tls', 'upload']) {
     const chosen = rows.filter((row) => row.kind === kind);
     const able = servers.filter(({ kinds }) => kinds.includes(kind));
     if (chosen.length === 0 || able.length === 0) continue;
-    const options = { rounds, load, tls: kind === 'tls' ? certificate : null };
-    results.push(...(await measureKind(chosen, able, options, progress.step)));
+    const tls = kind === 'tls' ? certificate : null;
+    results.push(...(await measureKind(chosen, able, { rounds, load, tls }, progress.step)));
   }
   progress.end();
 

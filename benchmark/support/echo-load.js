@@ -5,8 +5,8 @@
 
 const { constants, deflateRawSync } = require('node:zlib');
 
-const { TEXT, asciiPayload, maskedFrame, unmaskedFrame } = require('./messages');
-const { processorTime } = require('./processor-time');
+const { BINARY, TEXT, asciiPayload, maskedFrame, unmaskedFrame } = require('./messages');
+const { processorTime, watchMemory } = require('./process-use');
 const { connect } = require('./raw-client');
 
 /** The bit of a frame's first byte that permessage-deflate sets. */
@@ -73,7 +73,8 @@ function createClock(pid, milliseconds) {
   let messages = 0;
   let start = null;
   let end = null;
-  const readProcessors = () => {
+  let readMost;
+  const readUse = () => {
     const { user, system } = process.cpuUsage();
     return { server: processorTime(pid), client: user + system };
   };
@@ -82,10 +83,13 @@ function createClock(pid, milliseconds) {
     add(count) {
       messages += count;
       const now = performance.now();
-      // Reading the processor time is slow without /proc; it is no part of the time.
-      if (start === null && now >= warm) start = { messages, ...readProcessors(), time: performance.now() };
-      else if (start !== null && end === null && now - start.time >= milliseconds)
-        end = { messages, time: now, ...readProcessors() };
+      // Reading is slow without /proc; it is no part of the time.
+      if (start === null && now >= warm) {
+        readMost = watchMemory(pid);
+        start = { messages, ...readUse(), time: performance.now() };
+      } else if (start !== null && end === null && now - start.time >= milliseconds) {
+        end = { messages, time: now, ...readUse(), resident: readMost() };
+      }
       return end !== null;
     },
     /** @returns {import('./server-turns').Turn} */
@@ -97,7 +101,8 @@ function createClock(pid, milliseconds) {
         rate: (count / time) * 1000,
         cost: server / count,
         serverShare: server / (time * 1000),
-        clientShare: client / (time * 1000)
+        clientShare: client / (time * 1000),
+        resident: end.resident
       };
     }
   };
@@ -146,10 +151,11 @@ async function runConnection({ batch, messages, createCount }, clock, open) {
  * @param {boolean} [load.deflate] whether messages are compressed
  * @param {boolean} [load.tls]
  * @param {boolean} [load.bare] whether the server sends back the very bytes that it got
+ * @param {boolean} [load.upload] whether a batch ends with a short text, which alone is sent back
  * @returns {Promise<import('./server-turns').Turn>}
  */
 async function run(load) {
-  const { port, pid, connections, pipelined, size, first, milliseconds, deflate, tls, bare } = load;
+  const { port, pid, connections, pipelined, size, first, milliseconds, deflate, tls, bare, upload } = load;
   const repeat = (frame) => Buffer.concat(Array(pipelined).fill(frame));
   const payload = asciiPayload(size);
   const work = { messages: pipelined };
@@ -158,6 +164,11 @@ async function run(load) {
     const compressed = deflateRawSync(payload, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
     work.batch = repeat(maskedFrame(first | DEFLATED, compressed));
     work.createCount = () => countFrames(pipelined);
+  } else if (upload) {
+    const end = asciiPayload(2);
+    work.batch = Buffer.concat([repeat(maskedFrame(BINARY, payload)), maskedFrame(TEXT, end)]);
+    const reply = unmaskedFrame(TEXT, end);
+    work.createCount = () => countBytes(reply);
   } else {
     work.batch = repeat(maskedFrame(first, payload));
     const reply = bare ? work.batch : repeat(unmaskedFrame(first, payload));

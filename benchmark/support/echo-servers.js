@@ -10,8 +10,8 @@ const { ROOT } = require('./modules');
 const { buildTokio, findPeer } = require('./peers');
 
 /**
- * @typedef {'bytes' | 'strings' | 'tls'} Kind text delivered as bytes, text delivered as strings, or
- *   as bytes over TLS
+ * @typedef {'bytes' | 'strings' | 'tls' | 'upload'} Kind text delivered as bytes, text delivered as
+ *   strings, text as bytes over TLS, or binary messages of which none is sent back
  *
  * @typedef {object} EchoServer
  * @property {string} name
@@ -22,7 +22,7 @@ const { buildTokio, findPeer } = require('./peers');
  *   line
  */
 
-const ALL = ['bytes', 'strings', 'tls'];
+const ALL = ['bytes', 'strings', 'tls', 'upload'];
 const script = (name) => path.join(__dirname, 'servers', `${name}.js`);
 
 /** @returns {EchoServer} one in Node.js, told `extra` beside the other options */

@@ -17,4 +17,10 @@ const ECHO = {
   '1 × 1 MiB': { pipelined: 1, size: 1024 * 1024 }
 };
 
-module.exports = { CONNECTIONS, ECHO };
+/** Messages of which a server sends none back, but a short text that follows them. */
+const UPLOAD = {
+  '64 × 64 KiB': { pipelined: 64, size: 64 * 1024, upload: true },
+  '64 × 64 KiB, 100 connections': { pipelined: 64, size: 64 * 1024, upload: true, connections: 100 }
+};
+
+module.exports = { CONNECTIONS, ECHO, UPLOAD };

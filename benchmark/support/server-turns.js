@@ -12,7 +12,11 @@ const { formatNumber, formatTable } = require('./table');
  *   on what else the machine does; NaN where it can't be read
  * @property {number} [serverShare] how much of a core the server took; NaN where it can't be read
  * @property {number} [clientShare] how much of a core the client took: near 1 it was the limit
+ * @property {number} [resident] the most bytes that the server had in memory; on other systems than
+ *   Linux those at the end; NaN where they can't be read
  */
+
+const FIGURES = ['rate', 'cost', 'serverShare', 'clientShare', 'resident'];
 
 /**
  * Each server has one turn in each round, so that whatever else the machine does affects all alike.
@@ -39,7 +43,7 @@ async function takeTurns(run, rounds) {
  * A server beside another, which is called `own`. All figures are quartiles over the rounds.
  *
  * @typedef {{ server: string, turns: Turn[] } & Record<
- *   'rate' | 'cost' | 'serverShare' | 'clientShare' | 'timesFaster' | 'timesCheaper',
+ *   'rate' | 'cost' | 'serverShare' | 'clientShare' | 'resident' | 'timesFaster' | 'timesCheaper',
  *   [number, number, number]>} Standing `timesFaster` and `timesCheaper` are above 1 where `own` is
  *   better
  *
@@ -51,9 +55,7 @@ function compareTurns(turns, own) {
   const ownTurns = turns[own];
   return Object.entries(turns).map(([server, list]) => ({
     server,
-    ...Object.fromEntries(
-      ['rate', 'cost', 'serverShare', 'clientShare'].map((key) => [key, quartiles(list.map((turn) => turn[key]))])
-    ),
+    ...Object.fromEntries(FIGURES.map((key) => [key, quartiles(list.map((turn) => turn[key]))])),
     timesFaster: quartiles(ownTurns.map(({ rate }, round) => rate / list[round].rate)),
     timesCheaper: quartiles(ownTurns.map(({ cost }, round) => list[round].cost / cost)),
     turns: list
@@ -69,7 +71,7 @@ function compareTurns(turns, own) {
 function formatStandings(corner, results, own) {
   const head = [corner, 'server'];
   for (const title of ['1000/s', 'times faster', 'CPU µs', 'times cheaper']) head.push(title, 'quartiles');
-  head.push('server, % of a core', 'client');
+  head.push('server, % of a core', 'client', 'peak RSS, MiB');
 
   const spread = ([low, middle, high], format) => {
     if (!Number.isFinite(middle)) return ['', ''];
@@ -86,7 +88,8 @@ function formatStandings(corner, results, own) {
       ...spread(standing.cost, formatNumber),
       ...(standing.server === own ? ['', ''] : spread(standing.timesCheaper, ratio)),
       percent(standing.serverShare),
-      percent(standing.clientShare)
+      percent(standing.clientShare),
+      formatNumber(standing.resident[1] / 1024 ** 2)
     ])
   );
   return formatTable(head, lines, 2);

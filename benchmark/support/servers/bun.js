@@ -1,6 +1,8 @@
 // Runs in Bun, on its own server. Bun delivers text as strings only.
 
-const { tls } = JSON.parse(process.argv[2]);
+const { tls, upload, collects } = JSON.parse(process.argv[2]);
+
+if (collects) setInterval(() => Bun.gc(true), 250);
 
 const server = Bun.serve({
   hostname: '127.0.0.1',
@@ -13,7 +15,7 @@ const server = Bun.serve({
     // Bun drops what its send buffer can't hold. This limit is never reached here.
     backpressureLimit: 1 << 30,
     message(socket, data) {
-      socket.send(data);
+      if (!upload || typeof data === 'string') socket.send(data);
     }
   }
 });

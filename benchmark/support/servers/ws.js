@@ -10,7 +10,10 @@ const { WebSocketServer } = require(options.module);
 const readText = options.text === 'string' ? (data) => data.toString() : (data) => data;
 
 function onConnection(socket) {
-  socket.on('message', (data, isBinary) => socket.send(isBinary ? data : readText(data), { binary: isBinary }));
+  socket.on('message', (data, isBinary) => {
+    if (isBinary && options.upload) return;
+    socket.send(isBinary ? data : readText(data), { binary: isBinary });
+  });
 }
 
 if (options.tls) {

@@ -15,7 +15,38 @@ const MICROSECONDS_PER_TICK = 10_000;
  *   neither /proc nor ps
  */
 function processorTime(pid) {
-  for (const read of [fromThreads, fromProcess, fromPs]) {
+  return readFirst([fromThreads, fromProcess, timeFromPs], pid);
+}
+
+/**
+ * @param {number} pid
+ * @returns {number} the bytes of a process that are in memory; NaN where there is neither /proc nor
+ *   ps
+ */
+function residentMemory(pid) {
+  return readFirst([(pid) => memoryFromProcess(pid, 'VmRSS'), residentFromPs], pid);
+}
+
+/**
+ * Starts the measurement of the most memory that a process has. Only Linux can.
+ *
+ * @param {number} pid
+ * @returns {() => number} reads the most bytes that were in memory since; elsewhere than on Linux
+ *   those that are
+ */
+function watchMemory(pid) {
+  try {
+    // Makes VmHWM the present value: proc_pid_clear_refs(5).
+    fs.writeFileSync(`/proc/${pid}/clear_refs`, '5');
+    return () => memoryFromProcess(pid, 'VmHWM');
+  } catch {
+    return () => residentMemory(pid);
+  }
+}
+
+/** @returns {number} what the first of them gives that works on this system */
+function readFirst(readers, pid) {
+  for (const read of readers) {
     try {
       return read(pid);
     } catch {
@@ -46,11 +77,24 @@ function fromProcess(pid) {
 }
 
 /** `ps` prints `[[days-]hours:]minutes:seconds`, on macOS with hundredths. */
-function fromPs(pid) {
-  const options = { encoding: 'latin1', stdio: ['ignore', 'pipe', 'ignore'] };
-  const text = execFileSync('ps', ['-o', 'time=', '-p', `${pid}`], options).trim();
+function timeFromPs(pid) {
+  const text = askPs('time', pid);
   const [, days = 0, hours = 0, minutes, seconds] = /^(?:(\d+)-)?(?:(\d+):)?(\d+):([\d.]+)$/.exec(text);
   return (((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1e6;
 }
 
-module.exports = { processorTime };
+function memoryFromProcess(pid, field) {
+  const status = fs.readFileSync(`/proc/${pid}/status`, 'latin1');
+  return Number(new RegExp(`^${field}:\\s*(\\d+) kB$`, 'm').exec(status)[1]) * 1024;
+}
+
+function residentFromPs(pid) {
+  return Number.parseInt(askPs('rss', pid), 10) * 1024;
+}
+
+function askPs(field, pid) {
+  const options = { encoding: 'latin1', stdio: ['ignore', 'pipe', 'ignore'] };
+  return execFileSync('ps', ['-o', `${field}=`, '-p', `${pid}`], options).trim();
+}
+
+module.exports = { processorTime, residentMemory, watchMemory };
