@@ -3,23 +3,30 @@
 // How much memory does an idle connection hold? framemask's Decoder and Encoder beside ws's
 // Receiver and Sender, ten thousand pairs of each, each kind in a process of its own. And how much
 // does a framemask connection hold after its peer has announced a frame of 1 GiB and sent ten bytes
-// of it?
+// of it? With --sockets: how much memory does a connection of a whole server hold?
 
 const { execFileSync } = require('node:child_process');
 
 const { readArguments, readCount } = require('./support/arguments');
 const { describeMachine, machineLine } = require('./support/machine');
+const { findServers } = require('./support/echo-servers');
 const { createProgress } = require('./support/progress');
 const { median } = require('./support/statistics');
 const { formatNumber, formatTable } = require('./support/table');
 const { weigh } = require('./support/weigh');
+const { weighProcess } = require('./support/weigh-server');
 const { kernel } = require('../index.js');
 
 const USAGE = `usage: node benchmark/idle-memory.js [options]
 
 Prints the median bytes that a connection holds. Takes about ten seconds.
 
-  --pairs <n>       how many connections (default 10000)`;
+  --pairs <n>       how many connections (default 10000)
+  --sockets         connections over loopback to the servers of echo.js: how much the resident memory of the server
+                    grows for each, idle and idle after an echo; three rounds of 15 seconds for each server. Servers
+                    in Node.js and Bun collect their garbage before
+  --servers <text>  only the servers whose name has this in it; may be given several times
+  --no-fetch        download nothing`;
 
 const noop = () => {};
 
@@ -50,11 +57,55 @@ const CONTESTANTS = {
   }
 };
 
+/** Weighs whole servers by turns, and prints the medians. */
+async function weighSockets(connections, { servers: texts, 'no-fetch': noFetch, quick, json }) {
+  const wanted = (name) => texts.some((text) => name.includes(text));
+  const servers = findServers(wanted, !noFetch);
+  const rounds = quick ? 1 : 3;
+  const progress = createProgress(rounds * servers.length);
+  const turns = new Map(servers.map((server) => [server, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const server of servers) {
+      progress.step(server.name);
+      turns.get(server).push(await weighProcess(server, connections));
+    }
+  }
+  progress.end();
+
+  const results = [...turns].map(([{ name }, list]) => {
+    const [opened, used] = ['opened', 'used'].map((state) => median(list.map((turn) => turn[state])));
+    return { name, opened, used };
+  });
+  const machine = describeMachine(kernel);
+  if (json) {
+    console.log(JSON.stringify({ machine, connections, results }, null, 2));
+    return;
+  }
+  const head = ['a connection with its socket', 'resident, B', 'after an echo, B', `${connections} of them, MiB`];
+  const rows = results.map(({ name, opened, used }) => [
+    name,
+    ...[opened, used].map((bytes) => `${Math.round(bytes)}`),
+    formatNumber((used * connections) / 1024 ** 2)
+  ]);
+  console.log(`${machineLine(machine)}; ${connections} connections\n\n${formatTable(head, rows)}`);
+}
+
 async function main() {
-  const values = readArguments(USAGE, { pairs: { type: 'string', default: '10000' }, weigh: { type: 'string' } });
+  const values = readArguments(USAGE, {
+    pairs: { type: 'string', default: '10000' },
+    sockets: { type: 'boolean', default: false },
+    servers: { type: 'string', multiple: true, default: [''] },
+    'no-fetch': { type: 'boolean', default: false },
+    weigh: { type: 'string' }
+  });
   const pairs = readCount('pairs', values.pairs);
   if (values.weigh !== undefined) {
     console.log(JSON.stringify(await weigh(CONTESTANTS[values.weigh](), pairs)));
+    return;
+  }
+
+  if (values.sockets) {
+    await weighSockets(pairs, values);
     return;
   }
 

@@ -3,12 +3,23 @@
 const { fork } = require('node:child_process');
 const { once } = require('node:events');
 const path = require('node:path');
+const { setTimeout } = require('node:timers/promises');
 
+const { startServer } = require('./echo-servers');
+const { residentMemory } = require('./process-use');
 const { median } = require('./statistics');
 
 const file = (script) => path.join(__dirname, script);
 /** Opened first, so that what all connections share is not weighed. */
 const FIRST = 100;
+/** Milliseconds in which a server collects its garbage several times. */
+const SETTLED = 1500;
+
+/** Sends a question to a process, and waits for its answer. */
+async function ask(child, question) {
+  child.send(question);
+  return (await once(child, 'message'))[0];
+}
 
 /**
  * @typedef {Record<'heap' | 'external' | 'resident', number>} Weight bytes a connection
@@ -20,10 +31,6 @@ const FIRST = 100;
 async function weighOnce(name, count) {
   const server = fork(file('ws-server.js'), [name, 'echo'], { execArgv: ['--expose-gc'] });
   const clients = fork(file('idle-clients.js'));
-  const ask = async (child, question) => {
-    child.send(question);
-    return (await once(child, 'message'))[0];
-  };
   try {
     const [{ port }] = await once(server, 'message');
     await ask(clients, { port, count: FIRST });
@@ -72,4 +79,34 @@ async function weighServer(modules, count, rounds) {
   );
 }
 
-module.exports = { weighServer };
+/**
+ * Weighs a whole process from outside, so that it may be any server.
+ *
+ * @param {import('./echo-servers').EchoServer} server
+ * @param {number} count how many connections are weighed
+ * @returns {Promise<Record<'opened' | 'used', number>>} resident bytes a connection, its socket
+ *   included: idle, and idle after an echo
+ */
+async function weighProcess(server, count) {
+  const { child, port } = await startServer(server, { text: 'buffer', upload: false, tls: null, collects: true });
+  const clients = fork(file('idle-clients.js'));
+  const settle = async () => {
+    await setTimeout(SETTLED);
+    return residentMemory(child.pid);
+  };
+  try {
+    await ask(clients, { port, count: FIRST });
+    await ask(clients, { port, count: 0 });
+    const before = await settle();
+    await ask(clients, { port, count });
+    const opened = await settle();
+    await ask(clients, { port, count: 0 });
+    const used = await settle();
+    return { opened: (opened - before) / count, used: (used - before) / count };
+  } finally {
+    child.kill();
+    clients.kill();
+  }
+}
+
+module.exports = { weighProcess, weighServer };
