@@ -105,7 +105,7 @@ async function measureKind(rows, modules, { rounds, turn, clients }, onRow) {
       onRow(row);
       const each = Object.entries(run).map(([name, put]) => [name, () => put(row.work)]);
       const turns = await takeTurns(Object.fromEntries(each), rounds);
-      results.push({ name: row.name, standings: compareTurns(turns, OWN) });
+      results.push({ name: row.name, own: OWN, standings: compareTurns(turns, OWN) });
     }
   } finally {
     for (const child of children) child.kill();
@@ -167,7 +167,7 @@ async function main() {
     return;
   }
   console.log(`${machineLine(machine)}; medians of ${rounds} rounds; broadcasts to ${options.clients}`);
-  if (results.length > 0) console.log(`\n${formatStandings(`${CONNECTIONS} connections`, results, OWN)}`);
+  if (results.length > 0) console.log(`\n${formatStandings(`${CONNECTIONS} connections`, results)}`);
   if (idle !== null) console.log(`\n${formatIdle(idle)}`);
 }
 

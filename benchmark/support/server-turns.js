@@ -64,11 +64,11 @@ function compareTurns(turns, own) {
 
 /**
  * @param {string} corner the title of the first column
- * @param {{ name: string, standings: Standing[] }[]} results a row of the benchmark each
- * @param {string} own as compareTurns took it
+ * @param {{ name: string, own: string, standings: Standing[] }[]} results a row of the benchmark
+ *   each; `own` is what compareTurns took
  * @returns {string} a table with a line for each server in each row
  */
-function formatStandings(corner, results, own) {
+function formatStandings(corner, results) {
   const head = [corner, 'server'];
   for (const title of ['1000/s', 'times faster', 'CPU µs', 'times cheaper']) head.push(title, 'quartiles');
   head.push('server, % of a core', 'client', 'peak RSS, MiB');
@@ -79,7 +79,7 @@ function formatStandings(corner, results, own) {
   };
   const percent = ([, middle]) => (Number.isFinite(middle) ? String(Math.round(middle * 100)) : '');
   const ratio = (value) => value.toFixed(2);
-  const lines = results.flatMap(({ name, standings }) =>
+  const lines = results.flatMap(({ name, own, standings }) =>
     standings.map((standing, i) => [
       i === 0 ? name : '',
       standing.server,
