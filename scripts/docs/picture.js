@@ -110,7 +110,12 @@ const SENDING = {
     },
     {
       title: '5  A message is sent',
-      modules: ['lib/codec/encoder.js', 'lib/codec/prepared.js'],
+      modules: [
+        'lib/codec/encoder.js',
+        'lib/codec/payload-writer.js',
+        'lib/codec/prepared.js',
+        'lib/codec/read-framed.js'
+      ],
       text: 'It is masked while it is copied behind its header. A prepared message is framed once for all.'
     }
   ]
@@ -164,7 +169,7 @@ const CALLS = [
   ['lib/ws/incoming.js', 'lib/codec/decoder.js'],
   ['lib/ws/outgoing.js', 'lib/codec/encoder.js'],
   ['lib/codec/decoder.js', 'lib/codec/backend.js'],
-  ['lib/codec/encoder.js', 'lib/codec/backend.js'],
+  ['lib/codec/payload-writer.js', 'lib/codec/backend.js'],
   ['lib/codec/backend.js', 'lib/masking/backend.js'],
   ['lib/codec/backend.js', 'lib/codec/scan.js'],
   ['lib/masking/backend.js', 'lib/masking/fallback.js'],

@@ -1,0 +1,164 @@
+'use strict';
+
+const { Buffer, lengthOf, toBytes, view } = require('../shared/buffers');
+const { codecBackend } = require('./backend');
+const { FrameWriter } = require('./frame-writer');
+const { headerSize, writeHeader } = require('./header');
+const { MAX_HEADER, OPCODE, Opcode } = require('../shared/protocol');
+const { LARGE_SLAB } = require('./slabs');
+
+/**
+ * Strings of at most this many characters are written into the slab before their length in bytes is
+ * known.
+ */
+const SHORT_STRING = 4096;
+/** From this many bytes on, a second writev entry is cheaper than copying the payload. */
+const REFERENCE_FROM = 16 * 1024;
+/**
+ * From this many bytes on, a payload that must be copied gets memory of its own, unless the slab is
+ * reused.
+ */
+const OWN_FROM = 16 * 1024;
+
+/**
+ * Writes a frame, header and payload, in the way that its length asks for: copied into the slab,
+ * copied into memory of its own, or sent from where it lies. Encoder extends it, and calls
+ * `_writeFrame` and `_copyBytes`.
+ */
+class PayloadWriter extends FrameWriter {
+  /**
+   * @param {number} mode MODE_MASKED for a client, 0 for a server
+   * @param {boolean} recycle as of FrameWriter
+   * @param {import('node:stream').Writable | null} writable as of FrameWriter
+   */
+  constructor(mode, recycle, writable) {
+    super(recycle, writable);
+    this._mode = mode;
+  }
+
+  /**
+   * Adds a data frame.
+   *
+   * @param {number} firstByte
+   * @param {string | Uint8Array} data
+   * @param {boolean} owned whether the data belongs to the encoder from now on
+   * @returns {number} the length of its payload
+   */
+  _writeFrame(firstByte, data, owned) {
+    let length;
+    if (typeof data === 'string') {
+      length = data.length <= SHORT_STRING ? this._shortString(firstByte, data) : this._longString(firstByte, data);
+    } else {
+      const bytes = toBytes('data', data, (firstByte & OPCODE) !== Opcode.BINARY);
+      length = lengthOf(bytes);
+      if (length < REFERENCE_FROM) this._copyBytes(firstByte, bytes, length);
+      else if (this._mode === 0 || owned) this._referBytes(firstByte, bytes, length);
+      else if (this._fitsSlab(length)) this._copyBytes(firstByte, bytes, length);
+      else this._ownBytes(firstByte, bytes, length);
+    }
+    return length;
+  }
+
+  /**
+   * Whether a payload that must be copied goes into the slab. A reused slab is in the cache and
+   * saves malloc and page faults: a client's messages of up to 64 KiB take 1.9 µs each, in memory
+   * of their own 5.2 µs.
+   *
+   * @param {number} length
+   * @returns {boolean}
+   */
+  _fitsSlab(length) {
+    return length < OWN_FROM || (this._recycle && length <= LARGE_SLAB - MAX_HEADER);
+  }
+
+  /**
+   * Writes a string behind a header of the size for ASCII, and moves it if the header is larger.
+   *
+   * @param {number} firstByte
+   * @param {string} text
+   */
+  _shortString(firstByte, text) {
+    const at = this._reserve(MAX_HEADER + text.length * 3);
+    const slab = this._slab;
+    const guess = at + headerSize(text.length, this._mode);
+    const length = slab.utf8Write(text, guess, text.length * 3);
+    const payload = at + headerSize(length, this._mode);
+    if (payload !== guess) slab.copyWithin(payload, guess, guess + length);
+    const key = writeHeader(slab, at, firstByte, length, this._mode);
+    if (key !== 0) this._backend.unmaskRange(slab, payload, length, key);
+    this._advance(payload + length);
+    return length;
+  }
+
+  /**
+   * @param {number} firstByte
+   * @param {string} text
+   */
+  _longString(firstByte, text) {
+    const length = Buffer.byteLength(text);
+    const own = !this._fitsSlab(length);
+    const at = own ? 0 : this._reserve(MAX_HEADER + length);
+    const payload = at + headerSize(length, this._mode);
+    const target = own ? Buffer.allocUnsafeSlow(payload + length) : this._slab;
+    const key = writeHeader(target, at, firstByte, length, this._mode);
+    // The string is ASCII. For 32 KiB latin1Write takes 0.75 µs, utf8Write 1.5 µs.
+    if (length === text.length) target.latin1Write(text, payload, length);
+    else target.utf8Write(text, payload, length);
+    if (key !== 0) this._backend.unmaskRange(target, payload, length, key);
+    if (own) this._push(target);
+    else this._advance(payload + length);
+    return length;
+  }
+
+  /**
+   * Adds a payload to the slab, masked while it is copied.
+   *
+   * @param {number} firstByte
+   * @param {Uint8Array} bytes
+   * @param {number} length
+   */
+  _copyBytes(firstByte, bytes, length) {
+    const at = this._reserve(MAX_HEADER + length);
+    const payload = at + headerSize(length, this._mode);
+    const key = writeHeader(this._slab, at, firstByte, length, this._mode);
+    if (key === 0) this._slab.set(bytes, payload);
+    else this._backend.maskRange(bytes, 0, this._slab, payload, length, key);
+    this._advance(payload + length);
+  }
+
+  /**
+   * Adds a payload in memory of its own, masked while it is copied.
+   *
+   * @param {number} firstByte
+   * @param {Uint8Array} bytes
+   * @param {number} length
+   */
+  _ownBytes(firstByte, bytes, length) {
+    const size = headerSize(length, this._mode);
+    const frame = Buffer.allocUnsafeSlow(size + length);
+    const key = writeHeader(frame, 0, firstByte, length, this._mode);
+    this._backend.maskRange(bytes, 0, frame, size, length, key);
+    this._push(frame);
+  }
+
+  /**
+   * Adds a payload that is sent from where it lies. A client masks it there, because the caller
+   * gave it away.
+   *
+   * @param {number} firstByte
+   * @param {Uint8Array} bytes
+   * @param {number} length
+   */
+  _referBytes(firstByte, bytes, length) {
+    const at = this._reserve(MAX_HEADER);
+    const key = writeHeader(this._slab, at, firstByte, length, this._mode);
+    this._advance(at + headerSize(length, this._mode));
+    if (key !== 0) this._backend.unmaskRange(bytes, 0, length, key);
+    this._push(view(bytes, 0, length));
+  }
+}
+
+// On the prototype, because all encoders share it; a test makes a subclass for another backend.
+PayloadWriter.prototype._backend = codecBackend;
+
+module.exports = { PayloadWriter, REFERENCE_FROM };
