@@ -257,8 +257,8 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
   /**
    * Whether the memory of a chunk is the caller's again when `write` returns, so that one piece of
    * memory can serve many reads and connections. What is delivered as bytes, or is not delivered
-   * yet, is copied first: the messages of up to 2 KiB of a chunk into memory that they share, each
-   * longer one into memory of its own. Without it a message that is kept keeps its whole chunk.
+   * yet, is copied first: neighbours of less than 2 KiB into memory that they share, each longer
+   * message into memory of its own. Without it a message that is kept keeps its whole chunk.
    *
    * @default false
    */
@@ -338,6 +338,8 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string', Rsv1 e
   readonly closed: boolean;
   /** Whether the decoder is paused: between `pause` and `resume`. */
   readonly paused: boolean;
+  /** Whether chunks are the caller's again when `write` returns: the option `borrowed`. */
+  readonly borrowed: boolean;
   /**
    * While `onMessage` is called for a message of several frames, and the option `fragmentLengths` is
    * set: the length of each frame's payload. Undefined otherwise.
@@ -648,6 +650,38 @@ export interface PrepareOptions {
  * @throws TypeError if `data` is neither a string nor bytes
  */
 export function prepare(data: string | Bytes, options?: PrepareOptions): PreparedMessage;
+
+/**
+ * What {@link readInto} reads: a `net.Socket`, a `tls.TLSSocket` or another stream that emits
+ * 'data'.
+ */
+export interface ReadableSocket {
+  on(event: 'data', listener: (chunk: any) => void): unknown;
+}
+
+/**
+ * Writes all that a socket reads to a {@link Decoder}, as a listener of its event 'data' would.
+ *
+ * If the decoder has the option `borrowed`, the sockets of a thread are read into one piece of
+ * memory of 64 KiB, where Node.js would allocate as much for each read. That needs parts of
+ * `net.Socket` that are not documented: where they are missing (Bun, Deno, a stream that is not a
+ * `net.Socket` or `tls.TLSSocket`), where the socket's methods have been replaced, and where the
+ * environment variable `FRAMEMASK_READS` is `events`, the socket reads as ever. While other
+ * listeners of 'data' or an encoding are set, chunks are copied to the socket's stream, which emits
+ * them. Events, `pause`, `resume` and `setTimeout` of the socket work in both cases.
+ *
+ * @param socket a socket that is connected, such as one that an HTTP server has upgraded
+ * @param decoder for what the socket reads
+ * @param afterRead called after each `decoder.write` with what it returned: false if the decoder is
+ *   paused. `this` is the socket. It is not called if `write` throws
+ * @returns whether the socket reads into the memory of the thread
+ * @throws TypeError if an argument is not acceptable
+ */
+export function readInto<Socket extends ReadableSocket>(
+  socket: Socket,
+  decoder: Decoder<any, any, any>,
+  afterRead: (this: Socket, more: boolean) => void
+): boolean;
 
 /**
  * What the peer did. The close code and the section of RFC 6455 for each:

@@ -7,6 +7,7 @@ const { FrameError } = require('./lib/shared/errors');
 const { formatFrameId, frameId, parseFrameId } = require('./lib/frame-id');
 const { createMasking } = require('./lib/masking/mask');
 const { prepare } = require('./lib/codec/prepared');
+const { readInto } = require('./lib/sockets/read-into');
 
 const { mask, unmask } = createMasking(backend);
 
@@ -18,6 +19,7 @@ exports.nativeError = nativeError;
 exports.Decoder = Decoder;
 exports.Encoder = Encoder;
 exports.prepare = prepare;
+exports.readInto = readInto;
 exports.FrameError = FrameError;
 exports.frameId = frameId;
 exports.formatFrameId = formatFrameId;

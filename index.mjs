@@ -11,6 +11,7 @@ export const {
   nativeError,
   parseFrameId,
   prepare,
+  readInto,
   unmask
 } = framemask;
 export default framemask;

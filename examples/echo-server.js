@@ -10,7 +10,7 @@
 
 const { createHash } = require('node:crypto');
 const http = require('node:http');
-const { Decoder, Encoder } = require('../index.js'); // in a project of your own: require('framemask')
+const { Decoder, Encoder, readInto } = require('../index.js'); // in a project of your own: require('framemask')
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const NO_STATUS = 1005; // reported for a Close frame without a code; never sent (section 7.4.1)
@@ -37,12 +37,19 @@ const handlers = {
 
 class Connection {
   constructor(socket, server) {
-    const { maxPayload, maxFragments, idleTimeout } = server.limits;
+    const { maxPayload, maxFragments, idleTimeout, sharedReads } = server.limits;
     this.socket = socket;
     this.server = server;
     // 'buffer' delivers text as valid UTF-8 bytes, enough for an echo; 'string' delivers strings.
     const limits = { maxPayload, maxFragments };
-    this.decoder = new Decoder({ role: 'server', text: 'buffer', ...limits, context: this, ...handlers });
+    this.decoder = new Decoder({
+      role: 'server',
+      text: 'buffer',
+      borrowed: sharedReads,
+      ...limits,
+      context: this,
+      ...handlers
+    });
     this.encoder = new Encoder({ role: 'server', recycle: true });
     this.closeTimer = null;
     // Not socket.setTimeout(): writes re-arm that too, so it never ends a client that only we write to.
@@ -50,8 +57,8 @@ class Connection {
     this.pinged = false;
 
     socket[kConnection] = this;
-    socket.on('data', onData).on('drain', onDrain);
-    socket.on('end', onEnd).on('error', onError).on('close', onClose);
+    readInto(socket, this.decoder, afterRead);
+    socket.on('drain', onDrain).on('end', onEnd).on('error', onError).on('close', onClose);
     server.connections.add(this);
   }
 
@@ -88,13 +95,12 @@ class Connection {
 
 // All connections share these listeners. `this` is the socket.
 
-function onData(chunk) {
+/** The decoder has decoded what one read of the socket has brought. */
+function afterRead() {
   const connection = this[kConnection];
-  if (connection.decoder.closed) return;
   connection.silenceTimer?.refresh();
   connection.pinged = false;
-  connection.decoder.write(chunk);
-  connection.flush(); // one write for the replies to all messages of the chunk
+  connection.flush(); // one write for the replies to all messages of the read
   if (connection.decoder.closed) connection.end(); // a Close frame or an error: our Close frame has been sent
 }
 
@@ -161,6 +167,7 @@ function refusal({ method, httpVersion, headers }) {
  * @param {number} [options.closeTimeout] milliseconds that closing a connection may take
  * @param {number} [options.idleTimeout] milliseconds in which nothing is received before a Ping
  *   frame is sent, and then again before the client is dropped; 0 for never
+ * @param {boolean} [options.sharedReads] whether all connections are read into the same memory
  * @returns {http.Server} with the open connections in `connections`, a Set
  */
 function createEchoServer(options = {}) {
@@ -170,10 +177,11 @@ function createEchoServer(options = {}) {
     maxQueued = maxPayload + 1024 * 1024,
     closeTimeout = 10_000,
     idleTimeout = 30_000,
+    sharedReads = true,
     ...httpOptions
   } = options;
   const server = http.createServer(httpOptions).on('request', onRequest).on('upgrade', onUpgrade);
-  const limits = { maxPayload, maxFragments, maxQueued, closeTimeout, idleTimeout };
+  const limits = { maxPayload, maxFragments, maxQueued, closeTimeout, idleTimeout, sharedReads };
   return Object.assign(server, { connections: new Set(), limits });
 }
 

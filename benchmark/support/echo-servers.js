@@ -44,16 +44,10 @@ function tokioServer(name, fetch) {
   return { name, version, kinds: ['bytes'], bare: false, command: () => [program] };
 }
 
-/** @returns {EchoServer} framemask's example, with all connections read into one buffer */
-function oneBufferServer(name) {
-  if (!fs.existsSync(path.join(ROOT, 'lib/sockets'))) throw new Error('this checkout has no lib/sockets');
-  return nodeServer(name, 'framemask', ALL, { oneBuffer: true });
-}
-
 /** @type {Record<string, (name: string, fetch: boolean) => EchoServer>} */
 const SERVERS = {
-  'framemask, one buffer': oneBufferServer,
-  framemask: (name) => nodeServer(name, 'framemask', ALL, { oneBuffer: false }),
+  framemask: (name) => nodeServer(name, 'framemask', ALL, { oneBuffer: true }),
+  'framemask, events': (name) => nodeServer(name, 'framemask', ALL, { oneBuffer: false }),
   'framemask/ws': (name) => nodeServer(name, 'ws', ALL, { module: path.join(ROOT, 'ws.js') }),
   ws: (name) => ({
     ...nodeServer(name, 'ws', ALL, { module: 'ws' }),

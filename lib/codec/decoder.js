@@ -67,6 +67,11 @@ class Decoder extends Delivery {
     return this._state === PAUSED;
   }
 
+  /** Whether chunks are the caller's again when `write` returns. */
+  get borrowed() {
+    return this._borrowed;
+  }
+
   /** During `onMessage`: the lengths of the message's fragments, if the option asked for them. */
   get fragmentLengths() {
     return this._fragmentLengths;
@@ -414,7 +419,7 @@ class Decoder extends Delivery {
   }
 }
 
-showPublicState(Decoder, ['role', 'closed', 'paused']);
+showPublicState(Decoder, ['role', 'closed', 'paused', 'borrowed']);
 
 // On the prototype, because all decoders share it; a test makes a subclass for another backend.
 Decoder.prototype._backend = codecBackend;

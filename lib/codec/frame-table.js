@@ -13,10 +13,11 @@ const ENTRY = 3;
 /** Short ASCII messages within this many bytes become one string, of which each is a part. */
 const BATCH = 1024;
 /**
- * Payloads within this many bytes of a borrowed chunk are copied to one piece of memory. A message
- * that is kept keeps its piece.
+ * Payloads of a borrowed chunk that are shorter are copied to one piece of memory, as far as they
+ * follow each other in a scan: a piece of its own costs as much as a copy of 4 KiB. A message that
+ * is kept keeps its piece.
  */
-const PIECE = 2048;
+const SHARED_BELOW = 2048;
 
 // More than one table is in use where a handler feeds another decoder.
 const frameTables = new Pool(() => new Uint32Array(FRAMES_PER_SCAN * ENTRY), 4);
@@ -46,15 +47,14 @@ function endOfBatch(table, first, end) {
  * Finds the frames that are copied together.
  *
  * @param {Uint32Array} table
- * @param {number} first the entry of the first frame, of any length
+ * @param {number} first the entry of the first frame
  * @param {number} end the length of the entries in `table`
  * @returns {number} where the last of them ends in the chunk
  */
 function endOfPiece(table, first, end) {
-  const limit = table[first + 1] + PIECE;
-  let last = first;
-  for (let i = first + ENTRY; i < end && table[i + 2] <= limit; i += ENTRY) last = i;
-  return table[last + 2];
+  let i = first;
+  while (i < end && table[i + 2] - table[i + 1] < SHARED_BELOW) i += ENTRY;
+  return table[Math.max(i - ENTRY, first) + 2];
 }
 
 module.exports = { BATCH, ENTRY, endOfBatch, endOfPiece, frameTables };

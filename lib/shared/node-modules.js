@@ -12,6 +12,10 @@ module.exports = {
   crypto: get ? get('node:crypto') : require('node:crypto'),
   diagnosticsChannel: get ? get('node:diagnostics_channel') : require('node:diagnostics_channel'),
   fs: get ? get('node:fs') : require('node:fs'),
+  // Programs that open no socket do not load it.
+  get net() {
+    return get ? get('node:net') : require('node:net');
+  },
   path: get ? get('node:path') : require('node:path'),
   url: get ? get('node:url') : require('node:url'),
   util: get ? get('node:util') : require('node:util'),

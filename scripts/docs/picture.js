@@ -35,7 +35,12 @@ const RECEIVING = {
   steps: [
     {
       title: '1  A chunk arrives',
-      modules: ['lib/codec/decoder.js', 'lib/codec/options.js'],
+      modules: [
+        'lib/sockets/read-into.js',
+        'lib/sockets/shared-reads.js',
+        'lib/codec/decoder.js',
+        'lib/codec/options.js'
+      ],
       text: 'write() decodes it at once, or keeps it while the decoder is paused.'
     },
     {

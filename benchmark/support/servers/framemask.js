@@ -14,4 +14,4 @@ framemask.Decoder = function createDecoder({ onMessage, ...others }) {
 
 const { createEchoServer } = require('../../../examples/echo-server');
 
-listen(createEchoServer({ oneBuffer: options.oneBuffer }));
+listen(createEchoServer({ sharedReads: options.oneBuffer }));

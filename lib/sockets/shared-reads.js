@@ -1,0 +1,135 @@
+'use strict';
+
+const { Buffer, FastBuffer, copyOf } = require('../shared/buffers');
+const modules = require('../shared/node-modules');
+
+// Node.js allocates 64 KiB for each read of a socket. The option `onread` of net.Socket has it read
+// into memory that is given, but only a socket that the program creates can have that option. For
+// others, such as those that an HTTP server has upgraded, this module does what the option does. It
+// needs parts of net.Socket that are not documented: two properties, which it finds by what the
+// option puts there, and a method of the socket's handle. Events and flow control stay.
+
+/** As much as Node.js reads at a time. */
+const SIZE = 64 * 1024;
+
+/** A read of so many bytes or more that leaves the memory as it was did not go there. */
+const MIN_PROOF = 8;
+
+/** Where a socket keeps the listener whose chunks lie in the shared memory. */
+const kListener = Symbol('listener');
+
+/** The memory that all sockets of this thread are read into. It must not reach a program's code. */
+let memory = null;
+
+/** Random bytes with which `memory` begins, until a read has been seen to go there. */
+let before = null;
+
+/** The names of the two properties; null if reads are not shared, undefined before the first use. */
+let parts;
+
+/**
+ * Has a socket read into memory that all sockets of the thread share, for one of its listeners of
+ * 'data'. Where the listener is not the only one to see a chunk, the chunk is a copy.
+ *
+ * @param {import('node:stream').Duplex} socket
+ * @param {(chunk: Buffer) => void} listener it must not keep the chunk, nor give it away
+ * @returns {boolean} false if the socket can't, and reads as ever
+ */
+function shareReads(socket, listener) {
+  if (parts === undefined) parts = findParts();
+  if (parts === null || !isUnchanged(socket)) return false;
+  memory ??= createMemory();
+  socket[kListener] = listener;
+  socket._handle.useUserBuffer(memory);
+  socket[parts.buffer] = memory;
+  socket[parts.callback] = onRead;
+  return true;
+}
+
+/**
+ * Finds the properties of a socket in which net.Socket keeps its option `onread`.
+ *
+ * @returns {{ buffer: symbol, callback: symbol } | null}
+ */
+function findParts() {
+  const { versions, env } = process;
+  // Bun and Deno have a net.Socket of their own.
+  if (versions.bun !== undefined || versions.deno !== undefined || env.FRAMEMASK_READS === 'events') return null;
+  const option = { buffer: Buffer.alloc(1), callback: () => true };
+  const socket = new modules.net.Socket({ onread: option });
+  const keys = Object.getOwnPropertySymbols(socket);
+  const buffer = keys.find((key) => socket[key] === option.buffer);
+  const callback = keys.find((key) => socket[key] === option.callback);
+  return buffer === undefined || callback === undefined ? null : { buffer, callback };
+}
+
+/**
+ * @param {import('node:stream').Duplex} socket
+ * @returns {boolean} whether it is a net.Socket or TLSSocket that is open, reads as Node.js made it,
+ *   and has no `onread` of its own
+ */
+function isUnchanged(socket) {
+  const { Socket } = modules.net;
+  return (
+    socket instanceof Socket &&
+    ['emit', 'pause', 'push', 'read', 'resume'].every((name) => socket[name] === Socket.prototype[name]) &&
+    socket[parts.buffer] === null &&
+    socket[parts.callback] === null &&
+    typeof socket._handle?.useUserBuffer === 'function'
+  );
+}
+
+/** @returns {Buffer} */
+function createMemory() {
+  const created = Buffer.allocUnsafeSlow(SIZE);
+  before = modules.crypto.randomBytes(SIZE);
+  created.set(before);
+  return created;
+}
+
+/**
+ * The callback of `onread`: a read has put bytes into the memory.
+ *
+ * @this {import('node:net').Socket}
+ * @param {number} length
+ * @returns {boolean} false to stop reading
+ */
+function onRead(length) {
+  if (before !== null && !prove(length)) {
+    this.destroy(new Error('This Node.js does not read into shared memory. Set FRAMEMASK_READS=events'));
+    return false;
+  }
+  if (!isAlone(this)) return this.push(copyOf(memory, 0, length));
+  this.emit('data', new FastBuffer(memory.buffer, 0, length));
+  return true;
+}
+
+/**
+ * Looks whether the first read has gone into the memory. If Node.js has changed so that it does
+ * not, no other socket shares its reads.
+ *
+ * @param {number} length
+ * @returns {boolean}
+ */
+function prove(length) {
+  if (memory.compare(before, 0, length, 0, length) !== 0) before = null;
+  else if (length >= MIN_PROOF) parts = null;
+  return parts !== null;
+}
+
+/**
+ * @param {import('node:net').Socket} socket
+ * @returns {boolean} whether only the listener would see a chunk, and at once
+ */
+function isAlone(socket) {
+  const listeners = socket.listeners('data');
+  return (
+    listeners.length === 1 &&
+    listeners[0] === socket[kListener] &&
+    socket.readableFlowing === true &&
+    socket.readableLength === 0 &&
+    socket.readableEncoding === null
+  );
+}
+
+module.exports = { shareReads };
