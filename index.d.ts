@@ -656,7 +656,7 @@ export function prepare(data: string | Bytes, options?: PrepareOptions): Prepare
  * 'data'.
  */
 export interface ReadableSocket {
-  on(event: 'data', listener: (chunk: any) => void): unknown;
+  on(event: 'data', listener: (chunk: Buffer) => void): unknown;
 }
 
 /**
@@ -679,7 +679,7 @@ export interface ReadableSocket {
  */
 export function readInto<Socket extends ReadableSocket>(
   socket: Socket,
-  decoder: Decoder<any, any, any>,
+  decoder: Pick<Decoder, 'write' | 'borrowed'>,
   afterRead: (this: Socket, more: boolean) => void
 ): boolean;
 

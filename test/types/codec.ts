@@ -14,6 +14,7 @@ import {
   type PreparedMessage,
   parseFrameId,
   prepare,
+  readInto,
   type Role
 } from 'framemask';
 
@@ -132,3 +133,16 @@ server.continuation('text', { rsv1: true });
 new FrameError();
 // @ts-expect-error: no such version
 frameId({ version: 1 });
+
+// readInto takes sockets and other streams, and decoders with any type parameters.
+declare const socket: import('node:net').Socket;
+declare const duplex: import('node:stream').Duplex;
+const reading = new Decoder({ role: 'server', text: 'buffer', borrowed: true, context: { name: 'a' }, rsv1: true });
+const isShared: boolean = readInto(socket, reading, function (more) {
+  if (!more) this.pause();
+});
+readInto(duplex, new Decoder({ role: 'client' }), () => console.log(isShared, reading.borrowed));
+// @ts-expect-error: there is nothing to call after a read
+readInto(socket, reading);
+// @ts-expect-error: it has no event 'data'
+readInto({}, reading, () => {});
