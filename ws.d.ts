@@ -68,7 +68,13 @@ declare namespace WebSocket {
     T extends typeof ws.WebSocket = typeof WebSocketAlias,
     U extends typeof IncomingMessage = typeof IncomingMessage
   > extends ws.ServerOptions<T, U>,
-      ConnectionOptions {}
+      ConnectionOptions {
+    /**
+     * Whether connections may be read into the memory that all sockets of the thread share; true by
+     * default. framemask's own.
+     */
+    sharedReads?: boolean | undefined;
+  }
 
   /** A server with the API of ws, whose connections are framemask's. */
   class Server<
@@ -92,8 +98,8 @@ declare namespace WebSocket {
     nativeError: Error | null;
     /** The version of ws. */
     ws: string;
-    /** How sockets are read: by their event 'data'. */
-    reads: 'events';
+    /** How sockets are read: into the memory that all of a thread share, or into memory of their own. */
+    reads: 'shared' | 'events';
     /** Who compresses. */
     deflate: 'ws';
     /** Whether framemask/ws/register has put framemask/ws in the place of ws. */

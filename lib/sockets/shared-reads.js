@@ -36,14 +36,19 @@ let parts;
  * @returns {boolean} false if the socket can't, and reads as ever
  */
 function shareReads(socket, listener) {
-  if (parts === undefined) parts = findParts();
-  if (parts === null || !isUnchanged(socket)) return false;
+  if (!canShareReads() || !isUnchanged(socket)) return false;
   memory ??= createMemory();
   socket[kListener] = listener;
   socket._handle.useUserBuffer(memory);
   socket[parts.buffer] = memory;
   socket[parts.callback] = onRead;
   return true;
+}
+
+/** @returns {boolean} whether sockets of this process can share their reads */
+function canShareReads() {
+  if (parts === undefined) parts = findParts();
+  return parts !== null;
 }
 
 /**
@@ -132,4 +137,4 @@ function isAlone(socket) {
   );
 }
 
-module.exports = { shareReads };
+module.exports = { canShareReads, shareReads };

@@ -1,7 +1,7 @@
 'use strict';
 
 const { Decoder } = require('../codec/decoder');
-const { view } = require('../shared/buffers');
+const { copyOf, view } = require('../shared/buffers');
 const { FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
 const { toWsError } = require('./frame-errors');
 const { Inflation } = require('./inflation');
@@ -21,6 +21,7 @@ const { toBinaryType } = require('./binary-types');
 const kWebSocket = Symbol('websocket');
 const kOutgoing = Symbol('outgoing');
 const kIncoming = Symbol('incoming');
+const kBorrows = Symbol('borrows');
 
 /**
  * The way in of a connection. ws writes what it reads to its Receiver, a stream.Writable. That
@@ -137,6 +138,7 @@ class Incoming {
       maxPayload: maxPayload > 0 ? maxPayload : Infinity,
       maxFragments: maxFragments > 0 ? maxFragments : Infinity,
       fragmentLengths: true,
+      borrowed: this.receiver[kBorrows] === true,
       rsv1: deflate !== undefined,
       trace: this._outgoing.trace ?? this._outgoing.createTrace(),
       context: this,
@@ -161,6 +163,23 @@ function decodeInstead(websocket, receiver, outgoing) {
   receiver[kOutgoing] = outgoing;
   receiver._write = write;
   receiver.end = end;
+}
+
+/**
+ * Says that the chunks of a connection lie in memory that is read into again.
+ *
+ * @param {object} receiver one whose decoding is replaced
+ */
+function borrowChunks(receiver) {
+  receiver[kBorrows] = true;
+  receiver.write = writeBorrowed;
+}
+
+/** A chunk that the stream would keep is copied: behind one whose messages wait to be inflated. */
+function writeBorrowed(chunk, ...rest) {
+  const waits = this.writableLength !== 0 || this.writableCorked !== 0;
+  const own = waits ? copyOf(chunk, 0, chunk.length) : chunk;
+  return Object.getPrototypeOf(this).write.call(this, own, ...rest);
 }
 
 function write(chunk, _encoding, callback) {
@@ -254,4 +273,4 @@ function keepError(error) {
   incoming.error = toWsError(error, incoming._inflation !== null);
 }
 
-module.exports = { decodeInstead };
+module.exports = { borrowChunks, decodeInstead };

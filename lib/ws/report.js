@@ -1,6 +1,7 @@
 'use strict';
 
 const { kernel, nativeError } = require('../masking/backend');
+const { canShareReads } = require('../sockets/shared-reads');
 
 let registered = false;
 
@@ -12,14 +13,15 @@ function setRegistered() {
 /**
  * What is at work, for a log or an issue.
  *
- * @returns {{
- *   kernel: string, nativeError: Error | null, ws: string, reads: string, deflate: string, registered: boolean
- * }}
- *   the kernel that masks, and why it is not native; the version of ws; how sockets are read; who
- *   compresses; whether framemask/ws/register is at work
+ * @returns {{ kernel: string, nativeError: Error | null, ws: string, reads: 'shared' | 'events',
+ *   deflate: string, registered: boolean }} the kernel that masks, and why it is not native;
+ *   the version of ws; how sockets are read; who compresses; whether framemask/ws/register is at
+ *   work
  */
 function report() {
-  return { kernel, nativeError, ws: require('ws/package.json').version, reads: 'events', deflate: 'ws', registered };
+  const { version } = require('ws/package.json');
+  const reads = canShareReads() ? 'shared' : 'events';
+  return { kernel, nativeError, ws: version, reads, deflate: 'ws', registered };
 }
 
 module.exports = { report, setRegistered };

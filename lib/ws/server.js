@@ -1,12 +1,13 @@
 'use strict';
 
 const { ws } = require('./internals');
-const { WebSocket, noteKey } = require('./websocket');
+const { WebSocket, noteHandshake } = require('./websocket');
 
 /** ws's WebSocketServer, whose connections are framemask's. */
 class WebSocketServer extends ws.WebSocketServer {
   /**
-   * @param {object} options as of ws; `WebSocket` is framemask's by default
+   * @param {object} options as of ws; `WebSocket` is framemask's by default, and `sharedReads: false`
+   *   has each socket read into memory of its own
    * @param {() => void} [callback]
    */
   constructor(options, callback) {
@@ -22,7 +23,7 @@ class WebSocketServer extends ws.WebSocketServer {
    * @param {(websocket: object, request: object) => void} callback
    */
   handleUpgrade(request, socket, head, callback) {
-    noteKey(socket, request.headers['sec-websocket-key']);
+    noteHandshake(socket, request.headers['sec-websocket-key'], this.options.sharedReads !== false);
     super.handleUpgrade(request, socket, head, callback);
   }
 }

@@ -1,7 +1,8 @@
 'use strict';
 
 const { isUint8Array } = require('../shared/buffers');
-const { decodeInstead } = require('./incoming');
+const { shareReads } = require('../sockets/shared-reads');
+const { borrowChunks, decodeInstead } = require('./incoming');
 const { ws } = require('./internals');
 const { Outgoing } = require('./outgoing');
 
@@ -14,6 +15,9 @@ const kOutgoing = Symbol('outgoing');
 const kKey = Symbol('key');
 
 const kRequest = Symbol('request');
+
+/** Where a server's socket says that its reads are not shared. */
+const kOwnReads = Symbol('ownReads');
 
 /**
  * ws's WebSocket with framemask's codec. ws does the handshake, the closing handshake and all that
@@ -40,6 +44,19 @@ class WebSocket extends ws.WebSocket {
     const outgoing = new Outgoing(this, this._sender, socket, this[kKey] ?? socket[kKey]);
     decodeInstead(this, this._receiver, outgoing);
     this[kOutgoing] = outgoing;
+  }
+
+  /**
+   * ws calls it when the handshake is done. It listens to the socket's data, and emits 'open'.
+   *
+   * @param {import('node:stream').Duplex} socket
+   * @param {...*} rest the bytes that came with the handshake, and options
+   */
+  setSocket(socket, ...rest) {
+    super.setSocket(socket, ...rest);
+    const [listener, another] = socket.listeners('data');
+    const isAlone = listener !== undefined && another === undefined;
+    if (isAlone && socket[kOwnReads] !== true && shareReads(socket, listener)) borrowChunks(this._receiver);
   }
 
   /** ws assigns the request of a client's handshake, and null afterwards. */
@@ -101,13 +118,15 @@ for (const [own, inherited] of [
 }
 
 /**
- * Notes the key of a server's handshake, before ws makes the WebSocket.
+ * Notes what a server knows of a connection, before ws makes the WebSocket.
  *
  * @param {import('node:stream').Duplex} socket
- * @param {string | undefined} key
+ * @param {string | undefined} key that of the handshake
+ * @param {boolean} sharedReads whether the socket may be read into the memory of all
  */
-function noteKey(socket, key) {
+function noteHandshake(socket, key, sharedReads) {
   socket[kKey] = key;
+  if (!sharedReads) socket[kOwnReads] = true;
 }
 
-module.exports = { WebSocket, noteKey };
+module.exports = { WebSocket, noteHandshake };

@@ -14,8 +14,8 @@ import {
   type PreparedMessage,
   parseFrameId,
   prepare,
-  readInto,
-  type Role
+  type Role,
+  readInto
 } from 'framemask';
 
 class Connection {

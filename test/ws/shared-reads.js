@@ -1,0 +1,111 @@
+'use strict';
+
+const t = require('tap');
+const { once } = require('node:events');
+const { Encoder } = require('../../index.js');
+const { WebSocket, WebSocketServer } = require('../../ws.js');
+const { connectPair, connectRaw } = require('../support/websockets');
+
+const implementation = { WebSocket, WebSocketServer };
+
+/** @returns {Buffer} masked binary frames */
+function framesOf(...payloads) {
+  const encoder = new Encoder({ role: 'client' });
+  for (const payload of payloads) encoder.binary(payload);
+  return Buffer.concat(encoder.take());
+}
+
+/** @returns {Promise<Buffer[]>} the next messages */
+async function messagesOf(websocket, count) {
+  const messages = [];
+  const done = new Promise((resolve) => {
+    websocket.on('message', (data) => messages.push(data) === count && resolve());
+  });
+  await done;
+  return messages;
+}
+
+t.test('a message has memory of its own, and stays when others are read', async (t) => {
+  const { server, socket } = await connectRaw(t, implementation);
+  const first = once(server, 'message');
+  socket.write(framesOf(Buffer.alloc(3000, 1)));
+  const [kept] = await first;
+  t.equal(kept.buffer.byteLength, 3000, 'nothing else lies in its memory');
+  const second = once(server, 'message');
+  socket.write(framesOf(Buffer.alloc(3000, 2)));
+  await second;
+  t.ok(kept.equals(Buffer.alloc(3000, 1)));
+});
+
+t.test('sharedReads: false has a socket read into memory of its own', async (t) => {
+  const { server, socket } = await connectRaw(t, implementation, { sharedReads: false });
+  const first = once(server, 'message');
+  socket.write(framesOf(Buffer.alloc(3000, 1)));
+  const [kept] = await first;
+  t.ok(kept.buffer.byteLength > 3000, 'it is a view of the chunk');
+});
+
+t.test('both ends of a connection share reads', async (t) => {
+  const { server, client } = await connectPair(t, implementation);
+  for (const [from, to] of [
+    [server, client],
+    [client, server]
+  ]) {
+    const first = once(to, 'message');
+    from.send(Buffer.alloc(3000, 1));
+    const [kept] = await first;
+    t.equal(kept.buffer.byteLength, 3000);
+  }
+});
+
+t.test('chunks that wait for compressed messages are copied', async (t) => {
+  const deflate = { perMessageDeflate: { threshold: 0 } };
+  const { server, client } = await connectPair(t, implementation, { server: deflate, client: deflate });
+  const payloads = Array.from({ length: 200 }, (_, i) => Buffer.alloc(2000 + i, i));
+  const received = messagesOf(server, payloads.length);
+  for (const payload of payloads) client.send(payload, { compress: payload.length % 2 === 0 });
+  // What other connections read meanwhile goes into the same memory.
+  const other = await connectPair(t, implementation);
+  const noise = setInterval(() => other.client.send(Buffer.alloc(5000, 0xee)), 1);
+  t.teardown(() => clearInterval(noise));
+  const messages = await received;
+  for (let i = 0; i < payloads.length; i++) {
+    if (!messages[i].equals(payloads[i])) t.fail(`message ${i} differs`);
+  }
+  t.equal(messages.length, payloads.length);
+});
+
+t.test('who listens for the data of a socket gets copies that stay', async (t) => {
+  const { server, socket } = await connectRaw(t, implementation);
+  const chunks = [];
+  server._socket.on('data', (chunk) => chunks.push(chunk));
+  const received = messagesOf(server, 2);
+  const sent = [framesOf(Buffer.alloc(1000, 1)), framesOf(Buffer.alloc(1000, 2))];
+  socket.write(sent[0]);
+  await once(server, 'message');
+  socket.write(sent[1]);
+  await received;
+  t.equal(new Set(chunks.map(({ buffer }) => buffer)).size, chunks.length, 'each has memory of its own');
+  t.equal(Buffer.concat(chunks).length, Buffer.concat(sent).length);
+});
+
+t.test('a socket that others listened to before reads as ever', async (t) => {
+  const { createServer } = require('node:http');
+  const wss = new WebSocketServer({ noServer: true });
+  const http = createServer().listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  t.teardown(() => http.close());
+  http.on('upgrade', (request, socket, head) => {
+    socket.on('data', () => {});
+    wss.handleUpgrade(request, socket, head, (websocket) => {
+      websocket.on('message', (data) => websocket.send(data.buffer.byteLength > 3000 ? 'a view' : 'a copy'));
+    });
+  });
+  const client = new WebSocket(`ws://127.0.0.1:${http.address().port}`);
+  await once(client, 'open');
+  client.send(Buffer.alloc(3000));
+  const [answer] = await once(client, 'message');
+  t.equal(String(answer), 'a view');
+  client.close();
+  await once(client, 'close');
+});
