@@ -19,5 +19,6 @@ module.exports = {
   path: get ? get('node:path') : require('node:path'),
   url: get ? get('node:url') : require('node:url'),
   util: get ? get('node:util') : require('node:util'),
-  v8: get ? get('node:v8') : require('node:v8')
+  v8: get ? get('node:v8') : require('node:v8'),
+  zlib: get ? get('node:zlib') : require('node:zlib')
 };

@@ -155,6 +155,25 @@ const WS = {
   ]
 };
 
+/** @type {Lane} */
+const DEFLATE = {
+  title: 'permessage-deflate: compressed messages, for the codec and for framemask/ws',
+  folder: 'lib/deflate/',
+  flow: null,
+  steps: [
+    {
+      title: 'Negotiation',
+      modules: [
+        'lib/deflate/negotiation.js',
+        'lib/deflate/agreement.js',
+        'lib/deflate/parameters.js',
+        'lib/deflate/extension-header.js'
+      ],
+      text: 'An offer, an answer, and what both ends keep to.'
+    }
+  ]
+};
+
 /** Modules that all others use. */
 const COMMON = [
   'lib/shared/buffers.js',
@@ -186,7 +205,7 @@ const CALLS = [
 /** @returns {string[]} where the picture and the code differ */
 function findDifferences() {
   const drawn = new Set([
-    ...[RECEIVING, MASKING, SENDING, WS].flatMap(({ steps }) => steps.flatMap((s) => s.modules)),
+    ...[RECEIVING, MASKING, SENDING, DEFLATE, WS].flatMap(({ steps }) => steps.flatMap((s) => s.modules)),
     ...COMMON
   ]);
   const modules = libModules();
@@ -327,7 +346,8 @@ function drawPicture() {
   const receiving = drawLane(RECEIVING, MARGIN, left, right);
   const masking = drawLane(MASKING, receiving.end + 28, left, right);
   const sending = drawLane(SENDING, masking.end + 28, left, right);
-  const ws = drawLane(WS, sending.end + 28, left, right);
+  const deflate = drawLane(DEFLATE, sending.end + 28, left, right);
+  const ws = drawLane(WS, deflate.end + 28, left, right);
   const height = ws.end + 64;
 
   const middle = ({ x, width }) => x + width / 2;
@@ -360,6 +380,7 @@ function drawPicture() {
     receiving.svg,
     masking.svg,
     sending.svg,
+    deflate.svg,
     ws.svg,
     arrow([socketEnd, centre(receiving)], [left - 2, centre(receiving)]),
     arrow([delivered.x + delivered.width, centre(receiving)], [programX - 2, centre(receiving)]),

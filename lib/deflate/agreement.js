@@ -1,0 +1,108 @@
+'use strict';
+
+const { invalidType, outOfRange } = require('../shared/errors');
+const { showPublicState } = require('../shared/inspect');
+const { MAX_WINDOW_BITS, MIN_DEFLATE_BITS } = require('./parameters');
+
+/**
+ * A smaller message fits in one packet either way (an Ethernet frame carries 1,460 bytes of TCP), so
+ * that compressing it saves little.
+ */
+const THRESHOLD = 1024;
+
+/** Compressing this many bytes of JSON takes 0.6 ms of the event loop at level 6. */
+const THREAD_POOL_FROM = 64 * 1024;
+
+/** What this end wants of permessage-deflate, checked: the options of the negotiation. */
+class DeflateSettings {
+  /**
+   * @param {import('../..').DeflateOptions} options
+   * @throws {TypeError | RangeError} if one is not acceptable
+   */
+  constructor(options) {
+    if (typeof options !== 'object' || options === null) throw invalidType('options', 'an object', options);
+    this.contextTakeover = options.contextTakeover ?? false;
+    if (typeof this.contextTakeover !== 'boolean') {
+      throw invalidType('options.contextTakeover', 'a boolean', options.contextTakeover);
+    }
+    this.serverWindowBits = readNumber(options, 'serverWindowBits', MIN_DEFLATE_BITS, MAX_WINDOW_BITS, MAX_WINDOW_BITS);
+    this.clientWindowBits = readNumber(options, 'clientWindowBits', MIN_DEFLATE_BITS, MAX_WINDOW_BITS, MAX_WINDOW_BITS);
+    this.level = readNumber(options, 'level', -1, 9, -1);
+    this.memLevel = readNumber(options, 'memLevel', 1, 9, 8);
+    this.threshold = readNumber(options, 'threshold', 0, Number.POSITIVE_INFINITY, THRESHOLD);
+    this.threadPoolFrom = readNumber(options, 'threadPoolFrom', 0, Number.POSITIVE_INFINITY, THREAD_POOL_FROM);
+    Object.freeze(this);
+  }
+}
+
+/**
+ * @param {object} options
+ * @param {string} name
+ * @param {number} least
+ * @param {number} most
+ * @param {number} byDefault
+ * @returns {number} a whole number, or Infinity
+ */
+function readNumber(options, name, least, most, byDefault) {
+  const value = options[name] ?? byDefault;
+  if (typeof value !== 'number') throw invalidType(`options.${name}`, 'a number', value);
+  if (!(value >= least && value <= most && (Number.isSafeInteger(value) || value === Number.POSITIVE_INFINITY))) {
+    throw outOfRange(`options.${name}`, `a whole number from ${least} to ${most}`, value);
+  }
+  return value;
+}
+
+/**
+ * How one end compresses.
+ *
+ * @typedef {object} EndOfDeflate
+ * @property {number} windowBits the base-2 logarithm of its largest window
+ * @property {boolean} contextTakeover whether a message may refer to those before it
+ */
+
+/**
+ * What both ends of a connection have agreed on. It has no state: the contexts are the Decoder's and
+ * the Encoder's.
+ */
+class DeflateAgreement {
+  /** Whether an object is an agreement: nothing else has the field. */
+  #isAgreement = true;
+
+  /**
+   * @param {string} header
+   * @param {DeflateSettings} settings of this end
+   * @param {{ server: EndOfDeflate, client: EndOfDeflate }} ends
+   */
+  constructor(header, settings, { server, client }) {
+    /** The value of the answer's header Sec-WebSocket-Extensions. */
+    this.header = header;
+    this._settings = settings;
+    this._server = Object.freeze(server);
+    this._client = Object.freeze(client);
+    Object.freeze(this);
+  }
+
+  /** @param {*} value @returns {boolean} */
+  static isAgreement(value) {
+    return typeof value === 'object' && value !== null && #isAgreement in value && value.#isAgreement;
+  }
+}
+
+/**
+ * The option `deflate` of a codec.
+ *
+ * @param {{ deflate?: DeflateAgreement | null }} options
+ * @returns {DeflateAgreement | null}
+ * @throws {TypeError} if it is something else
+ */
+function readAgreement(options) {
+  const value = options.deflate ?? null;
+  if (value !== null && !DeflateAgreement.isAgreement(value)) {
+    throw invalidType('options.deflate', 'what acceptDeflate() or accept() of an offer has returned', value);
+  }
+  return value;
+}
+
+showPublicState(DeflateAgreement, []);
+
+module.exports = { DeflateAgreement, DeflateSettings, readAgreement };

@@ -1,0 +1,92 @@
+'use strict';
+
+const { parseExtensions } = require('./extension-header');
+
+/** The name of the extension (RFC 7692 section 7). */
+const NAME = 'permessage-deflate';
+
+/** The windows of DEFLATE, as their base-2 logarithms (RFC 7692 section 7.1.2). */
+const MIN_WINDOW_BITS = 8;
+const MAX_WINDOW_BITS = 15;
+/** The smallest window that zlib compresses with: its deflateInit2 refuses 8 for raw DEFLATE. */
+const MIN_DEFLATE_BITS = 9;
+
+/**
+ * The parameters of an offer or an answer (RFC 7692 section 7.1).
+ *
+ * @typedef {object} Parameters
+ * @property {boolean} server_no_context_takeover
+ * @property {boolean} client_no_context_takeover
+ * @property {number | null} server_max_window_bits null without the parameter
+ * @property {number | true | null} client_max_window_bits true for the parameter without a value
+ */
+
+/**
+ * Reads all permessage-deflate elements of a header.
+ *
+ * @param {string} header
+ * @returns {{ elements: (Parameters | null)[], others: number } | null} null for each element whose
+ *   parameters are not valid, and the number of other extensions; null if the header is malformed
+ */
+function readHeader(header) {
+  const extensions = parseExtensions(header);
+  if (extensions === null) return null;
+  const elements = extensions.filter(({ name }) => name === NAME);
+  return {
+    elements: elements.map(({ parameters }) => readParameters(parameters)),
+    others: extensions.length - elements.length
+  };
+}
+
+/**
+ * "A server MUST decline an extension negotiation offer ... if ... the negotiation offer contains an
+ * extension parameter not defined for use in an offer ... with an invalid value ... multiple
+ * extension parameters with the same name" (RFC 7692 section 7.1).
+ *
+ * @param {[name: string, value: string | null][]} list
+ * @returns {Parameters | null}
+ */
+function readParameters(list) {
+  const parameters = {
+    server_no_context_takeover: false,
+    client_no_context_takeover: false,
+    server_max_window_bits: null,
+    client_max_window_bits: null
+  };
+  const seen = new Set();
+  for (const [name, text] of list) {
+    if (!Object.hasOwn(parameters, name) || seen.has(name)) return null;
+    seen.add(name);
+    const value = readValue(name, text);
+    if (value === undefined) return null;
+    parameters[name] = value;
+  }
+  return parameters;
+}
+
+/**
+ * @param {string} name of a parameter
+ * @param {string | null} text
+ * @returns {number | true | undefined} undefined if it is not valid
+ */
+function readValue(name, text) {
+  if (name.endsWith('no_context_takeover')) return text === null ? true : undefined;
+  if (text === null) return name === 'client_max_window_bits' ? true : undefined;
+  // "a decimal integer value without leading zeroes between 8 to 15" (RFC 7692 section 7.1.2).
+  return /^([89]|1[0-5])$/.test(text) ? Number(text) : undefined;
+}
+
+/**
+ * @param {Parameters} parameters
+ * @returns {string} the element of a header
+ */
+function writeParameters(parameters) {
+  let element = NAME;
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === true) element += `; ${name}`;
+    else if (typeof value === 'number') element += `; ${name}=${value}`;
+  }
+  return element;
+}
+
+module.exports = { MAX_WINDOW_BITS, MIN_DEFLATE_BITS, MIN_WINDOW_BITS, readHeader, writeParameters };

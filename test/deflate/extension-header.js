@@ -1,0 +1,119 @@
+'use strict';
+
+const assert = require('node:assert/strict');
+const t = require('tap');
+const { extension: wsExtension } = require('ws');
+const { parseExtensions } = require('../../lib/deflate/extension-header');
+const { createRandom, seed } = require('../support/random');
+
+t.test('9.1: reads names, parameters and values', (t) => {
+  assert.deepEqual(parseExtensions('a'), [{ name: 'a', parameters: [] }]);
+  assert.deepEqual(parseExtensions(' a ;\tb ; c=1 , d;e="2" '), [
+    {
+      name: 'a',
+      parameters: [
+        ['b', null],
+        ['c', '1']
+      ]
+    },
+    { name: 'd', parameters: [['e', '2']] }
+  ]);
+  assert.deepEqual(parseExtensions('a;b="\\1\\0"'), [{ name: 'a', parameters: [['b', '10']] }], 'quoted pairs');
+  assert.deepEqual(parseExtensions('a;__proto__=1')[0].parameters, [['__proto__', '1']]);
+  t.end();
+});
+
+t.test('9.1: refuses what is not the ABNF', (t) => {
+  for (const header of [
+    '',
+    ' ',
+    ',',
+    'a,',
+    ',a',
+    'a,,b',
+    'a b',
+    'a;',
+    'a;;b',
+    'a;=1',
+    'a;b=',
+    'a;b= 1',
+    'a;b =1',
+    'a;b=1=2',
+    'a;b="',
+    'a;b="1',
+    'a;b=""',
+    'a;b="\\',
+    'a;b="1 2"',
+    'a;b="1"2',
+    'a="b"',
+    'a;b="é"',
+    'é',
+    'a\n',
+    '"a"'
+  ]) {
+    t.equal(parseExtensions(header), null, JSON.stringify(header));
+  }
+  t.end();
+});
+
+t.test(`9.1: reads what ws reads, and refuses what it refuses (seed ${seed})`, (t) => {
+  const random = createRandom(seed);
+  const pieces = ['a', 'bc', '1', ';', ',', '=', '"', '\\', ' ', '\t', 'é', '!', '{'];
+  for (let i = 0; i < 50_000; i++) {
+    let header = 'x';
+    for (let n = random(12); n > 0; n--) header += pieces[random(pieces.length)];
+    header = header.trim(); // ws refuses white space at the end
+    let expected = null;
+    try {
+      expected = [];
+      for (const [name, list] of Object.entries(wsExtension.parse(header))) {
+        for (const parameters of list) expected.push({ name, parameters });
+      }
+    } catch {
+      expected = null;
+    }
+    const got = parseExtensions(header);
+    if (expected === null) {
+      assert.equal(got, null, JSON.stringify(header));
+      continue;
+    }
+    // ws keeps the extensions of one name together, and the values of one parameter.
+    assert.notEqual(got, null, JSON.stringify(header));
+    const byName = groupByName(got);
+    const grouped = [...byName.values()].flat().map(({ name, parameters }) => {
+      const values = Object.create(null);
+      for (const [key, value] of parameters) {
+        values[key] ??= [];
+        values[key].push(value ?? true);
+      }
+      return { name, parameters: values };
+    });
+    // Object.entries puts names that are numbers first.
+    const sorted = (list) => [...list].sort((a, b) => (a.name === b.name ? 0 : a.name < b.name ? -1 : 1));
+    assert.deepEqual(sorted(grouped), sorted(expected), JSON.stringify(header));
+  }
+  t.end();
+});
+
+function groupByName(extensions) {
+  const groups = new Map();
+  for (const extension of extensions) groups.set(extension.name, [...(groups.get(extension.name) ?? []), extension]);
+  return groups;
+}
+
+t.test('a header of 128 KiB, eight times what Node.js accepts, takes less than a second', (t) => {
+  const size = 1 << 17;
+  for (const header of [
+    `a${' '.repeat(size)}b`,
+    `a;b="${'\\'.repeat(size)}`,
+    `a;b="${'x'.repeat(size)}"`,
+    `a${';b'.repeat(size / 2)}`,
+    `a${',a'.repeat(size / 2)}`,
+    `${'a'.repeat(size)}é`
+  ]) {
+    const start = process.hrtime.bigint();
+    parseExtensions(header);
+    t.ok(process.hrtime.bigint() - start < 1_000_000_000n, JSON.stringify(header.slice(0, 8)));
+  }
+  t.end();
+});
