@@ -9,6 +9,7 @@
  * - A {@link Decoder} turns the bytes of a connection into messages.
  * - An {@link Encoder} turns messages into bytes. {@link prepare} frames a message once for many
  *   connections.
+ * - {@link acceptDeflate} and {@link offerDeflate} negotiate the compression of messages.
  * - {@link frameId} makes UUIDs for frames, messages and connections.
  * - {@link FrameTrace} and {@link MessageTrace} are published on `node:diagnostics_channel`.
  *
@@ -234,7 +235,7 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
    * The maximum length of a message in bytes, over all its fragments. `0` allows only empty
    * messages, `Infinity` removes the limit. A longer message is an error with the close code 1009.
    * With the option `rsv1` this counts the bytes that the peer sends: limit those after
-   * decompression yourself. The default is 100 MiB.
+   * decompression yourself. With the option `deflate` it counts both. The default is 100 MiB.
    *
    * @default 104857600
    */
@@ -276,6 +277,24 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
    * @default false
    */
   rsv1?: Rsv1 | undefined;
+  /**
+   * What both ends have agreed on: compressed messages are then delivered like others, `maxPayload`
+   * counts their bytes while they are inflated, and their text is validated.
+   * {@link Decoder.fragmentLengths} counts the bytes that came.
+   *
+   * A message that inflates to more than four times `threadPoolFrom` is inflated in zlib's thread
+   * pool. Later messages wait for it: `write` returns false, and `onInflated` is called when they
+   * have been delivered.
+   *
+   * @default null
+   */
+  deflate?: DeflateAgreement | null | undefined;
+  /**
+   * With the option `deflate`: called each time a message that was in the thread pool, and those that
+   * waited for it, have been delivered outside of `write`. Flush the Encoder, look at
+   * {@link Decoder.closed}, and read on. What a handler throws meanwhile, nobody catches.
+   */
+  onInflated?: ((this: Decoder<Context>) => void) | undefined;
   /**
    * The name of the connection in trace records. Give both ends the same name, and a frame can be
    * found in the logs of both: see {@link TraceOrigin}. The default is a version 4 UUID, created
@@ -353,8 +372,9 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string', Rsv1 e
    * the option `borrowed` it owns the chunk until `write` returns.
    *
    * @param chunk any number of bytes; frames may begin and end anywhere in it
-   * @returns false if the decoder is paused: stop reading from the connection until you resume it.
-   *   The decoder keeps what is written while it is paused. True otherwise
+   * @returns false if the decoder is paused: stop reading from the connection until you resume it, or
+   *   if a message is inflated in the thread pool: until `onInflated`. The decoder keeps what is
+   *   written meanwhile. True otherwise
    * @throws TypeError if `chunk` is not a Buffer or Uint8Array
    * @throws {@link FrameError} if the peer has broken the protocol or exceeded a limit, and there
    *   is no `onError`
@@ -439,6 +459,21 @@ export interface EncoderOptions<End extends Role = Role> {
    */
   recycle?: boolean | undefined;
   /**
+   * What both ends have agreed on: messages from its `threshold` on are then compressed, but for those
+   * that do not shrink, and fragments.
+   *
+   * A message of `threadPoolFrom` bytes or more is compressed in zlib's thread pool. Later messages and
+   * a Close frame wait for it, Ping and Pong frames do not.
+   *
+   * @default null
+   */
+  deflate?: DeflateAgreement | null | undefined;
+  /**
+   * With the option `deflate`: called each time a message that was in the thread pool, and those that
+   * waited for it, have been added. Flush, unless there is a `writable`.
+   */
+  onDeflated?: ((this: Encoder<End>) => void) | undefined;
+  /**
    * The name of the connection in trace records. Give both ends the same name, and a frame can be
    * found in the logs of both: see {@link TraceOrigin}. The default is a version 4 UUID, created
    * with the first trace record.
@@ -479,6 +514,12 @@ export interface MessageOptions extends FragmentOptions {
    * @default false
    */
   rsv1?: boolean | undefined;
+  /**
+   * With the option `deflate` of the Encoder: `false` does not compress the message, for example
+   * because it has a secret in it; `true` compresses it whatever its size. By default the `threshold`
+   * decides.
+   */
+  compress?: boolean | undefined;
 }
 
 /**
@@ -502,7 +543,10 @@ export class Encoder<End extends Role = Role> {
   readonly role: End;
   /** Whether a Close frame has been added. No frame is added from then on. */
   readonly closed: boolean;
-  /** The number of bytes that have collected since the last `flush` or `take`. */
+  /**
+   * The number of bytes that have collected since the last `flush` or `take`, and of the messages that
+   * are being compressed or wait for it.
+   */
   readonly pending: number;
   /**
    * Adds a text message, or its first fragment with `fin: false`.
@@ -651,6 +695,106 @@ export interface PrepareOptions {
  */
 export function prepare(data: string | Bytes, options?: PrepareOptions): PreparedMessage;
 
+/** Options of {@link acceptDeflate} and {@link offerDeflate}. */
+export interface DeflateOptions {
+  /**
+   * Whether messages may refer to those before them (context takeover, RFC 7692 section 7.1.1). That
+   * compresses small messages further, and costs each connection up to 268 KB to compress, released
+   * when it has sent nothing for a minute, and 40 KB to inflate. Where zlib has
+   * no handles that can be used synchronously, as on Deno, it is not agreed on.
+   *
+   * @default false
+   */
+  contextTakeover?: boolean | undefined;
+  /**
+   * The base-2 logarithm of the largest window of the server, 9 to 15 (RFC 7692 section 7.1.2.1).
+   *
+   * @default 15
+   */
+  serverWindowBits?: number | undefined;
+  /**
+   * The same for the client (RFC 7692 section 7.1.2.2). A server declines an offer that does not permit
+   * to limit it.
+   *
+   * @default 15
+   */
+  clientWindowBits?: number | undefined;
+  /**
+   * The compression level of zlib: 0 to 9, or -1 for its default, 6.
+   *
+   * @default -1
+   */
+  level?: number | undefined;
+  /**
+   * The memory that zlib compresses with: 1 to 9.
+   *
+   * @default 8
+   */
+  memLevel?: number | undefined;
+  /**
+   * Messages of fewer bytes are not compressed.
+   *
+   * @default 1024
+   */
+  threshold?: number | undefined;
+  /**
+   * Messages from this many bytes on are compressed in zlib's thread pool; and inflated there from four
+   * times as many on. `Infinity` does all at once, on the event loop: 1 MiB of JSON takes 10 ms to
+   * compress.
+   *
+   * @default 65536
+   */
+  threadPoolFrom?: number | undefined;
+}
+
+/** The mark of a {@link DeflateAgreement}. It exists in the types only. */
+declare const deflateAgreement: unique symbol;
+
+/**
+ * What both ends of a connection have agreed on for permessage-deflate: the option `deflate` of a
+ * {@link Decoder} and an {@link Encoder}. It has no state, so that several connections may share it.
+ */
+export interface DeflateAgreement {
+  /** @hidden */
+  readonly [deflateAgreement]: true;
+  /** The value of the answer's header Sec-WebSocket-Extensions. */
+  readonly header: string;
+}
+
+/** A client's offer of permessage-deflate. Only {@link offerDeflate} makes one. */
+export interface DeflateOffer {
+  /** The value of the request's header Sec-WebSocket-Extensions. */
+  readonly header: string;
+  /**
+   * Reads the server's answer (RFC 7692 section 7.1).
+   *
+   * @param header the response's Sec-WebSocket-Extensions, undefined if there is none
+   * @returns null if the server has declined
+   * @throws {@link FrameError} if it does not answer this offer: fail the connection
+   * @throws TypeError if the header is neither a string nor undefined
+   */
+  accept(header: string | undefined): DeflateAgreement | null;
+}
+
+/**
+ * Answers a client's offers of permessage-deflate (RFC 7692): accepts the first that is valid and can
+ * be kept. No header makes it throw, or takes more than linear time.
+ *
+ * @param header the request's Sec-WebSocket-Extensions, undefined if there is none
+ * @returns null if messages are not compressed: answer without the header then
+ * @throws TypeError if an option has a wrong type, or the header is neither a string nor undefined
+ * @throws RangeError if an option is a number that is not acceptable
+ */
+export function acceptDeflate(header: string | undefined, options?: DeflateOptions): DeflateAgreement | null;
+
+/**
+ * Makes a client's offer of permessage-deflate (RFC 7692).
+ *
+ * @throws TypeError if an option has a wrong type
+ * @throws RangeError if an option is a number that is not acceptable
+ */
+export function offerDeflate(options?: DeflateOptions): DeflateOffer;
+
 /**
  * What {@link readInto} reads: a `net.Socket`, a `tls.TLSSocket` or another stream that emits
  * 'data'.
@@ -703,6 +847,8 @@ export function readInto<Socket extends ReadableSocket>(
  * | `FRAMEMASK_ERR_UTF8` | a text message or the reason of a Close frame is not UTF-8 | 1007 | 8.1 |
  * | `FRAMEMASK_ERR_CLOSE_LENGTH` | a Close frame has a payload of one byte | 1002 | 5.5.1 |
  * | `FRAMEMASK_ERR_CLOSE_CODE` | a Close frame has a code that may not be sent | 1002 | 7.4 |
+ * | `FRAMEMASK_ERR_DEFLATE` | a compressed message is not DEFLATE (RFC 7692 section 7.2.2) | 1007 | |
+ * | `FRAMEMASK_ERR_EXTENSIONS` | a server's answer is not one to the client's offer (RFC 7692 section 7.1) | 1002 | |
  * | `FRAMEMASK_ERR_DETACHED` | not the peer: a handler transferred the memory of frames that were not delivered yet | 1011 | |
  */
 export type FrameErrorCode =
@@ -721,6 +867,8 @@ export type FrameErrorCode =
   | 'FRAMEMASK_ERR_UTF8'
   | 'FRAMEMASK_ERR_CLOSE_LENGTH'
   | 'FRAMEMASK_ERR_CLOSE_CODE'
+  | 'FRAMEMASK_ERR_DEFLATE'
+  | 'FRAMEMASK_ERR_EXTENSIONS'
   | 'FRAMEMASK_ERR_DETACHED';
 
 /**

@@ -2,6 +2,7 @@
 
 const { Decoder } = require('./lib/codec/decoder');
 const { Encoder } = require('./lib/codec/encoder');
+const { acceptDeflate, offerDeflate } = require('./lib/deflate/negotiation');
 const { backend, kernel, nativeError } = require('./lib/masking/backend');
 const { FrameError } = require('./lib/shared/errors');
 const { formatFrameId, frameId, parseFrameId } = require('./lib/frame-id');
@@ -20,6 +21,8 @@ exports.Decoder = Decoder;
 exports.Encoder = Encoder;
 exports.prepare = prepare;
 exports.readInto = readInto;
+exports.acceptDeflate = acceptDeflate;
+exports.offerDeflate = offerDeflate;
 exports.FrameError = FrameError;
 exports.frameId = frameId;
 exports.formatFrameId = formatFrameId;

@@ -6,7 +6,7 @@ const { showPublicState } = require('../shared/inspect');
 const { FIN, LENGTH, MODE_MASKED, OPCODE, Opcode } = require('../shared/protocol');
 const { codecBackend, copyUnmasked } = require('./backend');
 const { ChunkQueue } = require('./chunk-queue');
-const { Delivery, ENDED, PAUSED, RUNNING } = require('./delivery');
+const { Delivery, ENDED, INFLATING, INFLATING_PAUSED, PAUSED, RUNNING } = require('./delivery');
 const { BATCH, ENTRY, endOfBatch, endOfPiece, frameTables } = require('./frame-table');
 const { header, readHeader } = require('./header');
 const { detachedFault, findPlaceFault, textFault } = require('./message-rules');
@@ -64,7 +64,7 @@ class Decoder extends Delivery {
 
   /** Whether `pause` was called, and `resume` was not called since. */
   get paused() {
-    return this._state === PAUSED;
+    return this._state === PAUSED || this._state === INFLATING_PAUSED;
   }
 
   /** Whether chunks are the caller's again when `write` returns. */
@@ -85,7 +85,8 @@ class Decoder extends Delivery {
    * If a handler throws, `write` throws; the next `write` or `resume` delivers what follows.
    *
    * @param {Uint8Array} chunk
-   * @returns {boolean} false while the decoder is paused: do not read the connection then
+   * @returns {boolean} false while the decoder is paused, or a message is inflated in the thread pool:
+   *   do not read the connection then
    * @throws {TypeError} if the chunk is not a Buffer or Uint8Array, or its memory is detached
    * @throws {FrameError} if the peer broke the protocol and there is no `onError`
    */
@@ -101,7 +102,7 @@ class Decoder extends Delivery {
       this._addChunk(this._borrowed ? copyOf(bytes, 0, length) : bytes, length);
     }
     this._run();
-    return this._state !== PAUSED;
+    return this._state === RUNNING || this._state === ENDED;
   }
 
   /** The part of `write` for a chunk that is the caller's again when it returns. */
@@ -112,7 +113,7 @@ class Decoder extends Delivery {
     } finally {
       if (this._chunk === chunk) this._keepRest(chunk);
     }
-    return this._state !== PAUSED;
+    return this._state === RUNNING || this._state === ENDED;
   }
 
   /** Copies what is not delivered of a chunk. */
@@ -133,11 +134,13 @@ class Decoder extends Delivery {
   /** Stops delivery until `resume`, in the middle of a chunk too. */
   pause() {
     if (this._state === RUNNING) this._state = PAUSED;
+    else if (this._state === INFLATING) this._state = INFLATING_PAUSED;
   }
 
   /** Delivers what was held back by `pause` or by a handler that threw, and goes on. */
   resume() {
     if (this._state === PAUSED) this._state = RUNNING;
+    else if (this._state === INFLATING_PAUSED) this._state = INFLATING;
     this._run();
   }
 
@@ -161,6 +164,17 @@ class Decoder extends Delivery {
     } finally {
       this._busy = false;
       if (this._state === ENDED) this._forget();
+    }
+  }
+
+  /** Goes on when a message has been inflated in the thread pool; `deliver` delivers it. */
+  _goOn(deliver) {
+    this._state = this._state === INFLATING ? RUNNING : PAUSED;
+    this._held = deliver;
+    try {
+      this._run();
+    } finally {
+      this._onInflated?.();
     }
   }
 

@@ -3,6 +3,9 @@
 const { isUtf8 } = require('../shared/node-modules').buffer;
 
 const { Buffer, view } = require('../shared/buffers');
+const { readAgreement } = require('../deflate/agreement');
+const { Inflation } = require('../deflate/inflation');
+const { toOwn } = require('../deflate/zlib-handle');
 const { FIN, MODE_MASKED, MODE_RSV1, NO_STATUS, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
 const { isTraced, traceError, traceFrame, traceMessage } = require('../tracing');
 const { MessageLimits, detachedFault, findCloseFault, textFault } = require('./message-rules');
@@ -14,11 +17,15 @@ const { decodeText } = require('./utf8');
 const RUNNING = 0;
 const PAUSED = 1;
 const ENDED = 2;
+/** A message is in zlib's thread pool; paused besides. */
+const INFLATING = 3;
+const INFLATING_PAUSED = 4;
 
 /**
  * What a decoder does with frames: it judges them, joins the frames of a message, and calls the
  * handlers. Decoder extends it with the finding of frames, and calls it: `_refuse` with each
- * header, `_deliverFrame` with each complete frame. Delivery calls nothing of Decoder.
+ * header, `_deliverFrame` with each complete frame. Delivery calls nothing of Decoder, but `_goOn` when a
+ * message has been inflated in the thread pool.
  *
  * `bytes[start]` to `bytes[end - 1]` is a payload, unmasked; `ascii` says that it is known to be
  * ASCII; `gathered` that it is in its message already.
@@ -30,13 +37,16 @@ class Delivery {
    */
   constructor(options) {
     const masked = readChoice(checkOptions(options, 'Decoder'), 'role', ['server', 'client']) === 'server';
-    this._mode = (masked ? MODE_MASKED : 0) | (readBoolean(options, 'rsv1', false) ? MODE_RSV1 : 0);
+    this._deflate = readAgreement(options);
+    const rsv1 = readBoolean(options, 'rsv1', false) || this._deflate !== null;
+    this._mode = (masked ? MODE_MASKED : 0) | (rsv1 ? MODE_RSV1 : 0);
     this._onMessage = readHandler(options, 'onMessage');
     this._onPing = readHandler(options, 'onPing');
     this._onPong = readHandler(options, 'onPong');
     this._onClose = readHandler(options, 'onClose');
     this._onError = readHandler(options, 'onError');
     this._onFrame = readHandler(options, 'onFrame');
+    this._onInflated = readHandler(options, 'onInflated');
     this._trace = readTrace(options);
     /** What the option `context` gave, for handlers: their `this` is the decoder. */
     this.context = options.context;
@@ -55,6 +65,8 @@ class Delivery {
     this._message = null;
     // A delivery that `pause` interrupted.
     this._held = null;
+    // The contexts of compressed messages, from the first one on.
+    this._inflation = null;
   }
 
   /** Begins to deliver. What `pause` interrupted comes first. */
@@ -86,6 +98,7 @@ class Delivery {
     this._state = ENDED;
     this._message = null;
     this._held = null;
+    this._inflation?.close();
   }
 
   /** Ends the decoding because of a frame's header. */
@@ -134,7 +147,7 @@ class Delivery {
   /** Delivers: now, when `resume` is called if the decoder is paused, or never if it has ended. */
   _unlessPaused(deliver) {
     if (this._state === RUNNING) deliver();
-    else if (this._state === PAUSED) this._held = deliver;
+    else if (this._state !== ENDED) this._held = deliver;
   }
 
   /** Delivers what a frame carries, or adds it to its message. */
@@ -204,8 +217,49 @@ class Delivery {
   /** Delivers a message of `length` bytes. */
   _deliverMessage(data, firstByte, length, fragments, lengths) {
     if (this._traced) traceMessage(this, firstByte, length, fragments);
-    if (this._state === RUNNING) this._giveMessage(data, firstByte, lengths);
+    if ((firstByte & RSV1) !== 0 && this._deflate !== null) {
+      this._unlessPaused(this._inflate.bind(this, data, firstByte, lengths));
+    } else if (this._state === RUNNING) this._giveMessage(data, firstByte, lengths);
     else this._unlessPaused(this._giveMessage.bind(this, data, firstByte, lengths));
+  }
+
+  /** Inflates a message and delivers it: now, or when the thread pool has inflated it. */
+  _inflate(data, firstByte, lengths) {
+    const plainByte = firstByte & ~RSV1;
+    const limit = this._strings && isText(plainByte) ? this._limits.maxString : this._limits.maxPayload;
+    this._inflation ??= new Inflation(
+      this._mode & MODE_MASKED ? this._deflate._client : this._deflate._server,
+      this._deflate._settings
+    );
+    let inflated;
+    try {
+      inflated = this._inflation.inflate(data, limit);
+    } catch (fault) {
+      this._fail(fault);
+      return;
+    }
+    if (inflated !== null) {
+      this._deliverInflated(inflated, plainByte, lengths);
+      return;
+    }
+    this._state = INFLATING;
+    this._inflation.inflateLater(data, limit, (fault, bytes) => {
+      if (this._state === ENDED) return;
+      this._goOn(() => {
+        if (fault === null) this._deliverInflated(bytes, plainByte, lengths);
+        else this._fail(fault);
+      });
+    });
+  }
+
+  /** Delivers an inflated message, which is text if its first byte says so. */
+  _deliverInflated(inflated, firstByte, lengths) {
+    const text = isText(firstByte);
+    let data;
+    if (text && this._strings) data = decodeText(inflated, 0, inflated.length, false);
+    else if (!text || !this._checked || isUtf8(inflated)) data = toOwn(inflated);
+    if (data === undefined) this._fail(textFault());
+    else this._giveMessage(data, firstByte, lengths);
   }
 
   _giveMessage(data, firstByte, lengths) {
@@ -247,4 +301,4 @@ function part(bytes, start, end) {
 // On the prototype, because all decoders share it.
 Delivery.prototype._direction = 'received';
 
-module.exports = { Delivery, ENDED, PAUSED, RUNNING };
+module.exports = { Delivery, ENDED, INFLATING, INFLATING_PAUSED, PAUSED, RUNNING };

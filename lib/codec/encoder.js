@@ -1,9 +1,11 @@
 'use strict';
 
 const { Buffer, EMPTY, lengthOf, toBytes, view } = require('../shared/buffers');
+const { readAgreement } = require('../deflate/agreement');
+const { Deflation } = require('../deflate/deflation');
 const { invalidState, invalidType, outOfRange } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
-const { checkOptions, readBoolean, readChoice, readTrace } = require('./options');
+const { checkOptions, readBoolean, readChoice, readHandler, readTrace } = require('./options');
 const { PayloadWriter, REFERENCE_FROM } = require('./payload-writer');
 const { framedMessage } = require('./prepared');
 const { readFramed } = require('./read-framed');
@@ -38,6 +40,11 @@ class Encoder extends PayloadWriter {
     const recycle = readBoolean(options, 'recycle', false);
     super(readChoice(options, 'role', ['server', 'client']) === 'client' ? MODE_MASKED : 0, recycle, writable);
     this._trace = readTrace(options);
+    const agreement = readAgreement(options);
+    const onDeflated = readHandler(options, 'onDeflated');
+    // What compresses messages, if that has been agreed on.
+    this._deflation =
+      agreement === null ? null : new Deflation(this, agreement[`_${this.role}`], agreement._settings, onDeflated);
     this._closed = false;
     // For tracing: the number of frames so far.
     this._sequence = 0;
@@ -51,6 +58,11 @@ class Encoder extends PayloadWriter {
   /** The end of the connection that the encoder is at: 'server' or 'client'. */
   get role() {
     return (this._mode & MODE_MASKED) !== 0 ? 'client' : 'server';
+  }
+
+  /** The bytes collected since the last flush, and those of messages that are being compressed. */
+  get pending() {
+    return this._deflation === null ? this._pending : this._pending + this._deflation.waiting;
   }
 
   /** Whether a Close frame was added: no frame can follow. */
@@ -96,9 +108,10 @@ class Encoder extends PayloadWriter {
    */
   continuation(data, options) {
     if (this._closed) return false;
-    if (this._messageFirstByte === 0) throw invalidState('There is no fragmented message to continue');
+    if (!this._isAmidMessage) throw invalidState('There is no fragmented message to continue');
     const firstByte = (options?.fin ?? true) ? FIN : 0;
-    this._count(firstByte, this._writeFrame(firstByte, data, options?.owned ?? false));
+    if (this._isDeflating) this._deflation.addLater(firstByte, data);
+    else this._addFrame(firstByte, data, options?.owned ?? false);
     return true;
   }
 
@@ -164,10 +177,16 @@ class Encoder extends PayloadWriter {
     if (this._mode !== 0)
       throw invalidState('A prepared message is for the server role, a client masks each by itself');
     if (this._closed) return false;
-    if (this._messageFirstByte !== 0) throw invalidState('A fragmented message has not ended');
+    if (this._isAmidMessage) throw invalidState('A fragmented message has not ended');
     const { frame, length } = framed;
     const firstByte = frame[0];
     if (firstByte === undefined) throw invalidState('The memory of a prepared message has been transferred');
+    if (this._isDeflating) this._deflation.wait(length, false, () => this._addPrepared(frame, firstByte, length));
+    else this._addPrepared(frame, firstByte, length);
+    return true;
+  }
+
+  _addPrepared(frame, firstByte, length) {
     if (this._pending !== 0 && frame.length < PREPARED_COPY_BELOW) {
       const at = this._reserve(frame.length);
       this._slab.set(frame, at);
@@ -176,7 +195,6 @@ class Encoder extends PayloadWriter {
       this._push(frame);
     }
     this._count(firstByte, length);
-    return true;
   }
 
   /**
@@ -193,6 +211,17 @@ class Encoder extends PayloadWriter {
   framed(pieces, options) {
     const { firstByte, length, opcode } = readFramed(pieces, this._mode, options?.anyMask ?? false);
     if (this._closed) return false;
+    this._closed = opcode === Opcode.CLOSE;
+    if (this._isDeflating) {
+      const copy = Buffer.concat(pieces);
+      this._deflation.wait(length, this._deflation.isAmidMessage, () => this._addFramed([copy], firstByte, length));
+    } else {
+      this._addFramed(pieces, firstByte, length);
+    }
+    return true;
+  }
+
+  _addFramed(pieces, firstByte, length) {
     for (const piece of pieces) {
       const size = lengthOf(piece);
       if (size >= REFERENCE_FROM) {
@@ -203,9 +232,7 @@ class Encoder extends PayloadWriter {
         this._advance(at + size);
       }
     }
-    this._closed = opcode === Opcode.CLOSE;
     this._count(firstByte, length);
-    return true;
   }
 
   /**
@@ -216,12 +243,13 @@ class Encoder extends PayloadWriter {
    */
   _dataFrame(opcode, data, options) {
     if (this._closed) return false;
-    if (this._messageFirstByte !== 0) throw invalidState('A fragmented message has not ended');
+    if (this._isAmidMessage) throw invalidState('A fragmented message has not ended');
+    if (this._deflation?.add(opcode, data, options)) return true;
     if (options === undefined) {
-      this._count(FIN | opcode, this._writeFrame(FIN | opcode, data, false));
+      this._addFrame(FIN | opcode, data, false);
     } else {
       const firstByte = ((options.fin ?? true) ? FIN : 0) | (options.rsv1 ? RSV1 : 0) | opcode;
-      this._count(firstByte, this._writeFrame(firstByte, data, options.owned ?? false));
+      this._addFrame(firstByte, data, options.owned ?? false);
     }
     return true;
   }
@@ -236,10 +264,41 @@ class Encoder extends PayloadWriter {
     const length = lengthOf(bytes);
     if (length > MAX_SHORT) throw outOfRange('data', 'at most 125 bytes long', `${length} bytes long`);
     if (this._closed) return false;
-    this._copyBytes(FIN | opcode, bytes, length);
     this._closed = opcode === Opcode.CLOSE;
-    this._count(FIN | opcode, length);
+    // A Close frame comes last. Ping and Pong frames may come before messages that are being compressed.
+    if (this._closed && this._isDeflating) {
+      this._deflation.wait(length, false, () => this._addControl(FIN | opcode, bytes, length));
+    } else {
+      this._addControl(FIN | opcode, bytes, length);
+      if (this._closed) this._deflation?.end();
+    }
     return true;
+  }
+
+  _addControl(firstByte, bytes, length) {
+    this._copyBytes(firstByte, bytes, length);
+    this._count(firstByte, length);
+  }
+
+  /** Whether a message is compressed in the thread pool: later messages wait for it. */
+  get _isDeflating() {
+    return this._deflation?.isBusy === true;
+  }
+
+  /** Whether a fragmented message has begun and not ended. */
+  get _isAmidMessage() {
+    return this._isDeflating ? this._deflation.isAmidMessage : this._messageFirstByte !== 0;
+  }
+
+  /**
+   * Adds a data frame, and counts it.
+   *
+   * @param {number} firstByte
+   * @param {string | Uint8Array} data
+   * @param {boolean} owned whether the data belongs to the encoder from now on
+   */
+  _addFrame(firstByte, data, owned) {
+    this._count(firstByte, this._writeFrame(firstByte, data, owned));
   }
 
   /**

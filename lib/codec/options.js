@@ -23,9 +23,11 @@ const OPTIONS = {
     'rsv1',
     'trace',
     'connectionId',
-    'context'
+    'context',
+    'deflate',
+    'onInflated'
   ],
-  Encoder: ['role', 'writable', 'recycle', 'trace', 'connectionId']
+  Encoder: ['role', 'writable', 'recycle', 'trace', 'connectionId', 'deflate', 'onDeflated']
 };
 
 /**

@@ -3,6 +3,7 @@
 const { invalidType, outOfRange } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
 const { MAX_WINDOW_BITS, MIN_DEFLATE_BITS } = require('./parameters');
+const { handlesWork } = require('./zlib-handle');
 
 /**
  * A smaller message fits in one packet either way (an Ethernet frame carries 1,460 bytes of TCP), so
@@ -25,6 +26,8 @@ class DeflateSettings {
     if (typeof this.contextTakeover !== 'boolean') {
       throw invalidType('options.contextTakeover', 'a boolean', options.contextTakeover);
     }
+    // What Node.js documents of zlib keeps no window from one synchronous call to the next.
+    if (this.contextTakeover && !handlesWork()) this.contextTakeover = false;
     this.serverWindowBits = readNumber(options, 'serverWindowBits', MIN_DEFLATE_BITS, MAX_WINDOW_BITS, MAX_WINDOW_BITS);
     this.clientWindowBits = readNumber(options, 'clientWindowBits', MIN_DEFLATE_BITS, MAX_WINDOW_BITS, MAX_WINDOW_BITS);
     this.level = readNumber(options, 'level', -1, 9, -1);

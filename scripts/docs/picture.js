@@ -170,6 +170,22 @@ const DEFLATE = {
         'lib/deflate/extension-header.js'
       ],
       text: 'An offer, an answer, and what both ends keep to.'
+    },
+    {
+      title: 'Messages',
+      modules: ['lib/deflate/deflation.js', 'lib/deflate/inflation.js', 'lib/deflate/faults.js'],
+      text: 'Which are compressed, where, and in which order.'
+    },
+    {
+      title: 'Contexts',
+      modules: [
+        'lib/deflate/deflater.js',
+        'lib/deflate/inflater.js',
+        'lib/deflate/zlib-handle.js',
+        'lib/deflate/idle-contexts.js',
+        'lib/deflate/thread-pool.js'
+      ],
+      text: 'Those that a thread shares, reset between messages, or one for each connection.'
     }
   ]
 };
@@ -192,6 +208,8 @@ const COMMON = [
 const CALLS = [
   ['lib/ws/incoming.js', 'lib/codec/decoder.js'],
   ['lib/ws/outgoing.js', 'lib/codec/encoder.js'],
+  ['lib/codec/delivery.js', 'lib/deflate/inflation.js'],
+  ['lib/codec/encoder.js', 'lib/deflate/deflation.js'],
   ['lib/codec/decoder.js', 'lib/codec/backend.js'],
   ['lib/codec/payload-writer.js', 'lib/codec/backend.js'],
   ['lib/codec/backend.js', 'lib/masking/backend.js'],

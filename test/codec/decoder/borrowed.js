@@ -178,21 +178,18 @@ t.test('borrowed: a chunk that a handler writes is copied', (t) => {
   t.end();
 });
 
-t.test('borrowed: a kept message keeps at most 2 KiB beside its own bytes', (t) => {
+t.test('borrowed: a message of 2 KiB or more has memory of its own, shorter ones share it with neighbours', (t) => {
   forEachDecoder(({ Decoder, role, f }) => {
-    const decoder = new Decoder({
-      role,
-      borrowed: true,
-      onMessage(data) {
-        const kept = data.buffer.byteLength;
-        assert.ok(kept <= Math.max(2048, data.length), `${data.length} bytes keep ${kept}`);
-      }
-    });
-    const frames = [10, 10, 1000, 1000, 1000, 2047, 2048, 2049, 10, 10_000, 10].map((size) =>
-      f.binary(Buffer.alloc(size))
-    );
+    const kept = [];
+    const decoder = new Decoder({ role, borrowed: true, onMessage: (data) => kept.push(data) });
+    const sizes = [10, 2047, 1000, 2048, 10, 5000, 5000, 10];
+    const frames = sizes.map((size) => f.binary(Buffer.alloc(size)));
     lend(decoder, Buffer.concat(frames));
-    for (const frame of frames) lend(decoder, frame);
+    assert.ok(kept.every((data) => data.length < 2048 || data.buffer.byteLength === data.length));
+    const shared = kept.slice(0, 3).map(({ buffer }) => buffer);
+    assert.equal(new Set(shared).size, 1, 'the first three are neighbours');
+    assert.ok(shared[0].byteLength < 10 + 2047 + 1000 + 30);
+    assert.equal(kept[4].buffer.byteLength, 10, 'it has no short neighbour');
   });
   t.end();
 });

@@ -1,0 +1,175 @@
+'use strict';
+
+const { Buffer, lengthOf, toBytes, view } = require('../shared/buffers');
+const { FIN, Opcode, RSV1 } = require('../shared/protocol');
+const { OwnDeflater, deflateAlone, deflateAloneLater } = require('./deflater');
+const { toOwn } = require('./zlib-handle');
+
+/**
+ * Messages from this size on are sampled: what does not shrink, such as a picture, is not compressed.
+ * The sample takes 25 µs, compressing the whole 160 µs and more.
+ */
+const SAMPLE_FROM = 16 * 1024;
+const SAMPLE_SIZE = 2 * 1024;
+/** A sample that keeps more than this part of its size is not worth it. */
+const WORTH_IT = 0.95;
+
+/** From this size on a server's Encoder does not copy a payload, so that it needs memory of its own. */
+const OWN_FROM = 16 * 1024;
+
+/**
+ * The messages that an Encoder compresses: which, and in which order. While one is in the thread pool,
+ * what the Encoder is given waits, but for Ping and Pong frames.
+ */
+class Deflation {
+  /**
+   * @param {{ _addFrame: (firstByte: number, data: string | Uint8Array, owned: boolean) => void }} encoder
+   * @param {import('./agreement').EndOfDeflate} end how this end compresses
+   * @param {import('./agreement').DeflateSettings} settings
+   * @param {(() => void) | undefined} onDeflated called when what has waited has been added
+   */
+  constructor(encoder, { windowBits, contextTakeover }, settings, onDeflated) {
+    /** Whether a message is in the thread pool, or others still wait behind it. */
+    this.isBusy = false;
+    /** Whether what waits ends amid a fragmented message. */
+    this.isAmidMessage = false;
+    /** The bytes that wait. */
+    this.waiting = 0;
+    this._encoder = encoder;
+    this._compression = { windowBits, level: settings.level, memLevel: settings.memLevel };
+    this._own = contextTakeover ? new OwnDeflater(this._compression) : null;
+    this._threshold = Math.max(settings.threshold, 1);
+    this._threadPoolFrom = settings.threadPoolFrom;
+    this._onDeflated = onDeflated;
+    this._queue = [];
+    this._isInPool = false;
+  }
+
+  /**
+   * Compresses a message, if that is worth it, and adds it to the Encoder now or later.
+   *
+   * @param {number} opcode
+   * @param {string | Uint8Array} data
+   * @param {{ fin?: boolean, rsv1?: boolean, compress?: boolean } | undefined} options
+   * @returns {boolean} false if the Encoder is to add it as it is
+   * @throws {TypeError} if the data is not acceptable
+   */
+  add(opcode, data, options) {
+    const { fin = true, rsv1 = false, compress } = options ?? {};
+    const mayCompress = fin && !rsv1 && compress !== false;
+    const least = compress ? 1 : this._threshold;
+    // A character has up to 3 bytes.
+    const isShort = typeof data === 'string' && data.length * 3 < least;
+    if ((!mayCompress || isShort) && !this.isBusy) return false;
+
+    const bytes = typeof data === 'string' ? Buffer.from(data) : toBytes('data', data, opcode !== Opcode.BINARY);
+    const length = lengthOf(bytes);
+    const plain = !mayCompress || length < least;
+    if (!this.isBusy) return !plain && this._compress(opcode, bytes, length, compress);
+    const copy = copyOf(bytes, length);
+    const firstByte = (fin ? FIN : 0) | (rsv1 ? RSV1 : 0) | opcode;
+    this.wait(length, !fin, () => {
+      if (plain || !this._compress(opcode, copy, length, compress)) this._encoder._addFrame(firstByte, copy, true);
+    });
+    return true;
+  }
+
+  /**
+   * Adds a further fragment of a message behind the message in the thread pool.
+   *
+   * @param {number} firstByte
+   * @param {string | Uint8Array} data
+   * @throws {TypeError} if the data is not acceptable
+   */
+  addLater(firstByte, data) {
+    const bytes = typeof data === 'string' ? Buffer.from(data) : toBytes('data', data);
+    const length = lengthOf(bytes);
+    const copy = copyOf(bytes, length);
+    this.wait(length, (firstByte & FIN) === 0, () => this._encoder._addFrame(firstByte, copy, true));
+  }
+
+  /**
+   * Has something wait for the message in the thread pool.
+   *
+   * @param {number} length bytes
+   * @param {boolean} isAmidMessage whether a fragmented message is not complete then
+   * @param {() => void} add adds it to the Encoder
+   */
+  wait(length, isAmidMessage, add) {
+    this.waiting += length;
+    this.isAmidMessage = isAmidMessage;
+    this._queue.push({ length, add });
+  }
+
+  /** Releases what it can when nothing more is sent. */
+  end() {
+    if (!this.isBusy) this._own?.release();
+  }
+
+  /** @returns {boolean} false if it is to be sent as it is */
+  _compress(opcode, bytes, length, compress) {
+    if (length >= SAMPLE_FROM && !compress && !this._isWorthIt(bytes, length)) return false;
+    if (length >= this._threadPoolFrom) {
+      this._compressLater(opcode, bytes, length);
+      return true;
+    }
+    if (this._own !== null) {
+      // The context has the message in its window, so that it must be sent compressed.
+      this._send(opcode, this._own.deflate(bytes, length));
+      return true;
+    }
+    const deflated = deflateAlone(bytes, length, this._compression);
+    if (deflated.length >= length) return false;
+    this._send(opcode, deflated);
+    return true;
+  }
+
+  _isWorthIt(bytes, length) {
+    const start = (length - SAMPLE_SIZE) >> 1;
+    const sample = deflateAlone(view(bytes, start, start + SAMPLE_SIZE), SAMPLE_SIZE, this._compression);
+    return sample.length < SAMPLE_SIZE * WORTH_IT;
+  }
+
+  _send(opcode, deflated) {
+    const isOwn = deflated.length >= OWN_FROM;
+    this._encoder._addFrame(FIN | RSV1 | opcode, isOwn ? toOwn(deflated) : deflated, isOwn);
+  }
+
+  _compressLater(opcode, bytes, length) {
+    const copy = copyOf(bytes, length);
+    // Behind others that waited, the last of them has said whether a message is amid.
+    if (!this.isBusy) this.isAmidMessage = false;
+    this.isBusy = true;
+    this._isInPool = true;
+    this.waiting += length;
+    const callback = (deflated) => {
+      this._isInPool = false;
+      this.waiting -= length;
+      this._send(opcode, deflated);
+      this._goOn();
+    };
+    if (this._own === null) deflateAloneLater(copy, this._compression, callback);
+    else this._own.deflateLater(copy, callback);
+  }
+
+  /** Adds what has waited, as far as nothing of it goes to the thread pool. */
+  _goOn() {
+    while (this._queue.length !== 0 && !this._isInPool) {
+      const { length, add } = this._queue.shift();
+      this.waiting -= length;
+      add();
+    }
+    this.isBusy = this._isInPool;
+    if (this._encoder.closed) this.end();
+    this._onDeflated?.call(this._encoder);
+  }
+}
+
+/** @returns {Buffer} a copy, for nobody may change or transfer it while it waits */
+function copyOf(bytes, length) {
+  const copy = Buffer.allocUnsafeSlow(length);
+  copy.set(bytes, 0);
+  return copy;
+}
+
+module.exports = { Deflation };

@@ -1,0 +1,42 @@
+'use strict';
+
+/** A context that has not been used for this long, and at most twice as long, is released. */
+const IDLE_AFTER = 30_000;
+
+const contexts = new Set();
+let timer = null;
+
+/**
+ * Has a context released when it has not been used for a while.
+ *
+ * @param {{ isUsed: boolean, isBusy: boolean, release: () => void }} context called at each use
+ */
+function noteUse(context) {
+  context.isUsed = true;
+  if (contexts.has(context)) return;
+  contexts.add(context);
+  // The process may end while it waits.
+  timer ??= setInterval(releaseIdle, IDLE_AFTER).unref();
+}
+
+/** @param {object} context one that has been released already */
+function forgetContext(context) {
+  contexts.delete(context);
+}
+
+/** Releases what has not been used since the last call. */
+function releaseIdle() {
+  for (const context of contexts) {
+    if (context.isUsed || context.isBusy) {
+      context.isUsed = false;
+    } else {
+      contexts.delete(context);
+      context.release();
+    }
+  }
+  if (contexts.size !== 0) return;
+  clearInterval(timer);
+  timer = null;
+}
+
+module.exports = { IDLE_AFTER, forgetContext, noteUse, releaseIdle };

@@ -1,0 +1,226 @@
+'use strict';
+
+const { buffer, zlib } = require('../shared/node-modules');
+const { Buffer } = require('../shared/buffers');
+const { dataFault, tooBigFault } = require('./faults');
+const { runInPool } = require('./thread-pool');
+const { ZlibHandle, dropOutput, handlesWork, outputLength, takeOutput } = require('./zlib-handle');
+
+// Decompression of messages (RFC 7692 section 7.2.2): "append 4 octets of 0x00 0x00 0xff 0xff to the
+// tail end of the payload ... decompress the resulting data".
+
+const { Z_SYNC_FLUSH } = zlib.constants;
+const MAX_OUTPUT = buffer.kMaxLength;
+const TAIL = Buffer.from('0000ffff', 'hex');
+
+/**
+ * A tail for messages to which none refers: an empty final block is behind it. zlib ends there, or
+ * earlier if the message has a final block itself (RFC 7692 section 7.2.3.4), and leaves at least the
+ * last byte. It leaves nothing if the message is not complete.
+ */
+const FINAL_TAIL = Buffer.from('0000ffff010000ffff00', 'hex');
+
+/**
+ * The handles that all connections of this thread share, by their window; each is reset after each
+ * message, and takes 40 KB at most.
+ *
+ * @type {(ZlibHandle | undefined)[]}
+ */
+const shared = [];
+
+/**
+ * Inflates a message that refers to no other.
+ *
+ * @param {Uint8Array} bytes
+ * @param {number} length of them
+ * @param {number} windowBits
+ * @param {number} most above this many bytes it is left to the thread pool
+ * @param {number} limit the most bytes that the message may have
+ * @param {boolean} [handles] whether to use a shared handle
+ * @returns {Buffer | null} memory that the next message overwrites; null if it is longer than `most`
+ * @throws {import('../shared/errors').FrameError} if it is longer than `limit`, or is not DEFLATE
+ */
+function inflateAlone(bytes, length, windowBits, most, limit, handles = handlesWork()) {
+  if (length > most) return null;
+  if (!handles) return inflateSync(bytes, windowBits, most, limit);
+  shared[windowBits] ??= new ZlibHandle(zlib.createInflateRaw({ windowBits }));
+  const handle = shared[windowBits];
+  const bound = Math.min(most, limit);
+  try {
+    let isComplete = handle.run(bytes, length, bound) !== 0;
+    if (!isComplete && handle.error === null && outputLength() <= bound) {
+      isComplete = handle.run(FINAL_TAIL, FINAL_TAIL.length, bound) !== 0;
+    }
+    if (handle.error !== null) throw dataFault(handle.error);
+    if (outputLength() > limit) throw tooBigFault(limit);
+    if (outputLength() > most) return null;
+    if (!isComplete) throw dataFault();
+    return takeOutput();
+  } finally {
+    dropOutput();
+    handle.reset();
+  }
+}
+
+/** `inflateAlone` by what Node.js documents. */
+function inflateSync(bytes, windowBits, most, limit) {
+  const maxOutputLength = Math.max(1, Math.min(most, limit, MAX_OUTPUT));
+  try {
+    const inflated = zlib.inflateRawSync(Buffer.concat([bytes, FINAL_TAIL]), { windowBits, maxOutputLength });
+    // zlib accepts no limit of 0.
+    if (inflated.length > limit) throw tooBigFault(limit);
+    return inflated;
+  } catch (error) {
+    if (error.code === 'ERR_BUFFER_TOO_LARGE' && most < limit) return null;
+    throw toFault(error, limit);
+  }
+}
+
+/**
+ * Inflates a message that refers to no other in the thread pool.
+ *
+ * @param {Uint8Array} bytes are copied, for nobody may change or transfer them meanwhile
+ * @param {number} windowBits
+ * @param {number} limit the most bytes that the message may have
+ * @param {(error: import('../shared/errors').FrameError | null, inflated: Buffer | null) => void} callback
+ */
+function inflateAloneLater(bytes, windowBits, limit, callback) {
+  const copy = Buffer.concat([bytes, FINAL_TAIL]);
+  const maxOutputLength = Math.max(1, Math.min(limit, MAX_OUTPUT));
+  runInPool((done) => {
+    zlib.inflateRaw(copy, { windowBits, maxOutputLength }, (error, inflated) => {
+      done();
+      if (error) callback(toFault(error, limit), null);
+      else if (inflated.length > limit) callback(tooBigFault(limit), null);
+      else callback(null, inflated);
+    });
+  });
+}
+
+/**
+ * @param {Error & { code?: string }} error of zlib, or a FrameError
+ * @param {number} limit
+ * @returns {import('../shared/errors').FrameError}
+ */
+function toFault(error, limit) {
+  if (error.code === 'ERR_BUFFER_TOO_LARGE') return tooBigFault(limit);
+  return error.closeCode === undefined ? dataFault(error) : error;
+}
+
+/**
+ * The decompression of one connection, whose messages refer to those before them. It has a context
+ * from its first message to the end of the connection: the peer relies on it.
+ */
+class OwnInflater {
+  /** @param {number} windowBits */
+  constructor(windowBits) {
+    this._windowBits = windowBits;
+    this._handle = null;
+    // What `inflate` has left to `inflateLater`.
+    this._begun = null;
+    this._rest = null;
+  }
+
+  /**
+   * Inflates a message, or a part of one.
+   *
+   * @param {Uint8Array} bytes
+   * @param {number} length of them
+   * @param {boolean} isLast whether they end the message
+   * @param {number} most above this many bytes of output the rest is left to `inflateLater`
+   * @param {number} limit the most bytes that may come out
+   * @returns {Buffer | null} memory that the next message overwrites; null if `inflateLater` must go
+   *   on
+   * @throws {import('../shared/errors').FrameError} if more bytes come out, or it is not DEFLATE
+   */
+  inflate(bytes, length, isLast, most, limit) {
+    const handle = this._use();
+    const bound = Math.min(most, limit);
+    try {
+      if (length > most) return this._leave(bytes, length, length, isLast);
+      const left = handle.run(bytes, length, bound);
+      let hasEnded = left !== 0;
+      const fits = handle.error === null && outputLength() <= bound;
+      if (fits && isLast && !hasEnded) hasEnded = handle.run(TAIL, TAIL.length, bound) !== 0;
+      if (handle.error !== null) throw dataFault(handle.error);
+      if (outputLength() > limit) throw tooBigFault(limit);
+      if (outputLength() > most) return this._leave(bytes, length, left, isLast);
+      // Behind a final block zlib wants nothing more (RFC 7692 section 7.2.3.4).
+      if (hasEnded) handle.reset();
+      return takeOutput();
+    } finally {
+      dropOutput();
+    }
+  }
+
+  /**
+   * Goes on in the thread pool. Nothing else may be inflated meanwhile.
+   *
+   * @param {number} limit the most bytes that may come out, of `inflate` too
+   * @param {(error: import('../shared/errors').FrameError | null, inflated: Buffer | null) => void} callback
+   */
+  inflateLater(limit, callback) {
+    const { stream } = this._handle;
+    const chunks = [this._begun];
+    const pieces = this._rest;
+    let total = this._begun.length;
+    this._begun = this._rest = null;
+    runInPool((done) => {
+      let hasEnded = false;
+      const end = (error) => {
+        if (hasEnded) return;
+        hasEnded = true;
+        stream.off('data', collect).off('error', fail).off('close', fail);
+        done();
+        callback(error, error === null ? Buffer.concat(chunks) : null);
+      };
+      const fail = (cause) => end(dataFault(cause));
+      const collect = (chunk) => {
+        chunks.push(chunk);
+        total += chunk.length;
+        if (total > limit) end(tooBigFault(limit));
+      };
+      // `close` may have been called while it waited.
+      if (stream.destroyed) {
+        done();
+        return;
+      }
+      stream.on('data', collect).on('error', fail).on('close', fail);
+      for (const piece of pieces) stream.write(piece);
+      stream.flush(Z_SYNC_FLUSH, () => end(null));
+    });
+  }
+
+  /** Releases the context. */
+  close() {
+    this._handle?.close();
+    this._handle = null;
+  }
+
+  /** Forgets what has been received. */
+  reset() {
+    this._handle?.reset();
+  }
+
+  /** Keeps copies of what `inflateLater` needs, for nobody may change or transfer it meanwhile. */
+  _leave(bytes, length, left, isLast) {
+    this._begun = outputLength() === 0 ? Buffer.alloc(0) : Buffer.from(takeOutput());
+    this._rest = [Buffer.from(bytes.subarray(length - left, length))];
+    if (isLast) this._rest.push(TAIL);
+    return null;
+  }
+
+  _use() {
+    // A final block has ended the stream, in the thread pool.
+    if (this._handle?.stream.readableEnded) this.close();
+    if (this._handle === null) {
+      const stream = zlib.createInflateRaw({ windowBits: this._windowBits });
+      // Behind an error that has been reported, there may be another.
+      stream.on('error', () => {});
+      this._handle = new ZlibHandle(stream);
+    }
+    return this._handle;
+  }
+}
+
+module.exports = { OwnInflater, inflateAlone, inflateAloneLater };

@@ -1,0 +1,31 @@
+'use strict';
+
+/**
+ * How many jobs are in zlib's thread pool at a time. Each has a context of its own, 268 KB to
+ * deflate: a broadcast to 10,000 connections would allocate 2.7 GB at once. ws has the same limit.
+ */
+const MAX_JOBS = 10;
+
+let running = 0;
+const waiting = [];
+
+/**
+ * Runs a job as soon as there is room for it.
+ *
+ * @param {(done: () => void) => void} job calls `done` once, when it has ended
+ */
+function runInPool(job) {
+  if (running === MAX_JOBS) {
+    waiting.push(job);
+    return;
+  }
+  running++;
+  job(endJob);
+}
+
+function endJob() {
+  running--;
+  if (waiting.length !== 0) runInPool(waiting.shift());
+}
+
+module.exports = { MAX_JOBS, runInPool };

@@ -1,0 +1,325 @@
+'use strict';
+
+const assert = require('node:assert/strict');
+const zlib = require('node:zlib');
+const t = require('tap');
+const { OwnDeflater, deflateAlone, deflateAloneLater } = require('../../lib/deflate/deflater');
+const { noteUse, releaseIdle } = require('../../lib/deflate/idle-contexts');
+const { OwnInflater, inflateAlone, inflateAloneLater } = require('../../lib/deflate/inflater');
+const { MAX_JOBS, runInPool } = require('../../lib/deflate/thread-pool');
+const { handlesWork, toOwn, tryHandles } = require('../../lib/deflate/zlib-handle');
+const { createRandom, seed } = require('../support/random');
+
+const NO_LIMIT = Infinity;
+const DEFAULT = { windowBits: 15, level: -1, memLevel: 8 };
+/** With the handles of Node's zlib, and with what Node.js documents. */
+const WAYS = [true, false];
+
+const json = (count) =>
+  Buffer.from(JSON.stringify(Array.from({ length: count }, (_, id) => ({ id, name: `user ${id}` }))));
+const bytesOf = (random, length) => Buffer.from(Array.from({ length }, () => random(256)));
+
+/** What zlib makes of a message (RFC 7692 section 7.2.1). */
+function deflateByZlib(bytes, options) {
+  const deflated = zlib.deflateRawSync(bytes, { finishFlush: zlib.constants.Z_SYNC_FLUSH, ...options });
+  return deflated.subarray(0, -4);
+}
+
+const inflate = (bytes, handles = true, limit = NO_LIMIT, most = NO_LIMIT, windowBits = 15) =>
+  inflateAlone(bytes, bytes.length, windowBits, most, limit, handles);
+const inflateLater = (bytes, limit = NO_LIMIT) =>
+  new Promise((resolve, reject) => {
+    inflateAloneLater(bytes, 15, limit, (error, inflated) => (error ? reject(error) : resolve(inflated)));
+  });
+const TOO_BIG = { name: 'FrameError', code: 'FRAMEMASK_ERR_MESSAGE_TOO_BIG', closeCode: 1009 };
+const NOT_DEFLATE = { name: 'FrameError', code: 'FRAMEMASK_ERR_DEFLATE', closeCode: 1007 };
+
+t.test('7.2.1: compresses as zlib does, for every window, level and memory', (t) => {
+  const random = createRandom(seed);
+  for (const bytes of [Buffer.from('a'), json(3), json(2000), bytesOf(random, 100_000)]) {
+    for (let windowBits = 9; windowBits <= 15; windowBits++) {
+      const options = { windowBits, level: random(11) - 1, memLevel: 1 + random(9) };
+      const expected = deflateByZlib(bytes, options);
+      for (const handles of WAYS) {
+        const deflated = Buffer.from(deflateAlone(bytes, bytes.length, options, handles));
+        assert.ok(inflate(deflated, true, NO_LIMIT, NO_LIMIT, windowBits).equals(bytes), JSON.stringify(options));
+        // Above 64 KiB of output there may be an empty block more.
+        if (expected.length < 64 * 1024) assert.ok(deflated.equals(expected), JSON.stringify(options));
+      }
+    }
+  }
+  t.end();
+});
+
+t.test('7.2.1: a message in the thread pool is compressed likewise', async (t) => {
+  const bytes = json(5000);
+  const deflated = await new Promise((resolve) => deflateAloneLater(bytes, DEFAULT, resolve));
+  t.ok(deflated.equals(deflateByZlib(bytes)));
+});
+
+t.test('7.2.2: inflates what zlib has compressed', (t) => {
+  const random = createRandom(seed);
+  for (const handles of WAYS) {
+    for (const bytes of [Buffer.alloc(0), Buffer.from('a'), json(20), json(50_000), bytesOf(random, 200_000)]) {
+      for (let windowBits = 9; windowBits <= 15; windowBits++) {
+        const deflated = deflateByZlib(bytes, { windowBits });
+        assert.ok(inflate(deflated, handles, NO_LIMIT, NO_LIMIT, windowBits).equals(bytes));
+      }
+    }
+  }
+  t.end();
+});
+
+/** The examples of RFC 7692 section 7.2.3, all of them `Hello`. */
+const HELLO = {
+  'a fixed block': 'f248cdc9c90700',
+  'a block without compression': '000500faff48656c6c6f00',
+  'a final block': 'f348cdc9c9070000',
+  'two blocks': 'f248050000 00ffffcac9c90700'.replace(' ', '')
+};
+
+t.test('7.2.3: inflates the examples of the RFC', async (t) => {
+  for (const [what, hex] of Object.entries(HELLO)) {
+    const bytes = Buffer.from(hex, 'hex');
+    for (const handles of WAYS) t.equal(String(inflate(bytes, handles)), 'Hello', what);
+    t.equal(String(await inflateLater(bytes)), 'Hello', `${what}, in the thread pool`);
+    const own = new OwnInflater(15);
+    for (let i = 0; i < 3; i++) t.equal(String(own.inflate(bytes, bytes.length, true, 1000, 1000)), 'Hello', what);
+    own.close();
+  }
+});
+
+t.test('7.2.3.4: what follows a final block is ignored, as ws does', async (t) => {
+  const bytes = Buffer.from(`${HELLO['a final block']}deadbeef`, 'hex');
+  for (const handles of WAYS) t.equal(String(inflate(bytes, handles)), 'Hello');
+  t.equal(String(await inflateLater(bytes)), 'Hello');
+});
+
+t.test('7.2.2: refuses what is not DEFLATE, or not complete', async (t) => {
+  const whole = deflateByZlib(json(100));
+  const bad = {
+    'a block type that does not exist': Buffer.from([7]),
+    'a stored block of a wrong length': Buffer.from('000500ffff48', 'hex'),
+    'a tail that was not removed': Buffer.concat([whole, Buffer.from('0000ffff', 'hex')]),
+    'half of it': whole.subarray(0, whole.length >> 1),
+    'a stored block that is not complete': Buffer.from('000500faff4865', 'hex')
+  };
+  for (const [what, bytes] of Object.entries(bad)) {
+    for (const handles of WAYS) assert.throws(() => inflate(bytes, handles), NOT_DEFLATE, `${what}, ${handles}`);
+    await assert.rejects(inflateLater(bytes), NOT_DEFLATE, `${what}, in the thread pool`);
+  }
+  assert.throws(() => new OwnInflater(15).inflate(Buffer.from([7]), 1, true, 100, 100), NOT_DEFLATE);
+  // The shared handle has recovered.
+  t.ok(inflate(whole).equals(json(100)));
+});
+
+t.test('7.1.2: refuses a message that refers to what is outside of the agreed window', (t) => {
+  const random = createRandom(seed);
+  const noise = bytesOf(random, 20_000);
+  const bytes = Buffer.concat([noise, noise.subarray(0, 500)]);
+  const large = deflateByZlib(bytes, { windowBits: 15 });
+  const first = deflateByZlib(noise, { windowBits: 15 });
+  // Within one message zlib sees what it has just put out, whatever its window.
+  assert.ok(inflate(large, true, NO_LIMIT, NO_LIMIT, 15).equals(bytes));
+  const deflater = new OwnDeflater(DEFAULT);
+  const inflater = new OwnInflater(9);
+  const one = Buffer.from(deflater.deflate(noise, noise.length));
+  const two = Buffer.from(deflater.deflate(noise, 500));
+  assert.ok(first.length === one.length && two.length < 100);
+  inflater.inflate(one, one.length, true, NO_LIMIT, NO_LIMIT);
+  assert.throws(() => inflater.inflate(two, two.length, true, NO_LIMIT, NO_LIMIT), NOT_DEFLATE);
+  deflater.release();
+  inflater.close();
+  t.end();
+});
+
+t.test('a limit counts the bytes while they are inflated', async (t) => {
+  for (const size of [1, 1000, 64 * 1024, 64 * 1024 + 1, 300_000]) {
+    const deflated = deflateByZlib(Buffer.alloc(size));
+    for (const limit of [0, size - 1]) {
+      for (const handles of WAYS) assert.throws(() => inflate(deflated, handles, limit), TOO_BIG, `${size} ${limit}`);
+      await assert.rejects(inflateLater(deflated, limit), TOO_BIG);
+      const own = new OwnInflater(15);
+      assert.throws(() => own.inflate(deflated, deflated.length, true, NO_LIMIT, limit), TOO_BIG);
+      own.close();
+    }
+    for (const handles of WAYS) t.equal(inflate(deflated, handles, size).length, size);
+    t.equal((await inflateLater(deflated, size)).length, size);
+  }
+  t.equal(inflate(Buffer.from([0]), true, 0).length, 0, 'an empty message of at most 0 bytes');
+  t.equal(inflate(Buffer.from([0]), false, 0).length, 0);
+});
+
+t.test('what inflates to more than `most` is left to the thread pool, if the limit permits it', (t) => {
+  const deflated = deflateByZlib(Buffer.alloc(100_000));
+  for (const handles of WAYS) {
+    t.equal(inflate(deflated, handles, NO_LIMIT, 99_999), null);
+    t.equal(inflate(deflated, handles, NO_LIMIT, 100_000).length, 100_000);
+    assert.throws(() => inflate(deflated, handles, 50_000, 99_999), TOO_BIG);
+    t.equal(inflate(deflated, handles, NO_LIMIT, deflated.length - 1), null, 'before it is inflated');
+  }
+  t.end();
+});
+
+/** Inflates with a context of its own, in the thread pool if need be. */
+function inflateOwn(own, bytes, most, limit = NO_LIMIT) {
+  const inflated = own.inflate(bytes, bytes.length, true, most, limit);
+  if (inflated !== null) return Promise.resolve(Buffer.from(inflated));
+  return new Promise((resolve, reject) => {
+    own.inflateLater(limit, (error, all) => (error ? reject(error) : resolve(all)));
+  });
+}
+
+t.test(`7.2: messages refer to those before them, here and in the thread pool (seed ${seed})`, async (t) => {
+  const random = createRandom(seed);
+  for (let round = 0; round < 20; round++) {
+    const windowBits = 9 + random(7);
+    const deflater = new OwnDeflater({ ...DEFAULT, windowBits });
+    const inflater = new OwnInflater(windowBits);
+    for (let i = 0; i < 20; i++) {
+      const bytes = random(4) === 0 ? json(1 + random(20_000)) : json(1 + random(100));
+      const before = Buffer.from(bytes);
+      let deflated;
+      if (random(2) === 0) deflated = Buffer.from(deflater.deflate(bytes, bytes.length));
+      else deflated = await new Promise((resolve) => deflater.deflateLater(bytes, resolve));
+      const most = [0, 1000, 100_000, NO_LIMIT][random(4)];
+      assert.ok((await inflateOwn(inflater, deflated, most, before.length)).equals(before));
+      if (random(10) === 0) deflater.reset();
+      if (random(10) === 0) deflater.release();
+    }
+    inflater.close();
+    deflater.release();
+  }
+  t.end();
+});
+
+t.test('a final block ends the context, in the thread pool too', async () => {
+  const own = new OwnInflater(15);
+  const bytes = json(1000);
+  const final = zlib.deflateRawSync(bytes);
+  const plain = deflateByZlib(bytes);
+  for (const most of [100, NO_LIMIT, 100, 100, NO_LIMIT]) {
+    assert.ok((await inflateOwn(own, final, most)).equals(bytes));
+    await new Promise(setImmediate);
+    assert.ok((await inflateOwn(own, plain, NO_LIMIT)).equals(bytes));
+  }
+  own.reset();
+  assert.ok((await inflateOwn(own, plain, NO_LIMIT)).equals(bytes));
+  own.close();
+  new OwnInflater(15).reset();
+  new OwnDeflater(DEFAULT).reset();
+});
+
+t.test('an error in the thread pool is reported once', async () => {
+  const bad = Buffer.concat([deflateByZlib(json(3000)), Buffer.from([7])]);
+  for (const [bytes, limit, expected] of [
+    [bad, NO_LIMIT, NOT_DEFLATE],
+    [bad, 5000, TOO_BIG],
+    [deflateByZlib(Buffer.alloc(1_000_000)), 999_999, TOO_BIG]
+  ]) {
+    const own = new OwnInflater(15);
+    await assert.rejects(inflateOwn(own, bytes, 100, limit), expected);
+    own.close();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+});
+
+t.test('a context that is closed while the thread pool works, or before, is no error of the pool', async (t) => {
+  const deflated = deflateByZlib(Buffer.alloc(3_000_000));
+  const results = new Map();
+  const owns = Array.from({ length: MAX_JOBS + 2 }, () => new OwnInflater(15));
+  for (const own of owns) {
+    t.equal(own.inflate(deflated, deflated.length, true, 100, NO_LIMIT), null);
+    own.inflateLater(NO_LIMIT, () => {
+      assert.equal(results.has(own), false, 'called back once');
+      results.set(own, true);
+    });
+    own.close();
+  }
+  // The pool goes on.
+  t.equal((await inflateLater(deflated)).length, 3_000_000);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+});
+
+t.test('at most 10 messages are in the thread pool, and the others follow in their order', (t) => {
+  const done = [];
+  const begun = [];
+  for (let i = 0; i < MAX_JOBS + 3; i++) {
+    runInPool((end) => {
+      begun.push(i);
+      done.push(end);
+    });
+  }
+  t.equal(begun.length, 10);
+  while (done.length > 0) done.shift()();
+  t.same(begun, [...Array(13).keys()]);
+  t.end();
+});
+
+t.test('a context that has not been used for a while is released, and used again', (t) => {
+  const deflater = new OwnDeflater(DEFAULT);
+  const bytes = json(20);
+  const first = Buffer.from(deflater.deflate(bytes, bytes.length));
+  const second = Buffer.from(deflater.deflate(bytes, bytes.length));
+  t.ok(second.length < first.length / 2);
+  releaseIdle();
+  t.ok(deflater.deflate(bytes, bytes.length).length < first.length / 2, 'it has been used since the last look');
+  releaseIdle();
+  releaseIdle();
+  t.ok(first.equals(deflater.deflate(bytes, bytes.length)), 'a message that refers to no other');
+  let released = 0;
+  const busy = { isUsed: false, isBusy: true, release: () => released++ };
+  noteUse(busy);
+  releaseIdle();
+  releaseIdle();
+  t.equal(released, 0, 'a busy one is kept');
+  busy.isBusy = false;
+  releaseIdle();
+  t.equal(released, 1);
+  deflater.release();
+  releaseIdle();
+  t.end();
+});
+
+t.test('handles are tried before they are used', (t) => {
+  t.equal(handlesWork(), true, 'on Node.js');
+  t.equal(tryHandles(zlib), true);
+  const broken = {
+    'no handle': { createDeflateRaw: () => ({ close() {} }) },
+    'no streams': {},
+    'no errors': { createInflateRaw: () => quiet(zlib.createInflateRaw()) },
+    'no writeState': { createInflateRaw: () => Object.assign(zlib.createInflateRaw(), { _writeState: [0, 0] }) },
+    'another message': {
+      createInflateRaw: () => zlib.createInflateRaw({ dictionary: Buffer.from('a') }),
+      createDeflateRaw: () => zlib.createDeflateRaw({ level: 0 })
+    }
+  };
+  for (const [what, parts] of Object.entries(broken)) {
+    const library = what === 'no streams' ? {} : { ...zlib, ...parts };
+    t.equal(tryHandles(library), false, what);
+  }
+  t.end();
+});
+
+/** A stream whose handle reports no errors. */
+function quiet(stream) {
+  const { _handle: handle } = stream;
+  stream._handle = {
+    writeSync: (...args) => handle.writeSync(...args),
+    reset: () => handle.reset(),
+    close: () => handle.close()
+  };
+  handle.onerror = () => {};
+  return stream;
+}
+
+t.test('a result that is given away is in memory of its own', (t) => {
+  const small = toOwn(inflate(deflateByZlib(json(5))));
+  t.equal(small.buffer.byteLength, small.length);
+  const large = toOwn(inflate(deflateByZlib(json(20_000))));
+  t.ok(large.equals(json(20_000)));
+  const before = Buffer.from(small);
+  inflate(deflateByZlib(json(3000)));
+  t.ok(small.equals(before));
+  t.end();
+});
