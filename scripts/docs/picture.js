@@ -45,7 +45,7 @@ const RECEIVING = {
     },
     {
       title: '2  Frames are found',
-      modules: ['lib/codec/frame-table.js', 'lib/codec/header.js'],
+      modules: ['lib/codec/frame-finder.js', 'lib/codec/frame-table.js', 'lib/codec/header.js'],
       text: 'One call lists up to 256 frames and unmasks them in place. A single frame needs no list.'
     },
     {
@@ -210,7 +210,8 @@ const CALLS = [
   ['lib/ws/outgoing.js', 'lib/codec/encoder.js'],
   ['lib/codec/delivery.js', 'lib/deflate/inflation.js'],
   ['lib/codec/encoder.js', 'lib/deflate/deflation.js'],
-  ['lib/codec/decoder.js', 'lib/codec/backend.js'],
+  ['lib/codec/decoder.js', 'lib/codec/frame-finder.js'],
+  ['lib/codec/frame-finder.js', 'lib/codec/backend.js'],
   ['lib/codec/payload-writer.js', 'lib/codec/backend.js'],
   ['lib/codec/backend.js', 'lib/masking/backend.js'],
   ['lib/codec/backend.js', 'lib/codec/scan.js'],
