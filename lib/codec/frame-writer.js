@@ -61,11 +61,6 @@ class FrameWriter {
     this._end = 0;
   }
 
-  /** The bytes collected since the last flush. */
-  get pending() {
-    return this._pending;
-  }
-
   /**
    * Sends the collected bytes in one write. Called by a sink during its `write`, it returns at
    * once, and the bytes are sent behind those that are being sent.

@@ -18,16 +18,17 @@ const THREAD_POOL_FROM = 64 * 1024;
 class DeflateSettings {
   /**
    * @param {import('../..').DeflateOptions} options
+   * @param {boolean} [handles] whether zlib keeps a window from one synchronous call to the next, which
+   *   what Node.js documents of it does not
    * @throws {TypeError | RangeError} if one is not acceptable
    */
-  constructor(options) {
+  constructor(options, handles = handlesWork()) {
     if (typeof options !== 'object' || options === null) throw invalidType('options', 'an object', options);
     this.contextTakeover = options.contextTakeover ?? false;
     if (typeof this.contextTakeover !== 'boolean') {
       throw invalidType('options.contextTakeover', 'a boolean', options.contextTakeover);
     }
-    // What Node.js documents of zlib keeps no window from one synchronous call to the next.
-    if (this.contextTakeover && !handlesWork()) this.contextTakeover = false;
+    this.contextTakeover &&= handles;
     this.serverWindowBits = readNumber(options, 'serverWindowBits', MIN_DEFLATE_BITS, MAX_WINDOW_BITS, MAX_WINDOW_BITS);
     this.clientWindowBits = readNumber(options, 'clientWindowBits', MIN_DEFLATE_BITS, MAX_WINDOW_BITS, MAX_WINDOW_BITS);
     this.level = readNumber(options, 'level', -1, 9, -1);

@@ -4,7 +4,7 @@ const assert = require('node:assert/strict');
 const t = require('tap');
 const { inspect } = require('node:util');
 const { PerMessageDeflate, extension: wsExtension } = require('ws');
-const { DeflateAgreement } = require('../../lib/deflate/agreement');
+const { DeflateAgreement, DeflateSettings } = require('../../lib/deflate/agreement');
 const { acceptDeflate, offerDeflate } = require('../../lib/deflate/negotiation');
 const { createRandom, seed } = require('../support/random');
 
@@ -266,5 +266,12 @@ t.test('an agreement shows its header, and nothing else passes for one', (t) => 
   assert.throws(() => {
     agreement.header = 'x';
   }, TypeError);
+  t.end();
+});
+
+t.test('where zlib has no handles that work, contexts are not taken over', (t) => {
+  t.equal(new DeflateSettings(TAKEOVER, false).contextTakeover, false);
+  t.equal(new DeflateSettings(TAKEOVER, true).contextTakeover, true);
+  t.equal(new DeflateSettings({}, true).contextTakeover, false);
   t.end();
 });
