@@ -48,6 +48,11 @@ class Decoder extends FrameFinder {
     return this._borrowed;
   }
 
+  /** Whether a message is inflated in the thread pool: what follows waits. */
+  get inflating() {
+    return this._state === INFLATING || this._state === INFLATING_PAUSED;
+  }
+
   /** During `onMessage`: the lengths of the message's fragments, if the option asked for them. */
   get fragmentLengths() {
     return this._fragmentLengths;

@@ -4,7 +4,7 @@ const { EMPTY, lengthOf } = require('../shared/buffers');
 const { OwnInflater, inflateAlone, inflateAloneLater } = require('./inflater');
 
 /**
- * Inflating takes a sixth of the time of compressing, or less: 0.4 ms for 256 KiB of JSON. So this
+ * Inflating takes a sixth of the time of compressing, or less: 0.2 to 0.4 ms for 128 KiB of JSON. So this
  * times the option `threadPoolFrom` is the most that a message may inflate to here and now.
  */
 const INFLATES_FASTER = 4;

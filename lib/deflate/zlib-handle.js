@@ -123,12 +123,9 @@ function dropOutput() {
  * @returns {boolean}
  */
 function tryHandles(library) {
-  const handles = [];
   try {
     const deflater = new ZlibHandle(library.createDeflateRaw());
-    handles.push(deflater);
     const inflater = new ZlibHandle(library.createInflateRaw());
-    handles.push(inflater);
     const text = Buffer.from('{"framemask":"framemask"}');
     /** @returns {number} the size that the text is compressed to; 0 if it does not come back */
     const roundTrip = () => {
@@ -145,24 +142,25 @@ function tryHandles(library) {
     const hasFailed = inflater.error?.code === 'Z_DATA_ERROR';
     deflater.reset();
     inflater.reset();
-    return hasFailed && second > 0 && second < first && roundTrip() === first;
+    const works = hasFailed && second > 0 && second < first && roundTrip() === first;
+    deflater.close();
+    inflater.close();
+    return works;
   } catch {
-    return false;
-  } finally {
     dropOutput();
-    for (const handle of handles) handle.close();
+    return false;
   }
 }
 
-let works;
+let triedHandles;
 
 /**
  * @returns {boolean} whether zlib has handles that work, tried once. Node.js 20 to 26 and Bun 1.4 have
  *   them, Deno 2.9 has not
  */
 function handlesWork() {
-  works ??= tryHandles(zlib);
-  return works;
+  triedHandles ??= tryHandles(zlib);
+  return triedHandles;
 }
 
 module.exports = { ZlibHandle, dropOutput, handlesWork, outputLength, takeOutput, toOwn, tryHandles };

@@ -237,6 +237,7 @@ t.test('a message in the thread pool: what follows waits, write says so, and onI
     ]);
     t.equal(decoder.write(frames), false);
     t.equal(decoder.paused, false, 'it is not paused');
+    t.equal(decoder.inflating, true);
     assert.deepEqual(got, [text('one')]);
     t.equal(decoder.write(CLIENT.text('four')), false);
     await until(() => got.length === 8);
@@ -251,6 +252,7 @@ t.test('a message in the thread pool: what follows waits, write says so, and onI
       ['inflated']
     ]);
     t.equal(decoder.write(CLIENT.text('five')), true);
+    t.equal(decoder.inflating, false);
   }
 });
 
@@ -260,6 +262,7 @@ t.test('pause, resume and stop while a message is in the thread pool', async (t)
   decoder.write(Buffer.concat([big, CLIENT.text('next')]));
   decoder.pause();
   t.equal(decoder.paused, true);
+  t.equal(decoder.inflating, true);
   decoder.pause();
   await later(100);
   assert.deepEqual(got, [['inflated']], 'the pause holds');
