@@ -704,7 +704,7 @@ export interface DeflateOptions {
   /**
    * Whether messages may refer to those before them (context takeover, RFC 7692 section 7.1.1). That
    * compresses small messages further, and costs each connection up to 268 KB to compress, released
-   * when it has sent nothing for a minute, and 40 KB to inflate. Where zlib has
+   * when it has sent nothing for a minute, and 40 KB to inflate. See docs/deflate.md. Where zlib has
    * no handles that can be used synchronously, as on Deno, it is not agreed on.
    *
    * @default false
