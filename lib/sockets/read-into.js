@@ -1,8 +1,11 @@
 'use strict';
 
 const { Decoder } = require('../codec/decoder');
+const { copyOf } = require('../shared/buffers');
 const { invalidType } = require('../shared/errors');
-const { shareReads } = require('./shared-reads');
+const { isShared, shareReads } = require('./shared-reads');
+
+const { write } = Decoder.prototype;
 
 /** Where a socket keeps its Decoder, and what is called after each read. */
 const kDecoder = Symbol('decoder');
@@ -22,16 +25,23 @@ function readInto(socket, decoder, afterRead) {
   if (typeof socket?.on !== 'function') throw invalidType('socket', 'a stream', socket);
   if (!(decoder instanceof Decoder)) throw invalidType('decoder', 'a Decoder', decoder);
   if (typeof afterRead !== 'function') throw invalidType('afterRead', 'a function', afterRead);
+  // A second call is for another Decoder.
+  if (socket[kDecoder] !== undefined) socket.removeListener('data', onData);
   socket[kDecoder] = decoder;
   socket[kAfterRead] = afterRead;
   socket.on('data', onData);
-  // The `write` of a subclass would see the memory.
-  return decoder.borrowed && decoder.write === Decoder.prototype.write && shareReads(socket, onData);
+  return isTrusted(decoder) && shareReads(socket, onData);
+}
+
+/** Whether a Decoder may see shared memory: not if it keeps chunks, or if `write` has been replaced. */
+function isTrusted(decoder) {
+  return decoder.borrowed && decoder.write === write;
 }
 
 /** @this {import('node:stream').Duplex} */
 function onData(chunk) {
-  const more = this[kDecoder].write(chunk);
+  const decoder = this[kDecoder];
+  const more = decoder.write(isTrusted(decoder) || !isShared(chunk) ? chunk : copyOf(chunk, 0, chunk.length));
   this[kAfterRead](more);
 }
 

@@ -24,7 +24,10 @@ let memory = null;
 /** Random bytes with which `memory` begins, until a read has been seen to go there. */
 let before = null;
 
-/** The names of the two properties; null if reads are not shared, undefined before the first use. */
+/**
+ * The names of the two properties, and Node.js's own `emit`; null if reads are not shared,
+ * undefined before the first use.
+ */
 let parts;
 
 /**
@@ -36,7 +39,9 @@ let parts;
  * @returns {boolean} false if the socket can't, and reads as ever
  */
 function shareReads(socket, listener) {
-  if (!canShareReads() || !isUnchanged(socket)) return false;
+  if (!canShareReads()) return false;
+  if (socket[kListener] === listener) return true;
+  if (!isUnchanged(socket) || !isReadByLoop(socket._handle)) return false;
   memory ??= createMemory();
   socket[kListener] = listener;
   socket._handle.useUserBuffer(memory);
@@ -52,9 +57,17 @@ function canShareReads() {
 }
 
 /**
+ * @param {Buffer | string} chunk
+ * @returns {boolean} whether it lies in the shared memory
+ */
+function isShared(chunk) {
+  return memory !== null && chunk.buffer === memory.buffer;
+}
+
+/**
  * Finds the properties of a socket in which net.Socket keeps its option `onread`.
  *
- * @returns {{ buffer: symbol, callback: symbol } | null}
+ * @returns {{ buffer: symbol, callback: symbol, emit: Function } | null}
  */
 function findParts() {
   const { versions, env } = process;
@@ -65,7 +78,9 @@ function findParts() {
   const keys = Object.getOwnPropertySymbols(socket);
   const buffer = keys.find((key) => socket[key] === option.buffer);
   const callback = keys.find((key) => socket[key] === option.callback);
-  return buffer === undefined || callback === undefined ? null : { buffer, callback };
+  const { emit } = socket;
+  // Node.js's is emit(type, ...args). One in its place, such as that of node:domain, shall see events.
+  return buffer === undefined || callback === undefined || emit.length !== 1 ? null : { buffer, callback, emit };
 }
 
 /**
@@ -84,9 +99,22 @@ function isUnchanged(socket) {
   );
 }
 
+/**
+ * @param {object} handle of a socket
+ * @returns {boolean} whether only the event loop reads it. TLS over a stream of JavaScript can be
+ *   read by a handler of another socket, while the memory holds what that socket has read
+ */
+function isReadByLoop(handle) {
+  let root = handle;
+  while (root._parent) root = root._parent; // from TLS to what it runs on
+  return ['TCP', 'Pipe'].includes(root.constructor.name);
+}
+
 /** @returns {Buffer} */
 function createMemory() {
   const created = Buffer.allocUnsafeSlow(SIZE);
+  // A socket shows its properties in logs. The last bytes that another one has read shall not be there.
+  created[modules.util.inspect.custom] = () => '<shared memory>';
   before = modules.crypto.randomBytes(SIZE);
   created.set(before);
   return created;
@@ -105,7 +133,7 @@ function onRead(length) {
     return false;
   }
   if (!isAlone(this)) return this.push(copyOf(memory, 0, length));
-  this.emit('data', new FastBuffer(memory.buffer, 0, length));
+  this[kListener](new FastBuffer(memory.buffer, 0, length)); // not `emit`, which could be replaced
   return true;
 }
 
@@ -131,10 +159,12 @@ function isAlone(socket) {
   return (
     listeners.length === 1 &&
     listeners[0] === socket[kListener] &&
+    socket.emit === parts.emit &&
+    socket.readableDidRead && // which the first chunk sets in the stream
     socket.readableFlowing === true &&
     socket.readableLength === 0 &&
     socket.readableEncoding === null
   );
 }
 
-module.exports = { canShareReads, shareReads };
+module.exports = { canShareReads, isShared, shareReads };

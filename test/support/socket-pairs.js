@@ -1,0 +1,223 @@
+'use strict';
+
+// Connections of which one end reads by readInto, for test/sockets: once with shared reads, once
+// with events.
+
+const { createHash, randomUUID } = require('node:crypto');
+const { once } = require('node:events');
+const { mkdtempSync, rmSync } = require('node:fs');
+const http = require('node:http');
+const net = require('node:net');
+const os = require('node:os');
+const path = require('node:path');
+const tls = require('node:tls');
+const { Decoder, Encoder, readInto } = require('../../index.js');
+const certificate = require('./certificate');
+const { record } = require('./recorder');
+
+/** Bun and Deno have a net.Socket of their own, which reads by events. */
+const isNode = process.versions.bun === undefined && process.versions.deno === undefined;
+
+const HANDSHAKE =
+  'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+  'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
+
+/** Answers the handshake of a client, as examples/echo-server.js does. */
+function answerHandshake(request, socket, head) {
+  const accept = createHash('sha1')
+    .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+    .digest('base64');
+  socket.write(
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+      `Sec-WebSocket-Accept: ${accept}\r\n\r\n`
+  );
+  if (head.length > 0) socket.unshift(head);
+}
+
+/** Makes a client's end of an HTTP connection one of a WebSocket. */
+async function shakeHands(client) {
+  client.write(HANDSHAKE);
+  let answer = '';
+  while (!answer.endsWith('\r\n\r\n')) answer += (await once(client, 'data'))[0].latin1Slice();
+  client.pause();
+  client.removeAllListeners('data');
+  return client;
+}
+
+/**
+ * How sockets come about. `createServer` makes a server that calls `accept` with each of its
+ * sockets, `connect` a client's end.
+ */
+const TRANSPORTS = {
+  tcp: {
+    createServer: (accept, options) => net.createServer(options, accept),
+    connect: (address, options) => net.connect({ ...address, ...options })
+  },
+  http: {
+    createServer: (accept, options) =>
+      http.createServer(options).on('upgrade', (request, socket, head) => {
+        answerHandshake(request, socket, head);
+        accept(socket);
+      }),
+    connect: (address, options) => net.connect({ ...address, ...options }),
+    opened: shakeHands
+  },
+  tls: {
+    createServer: (accept, options) => tls.createServer({ ...certificate, ...options }, accept),
+    connect: (address, options) => tls.connect({ ...address, ...options, rejectUnauthorized: false }),
+    ready: 'secureConnect'
+  },
+  pipe: {
+    createServer: (accept, options) => net.createServer(options, accept),
+    connect: (address, options) => net.connect({ ...address, ...options }),
+    isPipe: true
+  }
+};
+
+const ALL = Object.keys(TRANSPORTS);
+
+/** What a test is given: a way to connect, and to read, in one of the two modes. */
+class Reads {
+  constructor(t, name, borrowed) {
+    this.t = t;
+    this.name = name;
+    this.transport = TRANSPORTS[name];
+    this.borrowed = borrowed;
+    /** The memory of the chunks that Decoders were lent, as long as shared memory is. */
+    this.memories = new Set();
+    /** How many such chunks were lent. */
+    this.lent = 0;
+  }
+
+  /** @returns {Promise<object>} a server that listens, and the address of it */
+  async listen(accept, options = {}) {
+    const server = this.transport.createServer(accept, options);
+    const address = this.transport.isPipe ? { path: this._pipe() } : { port: 0, host: '127.0.0.1' };
+    server.listen(address);
+    await once(server, 'listening');
+    this.t.teardown(() => {
+      server.close();
+    });
+    if (!this.transport.isPipe) address.port = server.address().port;
+    return { server, address };
+  }
+
+  _pipe() {
+    if (process.platform === 'win32') return `\\\\?\\pipe\\framemask-${randomUUID()}`;
+    // Not t.testdir(): the path of a socket has at most 107 bytes.
+    const folder = mkdtempSync(path.join(os.tmpdir(), 'framemask-'));
+    this.t.teardown(() => rmSync(folder, { recursive: true }));
+    return path.join(folder, 'socket');
+  }
+
+  /** @returns {Promise<net.Socket>} a client's end of a new connection */
+  async open(address, options) {
+    const client = this.transport.connect(address, options);
+    client.on('error', () => {});
+    this.t.teardown(() => client.destroy());
+    await once(client, this.transport.ready ?? 'connect');
+    return this.transport.opened?.(client) ?? client;
+  }
+
+  /**
+   * @param {object} [options]
+   * @param {object} [options.server] options of the server
+   * @param {object} [options.client] options of the client
+   * @returns {Promise<{ server: object, socket: net.Socket, client: net.Socket }>} both ends of a
+   *   connection; the test reads from `socket`
+   */
+  async connect({ server: serverOptions, client: clientOptions } = {}) {
+    let accept;
+    const accepted = new Promise((resolve) => {
+      accept = resolve;
+    });
+    const { server, address } = await this.listen(accept, serverOptions);
+    const [socket, client] = await Promise.all([accepted, this.open(address, clientOptions)]);
+    this.t.teardown(() => socket.destroy());
+    socket.on('error', () => {});
+    return { server, address, socket, client };
+  }
+
+  /**
+   * Reads a socket into a Decoder that records its events.
+   *
+   * @param {net.Socket} socket
+   * @param {object} [options] of the Decoder, and of `record`
+   * @returns {{ decoder: Decoder, events: Array[], intact: () => boolean, begin: Function }}
+   */
+  readInto(socket, { afterRead = () => {}, ...options } = {}) {
+    let onPong;
+    const ponged = new Promise((resolve) => {
+      onPong = resolve;
+    });
+    const recorded = record(Decoder, { role: 'server', borrowed: this.borrowed, onPong, ...options });
+    const { decoder } = recorded;
+    const { _writeLent } = decoder;
+    decoder._writeLent = (chunk, length) => {
+      if (chunk.buffer.byteLength === 65_536) {
+        this.memories.add(chunk.buffer);
+        this.lent++;
+      }
+      return _writeLent.call(decoder, chunk, length);
+    };
+    const shared = readInto(socket, decoder, afterRead);
+    if (shared !== (this.borrowed && isNode)) this.t.fail(`readInto returned ${shared}`);
+    /** Has the first chunk read, which does not lie in shared memory. It is a Pong frame. */
+    async function begin(client) {
+      client.write(Buffer.from('8a8000000000', 'hex'));
+      await ponged;
+    }
+    return { ...recorded, begin };
+  }
+
+  /** Checks that chunks were lent from one piece of memory. */
+  checkShared(atLeast = 1) {
+    if (!this.borrowed || !isNode) return;
+    this.t.ok(this.lent >= atLeast, `${this.lent} chunks were lent, of at least ${atLeast}`);
+    this.t.equal(this.memories.size, 1, 'reads went into one piece of memory');
+  }
+}
+
+/**
+ * A test that runs with shared reads and with events, on each transport, and must see the same.
+ *
+ * @param {import('tap').Test} t
+ * @param {string} title
+ * @param {(reads: Reads, t: import('tap').Test) => Promise<*>} body returns what it saw
+ * @param {string[]} [transports]
+ */
+function compareReads(t, title, body, transports = ALL) {
+  t.test(title, async (t) => {
+    for (const name of transports) {
+      await t.test(name, async (t) => {
+        const seen = [];
+        for (const borrowed of [false, true]) {
+          await t.test(borrowed ? 'shared reads' : 'events', async (t) => {
+            seen.push(await body(new Reads(t, name, borrowed), t));
+          });
+        }
+        t.same(seen[1], seen[0], 'shared reads do what events do');
+      });
+    }
+  });
+}
+
+/** @returns {Buffer} masked frames: strings become text frames, Buffers binary frames */
+function frames(...messages) {
+  const encoder = new Encoder({ role: 'client' });
+  for (const message of messages) {
+    if (typeof message === 'string') encoder.text(message);
+    else encoder.binary(message);
+  }
+  return Buffer.concat(encoder.take());
+}
+
+/** @returns {Promise<void>} when `condition` is true */
+async function until(condition, what = String(condition)) {
+  for (let i = 0; !condition(); i++) {
+    if (i > 1000) throw new Error(`never: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+module.exports = { ALL, HANDSHAKE, Reads, TRANSPORTS, answerHandshake, compareReads, frames, isNode, until };
