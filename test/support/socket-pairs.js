@@ -76,6 +76,12 @@ const TRANSPORTS = {
 
 const ALL = Object.keys(TRANSPORTS);
 
+/** @returns {ArrayBuffer | undefined} the memory that a socket is read into */
+function memoryOf(socket) {
+  const key = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'kBuffer');
+  return socket[key]?.buffer;
+}
+
 /** What a test is given: a way to connect, and to read, in one of the two modes. */
 class Reads {
   constructor(t, name, borrowed) {
@@ -83,7 +89,7 @@ class Reads {
     this.name = name;
     this.transport = TRANSPORTS[name];
     this.borrowed = borrowed;
-    /** The memory of the chunks that Decoders were lent, as long as shared memory is. */
+    /** The memory of the chunks that Decoders were lent, if the sockets are read into it. */
     this.memories = new Set();
     /** How many such chunks were lent. */
     this.lent = 0;
@@ -154,7 +160,7 @@ class Reads {
     const { decoder } = recorded;
     const { _writeLent } = decoder;
     decoder._writeLent = (chunk, length) => {
-      if (chunk.buffer.byteLength === 65_536) {
+      if (chunk.buffer === memoryOf(socket)) {
         this.memories.add(chunk.buffer);
         this.lent++;
       }
