@@ -1,0 +1,92 @@
+'use strict';
+
+// Run by test/sockets/proof.js: node shared-reads-probe.js <change>. Changes Node.js, reads two
+// connections, one after the other, and prints what happened as JSON.
+
+const { once } = require('node:events');
+const net = require('node:net');
+const { Decoder, Encoder, readInto } = require('../../index.js');
+
+const [, , change] = process.argv;
+const { Socket } = net;
+
+/** Has `Object.getOwnPropertySymbols` leave out a property of net.Socket. */
+function hide(description) {
+  const { getOwnPropertySymbols } = Object;
+  Object.getOwnPropertySymbols = (object) =>
+    getOwnPropertySymbols(object).filter((key) => key.description !== description);
+}
+
+const CHANGES = {
+  nothing: () => {},
+  'two sockets before the first read': (handle) => {
+    handle.useUserBuffer = () => {};
+  },
+  'a useUserBuffer that does nothing': (handle) => {
+    handle.useUserBuffer = () => {};
+  },
+  'no useUserBuffer': (handle) => {
+    handle.useUserBuffer = undefined;
+  },
+  'a handle of another class': (handle) => {
+    Object.defineProperty(handle, 'constructor', { value: class JSStream {} });
+  }
+};
+const ONCE = {
+  'no property for the buffer': () => hide('kBuffer'),
+  'no property for the callback': () => hide('kBufferCb'),
+  'an emit in the place of the first': () => {
+    const { emit } = Socket.prototype;
+    Socket.prototype.emit = function (...args) {
+      return emit.apply(this, args);
+    };
+  },
+  'a replaced read': () => {
+    process.on('newSocket', (socket) => {
+      socket.read = function (...args) {
+        return Socket.prototype.read.apply(this, args);
+      };
+    });
+  }
+};
+
+async function main() {
+  ONCE[change]?.();
+  const result = { shared: [], seen: [], error: null };
+  const sockets = [];
+  const server = net.createServer({ pauseOnConnect: true }, (socket) => {
+    process.emit('newSocket', socket);
+    CHANGES[change]?.(socket._handle);
+    const decoder = new Decoder({
+      role: 'server',
+      borrowed: true,
+      onMessage: (data) => result.seen.push(data),
+      onError: (error) => result.seen.push(error.code)
+    });
+    result.shared.push(readInto(socket, decoder, () => socket.end()));
+    socket.on('error', ({ message }) => {
+      result.error = result.error === null ? message : [result.error, message];
+    });
+    sockets.push(socket);
+    if (change !== 'two sockets before the first read') socket.resume();
+    else if (sockets.length === 2) for (const each of sockets) each.resume();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const closed = [];
+  for (const text of ['one', 'two']) {
+    const client = net
+      .connect(server.address().port, '127.0.0.1')
+      .on('error', () => {})
+      .resume();
+    const encoder = new Encoder({ role: 'client' });
+    encoder.text(text);
+    client.write(Buffer.concat(encoder.take()));
+    closed.push(once(client, 'close'));
+    if (change !== 'two sockets before the first read') await closed.at(-1);
+  }
+  await Promise.all(closed);
+  server.close();
+  console.log(JSON.stringify(result));
+}
+
+main();
