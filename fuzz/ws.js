@@ -10,6 +10,7 @@ const { parseArgs } = require('node:util');
 const { createRandom } = require('../test/support/random');
 const { DIFFERENCES, explain, findDifferent } = require('./ws/differences');
 const { createProgram } = require('./ws/generator');
+const { minimise } = require('./ws/minimise');
 const { report } = require('./ws/report');
 const { runProgram } = require('./ws/runner');
 const { openTransports } = require('./ws/transports');
@@ -29,6 +30,7 @@ memory, against each other and against raw peers. Both must show the same.
   --candidate <m>    the module to compare with ws, from the current folder or by its name (default: framemask/ws);
                      ws itself shows that the programs are deterministic
   --all              print the other differences, too, instead of stopping at the first
+  --minimise         make the programs of findings smaller, as long as they differ in nothing else, and print those
   --verbose          print the program and the logs, also if they are the same
   --help             print this
 
@@ -134,6 +136,24 @@ class Comparison {
     return null;
   }
 
+  /**
+   * Makes the program of a finding smaller. It differs in the same channels, or in fewer.
+   *
+   * @param {Finding} finding
+   * @returns {Promise<Finding>}
+   */
+  async minimise(finding) {
+    const channels = findDifferent(finding.theirs, finding.ours);
+    const differs = async (program) => {
+      const confirmed = await this.#confirm([program], 0);
+      return (
+        confirmed !== null && findDifferent(confirmed.theirs, confirmed.ours).every((name) => channels.includes(name))
+      );
+    };
+    const program = await minimise(finding.program, differs);
+    return { ...finding, program, ...(await this.#confirm([program], 0)) };
+  }
+
   /** @returns {Promise<string>} a program and its logs */
   async show(number) {
     const program = this.#make(number);
@@ -147,7 +167,7 @@ function readOptions() {
   const flag = { type: 'boolean' };
   const options = { programs: number, seconds: number, seed: number, program: number, together: number };
   const { values } = parseArgs({
-    options: { ...options, candidate: number, all: flag, verbose: flag, help: flag }
+    options: { ...options, candidate: number, all: flag, minimise: flag, verbose: flag, help: flag }
   });
   const settings = { ...values };
   for (const name of Object.keys(options)) {
@@ -194,7 +214,7 @@ async function main() {
     console.error(`${error.message}\n\n${USAGE}`);
     return 2;
   }
-  const { seed, program: first, programs, seconds, together, all, verbose } = settings;
+  const { seed, program: first, programs, seconds, together, all, verbose, minimise: minimises } = settings;
   const transports = await openTransports();
   const comparison = new Comparison({ seed, transports, reference: require('ws'), candidate });
   const begun = performance.now();
@@ -207,7 +227,7 @@ async function main() {
     const count = Math.min(together, first + programs - at);
     for (const finding of await comparison.compare(Array.from({ length: count }, (_, i) => at + i))) {
       found++;
-      printFinding(finding, settings);
+      printFinding(finding.alone && minimises ? await comparison.minimise(finding) : finding, settings);
     }
     if (found > 0 && !all) break;
     if (performance.now() > shown + 5000) {
