@@ -22,7 +22,7 @@ class Endpoint {
   #throws;
   #reactions;
   #style;
-  #showsAmount;
+  #showsAmounts;
   #counts = {};
   #calls = 0;
   #received = [];
@@ -36,18 +36,18 @@ class Endpoint {
    * @param {object} settings
    * @param {import('./generator').Side} settings.side
    * @param {boolean} settings.throws whether the operation `throw` does
-   * @param {boolean} settings.showsAmount whether `bufferedAmount` is determined at any time
+   * @param {boolean} settings.showsAmounts whether `bufferedAmount` is determined at any time
    * @param {typeof import('ws').createWebSocketStream} settings.createWebSocketStream
    * @param {(channel: string, line: string) => void} settings.add to a log
    */
-  constructor(ws, socket, { side, throws, showsAmount, createWebSocketStream, add }) {
+  constructor(ws, socket, { side, throws, showsAmounts, createWebSocketStream, add }) {
     this.#throws = throws;
     this.ws = ws;
     this.socket = socket;
     this.#add = add;
     this.#reactions = side.reactions;
     this.#style = side.style;
-    this.#showsAmount = showsAmount;
+    this.#showsAmounts = showsAmounts;
     ws.binaryType = side.binaryType;
     if (side.style === 'stream') this.#stream(createWebSocketStream(ws));
     this.#listen();
@@ -117,7 +117,7 @@ class Endpoint {
         result = ` threw ${describeError(error)}`;
       }
       const { readyState, isPaused } = this.ws;
-      const amount = this.#showsAmount ? ` ${this.ws.bufferedAmount} buffered` : '';
+      const amount = this.#showsAmounts ? ` ${this.ws.bufferedAmount} buffered` : '';
       this.#add('operations', `${operation.op}${result} [${readyState}${isPaused ? ' paused' : ''}]${amount}`);
     }
   }

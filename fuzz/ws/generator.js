@@ -35,6 +35,7 @@ const { KINDS, deflate, makeBytes, makeFrame, makeText } = require('./values');
  * @property {'tcp' | 'tls' | 'unix' | 'memory'} transport
  * @property {boolean} slow whether a write in memory is done only when it has been read
  * @property {boolean} large whether it sends more than a chunk
+ * @property {boolean} showsAmounts whether `bufferedAmount` is determined at any time
  * @property {boolean} stalls whether a raw peer stops reading: the time of callbacks is open then
  * @property {string} extensions what a raw peer says in its handshake; '' for nothing
  * @property {Buffer} early what a raw peer sends with its handshake
@@ -74,22 +75,26 @@ function createProgram(random) {
   const transport = pick(['memory', 'memory', 'memory', 'tcp', 'tcp', 'tcp', 'tcp', 'unix', 'tls']);
   const large = chance(6);
   const deflates = chance(4);
+  // Each event has a turn of its own then.
+  const deferred = chance(4);
   // What a program may do besides, so that what it does is determined:
   // - abrupt: terminates, destroys and pauses at any time. Only in memory, because what a kernel
   //   has not delivered is lost or not.
   // - reactive: does something in listeners.
   // - timed: does something in callbacks, or in timers. Not with reactions, and not in both,
   //   because the order is open.
-  // - throws: in listeners. Not with timers, because what is left of a chunk comes a tick later.
-  // - calm: ends and errors come when all is at rest, because how far compression or Blobs have
-  //   come is open. Without it, there are no Blobs between two WebSockets.
+  // - throws: in listeners. Not with timers or a limit of answers to Pings, because what is left of
+  //   a chunk comes a tick later.
+  // - calm: ends and errors come when all is at rest, because how far compression, Blobs, deferred
+  //   events or the records of TLS have come is open. Without it, there are no Blobs between two
+  //   WebSockets.
   // Over TLS, where each write takes turns of its own, none of them.
   const limits = {
     abrupt: transport === 'memory' && !large && chance(3),
     reactive: transport !== 'tls' && chance(2),
     throws: false,
     timed: '',
-    calm: isPair && (deflates || chance(3))
+    calm: isPair && (deflates || deferred || transport === 'tls' || chance(3))
   };
   if (limits.calm) limits.abrupt = false;
   limits.throws = limits.reactive && !deflates && !limits.abrupt && chance(3);
@@ -116,7 +121,7 @@ function createProgram(random) {
     if (chance(3)) options.fin = depth === 0 && chance(2);
     if (chance(4)) options.compress = chance(2);
     // A mask where there should be none, or none where there should be one.
-    if (chance(60)) options.mask = chance(2);
+    if (chance(60) && !limits.calm) options.mask = chance(2);
     return options;
   }
 
@@ -134,7 +139,7 @@ function createProgram(random) {
       return {
         op: pick(['ping', 'pong']),
         value: none ? undefined : value(KINDS, CONTROL),
-        mask: chance(60) ? chance(2) : undefined,
+        mask: chance(60) && !limits.calm ? chance(2) : undefined,
         callback: callback(depth)
       };
     }
@@ -186,7 +191,7 @@ function createProgram(random) {
 
   function limitsOf() {
     const options = {};
-    if (chance(5)) options.allowSynchronousEvents = false;
+    if (deferred && chance(2)) options.allowSynchronousEvents = false;
     if (chance(8)) options.autoPong = false;
     if (limits.calm) return options;
     if (chance(6)) options.maxPayload = pick([0, -1, 1, 125, 126, 1000, 5000]);
@@ -194,7 +199,7 @@ function createProgram(random) {
     if (chance(8)) options.maxBufferedChunks = pick([0, 100]);
     if (chance(6)) options.skipUTF8Validation = true;
     // Pongs that wait behind a write are lost with ws, when it has had enough of pings.
-    if (chance(8) && !waits) options.maxPendingAutoPongs = pick([0, 1, 2, 5]);
+    if (chance(8) && !waits && !limits.throws) options.maxPendingAutoPongs = pick([0, 1, 2, 5]);
     return options;
   }
 
@@ -291,11 +296,13 @@ function createProgram(random) {
       const { style } = sides[name];
       const ops = operations(count, 0, style);
       // Behind an end, writes are errors, which destroy the stream: not in the same step.
-      if (style === 'stream' && chance(5)) ops.push({ op: limits.abrupt && chance(2) ? 'streamDestroy' : 'streamEnd' });
+      if (style === 'stream' && !limits.calm && chance(5))
+        ops.push({ op: limits.abrupt && chance(2) ? 'streamDestroy' : 'streamEnd' });
       // Alone and at rest, everybody may be abrupt.
       if (!limits.abrupt && !both && chance(10)) {
         const close = { op: 'close', code: pick(CODES), reason: value(['string'], [0, 20, 123]) };
-        return { side: name, ops: [pick([close, { op: 'terminate' }, { op: 'destroy' }])] };
+        const end = style === 'stream' && chance(2) ? { op: 'streamEnd' } : close;
+        return { side: name, ops: [pick([end, { op: 'terminate' }, { op: 'destroy' }])] };
       }
       return { side: name, ops };
     });
@@ -306,6 +313,8 @@ function createProgram(random) {
     transport,
     slow,
     large,
+    // How far compression and Blobs have come when a reaction comes is open.
+    showsAmounts: !slow && !large && transport !== 'tls' && !(limits.calm && limits.reactive),
     stalls,
     extensions,
     early: rawSide !== null && chance(6) ? rawBytes(kind, extensions !== '') : Buffer.alloc(0),

@@ -10,6 +10,7 @@ const SIMPLEST = {
   transport: 'memory',
   slow: false,
   large: false,
+  showsAmounts: false,
   stalls: false,
   answersClose: false,
   extensions: '',

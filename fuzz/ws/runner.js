@@ -140,12 +140,12 @@ class Run {
   }
 
   #endpoint(role, ws, socket) {
-    const { sides, slow, large, transport, tested } = this.#program;
+    const { sides, showsAmounts, tested } = this.#program;
     this.#ends[role] = new Endpoint(ws, socket, {
       side: sides[role],
       throws: this.#throws && tested.includes(role),
       createWebSocketStream: this.#modules[role].createWebSocketStream,
-      showsAmount: !slow && !large && transport !== 'tls',
+      showsAmounts,
       add: (channel, line) => this.logs.add(`${role}.${channel}`, line)
     });
   }
