@@ -213,7 +213,9 @@ function createProgram(random) {
       if (chance(8)) options.generateMask = pick(['zero', 'count', 'same']);
     }
     const count = limits.reactive ? 1 + random(3) : 0;
-    const style = pick(['on', 'on', 'on', 'target', 'target', 'attribute', 'attribute', 'stream']);
+    // A stream writes when what it wrote before is done, and when a reaction comes then is open.
+    const streams = slow && limits.reactive ? [] : ['stream'];
+    const style = pick(['on', 'on', 'on', 'target', 'target', 'attribute', 'attribute', ...streams]);
     return {
       options,
       style,
