@@ -119,6 +119,8 @@ function createProgram(random) {
     const options = {};
     if (chance(2)) options.binary = limits.calm || chance(2);
     if (chance(3)) options.fin = depth === 0 && chance(2);
+    // What follows may be no text.
+    if (limits.calm && options.fin === false) options.binary = true;
     if (chance(4)) options.compress = chance(2);
     // A mask where there should be none, or none where there should be one.
     if (chance(60) && !limits.calm) options.mask = chance(2);
@@ -143,7 +145,9 @@ function createProgram(random) {
         callback: callback(depth)
       };
     }
-    if (roll < 78 && !limits.calm && !limits.throws && transport !== 'tls') {
+    // A write behind a Close frame destroys a stream's connection.
+    const mayClose = transport !== 'tls' && !(slow && style === 'stream');
+    if (roll < 78 && !limits.calm && !limits.throws && mayClose) {
       const bad = chance(6);
       return {
         op: 'close',
@@ -154,7 +158,9 @@ function createProgram(random) {
     if (roll < 84 && style !== 'stream') return { op: 'binaryType', type: chance(8) ? 'text' : pick(BINARY_TYPES) };
     if (roll < 88 && limits.abrupt) return { op: pick(['terminate', 'destroy']) };
     if (roll < 94 && limits.abrupt) return { op: pick(['pause', 'resume']) };
-    const mayWait = !limits.throws && style !== 'stream' && !(slow && limits.reactive);
+    // Of a pair, joined writes are more often read in one turn.
+    const isOpen = limits.reactive && (slow || (isPair && transport !== 'memory'));
+    const mayWait = !limits.throws && style !== 'stream' && !isOpen;
     if (depth < 2 && roll < 97 && limits.timed !== 'callbacks' && mayWait) {
       const when =
         limits.timed === 'timers' && !limits.calm && !deflates
