@@ -49,10 +49,11 @@ const DIFFERENCES = [
       new Set([...ours, ...theirs].filter(isError)).size === 1
   },
   {
-    name: 'a frame that has the wrong mask and the wrong place is refused for its mask',
-    why: 'The mask is a matter of the header, which is read first. ws looks at the place before.',
+    name: 'a frame with a mistake in its header, and in the wrong place, is refused for its header',
+    why: 'The mask and the length are read first. ws looks at the place before.',
     applies: ({ ours, theirs, shared }) =>
-      / WS_ERR_(UN)?EXPECTED_MASK /.test(ours[shared]) && / WS_ERR_INVALID_OPCODE /.test(theirs[shared])
+      / WS_ERR_((UN)?EXPECTED_MASK|UNSUPPORTED_DATA_PAYLOAD_LENGTH) /.test(ours[shared]) &&
+      / WS_ERR_INVALID_OPCODE /.test(theirs[shared])
   },
   {
     name: 'nothing is parsed behind an error',

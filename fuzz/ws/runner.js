@@ -195,6 +195,11 @@ class Run {
   /** Ends what the program has left open. */
   async #finish() {
     this.logs.begin('end');
+    // What waits for a peer that has stopped reading arrives.
+    if (this.#program.stalls) {
+      for (const end of Object.values(this.#ends)) if (end instanceof RawPeer) end.socket.resume();
+      await this.#rest();
+    }
     for (const role of ['client', 'server']) {
       const end = this.#ends[role];
       if (end instanceof RawPeer) end.socket.destroy();
