@@ -226,7 +226,7 @@ function createProgram(random) {
     }
     const count = limits.reactive ? 1 + random(3) : 0;
     // A stream writes when what it wrote before is done, and when a reaction comes then is open.
-    const streams = slow && limits.reactive ? [] : ['stream'];
+    const streams = (slow || deflates) && limits.reactive ? [] : ['stream'];
     const style = pick(['on', 'on', 'on', 'target', 'target', 'attribute', 'attribute', ...streams]);
     return {
       options,

@@ -156,7 +156,8 @@ class Run {
       role,
       log: (line) => this.logs.add(`${role}.wire`, line),
       answersClose,
-      showsKeys: sides.client.options.generateMask !== undefined
+      // The option is a client's; a server that masks takes random keys.
+      showsKeys: role === 'server' && sides.client.options.generateMask !== undefined
     });
     return this.#ends[role];
   }
