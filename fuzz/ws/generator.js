@@ -151,7 +151,8 @@ function createProgram(random) {
       };
     }
     // A write behind a Close frame destroys a stream's connection.
-    const mayClose = transport !== 'tls' && !(slow && style === 'stream');
+    // Slow callbacks that send find out sooner or later.
+    const mayClose = transport !== 'tls' && !(slow && (style === 'stream' || limits.timed === 'callbacks'));
     if (roll < 78 && !limits.calm && !limits.throws && mayClose) {
       const bad = chance(6);
       return {
@@ -164,7 +165,7 @@ function createProgram(random) {
     if (roll < 88 && limits.abrupt) return { op: pick(['terminate', 'destroy']) };
     if (roll < 94 && limits.abrupt) return { op: pick(['pause', 'resume']) };
     // Of a pair, joined writes are more often read in one turn.
-    const isOpen = limits.reactive && (slow || (isPair && transport !== 'memory'));
+    const isOpen = limits.reactive && (slow || isPair);
     const mayWait = !limits.throws && style !== 'stream' && !isOpen;
     if (depth < 2 && roll < 97 && limits.timed !== 'callbacks' && mayWait) {
       const when =
