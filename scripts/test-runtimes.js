@@ -1,7 +1,8 @@
 'use strict';
 
-// Runs the tests of the codec, of masking and of frame ids in Bun and Deno, with the addon and in
-// JavaScript. tap loads on neither, so test/support/tap-stand-in.js takes its place.
+// Runs the tests of the codec, of masking, of framemask/ws and of frame ids in Bun and Deno, with
+// the addon and in JavaScript. tap loads on neither, so test/support/tap-stand-in.js takes its
+// place.
 
 const { execFile } = require('node:child_process');
 const fs = require('node:fs');
@@ -15,7 +16,7 @@ const { UNSUPPORTED } = require('./runtimes/unsupported');
 
 const USAGE = `usage: npm run test:runtimes [-- [--only <runtime>] [--files <text>] [--kernel <name>] [--verbose] [--help]]
 
-Runs the tests of the codec, of masking, of tracing and of frame ids in Bun and Deno, each with the
+Runs the tests of the codec, of masking, of framemask/ws, of tracing and of frame ids in Bun and Deno, each with the
 addon (npm run build) and with the JavaScript fallback. Linux on x64. The first run downloads both from
 npm to .cache/platforms/. scripts/runtimes/unsupported.js lists the tests that can't run there. The exit
 code is 0 if all others passed.
@@ -27,8 +28,20 @@ code is 0 if all others passed.
   --help     print this`;
 
 const ROOT = path.join(__dirname, '..');
-const STAGED = ['index.js', 'index.mjs', 'package.json', 'lib', 'test', 'src', 'scripts', 'fuzz', 'build/Release'];
-const TESTS = /^test\/((codec|masking|shared|hazards)\/.*|(tracing|frame-id)[^/]*)\.js$/;
+const STAGED = [
+  'index.js',
+  'index.mjs',
+  'ws.js',
+  'ws.mjs',
+  'package.json',
+  'lib',
+  'test',
+  'src',
+  'scripts',
+  'fuzz',
+  'build/Release'
+];
+const TESTS = /^test\/((codec|masking|shared|hazards|ws)\/.*|(tracing|frame-id)[^/]*)\.js$/;
 const TIMEOUT = 300_000;
 
 /** `node` is run only when --only asks for it: to compare the stand-in with tap. */

@@ -16,6 +16,7 @@ module.exports = {
   get net() {
     return get ? get('node:net') : require('node:net');
   },
+  nodeModule: get ? get('node:module') : require('node:module'),
   path: get ? get('node:path') : require('node:path'),
   url: get ? get('node:url') : require('node:url'),
   util: get ? get('node:util') : require('node:util'),

@@ -1,12 +1,14 @@
 'use strict';
 
+const { nodeModule, path } = require('../shared/node-modules');
+
 /** The versions of ws that framemask/ws works with, as in the peerDependencies of package.json. */
 const OLDEST = [8, 17, 1];
 const NEWEST_MAJOR = 8;
 
 /**
  * @returns {typeof import('ws')} the program's own ws
- * @throws {Error} if there is none, or its version is not supported
+ * @throws {Error} if there is none, its version is not supported, or Bun gives its own
  */
 function loadWs() {
   let version;
@@ -21,7 +23,36 @@ function loadWs() {
         "run `npm install ws@8`, or require 'ws' instead of 'framemask/ws'"
     );
   }
-  return require('ws');
+  const ws = require('ws');
+  return process.versions.bun !== undefined && isOfBun(ws) ? loadFile() : ws;
+}
+
+/**
+ * In Bun, `require('ws')` gives a module of Bun's own, unless a bundle holds ws.
+ *
+ * @returns {boolean}
+ */
+function isOfBun(ws) {
+  try {
+    new ws.Receiver();
+    return false;
+  } catch {
+    return true; // Not supported yet in Bun
+  }
+}
+
+/** @returns {typeof import('ws')} ws by the path of its file, which Bun loads as it is */
+function loadFile() {
+  try {
+    const requireFile = nodeModule.createRequire(__filename);
+    return requireFile(path.join(path.dirname(requireFile.resolve('ws/package.json')), 'index.js'));
+  } catch (cause) {
+    throw new Error(
+      'framemask/ws works on the package ws, in whose place Bun puts a module of its own; its files in node_modules ' +
+        "can't be loaded. Run framemask/ws from node_modules, or require 'ws' instead of 'framemask/ws'",
+      { cause }
+    );
+  }
 }
 
 /**

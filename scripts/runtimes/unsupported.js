@@ -18,6 +18,11 @@ const UNSUPPORTED = [
     reason: 'only Node.js builds startup snapshots'
   },
   {
+    runtimes: ['bun', 'deno'],
+    file: 'test/ws/register.js',
+    reason: 'framemask/ws/register works in Node.js only, and says so'
+  },
+  {
     runtimes: ['bun'],
     file: 'test/codec/differential.js',
     reason: "compares with ws's Receiver, but Bun puts its own ws in place of ws, without a Receiver"
@@ -57,6 +62,36 @@ const UNSUPPORTED = [
     file: 'test/masking/native.js',
     test: 'an addon that may not define its exports does not load',
     reason: 'process.dlopen of Deno does not throw what an addon throws while it loads'
+  },
+  {
+    runtimes: ['deno'],
+    file: 'test/ws/loading.js',
+    test: 'without ws the error says what to install',
+    reason: 'Deno runs no --require beside -e'
+  },
+  {
+    runtimes: ['deno'],
+    file: 'test/ws/loading.js',
+    test: 'a ws of an unsupported version is refused by an error that says so',
+    reason: 'Deno runs no --require beside -e'
+  },
+  {
+    runtimes: ['deno'],
+    file: 'test/ws/loading.js',
+    test: 'a ws without a private part that is needed is refused by an error that names it',
+    reason: 'Deno runs no --require beside -e'
+  },
+  {
+    runtimes: ['deno'],
+    file: 'test/ws/errors.js',
+    test: 'ws: a client sends bad compressed data',
+    reason: "Deno's zlib reports bad data as an empty result, and then as an error"
+  },
+  {
+    runtimes: ['deno'],
+    file: 'test/ws/errors.js',
+    test: 'framemask/ws: a client sends bad compressed data',
+    reason: "Deno's zlib reports bad data as an empty result, and then as an error"
   }
 ];
 

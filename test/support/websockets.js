@@ -8,9 +8,13 @@ const net = require('node:net');
 const path = require('node:path');
 const { spawn } = require('node:child_process');
 const { text } = require('node:stream/consumers');
+const { loadWs } = require('../../lib/ws/load-ws');
 
-/** ws itself, and framemask/ws. A test that runs with both shows that they behave alike. */
-const IMPLEMENTATIONS = { ws: require('ws'), 'framemask/ws': require('../../ws.js') };
+/**
+ * ws itself, and framemask/ws. A test that runs with both shows that they behave alike. In Bun,
+ * `require('ws')` would give Bun's own.
+ */
+const IMPLEMENTATIONS = { ws: loadWs(), 'framemask/ws': require('../../ws.js') };
 
 /**
  * @param {import('tap').Test} t

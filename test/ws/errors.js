@@ -75,9 +75,9 @@ const BAD = [
 
 const seen = {};
 for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
-  t.test(`${name}: what a client must not send`, async (t) => {
-    seen[name] = [];
-    for (const { name: title, bytes, options } of BAD) {
+  seen[name] = {};
+  for (const { name: title, bytes, options } of BAD) {
+    t.test(`${name}: a client sends ${title}`, async (t) => {
       const { server, socket } = await connectRaw(t, implementation, { maxFragments: 0, ...options });
       const events = record(server);
       const sent = [];
@@ -88,14 +88,14 @@ for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
       });
       socket.write(Buffer.concat([masked(TEXT, 'before'), bytes, masked(TEXT, 'behind')]));
       const found = await events;
-      seen[name].push([title, found, Buffer.concat(sent).toString('hex')]);
-    }
-    t.equal(seen[name].length, BAD.length);
-  });
+      seen[name][title] = [found, Buffer.concat(sent).toString('hex')];
+      t.equal(found.at(-1)[0], 'close');
+    });
+  }
 }
 
 t.test('framemask/ws has the same events, errors and answers as ws', (t) => {
-  for (const [i, ours] of seen['framemask/ws'].entries()) t.same(ours, seen.ws[i], BAD[i].name);
+  for (const { name } of BAD) t.same(seen['framemask/ws'][name], seen.ws[name], name);
   t.end();
 });
 

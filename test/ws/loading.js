@@ -63,13 +63,46 @@ t.test('a ws without a private part that is needed is refused by an error that n
   t.match(stderr, /framemask\/ws can't work with this ws, whose Sender has no sendFrame/);
 });
 
+const isOther = (process.versions.bun ?? process.versions.deno) !== undefined && 'Node.js stands for Bun in these';
+
+/** Runs `require('framemask/ws')` as in Bun, which has a module of its own for ws. */
+function loadAsInBun({ receiver = "throw Error('Not supported yet in Bun')", before = '' }) {
+  return runSource(`
+    const Module = require('node:module');
+    const { _load } = Module;
+    const ws = require('ws');
+    const ofBun = Object.assign(class extends ws {}, { Receiver: class { constructor() { ${receiver} } } });
+    Module._load = (request, ...others) => (request === 'ws' ? ofBun : _load(request, ...others));
+    Object.defineProperty(process, 'versions', { value: { ...process.versions, bun: '1.4.5' } });
+    ${before}
+    console.log(require('./lib/ws/load-ws').loadWs() === ofBun ? 'that of require' : 'that of the path');
+  `);
+}
+
+t.test('in Bun, whose own module has the name ws, the ws that is installed is loaded', { skip: isOther }, async (t) => {
+  const { stdout, stderr } = await loadAsInBun({});
+  t.same([stdout, stderr], ['that of the path\n', '']);
+});
+
+t.test('in Bun a ws that works is taken as it is: that of a bundle', { skip: isOther }, async (t) => {
+  const { stdout, stderr } = await loadAsInBun({ receiver: 'return new ws.Receiver();' });
+  t.same([stdout, stderr], ['that of require\n', '']);
+});
+
+t.test('in Bun without the files of ws, the error says what Bun does and what to do', { skip: isOther }, async (t) => {
+  const { status, stderr } = await loadAsInBun({ before: "Module.createRequire = () => { throw Error('none'); };" });
+  t.equal(status, 1);
+  t.match(stderr, /framemask\/ws works on the package ws, in whose place Bun puts a module of its own/);
+});
+
 t.test('framemask/ws exports what ws exports, and report()', async (t) => {
   for (const name of Object.keys(ws)) t.ok(name in framemask, name);
   t.equal(framemask.WebSocket, framemask);
   t.equal(framemask.Server, framemask.WebSocketServer);
   t.ok(framemask.prototype instanceof ws);
   const module = await import('../../ws.mjs');
-  const names = Object.keys(await import('ws'));
+  // By its path: in Bun, 'ws' is Bun's own.
+  const names = Object.keys(await import(require.resolve('ws/package.json').replace('package.json', 'wrapper.mjs')));
   for (const name of names) t.ok(name in module, `ESM: ${name}`);
   t.equal(module.default, framemask);
   t.equal(module.WebSocketServer, framemask.WebSocketServer);
