@@ -58,24 +58,19 @@ const DIFFERENCES = [
   {
     name: 'nothing is parsed behind an error',
     why: 'ws delivers what is in chunks that wait behind the one with the error.',
-    applies: ({ ours, theirs, shared }) =>
-      theirs.slice(0, shared).some(isError) &&
-      theirs.length > ours.length &&
-      sameLines(ours, [...theirs.slice(0, shared), ...theirs.slice(shared).filter((line) => !isDelivery(line))])
+    applies: ({ ours, theirs, shared, frames, exceptions }) =>
+      (theirs.slice(0, shared).some(isError) &&
+        theirs.length > ours.length &&
+        sameLines(ours, [...theirs.slice(0, shared), ...theirs.slice(shared).filter((line) => !isDelivery(line))])) ||
+      (exceptions.theirs.length > 0 &&
+        exceptions.ours.length === 0 &&
+        // Of a pair, the other one may be the one that had it.
+        (frames === null || ours.some((line) => /^error .*WS_ERR_/.test(line))))
   },
   {
     name: JOINED,
     why: 'One write has the frames of a read, or of a turn. Not of one WebSocket alone: see `explain`.',
     applies: () => false
-  },
-  {
-    name: 'chunks behind an error have no effect',
-    why: 'ws may go on with chunks that wait behind it.',
-    applies: ({ ours, frames, exceptions }) =>
-      exceptions.theirs.length > 0 &&
-      exceptions.ours.length === 0 &&
-      // Of a pair, the other one may be the one that had it.
-      (frames === null || ours.some((line) => /^error .*WS_ERR_/.test(line)))
   }
 ];
 
