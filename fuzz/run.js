@@ -9,7 +9,7 @@ const { parseArgs } = require('node:util');
 
 const USAGE = `Usage: node fuzz/run.js [--seconds <n>] [--help] [fuzzer...]
 
-Runs all fuzzers but ws, or those named (differential, handlers, encoders, ws, mask, scan).
+Runs all fuzzers, or those named (differential, handlers, encoders, ws, mask, scan).
 
   --seconds <n>  how long all of them take together (default: a minute for each)
   --help         print this
@@ -21,8 +21,6 @@ const ROOT = path.join(__dirname, '..');
 const OUT = path.join(ROOT, '.cache/fuzz');
 const SCRIPTS = ['differential', 'handlers', 'encoders', 'ws'];
 const TARGETS = ['mask', 'scan'];
-/** One of its programs in 500 is a finding that has to be read: most are matters of timing. */
-const ONLY_BY_NAME = ['ws'];
 
 /** @returns {string} why the targets can't be built; '' if they have been */
 function buildTargets() {
@@ -84,7 +82,7 @@ async function main() {
     }
     const unknown = positionals.find((name) => !all.includes(name));
     if (unknown !== undefined) throw new Error(`There is no fuzzer '${unknown}'`);
-    names = positionals.length > 0 ? positionals : all.filter((name) => !ONLY_BY_NAME.includes(name));
+    names = positionals.length > 0 ? positionals : all;
     seconds = Number(values.seconds ?? 60 * names.length);
     if (!(seconds > 0)) throw new Error(`--seconds must be a positive number, but was '${values.seconds}'`);
   } catch (error) {
