@@ -73,7 +73,7 @@ function findParts() {
   const { versions, env } = process;
   // Bun and Deno have a net.Socket of their own.
   if (versions.bun !== undefined || versions.deno !== undefined || env.FRAMEMASK_READS === 'events') return null;
-  const option = { buffer: Buffer.alloc(1), callback: () => true };
+  const option = { buffer: Buffer.alloc(1), callback: onRead };
   const socket = new modules.net.Socket({ onread: option });
   const keys = Object.getOwnPropertySymbols(socket);
   const buffer = keys.find((key) => socket[key] === option.buffer);

@@ -59,7 +59,8 @@ async function talkToAll(t, members, send) {
 }
 
 t.test('each worker thread has its own memory', async (t) => {
-  const workers = Array.from({ length: 3 }, () => new Worker(SCRIPT));
+  const workers = Array.from({ length: 2 }, () => new Worker(SCRIPT));
+  t.teardown(() => Promise.all(workers.map((worker) => worker.terminate())));
   const accepted = await talkToAll(t, workers, (worker, message) => worker.postMessage(message));
   const memories = accepted.map(([{ memory }]) => memory);
   if (isNode) t.equal(new Set(memories).size, workers.length, 'each thread has random bytes of its own');
@@ -67,6 +68,7 @@ t.test('each worker thread has its own memory', async (t) => {
 
 t.test('a thread that is terminated while its sockets are read harms no other', async (t) => {
   const workers = Array.from({ length: 2 }, () => new Worker(SCRIPT));
+  t.teardown(() => Promise.all(workers.map((worker) => worker.terminate())));
   const ports = await Promise.all(workers.map(async (worker) => (await once(worker, 'message'))[0].port));
   const doomed = net.connect(ports[0], '127.0.0.1').on('error', () => {});
   await once(doomed, 'connect');
@@ -80,12 +82,12 @@ t.test('a thread that is terminated while its sockets are read harms no other', 
   doomed.destroy();
   t.ok(await other);
   t.ok(await echo(ports[1], 'after it'));
-  await workers[1].terminate();
 });
 
 t.test('the processes of a cluster share a port, and each has its own memory', { skip: !isNode }, async (t) => {
   cluster.setupPrimary({ exec: SCRIPT, args: [] });
   const workers = [cluster.fork(), cluster.fork()];
+  t.teardown(() => workers.forEach((worker) => worker.kill()));
   const told = [];
   cluster.on('message', (_worker, message) => told.push(message));
   await until(() => told.filter(({ port }) => port).length === 2);
@@ -119,6 +121,7 @@ t.test('a socket that is sent to another process is read there', { skip: !isNode
   reads.checkShared();
   const folder = t.testdir({ 'child.js': source });
   const child = fork(path.join(folder, 'child.js'));
+  t.teardown(() => child.kill());
   child.send('take', socket);
   await once(child, 'message');
   client.write('there');
@@ -126,8 +129,6 @@ t.test('a socket that is sent to another process is read there', { skip: !isNode
   t.equal(String(answer), '5');
   t.same(events, [string('here')]);
   client.destroy();
-  child.kill();
-  await once(child, 'exit');
 });
 
 compareReads(t, "a client's socket reads as a server's", async (reads) => {

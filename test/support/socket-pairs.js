@@ -218,10 +218,16 @@ function frames(...messages) {
   return Buffer.concat(encoder.take());
 }
 
-/** @returns {Promise<void>} when `condition` is true */
-async function until(condition, what = String(condition)) {
-  for (let i = 0; !condition(); i++) {
-    if (i > 1000) throw new Error(`never: ${what}`);
+/** The processes and threads of a test may take long to start. */
+const PATIENCE = 60_000;
+
+/**
+ * @param {() => boolean} condition
+ * @returns {Promise<void>} when it is true
+ */
+async function until(condition) {
+  for (const end = Date.now() + PATIENCE; !condition(); ) {
+    if (Date.now() > end) throw new Error(`never: ${condition}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
