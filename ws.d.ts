@@ -39,6 +39,15 @@ declare namespace WebSocket {
   /** What can be assigned to the property `binaryType`. */
   type BinaryType = 'nodebuffer' | 'arraybuffer' | 'fragments' | 'blob';
 
+  /** Options of permessage-deflate. */
+  interface PerMessageDeflateOptions extends ws.PerMessageDeflateOptions {
+    /**
+     * `false` stands for `serverNoContextTakeover` and `clientNoContextTakeover`: messages are then
+     * compressed with contexts that all connections of a thread share.
+     */
+    contextTakeover?: boolean | undefined;
+  }
+
   /** Options of a client and of a server that @types/ws lacks. */
   interface ConnectionOptions {
     /**
@@ -61,7 +70,10 @@ declare namespace WebSocket {
   }
 
   /** Options of a client. */
-  interface ClientOptions extends ws.ClientOptions, ConnectionOptions {}
+  interface ClientOptions extends ws.ClientOptions, ConnectionOptions {
+    /** Whether, and how, messages are compressed. */
+    perMessageDeflate?: boolean | PerMessageDeflateOptions | undefined;
+  }
 
   /** Options of a server. */
   interface ServerOptions<
@@ -74,6 +86,8 @@ declare namespace WebSocket {
      * default. framemask's own.
      */
     sharedReads?: boolean | undefined;
+    /** Whether, and how, messages are compressed. */
+    perMessageDeflate?: boolean | PerMessageDeflateOptions | undefined;
   }
 
   /** A server with the API of ws, whose connections are framemask's. */
@@ -100,8 +114,8 @@ declare namespace WebSocket {
     ws: string;
     /** How sockets are read: into the memory that all of a thread share, or into memory of their own. */
     reads: 'shared' | 'events';
-    /** Who compresses. */
-    deflate: 'ws';
+    /** Whose contexts compress: those of ws where zlib can't be used synchronously, as on Deno. */
+    deflate: 'framemask' | 'ws';
     /** Whether framemask/ws/register has put framemask/ws in the place of ws. */
     registered: boolean;
   }
@@ -156,7 +170,6 @@ declare namespace WebSocket {
   export import EventListenerOptions = ws.EventListenerOptions;
   export import FinishRequestCallback = ws.FinishRequestCallback;
   export import MessageEvent = ws.MessageEvent;
-  export import PerMessageDeflateOptions = ws.PerMessageDeflateOptions;
   export import RawData = ws.RawData;
   export import VerifyClientCallbackAsync = ws.VerifyClientCallbackAsync;
   export import VerifyClientCallbackSync = ws.VerifyClientCallbackSync;

@@ -58,7 +58,7 @@ function deflateAlone(bytes, length, compression, handles = handlesWork()) {
   }
   const handle = sharedHandle(compression);
   try {
-    handle.run(bytes, length, Infinity);
+    handle.compress(bytes, length);
     return withoutTail(takeOutput());
   } finally {
     handle.reset();
@@ -114,7 +114,7 @@ class OwnDeflater {
    * @returns {Buffer} memory that the next message overwrites
    */
   deflateFragment(bytes, length) {
-    this._use().run(bytes, length, Infinity);
+    this._use().compress(bytes, length);
     return takeOutput();
   }
 
@@ -125,6 +125,16 @@ class OwnDeflater {
    * @param {(deflated: Buffer) => void} callback
    */
   deflateLater(bytes, callback) {
+    this.deflateFragmentLater(bytes, (deflated) => callback(withoutTail(deflated)));
+  }
+
+  /**
+   * `deflateFragment` in the thread pool.
+   *
+   * @param {Buffer} bytes nobody else's
+   * @param {(deflated: Buffer) => void} callback
+   */
+  deflateFragmentLater(bytes, callback) {
     const { stream } = this._use();
     this.isBusy = true;
     runInPool((done) => {
@@ -136,7 +146,7 @@ class OwnDeflater {
         stream.off('data', collect);
         this.isBusy = false;
         done();
-        callback(withoutTail(Buffer.concat(chunks)));
+        callback(Buffer.concat(chunks));
       });
     });
   }

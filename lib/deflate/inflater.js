@@ -112,9 +112,12 @@ function toFault(error, limit) {
  * from its first message to the end of the connection: the peer relies on it.
  */
 class OwnInflater {
-  /** @param {number} windowBits */
-  constructor(windowBits) {
-    this._windowBits = windowBits;
+  /**
+   * @param {number} windowBits
+   * @param {import('node:zlib').ZlibOptions} [options] others
+   */
+  constructor(windowBits, options = {}) {
+    this._options = { ...options, windowBits };
     this._handle = null;
     // What `inflate` has left to `inflateLater`.
     this._begun = null;
@@ -214,7 +217,7 @@ class OwnInflater {
     // A final block has ended the stream, in the thread pool.
     if (this._handle?.stream.readableEnded) this.close();
     if (this._handle === null) {
-      const stream = zlib.createInflateRaw({ windowBits: this._windowBits });
+      const stream = zlib.createInflateRaw(this._options);
       // Behind an error that has been reported, there may be another.
       stream.on('error', () => {});
       this._handle = new ZlibHandle(stream);

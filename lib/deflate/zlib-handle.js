@@ -1,13 +1,13 @@
 'use strict';
 
 const { zlib } = require('../shared/node-modules');
-const { Buffer, view } = require('../shared/buffers');
+const { Buffer, EMPTY: NOTHING, view } = require('../shared/buffers');
 
 // All that framemask knows of Node's zlib which Node does not document. `_handle` is the binding below
 // a zlib stream, and `_writeState` holds what `writeSync` has left: output room, then input. Both have
 // been there since Node.js 9, and packages such as pngjs use them. `works()` tries them once.
 
-const { Z_SYNC_FLUSH } = zlib.constants;
+const { Z_NO_FLUSH, Z_SYNC_FLUSH } = zlib.constants;
 
 /** Output goes here first. It is never given away: results are used at once, or copied. */
 let scratch = null;
@@ -29,8 +29,8 @@ class ZlibHandle {
     this._handle = stream._handle;
     this._state = stream._writeState;
     this._onStreamError = this._handle.onerror;
-    this._onError = (message, _number, code) => {
-      this.error = Object.assign(new Error(message), { code });
+    this._onError = (message, errno, code) => {
+      this.error = Object.assign(new Error(message), { errno, code });
     };
   }
 
@@ -40,10 +40,11 @@ class ZlibHandle {
    * @param {Uint8Array} bytes
    * @param {number} length of them
    * @param {number} limit stops above this many bytes of output
+   * @param {number} [flush] as of zlib
    * @returns {number} how many bytes are left, which zlib did not want: it has ended, or the output
    *   is above the limit
    */
-  run(bytes, length, limit) {
+  run(bytes, length, limit, flush = Z_SYNC_FLUSH) {
     scratch ??= Buffer.allocUnsafeSlow(SCRATCH);
     this.error = null;
     this._handle.onerror = this._onError;
@@ -51,7 +52,7 @@ class ZlibHandle {
     try {
       do {
         if (used === SCRATCH) keepScratch();
-        this._handle.writeSync(Z_SYNC_FLUSH, bytes, length - left, left, scratch, used, SCRATCH - used);
+        this._handle.writeSync(flush, bytes, length - left, left, scratch, used, SCRATCH - used);
         if (this.error !== null) break;
         used = SCRATCH - this._state[0];
         left = this._state[1];
@@ -60,6 +61,19 @@ class ZlibHandle {
       this._handle.onerror = this._onStreamError;
     }
     return left;
+  }
+
+  /**
+   * Compresses bytes, and ends what comes out by a sync flush. In two steps, as ws has it: in one, zlib
+   * ends blocks elsewhere if the window is smaller than the message; and a flush of nothing behind
+   * another would not come out.
+   *
+   * @param {Uint8Array} bytes
+   * @param {number} length of them
+   */
+  compress(bytes, length) {
+    this.run(bytes, length, Infinity, Z_NO_FLUSH);
+    this.run(NOTHING, 0, Infinity);
   }
 
   /** Forgets its window and its error. */

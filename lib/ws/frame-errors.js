@@ -44,6 +44,7 @@ const dataless = (firstByte) => ((firstByte & OPCODE) >= Opcode.CLOSE ? firstByt
  * @returns {Error}
  */
 function toWsError(error, inflates = false) {
+  if (error.code === 'FRAMEMASK_ERR_DEFLATE') return zlibError(error);
   const badFrame = BAD_FRAMES[error.code.slice('FRAMEMASK_ERR_'.length)];
   if (badFrame === undefined) return likeWs(error);
   const [bytes, options] = badFrame(error);
@@ -67,6 +68,21 @@ function receiverError(bytes, options = {}, inflates = false) {
 }
 
 /**
+ * @param {import('../..').FrameError} error
+ * @returns {Error} the error of zlib, with the close code, as ws has it
+ */
+function zlibError({ cause, closeCode, message }) {
+  const error = cause ?? new Error(message);
+  error[closeCodeSymbol()] = closeCode;
+  return error;
+}
+
+/** @returns {symbol} under which ws keeps the close code of an error */
+function closeCodeSymbol() {
+  return Object.getOwnPropertySymbols(receiverError([0x83, 0]))[0];
+}
+
+/**
  * @param {import('../..').FrameError} error one that ws does not have
  * @returns {RangeError} the same as an error of ws
  */
@@ -74,8 +90,7 @@ function likeWs({ message, code, closeCode }) {
   const error = receiverError([0x83, 0]);
   error.message = `Invalid WebSocket frame: ${message}`;
   error.code = LATER_CODES[code] ?? code;
-  const [closeCodeSymbol] = Object.getOwnPropertySymbols(error);
-  error[closeCodeSymbol] = closeCode;
+  error[closeCodeSymbol()] = closeCode;
   return error;
 }
 

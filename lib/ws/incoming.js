@@ -93,9 +93,23 @@ class Incoming {
    * @param {Error} error
    */
   fail(error) {
-    showState(this.receiver, DECODING);
+    this.failNow(error);
+    this.settleFailure();
+  }
+
+  /**
+   * Ends the decoding because of an error, during the decoder's `write` or `resume`.
+   *
+   * @param {Error} error
+   */
+  failNow(error) {
     this.error = error;
     this._decoder.stop();
+  }
+
+  /** Reports an error outside of them. */
+  settleFailure() {
+    showState(this.receiver, DECODING);
     this._settle();
   }
 
@@ -131,7 +145,7 @@ class Incoming {
     const { allowSynchronousEvents, maxFragments, maxPayload, skipUTF8Validation } = receiverOptions(this.receiver);
     const deflate = deflateOf(this.websocket);
     const limits = { maxPayload, isChecked: !skipUTF8Validation, isDeferred: !allowSynchronousEvents };
-    if (deflate !== undefined) this._inflation = new Inflation(this, deflate, limits);
+    if (deflate !== undefined) this._inflation = new Inflation(this, deflate, this._outgoing.decompressor, limits);
     return new Decoder({
       role: isServer(this.websocket) ? 'server' : 'client',
       text: skipUTF8Validation ? 'unchecked' : 'buffer',
@@ -224,9 +238,14 @@ function given(websocket, data, isBinary, fragmentLengths) {
 
 const SYNCHRONOUS_EVENTS = {
   onMessage(data, isBinary, isCompressed) {
-    if (isCompressed) return;
     const { websocket } = this.context;
-    websocket.emit('message', given(websocket, data, isBinary, this.fragmentLengths), isBinary);
+    if (isCompressed) {
+      const message = this.context._inflation.take();
+      if (message === null) return;
+      websocket.emit('message', given(websocket, message.data, isBinary, message.lengths), isBinary);
+    } else {
+      websocket.emit('message', given(websocket, data, isBinary, this.fragmentLengths), isBinary);
+    }
   },
   onPing(payload) {
     this.context.receiver.emit('ping', payload.length === 0 ? emptyBuffer() : payload);
@@ -238,9 +257,14 @@ const SYNCHRONOUS_EVENTS = {
 
 const DEFERRED_EVENTS = {
   onMessage(data, isBinary, isCompressed) {
-    if (isCompressed) return;
     const { websocket } = this.context;
-    this.context.defer('message', given(websocket, data, isBinary, this.fragmentLengths), isBinary);
+    if (isCompressed) {
+      const message = this.context._inflation.take();
+      if (message === null) return;
+      this.context.defer('message', given(websocket, message.data, isBinary, message.lengths), isBinary);
+    } else {
+      this.context.defer('message', given(websocket, data, isBinary, this.fragmentLengths), isBinary);
+    }
   },
   onPing(payload) {
     this.context.defer('ping', payload);
@@ -257,9 +281,12 @@ function inflateFrame(firstByte, bytes, start, end) {
   const inflation = this.context._inflation;
   if (opcode !== Opcode.CONTINUATION) inflation.begin(opcode === Opcode.BINARY, (firstByte & RSV1) !== 0);
   if (!inflation.isCompressed) return;
+  const payload = view(bytes, start, end);
+  const isLast = (firstByte & FIN) !== 0;
+  if (inflation.addNow(payload, isLast)) return;
   this.pause();
   showState(this.context.receiver, INFLATING);
-  inflation.add(view(bytes, start, end), (firstByte & FIN) !== 0);
+  inflation.add(payload, isLast);
 }
 
 function conclude(code, _reason, bytes) {

@@ -73,6 +73,21 @@ const bufferedBytes = (sender) => sender._bufferedBytes;
 /** @returns {object | undefined} the PerMessageDeflate of a connection, if it was negotiated */
 const deflateOf = (websocket) => websocket._extensions['permessage-deflate'];
 
+/**
+ * @param {object} deflate a PerMessageDeflate
+ * @returns {{ own: object, peer: object }} how each end compresses, and the options of zlib for it
+ */
+function deflateParts({ _isServer, _options: { zlibDeflateOptions, zlibInflateOptions }, params }) {
+  const end = (name, options) => ({
+    // 15 where nothing was agreed on.
+    windowBits: params[`${name}_max_window_bits`] ?? 15,
+    contextTakeover: !params[`${name}_no_context_takeover`],
+    options
+  });
+  const names = _isServer ? ['server', 'client'] : ['client', 'server'];
+  return { own: end(names[0], zlibDeflateOptions), peer: end(names[1], zlibInflateOptions) };
+}
+
 const { _closeMessage: EMPTY_BUFFER } = samples.WebSocket;
 
 /**
@@ -112,6 +127,7 @@ module.exports = {
   INFLATING,
   bufferedBytes,
   deflateOf,
+  deflateParts,
   emptyBuffer,
   hasOwnMask,
   isAmidMessage,

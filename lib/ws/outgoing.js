@@ -6,6 +6,7 @@ const { Duplex } = require('node:stream');
 const { Encoder } = require('../codec/encoder');
 const { Buffer } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
+const { compressInstead } = require('./compression');
 const { keepContext } = require('./callback-context');
 const { bufferedBytes, deflateOf, hasOwnMask, isAmidMessage, isBusy, isServer, ws } = require('./internals');
 const { addToQueue, reads } = require('./flush-queue');
@@ -43,7 +44,10 @@ class Outgoing {
     this.isQueued = false;
     this._sender = sender;
     this._role = isServer(websocket) ? 'server' : 'client';
-    this._compresses = deflateOf(websocket) !== undefined;
+    const deflate = deflateOf(websocket);
+    this._compresses = deflate !== undefined;
+    /** What inflates instead of ws's PerMessageDeflate. */
+    this.decompressor = this._compresses ? compressInstead(deflate) : null;
     this._isReading = false;
     this._key = key;
     this._recycles = false;

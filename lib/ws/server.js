@@ -1,5 +1,6 @@
 'use strict';
 
+const { withoutTakeover } = require('./context-takeover');
 const { ws } = require('./internals');
 const { WebSocket, noteHandshake } = require('./websocket');
 
@@ -11,7 +12,7 @@ class WebSocketServer extends ws.WebSocketServer {
    * @param {() => void} [callback]
    */
   constructor(options, callback) {
-    super({ WebSocket, ...options }, callback);
+    super({ WebSocket, ...withoutTakeover(options) }, callback);
   }
 
   /**

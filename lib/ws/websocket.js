@@ -3,6 +3,7 @@
 const { isUint8Array } = require('../shared/buffers');
 const { shareReads } = require('../sockets/shared-reads');
 const { borrowChunks, decodeInstead } = require('./incoming');
+const { withoutTakeover } = require('./context-takeover');
 const { ws } = require('./internals');
 const { Outgoing } = require('./outgoing');
 
@@ -25,6 +26,16 @@ const kOwnReads = Symbol('ownReads');
  * goes out instead of ws's Sender.
  */
 class WebSocket extends ws.WebSocket {
+  /**
+   * @param {string | URL | null} address
+   * @param {string | string[] | object} [protocols] or the options
+   * @param {object} [options] as of ws, and `contextTakeover` of `perMessageDeflate`
+   */
+  constructor(address, protocols, options) {
+    // ws takes options for protocols, too.
+    super(address, Array.isArray(protocols) ? protocols : withoutTakeover(protocols), withoutTakeover(options));
+  }
+
   /**
    * ws assigns the socket when the handshake is done, behind `_receiver` and `_sender`. Whoever
    * reads it may write to it or end it, so what is held back goes first.

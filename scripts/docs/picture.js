@@ -134,17 +134,23 @@ const WS = {
   steps: [
     {
       title: 'Classes',
-      modules: ['lib/ws/websocket.js', 'lib/ws/server.js', 'lib/ws/load-ws.js', 'lib/ws/internals.js'],
+      modules: [
+        'lib/ws/websocket.js',
+        'lib/ws/server.js',
+        'lib/ws/load-ws.js',
+        'lib/ws/internals.js',
+        'lib/ws/context-takeover.js'
+      ],
       text: 'Subclasses of those of ws, which does the handshakes.'
     },
     {
       title: 'Receiving',
       modules: ['lib/ws/incoming.js', 'lib/ws/inflation.js', 'lib/ws/binary-types.js', 'lib/ws/frame-errors.js'],
-      text: "A Decoder behind ws's Receiver. ws inflates."
+      text: "A Decoder behind ws's Receiver."
     },
     {
       title: 'Sending',
-      modules: ['lib/ws/outgoing.js', 'lib/ws/flush-queue.js', 'lib/ws/callback-context.js'],
+      modules: ['lib/ws/outgoing.js', 'lib/ws/compression.js', 'lib/ws/flush-queue.js', 'lib/ws/callback-context.js'],
       text: "An Encoder instead of ws's Sender. One write for each read or turn."
     },
     {
@@ -207,6 +213,7 @@ const COMMON = [
 /** Calls that the picture shows between lanes: each must be a `require` in the code. */
 const CALLS = [
   ['lib/ws/incoming.js', 'lib/codec/decoder.js'],
+  ['lib/ws/compression.js', 'lib/deflate/deflater.js'],
   ['lib/ws/outgoing.js', 'lib/codec/encoder.js'],
   ['lib/codec/delivery.js', 'lib/deflate/inflation.js'],
   ['lib/codec/encoder.js', 'lib/deflate/deflation.js'],

@@ -43,9 +43,8 @@ t.test('7.2.1: compresses as zlib does, for every window, level and memory', (t)
       for (const handles of WAYS) {
         const deflated = Buffer.from(deflateAlone(bytes, bytes.length, options, handles));
         assert.ok(inflate(deflated, true, NO_LIMIT, NO_LIMIT, windowBits).equals(bytes), JSON.stringify(options));
-        // Above 64 KiB of output there may be an empty block more. Level 0 fills the room there is.
-        if (expected.length < 64 * 1024 && options.level !== 0)
-          assert.ok(deflated.equals(expected), JSON.stringify(options));
+        // With a handle, zlib ends blocks as it does for ws: test/ws/compression.js compares them.
+        if (!handles) assert.ok(deflated.equals(expected), JSON.stringify(options));
       }
     }
   }

@@ -1,0 +1,175 @@
+'use strict';
+
+const { OwnDeflater, TAIL_SIZE, deflateAlone, deflateAloneLater } = require('../deflate/deflater');
+const { OwnInflater } = require('../deflate/inflater');
+const { handlesWork, toOwn } = require('../deflate/zlib-handle');
+const { Buffer } = require('../shared/buffers');
+const { deflateParts } = require('./internals');
+
+// The contexts of ws's PerMessageDeflate, which negotiates and sets the threshold. ws takes each
+// message through zlib's thread pool; here small ones are compressed and inflated at once, to the same
+// bytes.
+
+/** From this many bytes on a message is compressed in the thread pool. */
+const DEFLATE_LATER_FROM = 32 * 1024;
+/** What inflates to more than this many bytes is inflated there. */
+const INFLATE_LATER_FROM = 128 * 1024;
+
+/** @param {object} [options] of zlib @returns {boolean} whether shared contexts can have them */
+const isPlain = (options = {}) =>
+  Object.keys(options).every((name) => ['level', 'memLevel', 'chunkSize'].includes(name));
+
+/** What a connection sends. */
+class Compressor {
+  /** @param {{ windowBits: number, contextTakeover: boolean, options?: object }} end */
+  constructor({ windowBits, contextTakeover, options = {} }) {
+    const { level = -1, memLevel = 8 } = options;
+    this._compression = { ...options, windowBits, level, memLevel };
+    this._takesOver = contextTakeover;
+    this._isShared = !contextTakeover && isPlain(options);
+    this._own = null;
+    this._isAmidMessage = false;
+    this._hasEnded = false;
+  }
+
+  /**
+   * `compress` of PerMessageDeflate. ws's Sender calls it for one fragment at a time.
+   *
+   * @param {Buffer | string} data
+   * @param {boolean} fin whether the message ends with it
+   * @param {(error: Error | null, deflated: Buffer) => void} callback called at once for a small one
+   */
+  compress(data, fin, callback) {
+    const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+    const { length } = bytes;
+    const isAlone = this._isShared && fin && !this._isAmidMessage && length !== 0;
+    this._isAmidMessage = !fin;
+    if (length < DEFLATE_LATER_FROM) {
+      const deflated = isAlone ? deflateAlone(bytes, length, this._compression) : this._deflate(bytes, length, fin);
+      callback(null, toOwn(deflated));
+      return;
+    }
+    // A program may change or transfer what it has sent.
+    const copy = Buffer.allocUnsafeSlow(length);
+    bytes.copy(copy, 0, 0, length);
+    if (isAlone) deflateAloneLater(copy, this._compression, (deflated) => callback(null, deflated));
+    else this._deflateLater(copy, fin, callback);
+  }
+
+  /** Releases the memory. */
+  end() {
+    this._hasEnded = true;
+    if (this._own !== null && !this._own.isBusy) this._own.release();
+  }
+
+  _deflate(bytes, length, fin) {
+    this._own ??= new OwnDeflater(this._compression);
+    const deflated = this._own.deflateFragment(bytes, length);
+    const output = fin ? deflated.subarray(0, deflated.length - TAIL_SIZE) : deflated;
+    if (fin && !this._takesOver) this._own.reset();
+    return output;
+  }
+
+  _deflateLater(bytes, fin, callback) {
+    this._own ??= new OwnDeflater(this._compression);
+    this._own.deflateFragmentLater(bytes, (deflated) => {
+      if (fin && !this._takesOver) this._own.reset();
+      if (this._hasEnded) this._own.release();
+      callback(null, fin ? deflated.subarray(0, deflated.length - TAIL_SIZE) : deflated);
+    });
+  }
+}
+
+/**
+ * The contexts for messages of one frame to which none refers, by window: they are reset behind each.
+ *
+ * @type {(OwnInflater | undefined)[]}
+ */
+const shared = [];
+
+/** What a connection receives. */
+class Decompressor {
+  /** @param {{ windowBits: number, contextTakeover: boolean, options?: object }} end the other end */
+  constructor({ windowBits, contextTakeover, options = {} }) {
+    this._windowBits = windowBits;
+    this._options = options;
+    this._takesOver = contextTakeover;
+    this._isShared = !contextTakeover && isPlain(options);
+    this._own = null;
+    this._isAmidMessage = false;
+  }
+
+  /**
+   * Inflates a frame.
+   *
+   * @param {Buffer} data
+   * @param {boolean} isLast whether it ends its message
+   * @param {number} limit the most bytes that may come out
+   * @returns {Buffer | null} null if `inflateLater` must go on
+   * @throws {import('../shared/errors').FrameError} if more bytes come out, or it is not DEFLATE
+   */
+  inflate(data, isLast, limit) {
+    const isAlone = this._isShared && isLast && !this._isAmidMessage;
+    this._isAmidMessage = !isLast;
+    if (isAlone) {
+      shared[this._windowBits] ??= new OwnInflater(this._windowBits);
+      const inflater = shared[this._windowBits];
+      try {
+        const inflated = inflater.inflate(data, data.length, true, INFLATE_LATER_FROM, limit);
+        if (inflated !== null) return toOwn(inflated);
+      } finally {
+        inflater.reset();
+      }
+    }
+    this._own ??= new OwnInflater(this._windowBits, this._options);
+    const inflated = this._own.inflate(data, data.length, isLast, isAlone ? 0 : INFLATE_LATER_FROM, limit);
+    if (inflated === null) return null;
+    // The thread pool has reset it already, or it has been of no use to others.
+    if (isLast && !this._takesOver) this._own.reset();
+    return toOwn(inflated);
+  }
+
+  /**
+   * Goes on with the same frame in the thread pool.
+   *
+   * @param {boolean} isLast
+   * @param {number} limit
+   * @param {(error: import('../shared/errors').FrameError | null, inflated: Buffer | null) => void} callback
+   */
+  inflateLater(isLast, limit, callback) {
+    this._own.inflateLater(limit, (error, inflated) => {
+      // The connection has ended.
+      if (this._own === null) return;
+      if (error === null && isLast && !this._takesOver) this._own.reset();
+      callback(error, inflated);
+    });
+  }
+
+  /** Releases the memory. */
+  end() {
+    this._own?.close();
+    this._own = null;
+  }
+}
+
+/**
+ * Gives a connection contexts of framemask's.
+ *
+ * @param {object} deflate its PerMessageDeflate
+ * @param {boolean} [handles] whether zlib has handles that work; without them ws does it itself
+ * @returns {Decompressor | null} for what it receives; null if ws does it
+ */
+function compressInstead(deflate, handles = handlesWork()) {
+  if (!handles) return null;
+  const { own, peer } = deflateParts(deflate);
+  const compressor = new Compressor(own);
+  const decompressor = new Decompressor(peer);
+  deflate.compress = (data, fin, callback) => compressor.compress(data, fin, callback);
+  deflate.cleanup = () => {
+    compressor.end();
+    decompressor.end();
+  };
+  return decompressor;
+}
+
+module.exports = { compressInstead };

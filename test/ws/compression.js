@@ -1,0 +1,216 @@
+'use strict';
+
+// Compressed messages of framemask/ws, beside those of ws.
+
+const assert = require('node:assert/strict');
+const { once } = require('node:events');
+const zlib = require('node:zlib');
+const t = require('tap');
+const ws = require('ws');
+const framemask = require('../../ws.js');
+const { compressInstead } = require('../../lib/ws/compression');
+const { framesFor } = require('../support/frames');
+const { connectPair, connectRaw, record, settled } = require('../support/websockets');
+const { createRandom, seed } = require('../support/random');
+
+const NONE = { serverNoContextTakeover: true, clientNoContextTakeover: true };
+const NONE_AGREED = { server_no_context_takeover: true, client_no_context_takeover: true };
+const paramsOf = (websocket) => ({ ...websocket._extensions['permessage-deflate'].params });
+const json = (count) => JSON.stringify(Array.from({ length: count }, (_, id) => ({ id, name: `user ${id}` })));
+
+/** A negotiated PerMessageDeflate, as a connection has it; with framemask's contexts if `instead`. */
+function createDeflate(options, params, instead) {
+  const client = negotiated(options, params);
+  const decompressor = instead ? compressInstead(client) : null;
+  return {
+    compress: (data, fin = true) =>
+      new Promise((resolve, reject) => {
+        client.compress(data, fin, (error, deflated) => (error ? reject(error) : resolve(deflated)));
+      }),
+    decompress: async (data, fin = true, limit = Infinity) => {
+      if (decompressor === null) {
+        return new Promise((resolve, reject) => {
+          client.decompress(data, fin, (error, inflated) => (error ? reject(error) : resolve(inflated)));
+        });
+      }
+      return (
+        decompressor.inflate(data, fin, limit) ??
+        new Promise((resolve, reject) => {
+          decompressor.inflateLater(fin, limit, (error, inflated) => (error ? reject(error) : resolve(inflated)));
+        })
+      );
+    },
+    cleanup: () => client.cleanup()
+  };
+}
+
+/** ws's class; older versions do not export it. */
+let PerMessageDeflate;
+
+t.before(async () => {
+  const server = new ws.WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: true });
+  await once(server, 'listening');
+  const client = new ws.WebSocket(`ws://127.0.0.1:${server.address().port}`);
+  await once(client, 'open');
+  PerMessageDeflate = client._extensions['permessage-deflate'].constructor;
+  client.terminate();
+  server.close();
+});
+
+/** @returns {object} what ws makes of these parameters */
+function negotiated(options, params) {
+  // Up to ws 8.18 the options come first, and whether it is a server's behind them.
+  const deflate = new PerMessageDeflate(options, options.isServer, 0);
+  deflate.params = { ...params };
+  return deflate;
+}
+
+t.test(`with takeover the bytes are those of ws, and each end inflates the other's (seed ${seed})`, async (t) => {
+  const random = createRandom(seed);
+  const pieces = (text) => (random(2) === 0 ? text : Buffer.from(text));
+  for (let round = 0; round < 40; round++) {
+    const params = { server_max_window_bits: 9 + random(7), client_max_window_bits: 9 + random(7) };
+    if (random(2) === 0) params.server_no_context_takeover = true;
+    if (random(2) === 0) params.client_no_context_takeover = true;
+    const options = {};
+    if (random(3) > 0) options.zlibDeflateOptions = { level: random(10), memLevel: 1 + random(9) };
+    // Not for shared contexts.
+    if (random(3) === 0) options.zlibDeflateOptions = { strategy: zlib.constants.Z_HUFFMAN_ONLY };
+    if (random(3) === 0) options.zlibInflateOptions = { chunkSize: 2048 };
+    if (random(5) === 0) options.zlibInflateOptions = { flush: zlib.constants.Z_NO_FLUSH };
+    const [theirs, mine] = [false, true].map((instead) =>
+      createDeflate({ ...options, isServer: true }, params, instead)
+    );
+    const [theirPeer, myPeer] = [false, true].map((instead) => createDeflate(options, params, instead));
+    for (let i = 0; i < 10; i++) {
+      const message = json(random(5) === 0 ? random(20_000) : random(200));
+      const parts = random(3) === 0 ? [message.slice(0, 50), '', message.slice(50)] : [message];
+      let all = '';
+      for (const [j, part] of parts.entries()) {
+        const fin = j === parts.length - 1;
+        const expected = await theirs.compress(Buffer.from(part), fin);
+        const deflated = await mine.compress(pieces(part), fin);
+        const { level } = options.zlibDeflateOptions ?? {};
+        // Level 0 copies as much as there is room for. What a reset leaves in the window may have zlib
+        // choose another match of the same length.
+        if (level !== 0 && !params.server_no_context_takeover)
+          assert.ok(deflated.equals(expected), `${JSON.stringify([options, params])} ${part.length}`);
+        const isSame = deflated.equals(expected);
+        const inflated = await myPeer.decompress(isSame ? expected : deflated, fin);
+        assert.equal(String(inflated), part);
+        assert.equal(String(await theirPeer.decompress(deflated, fin)), part);
+        all += part;
+      }
+      assert.equal(all, message);
+      await new Promise(setImmediate);
+    }
+    for (const end of [theirs, mine, theirPeer, myPeer]) end.cleanup();
+  }
+  t.end();
+});
+
+t.test('without takeover a message that is not small is inflated in the thread pool', async (t) => {
+  for (const params of [{ client_no_context_takeover: true }, {}]) {
+    const deflate = createDeflate({ isServer: true }, params, true);
+    const message = Buffer.alloc(1_000_000, 'abc');
+    const deflated = zlib.deflateRawSync(message, { finishFlush: zlib.constants.Z_SYNC_FLUSH }).subarray(0, -4);
+    for (let i = 0; i < 3; i++) t.ok((await deflate.decompress(deflated)).equals(message));
+    await assert.rejects(deflate.decompress(deflated, true, 999_999), { closeCode: 1009 });
+    deflate.cleanup();
+  }
+});
+
+t.test('small messages arrive in one read, and replies leave in one write', async (t) => {
+  for (const options of [{}, { contextTakeover: false }]) {
+    const perMessageDeflate = { threshold: 0, ...options };
+    const { server, client } = await connectPair(t, framemask, {
+      server: { perMessageDeflate },
+      client: { perMessageDeflate }
+    });
+    t.same(paramsOf(server), options.contextTakeover === false ? NONE_AGREED : {});
+    server.on('message', (data, isBinary) => server.send(data, { binary: isBinary }));
+    let count = 0;
+    const { _socket: socket } = server;
+    const { write } = socket;
+    socket.write = function (...args) {
+      count++;
+      return write.apply(this, args);
+    };
+    const received = record(client, 20);
+    for (let i = 0; i < 20; i++) client.send(json(10 + i));
+    const events = await received;
+    assert.deepEqual(
+      events.map(([, data]) => String(data)),
+      Array.from({ length: 20 }, (_, i) => json(10 + i))
+    );
+    t.ok(count <= 2, `${count} writes`);
+  }
+});
+
+t.test(
+  'contextTakeover: false asks for shared contexts, of a server or a client, and other options stay',
+  async (t) => {
+    const perMessageDeflate = { contextTakeover: false, threshold: 5 };
+    for (const protocols of [undefined, []]) {
+      const server = new framemask.WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: true });
+      await once(server, 'listening');
+      const url = `ws://127.0.0.1:${server.address().port}`;
+      const options = { perMessageDeflate };
+      const client =
+        protocols === undefined
+          ? new framemask.WebSocket(url, options)
+          : new framemask.WebSocket(url, protocols, options);
+      await once(client, 'open');
+      t.same(paramsOf(client), NONE_AGREED);
+      client.terminate();
+      server.close();
+    }
+    const server = new framemask.WebSocketServer({ noServer: true, perMessageDeflate });
+    t.match(server.options.perMessageDeflate, { threshold: 5, ...NONE });
+    t.same(Object.keys(perMessageDeflate), ['contextTakeover', 'threshold'], 'the options themselves do not change');
+    t.equal(new framemask.WebSocketServer({ noServer: true, perMessageDeflate: null }).options.perMessageDeflate, null);
+  }
+);
+
+t.test('where zlib has no handles that work, ws compresses', (t) => {
+  const deflate = negotiated({}, {});
+  t.equal(compressInstead(deflate, false), null);
+  t.notOk(Object.hasOwn(deflate, 'compress'));
+  t.end();
+});
+
+t.test('a connection that ends while a message is compressed or inflated', async (t) => {
+  const big = Buffer.alloc(5_000_000, 'abc');
+  for (const deflateOptions of [{ threshold: 0 }, { threshold: 0, contextTakeover: false }]) {
+    const options = { perMessageDeflate: deflateOptions };
+    const { server, client } = await connectPair(t, framemask, { server: options, client: options });
+    const sent = new Promise((resolve) => client.send(big, resolve));
+    client.terminate();
+    t.match(await sent, { message: 'The socket was closed while data was being compressed' });
+    server.terminate();
+
+    const pair = await connectPair(t, framemask, { server: options, client: options });
+    pair.server._socket.once('data', () => pair.server.terminate());
+    pair.client.send(big);
+    // `once` rejects if there is an 'error'.
+    await Promise.all([once(pair.server, 'close'), once(pair.client, 'close')]);
+    await settled();
+  }
+});
+
+t.test('errors in compressed messages are those of ws, large ones too', async (t) => {
+  const broken = zlib.deflateRawSync(Buffer.alloc(1_000_000, 'abc'), { finishFlush: zlib.constants.Z_SYNC_FLUSH });
+  const bad = Buffer.concat([broken, Buffer.from([7])]);
+  const text = zlib.deflateRawSync(Buffer.alloc(1_000_000, 0xff));
+  for (const payload of [Buffer.from([7]), bad, text]) {
+    const seen = [];
+    for (const implementation of [ws, framemask]) {
+      const { server, socket } = await connectRaw(t, implementation, { perMessageDeflate: true });
+      const events = record(server);
+      socket.write(framesFor('server').text(payload, { rsv: 0x40 }));
+      const [first] = await events;
+      seen.push(first);
+    }
+    t.same(seen[1], seen[0]);
+  }
+});
