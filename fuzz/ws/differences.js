@@ -16,6 +16,7 @@
  */
 
 const JOINED = 'callbacks of joined writes come a tick later';
+const AT_ONCE = 'compressed messages are sent and received at once';
 
 /** The difference may have consequences: nothing behind it is compared. */
 const DIFFERENCES = [
@@ -70,6 +71,11 @@ const DIFFERENCES = [
   {
     name: JOINED,
     why: 'One write has the frames of a read, or of a turn. Not of one WebSocket alone: see `explain`.',
+    applies: () => false
+  },
+  {
+    name: AT_ONCE,
+    why: 'ws takes each through a thread pool, so that ends, Pings and Pongs may come before. See `explain`.',
     applies: () => false
   }
 ];
@@ -165,7 +171,28 @@ function explain(program, theirs, ours, sent) {
     const difference = DIFFERENCES.find(({ applies }) => applies(context));
     if (difference !== undefined) return difference.name;
   }
-  return undefined;
+  return program.tested.every((role) => sameButForCompression(theirs, ours, `${role}.events`)) ? AT_ONCE : undefined;
+}
+
+/**
+ * Whether a WebSocket that has negotiated permessage-deflate received the same messages, Pings and
+ * Pongs, as far as both received them before the end, each kind in its order; and the same errors.
+ *
+ * @param {Record<string, string[]>} theirs
+ * @param {Record<string, string[]>} ours
+ * @param {string} channel
+ * @returns {boolean}
+ */
+function sameButForCompression(theirs, ours, channel) {
+  const logs = [theirs[channel] ?? [], ours[channel] ?? []];
+  const isCompressed = (log) => log.some((line) => /^in the end .* permessage-deflate/.test(line));
+  const isSame = (kind) => {
+    // Without readyState, which may be CLOSING by then.
+    const [some, others] = logs.map((log) => log.filter(kind).map((line) => line.replace(/\[[0-3]\]$/, '')));
+    return some.slice(0, others.length).every((line, i) => line === others[i]);
+  };
+  const kinds = ['message ', 'ping ', 'pong ', 'error '].map((start) => (line) => line.startsWith(start));
+  return logs.every(isCompressed) && kinds.every(isSame);
 }
 
 /**

@@ -329,8 +329,9 @@ function createProgram(random) {
     transport,
     slow,
     large,
-    // How far compression and Blobs have come when a reaction comes is open.
-    showsAmounts: !slow && !large && transport !== 'tls' && !(limits.calm && limits.reactive),
+    // What ws has in the thread pool, framemask/ws has compressed. How far Blobs have come when a
+    // reaction comes is open.
+    showsAmounts: !slow && !large && !deflates && transport !== 'tls' && !(limits.calm && limits.reactive),
     stalls,
     extensions,
     early: rawSide !== null && chance(6) ? rawBytes(kind, extensions !== '') : Buffer.alloc(0),
