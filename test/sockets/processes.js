@@ -87,7 +87,9 @@ t.test('a thread that is terminated while its sockets are read harms no other', 
 t.test('the processes of a cluster share a port, and each has its own memory', { skip: !isNode }, async (t) => {
   cluster.setupPrimary({ exec: SCRIPT, args: [] });
   const workers = [cluster.fork(), cluster.fork()];
-  t.teardown(() => workers.forEach((worker) => worker.kill()));
+  t.teardown(() => {
+    for (const worker of workers) worker.kill();
+  });
   const told = [];
   cluster.on('message', (_worker, message) => told.push(message));
   await until(() => told.filter(({ port }) => port).length === 2);

@@ -232,4 +232,4 @@ async function until(condition) {
   }
 }
 
-module.exports = { ALL, HANDSHAKE, Reads, TRANSPORTS, answerHandshake, compareReads, frames, isNode, until };
+module.exports = { ALL, HANDSHAKE, Reads, TRANSPORTS, answerHandshake, compareReads, frames, isNode, memoryOf, until };
