@@ -41,7 +41,7 @@ const STAGED = [
   'fuzz',
   'build/Release'
 ];
-const TESTS = /^test\/((codec|masking|shared|hazards|ws)\/.*|(tracing|frame-id)[^/]*)\.js$/;
+const TESTS = /^test\/((codec|masking|shared|sockets|hazards|ws)\/.*|(tracing|frame-id)[^/]*)\.js$/;
 const TIMEOUT = 300_000;
 
 /** `node` is run only when --only asks for it: to compare the stand-in with tap. */

@@ -8,8 +8,8 @@ const tls = require('node:tls');
 const { Decoder, readInto } = require('../../index.js');
 const certificate = require('../support/certificate');
 const { binary, string } = require('../support/recorder');
-const { compareReads, frames, until } = require('../support/socket-pairs');
-const { uncaught } = require('../support/websockets');
+const { Reads, compareReads, frames, isNode, until } = require('../support/socket-pairs');
+const { uncaught } = require('../support/uncaught');
 
 compareReads(t, 'a handler that throws is uncaught, and what follows is delivered', async (reads) => {
   const { socket, client } = await reads.connect();
@@ -140,7 +140,6 @@ compareReads(
 t.test('TLS over a stream of JavaScript reads as ever, because it can read during a read', async (t) => {
   // A connection carries TLS in its messages, and the same read brings messages behind them. Where
   // both were read into the same memory, the inner read would write over those messages.
-  const { Reads, isNode } = require('../support/socket-pairs');
   if (!isNode) return t.skip('Bun and Deno do not share reads');
   const reads = new Reads(t, 'tcp', true);
   const { socket, client } = await reads.connect();

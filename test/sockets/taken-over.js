@@ -9,6 +9,7 @@ const { PassThrough } = require('node:stream');
 const { Decoder, readInto } = require('../../index.js');
 const { string } = require('../support/recorder');
 const { ALL, compareReads, frames, isNode, memoryOf, until } = require('../support/socket-pairs');
+const { uncaught } = require('../support/uncaught');
 
 const BYTES = frames('a', 'b'.repeat(300), Buffer.from('c'));
 
@@ -106,7 +107,6 @@ beforeAndAfterReads("a listener of 'readable' reads instead", async ({ reads, so
 beforeAndAfterReads(
   'setEncoding makes strings, which a Decoder refuses',
   async ({ socket, client, decoder }) => {
-    const { uncaught } = require('../support/websockets');
     socket.setEncoding('latin1');
     const errors = await uncaught(async () => {
       client.write(BYTES);

@@ -9,6 +9,7 @@ const path = require('node:path');
 const { spawn } = require('node:child_process');
 const { text } = require('node:stream/consumers');
 const { loadWs } = require('../../lib/ws/load-ws');
+const { uncaught } = require('./uncaught');
 
 /**
  * ws itself, and framemask/ws. A test that runs with both shows that they behave alike. In Bun,
@@ -119,21 +120,6 @@ function record(websocket, messages = Infinity) {
 
 /** @returns {Promise<void>} when what is under way has been done */
 const settled = () => new Promise((resolve) => setTimeout(resolve, 50));
-
-/** @returns {Promise<Error[]>} what was thrown and not caught while `action` ran */
-async function uncaught(action) {
-  const errors = [];
-  const listeners = process.listeners('uncaughtException');
-  process.removeAllListeners('uncaughtException');
-  process.on('uncaughtException', (error) => errors.push(error));
-  try {
-    await action();
-  } finally {
-    process.removeAllListeners('uncaughtException');
-    for (const listener of listeners) process.on('uncaughtException', listener);
-  }
-  return errors;
-}
 
 /**
  * Runs a script in a process of its own, from the root.
