@@ -9,7 +9,7 @@ const { parseArgs } = require('node:util');
 
 const USAGE = `Usage: node fuzz/run.js [--seconds <n>] [--help] [fuzzer...]
 
-Runs all fuzzers, or those named (differential, handlers, encoders, ws, mask, scan).
+Runs all fuzzers, or those named (differential, handlers, encoders, deflate, ws, mask, scan).
 
   --seconds <n>  how long all of them take together (default: a minute for each)
   --help         print this
@@ -19,7 +19,7 @@ exit code is 0 without a finding, 1 with one, and 2 if the options are wrong.`;
 
 const ROOT = path.join(__dirname, '..');
 const OUT = path.join(ROOT, '.cache/fuzz');
-const SCRIPTS = ['differential', 'handlers', 'encoders', 'ws'];
+const SCRIPTS = ['differential', 'handlers', 'encoders', 'deflate', 'ws'];
 const TARGETS = ['mask', 'scan'];
 
 /** @returns {string} why the targets can't be built; '' if they have been */

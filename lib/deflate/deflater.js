@@ -58,7 +58,7 @@ function deflateAlone(bytes, length, compression, handles = handlesWork()) {
   }
   const handle = sharedHandle(compression);
   try {
-    handle.compress(bytes, length);
+    handle.run(bytes, length, Infinity);
     return withoutTail(takeOutput());
   } finally {
     handle.reset();

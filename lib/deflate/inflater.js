@@ -140,14 +140,22 @@ class OwnInflater {
     const handle = this._use();
     const bound = Math.min(most, limit);
     try {
-      if (length > most) return this._leave(bytes, length, length, isLast);
-      const left = handle.run(bytes, length, bound);
+      let left = handle.run(bytes, length, bound);
+      if (left === length && left !== 0 && handle.error === null) {
+        // A final block that ended just with the tail of the message before it: zlib takes nothing more.
+        handle.reset();
+        left = handle.run(bytes, length, bound);
+      }
       let hasEnded = left !== 0;
+      let tailLeft = isLast ? TAIL.length : 0;
       const fits = handle.error === null && outputLength() <= bound;
-      if (fits && isLast && !hasEnded) hasEnded = handle.run(TAIL, TAIL.length, bound) !== 0;
+      if (fits && isLast && !hasEnded) {
+        tailLeft = handle.run(TAIL, TAIL.length, bound);
+        hasEnded = tailLeft !== 0;
+      }
       if (handle.error !== null) throw dataFault(handle.error);
       if (outputLength() > limit) throw tooBigFault(limit);
-      if (outputLength() > most) return this._leave(bytes, length, left, isLast);
+      if (outputLength() > most) return this._leave(bytes.subarray(length - left, length), tailLeft);
       // Behind a final block zlib wants nothing more (RFC 7692 section 7.2.3.4).
       if (hasEnded) handle.reset();
       return takeOutput();
@@ -206,10 +214,9 @@ class OwnInflater {
   }
 
   /** Keeps copies of what `inflateLater` needs, for nobody may change or transfer it meanwhile. */
-  _leave(bytes, length, left, isLast) {
-    this._begun = outputLength() === 0 ? Buffer.alloc(0) : Buffer.from(takeOutput());
-    this._rest = [Buffer.from(bytes.subarray(length - left, length))];
-    if (isLast) this._rest.push(TAIL);
+  _leave(rest, tailLeft) {
+    this._begun = Buffer.from(takeOutput());
+    this._rest = [Buffer.from(rest), TAIL.subarray(TAIL.length - tailLeft)];
     return null;
   }
 

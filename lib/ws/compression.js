@@ -141,7 +141,7 @@ class Decompressor {
       // The connection has ended.
       if (this._own === null) return;
       if (error === null && isLast && !this._takesOver) this._own.reset();
-      callback(error, inflated);
+      callback(error, error === null ? toOwn(inflated) : null);
     });
   }
 

@@ -162,7 +162,7 @@ t.test('what inflates to more than `most` is left to the thread pool, if the lim
 });
 
 /** Inflates with a context of its own, in the thread pool if need be. */
-function inflateOwn(own, bytes, most, limit = NO_LIMIT) {
+async function inflateOwn(own, bytes, most, limit = NO_LIMIT) {
   const inflated = own.inflate(bytes, bytes.length, true, most, limit);
   if (inflated !== null) return Promise.resolve(Buffer.from(inflated));
   return new Promise((resolve, reject) => {
@@ -208,6 +208,28 @@ t.test('a final block ends the context, in the thread pool too', async () => {
   own.close();
   new OwnInflater(15).reset();
   new OwnDeflater(DEFAULT).reset();
+});
+
+t.test('a message that needs its tail to be complete, and is left to the thread pool then', async (t) => {
+  // What inflates to 3 bytes, all of them in the tail's zeros.
+  const own = new OwnInflater(15);
+  const there = await inflateOwn(own, Buffer.from([0x4a]), NO_LIMIT);
+  own.close();
+  const other = new OwnInflater(15);
+  t.ok((await inflateOwn(other, Buffer.from([0x4a]), 0)).equals(there));
+  other.close();
+});
+
+t.test('a final block that ends just with the tail ends the context, too', async (t) => {
+  const bytes = json(3000);
+  const plain = deflateByZlib(bytes);
+  for (const most of [NO_LIMIT, 0]) {
+    const own = new OwnInflater(15);
+    // The header of a final block without compression, whose length is in the tail.
+    t.equal((await inflateOwn(own, Buffer.from([1]), NO_LIMIT)).length, 0);
+    t.ok((await inflateOwn(own, plain, most)).equals(bytes));
+    own.close();
+  }
 });
 
 t.test('an error in the thread pool is reported once', async () => {
