@@ -687,6 +687,14 @@ export interface PrepareOptions {
    * @default false
    */
   rsv1?: boolean | undefined;
+  /**
+   * Whether to compress the message for Encoders with the option `deflate` that take no context over:
+   * once for all of the same window, level and memory, at the first of them and at once, whatever its
+   * size. The others send it as it is.
+   *
+   * @default false
+   */
+  deflate?: boolean | undefined;
 }
 
 /**

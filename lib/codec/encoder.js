@@ -7,7 +7,7 @@ const { invalidState, invalidType, outOfRange } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
 const { checkOptions, readBoolean, readChoice, readHandler, readTrace } = require('./options');
 const { PayloadWriter, REFERENCE_FROM } = require('./payload-writer');
-const { framedMessage } = require('./prepared');
+const { framedFor, framedMessage } = require('./prepared');
 const { readFramed } = require('./read-framed');
 const { CONTROL, FIN, MAX_SHORT, MODE_MASKED, Opcode, RSV1, isSendableCloseCode } = require('../shared/protocol');
 const { isTraced, traceFrame, traceMessage } = require('../tracing');
@@ -178,7 +178,7 @@ class Encoder extends PayloadWriter {
       throw invalidState('A prepared message is for the server role, a client masks each by itself');
     if (this._closed) return false;
     if (this._isAmidMessage) throw invalidState('A fragmented message has not ended');
-    const { frame, length } = framed;
+    const { frame, length } = this._deflation === null ? framed : framedFor(framed, this._deflation);
     const firstByte = frame[0];
     if (firstByte === undefined) throw invalidState('The memory of a prepared message has been transferred');
     if (this._isDeflating) this._deflation.wait(length, false, () => this._addPrepared(frame, firstByte, length));

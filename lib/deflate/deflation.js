@@ -101,6 +101,28 @@ class Deflation {
     this._queue.push({ length, add });
   }
 
+  /** What prepared messages that are compressed alike have in common. */
+  get key() {
+    const { windowBits, level, memLevel } = this._compression;
+    return `${windowBits} ${level} ${memLevel}`;
+  }
+
+  /**
+   * Whether a prepared message is compressed. With takeover it is not: the context of each connection
+   * would have to have it in its window.
+   *
+   * @param {number} length
+   * @returns {boolean}
+   */
+  sharesFrom(length) {
+    return this._own === null && length >= this._threshold;
+  }
+
+  /** @param {Buffer} bytes a prepared message @returns {Buffer} memory that the next message overwrites */
+  deflateShared(bytes) {
+    return deflateAlone(bytes, bytes.length, this._compression);
+  }
+
   /** Releases what it can when nothing more is sent. */
   end() {
     if (!this.isBusy) this._own?.release();

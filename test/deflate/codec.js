@@ -385,6 +385,36 @@ t.test('with the option writable, messages from the thread pool are sent by them
   t.equal(got[1][1], 'next');
 });
 
+t.test('a prepared message is compressed once for all connections that compress alike', (t) => {
+  const long = json(50);
+  const message = prepare(long, { deflate: true });
+  const sent = (options, prepared = message) => {
+    const encoder = new Encoder({ role: 'server', deflate: options === null ? null : agree(options).server });
+    encoder.prepared(prepared);
+    const bytes = Buffer.concat(encoder.take());
+    const { decoder, got } = decoderOf(options === null ? null : agree(options).client);
+    decoder.write(Buffer.from(bytes));
+    assert.deepEqual(got, [text(long)]);
+    return bytes;
+  };
+  t.equal(sent(null)[0], 0x81);
+  t.equal(sent({ contextTakeover: true })[0], 0x81, 'a context that is taken over would not know it');
+  t.equal(sent({ threshold: long.length + 1 })[0], 0x81);
+  t.equal(sent({})[0], 0xc1);
+  t.ok(sent({}).equals(sent({})));
+  t.equal(sent({ serverWindowBits: 9 })[0], 0xc1);
+  t.equal(sent({}, prepare(long))[0], 0x81, 'not unless it is asked for');
+  t.equal(message.frame[0], 0x81);
+
+  const short = prepare('ab', { deflate: true });
+  const encoder = new Encoder({ role: 'server', deflate: agree({ threshold: 0 }).server });
+  encoder.prepared(short);
+  t.equal(String(encoder.take()[0]), '\x81\x02ab'.replace('\x81', '\ufffd'), 'what does not shrink is sent as it is');
+  encoder.prepared(prepare(deflateByZlib(long), { rsv1: true, deflate: true, binary: false }));
+  t.equal(encoder.take()[0][0], 0xc1, 'rsv1: the caller has compressed it');
+  t.end();
+});
+
 t.test('refuses an option deflate that no negotiation has made', (t) => {
   for (const deflate of [true, {}, 'permessage-deflate', offerDeflate()]) {
     for (const Class of [Decoder, Encoder]) {
