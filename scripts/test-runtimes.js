@@ -1,8 +1,8 @@
 'use strict';
 
-// Runs the tests of the codec, of masking, of framemask/ws and of frame ids in Bun and Deno, with
-// the addon and in JavaScript. tap loads on neither, so test/support/tap-stand-in.js takes its
-// place.
+// Runs the tests of the codec, of masking, of sockets, of framemask/ws and of frame ids in Bun and
+// Deno, with the addon and in JavaScript. tap loads on neither, so test/support/tap-stand-in.js
+// takes its place.
 
 const { execFile } = require('node:child_process');
 const fs = require('node:fs');
@@ -16,8 +16,8 @@ const { UNSUPPORTED } = require('./runtimes/unsupported');
 
 const USAGE = `usage: npm run test:runtimes [-- [--only <runtime>] [--files <text>] [--kernel <name>] [--verbose] [--help]]
 
-Runs the tests of the codec, of masking, of framemask/ws, of tracing and of frame ids in Bun and Deno, each with the
-addon (npm run build) and with the JavaScript fallback. Linux on x64. The first run downloads both from
+Runs the tests of the codec, of masking, of sockets, of framemask/ws, of tracing and of frame ids in Bun and Deno, each
+with the addon (npm run build) and with the JavaScript fallback. Linux on x64. The first run downloads both from
 npm to .cache/platforms/. scripts/runtimes/unsupported.js lists the tests that can't run there. The exit
 code is 0 if all others passed.
 
@@ -62,8 +62,9 @@ const RUNTIMES = [
     command() {
       const deno = path.join(fetchNpm('@deno/linux-x64-glibc@2'), 'deno');
       fs.chmodSync(deno, 0o755);
-      // framemask needs ffi, read and env. Tests also make folders, programs and connections.
-      const permissions = ['ffi', 'read', 'env', 'write', 'run', 'sys', 'net=127.0.0.1'];
+      // framemask needs ffi, read and env. Tests also make folders, programs and connections, some of
+      // them over Unix sockets.
+      const permissions = ['ffi', 'read', 'env', 'write', 'run', 'sys', 'net'];
       return [deno, 'run', ...permissions.map((name) => `--allow-${name}`)];
     },
     env: { DENO_DIR: path.join(CACHE, 'deno'), DENO_NO_UPDATE_CHECK: '1' }

@@ -7,6 +7,16 @@
  */
 const UNSUPPORTED = [
   {
+    runtimes: ['bun'],
+    file: 'test/sockets/handlers.js',
+    reason: 'does not end in Bun 1.4, which reads by events; which of its tests is not known'
+  },
+  {
+    runtimes: ['bun', 'deno'],
+    file: 'test/sockets/flow.js',
+    reason: 'sockets that are paused or reset end otherwise: in Bun 1.4 two tests fail, in Deno 2.9 it does not end'
+  },
+  {
     runtimes: ['bun', 'deno'],
     file: 'test/codec/decoder/memory.js',
     reason: "process.memoryUsage() there says too little: Deno's leaves Buffers out, Bun's is coarse"
