@@ -141,7 +141,8 @@ class RawPeer {
   #close() {
     if (this.#closed) return;
     this.#closed = true;
-    if (this.#rest.length > 0) this.#log(`a part of a frame: ${this.#rest.length}`);
+    // How many bytes of it a kernel has taken is open.
+    if (this.#rest.length > 0) this.#log('a part of a frame');
     this.#log('closed');
   }
 }
