@@ -26,7 +26,7 @@ const server = net.createServer((socket) => {
 server.listen(0, '127.0.0.1', () => tell({ port: server.address().port }));
 
 const onRequest = (message) => {
-  if (message === 'close') server.close(() => (isMainThread ? process.disconnect() : parentPort.close()));
+  if (message === 'close') server.close(() => (isMainThread ? process.disconnect() : process.exit()));
 };
 if (isMainThread) process.on('message', onRequest);
 else parentPort.on('message', onRequest);
