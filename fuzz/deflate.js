@@ -112,7 +112,8 @@ async function round(random, counts) {
   };
   const contextTakeover = random(2) === 0;
   const serverWindowBits = 9 + random(7);
-  const maxPayload = random(4) === 0 ? random(5000) : 1e6;
+  // 0 is no limit for ws.
+  const maxPayload = random(4) === 0 ? 1 + random(5000) : 1e6;
   const threadPoolFrom = [0, 100, 32_768, Infinity][random(4)];
   const options = { contextTakeover, serverWindowBits, threadPoolFrom, threshold: 0, level: random(10) };
   const offer = offerDeflate(options);

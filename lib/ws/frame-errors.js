@@ -71,10 +71,9 @@ function receiverError(bytes, options = {}, inflates = false) {
  * @param {import('../..').FrameError} error
  * @returns {Error} the error of zlib, with the close code, as ws has it
  */
-function zlibError({ cause, closeCode, message }) {
-  const error = cause ?? new Error(message);
-  error[closeCodeSymbol()] = closeCode;
-  return error;
+function zlibError({ cause, closeCode }) {
+  cause[closeCodeSymbol()] = closeCode;
+  return cause;
 }
 
 /** @returns {symbol} under which ws keeps the close code of an error */

@@ -3,7 +3,9 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
 import {
+  acceptDeflate,
   Decoder,
+  type DeflateAgreement,
   Encoder,
   FrameError,
   type FrameErrorCode,
@@ -11,6 +13,7 @@ import {
   formatFrameId,
   frameId,
   type MessageTrace,
+  offerDeflate,
   type PreparedMessage,
   parseFrameId,
   prepare,
@@ -115,6 +118,14 @@ broadcast([server], prepared);
 new Encoder({ role: 'client' }).prepared(prepared);
 // @ts-expect-error: it may be a client
 either.prepared(prepared);
+const agreed: DeflateAgreement | null = acceptDeflate('permessage-deflate', { contextTakeover: true, level: 1 });
+const offer = offerDeflate({ serverWindowBits: 10 });
+new Encoder({ role: 'client', deflate: offer.accept(agreed?.header), onDeflated() {} }).text('', { compress: true });
+new Decoder({ role: 'server', deflate: agreed, onInflated() {} }).inflating satisfies boolean;
+prepare('text', { deflate: true });
+// @ts-expect-error: only a negotiation makes them
+new Encoder({ role: 'server', deflate: { header: 'permessage-deflate' } });
+
 // @ts-expect-error: only prepare() makes them
 server.prepared('text');
 // @ts-expect-error: not even of the same shape

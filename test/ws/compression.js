@@ -120,6 +120,55 @@ t.test('without takeover a message that is not small is inflated in the thread p
   }
 });
 
+t.test(
+  'a large fragment is compressed in the thread pool, and no callback comes when the connection has ended',
+  async (t) => {
+    for (const params of [{ server_no_context_takeover: true, client_no_context_takeover: true }, {}]) {
+      const sender = createDeflate({ isServer: true }, params, true);
+      const receiver = createDeflate({}, params, true);
+      const parts = [Buffer.alloc(50_000, 'abc'), Buffer.alloc(60_000, 'def')];
+      for (const [i, part] of parts.entries()) {
+        const deflated = await sender.compress(part, i === 1);
+        t.ok((await receiver.decompress(deflated, i === 1)).equals(part));
+      }
+      let called = false;
+      const big = zlib
+        .deflateRawSync(Buffer.alloc(1_000_000), { finishFlush: zlib.constants.Z_SYNC_FLUSH })
+        .subarray(0, -4);
+      receiver.decompress(big).then(
+        () => {
+          called = true;
+        },
+        () => {
+          called = true;
+        }
+      );
+      receiver.cleanup();
+      await settled();
+      t.equal(called, false);
+      sender.cleanup();
+    }
+  }
+);
+
+t.test('allowSynchronousEvents: false: a compressed message has a turn of its own, and may be refused', async (t) => {
+  const f = framesFor('server');
+  const options = { perMessageDeflate: true, allowSynchronousEvents: false };
+  const { server, socket } = await connectRaw(t, framemask, options);
+  const events = record(server);
+  const good = (data) => zlib.deflateRawSync(data);
+  socket.write(
+    Buffer.concat([
+      f.text(good('one'), { rsv: 0x40 }),
+      f.binary(good('two'), { rsv: 0x40 }),
+      f.text(good(Buffer.from([0xff])), { rsv: 0x40 })
+    ])
+  );
+  const seen = (await events).slice(0, 3).map(([event, data]) => `${event} ${data}`);
+  t.same(seen.slice(0, 2), ['message one', 'message two']);
+  t.match(seen[2], /^error/);
+});
+
 t.test('small messages arrive in one read, and replies leave in one write', async (t) => {
   for (const options of [{}, { contextTakeover: false }]) {
     const perMessageDeflate = { threshold: 0, ...options };

@@ -1,0 +1,64 @@
+'use strict';
+
+// Where zlib has no handles that can be used synchronously, as on Deno, ws compresses by itself.
+
+const zlib = require('node:zlib');
+const t = require('tap');
+const { handlesWork } = require('../../lib/deflate/zlib-handle');
+
+// The trial of the handles fails; it is made once.
+const handle = Object.getPrototypeOf(zlib.createDeflateRaw()._handle);
+const { writeSync } = handle;
+handle.writeSync = () => {
+  throw new Error('no writeSync');
+};
+t.equal(handlesWork(), false);
+handle.writeSync = writeSync;
+
+const framemask = require('../../ws.js');
+const { framesFor } = require('../support/frames');
+const { connectPair, connectRaw, record } = require('../support/websockets');
+
+const DEFLATE = { perMessageDeflate: { threshold: 0 } };
+
+t.test('messages arrive in their order, both ways', async (t) => {
+  t.equal(framemask.report().deflate, 'ws');
+  const { server, client } = await connectPair(t, framemask, { server: DEFLATE, client: DEFLATE });
+  for (const [from, to] of [
+    [server, client],
+    [client, server]
+  ]) {
+    const received = record(to, 4);
+    const sent = ['one', 'two'.repeat(10_000), 'three', ''];
+    for (const data of sent) from.send(data);
+    t.same(
+      (await received).map(([, data]) => String(data)),
+      sent
+    );
+  }
+});
+
+t.test('fragments, and errors', async (t) => {
+  const { server, client } = await connectPair(t, framemask, { server: DEFLATE, client: DEFLATE });
+  const received = record(server, 1);
+  client.send('a', { fin: false });
+  client.send('b');
+  t.same(String((await received)[0][1]), 'ab');
+  const f = framesFor('server');
+  const half = zlib.deflateRawSync(Buffer.alloc(60), { finishFlush: zlib.constants.Z_SYNC_FLUSH });
+  const { server: limited, socket } = await connectRaw(t, framemask, { perMessageDeflate: true, maxPayload: 100 });
+  const together = record(limited);
+  socket.write(f.text(half, { rsv: 0x40, fin: false }));
+  socket.write(f.continuation(half.subarray(0, -4)));
+  t.match((await together)[0], ['error', 'RangeError', 'Max payload size exceeded']);
+  for (const [payload, options] of [
+    [Buffer.from([7]), {}],
+    [zlib.deflateRawSync(Buffer.from([0xff])), {}],
+    [zlib.deflateRawSync(Buffer.alloc(1000)), { maxPayload: 100 }]
+  ]) {
+    const { server, socket } = await connectRaw(t, framemask, { perMessageDeflate: true, ...options });
+    const events = record(server);
+    socket.write(f.text(payload, { rsv: 0x40 }));
+    t.equal((await events)[0][0], 'error');
+  }
+});
