@@ -10,7 +10,10 @@ const onOneLine = (value) => inspect(value, { breakLength: Number.POSITIVE_INFIN
 
 t.test('inspecting a codec shows its public state', (t) => {
   const decoder = new Decoder({ role: 'server' });
-  t.equal(onOneLine(decoder), "Decoder { role: 'server', closed: false, paused: false, context: undefined }");
+  t.equal(
+    onOneLine(decoder),
+    "Decoder { role: 'server', closed: false, paused: false, borrowed: false, context: undefined }"
+  );
   decoder.pause();
   t.match(inspect(decoder), /paused: true/);
   const encoder = new Encoder({ role: 'client' });

@@ -19,10 +19,10 @@ t.test('the modules are the same by process.getBuiltinModule and by require', (t
     return require(id);
   };
   const got = t.mockRequire('../../lib/shared/node-modules');
-  t.equal(asked.length, names.length);
   for (const name of names) {
     t.equal(required[name], nodeModules[name], `${name}, by require`);
     t.equal(got[name], nodeModules[name], `${name}, by process.getBuiltinModule`);
   }
+  t.equal(asked.length, names.length, 'each is asked for once: some when the program first needs them');
   t.end();
 });
