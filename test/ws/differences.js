@@ -98,6 +98,17 @@ const ACCEPTED = {
       return called;
     },
     { ws: ['written', 'refused'], framemask: ['refused', 'written'] }
+  ],
+  'compressed messages are sent and received at once': [
+    async (t, implementation) => {
+      const options = { perMessageDeflate: { threshold: 0 } };
+      const { server } = await connectPair(t, implementation, { server: options });
+      const sent = new Promise((resolve) => server.send('a'.repeat(100), resolve));
+      server.terminate();
+      const error = await sent;
+      return error ? error.message : 'sent';
+    },
+    { ws: 'The socket was closed while data was being compressed', framemask: 'sent' }
   ]
 };
 
