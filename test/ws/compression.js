@@ -263,3 +263,15 @@ t.test('errors in compressed messages are those of ws, large ones too', async (t
     t.same(seen[1], seen[0]);
   }
 });
+
+t.test('allowSynchronousEvents: false: a large binary message has a turn of its own', async (t) => {
+  const options = { perMessageDeflate: { threshold: 0 }, allowSynchronousEvents: false };
+  const { server, client } = await connectPair(t, framemask, { server: options, client: options });
+  const received = record(server, 2);
+  const data = Buffer.alloc(1_000_000, 'abc');
+  client.send(data);
+  client.send('behind');
+  const [first, second] = await received;
+  t.ok(data.equals(first[1]));
+  t.equal(String(second[1]), 'behind');
+});

@@ -1,7 +1,10 @@
 'use strict';
 
 const t = require('tap');
+const { spawn } = require('node:child_process');
 const { once } = require('node:events');
+const path = require('node:path');
+const { text } = require('node:stream/consumers');
 const { Encoder } = require('../../index.js');
 const { WebSocket, WebSocketServer } = require('../../ws.js');
 const { connectPair, connectRaw } = require('../support/websockets');
@@ -108,4 +111,41 @@ t.test('a socket that others listened to before reads as ever', async (t) => {
   t.equal(String(answer), 'a view');
   client.close();
   await once(client, 'close');
+});
+
+t.test('an ArrayBuffer has the bytes of its message only', async (t) => {
+  const { server, socket } = await connectRaw(t, implementation);
+  server.binaryType = 'arraybuffer';
+  const received = messagesOf(server, 3);
+  // The first chunk of a socket is a copy; neighbours share theirs.
+  socket.write(framesOf(Buffer.alloc(100, 1)));
+  await once(server, 'message');
+  socket.write(framesOf(Buffer.alloc(100, 2), Buffer.alloc(100, 3)));
+  const messages = await received;
+  t.same(
+    messages.map((data) => Buffer.from(data)),
+    [1, 2, 3].map((byte) => Buffer.alloc(100, byte))
+  );
+});
+
+t.test('FRAMEMASK_READS=events has all sockets read as ever', async (t) => {
+  const code = `
+    const { WebSocket, WebSocketServer, report } = require('./ws.js');
+    const server = new WebSocketServer({ port: 0, host: '127.0.0.1' }, () => {
+      server.on('connection', (websocket) => websocket.on('message', (data) => websocket.send(data)));
+      const client = new WebSocket('ws://127.0.0.1:' + server.address().port);
+      client.on('open', () => client.send('hello'));
+      client.on('message', (data) => {
+        console.log(report().reads, String(data));
+        client.close();
+        server.close();
+      });
+    });
+  `;
+  const child = spawn(process.execPath, ['-e', code], {
+    cwd: path.join(__dirname, '../..'),
+    env: { ...process.env, FRAMEMASK_READS: 'events' },
+    stdio: ['ignore', 'pipe', 'inherit']
+  });
+  t.equal(await text(child.stdout), 'events hello\n');
 });
