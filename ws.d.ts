@@ -82,7 +82,7 @@ declare namespace WebSocket {
   > extends ws.ServerOptions<T, U>,
       ConnectionOptions {
     /**
-     * Whether connections may be read into the memory that all sockets of the thread share; true by
+     * Whether connections are read into the memory that all sockets of the thread share; false by
      * default. framemask's own.
      */
     sharedReads?: boolean | undefined;
@@ -112,7 +112,7 @@ declare namespace WebSocket {
     nativeError: Error | null;
     /** The version of ws. */
     ws: string;
-    /** How sockets are read: into the memory that all of a thread share, or into memory of their own. */
+    /** `'shared'` if servers can share reads here, when their option `sharedReads` asks for it. */
     reads: 'shared' | 'events';
     /** Whose contexts compress: those of ws where zlib can't be used synchronously, as on Deno. */
     deflate: 'framemask' | 'ws';

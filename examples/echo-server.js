@@ -167,7 +167,8 @@ function refusal({ method, httpVersion, headers }) {
  * @param {number} [options.closeTimeout] milliseconds that closing a connection may take
  * @param {number} [options.idleTimeout] milliseconds in which nothing is received before a Ping
  *   frame is sent, and then again before the client is dropped; 0 for never
- * @param {boolean} [options.sharedReads] whether all connections are read into the same memory
+ * @param {boolean} [options.sharedReads] whether all connections are read into the same memory, which is
+ *   worth it for single messages and for long ones
  * @returns {http.Server} with the open connections in `connections`, a Set
  */
 function createEchoServer(options = {}) {
@@ -177,7 +178,7 @@ function createEchoServer(options = {}) {
     maxQueued = maxPayload + 1024 * 1024,
     closeTimeout = 10_000,
     idleTimeout = 30_000,
-    sharedReads = true,
+    sharedReads = false,
     ...httpOptions
   } = options;
   const server = http.createServer(httpOptions).on('request', onRequest).on('upgrade', onUpgrade);

@@ -7,8 +7,8 @@ const { WebSocket, noteHandshake } = require('./websocket');
 /** ws's WebSocketServer, whose connections are framemask's. */
 class WebSocketServer extends ws.WebSocketServer {
   /**
-   * @param {object} options as of ws; `WebSocket` is framemask's by default, and `sharedReads: false`
-   *   has each socket read into memory of its own
+   * @param {object} options as of ws; `WebSocket` is framemask's by default, and `sharedReads: true`
+   *   has all sockets read into the same memory
    * @param {() => void} [callback]
    */
   constructor(options, callback) {
@@ -24,7 +24,7 @@ class WebSocketServer extends ws.WebSocketServer {
    * @param {(websocket: object, request: object) => void} callback
    */
   handleUpgrade(request, socket, head, callback) {
-    noteHandshake(socket, request.headers['sec-websocket-key'], this.options.sharedReads !== false);
+    noteHandshake(socket, request.headers['sec-websocket-key'], this.options.sharedReads === true);
     super.handleUpgrade(request, socket, head, callback);
   }
 }

@@ -17,8 +17,8 @@ const kKey = Symbol('key');
 
 const kRequest = Symbol('request');
 
-/** Where a server's socket says that its reads are not shared. */
-const kOwnReads = Symbol('ownReads');
+/** Where a server's socket says that its reads may be shared. */
+const kSharedReads = Symbol('sharedReads');
 
 /**
  * ws's WebSocket with framemask's codec. ws does the handshake, the closing handshake and all that
@@ -67,7 +67,7 @@ class WebSocket extends ws.WebSocket {
     super.setSocket(socket, ...rest);
     const [listener, another] = socket.listeners('data');
     const isAlone = listener !== undefined && another === undefined;
-    if (isAlone && socket[kOwnReads] !== true && shareReads(socket, listener)) borrowChunks(this._receiver);
+    if (isAlone && socket[kSharedReads] === true && shareReads(socket, listener)) borrowChunks(this._receiver);
   }
 
   /** ws assigns the request of a client's handshake, and null afterwards. */
@@ -137,7 +137,7 @@ for (const [own, inherited] of [
  */
 function noteHandshake(socket, key, sharedReads) {
   socket[kKey] = key;
-  if (!sharedReads) socket[kOwnReads] = true;
+  if (sharedReads) socket[kSharedReads] = true;
 }
 
 module.exports = { WebSocket, noteHandshake };
