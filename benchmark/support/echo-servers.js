@@ -46,8 +46,8 @@ function tokioServer(name, fetch) {
 
 /** @type {Record<string, (name: string, fetch: boolean) => EchoServer>} */
 const SERVERS = {
-  framemask: (name) => nodeServer(name, 'framemask', ALL, { oneBuffer: true }),
-  'framemask, events': (name) => nodeServer(name, 'framemask', ALL, { oneBuffer: false }),
+  framemask: (name) => nodeServer(name, 'framemask', ALL, { oneBuffer: false }),
+  'framemask, shared reads': (name) => nodeServer(name, 'framemask', ALL, { oneBuffer: true }),
   'framemask/ws': (name) => nodeServer(name, 'ws', ALL, { module: path.join(ROOT, 'ws.js') }),
   ws: (name) => ({
     ...nodeServer(name, 'ws', ALL, { module: 'ws' }),
