@@ -72,13 +72,13 @@ function receiverError(bytes, options = {}, inflates = false) {
  * @returns {Error} the error of zlib, with the close code, as ws has it
  */
 function zlibError({ cause, closeCode }) {
-  cause[closeCodeSymbol()] = closeCode;
+  cause[closeCodeSymbol(receiverError([0x83, 0]))] = closeCode;
   return cause;
 }
 
-/** @returns {symbol} under which ws keeps the close code of an error */
-function closeCodeSymbol() {
-  return Object.getOwnPropertySymbols(receiverError([0x83, 0]))[0];
+/** @returns {symbol} under which ws keeps the close code of one of its errors */
+function closeCodeSymbol(error) {
+  return Object.getOwnPropertySymbols(error)[0];
 }
 
 /**
@@ -89,7 +89,7 @@ function likeWs({ message, code, closeCode }) {
   const error = receiverError([0x83, 0]);
   error.message = `Invalid WebSocket frame: ${message}`;
   error.code = LATER_CODES[code] ?? code;
-  error[closeCodeSymbol()] = closeCode;
+  error[closeCodeSymbol(error)] = closeCode;
   return error;
 }
 

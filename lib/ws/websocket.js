@@ -65,9 +65,10 @@ class WebSocket extends ws.WebSocket {
    */
   setSocket(socket, ...rest) {
     super.setSocket(socket, ...rest);
+    if (socket[kSharedReads] !== true) return;
     const [listener, another] = socket.listeners('data');
     const isAlone = listener !== undefined && another === undefined;
-    if (isAlone && socket[kSharedReads] === true && shareReads(socket, listener)) borrowChunks(this._receiver);
+    if (isAlone && shareReads(socket, listener)) borrowChunks(this._receiver);
   }
 
   /** ws assigns the request of a client's handshake, and null afterwards. */
