@@ -30,11 +30,17 @@ const TAIL_SIZE = 4;
  */
 const shared = new Map();
 
+/** @param {Compression} compression @returns {string} the same for all that compress alike */
+function keyOf({ windowBits, level, memLevel }) {
+  return `${windowBits} ${level} ${memLevel}`;
+}
+
 /** @param {Compression} compression @returns {ZlibHandle} */
-function sharedHandle({ windowBits, level, memLevel }) {
-  const key = `${windowBits} ${level} ${memLevel}`;
+function sharedHandle(compression) {
+  const key = keyOf(compression);
   let handle = shared.get(key);
   if (handle === undefined) {
+    const { windowBits, level, memLevel } = compression;
     handle = new ZlibHandle(zlib.createDeflateRaw({ windowBits, level, memLevel }));
     shared.set(key, handle);
   }
@@ -178,4 +184,4 @@ function withoutTail(deflated) {
   return deflated.subarray(0, deflated.length - TAIL_SIZE);
 }
 
-module.exports = { OwnDeflater, TAIL_SIZE, deflateAlone, deflateAloneLater };
+module.exports = { OwnDeflater, TAIL_SIZE, deflateAlone, deflateAloneLater, keyOf };

@@ -1,8 +1,8 @@
 'use strict';
 
-const { Buffer, lengthOf, toBytes, view } = require('../shared/buffers');
+const { Buffer, copyOf, lengthOf, toBytes, view } = require('../shared/buffers');
 const { FIN, Opcode, RSV1 } = require('../shared/protocol');
-const { OwnDeflater, deflateAlone, deflateAloneLater } = require('./deflater');
+const { OwnDeflater, deflateAlone, deflateAloneLater, keyOf } = require('./deflater');
 const { toOwn } = require('./zlib-handle');
 
 /**
@@ -19,7 +19,8 @@ const OWN_FROM = 16 * 1024;
 
 /**
  * The messages that an Encoder compresses: which, and in which order. While one is in the thread pool,
- * what the Encoder is given waits, but for Ping and Pong frames.
+ * what the Encoder is given waits, but for Ping and Pong frames. It waits as a copy, for nobody may
+ * change or transfer it meanwhile.
  */
 class Deflation {
   /**
@@ -66,7 +67,7 @@ class Deflation {
     const length = lengthOf(bytes);
     const plain = !mayCompress || length < least;
     if (!this.isBusy) return !plain && this._compress(opcode, bytes, length, compress);
-    const copy = copyOf(bytes, length);
+    const copy = copyOf(bytes, 0, length);
     const firstByte = (fin ? FIN : 0) | (rsv1 ? RSV1 : 0) | opcode;
     this.wait(length, !fin, () => {
       if (plain || !this._compress(opcode, copy, length, compress)) this._encoder._addFrame(firstByte, copy, true);
@@ -84,7 +85,7 @@ class Deflation {
   addLater(firstByte, data) {
     const bytes = typeof data === 'string' ? Buffer.from(data) : toBytes('data', data);
     const length = lengthOf(bytes);
-    const copy = copyOf(bytes, length);
+    const copy = copyOf(bytes, 0, length);
     this.wait(length, (firstByte & FIN) === 0, () => this._encoder._addFrame(firstByte, copy, true));
   }
 
@@ -103,8 +104,7 @@ class Deflation {
 
   /** What prepared messages that are compressed alike have in common. */
   get key() {
-    const { windowBits, level, memLevel } = this._compression;
-    return `${windowBits} ${level} ${memLevel}`;
+    return keyOf(this._compression);
   }
 
   /**
@@ -158,7 +158,7 @@ class Deflation {
   }
 
   _compressLater(opcode, bytes, length) {
-    const copy = copyOf(bytes, length);
+    const copy = copyOf(bytes, 0, length);
     // Behind others that waited, the last of them has said whether a message is amid.
     if (!this.isBusy) this.isAmidMessage = false;
     this.isBusy = true;
@@ -185,13 +185,6 @@ class Deflation {
     if (this._encoder.closed) this.end();
     this._onDeflated?.call(this._encoder);
   }
-}
-
-/** @returns {Buffer} a copy, for nobody may change or transfer it while it waits */
-function copyOf(bytes, length) {
-  const copy = Buffer.allocUnsafeSlow(length);
-  copy.set(bytes, 0);
-  return copy;
 }
 
 module.exports = { Deflation };

@@ -39,4 +39,4 @@ function releaseIdle() {
   timer = null;
 }
 
-module.exports = { IDLE_AFTER, forgetContext, noteUse, releaseIdle };
+module.exports = { forgetContext, noteUse, releaseIdle };

@@ -5,8 +5,7 @@ const { parseExtensions } = require('./extension-header');
 /** The name of the extension (RFC 7692 section 7). */
 const NAME = 'permessage-deflate';
 
-/** The windows of DEFLATE, as their base-2 logarithms (RFC 7692 section 7.1.2). */
-const MIN_WINDOW_BITS = 8;
+/** The largest window of DEFLATE, as its base-2 logarithm (RFC 7692 section 7.1.2). */
 const MAX_WINDOW_BITS = 15;
 /** The smallest window that zlib compresses with: its deflateInit2 refuses 8 for raw DEFLATE. */
 const MIN_DEFLATE_BITS = 9;
@@ -89,4 +88,4 @@ function writeParameters(parameters) {
   return element;
 }
 
-module.exports = { MAX_WINDOW_BITS, MIN_DEFLATE_BITS, MIN_WINDOW_BITS, readHeader, writeParameters };
+module.exports = { MAX_WINDOW_BITS, MIN_DEFLATE_BITS, readHeader, writeParameters };

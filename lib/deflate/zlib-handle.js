@@ -1,7 +1,7 @@
 'use strict';
 
 const { zlib } = require('../shared/node-modules');
-const { Buffer, EMPTY: NOTHING, view } = require('../shared/buffers');
+const { Buffer, EMPTY: NOTHING, copyOf, view } = require('../shared/buffers');
 
 // All that framemask knows of Node's zlib which Node does not document. `_handle` is the binding below
 // a zlib stream, and `_writeState` holds what `writeSync` has left: output room, then input. Both have
@@ -117,9 +117,7 @@ function takeOutput() {
 function toOwn(output) {
   const { buffer: memory, length } = output;
   if (memory !== scratch?.buffer && memory.byteLength <= length * 2) return output;
-  const copy = Buffer.allocUnsafeSlow(length);
-  output.copy(copy, 0, 0, length);
-  return copy;
+  return copyOf(output, 0, length);
 }
 
 /** Forgets the output. */

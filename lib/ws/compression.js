@@ -3,7 +3,7 @@
 const { OwnDeflater, TAIL_SIZE, deflateAlone, deflateAloneLater } = require('../deflate/deflater');
 const { OwnInflater } = require('../deflate/inflater');
 const { handlesWork, toOwn } = require('../deflate/zlib-handle');
-const { Buffer } = require('../shared/buffers');
+const { Buffer, copyOf } = require('../shared/buffers');
 const { deflateParts } = require('./internals');
 
 // The contexts of ws's PerMessageDeflate, which negotiates and sets the threshold. ws takes each
@@ -50,8 +50,7 @@ class Compressor {
       return;
     }
     // A program may change or transfer what it has sent.
-    const copy = Buffer.allocUnsafeSlow(length);
-    bytes.copy(copy, 0, 0, length);
+    const copy = copyOf(bytes, 0, length);
     if (isAlone) deflateAloneLater(copy, this._compression, (deflated) => callback(null, deflated));
     else this._deflateLater(copy, fin, callback);
   }
