@@ -83,6 +83,11 @@ class Decoder extends FrameFinder {
       this._addChunk(this._borrowed ? copyOf(bytes, 0, length) : bytes, length);
     }
     this._run();
+    return this._wantsMore;
+  }
+
+  /** Whether the connection is to be read on. */
+  get _wantsMore() {
     return this._state === RUNNING || this._state === ENDED;
   }
 
@@ -94,7 +99,7 @@ class Decoder extends FrameFinder {
     } finally {
       if (this._chunk === chunk) this._keepRest(chunk);
     }
-    return this._state === RUNNING || this._state === ENDED;
+    return this._wantsMore;
   }
 
   /** Copies what is not delivered of a chunk. */

@@ -94,7 +94,7 @@ class FrameFinder extends Delivery {
     }
     let ascii = false;
     if ((mode & MODE_MASKED) !== 0) {
-      if (firstByte === TEXT_MESSAGE && this._strings && this._onFrame === undefined && !this._traced) {
+      if (firstByte === TEXT_MESSAGE && !this._isShown(firstByte)) {
         // One call that unmasks and makes the string. Without it such a message takes 1.8 times as
         // long.
         const text = this._backend.unmaskText(chunk, payload, length, key);
