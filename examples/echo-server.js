@@ -52,7 +52,8 @@ class Connection {
     });
     this.encoder = new Encoder({ role: 'server', recycle: true });
     this.closeTimer = null;
-    // Not socket.setTimeout(): writes re-arm that too, so it never ends a client that only we write to.
+    // Not socket.setTimeout(): writes re-arm that too, so it never ends a client that only we write
+    // to.
     this.silenceTimer = idleTimeout > 0 ? setTimeout(onSilence, idleTimeout, this) : null;
     this.pinged = false;
 
@@ -167,8 +168,8 @@ function refusal({ method, httpVersion, headers }) {
  * @param {number} [options.closeTimeout] milliseconds that closing a connection may take
  * @param {number} [options.idleTimeout] milliseconds in which nothing is received before a Ping
  *   frame is sent, and then again before the client is dropped; 0 for never
- * @param {boolean} [options.sharedReads] whether all connections are read into the same memory, which is
- *   worth it for single messages and for long ones
+ * @param {boolean} [options.sharedReads] whether all connections are read into the same memory,
+ *   which is worth it for single messages and for long ones
  * @returns {http.Server} with the open connections in `connections`, a Set
  */
 function createEchoServer(options = {}) {

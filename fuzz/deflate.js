@@ -46,7 +46,10 @@ async function deflateAnyhow(random, stream, data) {
   return Buffer.concat(chunks).subarray(0, -4);
 }
 
-/** @returns {{ payload: Buffer, isGood: boolean }} a payload, and whether it is what the data compresses to */
+/**
+ * @returns {{ payload: Buffer, isGood: boolean }} a payload, and whether it is what the data
+ *   compresses to
+ */
 async function createPayload(random, stream, data, takeover, windowBits) {
   const kind = random(10);
   if (kind === 0) return { payload: createData(random), isGood: false };
@@ -80,7 +83,9 @@ function frame(random, payload) {
   }
 }
 
-/** @returns {Promise<{ data: Buffer | null, closeCode: number | null }>} what ws makes of a message */
+/**
+ * @returns {Promise<{ data: Buffer | null, closeCode: number | null }>} what ws makes of a message
+ */
 function receiveByWs(receiver, frames) {
   return new Promise((resolve) => {
     const onMessage = (data) => finish({ data, closeCode: null });
@@ -97,7 +102,10 @@ function receiveByWs(receiver, frames) {
   });
 }
 
-/** @returns {Promise<{ data: Buffer | null, closeCode: number | null }>} what the Decoder makes of it */
+/**
+ * @returns {Promise<{ data: Buffer | null, closeCode: number | null }>} what the Decoder makes of
+ *   it
+ */
 function receive(decoder, frames) {
   return new Promise((resolve) => {
     decoder.context = resolve;
@@ -144,7 +152,8 @@ async function round(random, counts) {
         frames = [Buffer.concat(encoder.take())];
       } else {
         const made = await createPayload(random, stream, data, contextTakeover, serverWindowBits);
-        // The Decoder takes no payload for an empty message; ws takes the tail for a part of a block.
+        // The Decoder takes no payload for an empty message; ws takes the tail for a part of a
+        // block.
         if (made.payload.length === 0) return;
         frames = frame(random, made.payload);
         isGood = made.isGood;
@@ -183,7 +192,8 @@ function compare({ theirs, ours, data, isGood, maxPayload, contextTakeover, isFr
   }
   // Without takeover the Decoder knows that a message is not complete; ws delivers what there is.
   if (!isGood && theirs.data !== null && ours.closeCode === 1007 && !contextTakeover) return;
-  // What follows a final block is ignored, in the next fragment, too; ws inflates that from the start.
+  // What follows a final block is ignored, in the next fragment, too; ws inflates that from the
+  // start.
   if (!isGood && isFragmented && theirs.closeCode === 1007) return;
   throw new Finding(`one delivers, the other does not: ${what}`);
 }

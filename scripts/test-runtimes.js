@@ -62,8 +62,8 @@ const RUNTIMES = [
     command() {
       const deno = path.join(fetchNpm('@deno/linux-x64-glibc@2'), 'deno');
       fs.chmodSync(deno, 0o755);
-      // framemask needs ffi, read and env. Tests also make folders, programs and connections, some of
-      // them over Unix sockets.
+      // framemask needs ffi, read and env. Tests also make folders, programs and connections, some
+      // of them over Unix sockets.
       const permissions = ['ffi', 'read', 'env', 'write', 'run', 'sys', 'net'];
       return [deno, 'run', ...permissions.map((name) => `--allow-${name}`)];
     },

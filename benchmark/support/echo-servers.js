@@ -16,7 +16,8 @@ const { buildTokio, findPeer } = require('./peers');
  * @typedef {object} EchoServer
  * @property {string} name
  * @property {string} [version]
- * @property {Kind[]} kinds what it can do; a runtime that has text as strings only is in 'bytes', too
+ * @property {Kind[]} kinds what it can do; a runtime that has text as strings only is in 'bytes',
+ *   too
  * @property {boolean} bare whether it sends back the very bytes that it got
  * @property {(options: import('./servers/options').ServerOptions) => [string, ...string[]]} command
  *   line

@@ -8,8 +8,8 @@ const { formatNumber, formatTable } = require('./table');
  *
  * @typedef {object} Turn
  * @property {number} rate messages a second
- * @property {number} cost the server's processor time for each in microseconds, which hardly depends
- *   on what else the machine does; NaN where it can't be read
+ * @property {number} cost the server's processor time for each in microseconds, which hardly
+ *   depends on what else the machine does; NaN where it can't be read
  * @property {number} [serverShare] how much of a core the server took; NaN where it can't be read
  * @property {number} [clientShare] how much of a core the client took: near 1 it was the limit
  * @property {number} [resident] the most bytes that the server had in memory; on other systems than

@@ -180,7 +180,10 @@ class Endpoint {
     };
   }
 
-  /** Looks once more at what was sent and received: nobody may have changed it. Logs the content of Blobs. */
+  /**
+   * Looks once more at what was sent and received: nobody may have changed it. Logs the content of
+   * Blobs.
+   */
   async check() {
     for (const blob of await Promise.all(this.#blobs)) this.#add('blobs', blob);
     this.#received.forEach(({ data, described }, i) => {

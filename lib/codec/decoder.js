@@ -66,8 +66,8 @@ class Decoder extends FrameFinder {
    * If a handler throws, `write` throws; the next `write` or `resume` delivers what follows.
    *
    * @param {Uint8Array} chunk
-   * @returns {boolean} false while the decoder is paused, or a message is inflated in the thread pool:
-   *   do not read the connection then
+   * @returns {boolean} false while the decoder is paused, or a message is inflated in the thread
+   *   pool: do not read the connection then
    * @throws {TypeError} if the chunk is not a Buffer or Uint8Array, or its memory is detached
    * @throws {FrameError} if the peer broke the protocol and there is no `onError`
    */
@@ -104,7 +104,8 @@ class Decoder extends FrameFinder {
 
   /** Copies what is not delivered of a chunk. */
   _keepRest(chunk) {
-    // One byte before the first payload: `_deliverScanned` needs one to see whether memory is detached.
+    // One byte before the first payload: `_deliverScanned` needs one to see whether memory is
+    // detached.
     const from = this._scanned === null ? this._position : this._scanned[1] - 1;
     if (this._scanned !== null) {
       for (let i = 0; i < this._scanned.length; i += ENTRY) {

@@ -24,8 +24,8 @@ const INFLATING_PAUSED = 4;
 /**
  * What a decoder does with frames: it judges them, joins the frames of a message, and calls the
  * handlers. Decoder extends it with the finding of frames, and calls it: `_refuse` with each
- * header, `_deliverFrame` with each complete frame. Delivery calls nothing of Decoder, but `_goOn` when a
- * message has been inflated in the thread pool.
+ * header, `_deliverFrame` with each complete frame. Delivery calls one method of Decoder: `_goOn`,
+ * when a message has been inflated in the thread pool.
  *
  * `bytes[start]` to `bytes[end - 1]` is a payload, unmasked; `ascii` says that it is known to be
  * ASCII; `gathered` that it is in its message already.

@@ -265,7 +265,8 @@ class Encoder extends PayloadWriter {
     if (length > MAX_SHORT) throw outOfRange('data', 'at most 125 bytes long', `${length} bytes long`);
     if (this._closed) return false;
     this._closed = opcode === Opcode.CLOSE;
-    // A Close frame comes last. Ping and Pong frames may come before messages that are being compressed.
+    // A Close frame comes last. Ping and Pong frames may come before messages that are being
+    // compressed.
     if (this._closed && this._isDeflating) {
       this._deflation.wait(length, false, () => this._addControl(FIN | opcode, bytes, length));
     } else {

@@ -20,8 +20,8 @@ const SCAN_FROM = 8;
 
 /**
  * Finds the frames of a chunk and unmasks them. Decoder extends it with the chunks, and calls
- * `_beginChunk` and `_decode` with each. `_decodeFrames` finds the frames that lie in the chunk as a
- * whole; `_resumeHeader` and `_resumePayload` add to the frame that the end of a chunk cut. Each
+ * `_beginChunk` and `_decode` with each. `_decodeFrames` finds the frames that lie in the chunk as
+ * a whole; `_resumeHeader` and `_resumePayload` add to the frame that the end of a chunk cut. Each
  * complete frame goes to `_deliverFrame` (lib/codec/delivery.js).
  *
  * Every step moves `_position` past the bytes it uses before it delivers, so a handler that throws,
@@ -130,8 +130,8 @@ class FrameFinder extends Delivery {
 
   /** Delivers the frames that a scan found. What a handler holds back is kept in `_scanned`. */
   _deliverScanned(chunk, table, end) {
-    // The memory that Buffers are views of: the chunk's, or that of a copy of `chunk[copiedFrom]` to
-    // `chunk[copiedTo - 1]`.
+    // The memory that Buffers are views of: the chunk's, or that of a copy of `chunk[copiedFrom]`
+    // to `chunk[copiedTo - 1]`.
     let bytes = chunk;
     let memory = memoryOf(chunk);
     let base = offsetOf(chunk);

@@ -70,8 +70,8 @@ function frameBytes(firstByte, bytes, length) {
 }
 
 /**
- * The frame of a message for a connection that compresses: the same for all that compress alike, made
- * for the first of them.
+ * The frame of a message for a connection that compresses: the same for all that compress alike,
+ * made for the first of them.
  *
  * @param {Framed} framed
  * @param {import('../deflate/deflation').Deflation} deflation
@@ -96,8 +96,8 @@ function framedFor(framed, deflation) {
  *
  * @param {string | Uint8Array | ArrayBufferView | ArrayBuffer | SharedArrayBuffer} data a string
  *   for a text message, bytes for a binary one. Bytes are copied
- * @param {{ binary?: boolean, rsv1?: boolean, deflate?: boolean }} [options] `binary: false` makes a
- *   text message of bytes, `deflate` compresses it for connections that have agreed on it
+ * @param {{ binary?: boolean, rsv1?: boolean, deflate?: boolean }} [options] `binary: false` makes
+ *   a text message of bytes, `deflate` compresses it for connections that have agreed on it
  * @returns {PreparedMessage} for `Encoder.prototype.prepared` of encoders in the server role
  * @throws {TypeError} if the data is neither a string nor bytes
  */

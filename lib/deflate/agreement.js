@@ -6,8 +6,8 @@ const { MAX_WINDOW_BITS, MIN_DEFLATE_BITS } = require('./parameters');
 const { handlesWork } = require('./zlib-handle');
 
 /**
- * A smaller message fits in one packet either way (an Ethernet frame carries 1,460 bytes of TCP), so
- * that compressing it saves little.
+ * A smaller message fits in one packet either way (an Ethernet frame carries 1,460 bytes of TCP),
+ * so that compressing it saves little.
  */
 const THRESHOLD = 1024;
 
@@ -18,8 +18,8 @@ const THREAD_POOL_FROM = 32 * 1024;
 class DeflateSettings {
   /**
    * @param {import('../..').DeflateOptions} options
-   * @param {boolean} [handles] whether zlib keeps a window from one synchronous call to the next, which
-   *   what Node.js documents of it does not
+   * @param {boolean} [handles] whether zlib keeps a window from one synchronous call to the next,
+   *   which what Node.js documents of it does not
    * @throws {TypeError | RangeError} if one is not acceptable
    */
   constructor(options, handles = handlesWork()) {
@@ -65,8 +65,8 @@ function readNumber(options, name, least, most, byDefault) {
  */
 
 /**
- * What both ends of a connection have agreed on. It has no state: the contexts are the Decoder's and
- * the Encoder's.
+ * What both ends of a connection have agreed on. It has no state: the contexts are the Decoder's
+ * and the Encoder's.
  */
 class DeflateAgreement {
   /** Whether an object is an agreement: nothing else has the field. */

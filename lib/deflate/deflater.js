@@ -6,8 +6,8 @@ const { forgetContext, noteUse } = require('./idle-contexts');
 const { runInPool } = require('./thread-pool');
 const { ZlibHandle, handlesWork, takeOutput } = require('./zlib-handle');
 
-// Compression of messages (RFC 7692 section 7.2.1): "compress all the octets of the payload ... remove
-// 4 octets (that are 0x00 0x00 0xff 0xff) from the tail end".
+// Compression of messages (RFC 7692 section 7.2.1): "compress all the octets of the payload ...
+// remove 4 octets (that are 0x00 0x00 0xff 0xff) from the tail end".
 
 const { Z_SYNC_FLUSH } = zlib.constants;
 const TAIL_SIZE = 4;
@@ -90,9 +90,9 @@ function deflateAloneLater(bytes, { windowBits, level, memLevel }, callback) {
 }
 
 /**
- * The compression of one connection, whose messages refer to those before them. It has a context from
- * its first message on, until it has been idle for a while: the first message after that refers to no
- * other, which the peer need not know.
+ * The compression of one connection, whose messages refer to those before them. It has a context
+ * from its first message on, until it has been idle for a while: the first message after that
+ * refers to no other, which the peer need not know.
  */
 class OwnDeflater {
   /** @param {Compression} compression */

@@ -6,25 +6,28 @@ const { OwnDeflater, deflateAlone, deflateAloneLater, keyOf } = require('./defla
 const { toOwn } = require('./zlib-handle');
 
 /**
- * Messages from this size on are sampled: what does not shrink, such as a picture, is not compressed.
- * The sample takes 25 µs, compressing the whole 160 µs and more.
+ * Messages from this size on are sampled: what does not shrink, such as a picture, is not
+ * compressed. The sample takes 25 µs, compressing the whole 160 µs and more.
  */
 const SAMPLE_FROM = 16 * 1024;
 const SAMPLE_SIZE = 2 * 1024;
 /** A sample that keeps more than this part of its size is not worth it. */
 const WORTH_IT = 0.95;
 
-/** From this size on a server's Encoder does not copy a payload, so that it needs memory of its own. */
+/**
+ * From this size on a server's Encoder does not copy a payload, so that it needs memory of its own.
+ */
 const OWN_FROM = 16 * 1024;
 
 /**
- * The messages that an Encoder compresses: which, and in which order. While one is in the thread pool,
- * what the Encoder is given waits, but for Ping and Pong frames. It waits as a copy, for nobody may
- * change or transfer it meanwhile.
+ * The messages that an Encoder compresses: which, and in which order. While one is in the thread
+ * pool, what the Encoder is given waits, but for Ping and Pong frames. It waits as a copy, for
+ * nobody may change or transfer it meanwhile.
  */
 class Deflation {
   /**
-   * @param {{ _addFrame: (firstByte: number, data: string | Uint8Array, owned: boolean) => void }} encoder
+   * @param {{ _addFrame: (firstByte: number, data: string | Uint8Array, owned: boolean) => void }}
+   *   encoder
    * @param {import('./agreement').EndOfDeflate} end how this end compresses
    * @param {import('./agreement').DeflateSettings} settings
    * @param {(() => void) | undefined} onDeflated called when what has waited has been added
@@ -108,8 +111,8 @@ class Deflation {
   }
 
   /**
-   * Whether a prepared message is compressed. With takeover it is not: the context of each connection
-   * would have to have it in its window.
+   * Whether a prepared message is compressed. With takeover it is not: the context of each
+   * connection would have to have it in its window.
    *
    * @param {number} length
    * @returns {boolean}
@@ -118,7 +121,10 @@ class Deflation {
     return this._own === null && length >= this._threshold;
   }
 
-  /** @param {Buffer} bytes a prepared message @returns {Buffer} memory that the next message overwrites */
+  /**
+   * @param {Buffer} bytes a prepared message
+   * @returns {Buffer} memory that the next message overwrites
+   */
   deflateShared(bytes) {
     return deflateAlone(bytes, bytes.length, this._compression);
   }

@@ -9,8 +9,8 @@
 /**
  * @typedef {object} Extension
  * @property {string} name
- * @property {[name: string, value: string | null][]} parameters in their order, repeated ones too; null
- *   for a parameter without a value
+ * @property {[name: string, value: string | null][]} parameters in their order, repeated ones too;
+ *   null for a parameter without a value
  */
 
 /** Which characters a token has (RFC 7230 section 3.2.6), by code. */
@@ -88,7 +88,8 @@ class HeaderReader {
 }
 
 /**
- * Takes time and memory in proportion to the length of the header, and accepts nothing but its ABNF.
+ * Takes time and memory in proportion to the length of the header, and accepts nothing but its
+ * ABNF.
  *
  * @param {string} header
  * @returns {Extension[] | null} null if the header is malformed

@@ -6,8 +6,8 @@ const { dataFault, tooBigFault } = require('./faults');
 const { runInPool } = require('./thread-pool');
 const { ZlibHandle, dropOutput, handlesWork, outputLength, takeOutput } = require('./zlib-handle');
 
-// Decompression of messages (RFC 7692 section 7.2.2): "append 4 octets of 0x00 0x00 0xff 0xff to the
-// tail end of the payload ... decompress the resulting data".
+// Decompression of messages (RFC 7692 section 7.2.2): "append 4 octets of 0x00 0x00 0xff 0xff to
+// the tail end of the payload ... decompress the resulting data".
 
 const { Z_SYNC_FLUSH } = zlib.constants;
 const MAX_OUTPUT = buffer.kMaxLength;
@@ -15,8 +15,8 @@ const TAIL = Buffer.from('0000ffff', 'hex');
 
 /**
  * A tail for messages to which none refers: an empty final block is behind it. zlib ends there, or
- * earlier if the message has a final block itself (RFC 7692 section 7.2.3.4), and leaves at least the
- * last byte. It leaves nothing if the message is not complete.
+ * earlier if the message has a final block itself (RFC 7692 section 7.2.3.4), and leaves at least
+ * the last byte. It leaves nothing if the message is not complete.
  */
 const FINAL_TAIL = Buffer.from('0000ffff010000ffff00', 'hex');
 
@@ -37,7 +37,8 @@ const shared = [];
  * @param {number} most above this many bytes it is left to the thread pool
  * @param {number} limit the most bytes that the message may have
  * @param {boolean} [handles] whether to use a shared handle
- * @returns {Buffer | null} memory that the next message overwrites; null if it is longer than `most`
+ * @returns {Buffer | null} memory that the next message overwrites; null if it is longer than
+ *   `most`
  * @throws {import('../shared/errors').FrameError} if it is longer than `limit`, or is not DEFLATE
  */
 function inflateAlone(bytes, length, windowBits, most, limit, handles = handlesWork()) {
@@ -82,7 +83,8 @@ function inflateSync(bytes, windowBits, most, limit) {
  * @param {Uint8Array} bytes are copied, for nobody may change or transfer them meanwhile
  * @param {number} windowBits
  * @param {number} limit the most bytes that the message may have
- * @param {(error: import('../shared/errors').FrameError | null, inflated: Buffer | null) => void} callback
+ * @param {(error: import('../shared/errors').FrameError | null, inflated: Buffer | null) => void}
+ *   callback
  */
 function inflateAloneLater(bytes, windowBits, limit, callback) {
   const copy = Buffer.concat([bytes, FINAL_TAIL]);
@@ -132,8 +134,8 @@ class OwnInflater {
    * @param {boolean} isLast whether they end the message
    * @param {number} most above this many bytes of output the rest is left to `inflateLater`
    * @param {number} limit the most bytes that may come out
-   * @returns {Buffer | null} memory that the next message overwrites; null if `inflateLater` must go
-   *   on
+   * @returns {Buffer | null} memory that the next message overwrites; null if `inflateLater` must
+   *   go on
    * @throws {import('../shared/errors').FrameError} if more bytes come out, or it is not DEFLATE
    */
   inflate(bytes, length, isLast, most, limit) {
@@ -142,7 +144,8 @@ class OwnInflater {
     try {
       let left = handle.run(bytes, length, bound);
       if (left === length && left !== 0 && handle.error === null) {
-        // A final block that ended just with the tail of the message before it: zlib takes nothing more.
+        // A final block that ended just with the tail of the message before it: zlib takes nothing
+        // more.
         handle.reset();
         left = handle.run(bytes, length, bound);
       }
@@ -168,7 +171,8 @@ class OwnInflater {
    * Goes on in the thread pool. Nothing else may be inflated meanwhile.
    *
    * @param {number} limit the most bytes that may come out, of `inflate` too
-   * @param {(error: import('../shared/errors').FrameError | null, inflated: Buffer | null) => void} callback
+   * @param {(error: import('../shared/errors').FrameError | null, inflated: Buffer | null) => void}
+   *   callback
    */
   inflateLater(limit, callback) {
     const { stream } = this._handle;

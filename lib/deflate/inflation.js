@@ -4,8 +4,8 @@ const { EMPTY, lengthOf } = require('../shared/buffers');
 const { OwnInflater, inflateAlone, inflateAloneLater } = require('./inflater');
 
 /**
- * Inflating takes a sixth of the time of compressing, or less: 0.2 to 0.4 ms for 128 KiB of JSON. So this
- * times the option `threadPoolFrom` is the most that a message may inflate to here and now.
+ * Inflating takes a sixth of the time of compressing, or less: 0.2 to 0.4 ms for 128 KiB of JSON.
+ * So this times the option `threadPoolFrom` is the most that a message may inflate to here and now.
  */
 const INFLATES_FASTER = 4;
 
@@ -24,8 +24,8 @@ class Inflation {
   /**
    * @param {Uint8Array} data a message as it came, without RSV1's tail
    * @param {number} limit the most bytes that it may have
-   * @returns {Buffer | null} memory that the next message overwrites; null if `inflateLater` must be
-   *   called, because it would take long
+   * @returns {Buffer | null} memory that the next message overwrites; null if `inflateLater` must
+   *   be called, because it would take long
    * @throws {import('../shared/errors').FrameError} if it is longer, or is not DEFLATE
    */
   inflate(data, limit) {
@@ -41,8 +41,8 @@ class Inflation {
    *
    * @param {Uint8Array} data
    * @param {number} limit
-   * @param {(error: import('../shared/errors').FrameError | null, inflated: Buffer | null) => void} callback
-   *   maybe called after `close`
+   * @param {(error: import('../shared/errors').FrameError | null, inflated: Buffer | null) => void}
+   *   callback maybe called after `close`
    */
   inflateLater(data, limit, callback) {
     if (this._own === null) inflateAloneLater(data, this._windowBits, limit, callback);

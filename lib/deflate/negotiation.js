@@ -7,8 +7,8 @@ const { MAX_WINDOW_BITS, MIN_DEFLATE_BITS, readHeader, writeParameters } = requi
 /** @typedef {import('./parameters').Parameters} Parameters */
 
 /**
- * A server's answer to the extensions that a client offers (RFC 7692 section 7.1). The first offer of
- * permessage-deflate that is valid and can be kept is accepted.
+ * A server's answer to the extensions that a client offers (RFC 7692 section 7.1). The first offer
+ * of permessage-deflate that is valid and can be kept is accepted.
  *
  * @param {string | undefined} header the client's Sec-WebSocket-Extensions; no header can make it
  *   throw
@@ -97,9 +97,9 @@ class DeflateOffer {
 }
 
 /**
- * "A client MUST _Fail the WebSocket Connection_ if the peer server accepted an extension negotiation
- * offer for this extension with an extension negotiation response meeting any of" (RFC 7692 section
- * 7.1): parameters that do not answer the offer.
+ * "A client MUST _Fail the WebSocket Connection_ if the peer server accepted an extension
+ * negotiation offer for this extension with an extension negotiation response meeting any of" (RFC
+ * 7692 section 7.1): parameters that do not answer the offer.
  *
  * @param {Parameters} offer
  * @param {Parameters} answer

@@ -38,8 +38,8 @@ function readHeader(header) {
 }
 
 /**
- * "A server MUST decline an extension negotiation offer ... if ... the negotiation offer contains an
- * extension parameter not defined for use in an offer ... with an invalid value ... multiple
+ * "A server MUST decline an extension negotiation offer ... if ... the negotiation offer contains
+ * an extension parameter not defined for use in an offer ... with an invalid value ... multiple
  * extension parameters with the same name" (RFC 7692 section 7.1).
  *
  * @param {[name: string, value: string | null][]} list

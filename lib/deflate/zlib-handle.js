@@ -3,9 +3,10 @@
 const { zlib } = require('../shared/node-modules');
 const { Buffer, EMPTY: NOTHING, copyOf, view } = require('../shared/buffers');
 
-// All that framemask knows of Node's zlib which Node does not document. `_handle` is the binding below
-// a zlib stream, and `_writeState` holds what `writeSync` has left: output room, then input. Both have
-// been there since Node.js 9, and packages such as pngjs use them. `works()` tries them once.
+// All that framemask knows of Node's zlib which Node does not document. `_handle` is the binding
+// below a zlib stream, and `_writeState` holds what `writeSync` has left: output room, then input.
+// Both have been there since Node.js 9, and packages such as pngjs use them. `works()` tries them
+// once.
 
 const { Z_NO_FLUSH, Z_SYNC_FLUSH } = zlib.constants;
 
@@ -64,9 +65,9 @@ class ZlibHandle {
   }
 
   /**
-   * Compresses bytes, and ends what comes out by a sync flush. In two steps, as ws has it: `run` ends
-   * blocks elsewhere if the window is smaller than the message; and a flush of nothing behind another
-   * would not come out. `run` takes 3 µs less.
+   * Compresses bytes, and ends what comes out by a sync flush. In two steps, as ws has it: `run`
+   * ends blocks elsewhere if the window is smaller than the message; and a flush of nothing behind
+   * another would not come out. `run` takes 3 µs less.
    *
    * @param {Uint8Array} bytes
    * @param {number} length of them
@@ -167,8 +168,8 @@ function tryHandles(library) {
 let triedHandles;
 
 /**
- * @returns {boolean} whether zlib has handles that work, tried once. Node.js 20 to 26 and Bun 1.4 have
- *   them, Deno 2.9 has not
+ * @returns {boolean} whether zlib has handles that work, tried once. Node.js 20 to 26 and Bun 1.4
+ *   have them, Deno 2.9 has not
  */
 function handlesWork() {
   triedHandles ??= tryHandles(zlib);

@@ -33,7 +33,9 @@ function readInto(socket, decoder, afterRead) {
   return isTrusted(decoder) && shareReads(socket, onData);
 }
 
-/** Whether a Decoder may see shared memory: not if it keeps chunks, or if `write` has been replaced. */
+/**
+ * Whether a Decoder may see shared memory: not if it keeps chunks, or if `write` has been replaced.
+ */
 function isTrusted(decoder) {
   return decoder.borrowed && decoder.write === write;
 }

@@ -79,14 +79,15 @@ function findParts() {
   const buffer = keys.find((key) => socket[key] === option.buffer);
   const callback = keys.find((key) => socket[key] === option.callback);
   const { emit } = socket;
-  // Node.js's is emit(type, ...args). One in its place, such as that of node:domain, shall see events.
+  // Node.js's is emit(type, ...args). One in its place, such as that of node:domain, shall see
+  // events.
   return buffer === undefined || callback === undefined || emit.length !== 1 ? null : { buffer, callback, emit };
 }
 
 /**
  * @param {import('node:stream').Duplex} socket
- * @returns {boolean} whether it is a net.Socket or TLSSocket that is open, reads as Node.js made it,
- *   and has no `onread` of its own
+ * @returns {boolean} whether it is a net.Socket or TLSSocket that is open, reads as Node.js made
+ *   it, and has no `onread` of its own
  */
 function isUnchanged(socket) {
   const { Socket } = modules.net;
@@ -113,7 +114,8 @@ function isReadByLoop(handle) {
 /** @returns {Buffer} */
 function createMemory() {
   const created = Buffer.allocUnsafeSlow(SIZE);
-  // A socket shows its properties in logs. The last bytes that another one has read shall not be there.
+  // A socket shows its properties in logs. The last bytes that another one has read shall not be
+  // there.
   created[modules.util.inspect.custom] = () => '<shared memory>';
   before = modules.crypto.randomBytes(SIZE);
   created.set(before);

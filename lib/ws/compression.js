@@ -7,8 +7,8 @@ const { Buffer, copyOf } = require('../shared/buffers');
 const { deflateParts } = require('./internals');
 
 // The contexts of ws's PerMessageDeflate, which negotiates and sets the threshold. ws takes each
-// message through zlib's thread pool; here small ones are compressed and inflated at once, to the same
-// bytes.
+// message through zlib's thread pool; here small ones are compressed and inflated at once, to the
+// same bytes.
 
 /** From this many bytes on a message is compressed in the thread pool. */
 const DEFLATE_LATER_FROM = 32 * 1024;
@@ -37,7 +37,8 @@ class Compressor {
    *
    * @param {Buffer | string} data
    * @param {boolean} fin whether the message ends with it
-   * @param {(error: Error | null, deflated: Buffer) => void} callback called at once for a small one
+   * @param {(error: Error | null, deflated: Buffer) => void} callback called at once for a small
+   *   one
    */
   compress(data, fin, callback) {
     const bytes = typeof data === 'string' ? Buffer.from(data) : data;
@@ -80,7 +81,8 @@ class Compressor {
 }
 
 /**
- * The contexts for messages of one frame to which none refers, by window: they are reset behind each.
+ * The contexts for messages of one frame to which none refers, by window: they are reset behind
+ * each.
  *
  * @type {(OwnInflater | undefined)[]}
  */
@@ -88,7 +90,9 @@ const shared = [];
 
 /** What a connection receives. */
 class Decompressor {
-  /** @param {{ windowBits: number, contextTakeover: boolean, options?: object }} end the other end */
+  /**
+   * @param {{ windowBits: number, contextTakeover: boolean, options?: object }} end the other end
+   */
   constructor({ windowBits, contextTakeover, options = {} }) {
     this._windowBits = windowBits;
     this._options = options;
@@ -133,7 +137,8 @@ class Decompressor {
    *
    * @param {boolean} isLast
    * @param {number} limit
-   * @param {(error: import('../shared/errors').FrameError | null, inflated: Buffer | null) => void} callback
+   * @param {(error: import('../shared/errors').FrameError | null, inflated: Buffer | null) => void}
+   *   callback
    */
   inflateLater(isLast, limit, callback) {
     this._own.inflateLater(limit, (error, inflated) => {

@@ -7,8 +7,8 @@ const { toBinaryType } = require('./binary-types');
 const { toWsError } = require('./frame-errors');
 
 /**
- * The compressed message of a connection. Its frames are inflated one after the other: small ones at
- * once, the others in the thread pool, while the decoder is paused.
+ * The compressed message of a connection. Its frames are inflated one after the other: small ones
+ * at once, the others in the thread pool, while the decoder is paused.
  */
 class Inflation {
   /**

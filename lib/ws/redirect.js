@@ -28,7 +28,9 @@ function isSupportedWs(file) {
   return name === 'ws' && isSupported(version ?? '');
 }
 
-/** @returns {boolean} whether a module is the one in which a framemask, this or another, requires ws */
+/**
+ * @returns {boolean} whether a module is the one in which a framemask, this or another, requires ws
+ */
 function requiresForFramemask(file) {
   return path.basename(file) === 'load-ws.js' && packageIn(path.join(path.dirname(file), '../..')).name === 'framemask';
 }

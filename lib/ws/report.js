@@ -15,9 +15,9 @@ function setRegistered() {
  * What is at work, for a log or an issue.
  *
  * @returns {{ kernel: string, nativeError: Error | null, ws: string, reads: 'shared' | 'events',
- *   deflate: 'framemask' | 'ws', registered: boolean }} the kernel that masks, and why it is not native;
- *   the version of ws; how sockets are read; who compresses; whether framemask/ws/register is at
- *   work
+ *   deflate: 'framemask' | 'ws', registered: boolean }} the kernel that masks, and why it is not
+ *   native; the version of ws; how sockets are read; who compresses; whether framemask/ws/register
+ *   is at work
  */
 function report() {
   const { version } = require('ws/package.json');

@@ -7,8 +7,8 @@ const { WebSocket, noteHandshake } = require('./websocket');
 /** ws's WebSocketServer, whose connections are framemask's. */
 class WebSocketServer extends ws.WebSocketServer {
   /**
-   * @param {object} options as of ws; `WebSocket` is framemask's by default, and `sharedReads: true`
-   *   has all sockets read into the same memory
+   * @param {object} options as of ws; `WebSocket` is framemask's by default, and `sharedReads:
+   *   true` has all sockets read into the same memory
    * @param {() => void} [callback]
    */
   constructor(options, callback) {

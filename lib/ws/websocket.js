@@ -93,7 +93,8 @@ class WebSocket extends ws.WebSocket {
    * Sends a message, as ws does.
    *
    * @param {*} data
-   * @param {{ binary?: boolean, compress?: boolean, fin?: boolean, mask?: boolean } | Function} [options]
+   * @param {{ binary?: boolean, compress?: boolean, fin?: boolean, mask?: boolean } | Function}
+   *   [options]
    * @param {(error?: Error) => void} [callback]
    */
   send(data, options, callback) {

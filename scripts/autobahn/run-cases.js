@@ -11,8 +11,8 @@ const PAUSE = 200;
  * Runs a client through the cases of a fuzzing server. The exit code is 1 if there is no server.
  *
  * @param {string} agent the client's name in the reports
- * @param {(path: string) => Promise<{ opened: boolean, last: Buffer | string | null }>} echo opens a
- *   connection, echoes messages if it is for a case, and waits for its end; `last` is the last
+ * @param {(path: string) => Promise<{ opened: boolean, last: Buffer | string | null }>} echo opens
+ *   a connection, echoes messages if it is for a case, and waits for its end; `last` is the last
  *   message outside of cases
  */
 async function runCases(agent, echo) {

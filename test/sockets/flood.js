@@ -96,7 +96,9 @@ class Flood {
   }
 }
 
-/** Sends a stream in pieces, some of them after a pause, and waits until the connection is closed. */
+/**
+ * Sends a stream in pieces, some of them after a pause, and waits until the connection is closed.
+ */
 async function send(client, bytes, random) {
   let start = 0;
   for (const end of [...randomCuts(random, bytes.length), bytes.length]) {

@@ -1,6 +1,7 @@
 'use strict';
 
-// An HTTP server and its connections, before and after the upgrade, with shared reads as with events.
+// An HTTP server and its connections, before and after the upgrade, with shared reads as with
+// events.
 
 const t = require('tap');
 const { once } = require('node:events');

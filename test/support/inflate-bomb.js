@@ -1,8 +1,8 @@
 'use strict';
 
-// Run by test/deflate/bombs.js in a process of its own: node --expose-gc inflate-bomb.js <maxPayload>
-// <threadPoolFrom> <contextTakeover> <frames> Prints the close code, and the bytes that the process
-// has grown by.
+// Run by test/deflate/bombs.js in a process of its own: node --expose-gc inflate-bomb.js
+// <maxPayload> <threadPoolFrom> <contextTakeover> <frames> Prints the close code, and the bytes
+// that the process has grown by.
 
 const zlib = require('node:zlib');
 const { Decoder, acceptDeflate, offerDeflate } = require('../../index');

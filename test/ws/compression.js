@@ -18,7 +18,9 @@ const NONE_AGREED = { server_no_context_takeover: true, client_no_context_takeov
 const paramsOf = (websocket) => ({ ...websocket._extensions['permessage-deflate'].params });
 const json = (count) => JSON.stringify(Array.from({ length: count }, (_, id) => ({ id, name: `user ${id}` })));
 
-/** A negotiated PerMessageDeflate, as a connection has it; with framemask's contexts if `instead`. */
+/**
+ * A negotiated PerMessageDeflate, as a connection has it; with framemask's contexts if `instead`.
+ */
 function createDeflate(options, params, instead) {
   const client = negotiated(options, params);
   const decompressor = instead ? compressInstead(client) : null;
@@ -91,9 +93,9 @@ t.test(`with takeover the bytes are those of ws, and each end inflates the other
         const expected = await theirs.compress(Buffer.from(part), fin);
         const deflated = await mine.compress(pieces(part), fin);
         const { level } = options.zlibDeflateOptions ?? {};
-        // Level 0 copies as much as there is room for. What a reset leaves in the window may have zlib
-        // choose another match of the same length. Of 6,000 messages, one in three frames took other
-        // matches, too.
+        // Level 0 copies as much as there is room for. What a reset leaves in the window may have
+        // zlib choose another match of the same length. Of 6,000 messages, one in three frames took
+        // other matches, too.
         if (level !== 0 && !params.server_no_context_takeover && parts.length === 1)
           assert.ok(deflated.equals(expected), `${JSON.stringify([options, params])} ${part.length}`);
         const isSame = deflated.equals(expected);

@@ -1,7 +1,7 @@
 'use strict';
 
-// The differences between ws and framemask/ws that are meant to stay: those that fuzz/ws.js accepts,
-// and the rows of the table in docs/ws.md. Each test shows what both do.
+// The differences between ws and framemask/ws that are meant to stay: those that fuzz/ws.js
+// accepts, and the rows of the table in docs/ws.md. Each test shows what both do.
 
 const t = require('tap');
 const { DIFFERENCES } = require('../../fuzz/ws/differences');
@@ -21,7 +21,9 @@ function listEvents(websocket) {
   return events;
 }
 
-/** @returns {Promise<string[]>} what a server emits for bytes of a client, which come in one chunk */
+/**
+ * @returns {Promise<string[]>} what a server emits for bytes of a client, which come in one chunk
+ */
 async function eventsFor(t, implementation, bytes, options) {
   const { server, socket } = await connectRaw(t, implementation, options);
   const events = listEvents(server);

@@ -4,7 +4,8 @@ const t = require('tap');
 const assert = require('node:assert/strict');
 const { forEachDecoder } = require('../../support/decoders');
 
-// Chunks of all decoders here lie in one piece of memory, which is overwritten when `write` returns.
+// Chunks of all decoders here lie in one piece of memory, which is overwritten when `write`
+// returns.
 const memory = Buffer.alloc(64 * 1024);
 
 /** Writes a copy of the bytes that belongs to the caller again when `write` returns. */
