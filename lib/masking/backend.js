@@ -28,10 +28,7 @@ const { KEY, START, OFFSET, LENGTH, NON_ASCII } = Register;
 const UNMASK_NATIVE_FROM = 48;
 const MASK_NATIVE_FROM = 64;
 
-/**
- * @param {import('./native').Native | null} native null for JavaScript only
- * @returns {Backend}
- */
+/** @param {import('./native').Native | null} native null for JavaScript only */
 function createBackend(native) {
   if (native === null) {
     const { maskRange, unmaskRange } = fallback;
@@ -72,15 +69,7 @@ function createBackend(native) {
   return { maskRange, unmaskRange, unmaskText };
 }
 
-/**
- * `unmaskText` in JavaScript.
- *
- * @param {Buffer} buffer
- * @param {number} start
- * @param {number} length
- * @param {number} key
- * @returns {string | undefined}
- */
+/** `unmaskText` in JavaScript. */
 function unmaskLatin1(buffer, start, length, key) {
   return fallback.unmaskRange(buffer, start, length, key) ? buffer.latin1Slice(start, start + length) : undefined;
 }

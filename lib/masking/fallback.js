@@ -22,7 +22,6 @@ const scratchBytes = new Uint8Array(scratch.buffer);
 /**
  * The key from byte `bytes` of the payload on.
  *
- * @param {number} key
  * @param {number} bytes any whole number; only its lowest two bits count
  * @returns {number} an unsigned 32-bit number
  */
@@ -34,9 +33,6 @@ function advanceKey(key, bytes) {
 /**
  * Masks `buffer[start]` to `buffer[end - 1]` in place, a byte at a time.
  *
- * @param {Uint8Array} buffer
- * @param {number} start
- * @param {number} end
  * @param {number} key the key for the byte at `start`
  * @returns {number} the bytes written, combined by OR
  */
@@ -64,8 +60,6 @@ function unmaskBytes(buffer, start, end, key) {
 /**
  * Masks `buffer[start]` to `buffer[end - 1]` in place, most of it four bytes at a time.
  *
- * @param {Uint8Array} buffer
- * @param {number} start
  * @param {number} end at least 8 more than `start`
  * @param {number} key the key for the byte at `start`
  * @param {Int32Array} words of the same memory
@@ -99,21 +93,13 @@ function unmaskWords(buffer, start, end, key, words, base) {
   return seen;
 }
 
-/**
- * The index of the first aligned word of `buffer` from `start` on.
- *
- * @param {Uint8Array} buffer
- * @param {number} start
- * @returns {number}
- */
+/** The index of the first aligned word of `buffer` from `start` on. */
 function alignedFrom(buffer, start) {
   return start + (-(offsetOf(buffer) + start) & 3);
 }
 
 /**
- * @param {Uint8Array} buffer
  * @param {number} base from `alignedFrom`
- * @param {number} end
  * @returns {Int32Array} the words from `base` to `end`
  */
 function wordsOf(buffer, base, end) {
@@ -123,9 +109,6 @@ function wordsOf(buffer, base, end) {
 /**
  * Masks `length` bytes of `buffer` from `start` on in place.
  *
- * @param {Uint8Array} buffer
- * @param {number} start
- * @param {number} length
  * @param {number} key the key for the byte at `start`
  * @returns {boolean} whether all bytes written are ASCII
  */
@@ -140,11 +123,6 @@ function unmaskRange(buffer, start, length, key) {
  * Masks `length` bytes of `source` from `start` on into `output` from `offset` on. They may overlap
  * in any way: TypedArray.prototype.set copies like memmove.
  *
- * @param {Uint8Array} source
- * @param {number} start
- * @param {Uint8Array} output
- * @param {number} offset
- * @param {number} length
  * @param {number} key the key for the byte at `start`
  * @returns {boolean} true if all bytes written are ASCII; false if not, or if they were not checked
  */
@@ -163,11 +141,6 @@ function maskRange(source, start, output, offset, length, key) {
  * Masks `length` bytes of `source` from `start` on into `output` from `offset` on. They must not
  * share memory. For a few bytes only, where a call of TypedArray.prototype.set would take longer.
  *
- * @param {Uint8Array} source
- * @param {number} start
- * @param {Uint8Array} output
- * @param {number} offset
- * @param {number} length
  * @param {number} key the key for the byte at `start`
  * @returns {boolean} whether all bytes written are ASCII
  */

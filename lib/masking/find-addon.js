@@ -38,10 +38,6 @@ function findAddon(platform = process.platform) {
  * Refuses a file that is not named for framemask or not below framemask's own folder. A bundle lies
  * in the folder of another package, whose build/Release/ may have an addon; and node-gyp-build also
  * looks beside the program.
- *
- * @param {string} file
- * @param {string} root
- * @throws {Error}
  */
 function checkOwner(file, root) {
   const inside = !path.relative(root, file).startsWith('..') && /^framemask\b.*\.node$/.test(path.basename(file));
@@ -72,10 +68,6 @@ function unwrap(bundled) {
   return open(addon.startsWith('file:') ? url.fileURLToPath(addon) : path.resolve(__dirname, addon));
 }
 
-/**
- * @param {string} file
- * @returns {object}
- */
 function open(file) {
   checkLength(file);
   // As `require` does. Bundlers would try to resolve a `require` when they build.
@@ -87,9 +79,6 @@ function open(file) {
 /**
  * Refuses an ELF file that was cut short, for example by a full disk: loading it would end the
  * process with SIGBUS. A complete file ends with its section headers. Other loaders check this.
- *
- * @param {string} file
- * @throws {Error}
  */
 function checkLength(file) {
   const bytes = fs.readFileSync(file);

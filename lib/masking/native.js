@@ -58,10 +58,6 @@ function load(environment, loadAddon = findAddon) {
 /**
  * Reads an environment variable. One that may not be read counts as unset: Deno throws NotCapable
  * for it without --allow-env, and a program that never set it must not fail.
- *
- * @param {Record<string, string | undefined>} environment
- * @param {string} name
- * @returns {string | undefined}
  */
 function readVariable(environment, name) {
   try {
@@ -75,8 +71,6 @@ function readVariable(environment, name) {
  * Registers lie in shared memory: the addon keeps a pointer to them, and an ArrayBuffer could be
  * transferred away from under it. Electron hides the constructor from its pages; an empty
  * WebAssembly memory has it.
- *
- * @returns {Float64Array}
  */
 function createRegisters() {
   const SharedMemory =
@@ -85,9 +79,7 @@ function createRegisters() {
 }
 
 /**
- * @param {object} addon
  * @param {string} kernel one of `addon.kernels`
- * @returns {Native}
  * @throws {Error} if the addon is of another version
  */
 function bind(addon, kernel) {
@@ -99,10 +91,8 @@ function bind(addon, kernel) {
 }
 
 /**
- * @param {string} wanted
  * @param {string[]} kernels those that run here, besides 'js'
  * @param {Error | null} cause why the addon did not load
- * @returns {RangeError}
  */
 function unknownKernel(wanted, kernels, cause) {
   const error = new RangeError(

@@ -33,9 +33,6 @@ const offsetOf = (bytes) => getByteOffset.call(bytes);
 /**
  * The length of a view, whatever its property `length` says. The getter takes 10 ns where V8 does
  * not know the class; that the last byte is there and none behind it proves a length in 1 ns.
- *
- * @param {Uint8Array} bytes
- * @returns {number}
  */
 function lengthOf(bytes) {
   const { length } = bytes;
@@ -43,10 +40,7 @@ function lengthOf(bytes) {
   return proven ? length : getLength.call(bytes);
 }
 
-/**
- * @param {*} value
- * @returns {boolean} whether it is a Uint8Array, such as a Buffer, of any realm
- */
+/** @returns {boolean} whether it is a Uint8Array, such as a Buffer, of any realm */
 function isUint8Array(value) {
   return typedArrayName.call(value) === 'Uint8Array';
 }
@@ -60,21 +54,13 @@ const EMPTY = Buffer.alloc(0);
 /**
  * `bytes.subarray(start, end)` in 27 ns instead of 50 (Node 20); 16 for many views of one buffer.
  *
- * @param {Uint8Array} bytes
- * @param {number} start
- * @param {number} end
  * @returns {Buffer} a view of the same memory
  */
 function view(bytes, start, end) {
   return new FastBuffer(getBuffer.call(bytes), getByteOffset.call(bytes) + start, end - start);
 }
 
-/**
- * @param {Uint8Array} bytes
- * @param {number} start
- * @param {number} end
- * @returns {Buffer} a copy, in memory of its own
- */
+/** @returns {Buffer} a copy, in memory of its own */
 function copyOf(bytes, start, end) {
   const copy = Buffer.allocUnsafeSlow(end - start);
   copy.set(view(bytes, start, end));
@@ -83,7 +69,6 @@ function copyOf(bytes, start, end) {
 
 /**
  * @param {string} name of the argument, for the error
- * @param {*} value
  * @throws {TypeError} if the value is not a Uint8Array, or its memory is detached
  */
 function checkBytes(name, value) {
@@ -95,7 +80,6 @@ function checkBytes(name, value) {
 /**
  * The part of `checkBytes` that throws, so that V8 inlines the rest.
  *
- * @param {string} name
  * @param {*} value not a Uint8Array, or an empty or detached one
  * @throws {TypeError} unless it is an empty Uint8Array
  */
@@ -105,8 +89,6 @@ function checkUnusual(name, value) {
 }
 
 /**
- * @param {string} name
- * @param {ArrayBufferLike} memory
  * @param {*} value the argument: the memory, or a view of it
  * @throws {TypeError} if the memory is detached
  */
@@ -124,7 +106,6 @@ function checkAttached(name, memory, value) {
 
 /**
  * @param {string} name of the argument, for the error
- * @param {*} data
  * @param {boolean} [orString] whether the error says that a string is accepted, too
  * @returns {Uint8Array} a view of the same memory
  * @throws {TypeError} if `data` is not an ArrayBuffer or a view of one, or its memory is detached

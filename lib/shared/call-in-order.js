@@ -3,9 +3,6 @@
 /**
  * Calls callbacks one after the other. One that throws does not keep the others from being called:
  * they are called in the next tick.
- *
- * @param {((error?: Error | null) => void)[]} callbacks
- * @param {Error | null | undefined} error
  */
 function callInOrder(callbacks, error) {
   let called = 0;

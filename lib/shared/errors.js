@@ -7,8 +7,6 @@ const { inspect } = require('./node-modules').util;
  * value (a Proxy, an object whose getters throw, a megabyte of text).
  *
  * @param {*} value what the caller passed
- * @returns {string}
- * @private
  */
 function describe(value) {
   if (value === null || value === undefined) return String(value);
@@ -27,9 +25,7 @@ function describe(value) {
 }
 
 /**
- * @param {object} value
  * @returns {string} such as `an instance of Date`, or `an object` if its constructor can't be read
- * @private
  */
 function describeObject(value) {
   try {
@@ -41,23 +37,12 @@ function describeObject(value) {
   return 'an object';
 }
 
-/**
- * @param {string} text
- * @returns {string} its beginning: a BigInt can have a million digits
- * @private
- */
+/** @returns {string} its beginning: a BigInt can have a million digits */
 function shorten(text) {
   return text.length > 40 ? `${text.slice(0, 40)}...` : text;
 }
 
-/**
- * The error for an argument of a wrong type.
- *
- * @param {string} name the argument's name, as in the documentation
- * @param {string} expected what it must be
- * @param {*} received what it was
- * @returns {TypeError} with `code` ERR_INVALID_ARG_TYPE, as in Node.js
- */
+/** The error for an argument of a wrong type, with the `code` of Node.js. */
 function invalidType(name, expected, received) {
   const error = new TypeError(`The "${name}" argument must be ${expected}, but was ${describe(received)}`);
   error.code = 'ERR_INVALID_ARG_TYPE';
@@ -65,12 +50,9 @@ function invalidType(name, expected, received) {
 }
 
 /**
- * The error for an argument of the right type with an invalid value.
+ * The error for an argument of the right type with an invalid value, with the `code` of Node.js.
  *
- * @param {string} name the argument's name, as in the documentation
- * @param {string} expected what it must be
  * @param {*} received what it was: a value, or a description of it
- * @returns {RangeError} with `code` ERR_OUT_OF_RANGE, as in Node.js
  */
 function outOfRange(name, expected, received) {
   const got = typeof received === 'string' ? received : shorten(inspect(received));
@@ -79,12 +61,7 @@ function outOfRange(name, expected, received) {
   return error;
 }
 
-/**
- * The error for a call that is not possible in the object's present state.
- *
- * @param {string} message
- * @returns {Error} with `code` ERR_INVALID_STATE, as in Node.js
- */
+/** The error for a call that is not possible in the object's present state, as in Node.js. */
 function invalidState(message) {
   const error = new Error(message);
   error.code = 'ERR_INVALID_STATE';
@@ -99,7 +76,6 @@ class FrameError extends Error {
    * @param {string} code a name, to which `FRAMEMASK_ERR_` is prefixed
    * @param {number} closeCode the close code (RFC 6455 section 7.4.1): 1002 for a protocol error,
    *   1007 for text that is not UTF-8, 1008 for too many fragments, 1009 for too big a message
-   * @param {string} message
    * @param {{ cause?: Error }} [options]
    */
   constructor(code, closeCode, message, options) {

@@ -10,7 +10,6 @@ const custom = Symbol.for('nodejs.util.inspect.custom');
  * Makes `util.inspect` and `console.log` show the public state of a class's objects: some getters,
  * and the fields whose names do not begin with an underscore.
  *
- * @param {Function} Class
  * @param {string[]} getters their names
  */
 function showPublicState(Class, getters) {

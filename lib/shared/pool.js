@@ -8,10 +8,7 @@
  * @template T
  */
 class Pool {
-  /**
-   * @param {() => T} create
-   * @param {number} capacity how many pieces are kept
-   */
+  /** @param {number} capacity how many pieces are kept */
   constructor(create, capacity) {
     this._create = create;
     this._capacity = capacity;

@@ -35,9 +35,7 @@ const NO_STATUS = 1005;
  * Whether a frame can begin with this byte: a known opcode, no fragmented control frame, and RSV
  * bits as negotiated (sections 5.2, 5.4 and 5.5). lib/codec/header.js tells which rule is broken.
  *
- * @param {number} byte
  * @param {number} mode MODE_RSV1 if an extension that uses the bit has been negotiated
- * @returns {boolean}
  */
 function acceptsFirstByte(byte, mode) {
   const opcode = byte & OPCODE;
@@ -49,9 +47,6 @@ function acceptsFirstByte(byte, mode) {
 
 /**
  * Whether an endpoint may send a close code (section 7.4; IANA has registered 1012 to 1014 since).
- *
- * @param {number} code
- * @returns {boolean}
  */
 function isSendableCloseCode(code) {
   if (!Number.isInteger(code) || code < 1000 || code > 4999) return false;

@@ -6,8 +6,6 @@ const { startupSnapshot } = require('./node-modules').v8;
 /**
  * Has random bytes forgotten before a startup snapshot is written: all processes started from it
  * would use the same.
- *
- * @param {() => void} forget
  */
 function beforeSnapshot(forget) {
   if (startupSnapshot?.isBuildingSnapshot()) startupSnapshot.addSerializeCallback(forget);
