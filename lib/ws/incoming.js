@@ -191,8 +191,7 @@ function borrowChunks(receiver) {
 
 /** A chunk that the stream would keep is copied: behind one whose messages wait to be inflated. */
 function writeBorrowed(chunk, ...rest) {
-  const waits = this.writableLength !== 0 || this.writableCorked !== 0;
-  const own = waits ? copyOf(chunk, 0, chunk.length) : chunk;
+  const own = this.writableLength === 0 ? chunk : copyOf(chunk, 0, chunk.length);
   return Object.getPrototypeOf(this).write.call(this, own, ...rest);
 }
 

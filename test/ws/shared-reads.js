@@ -5,6 +5,8 @@ const { spawn } = require('node:child_process');
 const { once } = require('node:events');
 const path = require('node:path');
 const { text } = require('node:stream/consumers');
+const { setImmediate } = require('node:timers/promises');
+const { promisify } = require('node:util');
 const { Encoder } = require('../../index.js');
 const { WebSocket, WebSocketServer } = require('../../ws.js');
 const { connectPair, connectRaw } = require('../support/websockets');
@@ -49,19 +51,24 @@ t.test('without sharedReads a socket is read into memory of its own', async (t) 
   t.ok(kept.buffer.byteLength > 3000, 'it is a view of the chunk');
 });
 
-t.test('chunks that wait for compressed messages are copied', async (t) => {
+t.test('chunks that wait for a message in the thread pool are copied', async (t) => {
   const deflate = { perMessageDeflate: { threshold: 0 } };
   const { server, client } = await connectPair(t, implementation, {
     server: { ...deflate, ...SHARED },
     client: deflate
   });
-  const payloads = Array.from({ length: 200 }, (_, i) => Buffer.alloc(2000 + i, i));
-  const received = messagesOf(server, payloads.length);
-  for (const payload of payloads) client.send(payload, { compress: payload.length % 2 === 0 });
   // What other connections read meanwhile goes into the same memory.
   const other = await connectPair(t, implementation, { server: SHARED });
   const noise = setInterval(() => other.client.send(Buffer.alloc(5000, 0xee)), 1);
   t.teardown(() => clearInterval(noise));
+  // The first inflates in the thread pool; the others arrive meanwhile.
+  const payloads = Array.from({ length: 40 }, (_, i) => Buffer.alloc(i === 0 ? 2 ** 23 : 2000 + i, i));
+  const received = messagesOf(server, payloads.length);
+  await promisify(client.send.bind(client))(payloads[0], { compress: true });
+  for (const payload of payloads.slice(1)) {
+    client.send(payload, { compress: false });
+    await setImmediate();
+  }
   const messages = await received;
   for (let i = 0; i < payloads.length; i++) {
     if (!messages[i].equals(payloads[i])) t.fail(`message ${i} differs`);
