@@ -11,17 +11,8 @@ const { START, MODE, COUNT } = Register;
 const LOOP_BELOW = 24;
 
 /**
- * Masking and scanning, in the addon or in JavaScript.
- *
- * @typedef {import('../masking/backend').Backend & { scan: Scan }} CodecBackend
- *
- * @typedef {(chunk: Uint8Array, start: number, mode: number, table: Uint32Array) => number} Scan
- *   as `scanChunk` in lib/codec/scan.js
- */
-
-/**
- * @param {import('../masking/native').Native | null} native null for JavaScript only
- * @returns {CodecBackend}
+ * The Backend of lib/masking/backend.js, with `scan` as `scanChunk` in lib/codec/scan.js. `native`
+ * is null for JavaScript only.
  */
 function createCodecBackend(native) {
   const masking = createBackend(native);
@@ -40,16 +31,7 @@ function createCodecBackend(native) {
 
 /**
  * Unmasks a piece of a payload while it is copied, as `backend.maskRange` does, to memory that does
- * not overlap.
- *
- * @param {CodecBackend} backend
- * @param {Uint8Array} source
- * @param {number} start
- * @param {Uint8Array} output
- * @param {number} offset
- * @param {number} length
- * @param {number} key the key for the byte at `start`
- * @returns {boolean} true only if all bytes written are ASCII
+ * not overlap. `key` is that for the byte at `start`. Returns true only if the bytes are ASCII.
  */
 function copyUnmasked(backend, source, start, output, offset, length, key) {
   if (length < LOOP_BELOW) return copyMasked(source, start, output, offset, length, key);

@@ -10,14 +10,11 @@ class ChunkQueue {
     this._first = 0;
   }
 
-  /** @param {Buffer} chunk */
   push(chunk) {
     this._chunks.push(chunk);
   }
 
-  /**
-   * @returns {Buffer | null} the chunk in front, which leaves the queue; null if the queue is empty
-   */
+  /** Takes the chunk in front; null if the queue is empty. */
   shift() {
     if (this._first === this._chunks.length) return null;
     const chunk = this._chunks[this._first];

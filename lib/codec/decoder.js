@@ -9,18 +9,13 @@ const { FrameFinder } = require('./frame-finder');
 const { ENTRY } = require('./frame-table');
 
 /**
- * RFC 6455 from bytes to messages. index.d.ts documents the options and handlers.
+ * RFC 6455 from bytes to messages: see index.d.ts. `write` queues a chunk, FrameFinder finds its
+ * frames, Delivery delivers them.
  *
- * The way of a chunk: `write` queues it, FrameFinder finds its frames, Delivery delivers them.
- *
- * With the option `borrowed` a chunk is the caller's again when `write` returns: what is delivered
- * as bytes is copied first, and what is not delivered yet when `write` returns.
+ * With the option `borrowed`, what is delivered as bytes is copied first, and so is what is not
+ * delivered yet when `write` returns.
  */
 class Decoder extends FrameFinder {
-  /**
-   * @param {import('../..').DecoderOptions} options
-   * @throws {TypeError | RangeError} if an option is not acceptable
-   */
   constructor(options) {
     super(options);
     this._busy = false;
@@ -28,49 +23,30 @@ class Decoder extends FrameFinder {
     this._queue = null;
   }
 
-  /** The end of the connection that the decoder is at: 'server' or 'client'. */
   get role() {
     return (this._mode & MODE_MASKED) !== 0 ? 'server' : 'client';
   }
 
-  /** Whether a Close frame or an error came, or `stop` was called: what follows is ignored. */
   get closed() {
     return this._state === ENDED;
   }
 
-  /** Whether `pause` was called, and `resume` was not called since. */
   get paused() {
     return this._state === PAUSED || this._state === INFLATING_PAUSED;
   }
 
-  /** Whether chunks are the caller's again when `write` returns. */
   get borrowed() {
     return this._borrowed;
   }
 
-  /** Whether a message is inflated in the thread pool: what follows waits. */
   get inflating() {
     return this._state === INFLATING || this._state === INFLATING_PAUSED;
   }
 
-  /** During `onMessage`: the lengths of the message's fragments, if the option asked for them. */
   get fragmentLengths() {
     return this._fragmentLengths;
   }
 
-  /**
-   * Decodes bytes of the connection and calls the handlers. The chunk belongs to the decoder from
-   * then on: payloads are unmasked in place, and delivered Buffers are views of the chunk. With the
-   * option `borrowed` it belongs to the decoder until `write` returns.
-   *
-   * If a handler throws, `write` throws; the next `write` or `resume` delivers what follows.
-   *
-   * @param {Uint8Array} chunk
-   * @returns {boolean} false while the decoder is paused, or a message is inflated in the thread
-   *   pool: do not read the connection then
-   * @throws {TypeError} if the chunk is not a Buffer or Uint8Array, or its memory is detached
-   * @throws {FrameError} if the peer broke the protocol and there is no `onError`
-   */
   write(chunk) {
     checkBytes('chunk', chunk);
     if (this._state === ENDED) return true;
@@ -118,20 +94,17 @@ class Decoder extends FrameFinder {
     this._position -= from;
   }
 
-  /** Stops delivery until `resume`, in the middle of a chunk too. */
   pause() {
     if (this._state === RUNNING) this._state = PAUSED;
     else if (this._state === INFLATING) this._state = INFLATING_PAUSED;
   }
 
-  /** Delivers what was held back by `pause` or by a handler that threw, and goes on. */
   resume() {
     if (this._state === PAUSED) this._state = RUNNING;
     else if (this._state === INFLATING_PAUSED) this._state = INFLATING;
     this._run();
   }
 
-  /** Ignores all that follows, the rest of the current chunk too, and releases the memory. */
   stop() {
     this._end();
     this._forget();
@@ -165,7 +138,6 @@ class Decoder extends FrameFinder {
     }
   }
 
-  /** Releases the memory of a decoder that has ended. */
   _forget() {
     this._chunk = null;
     this._scanned = null;

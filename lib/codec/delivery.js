@@ -17,24 +17,20 @@ const { decodeText } = require('./utf8');
 const RUNNING = 0;
 const PAUSED = 1;
 const ENDED = 2;
-/** A message is in zlib's thread pool; paused besides. */
+// A message is in zlib's thread pool; paused besides.
 const INFLATING = 3;
 const INFLATING_PAUSED = 4;
 
 /**
  * What a decoder does with frames: it judges them, joins the frames of a message, and calls the
- * handlers. Decoder extends it with the finding of frames, and calls it: `_refuse` with each
- * header, `_deliverFrame` with each complete frame. Delivery calls one method of Decoder: `_goOn`,
- * when a message has been inflated in the thread pool.
+ * handlers. Decoder extends it with the finding of frames, and calls `_refuse` with each header,
+ * `_deliverFrame` with each complete frame. Delivery calls one method of Decoder: `_goOn`, when a
+ * message has been inflated in the thread pool.
  *
  * `bytes[start]` to `bytes[end - 1]` is a payload, unmasked; `ascii` says that it is known to be
  * ASCII; `gathered` that it is in its message already.
  */
 class Delivery {
-  /**
-   * @param {import('../..').DecoderOptions} options
-   * @throws {TypeError | RangeError} if an option is not acceptable
-   */
   constructor(options) {
     const masked = readChoice(checkOptions(options, 'Decoder'), 'role', ['server', 'client']) === 'server';
     this._deflate = readAgreement(options);
@@ -48,7 +44,7 @@ class Delivery {
     this._onFrame = readHandler(options, 'onFrame');
     this._onInflated = readHandler(options, 'onInflated');
     this._trace = readTrace(options);
-    /** What the option `context` gave, for handlers: their `this` is the decoder. */
+    // For handlers: their `this` is the decoder.
     this.context = options.context;
     const text = readChoice(options, 'text', ['string', 'buffer', 'unchecked'], 'string');
     this._strings = text === 'string';
@@ -93,7 +89,6 @@ class Delivery {
     return true;
   }
 
-  /** Ends the decoding. */
   _end() {
     this._state = ENDED;
     this._message = null;
@@ -101,7 +96,6 @@ class Delivery {
     this._inflation?.close();
   }
 
-  /** Ends the decoding because of a frame's header. */
   _failFrame(error, firstByte, length) {
     error.firstByte = firstByte;
     error.length = length;
@@ -144,7 +138,7 @@ class Delivery {
     });
   }
 
-  /** Delivers: now, when `resume` is called if the decoder is paused, or never if it has ended. */
+  /** Delivers: now, on `resume` if the decoder is paused, or never if it has ended. */
   _unlessPaused(deliver) {
     if (this._state === RUNNING) deliver();
     else if (this._state !== ENDED) this._held = deliver;
@@ -180,7 +174,6 @@ class Delivery {
     return this._message;
   }
 
-  /** Begins a message whose frames are gathered. */
   _beginMessage(firstByte, pooled) {
     const message = new PartialMessage(firstByte, this._limits.maxPayload, this._strings, pooled);
     if (!this._checked) message.isChecked = false;
@@ -188,9 +181,7 @@ class Delivery {
     return message;
   }
 
-  /**
-   * Ends a data frame whose payload is in its message, and delivers the message if it was the last.
-   */
+  /** Ends a data frame whose payload is in its message, and the message if it was the last. */
   _endFragment(firstByte) {
     const message = this._message;
     const last = (firstByte & FIN) !== 0;
@@ -214,7 +205,7 @@ class Delivery {
     else this._deliverMessage(data, firstByte, end - start, 1);
   }
 
-  /** Delivers a message of `length` bytes. */
+  // `length` is the length of the message in bytes, before it is inflated.
   _deliverMessage(data, firstByte, length, fragments, lengths) {
     if (this._traced) traceMessage(this, firstByte, length, fragments);
     if ((firstByte & RSV1) !== 0 && this._deflate !== null) {
@@ -252,7 +243,6 @@ class Delivery {
     });
   }
 
-  /** Delivers an inflated message, which is text if its first byte says so. */
   _deliverInflated(inflated, firstByte, lengths) {
     const text = isText(firstByte);
     let data;
@@ -277,7 +267,6 @@ class Delivery {
     else this._onPong?.(payload);
   }
 
-  /** Delivers a Close frame. */
   _deliverClose(payload) {
     const error = findCloseFault(payload, this._checked);
     if (error !== null) {
@@ -293,7 +282,7 @@ class Delivery {
   }
 }
 
-/** @returns {Buffer} `bytes` itself where it is all of it, or a view */
+/** A view, or `bytes` itself where it is all of it. */
 function part(bytes, start, end) {
   return start === 0 && end === bytes.length ? bytes : view(bytes, start, end);
 }

@@ -20,18 +20,10 @@ const { isTraced, traceFrame, traceMessage } = require('../tracing');
 const PREPARED_COPY_BELOW = 1024;
 
 /**
- * RFC 6455 from messages to bytes. Frames collect, header and payload in one piece of memory, until
- * `flush` sends them in one write. index.d.ts documents the options.
- *
- * The methods that add a frame return whether they did: nothing may follow a Close frame (RFC 6455
- * section 5.5.1). They do not change the caller's data. In the server role, payloads from
- * REFERENCE_FROM bytes on are not copied either: they must stay unchanged until they are sent.
+ * RFC 6455 from messages to bytes: see index.d.ts. Frames collect, header and payload in one piece
+ * of memory, until `flush` sends them in one write.
  */
 class Encoder extends PayloadWriter {
-  /**
-   * @param {object} options
-   * @throws {TypeError} if an option is not acceptable
-   */
   constructor(options) {
     const { writable = null } = checkOptions(options, 'Encoder');
     if (writable !== null && typeof writable.write !== 'function') {
@@ -55,57 +47,27 @@ class Encoder extends PayloadWriter {
     this._length = 0;
   }
 
-  /** The end of the connection that the encoder is at: 'server' or 'client'. */
   get role() {
     return (this._mode & MODE_MASKED) !== 0 ? 'client' : 'server';
   }
 
-  /** The bytes collected since the last flush, and those of messages that are being compressed. */
   get pending() {
     return this._deflation === null ? this._pending : this._pending + this._deflation.waiting;
   }
 
-  /** Whether a Close frame was added: no frame can follow. */
   get closed() {
     return this._closed;
   }
 
-  /**
-   * Adds a text message, or with `fin: false` its first fragment.
-   *
-   * @param {string | Uint8Array} data a string, or bytes that are UTF-8 (which is not checked)
-   * @param {{ fin?: boolean, rsv1?: boolean, owned?: boolean }} [options]
-   * @returns {boolean} false after `close`
-   * @throws {TypeError} if the data is neither
-   * @throws {Error} if a fragmented message has not ended
-   */
   text(data, options) {
     return this._dataFrame(Opcode.TEXT, data, options);
   }
 
-  /**
-   * Adds a binary message, or with `fin: false` its first fragment.
-   *
-   * @param {Uint8Array | ArrayBufferView | ArrayBuffer | SharedArrayBuffer} data
-   * @param {{ fin?: boolean, rsv1?: boolean, owned?: boolean }} [options]
-   * @returns {boolean} false after `close`
-   * @throws {TypeError} if the data is none of these
-   * @throws {Error} if a fragmented message has not ended
-   */
   binary(data, options) {
     if (typeof data === 'string') throw invalidType('data', 'a Buffer or other bytes', data);
     return this._dataFrame(Opcode.BINARY, data, options);
   }
 
-  /**
-   * Adds a further fragment of a message (RFC 6455 section 5.4): the last, unless `fin` is false.
-   *
-   * @param {string | Uint8Array | ArrayBufferView | ArrayBuffer | SharedArrayBuffer} data
-   * @param {{ fin?: boolean, owned?: boolean }} [options]
-   * @returns {boolean} false after `close`
-   * @throws {TypeError} if the data is none of these
-   * @throws {Error} if there is no message to continue
-   */
   continuation(data, options) {
     if (this._closed) return false;
     if (!this._isAmidMessage) throw invalidState('There is no fragmented message to continue');
@@ -115,38 +77,14 @@ class Encoder extends PayloadWriter {
     return true;
   }
 
-  /**
-   * Adds a Ping frame.
-   *
-   * @param {string | Uint8Array} [data] up to 125 bytes
-   * @returns {boolean} false after `close`
-   * @throws {TypeError | RangeError} if the data is neither, or too long
-   */
   ping(data = EMPTY) {
     return this._controlFrame(Opcode.PING, data);
   }
 
-  /**
-   * Adds a Pong frame: the answer to a Ping frame, with the same data, "as soon as is practical"
-   * (RFC 6455 section 5.5.2).
-   *
-   * @param {string | Uint8Array} [data] up to 125 bytes
-   * @returns {boolean} false after `close`
-   * @throws {TypeError | RangeError} if the data is neither, or too long
-   */
   pong(data = EMPTY) {
     return this._controlFrame(Opcode.PONG, data);
   }
 
-  /**
-   * Adds a Close frame, the last frame.
-   *
-   * @param {number} [code] one that may be sent (RFC 6455 section 7.4): 1000 to 1003, 1007 to 1014,
-   *   3000 to 4999
-   * @param {string | Uint8Array} [reason] up to 123 bytes, only with a code
-   * @returns {boolean} false after `close`
-   * @throws {TypeError | RangeError} if the code may not be sent, or the reason is too long
-   */
   close(code, reason = EMPTY) {
     const text = typeof reason === 'string' ? Buffer.from(reason) : toBytes('reason', reason);
     const length = lengthOf(text);
@@ -160,17 +98,6 @@ class Encoder extends PayloadWriter {
     return this._controlFrame(Opcode.CLOSE, payload);
   }
 
-  /**
-   * Adds a message framed by `prepare`. All encoders send the same bytes.
-   *
-   * @param {import('./prepared').PreparedMessage} message
-   * @returns {boolean} false after `close`
-   * @throws {TypeError} if it is not from `prepare`
-   * @throws {Error} in the client role: a client masks each frame with a key of its own (RFC 6455
-   *   section 5.3)
-   * @throws {Error} if a fragmented message has not ended, or if a sink that got the frame has
-   *   transferred its memory
-   */
   prepared(message) {
     const framed = framedMessage(message);
     if (framed === null) throw invalidType('message', 'what prepare() has made', message);
@@ -197,17 +124,6 @@ class Encoder extends PayloadWriter {
     this._count(firstByte, length);
   }
 
-  /**
-   * Adds a frame that has been framed already: by a peer, for a proxy, or by another library. Its
-   * bytes are sent as they are; those from REFERENCE_FROM bytes on must stay unchanged until then.
-   *
-   * @param {Uint8Array[]} pieces the frame's bytes; the first piece has the whole header
-   * @param {{ anyMask?: boolean }} [options] whether a client's frame need not be masked, nor a
-   *   server's unmasked
-   * @returns {boolean} false after `close`
-   * @throws {TypeError} if it is not an array of Buffers or Uint8Arrays
-   * @throws {RangeError} if the pieces are not one frame that this role may send
-   */
   framed(pieces, options) {
     const { firstByte, length, opcode } = readFramed(pieces, this._mode, options?.anyMask ?? false);
     if (this._closed) return false;
@@ -235,12 +151,6 @@ class Encoder extends PayloadWriter {
     this._count(firstByte, length);
   }
 
-  /**
-   * @param {number} opcode
-   * @param {string | Uint8Array} data
-   * @param {{ fin?: boolean, rsv1?: boolean, owned?: boolean } | undefined} options
-   * @returns {boolean}
-   */
   _dataFrame(opcode, data, options) {
     if (this._closed) return false;
     if (this._isAmidMessage) throw invalidState('A fragmented message has not ended');
@@ -254,11 +164,6 @@ class Encoder extends PayloadWriter {
     return true;
   }
 
-  /**
-   * @param {number} opcode
-   * @param {string | Uint8Array} data
-   * @returns {boolean}
-   */
   _controlFrame(opcode, data) {
     const bytes = typeof data === 'string' ? Buffer.from(data) : toBytes('data', data);
     const length = lengthOf(bytes);
@@ -291,13 +196,7 @@ class Encoder extends PayloadWriter {
     return this._isDeflating ? this._deflation.isAmidMessage : this._messageFirstByte !== 0;
   }
 
-  /**
-   * Adds a data frame, and counts it.
-   *
-   * @param {number} firstByte
-   * @param {string | Uint8Array} data
-   * @param {boolean} owned whether the data belongs to the encoder from now on
-   */
+  /** Adds a data frame. `owned` says that the data belongs to the encoder from now on. */
   _addFrame(firstByte, data, owned) {
     this._count(firstByte, this._writeFrame(firstByte, data, owned));
   }
@@ -305,9 +204,6 @@ class Encoder extends PayloadWriter {
   /**
    * Counts a frame that has been added, and publishes it. This comes last: a subscriber may use the
    * encoder.
-   *
-   * @param {number} firstByte
-   * @param {number} length of the payload
    */
   _count(firstByte, length) {
     this._sequence++;

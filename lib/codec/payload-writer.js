@@ -7,43 +7,27 @@ const { headerSize, writeHeader } = require('./header');
 const { MAX_HEADER, OPCODE, Opcode } = require('../shared/protocol');
 const { LARGE_SLAB } = require('./slabs');
 
-/**
- * Strings of at most this many characters are written into the slab before their length in bytes is
- * known.
- */
+/** Strings of at most this many characters are written before their length in bytes is known. */
 const SHORT_STRING = 4096;
 /** From this many bytes on, a second writev entry is cheaper than copying the payload. */
 const REFERENCE_FROM = 16 * 1024;
 /**
- * From this many bytes on, a payload that must be copied gets memory of its own, unless the slab is
- * reused.
+ * From this many bytes on, a payload that is copied gets its own memory, unless slabs are reused.
  */
 const OWN_FROM = 16 * 1024;
 
 /**
  * Writes a frame, header and payload, in the way that its length asks for: copied into the slab,
  * copied into memory of its own, or sent from where it lies. Encoder extends it, and calls
- * `_writeFrame` and `_copyBytes`.
+ * `_writeFrame` and `_copyBytes`. `mode` is MODE_MASKED for a client, 0 for a server.
  */
 class PayloadWriter extends FrameWriter {
-  /**
-   * @param {number} mode MODE_MASKED for a client, 0 for a server
-   * @param {boolean} recycle as of FrameWriter
-   * @param {import('node:stream').Writable | null} writable as of FrameWriter
-   */
   constructor(mode, recycle, writable) {
     super(recycle, writable);
     this._mode = mode;
   }
 
-  /**
-   * Adds a data frame.
-   *
-   * @param {number} firstByte
-   * @param {string | Uint8Array} data
-   * @param {boolean} owned whether the data belongs to the encoder from now on
-   * @returns {number} the length of its payload
-   */
+  /** Adds a data frame, and returns the length of its payload. */
   _writeFrame(firstByte, data, owned) {
     let length;
     if (typeof data === 'string') {
@@ -63,9 +47,6 @@ class PayloadWriter extends FrameWriter {
    * Whether a payload that must be copied goes into the slab. A reused slab is in the cache and
    * saves malloc and page faults: a client's messages of up to 64 KiB take 1.9 µs each, in memory
    * of their own 5.2 µs.
-   *
-   * @param {number} length
-   * @returns {boolean}
    */
   _fitsSlab(length) {
     return length < OWN_FROM || (this._recycle && length <= LARGE_SLAB - MAX_HEADER);
@@ -73,9 +54,6 @@ class PayloadWriter extends FrameWriter {
 
   /**
    * Writes a string behind a header of the size for ASCII, and moves it if the header is larger.
-   *
-   * @param {number} firstByte
-   * @param {string} text
    */
   _shortString(firstByte, text) {
     const at = this._reserve(MAX_HEADER + text.length * 3);
@@ -90,10 +68,6 @@ class PayloadWriter extends FrameWriter {
     return length;
   }
 
-  /**
-   * @param {number} firstByte
-   * @param {string} text
-   */
   _longString(firstByte, text) {
     const length = Buffer.byteLength(text);
     const own = !this._fitsSlab(length);
@@ -110,13 +84,7 @@ class PayloadWriter extends FrameWriter {
     return length;
   }
 
-  /**
-   * Adds a payload to the slab, masked while it is copied.
-   *
-   * @param {number} firstByte
-   * @param {Uint8Array} bytes
-   * @param {number} length
-   */
+  /** Adds a payload to the slab, masked while it is copied. */
   _copyBytes(firstByte, bytes, length) {
     const at = this._reserve(MAX_HEADER + length);
     const payload = at + headerSize(length, this._mode);
@@ -126,13 +94,7 @@ class PayloadWriter extends FrameWriter {
     this._advance(payload + length);
   }
 
-  /**
-   * Adds a payload in memory of its own, masked while it is copied.
-   *
-   * @param {number} firstByte
-   * @param {Uint8Array} bytes
-   * @param {number} length
-   */
+  /** Adds a payload in memory of its own, masked while it is copied. */
   _ownBytes(firstByte, bytes, length) {
     const size = headerSize(length, this._mode);
     const frame = Buffer.allocUnsafeSlow(size + length);
@@ -141,14 +103,7 @@ class PayloadWriter extends FrameWriter {
     this._push(frame);
   }
 
-  /**
-   * Adds a payload that is sent from where it lies. A client masks it there, because the caller
-   * gave it away.
-   *
-   * @param {number} firstByte
-   * @param {Uint8Array} bytes
-   * @param {number} length
-   */
+  /** Adds a payload that is sent from where it lies. A client masks it there: it is `owned`. */
   _referBytes(firstByte, bytes, length) {
     const at = this._reserve(MAX_HEADER);
     const key = writeHeader(this._slab, at, firstByte, length, this._mode);

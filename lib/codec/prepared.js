@@ -5,19 +5,9 @@ const { headerSize, writeHeader } = require('./header');
 const { showPublicState } = require('../shared/inspect');
 const { FIN, Opcode, RSV1 } = require('../shared/protocol');
 
-/**
- * The frame of a message, and the length of its payload in bytes. `deflated` has the same for each
- * way to compress that a connection has asked for; null if the message is not to be compressed.
- *
- * @typedef {{ frame: Buffer, length: number, deflated: Map<string, Framed> | null }} Framed
- */
-
-/**
- * What `prepare` has made; null for any other value. Assigned below, where the private field can be
- * read.
- *
- * @type {(value: *) => Framed | null}
- */
+// What `prepare` has made, as `{ frame: Buffer, length, deflated: Map | null }`; null for any other
+// value. `length` is the payload's in bytes; `deflated` has the same shape for each way to compress
+// that a connection has asked for, and is null if the message is not to be compressed.
 let framedMessage;
 
 /**
@@ -26,16 +16,9 @@ let framedMessage;
  * yet to send.
  */
 class PreparedMessage {
-  /** @type {Framed} */
   #framed;
 
-  /**
-   * Frames a message. `message.constructor` is public, so this takes no bytes that are a frame
-   * already.
-   *
-   * @param {string | Uint8Array | ArrayBufferView | ArrayBuffer | SharedArrayBuffer} data
-   * @param {{ binary?: boolean, rsv1?: boolean, deflate?: boolean }} options
-   */
+  // `message.constructor` is public, so this takes no bytes that are a frame already.
   constructor(data, options) {
     const bytes = typeof data === 'string' ? Buffer.from(data) : toBytes('data', data);
     const length = lengthOf(bytes);
@@ -49,18 +32,15 @@ class PreparedMessage {
     framedMessage = (value) => (typeof value === 'object' && value !== null && #framed in value ? value.#framed : null);
   }
 
-  /** A copy of the frame: header and payload. */
   get frame() {
     return Buffer.from(this.#framed.frame);
   }
 
-  /** The length of the payload in bytes. */
   get length() {
     return this.#framed.length;
   }
 }
 
-/** @returns {{ frame: Buffer, length: number }} */
 function frameBytes(firstByte, bytes, length) {
   const size = headerSize(length, 0);
   const frame = Buffer.allocUnsafeSlow(size + length);
@@ -71,11 +51,8 @@ function frameBytes(firstByte, bytes, length) {
 
 /**
  * The frame of a message for a connection that compresses: the same for all that compress alike,
- * made for the first of them.
- *
- * @param {Framed} framed
- * @param {import('../deflate/deflation').Deflation} deflation
- * @returns {Framed} the message as it is if it is not to be compressed, or does not shrink
+ * made for the first of them. The message as it is if it does not shrink, or is not to be
+ * compressed.
  */
 function framedFor(framed, deflation) {
   const { frame, length, deflated } = framed;
@@ -91,16 +68,6 @@ function framedFor(framed, deflation) {
   return made;
 }
 
-/**
- * Frames a message once, to be sent to many clients: a broadcast to a room, for example.
- *
- * @param {string | Uint8Array | ArrayBufferView | ArrayBuffer | SharedArrayBuffer} data a string
- *   for a text message, bytes for a binary one. Bytes are copied
- * @param {{ binary?: boolean, rsv1?: boolean, deflate?: boolean }} [options] `binary: false` makes
- *   a text message of bytes, `deflate` compresses it for connections that have agreed on it
- * @returns {PreparedMessage} for `Encoder.prototype.prepared` of encoders in the server role
- * @throws {TypeError} if the data is neither a string nor bytes
- */
 function prepare(data, options = {}) {
   return new PreparedMessage(data, options);
 }

@@ -6,13 +6,9 @@ const { header, readHeader } = require('./header');
 const { MODE_MASKED, MODE_RSV1, OPCODE } = require('../shared/protocol');
 
 /**
- * Reads the header of a frame that has been framed already.
- *
- * @param {Uint8Array[]} pieces
- * @param {number} mode MODE_MASKED for a client's frame, 0 for a server's
- * @param {boolean} anyMask whether the frame may be either
- * @returns {{ firstByte: number, length: number, opcode: number }} what the frame's header says
- * @throws {TypeError | RangeError} if they are not one frame that this role may send
+ * Reads the header of a frame that has been framed already. `mode` is MODE_MASKED for a client's
+ * frame, 0 for a server's; with `anyMask` the frame may be either. Throws unless the pieces are one
+ * frame that this role may send.
  */
 function readFramed(pieces, mode, anyMask) {
   if (!Array.isArray(pieces) || pieces.length === 0) throw invalidType('pieces', 'an array of Buffers', pieces);
