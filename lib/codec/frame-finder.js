@@ -21,17 +21,12 @@ const SCAN_FROM = 8;
 /**
  * Finds the frames of a chunk and unmasks them. Decoder extends it with the chunks, and calls
  * `_beginChunk` and `_decode` with each. `_decodeFrames` finds the frames that lie in the chunk as
- * a whole; `_resumeHeader` and `_resumePayload` add to the frame that the end of a chunk cut. Each
- * complete frame goes to `_deliverFrame` (lib/codec/delivery.js).
+ * a whole; `_resumeHeader` and `_resumePayload` add to the frame that the end of a chunk cut.
  *
  * Every step moves `_position` past the bytes it uses before it delivers, so a handler that throws,
  * pauses, stops or writes leaves the decoder consistent.
  */
 class FrameFinder extends Delivery {
-  /**
-   * @param {import('../..').DecoderOptions} options
-   * @throws {TypeError | RangeError} if an option is not acceptable
-   */
   constructor(options) {
     super(options);
     // Whether chunks are the caller's, so that a handler gets copies of their bytes.
@@ -51,7 +46,6 @@ class FrameFinder extends Delivery {
     this._chunkEnd = length;
   }
 
-  /** @param {Buffer} chunk */
   _decode(chunk) {
     if (this._scanned !== null) this._deliverScanned(chunk, this._scanned, this._scanned.length);
     while (this._state === RUNNING && this._position < this._chunkEnd) {
@@ -220,7 +214,6 @@ class FrameFinder extends Delivery {
     }
   }
 
-  /** Ends the decoding because of the header just read. */
   _failHeader() {
     this._sequence++;
     const { error, firstByte, length } = header;

@@ -23,12 +23,8 @@ const SHARED_BELOW = 2048;
 const frameTables = new Pool(() => new Uint32Array(FRAMES_PER_SCAN * ENTRY), 4);
 
 /**
- * Finds the ASCII messages that become one string.
- *
- * @param {Uint32Array} table
- * @param {number} first the entry of the first message, of at most BATCH bytes
- * @param {number} end the length of the entries in `table`
- * @returns {number} where the last of them ends in the chunk
+ * Where the last of the ASCII messages that become one string ends in the chunk. `first` is the
+ * entry of the first, of at most BATCH bytes; `end` is the length of the entries.
  */
 function endOfBatch(table, first, end) {
   const start = table[first + 1];
@@ -43,14 +39,7 @@ function endOfBatch(table, first, end) {
   return table[last + 2];
 }
 
-/**
- * Finds the frames that are copied together.
- *
- * @param {Uint32Array} table
- * @param {number} first the entry of the first frame
- * @param {number} end the length of the entries in `table`
- * @returns {number} where the last of them ends in the chunk
- */
+/** Where the last of the frames that are copied together ends in the chunk. */
 function endOfPiece(table, first, end) {
   let i = first;
   while (i < end && table[i + 2] - table[i + 1] < SHARED_BELOW) i += ENTRY;

@@ -27,9 +27,7 @@ class SlabPart {
     return copy;
   }
 
-  /**
-   * Whether the slab is private, or mostly full, so that a copy would cost more than another slab.
-   */
+  /** Whether the slab is private, or so full that a copy would cost more than another slab. */
   get leaves() {
     return isPrivate(this.slab) || (this.end - this.start) * 2 > this.slab.length;
   }
@@ -41,12 +39,7 @@ class SlabPart {
  * its own. FrameWriter calls nothing of Encoder.
  */
 class FrameWriter {
-  /**
-   * @param {boolean} recycle whether the writable no longer reads written Buffers once its
-   *   `writableLength` is 0
-   * @param {import('node:stream').Writable | null} writable flushed to at the end of each turn of
-   *   the event loop; null if the user calls `flush`
-   */
+  /** `recycle`: see EncoderOptions in index.d.ts. With a `writable`, it flushes by itself. */
   constructor(recycle, writable) {
     this._recycle = recycle;
     this._writable = writable;
@@ -61,18 +54,8 @@ class FrameWriter {
     this._end = 0;
   }
 
-  /**
-   * Sends the collected bytes in one write. Called by a sink during its `write`, it returns at
-   * once, and the bytes are sent behind those that are being sent.
-   *
-   * @param {import('node:stream').Writable} [writable] the connection; the option `writable` by
-   *   default
-   * @param {(error?: Error | null) => void} [callback] called when the writable has taken the bytes
-   *   collected so far, or with the error why it did not
-   * @returns {boolean} whether the writable wants more; if not, wait for its event 'drain'. True if
-   *   there was nothing to send. False if the writable has ended: the bytes are dropped then
-   * @throws {TypeError} if there is no writable, or the callback is not a function
-   */
+  // Called by a sink during its `write`, it returns at once, and the bytes are sent behind those
+  // that are being sent.
   flush(writable = this._writable, callback = undefined) {
     if (typeof writable?.write !== 'function') throw invalidType('writable', 'a writable stream', writable);
     if (callback !== undefined && !this._addCallback(callback)) return true;
@@ -94,11 +77,8 @@ class FrameWriter {
   }
 
   /**
-   * Drops the collected bytes: a write to a connection that has ended would only make it emit an
+   * Drops the collected bytes: writing them to a connection that has ended would only emit an
    * error.
-   *
-   * @param {import('node:stream').Writable} writable
-   * @returns {false} what `flush` returns then
    */
   _drop(writable) {
     const callback = this._takeCallback();
@@ -106,12 +86,6 @@ class FrameWriter {
     return tellEnded(writable, callback);
   }
 
-  /**
-   * Hands out the collected bytes, for a caller that sends them itself.
-   *
-   * @returns {Buffer[]} memory of this connection alone; payloads that are not copied are views of
-   *   the user's memory
-   */
   take() {
     const parts = this._reset();
     const buffers = parts.map((part) => (part instanceof SlabPart ? part.takeOut() : part));
@@ -119,13 +93,7 @@ class FrameWriter {
     return buffers;
   }
 
-  /**
-   * Keeps a callback for the next write.
-   *
-   * @param {(error?: Error | null) => void} callback
-   * @returns {boolean} whether there is something to write
-   * @throws {TypeError} if the callback is not a function
-   */
+  /** Keeps a callback for the next write. Returns whether there is something to write. */
   _addCallback(callback) {
     if (typeof callback !== 'function') throw invalidType('callback', 'a function', callback);
     if (this._pending === 0) {
@@ -138,17 +106,12 @@ class FrameWriter {
     return true;
   }
 
-  /** @returns {((error?: Error | null) => void) | undefined} the callback for the next write */
   _takeCallback() {
     const callback = this._callback;
     this._callback = undefined;
     return callback;
   }
 
-  /**
-   * @param {import('node:stream').Writable} writable
-   * @returns {boolean} what its `write` returned
-   */
   _send(writable) {
     const callback = this._takeCallback();
     // With recycle, slabs are written as they are, but not behind earlier bytes, which would hold
@@ -172,11 +135,7 @@ class FrameWriter {
     return more;
   }
 
-  /**
-   * Begins anew.
-   *
-   * @returns {(Buffer | SlabPart)[]} the parts so far
-   */
+  /** Begins anew, and returns the parts so far. */
   _reset() {
     this._seal();
     const parts = this._parts ?? [];
@@ -193,10 +152,8 @@ class FrameWriter {
   }
 
   /**
-   * Makes room for a frame.
-   *
-   * @param {number} size the most bytes that the frame can have, at most LARGE_SLAB
-   * @returns {number} where the frame goes in `_slab`
+   * Makes room for a frame of at most `size` bytes, which may be up to LARGE_SLAB, and returns
+   * where it goes in `_slab`.
    */
   _reserve(size) {
     // A slab that a sink has had, and transferred, is empty.
@@ -206,7 +163,6 @@ class FrameWriter {
     return this._end;
   }
 
-  /** @param {number} size the bytes that the slab in use has no room for, if there is one */
   _changeSlab(size) {
     const { _slab: slab, _start: start } = this;
     const used = slab === null || slab[0] === undefined ? 0 : this._end - start;
@@ -222,18 +178,14 @@ class FrameWriter {
     if (start === 0) releaseSlab(slab);
   }
 
-  /** @param {number} end where the frame ends in the slab */
+  /** Ends a frame in the slab. */
   _advance(end) {
     this._pending += end - this._end;
     this._end = end;
     if (this._writable !== null && !this._scheduled) this._schedule();
   }
 
-  /**
-   * Adds bytes that are sent from where they lie.
-   *
-   * @param {Buffer} bytes
-   */
+  /** Adds bytes that are sent from where they lie. */
   _push(bytes) {
     this._seal();
     this._parts ??= [];
@@ -250,7 +202,6 @@ class FrameWriter {
     this._start = this._end;
   }
 
-  /** Flushes at the end of this turn of the event loop. */
   _schedule() {
     this._scheduled = true;
     process.nextTick(flushScheduled, this);
@@ -258,10 +209,8 @@ class FrameWriter {
 }
 
 /**
- * @param {import('node:stream').Writable} writable
- * @param {Uint8Array[]} buffers
- * @param {((error?: Error | null) => void) | undefined} callback for the last of them
- * @returns {boolean} what its last `write` returned; false if it has ended before the last Buffer
+ * Writes Buffers, the last with the callback. Returns what its `write` returned; false if the
+ * writable has ended before.
  */
 function writeAll(writable, buffers, callback) {
   const last = buffers.length - 1;
@@ -278,13 +227,7 @@ function writeAll(writable, buffers, callback) {
   }
 }
 
-/**
- * Tells a callback that the stream has ended, in the words of Node.js's streams.
- *
- * @param {import('node:stream').Writable} writable
- * @param {((error?: Error | null) => void) | undefined} callback
- * @returns {false} what `flush` returns then
- */
+/** Tells a callback that the stream has ended, in the words of Node.js's streams. */
 function tellEnded({ destroyed }, callback) {
   if (callback !== undefined) {
     const error = new Error(destroyed ? 'Cannot call write after a stream was destroyed' : 'write after end');
@@ -294,10 +237,7 @@ function tellEnded({ destroyed }, callback) {
   return false;
 }
 
-/**
- * @param {(Buffer | SlabPart)[]} parts
- * @param {boolean} takenOut whether a part that fills most of its slab has left with it
- */
+/** Releases the slabs of parts, but those that `takeOut` has given away if `takenOut` is set. */
 function releaseSlabs(parts, takenOut) {
   let slab = null;
   let free = false;
@@ -313,7 +253,6 @@ function releaseSlabs(parts, takenOut) {
   if (free) releaseSlab(slab);
 }
 
-/** @param {FrameWriter} writer */
 function flushScheduled(writer) {
   writer._scheduled = false;
   writer.flush();

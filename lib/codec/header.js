@@ -14,13 +14,9 @@ const { FIN, LENGTH, MASK, MAX_SHORT, MODE_MASKED, MODE_RSV1, OPCODE, Opcode, RS
 const header = { firstByte: 0, length: 0, key: 0, size: 0, error: null };
 
 /**
- * Reads a frame's header into `header`, and checks each part as soon as it is there.
- *
- * @param {Uint8Array} bytes
- * @param {number} position where the frame begins
- * @param {number} end where the bytes end, greater than `position`
- * @param {number} mode MODE_MASKED and MODE_RSV1 of lib/shared/protocol.js
- * @returns {boolean} whether it is complete and valid; if incomplete, `header.error` is null
+ * Reads a frame's header into `header`, and checks each part as soon as it is there. `end` is
+ * greater than `position`; `mode` has MODE_MASKED and MODE_RSV1. Returns whether the header is
+ * complete and valid; if it is incomplete, `header.error` is null.
  */
 function readHeader(bytes, position, end, mode) {
   header.error = null;
@@ -58,20 +54,12 @@ function readHeader(bytes, position, end, mode) {
   return true;
 }
 
-/**
- * @param {FrameError} error
- * @returns {false}
- */
 function refuse(error) {
   header.error = error;
   return false;
 }
 
-/**
- * @param {number} firstByte a byte that `acceptsFirstByte` refuses
- * @param {number} mode
- * @returns {FrameError}
- */
+/** Why `acceptsFirstByte` refuses a byte. */
 function firstByteError(firstByte, mode) {
   const opcode = firstByte & OPCODE;
   const allowed = (mode & MODE_RSV1) !== 0 && (opcode === Opcode.TEXT || opcode === Opcode.BINARY) ? RSV1 : 0;
@@ -91,10 +79,7 @@ function firstByteError(firstByte, mode) {
   return new FrameError('OPCODE', 1002, `A frame has the reserved opcode ${opcode}`);
 }
 
-/**
- * @param {number} maskBit the value that the bit should have
- * @returns {FrameError}
- */
+/** `maskBit` is the value that the bit should have. */
 function maskError(maskBit) {
   // "The server MUST close the connection upon receiving a frame that is not masked. ... A client
   // MUST close a connection if it detects a masked frame" (section 5.1).
@@ -103,11 +88,7 @@ function maskError(maskBit) {
     : new FrameError('MASK_MISSING', 1002, 'A frame from a client is not masked');
 }
 
-/**
- * @param {Uint8Array} bytes
- * @param {number} p
- * @returns {number} meaningless if it sets `header.error`
- */
+/** Meaningless if it sets `header.error`. */
 function readLength64(bytes, p) {
   const high = bytes[p] * 0x1000000 + ((bytes[p + 1] << 16) | (bytes[p + 2] << 8) | bytes[p + 3]);
   const low = bytes[p + 4] * 0x1000000 + ((bytes[p + 5] << 16) | (bytes[p + 6] << 8) | bytes[p + 7]);
@@ -120,11 +101,7 @@ function readLength64(bytes, p) {
   return high * 0x100000000 + low;
 }
 
-/**
- * @param {number} length of the payload
- * @param {number} maskBit
- * @returns {number} the size of the header in bytes
- */
+/** The size in bytes of the header of a payload. */
 function headerSize(length, maskBit) {
   const key = maskBit === 0 ? 0 : 4;
   if (length <= MAX_SHORT) return 2 + key;
@@ -132,14 +109,8 @@ function headerSize(length, maskBit) {
 }
 
 /**
- * Writes a header (RFC 6455 section 5.2), with a new masking key if `maskBit` is set.
- *
- * @param {Buffer} target
- * @param {number} at
- * @param {number} firstByte
- * @param {number} length of the payload
- * @param {number} maskBit
- * @returns {number} the masking key; 0 for none
+ * Writes a header (RFC 6455 section 5.2), with a new masking key if `maskBit` is set. Returns the
+ * key; 0 for none.
  */
 function writeHeader(target, at, firstByte, length, maskBit) {
   let p = at;

@@ -10,10 +10,9 @@ let keys = null;
 let used = BATCH;
 
 /**
- * A masking key for one frame. "The masking key needs to be unpredictable; thus, the masking key
- * MUST be derived from a strong source of entropy" (RFC 6455 section 5.3).
- *
- * @returns {number} 32 random bits, signed; never 0, which would not mask
+ * 32 random bits, signed; never 0, which would not mask. "The masking key needs to be
+ * unpredictable; thus, the masking key MUST be derived from a strong source of entropy" (RFC 6455
+ * section 5.3).
  */
 function nextMaskingKey() {
   for (;;) {

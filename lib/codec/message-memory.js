@@ -16,15 +16,10 @@ const POOLED_SIZE = 64 * 1024;
 const pool = new Pool(() => Buffer.allocUnsafeSlow(POOLED_SIZE), 1);
 
 /**
- * Allocates memory for a message that arrives in pieces. A length that the peer announces counts
- * only as far as bytes have arrived for it.
- *
- * @param {number} needed bytes of the message that have arrived
- * @param {number} left bytes of the frame that have not
- * @param {number} least the size that it has in any case
- * @param {boolean} pooled whether the caller returns the memory by `release`; its content may then
- *   be from an earlier use
- * @returns {Buffer}
+ * Allocates memory for a message that arrives in pieces: `needed` bytes have arrived, `left` bytes
+ * of the frame have not. A length that the peer announces counts only as far as bytes have arrived
+ * for it. `least` is the size that it has in any case. What is `pooled` is returned by `release`,
+ * and may hold bytes of an earlier use.
  */
 function allocate(needed, left, least, pooled) {
   const size = Math.max(Math.min(needed + left, needed * AHEAD + MARGIN), least);
@@ -32,7 +27,6 @@ function allocate(needed, left, least, pooled) {
   return pool.acquire();
 }
 
-/** @param {Buffer} buffer memory from `allocate` that is no longer in use */
 function release(buffer) {
   if (buffer.length === POOLED_SIZE) pool.release(buffer);
 }

@@ -11,27 +11,17 @@ const { readLimit } = require('./options');
 
 /** What a decoder accepts of a message. */
 class MessageLimits {
-  /**
-   * @param {import('../..').DecoderOptions} options
-   * @throws {TypeError | RangeError} if a limit is not acceptable
-   */
   constructor(options) {
-    /** The most bytes that a message can have; memory holds no more than MAX_LENGTH. */
+    // Memory holds no more than MAX_LENGTH.
     this.maxPayload = Math.min(readLimit(options, 'maxPayload', 0, 100 * 1024 * 1024), constants.MAX_LENGTH);
-    /** The most bytes of one that is delivered as a string. */
+    // For a message that is delivered as a string.
     this.maxString = Math.min(this.maxPayload, constants.MAX_STRING_LENGTH);
     this._maxFragments = readLimit(options, 'maxFragments', 1, 16 * 1024);
   }
 
   /**
-   * Judges a data frame by its header, before anything of its payload is kept.
-   *
-   * @param {import('./partial-message').PartialMessage | null} message the message that has begun
-   *   and not ended
-   * @param {number} firstByte
-   * @param {number} length of the payload
-   * @param {boolean} isString whether the message is delivered as a string
-   * @returns {FrameError | null}
+   * Judges a data frame by its header, before anything of its payload is kept. `message` is the one
+   * that has begun and not ended, or null; `isString` says that it is delivered as a string.
    */
   findFault(message, firstByte, length, isString) {
     const error = findPlaceFault(message, firstByte);
@@ -51,11 +41,6 @@ class MessageLimits {
  * "A fragmented message consists of a single frame with the FIN bit clear and an opcode other than
  * 0, followed by zero or more frames with the FIN bit clear and the opcode set to 0, and terminated
  * by a single frame with the FIN bit set and an opcode of 0" (RFC 6455 section 5.4).
- *
- * @param {import('./partial-message').PartialMessage | null} message the message that has begun and
- *   not ended
- * @param {number} firstByte of a data frame
- * @returns {FrameError | null}
  */
 function findPlaceFault(message, firstByte) {
   const continues = (firstByte & OPCODE) === Opcode.CONTINUATION;
@@ -71,11 +56,7 @@ function findPlaceFault(message, firstByte) {
 /**
  * "If there is a body, the first two bytes of the body MUST be a 2-byte unsigned integer ...
  * representing a status code ... Following the 2-byte integer, the body MAY contain UTF-8-encoded
- * data" (RFC 6455 section 5.5.1).
- *
- * @param {Buffer} payload of a Close frame
- * @param {boolean} checked whether the reason must be UTF-8
- * @returns {FrameError | null}
+ * data" (RFC 6455 section 5.5.1). The reason is `checked` if it must be UTF-8.
  */
 function findCloseFault(payload, checked) {
   if (payload.length === 0) return null;
@@ -90,27 +71,16 @@ function findCloseFault(payload, checked) {
   return new FrameError('UTF8', 1007, 'The reason in a Close frame is not UTF-8');
 }
 
-/**
- * @returns {FrameError} for "a byte stream ... that is not, in fact, a valid UTF-8 stream" (RFC
- *   6455 section 8.1)
- */
+/** For "a byte stream ... that is not, in fact, a valid UTF-8 stream" (RFC 6455 section 8.1). */
 function textFault() {
   return new FrameError('UTF8', 1007, 'A text message is not UTF-8');
 }
 
-/**
- * @returns {FrameError} for a handler that transferred memory, to a worker say, which undelivered
- *   frames lie in
- */
+/** For a handler that transferred memory, to a worker say, which undelivered frames lie in. */
 function detachedFault() {
   return new FrameError('DETACHED', 1011, 'The memory of frames was detached before they were delivered');
 }
 
-/**
- * @param {number} size bytes of the message
- * @param {Error} cause
- * @returns {FrameError}
- */
 function noMemoryFault(size, cause) {
   return new FrameError('MESSAGE_TOO_BIG', 1009, `There is no memory for a message of ${size} bytes`, { cause });
 }

@@ -44,15 +44,7 @@ const MAX_ACCEPTED = 1000;
 const optionsOfAll = Object.values(OPTIONS).flat();
 const accepted = { Decoder: new Set(optionsOfAll), Encoder: new Set(optionsOfAll) };
 
-/**
- * Refuses options that are not an object, and names that are almost an option's. Other names are
- * ignored.
- *
- * @param {*} options
- * @param {'Decoder' | 'Encoder'} owner
- * @returns {object} the options
- * @throws {TypeError}
- */
+/** Refuses options that are not an object, and names that are almost an option's. */
 function checkOptions(options, owner) {
   if (typeof options !== 'object' || options === null) throw invalidType('options', 'an object', options);
   const names = accepted[owner];
@@ -64,11 +56,6 @@ function checkOptions(options, owner) {
   return options;
 }
 
-/**
- * @param {string} name
- * @param {'Decoder' | 'Encoder'} owner
- * @throws {TypeError} if the name is almost an option's
- */
 function checkUnknown(name, owner) {
   const lowerCase = name.toLowerCase();
   const options = OPTIONS[owner];
@@ -85,11 +72,7 @@ function checkUnknown(name, owner) {
 
 /**
  * Whether a name has one letter more or less than an option's, another letter, or two neighbours
- * swapped.
- *
- * @param {string} a the name
- * @param {string} b the option's name, not the same
- * @returns {boolean}
+ * swapped. They are not the same.
  */
 function isOneLetterOff(a, b) {
   // A leading underscore is no slip: objects that serve as options may have private fields.
@@ -110,22 +93,12 @@ function isOneLetterOff(a, b) {
   return restA.length === 2 && restB.length === 2 && restA[0] === restB[1] && restA[1] === restB[0];
 }
 
-/**
- * @param {object} options
- * @param {string} name
- * @returns {Function | undefined}
- */
 function readHandler(options, name) {
   const value = options[name];
   if (value !== undefined && typeof value !== 'function') throw invalidType(`options.${name}`, 'a function', value);
   return value;
 }
 
-/**
- * @param {object} options
- * @param {string} name
- * @returns {string | null}
- */
 function readString(options, name) {
   const value = options[name] ?? null;
   if (value !== null && typeof value !== 'string') throw invalidType(`options.${name}`, 'a string', value);
@@ -133,11 +106,8 @@ function readString(options, name) {
 }
 
 /**
- * The connection in trace records: the option `trace`, an object for the codecs of one end, or
- * `connectionId` alone.
- *
- * @param {{ trace?: { id?: string, key?: string }, connectionId?: string }} options
- * @returns {{ id?: string, key?: string } | null}
+ * The connection in trace records, `{ id, key }`: the option `trace`, an object for the codecs of
+ * one end, or `connectionId` alone; null for neither.
  */
 function readTrace(options) {
   const id = readString(options, 'connectionId');
@@ -147,25 +117,12 @@ function readTrace(options) {
   return value;
 }
 
-/**
- * @param {object} options
- * @param {string} name
- * @param {boolean} byDefault
- * @returns {boolean}
- */
 function readBoolean(options, name, byDefault) {
   const value = options[name] ?? byDefault;
   if (typeof value !== 'boolean') throw invalidType(`options.${name}`, 'a boolean', value);
   return value;
 }
 
-/**
- * @param {object} options
- * @param {string} name
- * @param {string[]} choices
- * @param {string} [byDefault]
- * @returns {string}
- */
 function readChoice(options, name, choices, byDefault) {
   const value = options[name] ?? byDefault;
   if (!choices.includes(value)) {
@@ -174,13 +131,7 @@ function readChoice(options, name, choices, byDefault) {
   return value;
 }
 
-/**
- * @param {object} options
- * @param {string} name
- * @param {number} least
- * @param {number} byDefault
- * @returns {number} a safe integer from `least` on, or Infinity
- */
+/** A safe integer from `least` on, or Infinity. */
 function readLimit(options, name, least, byDefault) {
   const value = options[name] ?? byDefault;
   if (typeof value !== 'number') throw invalidType(`options.${name}`, 'a number', value);

@@ -5,29 +5,21 @@ const { MAX_HEADER } = require('../shared/protocol');
 /** A frame that the end of a chunk cut, in its header or in its payload. */
 class PartialFrame {
   constructor() {
-    /** The header's bytes so far; null once it is read. */
+    // The header's bytes so far; null once it is read.
     this.header = null;
     this.headerLength = 0;
     this.firstByte = 0;
-    /** Bytes of the payload that have not arrived. */
+    // Bytes of the payload that have not arrived.
     this.left = 0;
-    /** The masking key for the next byte of the payload; 0 if it is not masked. */
+    // The masking key for the next byte of the payload; 0 if it is not masked.
     this.key = 0;
-    /**
-     * The payload of a control frame, and the bytes of it that have arrived. A data frame's is in
-     * its message.
-     */
+    // A control frame's payload, and the bytes of it that have arrived. A data frame's is in its
+    // message.
     this.payload = null;
     this.length = 0;
   }
 
-  /**
-   * Adds what a chunk has of the header, which may be more than the header.
-   *
-   * @param {Uint8Array} chunk
-   * @param {number} start
-   * @param {number} end
-   */
+  /** Adds what a chunk has of the header, which may be more than the header. */
   addToHeader(chunk, start, end) {
     this.header ??= new Uint8Array(MAX_HEADER);
     const had = this.headerLength;

@@ -22,16 +22,15 @@ const smallSlabs = new Pool(() => Buffer.allocUnsafeSlow(SMALL_SLAB), 256);
 const largeSlabs = new Pool(() => Buffer.allocUnsafeSlow(LARGE_SLAB), 16);
 
 /**
- * @param {number} size at most LARGE_SLAB
- * @param {boolean} recycle whether the slab is sent as it is, and released
- * @returns {Buffer} a slab of at least that size
+ * A slab of at least `size` bytes, which is at most LARGE_SLAB. With `recycle` it is sent as it is,
+ * and released.
  */
 function acquireSlab(size, recycle) {
   if (!recycle && size <= PRIVATE_SLAB) return Buffer.allocUnsafeSlow(PRIVATE_SLAB);
   return (size <= SMALL_SLAB ? smallSlabs : largeSlabs).acquire();
 }
 
-/** @param {Buffer} slab a slab that nobody reads any more */
+/** Takes back a slab that nobody reads any more. */
 function releaseSlab(slab) {
   // A slab is empty if the sink that it was written to has transferred its memory.
   if (slab[0] === undefined) return;
@@ -39,7 +38,7 @@ function releaseSlab(slab) {
   else if (slab.length === LARGE_SLAB) largeSlabs.release(slab);
 }
 
-/** @param {Buffer} slab @returns {boolean} whether it stays with its encoder */
+/** Whether a slab stays with its encoder. */
 function isPrivate(slab) {
   return slab.length === PRIVATE_SLAB;
 }

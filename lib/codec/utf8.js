@@ -5,14 +5,10 @@ const { isUtf8 } = require('../shared/node-modules').buffer;
 const { view } = require('../shared/buffers');
 
 /**
- * Validates a piece of text as UTF-8 (RFC 3629); its last character may be incomplete. RFC 6455
- * section 8.1 lets an endpoint fail the connection as soon as an invalid byte arrives, so the piece
- * is invalid if no further byte can complete it, such as after ED A0 or F4 90.
- *
- * @param {Buffer} bytes
- * @param {number} start where a character begins
- * @param {number} end
- * @returns {number} the index of the incomplete last character, `end` without one; -1 if invalid
+ * Validates a piece of text as UTF-8 (RFC 3629), from the beginning of a character on. Returns the
+ * index of an incomplete last character, or `end`; -1 if the text is invalid. RFC 6455 section 8.1
+ * lets an endpoint fail the connection as soon as an invalid byte arrives, so it is invalid if no
+ * further byte can complete it, such as after ED A0 or F4 90.
  */
 function completeUntil(bytes, start, end) {
   let from = start;
@@ -26,12 +22,7 @@ function completeUntil(bytes, start, end) {
   return boundary;
 }
 
-/**
- * @param {Buffer} bytes
- * @param {number} start
- * @param {number} end greater than `start`
- * @returns {number} the index of the incomplete last character, `end` without one; -1 if invalid
- */
+/** As `completeUntil`, by the last character alone. */
 function lastBoundary(bytes, start, end) {
   let lead = end - 1;
   while (lead > start && lead > end - 4 && (bytes[lead] & 0xc0) === 0x80) lead--;
@@ -44,11 +35,8 @@ function lastBoundary(bytes, start, end) {
 }
 
 /**
- * Whether a character can begin with these bytes (RFC 3629 section 4). Later bytes need no check.
- *
- * @param {number} leadByte from 0xc0 on
- * @param {number} second a byte from 0x80 to 0xbf, or -1 if it has not arrived
- * @returns {boolean}
+ * Whether a character can begin with a byte from 0xc0 on and a continuation byte, -1 if that has
+ * not arrived (RFC 3629 section 4). Later bytes need no check.
  */
 function canBegin(leadByte, second) {
   if (leadByte < 0xc2 || leadByte > 0xf4) return false;
@@ -60,13 +48,7 @@ function canBegin(leadByte, second) {
   return true;
 }
 
-/**
- * @param {Buffer} bytes
- * @param {number} start
- * @param {number} end
- * @param {boolean} ascii whether the bytes are known to be ASCII
- * @returns {string | undefined} the text; undefined if it is not UTF-8
- */
+/** The text; undefined if it is not UTF-8. `ascii` says that it is known to be ASCII. */
 function decodeText(bytes, start, end, ascii) {
   if (ascii) return bytes.latin1Slice(start, end);
   const text = bytes.utf8Slice(start, end);
