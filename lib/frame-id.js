@@ -15,34 +15,24 @@ const ID_CHARACTERS = 36;
 const HYPHEN = 0x2d;
 
 // 256 ids a batch. With 1 KiB an id takes 8 to 19 % longer, with 2 KiB 5 to 7 %; 16 KiB would save
-// another 0 to 5 %, but take four times as long to fill (benchmark/frame-id.js, Node 20 and 26).
+// 0 to 5 %, but take four times as long to fill (benchmark/frame-id.js, Node 20 and 26).
 const BATCH_BYTES = 4096;
 const BATCH_WORDS = BATCH_BYTES / 4;
 
 // Version 7: the counter has 18 bits, 12 in rand_a and 6 at the beginning of rand_b.
 const COUNTER_MAX = 0x3ffff;
 
-/**
- * The ASCII codes of the two hex digits of each byte, and back: the value of each ASCII code, or
- * -1. Created when the first id is made, formatted or parsed.
- *
- * @type {Uint8Array | undefined}
- */
+// The ASCII codes of the two hex digits of each byte, and back: the value of each ASCII code, or
+// -1. Created when the first id is made, formatted or parsed.
 let highDigit;
-/** @type {Uint8Array | undefined} */
 let lowDigit;
-/** @type {Int8Array | undefined} */
 let digitValue;
 
-/**
- * Unused entropy is in `batch[cursor]` and after; what precedes it is zeros.
- *
- * @type {Uint32Array | undefined}
- */
+// A Uint32Array. Unused entropy is in `batch[cursor]` and after; what precedes it is zeros.
 let batch;
 let cursor = BATCH_WORDS;
 
-// The state of version 7: unix_ts_ms and counter of the last id.
+// Version 7: unix_ts_ms and counter of the last id.
 let time = 0;
 let counter = 0;
 
@@ -59,7 +49,7 @@ function makeTables() {
     digitValue[digits.charCodeAt(value)] = value;
     digitValue[digits.toUpperCase().charCodeAt(value)] = value;
   }
-  // Assigned last: `highDigit` tells whether the tables exist.
+  // Assigned last: it tells whether the tables exist.
   highDigit = high;
 }
 
@@ -82,15 +72,8 @@ function forgetBatch() {
 /**
  * The 36 characters of four big-endian words.
  *
- * One call of `fromCharCode` makes a flat string in JavaScript. Sixteen strings joined by `+` make
- * a rope, which must be flattened to be a key: 1.5 to 2.5 times the time (benchmark/frame-id.js).
- *
- * @param {number} a bytes 0 to 3
- * @param {number} b bytes 4 to 7
- * @param {number} c bytes 8 to 11
- * @param {number} d bytes 12 to 15
- * @returns {string}
- * @private
+ * One call of `fromCharCode` makes a flat string. Sixteen strings joined by `+` make a rope, which
+ * must be flattened to be a key: 1.5 to 2.5 times the time (benchmark/frame-id.js).
  */
 function formatWords(a, b, c, d) {
   // biome-ignore format: one line for each word
@@ -106,12 +89,7 @@ function formatWords(a, b, c, d) {
   );
 }
 
-/**
- * Version 4 (RFC 9562 section 5.4): 122 random bits.
- *
- * @returns {string}
- * @private
- */
+/** Version 4 (RFC 9562 section 5.4): 122 random bits. */
 function randomId() {
   if (cursor === BATCH_WORDS) refill();
   const at = cursor;
@@ -129,9 +107,6 @@ function randomId() {
  * method 1), then 56 random bits. The counter starts each millisecond at a random value with its
  * top bit 0, so there is room for at least 131,072 ids. If the clock stands still or steps back,
  * unix_ts_ms stays the same; if the counter is full, unix_ts_ms is incremented.
- *
- * @returns {string}
- * @private
  */
 function timeOrderedId() {
   // A clock may have fractions, such as one that a test has installed.
@@ -154,11 +129,6 @@ function timeOrderedId() {
   return formatWords((time / 0x10000) >>> 0, ((time & 0xffff) << 16) | 0x7000 | (counter >>> 6), c, d);
 }
 
-/**
- * @param {*} options
- * @returns {4 | 7}
- * @private
- */
 function versionOf(options) {
   if (typeof options !== 'object' || options === null) throw invalidType('options', 'an object', options);
   const { version = 4 } = options;
@@ -167,13 +137,7 @@ function versionOf(options) {
   throw outOfRange('options.version', '4 or 7', version);
 }
 
-/**
- * @param {string} name of the argument, for the error
- * @param {*} array
- * @param {*} offset
- * @throws {TypeError | RangeError} if `array` does not contain 16 bytes at `offset`
- * @private
- */
+/** Throws if `array`, the argument `name`, does not contain 16 bytes at `offset`. */
 function checkBytes(name, array, offset) {
   // By internal slot: arrays of other realms (node:vm, jsdom) are valid.
   if (!isUint8Array(array)) throw invalidType(name, 'a Buffer or Uint8Array', array);
@@ -185,33 +149,17 @@ function checkBytes(name, array, offset) {
   }
 }
 
-/**
- * @param {Uint8Array} bytes
- * @param {number} at
- * @returns {number} the 32 bits at `at`, big-endian
- * @private
- */
 function readWord(bytes, at) {
   return (bytes[at] << 24) | (bytes[at + 1] << 16) | (bytes[at + 2] << 8) | bytes[at + 3];
 }
 
-/**
- * @param {Uint8Array} bytes
- * @param {number} at
- * @param {number} pair 16 bits, written big-endian
- * @private
- */
+/** Writes 16 bits, big-endian. */
 function writePair(bytes, at, pair) {
   bytes[at] = pair >>> 8;
   bytes[at + 1] = pair;
 }
 
-/**
- * @param {string} string
- * @param {number} at
- * @returns {number} the value of four hex digits; negative if one is not a hex digit
- * @private
- */
+/** The value of four hex digits; negative if one is not a hex digit. */
 function readDigits(string, at) {
   const a = string.charCodeAt(at);
   const b = string.charCodeAt(at + 1);
@@ -221,45 +169,16 @@ function readDigits(string, at) {
   return (digitValue[a] << 12) | (digitValue[b] << 8) | (digitValue[c] << 4) | digitValue[d];
 }
 
-/**
- * @param {string} string of any length
- * @returns {RangeError}
- * @private
- */
 function notAnId(string) {
   const shown =
     string.length > 40 ? `${inspect(string.slice(0, 40))}... (${string.length} characters)` : inspect(string);
   return outOfRange('string', 'a UUID: 32 hex digits in groups of 8-4-4-4-12', shown);
 }
 
-/**
- * Creates a UUID (RFC 9562) of 36 lower-case characters: an id for a frame, message or connection.
- *
- * Version 4 is random. Version 7 begins with the time in milliseconds, which anyone can read. As
- * text, ids of version 7 sort in the order in which this thread made them: each is greater than the
- * last, even in the same millisecond and after the clock has stepped back.
- *
- * The random bits come from `crypto.randomFillSync()`, 4 KiB at a time, and are erased when used.
- * Each process and each worker thread has its own batch.
- *
- * @param {{ version?: 4 | 7 }} [options]
- * @returns {string}
- * @throws {TypeError} if `options` is not an object, or its `version` is not a number
- * @throws {RangeError} if `options.version` is a number other than 4 or 7
- */
 function frameId(options) {
   return options !== undefined && versionOf(options) === 7 ? timeOrderedId() : randomId();
 }
 
-/**
- * Formats 16 bytes as a UUID (RFC 9562 section 4). Version and variant are not checked.
- *
- * @param {Uint8Array} bytes 16 bytes or more, such as a Buffer
- * @param {number} [offset=0] where the id begins, in bytes
- * @returns {string} 36 lower-case characters
- * @throws {TypeError} if `bytes` is not a Uint8Array, or `offset` is not a number
- * @throws {RangeError} if `bytes` does not contain 16 bytes at `offset`
- */
 function formatFrameId(bytes, offset = 0) {
   checkBytes('bytes', bytes, offset);
   if (highDigit === undefined) makeTables();
@@ -271,18 +190,6 @@ function formatFrameId(bytes, offset = 0) {
   );
 }
 
-/**
- * Parses a UUID to its 16 bytes: the inverse of `formatFrameId`. Accepts upper-case digits (RFC
- * 9562 section 4), but no braces, `urn:uuid:` or white space. Does not check version and variant.
- *
- * @param {string} string 36 characters
- * @param {Uint8Array} [target] where to write the bytes; not changed if this throws. By default a
- *   new Buffer with its own memory, not from Node's pool
- * @param {number} [offset=0] the index in `target` of the first byte
- * @returns {Uint8Array} `target`, or the new Buffer
- * @throws {TypeError} if `string`, `target` or `offset` has the wrong type
- * @throws {RangeError} if `string` is not a UUID, or `target` has no 16 bytes at `offset`
- */
 function parseFrameId(string, target, offset = 0) {
   if (typeof string !== 'string') throw invalidType('string', 'a string', string);
   // Also refuses an offset without a target.

@@ -5,28 +5,17 @@ const { channel } = require('./shared/node-modules').diagnosticsChannel;
 const { frameId } = require('./frame-id');
 const { FIN, MODE_MASKED, OPCODE, Opcode, RSV } = require('./shared/protocol');
 
-// Publishes what happens on a connection: each frame and each error on `framemask:frame`, each
-// message on `framemask:message`. Without subscribers, tracing costs one check per chunk that is
-// decoded and per frame that is encoded. A subscriber that throws does not break a codec:
-// node:diagnostics_channel rethrows its error a tick later.
-
+// Frames and errors, and messages: FrameTrace and MessageTrace in index.d.ts. Without subscribers,
+// tracing costs one check per chunk that is decoded and per frame that is encoded. A subscriber
+// that throws does not break a codec: node:diagnostics_channel rethrows its error a tick later.
 const frames = channel('framemask:frame');
 const messages = channel('framemask:message');
 
-/** @returns {boolean} whether there is a subscriber */
 function isTraced() {
   return frames.hasSubscribers || messages.hasSubscribers;
 }
 
-/**
- * What all records say. Both ends count the frames of each direction, subscribers or not: `from`
- * and `sequence`, with a name that both ends were given for the connection, find a frame in the
- * logs of both. `id` is of this record alone.
- *
- * @param {object} codec a Decoder or an Encoder
- * @param {number} sequence of the frame
- * @returns {object}
- */
+/** What all records say: TraceOrigin in index.d.ts. Frames are counted with subscribers or not. */
 function origin(codec, sequence) {
   // A connection without a name gets one with its first record.
   codec._trace ??= {};
@@ -43,12 +32,7 @@ function origin(codec, sequence) {
   };
 }
 
-/**
- * @param {object} codec a Decoder or an Encoder
- * @param {number} firstByte of the frame
- * @param {number} length of its payload in bytes
- * @param {number} [sequence] its own, if others may have been sent since
- */
+/** `firstByte` and `length` are the frame's; `sequence` too, if others may have been sent since. */
 function traceFrame(codec, firstByte, length, sequence = codec._sequence) {
   if (!frames.hasSubscribers) return;
   frames.publish({
@@ -62,10 +46,6 @@ function traceFrame(codec, firstByte, length, sequence = codec._sequence) {
   });
 }
 
-/**
- * @param {object} codec a Decoder
- * @param {import('./shared/errors').FrameError} error
- */
 function traceError(codec, error) {
   if (!frames.hasSubscribers) return;
   frames.publish({
@@ -80,11 +60,8 @@ function traceError(codec, error) {
 }
 
 /**
- * @param {object} codec a Decoder or an Encoder
- * @param {number} firstByte of the message's first frame
- * @param {number} length of the message in bytes
- * @param {number} fragments the number of its frames
- * @param {number} [sequence] of its last frame
+ * `firstByte` is that of the first frame, `length` the message's, `sequence` that of the last
+ * frame.
  */
 function traceMessage(codec, firstByte, length, fragments, sequence = codec._sequence) {
   if (!messages.hasSubscribers) return;

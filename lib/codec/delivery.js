@@ -17,7 +17,7 @@ const { decodeText } = require('./utf8');
 const RUNNING = 0;
 const PAUSED = 1;
 const ENDED = 2;
-// A message is in zlib's thread pool; paused besides.
+// A message is in zlib's thread pool; and the same while paused.
 const INFLATING = 3;
 const INFLATING_PAUSED = 4;
 
