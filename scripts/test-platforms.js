@@ -6,10 +6,11 @@ const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { CACHE, NotHere, asRoot } = require('./platforms/fetch');
+const { CACHE, NotHere } = require('./platforms/fetch');
 const { PLATFORMS, ROOT_ARGUMENT, SMOKE } = require('./platforms/platforms');
 const { ROOT, stage } = require('./platforms/stage');
 const { installToolchain } = require('./prebuild/toolchain');
+const { installDebian, missing } = require('./support/debian');
 const { createProgress, printRows } = require('./support/report');
 const { select } = require('./support/select');
 
@@ -41,23 +42,6 @@ const TIMEOUT = 300_000;
  * @property {string} detail what ran, why it failed or why it did not run
  * @property {number} seconds
  */
-
-/** @returns {string[]} the Debian packages that are not installed */
-function missing(packages) {
-  return packages.filter((name) => {
-    const { status, stdout } = spawnSync('dpkg-query', ['--status', name], { encoding: 'utf8' });
-    return status !== 0 || !/^Status: .* installed$/m.test(stdout);
-  });
-}
-
-/** Installs the Debian packages that the platforms need. */
-function installPackages(platforms, progress) {
-  const packages = missing([...new Set(platforms.flatMap((platform) => platform.packages))]);
-  if (packages.length === 0) return;
-  progress(`installing ${packages.join(' ')}`);
-  asRoot('apt-get', ['update', '-qq']);
-  asRoot('apt-get', ['install', '-qq', '--yes', '--no-install-recommends', ...packages]);
-}
 
 /** @returns {string | null} a folder with a loader for files of other systems */
 function findLoaders(given) {
@@ -160,7 +144,7 @@ async function main() {
   const prebuilds = path.resolve(values.prebuilds ?? path.join(ROOT, 'prebuilds'));
   if (!fs.existsSync(prebuilds)) throw new Error(`there is no ${prebuilds}: npm run build:prebuilds makes it`);
 
-  if (values.install) installPackages(platforms, progress);
+  if (values.install) installDebian([...new Set(platforms.flatMap(({ packages }) => packages))], progress);
   const loaders = findLoaders(values.loaders);
   if (loaders !== null && platforms.some(({ by }) => by.startsWith('a loader'))) await installToolchain(progress);
   const context = { app: stage(prebuilds), loaders };

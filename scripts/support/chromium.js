@@ -1,0 +1,35 @@
+'use strict';
+
+// A real browser, without a window, for the tests of pages.
+
+const fs = require('node:fs');
+const { chromium } = require('playwright-core');
+const { installDebian } = require('./debian');
+
+/** Where Debian, Ubuntu, Fedora and macOS have it. */
+const PLACES = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'
+];
+
+const find = () => [process.env.CHROMIUM, ...PLACES].find((file) => file !== undefined && fs.existsSync(file));
+
+/**
+ * Starts the Chromium of this machine.
+ *
+ * @param {{ install?: boolean, progress?: (line: string) => void }} [options] `install` has apt-get
+ *   install it where it is missing
+ * @returns {Promise<import('playwright-core').Browser>} close it at the end
+ * @throws {Error} if there is none; the environment variable CHROMIUM may name the program
+ */
+async function startChromium({ install = false, progress = console.error } = {}) {
+  if (install && find() === undefined) installDebian(['chromium', 'fonts-dejavu-core'], progress);
+  const program = find();
+  if (program === undefined) throw new Error('Chromium is not installed: run with --install, or set CHROMIUM');
+  // Chromium refuses to run as root with its sandbox.
+  return chromium.launch({ executablePath: program, chromiumSandbox: process.getuid?.() !== 0 });
+}
+
+module.exports = { startChromium };
