@@ -416,7 +416,7 @@ export class Encoder<End extends Role = Role> {
    * more, or if nothing else has collected. For servers only: a client masks each frame with a key
    * of its own (RFC 6455 section 5.3).
    *
-   * @throws Error if the role is `'client'`, or if a sink has transferred the memory of the message
+   * @throws Error if the role is `'client'`, or if an earlier writer has transferred its memory
    */
   prepared(this: Encoder<'server'>, message: PreparedMessage): boolean;
   /**
@@ -433,7 +433,7 @@ export class Encoder<End extends Role = Role> {
   /**
    * Sends all that has collected, in one write.
    *
-   * @param writable the stream to write to. Default: the option; one of both is needed
+   * @param writable the stream to write to. Default: the option `writable`; one is needed
    * @param callback called when the stream has taken the bytes, or with the error why it has not
    * @returns false if the stream wants no more: wait for its event 'drain'. Also false if the
    *   stream has ended; what had collected is then dropped
@@ -567,8 +567,8 @@ export interface ReadableSocket {
  * encodings, `pause`, `resume` and `setTimeout` of the socket work in both cases.
  *
  * @param socket a socket that is connected, such as one that an HTTP server has upgraded
- * @param afterRead called with the socket as `this` and what `decoder.write` has returned, unless
- *   it threw
+ * @param afterRead called after each read with what `decoder.write` returned, unless it threw;
+ *   `this` is the socket
  * @returns whether the socket reads into the memory of the thread
  */
 export function readInto<Socket extends ReadableSocket>(

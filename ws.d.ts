@@ -1,5 +1,5 @@
-// The types of ws, from @types/ws, with what they lack. A class here extends that of @types/ws, as
-// it does when the program runs, so that what asks for a WebSocket of ws accepts it.
+// The types of @types/ws, with what they lack. A class extends that of ws, here as at run time, so
+// that what asks for a WebSocket of ws accepts it. docs/ws.md says since when ws has what is added.
 
 import type { ClientRequestArgs, IncomingMessage } from 'node:http';
 import type { Duplex, Writable } from 'node:stream';
@@ -18,17 +18,12 @@ declare class WebSocket extends ws.WebSocket {
     options?: WebSocket.ClientOptions | ClientRequestArgs
   );
 
-  /**
-   * What a binary message is given as. Besides the types of @types/ws, `'blob'` can be assigned
-   * (since ws 8.18): a listener of 'message' then declares its data as `RawData | Blob`.
-   */
+  /** What a binary message is given as. With `'blob'` declare its data as `RawData | Blob`. */
   // @ts-ignore TypeScript wants a property, as in @types/ws, which could not be set to more types.
   get binaryType(): 'nodebuffer' | 'arraybuffer' | 'fragments';
   set binaryType(type: WebSocket.BinaryType);
 
-  /**
-   * The bytes that wait to be sent. Up to 16 KiB that are held back for one write are not counted.
-   */
+  /** The bytes that wait to be sent, but for up to 16 KiB that are held back for one write. */
   readonly bufferedAmount: number;
 }
 
@@ -36,57 +31,37 @@ declare const WebSocketAlias: typeof WebSocket;
 interface WebSocketAlias extends WebSocket {}
 
 declare namespace WebSocket {
-  /** What can be assigned to the property `binaryType`. */
   type BinaryType = 'nodebuffer' | 'arraybuffer' | 'fragments' | 'blob';
 
   /** Options of permessage-deflate. */
   interface PerMessageDeflateOptions extends ws.PerMessageDeflateOptions {
-    /**
-     * `false` stands for `serverNoContextTakeover` and `clientNoContextTakeover`: messages are then
-     * compressed with contexts that all connections of a thread share.
-     */
+    /** `false` compresses with contexts that all connections of a thread share. */
     contextTakeover?: boolean | undefined;
   }
 
-  /** Options of a client and of a server that @types/ws lacks. */
+  /** Options of clients and servers. */
   interface ConnectionOptions {
-    /**
-     * How long the closing handshake may take after `close()`, in milliseconds; 30,000 by default.
-     * Since ws 8.19.
-     */
+    /** The time for the closing handshake, in milliseconds. Default: 30,000. */
     closeTimeout?: number | undefined;
-    /** No effect: framemask copies the pieces of a message into one Buffer. */
+    /** No effect. */
     maxBufferedChunks?: number | undefined;
-    /**
-     * The most frames of a message; 16,384 by default, 0 for no limit. Since ws 8.21, and always
-     * 16,384 before.
-     */
+    /** The most frames of a message. 0: no limit. Default: 16,384. */
     maxFragments?: number | undefined;
-    /**
-     * The most automatic answers to Pings that may wait for the socket; 60 by default, 0 for no
-     * limit. One more ends the connection. Since ws 8.23.
-     */
+    /** The most Pongs that may wait; one more ends the connection. 0: no limit. Default: 60. */
     maxPendingAutoPongs?: number | undefined;
   }
 
-  /** Options of a client. */
   interface ClientOptions extends ws.ClientOptions, ConnectionOptions {
-    /** Whether, and how, messages are compressed. */
     perMessageDeflate?: boolean | PerMessageDeflateOptions | undefined;
   }
 
-  /** Options of a server. */
   interface ServerOptions<
     T extends typeof ws.WebSocket = typeof WebSocketAlias,
     U extends typeof IncomingMessage = typeof IncomingMessage
   > extends ws.ServerOptions<T, U>,
       ConnectionOptions {
-    /**
-     * Whether connections are read into the memory that all sockets of the thread share; false by
-     * default. framemask's own.
-     */
+    /** Whether all connections are read into the same memory. Default: false. */
     sharedReads?: boolean | undefined;
-    /** Whether, and how, messages are compressed. */
     perMessageDeflate?: boolean | PerMessageDeflateOptions | undefined;
   }
 
@@ -104,58 +79,50 @@ declare namespace WebSocket {
   const WebSocket: typeof WebSocketAlias;
   interface WebSocket extends WebSocketAlias {}
 
-  /** What is at work. */
   interface Report {
-    /** What masks: a set of instructions, such as `'avx2'`, or `'js'`. */
+    /** What masks. */
     kernel: Kernel;
-    /** Why the addon could not be loaded; `null` if it was. */
+    /** Why the addon could not be loaded. */
     nativeError: Error | null;
     /** The version of ws. */
     ws: string;
-    /** `'shared'` if servers can share reads here, when their option `sharedReads` asks for it. */
+    /** `'shared'` if servers can have `sharedReads` here. */
     reads: 'shared' | 'events';
-    /** Whose contexts compress: those of ws where zlib can't be used synchronously, as on Deno. */
+    /** Whose contexts compress. */
     deflate: 'framemask' | 'ws';
-    /** Whether framemask/ws/register has put framemask/ws in the place of ws. */
+    /** Whether framemask/ws/register is at work. */
     registered: boolean;
   }
 
   /** What is at work, for a log or an issue. */
   function report(): Report;
 
-  /**
-   * Makes a Duplex of a connection: ws's own function.
-   *
-   * @param websocket the connection
-   * @param options of the Duplex
-   */
+  /** Makes a Duplex of a connection. */
   const createWebSocketStream: typeof ws.createWebSocketStream;
 
-  /** Reads and writes the header Sec-WebSocket-Extensions. Of ws, which has it since 8.20. */
+  /** Reads and writes the header Sec-WebSocket-Extensions. */
   const extension: {
     format(extensions: Record<string, unknown>): string;
     parse(header: string): Record<string, Record<string, unknown>[]>;
   };
 
-  /** Reads the header Sec-WebSocket-Protocol. Of ws, which has it since 8.20. */
+  /** Reads the header Sec-WebSocket-Protocol. */
   const subprotocol: { parse(header: string): Set<string> };
 
   // biome-ignore lint/suspicious/noExplicitAny: ws says nothing of it.
   type Undocumented = any;
 
-  /** ws's permessage-deflate, exported since ws 8.20. ws does not document its members. */
+  // ws does not document these three.
   class PerMessageDeflate {
     constructor(options?: PerMessageDeflateOptions, ...others: unknown[]);
     [member: string]: Undocumented;
   }
 
-  /** ws's decoder, which ws does not document. */
   class Receiver extends Writable {
     constructor(options?: Record<string, unknown>);
     [member: string]: Undocumented;
   }
 
-  /** ws's encoder, which ws does not document. */
   class Sender {
     constructor(socket: Duplex, extensions?: Record<string, unknown>, generateMask?: (mask: Buffer) => void);
     [member: string]: Undocumented;
