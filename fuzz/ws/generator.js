@@ -163,7 +163,9 @@ function createProgram(random) {
         reason: chance(2) ? undefined : value(chance(8) ? KINDS : ['string'], [0, 1, 20, 123, 124])
       };
     }
-    if (roll < 84 && style !== 'stream') return { op: 'binaryType', type: chance(8) ? 'text' : pick(BINARY_TYPES) };
+    // Which compressed messages have come by the time of a reaction or a callback is open.
+    if (roll < 84 && style !== 'stream' && !(deflates && depth > 0))
+      return { op: 'binaryType', type: chance(8) ? 'text' : pick(BINARY_TYPES) };
     if (roll < 88 && limits.abrupt) return { op: pick(['terminate', 'destroy']) };
     if (roll < 94 && limits.abrupt) return { op: pick(['pause', 'resume']) };
     // Of a pair, joined writes are more often read in one turn.
