@@ -147,7 +147,10 @@ class Delivery {
   /** Delivers what a frame carries, or adds it to its message. */
   _useFrame(firstByte, bytes, start, end, ascii, gathered) {
     if ((firstByte & OPCODE) >= Opcode.CLOSE) {
-      this._deliverControl(firstByte & OPCODE, part(bytes, start, end));
+      const payload = part(bytes, start, end);
+      if ((firstByte & OPCODE) === Opcode.CLOSE) this._deliverClose(payload);
+      else if ((firstByte & OPCODE) === Opcode.PING) this._onPing?.(payload);
+      else this._onPong?.(payload);
     } else if (gathered) {
       this._endFragment(firstByte);
     } else if ((firstByte & FIN) !== 0 && this._message === null) {
@@ -168,15 +171,15 @@ class Delivery {
 
   /** Begins a data frame whose payload is added to its message, and returns the message. */
   _beginFragment(firstByte) {
-    const pooled = this._strings && this._onFrame === undefined;
-    this._message ??= this._beginMessage(firstByte, pooled);
+    this._message ??= this._beginMessage(firstByte);
     this._message.beginFrame();
     return this._message;
   }
 
-  _beginMessage(firstByte, pooled) {
+  _beginMessage(firstByte) {
+    const pooled = this._onFrame === undefined;
     const message = new PartialMessage(firstByte, this._limits.maxPayload, this._strings, pooled);
-    if (!this._checked) message.isChecked = false;
+    message.isChecked = this._checked;
     if (this._listed) message.lengths = [];
     return message;
   }
@@ -259,12 +262,6 @@ class Delivery {
     } finally {
       this._fragmentLengths = undefined;
     }
-  }
-
-  _deliverControl(opcode, payload) {
-    if (opcode === Opcode.CLOSE) this._deliverClose(payload);
-    else if (opcode === Opcode.PING) this._onPing?.(payload);
-    else this._onPong?.(payload);
   }
 
   _deliverClose(payload) {

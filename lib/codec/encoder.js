@@ -114,13 +114,8 @@ class Encoder extends PayloadWriter {
   }
 
   _addPrepared(frame, firstByte, length) {
-    if (this._pending !== 0 && frame.length < PREPARED_COPY_BELOW) {
-      const at = this._reserve(frame.length);
-      this._slab.set(frame, at);
-      this._advance(at + frame.length);
-    } else {
-      this._push(frame);
-    }
+    if (this._pending !== 0 && frame.length < PREPARED_COPY_BELOW) this._copy(frame, frame.length);
+    else this._push(frame);
     this._count(firstByte, length);
   }
 
@@ -140,13 +135,8 @@ class Encoder extends PayloadWriter {
   _addFramed(pieces, firstByte, length) {
     for (const piece of pieces) {
       const size = lengthOf(piece);
-      if (size >= REFERENCE_FROM) {
-        this._push(view(piece, 0, size));
-      } else if (size !== 0) {
-        const at = this._reserve(size);
-        this._slab.set(piece, at);
-        this._advance(at + size);
-      }
+      if (size >= REFERENCE_FROM) this._push(view(piece, 0, size));
+      else if (size !== 0) this._copy(piece, size);
     }
     this._count(firstByte, length);
   }

@@ -82,7 +82,7 @@ class FrameFinder extends Delivery {
     if (this._refuse(firstByte, length)) return;
     if (this._borrowed && this._isShown(firstByte)) {
       const own = Buffer.allocUnsafeSlow(length);
-      const isAscii = copyUnmasked(this._backend, chunk, payload, own, 0, length, mode & MODE_MASKED ? key : 0);
+      const isAscii = copyUnmasked(this._backend, chunk, payload, own, 0, length, key);
       this._deliverFrame(firstByte, own, 0, length, isAscii, false);
       return;
     }
@@ -229,7 +229,7 @@ class FrameFinder extends Delivery {
     if (this._refuse(firstByte, length)) return;
     frame.firstByte = firstByte;
     frame.left = length;
-    frame.key = this._mode & MODE_MASKED ? key : 0;
+    frame.key = key;
     this._frame = frame;
     if ((firstByte & OPCODE) >= Opcode.CLOSE) frame.payload = Buffer.allocUnsafeSlow(length);
     else this._beginFragment(firstByte);

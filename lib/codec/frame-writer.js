@@ -185,6 +185,13 @@ class FrameWriter {
     if (this._writable !== null && !this._scheduled) this._schedule();
   }
 
+  /** Adds a copy of a frame, or of a piece of one. */
+  _copy(bytes, length) {
+    const at = this._reserve(length);
+    this._slab.set(bytes, at);
+    this._advance(at + length);
+  }
+
   /** Adds bytes that are sent from where they lie. */
   _push(bytes) {
     this._seal();

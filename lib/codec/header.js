@@ -8,8 +8,8 @@ const { FIN, LENGTH, MASK, MAX_SHORT, MODE_MASKED, MODE_RSV1, OPCODE, Opcode, RS
 
 /**
  * The header read last, in one object for all calls. `key` is signed, its first byte in the lowest
- * eight bits; `size` is the header's size in bytes; `error` is a FrameError or null. `length` is
- * null before its first byte, and 126 or 127 before the bytes that it announces.
+ * eight bits, 0 for none; `size` is the header's size in bytes; `error` is a FrameError or null.
+ * `length` is null before its first byte, and 126 or 127 before the bytes that it announces.
  */
 const header = { firstByte: 0, length: 0, key: 0, size: 0, error: null };
 
@@ -50,7 +50,7 @@ function readHeader(bytes, position, end, mode) {
   header.size = size + (maskBit === 0 ? 0 : 4);
   if (end - position < header.size) return false;
   const k = position + size;
-  if (maskBit !== 0) header.key = bytes[k] | (bytes[k + 1] << 8) | (bytes[k + 2] << 16) | (bytes[k + 3] << 24);
+  header.key = maskBit === 0 ? 0 : bytes[k] | (bytes[k + 1] << 8) | (bytes[k + 2] << 16) | (bytes[k + 3] << 24);
   return true;
 }
 
@@ -90,15 +90,18 @@ function maskError(maskBit) {
 
 /** Meaningless if it sets `header.error`. */
 function readLength64(bytes, p) {
-  const high = bytes[p] * 0x1000000 + ((bytes[p + 1] << 16) | (bytes[p + 2] << 8) | bytes[p + 3]);
-  const low = bytes[p + 4] * 0x1000000 + ((bytes[p + 5] << 16) | (bytes[p + 6] << 8) | bytes[p + 7]);
+  const high = readUint32(bytes, p);
   if (high > 0x7fffffff) {
     // "The most significant bit MUST be 0" (section 5.2).
     refuse(new FrameError('LENGTH', 1002, 'A payload length has its most significant bit set'));
   } else if (high > 0x1fffff) {
     refuse(new FrameError('MESSAGE_TOO_BIG', 1009, 'A payload is longer than 2^53 - 1 bytes'));
   }
-  return high * 0x100000000 + low;
+  return high * 0x100000000 + readUint32(bytes, p + 4);
+}
+
+function readUint32(bytes, p) {
+  return ((bytes[p] << 24) | (bytes[p + 1] << 16) | (bytes[p + 2] << 8) | bytes[p + 3]) >>> 0;
 }
 
 /** The size in bytes of the header of a payload. */
@@ -136,4 +139,4 @@ function writeHeader(target, at, firstByte, length, maskBit) {
   return key;
 }
 
-module.exports = { header, headerSize, readHeader, writeHeader };
+module.exports = { header, headerSize, readHeader, readUint32, writeHeader };

@@ -99,22 +99,15 @@ function readHandler(options, name) {
   return value;
 }
 
-function readString(options, name) {
-  const value = options[name] ?? null;
-  if (value !== null && typeof value !== 'string') throw invalidType(`options.${name}`, 'a string', value);
-  return value;
-}
-
 /**
  * The connection in trace records, `{ id, key }`: the option `trace`, an object for the codecs of
  * one end, or `connectionId` alone; null for neither.
  */
 function readTrace(options) {
-  const id = readString(options, 'connectionId');
-  const value = options.trace ?? null;
-  if (value === null) return id === null ? null : { id };
-  if (typeof value !== 'object') throw invalidType('options.trace', 'an object', value);
-  return value;
+  const { connectionId: id = null, trace = null } = options;
+  if (id !== null && typeof id !== 'string') throw invalidType('options.connectionId', 'a string', id);
+  if (typeof trace !== 'object') throw invalidType('options.trace', 'an object', trace);
+  return trace ?? (id === null ? null : { id });
 }
 
 function readBoolean(options, name, byDefault) {

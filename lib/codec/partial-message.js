@@ -28,14 +28,11 @@ class PartialMessage {
     this.lengths = undefined;
     this._maxPayload = maxPayload;
     this._isText = isText(firstByte);
-    this._isString = strings && this._isText;
-    this._isPooled = this._isString && pooled;
+    // Whether it is delivered as a string.
+    this.isString = strings && this._isText;
+    this._isPooled = this.isString && pooled;
     this._isAscii = true;
     this._validatedTo = 0;
-  }
-
-  get isString() {
-    return this._isString;
   }
 
   beginFrame() {

@@ -3,6 +3,7 @@
 const { TOP_BITS, alignedFrom, unmaskBytes, unmaskWords, wordsOf } = require('../masking/fallback');
 const { lengthOf } = require('../shared/buffers');
 const { LENGTH, MASK, MODE_MASKED, NON_ASCII, OPCODE, Opcode, acceptsFirstByte } = require('../shared/protocol');
+const { readUint32 } = require('./header');
 
 /** From this length on, a payload is unmasked by words; one view of them serves the whole chunk. */
 const WORDS_FROM = 40;
@@ -79,9 +80,7 @@ function extendedLength(chunk, size, position, firstByte) {
     return length < 126 ? -1 : length;
   }
   if (p + 8 > size) return -1;
-  const high = chunk[p] * 0x1000000 + ((chunk[p + 1] << 16) | (chunk[p + 2] << 8) | chunk[p + 3]);
-  const low = chunk[p + 4] * 0x1000000 + ((chunk[p + 5] << 16) | (chunk[p + 6] << 8) | chunk[p + 7]);
-  const length = high * 0x100000000 + low;
+  const length = readUint32(chunk, p) * 0x100000000 + readUint32(chunk, p + 4);
   return length < 65536 ? -1 : length;
 }
 
