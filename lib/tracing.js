@@ -21,14 +21,16 @@ function origin(codec, sequence) {
   codec._trace ??= {};
   const connection = codec._trace;
   connection.id ??= frameId();
+  const from = (codec._mode & MODE_MASKED) !== 0 ? 'client' : 'server';
+  const { role } = codec;
   return {
     id: frameId({ version: 7 }),
     connection: connection.id,
     key: connection.key ?? null,
-    from: (codec._mode & MODE_MASKED) !== 0 ? 'client' : 'server',
+    from,
     sequence,
-    direction: codec._direction,
-    role: codec.role
+    direction: from === role ? 'sent' : 'received',
+    role
   };
 }
 

@@ -7,7 +7,7 @@ const { scanChunk } = require('./scan');
 
 const { START, MODE, COUNT } = Register;
 
-/** A piece of a payload that is shorter than this is copied in a plain loop. */
+/** Shorter pieces of a payload are copied in a plain loop. */
 const LOOP_BELOW = 24;
 
 /**

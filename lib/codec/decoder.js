@@ -12,8 +12,8 @@ const { ENTRY } = require('./frame-table');
  * RFC 6455 from bytes to messages: see index.d.ts. `write` queues a chunk, FrameFinder finds its
  * frames, Delivery delivers them.
  *
- * With the option `borrowed`, what is delivered as bytes is copied first, and so is what is not
- * delivered yet when `write` returns.
+ * A `borrowed` chunk is copied as far as it is delivered as bytes, or not delivered when `write`
+ * returns.
  */
 class Decoder extends FrameFinder {
   constructor(options) {
@@ -62,7 +62,6 @@ class Decoder extends FrameFinder {
     return this._wantsMore;
   }
 
-  /** Whether the connection is to be read on. */
   get _wantsMore() {
     return this._state === RUNNING || this._state === ENDED;
   }

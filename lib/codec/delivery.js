@@ -24,8 +24,8 @@ const INFLATING_PAUSED = 4;
 /**
  * What a decoder does with frames: it judges them, joins the frames of a message, and calls the
  * handlers. Decoder extends it with the finding of frames, and calls `_refuse` with each header,
- * `_deliverFrame` with each complete frame. Delivery calls one method of Decoder: `_goOn`, when a
- * message has been inflated in the thread pool.
+ * `_deliverFrame` with each complete frame. Delivery calls `_goOn` of Decoder alone, when a message
+ * has been inflated in the thread pool.
  *
  * `bytes[start]` to `bytes[end - 1]` is a payload, unmasked; `ascii` says that it is known to be
  * ASCII; `gathered` that it is in its message already.
@@ -65,7 +65,7 @@ class Delivery {
     this._inflation = null;
   }
 
-  /** Begins to deliver. What `pause` interrupted comes first. */
+  /** What `pause` interrupted comes first. */
   _resumeDelivery() {
     this._traced = isTraced();
     while (this._held !== null && this._state === RUNNING) {
@@ -75,7 +75,7 @@ class Delivery {
     }
   }
 
-  /** Judges a frame by its header. Returns true if it was refused, and the decoder has ended. */
+  /** Judges a frame by its header. Returns true if it was refused: the decoder has ended then. */
   _refuse(firstByte, length) {
     const message = this._message;
     // A message of one frame, as most are, breaks none of the rules if it is short enough.
@@ -120,7 +120,6 @@ class Delivery {
     }
   }
 
-  /** The part of `_deliverFrame` for subscribers and `onFrame`. */
   _showFrame(firstByte, bytes, start, end, ascii, gathered) {
     const use = () => {
       if (end !== 0 && bytes[end - 1] === undefined) this._fail(detachedFault());
@@ -161,7 +160,6 @@ class Delivery {
     }
   }
 
-  /** Adds a data frame that lies in a chunk to its message. */
   _addFragment(firstByte, bytes, start, end, ascii) {
     const message = this._beginFragment(firstByte);
     const error = message.append(bytes, start, end, (firstByte & FIN) !== 0, ascii);
@@ -184,7 +182,6 @@ class Delivery {
     return message;
   }
 
-  /** Ends a data frame whose payload is in its message, and the message if it was the last. */
   _endFragment(firstByte) {
     const message = this._message;
     const last = (firstByte & FIN) !== 0;
@@ -199,7 +196,6 @@ class Delivery {
     this._deliverMessage(data, message.firstByte, message.length, fragments, lengths);
   }
 
-  /** Delivers a text message that is one frame and lies in a chunk. */
   _deliverText(firstByte, chunk, start, end, ascii) {
     let data;
     if (this._strings) data = decodeText(chunk, start, end, ascii);
@@ -283,8 +279,5 @@ class Delivery {
 function part(bytes, start, end) {
   return start === 0 && end === bytes.length ? bytes : view(bytes, start, end);
 }
-
-// On the prototype, because all decoders share it.
-Delivery.prototype._direction = 'received';
 
 module.exports = { Delivery, ENDED, INFLATING, INFLATING_PAUSED, PAUSED, RUNNING };

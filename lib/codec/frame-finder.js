@@ -19,9 +19,9 @@ const BINARY_MESSAGE = FIN | Opcode.BINARY;
 const SCAN_FROM = 8;
 
 /**
- * Finds the frames of a chunk and unmasks them. Decoder extends it with the chunks, and calls
- * `_beginChunk` and `_decode` with each. `_decodeFrames` finds the frames that lie in the chunk as
- * a whole; `_resumeHeader` and `_resumePayload` add to the frame that the end of a chunk cut.
+ * Finds the frames of a chunk and unmasks them. Decoder extends it, and calls `_beginChunk` and
+ * `_decode` with each chunk. `_decodeFrames` finds the frames that lie in it as a whole;
+ * `_resumeHeader` and `_resumePayload` add to the one that the end of a chunk cut.
  *
  * Every step moves `_position` past the bytes it uses before it delivers, so a handler that throws,
  * pauses, stops or writes leaves the decoder consistent.
@@ -29,7 +29,6 @@ const SCAN_FROM = 8;
 class FrameFinder extends Delivery {
   constructor(options) {
     super(options);
-    // Whether chunks are the caller's, so that a handler gets copies of their bytes.
     this._borrowed = readBoolean(options, 'borrowed', false);
     // The current chunk, how far it is decoded, and its length; the entries of a scan that are not
     // delivered yet; a frame that the end of a chunk cut.
@@ -56,9 +55,7 @@ class FrameFinder extends Delivery {
     }
   }
 
-  /**
-   * Decodes the frames at `_position`: all that a scan finds, or the first, as far as it is there.
-   */
+  /** Decodes the frames that a scan finds, or the first, as far as it is there. */
   _decodeFrames(chunk) {
     const start = this._position;
     const mode = this._mode;
@@ -89,8 +86,7 @@ class FrameFinder extends Delivery {
     let ascii = false;
     if ((mode & MODE_MASKED) !== 0) {
       if (firstByte === TEXT_MESSAGE && !this._isShown(firstByte)) {
-        // One call that unmasks and makes the string. Without it such a message takes 1.8 times as
-        // long.
+        // One call unmasks and makes the string. Two would take 1.8 times as long.
         const text = this._backend.unmaskText(chunk, payload, length, key);
         if (text !== undefined) {
           this._onMessage?.(text, false, false);
@@ -181,14 +177,8 @@ class FrameFinder extends Delivery {
           if (this._traced) this._sequence++;
           if (plain || !this._refuse(firstByte, stop - start)) {
             const from = copied ? copiedFrom : 0;
-            this._deliverFrame(
-              firstByte,
-              copied ? bytes : chunk,
-              start - from,
-              stop - from,
-              flags === firstByte,
-              false
-            );
+            const shown = copied ? bytes : chunk;
+            this._deliverFrame(firstByte, shown, start - from, stop - from, flags === firstByte, false);
           }
         }
       }
@@ -198,7 +188,6 @@ class FrameFinder extends Delivery {
     }
   }
 
-  /** Begins or continues a header that the end of a chunk cuts. */
   _resumeHeader(chunk, frame) {
     const had = frame.headerLength;
     frame.addToHeader(chunk, this._position, this._chunkEnd);
@@ -222,7 +211,7 @@ class FrameFinder extends Delivery {
     this._failFrame(place ?? error, firstByte, length);
   }
 
-  /** Begins the payload of a frame that the chunk has only in part. `header` is that frame's. */
+  /** `header` is that of a frame whose payload the chunk has only in part. */
   _beginPartial(chunk, frame) {
     const { firstByte, length, key } = header;
     this._sequence++;
@@ -236,7 +225,6 @@ class FrameFinder extends Delivery {
     if (length === 0) this._resumePayload(chunk, frame);
   }
 
-  /** Adds the chunk's part of a payload to its message, unmasked while it is copied. */
   _resumePayload(chunk, frame) {
     const start = this._position;
     const length = Math.min(frame.left, this._chunkEnd - start);
@@ -257,7 +245,6 @@ class FrameFinder extends Delivery {
     else if (frame.payload === null && !this._message.validate(false)) this._fail(textFault());
   }
 
-  /** Delivers a frame whose payload has arrived in pieces. */
   _endPartial({ firstByte, payload }) {
     this._frame = null;
     if (payload !== null) {

@@ -3,8 +3,7 @@
 const { FIN, Opcode } = require('../shared/protocol');
 const { Pool } = require('../shared/pool');
 
-// The table that a scan fills (lib/codec/scan.js): for each frame its first byte with NON_ASCII,
-// where its payload begins in the chunk, and where it ends.
+// The table that a scan fills: see scanChunk in lib/codec/scan.js.
 
 /** Frames per scan; few enough that payloads are still in L1 when they are delivered. */
 const FRAMES_PER_SCAN = 256;
@@ -23,8 +22,8 @@ const SHARED_BELOW = 2048;
 const frameTables = new Pool(() => new Uint32Array(FRAMES_PER_SCAN * ENTRY), 4);
 
 /**
- * Where the last of the ASCII messages that become one string ends in the chunk. `first` is the
- * entry of the first, of at most BATCH bytes; `end` is the length of the entries.
+ * Where the last of the ASCII messages that become one string ends in the chunk, from the entry
+ * `first` on.
  */
 function endOfBatch(table, first, end) {
   const start = table[first + 1];

@@ -5,9 +5,7 @@ const { callInOrder } = require('../shared/call-in-order');
 const { invalidType } = require('../shared/errors');
 const { LARGE_SLAB, acquireSlab, isPrivate, releaseSlab } = require('./slabs');
 
-/**
- * A part of a slab, behind which the encoder has added a Buffer of its own, or taken another slab.
- */
+/** A part of a slab, behind which there is a Buffer of the encoder's own, or another slab. */
 class SlabPart {
   constructor(slab, start, end) {
     this.slab = slab;
@@ -27,16 +25,15 @@ class SlabPart {
     return copy;
   }
 
-  /** Whether the slab is private, or so full that a copy would cost more than another slab. */
+  /** Whether the slab is private, or so full that a copy would cost more than a new slab. */
   get leaves() {
     return isPrivate(this.slab) || (this.end - this.start) * 2 > this.slab.length;
   }
 }
 
 /**
- * Collects bytes and sends them in one write. Encoder extends it, and calls it to add bytes:
- * `_reserve` makes room in a slab, `_advance` ends what was written there, `_push` adds a Buffer of
- * its own. FrameWriter calls nothing of Encoder.
+ * Collects bytes and sends them in one write. Encoder extends it: `_reserve` makes room in a slab,
+ * `_advance` ends what was written there, `_push` adds a Buffer that is sent from where it lies.
  */
 class FrameWriter {
   /** `recycle`: see EncoderOptions in index.d.ts. With a `writable`, it flushes by itself. */
@@ -54,8 +51,7 @@ class FrameWriter {
     this._end = 0;
   }
 
-  // Called by a sink during its `write`, it returns at once, and the bytes are sent behind those
-  // that are being sent.
+  // Called by a sink during its `write`, it returns at once: the bytes are sent afterwards.
   flush(writable = this._writable, callback = undefined) {
     if (typeof writable?.write !== 'function') throw invalidType('writable', 'a writable stream', writable);
     if (callback !== undefined && !this._addCallback(callback)) return true;
@@ -76,10 +72,7 @@ class FrameWriter {
     return more || (writable.writableLength === 0 && writable.writable !== false);
   }
 
-  /**
-   * Drops the collected bytes: writing them to a connection that has ended would only emit an
-   * error.
-   */
+  /** Drops what has collected: to write it to an ended connection would only emit an error. */
   _drop(writable) {
     const callback = this._takeCallback();
     this.take();
@@ -93,7 +86,7 @@ class FrameWriter {
     return buffers;
   }
 
-  /** Keeps a callback for the next write. Returns whether there is something to write. */
+  /** Keeps a callback for the next write; false if there is nothing to write. */
   _addCallback(callback) {
     if (typeof callback !== 'function') throw invalidType('callback', 'a function', callback);
     if (this._pending === 0) {
@@ -151,10 +144,7 @@ class FrameWriter {
     if (this._slab !== null && !isPrivate(this._slab)) this._slab = null;
   }
 
-  /**
-   * Makes room for a frame of at most `size` bytes, which may be up to LARGE_SLAB, and returns
-   * where it goes in `_slab`.
-   */
+  /** Makes room for at most `size` bytes, up to LARGE_SLAB. Returns where they go in `_slab`. */
   _reserve(size) {
     // A slab that a sink has had, and transferred, is empty.
     if (this._slab === null || this._slab[0] === undefined || this._slab.length - this._end < size) {
@@ -178,7 +168,6 @@ class FrameWriter {
     if (start === 0) releaseSlab(slab);
   }
 
-  /** Ends a frame in the slab. */
   _advance(end) {
     this._pending += end - this._end;
     this._end = end;
@@ -192,7 +181,6 @@ class FrameWriter {
     this._advance(at + length);
   }
 
-  /** Adds bytes that are sent from where they lie. */
   _push(bytes) {
     this._seal();
     this._parts ??= [];
@@ -215,10 +203,7 @@ class FrameWriter {
   }
 }
 
-/**
- * Writes Buffers, the last with the callback. Returns what its `write` returned; false if the
- * writable has ended before.
- */
+/** Returns what the last `write` returned; false if the writable has ended before it. */
 function writeAll(writable, buffers, callback) {
   const last = buffers.length - 1;
   if (last === 0) return writable.write(buffers[0], callback);
@@ -244,7 +229,7 @@ function tellEnded({ destroyed }, callback) {
   return false;
 }
 
-/** Releases the slabs of parts, but those that `takeOut` has given away if `takenOut` is set. */
+/** Releases the slabs of parts, but those that `takeOut` gave away if `takenOut` is set. */
 function releaseSlabs(parts, takenOut) {
   let slab = null;
   let free = false;

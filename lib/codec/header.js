@@ -15,8 +15,8 @@ const header = { firstByte: 0, length: 0, key: 0, size: 0, error: null };
 
 /**
  * Reads a frame's header into `header`, and checks each part as soon as it is there. `end` is
- * greater than `position`; `mode` has MODE_MASKED and MODE_RSV1. Returns whether the header is
- * complete and valid; if it is incomplete, `header.error` is null.
+ * greater than `position`; `mode` has MODE_MASKED and MODE_RSV1. Returns whether it is complete and
+ * valid; if it is incomplete, `header.error` is null.
  */
 function readHeader(bytes, position, end, mode) {
   header.error = null;
@@ -104,17 +104,13 @@ function readUint32(bytes, p) {
   return ((bytes[p] << 24) | (bytes[p + 1] << 16) | (bytes[p + 2] << 8) | bytes[p + 3]) >>> 0;
 }
 
-/** The size in bytes of the header of a payload. */
 function headerSize(length, maskBit) {
   const key = maskBit === 0 ? 0 : 4;
   if (length <= MAX_SHORT) return 2 + key;
   return (length <= 0xffff ? 4 : 10) + key;
 }
 
-/**
- * Writes a header (RFC 6455 section 5.2), with a new masking key if `maskBit` is set. Returns the
- * key; 0 for none.
- */
+/** Writes a header (RFC 6455 section 5.2). Returns its new masking key; 0 if `maskBit` is 0. */
 function writeHeader(target, at, firstByte, length, maskBit) {
   let p = at;
   target[p++] = firstByte;

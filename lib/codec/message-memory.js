@@ -16,10 +16,8 @@ const POOLED_SIZE = 64 * 1024;
 const pool = new Pool(() => Buffer.allocUnsafeSlow(POOLED_SIZE), 1);
 
 /**
- * Allocates memory for a message that arrives in pieces: `needed` bytes have arrived, `left` bytes
- * of the frame have not. A length that the peer announces counts only as far as bytes have arrived
- * for it. `least` is the size that it has in any case. What is `pooled` is returned by `release`,
- * and may hold bytes of an earlier use.
+ * Memory for a message of which `needed` bytes have arrived, and `left` bytes of the frame have
+ * not. What is `pooled` is returned by `release`, and may hold bytes of an earlier use.
  */
 function allocate(needed, left, least, pooled) {
   const size = Math.max(Math.min(needed + left, needed * AHEAD + MARGIN), least);

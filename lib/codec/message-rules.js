@@ -9,7 +9,6 @@ const { readLimit } = require('./options');
 // What a frame may be because of the frames before it, and what a message may be. The rules that a
 // header alone can break are in lib/codec/header.js.
 
-/** What a decoder accepts of a message. */
 class MessageLimits {
   constructor(options) {
     // Memory holds no more than MAX_LENGTH.
@@ -20,8 +19,8 @@ class MessageLimits {
   }
 
   /**
-   * Judges a data frame by its header, before anything of its payload is kept. `message` is the one
-   * that has begun and not ended, or null; `isString` says that it is delivered as a string.
+   * Judges a data frame by its header, before its payload is kept. `message` has begun and not
+   * ended, or is null; `isString` says that it is delivered as a string.
    */
   findFault(message, firstByte, length, isString) {
     const error = findPlaceFault(message, firstByte);
@@ -56,7 +55,7 @@ function findPlaceFault(message, firstByte) {
 /**
  * "If there is a body, the first two bytes of the body MUST be a 2-byte unsigned integer ...
  * representing a status code ... Following the 2-byte integer, the body MAY contain UTF-8-encoded
- * data" (RFC 6455 section 5.5.1). The reason is `checked` if it must be UTF-8.
+ * data" (RFC 6455 section 5.5.1).
  */
 function findCloseFault(payload, checked) {
   if (payload.length === 0) return null;

@@ -2,10 +2,6 @@
 
 const { invalidType, outOfRange } = require('../shared/errors');
 
-// Checks of the options that constructors take. Each throws a TypeError or RangeError that names
-// the option.
-
-/** The names of the options of each class. */
 const OPTIONS = {
   Decoder: [
     'role',
@@ -31,16 +27,16 @@ const OPTIONS = {
 };
 
 /**
- * Shorter names are compared without regard to case only, and so is `context`: one letter makes
- * other words of them that options may have (test, roles, content).
+ * In shorter names and in `context`, one letter makes other words that options may have (test,
+ * roles, content): only their case is compared.
  */
 const MIN_MISSPELT = 6;
 
 /** The maximum size of the sets below, for programs that make up names as they run. */
 const MAX_ACCEPTED = 1000;
 
-// Names that need no further check: those of all options, since both codecs may be given the same
-// object, and those that have been found to be unlike any option.
+// Names that need no check: those of both codecs, which may be given the same object, and those
+// found to be unlike any option.
 const optionsOfAll = Object.values(OPTIONS).flat();
 const accepted = { Decoder: new Set(optionsOfAll), Encoder: new Set(optionsOfAll) };
 
@@ -70,10 +66,7 @@ function checkUnknown(name, owner) {
   if (accepted[owner].size < MAX_ACCEPTED) accepted[owner].add(name);
 }
 
-/**
- * Whether a name has one letter more or less than an option's, another letter, or two neighbours
- * swapped. They are not the same.
- */
+/** Whether `a` differs from the option `b` by one letter, or by two neighbours swapped. */
 function isOneLetterOff(a, b) {
   // A leading underscore is no slip: objects that serve as options may have private fields.
   if (b.length < MIN_MISSPELT || b === 'context' || a[0] === '_') return false;
@@ -100,8 +93,8 @@ function readHandler(options, name) {
 }
 
 /**
- * The connection in trace records, `{ id, key }`: the option `trace`, an object for the codecs of
- * one end, or `connectionId` alone; null for neither.
+ * What trace records say of the connection: `trace`, for both codecs of one end, or `connectionId`
+ * as its `id`; null for neither.
  */
 function readTrace(options) {
   const { connectionId: id = null, trace = null } = options;
@@ -124,7 +117,6 @@ function readChoice(options, name, choices, byDefault) {
   return value;
 }
 
-/** A safe integer from `least` on, or Infinity. */
 function readLimit(options, name, least, byDefault) {
   const value = options[name] ?? byDefault;
   if (typeof value !== 'number') throw invalidType(`options.${name}`, 'a number', value);

@@ -13,8 +13,7 @@ class PartialFrame {
     this.left = 0;
     // The masking key for the next byte of the payload; 0 if it is not masked.
     this.key = 0;
-    // A control frame's payload, and the bytes of it that have arrived. A data frame's is in its
-    // message.
+    // A control frame's payload so far. A data frame's is in its message.
     this.payload = null;
     this.length = 0;
   }

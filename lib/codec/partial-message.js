@@ -13,8 +13,7 @@ const { completeUntil } = require('./utf8');
  */
 class PartialMessage {
   /**
-   * `strings`: text is delivered as a string. `pooled`: nobody else sees the memory of a string, so
-   * that it can be used again.
+   * `strings`: text becomes a string. `pooled`: its memory, which nobody else sees, is used again.
    */
   constructor(firstByte, maxPayload, strings, pooled) {
     this.firstByte = firstByte;
@@ -22,13 +21,12 @@ class PartialMessage {
     this.buffer = null;
     this.length = 0;
     this.frameStart = 0;
-    // Whether its text must be UTF-8.
+    // Whether text must be UTF-8.
     this.isChecked = true;
-    // The lengths of its frames so far; undefined if nobody wants to know them.
+    // Of its frames so far; undefined if nobody wants to know them.
     this.lengths = undefined;
     this._maxPayload = maxPayload;
     this._isText = isText(firstByte);
-    // Whether it is delivered as a string.
     this.isString = strings && this._isText;
     this._isPooled = this.isString && pooled;
     this._isAscii = true;
@@ -40,9 +38,7 @@ class PartialMessage {
     this.frameStart = this.length;
   }
 
-  /**
-   * Adds bytes that are unmasked already. `last`: they end it. `ascii`: known to be ASCII.
-   */
+  /** Adds unmasked bytes. `last`: they end the message. `ascii`: they are known to be ASCII. */
   append(bytes, start, end, last, ascii) {
     const error = this._reserve(end - start, 0, last);
     if (error !== null) return error;
@@ -52,9 +48,7 @@ class PartialMessage {
     return null;
   }
 
-  /**
-   * Adds a piece of a frame's payload, unmasked while it is copied. `frame.left` does not count it.
-   */
+  /** Adds a piece of a payload, unmasked while it is copied. `frame.left` does not count it. */
   appendMasked(backend, chunk, start, length, frame) {
     const error = this._reserve(length, frame.left, (frame.firstByte & FIN) !== 0);
     if (error !== null) return error;
@@ -63,10 +57,7 @@ class PartialMessage {
     return null;
   }
 
-  /**
-   * Validates the text that has arrived since the last call (RFC 6455 section 8.1). Returns false
-   * if it is not UTF-8, whatever follows.
-   */
+  /** Validates the text since the last call (RFC 6455 section 8.1). False if it is not UTF-8. */
   validate(last) {
     if (!this._isText || !this.isChecked || this._validatedTo === this.length) return true;
     this._validatedTo = completeUntil(this.buffer, this._validatedTo, this.length);
@@ -81,10 +72,7 @@ class PartialMessage {
     return text;
   }
 
-  /**
-   * Makes room for a piece of `length` bytes, of a frame of which `left` bytes come after it.
-   * `last`: the frame ends the message.
-   */
+  /** Makes room for a piece of a frame, of which `left` bytes come after it. */
   _reserve(length, left, last) {
     const { buffer, length: used } = this;
     // Only onFrame has seen the memory, and can have transferred it.

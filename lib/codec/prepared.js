@@ -5,15 +5,14 @@ const { headerSize, writeHeader } = require('./header');
 const { showPublicState } = require('../shared/inspect');
 const { FIN, Opcode, RSV1 } = require('../shared/protocol');
 
-// What `prepare` has made, as `{ frame: Buffer, length, deflated: Map | null }`; null for any other
-// value. `length` is the payload's in bytes; `deflated` has the same shape for each way to compress
-// that a connection has asked for, and is null if the message is not to be compressed.
+// What `prepare` has made, `{ frame: Buffer, length, deflated: Map | null }`; null for other
+// values. `length` is the payload's; `deflated` has the same for each way to compress that a
+// connection has asked for, and is null if the message is not to be compressed.
 let framedMessage;
 
 /**
- * A message framed once, for any number of connections. Its bytes are in a private field, so that
- * no other object passes for one, and nobody changes or transfers bytes that other connections are
- * yet to send.
+ * A message framed once, for any number of connections. Its bytes are in a private field: no other
+ * object passes for one, and nobody changes or transfers bytes that are yet to be sent.
  */
 class PreparedMessage {
   #framed;
@@ -50,9 +49,8 @@ function frameBytes(firstByte, bytes, length) {
 }
 
 /**
- * The frame of a message for a connection that compresses: the same for all that compress alike,
- * made for the first of them. The message as it is if it does not shrink, or is not to be
- * compressed.
+ * The frame of a message for a connection that compresses: made for the first of those that
+ * compress alike. The message as it is if it is not to be compressed, or does not shrink.
  */
 function framedFor(framed, deflation) {
   const { frame, length, deflated } = framed;

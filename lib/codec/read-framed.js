@@ -6,9 +6,8 @@ const { header, readHeader } = require('./header');
 const { MODE_MASKED, MODE_RSV1, OPCODE } = require('../shared/protocol');
 
 /**
- * Reads the header of a frame that has been framed already. `mode` is MODE_MASKED for a client's
- * frame, 0 for a server's; with `anyMask` the frame may be either. Throws unless the pieces are one
- * frame that this role may send.
+ * Reads the header of a frame that has been framed already. `mode` is MODE_MASKED for a client's, 0
+ * for a server's; with `anyMask` it may be either. Throws unless this role may send it.
  */
 function readFramed(pieces, mode, anyMask) {
   if (!Array.isArray(pieces) || pieces.length === 0) throw invalidType('pieces', 'an array of Buffers', pieces);

@@ -7,14 +7,11 @@ const { Pool } = require('../shared/pool');
 // it is released or forgotten, so that no sink sees bytes of another connection.
 
 /**
- * A slab that its encoder keeps between flushes, and uses up. A fresh Buffer for each flush would
- * cost 0.6 to 1.8 µs.
+ * A slab that its encoder keeps until it is used up. A Buffer for each flush would cost 0.6 to 1.8
+ * µs.
  */
 const PRIVATE_SLAB = 1024;
-/**
- * The sizes of slabs that encoders share one after the other. Most turns send less than the first:
- * a few replies.
- */
+/** The sizes of slabs that encoders share one after the other. Most turns send less than 4 KiB. */
 const SMALL_SLAB = 4 * 1024;
 const LARGE_SLAB = 64 * 1024;
 
@@ -22,15 +19,13 @@ const smallSlabs = new Pool(() => Buffer.allocUnsafeSlow(SMALL_SLAB), 256);
 const largeSlabs = new Pool(() => Buffer.allocUnsafeSlow(LARGE_SLAB), 16);
 
 /**
- * A slab of at least `size` bytes, which is at most LARGE_SLAB. With `recycle` it is sent as it is,
- * and released.
+ * A slab of at least `size` bytes, up to LARGE_SLAB; with `recycle` one that is sent and released.
  */
 function acquireSlab(size, recycle) {
   if (!recycle && size <= PRIVATE_SLAB) return Buffer.allocUnsafeSlow(PRIVATE_SLAB);
   return (size <= SMALL_SLAB ? smallSlabs : largeSlabs).acquire();
 }
 
-/** Takes back a slab that nobody reads any more. */
 function releaseSlab(slab) {
   // A slab is empty if the sink that it was written to has transferred its memory.
   if (slab[0] === undefined) return;
@@ -38,7 +33,6 @@ function releaseSlab(slab) {
   else if (slab.length === LARGE_SLAB) largeSlabs.release(slab);
 }
 
-/** Whether a slab stays with its encoder. */
 function isPrivate(slab) {
   return slab.length === PRIVATE_SLAB;
 }

@@ -36,7 +36,7 @@ function lastBoundary(bytes, start, end) {
 
 /**
  * Whether a character can begin with a byte from 0xc0 on and a continuation byte, -1 if that has
- * not arrived (RFC 3629 section 4). Later bytes need no check.
+ * not arrived (RFC 3629 section 4).
  */
 function canBegin(leadByte, second) {
   if (leadByte < 0xc2 || leadByte > 0xf4) return false;
@@ -48,7 +48,7 @@ function canBegin(leadByte, second) {
   return true;
 }
 
-/** The text; undefined if it is not UTF-8. `ascii` says that it is known to be ASCII. */
+/** The text; undefined if it is not UTF-8. */
 function decodeText(bytes, start, end, ascii) {
   if (ascii) return bytes.latin1Slice(start, end);
   const text = bytes.utf8Slice(start, end);
