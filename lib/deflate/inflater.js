@@ -1,8 +1,8 @@
 'use strict';
 
 const { buffer, zlib } = require('../shared/node-modules');
-const { Buffer } = require('../shared/buffers');
-const { dataFault, tooBigFault } = require('./faults');
+const { Buffer, EMPTY } = require('../shared/buffers');
+const { FrameError } = require('../shared/errors');
 const { runInPool } = require('./thread-pool');
 const { ZlibHandle, dropOutput, handlesWork, outputLength, takeOutput } = require('./zlib-handle');
 
@@ -39,23 +39,26 @@ const shared = [];
  * @param {boolean} [handles] whether to use a shared handle
  * @returns {Buffer | null} memory that the next message overwrites; null if it is longer than
  *   `most`
- * @throws {import('../shared/errors').FrameError} if it is longer than `limit`, or is not DEFLATE
+ * @throws {FrameError} if it is longer than `limit`, or is not DEFLATE
  */
 function inflateAlone(bytes, length, windowBits, most, limit, handles = handlesWork()) {
   if (length > most) return null;
   if (!handles) return inflateSync(bytes, windowBits, most, limit);
+  return inflateShared(bytes, length, windowBits, FINAL_TAIL, most, limit);
+}
+
+/**
+ * `inflateAlone` with a shared handle, whatever the length of the input.
+ *
+ * @param {Buffer} tail FINAL_TAIL, or TAIL to accept a message that is not complete, as ws does
+ */
+function inflateShared(bytes, length, windowBits, tail, most, limit) {
   shared[windowBits] ??= new ZlibHandle(zlib.createInflateRaw({ windowBits }));
   const handle = shared[windowBits];
-  const bound = Math.min(most, limit);
   try {
-    let isComplete = handle.run(bytes, length, bound) !== 0;
-    if (!isComplete && handle.error === null && outputLength() <= bound) {
-      isComplete = handle.run(FINAL_TAIL, FINAL_TAIL.length, bound) !== 0;
-    }
-    if (handle.error !== null) throw dataFault(handle.error);
-    if (outputLength() > limit) throw tooBigFault(limit);
+    const left = runWithTail(handle, bytes, length, tail, most, limit);
     if (outputLength() > most) return null;
-    if (!isComplete) throw dataFault();
+    if (left === 0 && tail === FINAL_TAIL) throw dataFault();
     return takeOutput();
   } finally {
     dropOutput();
@@ -63,18 +66,35 @@ function inflateAlone(bytes, length, windowBits, most, limit, handles = handlesW
   }
 }
 
+/**
+ * Runs bytes and then a tail, until the output is above `most` or `limit`.
+ *
+ * @returns {number} how many bytes are left of both together
+ * @throws {FrameError} if the output is above `limit`, or the input is not DEFLATE
+ */
+function runWithTail(handle, bytes, length, tail, most, limit) {
+  const bound = Math.min(most, limit);
+  let left = handle.run(bytes, length, bound) + tail.length;
+  if (left === tail.length && left !== 0 && handle.error === null && outputLength() <= bound) {
+    left = handle.run(tail, left, bound);
+  }
+  if (handle.error !== null) throw dataFault(handle.error);
+  if (outputLength() > limit) throw tooBigFault(limit);
+  return left;
+}
+
 /** `inflateAlone` by what Node.js documents. */
 function inflateSync(bytes, windowBits, most, limit) {
-  const maxOutputLength = Math.max(1, Math.min(most, limit, MAX_OUTPUT));
+  let inflated;
   try {
-    const inflated = zlib.inflateRawSync(Buffer.concat([bytes, FINAL_TAIL]), { windowBits, maxOutputLength });
-    // zlib accepts no limit of 0.
-    if (inflated.length > limit) throw tooBigFault(limit);
-    return inflated;
+    const input = Buffer.concat([bytes, FINAL_TAIL]);
+    inflated = zlib.inflateRawSync(input, zlibOptions(windowBits, Math.min(most, limit)));
   } catch (error) {
     if (error.code === 'ERR_BUFFER_TOO_LARGE' && most < limit) return null;
     throw toFault(error, limit);
   }
+  if (inflated.length > limit) throw tooBigFault(limit);
+  return inflated;
 }
 
 /**
@@ -83,14 +103,12 @@ function inflateSync(bytes, windowBits, most, limit) {
  * @param {Uint8Array} bytes are copied, for nobody may change or transfer them meanwhile
  * @param {number} windowBits
  * @param {number} limit the most bytes that the message may have
- * @param {(error: import('../shared/errors').FrameError | null, inflated: Buffer | null) => void}
- *   callback
+ * @param {(error: FrameError | null, inflated: Buffer | null) => void} callback
  */
 function inflateAloneLater(bytes, windowBits, limit, callback) {
   const copy = Buffer.concat([bytes, FINAL_TAIL]);
-  const maxOutputLength = Math.max(1, Math.min(limit, MAX_OUTPUT));
   runInPool((done) => {
-    zlib.inflateRaw(copy, { windowBits, maxOutputLength }, (error, inflated) => {
+    zlib.inflateRaw(copy, zlibOptions(windowBits, limit), (error, inflated) => {
       done();
       if (error) callback(toFault(error, limit), null);
       else if (inflated.length > limit) callback(tooBigFault(limit), null);
@@ -99,14 +117,23 @@ function inflateAloneLater(bytes, windowBits, limit, callback) {
   });
 }
 
-/**
- * @param {Error & { code?: string }} error of zlib, or a FrameError
- * @param {number} limit
- * @returns {import('../shared/errors').FrameError}
- */
+/** zlib accepts no limit of 0, so that 1 byte may come out then. */
+function zlibOptions(windowBits, limit) {
+  return { windowBits, maxOutputLength: Math.max(1, Math.min(limit, MAX_OUTPUT)) };
+}
+
+/** @param {Error} error of zlib @returns {FrameError} */
 function toFault(error, limit) {
-  if (error.code === 'ERR_BUFFER_TOO_LARGE') return tooBigFault(limit);
-  return error.closeCode === undefined ? dataFault(error) : error;
+  return error.code === 'ERR_BUFFER_TOO_LARGE' ? tooBigFault(limit) : dataFault(error);
+}
+
+function tooBigFault(limit) {
+  return new FrameError('MESSAGE_TOO_BIG', 1009, `A message is longer than ${limit} bytes when it is inflated`);
+}
+
+/** ws closes with 1007, too. */
+function dataFault(cause) {
+  return new FrameError('DEFLATE', 1007, 'A compressed message is not DEFLATE', { cause });
 }
 
 /**
@@ -121,7 +148,7 @@ class OwnInflater {
   constructor(windowBits, options = {}) {
     this._options = { ...options, windowBits };
     this._handle = null;
-    // What `inflate` has left to `inflateLater`.
+    // What `inflate` has left to `inflateLater`: copies, for nobody may change them meanwhile.
     this._begun = null;
     this._rest = null;
   }
@@ -136,31 +163,26 @@ class OwnInflater {
    * @param {number} limit the most bytes that may come out
    * @returns {Buffer | null} memory that the next message overwrites; null if `inflateLater` must
    *   go on
-   * @throws {import('../shared/errors').FrameError} if more bytes come out, or it is not DEFLATE
+   * @throws {FrameError} if more bytes come out, or it is not DEFLATE
    */
   inflate(bytes, length, isLast, most, limit) {
     const handle = this._use();
-    const bound = Math.min(most, limit);
+    const tail = isLast ? TAIL : EMPTY;
     try {
-      let left = handle.run(bytes, length, bound);
-      if (left === length && left !== 0 && handle.error === null) {
+      let left = runWithTail(handle, bytes, length, tail, most, limit);
+      if (left === length + tail.length && length !== 0) {
         // A final block that ended just with the tail of the message before it: zlib takes nothing
         // more.
         handle.reset();
-        left = handle.run(bytes, length, bound);
+        left = runWithTail(handle, bytes, length, tail, most, limit);
       }
-      let hasEnded = left !== 0;
-      let tailLeft = isLast ? TAIL.length : 0;
-      const fits = handle.error === null && outputLength() <= bound;
-      if (fits && isLast && !hasEnded) {
-        tailLeft = handle.run(TAIL, TAIL.length, bound);
-        hasEnded = tailLeft !== 0;
+      if (outputLength() > most) {
+        this._begun = Buffer.from(takeOutput());
+        this._rest = Buffer.concat([bytes, tail]).subarray(length + tail.length - left);
+        return null;
       }
-      if (handle.error !== null) throw dataFault(handle.error);
-      if (outputLength() > limit) throw tooBigFault(limit);
-      if (outputLength() > most) return this._leave(bytes.subarray(length - left, length), tailLeft);
       // Behind a final block zlib wants nothing more (RFC 7692 section 7.2.3.4).
-      if (hasEnded) handle.reset();
+      if (left !== 0) handle.reset();
       return takeOutput();
     } finally {
       dropOutput();
@@ -171,13 +193,12 @@ class OwnInflater {
    * Goes on in the thread pool. Nothing else may be inflated meanwhile.
    *
    * @param {number} limit the most bytes that may come out, of `inflate` too
-   * @param {(error: import('../shared/errors').FrameError | null, inflated: Buffer | null) => void}
-   *   callback
+   * @param {(error: FrameError | null, inflated: Buffer | null) => void} callback
    */
   inflateLater(limit, callback) {
     const { stream } = this._handle;
     const chunks = [this._begun];
-    const pieces = this._rest;
+    const rest = this._rest;
     let total = this._begun.length;
     this._begun = this._rest = null;
     runInPool((done) => {
@@ -201,7 +222,7 @@ class OwnInflater {
         return;
       }
       stream.on('data', collect).on('error', fail).on('close', fail);
-      for (const piece of pieces) stream.write(piece);
+      stream.write(rest);
       stream.flush(Z_SYNC_FLUSH, () => end(null));
     });
   }
@@ -217,13 +238,6 @@ class OwnInflater {
     this._handle?.reset();
   }
 
-  /** Keeps copies of what `inflateLater` needs, for nobody may change or transfer it meanwhile. */
-  _leave(rest, tailLeft) {
-    this._begun = Buffer.from(takeOutput());
-    this._rest = [Buffer.from(rest), TAIL.subarray(TAIL.length - tailLeft)];
-    return null;
-  }
-
   _use() {
     // A final block has ended the stream, in the thread pool.
     if (this._handle?.stream.readableEnded) this.close();
@@ -237,4 +251,4 @@ class OwnInflater {
   }
 }
 
-module.exports = { OwnInflater, inflateAlone, inflateAloneLater };
+module.exports = { OwnInflater, TAIL, inflateAlone, inflateAloneLater, inflateShared };

@@ -1,7 +1,7 @@
 'use strict';
 
 const { OwnDeflater, TAIL_SIZE, deflateAlone, deflateAloneLater } = require('../deflate/deflater');
-const { OwnInflater } = require('../deflate/inflater');
+const { OwnInflater, TAIL, inflateShared } = require('../deflate/inflater');
 const { handlesWork, toOwn } = require('../deflate/zlib-handle');
 const { Buffer, copyOf } = require('../shared/buffers');
 const { deflateParts } = require('./internals');
@@ -80,14 +80,6 @@ class Compressor {
   }
 }
 
-/**
- * The contexts for messages of one frame to which none refers, by window: they are reset behind
- * each.
- *
- * @type {(OwnInflater | undefined)[]}
- */
-const shared = [];
-
 /** What a connection receives. */
 class Decompressor {
   /**
@@ -115,14 +107,8 @@ class Decompressor {
     const isAlone = this._isShared && isLast && !this._isAmidMessage;
     this._isAmidMessage = !isLast;
     if (isAlone) {
-      shared[this._windowBits] ??= new OwnInflater(this._windowBits);
-      const inflater = shared[this._windowBits];
-      try {
-        const inflated = inflater.inflate(data, data.length, true, INFLATE_LATER_FROM, limit);
-        if (inflated !== null) return toOwn(inflated);
-      } finally {
-        inflater.reset();
-      }
+      const inflated = inflateShared(data, data.length, this._windowBits, TAIL, INFLATE_LATER_FROM, limit);
+      if (inflated !== null) return toOwn(inflated);
     }
     this._own ??= new OwnInflater(this._windowBits, this._options);
     const inflated = this._own.inflate(data, data.length, isLast, isAlone ? 0 : INFLATE_LATER_FROM, limit);

@@ -179,7 +179,7 @@ const DEFLATE = {
     },
     {
       title: 'Messages',
-      modules: ['lib/deflate/deflation.js', 'lib/deflate/inflation.js', 'lib/deflate/faults.js'],
+      modules: ['lib/deflate/deflation.js', 'lib/deflate/inflation.js'],
       text: 'Which are compressed, where, and in which order.'
     },
     {
