@@ -12,19 +12,11 @@ const { ZlibHandle, handlesWork, takeOutput } = require('./zlib-handle');
 const { Z_SYNC_FLUSH } = zlib.constants;
 const TAIL_SIZE = 4;
 
-/**
- * How to compress.
- *
- * @typedef {object} Compression
- * @property {number} windowBits
- * @property {number} level
- * @property {number} memLevel
- */
+/** @typedef {{ windowBits: number, level: number, memLevel: number }} Compression */
 
 /**
- * The handles that all connections of this thread share, by what they are made with. Each is reset
- * after each message, and takes 268 KB at most. There are as many as the levels in use times the
- * windows, which are 7.
+ * The handles that all connections of this thread share, by `keyOf`. Each is reset after each
+ * message, and takes 268 KB at most. There are as many as the levels in use times the 7 windows.
  *
  * @type {Map<string, ZlibHandle>}
  */
@@ -33,18 +25,6 @@ const shared = new Map();
 /** @param {Compression} compression @returns {string} the same for all that compress alike */
 function keyOf({ windowBits, level, memLevel }) {
   return `${windowBits} ${level} ${memLevel}`;
-}
-
-/** @param {Compression} compression @returns {ZlibHandle} */
-function sharedHandle(compression) {
-  const key = keyOf(compression);
-  let handle = shared.get(key);
-  if (handle === undefined) {
-    const { windowBits, level, memLevel } = compression;
-    handle = new ZlibHandle(zlib.createDeflateRaw({ windowBits, level, memLevel }));
-    shared.set(key, handle);
-  }
-  return handle;
 }
 
 /**
@@ -57,12 +37,13 @@ function sharedHandle(compression) {
  * @returns {Buffer} memory that the next message overwrites
  */
 function deflateAlone(bytes, length, compression, handles = handlesWork()) {
-  if (!handles) {
-    const { windowBits, level, memLevel } = compression;
-    const options = { windowBits, level, memLevel, finishFlush: Z_SYNC_FLUSH };
-    return withoutTail(zlib.deflateRawSync(bytes, options));
+  if (!handles) return withoutTail(zlib.deflateRawSync(bytes, optionsOf(compression)));
+  const key = keyOf(compression);
+  let handle = shared.get(key);
+  if (handle === undefined) {
+    handle = new ZlibHandle(zlib.createDeflateRaw(optionsOf(compression)));
+    shared.set(key, handle);
   }
-  const handle = sharedHandle(compression);
   try {
     handle.run(bytes, length, Infinity);
     return withoutTail(takeOutput());
@@ -72,21 +53,24 @@ function deflateAlone(bytes, length, compression, handles = handlesWork()) {
 }
 
 /**
- * Compresses a message that refers to no other in the thread pool.
+ * `deflateAlone` in the thread pool.
  *
  * @param {Buffer} bytes nobody else's, so that nobody changes or transfers them meanwhile
  * @param {Compression} compression
  * @param {(deflated: Buffer) => void} callback
  */
-function deflateAloneLater(bytes, { windowBits, level, memLevel }, callback) {
-  const options = { windowBits, level, memLevel, finishFlush: Z_SYNC_FLUSH };
+function deflateAloneLater(bytes, compression, callback) {
   runInPool((done) => {
     // Compressing can't fail: its memory is allocated before it begins.
-    zlib.deflateRaw(bytes, options, (_error, deflated) => {
+    zlib.deflateRaw(bytes, optionsOf(compression), (_error, deflated) => {
       done();
       callback(withoutTail(deflated));
     });
   });
+}
+
+function optionsOf({ windowBits, level, memLevel }) {
+  return { windowBits, level, memLevel, finishFlush: Z_SYNC_FLUSH };
 }
 
 /**
@@ -95,7 +79,7 @@ function deflateAloneLater(bytes, { windowBits, level, memLevel }, callback) {
  * refers to no other, which the peer need not know.
  */
 class OwnDeflater {
-  /** @param {Compression} compression */
+  /** @param {Compression} compression and other options of zlib */
   constructor(compression) {
     this.isUsed = false;
     this.isBusy = false;
@@ -104,43 +88,26 @@ class OwnDeflater {
   }
 
   /**
-   * @param {Uint8Array} bytes at least one
-   * @param {number} length of them
-   * @returns {Buffer} memory that the next message overwrites
-   */
-  deflate(bytes, length) {
-    return withoutTail(this.deflateFragment(bytes, length));
-  }
-
-  /**
-   * Compresses a part of a message. The last part's tail is to be removed.
+   * Compresses a message, or a part of one.
    *
-   * @param {Uint8Array} bytes
+   * @param {Uint8Array} bytes at least one, if they are a message
    * @param {number} length of them
+   * @param {boolean} [isLast] whether they end the message
    * @returns {Buffer} memory that the next message overwrites
    */
-  deflateFragment(bytes, length) {
+  deflate(bytes, length, isLast = true) {
     this._use().compress(bytes, length);
-    return takeOutput();
+    return isLast ? withoutTail(takeOutput()) : takeOutput();
   }
 
   /**
-   * Compresses a message in the thread pool. Nothing else may be compressed meanwhile.
+   * `deflate` in the thread pool. Nothing else may be compressed meanwhile.
    *
    * @param {Buffer} bytes nobody else's
    * @param {(deflated: Buffer) => void} callback
+   * @param {boolean} [isLast]
    */
-  deflateLater(bytes, callback) {
-    this.deflateFragmentLater(bytes, (deflated) => callback(withoutTail(deflated)));
-  }
-
-  /**
-   * `deflateFragment` in the thread pool.
-   *
-   * @param {Buffer} bytes nobody else's
-   * @param {(deflated: Buffer) => void} callback
-   */
-  deflateFragmentLater(bytes, callback) {
+  deflateLater(bytes, callback, isLast = true) {
     const { stream } = this._use();
     this.isBusy = true;
     runInPool((done) => {
@@ -152,7 +119,8 @@ class OwnDeflater {
         stream.off('data', collect);
         this.isBusy = false;
         done();
-        callback(Buffer.concat(chunks));
+        const deflated = Buffer.concat(chunks);
+        callback(isLast ? withoutTail(deflated) : deflated);
       });
     });
   }
@@ -176,12 +144,8 @@ class OwnDeflater {
   }
 }
 
-/**
- * @param {Buffer} deflated what a sync flush ends
- * @returns {Buffer}
- */
 function withoutTail(deflated) {
   return deflated.subarray(0, deflated.length - TAIL_SIZE);
 }
 
-module.exports = { OwnDeflater, TAIL_SIZE, deflateAlone, deflateAloneLater, keyOf };
+module.exports = { OwnDeflater, deflateAlone, deflateAloneLater, keyOf };

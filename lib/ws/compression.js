@@ -1,6 +1,6 @@
 'use strict';
 
-const { OwnDeflater, TAIL_SIZE, deflateAlone, deflateAloneLater } = require('../deflate/deflater');
+const { OwnDeflater, deflateAlone, deflateAloneLater } = require('../deflate/deflater');
 const { OwnInflater, TAIL, inflateShared } = require('../deflate/inflater');
 const { handlesWork, toOwn } = require('../deflate/zlib-handle');
 const { Buffer, copyOf } = require('../shared/buffers');
@@ -64,19 +64,19 @@ class Compressor {
 
   _deflate(bytes, length, fin) {
     this._own ??= new OwnDeflater(this._compression);
-    const deflated = this._own.deflateFragment(bytes, length);
-    const output = fin ? deflated.subarray(0, deflated.length - TAIL_SIZE) : deflated;
+    const deflated = this._own.deflate(bytes, length, fin);
     if (fin && !this._takesOver) this._own.reset();
-    return output;
+    return deflated;
   }
 
   _deflateLater(bytes, fin, callback) {
     this._own ??= new OwnDeflater(this._compression);
-    this._own.deflateFragmentLater(bytes, (deflated) => {
+    const reply = (deflated) => {
       if (fin && !this._takesOver) this._own.reset();
       if (this._hasEnded) this._own.release();
-      callback(null, fin ? deflated.subarray(0, deflated.length - TAIL_SIZE) : deflated);
-    });
+      callback(null, deflated);
+    };
+    this._own.deflateLater(bytes, reply, fin);
   }
 }
 
