@@ -32,28 +32,21 @@ const kBorrows = Symbol('borrows');
  * `allowSynchronousEvents: false`, pause the decoder until they are done.
  */
 class Incoming {
-  /**
-   * @param {object} websocket
-   * @param {object} receiver ws's Receiver
-   * @param {import('./outgoing').Outgoing} outgoing
-   */
+  /** @param {import('./outgoing').Outgoing} outgoing */
   constructor(websocket, receiver, outgoing) {
     this.websocket = websocket;
     this.receiver = receiver;
     /** What ends the connection: an error of the peer's. */
     this.error = null;
+    /** Whether each event has a turn of its own. */
+    this.isDeferred = !receiverOptions(receiver).allowSynchronousEvents;
     this._outgoing = outgoing;
     this._inflation = null;
     this._decoder = this._createDecoder();
     this._callback = null;
   }
 
-  /**
-   * Decodes a chunk, and calls back when it is used up.
-   *
-   * @param {Buffer} chunk
-   * @param {(error: Error | null) => void} callback
-   */
+  /** Decodes a chunk, and calls back, maybe with an error, when it is used up. */
   write(chunk, callback) {
     this._callback = callback;
     this._enter(decodeChunk, chunk);
@@ -64,44 +57,32 @@ class Incoming {
     this._enter(resumeDecoder);
   }
 
-  /**
-   * Emits an event in a turn of its own, and goes on then.
-   *
-   * @param {string} event
-   * @param {*} data
-   * @param {boolean} [isBinary]
-   */
+  /** Emits an event in a turn of its own, and goes on then. */
   defer(event, data, isBinary) {
     this._decoder.pause();
     showState(this.receiver, DEFERRED);
     setImmediate(() => this._enter(emitAndResume, [event, data, isBinary]));
   }
 
-  /**
-   * Emits what was inflated.
-   *
-   * @param {Buffer | Buffer[] | ArrayBuffer | Blob} data
-   * @param {boolean} isBinary
-   */
+  /** Emits a message that was inflated during a pause, and goes on. */
   emitInflated(data, isBinary) {
     this._enter(emitAndResume, ['message', data, isBinary]);
   }
 
-  /**
-   * Ends the decoding because of an error.
-   *
-   * @param {Error} error
-   */
+  /** Emits 'ping' or 'pong'. */
+  emitControl(event, payload) {
+    const data = payload.length === 0 ? emptyBuffer() : payload;
+    if (this.isDeferred) this.defer(event, data);
+    else this.receiver.emit(event, data);
+  }
+
+  /** Ends the decoding because of an error. */
   fail(error) {
     this.failNow(error);
     this.settleFailure();
   }
 
-  /**
-   * Ends the decoding because of an error, during the decoder's `write` or `resume`.
-   *
-   * @param {Error} error
-   */
+  /** Ends the decoding because of an error, during the decoder's `write` or `resume`. */
   failNow(error) {
     this.error = error;
     this._decoder.stop();
@@ -142,34 +123,39 @@ class Incoming {
   }
 
   _createDecoder() {
-    const { allowSynchronousEvents, maxFragments, maxPayload, skipUTF8Validation } = receiverOptions(this.receiver);
+    const { maxFragments, maxPayload, skipUTF8Validation } = receiverOptions(this.receiver);
     const deflate = deflateOf(this.websocket);
-    const limits = { maxPayload, isChecked: !skipUTF8Validation, isDeferred: !allowSynchronousEvents };
-    if (deflate !== undefined) this._inflation = new Inflation(this, deflate, this._outgoing.decompressor, limits);
+    if (deflate !== undefined) {
+      const { decompressor } = this._outgoing;
+      this._inflation = new Inflation(this, deflate, decompressor, limitOf(maxPayload), !skipUTF8Validation);
+    }
     return new Decoder({
       role: isServer(this.websocket) ? 'server' : 'client',
       text: skipUTF8Validation ? 'unchecked' : 'buffer',
-      maxPayload: maxPayload > 0 ? maxPayload : Infinity,
-      maxFragments: maxFragments > 0 ? maxFragments : Infinity,
+      maxPayload: limitOf(maxPayload),
+      maxFragments: limitOf(maxFragments),
       fragmentLengths: true,
       borrowed: this.receiver[kBorrows] === true,
       rsv1: deflate !== undefined,
       trace: this._outgoing.trace ?? this._outgoing.createTrace(),
       context: this,
-      ...(allowSynchronousEvents ? SYNCHRONOUS_EVENTS : DEFERRED_EVENTS),
-      ...(deflate === undefined ? {} : { onFrame: inflateFrame }),
+      onMessage,
+      onPing,
+      onPong,
+      onFrame: deflate === undefined ? undefined : inflateFrame,
       onClose: conclude,
       onError: keepError
     });
   }
 }
 
+/** For ws, 0 and less are no limit. */
+const limitOf = (option) => (option > 0 ? option : Infinity);
+
 /**
  * Replaces the decoding of a Receiver. Its Incoming is made with the first chunk: until then
  * `binaryType` may change, and an idle connection needs no decoder.
  *
- * @param {object} websocket
- * @param {object} receiver ws's Receiver
  * @param {import('./outgoing').Outgoing} outgoing
  */
 function decodeInstead(websocket, receiver, outgoing) {
@@ -179,11 +165,7 @@ function decodeInstead(websocket, receiver, outgoing) {
   receiver.end = end;
 }
 
-/**
- * Says that the chunks of a connection lie in memory that is read into again.
- *
- * @param {object} receiver one whose decoding is replaced
- */
+/** Says that the chunks for a Receiver lie in memory that is read into again. */
 function borrowChunks(receiver) {
   receiver[kBorrows] = true;
   receiver.write = writeBorrowed;
@@ -225,53 +207,31 @@ function emitAndResume(incoming, [event, data, isBinary]) {
   incoming._decoder.resume();
 }
 
-/** @returns {Buffer | ArrayBuffer | Buffer[] | Blob} what a listener is given for a message */
-function given(websocket, data, isBinary, fragmentLengths) {
-  if (isBinary && websocket.binaryType !== 'nodebuffer') {
-    return toBinaryType(data, websocket.binaryType, fragmentLengths);
-  }
-  return data.length === 0 ? emptyBuffer() : data;
-}
-
 // Handlers of Decoders. `this.context` is the Incoming.
 
-const SYNCHRONOUS_EVENTS = {
-  onMessage(data, isBinary, isCompressed) {
-    const { websocket } = this.context;
-    if (isCompressed) {
-      const message = this.context._inflation.take();
-      if (message === null) return;
-      websocket.emit('message', given(websocket, message.data, isBinary, message.lengths), isBinary);
-    } else {
-      websocket.emit('message', given(websocket, data, isBinary, this.fragmentLengths), isBinary);
-    }
-  },
-  onPing(payload) {
-    this.context.receiver.emit('ping', payload.length === 0 ? emptyBuffer() : payload);
-  },
-  onPong(payload) {
-    this.context.receiver.emit('pong', payload.length === 0 ? emptyBuffer() : payload);
+function onMessage(payload, isBinary, isCompressed) {
+  const incoming = this.context;
+  let data = payload;
+  let lengths = this.fragmentLengths;
+  if (isCompressed) {
+    const message = incoming._inflation.take();
+    if (message === null) return;
+    ({ data, lengths } = message);
   }
-};
+  const { websocket } = incoming;
+  if (isBinary && websocket.binaryType !== 'nodebuffer') data = toBinaryType(data, websocket.binaryType, lengths);
+  else if (data.length === 0) data = emptyBuffer();
+  if (incoming.isDeferred) incoming.defer('message', data, isBinary);
+  else websocket.emit('message', data, isBinary);
+}
 
-const DEFERRED_EVENTS = {
-  onMessage(data, isBinary, isCompressed) {
-    const { websocket } = this.context;
-    if (isCompressed) {
-      const message = this.context._inflation.take();
-      if (message === null) return;
-      this.context.defer('message', given(websocket, message.data, isBinary, message.lengths), isBinary);
-    } else {
-      this.context.defer('message', given(websocket, data, isBinary, this.fragmentLengths), isBinary);
-    }
-  },
-  onPing(payload) {
-    this.context.defer('ping', payload);
-  },
-  onPong(payload) {
-    this.context.defer('pong', payload);
-  }
-};
+function onPing(payload) {
+  this.context.emitControl('ping', payload);
+}
+
+function onPong(payload) {
+  this.context.emitControl('pong', payload);
+}
 
 /** Inflates each frame of a compressed message when it has come, as ws does. */
 function inflateFrame(firstByte, bytes, start, end) {

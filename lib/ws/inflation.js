@@ -15,29 +15,22 @@ class Inflation {
    * @param {import('./incoming').Incoming} incoming
    * @param {object} deflate ws's PerMessageDeflate
    * @param {object | null} decompressor what inflates instead of it; null if nothing does
-   * @param {{ maxPayload: number, isChecked: boolean, isDeferred: boolean }} options the most bytes
-   *   of a message, 0 or less for no limit; whether text must be UTF-8; whether each binary message
-   *   has a turn of its own
+   * @param {number} maxPayload the most bytes of a message
+   * @param {boolean} isChecked whether text must be UTF-8
    */
-  constructor(incoming, deflate, decompressor, { maxPayload, isChecked, isDeferred }) {
+  constructor(incoming, deflate, decompressor, maxPayload, isChecked) {
     this.isCompressed = false;
     this._incoming = incoming;
     this._deflate = deflate;
     this._decompressor = decompressor;
-    this._maxPayload = maxPayload > 0 ? maxPayload : Infinity;
+    this._maxPayload = maxPayload;
     this._isChecked = isChecked;
-    this._isDeferred = isDeferred;
     this._isBinary = false;
     this._fragments = [];
     this._length = 0;
   }
 
-  /**
-   * Begins a message.
-   *
-   * @param {boolean} isBinary
-   * @param {boolean} isCompressed
-   */
+  /** Begins a message. */
   begin(isBinary, isCompressed) {
     this.isCompressed = isCompressed;
     this._isBinary = isBinary;
@@ -48,8 +41,6 @@ class Inflation {
   /**
    * Inflates a frame's payload here and now, or fails.
    *
-   * @param {Buffer} data
-   * @param {boolean} isLast
    * @returns {boolean} false if it is left to `add`
    */
   addNow(data, isLast) {
@@ -87,43 +78,37 @@ class Inflation {
     this._length += inflated.length;
   }
 
-  /**
-   * Inflates a frame's payload, and lets the decoder go on then.
-   *
-   * @param {Buffer} data
-   * @param {boolean} isLast
-   */
+  /** Inflates a frame's payload in the thread pool, and lets the decoder go on then. */
   add(data, isLast) {
+    const incoming = this._incoming;
     const callback = (error, inflated) => {
       if (error) {
-        this._incoming.fail(error.closeCode === undefined ? error : toWsError(error));
+        incoming.fail(error.closeCode === undefined ? error : toWsError(error));
         return;
       }
       this._keep(inflated);
-      if (this._length > this._maxPayload) this._incoming.fail(tooBig());
-      else if (isLast) this._deliver();
-      else this._incoming.resume();
+      if (this._length > this._maxPayload) {
+        incoming.fail(toWsError(new FrameError('MESSAGE_TOO_BIG', 1009, '')));
+      } else if (isLast) this._deliver();
+      else incoming.resume();
     };
     if (this._decompressor === null) this._deflate.decompress(data, isLast, callback);
     else this._decompressor.inflateLater(isLast, this._maxPayload - this._length, callback);
   }
 
   _deliver() {
+    const incoming = this._incoming;
     const isBinary = this._isBinary;
     const message = this.take();
     if (message === null) {
-      this._incoming.settleFailure();
+      incoming.settleFailure();
       return;
     }
     const { data, lengths } = message;
-    const { binaryType } = this._incoming.websocket;
-    const given = isBinary ? toBinaryType(data, binaryType, lengths) : data;
-    if (isBinary && this._isDeferred) this._incoming.defer('message', given, true);
-    else this._incoming.emitInflated(given, isBinary);
+    const given = isBinary ? toBinaryType(data, incoming.websocket.binaryType, lengths) : data;
+    if (isBinary && incoming.isDeferred) incoming.defer('message', given, true);
+    else incoming.emitInflated(given, isBinary);
   }
 }
-
-/** @returns {Error} */
-const tooBig = () => toWsError(new FrameError('MESSAGE_TOO_BIG', 1009, ''));
 
 module.exports = { Inflation };
