@@ -2,7 +2,7 @@
 
 const { invalidType, outOfRange } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
-const { MAX_WINDOW_BITS, MIN_DEFLATE_BITS } = require('./parameters');
+const { MAX_WINDOW_BITS, MIN_DEFLATE_BITS, writeParameters } = require('./parameters');
 const { handlesWork } = require('./zlib-handle');
 
 /**
@@ -20,7 +20,6 @@ class DeflateSettings {
    * @param {import('../..').DeflateOptions} options
    * @param {boolean} [handles] whether zlib keeps a window from one synchronous call to the next,
    *   which what Node.js documents of it does not
-   * @throws {TypeError | RangeError} if one is not acceptable
    */
   constructor(options, handles = handlesWork()) {
     if (typeof options !== 'object' || options === null) throw invalidType('options', 'an object', options);
@@ -39,14 +38,7 @@ class DeflateSettings {
   }
 }
 
-/**
- * @param {object} options
- * @param {string} name
- * @param {number} least
- * @param {number} most
- * @param {number} byDefault
- * @returns {number} a whole number, or Infinity
- */
+/** @returns {number} a whole number, or Infinity */
 function readNumber(options, name, least, most, byDefault) {
   const value = options[name] ?? byDefault;
   if (typeof value !== 'number') throw invalidType(`options.${name}`, 'a number', value);
@@ -56,49 +48,36 @@ function readNumber(options, name, least, most, byDefault) {
   return value;
 }
 
-/**
- * How one end compresses.
- *
- * @typedef {object} EndOfDeflate
- * @property {number} windowBits the base-2 logarithm of its largest window
- * @property {boolean} contextTakeover whether a message may refer to those before it
- */
+/** How one end compresses. @typedef {{ windowBits: number, contextTakeover: boolean }} EndOfDeflate */
 
-/**
- * What both ends of a connection have agreed on. It has no state: the contexts are the Decoder's
- * and the Encoder's.
- */
+/** @returns {EndOfDeflate} */
+const createEnd = (windowBits, contextTakeover) => Object.freeze({ windowBits, contextTakeover });
+
+/** See index.d.ts. The contexts are the Decoder's and the Encoder's. */
 class DeflateAgreement {
   /** Whether an object is an agreement: nothing else has the field. */
   #isAgreement = true;
 
   /**
-   * @param {string} header
+   * @param {import('./parameters').Parameters} answer
+   * @param {number} clientBits the largest window of the client
    * @param {DeflateSettings} settings of this end
-   * @param {{ server: EndOfDeflate, client: EndOfDeflate }} ends
    */
-  constructor(header, settings, { server, client }) {
-    /** The value of the answer's header Sec-WebSocket-Extensions. */
-    this.header = header;
+  constructor(answer, clientBits, settings) {
+    this.header = writeParameters(answer);
     this._settings = settings;
-    this._server = Object.freeze(server);
-    this._client = Object.freeze(client);
+    const serverBits = answer.server_max_window_bits ?? MAX_WINDOW_BITS;
+    this._server = createEnd(serverBits, !answer.server_no_context_takeover);
+    this._client = createEnd(clientBits, !answer.client_no_context_takeover);
     Object.freeze(this);
   }
 
-  /** @param {*} value @returns {boolean} */
   static isAgreement(value) {
     return typeof value === 'object' && value !== null && #isAgreement in value && value.#isAgreement;
   }
 }
 
-/**
- * The option `deflate` of a codec.
- *
- * @param {{ deflate?: DeflateAgreement | null }} options
- * @returns {DeflateAgreement | null}
- * @throws {TypeError} if it is something else
- */
+/** @returns {DeflateAgreement | null} the option `deflate` of a codec */
 function readAgreement(options) {
   const value = options.deflate ?? null;
   if (value !== null && !DeflateAgreement.isAgreement(value)) {

@@ -21,15 +21,15 @@ const OWN_FROM = 16 * 1024;
 
 /**
  * The messages that an Encoder compresses: which, and in which order. While one is in the thread
- * pool, what the Encoder is given waits, but for Ping and Pong frames. It waits as a copy, for
- * nobody may change or transfer it meanwhile.
+ * pool, what the Encoder is given waits, but for Ping and Pong frames: as a copy, for nobody may
+ * change or transfer it meanwhile.
  */
 class Deflation {
   /**
    * @param {{ _addFrame: (firstByte: number, data: string | Uint8Array, owned: boolean) => void }}
    *   encoder
-   * @param {import('./agreement').EndOfDeflate} end how this end compresses
-   * @param {import('./agreement').DeflateSettings} settings
+   * @param {EndOfDeflate} end this one
+   * @param {DeflateSettings} settings
    * @param {(() => void) | undefined} onDeflated called when what has waited has been added
    */
   constructor(encoder, { windowBits, contextTakeover }, settings, onDeflated) {
@@ -52,9 +52,6 @@ class Deflation {
   /**
    * Compresses a message, if that is worth it, and adds it to the Encoder now or later.
    *
-   * @param {number} opcode
-   * @param {string | Uint8Array} data
-   * @param {{ fin?: boolean, rsv1?: boolean, compress?: boolean } | undefined} options
    * @returns {boolean} false if the Encoder is to add it as it is
    * @throws {TypeError} if the data is not acceptable
    */
@@ -78,13 +75,7 @@ class Deflation {
     return true;
   }
 
-  /**
-   * Adds a further fragment of a message behind the message in the thread pool.
-   *
-   * @param {number} firstByte
-   * @param {string | Uint8Array} data
-   * @throws {TypeError} if the data is not acceptable
-   */
+  /** Adds a further fragment of a message behind the message in the thread pool. */
   addLater(firstByte, data) {
     const bytes = typeof data === 'string' ? Buffer.from(data) : toBytes('data', data);
     const length = lengthOf(bytes);
@@ -111,20 +102,14 @@ class Deflation {
   }
 
   /**
-   * Whether a prepared message is compressed. With takeover it is not: the context of each
-   * connection would have to have it in its window.
-   *
-   * @param {number} length
-   * @returns {boolean}
+   * Whether a prepared message of this length is compressed. With takeover it is not: the context
+   * of each connection would have to have it in its window.
    */
   sharesFrom(length) {
     return this._own === null && length >= this._threshold;
   }
 
-  /**
-   * @param {Buffer} bytes a prepared message
-   * @returns {Buffer} memory that the next message overwrites
-   */
+  /** @returns {Buffer} a prepared message, in memory that the next one overwrites */
   deflateShared(bytes) {
     return deflateAlone(bytes, bytes.length, this._compression);
   }

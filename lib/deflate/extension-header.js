@@ -21,7 +21,6 @@ for (const character of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcd
 
 /** Reads a header from left to right. Every method moves `_at` forward, or not at all. */
 class HeaderReader {
-  /** @param {string} text */
   constructor(text) {
     this._text = text;
     this._at = 0;
@@ -31,17 +30,11 @@ class HeaderReader {
     return this._at === this._text.length;
   }
 
-  /** Skips spaces and tabs. */
   skipSpace() {
     while (this._text[this._at] === ' ' || this._text[this._at] === '\t') this._at++;
   }
 
-  /**
-   * Reads a separator, with the white space around it.
-   *
-   * @param {string} character
-   * @returns {boolean} whether it was there
-   */
+  /** @returns {boolean} whether there was this character, with or without white space around it */
   readSeparator(character) {
     this.skipSpace();
     if (this._text[this._at] !== character) return false;
@@ -88,11 +81,10 @@ class HeaderReader {
 }
 
 /**
- * Takes time and memory in proportion to the length of the header, and accepts nothing but its
- * ABNF.
+ * Takes time and memory in proportion to the header's length, and accepts nothing but its ABNF.
  *
  * @param {string} header
- * @returns {Extension[] | null} null if the header is malformed
+ * @returns {Extension[] | null} null if it is malformed
  */
 function parseExtensions(header) {
   const reader = new HeaderReader(header);
@@ -106,7 +98,7 @@ function parseExtensions(header) {
   return reader.isAtEnd ? extensions : null;
 }
 
-/** @param {HeaderReader} reader @returns {Extension | null} null if it is malformed */
+/** @returns {Extension | null} null if it is malformed */
 function readExtension(reader) {
   const name = reader.readToken();
   if (name === '') return null;

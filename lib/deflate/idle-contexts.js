@@ -7,9 +7,9 @@ const contexts = new Set();
 let timer = null;
 
 /**
- * Has a context released when it has not been used for a while.
+ * Has a context released when it has not been used for a while. Called at each use.
  *
- * @param {{ isUsed: boolean, isBusy: boolean, release: () => void }} context called at each use
+ * @param {{ isUsed: boolean, isBusy: boolean, release: () => void }} context
  */
 function noteUse(context) {
   context.isUsed = true;
@@ -19,7 +19,7 @@ function noteUse(context) {
   timer ??= setInterval(releaseIdle, IDLE_AFTER).unref();
 }
 
-/** @param {object} context one that has been released already */
+/** For a context that has been released already. */
 function forgetContext(context) {
   contexts.delete(context);
 }

@@ -23,8 +23,6 @@ const FINAL_TAIL = Buffer.from('0000ffff010000ffff00', 'hex');
 /**
  * The handles that all connections of this thread share, by their window; each is reset after each
  * message, and takes 40 KB at most.
- *
- * @type {(ZlibHandle | undefined)[]}
  */
 const shared = [];
 
@@ -98,11 +96,9 @@ function inflateSync(bytes, windowBits, most, limit) {
 }
 
 /**
- * Inflates a message that refers to no other in the thread pool.
+ * `inflateAlone` in the thread pool. The bytes are copied, for nobody may change or transfer them
+ * meanwhile.
  *
- * @param {Uint8Array} bytes are copied, for nobody may change or transfer them meanwhile
- * @param {number} windowBits
- * @param {number} limit the most bytes that the message may have
  * @param {(error: FrameError | null, inflated: Buffer | null) => void} callback
  */
 function inflateAloneLater(bytes, windowBits, limit, callback) {
@@ -141,10 +137,7 @@ function dataFault(cause) {
  * from its first message to the end of the connection: the peer relies on it.
  */
 class OwnInflater {
-  /**
-   * @param {number} windowBits
-   * @param {import('node:zlib').ZlibOptions} [options] others
-   */
+  /** @param {number} windowBits @param {import('node:zlib').ZlibOptions} [options] others */
   constructor(windowBits, options = {}) {
     this._options = { ...options, windowBits };
     this._handle = null;
@@ -161,8 +154,7 @@ class OwnInflater {
    * @param {boolean} isLast whether they end the message
    * @param {number} most above this many bytes of output the rest is left to `inflateLater`
    * @param {number} limit the most bytes that may come out
-   * @returns {Buffer | null} memory that the next message overwrites; null if `inflateLater` must
-   *   go on
+   * @returns {Buffer | null} memory that the next message overwrites; null for `inflateLater`
    * @throws {FrameError} if more bytes come out, or it is not DEFLATE
    */
   inflate(bytes, length, isLast, most, limit) {
@@ -171,8 +163,7 @@ class OwnInflater {
     try {
       let left = runWithTail(handle, bytes, length, tail, most, limit);
       if (left === length + tail.length && length !== 0) {
-        // A final block that ended just with the tail of the message before it: zlib takes nothing
-        // more.
+        // A final block ended with the tail of the message before: zlib takes nothing more.
         handle.reset();
         left = runWithTail(handle, bytes, length, tail, most, limit);
       }

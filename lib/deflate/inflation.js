@@ -11,10 +11,7 @@ const INFLATES_FASTER = 4;
 
 /** The compressed messages that a Decoder receives. */
 class Inflation {
-  /**
-   * @param {import('./agreement').EndOfDeflate} peer how the other end compresses
-   * @param {import('./agreement').DeflateSettings} settings
-   */
+  /** @param {EndOfDeflate} peer @param {DeflateSettings} settings of this end */
   constructor({ windowBits, contextTakeover }, { threadPoolFrom }) {
     this._windowBits = windowBits;
     this._most = threadPoolFrom * INFLATES_FASTER;
@@ -22,11 +19,11 @@ class Inflation {
   }
 
   /**
-   * @param {Uint8Array} data a message as it came, without RSV1's tail
+   * @param {Uint8Array} data a message as it came
    * @param {number} limit the most bytes that it may have
    * @returns {Buffer | null} memory that the next message overwrites; null if `inflateLater` must
    *   be called, because it would take long
-   * @throws {import('../shared/errors').FrameError} if it is longer, or is not DEFLATE
+   * @throws {FrameError} if it is longer, or is not DEFLATE
    */
   inflate(data, limit) {
     const length = lengthOf(data);
@@ -36,14 +33,7 @@ class Inflation {
     return this._own.inflate(data, length, true, this._most, limit);
   }
 
-  /**
-   * Inflates the same message in the thread pool.
-   *
-   * @param {Uint8Array} data
-   * @param {number} limit
-   * @param {(error: import('../shared/errors').FrameError | null, inflated: Buffer | null) => void}
-   *   callback maybe called after `close`
-   */
+  /** Inflates the same message in the thread pool. May call back after `close`. */
   inflateLater(data, limit, callback) {
     if (this._own === null) inflateAloneLater(data, this._windowBits, limit, callback);
     else this._own.inflateLater(limit, callback);

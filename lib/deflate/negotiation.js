@@ -4,18 +4,9 @@ const { FrameError, invalidType } = require('../shared/errors');
 const { DeflateAgreement, DeflateSettings } = require('./agreement');
 const { MAX_WINDOW_BITS, MIN_DEFLATE_BITS, readHeader, writeParameters } = require('./parameters');
 
-/** @typedef {import('./parameters').Parameters} Parameters */
+// index.d.ts documents what this module exports.
 
-/**
- * A server's answer to the extensions that a client offers (RFC 7692 section 7.1). The first offer
- * of permessage-deflate that is valid and can be kept is accepted.
- *
- * @param {string | undefined} header the client's Sec-WebSocket-Extensions; no header can make it
- *   throw
- * @param {import('../..').DeflateOptions} [options]
- * @returns {DeflateAgreement | null} null if messages are not compressed: send no header then
- * @throws {TypeError | RangeError} if an option is not acceptable, or the header is not a string
- */
+/** A server's answer to the extensions that a client offers (RFC 7692 section 7.1). */
 function acceptDeflate(header, options = {}) {
   const settings = new DeflateSettings(options);
   if (header === undefined) return null;
@@ -27,11 +18,7 @@ function acceptDeflate(header, options = {}) {
   return null;
 }
 
-/**
- * @param {Parameters} offer
- * @param {DeflateSettings} settings
- * @returns {DeflateAgreement | null} null if the offer is declined
- */
+/** @returns {DeflateAgreement | null} null if the offer is declined */
 function answerOffer(offer, settings) {
   const offeredServer = offer.server_max_window_bits ?? MAX_WINDOW_BITS;
   // zlib has no window of 256 bytes for raw DEFLATE.
@@ -51,14 +38,10 @@ function answerOffer(offer, settings) {
     server_max_window_bits: offer.server_max_window_bits !== null || serverBits < MAX_WINDOW_BITS ? serverBits : null,
     client_max_window_bits: limitsClient ? clientBits : null
   };
-  return createAgreement(answer, clientBits, settings);
+  return new DeflateAgreement(answer, clientBits, settings);
 }
 
-/**
- * A client's offer (RFC 7692 section 7.1).
- */
 class DeflateOffer {
-  /** @param {import('../..').DeflateOptions} options */
   constructor(options) {
     this._settings = new DeflateSettings(options);
     const { contextTakeover, serverWindowBits, clientWindowBits } = this._settings;
@@ -69,19 +52,10 @@ class DeflateOffer {
       // Without a value it says that the server may choose.
       client_max_window_bits: clientWindowBits < MAX_WINDOW_BITS ? clientWindowBits : true
     };
-    /** The value of the request's header Sec-WebSocket-Extensions. */
     this.header = writeParameters(this._offer);
   }
 
-  /**
-   * Reads the server's answer.
-   *
-   * @param {string | undefined} header the server's Sec-WebSocket-Extensions
-   * @returns {DeflateAgreement | null} null if the server has declined
-   * @throws {FrameError} if the answer is not one to this offer: fail the connection (RFC 7692
-   *   section 7.1)
-   * @throws {TypeError} if the header is not a string
-   */
+  /** Reads the server's answer (RFC 7692 section 7.1). */
   accept(header) {
     if (header === undefined) return null;
     if (typeof header !== 'string') throw invalidType('header', 'a string or undefined', header);
@@ -92,7 +66,7 @@ class DeflateOffer {
     const fault = answer === null ? 'it has parameters that are not valid' : findFault(this._offer, answer);
     if (fault !== null) throw badAnswer(fault);
     const { clientWindowBits } = this._settings;
-    return createAgreement(answer, answer.client_max_window_bits ?? clientWindowBits, this._settings);
+    return new DeflateAgreement(answer, answer.client_max_window_bits ?? clientWindowBits, this._settings);
   }
 }
 
@@ -100,10 +74,6 @@ class DeflateOffer {
  * "A client MUST _Fail the WebSocket Connection_ if the peer server accepted an extension
  * negotiation offer for this extension with an extension negotiation response meeting any of" (RFC
  * 7692 section 7.1): parameters that do not answer the offer.
- *
- * @param {Parameters} offer
- * @param {Parameters} answer
- * @returns {string | null}
  */
 function findFault(offer, answer) {
   if (offer.server_no_context_takeover && !answer.server_no_context_takeover) {
@@ -125,35 +95,10 @@ function findFault(offer, answer) {
   return null;
 }
 
-/**
- * @param {string} fault
- * @returns {FrameError}
- */
 function badAnswer(fault) {
   return new FrameError('EXTENSIONS', 1002, `The server's answer to the offer of permessage-deflate: ${fault}`);
 }
 
-/**
- * @param {Parameters} answer
- * @param {number} clientBits the largest window of the client
- * @param {DeflateSettings} settings
- * @returns {DeflateAgreement}
- */
-function createAgreement(answer, clientBits, settings) {
-  return new DeflateAgreement(writeParameters(answer), settings, {
-    server: {
-      windowBits: answer.server_max_window_bits ?? MAX_WINDOW_BITS,
-      contextTakeover: !answer.server_no_context_takeover
-    },
-    client: { windowBits: clientBits, contextTakeover: !answer.client_no_context_takeover }
-  });
-}
-
-/**
- * @param {import('../..').DeflateOptions} [options]
- * @returns {DeflateOffer} what a client offers, and reads the answer with
- * @throws {TypeError | RangeError} if an option is not acceptable
- */
 function offerDeflate(options = {}) {
   return new DeflateOffer(options);
 }

@@ -11,7 +11,7 @@ const MAX_WINDOW_BITS = 15;
 const MIN_DEFLATE_BITS = 9;
 
 /**
- * The parameters of an offer or an answer (RFC 7692 section 7.1).
+ * Those of an offer or an answer (RFC 7692 section 7.1).
  *
  * @typedef {object} Parameters
  * @property {boolean} server_no_context_takeover
@@ -21,11 +21,10 @@ const MIN_DEFLATE_BITS = 9;
  */
 
 /**
- * Reads all permessage-deflate elements of a header.
- *
  * @param {string} header
- * @returns {{ elements: (Parameters | null)[], others: number } | null} null for each element whose
- *   parameters are not valid, and the number of other extensions; null if the header is malformed
+ * @returns {{ elements: (Parameters | null)[], others: number } | null} the elements for
+ *   permessage-deflate, null for one whose parameters are not valid, and the number of others; null
+ *   if the header is malformed
  */
 function readHeader(header) {
   const extensions = parseExtensions(header);
@@ -42,7 +41,6 @@ function readHeader(header) {
  * an extension parameter not defined for use in an offer ... with an invalid value ... multiple
  * extension parameters with the same name" (RFC 7692 section 7.1).
  *
- * @param {[name: string, value: string | null][]} list
  * @returns {Parameters | null}
  */
 function readParameters(list) {
@@ -63,11 +61,7 @@ function readParameters(list) {
   return parameters;
 }
 
-/**
- * @param {string} name of a parameter
- * @param {string | null} text
- * @returns {number | true | undefined} undefined if it is not valid
- */
+/** @returns {number | true | undefined} undefined if it is not valid */
 function readValue(name, text) {
   if (name.endsWith('no_context_takeover')) return text === null ? true : undefined;
   if (text === null) return name === 'client_max_window_bits' ? true : undefined;
@@ -75,10 +69,7 @@ function readValue(name, text) {
   return /^([89]|1[0-5])$/.test(text) ? Number(text) : undefined;
 }
 
-/**
- * @param {Parameters} parameters
- * @returns {string} the element of a header
- */
+/** @returns {string} the element of a header */
 function writeParameters(parameters) {
   let element = NAME;
   for (const [name, value] of Object.entries(parameters)) {

@@ -9,11 +9,7 @@ const MAX_JOBS = 10;
 let running = 0;
 const waiting = [];
 
-/**
- * Runs a job as soon as there is room for it.
- *
- * @param {(done: () => void) => void} job calls `done` once, when it has ended
- */
+/** Runs a job as soon as there is room for it. It calls `done` once, when it has ended. */
 function runInPool(job) {
   if (running === MAX_JOBS) {
     waiting.push(job);

@@ -15,13 +15,12 @@ const DEFLATE_LATER_FROM = 32 * 1024;
 /** What inflates to more than this many bytes is inflated there. */
 const INFLATE_LATER_FROM = 128 * 1024;
 
-/** @param {object} [options] of zlib @returns {boolean} whether shared contexts can have them */
-const isPlain = (options = {}) =>
-  Object.keys(options).every((name) => ['level', 'memLevel', 'chunkSize'].includes(name));
+/** @returns {boolean} whether shared contexts can have these options of zlib */
+const isPlain = (options) => Object.keys(options).every((name) => ['level', 'memLevel', 'chunkSize'].includes(name));
 
 /** What a connection sends. */
 class Compressor {
-  /** @param {{ windowBits: number, contextTakeover: boolean, options?: object }} end */
+  /** @param {{ windowBits: number, contextTakeover: boolean, options?: object }} end this one */
   constructor({ windowBits, contextTakeover, options = {} }) {
     const { level = -1, memLevel = 8 } = options;
     this._compression = { ...options, windowBits, level, memLevel };
@@ -33,12 +32,12 @@ class Compressor {
   }
 
   /**
-   * `compress` of PerMessageDeflate. ws's Sender calls it for one fragment at a time.
+   * `compress` of PerMessageDeflate. ws's Sender calls it for one fragment at a time. It calls back
+   * at once for a small one.
    *
    * @param {Buffer | string} data
-   * @param {boolean} fin whether the message ends with it
-   * @param {(error: Error | null, deflated: Buffer) => void} callback called at once for a small
-   *   one
+   * @param {boolean} fin
+   * @param {(error: null, deflated: Buffer) => void} callback
    */
   compress(data, fin, callback) {
     const bytes = typeof data === 'string' ? Buffer.from(data) : data;
@@ -82,9 +81,7 @@ class Compressor {
 
 /** What a connection receives. */
 class Decompressor {
-  /**
-   * @param {{ windowBits: number, contextTakeover: boolean, options?: object }} end the other end
-   */
+  /** @param {{ windowBits: number, contextTakeover: boolean, options?: object }} end the peer */
   constructor({ windowBits, contextTakeover, options = {} }) {
     this._windowBits = windowBits;
     this._options = options;
@@ -101,7 +98,7 @@ class Decompressor {
    * @param {boolean} isLast whether it ends its message
    * @param {number} limit the most bytes that may come out
    * @returns {Buffer | null} null if `inflateLater` must go on
-   * @throws {import('../shared/errors').FrameError} if more bytes come out, or it is not DEFLATE
+   * @throws {FrameError} if more bytes come out, or it is not DEFLATE
    */
   inflate(data, isLast, limit) {
     const isAlone = this._isShared && isLast && !this._isAmidMessage;
@@ -113,19 +110,12 @@ class Decompressor {
     this._own ??= new OwnInflater(this._windowBits, this._options);
     const inflated = this._own.inflate(data, data.length, isLast, isAlone ? 0 : INFLATE_LATER_FROM, limit);
     if (inflated === null) return null;
-    // The thread pool has reset it already, or it has been of no use to others.
+    // So that the next message refers to nothing in it.
     if (isLast && !this._takesOver) this._own.reset();
     return toOwn(inflated);
   }
 
-  /**
-   * Goes on with the same frame in the thread pool.
-   *
-   * @param {boolean} isLast
-   * @param {number} limit
-   * @param {(error: import('../shared/errors').FrameError | null, inflated: Buffer | null) => void}
-   *   callback
-   */
+  /** Goes on with the same frame in the thread pool. */
   inflateLater(isLast, limit, callback) {
     this._own.inflateLater(limit, (error, inflated) => {
       // The connection has ended.
@@ -146,8 +136,8 @@ class Decompressor {
  * Gives a connection contexts of framemask's.
  *
  * @param {object} deflate its PerMessageDeflate
- * @param {boolean} [handles] whether zlib has handles that work; without them ws does it itself
- * @returns {Decompressor | null} for what it receives; null if ws does it
+ * @param {boolean} [handles] whether zlib has handles that work
+ * @returns {Decompressor | null} for what it receives; null without handles: ws does it itself
  */
 function compressInstead(deflate, handles = handlesWork()) {
   if (!handles) return null;
