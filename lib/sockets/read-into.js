@@ -14,12 +14,6 @@ const kAfterRead = Symbol('afterRead');
 /**
  * Writes all that a socket reads to a Decoder. If the Decoder borrows its chunks, the socket reads
  * into memory that all sockets of the thread share. index.d.ts documents it.
- *
- * @param {import('node:stream').Duplex} socket
- * @param {Decoder} decoder
- * @param {(this: import('node:stream').Duplex, more: boolean) => void} afterRead
- * @returns {boolean} whether reads are shared
- * @throws {TypeError} if an argument is not acceptable
  */
 function readInto(socket, decoder, afterRead) {
   if (typeof socket?.on !== 'function') throw invalidType('socket', 'a stream', socket);
@@ -40,7 +34,6 @@ function isTrusted(decoder) {
   return decoder.borrowed && decoder.write === write;
 }
 
-/** @this {import('node:stream').Duplex} */
 function onData(chunk) {
   const decoder = this[kDecoder];
   const more = decoder.write(isTrusted(decoder) || !isShared(chunk) ? chunk : copyOf(chunk, 0, chunk.length));

@@ -50,25 +50,18 @@ function shareReads(socket, listener) {
   return true;
 }
 
-/** @returns {boolean} whether sockets of this process can share their reads */
+/** Whether sockets of this process can share their reads. */
 function canShareReads() {
   if (parts === undefined) parts = findParts();
   return parts !== null;
 }
 
-/**
- * @param {Buffer | string} chunk
- * @returns {boolean} whether it lies in the shared memory
- */
+/** Whether a chunk lies in the shared memory. */
 function isShared(chunk) {
   return memory !== null && chunk.buffer === memory.buffer;
 }
 
-/**
- * Finds the properties of a socket in which net.Socket keeps its option `onread`.
- *
- * @returns {{ buffer: symbol, callback: symbol, emit: Function } | null}
- */
+/** Finds the properties of a socket in which net.Socket keeps its option `onread`. */
 function findParts() {
   const { versions, env } = process;
   // Bun and Deno have a net.Socket of their own.
@@ -85,9 +78,8 @@ function findParts() {
 }
 
 /**
- * @param {import('node:stream').Duplex} socket
- * @returns {boolean} whether it is a net.Socket or TLSSocket that is open, reads as Node.js made
- *   it, and has no `onread` of its own
+ * Whether it is a net.Socket or TLSSocket that is open, reads as Node.js made it, and has no
+ * `onread` of its own.
  */
 function isUnchanged(socket) {
   const { Socket } = modules.net;
@@ -101,9 +93,8 @@ function isUnchanged(socket) {
 }
 
 /**
- * @param {object} handle of a socket
- * @returns {boolean} whether only the event loop reads it. TLS over a stream of JavaScript can be
- *   read by a handler of another socket, while the memory holds what that socket has read
+ * Whether only the event loop reads a socket's handle. TLS over a stream of JavaScript can be read
+ * by a handler of another socket, while the memory holds what that socket has read.
  */
 function isReadByLoop(handle) {
   let root = handle;
@@ -111,7 +102,6 @@ function isReadByLoop(handle) {
   return ['TCP', 'Pipe'].includes(root.constructor.name);
 }
 
-/** @returns {Buffer} */
 function createMemory() {
   const created = Buffer.allocUnsafeSlow(SIZE);
   // A socket shows its properties in logs. The last bytes that another one has read shall not be
@@ -122,13 +112,7 @@ function createMemory() {
   return created;
 }
 
-/**
- * The callback of `onread`: a read has put bytes into the memory.
- *
- * @this {import('node:net').Socket}
- * @param {number} length
- * @returns {boolean} false to stop reading
- */
+/** The callback of `onread`: a read has put bytes into the memory. False stops reading. */
 function onRead(length) {
   if (before !== null && !prove(length)) {
     this.destroy(new Error('This Node.js does not read into shared memory. Set FRAMEMASK_READS=events'));
@@ -142,9 +126,6 @@ function onRead(length) {
 /**
  * Looks whether the first read has gone into the memory. If Node.js has changed so that it does
  * not, no other socket shares its reads.
- *
- * @param {number} length
- * @returns {boolean}
  */
 function prove(length) {
   if (memory.compare(before, 0, length, 0, length) !== 0) before = null;
@@ -152,10 +133,7 @@ function prove(length) {
   return parts !== null;
 }
 
-/**
- * @param {import('node:net').Socket} socket
- * @returns {boolean} whether only the listener would see a chunk, and at once
- */
+/** Whether only the listener would see a chunk, and at once. */
 function isAlone(socket) {
   const listeners = socket.listeners('data');
   return (

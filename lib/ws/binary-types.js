@@ -8,7 +8,6 @@ const { memoryOf, offsetOf } = require('../shared/buffers');
  * @param {Buffer} data
  * @param {string} binaryType
  * @param {number[] | undefined} fragmentLengths of a message of several frames
- * @returns {Buffer | ArrayBuffer | Buffer[] | Blob}
  */
 function toBinaryType(data, binaryType, fragmentLengths) {
   switch (binaryType) {

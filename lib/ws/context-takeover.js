@@ -1,13 +1,6 @@
 'use strict';
 
-/**
- * `perMessageDeflate: { contextTakeover: false }` in the words of ws: neither end takes its context
- * over, so that framemask's shared contexts do.
- *
- * @template {{ perMessageDeflate?: * } | undefined} T
- * @param {T} options of a client or a server
- * @returns {T}
- */
+/** @returns {object} options with `perMessageDeflate: { contextTakeover: false }` in ws's words */
 function withoutTakeover(options) {
   const deflate = options?.perMessageDeflate;
   if (typeof deflate !== 'object' || deflate === null || deflate.contextTakeover !== false) return options;

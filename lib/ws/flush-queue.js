@@ -3,23 +3,20 @@
 // The connections that hold bytes back until the end of the turn. One tick flushes them all, and
 // takes the replies of asynchronous listeners along.
 
-/** @typedef {import('./outgoing').Outgoing} Outgoing */
-
 /**
  * When so many bytes are held back on all connections together they are sent at once. A message of
  * 4 KiB for 300 connections would otherwise leave the processor's cache before it is sent.
  */
 const HELD_BACK = 64 * 1024;
 
-/** @type {Outgoing[]} */
 let queue = [];
 let heldBack = 0;
 let listensForExit = false;
 
-/** The connections whose chunk is being decoded: they flush when it has been. @type {Outgoing[]} */
+/** The connections whose chunk is being decoded: they flush when it has been. */
 const reads = [];
 
-/** @param {Outgoing} outgoing one that is not in the queue */
+/** @param {import('./outgoing').Outgoing} outgoing one that is not in the queue */
 function addToQueue(outgoing) {
   outgoing.isQueued = true;
   if (queue.length === 0) process.nextTick(flushQueue);

@@ -41,7 +41,6 @@ const dataless = (firstByte) => ((firstByte & OPCODE) >= Opcode.CLOSE ? firstByt
  *
  * @param {import('../..').FrameError} error
  * @param {boolean} [inflates] whether permessage-deflate was negotiated, so that RSV1 may be set
- * @returns {Error}
  */
 function toWsError(error, inflates = false) {
   if (error.code === 'FRAMEMASK_ERR_DEFLATE') return zlibError(error);
@@ -52,12 +51,7 @@ function toWsError(error, inflates = false) {
   return receiverError(bytes, options, inflates) ?? likeWs(error);
 }
 
-/**
- * @param {number[]} bytes
- * @param {object} [options] of the Receiver
- * @param {boolean} [inflates] whether it accepts RSV1
- * @returns {Error | undefined} the error that ws has for them
- */
+/** @returns {Error | undefined} the error that ws has for these bytes */
 function receiverError(bytes, options = {}, inflates = false) {
   const extensions = inflates ? { 'permessage-deflate': {} } : {};
   let found;
@@ -67,10 +61,7 @@ function receiverError(bytes, options = {}, inflates = false) {
   return found;
 }
 
-/**
- * @param {import('../..').FrameError} error
- * @returns {Error} the error of zlib, with the close code, as ws has it
- */
+/** @returns {Error} the error of zlib, with the close code, as ws has it */
 function zlibError({ cause, closeCode }) {
   cause[closeCodeSymbol(receiverError([0x83, 0]))] = closeCode;
   return cause;
@@ -81,10 +72,7 @@ function closeCodeSymbol(error) {
   return Object.getOwnPropertySymbols(error)[0];
 }
 
-/**
- * @param {import('../..').FrameError} error one that ws does not have
- * @returns {RangeError} the same as an error of ws
- */
+/** @returns {RangeError} an error that ws does not have, as one of ws */
 function likeWs({ message, code, closeCode }) {
   const error = receiverError([0x83, 0]);
   error.message = `Invalid WebSocket frame: ${message}`;

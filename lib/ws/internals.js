@@ -40,7 +40,7 @@ for (const [of, names] of Object.entries(PARTS)) {
   }
 }
 
-/** @returns {object} the options that ws has given the Receiver of a connection */
+/** The options that ws has given the Receiver of a connection. */
 function receiverOptions(receiver) {
   return {
     allowSynchronousEvents: receiver._allowSynchronousEvents,
@@ -51,32 +51,25 @@ function receiverOptions(receiver) {
   };
 }
 
-/**
- * @param {object} sender
- * @returns {boolean} whether it compresses or reads a Blob, so that what is sent must wait in its
- *   queue
- */
+/** Whether a Sender compresses or reads a Blob, so that what is sent must wait in its queue. */
 function isBusy(sender) {
   // `_state` since 8.18, `_deflating` before.
   return sender._state === undefined ? sender._deflating : sender._state !== 0;
 }
 
-/** @returns {boolean} whether a message has been begun by `send(data, { fin: false })` */
+/** Whether a message has been begun by `send(data, { fin: false })`. */
 const isAmidMessage = (sender) => !sender._firstFragment;
 
-/** @returns {boolean} whether the option `generateMask` was given (since 8.4) */
+/** Whether the option `generateMask` was given (since 8.4). */
 const hasOwnMask = (sender) => sender._generateMask !== undefined;
 
-/** @returns {number} the bytes that wait in the sender, to be compressed for example */
+/** The bytes that wait in the Sender, to be compressed for example. */
 const bufferedBytes = (sender) => sender._bufferedBytes;
 
-/** @returns {object | undefined} the PerMessageDeflate of a connection, if it was negotiated */
+/** The PerMessageDeflate of a connection; undefined if it was not negotiated. */
 const deflateOf = (websocket) => websocket._extensions['permessage-deflate'];
 
-/**
- * @param {object} deflate a PerMessageDeflate
- * @returns {{ own: object, peer: object }} how each end compresses, and the options of zlib for it
- */
+/** How each end of a PerMessageDeflate compresses, and the options of zlib for it. */
 function deflateParts({ _isServer, _options: { zlibDeflateOptions, zlibInflateOptions }, params }) {
   const end = (name, options) => ({
     // 15 where nothing was agreed on.
@@ -105,12 +98,7 @@ function emptyBuffer() {
   }
 }
 
-/**
- * Shows in the Receiver what its connection waits for, as ws does.
- *
- * @param {object} receiver
- * @param {number} state INFLATING, DEFERRED or DECODING
- */
+/** Shows in the Receiver what its connection waits for, as ws does. */
 function showState(receiver, state) {
   receiver._state = state;
 }
@@ -118,7 +106,6 @@ const DECODING = 0;
 const INFLATING = 5;
 const DEFERRED = 6;
 
-/** @returns {boolean} */
 const isServer = (websocket) => websocket._isServer;
 
 module.exports = {

@@ -27,11 +27,7 @@ function loadWs() {
   return process.versions.bun !== undefined && isOfBun(ws) ? loadFile() : ws;
 }
 
-/**
- * In Bun, `require('ws')` gives a module of Bun's own, unless a bundle holds ws.
- *
- * @returns {boolean}
- */
+/** In Bun, `require('ws')` gives a module of Bun's own, unless a bundle holds ws. */
 function isOfBun(ws) {
   try {
     new ws.Receiver();
@@ -41,7 +37,7 @@ function isOfBun(ws) {
   }
 }
 
-/** @returns {typeof import('ws')} ws by the path of its file, which Bun loads as it is */
+/** Loads ws by the path of its file, which Bun loads as it is. */
 function loadFile() {
   try {
     const requireFile = nodeModule.createRequire(__filename);
@@ -55,10 +51,6 @@ function loadFile() {
   }
 }
 
-/**
- * @param {string} version
- * @returns {boolean}
- */
 function isSupported(version) {
   const numbers = version.split('.', 3).map((part) => Number.parseInt(part, 10));
   if (numbers[0] !== NEWEST_MAJOR) return false;

@@ -31,12 +31,7 @@ const writesAreNodes = net.Socket.prototype.write === Duplex.prototype.write;
  * compressed messages, Blobs, Close frames) takes the same way, so that the order is kept.
  */
 class Outgoing {
-  /**
-   * @param {object} websocket
-   * @param {object} sender ws's Sender
-   * @param {import('node:stream').Duplex} socket
-   * @param {string | undefined} key the Sec-WebSocket-Key of the handshake
-   */
+  /** @param {string | undefined} key the Sec-WebSocket-Key of the handshake */
   constructor(websocket, sender, socket, key) {
     this.socket = socket;
     /** What trace records say of the connection, once it has a codec. */
@@ -57,10 +52,7 @@ class Outgoing {
     sender.sendFrame = sendFrame;
   }
 
-  /**
-   * The bytes that wait for the socket, and for ws's Sender. What is held back, less than
-   * SEND_FROM, is not counted.
-   */
+  /** Does not count what is held back, less than SEND_FROM. */
   get bufferedAmount() {
     return this.socket.writableLength + bufferedBytes(this._sender);
   }
@@ -70,12 +62,7 @@ class Outgoing {
     return this._encoder === null ? 0 : this._encoder.pending;
   }
 
-  /**
-   * Whether a message can be framed here and now, and not by ws's Sender.
-   *
-   * @param {{ compress?: *, fin?: *, mask?: * } | undefined} options of `send`
-   * @returns {boolean}
-   */
+  /** Whether a message with these options can be framed here and now, and not by ws's Sender. */
   canFrame(options) {
     const sender = this._sender;
     if (isBusy(sender) || isAmidMessage(sender) || hasOwnMask(sender)) return false;
@@ -84,11 +71,7 @@ class Outgoing {
     return !('mask' in options) && (options.fin === true || !('fin' in options));
   }
 
-  /**
-   * @param {string | Uint8Array} data
-   * @param {boolean} isBinary
-   * @param {Function} [callback]
-   */
+  /** Sends a message, a string or bytes. */
   send(data, isBinary, callback) {
     const encoder = this._encoder ?? this._createEncoder();
     if (isBinary) encoder.binary(typeof data === 'string' ? Buffer.from(data) : data);
@@ -165,7 +148,6 @@ class Outgoing {
     else if (!this._isReading && !this.isQueued) addToQueue(this);
   }
 
-  /** @returns {{ id?: string, key?: string }} what trace records say of the connection */
   createTrace() {
     this.trace = { id: undefined, key: this._key };
     return this.trace;
@@ -182,15 +164,11 @@ class Outgoing {
   }
 }
 
-/** The `sendFrame` of a Sender whose connection has an Outgoing. */
 function sendFrame(list, callback) {
   this[kOutgoing].sendFramed(list, callback);
 }
 
-/**
- * @param {import('node:stream').Duplex} socket
- * @returns {boolean} whether it is a TCP socket or pipe that does not read what it has written
- */
+/** Whether a socket is a TCP socket or pipe that does not read what it has written. */
 function isPlain(socket) {
   return (
     writesAreNodes && Object.getPrototypeOf(socket) === net.Socket.prototype && socket.write === Duplex.prototype.write

@@ -10,10 +10,7 @@ const ROOT = path.join(__dirname, '../..');
 const COMMONJS = path.join(ROOT, 'ws.js');
 const MODULE = url.pathToFileURL(path.join(ROOT, 'ws.mjs')).href;
 
-/**
- * @param {string} folder
- * @returns {{ name?: string, version?: string }} its package.json; empty if none can be read
- */
+/** @returns {object} the package.json of a folder; empty if none can be read */
 function packageIn(folder) {
   try {
     return JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'));
@@ -22,15 +19,13 @@ function packageIn(folder) {
   }
 }
 
-/** @returns {boolean} whether a file is an entry of a ws that framemask/ws works with */
+/** Whether a file is an entry of a ws that framemask/ws works with. */
 function isSupportedWs(file) {
   const { name, version } = packageIn(path.dirname(file));
   return name === 'ws' && isSupported(version ?? '');
 }
 
-/**
- * @returns {boolean} whether a module is the one in which a framemask, this or another, requires ws
- */
+/** Whether a module is the one in which a framemask, this or another, requires ws. */
 function requiresForFramemask(file) {
   return path.basename(file) === 'load-ws.js' && packageIn(path.join(path.dirname(file), '../..')).name === 'framemask';
 }
@@ -46,15 +41,7 @@ function redirectFile(request, file, parent) {
   return requiresForFramemask(parent ?? '') ? file : COMMONJS;
 }
 
-/**
- * The end of a `resolve` hook of Node.js.
- *
- * @template {{ url: string }} Resolved
- * @param {string} specifier
- * @param {{ conditions: string[], parentURL?: string }} context
- * @param {Resolved} resolved what the next hook says
- * @returns {Resolved | { url: string, format: string, shortCircuit: true }}
- */
+/** The end of a `resolve` hook of Node.js. `resolved` is what the next hook says. */
 function redirectUrl(specifier, { conditions, parentURL = '' }, resolved) {
   if (specifier !== 'ws' || !resolved.url.startsWith('file:')) return resolved;
   const file = url.fileURLToPath(resolved.url);

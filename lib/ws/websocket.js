@@ -26,11 +26,6 @@ const kSharedReads = Symbol('sharedReads');
  * goes out instead of ws's Sender.
  */
 class WebSocket extends ws.WebSocket {
-  /**
-   * @param {string | URL | null} address
-   * @param {string | string[] | object} [protocols] or the options
-   * @param {object} [options] as of ws, and `contextTakeover` of `perMessageDeflate`
-   */
   constructor(address, protocols, options) {
     // ws takes options for protocols, too.
     super(address, Array.isArray(protocols) ? protocols : withoutTakeover(protocols), withoutTakeover(options));
@@ -57,12 +52,7 @@ class WebSocket extends ws.WebSocket {
     this[kOutgoing] = outgoing;
   }
 
-  /**
-   * ws calls it when the handshake is done. It listens to the socket's data, and emits 'open'.
-   *
-   * @param {import('node:stream').Duplex} socket
-   * @param {...*} rest the bytes that came with the handshake, and options
-   */
+  /** ws calls it when the handshake is done. It listens to the socket's data, and emits 'open'. */
   setSocket(socket, ...rest) {
     super.setSocket(socket, ...rest);
     if (socket[kSharedReads] !== true) return;
@@ -81,22 +71,11 @@ class WebSocket extends ws.WebSocket {
     this[kRequest] = request;
   }
 
-  /**
-   * The bytes that wait to be sent. What is held back for one write, up to 16 KiB, is not counted.
-   */
   get bufferedAmount() {
     const outgoing = this[kOutgoing];
     return outgoing === null ? super.bufferedAmount : outgoing.bufferedAmount;
   }
 
-  /**
-   * Sends a message, as ws does.
-   *
-   * @param {*} data
-   * @param {{ binary?: boolean, compress?: boolean, fin?: boolean, mask?: boolean } | Function}
-   *   [options]
-   * @param {(error?: Error) => void} [callback]
-   */
   send(data, options, callback) {
     if (typeof options === 'function') {
       this.send(data, undefined, options);
@@ -130,13 +109,7 @@ for (const [own, inherited] of [
   }
 }
 
-/**
- * Notes what a server knows of a connection, before ws makes the WebSocket.
- *
- * @param {import('node:stream').Duplex} socket
- * @param {string | undefined} key that of the handshake
- * @param {boolean} sharedReads whether the socket may be read into the memory of all
- */
+/** Notes what a server knows of a connection, before ws makes the WebSocket. */
 function noteHandshake(socket, key, sharedReads) {
   socket[kKey] = key;
   if (sharedReads) socket[kSharedReads] = true;
