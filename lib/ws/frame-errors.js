@@ -28,22 +28,17 @@ const BAD_FRAMES = {
   CLOSE_CODE: ({ receivedCode }) => [[0x88, 2, receivedCode >> 8, receivedCode & 255]]
 };
 
-/** Codes that ws has since 8.21. */
-const LATER_CODES = { FRAMEMASK_ERR_TOO_MANY_FRAGMENTS: 'WS_ERR_TOO_MANY_BUFFERED_PARTS' };
-
 /** @returns {number} the first byte of a control frame, or of a message of one frame */
 const dataless = (firstByte) => ((firstByte & OPCODE) >= Opcode.CLOSE ? firstByte : FIN | Opcode.BINARY);
 
 /**
- * The error of ws for an error of a Decoder: its class, message and `code`, and the close code,
- * which ws keeps under a symbol of its own. ws itself makes it, from a frame that is wrong in the
- * same way.
+ * The error of ws for an error of a Decoder: its class, message and `code`, and the close code.
+ * ws itself makes it, from a frame that is wrong in the same way.
  *
  * @param {import('../..').FrameError} error
  * @param {boolean} [inflates] whether permessage-deflate was negotiated, so that RSV1 may be set
  */
 function toWsError(error, inflates = false) {
-  if (error.code === 'FRAMEMASK_ERR_DEFLATE') return zlibError(error);
   const badFrame = BAD_FRAMES[error.code.slice('FRAMEMASK_ERR_'.length)];
   if (badFrame === undefined) return likeWs(error);
   const [bytes, options] = badFrame(error);
@@ -61,23 +56,17 @@ function receiverError(bytes, options = {}, inflates = false) {
   return found;
 }
 
-/** @returns {Error} the error of zlib, with the close code, as ws has it */
-function zlibError({ cause, closeCode }) {
-  cause[closeCodeSymbol(receiverError([0x83, 0]))] = closeCode;
-  return cause;
-}
-
-/** @returns {symbol} under which ws keeps the close code of one of its errors */
-function closeCodeSymbol(error) {
-  return Object.getOwnPropertySymbols(error)[0];
-}
-
-/** @returns {RangeError} an error that ws does not have, as one of ws */
-function likeWs({ message, code, closeCode }) {
-  const error = receiverError([0x83, 0]);
-  error.message = `Invalid WebSocket frame: ${message}`;
-  error.code = LATER_CODES[code] ?? code;
-  error[closeCodeSymbol(error)] = closeCode;
+/** @returns {Error} the error of zlib, or an error that ws does not have, as one of ws */
+function likeWs({ cause, code, closeCode, message }) {
+  const template = receiverError([0x83, 0]);
+  const error = cause ?? template;
+  if (error === template) {
+    error.message = `Invalid WebSocket frame: ${message}`;
+    // The code that ws has since 8.21.
+    error.code = code === 'FRAMEMASK_ERR_TOO_MANY_FRAGMENTS' ? 'WS_ERR_TOO_MANY_BUFFERED_PARTS' : code;
+  }
+  // ws keeps the close code under a symbol of its own.
+  error[Object.getOwnPropertySymbols(template)[0]] = closeCode;
   return error;
 }
 

@@ -17,7 +17,7 @@ const {
 } = require('./internals');
 const { toBinaryType } = require('./binary-types');
 
-/** Where a connection's Receiver finds what its `_write` and `end` need. */
+// Where a connection's Receiver finds what its `_write` and `end` need.
 const kWebSocket = Symbol('websocket');
 const kOutgoing = Symbol('outgoing');
 const kIncoming = Symbol('incoming');
@@ -137,7 +137,7 @@ class Incoming {
       fragmentLengths: true,
       borrowed: this.receiver[kBorrows] === true,
       rsv1: deflate !== undefined,
-      trace: this._outgoing.trace ?? this._outgoing.createTrace(),
+      trace: this._outgoing.trace,
       context: this,
       onMessage,
       onPing,

@@ -34,8 +34,7 @@ class Outgoing {
   /** @param {string | undefined} key the Sec-WebSocket-Key of the handshake */
   constructor(websocket, sender, socket, key) {
     this.socket = socket;
-    /** What trace records say of the connection, once it has a codec. */
-    this.trace = null;
+    this._trace = null;
     this.isQueued = false;
     this._sender = sender;
     this._role = isServer(websocket) ? 'server' : 'client';
@@ -148,18 +147,15 @@ class Outgoing {
     else if (!this._isReading && !this.isQueued) addToQueue(this);
   }
 
-  createTrace() {
-    this.trace = { id: undefined, key: this._key };
-    return this.trace;
+  /** What trace records say of the connection, for both of its codecs. */
+  get trace() {
+    this._trace ??= { id: undefined, key: this._key };
+    return this._trace;
   }
 
   _createEncoder() {
     this._recycles = isPlain(this.socket);
-    this._encoder = new Encoder({
-      role: this._role,
-      recycle: this._recycles,
-      trace: this.trace ?? this.createTrace()
-    });
+    this._encoder = new Encoder({ role: this._role, recycle: this._recycles, trace: this.trace });
     return this._encoder;
   }
 }
