@@ -121,8 +121,9 @@ class Delivery {
   }
 
   _showFrame(firstByte, bytes, start, end, ascii, gathered) {
+    const isEmpty = bytes[0] === undefined;
     const use = () => {
-      if (end !== 0 && bytes[end - 1] === undefined) this._fail(detachedFault());
+      if (!isEmpty && bytes[0] === undefined) this._fail(detachedFault());
       else this._useFrame(firstByte, bytes, start, end, ascii, gathered);
     };
     if (this._traced) traceFrame(this, firstByte, end - start);
@@ -130,7 +131,7 @@ class Delivery {
       // The frame is used even if onFrame throws: nothing is lost.
       try {
         // An empty Buffer is not shown itself: its bytes would not tell that it was transferred.
-        this._onFrame?.(firstByte, bytes[0] === undefined ? Buffer.allocUnsafeSlow(0) : bytes, start, end);
+        this._onFrame?.(firstByte, isEmpty ? Buffer.allocUnsafeSlow(0) : bytes, start, end);
       } finally {
         this._unlessPaused(use);
       }

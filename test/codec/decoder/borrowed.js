@@ -216,6 +216,22 @@ t.test('borrowed: a message whose memory is transferred ends the decoder if othe
   t.end();
 });
 
+t.test('borrowed: an onFrame that transfers the memory of an empty frame and others ends the decoder', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const errors = [];
+    const decoder = new Decoder({
+      role,
+      borrowed: true,
+      onFrame: (_firstByte, bytes) => structuredClone(bytes.buffer, { transfer: [bytes.buffer] }),
+      onPong: () => assert.fail('its memory is gone'),
+      onError: (error) => errors.push(error.code)
+    });
+    lend(decoder, Buffer.concat([f.pong(Buffer.alloc(0)), f.text('behind it')]));
+    assert.deepEqual(errors, ['FRAMEMASK_ERR_DETACHED']);
+  });
+  t.end();
+});
+
 t.test('borrowed: a trace subscriber that pauses holds a copy', (t) => {
   const { channel } = require('node:diagnostics_channel');
   forEachDecoder(({ Decoder, role, f }) => {
