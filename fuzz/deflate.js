@@ -160,7 +160,7 @@ async function round(random, counts) {
       }
       const [theirs, ours] = await Promise.all([receiveByWs(receiver, frames), receive(decoder, frames)]);
       const isFragmented = frames.length > 1;
-      compare({ theirs, ours, data, isGood, maxPayload, contextTakeover, isFragmented });
+      compare({ theirs, ours, data, isGood, maxPayload, isFragmented });
       count(ours.data === null ? `refused with ${ours.closeCode}` : 'delivered');
       if (ours.data === null || theirs.data === null) return;
       // What was changed and delivered nevertheless is in no compressor's window.
@@ -175,7 +175,7 @@ async function round(random, counts) {
 }
 
 /** @throws {Finding} */
-function compare({ theirs, ours, data, isGood, maxPayload, contextTakeover, isFragmented }) {
+function compare({ theirs, ours, data, isGood, maxPayload, isFragmented }) {
   const what = `ws: ${show(theirs)}, framemask: ${show(ours)}`;
   if (isGood && data.length <= maxPayload && ours.data === null && ours.closeCode !== 1009)
     throw new Finding(`a good message is refused: ${what}`);
@@ -190,8 +190,6 @@ function compare({ theirs, ours, data, isGood, maxPayload, contextTakeover, isFr
     if (!theirs.data.equals(ours.data) && (isGood || !isFragmented)) throw new Finding(`other data: ${what}`);
     return;
   }
-  // Without takeover the Decoder knows that a message is not complete; ws delivers what there is.
-  if (!isGood && theirs.data !== null && ours.closeCode === 1007 && !contextTakeover) return;
   // What follows a final block is ignored, in the next fragment, too; ws inflates that from the
   // start.
   if (!isGood && isFragmented && theirs.closeCode === 1007) return;

@@ -7,18 +7,12 @@ const { runInPool } = require('./thread-pool');
 const { ZlibHandle, dropOutput, handlesWork, outputLength, takeOutput } = require('./zlib-handle');
 
 // Decompression of messages (RFC 7692 section 7.2.2): "append 4 octets of 0x00 0x00 0xff 0xff to
-// the tail end of the payload ... decompress the resulting data".
+// the tail end of the payload ... decompress the resulting data". Of a message that is not complete
+// what there is counts, as with ws.
 
 const { Z_SYNC_FLUSH } = zlib.constants;
 const MAX_OUTPUT = buffer.kMaxLength;
 const TAIL = Buffer.from('0000ffff', 'hex');
-
-/**
- * A tail for messages to which none refers: an empty final block is behind it. zlib ends there, or
- * earlier if the message has a final block itself (RFC 7692 section 7.2.3.4), and leaves at least
- * the last byte. It leaves nothing if the message is not complete.
- */
-const FINAL_TAIL = Buffer.from('0000ffff010000ffff00', 'hex');
 
 /**
  * The handles that all connections of this thread share, by their window; each is reset after each
@@ -42,22 +36,16 @@ const shared = [];
 function inflateAlone(bytes, length, windowBits, most, limit, handles = handlesWork()) {
   if (length > most) return null;
   if (!handles) return inflateSync(bytes, windowBits, most, limit);
-  return inflateShared(bytes, length, windowBits, FINAL_TAIL, most, limit);
+  return inflateShared(bytes, length, windowBits, most, limit);
 }
 
-/**
- * `inflateAlone` with a shared handle, whatever the length of the input.
- *
- * @param {Buffer} tail FINAL_TAIL, or TAIL to accept a message that is not complete, as ws does
- */
-function inflateShared(bytes, length, windowBits, tail, most, limit) {
+/** `inflateAlone` with a shared handle, whatever the length of the input. */
+function inflateShared(bytes, length, windowBits, most, limit) {
   shared[windowBits] ??= new ZlibHandle(zlib.createInflateRaw({ windowBits }));
   const handle = shared[windowBits];
   try {
-    const left = runWithTail(handle, bytes, length, tail, most, limit);
-    if (outputLength() > most) return null;
-    if (left === 0 && tail === FINAL_TAIL) throw dataFault();
-    return takeOutput();
+    runWithTail(handle, bytes, length, TAIL, most, limit);
+    return outputLength() > most ? null : takeOutput();
   } finally {
     dropOutput();
     handle.reset();
@@ -85,7 +73,7 @@ function runWithTail(handle, bytes, length, tail, most, limit) {
 function inflateSync(bytes, windowBits, most, limit) {
   let inflated;
   try {
-    const input = Buffer.concat([bytes, FINAL_TAIL]);
+    const input = Buffer.concat([bytes, TAIL]);
     inflated = zlib.inflateRawSync(input, zlibOptions(windowBits, Math.min(most, limit)));
   } catch (error) {
     if (error.code === 'ERR_BUFFER_TOO_LARGE' && most < limit) return null;
@@ -102,7 +90,7 @@ function inflateSync(bytes, windowBits, most, limit) {
  * @param {(error: FrameError | null, inflated: Buffer | null) => void} callback
  */
 function inflateAloneLater(bytes, windowBits, limit, callback) {
-  const copy = Buffer.concat([bytes, FINAL_TAIL]);
+  const copy = Buffer.concat([bytes, TAIL]);
   runInPool((done) => {
     zlib.inflateRaw(copy, zlibOptions(windowBits, limit), (error, inflated) => {
       done();
@@ -115,7 +103,8 @@ function inflateAloneLater(bytes, windowBits, limit, callback) {
 
 /** zlib accepts no limit of 0, so that 1 byte may come out then. */
 function zlibOptions(windowBits, limit) {
-  return { windowBits, maxOutputLength: Math.max(1, Math.min(limit, MAX_OUTPUT)) };
+  const maxOutputLength = Math.max(1, Math.min(limit, MAX_OUTPUT));
+  return { windowBits, maxOutputLength, finishFlush: Z_SYNC_FLUSH };
 }
 
 /** @param {Error} error of zlib @returns {FrameError} */
