@@ -10,10 +10,9 @@ const { loadWs } = require('./load-ws');
 const ws = loadWs();
 
 /**
- * ws assigns `_receiver`, `_sender` and `_socket` in `setSocket`, `_socket` last, before the event
- * 'open'. It writes what it reads to the Receiver, which is a stream.Writable, and listens to its
- * events 'message', 'ping', 'pong' and 'conclude'; the Sender writes frames by `sendFrame(list,
- * callback)`.
+ * ws assigns `_receiver`, `_sender` and `_socket` in `setSocket`, `_socket` last, before 'open'. It
+ * writes what it reads to the Receiver, a stream.Writable, and listens to its events 'message',
+ * 'ping', 'pong' and 'conclude'; the Sender writes frames by `sendFrame(list, callback)`.
  */
 const PARTS = {
   WebSocket: ['setSocket', '_receiver', '_sender', '_socket', '_extensions', '_isServer', '_closeMessage'],
@@ -57,11 +56,11 @@ function isBusy(sender) {
   return sender._state === undefined ? sender._deflating : sender._state !== 0;
 }
 
-/** Whether a message has been begun by `send(data, { fin: false })`. */
-const isAmidMessage = (sender) => !sender._firstFragment;
-
-/** Whether the option `generateMask` was given (since 8.4). */
-const hasOwnMask = (sender) => sender._generateMask !== undefined;
+/**
+ * Whether a Sender must frame the next message itself: it is busy, a message has been begun by
+ * `send(data, { fin: false })`, or the option `generateMask` was given (since 8.4).
+ */
+const mustFrame = (sender) => isBusy(sender) || !sender._firstFragment || sender._generateMask !== undefined;
 
 /** The bytes that wait in the Sender, to be compressed for example. */
 const bufferedBytes = (sender) => sender._bufferedBytes;
@@ -84,9 +83,8 @@ function deflateParts({ _isServer, _options: { zlibDeflateOptions, zlibInflateOp
 const { _closeMessage: EMPTY_BUFFER } = samples.WebSocket;
 
 /**
- * What ws gives a listener for no bytes: one Buffer for all, which pins no other memory.
- *
- * @returns {Buffer} a new one if a listener has transferred it
+ * What ws gives a listener for no bytes: one Buffer for all, which pins no other memory; a new one
+ * if a listener has transferred it.
  */
 function emptyBuffer() {
   try {
@@ -116,10 +114,9 @@ module.exports = {
   deflateOf,
   deflateParts,
   emptyBuffer,
-  hasOwnMask,
-  isAmidMessage,
   isBusy,
   isServer,
+  mustFrame,
   receiverOptions,
   showState,
   ws

@@ -30,12 +30,7 @@ function requiresForFramemask(file) {
   return path.basename(file) === 'load-ws.js' && packageIn(path.join(path.dirname(file), '../..')).name === 'framemask';
 }
 
-/**
- * @param {string} request what is required
- * @param {string} file which it is resolved to
- * @param {string | null | undefined} parent the file that requires it
- * @returns {string} the file to load
- */
+/** @returns {string} the file to load where a parent requires what is resolved to a file */
 function redirectFile(request, file, parent) {
   if (request !== 'ws' || !isSupportedWs(file)) return file;
   return requiresForFramemask(parent ?? '') ? file : COMMONJS;

@@ -1,8 +1,7 @@
 'use strict';
 
-const { withoutTakeover } = require('./context-takeover');
 const { ws } = require('./internals');
-const { WebSocket, noteHandshake } = require('./websocket');
+const { WebSocket, noteHandshake, withoutTakeover } = require('./websocket');
 
 /** ws's WebSocketServer, whose connections are framemask's. */
 class WebSocketServer extends ws.WebSocketServer {

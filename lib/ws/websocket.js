@@ -3,7 +3,6 @@
 const { isUint8Array } = require('../shared/buffers');
 const { shareReads } = require('../sockets/shared-reads');
 const { borrowChunks, decodeInstead } = require('./incoming');
-const { withoutTakeover } = require('./context-takeover');
 const { ws } = require('./internals');
 const { Outgoing } = require('./outgoing');
 
@@ -109,10 +108,18 @@ for (const [own, inherited] of [
   }
 }
 
+/** @returns {object} options with `perMessageDeflate: { contextTakeover: false }` in ws's words */
+function withoutTakeover(options) {
+  const deflate = options?.perMessageDeflate;
+  if (typeof deflate !== 'object' || deflate === null || deflate.contextTakeover !== false) return options;
+  const flags = { serverNoContextTakeover: true, clientNoContextTakeover: true };
+  return { ...options, perMessageDeflate: { ...deflate, ...flags } };
+}
+
 /** Notes what a server knows of a connection, before ws makes the WebSocket. */
 function noteHandshake(socket, key, sharedReads) {
   socket[kKey] = key;
   if (sharedReads) socket[kSharedReads] = true;
 }
 
-module.exports = { WebSocket, noteHandshake };
+module.exports = { WebSocket, noteHandshake, withoutTakeover };

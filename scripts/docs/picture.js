@@ -134,13 +134,7 @@ const WS = {
   steps: [
     {
       title: 'Classes',
-      modules: [
-        'lib/ws/websocket.js',
-        'lib/ws/server.js',
-        'lib/ws/load-ws.js',
-        'lib/ws/internals.js',
-        'lib/ws/context-takeover.js'
-      ],
+      modules: ['lib/ws/websocket.js', 'lib/ws/server.js', 'lib/ws/load-ws.js', 'lib/ws/internals.js'],
       text: 'Subclasses of those of ws, which does the handshakes.'
     },
     {
@@ -150,7 +144,7 @@ const WS = {
     },
     {
       title: 'Sending',
-      modules: ['lib/ws/outgoing.js', 'lib/ws/compression.js', 'lib/ws/flush-queue.js', 'lib/ws/callback-context.js'],
+      modules: ['lib/ws/outgoing.js', 'lib/ws/compression.js', 'lib/ws/flush-queue.js'],
       text: "An Encoder instead of ws's Sender. One write for each read or turn."
     },
     {
