@@ -16,11 +16,7 @@ const THREAD_POOL_FROM = 32 * 1024;
 
 /** What this end wants of permessage-deflate, checked: the options of the negotiation. */
 class DeflateSettings {
-  /**
-   * @param {import('../..').DeflateOptions} options
-   * @param {boolean} [handles] whether zlib keeps a window from one synchronous call to the next,
-   *   which what Node.js documents of it does not
-   */
+  /** Without handles, zlib keeps no window from one synchronous call to the next. */
   constructor(options, handles = handlesWork()) {
     if (typeof options !== 'object' || options === null) throw invalidType('options', 'an object', options);
     this.contextTakeover = options.contextTakeover ?? false;
@@ -50,7 +46,6 @@ function readNumber(options, name, least, most, byDefault) {
 
 /** How one end compresses. @typedef {{ windowBits: number, contextTakeover: boolean }} EndOfDeflate */
 
-/** @returns {EndOfDeflate} */
 const createEnd = (windowBits, contextTakeover) => Object.freeze({ windowBits, contextTakeover });
 
 /** See index.d.ts. The contexts are the Decoder's and the Encoder's. */
@@ -58,11 +53,7 @@ class DeflateAgreement {
   /** Whether an object is an agreement: nothing else has the field. */
   #isAgreement = true;
 
-  /**
-   * @param {import('./parameters').Parameters} answer
-   * @param {number} clientBits the largest window of the client
-   * @param {DeflateSettings} settings of this end
-   */
+  /** @param {number} clientBits the largest window of the client */
   constructor(answer, clientBits, settings) {
     this.header = writeParameters(answer);
     this._settings = settings;

@@ -28,12 +28,8 @@ function keyOf({ windowBits, level, memLevel }) {
 }
 
 /**
- * Compresses a message that refers to no other.
+ * Compresses a message that refers to no other, and is not empty.
  *
- * @param {Uint8Array} bytes at least one
- * @param {number} length of them
- * @param {Compression} compression
- * @param {boolean} [handles] whether to use a shared handle
  * @returns {Buffer} memory that the next message overwrites
  */
 function deflateAlone(bytes, length, compression, handles = handlesWork()) {
@@ -52,13 +48,7 @@ function deflateAlone(bytes, length, compression, handles = handlesWork()) {
   }
 }
 
-/**
- * `deflateAlone` in the thread pool.
- *
- * @param {Buffer} bytes nobody else's, so that nobody changes or transfers them meanwhile
- * @param {Compression} compression
- * @param {(deflated: Buffer) => void} callback
- */
+/** `deflateAlone` in the thread pool, of bytes that nobody changes or transfers meanwhile. */
 function deflateAloneLater(bytes, compression, callback) {
   runInPool((done) => {
     // Compressing can't fail: its memory is allocated before it begins.
@@ -88,11 +78,8 @@ class OwnDeflater {
   }
 
   /**
-   * Compresses a message, or a part of one.
+   * Compresses a message that is not empty, or a part of one.
    *
-   * @param {Uint8Array} bytes at least one, if they are a message
-   * @param {number} length of them
-   * @param {boolean} [isLast] whether they end the message
    * @returns {Buffer} memory that the next message overwrites
    */
   deflate(bytes, length, isLast = true) {
@@ -100,13 +87,7 @@ class OwnDeflater {
     return isLast ? withoutTail(takeOutput()) : takeOutput();
   }
 
-  /**
-   * `deflate` in the thread pool. Nothing else may be compressed meanwhile.
-   *
-   * @param {Buffer} bytes nobody else's
-   * @param {(deflated: Buffer) => void} callback
-   * @param {boolean} [isLast]
-   */
+  /** `deflate` in the thread pool. Nothing else may be compressed meanwhile. */
   deflateLater(bytes, callback, isLast = true) {
     const { stream } = this._use();
     this.isBusy = true;

@@ -14,9 +14,7 @@ const SAMPLE_SIZE = 2 * 1024;
 /** A sample that keeps more than this part of its size is not worth it. */
 const WORTH_IT = 0.95;
 
-/**
- * From this size on a server's Encoder does not copy a payload, so that it needs memory of its own.
- */
+/** From this size on an Encoder does not copy a payload, so that it needs memory of its own. */
 const OWN_FROM = 16 * 1024;
 
 /**
@@ -26,8 +24,7 @@ const OWN_FROM = 16 * 1024;
  */
 class Deflation {
   /**
-   * @param {{ _addFrame: (firstByte: number, data: string | Uint8Array, owned: boolean) => void }}
-   *   encoder
+   * @param {object} encoder
    * @param {EndOfDeflate} end this one
    * @param {DeflateSettings} settings
    * @param {(() => void) | undefined} onDeflated called when what has waited has been added
@@ -83,13 +80,7 @@ class Deflation {
     this.wait(length, (firstByte & FIN) === 0, () => this._encoder._addFrame(firstByte, copy, true));
   }
 
-  /**
-   * Has something wait for the message in the thread pool.
-   *
-   * @param {number} length bytes
-   * @param {boolean} isAmidMessage whether a fragmented message is not complete then
-   * @param {() => void} add adds it to the Encoder
-   */
+  /** Has so many bytes, which `add` adds to the Encoder, wait for the message in the thread pool. */
   wait(length, isAmidMessage, add) {
     this.waiting += length;
     this.isAmidMessage = isAmidMessage;
@@ -109,7 +100,7 @@ class Deflation {
     return this._own === null && length >= this._threshold;
   }
 
-  /** @returns {Buffer} a prepared message, in memory that the next one overwrites */
+  /** Compresses a prepared message, to memory that the next one overwrites. */
   deflateShared(bytes) {
     return deflateAlone(bytes, bytes.length, this._compression);
   }

@@ -6,11 +6,7 @@ const IDLE_AFTER = 30_000;
 const contexts = new Set();
 let timer = null;
 
-/**
- * Has a context released when it has not been used for a while. Called at each use.
- *
- * @param {{ isUsed: boolean, isBusy: boolean, release: () => void }} context
- */
+/** Has a context released when it has not been used for a while. Called at each use. */
 function noteUse(context) {
   context.isUsed = true;
   if (contexts.has(context)) return;

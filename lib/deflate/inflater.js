@@ -23,12 +23,8 @@ const shared = [];
 /**
  * Inflates a message that refers to no other.
  *
- * @param {Uint8Array} bytes
- * @param {number} length of them
- * @param {number} windowBits
  * @param {number} most above this many bytes it is left to the thread pool
  * @param {number} limit the most bytes that the message may have
- * @param {boolean} [handles] whether to use a shared handle
  * @returns {Buffer | null} memory that the next message overwrites; null if it is longer than
  *   `most`
  * @throws {FrameError} if it is longer than `limit`, or is not DEFLATE
@@ -83,12 +79,7 @@ function inflateSync(bytes, windowBits, most, limit) {
   return inflated;
 }
 
-/**
- * `inflateAlone` in the thread pool. The bytes are copied, for nobody may change or transfer them
- * meanwhile.
- *
- * @param {(error: FrameError | null, inflated: Buffer | null) => void} callback
- */
+/** `inflateAlone` of a copy, which nobody can change or transfer, in the thread pool. */
 function inflateAloneLater(bytes, windowBits, limit, callback) {
   const copy = Buffer.concat([bytes, TAIL]);
   runInPool((done) => {
@@ -107,7 +98,7 @@ function zlibOptions(windowBits, limit) {
   return { windowBits, maxOutputLength, finishFlush: Z_SYNC_FLUSH };
 }
 
-/** @param {Error} error of zlib @returns {FrameError} */
+/** @returns {FrameError} for an error of zlib */
 function toFault(error, limit) {
   return error.code === 'ERR_BUFFER_TOO_LARGE' ? tooBigFault(limit) : dataFault(error);
 }
@@ -126,7 +117,7 @@ function dataFault(cause) {
  * from its first message to the end of the connection: the peer relies on it.
  */
 class OwnInflater {
-  /** @param {number} windowBits @param {import('node:zlib').ZlibOptions} [options] others */
+  /** @param {import('node:zlib').ZlibOptions} [options] others */
   constructor(windowBits, options = {}) {
     this._options = { ...options, windowBits };
     this._handle = null;
@@ -138,9 +129,6 @@ class OwnInflater {
   /**
    * Inflates a message, or a part of one.
    *
-   * @param {Uint8Array} bytes
-   * @param {number} length of them
-   * @param {boolean} isLast whether they end the message
    * @param {number} most above this many bytes of output the rest is left to `inflateLater`
    * @param {number} limit the most bytes that may come out
    * @returns {Buffer | null} memory that the next message overwrites; null for `inflateLater`
@@ -170,10 +158,8 @@ class OwnInflater {
   }
 
   /**
-   * Goes on in the thread pool. Nothing else may be inflated meanwhile.
-   *
-   * @param {number} limit the most bytes that may come out, of `inflate` too
-   * @param {(error: FrameError | null, inflated: Buffer | null) => void} callback
+   * Goes on in the thread pool, and calls back with an error or all bytes, those of `inflate` too.
+   * Nothing else may be inflated meanwhile.
    */
   inflateLater(limit, callback) {
     const { stream } = this._handle;
@@ -207,7 +193,6 @@ class OwnInflater {
     });
   }
 
-  /** Releases the context. */
   close() {
     this._handle?.close();
     this._handle = null;

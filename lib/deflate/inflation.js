@@ -19,8 +19,6 @@ class Inflation {
   }
 
   /**
-   * @param {Uint8Array} data a message as it came
-   * @param {number} limit the most bytes that it may have
    * @returns {Buffer | null} memory that the next message overwrites; null if `inflateLater` must
    *   be called, because it would take long
    * @throws {FrameError} if it is longer, or is not DEFLATE
@@ -39,7 +37,6 @@ class Inflation {
     else this._own.inflateLater(limit, callback);
   }
 
-  /** Releases its memory. */
   close() {
     this._own?.close();
   }

@@ -2,7 +2,6 @@
 
 const { parseExtensions } = require('./extension-header');
 
-/** The name of the extension (RFC 7692 section 7). */
 const NAME = 'permessage-deflate';
 
 /** The largest window of DEFLATE, as its base-2 logarithm (RFC 7692 section 7.1.2). */
@@ -40,8 +39,6 @@ function readHeader(header) {
  * "A server MUST decline an extension negotiation offer ... if ... the negotiation offer contains
  * an extension parameter not defined for use in an offer ... with an invalid value ... multiple
  * extension parameters with the same name" (RFC 7692 section 7.1).
- *
- * @returns {Parameters | null}
  */
 function readParameters(list) {
   const parameters = {
@@ -69,7 +66,6 @@ function readValue(name, text) {
   return /^([89]|1[0-5])$/.test(text) ? Number(text) : undefined;
 }
 
-/** @returns {string} the element of a header */
 function writeParameters(parameters) {
   let element = NAME;
   for (const [name, value] of Object.entries(parameters)) {

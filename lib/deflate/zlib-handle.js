@@ -5,8 +5,7 @@ const { Buffer, EMPTY: NOTHING, copyOf, view } = require('../shared/buffers');
 
 // All that framemask knows of Node's zlib which Node does not document. `_handle` is the binding
 // below a zlib stream, and `_writeState` holds what `writeSync` has left: output room, then input.
-// Both have been there since Node.js 9, and packages such as pngjs use them. `works()` tries them
-// once.
+// Both have been there since Node.js 9, and packages such as pngjs use them.
 
 const { Z_NO_FLUSH, Z_SYNC_FLUSH } = zlib.constants;
 
@@ -37,12 +36,8 @@ class ZlibHandle {
   /**
    * Compresses or decompresses bytes, and adds what comes out to the output of this thread.
    *
-   * @param {Uint8Array} bytes
-   * @param {number} length of them
-   * @param {number} limit stops above this many bytes of output
-   * @param {number} [flush] as of zlib
-   * @returns {number} how many bytes are left, which zlib did not want: it has ended, or the output
-   *   is above the limit
+   * @returns {number} how many bytes are left, which zlib did not want: it has ended, or there are
+   *   more than `limit` bytes of output
    */
   run(bytes, length, limit, flush = Z_SYNC_FLUSH) {
     scratch ??= Buffer.allocUnsafeSlow(SCRATCH);
@@ -73,7 +68,6 @@ class ZlibHandle {
     this.run(NOTHING, 0, Infinity);
   }
 
-  /** Forgets its window. */
   reset() {
     this._handle.reset();
   }
@@ -89,7 +83,7 @@ function keepScratch() {
   used = 0;
 }
 
-/** @returns {number} how many bytes the runs since the last `takeOutput` have put out */
+/** How many bytes the runs since the last `takeOutput` have put out. */
 function outputLength() {
   return chunkBytes + used;
 }

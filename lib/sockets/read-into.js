@@ -7,7 +7,6 @@ const { isShared, shareReads } = require('./shared-reads');
 
 const { write } = Decoder.prototype;
 
-/** Where a socket keeps its Decoder, and what is called after each read. */
 const kDecoder = Symbol('decoder');
 const kAfterRead = Symbol('afterRead');
 
@@ -27,9 +26,7 @@ function readInto(socket, decoder, afterRead) {
   return isTrusted(decoder) && shareReads(socket, onData);
 }
 
-/**
- * Whether a Decoder may see shared memory: not if it keeps chunks, or if `write` has been replaced.
- */
+/** A Decoder that keeps chunks, or whose `write` has been replaced, sees no shared memory. */
 function isTrusted(decoder) {
   return decoder.borrowed && decoder.write === write;
 }

@@ -15,7 +15,6 @@ const SIZE = 64 * 1024;
 /** A read of so many bytes or more that leaves the memory as it was did not go there. */
 const MIN_PROOF = 8;
 
-/** Where a socket keeps the listener whose chunks lie in the shared memory. */
 const kListener = Symbol('listener');
 
 /** The memory that all sockets of this thread are read into. It must not reach a program's code. */
@@ -24,18 +23,14 @@ let memory = null;
 /** Random bytes with which `memory` begins, until a read has been seen to go there. */
 let before = null;
 
-/**
- * The names of the two properties, and Node.js's own `emit`; null if reads are not shared,
- * undefined before the first use.
- */
+/** The names of the two properties, and Node.js's own `emit`; null if reads are not shared. */
 let parts;
 
 /**
  * Has a socket read into memory that all sockets of the thread share, for one of its listeners of
- * 'data'. Where the listener is not the only one to see a chunk, the chunk is a copy.
+ * 'data', which must not keep a chunk, nor give it away. Where the listener is not the only one to
+ * see a chunk, the chunk is a copy.
  *
- * @param {import('node:stream').Duplex} socket
- * @param {(chunk: Buffer) => void} listener it must not keep the chunk, nor give it away
  * @returns {boolean} false if the socket can't, and reads as ever
  */
 function shareReads(socket, listener) {
@@ -50,13 +45,11 @@ function shareReads(socket, listener) {
   return true;
 }
 
-/** Whether sockets of this process can share their reads. */
 function canShareReads() {
   if (parts === undefined) parts = findParts();
   return parts !== null;
 }
 
-/** Whether a chunk lies in the shared memory. */
 function isShared(chunk) {
   return memory !== null && chunk.buffer === memory.buffer;
 }
@@ -72,8 +65,7 @@ function findParts() {
   const buffer = keys.find((key) => socket[key] === option.buffer);
   const callback = keys.find((key) => socket[key] === option.callback);
   const { emit } = socket;
-  // Node.js's is emit(type, ...args). One in its place, such as that of node:domain, shall see
-  // events.
+  // Node.js's is emit(type, ...args). One in its place, such as node:domain's, shall see events.
   return buffer === undefined || callback === undefined || emit.length !== 1 ? null : { buffer, callback, emit };
 }
 
@@ -104,8 +96,7 @@ function isReadByLoop(handle) {
 
 function createMemory() {
   const created = Buffer.allocUnsafeSlow(SIZE);
-  // A socket shows its properties in logs. The last bytes that another one has read shall not be
-  // there.
+  // A socket shows its properties in logs, which shall not have what another socket has read.
   created[modules.util.inspect.custom] = () => '<shared memory>';
   before = modules.crypto.randomBytes(SIZE);
   created.set(before);

@@ -2,13 +2,7 @@
 
 const { memoryOf, offsetOf } = require('../shared/buffers');
 
-/**
- * The data of a binary message as the property `binaryType` asks for it.
- *
- * @param {Buffer} data
- * @param {string} binaryType
- * @param {number[] | undefined} fragmentLengths of a message of several frames
- */
+/** The data of a binary message, maybe of several frames, as `binaryType` asks for it. */
 function toBinaryType(data, binaryType, fragmentLengths) {
   switch (binaryType) {
     case 'arraybuffer':

@@ -34,10 +34,6 @@ class Compressor {
   /**
    * `compress` of PerMessageDeflate. ws's Sender calls it for one fragment at a time. It calls back
    * at once for a small one.
-   *
-   * @param {Buffer | string} data
-   * @param {boolean} fin
-   * @param {(error: null, deflated: Buffer) => void} callback
    */
   compress(data, fin, callback) {
     const bytes = typeof data === 'string' ? Buffer.from(data) : data;
@@ -55,7 +51,6 @@ class Compressor {
     else this._deflateLater(copy, fin, callback);
   }
 
-  /** Releases the memory. */
   end() {
     this._hasEnded = true;
     if (this._own !== null && !this._own.isBusy) this._own.release();
@@ -94,11 +89,8 @@ class Decompressor {
   /**
    * Inflates a frame.
    *
-   * @param {Buffer} data
-   * @param {boolean} isLast whether it ends its message
-   * @param {number} limit the most bytes that may come out
    * @returns {Buffer | null} null if `inflateLater` must go on
-   * @throws {FrameError} if more bytes come out, or it is not DEFLATE
+   * @throws {FrameError} if more than `limit` bytes come out, or it is not DEFLATE
    */
   inflate(data, isLast, limit) {
     const isAlone = this._isShared && isLast && !this._isAmidMessage;
@@ -125,7 +117,6 @@ class Decompressor {
     });
   }
 
-  /** Releases the memory. */
   end() {
     this._own?.close();
     this._own = null;
@@ -133,10 +124,8 @@ class Decompressor {
 }
 
 /**
- * Gives a connection contexts of framemask's.
+ * Gives the PerMessageDeflate of a connection contexts of framemask's.
  *
- * @param {object} deflate its PerMessageDeflate
- * @param {boolean} [handles] whether zlib has handles that work
  * @returns {Decompressor | null} for what it receives; null without handles: ws does it itself
  */
 function compressInstead(deflate, handles = handlesWork()) {

@@ -28,15 +28,12 @@ const BAD_FRAMES = {
   CLOSE_CODE: ({ receivedCode }) => [[0x88, 2, receivedCode >> 8, receivedCode & 255]]
 };
 
-/** @returns {number} the first byte of a control frame, or of a message of one frame */
+/** The first byte of a control frame, or of a message of one frame. */
 const dataless = (firstByte) => ((firstByte & OPCODE) >= Opcode.CLOSE ? firstByte : FIN | Opcode.BINARY);
 
 /**
  * The error of ws for an error of a Decoder: its class, message and `code`, and the close code.
- * ws itself makes it, from a frame that is wrong in the same way.
- *
- * @param {import('../..').FrameError} error
- * @param {boolean} [inflates] whether permessage-deflate was negotiated, so that RSV1 may be set
+ * ws itself makes it, from a frame that is wrong in the same way. With `inflates` RSV1 may be set.
  */
 function toWsError(error, inflates = false) {
   const badFrame = BAD_FRAMES[error.code.slice('FRAMEMASK_ERR_'.length)];
@@ -46,7 +43,7 @@ function toWsError(error, inflates = false) {
   return receiverError(bytes, options, inflates) ?? likeWs(error);
 }
 
-/** @returns {Error | undefined} the error that ws has for these bytes */
+/** The error that ws has for these bytes, if any. */
 function receiverError(bytes, options = {}, inflates = false) {
   const extensions = inflates ? { 'permessage-deflate': {} } : {};
   let found;

@@ -32,11 +32,10 @@ const kBorrows = Symbol('borrows');
  * `allowSynchronousEvents: false`, pause the decoder until they are done.
  */
 class Incoming {
-  /** @param {import('./outgoing').Outgoing} outgoing */
   constructor(websocket, receiver, outgoing) {
     this.websocket = websocket;
     this.receiver = receiver;
-    /** What ends the connection: an error of the peer's. */
+    // What ends the connection: an error of the peer's.
     this.error = null;
     /** Whether each event has a turn of its own. */
     this.isDeferred = !receiverOptions(receiver).allowSynchronousEvents;
@@ -155,8 +154,6 @@ const limitOf = (option) => (option > 0 ? option : Infinity);
 /**
  * Replaces the decoding of a Receiver. Its Incoming is made with the first chunk: until then
  * `binaryType` may change, and an idle connection needs no decoder.
- *
- * @param {import('./outgoing').Outgoing} outgoing
  */
 function decodeInstead(websocket, receiver, outgoing) {
   receiver[kWebSocket] = websocket;

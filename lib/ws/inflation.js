@@ -14,8 +14,8 @@ class Inflation {
   /**
    * @param {import('./incoming').Incoming} incoming
    * @param {object} deflate ws's PerMessageDeflate
-   * @param {object | null} decompressor what inflates instead of it; null if nothing does
-   * @param {number} maxPayload the most bytes of a message
+   * @param {object | null} decompressor what inflates instead of it
+   * @param {number} maxPayload
    * @param {boolean} isChecked whether text must be UTF-8
    */
   constructor(incoming, deflate, decompressor, maxPayload, isChecked) {
@@ -30,7 +30,6 @@ class Inflation {
     this._length = 0;
   }
 
-  /** Begins a message. */
   begin(isBinary, isCompressed) {
     this.isCompressed = isCompressed;
     this._isBinary = isBinary;

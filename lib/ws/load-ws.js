@@ -6,10 +6,7 @@ const { nodeModule, path } = require('../shared/node-modules');
 const OLDEST = [8, 17, 1];
 const NEWEST_MAJOR = 8;
 
-/**
- * @returns {typeof import('ws')} the program's own ws
- * @throws {Error} if there is none, its version is not supported, or Bun gives its own
- */
+/** @returns {typeof import('ws')} the program's own ws */
 function loadWs() {
   let version;
   try {

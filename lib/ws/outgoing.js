@@ -109,7 +109,6 @@ class Outgoing {
     this.flush();
   }
 
-  /** Gives all that is held back to the socket. */
   flush() {
     if (this.pending === 0) return;
     const callbacks = this._callbacks;
