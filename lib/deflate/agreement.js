@@ -24,12 +24,13 @@ class DeflateSettings {
       throw invalidType('options.contextTakeover', 'a boolean', options.contextTakeover);
     }
     this.contextTakeover &&= handles;
-    this.serverWindowBits = readNumber(options, 'serverWindowBits', MIN_DEFLATE_BITS, MAX_WINDOW_BITS, MAX_WINDOW_BITS);
-    this.clientWindowBits = readNumber(options, 'clientWindowBits', MIN_DEFLATE_BITS, MAX_WINDOW_BITS, MAX_WINDOW_BITS);
+    const readBits = (name) => readNumber(options, name, MIN_DEFLATE_BITS, MAX_WINDOW_BITS, MAX_WINDOW_BITS);
+    this.serverWindowBits = readBits('serverWindowBits');
+    this.clientWindowBits = readBits('clientWindowBits');
     this.level = readNumber(options, 'level', -1, 9, -1);
     this.memLevel = readNumber(options, 'memLevel', 1, 9, 8);
-    this.threshold = readNumber(options, 'threshold', 0, Number.POSITIVE_INFINITY, THRESHOLD);
-    this.threadPoolFrom = readNumber(options, 'threadPoolFrom', 0, Number.POSITIVE_INFINITY, THREAD_POOL_FROM);
+    this.threshold = readNumber(options, 'threshold', 0, Infinity, THRESHOLD);
+    this.threadPoolFrom = readNumber(options, 'threadPoolFrom', 0, Infinity, THREAD_POOL_FROM);
     Object.freeze(this);
   }
 }
@@ -38,7 +39,7 @@ class DeflateSettings {
 function readNumber(options, name, least, most, byDefault) {
   const value = options[name] ?? byDefault;
   if (typeof value !== 'number') throw invalidType(`options.${name}`, 'a number', value);
-  if (!(value >= least && value <= most && (Number.isSafeInteger(value) || value === Number.POSITIVE_INFINITY))) {
+  if (!(value >= least && value <= most && (Number.isSafeInteger(value) || value === Infinity))) {
     throw outOfRange(`options.${name}`, `a whole number from ${least} to ${most}`, value);
   }
   return value;
@@ -50,7 +51,7 @@ const createEnd = (windowBits, contextTakeover) => Object.freeze({ windowBits, c
 
 /** See index.d.ts. The contexts are the Decoder's and the Encoder's. */
 class DeflateAgreement {
-  /** Whether an object is an agreement: nothing else has the field. */
+  // Nothing else has the field.
   #isAgreement = true;
 
   /** @param {number} clientBits the largest window of the client */

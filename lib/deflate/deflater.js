@@ -17,12 +17,10 @@ const TAIL_SIZE = 4;
 /**
  * The handles that all connections of this thread share, by `keyOf`. Each is reset after each
  * message, and takes 268 KB at most. There are as many as the levels in use times the 7 windows.
- *
- * @type {Map<string, ZlibHandle>}
  */
 const shared = new Map();
 
-/** @param {Compression} compression @returns {string} the same for all that compress alike */
+/** The same for all that compress alike. */
 function keyOf({ windowBits, level, memLevel }) {
   return `${windowBits} ${level} ${memLevel}`;
 }
@@ -77,11 +75,7 @@ class OwnDeflater {
     this._handle = null;
   }
 
-  /**
-   * Compresses a message that is not empty, or a part of one.
-   *
-   * @returns {Buffer} memory that the next message overwrites
-   */
+  /** Like `deflateAlone`, but maybe of a part of a message. */
   deflate(bytes, length, isLast = true) {
     this._use().compress(bytes, length);
     return isLast ? withoutTail(takeOutput()) : takeOutput();
@@ -106,7 +100,6 @@ class OwnDeflater {
     });
   }
 
-  /** Forgets what has been sent. */
   reset() {
     this._handle?.reset();
   }

@@ -34,7 +34,6 @@ class Deflation {
     this.isBusy = false;
     /** Whether what waits ends amid a fragmented message. */
     this.isAmidMessage = false;
-    /** The bytes that wait. */
     this.waiting = 0;
     this._encoder = encoder;
     this._compression = { windowBits, level: settings.level, memLevel: settings.memLevel };
@@ -87,7 +86,6 @@ class Deflation {
     this._queue.push({ length, add });
   }
 
-  /** What prepared messages that are compressed alike have in common. */
   get key() {
     return keyOf(this._compression);
   }
@@ -110,7 +108,6 @@ class Deflation {
     if (!this.isBusy) this._own?.release();
   }
 
-  /** @returns {boolean} false if it is to be sent as it is */
   _compress(opcode, bytes, length, compress) {
     if (length >= SAMPLE_FROM && !compress && !this._isWorthIt(bytes, length)) return false;
     if (length >= this._threadPoolFrom) {

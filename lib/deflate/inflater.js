@@ -65,7 +65,7 @@ function runWithTail(handle, bytes, length, tail, most, limit) {
   return left;
 }
 
-/** `inflateAlone` by what Node.js documents. */
+/** By what Node.js documents. */
 function inflateSync(bytes, windowBits, most, limit) {
   let inflated;
   try {
@@ -98,7 +98,6 @@ function zlibOptions(windowBits, limit) {
   return { windowBits, maxOutputLength, finishFlush: Z_SYNC_FLUSH };
 }
 
-/** @returns {FrameError} for an error of zlib */
 function toFault(error, limit) {
   return error.code === 'ERR_BUFFER_TOO_LARGE' ? tooBigFault(limit) : dataFault(error);
 }
@@ -126,14 +125,7 @@ class OwnInflater {
     this._rest = null;
   }
 
-  /**
-   * Inflates a message, or a part of one.
-   *
-   * @param {number} most above this many bytes of output the rest is left to `inflateLater`
-   * @param {number} limit the most bytes that may come out
-   * @returns {Buffer | null} memory that the next message overwrites; null for `inflateLater`
-   * @throws {FrameError} if more bytes come out, or it is not DEFLATE
-   */
+  /** Like `inflateAlone`, but maybe of a part of a message. Null leaves the rest to `inflateLater`. */
   inflate(bytes, length, isLast, most, limit) {
     const handle = this._use();
     const tail = isLast ? TAIL : EMPTY;
@@ -198,7 +190,6 @@ class OwnInflater {
     this._handle = null;
   }
 
-  /** Forgets what has been received. */
   reset() {
     this._handle?.reset();
   }

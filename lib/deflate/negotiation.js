@@ -89,7 +89,6 @@ function findFault(offer, answer) {
     if (offer.client_max_window_bits !== true && clientBits > offer.client_max_window_bits) {
       return 'client_max_window_bits is larger than offered';
     }
-    // zlib has no window of 256 bytes for raw DEFLATE.
     if (clientBits < MIN_DEFLATE_BITS) return 'client_max_window_bits is 8, which zlib cannot compress with';
   }
   return null;

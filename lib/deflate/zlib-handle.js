@@ -46,7 +46,11 @@ class ZlibHandle {
     let left = length;
     try {
       do {
-        if (used === SCRATCH) keepScratch();
+        if (used === SCRATCH) {
+          chunks.push(Buffer.from(scratch));
+          chunkBytes += SCRATCH;
+          used = 0;
+        }
         this._handle.writeSync(flush, bytes, length - left, left, scratch, used, SCRATCH - used);
         if (this.error !== null) break;
         used = SCRATCH - this._state[0];
@@ -75,12 +79,6 @@ class ZlibHandle {
   close() {
     this.stream.close();
   }
-}
-
-function keepScratch() {
-  chunks.push(Buffer.from(scratch));
-  chunkBytes += SCRATCH;
-  used = 0;
 }
 
 /** How many bytes the runs since the last `takeOutput` have put out. */

@@ -15,12 +15,11 @@ const DEFLATE_LATER_FROM = 32 * 1024;
 /** What inflates to more than this many bytes is inflated there. */
 const INFLATE_LATER_FROM = 128 * 1024;
 
-/** @returns {boolean} whether shared contexts can have these options of zlib */
+/** Whether shared contexts can have these options of zlib. */
 const isPlain = (options) => Object.keys(options).every((name) => ['level', 'memLevel', 'chunkSize'].includes(name));
 
 /** What a connection sends. */
 class Compressor {
-  /** @param {{ windowBits: number, contextTakeover: boolean, options?: object }} end this one */
   constructor({ windowBits, contextTakeover, options = {} }) {
     const { level = -1, memLevel = 8 } = options;
     this._compression = { ...options, windowBits, level, memLevel };
@@ -76,7 +75,6 @@ class Compressor {
 
 /** What a connection receives. */
 class Decompressor {
-  /** @param {{ windowBits: number, contextTakeover: boolean, options?: object }} end the peer */
   constructor({ windowBits, contextTakeover, options = {} }) {
     this._windowBits = windowBits;
     this._options = options;

@@ -45,13 +45,11 @@ class Incoming {
     this._callback = null;
   }
 
-  /** Decodes a chunk, and calls back, maybe with an error, when it is used up. */
   write(chunk, callback) {
     this._callback = callback;
     this._enter(decodeChunk, chunk);
   }
 
-  /** Goes on after a pause. */
   resume() {
     this._enter(resumeDecoder);
   }
@@ -68,14 +66,12 @@ class Incoming {
     this._enter(emitAndResume, ['message', data, isBinary]);
   }
 
-  /** Emits 'ping' or 'pong'. */
   emitControl(event, payload) {
     const data = payload.length === 0 ? emptyBuffer() : payload;
     if (this.isDeferred) this.defer(event, data);
     else this.receiver.emit(event, data);
   }
 
-  /** Ends the decoding because of an error. */
   fail(error) {
     this.failNow(error);
     this.settleFailure();
@@ -114,7 +110,6 @@ class Incoming {
     if (!this._decoder.paused) this._settle();
   }
 
-  /** Says that the chunk is used up. */
   _settle() {
     const callback = this._callback;
     this._callback = null;
@@ -230,7 +225,7 @@ function onPong(payload) {
   this.context.emitControl('pong', payload);
 }
 
-/** Inflates each frame of a compressed message when it has come, as ws does. */
+/** Inflates each frame when it has come, as ws does. */
 function inflateFrame(firstByte, bytes, start, end) {
   const opcode = firstByte & OPCODE;
   if (opcode >= Opcode.CLOSE) return;

@@ -12,7 +12,7 @@ const { toWsError } = require('./frame-errors');
  */
 class Inflation {
   /**
-   * @param {import('./incoming').Incoming} incoming
+   * @param {object} incoming
    * @param {object} deflate ws's PerMessageDeflate
    * @param {object | null} decompressor what inflates instead of it
    * @param {number} maxPayload
@@ -37,11 +37,7 @@ class Inflation {
     this._length = 0;
   }
 
-  /**
-   * Inflates a frame's payload here and now, or fails.
-   *
-   * @returns {boolean} false if it is left to `add`
-   */
+  /** Inflates a frame's payload here and now, or fails; false leaves it to `add`. */
   addNow(data, isLast) {
     if (this._decompressor === null) return false;
     let inflated;

@@ -39,7 +39,6 @@ for (const [of, names] of Object.entries(PARTS)) {
   }
 }
 
-/** The options that ws has given the Receiver of a connection. */
 function receiverOptions(receiver) {
   return {
     allowSynchronousEvents: receiver._allowSynchronousEvents,
@@ -62,10 +61,8 @@ function isBusy(sender) {
  */
 const mustFrame = (sender) => isBusy(sender) || !sender._firstFragment || sender._generateMask !== undefined;
 
-/** The bytes that wait in the Sender, to be compressed for example. */
 const bufferedBytes = (sender) => sender._bufferedBytes;
 
-/** The PerMessageDeflate of a connection; undefined if it was not negotiated. */
 const deflateOf = (websocket) => websocket._extensions['permessage-deflate'];
 
 /** How each end of a PerMessageDeflate compresses, and the options of zlib for it. */

@@ -19,7 +19,6 @@ const SEND_FROM = 16 * 1024;
 
 const ANY_MASK = { anyMask: true };
 
-/** Where a connection's Sender finds the Outgoing that replaces its `sendFrame`. */
 const kOutgoing = Symbol('outgoing');
 
 /** Whether nobody has replaced the `write` of all sockets. */
@@ -31,7 +30,6 @@ const writesAreNodes = net.Socket.prototype.write === Duplex.prototype.write;
  * compressed messages, Blobs, Close frames) takes the same way, so that the order is kept.
  */
 class Outgoing {
-  /** @param {string | undefined} key the Sec-WebSocket-Key of the handshake */
   constructor(websocket, sender, socket, key) {
     this.socket = socket;
     this._trace = null;
@@ -43,7 +41,7 @@ class Outgoing {
     /** What inflates instead of ws's PerMessageDeflate. */
     this.decompressor = this._compresses ? compressInstead(deflate) : null;
     this._isReading = false;
-    this._key = key;
+    this._key = key; // of the handshake
     this._recycles = false;
     this._encoder = null;
     this._callbacks = null;
@@ -56,7 +54,7 @@ class Outgoing {
     return this.socket.writableLength + bufferedBytes(this._sender);
   }
 
-  /** The bytes that are held back for one write. */
+  /** The bytes that are held back. */
   get pending() {
     return this._encoder === null ? 0 : this._encoder.pending;
   }
@@ -129,7 +127,6 @@ class Outgoing {
     this.socket.write(last, callback);
   }
 
-  /** Sends what has been added: now, at the end of the read, or of the turn. */
   _added(callback) {
     if (typeof callback === 'function') {
       this._callbacks ??= [];

@@ -10,7 +10,7 @@ const ROOT = path.join(__dirname, '../..');
 const COMMONJS = path.join(ROOT, 'ws.js');
 const MODULE = url.pathToFileURL(path.join(ROOT, 'ws.mjs')).href;
 
-/** @returns {object} the package.json of a folder; empty if none can be read */
+/** The package.json of a folder; empty if none can be read. */
 function packageIn(folder) {
   try {
     return JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'));

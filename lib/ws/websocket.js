@@ -13,9 +13,7 @@ const kOutgoing = Symbol('outgoing');
 
 /** Where a client, or a server's socket, keeps the Sec-WebSocket-Key of its handshake. */
 const kKey = Symbol('key');
-
 const kRequest = Symbol('request');
-
 /** Where a server's socket says that its reads may be shared. */
 const kSharedReads = Symbol('sharedReads');
 
