@@ -5,7 +5,8 @@ const { lengthOf, memoryOf, offsetOf } = require('../shared/buffers');
 /**
  * Masking in JavaScript, as src/ does it: for machines where the addon does not load, and for
  * payloads that are too short for a call into it. Callers must have checked the arguments. A key is
- * a number with the key's first byte in the lowest eight bits.
+ * a number with the key's first byte in the lowest eight bits: the key for the first byte masked.
+ * Functions that mask return whether all bytes written are ASCII, or those bytes combined by OR.
  */
 
 // From this length on, masking 32-bit words is faster than bytes, although it must create a view:
@@ -19,23 +20,13 @@ const TOP_BITS = 0x80808080 | 0;
 const scratch = new Int32Array(1);
 const scratchBytes = new Uint8Array(scratch.buffer);
 
-/**
- * The key from byte `bytes` of the payload on.
- *
- * @param {number} bytes any whole number; only its lowest two bits count
- * @returns {number} an unsigned 32-bit number
- */
+/** The key from byte `bytes` of the payload on, as an unsigned number. */
 function advanceKey(key, bytes) {
   const shift = (bytes & 3) << 3;
   return ((key >>> shift) | (key << (32 - shift))) >>> 0;
 }
 
-/**
- * Masks `buffer[start]` to `buffer[end - 1]` in place, a byte at a time.
- *
- * @param {number} key the key for the byte at `start`
- * @returns {number} the bytes written, combined by OR
- */
+/** Masks `buffer[start]` to `buffer[end - 1]` in place, a byte at a time. */
 function unmaskBytes(buffer, start, end, key) {
   const k1 = key >>> 8;
   const k2 = key >>> 16;
@@ -58,13 +49,8 @@ function unmaskBytes(buffer, start, end, key) {
 }
 
 /**
- * Masks `buffer[start]` to `buffer[end - 1]` in place, most of it four bytes at a time.
- *
- * @param {number} end at least 8 more than `start`
- * @param {number} key the key for the byte at `start`
- * @param {Int32Array} words of the same memory
- * @param {number} base the index in `buffer` of the first of `words`, at most `start` + 3
- * @returns {number} the words and bytes written, combined by OR
+ * Masks `buffer[start]` to `buffer[end - 1]`, at least 8 bytes, in place, most of it four bytes at
+ * a time: by `words` of the same memory, whose first is at `buffer[base]`, at most `start` + 3.
  */
 function unmaskWords(buffer, start, end, key, words, base) {
   const head = (base - start) & 3;
@@ -98,20 +84,12 @@ function alignedFrom(buffer, start) {
   return start + (-(offsetOf(buffer) + start) & 3);
 }
 
-/**
- * @param {number} base from `alignedFrom`
- * @returns {Int32Array} the words from `base` to `end`
- */
+/** The words from `base`, which `alignedFrom` returned, to `end`. */
 function wordsOf(buffer, base, end) {
   return new Int32Array(memoryOf(buffer), offsetOf(buffer) + base, Math.floor((end - base) / 4));
 }
 
-/**
- * Masks `length` bytes of `buffer` from `start` on in place.
- *
- * @param {number} key the key for the byte at `start`
- * @returns {boolean} whether all bytes written are ASCII
- */
+/** Masks `length` bytes of `buffer` from `start` on in place. */
 function unmaskRange(buffer, start, length, key) {
   const end = start + length;
   if (length < WORDS_FROM) return (unmaskBytes(buffer, start, end, key) & 0x80) === 0;
@@ -121,10 +99,8 @@ function unmaskRange(buffer, start, length, key) {
 
 /**
  * Masks `length` bytes of `source` from `start` on into `output` from `offset` on. They may overlap
- * in any way: TypedArray.prototype.set copies like memmove.
- *
- * @param {number} key the key for the byte at `start`
- * @returns {boolean} true if all bytes written are ASCII; false if not, or if they were not checked
+ * in any way: TypedArray.prototype.set copies like memmove. Returns false, too, if the bytes were
+ * not checked for ASCII.
  */
 function maskRange(source, start, output, offset, length, key) {
   // set() would throw for a view that a resized ArrayBuffer no longer contains.
@@ -138,11 +114,8 @@ function maskRange(source, start, output, offset, length, key) {
 }
 
 /**
- * Masks `length` bytes of `source` from `start` on into `output` from `offset` on. They must not
- * share memory. For a few bytes only, where a call of TypedArray.prototype.set would take longer.
- *
- * @param {number} key the key for the byte at `start`
- * @returns {boolean} whether all bytes written are ASCII
+ * `maskRange` for a few bytes and no shared memory, where a call of TypedArray.prototype.set would
+ * take longer.
  */
 function copyMasked(source, start, output, offset, length, key) {
   let seen = 0;

@@ -8,11 +8,8 @@ const LIKE_LINUX = ['android', 'freebsd'];
 
 /**
  * Finds and loads the addon: the one of an entry for one platform, else by node-gyp-build's rules
- * the one in build/Release, which the user has compiled, or else the one in prebuilds/.
- *
- * @param {string} [platform] as process.platform
- * @returns {object} its exports
- * @throws {Error} if there is none, it can't be loaded, or it is not framemask's
+ * the one in build/Release, which the user has compiled, or else the one in prebuilds/. Throws if
+ * there is none, it can't be loaded, or it is not framemask's.
  */
 function findAddon(platform = process.platform) {
   if (bundledAddon.load !== null) return unwrap(bundledAddon.load());
@@ -45,10 +42,7 @@ function checkOwner(file, root) {
   throw new Error(`${file} is not framemask's`);
 }
 
-/**
- * @param {string} file a package.json
- * @returns {string | undefined} the name in it
- */
+/** The name in a package.json, if it can be read. */
 function readName(file) {
   try {
     return JSON.parse(fs.readFileSync(file, 'utf8')).name;
@@ -58,9 +52,8 @@ function readName(file) {
 }
 
 /**
- * @param {object | string} bundled what a bundler made of the addon: its exports, or the file's
- *   path from the bundle or its file: URL, or an ES module whose default export is one of these
- * @returns {object} the addon's exports
+ * The exports of what a bundler made of the addon: those, or the file's path from the bundle or its
+ * file: URL, or an ES module whose default export is one of these.
  */
 function unwrap(bundled) {
   const addon = bundled.default ?? bundled;

@@ -78,10 +78,6 @@ function createRegisters() {
   return new Float64Array(new SharedMemory(Object.keys(Register).length * Float64Array.BYTES_PER_ELEMENT));
 }
 
-/**
- * @param {string} kernel one of `addon.kernels`
- * @throws {Error} if the addon is of another version
- */
 function bind(addon, kernel) {
   const registers = createRegisters();
   const functions = addon.bind(kernel, registers);
@@ -90,10 +86,6 @@ function bind(addon, kernel) {
   return { registers, ...functions };
 }
 
-/**
- * @param {string[]} kernels those that run here, besides 'js'
- * @param {Error | null} cause why the addon did not load
- */
 function unknownKernel(wanted, kernels, cause) {
   const error = new RangeError(
     `FRAMEMASK_KERNEL is ${JSON.stringify(wanted)}, but this machine can run: ${['js', ...kernels].join(', ')}`,

@@ -5,8 +5,6 @@ const { inspect } = require('./node-modules').util;
 /**
  * Describes an invalid value in an error message: short, on one line, and without throwing for any
  * value (a Proxy, an object whose getters throw, a megabyte of text).
- *
- * @param {*} value what the caller passed
  */
 function describe(value) {
   if (value === null || value === undefined) return String(value);
@@ -24,9 +22,6 @@ function describe(value) {
   }
 }
 
-/**
- * @returns {string} such as `an instance of Date`, or `an object` if its constructor can't be read
- */
 function describeObject(value) {
   try {
     const { name } = value.constructor;
@@ -37,7 +32,7 @@ function describeObject(value) {
   return 'an object';
 }
 
-/** @returns {string} its beginning: a BigInt can have a million digits */
+/** A BigInt can have a million digits. */
 function shorten(text) {
   return text.length > 40 ? `${text.slice(0, 40)}...` : text;
 }
@@ -49,11 +44,7 @@ function invalidType(name, expected, received) {
   return error;
 }
 
-/**
- * The error for an argument of the right type with an invalid value, with the `code` of Node.js.
- *
- * @param {*} received what it was: a value, or a description of it
- */
+/** The same for an invalid value of the right type; `received` may be a description of it. */
 function outOfRange(name, expected, received) {
   const got = typeof received === 'string' ? received : shorten(inspect(received));
   const error = new RangeError(`The "${name}" argument must be ${expected}, but was ${got}`);

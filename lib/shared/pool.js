@@ -3,24 +3,19 @@
 /**
  * Memory that a module keeps for its next use, since fresh memory costs more than what is then done
  * with it. A handler may call the module again while a piece is in use, so that several can be in
- * use at once.
- *
- * @template T
+ * use at once. Pieces come as their last use left them.
  */
 class Pool {
-  /** @param {number} capacity how many pieces are kept */
   constructor(create, capacity) {
     this._create = create;
     this._capacity = capacity;
     this._free = [];
   }
 
-  /** @returns {T} a piece whose content is that of its last use */
   acquire() {
     return this._free.pop() ?? this._create();
   }
 
-  /** @param {T} piece one that is no longer in use */
   release(piece) {
     if (this._free.length < this._capacity) this._free.push(piece);
   }
