@@ -45,7 +45,7 @@ function readNumber(options, name, least, most, byDefault) {
   return value;
 }
 
-/** How one end compresses. @typedef {{ windowBits: number, contextTakeover: boolean }} EndOfDeflate */
+/** @typedef {{ windowBits: number, contextTakeover: boolean }} EndOfDeflate how an end compresses */
 
 const createEnd = (windowBits, contextTakeover) => Object.freeze({ windowBits, contextTakeover });
 

@@ -79,7 +79,7 @@ class Deflation {
     this.wait(length, (firstByte & FIN) === 0, () => this._encoder._addFrame(firstByte, copy, true));
   }
 
-  /** Has so many bytes, which `add` adds to the Encoder, wait for the message in the thread pool. */
+  /** Has bytes, which `add` adds to the Encoder, wait for the message in the thread pool. */
   wait(length, isAmidMessage, add) {
     this.waiting += length;
     this.isAmidMessage = isAmidMessage;

@@ -125,7 +125,7 @@ class OwnInflater {
     this._rest = null;
   }
 
-  /** Like `inflateAlone`, but maybe of a part of a message. Null leaves the rest to `inflateLater`. */
+  /** Like `inflateAlone`, maybe for a part of a message. Null leaves the rest to `inflateLater`. */
   inflate(bytes, length, isLast, most, limit) {
     const handle = this._use();
     const tail = isLast ? TAIL : EMPTY;
