@@ -28,6 +28,9 @@ const BAD_FRAMES = {
   CLOSE_CODE: ({ receivedCode }) => [[0x88, 2, receivedCode >> 8, receivedCode & 255]]
 };
 
+/** Codes that ws has since 8.21. */
+const LATER_CODES = { FRAMEMASK_ERR_TOO_MANY_FRAGMENTS: 'WS_ERR_TOO_MANY_BUFFERED_PARTS' };
+
 /** The first byte of a control frame, or of a message of one frame. */
 const dataless = (firstByte) => ((firstByte & OPCODE) >= Opcode.CLOSE ? firstByte : FIN | Opcode.BINARY);
 
@@ -59,8 +62,7 @@ function likeWs({ cause, code, closeCode, message }) {
   const error = cause ?? template;
   if (error === template) {
     error.message = `Invalid WebSocket frame: ${message}`;
-    // The code that ws has since 8.21.
-    error.code = code === 'FRAMEMASK_ERR_TOO_MANY_FRAGMENTS' ? 'WS_ERR_TOO_MANY_BUFFERED_PARTS' : code;
+    error.code = LATER_CODES[code] ?? code;
   }
   // ws keeps the close code under a symbol of its own.
   error[Object.getOwnPropertySymbols(template)[0]] = closeCode;
