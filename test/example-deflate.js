@@ -1,0 +1,284 @@
+'use strict';
+
+// examples/deflate.js over real connections: its server with clients of ws, its client with servers
+// of ws, with false ones, and both together.
+
+const { randomBytes } = require('node:crypto');
+const { once } = require('node:events');
+const { setTimeout: sleep } = require('node:timers/promises');
+const zlib = require('node:zlib');
+const t = require('tap');
+const { WebSocket } = require('ws');
+const { connect, createEchoServer } = require('../examples/deflate');
+const {
+  HANDSHAKE,
+  MIB,
+  RawConnection,
+  assertMessages,
+  example,
+  head,
+  masked,
+  randomMessages,
+  request,
+  run,
+  startFalseServer,
+  startWsServer,
+  withResolvers
+} = require('./support/connections');
+const { BINARY, CONTINUATION, TEXT, frame } = require('./support/frames');
+
+const RSV1 = 0x40;
+
+async function startServer(t, options) {
+  const server = createEchoServer({ maxPayload: 16 * MIB, closeTimeout: 1000, ...options }).listen(0, '127.0.0.1');
+  const sockets = new Set();
+  server.on('connection', (socket) => sockets.add(socket));
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { server, port: server.address().port, url: `ws://127.0.0.1:${server.address().port}` };
+}
+
+/** A client of the example; `closed` resolves to the arguments of onClose. */
+async function open(t, url, options) {
+  const closed = withResolvers();
+  const connection = await connect(url, {
+    maxPayload: 16 * MIB,
+    closeTimeout: 1000,
+    ...options,
+    onClose: (code, error) => closed.resolve({ code, error })
+  });
+  t.teardown(() => connection.socket.destroy());
+  return { connection, closed: closed.promise };
+}
+
+/** A raw connection that has agreed on compression without context takeover. */
+async function openRaw(t, port) {
+  const raw = new RawConnection(port);
+  t.teardown(() => raw.socket.destroy());
+  raw.socket.write(head(...HANDSHAKE, 'Sec-WebSocket-Extensions: permessage-deflate'));
+  const answer = await raw.readHead();
+  t.match(answer, /\r\nSec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover;/);
+  return raw;
+}
+
+/** Random messages, short enough to be compressed in a moment; some go to the thread pool. */
+const someMessages = () => randomMessages().filter(({ data }) => data.length <= 131_072);
+
+const TAKEOVER = { contextTakeover: true };
+const NO_TAKEOVER = { serverNoContextTakeover: true, clientNoContextTakeover: true };
+
+t.test('a client of ws gets every byte back, in order, with context takeover and without', async (t) => {
+  for (const deflate of [undefined, { ...TAKEOVER, threadPoolFrom: 0, threshold: 0 }]) {
+    const { url } = await startServer(t, { deflate });
+    for (const perMessageDeflate of [true, NO_TAKEOVER, { clientMaxWindowBits: 9, serverMaxWindowBits: 9 }, false]) {
+      const messages = someMessages();
+      const client = new WebSocket(url, { perMessageDeflate });
+      const came = [];
+      client.on('message', (data, isBinary) => {
+        came.push({ data, isBinary });
+        if (came.length === messages.length) client.close(1000, 'bye');
+      });
+      await once(client, 'open');
+      t.match(client.extensions, perMessageDeflate === false ? /^$/ : /^permessage-deflate/);
+      for (const { data, isBinary } of messages) client.send(data, { binary: isBinary });
+      t.equal((await once(client, 'close'))[0], 1000);
+      assertMessages(came, messages);
+    }
+  }
+});
+
+t.test('its client gets every byte back from ws, and from its server', async (t) => {
+  const ours = await startServer(t, { deflate: TAKEOVER });
+  const theirs = await startWsServer(t, { perMessageDeflate: { threshold: 0 } });
+  theirs.server.on('connection', (socket) => {
+    socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
+  });
+  const plain = await startWsServer(t, { perMessageDeflate: false });
+  plain.server.on('connection', (socket) => {
+    socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
+  });
+  for (const { url } of [ours, theirs, plain]) {
+    for (const deflate of [undefined, { ...TAKEOVER, clientWindowBits: 9, threshold: 0 }]) {
+      const messages = someMessages();
+      const came = [];
+      const { connection, closed } = await open(t, url, {
+        deflate,
+        onMessage(data, isBinary) {
+          came.push({ data: Buffer.from(data), isBinary });
+          if (came.length === messages.length) this.close(1000);
+        }
+      });
+      t.equal(connection.deflate === null, url === plain.url);
+      for (const { data, isBinary } of messages) connection.send(isBinary ? data : data.toString(), isBinary);
+      t.match(await closed, { code: 1000, error: null });
+      assertMessages(came, messages);
+    }
+  }
+});
+
+t.test('a bomb, in one frame or in fragments, is refused with 1009 and other connections go on', async (t) => {
+  const { port, url } = await startServer(t, { maxPayload: 100_000 });
+  const other = await open(t, url);
+  const bomb = zlib.deflateRawSync(Buffer.alloc(100 * MIB));
+  const half = bomb.length >> 1;
+  const inFragments = [
+    masked(BINARY, bomb.subarray(0, half), { rsv: RSV1, fin: false }),
+    masked(CONTINUATION, bomb.subarray(half))
+  ];
+  t.equal(bomb.length > 100_000, true);
+  const small = zlib.deflateRawSync(Buffer.alloc(100_001));
+  for (const frames of [[masked(BINARY, small, { rsv: RSV1 })], inFragments]) {
+    const raw = await openRaw(t, port);
+    raw.socket.write(Buffer.concat(frames));
+    t.equal((await raw.ended).toString('hex'), '880203f1', 'a Close frame with 1009');
+  }
+  const reply = withResolvers();
+  other.connection.options.onMessage = (data) => reply.resolve(String(data));
+  other.connection.send('still there?');
+  t.equal(await reply.promise, 'still there?');
+});
+
+t.test('bad text is refused with 1007, and what is not DEFLATE', async (t) => {
+  const { port } = await startServer(t);
+  for (const payload of [zlib.deflateRawSync(Buffer.from([0xff])), Buffer.from([7])]) {
+    const raw = await openRaw(t, port);
+    raw.socket.write(masked(TEXT, payload, { rsv: RSV1 }));
+    t.equal((await raw.ended).toString('hex'), '880203ef');
+  }
+});
+
+t.test('a client that does not read its replies makes the server stop reading', async (t) => {
+  const { url, server } = await startServer(t, { deflate: { threadPoolFrom: 0 } });
+  const accepted = once(server, 'connection');
+  const { connection, closed } = await open(t, url, {
+    onMessage() {
+      received++;
+      if (received === 41) this.close(1000);
+    }
+  });
+  const [peer] = await accepted;
+  let received = 0;
+  connection.pause();
+  connection.socket.pause();
+  connection.send(randomBytes(100_000).toString('hex'));
+  const data = randomBytes(500_000); // does not shrink
+  for (let i = 0; i < 40; i++) connection.send(data);
+  await sleep(500);
+  t.ok(peer.writableLength < 4 * MIB, `${peer.writableLength} bytes wait`);
+  t.equal(received, 0);
+  connection.resume();
+  t.match(await closed, { code: 1000 });
+});
+
+t.test('send returns false until onDrain', async (t) => {
+  const { url } = await startServer(t);
+  const drained = withResolvers();
+  const { connection } = await open(t, url, { onDrain: drained.resolve });
+  t.equal(connection.send('x'), true);
+  t.equal(connection.send(randomBytes(MIB)), false);
+  t.equal(connection.send('a'.repeat(MIB), false, { compress: true }), false);
+  await drained.promise;
+  t.equal(connection.isFull, false);
+});
+
+t.test('compress: false leaves a secret as it is', async (t) => {
+  const { server, url } = await startWsServer(t, { perMessageDeflate: true });
+  const connected = once(server, 'connection');
+  const { connection } = await open(t, url, { deflate: { threshold: 0 } });
+  const [peer] = await connected;
+  const chunks = [];
+  peer._socket.prependListener('data', (chunk) => chunks.push(Buffer.from(chunk)));
+  connection.send('secret'.repeat(10), false, { compress: false });
+  t.equal(String((await once(peer, 'message'))[0]), 'secret'.repeat(10));
+  connection.send('public'.repeat(10));
+  t.equal(String((await once(peer, 'message'))[0]), 'public'.repeat(10));
+  t.same(
+    chunks.map(([firstByte]) => firstByte),
+    [0x81, 0xc1]
+  );
+  t.ok(chunks[1].length < chunks[0].length);
+});
+
+t.test('ping, pong and close, from either end', async (t) => {
+  const { server, url } = await startWsServer(t, { perMessageDeflate: true });
+  const connected = once(server, 'connection');
+  const { closed } = await open(t, url);
+  const [peer] = await connected;
+  peer.ping('there');
+  t.equal(String((await once(peer, 'pong'))[0]), 'there');
+  peer.close();
+  t.match(await closed, { code: 1005, error: null });
+
+  const { url: ours } = await startServer(t);
+  const client = new WebSocket(ours);
+  await once(client, 'open');
+  client.ping('you');
+  t.equal(String((await once(client, 'pong'))[0]), 'you');
+  client.close(4000);
+  t.equal((await once(client, 'close'))[0], 4000);
+
+  const lost = await open(t, ours);
+  lost.connection.socket.destroy();
+  t.match(await lost.closed, { code: 1006 });
+});
+
+t.test('a Close frame waits for the message that is compressed in the thread pool', async (t) => {
+  const { server, url } = await startWsServer(t, { perMessageDeflate: true });
+  const connected = once(server, 'connection');
+  const { connection, closed } = await open(t, url);
+  const [peer] = await connected;
+  connection.send('a'.repeat(MIB));
+  connection.close(1000);
+  t.equal((await once(peer, 'message'))[0].length, MIB);
+  t.match(await closed, { code: 1000, error: null });
+});
+
+t.test('7.1 of RFC 7692: an answer that is none to the offer fails the connection', async (t) => {
+  const cases = [
+    ['Sec-WebSocket-Extensions: permessage-deflate', /server_no_context_takeover/],
+    ['Sec-WebSocket-Extensions: permessage-snappy', /not offered/],
+    ['Sec-WebSocket-Accept: wrong', /Sec-WebSocket-Accept/]
+  ];
+  for (const [line, message] of cases) {
+    const url = await startFalseServer(t, (socket, lines) => {
+      socket.write(head(...lines.filter((other) => other.split(':')[0] !== line.split(':')[0]), line));
+    });
+    await t.rejects(connect(url), { message });
+  }
+  const refuses = await startFalseServer(t, (socket) => socket.write(head('HTTP/1.1 404 Not Found')));
+  await t.rejects(connect(refuses), /404/);
+  const breaks = await startFalseServer(t, (socket, lines) => {
+    socket.write(Buffer.concat([Buffer.from(head(...lines)), frame(TEXT, 'x', { rsv: RSV1 })]));
+  });
+  const { closed } = await open(t, breaks);
+  t.match(await closed, { code: 1006, error: { code: 'FRAMEMASK_ERR_RESERVED_BITS' } });
+});
+
+t.test('a request that is no handshake is refused', async (t) => {
+  const { port } = await startServer(t);
+  for (const wrong of ['Sec-WebSocket-Version: 8', 'Sec-WebSocket-Key: short', 'Upgrade: h2c']) {
+    const lines = HANDSHAKE.map((line) => (line.split(':')[0] === wrong.split(':')[0] ? wrong : line));
+    t.match(await request(t, port, head(...lines)), /^HTTP\/1\.1 400 /);
+  }
+  t.match(await request(t, port, head('GET / HTTP/1.1', 'Host: localhost', 'Connection: close')), /^HTTP\/1\.1 426 /);
+});
+
+t.test('as a program', async (t) => {
+  const { stdout, stderr, code } = await run([example('deflate.js')]);
+  t.same([stderr, code], ['', 0]);
+  const lines = stdout.trimEnd().split('\n');
+  t.same(
+    [lines[0], lines[3]],
+    ['permessage-deflate; server_no_context_takeover; client_no_context_takeover', 'permessage-deflate']
+  );
+  const received = [lines[1], lines[4]].map((line) => {
+    const [, total, size] = /^102 replies, (\d+) bytes, the first 152781, the last 60: (\d+) received$/.exec(line);
+    t.ok(size * 4 < total);
+    return Number(size);
+  });
+  t.ok(received[1] < received[0], 'context takeover saves bytes');
+  t.same([lines[2], lines[5]], ['closed 1000', 'closed 1000']);
+});
