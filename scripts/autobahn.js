@@ -1,7 +1,8 @@
 'use strict';
 
-// Runs Autobahn|Testsuite against examples/echo-server.js and examples/client.js, or against an
-// echo server and a client on framemask/ws, and judges its reports.
+// Runs Autobahn|Testsuite against examples/echo-server.js and examples/client.js, against
+// examples/deflate.js, or against an echo server and a client on framemask/ws, and judges its
+// reports.
 
 const { spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');
@@ -10,22 +11,25 @@ const net = require('node:net');
 const path = require('node:path');
 const { createInterface } = require('node:readline');
 const { parseArgs } = require('node:util');
-const { ALL, QUICK, QUICK_DEFLATE, informationalOf, judge, select } = require('./autobahn/cases');
+const { ALL, QUICK, QUICK_DEFLATE, WITH_DEFLATE, informationalOf, judge, select } = require('./autobahn/cases');
 const { find, install } = require('./autobahn/suite');
-const { ofKernel, ofLibrary } = require('./autobahn/targets');
+const { ofContexts, ofKernel, ofLibrary } = require('./autobahn/targets');
 
 const USAGE = `usage: npm run test:autobahn [-- [options]]
 
 Runs Autobahn|Testsuite, sections 1 to 7, 9 and 10, against the echo server and the client in
-examples/; with --ws all sections, permessage-deflate included, on framemask/ws and, to compare with,
-on ws, which takes 40 minutes or more.
+examples/; with --deflate sections 12 and 13, permessage-deflate, on examples/deflate.js, which takes 20
+minutes or more; with --ws all sections on framemask/ws and, to compare with, on ws, which takes 40
+minutes or more.
 
   --role ROLE      server or client; both by default
   --kernel LIST    addon, js, or any value of FRAMEMASK_KERNEL; addon,js by default
+  --deflate        sections 12 and 13, on the codec with the option \`deflate\`
+  --contexts LIST  with --deflate: shared, takeover or both, which is the default
   --ws             framemask/ws and ws instead of the programs in examples/
   --library LIST   with --ws: framemask/ws, ws or both, which is the default
   --cases LIST     ids of cases, with * for any characters: '1.*,6.4.*,9.1.1'; all 301 by default,
-                   with --ws all 517
+                   with --deflate all 216, with --ws all 517
   --quick          a short selection, for CI
   --install        install the suite in .cache/autobahn if it is missing (needs Python 2.7 and python3)
   --allow-missing  exit with 0 instead of 2 if there is no suite
@@ -258,6 +262,8 @@ function readOptions() {
     options: {
       role: { type: 'string' },
       kernel: { type: 'string', default: 'addon,js' },
+      deflate: { type: 'boolean' },
+      contexts: { type: 'string', default: 'shared,takeover' },
       ws: { type: 'boolean' },
       library: { type: 'string', default: 'ws,framemask/ws' },
       cases: { type: 'string' },
@@ -270,14 +276,22 @@ function readOptions() {
   if (values.role !== undefined && !['server', 'client'].includes(values.role)) {
     throw new RangeError('--role must be server or client');
   }
-  const quick = values.ws ? [...QUICK, ...QUICK_DEFLATE] : QUICK;
+  if (values.deflate && values.ws) throw new RangeError('--deflate and --ws are two runs');
+  const { all, quick, targets } = setOf(values);
   const patterns = values.cases?.split(',') ?? (values.quick ? quick : ['*']);
   return {
     ...values,
     roles: values.role === undefined ? ['server', 'client'] : [values.role],
-    targets: values.ws ? values.library.split(',').map(ofLibrary) : values.kernel.split(',').map(ofKernel),
-    cases: select(patterns, values.ws ? ALL : undefined)
+    targets,
+    cases: select(patterns, all)
   };
+}
+
+/** @returns {object} what to run, on which cases, which of them with --quick */
+function setOf({ deflate, ws, contexts, library, kernel }) {
+  if (deflate) return { all: WITH_DEFLATE, quick: QUICK_DEFLATE, targets: contexts.split(',').map(ofContexts) };
+  if (ws) return { all: ALL, quick: [...QUICK, ...QUICK_DEFLATE], targets: library.split(',').map(ofLibrary) };
+  return { all: undefined, quick: QUICK, targets: kernel.split(',').map(ofKernel) };
 }
 
 /** @returns {Promise<number>} the exit code */
@@ -300,7 +314,7 @@ async function main() {
   const { targets, cases } = options;
   const names = targets.map(({ name }) => name).join(' and ');
   console.log(`Autobahn|Testsuite, ${suite.label}: ${cases.length} cases, ${options.roles.join(' and ')}, ${names}`);
-  const folder = options.ws ? path.join(REPORTS, 'ws') : REPORTS;
+  const folder = path.join(REPORTS, options.ws ? 'ws' : options.deflate ? 'deflate' : '');
   const began = performance.now();
   const progress = new Progress();
   // Both roles run at once, because the slow cases mostly wait.

@@ -28,6 +28,23 @@ function ofKernel(kernel) {
   };
 }
 
+/**
+ * @param {string} contexts `shared` or `takeover`: whether messages refer to those before them
+ * @returns {Target} the programs of examples/deflate.js
+ * @throws {RangeError} if it is something else
+ */
+function ofContexts(contexts) {
+  if (!['shared', 'takeover'].includes(contexts)) throw new RangeError('--contexts must be of shared, takeover');
+  const agent = `framemask-deflate-${contexts}`;
+  return {
+    name: `the codec, ${contexts} contexts`,
+    agent,
+    env: {},
+    server: ['scripts/autobahn/server.js', contexts],
+    client: (url) => ['scripts/autobahn/client.js', url, agent, contexts]
+  };
+}
+
 /** From scripts/autobahn/. */
 const LIBRARIES = { ws: 'ws', 'framemask/ws': '../../ws.js' };
 
@@ -50,4 +67,4 @@ function ofLibrary(name) {
   };
 }
 
-module.exports = { ofKernel, ofLibrary };
+module.exports = { ofContexts, ofKernel, ofLibrary };
