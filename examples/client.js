@@ -10,7 +10,7 @@
 const { createHash, randomBytes } = require('node:crypto');
 const http = require('node:http');
 const https = require('node:https');
-const { Decoder, Encoder } = require('../index.js'); // in a project of your own: require('framemask')
+const { Decoder, Encoder } = require('framemask');
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const HIGH_WATER_MARK = 64 * 1024;

@@ -10,7 +10,7 @@
 
 const { createHash } = require('node:crypto');
 const http = require('node:http');
-const { Decoder, Encoder, readInto } = require('../index.js'); // in a project of your own: require('framemask')
+const { Decoder, Encoder, readInto } = require('framemask');
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const NO_STATUS = 1005; // reported for a Close frame without a code; never sent (section 7.4.1)

@@ -13,7 +13,7 @@ const { randomBytes, randomInt } = require('node:crypto');
 const { once } = require('node:events');
 const net = require('node:net');
 const { Packr, RESET_BUFFER_MODE, unpack } = require('msgpackr');
-const { Decoder, Encoder } = require('../index.js'); // in a project of your own: require('framemask')
+const { Decoder, Encoder } = require('framemask');
 
 const MAX_BYTES = 65535;
 const ALPHABET = ['a', 'é', '世', '🜂']; // 1, 2, 3 and 4 bytes of UTF-8

@@ -37,7 +37,7 @@ async function main() {
   }
   const port = readPort(process.env.PORT || '8080');
   // Loaded here, so that main's caller also reports a FRAMEMASK_KERNEL that this machine can't run.
-  const { kernel, nativeError } = require('../index.js');
+  const { kernel, nativeError } = require('framemask');
   const { startServer } = require('./start/server');
   const server = await startServer(port);
   const why = nativeError === null ? '' : `, as there is no addon (${nativeError.message})`;

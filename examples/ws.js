@@ -9,7 +9,7 @@
 // Both use the port that the environment variable PORT names (default 8080) on 127.0.0.1.
 
 const readline = require('node:readline');
-const { WebSocket, WebSocketServer } = require('../ws.js'); // in a project of your own: require('framemask/ws')
+const { WebSocket, WebSocketServer } = require('framemask/ws');
 
 const HEARTBEAT = 30_000;
 const MAX_QUEUED = 1024 * 1024; // bytes that a slow client may leave unread
