@@ -1,0 +1,257 @@
+'use strict';
+
+// The chat: who is in which room, and what a client may ask for. Nothing here knows how connections
+// work, or how messages reach other processes.
+//
+// Messages are JSON. A client sends
+//
+//     { type: 'hello', name, session }     once, first; the session is a secret of the client's
+//     { type: 'join', room, since? }       `since` is the last id that it has, when it comes back
+//     { type: 'leave', room }
+//     { type: 'say', room, n, text }       `n` counts the messages of the session, from 1
+//
+// and gets
+//
+//     { type: 'welcome', from }            its public name, made from the session
+//     { type: 'message', id, room, from, name, n, text }
+//     { type: 'joined', room, at, complete }   behind what was said before; `complete` is false if
+//                                          messages after `since` are no longer there
+//     { type: 'sent', n }                  the message was published
+
+const { createHash } = require('node:crypto');
+const { History } = require('./history');
+const { RateLimit } = require('./rate-limit');
+
+const LIMITS = {
+  maxPayload: 16 * 1024, // bytes of a message
+  maxPending: 1024 * 1024, // bytes that may wait for a client to read them
+  maxRooms: 20, // of one client
+  burst: 50, // messages of one client at once
+  perSecond: 10, // and in the long run
+  maxRoomHistory: 256 * 1024, // bytes; below maxPending, so that a client that comes back is not too slow at once
+  maxHistory: 64 * 1024 * 1024, // bytes, of all rooms
+  closeTimeout: 10_000, // milliseconds for the closing handshake
+  heartbeat: 30_000 // milliseconds between Pings
+};
+const MAX_NAME = 64; // of a nickname and of a room, in characters
+const MAX_TEXT = 4000;
+const SHOWN_TO_NEWCOMERS = 20; // messages
+
+const isName = (value) => typeof value === 'string' && value.length > 0 && value.length <= MAX_NAME;
+const isText = (value) => typeof value === 'string' && value.length > 0 && value.length <= MAX_TEXT;
+const isId = (value) => typeof value === 'string' && /^\d{1,15}-\d{1,15}$/.test(value);
+const isSession = (value) => typeof value === 'string' && value.length >= 16 && value.length <= 64;
+
+/** The rooms of this process. */
+class Chat {
+  /**
+   * @param {object} options
+   * @param {import('./bus-memory').MemoryBus} options.bus
+   * @param {(text: string) => { length: number }} options.frameOnce of the kind of connections
+   * @param {typeof LIMITS} options.limits
+   */
+  constructor({ bus, frameOnce, limits }) {
+    this.limits = limits;
+    this.bus = bus;
+    this.members = new Set();
+    /** Room → the members that are here. */
+    this.rooms = new Map();
+    this.history = new History(limits);
+    this.counts = { published: 0, repeated: 0, broadcast: 0, delivered: 0, tooSlow: 0, tooMany: 0, silent: 0 };
+    this._frameOnce = frameOnce;
+    this._lastId = '0-0';
+  }
+
+  /** Reads what was said before this process began; messages follow from then on. */
+  async start() {
+    const { recent, complete } = await this.bus.start((entry) => this._deliver(entry));
+    if (recent.length === 0) return;
+    if (!complete) this.history.startAfter(recent[0].id);
+    for (const entry of recent) this._remember(entry);
+  }
+
+  /** A connection is open: returns what it calls. */
+  open(connection) {
+    const member = new Member(this, connection);
+    this.members.add(member);
+    return member;
+  }
+
+  /** Pings everybody, and drops those from whom nothing has come since the last Ping. */
+  beat() {
+    for (const { connection } of this.members) {
+      if (connection.isAlive) {
+        connection.isAlive = false;
+        connection.ping();
+      } else {
+        this.counts.silent++;
+        connection.drop();
+      }
+    }
+  }
+
+  /** Sends a Close frame to everybody. */
+  close() {
+    for (const member of this.members) member.close(1001, 'The server is going away');
+  }
+
+  _remember({ id, room, body }) {
+    this._lastId = id;
+    const entry = { id, room, message: this._frameOnce(`{"type":"message","id":"${id}",${body.slice(1)}`) };
+    this.history.add(entry);
+    return entry;
+  }
+
+  /** A message has come, from here or from another process. It is framed once, for all members. */
+  _deliver(published) {
+    const { room, message } = this._remember(published);
+    this.counts.broadcast++;
+    const members = this.rooms.get(room);
+    if (members === undefined) return;
+    for (const member of members) {
+      if (!member.isKeepingUp()) continue;
+      member.connection.send(message);
+      this.counts.delivered++;
+    }
+  }
+
+  /** @returns {boolean} false if the member is not in the room */
+  enter(member, room, since) {
+    // No message can come in between: this is one turn.
+    const { entries, complete } =
+      since === undefined
+        ? { entries: this.history.latest(room, SHOWN_TO_NEWCOMERS), complete: true }
+        : this.history.after(room, since);
+    for (const { message } of entries) member.connection.send(message);
+    const members = this.rooms.get(room) ?? new Set();
+    this.rooms.set(room, members.add(member));
+    member.reply({ type: 'joined', room, at: this._lastId, complete });
+  }
+
+  leave(member, room) {
+    const members = this.rooms.get(room);
+    members.delete(member);
+    if (members.size === 0) this.rooms.delete(room);
+  }
+}
+
+/** A client, and what it asks for. */
+class Member {
+  constructor(chat, connection) {
+    this.chat = chat;
+    this.connection = connection;
+    this.rooms = new Set();
+    this.name = null;
+    this.from = null;
+    this._lastNumber = 0;
+    this._isClosing = false;
+    this._rate = new RateLimit(chat.limits);
+  }
+
+  /** @param {object} message */
+  reply(message) {
+    if (this.isKeepingUp()) this.connection.sendText(JSON.stringify(message));
+  }
+
+  /**
+   * Drops a client that does not read what waits for it. It may come back, and gets what it has
+   * missed.
+   *
+   * @returns {boolean} false if it is dropped, or closing
+   */
+  isKeepingUp() {
+    if (this._isClosing) return false;
+    if (this.connection.pending <= this.chat.limits.maxPending) return true;
+    this._isClosing = true;
+    this.chat.counts.tooSlow++;
+    this.connection.drop();
+    return false;
+  }
+
+  /** Starts the closing handshake; what the client sends from now on is ignored. */
+  close(code, reason) {
+    this._isClosing = true;
+    this.connection.close(code, reason);
+  }
+
+  onEnd() {
+    this._isClosing = true;
+    for (const room of this.rooms) this.chat.leave(this, room);
+    this.rooms.clear();
+    this.chat.members.delete(this);
+  }
+
+  onMessage(data, isBinary) {
+    if (this._isClosing) return;
+    if (!this._rate.take()) {
+      this.chat.counts.tooMany++;
+      this.close(1008, 'Too many messages');
+    } else if (isBinary) {
+      this.close(1003, 'Text only');
+    } else if (!this._obey(parse(data))) {
+      this.close(1008, 'Not a message of this chat');
+    }
+  }
+
+  /** @returns {boolean} false for what is no message of a client */
+  _obey(message) {
+    if (this.name === null) return message.type === 'hello' && this._hello(message);
+    if (message.type === 'join') return this._join(message);
+    if (message.type === 'leave') return this._leave(message);
+    return message.type === 'say' && this._say(message);
+  }
+
+  _hello({ name, session }) {
+    if (!isName(name) || !isSession(session)) return false;
+    this.name = name;
+    // Everybody sees `from`: with the session they could publish in its place.
+    this.from = createHash('sha256').update(session).digest('base64url').slice(0, 16);
+    this.reply({ type: 'welcome', from: this.from });
+    return true;
+  }
+
+  _join({ room, since }) {
+    if (!isName(room) || (since !== undefined && !isId(since))) return false;
+    if (this.rooms.has(room) || this.rooms.size >= this.chat.limits.maxRooms) return false;
+    this.rooms.add(room);
+    this.chat.enter(this, room, since);
+    return true;
+  }
+
+  _leave({ room }) {
+    if (!this.rooms.delete(room)) return false;
+    this.chat.leave(this, room);
+    return true;
+  }
+
+  _say({ room, n, text }) {
+    if (!this.rooms.has(room) || !isText(text)) return false;
+    if (!Number.isSafeInteger(n) || n <= this._lastNumber) return false;
+    this._lastNumber = n;
+    this._publish(room, n, text);
+    return true;
+  }
+
+  async _publish(room, n, text) {
+    const { from, name, chat } = this;
+    const body = JSON.stringify({ room, from, name, n, text });
+    try {
+      const isNew = await chat.bus.publish({ from, n, room, body });
+      chat.counts[isNew ? 'published' : 'repeated']++;
+      this.reply({ type: 'sent', n });
+    } catch {
+      if (!this._isClosing) this.close(1013, 'Try again later'); // the other processes can't be reached
+    }
+  }
+}
+
+/** @returns {object} what JSON says, or an empty object */
+function parse(text) {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
+module.exports = { Chat, LIMITS };
