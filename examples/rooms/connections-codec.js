@@ -1,0 +1,155 @@
+'use strict';
+
+// Connections on framemask's codec: node:http for the handshake, a Decoder and an Encoder for the
+// frames. connections-ws.js does the same on framemask/ws.
+
+const { createHash } = require('node:crypto');
+const { Decoder, Encoder, prepare, readInto } = require('framemask');
+
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'; // RFC 6455 section 1.3
+const NO_STATUS = 1005; // reported for a Close frame without a code; never sent (section 7.4.1)
+const kConnection = Symbol('connection');
+
+// All connections share these handlers. `this` is the decoder, `context` the connection.
+const frameHandlers = {
+  onMessage(data, isBinary) {
+    this.context.isAlive = true;
+    this.context.handlers.onMessage(data, isBinary);
+  },
+  onPing(payload) {
+    const connection = this.context;
+    // Pongs that nobody reads would fill the memory.
+    if (connection.pending > connection.limits.maxPending) connection.drop();
+    else connection.encoder.pong(payload);
+  },
+  onPong() {
+    this.context.isAlive = true;
+  },
+  onClose(code) {
+    this.context.encoder.close(code === NO_STATUS ? undefined : code);
+  },
+  onError(error) {
+    this.context.encoder.close(error.closeCode);
+  }
+};
+
+/** A connection whose handshake is done. connections-ws.js has a class of the same shape. */
+class Connection {
+  constructor(socket, limits) {
+    const trace = {}; // the Decoder and the Encoder report as one connection
+    this.isAlive = true;
+    this.socket = socket;
+    this.limits = limits;
+    this.handlers = null;
+    this.closeTimer = null;
+    this.decoder = new Decoder({
+      role: 'server',
+      maxPayload: limits.maxPayload,
+      borrowed: true,
+      trace,
+      context: this,
+      ...frameHandlers
+    });
+    // What one turn of the event loop sends leaves in one write.
+    this.encoder = new Encoder({ role: 'server', recycle: true, writable: socket, trace });
+  }
+
+  /** The bytes that wait for the client to read them. */
+  get pending() {
+    return this.socket.writableLength + this.encoder.pending;
+  }
+
+  /** Sends a message that has been framed once, for all members of a room. */
+  send(message) {
+    this.encoder.prepared(message);
+  }
+
+  sendText(text) {
+    this.encoder.text(text);
+  }
+
+  ping() {
+    this.encoder.ping();
+  }
+
+  /** Starts the closing handshake (section 7.1.2), and drops a client that does not end it. */
+  close(code, reason) {
+    this.encoder.close(code, reason);
+    this.limitClosing();
+  }
+
+  /** Ends the connection at once. */
+  drop() {
+    this.decoder.stop();
+    this.socket.destroy();
+  }
+
+  /** Ends our half: a Close frame or an error has come, or the client has ended its half. */
+  end() {
+    this.limitClosing();
+    this.encoder.flush(); // nothing is sent after socket.end()
+    this.socket.end();
+  }
+
+  limitClosing() {
+    this.closeTimer ??= setTimeout(destroy, this.limits.closeTimeout, this.socket);
+  }
+}
+
+// All connections share these listeners. `this` is the socket.
+
+function afterRead() {
+  if (this[kConnection].decoder.closed) this[kConnection].end();
+}
+
+function onEnd() {
+  this[kConnection].end();
+}
+
+function onClose() {
+  const connection = this[kConnection];
+  clearTimeout(connection.closeTimer);
+  connection.decoder.stop();
+  connection.handlers.onEnd();
+}
+
+function destroy(socket) {
+  socket.destroy();
+}
+
+/** @returns {string | null} the status of a refusal; null for a correct handshake (section 4.2.1) */
+function refusal({ method, headers }) {
+  if (method !== 'GET') return '405 Method Not Allowed\r\nAllow: GET';
+  if (!/(^|,)\s*websocket\s*(,|$)/i.test(headers.upgrade)) return '426 Upgrade Required\r\nUpgrade: websocket';
+  if (headers['sec-websocket-version'] !== '13') return '426 Upgrade Required\r\nSec-WebSocket-Version: 13';
+  if (!/^[A-Za-z0-9+/]{21}[AQgw]==$/.test(headers['sec-websocket-key'])) return '400 Bad Request';
+  return null;
+}
+
+/** The arguments and the result are those of connections-ws.js; `maxPending` is in bytes. */
+function createUpgrade(limits, open) {
+  return (request, socket, head) => {
+    socket.on('error', () => {}); // the connection was lost; 'close' follows
+    const refused = refusal(request);
+    if (refused !== null) {
+      socket.end(`HTTP/1.1 ${refused}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
+      return;
+    }
+    const accept = createHash('sha1')
+      .update(request.headers['sec-websocket-key'] + GUID)
+      .digest('base64');
+    socket.setNoDelay(true);
+    socket.write(
+      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+        `Sec-WebSocket-Accept: ${accept}\r\n\r\n`
+    );
+    if (head.length > 0) socket.unshift(head); // frames that came with the request
+    const connection = new Connection(socket, limits);
+    connection.handlers = open(connection);
+    socket[kConnection] = connection;
+    socket.on('end', onEnd).on('close', onClose);
+    readInto(socket, connection.decoder, afterRead);
+  };
+}
+
+module.exports = { createUpgrade, frameOnce: prepare };
