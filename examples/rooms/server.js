@@ -1,0 +1,150 @@
+'use strict';
+
+// A chat server: rooms, a page, and as many processes as are wanted.
+//
+//     node examples/rooms/server.js [--codec]
+//
+// The connections are framemask/ws's, or with --codec those of a Decoder and an Encoder. It listens
+// on 127.0.0.1, or on the address that HOST names, on the port that PORT names (default 8080). The
+// processes that have the same Redis in REDIS_URL share their rooms; it needs `npm install redis`.
+// docs/scaling.md says more.
+
+const fs = require('node:fs');
+const http = require('node:http');
+const path = require('node:path');
+const { parseArgs } = require('node:util');
+const { Chat, LIMITS } = require('./chat');
+const { Metrics } = require('./metrics');
+const { MemoryBus } = require('./bus-memory');
+
+const PAGE = path.join(__dirname, 'page');
+const FILES = {
+  '/': ['index.html', 'text/html; charset=utf-8'],
+  '/page.mjs': ['page.mjs', 'text/javascript; charset=utf-8'],
+  '/client.mjs': ['client.mjs', 'text/javascript; charset=utf-8'],
+  '/style.css': ['style.css', 'text/css; charset=utf-8']
+};
+const HEADERS = {
+  'Content-Security-Policy': "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'",
+  'X-Content-Type-Options': 'nosniff',
+  'Cache-Control': 'no-cache'
+};
+
+/** @param {string} kind 'ws' or 'codec' */
+const connectionsOf = (kind) => require(kind === 'codec' ? './connections-codec' : './connections-ws');
+
+/** The chat over HTTP. */
+class RoomsServer {
+  /**
+   * @param {object} [options]
+   * @param {'ws' | 'codec'} [options.connections]
+   * @param {import('./bus-memory').MemoryBus} [options.bus]
+   * @param {Partial<typeof LIMITS>} [options.limits]
+   */
+  constructor({ connections = 'ws', bus = new MemoryBus(), limits = {} } = {}) {
+    const { createUpgrade, frameOnce } = connectionsOf(connections);
+    this.limits = { ...LIMITS, ...limits };
+    this.bus = bus;
+    this.chat = new Chat({ bus, frameOnce, limits: this.limits });
+    this.metrics = new Metrics();
+    this._upgrade = createUpgrade(this.limits, (connection) => this.chat.open(connection));
+    this._heartbeat = null;
+    this.http = http.createServer((request, response) => this._answer(request, response));
+    this.http.on('upgrade', (request, socket, head) => this._connect(request, socket, head));
+  }
+
+  /** Listens once the messages of before are there. @returns {Promise<number>} the port */
+  async listen(port = 0, host = '127.0.0.1') {
+    await this.chat.start();
+    await new Promise((resolve, reject) => this.http.once('error', reject).listen(port, host, resolve));
+    this._heartbeat = setInterval(() => this.chat.beat(), this.limits.heartbeat);
+    return this.http.address().port;
+  }
+
+  _connect(request, socket, head) {
+    const { host, origin } = request.headers;
+    // A page of another site could chat in the name of who looks at it. Programs send no Origin.
+    const isOurs = origin === undefined || hostOf(origin) === host;
+    if (isOurs && request.url === '/chat') {
+      this._upgrade(request, socket, head);
+      return;
+    }
+    socket.on('error', () => {});
+    const status = isOurs ? '404 Not Found' : '403 Forbidden';
+    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
+  }
+
+  _answer({ method, url }, response) {
+    const file = FILES[url];
+    if (method !== 'GET') respond(response, 405, 'Only GET\n');
+    else if (file !== undefined) respond(response, 200, fs.readFileSync(path.join(PAGE, file[0])), file[1]);
+    // For a load balancer: whether clients should be sent here.
+    else if (url === '/health')
+      respond(response, this.bus.isReady ? 200 : 503, this.bus.isReady ? 'ok\n' : 'no Redis\n');
+    // Keep this path from the outside where the page is public.
+    else if (url === '/metrics') respond(response, 200, this.metrics.format(this._counts()));
+    else respond(response, 404, 'Not found\n');
+  }
+
+  _counts() {
+    const { members, rooms, history, counts } = this.chat;
+    return {
+      connections: members.size,
+      rooms: rooms.size,
+      remembered: history.length,
+      resident_bytes: process.memoryUsage.rss(),
+      ...Object.fromEntries(Object.entries(counts).map(([name, count]) => [`${snakeCase(name)}_total`, count]))
+    };
+  }
+
+  /**
+   * Ends without losing anything: no new connections, a Close frame to everybody, which sends them
+   * to other processes; then what they have said is published.
+   */
+  async shutDown() {
+    clearInterval(this._heartbeat);
+    const closed = new Promise((resolve) => this.http.close(resolve));
+    this.chat.close();
+    this.http.closeIdleConnections();
+    // Upgraded connections count until they are closed, which `closeTimeout` limits.
+    const timer = setTimeout(() => this.http.closeAllConnections(), this.limits.closeTimeout);
+    await closed;
+    clearTimeout(timer);
+    await this.bus.close();
+    this.metrics.stop();
+  }
+}
+
+function respond(response, status, body, type = 'text/plain; charset=utf-8') {
+  response.writeHead(status, { ...HEADERS, 'Content-Type': type }).end(body);
+}
+
+const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** @returns {string | null} the host and port of an origin */
+function hostOf(origin) {
+  return URL.canParse(origin) ? new URL(origin).host : null;
+}
+
+async function main() {
+  const { values } = parseArgs({ options: { codec: { type: 'boolean' } } });
+  const { HOST, PORT = '8080', REDIS_URL } = process.env;
+  let bus;
+  if (REDIS_URL) {
+    const { RedisBus } = require('./bus-redis'); // needs the package redis
+    bus = new RedisBus(REDIS_URL, (error) => console.error(`Redis: ${error.message || error.code}`));
+  }
+  const server = new RoomsServer({ connections: values.codec ? 'codec' : 'ws', bus });
+  const port = await server.listen(Number(PORT), HOST);
+  console.log(`Chat on http://${HOST ?? '127.0.0.1'}:${port}`);
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => server.shutDown());
+}
+
+if (require.main === module) {
+  main().catch((error) => {
+    console.error(error.message);
+    process.exit(1);
+  });
+}
+
+module.exports = { RoomsServer };

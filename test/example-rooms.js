@@ -1,0 +1,298 @@
+'use strict';
+
+// examples/rooms/: its server on both kinds of connections, with its own client, which the page uses
+// too. scripts/test-rooms.js tests it with Redis, several processes and a browser.
+
+const { once } = require('node:events');
+const http = require('node:http');
+const net = require('node:net');
+const t = require('tap');
+const { WebSocket } = require('ws');
+const { Encoder } = require('framemask');
+const { MemoryBus } = require('../examples/rooms/bus-memory');
+const { History, compareIds } = require('../examples/rooms/history');
+const { RateLimit } = require('../examples/rooms/rate-limit');
+const { RoomsServer } = require('../examples/rooms/server');
+
+const SESSION = 'a session of 16 characters or more';
+
+async function startServer(t, options) {
+  const server = new RoomsServer(options);
+  const port = await server.listen();
+  t.teardown(() => server.shutDown());
+  return { server, port, url: `ws://127.0.0.1:${port}/chat` };
+}
+
+/** A client of examples/rooms/page/, that remembers what it was told. */
+async function join(t, url, name, room) {
+  const { ChatClient } = await import('../examples/rooms/page/client.mjs');
+  const heard = [];
+  const told = { statuses: [], joined: [] };
+  const client = new ChatClient({
+    urls: [url],
+    name,
+    WebSocket,
+    onMessage: (message) => heard.push(`${message.name}: ${message.text}`),
+    onStatus: (status, reason) => told.statuses.push(`${status} ${reason}`.trim()),
+    onJoined: (_room, complete) => told.joined.push(complete)
+  });
+  t.teardown(() => client.close());
+  client.join(room);
+  await until(() => told.joined.length === 1);
+  return { client, heard, told };
+}
+
+/** Waits for a condition, without a limit: tap has one. */
+async function until(condition) {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** A client that sends what it is told, and its Close code. */
+async function talk(url, messages, options) {
+  const socket = new WebSocket(url, options);
+  await once(socket, 'open');
+  const closed = once(socket, 'close');
+  for (const message of messages) socket.send(message);
+  const [code, reason] = await closed;
+  return `${code} ${reason}`;
+}
+
+const hello = JSON.stringify({ type: 'hello', name: 'Ada', session: SESSION });
+
+for (const connections of ['ws', 'codec']) {
+  t.test(`${connections}: a room hears what its members say, in order, and no other room does`, async (t) => {
+    const { url } = await startServer(t, { connections });
+    const ada = await join(t, url, 'Ada', 'tea');
+    const bob = await join(t, url, 'Bob', 'tea');
+    const eve = await join(t, url, 'Eve', 'coffee');
+    for (let i = 1; i <= 30; i++) ada.client.say('tea', `message ${i}`);
+    const expected = Array.from({ length: 30 }, (_, i) => `Ada: message ${i + 1}`);
+    await until(() => bob.heard.length >= 30 && ada.heard.length >= 30);
+    t.same(ada.heard, expected);
+    t.same(bob.heard, expected);
+    t.same(eve.heard, []);
+  });
+
+  t.test(`${connections}: who comes back gets what it has missed, once`, async (t) => {
+    const { server, url } = await startServer(t, { connections });
+    const ada = await join(t, url, 'Ada', 'tea');
+    const bob = await join(t, url, 'Bob', 'tea');
+    ada.client.say('tea', 'one');
+    await until(() => bob.heard.length === 1);
+    for (const { name, connection } of server.chat.members) if (name === 'Bob') connection.drop();
+    ada.client.say('tea', 'two');
+    await until(() => bob.told.joined.length === 2);
+    ada.client.say('tea', 'three');
+    await until(() => bob.heard.length >= 3);
+    t.same(bob.heard, ['Ada: one', 'Ada: two', 'Ada: three']);
+    t.same(bob.told, { statuses: ['connected', 'waiting', 'connected'], joined: [true, true] });
+  });
+
+  t.test(`${connections}: a client that does not read is dropped, and the others hear all`, async (t) => {
+    const { server, port, url } = await startServer(t, {
+      connections,
+      limits: { maxPending: 64 * 1024, burst: 20_000, perSecond: 20_000 }
+    });
+    const ada = await join(t, url, 'Ada', 'tea');
+    const slow = await openRaw(port);
+    slow.encoder.text(hello);
+    slow.encoder.text(JSON.stringify({ type: 'join', room: 'tea' }));
+    slow.encoder.flush(slow.socket);
+    slow.socket.pause();
+    await until(() => server.chat.rooms.get('tea')?.size === 2);
+    const text = 'x'.repeat(4000);
+    for (let i = 0; server.chat.counts.tooSlow === 0; i++) {
+      ada.client.say('tea', text);
+      if (i % 50 === 0) await until(() => ada.heard.length > i - 50);
+    }
+    const said = ada.client.say('tea', 'the last one');
+    await until(() => ada.heard.at(-1) === 'Ada: the last one');
+    t.equal(ada.heard.length, said);
+    t.equal(server.chat.members.size, 1);
+    slow.socket.destroy();
+  });
+
+  t.test(`${connections}: limits end the connection with the reason`, async (t) => {
+    const { url } = await startServer(t, { connections, limits: { maxPayload: 1000, burst: 5, perSecond: 1 } });
+    t.match(await talk(url, ['x'.repeat(1001)]), /^1009/);
+    t.equal(await talk(url, [Buffer.from('{}')]), '1003 Text only');
+    t.equal(await talk(url, ['not JSON']), '1008 Not a message of this chat');
+    t.equal(await talk(url, [JSON.stringify({ type: 'join', room: 'tea' })]), '1008 Not a message of this chat');
+    for (const wrong of [
+      { type: 'join', room: '' },
+      { type: 'join', room: 'tea', since: 'yesterday' },
+      { type: 'leave', room: 'tea' },
+      { type: 'say', room: 'tea', n: 1, text: 'from outside' },
+      { type: 'sing' },
+      null
+    ]) {
+      t.equal(await talk(url, [hello, JSON.stringify(wrong)]), '1008 Not a message of this chat');
+    }
+    const room = (i) => JSON.stringify({ type: 'join', room: `room ${i}` });
+    t.equal(await talk(url, [hello, ...[1, 2, 3, 4, 5, 6].map(room)]), '1008 Too many messages');
+  });
+
+  t.test(`${connections}: who does not answer a Ping is dropped`, async (t) => {
+    const { server, port } = await startServer(t, { connections, limits: { heartbeat: 40 } });
+    const silent = await openRaw(port);
+    const closed = once(silent.socket.resume(), 'close');
+    const answers = new WebSocket(`ws://127.0.0.1:${port}/chat`);
+    await once(answers, 'open');
+    await closed;
+    t.equal(server.chat.counts.silent, 1);
+    t.equal(answers.readyState, WebSocket.OPEN);
+    answers.terminate();
+  });
+
+  t.test(`${connections}: a server that ends sends 1001, and drops who does not answer`, async (t) => {
+    const server = new RoomsServer({ connections, limits: { closeTimeout: 50 } });
+    const port = await server.listen();
+    const bob = new WebSocket(`ws://127.0.0.1:${port}/chat`);
+    await once(bob, 'open');
+    const silent = await openRaw(port);
+    silent.socket.resume();
+    const closed = once(bob, 'close');
+    await server.shutDown();
+    t.equal((await closed).join(' '), '1001 The server is going away');
+    await until(() => server.chat.members.size === 0);
+  });
+
+  t.test(`${connections}: a page of another site, and another path, are refused`, async (t) => {
+    const { port, url } = await startServer(t, { connections });
+    const connect = (address, options) =>
+      new Promise((resolve) => {
+        const socket = new WebSocket(address, options).on('error', () => {});
+        socket.on('open', () => resolve('open')).on('unexpected-response', (_, { statusCode }) => resolve(statusCode));
+        t.teardown(() => socket.terminate());
+      });
+    t.equal(await connect(url, { origin: 'https://elsewhere.example' }), 403);
+    t.equal(await connect(url, { origin: 'null' }), 403);
+    t.equal(await connect(`ws://127.0.0.1:${port}/`), 404);
+    t.equal(await connect(url, { origin: `http://127.0.0.1:${port}` }), 'open');
+  });
+
+  t.test(`${connections}: /metrics counts frames by the tracing channels`, async (t) => {
+    const { port, url } = await startServer(t, { connections });
+    const ada = await join(t, url, 'Ada', 'tea');
+    ada.client.say('tea', 'one');
+    await until(() => ada.heard.length === 1);
+    await talk(url, [Buffer.alloc(1)]);
+    const { status, body } = await get(port, '/metrics');
+    t.equal(status, 200);
+    t.match(body, 'framemask_frames_total{direction="received",opcode="text"} 3\n');
+    t.match(body, 'framemask_frames_total{direction="sent",opcode="text"} 4\n');
+    t.match(body, 'framemask_frames_total{direction="sent",opcode="close"} 1\n');
+    t.match(body, /^rooms_connections 1\n/);
+    t.match(body, 'rooms_published_total 1\n');
+  });
+}
+
+/** A connection that sends what its Encoder has, and answers nothing. */
+async function openRaw(port) {
+  const socket = net.connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  socket.write(
+    'GET /chat HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
+  );
+  await once(socket, 'data');
+  return { socket, encoder: new Encoder({ role: 'client' }) };
+}
+
+async function get(port, path) {
+  const [response] = await once(http.get({ port, path, agent: false }), 'response');
+  const body = (await response.toArray()).join('');
+  return { status: response.statusCode, headers: response.headers, body };
+}
+
+t.test('the codec refuses what is no handshake', async (t) => {
+  const { port } = await startServer(t, { connections: 'codec' });
+  const refusal = async (change) => {
+    const headers = {
+      Connection: 'Upgrade',
+      Upgrade: 'websocket',
+      'Sec-WebSocket-Version': '13',
+      'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ=='
+    };
+    const request = http.request({
+      port,
+      path: '/chat',
+      headers: { ...headers, ...change.headers },
+      ...change.options
+    });
+    const [response] = await once(request.end(), 'response');
+    return response.resume().statusCode;
+  };
+  t.equal(await refusal({ options: { method: 'POST' } }), 405);
+  t.equal(await refusal({ headers: { Upgrade: 'h2c' } }), 426);
+  t.equal(await refusal({ headers: { 'Sec-WebSocket-Version': '8' } }), 426);
+  t.equal(await refusal({ headers: { 'Sec-WebSocket-Key': 'short' } }), 400);
+});
+
+t.test('the page has no other sources than its server', async (t) => {
+  const { port } = await startServer(t);
+  for (const [path, type] of [
+    ['/', 'text/html'],
+    ['/page.mjs', 'text/javascript'],
+    ['/client.mjs', 'text/javascript'],
+    ['/style.css', 'text/css']
+  ]) {
+    const { status, headers, body } = await get(port, path);
+    t.equal(status, 200);
+    t.match(headers, { 'content-type': type, 'content-security-policy': /^default-src 'none'/ });
+    t.notMatch(body, /https?:\/\/|innerHTML|outerHTML|insertAdjacentHTML|\beval\b/);
+  }
+  t.equal((await get(port, '/server.js')).status, 404);
+  t.equal((await get(port, '/health')).body, 'ok\n');
+});
+
+t.test('a message that is sent again is published once', async (t) => {
+  const bus = new MemoryBus();
+  const published = [];
+  await bus.start(({ id, body }) => published.push([id, body]));
+  const message = { from: 'Ada', room: 'tea', body: '1' };
+  t.equal(await bus.publish({ ...message, n: 1 }), true);
+  t.equal(await bus.publish({ ...message, n: 2, body: '2' }), true);
+  t.equal(await bus.publish({ ...message, n: 1 }), false);
+  t.equal(await bus.publish({ ...message, n: 2 }), false);
+  t.equal(await bus.publish({ ...message, n: 1, from: 'Bob', body: '3' }), true);
+  t.same(
+    published.map(([, body]) => body),
+    ['1', '2', '3']
+  );
+  t.same(
+    published.map(([id]) => id),
+    published.map(([id]) => id).sort(compareIds)
+  );
+});
+
+t.test('history keeps the newest, and says when older ones are gone', async (t) => {
+  const entry = (id, room) => ({ id: `1-${id}`, room, message: { length: 100 } });
+  const ids = ({ entries, complete }) => ({ ids: entries.map(({ id }) => id), complete });
+  const history = new History({ maxRoomHistory: 900, maxHistory: 1500 });
+  t.same(ids(history.after('tea', '0-0')), { ids: [], complete: true });
+  for (const id of [1, 2, 3]) history.add(entry(id, 'tea'));
+  t.same(ids(history.after('tea', '1-1')), { ids: ['1-2', '1-3'], complete: true });
+  t.same(ids(history.after('tea', '0-0')), { ids: ['1-1', '1-2', '1-3'], complete: true });
+  history.add(entry(10, 'tea'));
+  t.same(ids(history.after('tea', '1-1')), { ids: ['1-2', '1-3', '1-10'], complete: true });
+  t.same(ids(history.after('tea', '0-0')), { ids: ['1-2', '1-3', '1-10'], complete: false }, 'its room is full');
+  for (const id of [11, 12, 13]) history.add(entry(id, 'coffee'));
+  t.equal(history.length, 5);
+  t.same(ids(history.after('tea', '1-1')), { ids: ['1-3', '1-10'], complete: false }, 'all rooms are full');
+  for (const id of [14, 15, 16]) history.add(entry(id, 'milk'));
+  t.same(ids(history.after('tea', '1-3')), { ids: [], complete: false }, 'its room is gone');
+  t.same(
+    history.latest('coffee', 1).map(({ id }) => id),
+    ['1-13']
+  );
+  t.end();
+});
+
+t.test('a rate limit allows a burst, and then so many a second', async (t) => {
+  const rate = new RateLimit({ burst: 3, perSecond: 10 }, 0);
+  t.same([rate.take(0), rate.take(0), rate.take(0), rate.take(0)], [true, true, true, false]);
+  t.same([rate.take(100), rate.take(100)], [true, false]);
+  t.same([rate.take(10_000), rate.take(10_000), rate.take(10_000), rate.take(10_000)], [true, true, true, false]);
+  t.end();
+});
