@@ -15,6 +15,9 @@ const { RateLimit } = require('../examples/rooms/rate-limit');
 const { RoomsServer } = require('../examples/rooms/server');
 
 const SESSION = 'a session of 16 characters or more';
+const HANDSHAKE =
+  'GET /chat HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+  'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
 
 async function startServer(t, options) {
   const server = new RoomsServer(options);
@@ -151,8 +154,13 @@ for (const connections of ['ws', 'codec']) {
     await once(bob, 'open');
     const silent = await openRaw(port);
     silent.socket.resume();
+    const late = net.connect(port, '127.0.0.1').setEncoding('utf8');
+    await until(() => server.http._connections === 3);
     const closed = once(bob, 'close');
-    await server.shutDown();
+    const ended = server.shutDown();
+    late.write(HANDSHAKE);
+    t.match((await once(late, 'data'))[0], /^HTTP\/1\.1 503 /, 'who comes too late');
+    await ended;
     t.equal((await closed).join(' '), '1001 The server is going away');
     await until(() => server.chat.members.size === 0);
   });
@@ -191,10 +199,7 @@ for (const connections of ['ws', 'codec']) {
 async function openRaw(port) {
   const socket = net.connect(port, '127.0.0.1');
   socket.on('error', () => {});
-  socket.write(
-    'GET /chat HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
-      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
-  );
+  socket.write(HANDSHAKE);
   await once(socket, 'data');
   return { socket, encoder: new Encoder({ role: 'client' }) };
 }

@@ -49,6 +49,7 @@ class RoomsServer {
     this.metrics = new Metrics();
     this._upgrade = createUpgrade(this.limits, (connection) => this.chat.open(connection));
     this._heartbeat = null;
+    this._isEnding = false;
     this.http = http.createServer((request, response) => this._answer(request, response));
     this.http.on('upgrade', (request, socket, head) => this._connect(request, socket, head));
   }
@@ -62,16 +63,22 @@ class RoomsServer {
   }
 
   _connect(request, socket, head) {
-    const { host, origin } = request.headers;
-    // A page of another site could chat in the name of who looks at it. Programs send no Origin.
-    const isOurs = origin === undefined || hostOf(origin) === host;
-    if (isOurs && request.url === '/chat') {
+    const refused = this._refusal(request);
+    if (refused === null) {
       this._upgrade(request, socket, head);
       return;
     }
     socket.on('error', () => {});
-    const status = isOurs ? '404 Not Found' : '403 Forbidden';
-    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
+    socket.end(`HTTP/1.1 ${refused}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
+  }
+
+  /** @returns {string | null} the status with which a connection is refused */
+  _refusal({ url, headers: { host, origin } }) {
+    // A page of another site could chat in the name of who looks at it. Programs send no Origin.
+    if (origin !== undefined && hostOf(origin) !== host) return '403 Forbidden';
+    if (url !== '/chat') return '404 Not Found';
+    // The request of a connection that was open before close() may come after it.
+    return this._isEnding ? '503 Service Unavailable' : null;
   }
 
   _answer({ method, url }, response) {
@@ -102,6 +109,7 @@ class RoomsServer {
    * to other processes; then what they have said is published.
    */
   async shutDown() {
+    this._isEnding = true;
     clearInterval(this._heartbeat);
     const closed = new Promise((resolve) => this.http.close(resolve));
     this.chat.close();
