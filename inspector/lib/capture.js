@@ -1,0 +1,195 @@
+'use strict';
+
+// Captures of unencrypted connections (pcap, pcapng), read by tshark.
+
+const { spawn } = require('node:child_process');
+const fs = require('node:fs/promises');
+const os = require('node:os');
+const path = require('node:path');
+const { createInterface } = require('node:readline');
+const { connectionOf } = require('./handshake');
+const { Judge, State } = require('./judge');
+const { parseFrames } = require('./parse-frames');
+const { SegmentList } = require('./segments');
+const { addStreams, senderOf } = require('./streams');
+
+const MISSING =
+  'tshark is not installed, and captures are read by it. Install it (Debian and Ubuntu: apt-get install tshark; ' +
+  'macOS: brew install wireshark; Windows: Wireshark), or set the environment variable TSHARK to the program.';
+
+const FIELDS = [
+  'frame.number',
+  'frame.time_epoch',
+  'tcp.stream',
+  'ip.src',
+  'ipv6.src',
+  'tcp.srcport',
+  'ip.dst',
+  'ipv6.dst',
+  'tcp.dstport',
+  'tcp.seq',
+  'tcp.len',
+  'tcp.flags.syn',
+  'tcp.flags.ack',
+  'tcp.payload'
+];
+
+/** pcap in both byte orders, with micro- and nanoseconds, and pcapng. */
+const MAGIC = new Set(['d4c3b2a1', 'a1b2c3d4', '4d3cb2a1', 'a1b23c4d', '0a0d0d0a']);
+
+/** @returns {boolean} whether a file is a capture */
+function isCapture(data) {
+  return MAGIC.has(data.subarray(0, 4).toString('hex'));
+}
+
+/** Runs tshark, and calls `onLine` with the fields of each packet. */
+async function runTshark(file, onLine) {
+  // -n: no names are looked up.
+  const args = [
+    '-n',
+    '-r',
+    file,
+    '-o',
+    'tcp.relative_sequence_numbers:TRUE',
+    '-Y',
+    'tcp.len > 0 || tcp.flags.syn == 1'
+  ];
+  const fields = FIELDS.flatMap((field) => ['-e', field]);
+  const child = spawn(process.env.TSHARK ?? 'tshark', [...args, '-T', 'fields', '-E', 'occurrence=f', ...fields], {
+    stdio: ['ignore', 'pipe', 'pipe']
+  });
+  let errors = '';
+  child.stderr.on('data', (chunk) => {
+    if (errors.length < 2000) errors += chunk;
+  });
+  const ended = new Promise((resolve, reject) => {
+    child.once('error', (error) => reject(error.code === 'ENOENT' ? new Error(MISSING) : error));
+    child.once('close', resolve);
+  });
+  ended.catch(() => {});
+  child.stdout.setEncoding('latin1');
+  for await (const line of createInterface({ input: child.stdout, crlfDelay: Infinity })) onLine(line.split('\t'));
+  const code = await ended;
+  const said = errors.replace(/^Running as user.*$/m, '').trim();
+  return { code, said };
+}
+
+/** The TCP connections of a capture, by the number that tshark gives them. */
+class TcpConnections {
+  constructor() {
+    this.byNumber = new Map();
+  }
+
+  add(fields) {
+    const [order, time, number, ip4, ip6, port, toIp4, toIp6, toPort, seq, length, syn, ack, payload] = fields;
+    if (seq === undefined) return;
+    const source = `${ip4 || `[${ip6}]`}:${port}`;
+    const target = `${toIp4 || `[${toIp6}]`}:${toPort}`;
+    let connection = this.byNumber.get(number);
+    if (connection === undefined) {
+      connection = { ends: new Map(), client: null };
+      this.byNumber.set(number, connection);
+    }
+    for (const end of [source, target]) if (!connection.ends.has(end)) connection.ends.set(end, new SegmentList());
+    const isSyn = /^(1|true)$/i.test(syn);
+    if (isSyn) {
+      connection.ends.get(source).hasStart = true;
+      connection.client ??= /^(1|true)$/i.test(ack) ? target : source;
+    }
+    if (Number(length) === 0) return;
+    connection.ends.get(source).add({
+      seq: Number(seq) + (isSyn ? 1 : 0),
+      length: Number(length),
+      payload: Buffer.from((payload ?? '').replaceAll(':', ''), 'hex'),
+      order: Number(order),
+      time: Number(time) * 1000
+    });
+  }
+}
+
+/** @returns the streams by the end that sent them */
+function streamsOf({ ends, client }) {
+  const joined = [...ends].map(([name, segments]) => ({ name, ...segments.join() }));
+  const beginsWith = ({ bytes }, text) => bytes.subarray(0, text.length).latin1Slice() === text;
+  const sender =
+    joined.find(({ name }) => name === client) ??
+    joined.find((stream) => beginsWith(stream, 'GET ')) ??
+    joined.find(({ bytes }) => bytes.length > 1 && senderOf(bytes) === 'client') ??
+    joined[0];
+  return { client: sender, server: joined.find((stream) => stream !== sender) };
+}
+
+/** Whether a connection that began before the capture has frames: the first ones must be good. */
+function looksLikeFrames(streams) {
+  const ends = ['client', 'server'].filter((from) => streams[from] !== undefined && streams[from].bytes.length > 0);
+  return (
+    ends.length > 0 &&
+    ends.every((from) => {
+      const judge = new Judge(from);
+      const first = parseFrames(streams[from].bytes).next().value;
+      return judge.judge(first).state === State.GOOD;
+    })
+  );
+}
+
+/** @returns {string} what a connection without frames is */
+function otherKind({ client, server }) {
+  const begin = client.bytes.length > 0 ? client.bytes : (server?.bytes ?? client.bytes);
+  if (begin.length > 2 && begin[0] === 0x16 && begin[1] === 3) return 'TLS, which is encrypted';
+  return begin.length === 0 ? 'without data' : 'without WebSocket frames';
+}
+
+async function addConnections(session, connections) {
+  const others = new Map();
+  let found = 0;
+  for (const tcp of connections.values()) {
+    const streams = streamsOf(tcp);
+    const { key, hasHandshake, target, settings, ...ends } = connectionOf(streams);
+    if (!hasHandshake && !looksLikeFrames(streams)) {
+      const kind = otherKind(streams);
+      others.set(kind, (others.get(kind) ?? 0) + 1);
+      continue;
+    }
+    found++;
+    const name = `${streams.client.name} → ${streams.server?.name ?? '?'}${target === null ? '' : ` ${target}`}`;
+    if (!hasHandshake) session.note(`${name} began before the capture: its handshake is missing.`);
+    for (const from of ['client', 'server']) {
+      const missing = streams[from]?.missing;
+      if (missing != null) {
+        session.note(
+          `${name}: ${missing.count} bytes of the ${from} are missing behind byte ${missing.after}; what it sent then cannot be read.`
+        );
+      }
+    }
+    await addStreams(session, { name, ...ends, settings });
+  }
+  for (const [kind, count] of others) session.note(`${count} TCP connection${count === 1 ? '' : 's'} ${kind}.`);
+  return found;
+}
+
+/**
+ * Reads a capture into the session.
+ *
+ * @param {import('./session').Session} session
+ * @param {Buffer} data
+ * @throws {Error} that says what is wrong: no tshark, no capture, no connection in it
+ */
+async function readCapture(session, data) {
+  const folder = await fs.mkdtemp(path.join(os.tmpdir(), 'framemask-inspector-'));
+  try {
+    const file = path.join(folder, 'capture');
+    await fs.writeFile(file, data, { mode: 0o600 });
+    const connections = new TcpConnections();
+    const { code, said } = await runTshark(file, (fields) => connections.add(fields));
+    if (code !== 0) {
+      if (connections.byNumber.size === 0) throw new Error(`tshark cannot read this capture: ${said}`);
+      session.note(`tshark did not read all of the capture: ${said.replaceAll(file, 'it')}`);
+    }
+    const found = await addConnections(session, connections.byNumber);
+    if (found === 0) session.note('The capture has no unencrypted WebSocket connection.');
+  } finally {
+    await fs.rm(folder, { recursive: true, force: true });
+  }
+}
+
+module.exports = { MISSING, isCapture, readCapture };

@@ -1,0 +1,146 @@
+'use strict';
+
+// All that the page shows of one frame.
+
+const { beginningOf } = require('./rows');
+const { State } = require('./judge');
+const { headerFields } = require('./parse-frames');
+const { opcodeName } = require('./rfc');
+
+/** The most bytes of a payload, and the most frames of a message, that are sent at a time. */
+const MAX_BYTES = 256 * 1024;
+const MAX_FRAMES = 200;
+
+const AFTER_ERROR = {
+  rfc: 6455,
+  section: '7.1.7',
+  sentence:
+    'An endpoint MUST NOT continue to attempt to process data (including a responding Close frame) from the remote ' +
+    'endpoint after being instructed to _Fail the WebSocket Connection_.'
+};
+const AFTER_CLOSE = {
+  rfc: 6455,
+  section: '5.5.1',
+  sentence: 'The application MUST NOT send any more data frames after sending a Close frame.'
+};
+
+const base64 = (bytes) => Buffer.from(bytes).toString('base64');
+
+/** The header, as it came; null if there is only a record. */
+function headerOf({ parsed }) {
+  if (parsed === null) return null;
+  return { hex: parsed.bytes.subarray(0, parsed.headerSize).toString('hex'), fields: headerFields(parsed) };
+}
+
+/** The payload's first `count` bytes, in base64. */
+function payloadOf(frame, count) {
+  const { parsed } = frame;
+  const plain = beginningOf(frame, count);
+  if (plain === null) return null;
+  const available = parsed === null ? frame.beginning.length : parsed.bytes.length - parsed.headerSize;
+  const isMasked = parsed !== null && parsed.key !== null;
+  return {
+    available,
+    key: isMasked ? parsed.key.toString('hex') : null,
+    masked: isMasked ? base64(parsed.bytes.subarray(parsed.headerSize, parsed.headerSize + count)) : null,
+    unmasked: base64(plain)
+  };
+}
+
+/** The code and reason of a Close frame (RFC 6455 section 5.5.1). */
+function closeOf(frame) {
+  if (frame.opcode !== 8) return null;
+  const bytes = beginningOf(frame, 125);
+  if (bytes === null || bytes.length < 2) return null;
+  return { code: bytes.readUInt16BE(0), reason: bytes.subarray(2).toString() };
+}
+
+/** The message of a frame: its frames, the control frames between them, and its bytes. */
+function messageOf(session, frame, count) {
+  const all = session.messageOf(frame);
+  const data = all.filter(({ opcode }) => opcode !== null && opcode < 8);
+  if (data.length === 0) return null;
+  const [first] = data;
+  const last = data.at(-1);
+  const pieces = [];
+  let left = count;
+  for (const fragment of data) {
+    if (left <= 0) break;
+    const bytes = beginningOf(fragment, left) ?? Buffer.alloc(0);
+    pieces.push(bytes);
+    left -= bytes.length;
+  }
+  return {
+    opcode: first.opcode,
+    kind: opcodeName(first.opcode),
+    complete: last.fin,
+    compressed: (first.rsv & 4) !== 0,
+    length: data.reduce((sum, { length }) => sum + (length ?? 0), 0),
+    fragments: data.length,
+    frames: all.slice(0, MAX_FRAMES).map(({ index, opcode, length, sequence }) => ({
+      index,
+      sequence,
+      name: opcode === null ? 'unknown' : opcodeName(opcode),
+      length
+    })),
+    omitted: Math.max(all.length - MAX_FRAMES, 0),
+    bytes: base64(Buffer.concat(pieces)),
+    inflated: last.inflated === null ? null : base64(last.inflated.subarray(0, count)),
+    inflatedLength: last.inflated?.length ?? null
+  };
+}
+
+/** What the Decoder says, in words. */
+function verdictOf(session, frame) {
+  const { state, fault, connection, from, parsed } = frame;
+  if (state === State.BAD) return { word: 'bad', ...fault };
+  if (state === State.INCOMPLETE) {
+    const { headerSize, bytes } = parsed;
+    const there =
+      parsed.key === null && parsed.masked !== false
+        ? 'not all of its header is there'
+        : `${bytes.length - headerSize} of ${frame.length} bytes of its payload are there`;
+    return { word: 'incomplete', message: `The bytes end amid this frame: ${there}` };
+  }
+  if (state === State.UNREAD) {
+    const { frames } = session.connections[connection][from];
+    const end = frames.find((other) => other.state === State.BAD) ?? frames.find(({ opcode }) => opcode === 8);
+    return {
+      word: 'not read',
+      message: `The Decoder ended with frame ${end?.sequence ?? '?'} of the ${from}, and ignores what follows`,
+      rule: end?.state === State.BAD ? AFTER_ERROR : AFTER_CLOSE
+    };
+  }
+  return { word: 'good', message: parsed === null ? 'No end reported an error' : 'The Decoder accepts this frame' };
+}
+
+/**
+ * @param {import('./session').Session} session
+ * @param {number} index of a frame
+ * @param {number} count how many bytes of payloads are wanted
+ * @returns {object | null} for JSON; null if there is no such frame
+ */
+function detailOf(session, index, count) {
+  const frame = session.frames[index];
+  if (frame === undefined) return null;
+  const shown = Math.min(Math.max(Number(count) || 0, 0), MAX_BYTES);
+  return {
+    index,
+    name: frame.opcode === null ? 'unknown' : opcodeName(frame.opcode),
+    connection: session.connections[frame.connection].name,
+    from: frame.from,
+    sequence: frame.sequence,
+    time: frame.time,
+    length: frame.length,
+    shown,
+    verdict: verdictOf(session, frame),
+    header: headerOf(frame),
+    bits: frame.parsed === null ? { fin: frame.fin, rsv: frame.rsv, masked: frame.masked } : null,
+    payload: payloadOf(frame, shown),
+    close: closeOf(frame),
+    message: messageOf(session, frame, shown),
+    ends: frame.ends
+  };
+}
+
+module.exports = { detailOf };

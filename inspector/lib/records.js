@@ -1,0 +1,178 @@
+'use strict';
+
+// Records of framemask:frame (docs/tracing.md of framemask) → the frames of the session. Those of
+// both ends of a connection are joined. Nothing in a record is trusted: a program wrote it.
+
+const { State, faultOf } = require('./judge');
+
+const ROLES = new Set(['client', 'server']);
+const MAX_TEXT = 200;
+const MAX_BEGINNING = 64 * 1024;
+
+/** @returns {number | null} milliseconds since 1970, which a version 7 UUID begins with */
+function timeOf(id) {
+  return /^[\da-f]{8}-[\da-f]{4}-7/.test(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : null;
+}
+
+const isCount = (value, max) => Number.isInteger(value) && value >= 0 && value <= max;
+
+/**
+ * @param {unknown} record anything
+ * @returns {object | null} a record of a frame with only what is known of one; null if it is none
+ */
+function checkRecord(record) {
+  if (typeof record !== 'object' || record === null) return null;
+  const { id, connection, key, from, sequence, direction, role, opcode, fin, rsv, masked, length, error } = record;
+  if (typeof connection !== 'string' || !ROLES.has(from) || !ROLES.has(role)) return null;
+  if (!isCount(sequence, Number.MAX_SAFE_INTEGER) || (direction !== 'sent' && direction !== 'received')) return null;
+  const checked = {
+    id: String(id ?? '').slice(0, MAX_TEXT),
+    connection: connection.slice(0, MAX_TEXT),
+    key: typeof key === 'string' ? key.slice(0, MAX_TEXT) : null,
+    from,
+    sequence,
+    direction,
+    role,
+    error: null
+  };
+  if (typeof error === 'object' && error !== null) return { ...checked, error: faultOf(error) };
+  if (!isCount(opcode, 15) || !isCount(length, Number.MAX_SAFE_INTEGER) || !isCount(rsv, 7)) return null;
+  const beginning = typeof record.payload === 'string' ? Buffer.from(record.payload, 'base64') : null;
+  return {
+    ...checked,
+    opcode,
+    fin: fin === true,
+    rsv,
+    masked: masked === true,
+    length,
+    beginning: beginning?.subarray(0, MAX_BEGINNING) ?? null
+  };
+}
+
+/** Joins records to connections and frames, and adds those to the session. */
+class RecordReader {
+  /** @param {import('./session').Session} session */
+  constructor(session) {
+    this._session = session;
+    /** By the name that an end gave its connection: its index, and its frames by sender. */
+    this._connections = new Map();
+    /** By Sec-WebSocket-Key: the names of the ends that use it. */
+    this._keys = new Map();
+    /** Lines or records that were none. */
+    this.refused = 0;
+  }
+
+  /** @param {unknown} record @returns {boolean} whether it was a record of a frame */
+  add(record) {
+    const checked = checkRecord(record);
+    if (checked === null) {
+      // Records of framemask:message repeat what those of its frames say.
+      if (typeof record !== 'object' || record === null || record.fragments === undefined) this.refused++;
+      return false;
+    }
+    const connection = this._findConnection(checked);
+    const known = connection[checked.from].get(checked.sequence);
+    if (known === undefined) this._addFrame(connection, checked);
+    else this._join(known, checked);
+    return true;
+  }
+
+  _findConnection({ connection: name, key, role }) {
+    let connection = this._connections.get(name);
+    if (connection === undefined) {
+      connection = this._otherEnd(name, key, role) ?? {
+        index: this._session.addConnection(name),
+        client: new Map(),
+        server: new Map()
+      };
+      this._connections.set(name, connection);
+    }
+    return connection;
+  }
+
+  /**
+   * The two ends of framemask/ws have a name of their own each, and share the key. A client chooses
+   * its key, so that it may be another's: only the first client and the first server with it are
+   * joined.
+   */
+  _otherEnd(name, key, role) {
+    if (key === null) return undefined;
+    if (!this._keys.has(key)) this._keys.set(key, { client: null, server: null });
+    const ends = this._keys.get(key);
+    if (ends[role] !== null) {
+      this._session.note(`Several connections of the role ${role} have the key ${key}: they are not joined.`);
+      return undefined;
+    }
+    ends[role] = name;
+    const other = ends[role === 'client' ? 'server' : 'client'];
+    return other === null ? undefined : this._connections.get(other);
+  }
+
+  _addFrame(connection, record) {
+    const { from, sequence, error } = record;
+    const frame = {
+      connection: connection.index,
+      from,
+      sequence,
+      time: timeOf(record.id),
+      opcode: record.opcode ?? null,
+      fin: record.fin ?? false,
+      rsv: record.rsv ?? 0,
+      masked: record.masked ?? null,
+      length: record.length ?? null,
+      parsed: null,
+      beginning: record.beginning ?? null,
+      inflated: null,
+      state: error === null ? State.GOOD : State.BAD,
+      fault: error,
+      ends: { sent: null, received: null }
+    };
+    frame.ends[record.direction] = endOf(record);
+    if (this._session.addFrame(frame)) connection[from].set(sequence, frame);
+  }
+
+  /** Adds what the other end, or a second record of this one, says of a frame. */
+  _join(frame, record) {
+    if (record.error !== null) {
+      frame.fault = record.error;
+      frame.state = State.BAD;
+      frame.ends[record.direction] ??= endOf(record);
+    } else {
+      frame.ends[record.direction] = endOf(record);
+      // Of a bad frame the receiver may say nothing but the error.
+      frame.opcode ??= record.opcode;
+      frame.length ??= record.length;
+      frame.masked ??= record.masked;
+      frame.fin ||= record.fin;
+      frame.rsv ||= record.rsv;
+      frame.beginning ??= record.beginning;
+    }
+    this._session.changed(frame);
+  }
+}
+
+/** What the page shows of one end's record. */
+function endOf({ id, connection, role, direction, opcode, length, error }) {
+  return { id, connection, role, direction, time: timeOf(id), opcode, length, error: error?.code ?? null };
+}
+
+/**
+ * @param {string} text JSON lines
+ * @returns {unknown[]} the values, those with ids in the order of these, so that the lines of two ends
+ *   may follow each other
+ */
+function parseLines(text) {
+  const values = [];
+  for (const line of text.split('\n')) {
+    if (line.trim() === '') continue;
+    try {
+      values.push(JSON.parse(line));
+    } catch {
+      values.push(null);
+    }
+  }
+  const idOf = (value) => (typeof value?.id === 'string' ? value.id : '');
+  return values.sort((a, b) => (idOf(a) < idOf(b) ? -1 : idOf(a) > idOf(b) ? 1 : 0));
+}
+
+module.exports = { RecordReader, checkRecord, parseLines };

@@ -1,0 +1,123 @@
+'use strict';
+
+// What the page shows: connections, and their frames in one list.
+
+/** What a frame is to its message. */
+const Place = { WHOLE: 0, FIRST: 1, MIDDLE: 2, LAST: 3, INSIDE: 4, APART: 5 };
+
+/** More frames than this are refused: all are in memory, and browsers limit how high a page is. */
+const MAX_FRAMES = 500_000;
+
+/**
+ * @typedef {object} Frame
+ * @property {number} index its place in the list
+ * @property {number} connection the index of its connection
+ * @property {'client' | 'server'} from the end that sent it
+ * @property {number} sequence its place among all that this end has sent, from 1
+ * @property {number | null} time milliseconds since 1970
+ * @property {number | null} opcode null if only an error is known of it
+ * @property {boolean} fin @property {number} rsv @property {boolean | null} masked
+ * @property {number | null} length of the payload, as announced
+ * @property {import('./parse-frames').ParsedFrame | null} parsed null if there is only a record
+ * @property {Buffer | null} beginning the payload's first bytes, unmasked, if a record brought them
+ * @property {Buffer | null} inflated the message that it ends, if that was compressed
+ * @property {number} state as lib/judge.js has it
+ * @property {import('./judge').Fault | null} fault
+ * @property {{ sent: object | null, received: object | null } | null} ends the records of both ends
+ * @property {number} message counts the messages of this end, 0 for none
+ * @property {number} place
+ */
+
+class Session {
+  /** @param {() => void} [onChange] called after each change */
+  constructor(onChange = () => {}) {
+    this._onChange = onChange;
+    this.generation = 0;
+    this.reset('');
+  }
+
+  /** Forgets all. `title` says what comes. */
+  reset(title) {
+    this.generation++;
+    this.title = title;
+    this.connections = [];
+    this.frames = [];
+    /** The indexes of frames that changed after they were added, in the order of the changes. */
+    this.changes = [];
+    this.notes = [];
+    this._onChange();
+  }
+
+  /** @param {string} text something that the reader must know, such as a part that is missing */
+  note(text) {
+    if (this.notes.length < 50 && !this.notes.includes(text)) this.notes.push(text);
+    this._onChange();
+  }
+
+  /** @returns {number} the index of a new connection */
+  addConnection(name) {
+    const direction = () => ({ frames: [], open: 0, messages: 0 });
+    this.connections.push({ name, client: direction(), server: direction() });
+    this._onChange();
+    return this.connections.length - 1;
+  }
+
+  /**
+   * Adds a frame, and finds its message.
+   *
+   * @param {Partial<Frame>} frame without `index`, `message` and `place`
+   * @returns {boolean} false if the list is full
+   */
+  addFrame(frame) {
+    if (this.frames.length >= MAX_FRAMES) {
+      this.note(`The list is full: it has ${MAX_FRAMES} frames, and no further ones are added.`);
+      return false;
+    }
+    const direction = this.connections[frame.connection][frame.from];
+    frame.index = this.frames.length;
+    frame.position = direction.frames.length;
+    stitch(direction, frame);
+    direction.frames.push(frame);
+    this.frames.push(frame);
+    this._onChange();
+    return true;
+  }
+
+  /** Says that a frame is not what it was. */
+  changed(frame) {
+    this.changes.push(frame.index);
+    this._onChange();
+  }
+
+  /**
+   * @param {Frame} frame
+   * @returns {Frame[]} the frames of its message, and the control frames between them
+   */
+  messageOf(frame) {
+    const { frames } = this.connections[frame.connection][frame.from];
+    if (frame.message === 0) return [frame];
+    let first = frame.position;
+    let last = frame.position;
+    while (first > 0 && frames[first - 1].message === frame.message) first--;
+    while (last + 1 < frames.length && frames[last + 1].message === frame.message) last++;
+    return frames.slice(first, last + 1);
+  }
+}
+
+/** Gives a frame its message and its place in it (RFC 6455 section 5.4), also in a bad stream. */
+function stitch(direction, frame) {
+  const { opcode, fin } = frame;
+  frame.message = direction.open;
+  if (opcode === null || opcode >= 8) {
+    frame.place = direction.open === 0 ? Place.APART : Place.INSIDE;
+  } else if (opcode === 0) {
+    frame.place = direction.open === 0 ? Place.APART : fin ? Place.LAST : Place.MIDDLE;
+    if (fin) direction.open = 0;
+  } else {
+    frame.message = ++direction.messages;
+    frame.place = fin ? Place.WHOLE : Place.FIRST;
+    direction.open = fin ? 0 : frame.message;
+  }
+}
+
+module.exports = { MAX_FRAMES, Place, Session };

@@ -1,0 +1,103 @@
+'use strict';
+
+// The bytes of both ends of a connection → its frames in the session, each with its verdict.
+
+const { setImmediate: turn } = require('node:timers/promises');
+const { Judge } = require('./judge');
+const { parseFrames } = require('./parse-frames');
+
+/** How many frames are added before others have their turn. */
+const BATCH = 2000;
+
+/**
+ * What one end has sent.
+ *
+ * @typedef {object} Stream
+ * @property {'client' | 'server'} from
+ * @property {Buffer} bytes
+ * @property {{ offset: number, order: number, time: number | null }[]} chunks what arrived together:
+ *   where it begins, when it came, and a number that ascends over both ends
+ */
+
+/** @returns {'client' | 'server'} who sends such frames: only clients mask (section 5.1) */
+function senderOf(bytes) {
+  return bytes.length > 1 && (bytes[1] & 0x80) !== 0 ? 'client' : 'server';
+}
+
+/** Yields the frames of one end with the chunk that each began in. */
+function* framesOf({ from, bytes, chunks }, judge) {
+  let chunk = 0;
+  let sequence = 0;
+  for (const parsed of parseFrames(bytes)) {
+    while (chunk + 1 < chunks.length && chunks[chunk + 1].offset <= parsed.start) chunk++;
+    const { order, time } = chunks[chunk] ?? { order: 0, time: null };
+    const { state, fault, message } = judge.judge(parsed);
+    yield { order, frame: frameOf({ from, parsed, time, state, fault, message, sequence: ++sequence }) };
+  }
+}
+
+function frameOf({ from, parsed, time, state, fault, message, sequence }) {
+  const { opcode, fin, rsv, masked, length } = parsed;
+  return {
+    from,
+    sequence,
+    time,
+    opcode,
+    fin,
+    rsv,
+    masked,
+    length,
+    parsed,
+    beginning: null,
+    inflated: message,
+    state,
+    fault,
+    ends: null
+  };
+}
+
+/** Yields the frames of both ends by the order in which they began. */
+function* merge(a, b) {
+  const ends = [a, b].map((frames) => ({ frames, next: frames.next() }));
+  for (;;) {
+    const left = ends.filter(({ next }) => !next.done);
+    if (left.length === 0) return;
+    const earlier = left.length === 1 || left[0].next.value.order <= left[1].next.value.order ? left[0] : left[1];
+    yield earlier.next.value;
+    earlier.next = earlier.frames.next();
+  }
+}
+
+/**
+ * Adds a connection and its frames. Others have their turn meanwhile.
+ *
+ * @param {import('./session').Session} session
+ * @param {{ name: string, client?: Stream, server?: Stream, settings?: object }} connection
+ *   `settings` are those of Judge
+ * @returns {Promise<void>}
+ */
+async function addStreams(session, { name, client, server, settings }) {
+  const { generation } = session;
+  const index = session.addConnection(name);
+  const frames = (from, stream) =>
+    stream === undefined ? [].values() : framesOf({ ...stream, from }, new Judge(from, settings?.[from] ?? settings));
+  let count = 0;
+  const compressed = (frame) => keepInflated(session, frame);
+  for (const { frame } of merge(frames('client', client), frames('server', server))) {
+    frame.connection = index;
+    if (!session.addFrame(frame)) return;
+    compressed(frame);
+    if (++count % BATCH !== 0) continue;
+    await turn();
+    if (session.generation !== generation) return;
+  }
+}
+
+/** Keeps what the Decoder made of a message only if that is not what its frames have. */
+function keepInflated(session, frame) {
+  if (frame.inflated === null) return;
+  const [first] = session.messageOf(frame);
+  if ((first.rsv & 4) === 0) frame.inflated = null;
+}
+
+module.exports = { addStreams, senderOf };
