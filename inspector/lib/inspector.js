@@ -1,0 +1,97 @@
+'use strict';
+
+// One inspector: a session, the pages that show it, and the programs that send records to it.
+
+const path = require('node:path');
+const { PageConnection } = require('./page-connection');
+const { RecordReader } = require('./records');
+const { InspectorServer, createToken } = require('./server');
+const { Session } = require('./session');
+const { open } = require('./sources');
+
+const LIVE = path.join(__dirname, '../live.js');
+const PART = 4 * 1024 * 1024;
+const DEFAULT_SIZE = 256 * 1024 * 1024;
+
+class Inspector {
+  /** @param {{ maxSize?: number }} [options] `maxSize` is that of a source, in bytes */
+  constructor({ maxSize = DEFAULT_SIZE } = {}) {
+    this.maxSize = maxSize;
+    this._pages = new Set();
+    this.session = new Session(() => this._update());
+    this.liveCommand = '';
+    this._records = null;
+    this._opening = Promise.resolve();
+    this._pageToken = createToken();
+    this._liveToken = createToken();
+    this._server = new InspectorServer({
+      '/page': { token: this._pageToken, fromPage: true, maxPayload: PART, open: (peer) => this._openPage(peer) },
+      '/live': { token: this._liveToken, fromPage: false, maxPayload: PART, open: (peer) => this._openLive(peer) }
+    });
+  }
+
+  /** @param {number} port 0 for any @returns {Promise<string>} the URL of the page */
+  async listen(port) {
+    const actual = await this._server.listen(port);
+    this.liveUrl = `ws://127.0.0.1:${actual}/live?token=${this._liveToken}`;
+    this.liveCommand = `FRAMEMASK_INSPECTOR='${this.liveUrl}' node --require '${LIVE}' app.js`;
+    return `http://127.0.0.1:${actual}/#${this._pageToken}`;
+  }
+
+  close() {
+    return this._server.close();
+  }
+
+  /** Opens a source, after those that are being opened. */
+  open(source) {
+    const opened = this._opening.then(async () => {
+      this._records = await open(this.session, { ...source, records: this._records });
+    });
+    this._opening = opened.catch(() => {});
+    return opened;
+  }
+
+  clear() {
+    this._records = null;
+    this.session.reset('');
+  }
+
+  _update() {
+    for (const page of this._pages) page.update();
+  }
+
+  _openPage(peer) {
+    const page = new PageConnection(peer, this);
+    this._pages.add(page);
+    return {
+      onMessage: (message) => page.receive(message),
+      onClose: () => {
+        page.close();
+        this._pages.delete(page);
+      }
+    };
+  }
+
+  /** A program that sends its records: see live.js. */
+  _openLive(_peer) {
+    return {
+      onMessage: (message) => {
+        const { records, dropped = 0 } = message ?? {};
+        if (!Array.isArray(records)) throw new TypeError('These are no records');
+        if (this._records === null && this.session.title !== '') {
+          this.session.note('A program sends records. Clear the list to see them.');
+          return;
+        }
+        if (this._records === null) {
+          this.session.reset('live');
+          this._records = new RecordReader(this.session);
+        }
+        for (const record of records) this._records.add(record);
+        if (Number(dropped) > 0) this.session.note(`A program has dropped records, because it sent them too fast.`);
+      },
+      onClose: () => {}
+    };
+  }
+}
+
+module.exports = { Inspector };

@@ -1,0 +1,163 @@
+'use strict';
+
+// The conversation with a page that is open: it is sent rows of the list as they come, and asks
+// for the details of a frame, searches, and sources.
+
+const { detailOf } = require('./detail');
+const { rowOf } = require('./rows');
+const { search } = require('./search');
+
+/** Rows in one message: few enough that the page shows each without a pause. */
+const BATCH = 1000;
+
+/** Sends a page what the session has, and then what is new in it. */
+class PageConnection {
+  /**
+   * @param {import('./peer').Peer} peer
+   * @param {import('./inspector').Inspector} inspector
+   */
+  constructor(peer, inspector) {
+    this._peer = peer;
+    this._inspector = inspector;
+    this._generation = -1;
+    this._pumping = false;
+    this._again = false;
+    this._search = 0;
+    this._upload = null;
+    peer.send({ type: 'hello', live: inspector.liveCommand, maxSize: inspector.maxSize });
+    this.update();
+  }
+
+  /** Sends what has changed. It may be called at any time. */
+  update() {
+    this._again = true;
+    if (!this._pumping) this._pump();
+  }
+
+  async _pump() {
+    this._pumping = true;
+    while (this._again && this._peer.isOpen) {
+      this._again = false;
+      // Changes of one turn are sent together.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      await this._sendChanges();
+    }
+    this._pumping = false;
+  }
+
+  async _sendChanges() {
+    const { session } = this._inspector;
+    if (this._generation !== session.generation) {
+      this._generation = session.generation;
+      this._frames = this._changes = this._connections = this._notes = 0;
+      this._peer.send({ type: 'reset', title: session.title });
+    }
+    this._sendNew('connections', session.connections, ({ name }) => name);
+    this._sendNew('notes', session.notes, (note) => note);
+    while (this._frames < session.frames.length && this._generation === session.generation && this._peer.isOpen) {
+      const rows = session.frames.slice(this._frames, this._frames + BATCH).map(rowOf);
+      this._sendNew('connections', session.connections, ({ name }) => name);
+      this._peer.send({ type: 'frames', from: this._frames, rows });
+      this._frames += rows.length;
+      await this._peer.drained();
+    }
+    if (this._generation !== session.generation) return;
+    const changed = [...new Set(session.changes.slice(this._changes))];
+    this._changes = session.changes.length;
+    for (let i = 0; i < changed.length; i += BATCH) {
+      const indexes = changed.slice(i, i + BATCH);
+      this._peer.send({ type: 'changed', rows: indexes.map((index) => [index, rowOf(session.frames[index])]) });
+      await this._peer.drained();
+      if (this._generation !== session.generation) return;
+    }
+  }
+
+  _sendNew(type, list, format) {
+    const field = `_${type}`;
+    if (this[field] === list.length) return;
+    this._peer.send({ type, from: this[field], [type]: list.slice(this[field]).map(format) });
+    this[field] = list.length;
+  }
+
+  /** A message of the page. */
+  receive(message) {
+    if (Buffer.isBuffer(message)) {
+      this._receivePart(message);
+      return;
+    }
+    switch (message?.type) {
+      case 'detail':
+        this._peer.send({ type: 'detail', detail: detailOf(this._inspector.session, message.index, message.count) });
+        break;
+      case 'search':
+        this._runSearch(String(message.query ?? ''), message.number);
+        break;
+      case 'open':
+        this._beginUpload(message);
+        break;
+      case 'clear':
+        this._inspector.clear();
+        break;
+      default:
+        throw new TypeError('The page sent what is no message');
+    }
+  }
+
+  async _runSearch(query, number) {
+    const own = ++this._search;
+    const { session } = this._inspector;
+    const { generation } = session;
+    const found = await search(session, query, () => own === this._search && generation === session.generation);
+    if (found !== null) this._peer.send({ type: 'found', number, found, searched: session.frames.length });
+  }
+
+  /** A source comes as one message that describes it, and binary messages with its bytes. */
+  _beginUpload({ size, ...source }) {
+    if (!Number.isInteger(size) || size < 0) throw new TypeError('A source has no size');
+    if (size > this._inspector.maxSize) {
+      this._upload = null;
+      this._report(`This is larger than ${this._inspector.maxSize} bytes`);
+      return;
+    }
+    this._upload = { source, parts: [], left: size };
+    this._endUpload();
+  }
+
+  _receivePart(bytes) {
+    if (this._upload === null) return;
+    this._upload.parts.push(bytes);
+    this._upload.left -= bytes.length;
+    this._endUpload();
+  }
+
+  async _endUpload() {
+    if (this._upload.left > 0) return;
+    const { source, parts } = this._upload;
+    this._upload = null;
+    const { name, kind, from, format, add } = source;
+    try {
+      await this._inspector.open({
+        data: Buffer.concat(parts),
+        name: String(name ?? '').slice(0, 200),
+        kind,
+        from,
+        format,
+        add: add === true
+      });
+      this._peer.send({ type: 'opened' });
+    } catch (error) {
+      this._report(error.message);
+    }
+  }
+
+  _report(text) {
+    this._peer.send({ type: 'error', text });
+  }
+
+  close() {
+    this._search++;
+    this._upload = null;
+  }
+}
+
+module.exports = { PageConnection };

@@ -1,0 +1,103 @@
+'use strict';
+
+// The inspector's end of a WebSocket connection, over framemask: JSON as text messages, bytes as
+// binary ones.
+
+const { createHash } = require('node:crypto');
+const { Decoder, Encoder } = require('./framemask');
+const { forgetOwnConnection, nameOwnConnection } = require('./own-connections');
+
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'; // RFC 6455 section 1.3
+const NO_STATUS = 1005;
+
+/** @returns {string} Sec-WebSocket-Accept for a Sec-WebSocket-Key (RFC 6455 section 4.2.2) */
+function acceptOf(key) {
+  return createHash('sha1')
+    .update(key + GUID)
+    .digest('base64');
+}
+
+/** A connection whose handshake is done. */
+class Peer {
+  /**
+   * @param {import('node:net').Socket} socket
+   * @param {object} options
+   * @param {'client' | 'server'} options.role
+   * @param {number} [options.maxPayload] of a message that comes in, in bytes
+   * @param {(message: unknown) => void} [options.onMessage] a Buffer, or what the JSON said; what it
+   *   throws closes the connection
+   * @param {() => void} [options.onClose]
+   */
+  constructor(socket, { role, maxPayload, onMessage = () => {}, onClose = () => {} }) {
+    this._socket = socket;
+    this._waiting = [];
+    const connectionId = nameOwnConnection();
+    this._encoder = new Encoder({ role, connectionId, writable: socket });
+    this._decoder = new Decoder({
+      role,
+      maxPayload,
+      connectionId,
+      onMessage: (data) => {
+        try {
+          onMessage(typeof data === 'string' ? JSON.parse(data) : data);
+        } catch (error) {
+          this.close(1011, error.message);
+        }
+      },
+      onPing: (payload) => this._encoder.pong(payload),
+      onClose: (code) => this.close(code === NO_STATUS ? undefined : code),
+      onError: (error) => this.close(error.closeCode)
+    });
+    socket.setNoDelay(true);
+    socket.on('data', (chunk) => {
+      if (!this._decoder.closed) this._decoder.write(chunk);
+    });
+    socket.on('drain', () => this._release());
+    socket.on('end', () => socket.end());
+    socket.on('error', () => {}); // 'close' follows
+    socket.on('close', () => {
+      this._decoder.stop();
+      forgetOwnConnection(connectionId);
+      this._release();
+      onClose();
+    });
+  }
+
+  /** Sends a value as JSON. */
+  send(value) {
+    if (this.isOpen) this._encoder.text(JSON.stringify(value));
+  }
+
+  get isOpen() {
+    return this._socket.writable && !this._encoder.closed;
+  }
+
+  /** The bytes that the other end has not read yet. */
+  get queued() {
+    return this._socket.writableLength + this._encoder.pending;
+  }
+
+  /** @returns {Promise<void>} when the other end has read what was sent, or is gone */
+  async drained() {
+    if (!this.isOpen) return;
+    this._encoder.flush();
+    if (!this._socket.writableNeedDrain) return;
+    await new Promise((resolve) => {
+      this._waiting.push(resolve);
+    });
+  }
+
+  close(code, reason = '') {
+    this._encoder.close(code, code === undefined ? undefined : Buffer.from(reason).subarray(0, 60).toString('latin1'));
+    this._encoder.flush();
+    this._socket.end();
+    this._decoder.stop();
+    setTimeout(() => this._socket.destroy(), 2000).unref();
+  }
+
+  _release() {
+    for (const resolve of this._waiting.splice(0)) resolve();
+  }
+}
+
+module.exports = { Peer, acceptOf };

@@ -1,0 +1,152 @@
+'use strict';
+
+// The page's HTTP server, on 127.0.0.1. It answers only requests that name it as their host, so
+// that no name that is made to point to 127.0.0.1 reaches it (DNS rebinding), and its data only to
+// those who know its token.
+
+const { randomBytes, timingSafeEqual } = require('node:crypto');
+const fs = require('node:fs');
+const http = require('node:http');
+const path = require('node:path');
+const { Peer, acceptOf } = require('./peer');
+
+const PAGE = path.join(__dirname, '../page');
+const TYPES = { '.html': 'text/html', '.css': 'text/css', '.mjs': 'text/javascript', '.svg': 'image/svg+xml' };
+
+/** The files of the page: no request names another. */
+function readPage() {
+  const files = new Map();
+  for (const name of fs.readdirSync(PAGE)) {
+    const type = TYPES[path.extname(name)];
+    if (type !== undefined) files.set(`/${name}`, { type, body: fs.readFileSync(path.join(PAGE, name)) });
+  }
+  files.set('/', files.get('/index.html'));
+  return files;
+}
+
+/** The headers of each answer. Nothing may run or load but the page's own files. */
+function headersFor(host) {
+  return {
+    'Content-Security-Policy':
+      `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self' ws://${host}; ` +
+      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+    'X-Content-Type-Options': 'nosniff',
+    'X-Frame-Options': 'DENY',
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'Cache-Control': 'no-store'
+  };
+}
+
+/** @returns {boolean} whether two texts are the same, in a time that does not tell where they differ */
+function isSame(a, b) {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+/**
+ * @typedef {object} Route what a WebSocket connection of a path is for
+ * @property {string} token
+ * @property {boolean} fromPage whether the page connects, whose origin must be this server; anything
+ *   else must have no origin, as programs have
+ * @property {number} maxPayload
+ * @property {(peer: Peer) => { onMessage: (message: unknown) => void, onClose: () => void }} open
+ */
+
+class InspectorServer {
+  /** @param {Record<string, Route>} routes by path */
+  constructor(routes) {
+    this._routes = routes;
+    this._files = readPage();
+    this._peers = new Set();
+    this._server = http.createServer((request, response) => this._answer(request, response));
+    this._server.on('upgrade', (request, socket, head) => this._upgrade(request, socket, head));
+  }
+
+  /** @returns {Promise<number>} the port */
+  async listen(port) {
+    await new Promise((resolve, reject) => {
+      this._server.once('error', reject).listen(port, '127.0.0.1', resolve);
+    });
+    return this._server.address().port;
+  }
+
+  async close() {
+    for (const peer of this._peers) peer.close(1001);
+    this._server.closeAllConnections();
+    await new Promise((resolve) => this._server.close(resolve));
+  }
+
+  _hosts() {
+    const { port } = this._server.address();
+    return [`127.0.0.1:${port}`, `localhost:${port}`];
+  }
+
+  _answer(request, response) {
+    const { host } = request.headers;
+    const refuse = (status, text) => {
+      response.writeHead(status, { 'Content-Type': 'text/plain', ...headersFor('127.0.0.1') }).end(`${text}\n`);
+    };
+    if (!this._hosts().includes(host)) return refuse(421, 'This server answers to 127.0.0.1 and localhost only.');
+    if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(405, 'GET only.');
+    const file = this._files.get(request.url.split('?')[0]);
+    if (file === undefined) return refuse(404, 'There is no such file.');
+    response.writeHead(200, { 'Content-Type': `${file.type}; charset=utf-8`, ...headersFor(host) });
+    return response.end(request.method === 'HEAD' ? undefined : file.body);
+  }
+
+  /** @returns {string | null} the status that refuses a handshake; null if it is accepted */
+  _refusal(request, route, token) {
+    const {
+      host,
+      origin,
+      upgrade = '',
+      'sec-websocket-key': key = '',
+      'sec-websocket-version': version
+    } = request.headers;
+    if (!this._hosts().includes(host)) return '421 Misdirected Request';
+    if (route === undefined) return '404 Not Found';
+    if (route.fromPage ? origin !== `http://${host}` : origin !== undefined) return '403 Forbidden';
+    if (!isSame(token, route.token)) return '403 Forbidden';
+    if (request.method !== 'GET' || upgrade.toLowerCase() !== 'websocket') return '400 Bad Request';
+    return version === '13' && /^[A-Za-z0-9+/]{21}[AQgw]==$/.test(key) ? null : '400 Bad Request';
+  }
+
+  _upgrade(request, socket, head) {
+    socket.on('error', () => {});
+    // Not new URL(): it throws for some request targets.
+    const [pathname, query = ''] = request.url.split('?');
+    const route = Object.hasOwn(this._routes, pathname) ? this._routes[pathname] : undefined;
+    const refusal = this._refusal(request, route, new URLSearchParams(query).get('token') ?? '');
+    if (refusal !== null) {
+      socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
+      return;
+    }
+    socket.write(
+      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+        `Sec-WebSocket-Accept: ${acceptOf(request.headers['sec-websocket-key'])}\r\n\r\n`
+    );
+    socket.setTimeout(0);
+    if (head.length > 0) socket.unshift(head);
+    let handlers;
+    const peer = new Peer(socket, {
+      role: 'server',
+      maxPayload: route.maxPayload,
+      onMessage: (message) => handlers.onMessage(message),
+      onClose: () => {
+        this._peers.delete(peer);
+        handlers.onClose();
+      }
+    });
+    this._peers.add(peer);
+    handlers = route.open(peer);
+  }
+}
+
+/** @returns {string} a secret that nobody can guess */
+function createToken() {
+  return randomBytes(16).toString('base64url');
+}
+
+module.exports = { InspectorServer, createToken };

@@ -1,0 +1,65 @@
+// Elements. All that comes from elsewhere becomes text: payloads are hostile.
+
+/** @returns {HTMLElement} the element of this id, which the page has */
+export const byId = (id) => document.getElementById(id);
+
+/**
+ * @param {string} tag
+ * @param {{ class?: string, text?: string, [attribute: string]: unknown }} [attributes] set as they
+ *   are; `text` becomes the content
+ * @param {...(Node | string | null)} children null is left out
+ * @returns {HTMLElement}
+ */
+export function element(tag, { text, ...attributes } = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
+  if (text !== undefined) made.textContent = text;
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+
+/** @returns {Uint8Array} the bytes of a text in base64 */
+export function fromBase64(text) {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}
+
+const hex = (byte) => byte.toString(16).padStart(2, '0');
+
+/** @returns {string} lines of an offset, 16 bytes in hex, and the same as ASCII */
+export function hexDump(bytes) {
+  const lines = [];
+  for (let at = 0; at < bytes.length; at += 16) {
+    const line = [...bytes.subarray(at, at + 16)];
+    const ascii = line.map((byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : '.')).join('');
+    const digits = line.map(hex).join(' ').padEnd(47);
+    lines.push(`${at.toString(16).padStart(6, '0')}  ${digits}  ${ascii}`);
+  }
+  return lines.join('\n');
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: false });
+
+/** @returns {string} bytes as text; control characters, which could hide others, are shown as symbols */
+export function asText(bytes) {
+  const text = utf8.decode(bytes);
+  return visible(text);
+}
+
+/** What is invisible, or changes the direction of text; not line ends and tabs. */
+const HIDDEN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
+/** Replaces what would hide something. */
+export function visible(text) {
+  return text.replace(HIDDEN, (character) => {
+    const code = character.codePointAt(0);
+    if (character === '\n' || character === '\t' || character === '\r') return character;
+    return code < 32 ? String.fromCharCode(0x2400 + code) : `\\u{${code.toString(16)}}`;
+  });
+}
+
+export const OPCODES = { 0: 'continuation', 1: 'text', 2: 'binary', 8: 'close', 9: 'ping', 10: 'pong' };
+
+/** @returns {string} what an opcode is called; -1 is unknown */
+export function opcodeName(opcode) {
+  return opcode === -1 ? 'unknown' : (OPCODES[opcode] ?? `reserved ${opcode}`);
+}

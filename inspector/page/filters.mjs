@@ -1,0 +1,66 @@
+// The search and the filters above the list.
+
+import { byId, element, OPCODES } from './dom.mjs';
+import { noFilters } from './store.mjs';
+
+const CLASSES = { ...OPCODES, 3: 'others' };
+
+/** A number that is typed; `otherwise` if there is none. */
+function numberOf(id, otherwise) {
+  const { value } = byId(id);
+  return value === '' ? otherwise : Number(value);
+}
+
+export class FilterBar {
+  /**
+   * @param {{ onFilters: (filters: import('./store.mjs').Filters) => void,
+   *   onSearch: (query: string) => void }} actions
+   */
+  constructor({ onFilters, onSearch }) {
+    this._boxes = Object.entries(CLASSES).map(([opcode, name]) => {
+      const box = element('input', { type: 'checkbox', value: opcode, id: `opcode-${opcode}`, checked: '' });
+      byId('opcodes').append(element('label', {}, box, ` ${name}`));
+      return box;
+    });
+    const changed = () => onFilters(this.read());
+    byId('opcodes').addEventListener('change', changed);
+    for (const id of ['min', 'max', 'connection', 'sender', 'verdict']) byId(id).addEventListener('input', changed);
+    let timer;
+    byId('search').addEventListener('input', () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => onSearch(byId('search').value), 200);
+    });
+  }
+
+  get query() {
+    return byId('search').value;
+  }
+
+  /** @returns {import('./store.mjs').Filters} */
+  read() {
+    const chosen = this._boxes.filter(({ checked }) => checked).map(({ value }) => Number(value));
+    const all = chosen.length === this._boxes.length;
+    return {
+      ...noFilters(),
+      // A frame of which only an error is known has no opcode.
+      opcodes: all ? null : new Set(chosen.includes(3) ? [...chosen, -1] : chosen),
+      min: numberOf('min', 0),
+      max: numberOf('max', Infinity),
+      connection: Number(byId('connection').value),
+      sender: Number(byId('sender').value),
+      verdict: Number(byId('verdict').value)
+    };
+  }
+
+  /** Offers further connections. */
+  addConnections(from, names) {
+    for (const [i, name] of names.entries()) {
+      byId('connection').append(element('option', { value: from + i, text: name.slice(0, 80) }));
+    }
+  }
+
+  /** Forgets the connections. */
+  reset() {
+    byId('connection').replaceChildren(element('option', { value: -1, text: 'all' }));
+  }
+}

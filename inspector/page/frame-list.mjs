@@ -1,0 +1,151 @@
+// The list of frames. Only the rows in view are elements, so that 100,000 frames are as fast as ten.
+
+import { byId, element, opcodeName, visible } from './dom.mjs';
+import { Column, State } from './store.mjs';
+
+const ROW = 24;
+/** Rows above and below the view. */
+const MARGIN = 6;
+const BRACKETS = ['', '┐', '┤', '┘', '│', ''];
+const STATES = ['good', 'bad', 'unread', 'incomplete'];
+const ENDS = ['', 'sent', 'received', 'both'];
+const CELLS = ['number', 'sender', 'opcode', 'fin', 'length', 'bracket', 'time', 'ends', 'preview'];
+
+export class FrameList {
+  /**
+   * @param {import('./store.mjs').Store} store
+   * @param {(index: number) => void} onSelect called when another frame is selected
+   */
+  constructor(store, onSelect) {
+    this._store = store;
+    this._onSelect = onSelect;
+    this._list = byId('list');
+    this._space = byId('space');
+    this._pool = [];
+    this._frame = 0;
+    /** The index of the frame that is selected; -1 for none. */
+    this.selected = -1;
+    this._list.addEventListener('scroll', () => this.draw());
+    this._list.addEventListener('keydown', (event) => this._onKey(event));
+    this._list.addEventListener('click', (event) => {
+      const row = event.target.closest('.row');
+      if (row !== null) this.select(Number(row.dataset.index));
+    });
+    new ResizeObserver(() => this.draw()).observe(this._list);
+  }
+
+  focus() {
+    this._list.focus();
+  }
+
+  /** Draws the rows in view, once before the next picture of the page. */
+  draw() {
+    this._frame ||= requestAnimationFrame(() => {
+      this._frame = 0;
+      this._draw();
+    });
+  }
+
+  _draw() {
+    const { rows, shown } = this._store;
+    // Columns that no frame has anything for are left out.
+    this._list.parentElement.classList.toggle('records', rows.length > 0 && rows[0][Column.ENDS] !== 0);
+    this._list.parentElement.classList.toggle('timed', this._store.startTime !== null);
+    this._space.style.height = `${shown.length * ROW}px`;
+    const first = Math.max(Math.floor(this._list.scrollTop / ROW) - MARGIN, 0);
+    const count = Math.min(Math.ceil(this._list.clientHeight / ROW) + 2 * MARGIN, shown.length - first);
+    while (this._pool.length < count) this._pool.push(this._createRow());
+    for (const [i, row] of this._pool.entries()) {
+      row.hidden = i >= count;
+      if (!row.hidden) this._fill(row, first + i);
+    }
+    const active = this._pool.find((row) => !row.hidden && row.getAttribute('aria-selected') === 'true');
+    if (active === undefined) this._list.removeAttribute('aria-activedescendant');
+    else this._list.setAttribute('aria-activedescendant', active.id);
+  }
+
+  _createRow() {
+    const row = element('div', { class: 'row', role: 'option', id: `row-${this._pool.length}` });
+    for (const name of CELLS) row.append(element('span', { class: name }));
+    this._space.append(row);
+    return row;
+  }
+
+  _fill(row, position) {
+    const { rows, shown, startTime } = this._store;
+    const index = shown[position];
+    const data = rows[index];
+    const opcode = data[Column.OPCODE];
+    const state = STATES[data[Column.STATE]];
+    const length = data[Column.LENGTH];
+    const time = data[Column.TIME];
+    const texts = [
+      String(data[Column.SEQUENCE]),
+      data[Column.SERVER] === 1 ? '◀ srv' : 'cli ▶',
+      opcodeName(opcode),
+      data[Column.BITS] & 1 ? '1' : '0',
+      length === -1 ? '' : String(length),
+      BRACKETS[data[Column.PLACE]],
+      time === null ? '' : (time - startTime).toFixed(2),
+      ENDS[data[Column.ENDS]],
+      visible(data[Column.PREVIEW]).replace(/\s/g, ' ')
+    ];
+    for (const [i, text] of texts.entries()) {
+      const cell = row.children[i];
+      if (cell.textContent !== text) cell.textContent = text;
+    }
+    const kind = opcode >= 8 ? 'control' : 'data';
+    row.className = `row ${kind} ${data[Column.STATE] === State.GOOD ? '' : state}`;
+    row.style.top = `${position * ROW}px`;
+    row.dataset.index = String(index);
+    row.setAttribute('aria-selected', String(index === this.selected));
+    row.setAttribute('aria-posinset', String(position + 1));
+    row.setAttribute('aria-setsize', String(shown.length));
+    const sender = data[Column.SERVER] === 1 ? 'server' : 'client';
+    row.setAttribute(
+      'aria-label',
+      `frame ${texts[0]} of the ${sender}, ${texts[2]}, ${length} bytes, ${state}, ${texts[8]}`
+    );
+  }
+
+  /** Selects a frame that is shown, and scrolls to it. */
+  select(index) {
+    if (index < 0 || index >= this._store.rows.length) return;
+    const position = this._store.positionOf(index);
+    const isOther = index !== this.selected;
+    this.selected = index;
+    const top = position * ROW;
+    const height = this._list.clientHeight;
+    // The space must be as high as the list is long before one can scroll there.
+    this._space.style.height = `${this._store.shown.length * ROW}px`;
+    if (top < this._list.scrollTop) this._list.scrollTop = top;
+    else if (top + ROW > this._list.scrollTop + height) this._list.scrollTop = top + ROW - height;
+    this._draw();
+    if (isOther) this._onSelect(index);
+  }
+
+  /** Selects the frame that is `step` rows further. */
+  move(step) {
+    const { shown } = this._store;
+    if (shown.length === 0) return;
+    const at = this._store.positionOf(this.selected);
+    const isShown = shown[at] === this.selected;
+    const next = this.selected === -1 ? (step > 0 ? 0 : shown.length - 1) : at + step + (isShown || step < 0 ? 0 : -1);
+    this.select(shown[Math.min(Math.max(next, 0), shown.length - 1)]);
+  }
+
+  _onKey(event) {
+    const page = Math.max(Math.floor(this._list.clientHeight / ROW) - 1, 1);
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const step = steps[event.key];
+    if (step === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    this.move(step);
+  }
+
+  reset() {
+    this.selected = -1;
+    this._list.scrollTop = 0;
+    this.draw();
+  }
+}
