@@ -49,8 +49,9 @@ export class FrameList {
   _draw() {
     const { rows, shown } = this._store;
     // Columns that no frame has anything for are left out.
-    this._list.parentElement.classList.toggle('records', rows.length > 0 && rows[0][Column.ENDS] !== 0);
-    this._list.parentElement.classList.toggle('timed', this._store.startTime !== null);
+    const isRecorded = rows.length > 0 && rows[0][Column.ENDS] !== 0;
+    const isTimed = this._store.startTime !== null;
+    this._list.parentElement.className = `${isRecorded ? 'records' : 'unrecorded'} ${isTimed ? 'timed' : 'untimed'}`;
     this._space.style.height = `${shown.length * ROW}px`;
     const first = Math.max(Math.floor(this._list.scrollTop / ROW) - MARGIN, 0);
     const count = Math.min(Math.ceil(this._list.clientHeight / ROW) + 2 * MARGIN, shown.length - first);

@@ -1,0 +1,116 @@
+'use strict';
+
+// The connection from a program to an inspector. It never keeps the program alive, but for a moment
+// at its end, so that the last records arrive.
+
+const { randomBytes } = require('node:crypto');
+const http = require('node:http');
+const { Peer, acceptOf } = require('./peer');
+
+/** Milliseconds that records wait for others. */
+const DELAY = 20;
+const BATCH = 500;
+/** Records that wait for the connection, or for an inspector that does not read; more are dropped. */
+const MAX_WAITING = 20_000;
+/** Bytes that the socket may hold. */
+const MAX_QUEUED = 4 * 1024 * 1024;
+/** Milliseconds that the end of a program may take longer. */
+const LAST_WAIT = 1000;
+
+class LiveSender {
+  /**
+   * @param {URL} url
+   * @param {() => void} onEnd called once there is no connection any more
+   */
+  constructor(url, onEnd) {
+    this._onEnd = onEnd;
+    this._waiting = [];
+    this._dropped = 0;
+    this._timer = null;
+    this._peer = null;
+    this._socket = null;
+    this._ended = false;
+    this._connected = new Promise((resolve) => {
+      this._connect(url, resolve);
+    });
+  }
+
+  _connect(url, done) {
+    const key = randomBytes(16).toString('base64');
+    const request = http.get({
+      host: url.hostname.replace(/[[\]]/g, ''),
+      port: url.port,
+      path: url.pathname + url.search,
+      agent: false,
+      headers: { Connection: 'Upgrade', Upgrade: 'websocket', 'Sec-WebSocket-Key': key, 'Sec-WebSocket-Version': 13 }
+    });
+    const fail = (reason) => {
+      console.error(`framemask-inspector: no records are sent: ${reason}`);
+      this._end();
+      done();
+    };
+    request.on('socket', (socket) => socket.unref());
+    request.on('error', (error) => fail(error.message));
+    request.on('response', (response) => {
+      response.resume();
+      fail(`the inspector answered ${response.statusCode}; is this the address of one that runs now?`);
+    });
+    request.on('upgrade', (response, socket) => {
+      if (response.headers['sec-websocket-accept'] !== acceptOf(key)) {
+        socket.destroy();
+        fail('the answer is not that of an inspector');
+        return;
+      }
+      socket.unref();
+      this._socket = socket;
+      this._peer = new Peer(socket, { role: 'client', onClose: () => this._end() });
+      this._flush();
+      done();
+    });
+  }
+
+  /** Sends a record, soon. */
+  send(record) {
+    if (this._ended) return;
+    if (this._waiting.length >= MAX_WAITING) {
+      this._dropped++;
+      return;
+    }
+    this._waiting.push(record);
+    this._timer ??= setTimeout(() => this._flush(), DELAY).unref();
+  }
+
+  _flush() {
+    clearTimeout(this._timer);
+    this._timer = null;
+    if (this._peer === null) return;
+    while (this._waiting.length > 0 && this._peer.queued < MAX_QUEUED) {
+      this._peer.send({ records: this._waiting.splice(0, BATCH), dropped: this._dropped });
+      this._dropped = 0;
+    }
+    if (this._waiting.length > 0) this._timer = setTimeout(() => this._flush(), DELAY).unref();
+  }
+
+  /** Keeps the program until the last records are sent, or a second has passed. */
+  async finish() {
+    if (this._ended || (this._waiting.length === 0 && !(this._peer?.queued > 0))) return;
+    const timer = setTimeout(() => this._end(), LAST_WAIT);
+    await this._connected;
+    while (!this._ended && (this._waiting.length > 0 || this._peer.queued > 0)) {
+      this._flush();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    clearTimeout(timer);
+  }
+
+  _end() {
+    if (this._ended) return;
+    this._ended = true;
+    clearTimeout(this._timer);
+    this._waiting = [];
+    this._socket?.destroy();
+    this._onEnd();
+  }
+}
+
+module.exports = { LiveSender };
