@@ -7,10 +7,10 @@
 
 const { readArguments, readCount } = require('./support/arguments');
 const { broadcast, startBroadcast } = require('./support/broadcast-peers');
-const { describeMachine, machineLine } = require('./support/machine');
 const { createProgress } = require('./support/progress');
-const { ratio } = require('./support/race');
-const { median } = require('./support/statistics');
+const { timesFaster } = require('./support/race');
+const { publish, reportLine, startReport } = require('./support/report');
+const { quartiles } = require('./support/statistics');
 const { formatNumber, formatSize, formatTable } = require('./support/table');
 const { kernel } = require('../index.js');
 
@@ -27,6 +27,7 @@ const WORK = [64, 4096].flatMap((size) => [1, 10].map((count) => ({ size, count 
 /** The ways to send, and the server that each belongs to. */
 const WAYS = { framemask: 'framemask', ws: 'ws', 'ws, framed once': 'ws', 'socket alone': 'framemask' };
 
+/** @returns {Promise<import('./support/report').Row>} `microseconds` a client, `arrived` in milliseconds */
 async function measure(work, servers, { rounds, turn, clients }) {
   const names = Object.keys(WAYS);
   const turns = Object.fromEntries(names.map((way) => [way, { sent: [], arrived: [] }]));
@@ -39,32 +40,36 @@ async function measure(work, servers, { rounds, turn, clients }) {
       turns[way].arrived.push(arrived);
     }
   }
+  const figures = ({ sent, arrived }) => ({
+    microseconds: quartiles(sent.map((milliseconds) => (milliseconds / clients) * 1000)),
+    arrived: quartiles(arrived)
+  });
   return {
-    ...work,
-    microseconds: Object.fromEntries(names.map((way) => [way, (median(turns[way].sent) / clients) * 1000])),
-    arrived: Object.fromEntries(names.map((way) => [way, median(turns[way].arrived)])),
-    ratios: Object.fromEntries(
-      names.slice(1).map((way) => [`times faster than ${way}`, ratio(turns.framemask.sent, turns[way].sent)])
-    )
+    name: `${work.count} × ${formatSize(work.size)}`,
+    group: `broadcast to ${clients.toLocaleString('en')} connections`,
+    candidates: Object.fromEntries(names.map((way) => [way, figures(turns[way])])),
+    timesFaster: names
+      .slice(1)
+      .map((peer) => ({ own: 'framemask', peer, times: timesFaster(turns.framemask.sent, turns[peer].sent) }))
   };
 }
 
-function formatResults(results) {
+function formatRows(rows) {
   const names = Object.keys(WAYS);
   const head = [
     'to each client',
     ...names.map((way) => `${way}, µs`),
-    ...Object.keys(results[0].ratios),
+    ...rows[0].timesFaster.map(({ peer }) => `times faster than ${peer}`),
     ...['framemask', 'ws'].map((way) => `${way}, all received, ms`)
   ];
-  const rows = results.map(({ size, count, microseconds, ratios, arrived }) => [
-    `${count} × ${formatSize(size)}`,
-    ...names.map((way) => formatNumber(microseconds[way])),
-    ...Object.values(ratios).map((value) => value.toFixed(2)),
-    formatNumber(arrived.framemask),
-    formatNumber(arrived.ws)
+  const lines = rows.map(({ name, candidates, timesFaster }) => [
+    name,
+    ...names.map((way) => formatNumber(candidates[way].microseconds[1])),
+    ...timesFaster.map(({ times }) => times[1].toFixed(2)),
+    formatNumber(candidates.framemask.arrived[1]),
+    formatNumber(candidates.ws.arrived[1])
   ]);
-  return formatTable(head, rows);
+  return formatTable(head, lines);
 }
 
 async function main() {
@@ -72,14 +77,15 @@ async function main() {
   const { rounds, quick, json } = values;
   const turn = readCount('turn', values.turn ?? (quick ? '100' : '400'));
   const clients = readCount('clients', values.clients);
+  const finish = await startReport('broadcast');
   const progress = createProgress(WORK.length + 1);
   progress.step(`${clients} connections to each server`);
   const servers = { framemask: await startBroadcast('framemask', clients), ws: await startBroadcast('ws', clients) };
-  const results = [];
+  const rows = [];
   try {
     for (const work of WORK) {
       progress.step(`${work.count} × ${formatSize(work.size)}`);
-      results.push(await measure(work, servers, { rounds, turn, clients }));
+      rows.push(await measure(work, servers, { rounds, turn, clients }));
     }
   } finally {
     for (const { server, drain } of Object.values(servers)) {
@@ -89,12 +95,8 @@ async function main() {
   }
   progress.end();
 
-  const machine = describeMachine(kernel);
-  if (json) console.log(JSON.stringify({ machine, rounds, turn, clients, results }, null, 2));
-  else
-    console.log(
-      `${machineLine(machine)}; ${clients} clients; medians of ${rounds} rounds\n\n${formatResults(results)}`
-    );
+  const report = await finish({ quick, rounds, turn, clients, kernel, peers: ['ws'], rows });
+  publish(report, json, `${reportLine(report, `${clients} clients`)}\n\n${formatRows(rows)}`);
 }
 
 main();

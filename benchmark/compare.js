@@ -217,8 +217,8 @@ function main() {
   const machine = describeMachine(kernel);
   const { checkouts, processes, rounds } = options;
   if (options.json) {
-    console.log(JSON.stringify({ machine, checkouts, processes, rounds, times, memory }, null, 2));
-    return;
+    const report = { machine, checkouts, processes, rounds, times, memory };
+    fs.writeFileSync(options.json, JSON.stringify(report, null, 2));
   }
   console.log(machineLine(machine));
   console.log(`old ${checkouts.old}\nnew ${checkouts.new}`);

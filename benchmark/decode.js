@@ -7,12 +7,12 @@
 
 const { backend } = require('../lib/masking/backend');
 const { DECODE_ROWS, createDecoder, prepareDecoding } = require('./support/decode-rows');
-const { describeMachine, machineLine } = require('./support/machine');
 const { loadFramemask, loadPeer } = require('./support/modules');
 const { prepareLeastWork } = require('./support/least-work');
 const { measureEach } = require('./support/measure-each');
-const { race, ratio } = require('./support/race');
-const { median } = require('./support/statistics');
+const { race, timesFaster } = require('./support/race');
+const { publish, reportLine, startReport } = require('./support/report');
+const { quartiles } = require('./support/statistics');
 const { formatNumber, formatTable } = require('./support/table');
 const { warmUp } = require('./support/warm-up');
 
@@ -69,9 +69,16 @@ function prepareLeast({ count, messages, frames, chunks }) {
   ];
 }
 
+/** @param {string} name of a row @returns {string} */
+function groupOf(name) {
+  if (name === '1,000 messages') return '1,000 messages of 0 to 64 KiB';
+  if (name.endsWith('one a chunk')) return 'one small frame';
+  if (name.endsWith('byte by byte')) return 'byte by byte';
+  return name.endsWith('MiB') ? 'one message of 1 MiB' : '64 KiB chunks of small frames';
+}
+
 /**
- * @returns {Promise<{ name: string, bytes: number, ns: Record<string, number>,
- *   ratios: Record<string, number> }>} `bytes` and `ns` a message, `ns` by contestant
+ * @returns {Promise<import('./support/report').Row>} `bytes` and `ns` a message
  */
 async function measure(name, { rounds, turn }) {
   const work = DECODE_ROWS[name]();
@@ -81,39 +88,43 @@ async function measure(name, { rounds, turn }) {
   const turns = await race(Object.fromEntries(candidates), { rounds, turn });
   return {
     name,
+    group: groupOf(name),
     bytes: work.chunks.reduce((sum, { length }) => sum + length, 0) / work.count,
-    ns: Object.fromEntries(Object.entries(turns).map(([who, values]) => [who, median(values) / work.count])),
-    ratios: {
-      'times faster than ws': ratio(turns.framemask, turns.ws),
-      'js, times faster than ws': ratio(turns['framemask js'], turns.ws)
-    }
+    candidates: Object.fromEntries(
+      Object.entries(turns).map(([who, values]) => [who, { ns: quartiles(values.map((ns) => ns / work.count)) }])
+    ),
+    timesFaster: ['framemask', 'framemask js'].map((own) => ({
+      own,
+      peer: 'ws',
+      times: timesFaster(turns[own], turns.ws)
+    }))
   };
 }
 
-function formatResults(results) {
+function formatRows(rows) {
   const names = Object.keys(CONTESTANTS);
-  const head = ['a message', ...names.map((name) => `${name}, ns`), ...Object.keys(results[0].ratios)];
-  const rows = results.map(({ name, ns, ratios }) => [
+  const ratios = ['times faster than ws', 'js, times faster than ws'];
+  const head = ['a message', ...names.map((name) => `${name}, ns`), ...ratios];
+  const lines = rows.map(({ name, candidates, timesFaster }) => [
     name,
-    ...names.map((who) => formatNumber(ns[who])),
-    ...Object.values(ratios).map((value) => value.toFixed(2))
+    ...names.map((who) => formatNumber(candidates[who]?.ns[1])),
+    ...timesFaster.map(({ times }) => times[1].toFixed(2))
   ]);
-  return formatTable(head, rows);
+  return formatTable(head, lines);
 }
 
 async function main() {
-  const { rounds, json, results } = await measureEach(USAGE, DECODE_ROWS, measure);
+  const finish = await startReport('decode');
+  const { rounds, quick, json, results: rows } = await measureEach(USAGE, DECODE_ROWS, measure);
 
-  const machine = describeMachine(loadFramemask().kernel);
-  if (json) {
-    console.log(JSON.stringify({ machine, rounds, results }, null, 2));
-    return;
+  const peers = ['bufferutil', 'ws', 'websocket-driver'];
+  const report = await finish({ quick, rounds, kernel: loadFramemask().kernel, peers, rows });
+  const lines = [reportLine(report), '', formatRows(rows)];
+  for (const { name, bytes, candidates } of rows.filter(({ candidates }) => candidates.memcpy !== undefined)) {
+    const speeds = Object.entries(candidates).map(([who, { ns }]) => `${who} ${formatNumber(bytes / ns[1])} GB/s`);
+    lines.push('', `${name}: ${speeds.join(', ')}`);
   }
-  console.log(`${machineLine(machine)}; medians of ${rounds} rounds\n\n${formatResults(results)}`);
-  for (const { name, bytes, ns } of results.filter(({ ns }) => ns.memcpy !== undefined)) {
-    const speeds = Object.entries(ns).map(([who, value]) => `${who} ${formatNumber(bytes / value)} GB/s`);
-    console.log(`\n${name}: ${speeds.join(', ')}`);
-  }
+  publish(report, json, lines.join('\n'));
 }
 
 main();

@@ -8,16 +8,18 @@ const { PerMessageDeflate, Receiver, Sender } = require('ws');
 
 const { Decoder, Encoder, acceptDeflate, kernel, offerDeflate } = require('../index');
 const { createRandom } = require('../test/support/random');
-const { readArguments } = require('./support/arguments');
-const { describeMachine, machineLine } = require('./support/machine');
-const { median } = require('./support/statistics');
+const { readArguments, refuse } = require('./support/arguments');
+const { createProgress } = require('./support/progress');
+const { timesFaster } = require('./support/race');
+const { publish, reportLine, startReport } = require('./support/report');
+const { quartiles } = require('./support/statistics');
 const { formatNumber, formatTable } = require('./support/table');
 
 const USAGE = `usage: npm run bench:deflate -- [options]
 
 Compresses and inflates JSON of 128 bytes, 1 KiB and 16 KiB, with and without context takeover. Prints
-the median microseconds of CPU a message, the bytes that it is compressed to, and how many times the CPU
-of framemask ws takes. Takes about a minute.
+the median microseconds of CPU a message, how many times faster framemask is than ws, and the bytes that
+the message is compressed to. Takes about a minute.
 
   --only <text>     only the rows whose name has this in it`;
 
@@ -155,35 +157,49 @@ async function measure(size, contextTakeover, rounds) {
   return { sizes, times };
 }
 
+/** @returns {import('./support/report').Row} */
+function toRow(what, name, sizes, { framemask, ws }) {
+  return {
+    name: `${what} ${name}`,
+    group: what,
+    candidates: {
+      framemask: { microseconds: quartiles(framemask), bytes: Array(3).fill(sizes.framemask) },
+      ws: { microseconds: quartiles(ws), bytes: Array(3).fill(sizes.ws) }
+    },
+    timesFaster: [{ own: 'framemask', peer: 'ws', times: timesFaster(framemask, ws) }]
+  };
+}
+
 async function main() {
-  const { rounds, json, only } = readArguments(USAGE, { only: { type: 'string', default: '' } });
-  const rows = [];
-  for (const contextTakeover of [false, true]) {
-    for (const [label, size] of Object.entries(SIZES)) {
-      const name = `${label}, ${contextTakeover ? 'takeover' : 'no takeover'}`;
-      if (!name.includes(only)) continue;
-      const { sizes, times } = await measure(size, contextTakeover, rounds);
-      for (const [what, { framemask, ws }] of Object.entries(times)) {
-        rows.push({ name: `${what} ${name}`, framemask: median(framemask), ws: median(ws), bytes: sizes });
-      }
-    }
-  }
-  if (json) {
-    console.log(JSON.stringify({ machine: describeMachine(kernel), rows }));
-    return;
-  }
-  console.log(
-    `${machineLine(describeMachine(kernel))}\nMicroseconds of CPU a message of JSON, medians of ${rounds} turns\n`
+  const { rounds, quick, json, only } = readArguments(USAGE, { only: { type: 'string', default: '' } });
+  const names = [false, true].flatMap((contextTakeover) =>
+    Object.entries(SIZES).map(([label, size]) => {
+      return { size, contextTakeover, name: `${label}, ${contextTakeover ? 'takeover' : 'no takeover'}` };
+    })
   );
-  const cells = rows.map(({ name, framemask, ws, bytes }) => [
+  const chosen = names.filter(({ name }) => name.includes(only));
+  if (chosen.length === 0) refuse(new RangeError(`no row has "${only}" in its name`));
+  const finish = await startReport('deflate');
+  const progress = createProgress(chosen.length);
+  const rows = [];
+  for (const { name, size, contextTakeover } of chosen) {
+    progress.step(name);
+    const { sizes, times } = await measure(size, contextTakeover, rounds);
+    for (const [what, turns] of Object.entries(times)) rows.push(toRow(what, name, sizes, turns));
+  }
+  progress.end();
+
+  const report = await finish({ quick, rounds, kernel, peers: ['ws'], rows });
+  const lines = rows.map(({ name, candidates: { framemask, ws }, timesFaster }) => [
     name,
-    formatNumber(framemask),
-    formatNumber(ws),
-    `${(ws / framemask).toFixed(1)}×`,
-    String(bytes.framemask),
-    String(bytes.ws)
+    formatNumber(framemask.microseconds[1]),
+    formatNumber(ws.microseconds[1]),
+    timesFaster[0].times[1].toFixed(2),
+    String(framemask.bytes[1]),
+    String(ws.bytes[1])
   ]);
-  console.log(formatTable(['', 'framemask', 'ws', 'ws : framemask', 'bytes', 'bytes, ws'], cells));
+  const head = ['µs of CPU a message of JSON', 'framemask', 'ws', 'times faster than ws', 'bytes', 'bytes, ws'];
+  publish(report, json, `${reportLine(report)}\n\n${formatTable(head, lines)}`);
 }
 
 main();

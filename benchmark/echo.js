@@ -13,10 +13,10 @@ const path = require('node:path');
 const { readArguments, readCount, refuse } = require('./support/arguments');
 const { createCertificate, findServers, startServer } = require('./support/echo-servers');
 const { CONNECTIONS, ECHO, UPLOAD } = require('./support/echo-work');
-const { describeMachine, machineLine } = require('./support/machine');
 const { BINARY, TEXT } = require('./support/messages');
 const { createProgress } = require('./support/progress');
-const { compareTurns, formatStandings, takeTurns } = require('./support/server-turns');
+const { publish, reportLine, startReport } = require('./support/report');
+const { compareTurns, formatStandings, takeTurns, toRow } = require('./support/server-turns');
 const { kernel } = require('../index.js');
 
 const USAGE = `usage: node benchmark/echo.js [options]
@@ -37,6 +37,9 @@ tokio-websockets is built there with cargo.
   --binary          binary messages instead of text
   --turn <ms>       how long a turn of a server takes (default 300)
   --no-fetch        download nothing`;
+
+/** What the rows of each kind are called together. */
+const GROUPS = { bytes: 'echo', strings: 'echo, text as strings', tls: 'echo over TLS', upload: 'upload' };
 
 /** Also measured over TLS: where the system calls count most, and where the bytes count, too. */
 const OVER_TLS = ['1 × 64 B', '50 × 1 KiB'];
@@ -101,7 +104,7 @@ async function measureKind(rows, servers, { rounds, load, tls }, onRow) {
       onRow(name);
       const run = Object.fromEntries(running.map((server) => [server.name, () => put(server, work)]));
       const turns = await takeTurns(run, rounds);
-      results.push({ name, own, standings: compareTurns(turns, own) });
+      results.push({ name, kind, own, standings: compareTurns(turns, own) });
     }
   } finally {
     for (const { child } of running) child.kill();
@@ -134,6 +137,7 @@ async function main() {
     rows = rows.filter(({ kind }) => kind !== 'tls');
   }
 
+  const finish = await startReport('echo');
   const load = { first: binary ? BINARY : TEXT, connections: CONNECTIONS, milliseconds: turn };
   const progress = createProgress(rows.length);
   const results = [];
@@ -146,17 +150,12 @@ async function main() {
   }
   progress.end();
 
-  const machine = describeMachine(kernel);
   const versions = Object.fromEntries(
     servers.flatMap(({ name, version }) => (version === undefined ? [] : [[name, version]]))
   );
-  if (json) {
-    console.log(JSON.stringify({ machine, versions, rounds, turn, results }, null, 2));
-    return;
-  }
-  const peers = Object.entries(versions).map((pair) => pair.join(' '));
-  console.log(`${[machineLine(machine), ...peers].join(', ')}; medians of ${rounds} rounds\n`);
-  console.log(formatStandings(`${CONNECTIONS} connections`, results));
+  const reported = results.map((result) => toRow(result, GROUPS[result.kind]));
+  const report = await finish({ quick, rounds, kernel, peers: ['bufferutil'], versions, rows: reported });
+  publish(report, json, `${reportLine(report)}\n\n${formatStandings(`${CONNECTIONS} connections`, results)}`);
 }
 
 main();

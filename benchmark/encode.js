@@ -5,11 +5,11 @@
 // one process, and write to a stand-in for a socket: see Sink in support/encode-rows.js.
 
 const { ENCODE_ROWS, createEncoder, prepareEncoding } = require('./support/encode-rows');
-const { describeMachine, machineLine } = require('./support/machine');
 const { loadFramemask, loadPeer } = require('./support/modules');
 const { measureEach } = require('./support/measure-each');
-const { race, ratio } = require('./support/race');
-const { median } = require('./support/statistics');
+const { race, timesFaster } = require('./support/race');
+const { publish, reportLine, startReport } = require('./support/report');
+const { quartiles } = require('./support/statistics');
 const { formatNumber, formatTable } = require('./support/table');
 const { warmUp } = require('./support/warm-up');
 
@@ -85,8 +85,7 @@ const CONTESTANTS = {
 };
 
 /**
- * @returns {Promise<{ name: string, bytes: number, ns: Record<string, number>,
- *   ratios: Record<string, number> }>} `bytes` and `ns` a message, `ns` by contestant
+ * @returns {Promise<import('./support/report').Row>} `bytes` and `ns` a message
  */
 async function measure(name, { rounds, turn }) {
   const row = ENCODE_ROWS[name];
@@ -98,33 +97,39 @@ async function measure(name, { rounds, turn }) {
   const turns = await race(Object.fromEntries(candidates), { rounds, turn });
   return {
     name,
+    group: `as a ${row.role}`,
     bytes: frames.reduce((sum, { payload }) => sum + payload.length, 0) / frames.length,
-    ns: Object.fromEntries(Object.entries(turns).map(([who, values]) => [who, median(values) / frames.length])),
-    ratios: {
-      'times faster than ws': ratio(turns.framemask, turns.ws),
-      'js, times faster than ws': ratio(turns['framemask js'], turns.ws)
-    }
+    candidates: Object.fromEntries(
+      Object.entries(turns).map(([who, values]) => [who, { ns: quartiles(values.map((ns) => ns / frames.length)) }])
+    ),
+    timesFaster: ['framemask', 'framemask js'].map((own) => ({
+      own,
+      peer: 'ws',
+      times: timesFaster(turns[own], turns.ws)
+    }))
   };
 }
 
-function formatResults(results) {
+function formatRows(rows) {
   const names = Object.keys(CONTESTANTS);
-  const head = ['a message', ...names.map((name) => `${name}, ns`), 'GB/s', ...Object.keys(results[0].ratios)];
-  const rows = results.map(({ name, bytes, ns, ratios }) => [
+  const ratios = ['times faster than ws', 'js, times faster than ws'];
+  const head = ['a message', ...names.map((name) => `${name}, ns`), 'GB/s', ...ratios];
+  const lines = rows.map(({ name, bytes, candidates, timesFaster }) => [
     name,
-    ...names.map((who) => formatNumber(ns[who])),
-    formatNumber(bytes / ns.framemask),
-    ...Object.values(ratios).map((value) => value.toFixed(2))
+    ...names.map((who) => formatNumber(candidates[who]?.ns[1])),
+    formatNumber(bytes / candidates.framemask.ns[1]),
+    ...timesFaster.map(({ times }) => times[1].toFixed(2))
   ]);
-  return formatTable(head, rows);
+  return formatTable(head, lines);
 }
 
 async function main() {
-  const { rounds, json, results } = await measureEach(USAGE, ENCODE_ROWS, measure);
+  const finish = await startReport('encode');
+  const { rounds, quick, json, results: rows } = await measureEach(USAGE, ENCODE_ROWS, measure);
 
-  const machine = describeMachine(loadFramemask().kernel);
-  if (json) console.log(JSON.stringify({ machine, rounds, results }, null, 2));
-  else console.log(`${machineLine(machine)}; medians of ${rounds} rounds\n\n${formatResults(results)}`);
+  const peers = ['bufferutil', 'ws', 'websocket-driver', 'undici'];
+  const report = await finish({ quick, rounds, kernel: loadFramemask().kernel, peers, rows });
+  publish(report, json, `${reportLine(report)}\n\n${formatRows(rows)}`);
 }
 
 main();

@@ -12,7 +12,10 @@ const crypto = require('node:crypto');
 const { parseArgs } = require('node:util');
 const { frameId, formatFrameId, parseFrameId } = require('../lib/frame-id');
 const { FORMATS, PARSES, createSlabSource, createSource } = require('./support/frame-id-candidates');
-const { fresh } = require('./support/race');
+const { fresh, timesFaster } = require('./support/race');
+const { publish, reportLine, startReport } = require('./support/report');
+const { quartiles } = require('./support/statistics');
+const { kernel } = require('../index.js');
 
 const HELP = `Usage: node benchmark/frame-id.js [options]
 
@@ -23,7 +26,7 @@ first of its table. Takes about a minute.
   --rounds <n>       how many rounds; the median counts (default: 31)
   --calls <n>        calls of each candidate in each round (default: 20000)
   --uuid <path>      the folder of npm's uuid, if it is not installed here
-  --json             print JSON
+  --json <file>      also write the results to a file, as JSON
   --quiet            no progress on stderr
   --help             print this
 
@@ -80,7 +83,7 @@ const SINKS = {
  * @param {{ rounds: number, calls: number, inputs: Array,
  *   progress: (text: string, isFirst: boolean) => void }} context
  * @returns {{ title: string, sink: string, baseline: string,
- *   results: { name: string, ns: number, ratio: number }[] }}
+ *   results: { name: string, ns: number[], times: number[] }[] }} quartiles
  */
 function race(title, sink, candidates, { rounds, calls, inputs, progress }) {
   const output = Buffer.alloc(64);
@@ -103,12 +106,15 @@ function race(title, sink, candidates, { rounds, calls, inputs, progress }) {
       times.push(Number(process.hrtime.bigint() - start) / calls);
     }
   }
-  const medians = runners.map(({ times }) => times.sort((a, b) => a - b)[times.length >> 1]);
   return {
     title,
     sink,
     baseline: runners[0].name,
-    results: runners.map(({ name }, i) => ({ name, ns: medians[i], ratio: medians[0] / medians[i] }))
+    results: runners.map(({ name, times }) => ({
+      name,
+      ns: quartiles(times),
+      times: timesFaster(times, runners[0].times)
+    }))
   };
 }
 
@@ -174,12 +180,24 @@ function askTables(context) {
   ];
 }
 
-function print({ title, sink, baseline, results }) {
+/** @returns {import('./support/report').Row} */
+function toRow({ title, sink, baseline, results }) {
+  return {
+    name: `${title}, ${sink}`,
+    group: title,
+    candidates: Object.fromEntries(results.map(({ name, ns }) => [name, { ns }])),
+    timesFaster: results.slice(1).map(({ name, times }) => ({ own: name, peer: baseline, times }))
+  };
+}
+
+/** @returns {string} */
+function formatRow({ title, sink, baseline, results }) {
   const width = Math.max(...results.map(({ name }) => name.length));
-  console.log(`\n${title} (${sink}): nanoseconds, times faster than ${baseline}`);
-  for (const { name, ns, ratio } of results) {
-    console.log(`  ${name.padEnd(width)}  ${ns.toFixed(1).padStart(8)} ns  ${ratio.toFixed(2).padStart(6)}×`);
-  }
+  const lines = results.map(
+    ({ name, ns, times }) =>
+      `  ${name.padEnd(width)}  ${ns[1].toFixed(1).padStart(8)} ns  ${times[1].toFixed(2).padStart(6)}×`
+  );
+  return [`${title} (${sink}): nanoseconds, times faster than ${baseline}`, ...lines].join('\n');
 }
 
 async function findUuid(path) {
@@ -205,7 +223,7 @@ function readArguments() {
       rounds: { type: 'string', default: '31' },
       calls: { type: 'string', default: '20000' },
       uuid: { type: 'string' },
-      json: { type: 'boolean', default: false },
+      json: { type: 'string' },
       quiet: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false }
     }
@@ -236,6 +254,7 @@ async function main() {
   };
   if (!uuid && !quiet) process.stderr.write("npm's uuid is not installed; its rows are left out (see --uuid)\n");
 
+  const finish = await startReport('frame-id');
   const context = { rounds, calls, inputs: [], progress };
   const ask = {
     peers: () => askPeers(context, uuid),
@@ -245,15 +264,10 @@ async function main() {
   const tables = only.flatMap((name) => ask[name]());
   progress('', false);
 
-  const machine = { node: process.version, arch: process.arch, cpu: require('node:os').cpus()[0]?.model };
-  if (json) {
-    console.log(JSON.stringify({ ...machine, rounds, calls, tables }, undefined, 2));
-  } else {
-    console.log(
-      `Node.js ${machine.node}, ${machine.arch}, ${machine.cpu}; medians of ${rounds} rounds of ${calls} calls`
-    );
-    tables.forEach(print);
-  }
+  const quick = rounds < 9;
+  const versions = uuid && path === undefined ? { uuid: require('uuid/package.json').version } : {};
+  const report = await finish({ quick, rounds, calls, kernel, versions, rows: tables.map(toRow) });
+  publish(report, json, [reportLine(report), ...tables.map(formatRow)].join('\n\n'));
 }
 
 main().catch((error) => {

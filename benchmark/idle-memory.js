@@ -8,10 +8,10 @@
 const { execFileSync } = require('node:child_process');
 
 const { readArguments, readCount } = require('./support/arguments');
-const { describeMachine, machineLine } = require('./support/machine');
 const { findServers } = require('./support/echo-servers');
 const { createProgress } = require('./support/progress');
-const { median } = require('./support/statistics');
+const { publish, reportLine, startReport } = require('./support/report');
+const { quartiles } = require('./support/statistics');
 const { formatNumber, formatTable } = require('./support/table');
 const { weigh } = require('./support/weigh');
 const { weighProcess } = require('./support/weigh-server');
@@ -62,6 +62,7 @@ async function weighSockets(connections, { servers: texts, 'no-fetch': noFetch, 
   const wanted = (name) => texts.some((text) => name.includes(text));
   const servers = findServers(wanted, !noFetch);
   const rounds = quick ? 1 : 3;
+  const finish = await startReport('idle-memory-sockets');
   const progress = createProgress(rounds * servers.length);
   const turns = new Map(servers.map((server) => [server, []]));
   for (let round = 0; round < rounds; round++) {
@@ -72,22 +73,21 @@ async function weighSockets(connections, { servers: texts, 'no-fetch': noFetch, 
   }
   progress.end();
 
-  const results = [...turns].map(([{ name }, list]) => {
-    const [opened, used] = ['opened', 'used'].map((state) => median(list.map((turn) => turn[state])));
-    return { name, opened, used };
-  });
-  const machine = describeMachine(kernel);
-  if (json) {
-    console.log(JSON.stringify({ machine, connections, results }, null, 2));
-    return;
-  }
+  const candidates = Object.fromEntries(
+    [...turns].map(([{ name }, list]) => {
+      const each = (state) => quartiles(list.map((turn) => turn[state]));
+      return [name, { opened: each('opened'), used: each('used') }];
+    })
+  );
+  const measured = [{ name: 'idle connection', group: 'memory of a server', candidates, timesFaster: [] }];
+  const report = await finish({ quick, rounds, connections, kernel, rows: measured });
   const head = ['a connection with its socket', 'resident, B', 'after an echo, B', `${connections} of them, MiB`];
-  const rows = results.map(({ name, opened, used }) => [
+  const rows = Object.entries(candidates).map(([name, { opened, used }]) => [
     name,
-    ...[opened, used].map((bytes) => `${Math.round(bytes)}`),
-    formatNumber((used * connections) / 1024 ** 2)
+    ...[opened, used].map(([, bytes]) => `${Math.round(bytes)}`),
+    formatNumber((used[1] * connections) / 1024 ** 2)
   ]);
-  console.log(`${machineLine(machine)}; ${connections} connections\n\n${formatTable(head, rows)}`);
+  publish(report, json, `${reportLine(report, `${connections} connections`)}\n\n${formatTable(head, rows)}`);
 }
 
 async function main() {
@@ -109,6 +109,7 @@ async function main() {
     return;
   }
 
+  const finish = await startReport('idle-memory');
   const names = Object.keys(CONTESTANTS);
   const progress = createProgress(values.rounds);
   const turns = Object.fromEntries(names.map((name) => [name, []]));
@@ -121,23 +122,26 @@ async function main() {
   }
   progress.end();
 
-  const results = names.map((name) => {
-    const each = (key) => median(turns[name].map((turn) => turn[key]));
-    return { name, heap: each('heap'), external: each('external'), resident: each('resident') };
-  });
-  const ws = results.find(({ name }) => name === 'ws');
-  const machine = describeMachine(kernel);
-  if (values.json) {
-    console.log(JSON.stringify({ machine, pairs, results }, null, 2));
-    return;
-  }
+  const candidates = Object.fromEntries(
+    names.map((name) => {
+      const each = (measure) => quartiles(turns[name].map(measure));
+      const figures = {
+        objects: each(({ heap, external }) => heap + external),
+        resident: each((turn) => turn.resident)
+      };
+      return [name, { ...figures, heap: each((turn) => turn.heap), external: each((turn) => turn.external) }];
+    })
+  );
+  const rows = [{ name: 'idle connection', group: 'memory of an idle connection', candidates, timesFaster: [] }];
+  const { quick, rounds } = values;
+  const report = await finish({ quick, rounds, pairs, kernel, peers: ['ws'], rows });
   const head = ['a connection', 'heap, B', 'external, B', 'resident, B', "times ws's heap and external"];
-  const rows = results.map(({ name, heap, external, resident }) => [
+  const lines = Object.entries(candidates).map(([name, { heap, external, resident, objects }]) => [
     name,
-    ...[heap, external, resident].map((bytes) => formatNumber(Math.max(0, bytes))),
-    ((heap + external) / (ws.heap + ws.external)).toFixed(2)
+    ...[heap, external, resident].map(([, bytes]) => formatNumber(Math.max(0, bytes))),
+    (objects[1] / candidates.ws.objects[1]).toFixed(2)
   ]);
-  console.log(`${machineLine(machine)}; ${pairs} connections\n\n${formatTable(head, rows)}`);
+  publish(report, values.json, `${reportLine(report, `${pairs} connections`)}\n\n${formatTable(head, lines)}`);
 }
 
 main();

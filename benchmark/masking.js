@@ -5,17 +5,19 @@
 
 const { randomFillSync } = require('node:crypto');
 const http = require('node:http');
+const { findAddon } = require('../lib/masking/find-addon');
 
 const { readArguments, readCount, readSizes, refuse } = require('./support/arguments');
-const { describeMachine, machineLine } = require('./support/machine');
 const { MASKING_ROWS, SIZES } = require('./support/masking-rows');
 const { loadFramemask } = require('./support/modules');
 const { createProgress } = require('./support/progress');
-const { fresh, race, ratio } = require('./support/race');
-const { median } = require('./support/statistics');
+const { fresh, race, timesFaster } = require('./support/race');
+const { publish, reportLine, startReport } = require('./support/report');
+const { quartiles } = require('./support/statistics');
+const { findCutOffs } = require('./support/ws-cut-off');
 const { formatNumber, formatSize, formatTable } = require('./support/table');
 
-const USAGE = `usage: npm run bench -- [options]
+const USAGE = `usage: node benchmark/masking.js [options]
 
 Times mask and unmask of framemask, bufferutil and a byte loop. Prints the median nanoseconds a call,
 framemask's GB/s, and how many times faster framemask is. Takes about half a minute.
@@ -23,6 +25,7 @@ framemask's GB/s, and how many times faster framemask is. Takes about half a min
   --sizes <list>    payload lengths, such as 125,4k,1m
   --only <name>     mask or unmask
   --kernel <name>   the kernel to use, as FRAMEMASK_KERNEL names it
+  --kernels         also each other kernel that the processor has
   --turn <ms>       how long a turn of a candidate takes (default 10)`;
 
 /** The loop that ws uses without bufferutil. */
@@ -37,15 +40,21 @@ const byteLoop = {
 
 /**
  * @param {string} [wanted] the kernel
+ * @param {boolean} all whether the other kernels are candidates, too
  * @returns {{ kernel: string, contestants: Record<string, { mask: Function, unmask: Function }> }}
  */
-function findContestants(wanted) {
+function findContestants(wanted, all) {
   const framemask = loadFramemask(wanted);
   const { kernel, nativeError } = framemask;
   if (nativeError !== null) console.error(`framemask has no addon here: ${nativeError.message}`);
 
   const contestants = {};
   if (kernel !== 'js') contestants.framemask = framemask;
+  if (all && kernel !== 'js') {
+    for (const name of findAddon().kernels) {
+      if (name !== kernel) contestants[`framemask ${name}`] = loadFramemask(name);
+    }
+  }
   contestants['framemask js'] = loadFramemask('js');
   const bufferutil = require('bufferutil');
   const fallback = require('bufferutil/fallback');
@@ -69,37 +78,42 @@ const PAIRS = [
  * @param {string} work a name in MASKING_ROWS
  * @param {number} size
  * @param {Record<string, number[]>} turns
+ * @returns {import('./support/report').Row}
  */
 function summarize(work, size, turns) {
-  const ns = Object.fromEntries(Object.entries(turns).map(([name, values]) => [name, median(values)]));
-  const ratios = PAIRS.filter(([own, peer]) => own in turns && peer in turns).map(([own, peer]) => ({
-    own,
-    peer,
-    ratio: ratio(turns[own], turns[peer])
-  }));
-  return { work, size, ns, ratios };
+  return {
+    name: `${work} ${formatSize(size)}`,
+    group: work,
+    bytes: size,
+    candidates: Object.fromEntries(Object.entries(turns).map(([name, values]) => [name, { ns: quartiles(values) }])),
+    timesFaster: PAIRS.filter(([own, peer]) => own in turns && peer in turns).map(([own, peer]) => ({
+      own,
+      peer,
+      times: timesFaster(turns[own], turns[peer])
+    }))
+  };
 }
 
 /**
- * @param {ReturnType<typeof summarize>[]} results of one kind of work
+ * @param {import('./support/report').Row[]} rows of one kind of work
  * @returns {string}
  */
-function formatResults(results) {
-  const names = Object.keys(results[0].ns);
+function formatRows(rows) {
+  const names = Object.keys(rows[0].candidates);
   const own = names[0];
   const head = [
-    results[0].work,
+    rows[0].group,
     ...names.map((name) => `${name}, ns`),
     'GB/s',
-    ...results[0].ratios.map(({ own, peer }) => `${own === 'framemask' ? '' : 'js, '}times faster than ${peer}`)
+    ...rows[0].timesFaster.map(({ own, peer }) => `${own === 'framemask' ? '' : 'js, '}times faster than ${peer}`)
   ];
-  const rows = results.map(({ size, ns, ratios }) => [
-    formatSize(size),
-    ...names.map((name) => formatNumber(ns[name])),
-    formatNumber(size / ns[own]),
-    ...ratios.map(({ ratio }) => ratio.toFixed(2))
+  const lines = rows.map(({ bytes, candidates, timesFaster }) => [
+    formatSize(bytes),
+    ...names.map((name) => formatNumber(candidates[name].ns[1])),
+    formatNumber(bytes / candidates[own].ns[1]),
+    ...timesFaster.map(({ times }) => times[1].toFixed(2))
   ]);
-  return formatTable(head, rows);
+  return formatTable(head, lines);
 }
 
 /** Reads the arguments and loads the candidates. */
@@ -108,10 +122,11 @@ function readOptions() {
     sizes: { type: 'string', default: SIZES },
     only: { type: 'string' },
     kernel: { type: 'string' },
+    kernels: { type: 'boolean', default: false },
     turn: { type: 'string' }
   });
   try {
-    const { only, kernel, quick, turn = quick ? '2' : '10' } = values;
+    const { only, kernel, kernels, quick, turn = quick ? '2' : '10' } = values;
     if (only !== undefined && !Object.hasOwn(MASKING_ROWS, only))
       throw new RangeError(`--only takes mask or unmask, but was "${only}"`);
     return {
@@ -119,7 +134,7 @@ function readOptions() {
       sizes: readSizes('sizes', values.sizes),
       works: only === undefined ? Object.keys(MASKING_ROWS) : [only],
       turn: readCount('turn', turn),
-      ...findContestants(kernel)
+      ...findContestants(kernel, kernels)
     };
   } catch (error) {
     refuse(error);
@@ -127,10 +142,11 @@ function readOptions() {
 }
 
 async function main() {
-  const { sizes, works, rounds, turn, json, kernel, contestants } = readOptions();
+  const { sizes, works, rounds, quick, turn, json, kernel, contestants } = readOptions();
+  const finish = await startReport('masking');
   const progress = createProgress(works.length * sizes.length);
   const key = randomFillSync(Buffer.alloc(4));
-  const results = [];
+  const rows = [];
   for (const work of works) {
     const { prepare, repeat } = MASKING_ROWS[work];
     const entries = Object.entries(contestants).map(([name, contestant]) => [name, contestant, fresh(repeat)]);
@@ -141,18 +157,15 @@ async function main() {
         name,
         (calls) => repeat(contestant, key, prepared, calls)
       ]);
-      results.push(summarize(work, size, await race(Object.fromEntries(candidates), { rounds, turn })));
+      rows.push(summarize(work, size, await race(Object.fromEntries(candidates), { rounds, turn })));
     }
   }
   progress.end();
 
-  const machine = describeMachine(kernel);
-  if (json) {
-    console.log(JSON.stringify({ machine, rounds, turn, results }, null, 2));
-    return;
-  }
-  console.log(`${machineLine(machine)}; medians of ${rounds} rounds`);
-  for (const work of works) console.log(`\n${formatResults(results.filter((result) => result.work === work))}`);
+  const peers = ['bufferutil', 'ws'];
+  const report = await finish({ quick, rounds, kernel, peers, wsFrom: findCutOffs(), rows });
+  const tables = works.map((work) => formatRows(rows.filter(({ group }) => group === work)));
+  publish(report, json, [reportLine(report), ...tables].join('\n\n'));
 }
 
 main();

@@ -9,10 +9,10 @@
 // both copies have, nor what a subscriber costs.
 
 const { readArguments, readCount, refuse } = require('./support/arguments');
-const { describeMachine, machineLine } = require('./support/machine');
 const { ROOT, loadFramemask } = require('./support/modules');
 const { raceInProcesses, summarize } = require('./support/processes');
 const { fresh, race } = require('./support/race');
+const { publish, reportLine, startReport } = require('./support/report');
 const { median } = require('./support/statistics');
 const { formatNumber, formatTable } = require('./support/table');
 const { isTraced } = require('../lib/tracing');
@@ -82,20 +82,30 @@ async function main() {
     { name: 'without', root: ROOT, withoutTracing: true },
     { name: 'with', root: ROOT }
   ];
+  const finish = await startReport('tracing');
   const samples = raceInProcesses(rows, candidates, options);
   const results = rows.map(({ name }) => ({ name, ...summarize(samples.get(name)) }));
   const alone = await timeIsTraced(options);
 
-  const machine = describeMachine(loadFramemask().kernel);
-  if (options.json) {
-    console.log(JSON.stringify({ machine, isTraced: alone, results }, null, 2));
-    return;
-  }
-  console.log(`${machineLine(machine)}; ${options.processes} processes of ${options.rounds} rounds\n`);
-  console.log(formatResults(results));
-  console.log(`\nisTraced() alone, in a loop: ${formatNumber(alone)} ns`);
-  console.log('Included: one call of isTraced() a chunk decoded or a frame encoded.');
-  console.log("Not included: the codec's branches on its result, and what a subscriber costs.");
+  const { quick, rounds, processes, json } = options;
+  const reported = results.map(({ name, candidates, quartiles }) => ({
+    name,
+    group: 'tracing without subscribers',
+    candidates,
+    timesFaster: [{ own: 'with', peer: 'without', times: quartiles.map((cost) => 1 / cost).toReversed() }]
+  }));
+  const { kernel } = loadFramemask();
+  const report = await finish({ quick, rounds, processes, kernel, isTraced: alone, rows: reported });
+  const lines = [
+    reportLine(report, `${processes} processes`),
+    '',
+    formatResults(results),
+    '',
+    `isTraced() alone, in a loop: ${formatNumber(alone)} ns`,
+    'Included: one call of isTraced() a chunk decoded or a frame encoded.',
+    "Not included: the codec's branches on its result, and what a subscriber costs."
+  ];
+  publish(report, json, lines.join('\n'));
 }
 
 main();

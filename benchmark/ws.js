@@ -11,10 +11,10 @@ const path = require('node:path');
 const { readArguments, readCount, refuse } = require('./support/arguments');
 const { broadcast, startBroadcast } = require('./support/broadcast-peers');
 const { CONNECTIONS, ECHO } = require('./support/echo-work');
-const { describeMachine, machineLine } = require('./support/machine');
 const { TEXT } = require('./support/messages');
 const { createProgress } = require('./support/progress');
-const { compareTurns, formatStandings, takeTurns } = require('./support/server-turns');
+const { publish, reportLine, startReport } = require('./support/report');
+const { compareTurns, formatStandings, takeTurns, toRow } = require('./support/server-turns');
 const { formatTable } = require('./support/table');
 const { weighServer } = require('./support/weigh-server');
 const { kernel } = require('../index.js');
@@ -53,6 +53,13 @@ const ROWS = [
   { name: 'echo 20 × 1 KiB, deflate', kind: 'deflate', work: { pipelined: 20, size: 1024, deflate: true } },
   ...Object.entries(BROADCAST).map(([name, work]) => ({ name: `broadcast ${name}`, kind: 'broadcast', work }))
 ];
+/** What the rows of each kind are called together. */
+const GROUPS = {
+  echo: 'echo',
+  callbacks: 'echo with callbacks',
+  deflate: 'echo with permessage-deflate',
+  broadcast: 'broadcast'
+};
 const IDLE = 'idle connections';
 /** The name of the candidate that is measured against ws. */
 const OWN = 'framemask/ws';
@@ -105,7 +112,7 @@ async function measureKind(rows, modules, { rounds, turn, clients }, onRow) {
       onRow(row);
       const each = Object.entries(run).map(([name, put]) => [name, () => put(row.work)]);
       const turns = await takeTurns(Object.fromEntries(each), rounds);
-      results.push({ name: row.name, own: OWN, standings: compareTurns(turns, OWN) });
+      results.push({ name: row.name, kind, own: OWN, standings: compareTurns(turns, OWN) });
     }
   } finally {
     for (const child of children) child.kill();
@@ -148,6 +155,7 @@ async function main() {
     turn: readCount('turn', values.turn ?? (quick ? '150' : '500')),
     clients: readCount('clients', values.clients)
   };
+  const finish = await startReport('ws');
   const progress = createProgress(rows.length + (weighs ? 1 : 0));
   const results = [];
   for (const kind of ['echo', 'callbacks', 'deflate', 'broadcast']) {
@@ -161,14 +169,14 @@ async function main() {
   }
   progress.end();
 
-  const machine = describeMachine(kernel);
-  if (json) {
-    console.log(JSON.stringify({ machine, ...options, results, idle }, null, 2));
-    return;
-  }
-  console.log(`${machineLine(machine)}; medians of ${rounds} rounds; broadcasts to ${options.clients}`);
-  if (results.length > 0) console.log(`\n${formatStandings(`${CONNECTIONS} connections`, results)}`);
-  if (idle !== null) console.log(`\n${formatIdle(idle)}`);
+  const reported = results.map((result) => toRow(result, GROUPS[result.kind]));
+  const { turn, clients } = options;
+  const peers = ['bufferutil', 'ws'];
+  const report = await finish({ quick, rounds, turn, clients, kernel, peers, idle, rows: reported });
+  const lines = [reportLine(report, `broadcasts to ${clients}`)];
+  if (results.length > 0) lines.push(formatStandings(`${CONNECTIONS} connections`, results));
+  if (idle !== null) lines.push(formatIdle(idle));
+  publish(report, json, lines.join('\n\n'));
 }
 
 main();

@@ -6,13 +6,13 @@ const { parseArgs } = require('node:util');
 const COMMON = {
   rounds: { type: 'string' },
   quick: { type: 'boolean', default: false },
-  json: { type: 'boolean', default: false },
+  json: { type: 'string' },
   help: { type: 'boolean', default: false }
 };
 
 const COMMON_USAGE = `  --rounds <n>      how many turns each candidate has; the median counts (default 9)
   --quick           few and short turns: shows that the program works, not what to quote
-  --json            print JSON, not a table
+  --json <file>     also write the results to a file, as JSON
   --help            print this`;
 
 /**

@@ -6,7 +6,8 @@ const os = require('node:os');
  * Describes the machine, to be printed beside figures that depend on it.
  *
  * @param {string} kernel the kernel that framemask uses
- * @returns {{ cpu: string, cores: number, system: string, runtime: string, kernel: string }}
+ * @returns {{ cpu: string, cores: number, system: string, release: string, runtime: string,
+ *   kernel: string }} `release` is the operating system's, `kernel` framemask's
  */
 function describeMachine(kernel) {
   const cpus = os.cpus();
@@ -14,6 +15,7 @@ function describeMachine(kernel) {
     cpu: (cpus[0]?.model ?? 'unknown processor').trim(),
     cores: cpus.length,
     system: `${process.platform}-${process.arch}`,
+    release: `${os.type()} ${os.release()}`,
     runtime: describeRuntime(),
     kernel
   };

@@ -10,7 +10,7 @@ const { createProgress } = require('./progress');
  * @param {string} usage what `--help` prints
  * @param {object} rows by name
  * @param {(name: string, options: { rounds: number, turn: number }) => Promise<object>} measure
- * @returns {Promise<{ rounds: number, json: boolean, results: object[] }>}
+ * @returns {Promise<{ rounds: number, quick: boolean, json?: string, results: object[] }>}
  */
 async function measureEach(usage, rows, measure) {
   const values = readArguments(usage, { only: { type: 'string', default: '' }, turn: { type: 'string' } });
@@ -30,7 +30,7 @@ async function measureEach(usage, rows, measure) {
     results.push(await measure(name, { rounds, turn }));
   }
   progress.end();
-  return { rounds, json, results };
+  return { rounds, quick, json, results };
 }
 
 module.exports = { measureEach };

@@ -68,13 +68,17 @@ function raceInProcesses(rows, candidates, { processes, rounds, turn }, samples 
 
 /**
  * @param {Sample[]} samples of one row
- * @returns {{ ns: Record<string, number>, quartiles: number[], processes: number }} medians over
- *   the processes, and the quartiles of the ratio
+ * @returns {{ ns: Record<string, number>, candidates: Record<string, { ns: number[] }>,
+ *   quartiles: number[], processes: number }} medians and quartiles over the processes, and the
+ *   quartiles of the ratio
  */
 function summarize(samples) {
-  const names = Object.keys(samples[0].ns);
+  const candidates = Object.fromEntries(
+    Object.keys(samples[0].ns).map((name) => [name, { ns: quartiles(samples.map(({ ns }) => ns[name])) }])
+  );
   return {
-    ns: Object.fromEntries(names.map((name) => [name, median(samples.map(({ ns }) => ns[name]))])),
+    ns: Object.fromEntries(Object.entries(candidates).map(([name, { ns }]) => [name, ns[1]])),
+    candidates,
     quartiles: quartiles(samples.map((sample) => sample.ratio)),
     processes: samples.length
   };

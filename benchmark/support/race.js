@@ -1,6 +1,6 @@
 'use strict';
 
-const { median } = require('./statistics');
+const { quartiles } = require('./statistics');
 
 /**
  * Times candidates that do the same work, by turns: each has one turn in each round, so that
@@ -55,14 +55,19 @@ function callsASample(turn, ns) {
 }
 
 /**
- * How many times faster one candidate is than another: the median over the rounds.
+ * How many times faster one candidate is than another, by the rounds.
  *
  * @param {number[]} own
  * @param {number[]} peer
- * @returns {number} above 1 if `own` is the faster one
+ * @returns {[number, number, number]} quartiles; above 1 if `own` is the faster one
  */
+function timesFaster(own, peer) {
+  return quartiles(own.map((ns, round) => peer[round] / ns));
+}
+
+/** @returns {number} the median of `timesFaster` */
 function ratio(own, peer) {
-  return median(own.map((ns, round) => peer[round] / ns));
+  return timesFaster(own, peer)[1];
 }
 
 /**
@@ -76,4 +81,4 @@ function fresh(original) {
   return new Function(`return (${original})`)();
 }
 
-module.exports = { fresh, race, ratio };
+module.exports = { fresh, race, ratio, timesFaster };

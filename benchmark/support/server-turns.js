@@ -95,4 +95,29 @@ function formatStandings(corner, results) {
   return formatTable(head, lines, 2);
 }
 
-module.exports = { compareTurns, formatStandings, takeTurns };
+/**
+ * @param {{ name: string, own: string, standings: Standing[] }} result
+ * @param {string} group
+ * @returns {import('./report').Row} what a report keeps of it
+ */
+function toRow({ name, own, standings }, group) {
+  const others = standings.filter(({ server }) => server !== own);
+  return {
+    name,
+    group,
+    candidates: Object.fromEntries(
+      standings.map((standing) => [
+        standing.server,
+        Object.fromEntries(
+          FIGURES.filter((key) => Number.isFinite(standing[key][1])).map((key) => [key, standing[key]])
+        )
+      ])
+    ),
+    timesFaster: others.map(({ server, timesFaster }) => ({ own, peer: server, times: timesFaster })),
+    timesCheaper: others
+      .filter(({ timesCheaper }) => Number.isFinite(timesCheaper[1]))
+      .map(({ server, timesCheaper }) => ({ own, peer: server, times: timesCheaper }))
+  };
+}
+
+module.exports = { compareTurns, formatStandings, takeTurns, toRow };
