@@ -33,6 +33,7 @@ Bun and Deno are the programs that BUN and DENO name, or those on PATH; else the
 tokio-websockets is built there with cargo.
 
   --only <text>     only the rows whose name has this in it
+  --kind <name>     bytes, strings, tls or upload: only these rows; may be given several times
   --servers <text>  only the servers whose name has this in it; may be given several times
   --binary          binary messages instead of text
   --turn <ms>       how long a turn of a server takes (default 300)
@@ -43,6 +44,8 @@ const GROUPS = { bytes: 'echo', strings: 'echo, text as strings', tls: 'echo ove
 
 /** Also measured over TLS: where the system calls count most, and where the bytes count, too. */
 const OVER_TLS = ['1 × 64 B', '50 × 1 KiB'];
+
+const KINDS = Object.keys(GROUPS);
 
 /** @returns {{ name: string, kind: import('./support/echo-servers').Kind, work: object }[]} */
 function listRows(binary) {
@@ -116,14 +119,16 @@ async function measureKind(rows, servers, { rounds, load, tls }, onRow) {
 async function main() {
   const values = readArguments(USAGE, {
     only: { type: 'string', default: '' },
+    kind: { type: 'string', multiple: true, default: KINDS },
     servers: { type: 'string', multiple: true, default: [''] },
     binary: { type: 'boolean', default: false },
     turn: { type: 'string' },
     'no-fetch': { type: 'boolean', default: false }
   });
   const { rounds, quick, json, binary } = values;
-  let rows = listRows(binary).filter(({ name }) => name.includes(values.only));
-  if (rows.length === 0) refuse(new RangeError(`no row has "${values.only}" in its name`));
+  let rows = listRows(binary).filter(({ name, kind }) => name.includes(values.only) && values.kind.includes(kind));
+  if (rows.length === 0)
+    refuse(new RangeError(`no row of the kinds ${values.kind.join(', ')} has "${values.only}" in its name`));
   const turn = readCount('turn', values.turn ?? (quick ? '100' : '300'));
   const wanted = (name) => values.servers.some((text) => name.includes(text));
   const servers = findServers(wanted, !values['no-fetch']);
@@ -141,7 +146,7 @@ async function main() {
   const load = { first: binary ? BINARY : TEXT, connections: CONNECTIONS, milliseconds: turn };
   const progress = createProgress(rows.length);
   const results = [];
-  for (const kind of ['bytes', 'strings', 'tls', 'upload']) {
+  for (const kind of KINDS) {
     const chosen = rows.filter((row) => row.kind === kind);
     const able = servers.filter(({ kinds }) => kinds.includes(kind));
     if (chosen.length === 0 || able.length === 0) continue;

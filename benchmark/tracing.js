@@ -23,6 +23,7 @@ Times decoding and encoding with lib/tracing.js as it is, and with functions in 
 nothing, while nobody subscribes. Prints the median nanoseconds a message, and what tracing costs in per
 cent, with the quartiles over processes. Takes about a minute.
 
+  --only <text>     only the rows whose name has this in it
   --processes <n>   how many processes measure each row (default 8)
   --turn <ms>       how long a turn of a candidate takes (default 10)`;
 
@@ -37,10 +38,17 @@ const ROWS = [
 ];
 
 function readOptions() {
-  const values = readArguments(USAGE, { processes: { type: 'string' }, turn: { type: 'string' } });
+  const values = readArguments(USAGE, {
+    only: { type: 'string', default: '' },
+    processes: { type: 'string' },
+    turn: { type: 'string' }
+  });
   try {
+    const names = ROWS.filter((name) => name.includes(values.only));
+    if (names.length === 0) throw new RangeError(`no row has "${values.only}" in its name`);
     return {
       ...values,
+      names,
       processes: readCount('processes', values.processes ?? (values.quick ? '2' : '8')),
       turn: readCount('turn', values.turn ?? (values.quick ? '2' : '10'))
     };
@@ -77,7 +85,7 @@ function formatResults(results) {
 
 async function main() {
   const options = readOptions();
-  const rows = ROWS.map((row) => ({ name: row, row, size: null, kernel: process.env.FRAMEMASK_KERNEL ?? '' }));
+  const rows = options.names.map((row) => ({ name: row, row, size: null, kernel: process.env.FRAMEMASK_KERNEL ?? '' }));
   const candidates = [
     { name: 'without', root: ROOT, withoutTracing: true },
     { name: 'with', root: ROOT }

@@ -143,10 +143,17 @@ function shorten(_key, value) {
   return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(5)) : value;
 }
 
-/** @param {object} value @returns {string} JSON, with each list of numbers in one line */
+/** The longest line of a list or an object that is put into one. */
+const LINE = 110;
+
+/** @param {object} value @returns {string} JSON, with short lists and objects in one line each */
 function toJson(value) {
-  const text = JSON.stringify(value, shorten, 2);
-  return `${text.replace(/\[[\s\d.,e+-]*\]/g, (list) => list.replace(/\s+/g, ' ').replace('[ ', '[').replace(' ]', ']'))}\n`;
+  const join = (text) => {
+    const line = text.replace(/\n\s*/g, ' ').replace('[ ', '[').replace(' ]', ']');
+    return line.length <= LINE ? line : text;
+  };
+  const text = JSON.stringify(value, shorten, 2).replace(/\[[^[\]{}]*\]/g, join);
+  return `${text.replace(/\{[^{}]*\}/g, join)}\n`;
 }
 
 /**

@@ -1,0 +1,96 @@
+'use strict';
+
+const { spawn } = require('node:child_process');
+const { once } = require('node:events');
+const fs = require('node:fs');
+const path = require('node:path');
+
+const FOLDER = path.join(__dirname, '..');
+
+/** More lengths than those of masking.js, for a line without corners. */
+const SIZES = '8,16,24,32,48,64,96,125,256,512,1k,2k,4k,8k,16k,32k,64k,128k,256k,1m,4m,16m';
+/** The servers of the echo chart. */
+const SERVERS = ['framemask', 'ws', 'Bun', 'Deno', 'net.Socket'].flatMap((name) => ['--servers', name]);
+
+/**
+ * A benchmark that is run with others.
+ *
+ * @typedef {object} Part
+ * @property {string} program in benchmark/
+ * @property {string[]} args so that all charted parts together take less than twelve minutes
+ * @property {string[]} few arguments for a few seconds
+ * @property {string} minutes how long it takes, about
+ */
+
+/** @type {Record<string, Part>} the parts whose results are kept in benchmark/results/ */
+const CHARTED = {
+  masking: {
+    program: 'masking.js',
+    args: ['--kernels', '--sizes', SIZES, '--turn', '5'],
+    few: ['--sizes', '16,125,16k', '--turn', '1'],
+    minutes: '1.5'
+  },
+  decode: {
+    program: 'decode.js',
+    args: ['--rounds', '7'],
+    few: ['--only', 'text 16 B', '--turn', '1'],
+    minutes: '1.5'
+  },
+  encode: {
+    program: 'encode.js',
+    args: ['--rounds', '5'],
+    few: ['--only', 'server: text', '--turn', '1'],
+    minutes: '1'
+  },
+  echo: {
+    program: 'echo.js',
+    args: ['--kind', 'bytes', '--turn', '250', ...SERVERS],
+    few: ['--kind', 'bytes', '--only', '100 × 64 B', '--servers', 'framemask', '--servers', 'ws', '--no-fetch'],
+    minutes: '3'
+  },
+  ws: { program: 'ws.js', args: ['--turn', '250'], few: ['--only', 'echo 100 × 64 B'], minutes: '2.5' },
+  broadcast: { program: 'broadcast.js', args: ['--turn', '250'], few: ['--clients', '100'], minutes: '1' },
+  'idle-memory': { program: 'idle-memory.js', args: [], few: ['--pairs', '2000', '--rounds', '1'], minutes: '0.5' }
+};
+
+/** @type {Record<string, Part>} all parts */
+const PARTS = {
+  ...CHARTED,
+  deflate: { program: 'deflate.js', args: [], few: ['--only', '1 KiB, no'], minutes: '1' },
+  'frame-id': {
+    program: 'frame-id.js',
+    args: ['--only', 'peers'],
+    few: ['--only', 'peers', '--rounds', '3'],
+    minutes: '0.5'
+  },
+  tracing: {
+    program: 'tracing.js',
+    args: [],
+    few: ['--only', '64 B, one', '--processes', '1', '--turn', '1'],
+    minutes: '1'
+  }
+};
+
+/**
+ * Runs a benchmark in a process of its own, which shows its progress on stderr.
+ *
+ * @param {string} name in PARTS
+ * @param {{ quick: boolean, few?: boolean, rounds?: string }} options `few` for a few rows only
+ * @param {string} file the report is written to it
+ * @returns {Promise<import('./report').Report>}
+ * @throws {Error} if the benchmark fails
+ */
+async function runPart(name, { quick, few = false, rounds }, file) {
+  const part = PARTS[name];
+  const args = [path.join(FOLDER, part.program), ...(few ? part.few : part.args), '--json', file];
+  // frame-id.js has no --quick, and its own number of rounds.
+  if (name === 'frame-id') args.push(...(quick ? ['--rounds', '3'] : []));
+  else if (quick) args.push('--quick');
+  else if (rounds !== undefined) args.push('--rounds', rounds);
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const [code, signal] = await once(child, 'exit');
+  if (code !== 0) throw new Error(`benchmark/${part.program} ended with ${signal ?? `exit code ${code}`}`);
+  return JSON.parse(fs.readFileSync(file, 'utf8'));
+}
+
+module.exports = { CHARTED, PARTS, runPart };
