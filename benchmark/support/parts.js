@@ -17,8 +17,10 @@ const SERVERS = ['framemask', 'ws', 'Bun', 'Deno', 'net.Socket'].flatMap((name) 
  *
  * @typedef {object} Part
  * @property {string} program in benchmark/
- * @property {string[]} args so that all charted parts together take less than twelve minutes
- * @property {string[]} few arguments for a few seconds
+ * @property {string[]} args what to measure
+ * @property {string[]} slow for how long, unless the run is a quick one: all charted parts together
+ *   take less than twelve minutes
+ * @property {string[]} few in the place of `args`, for a few seconds
  * @property {string} minutes how long it takes, about
  */
 
@@ -26,46 +28,58 @@ const SERVERS = ['framemask', 'ws', 'Bun', 'Deno', 'net.Socket'].flatMap((name) 
 const CHARTED = {
   masking: {
     program: 'masking.js',
-    args: ['--kernels', '--sizes', SIZES, '--turn', '5'],
+    args: ['--kernels', '--sizes', SIZES],
+    slow: ['--turn', '5'],
     few: ['--sizes', '16,125,16k', '--turn', '1'],
     minutes: '1.5'
   },
   decode: {
     program: 'decode.js',
-    args: ['--rounds', '7'],
+    args: [],
+    slow: ['--rounds', '7'],
     few: ['--only', 'text 16 B', '--turn', '1'],
     minutes: '1.5'
   },
   encode: {
     program: 'encode.js',
-    args: ['--rounds', '5'],
+    args: [],
+    slow: ['--rounds', '5'],
     few: ['--only', 'server: text', '--turn', '1'],
     minutes: '1'
   },
   echo: {
     program: 'echo.js',
-    args: ['--kind', 'bytes', '--turn', '250', ...SERVERS],
+    args: ['--kind', 'bytes', ...SERVERS],
+    slow: ['--turn', '250'],
     few: ['--kind', 'bytes', '--only', '100 × 64 B', '--servers', 'framemask', '--servers', 'ws', '--no-fetch'],
     minutes: '3'
   },
-  ws: { program: 'ws.js', args: ['--turn', '250'], few: ['--only', 'echo 100 × 64 B'], minutes: '2.5' },
-  broadcast: { program: 'broadcast.js', args: ['--turn', '250'], few: ['--clients', '100'], minutes: '1' },
-  'idle-memory': { program: 'idle-memory.js', args: [], few: ['--pairs', '2000', '--rounds', '1'], minutes: '0.5' }
+  ws: {
+    program: 'ws.js',
+    args: [],
+    slow: ['--turn', '250'],
+    few: ['--only', 'echo 100 × 64 B'],
+    minutes: '2.5'
+  },
+  broadcast: { program: 'broadcast.js', args: [], slow: ['--turn', '250'], few: ['--clients', '100'], minutes: '1' },
+  'idle-memory': {
+    program: 'idle-memory.js',
+    args: [],
+    slow: [],
+    few: ['--pairs', '2000', '--rounds', '1'],
+    minutes: '0.5'
+  }
 };
 
 /** @type {Record<string, Part>} all parts */
 const PARTS = {
   ...CHARTED,
-  deflate: { program: 'deflate.js', args: [], few: ['--only', '1 KiB, no'], minutes: '1' },
-  'frame-id': {
-    program: 'frame-id.js',
-    args: ['--only', 'peers'],
-    few: ['--only', 'peers', '--rounds', '3'],
-    minutes: '0.5'
-  },
+  deflate: { program: 'deflate.js', args: [], slow: [], few: ['--only', '1 KiB, no'], minutes: '1' },
+  'frame-id': { program: 'frame-id.js', args: ['--only', 'peers'], slow: [], few: ['--only', 'peers'], minutes: '0.5' },
   tracing: {
     program: 'tracing.js',
     args: [],
+    slow: [],
     few: ['--only', '64 B, one', '--processes', '1', '--turn', '1'],
     minutes: '1'
   }
@@ -82,7 +96,8 @@ const PARTS = {
  */
 async function runPart(name, { quick, few = false, rounds }, file) {
   const part = PARTS[name];
-  const args = [path.join(FOLDER, part.program), ...(few ? part.few : part.args), '--json', file];
+  const what = [...(few ? part.few : part.args), ...(quick ? [] : part.slow)];
+  const args = [path.join(FOLDER, part.program), ...what, '--json', file];
   // frame-id.js has no --quick, and its own number of rounds.
   if (name === 'frame-id') args.push(...(quick ? ['--rounds', '3'] : []));
   else if (quick) args.push('--quick');
