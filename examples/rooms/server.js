@@ -100,6 +100,7 @@ class RoomsServer {
       rooms: rooms.size,
       remembered: history.length,
       resident_bytes: process.memoryUsage.rss(),
+      cpu_seconds_total: process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6,
       ...Object.fromEntries(Object.entries(counts).map(([name, count]) => [`${snakeCase(name)}_total`, count]))
     };
   }
