@@ -1,0 +1,112 @@
+'use strict';
+
+// The page of examples/rooms in a real Chromium: three pages, each from another process.
+
+const { setTimeout: sleep } = require('node:timers/promises');
+const { startChromium } = require('../support/chromium');
+const { startServers } = require('./chat');
+
+const NAMES = ['Ada', 'Bob', 'Eve'];
+/** Hostile, if a page made HTML of it. */
+const HOSTILE = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>';
+/** Milliseconds that a message may need. */
+const PATIENCE = 30_000;
+
+/** Opens the page of a server, and enters a room. */
+async function enter(browser, port, name, room, foreign) {
+  const page = await browser.newPage();
+  page.on('request', (request) => {
+    if (new URL(request.url()).host !== `127.0.0.1:${port}` && !request.url().startsWith('data:')) {
+      foreign.push(`${name} requested ${request.url()}`);
+    }
+  });
+  page.on('pageerror', (error) => foreign.push(`${name}: ${error.message}`));
+  await page.goto(`http://127.0.0.1:${port}/`);
+  await page.fill('#name', name);
+  await page.fill('#room', room);
+  await page.press('#room', 'Enter');
+  await status(page, 'Connected');
+  return page;
+}
+
+async function status(page, text) {
+  await page.locator('#status', { hasText: text }).waitFor({ timeout: PATIENCE });
+}
+
+/** Types a message, as people do. */
+async function say(page, text) {
+  await page.fill('#text', text);
+  await page.press('#text', 'Enter');
+}
+
+const read = (page) => page.locator('#messages li').allTextContents();
+
+/** @returns {Promise<string[]>} faults: pages that do not show these lines, in this order */
+async function expectLines(pages, lines) {
+  const faults = [];
+  for (const [i, page] of pages.entries()) {
+    const end = performance.now() + PATIENCE;
+    let shown = await read(page);
+    while (shown.length < lines.length && performance.now() < end) {
+      await sleep(20);
+      shown = await read(page);
+    }
+    if (shown.join('\n') !== lines.join('\n')) {
+      faults.push(`the page of ${NAMES[i]} shows ${JSON.stringify(shown)}, not ${JSON.stringify(lines)}`);
+    }
+  }
+  return faults;
+}
+
+/**
+ * @param {object} options
+ * @param {boolean} options.install
+ * @param {(line: string) => void} options.progress
+ * @returns {Promise<string[]>} faults
+ */
+async function testPages({ install, progress }) {
+  const { servers, stop } = await startServers('ws', { install, progress });
+  let browser;
+  try {
+    browser = await startChromium({ install, progress });
+    const faults = [];
+    const pages = [];
+    for (const [i, { port }] of servers.entries()) pages.push(await enter(browser, port, NAMES[i], 'tea', faults));
+    const elsewhere = await enter(browser, servers[0].port, 'Zoe', 'coffee', faults);
+    const lines = [];
+    const talk = async (page, text) => {
+      await say(page, text);
+      lines.push(`${NAMES[pages.indexOf(page)]} ${text}`);
+      faults.push(...(await expectLines(pages, lines)));
+    };
+    for (const page of pages) await talk(page, 'Καλημέρα');
+    await talk(pages[1], HOSTILE);
+    progress(`${pages.length} pages on ${servers.length} processes: ${lines.length} messages, one of them hostile`);
+
+    await servers[2].stop('SIGKILL');
+    await status(pages[2], 'Trying again');
+    await say(pages[2], 'said while it was cut off');
+    await say(pages[0], 'heard later');
+    lines.push('Ada heard later');
+    faults.push(...(await expectLines(pages.slice(0, 2), lines)));
+    await servers[2].start();
+    await status(pages[2], 'Connected');
+    lines.push('Eve said while it was cut off');
+    faults.push(...(await expectLines(pages, lines)));
+    progress(`the process of one page was killed and replaced: all pages show ${lines.length} messages`);
+
+    const others = await read(elsewhere);
+    if (others.length > 0) faults.push(`another room heard ${others}`);
+    for (const page of pages) {
+      if ((await page.title()) !== 'Rooms') faults.push('a page has run what was said');
+      if ((await page.locator('#messages img, #messages script').count()) > 0)
+        faults.push('a page has made HTML of it');
+    }
+    return faults;
+  } finally {
+    await browser?.close();
+    await stop();
+  }
+}
+
+module.exports = { testPages };
