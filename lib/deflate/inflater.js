@@ -4,7 +4,7 @@ const { buffer, zlib } = require('../shared/node-modules');
 const { Buffer, EMPTY } = require('../shared/buffers');
 const { FrameError } = require('../shared/errors');
 const { runInPool } = require('./thread-pool');
-const { ZlibHandle, dropOutput, handlesWork, outputLength, takeOutput } = require('./zlib-handle');
+const { ZlibHandle, dropOutput, handlesWork, outputLength, takeOutput, toOwn } = require('./zlib-handle');
 
 // Decompression of messages (RFC 7692 section 7.2.2): "append 4 octets of 0x00 0x00 0xff 0xff to
 // the tail end of the payload ... decompress the resulting data". Of a message that is not complete
@@ -137,7 +137,7 @@ class OwnInflater {
         left = runWithTail(handle, bytes, length, tail, most, limit);
       }
       if (outputLength() > most) {
-        this._begun = Buffer.from(takeOutput());
+        this._begun = toOwn(takeOutput());
         this._rest = Buffer.concat([bytes, tail]).subarray(length + tail.length - left);
         return null;
       }
@@ -150,8 +150,8 @@ class OwnInflater {
   }
 
   /**
-   * Goes on in the thread pool, and calls back with an error or all bytes, those of `inflate` too.
-   * Nothing else may be inflated meanwhile.
+   * Goes on in the thread pool, and calls back with an error, or with all bytes, those of `inflate`
+   * too, in chunks: joined, they take their memory twice. Nothing else may be inflated meanwhile.
    */
   inflateLater(limit, callback) {
     const { stream } = this._handle;
@@ -166,7 +166,7 @@ class OwnInflater {
         hasEnded = true;
         stream.off('data', collect).off('error', fail).off('close', fail);
         done();
-        callback(error, error === null ? Buffer.concat(chunks) : null);
+        callback(error, error === null ? chunks : null);
       };
       const fail = (cause) => end(dataFault(cause));
       const collect = (chunk) => {

@@ -1,6 +1,6 @@
 'use strict';
 
-const { EMPTY, lengthOf } = require('../shared/buffers');
+const { Buffer, EMPTY, lengthOf } = require('../shared/buffers');
 const { OwnInflater, inflateAlone, inflateAloneLater } = require('./inflater');
 
 /**
@@ -34,7 +34,8 @@ class Inflation {
   /** Inflates the same message in the thread pool. May call back after `close`. */
   inflateLater(data, limit, callback) {
     if (this._own === null) inflateAloneLater(data, this._windowBits, limit, callback);
-    else this._own.inflateLater(limit, callback);
+    else
+      this._own.inflateLater(limit, (error, chunks) => callback(error, error === null ? Buffer.concat(chunks) : null));
   }
 
   close() {

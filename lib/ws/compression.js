@@ -105,13 +105,13 @@ class Decompressor {
     return toOwn(inflated);
   }
 
-  /** Goes on with the same frame in the thread pool. */
+  /** Goes on with the same frame in the thread pool, and calls back with an error or chunks. */
   inflateLater(isLast, limit, callback) {
-    this._own.inflateLater(limit, (error, inflated) => {
+    this._own.inflateLater(limit, (error, chunks) => {
       // The connection has ended.
       if (this._own === null) return;
       if (error === null && isLast && !this._takesOver) this._own.reset();
-      callback(error, error === null ? toOwn(inflated) : null);
+      callback(error, chunks);
     });
   }
 

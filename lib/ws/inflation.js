@@ -26,14 +26,16 @@ class Inflation {
     this._maxPayload = maxPayload;
     this._isChecked = isChecked;
     this._isBinary = false;
-    this._fragments = [];
+    this._chunks = [];
+    this._lengths = [];
     this._length = 0;
   }
 
   begin(isBinary, isCompressed) {
     this.isCompressed = isCompressed;
     this._isBinary = isBinary;
-    this._fragments = [];
+    this._chunks = [];
+    this._lengths = [];
     this._length = 0;
   }
 
@@ -48,7 +50,7 @@ class Inflation {
       return true;
     }
     if (inflated === null) return false;
-    this._keep(inflated);
+    this._keep([inflated]);
     return true;
   }
 
@@ -57,37 +59,42 @@ class Inflation {
    *   `addNow` has inflated; null if `add` has delivered it, or it is not UTF-8
    */
   take() {
-    const fragments = this._fragments;
-    if (fragments === null) return null;
-    this._fragments = null;
-    const data = fragments.length === 1 ? fragments[0] : Buffer.concat(fragments, this._length);
+    const chunks = this._chunks;
+    if (chunks === null) return null;
+    this._chunks = null;
+    const data = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, this._length);
     if (!this._isBinary && this._isChecked && !isUtf8(data)) {
       this._incoming.failNow(toWsError(new FrameError('UTF8', 1007, '')));
       return null;
     }
-    return { data, lengths: fragments.length > 1 ? fragments.map(({ length }) => length) : undefined };
+    return { data, lengths: this._lengths.length > 1 ? this._lengths : undefined };
   }
 
-  _keep(inflated) {
-    if (inflated.length !== 0) this._fragments.push(inflated);
-    this._length += inflated.length;
+  /** Keeps what a frame has been inflated to. Joined before the last frame, it would be held twice. */
+  _keep(chunks) {
+    const before = this._length;
+    for (const chunk of chunks) {
+      this._chunks.push(chunk);
+      this._length += chunk.length;
+    }
+    if (this._length !== before) this._lengths.push(this._length - before);
   }
 
   /** Inflates a frame's payload in the thread pool, and lets the decoder go on then. */
   add(data, isLast) {
     const incoming = this._incoming;
-    const callback = (error, inflated) => {
+    const callback = (error, chunks) => {
       if (error) {
         incoming.fail(error.closeCode === undefined ? error : toWsError(error));
         return;
       }
-      this._keep(inflated);
+      this._keep(chunks);
       if (this._length > this._maxPayload) {
         incoming.fail(toWsError(new FrameError('MESSAGE_TOO_BIG', 1009, '')));
       } else if (isLast) this._deliver();
       else incoming.resume();
     };
-    if (this._decompressor === null) this._deflate.decompress(data, isLast, callback);
+    if (this._decompressor === null) this._deflate.decompress(data, isLast, (error, all) => callback(error, [all]));
     else this._decompressor.inflateLater(isLast, this._maxPayload - this._length, callback);
   }
 

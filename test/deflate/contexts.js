@@ -187,7 +187,7 @@ async function inflateOwn(own, bytes, most, limit = NO_LIMIT) {
   const inflated = own.inflate(bytes, bytes.length, true, most, limit);
   if (inflated !== null) return Promise.resolve(Buffer.from(inflated));
   return new Promise((resolve, reject) => {
-    own.inflateLater(limit, (error, all) => (error ? reject(error) : resolve(all)));
+    own.inflateLater(limit, (error, chunks) => (error ? reject(error) : resolve(Buffer.concat(chunks))));
   });
 }
 

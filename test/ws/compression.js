@@ -38,7 +38,9 @@ function createDeflate(options, params, instead) {
       return (
         decompressor.inflate(data, fin, limit) ??
         new Promise((resolve, reject) => {
-          decompressor.inflateLater(fin, limit, (error, inflated) => (error ? reject(error) : resolve(inflated)));
+          decompressor.inflateLater(fin, limit, (error, chunks) =>
+            error ? reject(error) : resolve(Buffer.concat(chunks))
+          );
         })
       );
     },
