@@ -15,7 +15,7 @@ const { publish, reportLine, startReport } = require('./support/report');
 const { quartiles } = require('./support/statistics');
 const { formatNumber, formatTable } = require('./support/table');
 
-const USAGE = `usage: npm run bench:deflate -- [options]
+const USAGE = `usage: node benchmark/deflate.js [options]
 
 Compresses and inflates JSON of 128 bytes, 1 KiB and 16 KiB, with and without context takeover. Prints
 the median microseconds of CPU a message, how many times faster framemask is than ws, and the bytes that
