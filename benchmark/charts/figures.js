@@ -118,6 +118,15 @@ function memoryTable({ rows }) {
   return formatTable(['an idle connection', 'bytes'], lines);
 }
 
+/** @returns {string} the heap of an idle connection of a server, beside its socket */
+function idleTable({ idle }) {
+  const lines = Object.entries(idle).map(([name, { opened, used }]) => [
+    name,
+    ...[opened, used].map(({ heap }) => formatNumber(Math.round(heap)))
+  ]);
+  return formatTable(['an idle connection, bytes of heap', 'opened', 'after an echo'], lines);
+}
+
 /**
  * @param {Record<string, import('../support/report').Report>} reports by part
  * @returns {Record<string, string>} Markdown, by the name of the place in docs/figures.md
@@ -135,7 +144,7 @@ function figureBlocks(reports) {
     decode: join(chart('decode'), sourceOf(decode), thousandMessages(decode), fold(codecTable(decode, 'a message'))),
     encode: join(sourceOf(encode), codecTable(encode, 'a message')),
     echo: join(chart('echo'), sourceOf(echo), fold(serverTable(echo, 'framemask'))),
-    ws: join(chart('ws'), sourceOf(ws), fold(serverTable(ws, 'framemask/ws'))),
+    ws: join(chart('ws'), sourceOf(ws), idleTable(ws), fold(serverTable(ws, 'framemask/ws'))),
     broadcast: join(sourceOf(broadcast), broadcastTable(broadcast)),
     memory: join(sourceOf(memory), memoryTable(memory))
   };

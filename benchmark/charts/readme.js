@@ -59,7 +59,8 @@ function readmeBlock(reports) {
     picture('echo', 'docs/charts/'),
     [
       `Each range is from the weakest to the strongest row, on ${machine.cpu}, ${machine.cores} cores, ${machine.runtime}, ${date.slice(0, 10)}.`,
-      "Above 1 is in framemask's favour. All rows: [docs/figures.md](docs/figures.md); `npm run bench:charts` draws them again."
+      "Above 1 is in framemask's favour. All rows: [docs/figures.md](docs/figures.md); `npm run bench:charts` draws them again, from",
+      '[benchmark/results/](benchmark/results).'
     ].join('\n')
   ];
   if (noisy) paragraphs.push(`**The machine was noisy; don't quote these figures.**`);
