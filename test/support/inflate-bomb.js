@@ -43,7 +43,10 @@ async function openDecoder() {
   const refused = new Promise((resolve) => {
     decoder = new Decoder({ role: 'client', deflate, maxPayload, onError: ({ closeCode }) => resolve(closeCode) });
   });
-  return { role: 'client', refused, send: (frames) => frames.forEach((frame) => decoder.write(frame)) };
+  const send = (frames) => {
+    for (const frame of frames) decoder.write(frame);
+  };
+  return { role: 'client', refused, send };
 }
 
 async function openSocket() {
@@ -57,7 +60,10 @@ async function openSocket() {
       resolve(error[Object.getOwnPropertySymbols(error)[0]]);
     });
   });
-  return { role: 'server', refused, send: (frames) => frames.forEach((frame) => socket.write(frame)) };
+  const send = (frames) => {
+    for (const frame of frames) socket.write(frame);
+  };
+  return { role: 'server', refused, send };
 }
 
 /**
