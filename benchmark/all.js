@@ -15,7 +15,7 @@ const USAGE = `usage: npm run bench -- [options]
 
 Runs all benchmarks and prints how many times faster framemask is: for each kind of work from the weakest row to the
 strongest one. Below 1 it is slower. Takes about ten minutes. Each benchmark prints all its rows when it is run alone,
-such as node benchmark/decode.js, and npm run bench:charts draws them.
+such as node benchmark/decode.js, and npm run bench:charts draws them. Here the default is 5 rounds.
 
   --only <part>     only this part; may be given several times: ${Object.keys(PARTS).join(', ')}`;
 
@@ -43,6 +43,7 @@ async function main() {
   if (unknown !== undefined)
     refuse(new RangeError(`--only takes ${Object.keys(PARTS).join(', ')}, but was "${unknown}"`));
 
+  const asked = process.argv.some((argument) => argument.startsWith('--rounds'));
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-bench-'));
   const reports = [];
   const failures = [];
@@ -51,7 +52,7 @@ async function main() {
       const time = quick ? '' : `, about ${PARTS[name].minutes} minutes`;
       console.error(`part ${i + 1} of ${only.length}: ${name}${time}`);
       // Each program has its own few rounds with --quick.
-      const rounds = quick ? undefined : process.argv.includes('--rounds') ? `${values.rounds}` : ROUNDS;
+      const rounds = quick ? undefined : asked ? `${values.rounds}` : ROUNDS;
       try {
         reports.push(await runPart(name, { quick, few: quick, rounds }, path.join(folder, `${name}.json`)));
       } catch (error) {

@@ -8,6 +8,7 @@ const path = require('node:path');
 const { parseArgs } = require('node:util');
 
 const { summarize } = require('./support/digest');
+const { machineLine } = require('./support/machine');
 const { CHARTED, runPart } = require('./support/parts');
 const { ROOT, generate } = require('./charts/files');
 
@@ -67,9 +68,12 @@ async function measure({ only, quick }) {
   }
 }
 
-/** @returns {Record<string, import('./support/report').Report>} all results, by part */
+/**
+ * @returns {Record<string, import('./support/report').Report>} all results, by part
+ * @throws {Error} if one is missing, or if they are of several machines: one machine stands below all figures
+ */
 function readResults() {
-  return Object.fromEntries(
+  const results = Object.fromEntries(
     Object.keys(CHARTED).map((name) => {
       const file = resultFile(name);
       if (!fs.existsSync(file))
@@ -77,6 +81,10 @@ function readResults() {
       return [name, JSON.parse(fs.readFileSync(file, 'utf8'))];
     })
   );
+  const machines = new Set(Object.values(results).map(({ machine }) => machineLine(machine)));
+  if (machines.size > 1)
+    throw new Error(`benchmark/results/ has results of several machines; measure all: ${[...machines].join('; ')}`);
+  return results;
 }
 
 /**

@@ -51,17 +51,35 @@ const CHARTED = {
     program: 'echo.js',
     args: ['--kind', 'bytes', ...SERVERS],
     slow: ['--turn', '250'],
-    few: ['--kind', 'bytes', '--only', '100 × 64 B', '--servers', 'framemask', '--servers', 'ws', '--no-fetch'],
+    few: [
+      '--kind',
+      'bytes',
+      '--only',
+      '100 × 64 B',
+      '--servers',
+      'framemask',
+      '--servers',
+      'ws',
+      '--turn',
+      '60',
+      '--no-fetch'
+    ],
     minutes: '3'
   },
   ws: {
     program: 'ws.js',
     args: [],
     slow: ['--turn', '250'],
-    few: ['--only', 'echo 100 × 64 B'],
+    few: ['--only', 'echo 100 × 64 B', '--turn', '60'],
     minutes: '2.5'
   },
-  broadcast: { program: 'broadcast.js', args: [], slow: ['--turn', '250'], few: ['--clients', '100'], minutes: '1' },
+  broadcast: {
+    program: 'broadcast.js',
+    args: [],
+    slow: ['--turn', '250'],
+    few: ['--clients', '100', '--turn', '30'],
+    minutes: '1'
+  },
   'idle-memory': {
     program: 'idle-memory.js',
     args: [],
@@ -75,7 +93,13 @@ const CHARTED = {
 const PARTS = {
   ...CHARTED,
   deflate: { program: 'deflate.js', args: [], slow: [], few: ['--only', '1 KiB, no'], minutes: '1' },
-  'frame-id': { program: 'frame-id.js', args: ['--only', 'peers'], slow: [], few: ['--only', 'peers'], minutes: '0.5' },
+  'frame-id': {
+    program: 'frame-id.js',
+    args: ['--only', 'peers'],
+    slow: [],
+    few: ['--only', 'peers', '--calls', '5000'],
+    minutes: '0.5'
+  },
   tracing: {
     program: 'tracing.js',
     args: [],

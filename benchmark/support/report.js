@@ -43,7 +43,7 @@ const { median } = require('./statistics');
  */
 
 /** How long other processes are watched before and after a benchmark, in milliseconds. */
-const WATCH = 400;
+const WATCH = 300;
 /** Until children that were ended, and their sockets, are gone. */
 const SETTLE = 100;
 /** Above these, a machine counts as noisy. */
