@@ -18,8 +18,10 @@ function timesChart(report, { title, explanation, own, peer, js, label }, theme)
     .filter((row) => timesOf(row, own) !== undefined)
     .map((row) => {
       const [low, times, high] = timesOf(row, own);
-      const shown = { row: label(row.name), low, times, high, text: formatTimes(times), end: Math.max(times, high) };
-      return js === undefined ? shown : { ...shown, js: timesOf(row, js)[1], end: Math.max(high, timesOf(row, js)[1]) };
+      const point = js === undefined ? undefined : timesOf(row, js)[1];
+      // The number stands behind all that is drawn, and behind the line at 1.
+      const end = Math.max(1, high, point ?? 0);
+      return { row: label(row.name), low, times, high, js: point, text: formatTimes(times), end };
     });
   const most = Math.max(...values.map(({ end }) => end));
   const x = (field) => ({ field, type: 'quantitative', scale: { domain: [0, most * 1.08], nice: false } });
