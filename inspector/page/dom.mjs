@@ -39,7 +39,7 @@ export function hexDump(bytes) {
 
 const utf8 = new TextDecoder('utf-8', { fatal: false });
 
-/** @returns {string} bytes as text; control characters, which could hide others, are shown as symbols */
+/** @returns {string} bytes as text, with what could hide something as its code */
 export function asText(bytes) {
   const text = utf8.decode(bytes);
   return visible(text);
@@ -53,7 +53,7 @@ export function visible(text) {
   return text.replace(HIDDEN, (character) => {
     const code = character.codePointAt(0);
     if (character === '\n' || character === '\t' || character === '\r') return character;
-    return code < 32 ? String.fromCharCode(0x2400 + code) : `\\u{${code.toString(16)}}`;
+    return code < 256 ? `\\x${hex(code)}` : `\\u{${code.toString(16)}}`;
   });
 }
 

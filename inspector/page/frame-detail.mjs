@@ -19,11 +19,11 @@ function verdictPart({ word, code, closeCode, message, rule }) {
   );
 }
 
-function table(head, rows) {
+function table(head, rows, name) {
   const cells = (tag, values) => values.map((text) => element(tag, { text }));
   return element(
     'table',
-    {},
+    { class: name },
     element('thead', {}, element('tr', {}, ...cells('th', head))),
     element('tbody', {}, ...rows.map((values) => element('tr', {}, ...cells('td', values))))
   );
@@ -52,7 +52,7 @@ function headerPart({ header, bits }) {
     { 'aria-label': 'Header' },
     element('h3', { text: `Header, ${count(header.hex.length / 2, 'byte')}` }),
     element('pre', { text: header.hex.replace(/../g, '$& ').trim() }),
-    table(['field', 'byte', 'bits', 'value', 'meaning', 'RFC 6455'], rows)
+    table(['field', 'byte', 'bits', 'value', 'meaning', 'RFC 6455'], rows, 'fields')
   );
 }
 

@@ -130,8 +130,11 @@ export class FrameList {
     const { shown } = this._store;
     if (shown.length === 0) return;
     const at = this._store.positionOf(this.selected);
-    const isShown = shown[at] === this.selected;
-    const next = this.selected === -1 ? (step > 0 ? 0 : shown.length - 1) : at + step + (isShown || step < 0 ? 0 : -1);
+    // Without a selected row that is shown, one begins before the next one, or behind the last.
+    let from = step > 0 ? at - 1 : at;
+    if (this.selected === -1) from = step > 0 ? -1 : shown.length;
+    else if (shown[at] === this.selected) from = at;
+    const next = from + step;
     this.select(shown[Math.min(Math.max(next, 0), shown.length - 1)]);
   }
 

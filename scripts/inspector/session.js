@@ -108,8 +108,11 @@ class Screen {
     return this.text('#detail .verdict');
   }
 
-  async screenshot(name) {
-    await this.page.screenshot({ path: path.join(SCREENSHOTS, `${name}.png`) });
+  /** @param {import('playwright-core').PageScreenshotOptions} [options] */
+  async screenshot(name, options) {
+    // What the page has not drawn yet is drawn first.
+    await this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
+    await this.page.screenshot({ path: path.join(SCREENSHOTS, `${name}.png`), ...options });
   }
 
   /** Fails if the page is wider than its window. */

@@ -121,6 +121,6 @@ async function records(screen) {
 
 module.exports = [
   { name: 'pasted hex and base64', run: (browser) => withScreen(browser, pasted) },
-  { name: 'bad streams, as Autobahn sends them', run: (browser) => withScreen(browser, badStreams) },
+  { name: 'bad streams', run: (browser) => withScreen(browser, badStreams) },
   { name: 'records of two ends', run: (browser) => withScreen(browser, records) }
 ];
