@@ -2,41 +2,79 @@
 
 // Programs whose frames the tests look at.
 
-const { execFile } = require('node:child_process');
+const assert = require('node:assert/strict');
+const { execFile, spawn } = require('node:child_process');
+const { once } = require('node:events');
 const path = require('node:path');
 const { promisify } = require('node:util');
 
 const ROOT = path.join(__dirname, '../..');
 
-/** Both ends of a framemask/ws connection in one process: prints the records of both. */
-const TRACED = `
-  const { subscribe } = require('node:diagnostics_channel');
-  const { WebSocket, WebSocketServer } = require(${JSON.stringify(path.join(ROOT, 'ws.js'))});
-  for (const name of ['framemask:frame', 'framemask:message']) subscribe(name, (record) => console.log(JSON.stringify(record)));
-  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 }, () => {
-    server.on('connection', (socket) => socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary })));
-    const client = new WebSocket('ws://127.0.0.1:' + server.address().port);
+/** A conversation over framemask/ws: 6 frames of the client, 5 of the server. */
+const TARGET = JSON.stringify(path.join(ROOT, 'ws.js'));
+const SERVER = `
+  const { WebSocketServer } = require(${TARGET});
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 }, () => ready(server.address().port));
+  server.on('connection', (socket) => {
+    socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
+    socket.on('close', () => server.close());
+  });
+`;
+const CLIENT = `
+  const { WebSocket } = require(${TARGET});
+  function ready(port) {
+    const client = new WebSocket('ws://127.0.0.1:' + port);
     let answers = 0;
     client.on('open', () => {
       client.send('Hello');
       client.send('in ', { fin: false });
       client.ping('between');
       client.send('two fragments');
-      client.send(Buffer.alloc(70000));
+      client.send(Buffer.alloc(70000, 1));
     });
     client.on('message', () => { if (++answers === 3) client.close(1000, 'bye'); });
-    client.on('close', () => server.close());
-  });
+  }
 `;
+const PRINT = `
+  const { subscribe } = require('node:diagnostics_channel');
+  for (const name of ['framemask:frame', 'framemask:message']) {
+    subscribe(name, (record) => console.log(JSON.stringify(record)));
+  }
+`;
+const FRAMES = 11;
 
-/** @returns {Promise<{ lines: string[], ends: { frames: number } }>} the records of both ends */
-async function runTrace() {
-  const { stdout } = await promisify(execFile)(process.execPath, ['-e', TRACED], { cwd: ROOT });
-  const lines = stdout.trim().split('\n');
-  const sent = lines
-    .map((line) => JSON.parse(line))
-    .filter((record) => record.direction === 'sent' && 'opcode' in record);
-  return { lines, ends: { frames: sent.length } };
+const run = (program, env = {}, ...options) =>
+  promisify(execFile)(process.execPath, [...options, '-e', program], { cwd: ROOT, env: { ...process.env, ...env } });
+
+/** @returns {Promise<string[]>} the records of both ends as JSON lines */
+async function printRecords() {
+  const { stdout } = await run(PRINT + CLIENT + SERVER);
+  return stdout.trim().split('\n');
 }
 
-module.exports = { ROOT, runTrace };
+/**
+ * Has a program send its records to an inspector.
+ *
+ * @param {Record<string, string>} env the settings of live.js
+ * @param {boolean} [apart] whether the two ends are two processes
+ */
+async function runLive(env, apart = false) {
+  const live = ['--require', path.join(ROOT, 'inspector/live.js')];
+  if (!apart) {
+    const { stderr } = await run(CLIENT + SERVER, env, ...live);
+    assert.equal(stderr, '');
+    return;
+  }
+  const announce = 'const ready = (port) => console.log(port);';
+  const server = spawn(process.execPath, [...live, '-e', announce + SERVER], {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit']
+  });
+  const ended = once(server, 'exit');
+  const [port] = await once(server.stdout, 'data');
+  await run(`${CLIENT}; ready(${Number(port)});`, env, ...live);
+  await ended;
+}
+
+module.exports = { FRAMES, printRecords, runLive };

@@ -5,7 +5,7 @@
 const assert = require('node:assert/strict');
 const { Decoder } = require('../../index.js');
 const { BAD_CASES, encode } = require('./frames');
-const { runTrace } = require('./programs');
+const { FRAMES, printRecords } = require('./programs');
 const { withScreen } = require('./session');
 
 const FRAGMENTED = encode('client', (encoder) => {
@@ -92,9 +92,9 @@ async function badStreams(screen) {
 }
 
 async function records(screen) {
-  const { lines, ends } = await runTrace();
+  const lines = await printRecords();
   await screen.paste(lines.join('\n'));
-  await screen.waitForFrames(`${ends.frames} frames`);
+  await screen.waitForFrames(`${FRAMES} frames`);
   const rows = await screen.rows();
   assert.ok(rows.every((row) => row.ends === 'both'));
   await screen.select(1);
@@ -111,12 +111,12 @@ async function records(screen) {
     buffer: Buffer.from(lines.filter((line) => JSON.parse(line).role === role).join('\n'))
   });
   await screen.page.setInputFiles('#files', [file('server'), file('client')]);
-  await screen.waitForFrames(`${ends.frames} frames`);
+  await screen.waitForFrames(`${FRAMES} frames`);
   await screen.page.waitForFunction(() => {
     const rows = [...document.querySelectorAll('#list .row:not([hidden]) .ends')];
     return rows.length > 0 && rows.every(({ textContent }) => textContent === 'both');
   });
-  return `${lines.length} records, ${ends.frames} frames`;
+  return `${lines.length} records, ${FRAMES} frames`;
 }
 
 module.exports = [
