@@ -50,7 +50,8 @@ const FORMATS = {
     strip: ['-s']
   },
   macho: {
-    compile: ['-fPIC'],
+    // Calls of Node-API without a jump, as by -fno-plt below, which clang's driver ignores here.
+    compile: ['-fPIC', '-Xclang', '-fno-plt', '-mllvm', '-aarch64-macho-enable-nonlazybind'],
     link: [
       '-nostdlib++',
       '-s',
