@@ -36,8 +36,7 @@ async function main() {
   for (const [i, file] of positionals.entries()) {
     await inspector.open({ data: fs.readFileSync(file), name: path.basename(file), add: i > 0 });
   }
-  console.log(`The page: ${url}`);
-  console.log(`Live, from a program: ${inspector.liveCommand}`);
+  console.log(`The page: ${url}\nLive, from a program: ${inspector.liveCommand}`);
 }
 
 main().catch((error) => {

@@ -70,6 +70,8 @@ class RecordReader {
       if (typeof record !== 'object' || record === null || record.fragments === undefined) this.refused++;
       return false;
     }
+    // A program may go on for days.
+    if (this._session.isFull && !this._connections.has(checked.connection)) return false;
     const connection = this._findConnection(checked);
     const known = connection[checked.from].get(checked.sequence);
     if (known === undefined) this._addFrame(connection, checked);

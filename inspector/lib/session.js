@@ -69,7 +69,7 @@ class Session {
    * @returns {boolean} false if the list is full
    */
   addFrame(frame) {
-    if (this.frames.length >= MAX_FRAMES) {
+    if (this.isFull) {
       this.note(`The list is full: it has ${MAX_FRAMES} frames, and no further ones are added.`);
       return false;
     }
@@ -81,6 +81,10 @@ class Session {
     this.frames.push(frame);
     this._onChange();
     return true;
+  }
+
+  get isFull() {
+    return this.frames.length >= MAX_FRAMES;
   }
 
   /** Says that a frame is not what it was. */

@@ -83,12 +83,26 @@ async function open(session, { data, name, kind = 'auto', from = 'auto', format 
   }
 }
 
+/** Says why no frame has the records of both ends, if there are records of both. */
+function noteApart(session) {
+  const roles = new Set();
+  for (const { ends } of session.frames) {
+    if (ends.sent !== null && ends.received !== null) return;
+    roles.add((ends.sent ?? ends.received).role);
+  }
+  if (roles.size < 2) return;
+  session.note(
+    'The ends are not joined: their records have neither the same connection nor the same key. Give both the same connectionId.'
+  );
+}
+
 function openRecords(session, data, reader) {
   const before = reader.refused;
   const count = session.frames.length;
   for (const value of parseLines(data.toString())) reader.add(value);
   const refused = reader.refused - before;
   if (refused > 0) session.note(`${refused} lines are no records of framemask:frame.`);
+  noteApart(session);
   if (session.frames.length === count && session.changes.length === 0) {
     throw new Error('There is no record of framemask:frame in it');
   }

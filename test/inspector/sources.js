@@ -201,6 +201,26 @@ t.test('a list that is full says so', (t) => {
   t.end();
 });
 
+t.test('records of two ends that share no name are said to be apart', async (t) => {
+  const record = (role, direction) =>
+    JSON.stringify({
+      connection: role,
+      from: 'client',
+      role,
+      direction,
+      sequence: 1,
+      opcode: 1,
+      fin: true,
+      rsv: 0,
+      length: 1,
+      error: null
+    });
+  const both = `${record('client', 'sent')}\n${record('server', 'received')}`;
+  t.match((await opened(both)).notes, [/not joined/]);
+  t.same((await opened(record('client', 'sent'))).notes, []);
+  t.same((await opened(both.replaceAll('"connection":"client"', '"connection":"server"'))).notes, []);
+});
+
 t.test('what is no source is refused with a word', async (t) => {
   await t.rejects(opened('hello?!'), /neither hex nor base64/);
   await t.rejects(opened(''), /no bytes/);
