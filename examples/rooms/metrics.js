@@ -6,16 +6,17 @@ const OPCODES = { 0: 'continuation', 1: 'text', 2: 'binary', 8: 'close', 9: 'pin
 
 /**
  * Counts what all connections of this process send and receive, by framemask's tracing channels.
- * The connections have no code for it. A record costs about a microsecond: see benchmark/tracing.js.
+ * The connections have no code for it. It costs a record for each frame.
  */
 class Metrics {
-  constructor() {
+  /** @param {{ tracing?: boolean }} [options] false counts nothing, and costs nothing */
+  constructor({ tracing = true } = {}) {
     /** Labels → how many. */
     this._frames = new Map();
     this._bytes = new Map();
     this._errors = new Map();
     this._onFrame = (record) => this._count(record);
-    subscribe('framemask:frame', this._onFrame);
+    if (tracing) subscribe('framemask:frame', this._onFrame);
   }
 
   _count({ direction, opcode, length, error, role }) {

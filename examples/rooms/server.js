@@ -7,7 +7,7 @@
 // The connections are framemask/ws's, or with --codec those of a Decoder and an Encoder. It listens
 // on 127.0.0.1, or on the address that HOST names, on the port that PORT names (default 8080). The
 // processes that have the same Redis in REDIS_URL share their rooms; it needs `npm install redis`.
-// docs/scaling.md says more.
+// With TRACING=off, /metrics counts no frames. docs/scaling.md says more.
 
 const fs = require('node:fs');
 const http = require('node:http');
@@ -40,13 +40,14 @@ class RoomsServer {
    * @param {'ws' | 'codec'} [options.connections]
    * @param {import('./bus-memory').MemoryBus} [options.bus]
    * @param {Partial<typeof LIMITS>} [options.limits]
+   * @param {boolean} [options.tracing] whether /metrics counts frames
    */
-  constructor({ connections = 'ws', bus = new MemoryBus(), limits = {} } = {}) {
+  constructor({ connections = 'ws', bus = new MemoryBus(), limits = {}, tracing = true } = {}) {
     const { createUpgrade, frameOnce } = connectionsOf(connections);
     this.limits = { ...LIMITS, ...limits };
     this.bus = bus;
     this.chat = new Chat({ bus, frameOnce, limits: this.limits });
-    this.metrics = new Metrics();
+    this.metrics = new Metrics({ tracing });
     this._upgrade = createUpgrade(this.limits, (connection) => this.chat.open(connection));
     this._heartbeat = null;
     this._isEnding = false;
@@ -137,13 +138,14 @@ function hostOf(origin) {
 
 async function main() {
   const { values } = parseArgs({ options: { codec: { type: 'boolean' } } });
-  const { HOST, PORT = '8080', REDIS_URL } = process.env;
+  const { HOST, PORT = '8080', REDIS_URL, TRACING } = process.env;
   let bus;
   if (REDIS_URL) {
     const { RedisBus } = require('./bus-redis'); // needs the package redis
     bus = new RedisBus(REDIS_URL, (error) => console.error(`Redis: ${error.message || error.code}`));
   }
-  const server = new RoomsServer({ connections: values.codec ? 'codec' : 'ws', bus });
+  const connections = values.codec ? 'codec' : 'ws';
+  const server = new RoomsServer({ connections, bus, tracing: TRACING !== 'off' });
   const port = await server.listen(Number(PORT), HOST);
   console.log(`Chat on http://${HOST ?? '127.0.0.1'}:${port}`);
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => server.shutDown());

@@ -8,10 +8,10 @@ const { SERVER } = require('./chat');
 const { Traffic } = require('./traffic');
 
 /** @returns {Promise<string[]>} faults */
-async function measure(connections, options) {
+async function measure(connections, tracing, options) {
   const { progress } = options;
   const args = connections === 'codec' ? [SERVER, '--codec'] : [SERVER];
-  const server = new ServerProcess(args, { REDIS_URL: '' });
+  const server = new ServerProcess(args, { REDIS_URL: '', TRACING: tracing });
   await server.start();
   const traffic = new Traffic({ ...options, urls: [`ws://127.0.0.1:${server.port}/chat`] });
   try {
@@ -26,7 +26,7 @@ async function measure(connections, options) {
     const grown = joined.get('rooms_resident_bytes') - empty.get('rooms_resident_bytes');
     const cpu = end.get('rooms_cpu_seconds_total') - joined.get('rooms_cpu_seconds_total');
     progress(
-      `one process, ${connections}: ${joined.get('rooms_connections')} connections, ` +
+      `one process, ${connections}, tracing ${tracing}: ${joined.get('rooms_connections')} connections, ` +
         `${(joined.get('rooms_resident_bytes') / 2 ** 20).toFixed(0)} MiB, ${(grown / 2 ** 10 / options.clients).toFixed(1)} KiB ` +
         `for a connection; ${traffic.total} messages, ${deliveries} deliveries, ${cpu.toFixed(1)} s of CPU, ` +
         `${((cpu / deliveries) * 1e6).toFixed(1)} µs for a delivery; ${lost} lost, ${repeated} twice`
@@ -43,7 +43,11 @@ async function measure(connections, options) {
 
 /** The options are those of testChat. */
 async function testOne(options) {
-  return [...(await measure('ws', options)), ...(await measure('codec', options))];
+  const faults = [];
+  for (const connections of ['ws', 'codec']) {
+    for (const tracing of ['off', 'on']) faults.push(...(await measure(connections, tracing, options)));
+  }
+  return faults;
 }
 
 module.exports = { testOne };
