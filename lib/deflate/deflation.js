@@ -23,12 +23,6 @@ const OWN_FROM = 16 * 1024;
  * change or transfer it meanwhile.
  */
 class Deflation {
-  /**
-   * @param {object} encoder
-   * @param {EndOfDeflate} end this one
-   * @param {DeflateSettings} settings
-   * @param {(() => void) | undefined} onDeflated called when what has waited has been added
-   */
   constructor(encoder, { windowBits, contextTakeover }, settings, onDeflated) {
     /** Whether a message is in the thread pool, or others still wait behind it. */
     this.isBusy = false;

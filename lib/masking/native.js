@@ -21,12 +21,9 @@ const Register = { KEY: 0, START: 1, OFFSET: 2, LENGTH: 3, MODE: 4, COUNT: 5, NO
 
 /**
  * Loads the addon and chooses the kernel: the one that FRAMEMASK_KERNEL names, or else the best one
- * that the processor and the operating system support.
+ * that the processor and the operating system support. Without an addon `kernel` is 'js', `native`
+ * is null and `nativeError` the reason (null if 'js' was asked for).
  *
- * @param {{ FRAMEMASK_KERNEL?: string, FRAMEMASK_REQUIRE_NATIVE?: string }} environment process.env
- * @param {() => object} [loadAddon] finds and loads the addon
- * @returns {{ kernel: string, native: Native | null, nativeError: Error | null }} without an addon,
- *   `kernel` is 'js', `native` is null and `nativeError` the reason (null if 'js' was asked for)
  * @throws {RangeError} if FRAMEMASK_KERNEL names a kernel that this machine can't run
  * @throws {Error} the reason why the addon does not load, if FRAMEMASK_REQUIRE_NATIVE is 1
  */

@@ -11,13 +11,7 @@ const { toWsError } = require('./frame-errors');
  * at once, the others in the thread pool, while the decoder is paused.
  */
 class Inflation {
-  /**
-   * @param {object} incoming
-   * @param {object} deflate ws's PerMessageDeflate
-   * @param {object | null} decompressor what inflates instead of it
-   * @param {number} maxPayload
-   * @param {boolean} isChecked whether text must be UTF-8
-   */
+  /** `deflate` is ws's PerMessageDeflate, `decompressor` what inflates instead of it, or null. */
   constructor(incoming, deflate, decompressor, maxPayload, isChecked) {
     this.isCompressed = false;
     this._incoming = incoming;
