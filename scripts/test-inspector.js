@@ -10,9 +10,13 @@ const { startChromium } = require('./support/chromium');
 const { createProgress } = require('./support/report');
 const { select } = require('./support/select');
 
-const TESTS = ['./inspector/sources', './inspector/capture', './inspector/live', './inspector/page'].flatMap((name) =>
-  require(name)
-);
+const TESTS = [
+  './inspector/sources',
+  './inspector/capture',
+  './inspector/autobahn',
+  './inspector/live',
+  './inspector/page'
+].flatMap((name) => require(name));
 
 const USAGE = `usage: npm run test:inspector [-- [--only <test>[,<test>...]] [--install] [--help]]
 

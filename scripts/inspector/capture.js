@@ -3,19 +3,13 @@
 // Captures of real traffic, made by tcpdump, as the page shows them.
 
 const assert = require('node:assert/strict');
-const { spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');
-const fs = require('node:fs');
-const os = require('node:os');
-const path = require('node:path');
-const { setTimeout: delay } = require('node:timers/promises');
 const { WebSocket, WebSocketServer } = require('ws');
 const { installDebian } = require('../support/debian');
 const { MISSING } = require('../../inspector/lib/capture');
 const { writePcap } = require('./pcap');
 const { withScreen } = require('./session');
-
-const has = (program) => spawnSync(program, ['--version']).error === undefined;
+const { captureWhile, has, whyNot } = require('./tcpdump');
 
 /** An echo server, and a client that talks to it: framemask has no part in this. */
 async function converse(port, { perMessageDeflate, target }) {
@@ -45,34 +39,13 @@ async function converse(port, { perMessageDeflate, target }) {
   server.close();
 }
 
-/** @returns {Promise<Buffer>} what tcpdump captured of a conversation */
-async function capture(folder, options) {
-  const file = path.join(folder, 'real.pcap');
-  const port = 20_000 + (process.pid % 20_000);
-  const tcpdump = spawn('tcpdump', ['-i', 'lo', '-U', '-w', file, '-B', '8192', 'tcp', 'port', String(port)], {
-    stdio: ['ignore', 'ignore', 'pipe']
-  });
-  let said = '';
-  await new Promise((resolve, reject) => {
-    tcpdump.once('exit', () => reject(new Error(`tcpdump cannot capture: ${said.trim()}`)));
-    tcpdump.stderr.on('data', (chunk) => {
-      said += chunk;
-      if (/listening on/.test(said)) resolve();
-    });
-  });
-  await delay(500);
-  await converse(port, options);
-  await delay(1000);
-  tcpdump.kill('SIGINT');
-  await once(tcpdump, 'exit');
-  return fs.readFileSync(file);
-}
-
 const open = (screen, name, buffer) =>
   screen.page.setInputFiles('#files', { name, mimeType: 'application/octet-stream', buffer });
 
-async function realTraffic(screen, { folder, options }) {
-  await open(screen, 'real.pcap', await capture(folder, options));
+/** Opens a capture of a conversation: 6 frames of the client, 5 of the server. */
+async function realTraffic(screen, options) {
+  const port = 20_000 + (process.pid % 10_000);
+  await open(screen, 'real.pcap', await captureWhile(port, () => converse(port, options)));
   // 6 of the client: text, two fragments, a Ping, a text, Close. 5 of the server.
   await screen.waitForFrames('11 frames');
   const rows = await screen.rows();
@@ -93,8 +66,8 @@ async function realTraffic(screen, { folder, options }) {
   );
 }
 
-async function compressedTraffic(screen, context) {
-  await realTraffic(screen, context);
+async function compressedTraffic(screen) {
+  await realTraffic(screen, { perMessageDeflate: { threshold: 0 }, target: '/compressed' });
   await screen.page.fill('#search', 'from the wire');
   await screen.page.waitForFunction(() => /^\S+ 2 of 11 frames/.test(document.getElementById('status').textContent));
   await screen.select(0);
@@ -141,19 +114,13 @@ async function run(browser, { install, progress }) {
   await withScreen(browser, withoutTshark);
   if (!has(process.env.TSHARK ?? 'tshark')) return 'without tshark only: run with --install';
   await withScreen(browser, madeTraffic);
-  if (!has('tcpdump') || process.getuid?.() !== 0) return 'without real traffic: tcpdump needs root';
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-capture-'));
-  try {
-    const plain = { perMessageDeflate: false, target: '/plain' };
-    await withScreen(browser, async (screen) => {
-      await realTraffic(screen, { folder, options: plain });
-      await screen.screenshot('capture');
-    });
-    const options = { perMessageDeflate: { threshold: 0 }, target: '/compressed' };
-    await withScreen(browser, (screen) => compressedTraffic(screen, { folder, options }));
-  } finally {
-    fs.rmSync(folder, { recursive: true });
-  }
+  const reason = whyNot();
+  if (reason !== null) return `without real traffic: ${reason}`;
+  await withScreen(browser, async (screen) => {
+    await realTraffic(screen, { perMessageDeflate: false, target: '/plain' });
+    await screen.screenshot('capture');
+  });
+  await withScreen(browser, compressedTraffic);
   return 'real traffic, plain and compressed';
 }
 
