@@ -60,11 +60,11 @@ class RedisBus {
    * @param {(error: Error) => void} [report] is told why Redis can't be reached
    */
   constructor(url, report = () => {}) {
-    const socket = { reconnectStrategy: (retries) => Math.min(2 ** retries * 20, 1000) };
-    this._writer = createClient({ url, socket, scripts: { publishNew }, disableOfflineQueue: true });
-    // A connection of its own, because it waits in XREAD. One that stays silent for longer than
-    // XREAD blocks is dead.
-    this._reader = createClient({ url, socket: { ...socket, socketTimeout: BLOCK * 3 } });
+    // A connection that is silent for longer than XREAD blocks, or a Ping takes, is dead.
+    const socket = { reconnectStrategy: (retries) => Math.min(2 ** retries * 20, 1000), socketTimeout: BLOCK * 3 };
+    const scripts = { publishNew };
+    this._writer = createClient({ url, socket, scripts, pingInterval: BLOCK, disableOfflineQueue: true });
+    this._reader = createClient({ url, socket }); // of its own, because it waits in XREAD
     for (const client of [this._writer, this._reader]) client.on('error', report);
     this._report = report;
     this._deliver = null;
