@@ -24,11 +24,12 @@ const { RateLimit } = require('./rate-limit');
 
 const LIMITS = {
   maxPayload: 16 * 1024, // bytes of a message
-  maxPending: 1024 * 1024, // bytes that may wait for a client to read them
-  maxRooms: 20, // of one client
+  maxPending: 4 * 1024 * 1024, // bytes that may wait for a client to read them
+  maxRooms: 10, // of one client
   burst: 50, // messages of one client at once
   perSecond: 10, // and in the long run
-  maxRoomHistory: 256 * 1024, // bytes; below maxPending, so that a client that comes back is not too slow at once
+  // Bytes. For maxRooms rooms it is below maxPending: a client that comes back is not too slow at once.
+  maxRoomHistory: 256 * 1024,
   maxHistory: 64 * 1024 * 1024, // bytes, of all rooms
   closeTimeout: 10_000, // milliseconds for the closing handshake
   heartbeat: 30_000 // milliseconds between Pings
@@ -115,7 +116,7 @@ class Chat {
     }
   }
 
-  /** @returns {boolean} false if the member is not in the room */
+  /** A member enters a room, and gets what was said after `since`, or the latest without it. */
   enter(member, room, since) {
     // No message can come in between: this is one turn.
     const { entries, complete } =
