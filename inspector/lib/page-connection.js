@@ -49,7 +49,9 @@ class PageConnection {
     const { session } = this._inspector;
     if (this._generation !== session.generation) {
       this._generation = session.generation;
-      this._frames = this._changes = this._connections = this._notes = 0;
+      this._frames = this._connections = this._notes = 0;
+      // Rows are made when they are sent, so that they have the changes before.
+      this._changes = session.changes.length;
       this._peer.send({ type: 'reset', title: session.title });
     }
     this._sendNew('connections', session.connections, ({ name }) => name);
