@@ -138,7 +138,6 @@ function createUpgrade(limits, open) {
     const accept = createHash('sha1')
       .update(request.headers['sec-websocket-key'] + GUID)
       .digest('base64');
-    socket.setNoDelay(true);
     socket.write(
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
         `Sec-WebSocket-Accept: ${accept}\r\n\r\n`

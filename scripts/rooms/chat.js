@@ -25,8 +25,10 @@ const ABSENT = 1000;
 function schedule(steps) {
   const left = [...steps];
   let running = null;
+  const failure = null;
   return {
     limit(share) {
+      if (failure !== null) throw failure;
       if (running === null && left.length > 0 && share >= left[0][0]) {
         running = left
           .shift()[1]()

@@ -12,7 +12,7 @@ const path = require('node:path');
 const { installDebian } = require('../support/debian');
 
 /** Milliseconds that a program may need until it listens. */
-const PATIENCE = 30_000;
+const PATIENCE = 120_000;
 
 /** What still runs. */
 const children = new Set();
