@@ -13,6 +13,8 @@ const { framesFor } = require('../support/frames');
 const { connectPair, connectRaw, record, settled } = require('../support/websockets');
 const { createRandom, seed } = require('../support/random');
 
+/** An empty stored block: what ends a sync flush. */
+const EMPTY_BLOCK = Buffer.from('000000ffff', 'hex');
 const NONE = { serverNoContextTakeover: true, clientNoContextTakeover: true };
 const NONE_AGREED = { server_no_context_takeover: true, client_no_context_takeover: true };
 const paramsOf = (websocket) => ({ ...websocket._extensions['permessage-deflate'].params });
@@ -69,6 +71,16 @@ function negotiated(options, params) {
   return deflate;
 }
 
+/**
+ * Whether two ends have compressed alike. Where a sync flush ends just with the memory for its
+ * output, zlib is called again, and ends another block, which is empty: for ws every 16 KiB.
+ */
+function isAlike(one, other, fin) {
+  const whole = [one, other].map((bytes) => (fin ? Buffer.concat([bytes, EMPTY_BLOCK.subarray(1)]) : bytes));
+  const [short, long] = whole.sort((a, b) => a.length - b.length);
+  return short.equals(long) || Buffer.concat([short, EMPTY_BLOCK]).equals(long);
+}
+
 t.test(`with takeover the bytes are those of ws, and each end inflates the other's (seed ${seed})`, async (t) => {
   const random = createRandom(seed);
   const pieces = (text) => (random(2) === 0 ? text : Buffer.from(text));
@@ -96,10 +108,9 @@ t.test(`with takeover the bytes are those of ws, and each end inflates the other
         const deflated = await mine.compress(pieces(part), fin);
         const { level } = options.zlibDeflateOptions ?? {};
         // Level 0 copies as much as there is room for. What a reset leaves in the window may have
-        // zlib choose another match of the same length. Of 6,000 messages, one in three frames took
-        // other matches, too.
-        if (level !== 0 && !params.server_no_context_takeover && parts.length === 1)
-          assert.ok(deflated.equals(expected), `${JSON.stringify([options, params])} ${part.length}`);
+        // zlib choose another match of the same length.
+        if (level !== 0 && !params.server_no_context_takeover)
+          assert.ok(isAlike(deflated, expected, fin), `${JSON.stringify([options, params])} ${part.length}`);
         const isSame = deflated.equals(expected);
         const inflated = await myPeer.decompress(isSame ? expected : deflated, fin);
         assert.equal(String(inflated), part);
