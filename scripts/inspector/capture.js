@@ -110,7 +110,11 @@ async function withoutTshark(screen) {
 }
 
 async function run(browser, { install, progress }) {
-  if (install) installDebian(['tshark', 'tcpdump'], progress);
+  if (install) {
+    // tshark's package would ask who may capture.
+    process.env.DEBIAN_FRONTEND ??= 'noninteractive';
+    installDebian(['tshark', 'tcpdump'], progress);
+  }
   await withScreen(browser, withoutTshark);
   if (!has(process.env.TSHARK ?? 'tshark')) return 'without tshark only: run with --install';
   await withScreen(browser, madeTraffic);
