@@ -20,26 +20,35 @@ const ABSENT = 1000;
  *
  * @param {[share: number, step: () => Promise<void>][]} steps
  * @returns {{ limit(share: number): number, done(): Promise<void> }} `limit` is told which share of
- *   all messages has been said, and says how far to go
+ *   all messages has been said, and says how far to go; both throw what a step has thrown
  */
 function schedule(steps) {
   const left = [...steps];
   let running = null;
-  const failure = null;
+  let failure = null;
+  const run = async (step) => {
+    try {
+      await step();
+    } catch (error) {
+      failure = error;
+    }
+    running = null;
+  };
+  const check = () => {
+    if (failure !== null) throw failure;
+  };
   return {
     limit(share) {
-      if (failure !== null) throw failure;
+      check();
       if (running === null && left.length > 0 && share >= left[0][0]) {
-        running = left
-          .shift()[1]()
-          .then(() => {
-            running = null;
-          });
+        const [[, step]] = left.splice(0, 1);
+        running = run(step);
       }
       return left[0]?.[0] ?? 1;
     },
-    done: async () => {
+    async done() {
       await running;
+      check();
     }
   };
 }

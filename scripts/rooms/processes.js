@@ -14,13 +14,20 @@ const { installDebian } = require('../support/debian');
 /** Milliseconds that a program may need until it listens. */
 const PATIENCE = 120_000;
 
-/** What still runs. */
+/** What still runs, and its folders. */
 const children = new Set();
+const folders = new Set();
 
 // An exit ends all that was started.
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
+  for (const folder of folders) removeFolder(folder);
 });
+
+function removeFolder(folder) {
+  folders.delete(folder);
+  fs.rmSync(folder, { recursive: true, force: true });
+}
 
 /** @returns {Promise<number>} a port that is free now */
 async function findPort() {
@@ -86,13 +93,14 @@ async function stop(child, signal = 'SIGKILL') {
 async function startRedis({ install = false, progress }) {
   if (install && spawnSync('redis-server', ['--version']).error) installDebian(['redis-server'], progress);
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-redis-'));
+  folders.add(folder);
   const port = await findPort();
   const args = ['--port', port, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no'].map(String);
   let child;
   try {
     child = await start('redis-server', args, { ready: /Ready to accept connections/ });
   } catch (error) {
-    fs.rmSync(folder, { recursive: true });
+    removeFolder(folder);
     if (error.code !== 'ENOENT') throw error;
     throw new Error('redis-server is not installed: run with --install');
   }
@@ -100,7 +108,7 @@ async function startRedis({ install = false, progress }) {
     url: `redis://127.0.0.1:${port}`,
     async stop() {
       await stop(child);
-      fs.rmSync(folder, { recursive: true });
+      removeFolder(folder);
     }
   };
 }
