@@ -23,11 +23,17 @@ const DIFFERENCES = [
   {
     name: 'text is refused at its first bad byte',
     why: 'RFC 6455, section 8.1, allows it; ws looks at the end of a message, after other frames.',
-    applies: ({ ours, theirs, shared, frames }) =>
-      /^error .*WS_ERR_INVALID_UTF8 Invalid WebSocket frame: invalid UTF-8 sequence/.test(ours[shared]) &&
-      (frames === null || hasBadText(frames)) &&
-      // ws does not deliver the message either, and so none behind it.
-      !theirs.slice(shared).some(isMessage)
+    applies: ({ ours, theirs, shared, frames }) => {
+      // The same error, but sooner: what a reaction does later then finds the WebSocket closing.
+      const at = frames === null ? shared : ours.slice(0, shared + 1).findIndex(isTextError);
+      return (
+        at !== -1 &&
+        isTextError(ours[at] ?? '') &&
+        (frames === null || hasBadText(frames)) &&
+        // ws does not deliver the message either, and so none behind it.
+        !theirs.slice(at).some(isMessage)
+      );
+    }
   },
   {
     name: 'a length that is not minimal is refused',
@@ -81,6 +87,7 @@ const DIFFERENCES = [
 ];
 
 const isError = (line) => line.startsWith('error ');
+const isTextError = (line) => /^error .*WS_ERR_INVALID_UTF8 Invalid WebSocket frame: invalid UTF-8 sequence/.test(line);
 const isMessage = (line) => line.startsWith('message ');
 const isDelivery = (line) => /^(message|ping|pong) /.test(line);
 
