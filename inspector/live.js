@@ -2,9 +2,9 @@
 
 // Sends the trace records of this process to an inspector that is running:
 //
-//     FRAMEMASK_INSPECTOR=ws://127.0.0.1:7455/live?token=... node --import framemask-inspector/live app.js
+//     FRAMEMASK_INSPECTOR='ws://127.0.0.1:7455/live?token=...' node --require .../live.js app.js
 //
-// The inspector prints the address. Records have no payload. FRAMEMASK_INSPECTOR_PAYLOAD=<bytes>
+// The inspector prints this command with its address. Records have no payload. FRAMEMASK_INSPECTOR_PAYLOAD=<bytes>
 // adds the first bytes of each: that is a look at the data of the people who use the program.
 
 const { readSettings, startLive } = require('./lib/live');
