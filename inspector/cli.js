@@ -37,6 +37,7 @@ async function main() {
     await inspector.open({ data: fs.readFileSync(file), name: path.basename(file), add: i > 0 });
   }
   console.log(`The page: ${url}\nLive, from a program: ${inspector.liveCommand}`);
+  console.log('A program on ws sends records with --import framemask/ws/register, too.');
 }
 
 main().catch((error) => {
