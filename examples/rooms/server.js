@@ -1,13 +1,6 @@
 'use strict';
 
-// A chat server: rooms, a page, and as many processes as are wanted.
-//
-//     node examples/rooms/server.js [--codec]
-//
-// The connections are framemask/ws's, or with --codec those of a Decoder and an Encoder. It listens
-// on 127.0.0.1, or on the address that HOST names, on the port that PORT names (default 8080). The
-// processes that have the same Redis in REDIS_URL share their rooms; it needs `npm install redis`.
-// With TRACING=off, /metrics counts no frames. docs/scaling.md says more.
+// A chat server: rooms, a page, and as many processes as are wanted. docs/scaling.md says more.
 
 const fs = require('node:fs');
 const http = require('node:http');
@@ -16,6 +9,15 @@ const { parseArgs } = require('node:util');
 const { Chat, LIMITS } = require('./chat');
 const { Metrics } = require('./metrics');
 const { MemoryBus } = require('./bus-memory');
+
+const USAGE = `usage: node examples/rooms/server.js [--codec] [--help]
+
+The connections are framemask/ws's, or with --codec those of a Decoder and an Encoder. Environment variables:
+
+  PORT       default: 8080
+  HOST       the address to listen on (default: 127.0.0.1)
+  REDIS_URL  processes with the same Redis share their rooms; needs npm install redis
+  TRACING    off: /metrics does not count frames`;
 
 const PAGE = path.join(__dirname, 'page');
 const FILES = {
@@ -137,7 +139,11 @@ function hostOf(origin) {
 }
 
 async function main() {
-  const { values } = parseArgs({ options: { codec: { type: 'boolean' } } });
+  const { values } = parseArgs({ options: { codec: { type: 'boolean' }, help: { type: 'boolean' } } });
+  if (values.help) {
+    console.log(USAGE);
+    return;
+  }
   const { HOST, PORT = '8080', REDIS_URL, TRACING } = process.env;
   let bus;
   if (REDIS_URL) {
