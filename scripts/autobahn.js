@@ -7,13 +7,13 @@
 const { spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');
 const fs = require('node:fs');
-const net = require('node:net');
 const path = require('node:path');
 const { createInterface } = require('node:readline');
 const { parseArgs } = require('node:util');
 const { ALL, QUICK, QUICK_DEFLATE, WITH_DEFLATE, informationalOf, judge, select } = require('./autobahn/cases');
 const { find, install } = require('./autobahn/suite');
 const { ofContexts, ofKernel, ofLibrary } = require('./autobahn/targets');
+const { freePort } = require('./support/free-port');
 
 const USAGE = `usage: npm run test:autobahn [-- [options]]
 
@@ -100,16 +100,6 @@ function stopAll() {
  * @property {string[]} cases
  * @property {string} folder
  */
-
-/** @returns {Promise<number>} a port that nobody listens on */
-async function freePort() {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /**
  * @param {import('./autobahn/targets').Target} target

@@ -6,10 +6,10 @@ const { spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');
 const fs = require('node:fs');
 const http = require('node:http');
-const net = require('node:net');
 const os = require('node:os');
 const path = require('node:path');
 const { installDebian } = require('../support/debian');
+const { freePort } = require('../support/free-port');
 
 /** Milliseconds that a program may need until it listens. */
 const PATIENCE = 120_000;
@@ -27,16 +27,6 @@ process.on('exit', () => {
 function removeFolder(folder) {
   folders.delete(folder);
   fs.rmSync(folder, { recursive: true, force: true });
-}
-
-/** @returns {Promise<number>} a port that is free now */
-async function findPort() {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /**
@@ -94,7 +84,7 @@ async function startRedis({ install = false, progress }) {
   if (install && spawnSync('redis-server', ['--version']).error) installDebian(['redis-server'], progress);
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-redis-'));
   folders.add(folder);
-  const port = await findPort();
+  const port = await freePort();
   const args = ['--port', port, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no'].map(String);
   let child;
   try {
@@ -129,7 +119,7 @@ class ServerProcess {
   }
 
   async start() {
-    this.port ??= await findPort();
+    this.port ??= await freePort();
     const env = { ...this._env, PORT: String(this.port) };
     this._child = await start(process.execPath, this._args, { env, ready: /http:\/\/\S+:\d+\n/ });
   }
