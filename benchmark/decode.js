@@ -10,9 +10,8 @@ const { DECODE_ROWS, createDecoder, prepareDecoding } = require('./support/decod
 const { loadFramemask, loadPeer } = require('./support/modules');
 const { prepareLeastWork } = require('./support/least-work');
 const { measureEach } = require('./support/measure-each');
-const { race, timesFaster } = require('./support/race');
+const { compareRace, race } = require('./support/race');
 const { publish, reportLine, startReport } = require('./support/report');
-const { quartiles } = require('./support/statistics');
 const { formatNumber, formatTable } = require('./support/table');
 const { warmUp } = require('./support/warm-up');
 
@@ -43,6 +42,11 @@ const CONTESTANTS = {
     return (chunk) => driver.parse(chunk);
   }
 };
+/** Who is compared with whom. */
+const PAIRS = [
+  ['framemask', 'ws'],
+  ['framemask js', 'ws']
+];
 
 /** Copies the same number of bytes between chunks of the same size: the limit that memory sets. */
 function prepareCopy({ chunks }) {
@@ -90,14 +94,7 @@ async function measure(name, { rounds, turn }) {
     name,
     group: groupOf(name),
     bytes: work.chunks.reduce((sum, { length }) => sum + length, 0) / work.count,
-    candidates: Object.fromEntries(
-      Object.entries(turns).map(([who, values]) => [who, { ns: quartiles(values.map((ns) => ns / work.count)) }])
-    ),
-    timesFaster: ['framemask', 'framemask js'].map((own) => ({
-      own,
-      peer: 'ws',
-      times: timesFaster(turns[own], turns.ws)
-    }))
+    ...compareRace(turns, PAIRS, work.count)
   };
 }
 

@@ -7,9 +7,8 @@
 const { ENCODE_ROWS, createEncoder, prepareEncoding } = require('./support/encode-rows');
 const { loadFramemask, loadPeer } = require('./support/modules');
 const { measureEach } = require('./support/measure-each');
-const { race, timesFaster } = require('./support/race');
+const { compareRace, race } = require('./support/race');
 const { publish, reportLine, startReport } = require('./support/report');
-const { quartiles } = require('./support/statistics');
 const { formatNumber, formatTable } = require('./support/table');
 const { warmUp } = require('./support/warm-up');
 
@@ -83,6 +82,11 @@ const CONTESTANTS = {
     };
   }
 };
+/** Who is compared with whom. */
+const PAIRS = [
+  ['framemask', 'ws'],
+  ['framemask js', 'ws']
+];
 
 /**
  * @returns {Promise<import('./support/report').Row>} `bytes` and `ns` a message
@@ -99,14 +103,7 @@ async function measure(name, { rounds, turn }) {
     name,
     group: `as a ${row.role}`,
     bytes: frames.reduce((sum, { payload }) => sum + payload.length, 0) / frames.length,
-    candidates: Object.fromEntries(
-      Object.entries(turns).map(([who, values]) => [who, { ns: quartiles(values.map((ns) => ns / frames.length)) }])
-    ),
-    timesFaster: ['framemask', 'framemask js'].map((own) => ({
-      own,
-      peer: 'ws',
-      times: timesFaster(turns[own], turns.ws)
-    }))
+    ...compareRace(turns, PAIRS, frames.length)
   };
 }
 

@@ -3,11 +3,12 @@
 // How does the entry for HttpArena do beside the same entry on ws? One process of each, over
 // loopback, with the messages of echo-ws and echo-ws-pipeline.
 
-const { fork, spawn } = require('node:child_process');
+const { fork } = require('node:child_process');
 const { once } = require('node:events');
 const path = require('node:path');
 
 const { readArguments, readCount } = require('./support/arguments');
+const { startServer } = require('./support/echo-servers');
 const { TEXT } = require('./support/messages');
 const { createProgress } = require('./support/progress');
 const { publish, reportLine, startReport } = require('./support/report');
@@ -33,13 +34,13 @@ const [OWN] = KINDS;
 
 const support = (script) => path.join(__dirname, 'support', script);
 
-/** @returns {Promise<{ port: number, child: import('node:child_process').ChildProcess }>} */
-async function startServer(kind) {
-  const args = [support('servers/httparena.js'), kind];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [line] = await once(child.stdout, 'data');
-  return { port: Number(line), child };
-}
+/** @param {string} kind @returns {import('./support/echo-servers').EchoServer} */
+const serverOf = (kind) => ({
+  name: kind,
+  kinds: ['bytes'],
+  bare: false,
+  command: () => [process.execPath, support('servers/httparena.js'), kind]
+});
 
 async function main() {
   const text = { type: 'string' };
@@ -55,7 +56,7 @@ async function main() {
   try {
     const run = {};
     for (const kind of KINDS) {
-      const { port, child } = await startServer(kind);
+      const { port, child } = await startServer(serverOf(kind));
       children.push(child);
       run[kind] = async (work) => {
         client.send({ ...work, port, pid: child.pid, first: TEXT, connections, milliseconds: turn });

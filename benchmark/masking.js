@@ -11,9 +11,8 @@ const { readArguments, readCount, readSizes, refuse } = require('./support/argum
 const { MASKING_ROWS, SIZES } = require('./support/masking-rows');
 const { loadFramemask } = require('./support/modules');
 const { createProgress } = require('./support/progress');
-const { fresh, race, timesFaster } = require('./support/race');
+const { compareRace, fresh, race } = require('./support/race');
 const { publish, reportLine, startReport } = require('./support/report');
-const { quartiles } = require('./support/statistics');
 const { findCutOffs } = require('./support/ws-cut-off');
 const { formatNumber, formatSize, formatTable } = require('./support/table');
 
@@ -85,12 +84,10 @@ function summarize(work, size, turns) {
     name: `${work} ${formatSize(size)}`,
     group: work,
     bytes: size,
-    candidates: Object.fromEntries(Object.entries(turns).map(([name, values]) => [name, { ns: quartiles(values) }])),
-    timesFaster: PAIRS.filter(([own, peer]) => own in turns && peer in turns).map(([own, peer]) => ({
-      own,
-      peer,
-      times: timesFaster(turns[own], turns[peer])
-    }))
+    ...compareRace(
+      turns,
+      PAIRS.filter(([own, peer]) => own in turns && peer in turns)
+    )
   };
 }
 
