@@ -85,4 +85,4 @@ function connectionOf({ client, server }) {
   };
 }
 
-module.exports = { agreementOf, connectionOf };
+module.exports = { connectionOf };

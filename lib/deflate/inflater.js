@@ -207,4 +207,4 @@ class OwnInflater {
   }
 }
 
-module.exports = { OwnInflater, TAIL, inflateAlone, inflateAloneLater, inflateShared };
+module.exports = { OwnInflater, inflateAlone, inflateAloneLater, inflateShared };

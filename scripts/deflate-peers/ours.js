@@ -34,16 +34,24 @@ const handlersFor = (exchange) => ({
   onClose: (code, error) => exchange.onClose(code, error)
 });
 
+/** The options of the codec. */
+const deflateOptions = ({ takeover, bits }) => ({
+  contextTakeover: takeover,
+  serverWindowBits: bits,
+  clientWindowBits: bits,
+  threshold: 0
+});
+
 const codec = {
   name: 'the codec',
-  async serve({ takeover, bits }, exchange) {
-    const options = { contextTakeover: takeover, serverWindowBits: bits, clientWindowBits: bits, threshold: 0 };
+  async serve(parameters, exchange) {
+    const options = deflateOptions(parameters);
     const server = deflate.createServer({ ...handlersFor(exchange), deflate: options }).listen(0, HOST);
     await once(server, 'listening');
     return { port: server.address().port, close: () => server.close() };
   },
-  async connect(url, { takeover, bits }, exchange) {
-    const options = { contextTakeover: takeover, serverWindowBits: bits, clientWindowBits: bits, threshold: 0 };
+  async connect(url, parameters, exchange) {
+    const options = deflateOptions(parameters);
     exchange.begin(ofCodec(await deflate.connect(url, { ...handlersFor(exchange), deflate: options })));
   }
 };

@@ -156,4 +156,4 @@ async function withScreen(browser, test, options = {}) {
   }
 }
 
-module.exports = { SCREENSHOTS, Screen, withScreen };
+module.exports = { SCREENSHOTS, withScreen };
