@@ -7,8 +7,8 @@
 const { PerMessageDeflate, Receiver, Sender } = require('ws');
 
 const { Decoder, Encoder, acceptDeflate, kernel, offerDeflate } = require('../index');
-const { createRandom } = require('../test/support/random');
 const { readArguments, refuse } = require('./support/arguments');
+const { jsonPayloads } = require('./support/messages');
 const { createProgress } = require('./support/progress');
 const { timesFaster } = require('./support/race');
 const { publish, reportLine, startReport } = require('./support/report');
@@ -26,20 +26,6 @@ the message is compressed to. Takes about a minute.
 const SIZES = { '128 B': 128, '1 KiB': 1024, '16 KiB': 16 * 1024 };
 /** The messages of a turn: all different. */
 const MESSAGES = 200;
-
-/** Records that are alike, as an API sends them. */
-function createMessages(size) {
-  const random = createRandom(size);
-  const names = ['Ada', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Donald'];
-  return Array.from({ length: MESSAGES }, () => {
-    let text = '[';
-    while (text.length < size) {
-      const user = names[random(names.length)];
-      text += `${JSON.stringify({ id: random(1e6), user, price: random(1e5) / 100, on: random(2) === 1, tags: ['a', 'b'] })},`;
-    }
-    return Buffer.from(text.slice(0, size));
-  });
-}
 
 /** What both ends have agreed on, as each library has it. */
 function agree(contextTakeover) {
@@ -131,7 +117,7 @@ async function time(work, input) {
 }
 
 async function measure(size, contextTakeover, rounds) {
-  const messages = createMessages(size);
+  const messages = jsonPayloads(size, MESSAGES);
   const sizes = {};
   const times = { compress: {}, inflate: {} };
   const makers = { framemask: COMPRESS.framemask(contextTakeover), ws: COMPRESS.ws(contextTakeover) };

@@ -27,23 +27,35 @@ Then how much of a core the server and the client take: where the client's share
 more. And the most resident memory of the server. Takes about eight minutes.
 
 Text is delivered as bytes, or as strings in the rows that say so. Bun and Deno have text as strings only. An upload is
-of binary messages, of which none is sent back. The rows over TLS need openssl for a certificate.
+of binary messages, of which none is sent back. The rows over TLS need openssl for a certificate. In the rows with
+compression (permessage-deflate) no server has context takeover.
 
 Bun and Deno are the programs that BUN and DENO name, or those on PATH; else they are fetched from npm to .cache/peers/.
 tokio-websockets is built there with cargo.
 
   --only <text>     only the rows whose name has this in it
-  --kind <name>     bytes, strings, tls or upload: only these rows; may be given several times
+  --kind <name>     bytes, strings, tls, deflate or upload: only these rows; may be given several times
   --servers <text>  only the servers whose name has this in it; may be given several times
   --binary          binary messages instead of text
   --turn <ms>       how long a turn of a server takes (default 300)
   --no-fetch        download nothing`;
 
 /** What the rows of each kind are called together. */
-const GROUPS = { bytes: 'echo', strings: 'echo, text as strings', tls: 'echo over TLS', upload: 'upload' };
+const GROUPS = {
+  bytes: 'echo',
+  strings: 'echo, text as strings',
+  tls: 'echo over TLS',
+  deflate: 'echo with permessage-deflate',
+  upload: 'upload'
+};
 
 /** Also measured over TLS: where the system calls count most, and where the bytes count, too. */
 const OVER_TLS = ['1 × 64 B', '50 × 1 KiB'];
+const COMPRESSED = {
+  '1 × 1 KiB': { pipelined: 1, size: 1024 },
+  '20 × 1 KiB': { pipelined: 20, size: 1024 },
+  '4 × 16,000 B': ECHO['4 × 16,000 B']
+};
 
 const KINDS = Object.keys(GROUPS);
 
@@ -53,8 +65,13 @@ function listRows(binary) {
   // A binary message is never a string.
   const strings = binary ? [] : rows.map(({ name, work }) => ({ name: `${name}, strings`, kind: 'strings', work }));
   const secure = OVER_TLS.map((name) => ({ name: `${name}, TLS`, kind: 'tls', work: ECHO[name] }));
+  const compressed = Object.entries(COMPRESSED).map(([name, work]) => ({
+    name: `${name}, compressed`,
+    kind: 'deflate',
+    work: { ...work, deflate: true }
+  }));
   const uploads = Object.entries(UPLOAD).map(([name, work]) => ({ name: `${name}, upload`, kind: 'upload', work }));
-  return [...rows, ...strings, ...secure, ...uploads];
+  return [...rows, ...strings, ...secure, ...compressed, ...uploads];
 }
 
 /**
@@ -82,7 +99,12 @@ async function putLoad(client, load) {
  */
 async function measureKind(rows, servers, { rounds, load, tls }, onRow) {
   const { kind } = rows[0];
-  const options = { text: kind === 'strings' ? 'string' : 'buffer', upload: kind === 'upload', tls };
+  const options = {
+    text: kind === 'strings' ? 'string' : 'buffer',
+    upload: kind === 'upload',
+    deflate: kind === 'deflate',
+    tls
+  };
   const running = [];
   const client = fork(path.join(__dirname, 'support', 'echo-load.js'));
   const results = [];

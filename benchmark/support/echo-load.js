@@ -5,7 +5,7 @@
 
 const { constants, deflateRawSync } = require('node:zlib');
 
-const { BINARY, TEXT, asciiPayload, maskedFrame, unmaskedFrame } = require('./messages');
+const { BINARY, TEXT, asciiPayload, jsonPayloads, maskedFrame, unmaskedFrame } = require('./messages');
 const { processorTime, watchMemory } = require('./process-use');
 const { connect } = require('./raw-client');
 
@@ -161,7 +161,8 @@ async function run(load) {
   const work = { messages: pipelined };
   if (deflate) {
     // Refers to nothing before it, so that it can be sent again and again.
-    const compressed = deflateRawSync(payload, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
+    const [json] = jsonPayloads(size, 1);
+    const compressed = deflateRawSync(json, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
     work.batch = repeat(maskedFrame(first | DEFLATED, compressed));
     work.createCount = () => countFrames(pipelined);
   } else if (upload) {

@@ -10,8 +10,9 @@ const { ROOT } = require('./modules');
 const { buildTokio, findPeer } = require('./peers');
 
 /**
- * @typedef {'bytes' | 'strings' | 'tls' | 'upload'} Kind text delivered as bytes, text delivered as
- *   strings, text as bytes over TLS, or binary messages of which none is sent back
+ * @typedef {'bytes' | 'strings' | 'tls' | 'deflate' | 'upload'} Kind text delivered as bytes, text
+ *   delivered as strings, text as bytes over TLS or compressed, or binary messages of which none is
+ *   sent back
  *
  * @typedef {object} EchoServer
  * @property {string} name
@@ -23,7 +24,8 @@ const { buildTokio, findPeer } = require('./peers');
  *   line
  */
 
-const ALL = ['bytes', 'strings', 'tls', 'upload'];
+const PLAIN = ['bytes', 'strings', 'tls', 'upload'];
+const ALL = [...PLAIN, 'deflate'];
 const script = (name) => path.join(__dirname, 'servers', `${name}.js`);
 
 /** @returns {EchoServer} one in Node.js, told `extra` beside the other options */
@@ -33,10 +35,10 @@ function nodeServer(name, file, kinds, extra = {}) {
 }
 
 /** @returns {EchoServer} */
-function runtimeServer(name, peer, args, fetch) {
+function runtimeServer(name, peer, kinds, args, fetch) {
   const { program, version } = findPeer(peer, fetch);
   const command = (options) => [program, ...args, script(peer), JSON.stringify(options)];
-  return { name, version, kinds: ALL, bare: false, command };
+  return { name, version, kinds, bare: false, command };
 }
 
 /** @returns {EchoServer} */
@@ -48,14 +50,14 @@ function tokioServer(name, fetch) {
 /** @type {Record<string, (name: string, fetch: boolean) => EchoServer>} */
 const SERVERS = {
   framemask: (name) => nodeServer(name, 'framemask', ALL, { oneBuffer: false }),
-  'framemask, shared reads': (name) => nodeServer(name, 'framemask', ALL, { oneBuffer: true }),
+  'framemask, shared reads': (name) => nodeServer(name, 'framemask', PLAIN, { oneBuffer: true }),
   'framemask/ws': (name) => nodeServer(name, 'ws', ALL, { module: path.join(ROOT, 'ws.js') }),
   ws: (name) => ({
     ...nodeServer(name, 'ws', ALL, { module: 'ws' }),
     version: require('ws/package.json').version
   }),
-  Bun: (name, fetch) => runtimeServer(name, 'bun', ['run'], fetch),
-  Deno: (name, fetch) => runtimeServer(name, 'deno', ['run', '--quiet', '--allow-net', '--no-config'], fetch),
+  Bun: (name, fetch) => runtimeServer(name, 'bun', ALL, ['run'], fetch),
+  Deno: (name, fetch) => runtimeServer(name, 'deno', PLAIN, ['run', '--quiet', '--allow-net', '--no-config'], fetch),
   'tokio-websockets': tokioServer,
   'net.Socket': (name) => nodeServer(name, 'socket', ['bytes', 'tls']),
   'net.Socket, one buffer': (name) => nodeServer(name, 'socket', ['bytes'], { oneBuffer: true })

@@ -1,6 +1,7 @@
 'use strict';
 
 const { randomBytes } = require('node:crypto');
+const { createRandom } = require('../../test/support/random');
 
 const TEXT = 0x81;
 const BINARY = 0x82;
@@ -50,6 +51,26 @@ function asciiPayload(length) {
 }
 
 /**
+ * Records that are alike, as an API sends them.
+ *
+ * @param {number} size
+ * @param {number} count
+ * @returns {Buffer[]} all different, and the same ones in each run
+ */
+function jsonPayloads(size, count) {
+  const random = createRandom(size);
+  const names = ['Ada', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Donald'];
+  return Array.from({ length: count }, () => {
+    let text = '[';
+    while (text.length < size) {
+      const user = names[random(names.length)];
+      text += `${JSON.stringify({ id: random(1e6), user, price: random(1e5) / 100, on: random(2) === 1, tags: ['a', 'b'] })},`;
+    }
+    return Buffer.from(text.slice(0, size));
+  });
+}
+
+/**
  * @param {number} count
  * @returns {{ first: number, payload: Buffer }[]} half text and half binary, with lengths from 0 to
  *   65,535 bytes, all equally likely; the same ones in each run
@@ -92,4 +113,14 @@ function writeAll(write, chunks, calls) {
   }
 }
 
-module.exports = { BINARY, TEXT, asciiPayload, cut, maskedFrame, uniformMessages, unmaskedFrame, writeAll };
+module.exports = {
+  BINARY,
+  TEXT,
+  asciiPayload,
+  cut,
+  jsonPayloads,
+  maskedFrame,
+  uniformMessages,
+  unmaskedFrame,
+  writeAll
+};

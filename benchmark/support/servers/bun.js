@@ -1,6 +1,6 @@
 // Runs in Bun, on its own server. Bun delivers text as strings only.
 
-const { tls, upload, collects } = JSON.parse(process.argv[2]);
+const { tls, upload, deflate, collects } = JSON.parse(process.argv[2]);
 
 if (collects) setInterval(() => Bun.gc(true), 250);
 
@@ -14,8 +14,10 @@ const server = Bun.serve({
   websocket: {
     // Bun drops what its send buffer can't hold. This limit is never reached here.
     backpressureLimit: 1 << 30,
+    // One context for all connections, so that none is taken over.
+    perMessageDeflate: deflate,
     message(socket, data) {
-      if (!upload || typeof data === 'string') socket.send(data);
+      if (!upload || typeof data === 'string') socket.send(data, deflate);
     }
   }
 });

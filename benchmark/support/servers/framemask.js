@@ -12,6 +12,6 @@ framemask.Decoder = function createDecoder({ onMessage, ...others }) {
   return new Decoder({ ...others, text: options.text, onMessage: options.upload ? onUpload : onMessage });
 };
 
-const { createEchoServer } = require('../../../examples/echo-server');
+const { createEchoServer } = require(`../../../examples/${options.deflate ? 'deflate' : 'echo-server'}`);
 
-listen(createEchoServer({ sharedReads: options.oneBuffer }));
+listen(createEchoServer({ sharedReads: options.oneBuffer, deflate: { threshold: 0 } }));

@@ -10,6 +10,7 @@ const vm = require('node:vm');
  * @typedef {object} ServerOptions
  * @property {'buffer' | 'string'} text what a text message is delivered as
  * @property {{ key: string, cert: string } | null} tls null for plain connections
+ * @property {boolean} deflate whether messages are compressed, without context takeover
  * @property {boolean} upload whether binary messages are dropped
  * @property {boolean} [collects] whether garbage is collected four times a second, because the
  *   process is weighed from outside
