@@ -264,7 +264,7 @@ t.test('pause, resume and stop while a message is in the thread pool', async (t)
   t.equal(decoder.paused, true);
   t.equal(decoder.inflating, true);
   decoder.pause();
-  await later(100);
+  await until(() => got.length > 0);
   assert.deepEqual(got, [['inflated']], 'the pause holds');
   decoder.resume();
   t.equal(got.length, 3);
