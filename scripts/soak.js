@@ -19,15 +19,16 @@ const { ReferenceDecoder } = require('../fuzz/reference');
 const { createRandom } = require('../test/support/random');
 const { createStreamMaker, randomCuts } = require('../test/support/streams');
 
-const USAGE = `usage: node scripts/soak.js [--minutes n] [--seed n] [--help]
+const USAGE = `usage: node scripts/soak.js [--minutes n] [--seed n] [--shared-reads] [--help]
 
 Opens connections to an echo server, and to a server that sends whatever comes to its mind, eight at a time: clients that
 send every size, streams that are cut anywhere, streams with faults, readers that are slow, and connections that are
 dropped. Every answer is compared. In between all connections end, and memory is measured after a garbage collection.
 
-  --minutes n  how long (default: 30)
-  --seed n     determines the sessions, not how they interleave (default: another one in each run)
-  --help       print this
+  --minutes n     how long (default: 30)
+  --seed n        determines the sessions, not how they interleave (default: another one in each run)
+  --shared-reads  the echo server reads all connections into the same memory
+  --help          print this
 
 The exit code is 0 if every answer was right, all handles were closed, and memory in the last third of the run was no
 higher than in the second; 1 if not.`;
@@ -54,10 +55,10 @@ const collectGarbage = vm.runInNewContext('gc');
 
 /** What the sessions share. */
 class Soak {
-  constructor(seed) {
+  constructor(seed, sharedReads) {
     this.seed = seed;
     this.counts = { messages: 0, bytes: 0 };
-    this.server = createEchoServer({ maxPayload: MAX_PAYLOAD, closeTimeout: 5000 });
+    this.server = createEchoServer({ maxPayload: MAX_PAYLOAD, closeTimeout: 5000, sharedReads });
     this.streams = http.createServer().on('upgrade', (request, socket) => this.sendStream(request, socket));
     this.sessions = 0;
     this.streamOf = new Map();
@@ -390,6 +391,7 @@ async function main() {
     options: {
       minutes: { type: 'string', default: '30' },
       seed: { type: 'string', default: String(randomBytes(4).readUInt32LE()) },
+      'shared-reads': { type: 'boolean', default: false },
       help: { type: 'boolean' }
     }
   });
@@ -399,7 +401,7 @@ async function main() {
   }
   const milliseconds = Number(values.minutes) * 60_000;
   if (!(milliseconds > 0)) throw new Error(`--minutes must be a positive number, but was '${values.minutes}'`);
-  const soak = new Soak(Number(values.seed));
+  const soak = new Soak(Number(values.seed), values['shared-reads']);
   await soak.listen();
   console.log(`seed ${soak.seed}, ${values.minutes} minutes, ${AT_ONCE} connections at a time`);
   const begun = Date.now();
