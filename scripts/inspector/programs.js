@@ -72,9 +72,14 @@ async function runLive(env, apart = false) {
     stdio: ['ignore', 'pipe', 'inherit']
   });
   const ended = once(server, 'exit');
-  const [port] = await once(server.stdout, 'data');
-  await run(`${CLIENT}; ready(${Number(port)});`, env, ...live);
-  await ended;
+  try {
+    const [port] = await once(server.stdout, 'data');
+    await run(`${CLIENT}; ready(${Number(port)});`, env, ...live);
+    await ended;
+  } finally {
+    // Without a client it would run on, and with it the test.
+    server.kill();
+  }
 }
 
 module.exports = { FRAMES, printRecords, runLive };
