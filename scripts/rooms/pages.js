@@ -5,41 +5,11 @@
 const { setTimeout: sleep } = require('node:timers/promises');
 const { startChromium } = require('../support/chromium');
 const { startServers } = require('./chat');
+const { PATIENCE, enter, read, say, status } = require('./chat-page');
 
 const NAMES = ['Ada', 'Bob', 'Eve'];
 /** Hostile, if a page made HTML of it. */
 const HOSTILE = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>';
-/** Milliseconds that a message may need. */
-const PATIENCE = 30_000;
-
-/** Opens the page of a server, and enters a room. */
-async function enter(browser, port, name, room, foreign) {
-  const page = await browser.newPage();
-  page.on('request', (request) => {
-    if (new URL(request.url()).host !== `127.0.0.1:${port}` && !request.url().startsWith('data:')) {
-      foreign.push(`${name} requested ${request.url()}`);
-    }
-  });
-  page.on('pageerror', (error) => foreign.push(`${name}: ${error.message}`));
-  await page.goto(`http://127.0.0.1:${port}/`);
-  await page.fill('#name', name);
-  await page.fill('#room', room);
-  await page.press('#room', 'Enter');
-  await status(page, 'Connected');
-  return page;
-}
-
-async function status(page, text) {
-  await page.locator('#status', { hasText: text }).waitFor({ timeout: PATIENCE });
-}
-
-/** Types a message, as people do. */
-async function say(page, text) {
-  await page.fill('#text', text);
-  await page.press('#text', 'Enter');
-}
-
-const read = (page) => page.locator('#messages li').allTextContents();
 
 /** @returns {Promise<string[]>} faults: pages that do not show these lines, in this order */
 async function expectLines(pages, lines) {
