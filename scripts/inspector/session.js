@@ -84,6 +84,25 @@ class Screen {
       );
   }
 
+  /**
+   * Sets filters of the list, and leaves the others.
+   *
+   * @param {object} filters
+   * @param {number[] | null} [filters.opcodes] only these, null for all
+   * @param {number} [filters.connection] counts from 0; -1 for all
+   * @param {'client' | 'server' | 'both'} [filters.sender]
+   */
+  async filter({ opcodes, connection, sender }) {
+    if (opcodes !== undefined) {
+      await this.page.locator('#opcodes input').evaluateAll((boxes, wanted) => {
+        for (const box of boxes) if (box.checked !== (wanted?.includes(Number(box.value)) ?? true)) box.click();
+      }, opcodes);
+    }
+    if (connection !== undefined) await this.page.selectOption('#connection', String(connection));
+    if (sender !== undefined) await this.page.selectOption('#sender', { label: sender });
+    await this.drawn();
+  }
+
   /** Selects a row that is in view, and waits for its details. */
   async select(index) {
     await this.page.click(`#list .row[data-index="${index}"]:not([hidden])`);
@@ -108,10 +127,14 @@ class Screen {
     return this.text('#detail .verdict');
   }
 
+  /** Waits until the page has drawn what it knows. */
+  async drawn() {
+    await this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
+  }
+
   /** @param {import('playwright-core').PageScreenshotOptions} [options] */
   async screenshot(name, options) {
-    // What the page has not drawn yet is drawn first.
-    await this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
+    await this.drawn();
     await this.page.screenshot({ path: path.join(SCREENSHOTS, `${name}.png`), ...options });
   }
 
