@@ -15,7 +15,8 @@ const TESTS = [
   './inspector/capture',
   './inspector/autobahn',
   './inspector/live',
-  './inspector/page'
+  './inspector/page',
+  './inspector/package'
 ].flatMap((name) => require(name));
 
 const USAGE = `usage: npm run test:inspector [-- [--only <test>[,<test>...]] [--install] [--help]]

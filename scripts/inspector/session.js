@@ -179,4 +179,4 @@ async function withScreen(browser, test, options = {}) {
   }
 }
 
-module.exports = { SCREENSHOTS, withScreen };
+module.exports = { SCREENSHOTS, Screen, withScreen };
