@@ -119,7 +119,7 @@ function headerFields(frame) {
     const bit = (firstByte >> shift) & 1;
     add(name, 0, String(bit), bit, bit === 0 ? 'unused' : 'set: only an extension may give it a meaning', '5.2');
   }
-  add('opcode', 0, binary(opcode, 4), `0x${opcode.toString(16)}`, opcodeName(opcode), opcode >= 8 ? '5.5' : '5.6');
+  add('opcode', 0, binary(opcode, 4), `0x${opcode.toString(16)}`, opcodeName(opcode), sectionOf(opcode));
   if (bytes.length < 2) return fields;
   const mask = bytes[1] >> 7;
   add('MASK', 1, String(mask), mask, mask === 1 ? 'masked, as clients do' : 'not masked, as servers do', '5.1');
@@ -139,6 +139,12 @@ function headerFields(frame) {
     add('Masking key', 2 + size, bits, key.toString('hex'), 'each byte of the payload is XORed with it', '5.3');
   }
   return fields;
+}
+
+/** The section that defines an opcode, or reserves it. */
+function sectionOf(opcode) {
+  if (opcode === 0) return '5.4';
+  return opcode >= 8 ? '5.5' : '5.6';
 }
 
 /** The exact length, which may be above 2^53. */

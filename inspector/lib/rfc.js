@@ -9,6 +9,9 @@ const FRAGMENTED =
   'zero or more frames with the FIN bit clear and the opcode set to 0, and terminated by a single frame with the ' +
   'FIN bit set and an opcode of 0.';
 const CONTROL = 'All control frames MUST have a payload length of 125 bytes or less and MUST NOT be fragmented.';
+const CLOSE_BODY =
+  'If there is a body, the first two bytes of the body MUST be a 2-byte unsigned integer (in network byte order) ' +
+  'representing a status code with value /code/ defined in Section 7.4.';
 const LIMITS =
   'Implementations that have implementation- and/or platform-specific limitations regarding the frame size or total ' +
   'message size after reassembly from multiple frames MUST protect themselves against exceeding those limits.';
@@ -42,11 +45,7 @@ const RULES = {
   ),
   CONTROL_FRAGMENTED: rule('5.5', CONTROL),
   CONTROL_LENGTH: rule('5.5', CONTROL),
-  CLOSE_LENGTH: rule(
-    '5.5.1',
-    'If there is a body, the first two bytes of the body MUST be a 2-byte unsigned integer (in network byte order) ' +
-      'representing a status code with value /code/ defined in Section 7.4.'
-  ),
+  CLOSE_LENGTH: rule('5.5.1', CLOSE_BODY),
   UTF8: rule(
     '8.1',
     'When an endpoint is to interpret a byte stream as UTF-8 but finds that the byte stream is not, in fact, a valid ' +
@@ -65,7 +64,7 @@ function rule(section, sentence) {
   return { rfc: 6455, section, sentence };
 }
 
-/** @returns what section 7.4 says of a close code that may not be sent */
+/** @returns what the RFC says of a close code that may not be sent */
 function ruleOfCloseCode(code) {
   if (code < 1000) return rule('7.4.2', 'Status codes in the range 0-999 are not used.');
   if (code === 1004) return rule('7.4.1', 'Reserved. The specific meaning might be defined in the future.');
@@ -82,10 +81,7 @@ function ruleOfCloseCode(code) {
         'extensions specified in a permanent and readily available public specification.'
     );
   }
-  return rule(
-    '7.4.2',
-    "Status codes in the range 4000-4999 are reserved for private use and thus can't be registered."
-  );
+  return rule('5.5.1', CLOSE_BODY); // section 7.4 ends with 4999
 }
 
 /**

@@ -138,6 +138,21 @@ t.test('5.2: the fields of a header are its bits, in their order', (t) => {
   t.end();
 });
 
+t.test('the opcode of a header has the section that defines it', (t) => {
+  for (const [opcode, section] of [
+    [0, '5.4'],
+    [1, '5.6'],
+    [2, '5.6'],
+    [7, '5.6'],
+    [8, '5.5'],
+    [15, '5.5']
+  ]) {
+    const fields = headerFields(parseFrame(rawFrame(0x80 | opcode, Buffer.alloc(0)), 0));
+    t.equal(fields.find(({ name }) => name === 'opcode').section, section, String(opcode));
+  }
+  t.end();
+});
+
 t.test('every error of a Decoder has a sentence of an RFC', (t) => {
   const docs = require('node:fs').readFileSync(`${__dirname}/../../docs/codec.md`, 'utf8');
   const codes = [...docs.matchAll(/^\| `([A-Z_\d]+)` \| 1/gm)].map(([, code]) => code);
@@ -166,7 +181,8 @@ t.test('7.4: each range of close codes that may not be sent has its sentence', (
     [1006, /^1006 is a reserved/],
     [1015, /^1015 is a reserved/],
     [2000, /1000-2999/],
-    [5000, /4000-4999/]
+    [5000, /defined in Section 7\.4/],
+    [65535, /defined in Section 7\.4/]
   ]) {
     t.match(ruleOf({ code: 'FRAMEMASK_ERR_CLOSE_CODE', receivedCode: code }).sentence, words, String(code));
   }
