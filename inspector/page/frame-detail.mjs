@@ -68,6 +68,7 @@ function bytesPart(title, bytes, isText = true) {
 }
 
 function payloadPart({ payload, length, shown, close }, onMore) {
+  if (length === 0) return element('p', { text: 'The payload is empty.' });
   if (payload === null) {
     return element('p', {
       class: 'hint',
@@ -138,7 +139,7 @@ function endsPart({ ends, from }) {
     'section',
     { 'aria-label': 'Both ends' },
     element('h3', { text: 'Both ends' }),
-    table(['', 'end', 'says', 'time there', 'record'], [line('sent', from), line('received', other)])
+    table(['', 'end', 'says', 'time there', 'record'], [line('sent', from), line('received', other)], 'words')
   );
 }
 

@@ -153,13 +153,16 @@ async function rooms(screen, inspector, kind, payload) {
       await checkTexts(screen, connection, texts, payload);
       frames += texts.client.length + texts.server.length + (await checkControls(screen, connection));
     }
-    await screen.filter({ opcodes: null, connection: -1, sender: 'both' });
+    await screen.filter({ opcodes: [PING], connection: -1, sender: 'both' });
+    await screen.page.locator('#list .row:not([hidden])').first().click();
+    await screen.page.waitForSelector('#detail .verdict');
+    assert.match(await screen.detail(), /of the server: ping[\s\S]*The payload is empty/);
+    assert.match(await screen.verdict(), /No end reported an error/);
+    await screen.filter({ opcodes: null });
     // All of them are good, and there are no others.
     await screen.page.selectOption('#verdict', { label: 'good' });
     await screen.waitForFrames(`live: ${frames} frames`);
     assert.equal(await screen.page.locator('#connection option').count(), 1 + NAMES.length);
-    await screen.select(4);
-    assert.match(await screen.verdict(), /No end reported an error/);
     await screen.page.click('#sources > summary');
     await screen.screenshot(`live-rooms-${kind}`);
     return frames;
