@@ -55,7 +55,7 @@ export class FilterBar {
   /** Offers further connections. */
   addConnections(from, names) {
     for (const [i, name] of names.entries()) {
-      byId('connection').append(element('option', { value: from + i, text: name.slice(0, 80) }));
+      byId('connection').append(element('option', { value: from + i, text: `${from + i + 1}: ${name.slice(0, 80)}` }));
     }
   }
 

@@ -9,7 +9,7 @@ const MARGIN = 6;
 const BRACKETS = ['', '┐', '┤', '┘', '│', ''];
 const STATES = ['good', 'bad', 'unread', 'incomplete'];
 const ENDS = ['', 'sent', 'received', 'both'];
-const CELLS = ['number', 'sender', 'opcode', 'fin', 'length', 'bracket', 'time', 'ends', 'preview'];
+const CELLS = ['connection', 'number', 'sender', 'opcode', 'fin', 'length', 'bracket', 'time', 'ends', 'preview'];
 
 export class FrameList {
   /**
@@ -51,7 +51,8 @@ export class FrameList {
     // Columns that no frame has anything for are left out.
     const isRecorded = rows.length > 0 && rows[0][Column.ENDS] !== 0;
     const isTimed = this._store.startTime !== null;
-    this._list.parentElement.className = `${isRecorded ? 'records' : 'unrecorded'} ${isTimed ? 'timed' : 'untimed'}`;
+    const isSeveral = this._store.connections.length > 1;
+    this._list.parentElement.className = `${isRecorded ? 'records' : 'unrecorded'} ${isTimed ? 'timed' : 'untimed'} ${isSeveral ? 'several' : 'single'}`;
     this._space.style.height = `${shown.length * ROW}px`;
     const first = Math.max(Math.floor(this._list.scrollTop / ROW) - MARGIN, 0);
     const count = Math.min(Math.ceil(this._list.clientHeight / ROW) + 2 * MARGIN, shown.length - first);
@@ -80,7 +81,9 @@ export class FrameList {
     const state = STATES[data[Column.STATE]];
     const length = data[Column.LENGTH];
     const time = data[Column.TIME];
+    const connection = String(data[Column.CONNECTION] + 1);
     const texts = [
+      connection,
       String(data[Column.SEQUENCE]),
       data[Column.SERVER] === 1 ? '◀ srv' : 'cli ▶',
       opcodeName(opcode),
@@ -103,9 +106,11 @@ export class FrameList {
     row.setAttribute('aria-posinset', String(position + 1));
     row.setAttribute('aria-setsize', String(shown.length));
     const sender = data[Column.SERVER] === 1 ? 'server' : 'client';
+    const [, number, , name] = texts;
+    const place = this._store.connections.length > 1 ? `, connection ${connection}` : '';
     row.setAttribute(
       'aria-label',
-      `frame ${texts[0]} of the ${sender}, ${texts[2]}, ${length} bytes, ${state}, ${texts[8]}`
+      `frame ${number} of the ${sender}${place}, ${name}, ${length} bytes, ${state}, ${texts.at(-1)}`
     );
   }
 

@@ -81,7 +81,9 @@ const connection = new Connection({
     searchAgain();
   },
   connections({ from, connections }) {
+    store.connections.push(...connections);
     filters.addConnections(from, connections);
+    redraw();
   },
   notes({ notes }) {
     byId('notes').append(...notes.map((text) => element('li', { text })));

@@ -60,6 +60,7 @@ export class Store {
 
   reset() {
     this.rows = [];
+    /** Their names. */
     this.connections = [];
     this.notes = [];
     /** The earliest time of a row, null without times. */

@@ -98,9 +98,15 @@ async function checkTexts(screen, connection, texts, payload) {
     await screen.filter({ opcodes: [TEXT], connection, sender });
     const rows = await screen.rows();
     assert.deepEqual(
-      rows.map(({ opcode, fin, length, preview }) => [opcode, fin, length, preview]),
-      texts[sender].map((text) => ['text', '1', `${Buffer.byteLength(text)}`, previewOf(text, payload)]),
-      `the ${sender} of connection ${connection}`
+      rows.map(({ connection: nth, opcode, fin, length, preview }) => [nth, opcode, fin, length, preview]),
+      texts[sender].map((text) => [
+        `${connection + 1}`,
+        'text',
+        '1',
+        `${Buffer.byteLength(text)}`,
+        previewOf(text, payload)
+      ]),
+      `the ${sender} of connection ${connection + 1}`
     );
     const numbers = rows.map(({ number }) => Number(number));
     assert.ok(numbers.every((number, i) => i === 0 || number > numbers[i - 1]));
@@ -163,6 +169,7 @@ async function rooms(screen, inspector, kind, payload) {
     await screen.page.selectOption('#verdict', { label: 'good' });
     await screen.waitForFrames(`live: ${frames} frames`);
     assert.equal(await screen.page.locator('#connection option').count(), 1 + NAMES.length);
+    assert.ok(await screen.page.locator('.row.head .connection').isVisible());
     await screen.page.click('#sources > summary');
     await screen.screenshot(`live-rooms-${kind}`);
     return frames;

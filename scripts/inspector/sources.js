@@ -25,6 +25,7 @@ async function pasted(screen) {
     await screen.paste(text);
     await screen.waitForFrames('7 frames');
     const rows = await screen.rows();
+    assert.ok(await screen.page.locator('.row.head .connection').isHidden(), 'there is one connection only');
     assert.deepEqual(
       rows.map(({ opcode }) => opcode),
       ['text', 'ping', 'continuation', 'ping', 'continuation', 'binary', 'close']
