@@ -1,8 +1,10 @@
 'use strict';
 
 // What does permessage-deflate cost? A server's Encoder and Decoder beside ws's Sender and
-// Receiver, on the same messages, one after the other. CPU is that of the process: ws compresses in
+// Receiver, and beside zlib alone, on the same messages, one after the other. CPU is that of the process: ws compresses in
 // zlib's thread pool, whose threads count, too.
+
+const zlib = require('node:zlib');
 
 const { PerMessageDeflate, Receiver, Sender } = require('ws');
 
@@ -19,13 +21,28 @@ const USAGE = `usage: node benchmark/deflate.js [options]
 
 Compresses and inflates JSON of 128 bytes, 1 KiB and 16 KiB, with and without context takeover. Prints
 the median microseconds of CPU a message, how many times faster framemask is than ws, and the bytes that
-the message is compressed to. Takes about a minute.
+the message is compressed to. "zlib" is zlib alone, called as cheaply as Node.js can: the least that is
+possible. Takes about a minute.
 
   --only <text>     only the rows whose name has this in it`;
 
 const SIZES = { '128 B': 128, '1 KiB': 1024, '16 KiB': 16 * 1024 };
 /** The messages of a turn: all different. */
 const MESSAGES = 200;
+/** Turns until V8 has compiled the code, which takes longer with JavaScript than with zlib. */
+const WARM_UP = 20;
+
+const CANDIDATES = ['framemask', 'ws', 'zlib'];
+
+const output = Buffer.allocUnsafeSlow(64 * 1024);
+
+/** The handle below a zlib stream, which framemask uses, too. @returns {Buffer} what comes out */
+function runHandle({ _handle: handle, _writeState: state }, input, contextTakeover) {
+  handle.writeSync(zlib.constants.Z_SYNC_FLUSH, input, 0, input.length, output, 0, output.length);
+  const length = output.length - state[0];
+  if (!contextTakeover) handle.reset();
+  return Buffer.from(output.subarray(0, length));
+}
 
 /** What both ends have agreed on, as each library has it. */
 function agree(contextTakeover) {
@@ -42,7 +59,7 @@ function createDeflate(contextTakeover, isServer) {
   return deflate;
 }
 
-/** Each makes a function that compresses messages, and returns the frames. */
+/** Each makes a function that compresses messages, and returns the frames; zlib alone makes none. */
 const COMPRESS = {
   framemask(contextTakeover) {
     const encoder = new Encoder({ role: 'server', deflate: agree(contextTakeover).server });
@@ -71,10 +88,14 @@ const COMPRESS = {
       // A header and a payload each.
       return frames.filter((_, i) => i % 2 === 0).map((header, i) => Buffer.concat([header, frames[i * 2 + 1]]));
     };
+  },
+  zlib(contextTakeover) {
+    const stream = zlib.createDeflateRaw();
+    return (messages) => messages.map((message) => runHandle(stream, message, contextTakeover));
   }
 };
 
-/** Each makes a function that inflates the frames of COMPRESS. */
+/** Each makes a function that inflates what COMPRESS returned, and returns how many there were. */
 const INFLATE = {
   framemask(contextTakeover) {
     let count = 0;
@@ -105,6 +126,10 @@ const INFLATE = {
       }
       return count;
     };
+  },
+  zlib(contextTakeover) {
+    const stream = zlib.createInflateRaw();
+    return (compressed) => compressed.filter((bytes) => runHandle(stream, bytes, contextTakeover).length > 0).length;
   }
 };
 
@@ -120,20 +145,19 @@ async function measure(size, contextTakeover, rounds) {
   const messages = jsonPayloads(size, MESSAGES);
   const sizes = {};
   const times = { compress: {}, inflate: {} };
-  const makers = { framemask: COMPRESS.framemask(contextTakeover), ws: COMPRESS.ws(contextTakeover) };
-  const inflaters = { framemask: INFLATE.framemask(contextTakeover), ws: INFLATE.ws(contextTakeover) };
-  for (let round = -1; round < rounds; round++) {
-    for (const name of ['framemask', 'ws']) {
+  const makers = CANDIDATES.map((name) => [name, COMPRESS[name](contextTakeover), INFLATE[name](contextTakeover)]);
+  for (let round = -WARM_UP; round < rounds; round++) {
+    for (const [name, compress, inflate] of makers) {
       let frames;
       const compressing = await time(async () => {
-        frames = await makers[name](messages);
+        frames = await compress(messages);
       });
       sizes[name] = Math.round(frames.reduce((sum, { length }) => sum + length, 0) / MESSAGES);
       const inflating = await time(async () => {
-        const count = await inflaters[name](frames);
+        const count = await inflate(frames);
         if (count !== MESSAGES) throw new Error(`${name} delivered ${count} messages`);
       });
-      if (round < 0) continue; // the first round warms up
+      if (round < 0) continue;
       times.compress[name] ??= [];
       times.compress[name].push(compressing);
       times.inflate[name] ??= [];
@@ -144,15 +168,17 @@ async function measure(size, contextTakeover, rounds) {
 }
 
 /** @returns {import('./support/report').Row} */
-function toRow(what, name, sizes, { framemask, ws }) {
+function toRow(what, name, sizes, times) {
   return {
     name: `${what} ${name}`,
     group: what,
-    candidates: {
-      framemask: { microseconds: quartiles(framemask), bytes: Array(3).fill(sizes.framemask) },
-      ws: { microseconds: quartiles(ws), bytes: Array(3).fill(sizes.ws) }
-    },
-    timesFaster: [{ own: 'framemask', peer: 'ws', times: timesFaster(framemask, ws) }]
+    candidates: Object.fromEntries(
+      CANDIDATES.map((candidate) => [
+        candidate,
+        { microseconds: quartiles(times[candidate]), bytes: Array(3).fill(sizes[candidate]) }
+      ])
+    ),
+    timesFaster: [{ own: 'framemask', peer: 'ws', times: timesFaster(times.framemask, times.ws) }]
   };
 }
 
@@ -176,15 +202,16 @@ async function main() {
   progress.end();
 
   const report = await finish({ quick, rounds, kernel, peers: ['ws'], rows });
-  const lines = rows.map(({ name, candidates: { framemask, ws }, timesFaster }) => [
+  const lines = rows.map(({ name, candidates: { framemask, ws, zlib: least }, timesFaster }) => [
     name,
     formatNumber(framemask.microseconds[1]),
     formatNumber(ws.microseconds[1]),
     timesFaster[0].times[1].toFixed(2),
+    formatNumber(least.microseconds[1]),
     String(framemask.bytes[1]),
     String(ws.bytes[1])
   ]);
-  const head = ['µs of CPU a message of JSON', 'framemask', 'ws', 'times faster than ws', 'bytes', 'bytes, ws'];
+  const head = ['µs of CPU a message of JSON', 'framemask', 'ws', 'times faster than ws', 'zlib', 'bytes', 'bytes, ws'];
   publish(report, json, `${reportLine(report)}\n\n${formatTable(head, lines)}`);
 }
 
