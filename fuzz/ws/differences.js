@@ -3,6 +3,8 @@
 // Compares the logs of two runs, and knows the differences between ws and framemask/ws that are
 // meant to stay.
 
+const zlib = require('node:zlib');
+
 /**
  * What a predicate looks at: the logs of one WebSocket under test.
  *
@@ -75,6 +77,15 @@ const DIFFERENCES = [
         (frames === null || ours.some((line) => /^error .*WS_ERR_/.test(line))))
   },
   {
+    name: 'messages behind a final block that ends with its message are inflated',
+    why: 'RFC 7692, section 7.2.3.4, allows such blocks. ws goes on with the ended stream, and delivers nothing.',
+    applies: ({ ours, theirs, shared, frames }) =>
+      frames !== null &&
+      isMessage(ours[shared] ?? '') &&
+      /^message (\[\]|\w+ 0 )/.test(theirs[shared]) &&
+      listCompressed(frames).some(endsWithFinalBlock)
+  },
+  {
     name: JOINED,
     why: 'One write has the frames of a read, or of a turn. Not of one WebSocket alone: see `explain`.',
     applies: () => false
@@ -139,6 +150,30 @@ function hasBadText(frames) {
     }
   }
   return false;
+}
+
+/** @param {RawFrame[]} frames @returns {Buffer[]} the payloads of complete messages with RSV1 */
+function listCompressed(frames) {
+  const messages = [];
+  let pieces = null;
+  for (const { first, payload, complete } of frames) {
+    if ((first & 15) > 2) continue;
+    if ((first & 15) !== 0) pieces = (first & 0x40) !== 0 ? [] : null;
+    pieces?.push(payload);
+    if (pieces !== null && first > 127 && complete) messages.push(Buffer.concat(pieces));
+  }
+  return messages;
+}
+
+/** @returns {boolean} whether DEFLATE ends just with a message and the tail that it is given */
+function endsWithFinalBlock(payload) {
+  const bytes = Buffer.concat([payload, Buffer.from('0000ffff', 'hex')]);
+  try {
+    // Throws unless there is a final block.
+    return zlib.inflateRawSync(bytes, { info: true }).engine.bytesWritten === bytes.length;
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -3,6 +3,7 @@
 // The differences between ws and framemask/ws that are meant to stay: those that fuzz/ws.js
 // accepts, and the rows of the table in docs/ws.md. Each test shows what both do.
 
+const { constants, deflateRawSync } = require('node:zlib');
 const t = require('tap');
 const { DIFFERENCES } = require('../../fuzz/ws/differences');
 const { CONTINUATION, PING, TEXT, frame } = require('../support/frames');
@@ -87,6 +88,15 @@ const ACCEPTED = {
       ws: ['message a', 'error WS_ERR_INVALID_OPCODE', 'ping b'],
       framemask: ['message a', 'error WS_ERR_INVALID_OPCODE']
     }
+  ],
+  'messages behind a final block that ends with its message are inflated': [
+    (t, implementation) => {
+      // The header of a final block that is stored, whose length is in the tail.
+      const payloads = [hex('01'), deflateRawSync('a', { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)];
+      const bytes = Buffer.concat(payloads.map((payload) => masked(TEXT, payload, { rsv: 0x40 })));
+      return eventsFor(t, implementation, bytes, { perMessageDeflate: true });
+    },
+    { ws: ['message ', 'message '], framemask: ['message ', 'message a'] }
   ],
   'callbacks of joined writes come a tick later': [
     async (t, implementation) => {
