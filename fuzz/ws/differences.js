@@ -79,11 +79,11 @@ const DIFFERENCES = [
   {
     name: 'messages behind a final block that ends with its message are inflated',
     why: 'RFC 7692, section 7.2.3.4, allows such blocks. ws goes on with the ended stream, and delivers nothing.',
+    // What is no DEFLATE is an error for framemask, while ws skips the first fragment.
     applies: ({ ours, theirs, shared, frames }) =>
       frames !== null &&
-      isMessage(ours[shared] ?? '') &&
-      /^message (\[\]|\w+ 0 )/.test(theirs[shared]) &&
-      listCompressed(frames).some(endsWithFinalBlock)
+      [ours, theirs].some((lines) => /^message|^error .* Z_/.test(lines[shared] ?? '')) &&
+      ours.slice(0, shared).filter(isMessage).length >= countToFinalBlock(frames)
   },
   {
     name: JOINED,
@@ -152,17 +152,23 @@ function hasBadText(frames) {
   return false;
 }
 
-/** @param {RawFrame[]} frames @returns {Buffer[]} the payloads of complete messages with RSV1 */
-function listCompressed(frames) {
-  const messages = [];
-  let pieces = null;
+/** @returns {number} messages up to the first one that `endsWithFinalBlock`; Infinity without one */
+function countToFinalBlock(frames) {
+  let count = 0;
+  let pieces = [];
+  let isCompressed = false;
   for (const { first, payload, complete } of frames) {
     if ((first & 15) > 2) continue;
-    if ((first & 15) !== 0) pieces = (first & 0x40) !== 0 ? [] : null;
-    pieces?.push(payload);
-    if (pieces !== null && first > 127 && complete) messages.push(Buffer.concat(pieces));
+    if ((first & 15) !== 0) {
+      pieces = [];
+      isCompressed = (first & 0x40) !== 0;
+    }
+    pieces.push(payload);
+    if (first <= 127 || !complete) continue;
+    count++;
+    if (isCompressed && endsWithFinalBlock(Buffer.concat(pieces))) return count;
   }
-  return messages;
+  return Number.POSITIVE_INFINITY;
 }
 
 /** @returns {boolean} whether DEFLATE ends just with a message and the tail that it is given */
