@@ -31,7 +31,7 @@ of binary messages, of which none is sent back. The rows over TLS need openssl f
 compression (permessage-deflate) no server has context takeover.
 
 Bun and Deno are the programs that BUN and DENO name, or those on PATH; else they are fetched from npm to .cache/peers/.
-tokio-websockets is built there with cargo.
+tokio-websockets is built there with cargo. Only what the rows need is fetched and built.
 
   --only <text>     only the rows whose name has this in it
   --kind <name>     bytes, strings, tls, deflate or upload: only these rows; may be given several times
@@ -153,8 +153,10 @@ async function main() {
     refuse(new RangeError(`no row of the kinds ${values.kind.join(', ')} has "${values.only}" in its name`));
   const turn = readCount('turn', values.turn ?? (quick ? '100' : '300'));
   const wanted = (name) => values.servers.some((text) => name.includes(text));
-  const servers = findServers(wanted, !values['no-fetch']);
-  if (servers.length === 0) refuse(new RangeError(`no server has ${values.servers.join(' or ')} in its name`));
+  const kinds = KINDS.filter((kind) => rows.some((row) => row.kind === kind));
+  const servers = findServers(wanted, kinds, !values['no-fetch']);
+  if (servers.length === 0)
+    refuse(new RangeError(`no server of these rows has ${values.servers.join(' or ')} in its name`));
 
   let certificate = null;
   try {

@@ -60,7 +60,7 @@ const CONTESTANTS = {
 /** Weighs whole servers by turns, and prints the medians. */
 async function weighSockets(connections, { servers: texts, 'no-fetch': noFetch, quick, json }) {
   const wanted = (name) => texts.some((text) => name.includes(text));
-  const servers = findServers(wanted, !noFetch);
+  const servers = findServers(wanted, ['bytes'], !noFetch);
   const rounds = quick ? 1 : 3;
   const finish = await startReport('idle-memory-sockets');
   const progress = createProgress(rounds * servers.length);

@@ -22,60 +22,65 @@ const { buildTokio, findPeer } = require('./peers');
  * @property {boolean} bare whether it sends back the very bytes that it got
  * @property {(options: import('./servers/options').ServerOptions) => [string, ...string[]]} command
  *   line
+ *
+ * @typedef {Omit<EchoServer, 'name' | 'kinds'>} Found what takes a download or a build to know
  */
 
 const PLAIN = ['bytes', 'strings', 'tls', 'upload'];
 const ALL = [...PLAIN, 'deflate'];
 const script = (name) => path.join(__dirname, 'servers', `${name}.js`);
 
-/** @returns {EchoServer} one in Node.js, told `extra` beside the other options */
-function nodeServer(name, file, kinds, extra = {}) {
+/** @returns {Found} in Node.js, told `extra` beside the other options */
+function nodeServer(file, extra = {}) {
   const command = (options) => [process.execPath, script(file), JSON.stringify({ ...options, ...extra })];
-  return { name, kinds, bare: file === 'socket', command };
+  return { bare: file === 'socket', command };
 }
 
-/** @returns {EchoServer} */
-function runtimeServer(name, peer, kinds, args, fetch) {
+/** @returns {Found} */
+function runtimeServer(peer, args, fetch) {
   const { program, version } = findPeer(peer, fetch);
-  const command = (options) => [program, ...args, script(peer), JSON.stringify(options)];
-  return { name, version, kinds, bare: false, command };
+  return { version, bare: false, command: (options) => [program, ...args, script(peer), JSON.stringify(options)] };
 }
 
-/** @returns {EchoServer} */
-function tokioServer(name, fetch) {
+/** @returns {Found} */
+function tokioServer(fetch) {
   const { program, version } = buildTokio(fetch);
-  return { name, version, kinds: ['bytes'], bare: false, command: () => [program] };
+  return { version, bare: false, command: () => [program] };
 }
 
-/** @type {Record<string, (name: string, fetch: boolean) => EchoServer>} */
+/** @type {Record<string, { kinds: Kind[], find: (fetch: boolean) => Found }>} */
 const SERVERS = {
-  framemask: (name) => nodeServer(name, 'framemask', ALL, { oneBuffer: false }),
-  'framemask, shared reads': (name) => nodeServer(name, 'framemask', PLAIN, { oneBuffer: true }),
-  'framemask/ws': (name) => nodeServer(name, 'ws', ALL, { module: path.join(ROOT, 'ws.js') }),
-  ws: (name) => ({
-    ...nodeServer(name, 'ws', ALL, { module: 'ws' }),
-    version: require('ws/package.json').version
-  }),
-  Bun: (name, fetch) => runtimeServer(name, 'bun', ALL, ['run'], fetch),
-  Deno: (name, fetch) => runtimeServer(name, 'deno', PLAIN, ['run', '--quiet', '--allow-net', '--no-config'], fetch),
-  'tokio-websockets': tokioServer,
-  'net.Socket': (name) => nodeServer(name, 'socket', ['bytes', 'tls']),
-  'net.Socket, one buffer': (name) => nodeServer(name, 'socket', ['bytes'], { oneBuffer: true })
+  framemask: { kinds: ALL, find: () => nodeServer('framemask', { oneBuffer: false }) },
+  'framemask, shared reads': { kinds: PLAIN, find: () => nodeServer('framemask', { oneBuffer: true }) },
+  'framemask/ws': { kinds: ALL, find: () => nodeServer('ws', { module: path.join(ROOT, 'ws.js') }) },
+  ws: {
+    kinds: ALL,
+    find: () => ({ ...nodeServer('ws', { module: 'ws' }), version: require('ws/package.json').version })
+  },
+  Bun: { kinds: ALL, find: (fetch) => runtimeServer('bun', ['run'], fetch) },
+  Deno: {
+    kinds: PLAIN,
+    find: (fetch) => runtimeServer('deno', ['run', '--quiet', '--allow-net', '--no-config'], fetch)
+  },
+  'tokio-websockets': { kinds: ['bytes'], find: tokioServer },
+  'net.Socket': { kinds: ['bytes', 'tls'], find: () => nodeServer('socket') },
+  'net.Socket, one buffer': { kinds: ['bytes'], find: () => nodeServer('socket', { oneBuffer: true }) }
 };
 
 /**
  * Finds the servers, and says on stderr which are left out, and why.
  *
  * @param {(name: string) => boolean} wanted
+ * @param {Kind[]} wantedKinds servers that can do none of them are neither fetched nor built
  * @param {boolean} fetch true to download and build those that are missing
  * @returns {EchoServer[]}
  */
-function findServers(wanted, fetch) {
+function findServers(wanted, wantedKinds, fetch) {
   const servers = [];
-  for (const [name, find] of Object.entries(SERVERS)) {
-    if (!wanted(name)) continue;
+  for (const [name, { kinds, find }] of Object.entries(SERVERS)) {
+    if (!wanted(name) || !wantedKinds.some((kind) => kinds.includes(kind))) continue;
     try {
-      servers.push(find(name, fetch));
+      servers.push({ name, kinds, ...find(fetch) });
     } catch (error) {
       console.error(`${name} is left out: ${error.message}`);
     }
