@@ -1,7 +1,7 @@
 'use strict';
 
 // How many messages a second does an echo server send back, and what does each cost it? framemask's
-// example beside servers of ws (with bufferutil), Bun, Deno and tokio-websockets, and beside
+// example beside servers of ws (with bufferutil), Bun, Deno, tokio-websockets and yawc, and beside
 // sockets that send back what came. Over loopback, each in a process of its own. One client process
 // serves them all: it writes batches of ready frames to raw sockets, and counts the bytes that come
 // back.
@@ -31,7 +31,8 @@ of binary messages, of which none is sent back. The rows over TLS need openssl f
 compression (permessage-deflate) no server has context takeover.
 
 Bun and Deno are the programs that BUN and DENO name, or those on PATH; else they are fetched from npm to .cache/peers/.
-tokio-websockets is built there with cargo. Only what the rows need is fetched and built.
+tokio-websockets, in the rows of bytes, and yawc, in those with compression, are built there with cargo. Only what the
+rows need is fetched and built.
 
   --only <text>     only the rows whose name has this in it
   --kind <name>     bytes, strings, tls, deflate or upload: only these rows; may be given several times

@@ -7,7 +7,7 @@ const os = require('node:os');
 const path = require('node:path');
 
 const { ROOT } = require('./modules');
-const { buildTokio, findPeer } = require('./peers');
+const { buildCrate, findPeer } = require('./peers');
 
 /**
  * @typedef {'bytes' | 'strings' | 'tls' | 'deflate' | 'upload'} Kind text delivered as bytes, text
@@ -43,8 +43,8 @@ function runtimeServer(peer, args, fetch) {
 }
 
 /** @returns {Found} */
-function tokioServer(fetch) {
-  const { program, version } = buildTokio(fetch);
+function crateServer(folder, fetch) {
+  const { program, version } = buildCrate(folder, fetch);
   return { version, bare: false, command: () => [program] };
 }
 
@@ -62,7 +62,8 @@ const SERVERS = {
     kinds: PLAIN,
     find: (fetch) => runtimeServer('deno', ['run', '--quiet', '--allow-net', '--no-config'], fetch)
   },
-  'tokio-websockets': { kinds: ['bytes'], find: tokioServer },
+  'tokio-websockets': { kinds: ['bytes'], find: (fetch) => crateServer('tokio', fetch) },
+  yawc: { kinds: ['deflate'], find: (fetch) => crateServer('yawc', fetch) },
   'net.Socket': { kinds: ['bytes', 'tls'], find: () => nodeServer('socket') },
   'net.Socket, one buffer': { kinds: ['bytes'], find: () => nodeServer('socket', { oneBuffer: true }) }
 };

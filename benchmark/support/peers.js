@@ -7,7 +7,6 @@ const path = require('node:path');
 const { installPackages } = require('../../scripts/support/install');
 
 const CACHE = path.join(__dirname, '..', '..', '.cache', 'peers');
-const CRATE = path.join(__dirname, 'servers', 'tokio');
 const { arch, platform } = process;
 const windows = platform === 'win32';
 
@@ -22,6 +21,9 @@ const PACKAGES = {
     program: windows ? 'deno.exe' : 'deno'
   }
 };
+
+/** The WebSocket crate of each server in Rust. */
+const CRATES = { tokio: 'tokio-websockets', yawc: 'yawc' };
 
 /**
  * @typedef {{ program: string, version: string }} Peer
@@ -66,27 +68,29 @@ function versionOf(program) {
 }
 
 /**
- * Builds the echo server of tokio-websockets, unless it is built.
+ * Builds an echo server in Rust, unless it is built.
  *
+ * @param {'tokio' | 'yawc'} server its folder in servers/
  * @param {boolean} fetch true to let cargo download crates
- * @returns {Peer} with the version of tokio-websockets
+ * @returns {Peer} with the version of the WebSocket crate
  * @throws {Error} that says why it can't be built
  */
-function buildTokio(fetch) {
-  const target = path.join(CACHE, 'tokio');
-  const [, version] = /"tokio-websockets"\nversion = "(.+)"/.exec(
-    fs.readFileSync(path.join(CRATE, 'Cargo.lock'), 'utf8')
-  );
-  const program = path.join(target, 'release', `framemask-benchmark-tokio${windows ? '.exe' : ''}`);
-  if (!fs.existsSync(program)) console.error('building tokio-websockets with cargo, about a minute');
-  // Compiled for all processors of the architecture, as framemask's prebuilds are. tokio-websockets
-  // finds at run time what the processor can do.
+function buildCrate(server, fetch) {
+  const crate = CRATES[server];
+  const folder = path.join(__dirname, 'servers', server);
+  const target = path.join(CACHE, server);
+  const lock = fs.readFileSync(path.join(folder, 'Cargo.lock'), 'utf8');
+  const [, version] = new RegExp(`"${crate}"\nversion = "(.+)"`).exec(lock);
+  const program = path.join(target, 'release', `framemask-benchmark-${server}${windows ? '.exe' : ''}`);
+  if (!fs.existsSync(program)) console.error(`building ${crate} with cargo, which takes minutes`);
+  // Compiled for all processors of the architecture, as framemask's prebuilds are. Both crates find
+  // at run time what the processor can do.
   const env = { ...process.env, RUSTFLAGS: '', CARGO_ENCODED_RUSTFLAGS: '' };
   const args = ['build', '--release', '--locked', '--quiet', '--target-dir', target, ...(fetch ? [] : ['--offline'])];
-  const { status, stderr, error } = spawnSync('cargo', args, { cwd: CRATE, env, encoding: 'utf8' });
+  const { status, stderr, error } = spawnSync('cargo', args, { cwd: folder, env, encoding: 'utf8' });
   if (error) throw new Error(`cargo does not run (${error.code})`);
   if (status !== 0) throw new Error(`cargo failed: ${stderr.trim()}`);
   return { program, version };
 }
 
-module.exports = { buildTokio, findPeer };
+module.exports = { buildCrate, findPeer };
