@@ -9,6 +9,7 @@ const { once } = require('node:events');
 const { Receiver, WebSocket, WebSocketServer } = require('ws');
 const { createEchoServer } = require('../../examples/echo-server');
 const { Decoder } = require('../../index.js');
+const { WebSocketServer: WebSocketServerOfFramemask } = require('../../ws.js');
 const { BINARY } = require('../../test/support/frames');
 const { masked } = require('./attacks');
 
@@ -89,11 +90,15 @@ const LOCAL = {
       return judge(Buffer.concat(chunks));
     };
     const ours = createEchoServer().listen(0, '127.0.0.1');
-    const theirs = new WebSocketServer({ port: 0, host: '127.0.0.1' });
-    await Promise.all([once(ours, 'listening'), once(theirs, 'listening')]);
+    const [onWs, theirs] = [WebSocketServerOfFramemask, WebSocketServer].map(
+      (Server) => new Server({ port: 0, host: '127.0.0.1' })
+    );
+    await Promise.all([ours, onWs, theirs].map((server) => once(server, 'listening')));
+    const closeFirst = (server) => closeOf(server.address().port, () => [...server.clients][0].close(1000, view));
     return {
       framemask: await closeOf(ours.address().port, () => [...ours.connections][0].close(1000, view)),
-      ws: await closeOf(theirs.address().port, () => [...theirs.clients][0].close(1000, view))
+      onWs: await closeFirst(onWs),
+      ws: await closeFirst(theirs)
     };
   }
 };
