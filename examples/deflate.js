@@ -12,7 +12,7 @@
 const { createHash, randomBytes } = require('node:crypto');
 const { once } = require('node:events');
 const http = require('node:http');
-const { Decoder, Encoder, acceptDeflate, offerDeflate } = require('../index.js'); // in a project of your own: require('framemask')
+const { Decoder, Encoder, acceptDeflate, offerDeflate } = require('framemask');
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const NO_STATUS = 1005; // reported for a Close frame without a code; never sent (RFC 6455 section 7.4.1)
