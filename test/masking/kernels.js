@@ -3,7 +3,7 @@
 // Each kernel that this machine runs, and the fallback, against a byte loop.
 //
 // Each item is tested in every combination:
-// - mask, two memories: source and output alignment 0 to a vector's width, length 0 to 300, phase
+// - mask, two memories: source alignment 0 to 64, output alignment 0 to 64, length 0 to 300, phase
 // - mask, one memory: the same; in place if the alignments are equal, else overlapping both ways
 // - unmask: alignment 0 to 64, length 0 to 300, phase
 // - mask, both: length 505 to 900, where kernels align their stores; output alignment, 4 sources
@@ -22,8 +22,6 @@ const { rangeFunctions } = require('../support/natives');
 const ALIGNMENTS = 65;
 const SHORT = 300;
 const GUARD = 64;
-/** Bytes of a kernel's vector, or of a word. */
-const WIDTHS = { avx512: 64, avx2: 32, sse2: 16, neon: 16, scalar: 8, js: 4 };
 
 const KEY = [0xa1, 0x5c, 0x03, 0xf8];
 
@@ -51,22 +49,16 @@ function maskedTable(bytes) {
   return (start, phase) => table[(phase - start) & 3];
 }
 
-/** How many alignments are all that there are. */
-function alignmentsOf(name) {
-  return name in WIDTHS ? WIDTHS[name] + 1 : ALIGNMENTS;
-}
-
 /** mask with two memories. With each length, from 0 up, the expected memory gets one more byte. */
-function checkApart({ name, maskRange }, longest = SHORT) {
-  const alignments = alignmentsOf(name);
+function checkApart({ maskRange }, longest = SHORT) {
   const source = randomBytes(GUARD + ALIGNMENTS + longest + GUARD);
   const before = randomBytes(source.length);
   const sourceBefore = Buffer.from(source);
   const output = Buffer.alloc(before.length);
   const expected = Buffer.alloc(before.length);
   const masked = maskedTable(source);
-  for (let from = GUARD; from < GUARD + alignments; from++) {
-    for (let to = GUARD; to < GUARD + alignments; to++) {
+  for (let from = GUARD; from < GUARD + ALIGNMENTS; from++) {
+    for (let to = GUARD; to < GUARD + ALIGNMENTS; to++) {
       for (let phase = 0; phase < 4; phase++) {
         const bytes = masked(from, phase);
         expected.set(before);
@@ -89,14 +81,13 @@ function checkApart({ name, maskRange }, longest = SHORT) {
 }
 
 /** mask with one memory: in place, and overlapping both ways. */
-function checkOverlapping({ name, maskRange }, longest = SHORT) {
-  const alignments = alignmentsOf(name);
+function checkOverlapping({ maskRange }, longest = SHORT) {
   const before = randomBytes(GUARD + ALIGNMENTS + longest + GUARD);
   const memory = Buffer.alloc(before.length);
   const expected = Buffer.alloc(before.length);
   const masked = maskedTable(before);
-  for (let from = GUARD; from < GUARD + alignments; from++) {
-    for (let to = GUARD; to < GUARD + alignments; to++) {
+  for (let from = GUARD; from < GUARD + ALIGNMENTS; from++) {
+    for (let to = GUARD; to < GUARD + ALIGNMENTS; to++) {
       for (let phase = 0; phase < 4; phase++) {
         const bytes = masked(from, phase);
         expected.set(before);
