@@ -1,8 +1,8 @@
 'use strict';
 
 // What does permessage-deflate cost? A server's Encoder and Decoder beside ws's Sender and
-// Receiver, and beside zlib alone, on the same messages, one after the other. CPU is that of the process: ws compresses in
-// zlib's thread pool, whose threads count, too.
+// Receiver, and beside zlib alone, on the same messages, one after the other. CPU is that of the
+// process: ws compresses in zlib's thread pool, whose threads count, too.
 
 const zlib = require('node:zlib');
 

@@ -12,7 +12,7 @@ const path = require('node:path');
 
 const { readArguments, readCount, refuse } = require('./support/arguments');
 const { createCertificate, findServers, startServer } = require('./support/echo-servers');
-const { CONNECTIONS, ECHO, UPLOAD } = require('./support/echo-work');
+const { COMPRESSED, CONNECTIONS, ECHO, UPLOAD } = require('./support/echo-work');
 const { BINARY, TEXT } = require('./support/messages');
 const { createProgress } = require('./support/progress');
 const { publish, reportLine, startReport } = require('./support/report');
@@ -52,11 +52,6 @@ const GROUPS = {
 
 /** Also measured over TLS: where the system calls count most, and where the bytes count, too. */
 const OVER_TLS = ['1 × 64 B', '50 × 1 KiB'];
-const COMPRESSED = {
-  '1 × 1 KiB': { pipelined: 1, size: 1024 },
-  '20 × 1 KiB': { pipelined: 20, size: 1024 },
-  '4 × 16,000 B': ECHO['4 × 16,000 B']
-};
 
 const KINDS = Object.keys(GROUPS);
 
@@ -69,7 +64,7 @@ function listRows(binary) {
   const compressed = Object.entries(COMPRESSED).map(([name, work]) => ({
     name: `${name}, compressed`,
     kind: 'deflate',
-    work: { ...work, deflate: true }
+    work
   }));
   const uploads = Object.entries(UPLOAD).map(([name, work]) => ({ name: `${name}, upload`, kind: 'upload', work }));
   return [...rows, ...strings, ...secure, ...compressed, ...uploads];

@@ -10,7 +10,7 @@ const path = require('node:path');
 
 const { readArguments, readCount, refuse } = require('./support/arguments');
 const { broadcast, startBroadcast } = require('./support/broadcast-peers');
-const { CONNECTIONS, ECHO } = require('./support/echo-work');
+const { COMPRESSED, CONNECTIONS, ECHO } = require('./support/echo-work');
 const { TEXT } = require('./support/messages');
 const { createProgress } = require('./support/progress');
 const { publish, reportLine, startReport } = require('./support/report');
@@ -50,7 +50,7 @@ const BROADCAST = {
 const ROWS = [
   ...Object.entries(ECHO).map(([name, work]) => ({ name: `echo ${name}`, kind: 'echo', work })),
   ...Object.entries(ECHO).map(([name, work]) => ({ name: `echo ${name}, callbacks`, kind: 'callbacks', work })),
-  { name: 'echo 20 × 1 KiB, deflate', kind: 'deflate', work: { pipelined: 20, size: 1024, deflate: true } },
+  { name: 'echo 20 × 1 KiB, deflate', kind: 'deflate', work: COMPRESSED['20 × 1 KiB'] },
   ...Object.entries(BROADCAST).map(([name, work]) => ({ name: `broadcast ${name}`, kind: 'broadcast', work }))
 ];
 /** What the rows of each kind are called together. */

@@ -157,12 +157,11 @@ async function runConnection({ batch, messages, createCount }, clock, open) {
 async function run(load) {
   const { port, pid, connections, pipelined, size, first, milliseconds, deflate, tls, bare, upload } = load;
   const repeat = (frame) => Buffer.concat(Array(pipelined).fill(frame));
-  const payload = asciiPayload(size);
+  const payload = deflate ? jsonPayloads(size, 1)[0] : asciiPayload(size);
   const work = { messages: pipelined };
   if (deflate) {
     // Refers to nothing before it, so that it can be sent again and again.
-    const [json] = jsonPayloads(size, 1);
-    const compressed = deflateRawSync(json, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
+    const compressed = deflateRawSync(payload, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
     work.batch = repeat(maskedFrame(first | DEFLATED, compressed));
     work.createCount = () => countFrames(pipelined);
   } else if (upload) {

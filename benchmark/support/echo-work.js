@@ -17,10 +17,17 @@ const ECHO = {
   '1 × 1 MiB': { pipelined: 1, size: 1024 * 1024 }
 };
 
+/** Messages that are compressed. */
+const COMPRESSED = {
+  '1 × 1 KiB': { pipelined: 1, size: 1024, deflate: true },
+  '20 × 1 KiB': { pipelined: 20, size: 1024, deflate: true },
+  '4 × 16,000 B': { ...ECHO['4 × 16,000 B'], deflate: true }
+};
+
 /** Messages of which a server sends none back, but a short text that follows them. */
 const UPLOAD = {
   '64 × 64 KiB': { pipelined: 64, size: 64 * 1024, upload: true },
   '64 × 64 KiB, 100 connections': { pipelined: 64, size: 64 * 1024, upload: true, connections: 100 }
 };
 
-module.exports = { CONNECTIONS, ECHO, UPLOAD };
+module.exports = { COMPRESSED, CONNECTIONS, ECHO, UPLOAD };
