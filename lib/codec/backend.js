@@ -7,8 +7,11 @@ const { scanChunk } = require('./scan');
 
 const { START, MODE, COUNT } = Register;
 
-/** Shorter pieces of a payload are copied in a plain loop. */
-const LOOP_BELOW = 24;
+/**
+ * Up to so many bytes a plain loop copies faster than TypedArray.prototype.set, which needs a view.
+ * A typed array of so many lies in V8's heap, out of which a call of the addon moves it: 0.6 µs.
+ */
+const LOOP_TO = 64;
 
 /**
  * The Backend of lib/masking/backend.js, with `scan` as `scanChunk` in lib/codec/scan.js. `native`
@@ -34,7 +37,7 @@ function createCodecBackend(native) {
  * not overlap. `key` is that for the byte at `start`. Returns true only if the bytes are ASCII.
  */
 function copyUnmasked(backend, source, start, output, offset, length, key) {
-  if (length < LOOP_BELOW) return copyMasked(source, start, output, offset, length, key);
+  if (length <= LOOP_TO) return copyMasked(source, start, output, offset, length, key);
   return backend.maskRange(source, start, output, offset, length, key);
 }
 

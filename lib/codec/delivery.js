@@ -200,7 +200,10 @@ class Delivery {
   _deliverText(firstByte, chunk, start, end, ascii) {
     let data;
     if (this._strings) data = decodeText(chunk, start, end, ascii);
-    else if (ascii || !this._checked || isUtf8(view(chunk, start, end))) data = part(chunk, start, end);
+    else {
+      const bytes = part(chunk, start, end);
+      if (ascii || !this._checked || isUtf8(bytes)) data = bytes;
+    }
     if (data === undefined) this._fail(textFault());
     else this._deliverMessage(data, firstByte, end - start, 1);
   }

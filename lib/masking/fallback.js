@@ -118,8 +118,23 @@ function maskRange(source, start, output, offset, length, key) {
  * take longer.
  */
 function copyMasked(source, start, output, offset, length, key) {
+  const k1 = key >>> 8;
+  const k2 = key >>> 16;
+  const k3 = key >>> 24;
   let seen = 0;
-  for (let i = 0; i < length; i++) seen |= output[offset + i] = source[start + i] ^ (key >>> ((i & 3) << 3));
+  let i = 0;
+  let to = offset;
+  for (const last = length - 4; i <= last; i += 4, to += 4) {
+    const from = start + i;
+    seen |= output[to] = source[from] ^ key;
+    seen |= output[to + 1] = source[from + 1] ^ k1;
+    seen |= output[to + 2] = source[from + 2] ^ k2;
+    seen |= output[to + 3] = source[from + 3] ^ k3;
+  }
+  for (let rest = key; i < length; i++, to++) {
+    seen |= output[to] = source[start + i] ^ rest;
+    rest >>>= 8;
+  }
   return (seen & 0x80) === 0;
 }
 

@@ -74,7 +74,7 @@ t.test('5.3: a key of zero copies the source', (t) => {
 });
 
 t.test('copyMasked gives the bytes of maskRange', (t) => {
-  for (const length of [0, 1, 2, 3, 4, 5, 8, 13, 64]) {
+  for (const length of [0, 1, 2, 3, 4, 5, 6, 7, 8, 13, 63, 64]) {
     const source = randomBytes(length + 4);
     const [output, expected] = [Buffer.alloc(length + 9, '.'), Buffer.alloc(length + 9, '.')];
     copyMasked(source, 2, output, 3, length, 0xf8035ca1);
