@@ -9,7 +9,7 @@ const { START, MODE, COUNT } = Register;
 
 /**
  * Up to so many bytes a plain loop copies faster than TypedArray.prototype.set, which needs a view.
- * A typed array of so many lies in V8's heap, out of which a call of the addon moves it: 0.6 µs.
+ * V8 keeps typed arrays of up to so many in its heap, and moves them out for the addon: 0.6 µs.
  */
 const LOOP_TO = 64;
 
