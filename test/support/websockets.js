@@ -8,6 +8,7 @@ const net = require('node:net');
 const path = require('node:path');
 const { spawn } = require('node:child_process');
 const { text } = require('node:stream/consumers');
+const { setTimeout: sleep } = require('node:timers/promises');
 const { loadWs } = require('../../lib/ws/load-ws');
 const { uncaught } = require('./uncaught');
 
@@ -121,7 +122,7 @@ function record(websocket, messages = Infinity) {
 /** Resolves when what is under way has been done, unless the thread pool does it. */
 async function settled() {
   // One timer of 50 ms could end in the first turn of the event loop that a busy machine allows.
-  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (let turn = 0; turn < 10; turn++) await sleep(5);
 }
 
 /**
