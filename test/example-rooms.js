@@ -136,7 +136,7 @@ for (const connections of ['ws', 'codec']) {
   });
 
   t.test(`${connections}: who does not answer a Ping is dropped`, async (t) => {
-    const { server, port } = await startServer(t, { connections, limits: { heartbeat: 40 } });
+    const { server, port } = await startServer(t, { connections, limits: { heartbeat: 300 } });
     const silent = await openRaw(port);
     const closed = once(silent.socket.resume(), 'close');
     const answers = new WebSocket(`ws://127.0.0.1:${port}/chat`);
@@ -148,7 +148,7 @@ for (const connections of ['ws', 'codec']) {
   });
 
   t.test(`${connections}: a server that ends sends 1001, and drops who does not answer`, async (t) => {
-    const server = new RoomsServer({ connections, limits: { closeTimeout: 50 } });
+    const server = new RoomsServer({ connections, limits: { closeTimeout: 2000 } });
     const port = await server.listen();
     const bob = new WebSocket(`ws://127.0.0.1:${port}/chat`);
     await once(bob, 'open');

@@ -101,7 +101,7 @@ function groupByName(extensions) {
   return groups;
 }
 
-t.test('a header of 128 KiB, eight times what Node.js accepts, takes less than a second', (t) => {
+t.test('a header of 128 KiB, eight times what Node.js accepts, takes less than a second of processor time', (t) => {
   const size = 1 << 17;
   for (const header of [
     `a${' '.repeat(size)}b`,
@@ -111,9 +111,10 @@ t.test('a header of 128 KiB, eight times what Node.js accepts, takes less than a
     `a${',a'.repeat(size / 2)}`,
     `${'a'.repeat(size)}é`
   ]) {
-    const start = process.hrtime.bigint();
+    const start = process.cpuUsage();
     parseExtensions(header);
-    t.ok(process.hrtime.bigint() - start < 1_000_000_000n, JSON.stringify(header.slice(0, 8)));
+    const { user, system } = process.cpuUsage(start);
+    t.ok(user + system < 1_000_000, JSON.stringify(header.slice(0, 8)));
   }
   t.end();
 });
