@@ -42,7 +42,7 @@ const STAGED = [
   'build/Release'
 ];
 const TESTS = /^test\/((codec|masking|shared|sockets|hazards|ws)\/.*|(tracing|frame-id)[^/]*)\.js$/;
-const TIMEOUT = 300_000;
+const TIMEOUT = 900_000;
 
 /** `node` is run only when --only asks for it: to compare the stand-in with tap. */
 const DEFAULT_RUNTIMES = ['bun', 'deno'];

@@ -69,7 +69,9 @@ function stageCheckout(version) {
  *   the timeout
  */
 function runNode(args, { cwd, timeout }) {
-  const options = { cwd, timeout, killSignal: 'SIGKILL', encoding: 'utf8', maxBuffer: 2 ** 28 };
+  // Without its runner, tap ends a file of tests after 30 s, which a busy machine may need.
+  const env = { ...process.env, TAP_TIMEOUT: `${timeout / 1000}` };
+  const options = { cwd, env, timeout, killSignal: 'SIGKILL', encoding: 'utf8', maxBuffer: 2 ** 28 };
   return spawnSync(process.execPath, args, options);
 }
 
