@@ -102,23 +102,29 @@ async function connectClients(servers, options) {
   return clients;
 }
 
+/** @returns {number} how many of its room's published messages a client has not heard */
+function countMissing({ index, heard }, clients) {
+  const first = index - (index % heard.length);
+  return heard.reduce((sum, numbers, i) => {
+    const distinct = new Set(numbers);
+    return sum + [...clients[first + i].published].filter((n) => !distinct.has(n)).length;
+  }, 0);
+}
+
 /** @returns {string[]} faults of what clients have heard, after the counts have been printed */
-function judge(clients, killed, { roomSize, progress }) {
+function judge(clients, killed, { progress }) {
   const counts = { published: 0, byKilled: 0, deliveries: 0, lost: 0, repeated: 0, outOfOrder: 0, missedWhileAway: 0 };
   for (const { published, port } of clients) {
     counts.published += published.size;
     if (port === killed) counts.byKilled += published.size;
   }
-  for (const { index, heard, port } of clients) {
-    for (const [i, numbers] of heard.entries()) {
-      const distinct = new Set(numbers);
-      const { published } = clients[index - (index % roomSize) + i];
-      const missing = [...published].filter((n) => !distinct.has(n)).length;
+  for (const client of clients) {
+    for (const numbers of client.heard) {
       counts.deliveries += numbers.length;
-      counts.repeated += numbers.length - distinct.size;
+      counts.repeated += numbers.length - new Set(numbers).size;
       counts.outOfOrder += numbers.filter((n, k) => k > 0 && n <= numbers[k - 1]).length;
-      counts[port === killed ? 'missedWhileAway' : 'lost'] += missing;
     }
+    counts[client.port === killed ? 'missedWhileAway' : 'lost'] += countMissing(client, clients);
   }
   progress(
     `socket.io: ${counts.published} messages published, ${counts.byKilled} of them by clients of the killed process; ` +
@@ -177,8 +183,9 @@ async function testSocketIo(options) {
     await talk(clients, servers[1], options);
     const others = clients.filter(({ port }) => port !== servers[1].port);
     const isSilent = ({ published, said, before }) => published.size < said - before;
-    await until(() => !others.some(isSilent), 30_000);
-    await sleep(1000); // the last messages are on their way to other processes
+    const isHeard = (client) => !isSilent(client) && countMissing(client, clients) === 0;
+    await until(() => others.every(isHeard), 30_000);
+    await sleep(1000); // a message that comes twice
     const faults = judge(clients, servers[1].port, options);
     for (const [i, server] of servers.entries()) {
       const metrics = await server.metrics();
