@@ -1,9 +1,9 @@
 'use strict';
 
 /**
- * What can't run in Bun or Deno. Without `test` the whole file is left out.
+ * What can't run in Bun or Deno. Without `tests` the whole file is left out.
  *
- * @type {{ runtimes: string[], file: string, test?: string, reason: string }[]}
+ * @type {{ runtimes: string[], file: string, tests?: string[], reason: string }[]}
  */
 const UNSUPPORTED = [
   {
@@ -34,7 +34,7 @@ const UNSUPPORTED = [
   {
     runtimes: ['bun', 'deno'],
     file: 'test/hazards/startup-snapshot.js',
-    test: 'processes started from one snapshot share no ids and no masking keys',
+    tests: ['processes started from one snapshot share no ids and no masking keys'],
     reason: 'only Node.js builds startup snapshots'
   },
   {
@@ -60,37 +60,37 @@ const UNSUPPORTED = [
   {
     runtimes: ['bun'],
     file: 'test/frame-id.js',
-    test: 'memory is allocated by the first call that needs it',
+    tests: ['memory is allocated by the first call that needs it'],
     reason: "Bun's own crypto module allocates when it is loaded"
   },
   {
     runtimes: ['bun'],
     file: 'test/frame-id.js',
-    test: 'cluster',
+    tests: ['cluster'],
     reason: 'Bun mixes the lines that several processes write to one pipe'
   },
   {
     runtimes: ['bun'],
     file: 'test/masking/find-addon.js',
-    test: 'without node-gyp-build, as in a bundle, framemask runs on JavaScript',
+    tests: ['without node-gyp-build, as in a bundle, framemask runs on JavaScript'],
     reason: 'Bun downloads a missing package'
   },
   {
     runtimes: ['deno'],
     file: 'test/masking/mask.js',
-    test: 'FRAMEMASK_KERNEL names the kernel of a process, by require and by import',
+    tests: ['FRAMEMASK_KERNEL names the kernel of a process, by require and by import'],
     reason: 'Deno ignores --input-type=module, which the import needs'
   },
   {
     runtimes: ['deno'],
     file: 'test/masking/find-addon.js',
-    test: 'an addon on a disk mounted noexec is not loaded',
+    tests: ['an addon on a disk mounted noexec is not loaded'],
     reason: 'runs a script by -e in a shell; Deno has deno eval instead'
   },
   {
     runtimes: ['deno'],
     file: 'test/masking/native.js',
-    test: 'an addon that may not define its exports does not load',
+    tests: ['an addon that may not define its exports does not load'],
     reason: 'process.dlopen of Deno does not throw what an addon throws while it loads'
   },
   {
@@ -101,43 +101,26 @@ const UNSUPPORTED = [
   {
     runtimes: ['deno'],
     file: 'test/ws/loading.js',
-    test: 'without ws the error says what to install',
-    reason: 'Deno runs no --require beside -e'
-  },
-  {
-    runtimes: ['deno'],
-    file: 'test/ws/loading.js',
-    test: 'a ws of an unsupported version is refused by an error that says so',
-    reason: 'Deno runs no --require beside -e'
-  },
-  {
-    runtimes: ['deno'],
-    file: 'test/ws/loading.js',
-    test: 'a ws without a private part that is needed is refused by an error that names it',
+    tests: [
+      'without ws the error says what to install',
+      'a ws of an unsupported version is refused by an error that says so',
+      'a ws without a private part that is needed is refused by an error that names it'
+    ],
     reason: 'Deno runs no --require beside -e'
   },
   {
     runtimes: ['deno'],
     file: 'test/ws/differences.js',
-    test: 'compressed messages are sent and received at once',
-    reason: 'on Deno ws compresses, in a thread pool'
-  },
-  {
-    runtimes: ['deno'],
-    file: 'test/ws/differences.js',
-    test: 'messages behind a final block that ends with its message are inflated',
+    tests: [
+      'compressed messages are sent and received at once',
+      'messages behind a final block that ends with its message are inflated'
+    ],
     reason: 'on Deno ws compresses, in a thread pool'
   },
   {
     runtimes: ['deno'],
     file: 'test/ws/errors.js',
-    test: 'ws: a client sends bad compressed data',
-    reason: "Deno's zlib reports bad data as an empty result, and then as an error"
-  },
-  {
-    runtimes: ['deno'],
-    file: 'test/ws/errors.js',
-    test: 'framemask/ws: a client sends bad compressed data',
+    tests: ['ws: a client sends bad compressed data', 'framemask/ws: a client sends bad compressed data'],
     reason: "Deno's zlib reports bad data as an empty result, and then as an error"
   }
 ];
