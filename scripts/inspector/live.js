@@ -13,8 +13,10 @@ const { withScreen } = require('./session');
 /** The page has each frame once, with the records of both ends, and nothing of the inspector's own. */
 async function checkFrames(screen) {
   await screen.waitForFrames(`${FRAMES} frames`);
-  const ends = '[...document.querySelectorAll("#list .row:not([hidden]) .ends")].map((cell) => cell.textContent)';
-  await screen.page.waitForFunction(`${ends}.length === ${FRAMES} && ${ends}.every((text) => text === "both")`);
+  await screen.page.waitForFunction((frames) => {
+    const ends = [...document.querySelectorAll('#list .row:not([hidden]) .ends')];
+    return ends.length === frames && ends.every(({ textContent }) => textContent === 'both');
+  }, FRAMES);
 }
 
 async function live(screen, inspector) {
