@@ -60,7 +60,7 @@ declare namespace WebSocket {
     U extends typeof IncomingMessage = typeof IncomingMessage
   > extends ws.ServerOptions<T, U>,
       ConnectionOptions {
-    /** Whether all connections are read into the same memory. Default: false. */
+    /** Whether all connections are read into the same memory. Default: true. */
     sharedReads?: boolean | undefined;
     perMessageDeflate?: boolean | PerMessageDeflateOptions | undefined;
   }

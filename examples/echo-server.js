@@ -169,7 +169,7 @@ function refusal({ method, httpVersion, headers }) {
  * @param {number} [options.idleTimeout] milliseconds in which nothing is received before a Ping
  *   frame is sent, and then again before the client is dropped; 0 for never
  * @param {boolean} [options.sharedReads] whether all connections are read into the same memory,
- *   which is worth it for single messages and for long ones
+ *   which is worth it for single messages and for long ones; true by default
  * @returns {http.Server} with the open connections in `connections`, a Set
  */
 function createEchoServer(options = {}) {
@@ -179,7 +179,7 @@ function createEchoServer(options = {}) {
     maxQueued = maxPayload + 1024 * 1024,
     closeTimeout = 10_000,
     idleTimeout = 30_000,
-    sharedReads = false,
+    sharedReads = true,
     ...httpOptions
   } = options;
   const server = http.createServer(httpOptions).on('request', onRequest).on('upgrade', onUpgrade);

@@ -10,7 +10,7 @@ class WebSocketServer extends ws.WebSocketServer {
   }
 
   handleUpgrade(request, socket, head, callback) {
-    noteHandshake(socket, request.headers['sec-websocket-key'], this.options.sharedReads === true);
+    noteHandshake(socket, request.headers['sec-websocket-key'], this.options.sharedReads !== false);
     super.handleUpgrade(request, socket, head, callback);
   }
 }

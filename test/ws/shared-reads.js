@@ -12,7 +12,6 @@ const { WebSocket, WebSocketServer } = require('../../ws.js');
 const { connectPair, connectRaw } = require('../support/websockets');
 
 const implementation = { WebSocket, WebSocketServer };
-const SHARED = { sharedReads: true };
 
 /** @returns {Buffer} masked binary frames */
 function framesOf(...payloads) {
@@ -32,7 +31,7 @@ async function messagesOf(websocket, count) {
 }
 
 t.test('a message has memory of its own, and stays when others are read', async (t) => {
-  const { server, socket } = await connectRaw(t, implementation, SHARED);
+  const { server, socket } = await connectRaw(t, implementation);
   const first = once(server, 'message');
   socket.write(framesOf(Buffer.alloc(3000, 1)));
   const [kept] = await first;
@@ -43,8 +42,8 @@ t.test('a message has memory of its own, and stays when others are read', async 
   t.ok(kept.equals(Buffer.alloc(3000, 1)));
 });
 
-t.test('without sharedReads a socket is read into memory of its own', async (t) => {
-  const { server, socket } = await connectRaw(t, implementation);
+t.test('with sharedReads: false a socket is read into memory of its own', async (t) => {
+  const { server, socket } = await connectRaw(t, implementation, { sharedReads: false });
   const first = once(server, 'message');
   socket.write(framesOf(Buffer.alloc(3000, 1)));
   const [kept] = await first;
@@ -54,11 +53,11 @@ t.test('without sharedReads a socket is read into memory of its own', async (t) 
 t.test('chunks that wait for a message in the thread pool are copied', async (t) => {
   const deflate = { perMessageDeflate: { threshold: 0 } };
   const { server, client } = await connectPair(t, implementation, {
-    server: { ...deflate, ...SHARED },
+    server: deflate,
     client: deflate
   });
   // What other connections read meanwhile goes into the same memory.
-  const other = await connectPair(t, implementation, { server: SHARED });
+  const other = await connectPair(t, implementation);
   const noise = setInterval(() => other.client.send(Buffer.alloc(5000, 0xee)), 1);
   t.teardown(() => clearInterval(noise));
   // The first inflates in the thread pool; the others arrive meanwhile.
@@ -77,7 +76,7 @@ t.test('chunks that wait for a message in the thread pool are copied', async (t)
 });
 
 t.test('who listens for the data of a socket gets copies that stay', async (t) => {
-  const { server, socket } = await connectRaw(t, implementation, SHARED);
+  const { server, socket } = await connectRaw(t, implementation);
   const chunks = [];
   server._socket.on('data', (chunk) => chunks.push(chunk));
   const received = messagesOf(server, 2);
@@ -92,7 +91,7 @@ t.test('who listens for the data of a socket gets copies that stay', async (t) =
 
 t.test('a socket that others listened to before reads as ever', async (t) => {
   const { createServer } = require('node:http');
-  const wss = new WebSocketServer({ noServer: true, ...SHARED });
+  const wss = new WebSocketServer({ noServer: true });
   const http = createServer().listen(0, '127.0.0.1');
   await once(http, 'listening');
   t.teardown(() => http.close());
@@ -112,7 +111,7 @@ t.test('a socket that others listened to before reads as ever', async (t) => {
 });
 
 t.test('an ArrayBuffer has the bytes of its message only', async (t) => {
-  const { server, socket } = await connectRaw(t, implementation, SHARED);
+  const { server, socket } = await connectRaw(t, implementation);
   server.binaryType = 'arraybuffer';
   const received = messagesOf(server, 3);
   // The first chunk of a socket is a copy; neighbours share theirs.
@@ -129,7 +128,7 @@ t.test('an ArrayBuffer has the bytes of its message only', async (t) => {
 t.test('FRAMEMASK_READS=events has all sockets read as ever', async (t) => {
   const code = `
     const { WebSocket, WebSocketServer, report } = require('./ws.js');
-    const server = new WebSocketServer({ port: 0, host: '127.0.0.1', sharedReads: true }, () => {
+    const server = new WebSocketServer({ port: 0, host: '127.0.0.1' }, () => {
       server.on('connection', (websocket) => websocket.on('message', (data) => websocket.send(data)));
       const client = new WebSocket('ws://127.0.0.1:' + server.address().port);
       client.on('open', () => client.send('hello'));

@@ -14,4 +14,4 @@ framemask.Decoder = function createDecoder({ onMessage, ...others }) {
 
 const { createEchoServer } = require(`../../../examples/${options.deflate ? 'deflate' : 'echo-server'}`);
 
-listen(createEchoServer({ sharedReads: options.oneBuffer, deflate: { threshold: 0 } }));
+listen(createEchoServer({ sharedReads: options.oneBuffer === true, deflate: { threshold: 0 } }));
