@@ -219,28 +219,40 @@ function explain(program, theirs, ours, sent) {
     const difference = DIFFERENCES.find(({ applies }) => applies(context));
     if (difference !== undefined) return difference.name;
   }
-  return program.tested.every((role) => sameButForCompression(theirs, ours, `${role}.events`)) ? AT_ONCE : undefined;
+  const isSame = (role) => sameButForCompression(program, theirs, ours, `${role}.events`);
+  return program.tested.every(isSame) ? AT_ONCE : undefined;
 }
 
 /**
  * Whether a WebSocket that has negotiated permessage-deflate received the same messages, Pings and
  * Pongs, as far as both received them before the end, each kind in its order; and the same errors.
+ * A message that comes in another step may come as the binaryType that was set meanwhile.
  *
+ * @param {import('./generator').Program} program
  * @param {Record<string, string[]>} theirs
  * @param {Record<string, string[]>} ours
  * @param {string} channel
  * @returns {boolean}
  */
-function sameButForCompression(theirs, ours, channel) {
+function sameButForCompression(program, theirs, ours, channel) {
+  const setsBinaryType = JSON.stringify(program).includes('"op":"binaryType"');
+  const sameMessage = (line, other) =>
+    setsBinaryType && isMessage(line) && isMessage(other) && sizeOf(line) === sizeOf(other);
   const logs = [theirs[channel] ?? [], ours[channel] ?? []];
   const isCompressed = (log) => log.some((line) => /^in the end .* permessage-deflate/.test(line));
   const isSame = (kind) => {
     // Without readyState, which may be CLOSING by then.
     const [some, others] = logs.map((log) => log.filter(kind).map((line) => line.replace(/\[[0-3]\]$/, '')));
-    return some.slice(0, others.length).every((line, i) => line === others[i]);
+    return some.slice(0, others.length).every((line, i) => line === others[i] || sameMessage(line, others[i]));
   };
   const kinds = ['message ', 'ping ', 'pong ', 'error '].map((start) => (line) => line.startsWith(start));
   return logs.every(isCompressed) && kinds.every(isSame);
+}
+
+/** @returns {number} how many bytes the data of a message has, in one piece or several */
+function sizeOf(line) {
+  const sizes = [...line.matchAll(/(?:string|Buffer|Blob) (\d+)/g)];
+  return sizes.reduce((sum, [, size]) => sum + Number(size), 0);
 }
 
 /**
