@@ -236,23 +236,32 @@ function explain(program, theirs, ours, sent) {
  */
 function sameButForCompression(program, theirs, ours, channel) {
   const setsBinaryType = JSON.stringify(program).includes('"op":"binaryType"');
-  const sameMessage = (line, other) =>
-    setsBinaryType && isMessage(line) && isMessage(other) && sizeOf(line) === sizeOf(other);
   const logs = [theirs[channel] ?? [], ours[channel] ?? []];
   const isCompressed = (log) => log.some((line) => /^in the end .* permessage-deflate/.test(line));
   const isSame = (kind) => {
     // Without readyState, which may be CLOSING by then.
     const [some, others] = logs.map((log) => log.filter(kind).map((line) => line.replace(/\[[0-3]\]$/, '')));
-    return some.slice(0, others.length).every((line, i) => line === others[i] || sameMessage(line, others[i]));
+    const isSameLine = (line, other) => line === other || (setsBinaryType && sameButForType(line, other));
+    return some.slice(0, others.length).every((line, i) => isSameLine(line, others[i]));
   };
   const kinds = ['message ', 'ping ', 'pong ', 'error '].map((start) => (line) => line.startsWith(start));
   return logs.every(isCompressed) && kinds.every(isSame);
 }
 
-/** @returns {number} how many bytes the data of a message has, in one piece or several */
-function sizeOf(line) {
-  const sizes = [...line.matchAll(/(?:string|Buffer|Blob) (\d+)/g)];
-  return sizes.reduce((sum, [, size]) => sum + Number(size), 0);
+/**
+ * Whether a message came as two types of data, of the same length; and with the same bytes, unless
+ * it is a Blob, whose bytes are not shown, or fragments, which are shown one by one.
+ */
+function sameButForType(line, other) {
+  const [some, others] = [line, other].map((text) => {
+    const [, type, rest] = /^message (\[|ArrayBuffer|Buffer|Blob).* (\w+) $/.exec(text) ?? [];
+    const pieces = [...text.matchAll(/(?:Buffer|Blob) (\d+) ([\w+/=]*)/g)];
+    const size = pieces.reduce((sum, [, size]) => sum + Number(size), 0);
+    return { type, rest, size, bytes: pieces.length === 1 ? pieces[0][2] : '' };
+  });
+  if (some.type === undefined || others.type === undefined || some.type === others.type) return false;
+  const sameBytes = some.bytes === '' || others.bytes === '' || some.bytes === others.bytes;
+  return some.rest === others.rest && some.size === others.size && sameBytes;
 }
 
 /**
