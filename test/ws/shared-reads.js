@@ -52,10 +52,7 @@ t.test('with sharedReads: false a socket is read into memory of its own', async 
 
 t.test('chunks that wait for a message in the thread pool are copied', async (t) => {
   const deflate = { perMessageDeflate: { threshold: 0 } };
-  const { server, client } = await connectPair(t, implementation, {
-    server: deflate,
-    client: deflate
-  });
+  const { server, client } = await connectPair(t, implementation, { server: deflate, client: deflate });
   // What other connections read meanwhile goes into the same memory.
   const other = await connectPair(t, implementation);
   const noise = setInterval(() => other.client.send(Buffer.alloc(5000, 0xee)), 1);
