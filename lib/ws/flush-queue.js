@@ -39,19 +39,9 @@ function flushQueue() {
   const outgoings = queue;
   queue = [];
   heldBack = 0;
-  let flushed = 0;
-  try {
-    while (flushed < outgoings.length) {
-      const outgoing = outgoings[flushed++];
-      outgoing.isQueued = false;
-      outgoing.flush();
-    }
-  } finally {
-    // A stream of the program's own may throw from `write`. The others are flushed all the same.
-    if (flushed < outgoings.length) {
-      if (queue.length === 0) process.nextTick(flushQueue);
-      queue.push(...outgoings.slice(flushed));
-    }
+  for (const outgoing of outgoings) {
+    outgoing.isQueued = false;
+    outgoing.flushApart();
   }
 }
 

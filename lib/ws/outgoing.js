@@ -120,6 +120,18 @@ class Outgoing {
     else this._encoder.flush(this.socket, callback);
   }
 
+  /**
+   * Flushes outside of this connection's `send`. A stream of the program's own may throw from
+   * `write`: nobody else gets the error.
+   */
+  flushApart() {
+    try {
+      this.flush();
+    } catch (error) {
+      process.nextTick(throwError, error);
+    }
+  }
+
   _writeCopies(callback) {
     const chunks = this._encoder.take();
     const last = chunks.pop();
@@ -159,6 +171,10 @@ class Outgoing {
 function keepContext(callback) {
   const resource = new AsyncResource('framemask.send');
   return (error) => resource.runInAsyncScope(callback, undefined, error);
+}
+
+function throwError(error) {
+  throw error;
 }
 
 function sendFrame(list, callback) {

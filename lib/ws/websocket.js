@@ -35,7 +35,7 @@ class WebSocket extends ws.WebSocket {
   get _socket() {
     const outgoing = this[kOutgoing];
     if (outgoing === null) return null;
-    outgoing.flush();
+    outgoing.flushApart();
     return outgoing.socket;
   }
 

@@ -270,6 +270,31 @@ t.test('a stream whose write throws does not keep others from sending', async (t
   delete broken._socket.write;
 });
 
+t.test("a stream whose write throws does not end another connection's send", async (t) => {
+  const broken = await connectRaw(t, framemask);
+  const others = [];
+  for (let i = 0; i < 5; i++) others.push(await connectRaw(t, framemask));
+  const { write } = broken.server._socket;
+  broken.server._socket.write = () => {
+    throw new Error('from write');
+  };
+  const text = 'x'.repeat(15_000);
+  const errors = await uncaught(async () => {
+    broken.server.send(text);
+    // What is held back together is sent during one of these.
+    for (const { server } of others) server.send(text);
+    await Promise.all(others.map(({ socket }) => once(socket, 'data')));
+    broken.server.send(text);
+    t.equal(broken.server._socket.destroyed, false, 'nor the getter of _socket');
+    await settled();
+  });
+  t.same(
+    errors.map(({ message }) => message),
+    ['from write', 'from write']
+  );
+  broken.server._socket.write = write;
+});
+
 t.test('a connection whose replies could not be written receives what follows', async (t) => {
   const { server, socket } = await connectRaw(t, framemask);
   const seen = [];
