@@ -154,7 +154,6 @@ function decodeInstead(websocket, receiver, outgoing) {
   receiver[kWebSocket] = websocket;
   receiver[kOutgoing] = outgoing;
   receiver._write = write;
-  receiver.end = end;
 }
 
 /** Says that the chunks for a Receiver lie in memory that is read into again. */
@@ -172,12 +171,6 @@ function writeBorrowed(chunk, ...rest) {
 function write(chunk, _encoding, callback) {
   this[kIncoming] ??= new Incoming(this[kWebSocket], this, this[kOutgoing]);
   this[kIncoming].write(chunk, callback);
-}
-
-/** ws calls it before it ends the socket. */
-function end(...args) {
-  this[kOutgoing].flush();
-  return Object.getPrototypeOf(this).end.apply(this, args);
 }
 
 function throwAndResume(incoming, error) {

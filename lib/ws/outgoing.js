@@ -47,6 +47,8 @@ class Outgoing {
     this._callbacks = null;
     sender[kOutgoing] = this;
     sender.sendFrame = sendFrame;
+    socket[kOutgoing] = this;
+    for (const name of ['end', 'destroy']) flushBefore(socket, name);
   }
 
   /** Does not count what is held back, less than SEND_FROM. */
@@ -179,6 +181,26 @@ function throwError(error) {
 
 function sendFrame(list, callback) {
   this[kOutgoing].sendFramed(list, callback);
+}
+
+const ENDINGS = { end: flushFirst('end'), destroy: flushFirst('destroy') };
+
+/**
+ * Has a method of a socket flush first: a program may end a socket that it has kept, in the turn in
+ * which it has sent a message.
+ */
+function flushBefore(socket, name) {
+  const value = Object.hasOwn(socket, name) ? flushFirst(name, socket[name]) : ENDINGS[name];
+  Object.defineProperty(socket, name, { value, writable: true, configurable: true });
+}
+
+/** @param {Function} [own] the socket's own method; default: its prototype's */
+function flushFirst(name, own) {
+  return function (...args) {
+    const outgoing = this[kOutgoing];
+    outgoing.flushApart();
+    return (own ?? Object.getPrototypeOf(outgoing.socket)[name]).apply(this, args);
+  };
 }
 
 /** Whether a socket is a TCP socket or pipe that does not read what it has written. */

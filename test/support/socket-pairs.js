@@ -3,16 +3,14 @@
 // Connections of which one end reads by readInto, for test/sockets: once with shared reads, once
 // with events.
 
-const { createHash, randomUUID } = require('node:crypto');
+const { createHash } = require('node:crypto');
 const { once } = require('node:events');
-const { mkdtempSync, rmSync } = require('node:fs');
 const http = require('node:http');
 const net = require('node:net');
-const os = require('node:os');
-const path = require('node:path');
 const tls = require('node:tls');
 const { Decoder, Encoder, readInto } = require('../../index.js');
 const certificate = require('./certificate');
+const { pipePath } = require('./pipe-path');
 const { record } = require('./recorder');
 
 /** Bun and Deno have a net.Socket of their own, which reads by events. */
@@ -98,7 +96,7 @@ class Reads {
   /** @returns {Promise<object>} a server that listens, and the address of it */
   async listen(accept, options = {}) {
     const server = this.transport.createServer(accept, options);
-    const address = this.transport.isPipe ? { path: this._pipe() } : { port: 0, host: '127.0.0.1' };
+    const address = this.transport.isPipe ? { path: pipePath(this.t) } : { port: 0, host: '127.0.0.1' };
     server.listen(address);
     await once(server, 'listening');
     this.t.teardown(() => {
@@ -106,14 +104,6 @@ class Reads {
     });
     if (!this.transport.isPipe) address.port = server.address().port;
     return { server, address };
-  }
-
-  _pipe() {
-    if (process.platform === 'win32') return `\\\\?\\pipe\\framemask-${randomUUID()}`;
-    // Not t.testdir(): the path of a socket has at most 107 bytes.
-    const folder = mkdtempSync(path.join(os.tmpdir(), 'framemask-'));
-    this.t.teardown(() => rmSync(folder, { recursive: true }));
-    return path.join(folder, 'socket');
   }
 
   /** @returns {Promise<net.Socket>} a client's end of a new connection */

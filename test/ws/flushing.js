@@ -4,14 +4,19 @@
 // somebody could tell the difference.
 
 const { once } = require('node:events');
+const http = require('node:http');
+const https = require('node:https');
 const { PassThrough, Duplex } = require('node:stream');
 const t = require('tap');
+const certificate = require('../support/certificate');
 const { TEXT, frame } = require('../support/frames');
+const { pipePath } = require('../support/pipe-path');
 const {
   IMPLEMENTATIONS,
   connectPair,
   connectRaw,
   listen,
+  record,
   runSource,
   settled,
   uncaught
@@ -129,6 +134,94 @@ t.test('whoever asks for the socket finds all sent', async (t) => {
   const chunks = [];
   for await (const chunk of socket) chunks.push(chunk);
   t.same(Buffer.concat(chunks), Buffer.concat([frame(TEXT, 'a'), frame(TEXT, 'raw'), frame(TEXT, 'b')]));
+});
+
+/** How a program ends a connection whose socket it has kept. */
+const ENDINGS = {
+  'socket.end()': ({ socket }) => socket.end(),
+  'socket.destroySoon()': ({ socket }) => socket.destroySoon(),
+  'socket.destroy()': ({ socket }) => socket.destroy(),
+  'message.destroy()': ({ message }) => message.destroy()
+};
+
+/** Servers to which the clients of ws connect, over each kind of socket. */
+const SERVERS = {
+  TCP: () => http.createServer().listen(0, '127.0.0.1'),
+  TLS: () => https.createServer(certificate).listen(0, '127.0.0.1'),
+  pipe: (t) => http.createServer().listen(pipePath(t))
+};
+
+/** @returns {string} the URL of a server of SERVERS */
+function urlOf(server) {
+  const address = server.address();
+  if (typeof address === 'string') return `ws+unix:${address}:/`;
+  return `${server instanceof https.Server ? 'wss' : 'ws'}://127.0.0.1:${address.port}`;
+}
+
+/** @returns {Promise<object>} both ends of a connection, with the socket and the HTTP message of each */
+async function connectKept(t, { WebSocket, WebSocketServer }, createServer) {
+  const http = createServer(t);
+  t.teardown(() => http.close());
+  await once(http, 'listening');
+  const wss = new WebSocketServer({ noServer: true });
+  const upgraded = new Promise((resolve) => {
+    http.once('upgrade', (message, socket, head) => {
+      wss.handleUpgrade(message, socket, head, (websocket) => resolve({ websocket, message, socket }));
+    });
+  });
+  const websocket = new WebSocket(urlOf(http), { rejectUnauthorized: false });
+  const [[message], server] = await Promise.all([once(websocket, 'upgrade'), upgraded, once(websocket, 'open')]);
+  return { server, client: { websocket, message, socket: message.socket } };
+}
+
+t.test('what was sent before the program ends the socket that it has kept is sent', async (t) => {
+  for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
+    for (const [transport, createServer] of Object.entries(SERVERS)) {
+      for (const [ending, end] of Object.entries(ENDINGS)) {
+        for (const role of ['server', 'client']) {
+          for (const where of ['in a turn', 'in a listener']) {
+            const ends = await connectKept(t, implementation, createServer);
+            const [here, there] = role === 'server' ? [ends.server, ends.client] : [ends.client, ends.server];
+            const received = record(there.websocket);
+            const leave = () => {
+              here.websocket.send('last');
+              end(here);
+            };
+            if (where === 'in a turn') setImmediate(leave);
+            else here.websocket.on('message', leave);
+            if (where === 'in a listener') there.websocket.send('go');
+            const texts = (await received).filter(([event]) => event === 'message').map(([, data]) => `${data}`);
+            t.same(texts, ['last'], [name, transport, role, ending, where].join(', '));
+          }
+        }
+      }
+    }
+  }
+});
+
+t.test('methods of a socket that were replaced before the handshake are called', async (t) => {
+  const called = [];
+  const createServer = () => {
+    const server = SERVERS.TCP();
+    server.prependListener('upgrade', (_message, socket) => {
+      for (const name of ['end', 'destroy']) {
+        const method = socket[name];
+        socket[name] = function (...args) {
+          called.push(name);
+          return method.apply(this, args);
+        };
+      }
+    });
+    return server;
+  };
+  const { server, client } = await connectKept(t, framemask, createServer);
+  const received = record(client.websocket);
+  server.websocket.send('last');
+  Object.create(server.socket).end();
+  t.same(called, ['end']);
+  t.match((await received)[0], ['message', Buffer.from('last')]);
+  server.socket.destroy();
+  t.match(called, ['end', /^destroy$/]);
 });
 
 t.test('what was sent when the peer ends the connection is sent', async (t) => {
@@ -293,6 +386,23 @@ t.test("a stream whose write throws does not end another connection's send", asy
     ['from write', 'from write']
   );
   broken.server._socket.write = write;
+});
+
+t.test('a socket whose write throws is ended all the same', async (t) => {
+  const { server, socket } = await connectRaw(t, framemask);
+  const kept = server._socket;
+  kept.write = () => {
+    throw new Error('from write');
+  };
+  const errors = await uncaught(async () => {
+    server.send('x');
+    kept.end();
+    await once(socket, 'end');
+  });
+  t.same(
+    errors.map(({ message }) => message),
+    ['from write']
+  );
 });
 
 t.test('a connection whose replies could not be written receives what follows', async (t) => {
