@@ -12,6 +12,7 @@ const HELD_BACK = 64 * 1024;
 let queue = [];
 let heldBack = 0;
 let listensForExit = false;
+let exits = false;
 
 /** The connections whose chunk is being decoded: they flush when it has been. */
 const reads = [];
@@ -23,17 +24,21 @@ function addToQueue(outgoing) {
   queue.push(outgoing);
   heldBack += outgoing.pending;
   if (heldBack >= HELD_BACK) flushQueue();
-  else if (!listensForExit) listenForExit();
 }
 
-/** A program may end itself in the turn in which it has sent something. */
+/** A program may end itself in the turn in which it has sent something, and send in the end. */
 function listenForExit() {
+  if (listensForExit) return;
   listensForExit = true;
   process.on('exit', () => {
-    for (const outgoing of reads) outgoing.flush();
+    exits = true;
+    for (const outgoing of reads) outgoing.flushApart();
     flushQueue();
   });
 }
+
+/** Whether the process ends, so that nothing can wait. */
+const isExiting = () => exits;
 
 function flushQueue() {
   const outgoings = queue;
@@ -45,4 +50,4 @@ function flushQueue() {
   }
 }
 
-module.exports = { addToQueue, reads };
+module.exports = { addToQueue, isExiting, listenForExit, reads };

@@ -9,7 +9,7 @@ const { Buffer } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
 const { compressInstead } = require('./compression');
 const { bufferedBytes, deflateOf, isServer, mustFrame, ws } = require('./internals');
-const { addToQueue, reads } = require('./flush-queue');
+const { addToQueue, isExiting, listenForExit, reads } = require('./flush-queue');
 
 /**
  * From so many bytes on, frames are sent at once: a payload of that size is not copied, and a
@@ -47,6 +47,7 @@ class Outgoing {
     this._callbacks = null;
     sender[kOutgoing] = this;
     sender.sendFrame = sendFrame;
+    listenForExit();
     socket[kOutgoing] = this;
     for (const name of ['end', 'destroy']) flushBefore(socket, name);
   }
@@ -146,7 +147,7 @@ class Outgoing {
       this._callbacks ??= [];
       this._callbacks.push(keepContext(callback));
     }
-    if (this._encoder.pending >= SEND_FROM) this.flush();
+    if (this._encoder.pending >= SEND_FROM || isExiting()) this.flush();
     else if (!this._isReading && !this.isQueued) addToQueue(this);
   }
 

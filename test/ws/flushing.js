@@ -234,29 +234,33 @@ t.test('what was sent when the peer ends the connection is sent', async (t) => {
 });
 
 t.test('a program that ends itself loses nothing that it sent', async (t) => {
-  for (const where of ['in a turn', 'in a listener']) {
-    const { status, stdout, stderr } = await runSource(`
-      const { WebSocket, WebSocketServer } = require('./ws.js');
-      const { fork } = require('node:child_process');
-      const wss = new WebSocketServer({ port: 0, host: '127.0.0.1' }, () => {
-        const { spawn } = require('node:child_process');
-        const child = spawn(process.execPath, ['-e', \`
-          const { WebSocket } = require('./ws.js');
-          const ws = new WebSocket('ws://127.0.0.1:\${wss.address().port}');
-          const leave = () => { ws.send('the last'); process.exit(); };
-          ws.on('open', () => ${where === 'in a turn' ? 'setImmediate(leave)' : "ws.send('hello')"});
-          ws.on('message', leave);
-        \`], { stdio: 'inherit' });
-      });
-      wss.on('connection', (ws) => {
-        ws.on('message', (data) => {
-          if (String(data) === 'hello') ws.send('hello');
-          else console.log(String(data));
-        });
-        ws.on('close', () => process.exit());
-      });
+  const wss = await listen(t, IMPLEMENTATIONS.ws);
+  const endings = {
+    'in a turn': "client.on('open', () => setImmediate(leave));",
+    'in a listener': "client.on('open', () => client.send('hello')); client.on('message', leave);",
+    "in an 'exit' listener": "client.on('open', () => process.on('exit', send).exit());",
+    "in an 'exit' listener that is younger than the first message":
+      "client.on('open', () => client.send('hello', () => process.on('exit', send)));" +
+      "client.on('message', () => process.exit());"
+  };
+  for (const [where, source] of Object.entries(endings)) {
+    const received = once(wss, 'connection').then(([websocket]) => {
+      websocket.on('message', (data) => String(data) === 'hello' && websocket.send('hello'));
+      return record(websocket);
+    });
+    const { status, stderr } = await runSource(`
+      const { WebSocket } = require('./ws.js');
+      const client = new WebSocket('ws://127.0.0.1:${wss.address().port}');
+      const send = () => client.send('the last');
+      const leave = () => {
+        send();
+        process.exit();
+      };
+      ${source}
     `);
-    t.same([status, stdout, stderr], [0, 'the last\n', ''], where);
+    t.same([status, stderr], [0, ''], where);
+    const texts = (await received).filter(([event]) => event === 'message').map(([, data]) => `${data}`);
+    t.equal(texts.at(-1), 'the last', where);
   }
 });
 
