@@ -313,8 +313,8 @@ export interface EncoderOptions<End extends Role = Role> {
   writable?: FrameSink | null | undefined;
   /**
    * Set if the writable no longer reads written buffers once its `writableLength` is 0; they are
-   * then reused. True of `net.Socket` and `tls.TLSSocket`, not of `stream.PassThrough`.
-   * Default: false.
+   * then reused. True of `net.Socket` and `tls.TLSSocket`, unless their `write` has been replaced by
+   * a function that keeps Buffers; not of `stream.PassThrough`. Default: false.
    */
   recycle?: boolean | undefined;
   /**

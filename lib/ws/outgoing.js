@@ -2,7 +2,7 @@
 
 const { AsyncResource } = require('node:async_hooks');
 const net = require('node:net');
-const { Duplex } = require('node:stream');
+const { Writable } = require('node:stream');
 
 const { Encoder } = require('../codec/encoder');
 const { Buffer } = require('../shared/buffers');
@@ -21,8 +21,8 @@ const ANY_MASK = { anyMask: true };
 
 const kOutgoing = Symbol('outgoing');
 
-/** Whether nobody has replaced the `write` of all sockets. */
-const writesAreNodes = net.Socket.prototype.write === Duplex.prototype.write;
+/** How sockets write. A function in the place of one of these may keep what it is given. */
+const { write, _write, _writev } = net.Socket.prototype;
 
 /**
  * The way out of a connection: messages go to an Encoder, and what has collected goes to the socket
@@ -118,8 +118,7 @@ class Outgoing {
     if (callbacks !== null) {
       callback = callbacks.length === 1 ? callbacks[0] : (error) => callInOrder(callbacks, error);
     }
-    // Who has replaced `write` since may keep what it is given: it gets copies.
-    if (this._recycles && this.socket.write !== Duplex.prototype.write) this._writeCopies(callback);
+    if (this._recycles && !writesAsNode(this.socket)) this._writeCopies(callback);
     else this._encoder.flush(this.socket, callback);
   }
 
@@ -207,8 +206,13 @@ function flushFirst(name, own) {
 /** Whether a socket is a TCP socket or pipe that does not read what it has written. */
 function isPlain(socket) {
   return (
-    writesAreNodes && Object.getPrototypeOf(socket) === net.Socket.prototype && socket.write === Duplex.prototype.write
+    write === Writable.prototype.write && Object.getPrototypeOf(socket) === net.Socket.prototype && writesAsNode(socket)
   );
+}
+
+/** Whether nothing has been replaced since, on the socket or on all of them. */
+function writesAsNode(socket) {
+  return socket.write === write && socket._write === _write && socket._writev === _writev;
 }
 
 module.exports = { Outgoing };

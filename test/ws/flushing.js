@@ -6,6 +6,7 @@
 const { once } = require('node:events');
 const http = require('node:http');
 const https = require('node:https');
+const net = require('node:net');
 const { PassThrough, Duplex } = require('node:stream');
 const t = require('tap');
 const certificate = require('../support/certificate');
@@ -348,6 +349,45 @@ t.test('a socket whose write is replaced later is not given memory that is used 
   }
   const bytes = Buffer.concat(kept).toString('latin1');
   for (const text of ['first', 'second', 'third']) t.ok(bytes.includes(text), text);
+});
+
+t.test('a write that replaces that of all sockets is not given memory that is used again', async (t) => {
+  const pairs = [await connectRaw(t, framemask), await connectRaw(t, framemask)];
+  const sockets = pairs.map(({ server }) => server._socket);
+  const kept = [];
+  const keep = (chunk) => {
+    kept.push([chunk, Buffer.from(chunk)]);
+  };
+  const keepAll = (chunks) => {
+    for (const { chunk } of chunks) keep(chunk);
+  };
+  const replacements = [
+    [Duplex.prototype, 'write', keep],
+    [net.Socket.prototype, '_write', keep],
+    [net.Socket.prototype, '_writev', keepAll]
+  ];
+  for (const [prototype, name, look] of replacements) {
+    const descriptor = Object.getOwnPropertyDescriptor(prototype, name);
+    prototype[name] = function (chunk, ...rest) {
+      if (sockets.includes(this)) look(chunk);
+      return descriptor.value.call(this, chunk, ...rest);
+    };
+    try {
+      for (let i = 0; i < 5; i++) {
+        for (const { server } of pairs) {
+          server.send(`${name} ${i}`);
+          server.send(Buffer.alloc(10_000));
+          if (name === '_writev') server.send(Buffer.alloc(20_000));
+        }
+        await Promise.all(pairs.map(({ socket }) => once(socket, 'data')));
+      }
+    } finally {
+      Object.defineProperty(prototype, name, descriptor);
+    }
+    t.ok(kept.length >= 10, `${kept.length} chunks were kept`);
+    const changed = kept.splice(0).filter(([chunk, copy]) => !chunk.equals(copy));
+    t.equal(changed.length, 0, `${name}: no chunk has changed`);
+  }
 });
 
 t.test('a stream whose write throws does not keep others from sending', async (t) => {
