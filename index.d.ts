@@ -340,7 +340,8 @@ export interface FragmentOptions {
   fin?: boolean | undefined;
   /**
    * Whether you give the data away. A client then masks payloads of 16 KiB and more in place,
-   * without copying. Default: false.
+   * without copying. If earlier bytes waited in the stream after the last flush, neither role copies
+   * 1 KiB and more. Default: false.
    */
   owned?: boolean | undefined;
 }
@@ -426,10 +427,11 @@ export class Encoder<End extends Role = Role> {
    *
    * @param pieces the bytes of one frame; the first piece has the whole header
    * @param options `anyMask`: whether a client's frame need not be masked, nor a server's unmasked,
-   *   against RFC 6455 section 5.1: as a test of peers may want it. Default: false
+   *   against RFC 6455 section 5.1: as a test of peers may want it. Default: false. `owned`: as in
+   *   {@link FragmentOptions}; the pieces are not changed
    * @throws RangeError if they are not one whole frame that this role may send
    */
-  framed(pieces: Uint8Array[], options?: { anyMask?: boolean | undefined }): boolean;
+  framed(pieces: Uint8Array[], options?: { anyMask?: boolean | undefined; owned?: boolean | undefined }): boolean;
   /**
    * Sends all that has collected, in one write.
    *

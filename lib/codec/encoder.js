@@ -6,7 +6,7 @@ const { Deflation } = require('../deflate/deflation');
 const { invalidState, invalidType, outOfRange } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
 const { checkOptions, readBoolean, readChoice, readHandler, readTrace } = require('./options');
-const { PayloadWriter, REFERENCE_FROM } = require('./payload-writer');
+const { PayloadWriter } = require('./payload-writer');
 const { framedFor, framedMessage } = require('./prepared');
 const { readFramed } = require('./read-framed');
 const { CONTROL, FIN, MAX_SHORT, MODE_MASKED, Opcode, RSV1, isSendableCloseCode } = require('../shared/protocol');
@@ -124,17 +124,20 @@ class Encoder extends PayloadWriter {
     this._closed = opcode === Opcode.CLOSE;
     if (this._isDeflating) {
       const copy = Buffer.concat(pieces);
-      this._deflation.wait(length, this._deflation.isAmidMessage, () => this._addFramed([copy], firstByte, length));
+      this._deflation.wait(length, this._deflation.isAmidMessage, () =>
+        this._addFramed([copy], firstByte, length, true)
+      );
     } else {
-      this._addFramed(pieces, firstByte, length);
+      this._addFramed(pieces, firstByte, length, options?.owned ?? false);
     }
     return true;
   }
 
-  _addFramed(pieces, firstByte, length) {
+  _addFramed(pieces, firstByte, length, owned) {
+    const referenceFrom = this._referenceFrom(owned);
     for (const piece of pieces) {
       const size = lengthOf(piece);
-      if (size >= REFERENCE_FROM) this._push(view(piece, 0, size));
+      if (size >= referenceFrom) this._push(view(piece, 0, size));
       else if (size !== 0) this._copy(piece, size);
     }
     this._count(firstByte, length);

@@ -42,6 +42,8 @@ class FrameWriter {
     this._writable = writable;
     this._scheduled = false;
     this._flushing = false;
+    /** Whether bytes waited in the writable after the last flush. */
+    this._isBehind = false;
     this._callback = undefined;
     this._pending = 0;
     // Uint8Arrays and SlabParts, and behind them `_slab[_start]` to `_slab[_end - 1]`.
@@ -66,6 +68,7 @@ class FrameWriter {
       } finally {
         this._flushing = false;
       }
+      this._isBehind = writable.writableLength > 0;
       if (this._pending !== 0) return this._drop(writable);
     }
     // A stream says that it is full after a large write even if the system took all of it.
@@ -159,7 +162,8 @@ class FrameWriter {
     // Moving what waits in a small slab is cheaper than a second entry in writev.
     const moves = used !== 0 && slab.length < LARGE_SLAB && used + size <= LARGE_SLAB;
     if (!moves) this._seal();
-    this._slab = acquireSlab(moves ? used + size : size, this._recycle);
+    // Behind earlier bytes it would not be reused, but held, or copied.
+    this._slab = acquireSlab(moves ? used + size : size, this._recycle && !this._isBehind);
     this._start = 0;
     this._end = 0;
     if (!moves) return;

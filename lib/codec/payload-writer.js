@@ -11,6 +11,8 @@ const { LARGE_SLAB } = require('./slabs');
 const SHORT_STRING = 4096;
 /** From this many bytes on, a second writev entry is cheaper than copying the payload. */
 const REFERENCE_FROM = 16 * 1024;
+/** The same for a payload that is the encoder's, and would be held behind earlier bytes. */
+const REFERENCE_OWNED_FROM = 1024;
 /**
  * From this many bytes on, payloads that are copied get their own memory, unless slabs are reused.
  */
@@ -34,11 +36,15 @@ class PayloadWriter extends FrameWriter {
     }
     const bytes = toBytes('data', data, (firstByte & OPCODE) !== Opcode.BINARY);
     const length = lengthOf(bytes);
-    if (length < REFERENCE_FROM) this._copyBytes(firstByte, bytes, length);
+    if (length < this._referenceFrom(owned)) this._copyBytes(firstByte, bytes, length);
     else if (this._mode === 0 || owned) this._referBytes(firstByte, bytes, length);
     else if (this._fitsSlab(length)) this._copyBytes(firstByte, bytes, length);
     else this._ownBytes(firstByte, bytes, length);
     return length;
+  }
+
+  _referenceFrom(owned) {
+    return owned && this._isBehind ? REFERENCE_OWNED_FROM : REFERENCE_FROM;
   }
 
   /**
@@ -109,4 +115,4 @@ class PayloadWriter extends FrameWriter {
 // On the prototype, because all encoders share it; a test makes a subclass for another backend.
 PayloadWriter.prototype._backend = codecBackend;
 
-module.exports = { PayloadWriter, REFERENCE_FROM };
+module.exports = { PayloadWriter, REFERENCE_OWNED_FROM };

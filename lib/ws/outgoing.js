@@ -5,6 +5,7 @@ const net = require('node:net');
 const { Writable } = require('node:stream');
 
 const { Encoder } = require('../codec/encoder');
+const { REFERENCE_OWNED_FROM } = require('../codec/payload-writer');
 const { Buffer } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
 const { compressInstead } = require('./compression');
@@ -17,7 +18,10 @@ const { addToQueue, isExiting, listenForExit, reads } = require('./flush-queue')
  */
 const SEND_FROM = 16 * 1024;
 
-const ANY_MASK = { anyMask: true };
+const OWNED = { owned: true };
+// `send` has an option `mask`.
+const FRAMED = { anyMask: true };
+const FRAMED_OWNED = { anyMask: true, owned: true };
 
 const kOutgoing = Symbol('outgoing');
 
@@ -72,14 +76,33 @@ class Outgoing {
 
   send(data, isBinary, callback) {
     const encoder = this._encoder ?? this._createEncoder();
-    if (isBinary) encoder.binary(typeof data === 'string' ? Buffer.from(data) : data);
-    else encoder.text(data);
+    // What waits behind other bytes is not copied: a broadcast to slow readers is held once.
+    if (data.length >= REFERENCE_OWNED_FROM && this._role === 'server' && this._isBehind) {
+      const bytes = this._toBytes(data);
+      if (isBinary) encoder.binary(bytes, OWNED);
+      else encoder.text(bytes, OWNED);
+    } else if (isBinary) {
+      encoder.binary(typeof data === 'string' ? Buffer.from(data) : data);
+    } else {
+      encoder.text(data);
+    }
     this._added(callback);
+  }
+
+  /** Whether bytes wait in the socket, so that with ws, too, it keeps the program's Buffers. */
+  get _isBehind() {
+    return this.socket.writableLength > 0;
+  }
+
+  /** The bytes of a message, for this connection alone where the program's code may see them. */
+  _toBytes(data) {
+    if (typeof data !== 'string') return data;
+    return this.socket instanceof net.Socket && writesAsNode(this.socket) ? bytesOf(data) : Buffer.from(data);
   }
 
   /** Sends a frame of ws's Sender: its header, with or without the payload, and the payload. */
   sendFramed(list, callback) {
-    const pieces = list.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece));
+    const pieces = list.map((piece) => this._toBytes(piece));
     if (this._addFramed(pieces)) {
       this._added(callback);
     } else {
@@ -91,8 +114,7 @@ class Outgoing {
   /** @returns {boolean} false for what is no frame, and after a Close frame */
   _addFramed(pieces) {
     try {
-      // `send` has an option `mask`.
-      return (this._encoder ?? this._createEncoder()).framed(pieces, ANY_MASK);
+      return (this._encoder ?? this._createEncoder()).framed(pieces, this._isBehind ? FRAMED_OWNED : FRAMED);
     } catch {
       return false;
     }
@@ -173,6 +195,23 @@ class Outgoing {
 function keepContext(callback) {
   const resource = new AsyncResource('framemask.send');
   return (error) => resource.runInAsyncScope(callback, undefined, error);
+}
+
+let text = null;
+let textBytes = null;
+
+/** The bytes of a string: the same for a broadcast, until the end of the turn. */
+function bytesOf(string) {
+  if (string === text) return textBytes;
+  if (textBytes === null) process.nextTick(forgetText);
+  text = string;
+  textBytes = Buffer.from(string);
+  return textBytes;
+}
+
+function forgetText() {
+  text = null;
+  textBytes = null;
 }
 
 function throwError(error) {

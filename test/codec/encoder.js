@@ -6,7 +6,18 @@ const { Encoder } = require('../../lib/codec/encoder');
 const { prepare } = require('../../lib/codec/prepared');
 const { assertBytes, forEachCase } = require('../support/cases');
 const { ROLES, createDecoders } = require('../support/decoders');
-const { closePayload, framesFor, frame, TEXT, BINARY, CLOSE, PING, PONG, CONTINUATION } = require('../support/frames');
+const {
+  closePayload,
+  framesFor,
+  frame,
+  KEY,
+  TEXT,
+  BINARY,
+  CLOSE,
+  PING,
+  PONG,
+  CONTINUATION
+} = require('../support/frames');
 const { binary, record, string } = require('../support/recorder');
 
 /** All that an encoder has collected, as one Buffer. */
@@ -147,6 +158,37 @@ t.test('a client masks large data in place if it owns the data', (t) => {
   t.equal(payload.buffer, data.buffer);
   t.equal(data.equals(Buffer.alloc(16384, 1)), false, 'masked');
   assertBytes(unmasked(Buffer.concat([header, payload])), frame(BINARY, Buffer.alloc(16384, 1)));
+  t.end();
+});
+
+t.test('behind bytes that wait in the stream, owned data from 1 KiB on is not copied', (t) => {
+  for (const role of ROLES) {
+    const written = [];
+    const stream = { writableLength: 0, write: (chunk) => written.push(chunk) };
+    const encoder = new Encoder({ role, recycle: true });
+    const countShared = (data, size) => {
+      const payload = data.subarray(0, size);
+      const piece = frame(BINARY, payload, { key: role === 'client' ? KEY : null });
+      encoder.binary(payload, { owned: true });
+      encoder.binary(payload);
+      encoder.framed([piece], { owned: true });
+      encoder.framed([piece]);
+      encoder.flush(stream);
+      return written.splice(0).filter(({ buffer }) => buffer === data.buffer || buffer === piece.buffer).length;
+    };
+    const ping = (writableLength) => {
+      stream.writableLength = writableLength;
+      encoder.ping();
+      encoder.flush(stream);
+      written.length = 0;
+    };
+    t.equal(countShared(Buffer.alloc(12_000), 12_000), 0, `${role}: all is copied when nothing waits`);
+    ping(1);
+    t.equal(countShared(Buffer.alloc(12_000), 1000), 0, `${role}: so is less than 1 KiB`);
+    t.equal(countShared(Buffer.alloc(12_000), 1024), 2, `${role}: the rest is not`);
+    ping(0);
+    t.equal(countShared(Buffer.alloc(12_000), 12_000), 0, `${role}: all is copied again`);
+  }
   t.end();
 });
 

@@ -8,9 +8,10 @@ const http = require('node:http');
 const https = require('node:https');
 const net = require('node:net');
 const { PassThrough, Duplex } = require('node:stream');
+const { setImmediate: turn } = require('node:timers/promises');
 const t = require('tap');
 const certificate = require('../support/certificate');
-const { TEXT, frame } = require('../support/frames');
+const { BINARY, TEXT, frame } = require('../support/frames');
 const { pipePath } = require('../support/pipe-path');
 const {
   IMPLEMENTATIONS,
@@ -300,16 +301,10 @@ t.test('the callbacks of send run in the asynchronous context of their call', as
   }
 });
 
-t.test('a stream of the program itself is not given memory that is used again', async (t) => {
-  const received = [];
-  const duplex = new Duplex({
-    read() {},
-    write(chunk, _encoding, callback) {
-      received.push(chunk);
-      callback();
-    }
-  });
-  const wss = new framemask.WebSocketServer({ noServer: true });
+/** @returns {Promise<object>} a server's end over a stream of the program's own */
+function connectDuplex({ WebSocketServer }, write) {
+  const duplex = new Duplex({ read() {}, write: (chunk, _encoding, callback) => write(chunk, callback) });
+  const wss = new WebSocketServer({ noServer: true });
   const request = {
     method: 'GET',
     headers: {
@@ -319,7 +314,15 @@ t.test('a stream of the program itself is not given memory that is used again', 
       'sec-websocket-version': '13'
     }
   };
-  const server = await new Promise((resolve) => wss.handleUpgrade(request, duplex, Buffer.alloc(0), resolve));
+  return new Promise((resolve) => wss.handleUpgrade(request, duplex, Buffer.alloc(0), resolve));
+}
+
+t.test('a stream of the program itself is not given memory that is used again', async (t) => {
+  const received = [];
+  const server = await connectDuplex(framemask, (chunk, callback) => {
+    received.push(chunk);
+    callback();
+  });
   received.length = 0;
   for (const text of ['first', 'second', 'third']) {
     server.send(text);
@@ -473,6 +476,117 @@ t.test('a connection whose replies could not be written receives what follows', 
   socket.write(frame(TEXT, 'two', { key: KEY }));
   t.same((await once(socket, 'data'))[0], frame(TEXT, 'reply'));
   t.same(seen, ['one', 'two']);
+});
+
+/** @returns {Promise<{ server: object, chunks: Buffer[], go: Function }>} `go` writes what waits */
+async function connectSlow(implementation) {
+  const chunks = [];
+  const waiting = [];
+  let isSlow = false;
+  const write = (chunk, callback) => {
+    chunks.push(chunk);
+    if (isSlow) waiting.push(callback);
+    else callback();
+  };
+  const server = await connectDuplex(implementation, write);
+  isSlow = true;
+  server.send(''); // waits for the stream, and all that follows for it
+  await turn();
+  chunks.length = 0;
+  const go = () => {
+    isSlow = false;
+    for (const callback of waiting) callback();
+  };
+  return { server, chunks, go };
+}
+
+t.test('behind others that wait, payloads from 1 KiB on are not copied', async (t) => {
+  for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
+    const slow = [await connectSlow(implementation), await connectSlow(implementation)];
+    const bytes = Buffer.alloc(12 * 1024, 'x');
+    const kib = Buffer.alloc(1024, 'y');
+    for (const { server } of slow) {
+      server.send(bytes);
+      server.send(kib, { binary: false });
+      server.send(kib, { mask: false }); // framed by ws's Sender
+      server.send(kib.subarray(1));
+      server.send('z'.repeat(2000));
+      server.send('z'.repeat(2000), { binary: true });
+    }
+    await turn();
+    for (const { chunks, go } of slow) {
+      go();
+      const shared = [bytes, kib].map(({ buffer }) => chunks.filter((chunk) => chunk.buffer === buffer).length);
+      t.same(shared, name === 'ws' ? [1, 3] : [1, 2], name);
+      const expected = [
+        frame(BINARY, bytes),
+        frame(TEXT, kib),
+        frame(BINARY, kib),
+        frame(BINARY, kib.subarray(1)),
+        frame(TEXT, 'z'.repeat(2000)),
+        frame(BINARY, 'z'.repeat(2000))
+      ];
+      t.ok(Buffer.concat(chunks).equals(Buffer.concat(expected)), `${name}: the same bytes`);
+    }
+    const texts = slow.map(({ chunks }) => chunks.find((chunk) => chunk.length === 2000));
+    const isShared = texts[0].buffer === texts[1].buffer && texts[0].byteOffset === texts[1].byteOffset;
+    t.equal(isShared, false, `${name}: the program's stream gets bytes of its own for a text`);
+  }
+});
+
+t.test('a client masks copies', async (t) => {
+  const { client } = await connectPair(t, framemask);
+  const bytes = Buffer.alloc(12 * 1024, 'x');
+  while (client._socket.writableLength === 0) client.send(Buffer.alloc(1 << 20));
+  client.send(bytes);
+  t.ok(bytes.equals(Buffer.alloc(12 * 1024, 'x')));
+});
+
+t.test('a text for many sockets of which bytes wait is held once', async (t) => {
+  const servers = [];
+  for (let i = 0; i < 3; i++) {
+    const { server, socket } = await connectRaw(t, framemask);
+    socket.pause();
+    while (server._socket.writableLength === 0) server.send(Buffer.alloc(1 << 20));
+    servers.push(server);
+  }
+  const text = 'x'.repeat(3000);
+  for (const server of servers) server.send(text);
+  await turn();
+  for (const server of servers) server.send(text);
+  const held = servers.map(({ _socket }) => _socket._writableState.getBuffer().map(({ chunk }) => chunk));
+  const payloads = held.map((chunks) => chunks.filter(({ length }) => length === 3000));
+  t.same(
+    payloads.map(({ length }) => length),
+    [2, 2, 2]
+  );
+  for (const [i, payload] of payloads[0].entries()) {
+    t.ok(payload.equals(Buffer.from(text)));
+    for (const others of payloads.slice(1)) t.equal(others[i].buffer, payload.buffer);
+  }
+});
+
+t.test('a Buffer that is changed is sent as by ws', async (t) => {
+  for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
+    for (const size of [1023, 1024, 12 * 1024, 20_000]) {
+      const { server, chunks, go } = await connectSlow(implementation);
+      const bytes = Buffer.alloc(size, 'x');
+      server.send(bytes);
+      bytes.fill('y');
+      await turn();
+      go();
+      const sent = name === 'ws' || size >= 1024 ? bytes : Buffer.alloc(size, 'x');
+      t.ok(Buffer.concat(chunks).equals(frame(BINARY, sent)), `${name}: ${size} bytes, behind others`);
+    }
+    const { server, socket } = await connectRaw(t, implementation);
+    const bytes = Buffer.alloc(12 * 1024, 'x');
+    const expected = frame(BINARY, bytes);
+    server.send(bytes);
+    bytes.fill('y');
+    let received = Buffer.alloc(0);
+    while (received.length < expected.length) received = Buffer.concat([received, (await once(socket, 'data'))[0]]);
+    t.ok(received.equals(expected), `${name}: when nothing waits, it is sent as it was`);
+  }
 });
 
 t.test('createWebSocketStream moves a megabyte both ways', async (t) => {
