@@ -138,7 +138,7 @@ class FrameFinder extends Delivery {
     let i = 0;
     try {
       while (i < end && this._state === RUNNING) {
-        if (chunk[this._chunkEnd - 1] === undefined || (copiedFrom !== copiedTo && bytes[0] === undefined)) {
+        if (chunk[this._chunkEnd - 1] === undefined) {
           this._fail(detachedFault());
           break;
         }
@@ -161,7 +161,8 @@ class FrameFinder extends Delivery {
           continue;
         }
         const copied = this._borrowed && this._isShown(flags);
-        if (copied && stop > copiedTo) {
+        // A handler may have transferred the last copy. The chunk still has the bytes.
+        if (copied && (stop > copiedTo || bytes[0] === undefined)) {
           copiedFrom = start;
           copiedTo = endOfPiece(table, entry, end);
           bytes = copyOf(chunk, copiedFrom, copiedTo);

@@ -7,6 +7,7 @@ const path = require('node:path');
 const { text } = require('node:stream/consumers');
 const { setImmediate } = require('node:timers/promises');
 const { promisify } = require('node:util');
+const { MessageChannel } = require('node:worker_threads');
 const { Encoder } = require('../../index.js');
 const { WebSocket, WebSocketServer } = require('../../ws.js');
 const { connectPair, connectRaw } = require('../support/websockets');
@@ -120,6 +121,35 @@ t.test('an ArrayBuffer has the bytes of its message only', async (t) => {
     messages.map((data) => Buffer.from(data)),
     [1, 2, 3].map((byte) => Buffer.alloc(100, byte))
   );
+});
+
+t.test('a listener may transfer each message, and all of a read are delivered', async (t) => {
+  for (const binaryType of ['arraybuffer', 'nodebuffer']) {
+    const { server, client } = await connectPair(t, implementation);
+    server.binaryType = binaryType;
+    const { port1, port2 } = new MessageChannel();
+    t.teardown(() => port1.close());
+    const seen = [];
+    server.on('message', (data) => {
+      seen.push(Buffer.from(data).toString('latin1'));
+      const memory = binaryType === 'arraybuffer' ? data : data.buffer;
+      port1.postMessage(memory, [memory]);
+      t.equal(memory.byteLength, 0, 'it is transferred');
+    });
+    const transferred = new Promise((resolve) => {
+      let count = 0;
+      port2.on('message', () => ++count === 11 && resolve());
+    });
+    const messages = [3, 3000, 3000, 5000, 2048, 100, 100, 2047, 10, 3000, 1].map((size, i) =>
+      `${i % 10}`.repeat(size)
+    );
+    // The first chunk of a socket is a copy. The others come in one.
+    await promisify(client.send.bind(client))(Buffer.from(messages[0]));
+    if (seen.length === 0) await once(server, 'message');
+    for (const message of messages.slice(1)) client.send(Buffer.from(message));
+    await transferred;
+    t.same(seen, messages, binaryType);
+  }
 });
 
 t.test('FRAMEMASK_READS=events has all sockets read as ever', async (t) => {

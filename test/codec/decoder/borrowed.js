@@ -195,23 +195,27 @@ t.test('borrowed: a message of 2 KiB or more has memory of its own, shorter ones
   t.end();
 });
 
-t.test('borrowed: a message whose memory is transferred ends the decoder if others lie in it', (t) => {
+t.test('borrowed: a handler may transfer the memory of each payload, and all are delivered', (t) => {
+  const transfer = ({ buffer }) => structuredClone(buffer, { transfer: [buffer] });
+  const sizes = [20, 3000, 3000, 100, 0, 100, 2047, 5000, 0, 2048, 1];
+  const payloads = sizes.map((size, i) => Buffer.alloc(size, i + 1));
+  const pings = [Buffer.from('first'), Buffer.alloc(0), Buffer.from('third')];
   forEachDecoder(({ Decoder, role, f }) => {
-    const errors = [];
-    let messages = 0;
-    const decoder = new Decoder({
-      role,
-      borrowed: true,
-      onMessage(data) {
-        messages++;
-        structuredClone(data.buffer, { transfer: [data.buffer] });
-      },
-      onError: (error) => errors.push(error.code)
-    });
-    lend(decoder, f.binary(Buffer.from('alone')));
-    lend(decoder, Buffer.concat([f.binary(Buffer.alloc(20, 1)), f.binary(Buffer.alloc(20, 2))]));
-    assert.equal(messages, 2);
-    assert.deepEqual(errors, ['FRAMEMASK_ERR_DETACHED']);
+    const messages = Buffer.concat(payloads.flatMap((payload) => [f.binary(payload), f.text(payload)]));
+    const expected = payloads.flatMap((payload) => [payload, payload]);
+    const seen = [];
+    const take = (bytes, start = 0, end = bytes.length) => {
+      seen.push(Buffer.from(bytes.subarray(start, end)));
+      transfer(bytes);
+    };
+    const onFrame = (_firstByte, bytes, start, end) => take(bytes, start, end);
+    const onMessage = (data) => take(data);
+    lend(new Decoder({ role, text: 'buffer', borrowed: true, onMessage }), messages);
+    lend(new Decoder({ role, text: 'buffer', borrowed: true, onFrame }), messages);
+    assert.deepEqual(seen, [...expected, ...expected]);
+    seen.length = 0;
+    lend(new Decoder({ role, borrowed: true, onPing: onMessage }), Buffer.concat(pings.map((ping) => f.ping(ping))));
+    assert.deepEqual(seen, pings);
   });
   t.end();
 });
