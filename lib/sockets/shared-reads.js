@@ -9,18 +9,30 @@ const modules = require('../shared/node-modules');
 // needs parts of net.Socket that are not documented: two properties, which it finds by what the
 // option puts there, and a method of the socket's handle. Events and flow control stay.
 
-/** As much as Node.js reads at a time. */
+/** As much as Node.js reads at a time, and as much as it decrypts. */
 const SIZE = 64 * 1024;
+const TLS_SIZE = 16 * 1024;
 
 /** A read of so many bytes or more that leaves the memory as it was did not go there. */
 const MIN_PROOF = 8;
 
 const kListener = Symbol('listener');
 
-/** The memory that all sockets of this thread are read into. It must not reach a program's code. */
+/**
+ * The memory that all sockets of this thread are read into. It must not reach a program's code. A
+ * chunk lies here while its listener runs (`isLent`).
+ */
 let memory = null;
+let isLent = false;
 
-/** Random bytes with which `memory` begins, until a read has been seen to go there. */
+/**
+ * The memory that TLS is read into. Its chunks are moved to `memory`: the event loop alone reads TCP
+ * and pipes, but TLS decrypts the next record whenever it is used, such as by `write('')` or
+ * `renegotiate()` in a listener.
+ */
+let tlsMemory = null;
+
+/** Random bytes with which both begin, until a read has been seen to go there. */
 let before = null;
 
 /** The names of the two properties, and Node.js's own `emit`; null if reads are not shared. */
@@ -36,11 +48,13 @@ let parts;
 function shareReads(socket, listener) {
   if (!canShareReads()) return false;
   if (socket[kListener] === listener) return true;
-  if (!isUnchanged(socket) || !isReadByLoop(socket._handle)) return false;
-  memory ??= createMemory();
+  if (!isUnchanged(socket)) return false;
+  if (memory === null) createMemories();
+  const target = memoryFor(socket._handle.constructor.name);
+  if (target === null) return false;
   socket[kListener] = listener;
-  socket._handle.useUserBuffer(memory);
-  socket[parts.buffer] = memory;
+  socket._handle.useUserBuffer(target);
+  socket[parts.buffer] = target;
   socket[parts.callback] = onRead;
   return true;
 }
@@ -84,33 +98,40 @@ function isUnchanged(socket) {
   );
 }
 
-/**
- * Whether only the event loop reads a socket's handle. TLS over a stream of JavaScript can be read
- * by a handler of another socket, while the memory holds what that socket has read.
- */
-function isReadByLoop(handle) {
-  let root = handle;
-  while (root._parent) root = root._parent; // from TLS to what it runs on
-  return ['TCP', 'Pipe'].includes(root.constructor.name);
+/** The memory for handles of a class; null if it is not known how they are read. */
+function memoryFor(name) {
+  if (name === 'TLSWrap') return tlsMemory;
+  return name === 'TCP' || name === 'Pipe' ? memory : null;
 }
 
-function createMemory() {
-  const created = Buffer.allocUnsafeSlow(SIZE);
+function createMemories() {
+  before = modules.crypto.randomBytes(SIZE);
+  memory = createMemory(SIZE);
+  tlsMemory = createMemory(TLS_SIZE);
+}
+
+function createMemory(size) {
+  const created = copyOf(before, 0, size);
   // A socket shows its properties in logs, which shall not have what another socket has read.
   created[modules.util.inspect.custom] = () => '<shared memory>';
-  before = modules.crypto.randomBytes(SIZE);
-  created.set(before);
   return created;
 }
 
-/** The callback of `onread`: a read has put bytes into the memory. False stops reading. */
-function onRead(length) {
-  if (before !== null && !prove(length)) {
+/** The callback of `onread`: a read has put so many bytes there. False stops reading. */
+function onRead(length, bytes) {
+  if (parts === null || (before !== null && !prove(bytes, length))) {
     this.destroy(new Error('This Node.js does not read into shared memory. Set FRAMEMASK_READS=events'));
     return false;
   }
-  if (!isAlone(this)) return this.push(copyOf(memory, 0, length));
-  this[kListener](new FastBuffer(memory.buffer, 0, length)); // not `emit`, which could be replaced
+  // A read within a listener is TLS: `memory` has the chunk of that listener.
+  if (isLent || !isAlone(this)) return this.push(copyOf(bytes, 0, length));
+  if (bytes !== memory) memory.set(new FastBuffer(bytes.buffer, 0, length));
+  isLent = true;
+  try {
+    this[kListener](new FastBuffer(memory.buffer, 0, length)); // not `emit`, which could be replaced
+  } finally {
+    isLent = false;
+  }
   return true;
 }
 
@@ -118,8 +139,8 @@ function onRead(length) {
  * Looks whether the first read has gone into the memory. If Node.js has changed so that it does
  * not, no other socket shares its reads.
  */
-function prove(length) {
-  if (memory.compare(before, 0, length, 0, length) !== 0) before = null;
+function prove(bytes, length) {
+  if (bytes.compare(before, 0, length, 0, length) !== 0) before = null;
   else if (length >= MIN_PROOF) parts = null;
   return parts !== null;
 }

@@ -137,9 +137,36 @@ compareReads(
   }
 );
 
-t.test('TLS over a stream of JavaScript reads as ever, because it can read during a read', async (t) => {
-  // A connection carries TLS in its messages, and the same read brings messages behind them. Where
-  // both were read into the same memory, the inner read would write over those messages.
+for (const version of ['TLSv1.2', 'TLSv1.3']) {
+  for (const act of version === 'TLSv1.2' ? ['write', 'renegotiate'] : ['write']) {
+    const title = `${version}: a handler that calls ${act} has Node.js decrypt the next record within a read`;
+    compareReads(
+      t,
+      title,
+      async (reads) => {
+        const { socket, client } = await reads.connect({ server: { minVersion: version, maxVersion: version } });
+        const { begin, decoder, events } = reads.readInto(socket, {
+          after() {
+            if (act === 'write') socket.write('');
+            // Node.js takes three renegotiations for an attack.
+            else if (events.length === 1) socket.renegotiate({ rejectUnauthorized: false }, () => {});
+          }
+        });
+        await begin(client);
+        // Each write is a record. Enough of them come in one read.
+        const count = 60;
+        for (let i = 0; i < count; i++) client.write(frames(Buffer.alloc(500 + i, i), Buffer.alloc(3000, i)));
+        await until(() => events.length === 2 * count || decoder.closed);
+        reads.checkShared();
+        return events;
+      },
+      ['tls']
+    );
+  }
+}
+
+t.test('TLS over a stream of JavaScript reads during a read, and does not write over its chunk', async (t) => {
+  // A connection carries TLS in its messages, and the same read brings messages behind them.
   if (!isNode) return t.skip('Bun and Deno do not share reads');
   const reads = new Reads(t, 'tcp', true);
   const { socket, client } = await reads.connect();
@@ -156,7 +183,7 @@ t.test('TLS over a stream of JavaScript reads as ever, because it can read durin
   const decoder = new Decoder({ role: 'server', borrowed: true, onMessage: (data) => innerSeen.push(data) });
   t.equal(
     readInto(inner, decoder, () => {}),
-    false
+    true
   );
   client.setNoDelay(true);
   const sent = [];

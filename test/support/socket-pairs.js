@@ -9,6 +9,7 @@ const http = require('node:http');
 const net = require('node:net');
 const tls = require('node:tls');
 const { Decoder, Encoder, readInto } = require('../../index.js');
+const { isShared } = require('../../lib/sockets/shared-reads');
 const certificate = require('./certificate');
 const { pipePath } = require('./pipe-path');
 const { record } = require('./recorder');
@@ -73,12 +74,6 @@ const TRANSPORTS = {
 };
 
 const ALL = Object.keys(TRANSPORTS);
-
-/** @returns {ArrayBuffer | undefined} the memory that a socket is read into */
-function memoryOf(socket) {
-  const key = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'kBuffer');
-  return socket[key]?.buffer;
-}
 
 /** What a test is given: a way to connect, and to read, in one of the two modes. */
 class Reads {
@@ -150,7 +145,7 @@ class Reads {
     const { decoder } = recorded;
     const { _writeLent } = decoder;
     decoder._writeLent = (chunk, length) => {
-      if (chunk.buffer === memoryOf(socket)) {
+      if (isShared(chunk)) {
         this.memories.add(chunk.buffer);
         this.lent++;
       }
@@ -222,4 +217,4 @@ async function until(condition) {
   }
 }
 
-module.exports = { ALL, HANDSHAKE, Reads, TRANSPORTS, answerHandshake, compareReads, frames, isNode, memoryOf, until };
+module.exports = { ALL, HANDSHAKE, Reads, TRANSPORTS, answerHandshake, compareReads, frames, isNode, isShared, until };
