@@ -70,7 +70,7 @@ class Outgoing {
   canFrame(options) {
     if (mustFrame(this._sender)) return false;
     if (options === undefined) return !this._compresses;
-    if (this._compresses && options.compress !== false) return false;
+    if (this._compresses && !(Object.hasOwn(options, 'compress') && options.compress === false)) return false;
     return !('mask' in options) && (options.fin === true || !('fin' in options));
   }
 
@@ -102,6 +102,8 @@ class Outgoing {
 
   /** Sends a frame of ws's Sender: its header, with or without the payload, and the payload. */
   sendFramed(list, callback) {
+    // ws passes it to the socket's `write`, which throws for what is neither function nor encoding.
+    if (callback && typeof callback !== 'function') new Writable({ write() {} }).write('', callback);
     const pieces = list.map((piece) => this._toBytes(piece));
     if (this._addFramed(pieces)) {
       this._added(callback);

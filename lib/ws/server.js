@@ -10,7 +10,9 @@ class WebSocketServer extends ws.WebSocketServer {
   }
 
   handleUpgrade(request, socket, head, callback) {
-    noteHandshake(socket, request.headers['sec-websocket-key'], this.options.sharedReads !== false);
+    // ws throws if it is none.
+    const isStream = typeof socket?.on === 'function';
+    if (isStream) noteHandshake(socket, request.headers['sec-websocket-key'], this.options.sharedReads !== false);
     super.handleUpgrade(request, socket, head, callback);
   }
 }
