@@ -88,7 +88,7 @@ declare namespace WebSocket {
     ws: string;
     /** `'shared'` if servers can have `sharedReads` here. */
     reads: 'shared' | 'events';
-    /** Whose contexts compress. */
+    /** Whose contexts compress: `'ws'` with the environment variable `FRAMEMASK_DEFLATE=ws`. */
     deflate: 'framemask' | 'ws';
     /** Whether framemask/ws/register is at work. */
     registered: boolean;

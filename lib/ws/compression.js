@@ -15,6 +15,9 @@ const DEFLATE_LATER_FROM = 32 * 1024;
 /** What inflates to more than this many bytes is inflated there. */
 const INFLATE_LATER_FROM = 128 * 1024;
 
+/** Whether framemask compresses, and not ws. Deno, whose handles do not work, may refuse `env`. */
+const compressesHere = () => handlesWork() && process.env.FRAMEMASK_DEFLATE !== 'ws';
+
 /** Whether shared contexts can have these options of zlib. */
 const isPlain = (options) => Object.keys(options).every((name) => ['level', 'memLevel', 'chunkSize'].includes(name));
 
@@ -124,10 +127,10 @@ class Decompressor {
 /**
  * Gives the PerMessageDeflate of a connection contexts of framemask's.
  *
- * @returns {Decompressor | null} for what it receives; null without handles: ws does it itself
+ * @returns {Decompressor | null} for what it receives; null if ws does it itself
  */
-function compressInstead(deflate, handles = handlesWork()) {
-  if (!handles) return null;
+function compressInstead(deflate, here = compressesHere()) {
+  if (!here) return null;
   const { own, peer } = deflateParts(deflate);
   const compressor = new Compressor(own);
   const decompressor = new Decompressor(peer);
@@ -139,4 +142,4 @@ function compressInstead(deflate, handles = handlesWork()) {
   return decompressor;
 }
 
-module.exports = { compressInstead };
+module.exports = { compressInstead, compressesHere };

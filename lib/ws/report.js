@@ -1,8 +1,8 @@
 'use strict';
 
-const { handlesWork } = require('../deflate/zlib-handle');
 const { kernel, nativeError } = require('../masking/backend');
 const { canShareReads } = require('../sockets/shared-reads');
+const { compressesHere } = require('./compression');
 
 let registered = false;
 
@@ -14,7 +14,7 @@ function setRegistered() {
 function report() {
   const { version } = require('ws/package.json');
   const reads = canShareReads() ? 'shared' : 'events';
-  const deflate = handlesWork() ? 'framemask' : 'ws';
+  const deflate = compressesHere() ? 'framemask' : 'ws';
   return { kernel, nativeError, ws: version, reads, deflate, registered };
 }
 
