@@ -11,6 +11,7 @@ const {
   INFLATING,
   deflateOf,
   emptyBuffer,
+  isHeardByWsAlone,
   isServer,
   receiverOptions,
   showState
@@ -35,6 +36,8 @@ class Incoming {
   constructor(websocket, receiver, outgoing) {
     this.websocket = websocket;
     this.receiver = receiver;
+    /** What emits messages: the Receiver, as with ws, if it has listeners besides ws's. */
+    this.emitter = websocket;
     // What ends the connection: an error of the peer's.
     this.error = null;
     /** Whether each event has a turn of its own. */
@@ -47,6 +50,9 @@ class Incoming {
 
   write(chunk, callback) {
     this._callback = callback;
+    const emitter = isHeardByWsAlone(this.receiver) ? this.websocket : this.receiver;
+    // An assignment for each chunk would cost 60 ns for each message of it.
+    if (emitter !== this.emitter) this.emitter = emitter;
     this._enter(decodeChunk, chunk);
   }
 
@@ -187,7 +193,7 @@ function resumeDecoder(incoming) {
 
 function emitAndResume(incoming, [event, data, isBinary]) {
   showState(incoming.receiver, DECODING);
-  if (event === 'message') incoming.websocket.emit('message', data, isBinary);
+  if (event === 'message') incoming.emitter.emit('message', data, isBinary);
   else incoming.receiver.emit(event, data);
   incoming._decoder.resume();
 }
@@ -207,7 +213,7 @@ function onMessage(payload, isBinary, isCompressed) {
   if (isBinary && websocket.binaryType !== 'nodebuffer') data = toBinaryType(data, websocket.binaryType, lengths);
   else if (data.length === 0) data = emptyBuffer();
   if (incoming.isDeferred) incoming.defer('message', data, isBinary);
-  else websocket.emit('message', data, isBinary);
+  else incoming.emitter.emit('message', data, isBinary);
 }
 
 function onPing(payload) {

@@ -65,6 +65,28 @@ const bufferedBytes = (sender) => sender._bufferedBytes;
 
 const deflateOf = (websocket) => websocket._extensions['permessage-deflate'];
 
+const textOf = Function.prototype.toString;
+
+/**
+ * ws's own `send` of a WebSocket; null if a tracer has replaced it before it was loaded here, which
+ * its text tells. Who replaces it later is seen by comparing.
+ */
+const plainSend = textOf.call(ws.WebSocket.prototype.send).includes('_sender.send(')
+  ? ws.WebSocket.prototype.send
+  : null;
+
+/** ws's own listener for the Receiver's event 'message'. It emits the event on the WebSocket. */
+let plainListener = null;
+
+/** Whether that listener is all that hears a Receiver's messages: no tracer's is around or beside it. */
+function isHeardByWsAlone(receiver) {
+  const listeners = receiver.listeners('message');
+  if (listeners.length !== 1) return false;
+  const [listener] = listeners;
+  if (plainListener === null && /\bemit\(['"`]message/.test(textOf.call(listener))) plainListener = listener;
+  return listener === plainListener;
+}
+
 /** How each end of a PerMessageDeflate compresses, and the options of zlib for it. */
 function deflateParts({ _isServer, _options: { zlibDeflateOptions, zlibInflateOptions }, params }) {
   const end = (name, options) => ({
@@ -112,8 +134,10 @@ module.exports = {
   deflateParts,
   emptyBuffer,
   isBusy,
+  isHeardByWsAlone,
   isServer,
   mustFrame,
+  plainSend,
   receiverOptions,
   showState,
   ws

@@ -3,7 +3,7 @@
 const { isUint8Array } = require('../shared/buffers');
 const { shareReads } = require('../sockets/shared-reads');
 const { borrowChunks, decodeInstead } = require('./incoming');
-const { ws } = require('./internals');
+const { plainSend, ws } = require('./internals');
 const { Outgoing } = require('./outgoing');
 
 const { OPEN } = ws.WebSocket;
@@ -21,100 +21,111 @@ const kSharedReads = Symbol('sharedReads');
  * ws's WebSocket with framemask's codec. ws does the handshake, the closing handshake and all that
  * is about time; an Incoming decodes what comes in behind ws's Receiver, an Outgoing encodes what
  * goes out instead of ws's Sender.
+ *
+ * @param {typeof ws.WebSocket} Base ws's, or the class that a tracer exports in its place
  */
-class WebSocket extends ws.WebSocket {
-  constructor(address, protocols, options) {
-    // ws takes options for protocols, too.
-    super(address, Array.isArray(protocols) ? protocols : withoutTakeover(protocols), withoutTakeover(options));
-  }
-
-  /**
-   * ws assigns the socket when the handshake is done, behind `_receiver` and `_sender`. Whoever
-   * reads it may write to it or end it, so what is held back goes first.
-   */
-  get _socket() {
-    const outgoing = this[kOutgoing];
-    if (outgoing === null) return null;
-    outgoing.flushApart();
-    return outgoing.socket;
-  }
-
-  set _socket(socket) {
-    if (socket === null) {
-      this[kOutgoing] = null;
-      return;
+function extend(Base) {
+  return class WebSocket extends Base {
+    constructor(address, protocols, options) {
+      // ws takes options for protocols, too.
+      super(address, Array.isArray(protocols) ? protocols : withoutTakeover(protocols), withoutTakeover(options));
     }
-    const outgoing = new Outgoing(this, this._sender, socket, this[kKey] ?? socket[kKey]);
-    decodeInstead(this, this._receiver, outgoing);
-    this[kOutgoing] = outgoing;
-  }
 
-  /** ws calls it when the handshake is done. It listens to the socket's data, and emits 'open'. */
-  setSocket(socket, ...rest) {
-    super.setSocket(socket, ...rest);
-    if (socket[kSharedReads] !== true) return;
-    const [listener, another] = socket.listeners('data');
-    const isAlone = listener !== undefined && another === undefined;
-    if (isAlone && shareReads(socket, listener)) borrowChunks(this._receiver);
-  }
-
-  /** ws assigns the request of a client's handshake, and null afterwards. */
-  get _req() {
-    return this[kRequest];
-  }
-
-  set _req(request) {
-    if (request !== null) this[kKey] = request.getHeader('Sec-WebSocket-Key');
-    this[kRequest] = request;
-  }
-
-  get bufferedAmount() {
-    const outgoing = this[kOutgoing];
-    return outgoing === null ? super.bufferedAmount : outgoing.bufferedAmount;
-  }
-
-  send(data, options, callback) {
-    const isShort = typeof options === 'function';
-    const done = isShort ? options : callback;
-    // ws spreads them, so that others count for nothing.
-    const given = typeof options === 'object' && options !== null ? options : undefined;
-    const outgoing = this[kOutgoing];
-    // What is neither is converted by ws; what is detached, it sends as an empty message.
-    const isBytes = isUint8Array(data) && data[0] !== undefined;
-    if (
-      outgoing !== null &&
-      this.readyState === OPEN &&
-      (isBytes || typeof data === 'string') &&
-      // ws takes any other for an encoding.
-      (!done || typeof done === 'function') &&
-      outgoing.canFrame(given)
-    ) {
-      outgoing.send(data, given === undefined ? isBytes : isBinary(given, isBytes), done);
-    } else {
-      super.send(data, options, callback);
+    /**
+     * ws assigns the socket when the handshake is done, behind `_receiver` and `_sender`. Whoever
+     * reads it may write to it or end it, so what is held back goes first.
+     */
+    get _socket() {
+      const outgoing = this[kOutgoing];
+      if (outgoing === null) return null;
+      outgoing.flushApart();
+      return outgoing.socket;
     }
-  }
 
-  addEventListener(...args) {
-    super.addEventListener(...args);
-  }
+    set _socket(socket) {
+      if (socket === null) {
+        this[kOutgoing] = null;
+        return;
+      }
+      const outgoing = new Outgoing(this, this._sender, socket, this[kKey] ?? socket[kKey]);
+      decodeInstead(this, this._receiver, outgoing);
+      this[kOutgoing] = outgoing;
+    }
 
-  removeEventListener(...args) {
-    super.removeEventListener(...args);
-  }
+    /** ws calls it when the handshake is done. It listens to the socket's data, and emits 'open'. */
+    setSocket(socket, ...rest) {
+      super.setSocket(socket, ...rest);
+      if (socket[kSharedReads] !== true) return;
+      const [listener, another] = socket.listeners('data');
+      const isAlone = listener !== undefined && another === undefined;
+      if (isAlone && shareReads(socket, listener)) borrowChunks(this._receiver);
+    }
+
+    /** ws assigns the request of a client's handshake, and null afterwards. */
+    get _req() {
+      return this[kRequest];
+    }
+
+    set _req(request) {
+      if (request !== null) this[kKey] = request.getHeader('Sec-WebSocket-Key');
+      this[kRequest] = request;
+    }
+
+    get bufferedAmount() {
+      const outgoing = this[kOutgoing];
+      return outgoing === null ? super.bufferedAmount : outgoing.bufferedAmount;
+    }
+
+    send(data, options, callback) {
+      const isShort = typeof options === 'function';
+      const done = isShort ? options : callback;
+      // ws spreads them, so that others count for nothing.
+      const given = typeof options === 'object' && options !== null ? options : undefined;
+      const outgoing = this[kOutgoing];
+      // What is neither is converted by ws; what is detached, it sends as an empty message.
+      const isBytes = isUint8Array(data) && data[0] !== undefined;
+      if (
+        outgoing !== null &&
+        Base.prototype.send === plainSend &&
+        this.readyState === OPEN &&
+        (isBytes || typeof data === 'string') &&
+        // ws takes any other for an encoding.
+        (!done || typeof done === 'function') &&
+        outgoing.canFrame(given)
+      ) {
+        outgoing.send(data, given === undefined ? isBytes : isBinary(given, isBytes), done);
+      } else {
+        super.send(data, options, callback);
+      }
+    }
+
+    addEventListener(...args) {
+      super.addEventListener(...args);
+    }
+
+    removeEventListener(...args) {
+      super.removeEventListener(...args);
+    }
+  };
 }
 
-// ws has these, and its exports, as own, enumerable properties. Libraries that wrap a WebSocket look
-// for them; `import * as ws` of TypeScript and `{ ...require('ws') }` copy no others.
-for (const [own, inherited] of [
-  [WebSocket, ws.WebSocket],
-  [WebSocket.prototype, ws.WebSocket.prototype]
-]) {
-  for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(inherited))) {
-    if (!descriptor.enumerable) continue;
-    const { [name]: ours = descriptor } = Object.getOwnPropertyDescriptors(own);
-    Object.defineProperty(own, name, { ...ours, enumerable: true });
+/**
+ * Gives a class its properties. ws has these, and its exports, as own, enumerable properties.
+ * Libraries that wrap a WebSocket look for them; `import * as ws` of TypeScript and
+ * `{ ...require('ws') }` copy no others.
+ */
+function withOwnKeys(WebSocket) {
+  for (const [own, inherited] of [
+    [WebSocket, ws.WebSocket],
+    [WebSocket.prototype, ws.WebSocket.prototype]
+  ]) {
+    for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(inherited))) {
+      if (!descriptor.enumerable) continue;
+      const { [name]: ours = descriptor } = Object.getOwnPropertyDescriptors(own);
+      Object.defineProperty(own, name, { ...ours, enumerable: true });
+    }
   }
+  return WebSocket;
 }
 
 /** @returns {boolean} what options of `send` say, if `binary` is a property of their own */
@@ -138,4 +149,8 @@ function noteHandshake(socket, key, sharedReads) {
   if (sharedReads) socket[kSharedReads] = true;
 }
 
-module.exports = { WebSocket, noteHandshake, withoutTakeover };
+const WebSocket = withOwnKeys(extend(ws.WebSocket));
+/** The export itself: as with ws, the one that has no server's connections if a tracer wraps it. */
+const Exported = ws === ws.WebSocket ? WebSocket : withOwnKeys(extend(ws));
+
+module.exports = { Exported, WebSocket, noteHandshake, withoutTakeover };
