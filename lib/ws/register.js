@@ -21,21 +21,19 @@ if (Module.registerHooks !== undefined) {
     resolve: (specifier, context, nextResolve) => redirectUrl(specifier, context, nextResolve(specifier, context))
   });
 } else {
+  // For import alone.
   Module.register('./register-hooks.mjs', pathToFileURL(__filename));
-  redirectRequire();
 }
 
 /**
- * These hooks do not see what a CommonJS module requires, and there are no others for that before
- * `registerHooks`. `Module._resolveFilename` is not documented. It is what loaders and tracers have
- * replaced for as long, and Node.js keeps it for them.
+ * `Module._resolveFilename` is not documented. It is what loaders and tracers have replaced for as
+ * long, and Node.js keeps it for them. It redirects require where there is no `registerHooks`, and
+ * tells tracers, which keep what they have seen of `ws` by the name of its file, of another file.
  */
-function redirectRequire() {
-  const { _resolveFilename: resolveFilename } = Module;
-  Module._resolveFilename = function (request, parent, ...others) {
-    const file = resolveFilename.call(this, request, parent, ...others);
-    return redirectFile(request, file, parent?.filename);
-  };
-}
+const { _resolveFilename: resolveFilename } = Module;
+Module._resolveFilename = function (request, parent, ...others) {
+  const file = resolveFilename.call(this, request, parent, ...others);
+  return redirectFile(request, file, parent?.filename);
+};
 
 setRegistered();

@@ -60,6 +60,21 @@ const folder = t.testdir({
       const next = () => ({ url: ${JSON.stringify(pathToFileURL(require.resolve('ws')).href)} });
       console.log(resolve('ws', context, next).url.endsWith('/ws.js'), resolve('wss', context, next).url.endsWith('/ws.js'));
     };`,
+  // As require-in-the-middle does, which dd-trace and OpenTelemetry use.
+  'tracer.cjs': `const Module = require('node:module');
+    const { require: original } = Module.prototype;
+    const seen = new Map();
+    Module.prototype.require = function (id) {
+      if (id !== 'ws') return original.call(this, id);
+      const file = Module._resolveFilename(id, this);
+      if (!seen.has(file)) seen.set(file, original.call(this, id));
+      return seen.get(file);
+    };`,
+  'worker.cjs': `const { Worker } = require('node:worker_threads');
+    new Worker(${JSON.stringify(`${SHOW} show(require('node:module').createRequire(${JSON.stringify(__filename)})('ws'));`)}, { eval: true });`,
+  'loader.cjs': "require.extensions['.custom'] = require.extensions['.js'];",
+  'entry.custom': `${SHOW} show(require('ws'));`,
+  'resolve.cjs': "console.log(JSON.stringify([require.resolve('ws'), require.resolve('ws/package.json')]));",
   'bun.cjs': "Object.defineProperty(process, 'versions', { value: { ...process.versions, bun: '1.3.0' } });",
   'nothing.cjs': ''
 });
@@ -99,6 +114,21 @@ t.test('each way to load ws gets framemask/ws', async (t) => {
   for (const name of ['require.cjs', 'import.mjs']) {
     t.same(await run(['--require', 'framemask/ws/register', program('usual', name)]), OURS, `--require, ${name}`);
   }
+});
+
+t.test('--require also reaches Workers whose code is a text, and leaves the entry to other loaders', async (t) => {
+  const required = ['--require', 'framemask/ws/register'];
+  const loader = ['--require', path.join(folder, 'loader.cjs')];
+  const shown = [[path.join(folder, 'worker.cjs')], [...loader, path.join(folder, 'entry.custom')]];
+  t.same(await Promise.all(shown.map((args) => run([...required, ...args]))), [OURS, OURS]);
+});
+
+t.test('a tracer that keeps modules by the names of their files is given framemask/ws', async (t) => {
+  const tracer = ['--require', path.join(folder, 'tracer.cjs')];
+  t.same(await run([...tracer, ...register, program('usual', 'require.cjs')]), OURS);
+  const [ws, manifest] = await run([...register, path.join(folder, 'resolve.cjs')]);
+  t.equal(ws, path.join(ROOT, 'ws.js'));
+  t.equal(manifest, require.resolve('ws/package.json'), "ws's own folder");
 });
 
 t.test('nothing is replaced without it', async (t) => {
