@@ -57,9 +57,7 @@ async function realTraffic(screen, options) {
   const detail = await screen.detail();
   assert.match(detail, /fragment and the rest/);
   assert.match(detail, new RegExp(`→ 127\\.0\\.0\\.1:\\d+ ${options.target}`));
-  const states = await screen.page
-    .locator('#list .row:not([hidden])')
-    .evaluateAll((all) => all.map((row) => row.className));
+  const states = await screen.page.locator('#list .row:visible').evaluateAll((all) => all.map((row) => row.className));
   assert.ok(
     states.every((state) => !/bad|unread|incomplete/.test(state)),
     states.join()
@@ -100,7 +98,7 @@ async function withoutTshark(screen) {
   process.env.TSHARK = '/nowhere/tshark';
   try {
     await open(screen, 'a.pcap', writePcap.reordered());
-    await screen.page.waitForSelector('#error:not([hidden])');
+    await screen.page.waitForSelector('#error:visible');
     assert.equal(await screen.text('#error'), MISSING);
     await screen.screenshot('no-tshark');
   } finally {

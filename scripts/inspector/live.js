@@ -14,7 +14,7 @@ const { withScreen } = require('./session');
 async function checkFrames(screen) {
   await screen.waitForFrames(`${FRAMES} frames`);
   await screen.page.waitForFunction((frames) => {
-    const ends = [...document.querySelectorAll('#list .row:not([hidden]) .ends')];
+    const ends = [...document.querySelectorAll('#list .row .ends')].filter((each) => each.checkVisibility());
     return ends.length === frames && ends.every(({ textContent }) => textContent === 'both');
   }, FRAMES);
 }
@@ -47,7 +47,7 @@ async function live(screen, inspector) {
   await screen.paste(encode('client', (encoder) => encoder.text('opened')).toString('hex'));
   await screen.waitForFrames('1 frames');
   await runLive(env);
-  await screen.page.waitForSelector('#notes:not([hidden])');
+  await screen.page.waitForSelector('#notes:visible');
   assert.match(await screen.text('#notes'), /Clear the list/);
   await screen.waitForFrames('1 frames');
   return `${FRAMES} frames of one process, and of two`;
@@ -148,13 +148,13 @@ async function rooms(screen, inspector, kind, payload) {
     const sockets = await chat(context, server.port);
     for (const connection of sockets.keys()) {
       await screen.filter({ opcodes: [PONG], connection });
-      await screen.page.waitForSelector('#list .row:not([hidden])');
+      await screen.page.waitForSelector('#list .row:visible');
     }
     await screen.filter({ opcodes: [CLOSE], connection: -1 });
     // The pages are open: the server says goodbye to them, and its last records arrive.
     assert.equal(await server.stop('SIGTERM'), 0);
     assert.equal(server.output(), `Chat on http://127.0.0.1:${server.port}\n`);
-    await screen.page.waitForFunction(() => document.querySelectorAll('#list .row:not([hidden])').length === 4);
+    await screen.page.locator('#list .row:visible').nth(3).waitFor();
     let frames = 0;
     for (const [connection, texts] of sockets.entries()) {
       assert.deepEqual([texts.client.length, texts.server.length], [2 + SAID, 2 + SAID + NAMES.length * SAID]);
@@ -162,7 +162,7 @@ async function rooms(screen, inspector, kind, payload) {
       frames += texts.client.length + texts.server.length + (await checkControls(screen, connection));
     }
     await screen.filter({ opcodes: [PING], connection: -1, sender: 'both' });
-    await screen.page.locator('#list .row:not([hidden])').first().click();
+    await screen.page.locator('#list .row:visible').first().click();
     await screen.page.waitForSelector('#detail .verdict');
     assert.match(await screen.detail(), /of the server: ping[\s\S]*The payload is empty/);
     assert.match(await screen.verdict(), /No end reported an error/);

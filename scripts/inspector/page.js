@@ -42,11 +42,18 @@ async function manyFrames(screen) {
   await page.fill('#search', 'PING 4242');
   await screen.waitForFrames('1 of 100,000 frames');
   await screen.screenshot('many');
+  assert.deepEqual(
+    (await screen.rows()).map(({ preview }) => preview),
+    ['ping 42420']
+  );
   await page.fill('#search', 'message 77777');
   await screen.waitForFrames('1 of 100,000 frames');
   await page.fill('#search', '');
   await screen.waitForFrames('100,000 frames');
   const longest = await page.evaluate(() => Math.max(0, ...globalThis.longTasks));
+  await screen.clear();
+  await screen.drawn();
+  assert.deepEqual(await screen.rows(), []);
   return `${MANY} frames, ${drawn} rows are elements, the longest task of the page ${longest.toFixed(0)} ms`;
 }
 
@@ -136,7 +143,7 @@ async function narrow(browser) {
       browser,
       async (screen) => {
         await screen.paste('client: 818537fa213d7f9f4d5158 89800000000088020102 \nserver: 810548656c6c6f 8a00 8b00');
-        await screen.page.waitForSelector('#list .row.bad:not([hidden])');
+        await screen.page.waitForSelector('#list .row.bad:visible');
         await screen.page.focus('#list');
         await screen.page.keyboard.press('n');
         await screen.page.waitForSelector('#detail .verdict.bad');

@@ -76,7 +76,7 @@ class Screen {
   /** The rows that are drawn, as objects of their cells. */
   rows() {
     return this.page
-      .locator('#list .row:not([hidden])')
+      .locator('#list .row:visible')
       .evaluateAll((rows) =>
         rows
           .sort((a, b) => Number(a.dataset.index) - Number(b.dataset.index))
@@ -105,7 +105,7 @@ class Screen {
 
   /** Selects a row that is in view, and waits for its details. */
   async select(index) {
-    await this.page.click(`#list .row[data-index="${index}"]:not([hidden])`);
+    await this.page.click(`#list .row[data-index="${index}"]:visible`);
     await this.waitForDetail(index);
   }
 

@@ -47,7 +47,7 @@ async function pasted(screen) {
   }
   await screen.screenshot('fragments');
   await screen.paste('this is no hex!');
-  await screen.page.waitForSelector('#error:not([hidden])');
+  await screen.page.waitForSelector('#error:visible');
   assert.match(await screen.text('#error'), /neither hex nor base64/);
 }
 
@@ -72,7 +72,7 @@ async function badStreams(screen) {
     await screen.clear();
     await screen.page.selectOption('#from', 'client');
     await screen.paste(bytes.toString('hex'));
-    await screen.page.waitForSelector(`#list .row[data-index="${at - 1}"]:not([hidden])`);
+    await screen.page.waitForSelector(`#list .row[data-index="${at - 1}"]:visible`);
     await screen.select(at - 1);
     const verdict = await screen.verdict();
     const { fault } = verdictOf(bytes);
@@ -81,9 +81,7 @@ async function badStreams(screen) {
     assert.ok(verdict.includes(fault.message), name);
     assert.match(verdict, /RFC \d+, section \d/, name);
     const rows = await screen.rows();
-    const words = await screen.page
-      .locator('#list .row:not([hidden])')
-      .evaluateAll((all) => all.map((row) => row.className));
+    const words = await screen.page.locator('#list .row:visible').evaluateAll((all) => all.map((row) => row.className));
     assert.equal(words.filter((word) => word.includes('bad')).length, 1, name);
     for (const [i, word] of words.entries()) assert.equal(word.includes('unread'), i >= at, `${name}, frame ${i + 1}`);
     assert.ok(rows.length >= at, name);
@@ -114,8 +112,8 @@ async function records(screen) {
   await screen.page.setInputFiles('#files', [file('server'), file('client')]);
   await screen.waitForFrames(`${FRAMES} frames`);
   await screen.page.waitForFunction(() => {
-    const rows = [...document.querySelectorAll('#list .row:not([hidden]) .ends')];
-    return rows.length > 0 && rows.every(({ textContent }) => textContent === 'both');
+    const ends = [...document.querySelectorAll('#list .row .ends')].filter((each) => each.checkVisibility());
+    return ends.length > 0 && ends.every(({ textContent }) => textContent === 'both');
   });
   return `${lines.length} records, ${FRAMES} frames`;
 }
