@@ -91,6 +91,28 @@ for (const connections of ['ws', 'codec']) {
     t.same(bob.told, { statuses: ['connected', 'waiting', 'connected'], joined: [true, true] });
   });
 
+  t.test(`${connections}: a client that is closed hears nothing any more`, async (t) => {
+    const { server, url } = await startServer(t, { connections });
+    const bob = await join(t, url, 'Bob', 'tea');
+    bob.client.close();
+    const body = JSON.stringify({ room: 'tea', from: 'Ada', name: 'Ada', n: 1, text: 'too late' });
+    await server.bus.publish({ from: 'Ada', n: 1, room: 'tea', body });
+    t.equal(server.chat.counts.delivered, 1, 'before the server knows that it is closed');
+    await until(() => bob.told.statuses.includes('closed'));
+    t.same(bob.heard, []);
+  });
+
+  t.test(`${connections}: a room is left although not all that was said in it is sent`, async (t) => {
+    const { url } = await startServer(t, { connections });
+    const ada = await join(t, url, 'Ada', 'tea');
+    for (let i = 1; i <= 20; i++) ada.client.say('tea', `message ${i}`);
+    ada.client.leave('tea');
+    ada.client.join('coffee');
+    ada.client.say('coffee', 'elsewhere');
+    await until(() => ada.heard.at(-1) === 'Ada: elsewhere' || ada.told.statuses.length > 1);
+    t.same(ada.told.statuses, ['connected']);
+  });
+
   t.test(`${connections}: a client that does not read is dropped, and the others hear all`, async (t) => {
     const { server, port, url } = await startServer(t, {
       connections,

@@ -65,8 +65,12 @@ export class ChatClient {
     if (this._isOpen) this._send({ type: 'join', room });
   }
 
+  /** Leaves a room. Messages for it that were not sent yet are dropped. */
   leave(room) {
-    if (this._rooms.delete(room) && this._isOpen) this._send({ type: 'leave', room });
+    if (!this._rooms.delete(room)) return;
+    // The server refuses a client that speaks in a room that it is not in, also when it comes back.
+    for (const [n, message] of this._unacknowledged) if (message.room === room) this._unacknowledged.delete(n);
+    if (this._isOpen) this._send({ type: 'leave', room });
   }
 
   /** @returns {number} the number of the message, as in `onSent` */
@@ -123,6 +127,7 @@ export class ChatClient {
   }
 
   _receive(message) {
+    if (this._isEnded) return; // it came before the other end closed, too
     const { type, room } = message;
     if (type === 'message') {
       if (!this._rooms.has(room)) return; // it came while we left
