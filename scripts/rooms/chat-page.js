@@ -27,6 +27,7 @@ async function enter(browser, port, name, room, faults) {
   await page.fill('#room', room);
   await page.press('#room', 'Enter');
   await status(page, 'Connected');
+  if (await page.locator('#enter').isVisible()) faults.push(`${name} has entered, and still sees the form`);
   return page;
 }
 

@@ -67,6 +67,22 @@ async function testPages({ install, progress }) {
 
     const others = await read(elsewhere);
     if (others.length > 0) faults.push(`another room heard ${others}`);
+    // The form is hidden; a script, such as that of an extension, may still submit it.
+    await pages[2].locator('#room').evaluate((input) => {
+      input.value = 'x'.repeat(65);
+      input.form.requestSubmit();
+    });
+    await status(pages[2], 'The server has refused');
+    await pages[2].fill('#room', 'coffee');
+    await pages[2].press('#room', 'Enter');
+    await status(pages[2], 'Connected');
+    await say(pages[2], 'in the second room');
+    faults.push(...(await expectLines([elsewhere], ['Eve in the second room'])));
+    await say(pages[0], 'in the first room');
+    lines.push('Ada in the first room');
+    faults.push(...(await expectLines(pages.slice(0, 2), lines)));
+    if ((await read(pages[2])).join() !== 'Eve in the second room') faults.push('a page shows a room that it has left');
+    progress('a page was refused, and entered a second room: it left the first');
     for (const page of pages) {
       if ((await page.title()) !== 'Rooms') faults.push('a page has run what was said');
       if ((await page.locator('#messages img, #messages script').count()) > 0)

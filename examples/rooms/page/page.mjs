@@ -10,8 +10,7 @@ const element = (id) => document.getElementById(id);
 const STATUS = {
   connected: () => 'Connected',
   waiting: () => 'The connection is lost. Trying again …',
-  refused: (reason) => `The server has refused: ${reason}`,
-  closed: () => 'Closed'
+  refused: (reason) => `The server has refused: ${reason}`
 };
 
 function show(from, text, isOwn) {
@@ -26,31 +25,41 @@ function show(from, text, isOwn) {
   item.scrollIntoView({ block: 'nearest' });
 }
 
+/** The client of the room that the page shows. */
+let client = null;
+
 function enter(name, room) {
-  const client = new ChatClient({
+  client?.close();
+  const entered = new ChatClient({
     urls: [new URL('chat', location.href).href.replace(/^http/, 'ws')],
     name,
-    onMessage: (message) => show(message.name, message.text, message.from === client.from),
+    onMessage: (message) => show(message.name, message.text, message.from === entered.from),
     onJoined(_room, complete) {
       if (!complete) show('—', 'Messages are missing here: you were away for too long.', false);
     },
     onStatus(status, reason) {
+      if (entered !== client) return; // another room has been entered
       element('status').textContent = STATUS[status](reason);
+      element('enter').hidden = status !== 'refused';
     }
   });
+  client = entered;
   client.join(room);
+  element('messages').replaceChildren();
+  element('status').textContent = '';
   element('title').textContent = room;
   element('enter').hidden = true;
   element('chat').hidden = false;
-  element('say').addEventListener('submit', (event) => {
-    event.preventDefault();
-    client.say(room, element('text').value);
-    element('text').value = '';
-  });
   element('text').focus();
 }
 
 element('enter').addEventListener('submit', (event) => {
   event.preventDefault();
   enter(element('name').value, element('room').value);
+});
+
+element('say').addEventListener('submit', (event) => {
+  event.preventDefault();
+  client.say(element('title').textContent, element('text').value);
+  element('text').value = '';
 });
