@@ -12,6 +12,7 @@ const { SegmentList } = require('../../inspector/lib/segments');
 const { MAX_FRAMES, Place, Session } = require('../../inspector/lib/session');
 const { joinPieces, kindOf, open } = require('../../inspector/lib/sources');
 
+const ANSWER = 'HTTP/1.1 101 x\r\nUpgrade: websocket\r\n';
 const HELLO = '818537fa213d7f9f4d5158';
 
 /** @returns {Promise<Session>} a session with what `data` has */
@@ -127,6 +128,17 @@ t.test('the bytes of a handshake are no frames', async (t) => {
   t.equal(server.bytes.length, 9);
   t.not(settings.deflate, null, 'messages are compressed');
   t.equal(connectionOf({ server: { ...server, bytes: Buffer.from('HTTP/1.1 101') } }).hasHandshake, false);
+  t.end();
+});
+
+t.test('a line of a handshake takes no longer than it is long', (t) => {
+  const spaces = ' '.repeat(100_000);
+  const head = (line) => joinPieces([{ from: 'server', bytes: Buffer.from(`${ANSWER}${line}\r\n\r\n`) }]);
+  const name = 'Sec-WebSocket-Extensions:';
+  for (const line of [`${name}${spaces}\n`, `${name} x${spaces}\n`, `${name}${spaces}x`]) {
+    t.equal(connectionOf(head(line)).settings.deflate, null);
+  }
+  t.not(connectionOf(head(`${name}${spaces}permessage-deflate\t${spaces}`)).settings.deflate, null);
   t.end();
 });
 
