@@ -5,6 +5,8 @@
 const { Decoder } = require('./framemask');
 const { ruleOf } = require('./rfc');
 
+const MAX_TEXT = 200;
+
 /** What a frame is. The page shows the word. */
 const State = { GOOD: 0, BAD: 1, UNREAD: 2, INCOMPLETE: 3 };
 
@@ -16,14 +18,16 @@ const State = { GOOD: 0, BAD: 1, UNREAD: 2, INCOMPLETE: 3 };
  * @property {{ rfc: number, section: string, sentence: string } | null} rule
  */
 
-/** @returns {Fault} from a FrameError, or from one that was written as JSON */
-function faultOf(error) {
-  const { code, closeCode } = error;
+const textOf = (value) => (typeof value === 'string' ? value.slice(0, MAX_TEXT) : '');
+const numberOf = (value) => (typeof value === 'number' ? value : Number.NaN);
+
+/** @returns {Fault} from a FrameError, or from one that was written as JSON, whose fields may be anything */
+function faultOf({ code, closeCode, message, receivedCode }) {
   return {
-    code: String(code),
-    closeCode: Number(closeCode),
-    message: String(error.message ?? ''),
-    rule: ruleOf(error)
+    code: textOf(code),
+    closeCode: numberOf(closeCode),
+    message: textOf(message),
+    rule: ruleOf({ code: textOf(code), receivedCode: numberOf(receivedCode) })
   };
 }
 
@@ -78,4 +82,4 @@ class Judge {
   }
 }
 
-module.exports = { Judge, State, faultOf };
+module.exports = { Judge, State, faultOf, textOf };

@@ -3,10 +3,9 @@
 // Records of framemask:frame (docs/tracing.md of framemask) → the frames of the session. Those of
 // both ends of a connection are joined. Nothing in a record is trusted: a program wrote it.
 
-const { State, faultOf } = require('./judge');
+const { State, faultOf, textOf } = require('./judge');
 
 const ROLES = new Set(['client', 'server']);
-const MAX_TEXT = 200;
 const MAX_BEGINNING = 64 * 1024;
 
 /** @returns {number | null} milliseconds since 1970, which a version 7 UUID begins with */
@@ -15,6 +14,12 @@ function timeOf(id) {
 }
 
 const isCount = (value, max) => Number.isInteger(value) && value >= 0 && value <= max;
+
+/** @returns {Buffer} the first bytes of a payload in base64; it keeps no others */
+function beginningOf(payload) {
+  const bytes = Buffer.alloc(Math.min(Buffer.byteLength(payload, 'base64'), MAX_BEGINNING));
+  return bytes.subarray(0, bytes.write(payload, 'base64'));
+}
 
 /**
  * @param {unknown} record anything
@@ -26,9 +31,9 @@ function checkRecord(record) {
   if (typeof connection !== 'string' || !ROLES.has(from) || !ROLES.has(role)) return null;
   if (!isCount(sequence, Number.MAX_SAFE_INTEGER) || (direction !== 'sent' && direction !== 'received')) return null;
   const checked = {
-    id: String(id ?? '').slice(0, MAX_TEXT),
-    connection: connection.slice(0, MAX_TEXT),
-    key: typeof key === 'string' ? key.slice(0, MAX_TEXT) : null,
+    id: textOf(id),
+    connection: textOf(connection),
+    key: typeof key === 'string' ? textOf(key) : null,
     from,
     sequence,
     direction,
@@ -37,7 +42,6 @@ function checkRecord(record) {
   };
   if (typeof error === 'object' && error !== null) return { ...checked, error: faultOf(error) };
   if (!isCount(opcode, 15) || !isCount(length, Number.MAX_SAFE_INTEGER) || !isCount(rsv, 7)) return null;
-  const beginning = typeof record.payload === 'string' ? Buffer.from(record.payload, 'base64') : null;
   return {
     ...checked,
     opcode,
@@ -45,7 +49,7 @@ function checkRecord(record) {
     rsv,
     masked: masked === true,
     length,
-    beginning: beginning?.subarray(0, MAX_BEGINNING) ?? null
+    beginning: typeof record.payload === 'string' ? beginningOf(record.payload) : null
   };
 }
 

@@ -5,6 +5,7 @@
 const { channel } = require('node:diagnostics_channel');
 const t = require('tap');
 const { Decoder, Encoder } = require('../../index.js');
+const { detailOf } = require('../../inspector/lib/detail');
 const { readSettings } = require('../../inspector/lib/live');
 const { RecordReader, checkRecord, parseLines } = require('../../inspector/lib/records');
 const { rowOf } = require('../../inspector/lib/rows');
@@ -132,6 +133,30 @@ t.test('what is no record is refused and counted', (t) => {
   t.equal(reader.refused, refused.length);
   t.equal(session.frames.length, 0);
   t.equal(checkRecord({ ...record, connection: 'x'.repeat(1e6) }).connection.length, 200);
+  t.end();
+});
+
+t.test('a field of any type harms no other record', (t) => {
+  const [record] = converse({ client: { id: 'x' }, server: { id: 'x' } }, hello);
+  const error = { code: 'FRAMEMASK_ERR_CLOSE_CODE', closeCode: 1002, message: 'x', receivedCode: 999 };
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+  const values = ['{"toString":1,"valueOf":1}', deep, '1e400', '-1.5', 'true', 'null', '""', '"x"', '[]'].map(
+    JSON.parse
+  );
+  for (const value of [...values, 'x'.repeat(1e6)]) {
+    for (const base of [record, { ...record, error }]) {
+      const changed = [
+        ...Object.keys({ ...base, payload: '' }).map((name) => ({ ...base, [name]: value })),
+        ...Object.keys(error).map((name) => ({ ...base, error: { ...error, [name]: value } }))
+      ];
+      const { session } = read([...changed, { ...record, connection: 'another', error: null }]);
+      t.equal(session.connections.at(-1).name, 'another');
+      for (const frame of session.frames) {
+        const size = JSON.stringify([rowOf(frame), detailOf(session, frame.index, 100)]).length;
+        if (size > 10_000) t.fail(`${size} characters of one frame`);
+      }
+    }
+  }
   t.end();
 });
 
