@@ -127,7 +127,7 @@ class RecordReader {
       masked: record.masked ?? null,
       length: record.length ?? null,
       parsed: null,
-      beginning: record.beginning ?? null,
+      beginning: this._keep(record),
       inflated: null,
       state: error === null ? State.GOOD : State.BAD,
       fault: error,
@@ -135,6 +135,10 @@ class RecordReader {
     };
     frame.ends[record.direction] = endOf(record);
     if (this._session.addFrame(frame)) connection[from].set(sequence, frame);
+  }
+
+  _keep({ beginning = null }) {
+    return beginning === null ? null : this._session.keep(beginning);
   }
 
   /** Adds what the other end, or a second record of this one, says of a frame. */
@@ -151,7 +155,7 @@ class RecordReader {
       frame.masked ??= record.masked;
       frame.fin ||= record.fin;
       frame.rsv ||= record.rsv;
-      frame.beginning ??= record.beginning;
+      frame.beginning ??= this._keep(record);
     }
     this._session.changed(frame);
   }

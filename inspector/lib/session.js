@@ -7,6 +7,8 @@ const Place = { WHOLE: 0, FIRST: 1, MIDDLE: 2, LAST: 3, INSIDE: 4, APART: 5 };
 
 /** More frames than this are refused: all are in memory, and browsers limit how high a page is. */
 const MAX_FRAMES = 500_000;
+/** Bytes of messages that were inflated, and of payloads in records: a few bytes inflate to many. */
+const MAX_KEPT = 256 * 1024 * 1024;
 
 /**
  * @typedef {object} Frame
@@ -20,7 +22,7 @@ const MAX_FRAMES = 500_000;
  * @property {number | null} length of the payload, as announced
  * @property {import('./parse-frames').ParsedFrame | null} parsed null if there is only a record
  * @property {Buffer | null} beginning the payload's first bytes, unmasked, if a record brought them
- * @property {Buffer | null} inflated the message that it ends, if that was compressed
+ * @property {Buffer | null} inflated the message that it ends, if that was compressed and is kept
  * @property {number} state as lib/judge.js has it
  * @property {import('./judge').Fault | null} fault
  * @property {{ sent: object | null, received: object | null } | null} ends the records of both ends
@@ -29,9 +31,13 @@ const MAX_FRAMES = 500_000;
  */
 
 class Session {
-  /** @param {() => void} [onChange] called after each change */
-  constructor(onChange = () => {}) {
+  /**
+   * @param {() => void} [onChange] called after each change
+   * @param {{ maxKept?: number }} [options] `maxKept` is the limit of `keep`, in bytes
+   */
+  constructor(onChange = () => {}, { maxKept = MAX_KEPT } = {}) {
     this._onChange = onChange;
+    this._maxKept = maxKept;
     this.generation = 0;
     this.reset('');
   }
@@ -45,6 +51,7 @@ class Session {
     /** The indexes of frames that changed after they were added, in the order of the changes. */
     this.changes = [];
     this.notes = [];
+    this._kept = 0;
     this._onChange();
   }
 
@@ -52,6 +59,18 @@ class Session {
   note(text) {
     if (this.notes.length < 50 && !this.notes.includes(text)) this.notes.push(text);
     this._onChange();
+  }
+
+  /** @returns {Buffer | null} these bytes; null if that is more than is kept of bytes that no source has */
+  keep(bytes) {
+    if (this._kept + bytes.length > this._maxKept) {
+      this.note(
+        `${this._maxKept} bytes of inflated messages and of records' payloads are kept: further ones are left out.`
+      );
+      return null;
+    }
+    this._kept += bytes.length;
+    return bytes;
   }
 
   /** @returns {number} the index of a new connection */

@@ -6,8 +6,9 @@ const { setImmediate: turn } = require('node:timers/promises');
 const { Judge } = require('./judge');
 const { parseFrames } = require('./parse-frames');
 
-/** How many frames are added before others have their turn. */
-const BATCH = 2000;
+/** How many bytes are judged before others have their turn; a frame counts as so many more. */
+const BATCH_BYTES = 4 * 1024 * 1024;
+const FRAME = 2048;
 
 /**
  * What one end has sent.
@@ -81,13 +82,14 @@ async function addStreams(session, { name, client, server, settings }) {
   const index = session.addConnection(name);
   const frames = (from, stream) =>
     stream === undefined ? [].values() : framesOf({ ...stream, from }, new Judge(from, settings?.[from] ?? settings));
-  let count = 0;
-  const compressed = (frame) => keepInflated(session, frame);
+  let bytes = 0;
   for (const { frame } of merge(frames('client', client), frames('server', server))) {
     frame.connection = index;
     if (!session.addFrame(frame)) return;
-    compressed(frame);
-    if (++count % BATCH !== 0) continue;
+    bytes += FRAME + frame.parsed.bytes.length + (frame.inflated?.length ?? 0);
+    keepInflated(session, frame);
+    if (bytes < BATCH_BYTES) continue;
+    bytes = 0;
     await turn();
     if (session.generation !== generation) return;
   }
@@ -97,7 +99,7 @@ async function addStreams(session, { name, client, server, settings }) {
 function keepInflated(session, frame) {
   if (frame.inflated === null) return;
   const [first] = session.messageOf(frame);
-  if ((first.rsv & 4) === 0) frame.inflated = null;
+  frame.inflated = (first.rsv & 4) === 0 ? null : session.keep(frame.inflated);
 }
 
 module.exports = { addStreams, senderOf };

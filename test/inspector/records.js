@@ -160,6 +160,21 @@ t.test('a field of any type harms no other record', (t) => {
   t.end();
 });
 
+t.test('payloads of records are kept up to a limit', (t) => {
+  const records = converse({ client: { id: 'x' }, server: { id: 'x' } }, hello);
+  const payload = Buffer.alloc(100).toString('base64');
+  const session = new Session(() => {}, { maxKept: 150 });
+  const reader = new RecordReader(session);
+  for (const record of records) reader.add({ ...record, payload });
+  t.same(
+    session.frames.map(({ beginning }) => beginning?.length),
+    [100, undefined]
+  );
+  t.match(session.notes, [/further ones are left out/]);
+  t.equal(checkRecord({ ...records[0], payload: 'a'.repeat(1e6) }).beginning.buffer.byteLength, 64 * 1024);
+  t.end();
+});
+
 t.test('records of framemask:message are passed over', (t) => {
   const { reader } = read([{ connection: 'x', fragments: 1, binary: true }]);
   t.equal(reader.refused, 0);

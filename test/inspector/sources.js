@@ -3,7 +3,7 @@
 // What can be opened in the inspector: pasted text, bytes, records of two ends, TCP segments.
 
 const t = require('tap');
-const { Encoder } = require('../../index.js');
+const { acceptDeflate, Encoder } = require('../../index.js');
 const { bytesFromText, streamsFromText } = require('../../inspector/lib/bytes-from-text');
 const { connectionOf } = require('../../inspector/lib/handshake');
 const { detailOf } = require('../../inspector/lib/detail');
@@ -13,6 +13,7 @@ const { MAX_FRAMES, Place, Session } = require('../../inspector/lib/session');
 const { joinPieces, kindOf, open } = require('../../inspector/lib/sources');
 
 const ANSWER = 'HTTP/1.1 101 x\r\nUpgrade: websocket\r\n';
+const DEFLATE = 'permessage-deflate; server_no_context_takeover; client_no_context_takeover';
 const HELLO = '818537fa213d7f9f4d5158';
 
 /** @returns {Promise<Session>} a session with what `data` has */
@@ -155,6 +156,25 @@ t.test('RFC 7692: a compressed message is shown inflated', async (t) => {
     'the second refers to the first'
   );
   t.same(await search(session, 'hello', () => true), [0, 1]);
+});
+
+t.test('inflated messages are kept up to a limit, and judged behind it', async (t) => {
+  const encoder = new Encoder({ role: 'server', deflate: acceptDeflate(DEFLATE, { threshold: 0 }) });
+  for (let i = 0; i < 4; i++) encoder.binary(Buffer.alloc(1000));
+  encoder.text(Buffer.alloc(1000, 0xff));
+  const answer = Buffer.from(`${ANSWER}Sec-WebSocket-Extensions: ${DEFLATE}\r\n\r\n`);
+  const session = new Session(() => {}, { maxKept: 2500 });
+  const data = Buffer.concat([answer, ...encoder.take()]);
+  for (let i = 0; i < 2; i++) {
+    await open(session, { data, name: 'test', kind: 'raw', from: 'server' });
+    t.same(
+      session.frames.map(({ inflated }) => inflated?.length),
+      [1000, 1000, undefined, undefined, undefined]
+    );
+    t.match(session.frames[4].fault, { code: 'FRAMEMASK_ERR_UTF8' });
+    t.match(session.notes, [/further ones are left out/]);
+    t.equal(detailOf(session, 2, 100).message.inflated, null);
+  }
 });
 
 t.test('TCP: bytes are in order and each is there once', (t) => {
