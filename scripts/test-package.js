@@ -10,9 +10,9 @@ const { findNamespace, runIsolated } = require('./package/isolated');
 const { lint } = require('./package/lint');
 const { MANAGERS } = require('./package/managers');
 const { KINDS } = require('./package/programs');
-const { checkTarball, pack, packInstalled, unpack } = require('./package/tarball');
+const { ROOT, checkTarball, pack, packFolder, unpack } = require('./package/tarball');
 const { checkWs } = require('./package/ws');
-const { NotHere } = require('./platforms/fetch');
+const { NotHere, fetchNpm } = require('./platforms/fetch');
 const { createProgress, printRows } = require('./support/report');
 const { select } = require('./support/select');
 
@@ -21,7 +21,8 @@ const USAGE = `usage: npm run test:package [-- [--only <manager>[,<manager>...]]
 Packs this checkout, which builds all prebuilds, and checks the tarball: its size, its files, its
 entries, framemask/ws with and without ws, and what publint and arethetypeswrong report. Then each
 package manager installs it in an empty project, as a file and by its name from a registry on this
-machine, without a compiler and without a network. If a manager prints more than its summary, or
+machine, without a compiler and without a network; npm, pnpm and Yarn also as bufferutil beside ws 7 and
+8.16. If a manager prints more than its summary, or
 installs other files than those of the tarball, it fails. Programs run there as CommonJS, as ES
 modules and, once for each manager, as TypeScript (strict, nodenext), and must get a native kernel.
 Linux on x64. The first run downloads the managers from npm to .cache/platforms/. What can't be run
@@ -47,14 +48,15 @@ managers: ${MANAGERS.map(({ name }) => name).join(' ')}`;
 function prepare(managers) {
   const tasks = [];
   const notRun = [];
-  for (const { name, sources, prepare: get } of managers) {
+  for (const { name, sources, oldWs = [], prepare: get } of managers) {
     try {
       const commands = get();
       for (const [i, source] of sources.entries()) {
         // The types are the same files for both sources.
-        const kinds = KINDS.filter((kind) => i === 0 || kind !== 'typescript');
+        const kinds = i === 0 ? ['commonjs', 'module', 'typescript'] : ['commonjs', 'module'];
         tasks.push({ manager: name, source, commands, kinds });
       }
+      for (const ws of oldWs) tasks.push({ manager: name, source: `ws ${ws}`, ws, commands, kinds: ['oldWs'] });
     } catch (error) {
       if (!(error instanceof NotHere)) throw error;
       notRun.push({ manager: name, source: '', outcome: 'NOT RUN', cells: [error.message], faults: [] });
@@ -70,7 +72,7 @@ function prepare(managers) {
  */
 function judge({ manager, source, commands, kinds }, { remarks, traces, outcomes, kernels, error }) {
   if (error !== null) {
-    const cells = [commands.version, 'an error', '', '', '', '', ''];
+    const cells = [commands.version, 'an error', '', '', '', '', '', ''];
     return { manager, source, outcome: 'FAILED', cells, faults: [error] };
   }
   const faults = [
@@ -89,7 +91,19 @@ function judge({ manager, source, commands, kinds }, { remarks, traces, outcomes
 }
 
 function printTable(results) {
-  const head = ['manager', 'by', 'version', 'printed', 'scripts', 'CommonJS', 'ES module', 'TypeScript', 'kernel', ''];
+  const head = [
+    'manager',
+    'by',
+    'version',
+    'printed',
+    'scripts',
+    'CommonJS',
+    'ES module',
+    'TypeScript',
+    'old ws',
+    'kernel',
+    ''
+  ];
   const rows = results.map(({ manager, source, outcome, cells }) =>
     outcome === 'NOT RUN' ? [manager, source, `NOT RUN: ${cells[0]}`] : [manager, source, ...cells, outcome]
   );
@@ -123,7 +137,9 @@ async function install(managers, { scratch, tarball, unpacked }, progress) {
   progress(`${tasks.length} installs`);
   const needsTypeScript = tasks.some(({ commands }) => commands.add !== undefined);
   const others = ['node-gyp-build', ...(needsTypeScript ? ['typescript', '@types/node', 'undici-types'] : [])];
-  const plan = { scratch, tarball, unpacked, tasks, others: others.map((name) => packInstalled(name, scratch)) };
+  const oldWs = [...new Set(tasks.flatMap(({ ws }) => ws ?? []))].map((version) => fetchNpm(`ws@${version}`));
+  const folders = [...others.map((name) => path.join(ROOT, 'node_modules', name)), ...oldWs];
+  const plan = { scratch, tarball, unpacked, tasks, others: folders.map((folder) => packFolder(folder, scratch)) };
   const namespace = findNamespace();
   const results = [];
   await runIsolated(plan, namespace, (report) => {

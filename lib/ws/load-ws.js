@@ -2,7 +2,10 @@
 
 const { nodeModule, path } = require('../shared/node-modules');
 
-/** The versions of ws that framemask/ws works with, as in the peerDependencies of package.json. */
+/**
+ * The versions of ws that framemask/ws works with. The peerDependencies of package.json allow all:
+ * npm would refuse framemask as bufferutil beside an older ws.
+ */
 const OLDEST = [8, 17, 1];
 const NEWEST_MAJOR = 8;
 

@@ -22,7 +22,8 @@ const { filesBelow, manifestOf } = require('./tarball');
  *
  * @typedef {object} Task
  * @property {string} manager
- * @property {'file' | 'name'} source
+ * @property {string} source how it installs framemask: 'file', 'name', or beside which ws
+ * @property {string} [ws] a version: framemask is installed as bufferutil then
  * @property {import('./managers').Commands} commands
  * @property {import('./programs').Kind[]} kinds of programs to run
  *
@@ -35,10 +36,15 @@ const { filesBelow, manifestOf } = require('./tarball');
  */
 
 /** @returns {Promise<Report>} */
-async function perform({ manager: name, source, commands, kinds }, { scratch, tarball, unpacked }, registry) {
+async function perform({ manager: name, source, ws, commands, kinds }, { scratch, tarball, unpacked }, registry) {
   const manager = MANAGERS.find((candidate) => candidate.name === name);
-  const specifier = source === 'file' ? `file:${tarball}` : manifestOf(tarball).version;
-  const project = createProject(path.join(scratch, `${name}-${source}`), manager, { registry, specifier });
+  const { version } = manifestOf(tarball);
+  const dependencies =
+    ws === undefined
+      ? { framemask: source === 'file' ? `file:${tarball}` : version }
+      : { bufferutil: `npm:framemask@${version}`, ws };
+  const folder = path.join(scratch, `${name}-${source.replaceAll(' ', '-')}`);
+  const project = createProject(folder, manager, { registry, dependencies });
   const report = { remarks: [], traces: [], outcomes: {}, kernels: [], error: null };
   try {
     report.remarks = remarks(manager, await run(project, commands.install));

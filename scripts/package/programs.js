@@ -1,6 +1,6 @@
 'use strict';
 
-// Runs programs/ in a project: as CommonJS, as ES modules and as TypeScript.
+// Runs programs/ in a project: as CommonJS, as ES modules, as TypeScript, and beside an old ws.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -23,7 +23,7 @@ const COMPILER_OPTIONS = {
 };
 
 /**
- * @typedef {'commonjs' | 'module' | 'typescript'} Kind
+ * @typedef {'commonjs' | 'module' | 'typescript' | 'oldWs'} Kind
  * @typedef {Partial<Record<Kind, string>>} Outcomes 'passed' or the error
  */
 
@@ -76,7 +76,8 @@ const RUNS = {
       ...EMITTED,
       ...TYPED.filter((name) => commands.typed && name.endsWith(commands.typed))
     ]);
-  }
+  },
+  oldWs: (project, { run: command }) => runAll(project, command, ['old-ws.cjs'])
 };
 
 /** @type {Kind[]} */

@@ -1,6 +1,6 @@
 'use strict';
 
-// Creates a project with framemask as its only dependency, runs commands in it and checks it.
+// Creates a project that depends on framemask, runs commands in it and checks it.
 
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
@@ -21,6 +21,7 @@ const TIMEOUT = 120_000;
 /**
  * @typedef {object} Project
  * @property {string} folder
+ * @property {string} installed the name of framemask in it
  * @property {string} calls the file that lists the calls of decoys
  * @property {Record<string, string>} env the whole environment of the programs that run there
  */
@@ -28,10 +29,10 @@ const TIMEOUT = 120_000;
 /**
  * @param {string} scratch an empty folder
  * @param {import('./managers').Manager} manager
- * @param {{ registry: string, specifier: string }} source of framemask
+ * @param {{ registry: string, dependencies: Record<string, string> }} source framemask comes first
  * @returns {Project}
  */
-function createProject(scratch, manager, { registry, specifier }) {
+function createProject(scratch, manager, { registry, dependencies }) {
   const [folder, home, bin] = ['project', 'home', 'bin'].map((name) => path.join(scratch, name));
   const calls = path.join(scratch, 'calls');
   for (const name of [folder, home, bin]) fs.mkdirSync(name, { recursive: true });
@@ -41,7 +42,7 @@ function createProject(scratch, manager, { registry, specifier }) {
   for (const name of DECOYS) {
     fs.writeFileSync(path.join(bin, name), `#!/bin/sh\necho "${name} $*" >> '${calls}'\nexit 1\n`, { mode: 0o755 });
   }
-  const manifest = { name: 'project', version: '1.0.0', private: true, dependencies: { framemask: specifier } };
+  const manifest = { name: 'project', version: '1.0.0', private: true, dependencies };
   const files = { 'package.json': JSON.stringify(manifest, null, 2), ...manager.files(registry) };
   for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(folder, name), text);
   const env = {
@@ -54,7 +55,7 @@ function createProject(scratch, manager, { registry, specifier }) {
     HTTPS_PROXY: 'http://127.0.0.1:9',
     NO_PROXY: '127.0.0.1'
   };
-  return { folder, calls, env };
+  return { folder, installed: Object.keys(dependencies)[0], calls, env };
 }
 
 /**
@@ -95,8 +96,8 @@ function remarks(manager, { output, errors }) {
 }
 
 /** @returns {string} the folder in which framemask is installed */
-function installedFolder({ folder }) {
-  const place = path.join(folder, 'node_modules/framemask');
+function installedFolder({ folder, installed }) {
+  const place = path.join(folder, 'node_modules', installed);
   if (fs.existsSync(place)) return fs.realpathSync(place);
   const unplugged = path.join(folder, '.yarn/unplugged');
   const name = fs.existsSync(unplugged) && fs.readdirSync(unplugged).find((entry) => entry.startsWith('framemask-'));

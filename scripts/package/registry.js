@@ -18,12 +18,15 @@ function digest(bytes, algorithm, encoding) {
 }
 
 /**
- * @param {object} manifest the package.json of the package
+ * Adds a version to the metadata of a package.
+ *
+ * @param {object | undefined} known the metadata with other versions
+ * @param {object} manifest the package.json of the version
  * @param {Buffer} bytes the tarball
  * @param {string} address of the tarball
- * @returns {object} the metadata of a package with one version
+ * @returns {object}
  */
-function describe(manifest, bytes, address) {
+function describe(known, manifest, bytes, address) {
   const { name, version } = manifest;
   const dist = {
     tarball: address,
@@ -33,8 +36,8 @@ function describe(manifest, bytes, address) {
   return {
     name,
     'dist-tags': { latest: version },
-    versions: { [version]: { ...manifest, dist } },
-    time: { created: PUBLISHED, modified: PUBLISHED, [version]: PUBLISHED }
+    versions: { ...known?.versions, [version]: { ...manifest, dist } },
+    time: { created: PUBLISHED, modified: PUBLISHED, ...known?.time, [version]: PUBLISHED }
   };
 }
 
@@ -49,8 +52,9 @@ async function startRegistry(tarballs) {
     if (answer === undefined) {
       response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"not found"}');
     } else {
-      const type = Buffer.isBuffer(answer) ? 'application/octet-stream' : 'application/json';
-      response.writeHead(200, { 'content-type': type }).end(answer);
+      const isTarball = Buffer.isBuffer(answer);
+      const type = isTarball ? 'application/octet-stream' : 'application/json';
+      response.writeHead(200, { 'content-type': type }).end(isTarball ? answer : JSON.stringify(answer));
     }
   });
   server.listen(0, '127.0.0.1');
@@ -61,7 +65,8 @@ async function startRegistry(tarballs) {
     const bytes = fs.readFileSync(tarball);
     const place = `/${manifest.name}/-/${path.basename(tarball)}`;
     answers.set(place, bytes);
-    answers.set(`/${manifest.name}`, JSON.stringify(describe(manifest, bytes, address + place)));
+    const metadata = `/${manifest.name}`;
+    answers.set(metadata, describe(answers.get(metadata), manifest, bytes, address + place));
   }
   return {
     address,

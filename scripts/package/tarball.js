@@ -34,9 +34,8 @@ function pack(folder) {
   return path.join(folder, path.basename(filename));
 }
 
-/** Packs another package from node_modules. @returns {string} the tarball */
-function packInstalled(name, folder) {
-  const from = path.join(ROOT, 'node_modules', name);
+/** Packs the folder of another package. @returns {string} the tarball */
+function packFolder(from, folder) {
   const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder, from];
   return path.join(folder, execFileSync('npm', args, { encoding: 'utf8' }).trim());
 }
@@ -112,4 +111,4 @@ function checkTarball(files) {
   return { size, faults };
 }
 
-module.exports = { ROOT, checkTarball, filesBelow, manifestOf, pack, packInstalled, unpack };
+module.exports = { ROOT, checkTarball, filesBelow, manifestOf, pack, packFolder, unpack };
