@@ -53,7 +53,13 @@ async function runAll(project, command, programs) {
 async function compile(project, { add, tsc, check }) {
   const options = { ...COMPILER_OPTIONS };
   if (add !== undefined) await run(project, add);
-  if (tsc === undefined) options.typeRoots = [path.join(ROOT, 'node_modules/@types')];
+  if (tsc === undefined) {
+    // Without the types of ws.
+    const types = path.join(project.folder, 'types');
+    fs.mkdirSync(types);
+    fs.symlinkSync(path.join(ROOT, 'node_modules/@types/node'), path.join(types, 'node'));
+    options.typeRoots = [types];
+  }
   const config = { compilerOptions: options, files: TYPED };
   fs.writeFileSync(path.join(project.folder, 'tsconfig.json'), JSON.stringify(config, null, 2));
   const compiler = tsc ?? [process.execPath, path.join(ROOT, 'node_modules/typescript/bin/tsc')];

@@ -79,6 +79,14 @@ const serverClassOfWs: typeof theirs.WebSocketServer = WebSocketServer;
 const moduleOfWs: typeof theirs = WebSocket;
 new theirs.WebSocketServer({ port: 0, WebSocket });
 
+// And what asks for framemask's takes ws's own.
+const optionsOfWs: theirs.ServerOptions = new WebSocketServer(options).options;
+const plain = new WebSocketServer({ ...optionsOfWs, WebSocket: theirs.WebSocket });
+const clientOptionsOfWs: theirs.ClientOptions = { autoPong: false };
+new WebSocket('ws://127.0.0.1:8080', clientOptionsOfWs);
+createWebSocketStream(new theirs.WebSocket(null));
+client.on('message', (data: theirs.RawData) => console.log(data, plain.clients));
+
 // What ws has besides.
 const { kernel, nativeError, registered }: Report = report();
 const version: string = WebSocket.report().ws;
