@@ -635,6 +635,12 @@ export class FrameError extends Error {
 export interface TraceOrigin {
   /** The id of this record: a version 7 UUID. The ids of one thread ascend. */
   id: string;
+  /**
+   * When it was published, in milliseconds since 1970-01-01, with a fraction: `performance.timeOrigin +
+   * performance.now()`. It never goes back; a clock that was set since the process began shows
+   * another time. The `id` begins with the milliseconds of that clock.
+   */
+  time: number;
   /** The `connectionId` of the codec, or the `id` of its `trace`. */
   connection: string;
   /** The `key` of the codec's `trace`, null without one. */

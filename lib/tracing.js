@@ -28,6 +28,8 @@ function createRecord(codec, sequence) {
   const { role } = codec;
   return {
     id: frameId({ version: 7 }),
+    // Finer than Date.now(), and never goes back.
+    time: performance.timeOrigin + performance.now(),
     connection: connection.id,
     key: connection.key ?? null,
     from,

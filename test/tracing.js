@@ -108,6 +108,33 @@ for (const role of ['server', 'client']) {
   });
 }
 
+t.test('each record has the time of its publication, finer than a millisecond', (t) => {
+  const now = () => performance.timeOrigin + performance.now();
+  const { text } = framesFor('server');
+  for (const name of ['framemask:frame', 'framemask:message']) {
+    const start = now();
+    const records = published(name, () => {
+      const encoder = new Encoder({ role: 'server' });
+      for (let i = 0; i < 20; i++) encoder.text('a');
+      new Decoder({ role: 'server' }).write(text('a'));
+    });
+    const times = records.map(({ time }) => time);
+    const all = [start, ...times, now()];
+    t.same(
+      all,
+      [...all].sort((a, b) => a - b),
+      `${name}: in order`
+    );
+    t.ok(times.some((time) => !Number.isInteger(time), name));
+    const ofIds = records.map(({ id }) => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
+    t.ok(
+      ofIds.every((ofId, i) => Math.abs(times[i] - ofId) < 60_000),
+      `${name}: the clock of the ids`
+    );
+  }
+  t.end();
+});
+
 t.test('frames count for the sequence number while there are no subscribers', (t) => {
   for (const size of [1, 10, 1000]) {
     for (const options of [{ onMessage() {} }, { onFrame() {} }, { text: 'buffer', onMessage() {} }]) {
