@@ -58,7 +58,7 @@ export const kernel: Kernel;
 
 /**
  * Why the addon could not be loaded, so that JavaScript is used. `null` if it was loaded, or if
- * `FRAMEMASK_KERNEL=js` asked for JavaScript.
+ * `FRAMEMASK_KERNEL=js` asked for JavaScript. JSON has its name, message and code.
  */
 export const nativeError: Error | null;
 

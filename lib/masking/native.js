@@ -45,11 +45,17 @@ function load(environment, loadAddon = findAddon) {
     kernels = names;
   } catch (error) {
     if (readVariable(environment, 'FRAMEMASK_REQUIRE_NATIVE') === '1') throw error;
-    nativeError = error;
+    // JSON.stringify shows nothing else of an Error.
+    nativeError = Object.defineProperty(error, 'toJSON', { value: errorToJson });
   }
 
   if (wanted && !kernels.includes(wanted)) throw unknownKernel(wanted, kernels, nativeError);
   return { kernel, native, nativeError };
+}
+
+function errorToJson() {
+  const { name, message, code } = this;
+  return { name, message, code };
 }
 
 /**

@@ -121,6 +121,13 @@ t.test('without an addon uses JavaScript, unless FRAMEMASK_REQUIRE_NATIVE is 1',
   t.equal(missing.kernel, 'js');
   t.equal(missing.native, null);
   t.match(missing.nativeError, { message: 'No native build was found' });
+  t.same(JSON.parse(JSON.stringify(missing)).nativeError, { name: 'Error', message: 'No native build was found' });
+  const noLibrary = Object.assign(new TypeError('no libc'), { code: 'ERR_DLOPEN_FAILED' });
+  const { nativeError } = load({}, () => {
+    throw noLibrary;
+  });
+  t.equal(JSON.stringify(nativeError), '{"name":"TypeError","message":"no libc","code":"ERR_DLOPEN_FAILED"}');
+  t.same(Object.keys(nativeError), ['code'], 'inspect shows what it showed before');
   t.throws(() => load({ FRAMEMASK_REQUIRE_NATIVE: '1' }, noAddon), { message: 'No native build was found' });
   t.throws(() => load({ FRAMEMASK_REQUIRE_NATIVE: '1', FRAMEMASK_KERNEL: 'wide' }, noAddon), /No native build/);
   t.equal(load({ FRAMEMASK_REQUIRE_NATIVE: '' }, noAddon).kernel, 'js', 'an empty FRAMEMASK_REQUIRE_NATIVE');
