@@ -1,5 +1,6 @@
 import WebSocket from './ws.js';
 
+export import connectionId = WebSocket.connectionId;
 export import createWebSocketStream = WebSocket.createWebSocketStream;
 export import extension = WebSocket.extension;
 export import PerMessageDeflate = WebSocket.PerMessageDeflate;
@@ -25,6 +26,7 @@ export import MessageEvent = WebSocket.MessageEvent;
 export import PerMessageDeflateOptions = WebSocket.PerMessageDeflateOptions;
 export import RawData = WebSocket.RawData;
 export import Report = WebSocket.Report;
+export import SendOptions = WebSocket.SendOptions;
 export import ServerOptions = WebSocket.ServerOptions;
 export import VerifyClientCallbackAsync = WebSocket.VerifyClientCallbackAsync;
 export import VerifyClientCallbackSync = WebSocket.VerifyClientCallbackSync;

@@ -322,7 +322,7 @@ declare namespace WebSocket {
   interface Report {
     /** What masks. */
     kernel: Kernel;
-    /** Why the addon could not be loaded. */
+    /** Why the addon could not be loaded. JSON has its name, message and code. */
     nativeError: Error | null;
     /** The version of ws. */
     ws: string;
@@ -332,10 +332,23 @@ declare namespace WebSocket {
     deflate: 'framemask' | 'ws';
     /** Whether framemask/ws/register is at work. */
     registered: boolean;
+    /**
+     * The connections of this thread that framemask/ws has opened so far; of them, those whose reads
+     * are shared, and those on which permessage-deflate was agreed. Those of plain ws do not count.
+     */
+    connections: { opened: number; shared: number; compressed: number };
   }
 
   /** What is at work, for a log or an issue. */
   function report(): Report;
+
+  /**
+   * The `connection` of a WebSocket's trace records. A function, because a property could be one that a
+   * program has given its WebSockets.
+   *
+   * @returns null before 'open', and for a WebSocket of plain ws
+   */
+  function connectionId(websocket: WebSocket): string | null;
 
   /** Makes a Duplex of a connection. */
   function createWebSocketStream(websocket: WebSocket, options?: DuplexOptions): Duplex;

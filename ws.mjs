@@ -1,6 +1,7 @@
 import WebSocket from './ws.js';
 
 export const {
+  connectionId,
   createWebSocketStream,
   extension,
   PerMessageDeflate,

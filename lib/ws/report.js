@@ -6,6 +6,9 @@ const { compressesHere } = require('./compression');
 
 let registered = false;
 
+/** Of this thread: see ws.d.ts. */
+const connections = { opened: 0, shared: 0, compressed: 0 };
+
 function setRegistered() {
   registered = true;
 }
@@ -15,7 +18,7 @@ function report() {
   const { version } = require('ws/package.json');
   const reads = canShareReads() ? 'shared' : 'events';
   const deflate = compressesHere() ? 'framemask' : 'ws';
-  return { kernel, nativeError, ws: version, reads, deflate, registered };
+  return { kernel, nativeError, ws: version, reads, deflate, registered, connections: { ...connections } };
 }
 
-module.exports = { report, setRegistered };
+module.exports = { connections, report, setRegistered };

@@ -1,10 +1,12 @@
 'use strict';
 
+const { frameId } = require('../frame-id');
 const { isUint8Array } = require('../shared/buffers');
 const { shareReads } = require('../sockets/shared-reads');
 const { borrowChunks, decodeInstead } = require('./incoming');
-const { plainSend, ws } = require('./internals');
+const { deflateOf, plainSend, ws } = require('./internals');
 const { Outgoing } = require('./outgoing');
+const { connections } = require('./report');
 
 const { OPEN } = ws.WebSocket;
 
@@ -50,6 +52,8 @@ function extend(Base) {
       const outgoing = new Outgoing(this, this._sender, socket, this[kKey] ?? socket[kKey]);
       decodeInstead(this, this._receiver, outgoing);
       this[kOutgoing] = outgoing;
+      connections.opened++;
+      if (deflateOf(this) !== undefined) connections.compressed++;
     }
 
     /** ws calls it when the handshake is done. It listens to the socket's data, and emits 'open'. */
@@ -58,7 +62,9 @@ function extend(Base) {
       if (socket[kSharedReads] !== true) return;
       const [listener, another] = socket.listeners('data');
       const isAlone = listener !== undefined && another === undefined;
-      if (isAlone && shareReads(socket, listener)) borrowChunks(this._receiver);
+      if (!isAlone || !shareReads(socket, listener)) return;
+      borrowChunks(this._receiver);
+      connections.shared++;
     }
 
     /** ws assigns the request of a client's handshake, and null afterwards. */
@@ -153,4 +159,12 @@ const WebSocket = withOwnKeys(extend(ws.WebSocket));
 /** The export itself: as with ws, the one that has no server's connections if a tracer wraps it. */
 const Exported = ws === ws.WebSocket ? WebSocket : withOwnKeys(extend(ws));
 
-module.exports = { Exported, WebSocket, noteHandshake, withoutTakeover };
+/** The name of a connection in trace records: see ws.d.ts. */
+function connectionId(websocket) {
+  const trace = websocket[kOutgoing]?.trace;
+  if (trace === undefined) return null;
+  trace.id ??= frameId();
+  return trace.id;
+}
+
+module.exports = { Exported, WebSocket, connectionId, noteHandshake, withoutTakeover };

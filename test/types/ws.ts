@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import WebSocket = require('framemask/ws');
 
 import {
+  connectionId,
   createWebSocketStream,
   type RawData,
   type Report,
@@ -90,11 +91,13 @@ client.on('message', (data: theirs.RawData) => console.log(data, plain.clients))
 // What ws has besides.
 const { kernel, nativeError, registered }: Report = report();
 const version: string = WebSocket.report().ws;
+const opened: number = report().connections.opened;
+const connection: string | null = connectionId(client);
 const names: Set<string> = WebSocket.subprotocol.parse('a, b');
 const header: string = WebSocket.extension.format({ 'permessage-deflate': [{}] });
 const receiver = new WebSocket.Receiver({ maxPayload: 1 }).on('message', console.log);
 console.log(new WebSocket.Sender(stream), new WebSocket.PerMessageDeflate({ threshold: 0 }), receiver, names, header);
-console.log(kernel, nativeError?.message, registered, version);
+console.log(kernel, nativeError?.message, registered, version, opened, connection);
 console.log(ofWs, serverOfWs, classOfWs, serverClassOfWs, moduleOfWs);
 
 // @ts-expect-error: no such type

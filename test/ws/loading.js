@@ -105,6 +105,24 @@ t.test('report() says what is at work', (t) => {
   t.end();
 });
 
+t.test('report() counts the connections that framemask/ws has opened, and survives JSON', async (t) => {
+  const before = framemask.report().connections;
+  const plain = await connectPair(t, ws);
+  plain.client.terminate();
+  t.same(framemask.report().connections, before, 'none of plain ws');
+  const compressing = { perMessageDeflate: true };
+  const made = await connectPair(t, framemask);
+  t.equal(framemask.report().connections.compressed, before.compressed);
+  await connectPair(t, framemask, { server: { ...compressing, sharedReads: false }, client: compressing });
+  const { reads, connections } = JSON.parse(JSON.stringify(framemask.report()));
+  t.equal(connections.opened, before.opened + 4, 'both ends');
+  t.equal(connections.compressed, before.compressed + 2, 'both ends');
+  t.equal(connections.shared, before.shared + (reads === 'shared' ? 1 : 0), "one server's end");
+  made.client.terminate();
+  connections.opened = 0;
+  t.not(framemask.report().connections.opened, 0, 'a copy of the counts');
+});
+
 t.test('beside plain ws in one process, neither changes the other', async (t) => {
   const before = new Map();
   for (const [name, theClass] of Object.entries({ WebSocket: ws, Receiver: ws.Receiver, Sender: ws.Sender })) {

@@ -13,7 +13,7 @@ const { IMPLEMENTATIONS, connectPair, connectRaw } = require('../support/websock
 const { ws, 'framemask/ws': framemask } = IMPLEMENTATIONS;
 
 /** The exports that ws does not have. */
-const ADDED = ['report'];
+const ADDED = ['connectionId', 'report'];
 /** What framemask/ws inherits from ws's classes, as any subclass of them would. */
 const INHERITED = {
   WebSocket: ['close', 'emitClose', 'pause', 'ping', 'pong', 'resume', 'terminate'],

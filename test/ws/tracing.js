@@ -5,6 +5,36 @@ const { once } = require('node:events');
 const t = require('tap');
 const { IMPLEMENTATIONS, connectPair } = require('../support/websockets');
 
+const { ws, 'framemask/ws': framemask } = IMPLEMENTATIONS;
+
+t.test('connectionId() is the name of a connection in its records, before and after the first', async (t) => {
+  const records = [];
+  const listen = (record) => records.push(record);
+  const { server, client } = await connectPair(t, framemask);
+  const { connectionId } = await import('../../ws.mjs');
+  t.equal(connectionId, framemask.connectionId);
+  const ofServer = connectionId(server); // before the first record
+  channel('framemask:message').subscribe(listen);
+  t.teardown(() => channel('framemask:message').unsubscribe(listen));
+  client.send('text');
+  await once(server, 'message');
+  t.same(
+    records.map(({ role, connection }) => [role, connection]),
+    [
+      ['client', connectionId(client)],
+      ['server', ofServer]
+    ]
+  );
+  t.not(connectionId(client), ofServer);
+  client.close();
+  await Promise.all([once(server, 'close'), once(client, 'close')]);
+  t.equal(connectionId(server), ofServer, 'after the close');
+
+  t.equal(connectionId(new framemask(null, undefined, {})), null, 'before it is open');
+  const plain = await connectPair(t, ws);
+  t.equal(connectionId(plain.server), null, 'of plain ws');
+});
+
 for (const perMessageDeflate of [false, { threshold: 0 }]) {
   const title = perMessageDeflate ? 'compressed' : 'plain';
   t.test(`both ends trace the same frames, and know the key of the handshake, ${title}`, async (t) => {
