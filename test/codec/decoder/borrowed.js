@@ -195,6 +195,24 @@ t.test('borrowed: a message of 2 KiB or more has memory of its own, shorter ones
   t.end();
 });
 
+t.test('borrowed: a short message that is kept keeps at most 8 KiB', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    for (const size of [240, 2047]) {
+      const kept = [];
+      const decoder = new Decoder({ role, borrowed: true, onMessage: (data) => kept.push(data) });
+      const count = Math.floor(60_000 / size);
+      lend(decoder, Buffer.concat(Array.from({ length: count }, (_, i) => f.binary(Buffer.alloc(size, i)))));
+      const longest = Math.max(...kept.map(({ buffer }) => buffer.byteLength));
+      assert.ok(longest > 4096 && longest <= 8192, `${longest} bytes`);
+      assert.deepEqual(
+        kept,
+        Array.from({ length: count }, (_, i) => Buffer.alloc(size, i))
+      );
+    }
+  });
+  t.end();
+});
+
 t.test('borrowed: a handler may transfer the memory of each payload, and all are delivered', (t) => {
   const transfer = ({ buffer }) => structuredClone(buffer, { transfer: [buffer] });
   const sizes = [20, 3000, 3000, 100, 0, 100, 2047, 5000, 0, 2048, 1];
