@@ -2,6 +2,7 @@
 
 const { invalidType, outOfRange } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
+const { checkNames } = require('../shared/option-names');
 const { MAX_WINDOW_BITS, MIN_DEFLATE_BITS, writeParameters } = require('./parameters');
 const { handlesWork } = require('./zlib-handle');
 
@@ -19,6 +20,7 @@ class DeflateSettings {
   /** Without handles, zlib keeps no window from one synchronous call to the next. */
   constructor(options, handles = handlesWork()) {
     if (typeof options !== 'object' || options === null) throw invalidType('options', 'an object', options);
+    checkNames(options, 'permessage-deflate');
     this.contextTakeover = options.contextTakeover ?? false;
     if (typeof this.contextTakeover !== 'boolean') {
       throw invalidType('options.contextTakeover', 'a boolean', options.contextTakeover);

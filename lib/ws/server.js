@@ -1,11 +1,13 @@
 'use strict';
 
+const { checkNames } = require('../shared/option-names');
 const { ws } = require('./internals');
 const { WebSocket, noteHandshake, withoutTakeover } = require('./websocket');
 
 /** ws's WebSocketServer, whose connections are framemask's. */
 class WebSocketServer extends ws.WebSocketServer {
   constructor(options, callback) {
+    checkNames(options, 'WebSocketServer');
     super({ WebSocket, ...withoutTakeover(options) }, callback);
   }
 

@@ -2,6 +2,7 @@
 
 const { frameId } = require('../frame-id');
 const { isUint8Array } = require('../shared/buffers');
+const { checkNames } = require('../shared/option-names');
 const { shareReads } = require('../sockets/shared-reads');
 const { borrowChunks, decodeInstead } = require('./incoming');
 const { deflateOf, plainSend, ws } = require('./internals');
@@ -144,7 +145,8 @@ function isBinary(options, otherwise) {
 /** @returns {object} options with `perMessageDeflate: { contextTakeover: false }` in ws's words */
 function withoutTakeover(options) {
   const deflate = options?.perMessageDeflate;
-  if (typeof deflate !== 'object' || deflate === null || deflate.contextTakeover !== false) return options;
+  checkNames(deflate, 'perMessageDeflate');
+  if (deflate?.contextTakeover !== false) return options;
   const flags = { serverNoContextTakeover: true, clientNoContextTakeover: true };
   return { ...options, perMessageDeflate: { ...deflate, ...flags } };
 }

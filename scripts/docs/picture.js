@@ -195,6 +195,7 @@ const COMMON = [
   'lib/shared/buffers.js',
   'lib/shared/errors.js',
   'lib/shared/inspect.js',
+  'lib/shared/option-names.js',
   'lib/shared/node-modules.js',
   'lib/shared/call-in-order.js',
   'lib/shared/pool.js',

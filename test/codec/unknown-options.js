@@ -4,7 +4,7 @@ const assert = require('node:assert/strict');
 const t = require('tap');
 const { Decoder } = require('../../lib/codec/decoder');
 const { Encoder } = require('../../lib/codec/encoder');
-const { OPTIONS } = require('../../lib/codec/options');
+const { OPTIONS } = require('../../lib/shared/option-names');
 
 const CLASSES = { Decoder, Encoder };
 

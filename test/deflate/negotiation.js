@@ -275,3 +275,14 @@ t.test('where zlib has no handles that work, contexts are not taken over', (t) =
   t.equal(new DeflateSettings({}, true).contextTakeover, false);
   t.end();
 });
+
+t.test('refuses a name that is almost an option', (t) => {
+  const error = {
+    code: 'ERR_INVALID_ARG_VALUE',
+    message: 'permessage-deflate has no option "contextTakover". Did you mean "contextTakeover"?'
+  };
+  t.throws(() => acceptDeflate('permessage-deflate', { contextTakover: true }), error);
+  t.throws(() => offerDeflate({ contextTakover: true }), error);
+  t.ok(offerDeflate({ concurrencyLimit: 1 }), 'other names are ignored');
+  t.end();
+});

@@ -123,6 +123,31 @@ t.test('report() counts the connections that framemask/ws has opened, and surviv
   t.not(framemask.report().connections.opened, 0, 'a copy of the counts');
 });
 
+t.test('an option of its own whose name has a slip is refused, and options of ws are not', (t) => {
+  const slip = (owner, name, meant) => ({
+    name: 'TypeError',
+    code: 'ERR_INVALID_ARG_VALUE',
+    message: `${owner} has no option "${name}". Did you mean "${meant}"?`
+  });
+  for (const name of ['sharedRead', 'sharedreads', 'shareReads']) {
+    t.throws(
+      () => new framemask.WebSocketServer({ noServer: true, [name]: false }),
+      slip('WebSocketServer', name, 'sharedReads')
+    );
+  }
+  for (const name of ['contextTakover', 'contextTakeOver']) {
+    const options = { perMessageDeflate: { [name]: false } };
+    const error = slip('perMessageDeflate', name, 'contextTakeover');
+    t.throws(() => new framemask.WebSocketServer({ noServer: true, ...options }), error);
+    t.throws(() => new framemask.WebSocket('ws://127.0.0.1:1', options), error);
+    t.throws(() => new framemask.WebSocket('ws://127.0.0.1:1', [], options), error);
+  }
+  const { options } = new ws.WebSocketServer({ noServer: true, perMessageDeflate: { threshold: 1 } });
+  t.ok(new framemask.WebSocketServer({ ...options, noServer: true, other: 1 }));
+  for (const none of [undefined, null, 5]) t.throws(() => new framemask.WebSocketServer(none), /"port", "server"/);
+  t.end();
+});
+
 t.test('beside plain ws in one process, neither changes the other', async (t) => {
   const before = new Map();
   for (const [name, theClass] of Object.entries({ WebSocket: ws, Receiver: ws.Receiver, Sender: ws.Sender })) {
