@@ -72,7 +72,12 @@ function isShared(chunk) {
 function findParts() {
   const { versions, env } = process;
   // Bun and Deno have a net.Socket of their own.
-  if (versions.bun !== undefined || versions.deno !== undefined || env.FRAMEMASK_READS === 'events') return null;
+  if (versions.bun !== undefined || versions.deno !== undefined) return null;
+  const { FRAMEMASK_READS: wanted = '' } = env;
+  if (wanted === 'events') return null;
+  if (wanted !== '' && wanted !== 'shared') {
+    process.emitWarning(`FRAMEMASK_READS is ${JSON.stringify(wanted)}, and must be "events" or "shared": ignored`);
+  }
   const option = { buffer: Buffer.alloc(1), callback: onRead };
   const socket = new modules.net.Socket({ onread: option });
   const keys = Object.getOwnPropertySymbols(socket);

@@ -53,6 +53,9 @@ const ONCE = {
 async function main() {
   ONCE[change]?.();
   const result = { shared: [], seen: [], error: null };
+  process.on('warning', ({ message }) => {
+    result.warning = message;
+  });
   const sockets = [];
   const server = net.createServer({ pauseOnConnect: true }, (socket) => {
     process.emit('newSocket', socket);
