@@ -43,6 +43,7 @@ class Delivery {
     this._onError = readHandler(options, 'onError');
     this._onFrame = readHandler(options, 'onFrame');
     this._onInflated = readHandler(options, 'onInflated');
+    if ((this._onMessage ?? this._onFrame) === undefined && !warned) warnWithoutHandlers(this);
     this._trace = readTrace(options);
     // For handlers: their `this` is the decoder.
     this.context = options.context;
@@ -277,6 +278,15 @@ class Delivery {
     if (payload.length === 0) this._onClose?.(NO_STATUS, '', Buffer.allocUnsafeSlow(0));
     else this._onClose?.(payload.readUInt16BE(0), payload.utf8Slice(2, payload.length), payload.subarray(2));
   }
+}
+
+let warned = false;
+
+/** Once: handlers that are assigned to a Decoder, instead of given as options, are never called. */
+function warnWithoutHandlers({ _onPing, _onPong, _onClose, _onError }) {
+  if ((_onPing ?? _onPong ?? _onClose ?? _onError) !== undefined || isTraced()) return;
+  warned = true;
+  process.emitWarning('A Decoder without handlers delivers nothing: give the constructor onMessage or others');
 }
 
 /** A view, or `bytes` itself where it is all of it. */

@@ -23,7 +23,7 @@ function readHeader(bytes, position, end, mode) {
   const firstByte = bytes[position];
   header.firstByte = firstByte;
   header.length = null;
-  if (!acceptsFirstByte(firstByte, mode)) return refuse(firstByteError(firstByte, mode));
+  if (!acceptsFirstByte(firstByte, mode)) return refuse(firstByteError(firstByte, mode, bytes, position, end));
   if (end - position < 2) return false;
 
   const secondByte = bytes[position + 1];
@@ -59,17 +59,14 @@ function refuse(error) {
   return false;
 }
 
-/** Why `acceptsFirstByte` refuses a byte. */
-function firstByteError(firstByte, mode) {
+/** Why `acceptsFirstByte` refuses the first byte of a header. */
+function firstByteError(firstByte, mode, bytes, position, end) {
   const opcode = firstByte & OPCODE;
   const allowed = (mode & MODE_RSV1) !== 0 && (opcode === Opcode.TEXT || opcode === Opcode.BINARY) ? RSV1 : 0;
   // "MUST be 0 unless an extension ... defines meanings for non-zero values" (section 5.2).
   if ((firstByte & RSV & ~allowed) !== 0) {
-    return new FrameError(
-      'RESERVED_BITS',
-      1002,
-      'A frame has a reserved bit set that no extension has given a meaning'
-    );
+    const message = 'A frame has a reserved bit set that no extension has given a meaning';
+    return new FrameError('RESERVED_BITS', 1002, message + handshakeHint(bytes, position, end));
   }
   // "All control frames ... MUST NOT be fragmented" (section 5.5).
   if (opcode >= Opcode.CLOSE && opcode <= Opcode.PONG && (firstByte & FIN) === 0) {
@@ -79,13 +76,27 @@ function firstByteError(firstByte, mode) {
   return new FrameError('OPCODE', 1002, `A frame has the reserved opcode ${opcode}`);
 }
 
+/** Both begin with a byte that has RSV1. */
+const HANDSHAKES = { 'HTTP/': "a server's answer", 'GET /': "a client's request" };
+
+/** Says so where a program has written the handshake to a Decoder, too. */
+function handshakeHint(bytes, position, end) {
+  const start = String.fromCharCode(...bytes.subarray(position, Math.min(end, position + 5)));
+  if (!Object.hasOwn(HANDSHAKES, start)) return '';
+  return `. It is the HTTP of ${HANDSHAKES[start]}: give a Decoder only what follows the handshake`;
+}
+
 /** `maskBit` is the value that the bit should have. */
 function maskError(maskBit) {
   // "The server MUST close the connection upon receiving a frame that is not masked. ... A client
   // MUST close a connection if it detects a masked frame" (section 5.1).
   return maskBit === 0
-    ? new FrameError('MASK_UNWANTED', 1002, 'A frame from a server is masked')
-    : new FrameError('MASK_MISSING', 1002, 'A frame from a client is not masked');
+    ? new FrameError('MASK_UNWANTED', 1002, "A frame from a server is masked, or the Decoder's role should be 'server'")
+    : new FrameError(
+        'MASK_MISSING',
+        1002,
+        "A frame from a client is not masked, or the Decoder's role should be 'client'"
+      );
 }
 
 /** Meaningless if it sets `header.error`. */

@@ -7,6 +7,7 @@ const t = require('tap');
 const { forEachCase } = require('../../support/cases');
 const { everyByte, forEachDecoder } = require('../../support/decoders');
 const { binary, string } = require('../../support/recorder');
+const { runSource } = require('../../support/websockets');
 
 /**
  * A stream with each kind of frame: the frame, what onFrame gets of it, and the event that follows,
@@ -136,3 +137,28 @@ t.test('`this` of each handler is the decoder, with its context', (t) => {
   });
   t.end();
 });
+
+const isNode = process.versions.bun === undefined && process.versions.deno === undefined;
+
+t.test(
+  'the first Decoder without handlers is warned of, unless its frames are traced',
+  { skip: !isNode },
+  async (t) => {
+    const warnings = async (code) => {
+      const start = `const { Decoder } = require('./index.js');
+      const { channel } = require('node:diagnostics_channel');
+      process.on('warning', ({ message }) => console.log(message));`;
+      return (await runSource(start + code, ['--no-warnings'])).stdout;
+    };
+    const warning = 'A Decoder without handlers delivers nothing: give the constructor onMessage or others\n';
+    const [assigned, some, traced] = await Promise.all([
+      warnings("for (const role of ['client', 'server']) new Decoder({ role }).onMessage = console.log;"),
+      warnings(`for (const name of ['onMessage', 'onFrame', 'onPing', 'onPong', 'onClose', 'onError'])
+      new Decoder({ role: 'client', [name]() {} });`),
+      warnings("channel('framemask:message').subscribe(() => {}); new Decoder({ role: 'client' });")
+    ]);
+    t.equal(assigned, warning, 'once');
+    t.equal(some, '');
+    t.equal(traced, '');
+  }
+);

@@ -5,6 +5,7 @@
 
 const assert = require('node:assert/strict');
 const t = require('tap');
+const { Decoder } = require('../../../index.js');
 const { FrameError } = require('../../../lib/shared/errors');
 const { forEachCase } = require('../../support/cases');
 const { forEachDecoder } = require('../../support/decoders');
@@ -244,5 +245,35 @@ t.test('without onError, write throws the error, after the messages before it', 
     assert.equal(decoder.write(f.text('late')), true, 'later chunks are ignored');
     assert.deepEqual(texts, ['a', 'b'], 'the messages before it');
   });
+  t.end();
+});
+
+/** What a Decoder says of bytes. @returns {string} */
+function messageOf(role, bytes) {
+  const errors = [];
+  new Decoder({ role, onError: (error) => errors.push(error) }).write(Buffer.from(bytes));
+  return errors[0].message;
+}
+
+t.test('says that the bytes are a handshake', (t) => {
+  const hint = (of) => new RegExp(`It is the HTTP of ${of}: give a Decoder only what follows the handshake$`);
+  const answer = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n';
+  for (const bytes of [answer, answer.slice(0, 5)]) t.match(messageOf('client', bytes), hint("a server's answer"));
+  t.match(messageOf('server', 'GET / HTTP/1.1\r\nHost: example.com\r\n\r\n'), hint("a client's request"));
+  for (const bytes of ['HTTP', 'GET', 'H', 'POST / HTTP/1.1\r\n\r\n']) {
+    t.match(messageOf('client', bytes), /no extension has given a meaning$/, bytes);
+  }
+  t.end();
+});
+
+t.test('says for a wrong mask that the role may be wrong', (t) => {
+  t.equal(
+    messageOf('server', frame(TEXT, 'a')),
+    "A frame from a client is not masked, or the Decoder's role should be 'client'"
+  );
+  t.equal(
+    messageOf('client', masked(TEXT)),
+    "A frame from a server is masked, or the Decoder's role should be 'server'"
+  );
   t.end();
 });
