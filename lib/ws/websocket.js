@@ -28,6 +28,7 @@ const kSharedReads = Symbol('sharedReads');
  * @param {typeof ws.WebSocket} Base ws's, or the class that a tracer exports in its place
  */
 function extend(Base) {
+  const base = Base.prototype;
   return class WebSocket extends Base {
     constructor(address, protocols, options) {
       // ws takes options for protocols, too.
@@ -93,7 +94,7 @@ function extend(Base) {
       const isBytes = isUint8Array(data) && data[0] !== undefined;
       if (
         outgoing !== null &&
-        Base.prototype.send === plainSend &&
+        base.send === plainSend &&
         this.readyState === OPEN &&
         (isBytes || typeof data === 'string') &&
         // ws takes any other for an encoding.
