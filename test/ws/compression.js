@@ -237,6 +237,30 @@ t.test(
   }
 );
 
+t.test('without takeover, a message below the threshold goes out uncompressed, as with ws', async (t) => {
+  for (const implementation of [ws, framemask]) {
+    const deflate = { serverNoContextTakeover: true, clientNoContextTakeover: true };
+    for (const [perMessageDeflate, compressed] of [
+      [deflate, [false, true]],
+      [{ ...deflate, threshold: 600 }, [true, true]],
+      [true, [true, true]]
+    ]) {
+      const { server, client } = await connectPair(t, implementation, { server: { perMessageDeflate } });
+      const sizes = [];
+      client._socket.on('data', ({ length }) => sizes.push(length));
+      for (const length of [652, 1024]) {
+        server.send('a'.repeat(length));
+        await once(client, 'message');
+      }
+      t.same(
+        sizes.map((size) => size < 100),
+        compressed,
+        JSON.stringify(perMessageDeflate)
+      );
+    }
+  }
+});
+
 t.test('where zlib has no handles that work, ws compresses', (t) => {
   const deflate = negotiated({}, {});
   t.equal(compressInstead(deflate, false), null);
