@@ -4,29 +4,38 @@
 // Receiver, and beside zlib alone, on the same messages, one after the other. CPU is that of the
 // process: ws compresses in zlib's thread pool, whose threads count, too.
 
+const fs = require('node:fs');
+const path = require('node:path');
 const zlib = require('node:zlib');
 
 const { PerMessageDeflate, Receiver, Sender } = require('ws');
 
 const { Decoder, Encoder, acceptDeflate, kernel, offerDeflate } = require('../index');
 const { readArguments, refuse } = require('./support/arguments');
-const { jsonPayloads } = require('./support/messages');
+const { jsonPayloads, parseMessages } = require('./support/messages');
 const { createProgress } = require('./support/progress');
 const { timesFaster } = require('./support/race');
 const { publish, reportLine, startReport } = require('./support/report');
 const { quartiles } = require('./support/statistics');
 const { formatNumber, formatTable } = require('./support/table');
 
-const USAGE = `usage: node benchmark/deflate.js [options]
+const USAGE = `usage: node benchmark/deflate.js [file] [options]
 
 Compresses and inflates JSON of 128 bytes, 1 KiB and 16 KiB, with and without context takeover. Prints
 the median microseconds of CPU a message, how many times faster framemask is than ws, and the bytes that
 the message is compressed to. "zlib" is zlib alone, called as cheaply as Node.js can: the least that is
 possible. Takes about a minute.
 
+With a file, its messages are measured instead: one a line, or a JSON array, in which a string is a message
+and any other value is the message of its JSON. Take a hundred or more, in the order in which one connection
+sends them. All are compressed; the program also says how many are shorter than the default threshold, so
+that they would go out uncompressed without takeover.
+
   --only <text>     only the rows whose name has this in it`;
 
 const SIZES = { '128 B': 128, '1 KiB': 1024, '16 KiB': 16 * 1024 };
+/** The default of ws and of framemask. */
+const THRESHOLD = 1024;
 /** The messages of a turn: all different. */
 const MESSAGES = 200;
 /** Turns until V8 has compiled the code, which takes longer with JavaScript than with zlib. */
@@ -34,7 +43,7 @@ const WARM_UP = 20;
 
 const CANDIDATES = ['framemask', 'ws', 'zlib'];
 
-const output = Buffer.allocUnsafeSlow(64 * 1024);
+let output = Buffer.allocUnsafeSlow(64 * 1024);
 
 /** The handle below a zlib stream, which framemask uses, too. @returns {Buffer} what comes out */
 function runHandle({ _handle: handle, _writeState: state }, input, contextTakeover) {
@@ -46,7 +55,8 @@ function runHandle({ _handle: handle, _writeState: state }, input, contextTakeov
 
 /** What both ends have agreed on, as each library has it. */
 function agree(contextTakeover) {
-  const options = { contextTakeover, threshold: 0 };
+  // In the thread pool, a message would come later.
+  const options = { contextTakeover, threshold: 0, threadPoolFrom: Infinity };
   const offer = offerDeflate(options);
   const server = acceptDeflate(offer.header, options);
   return { server, client: offer.accept(server.header) };
@@ -134,15 +144,17 @@ const INFLATE = {
 };
 
 /** @returns {Promise<number>} microseconds of CPU a message */
-async function time(work, input) {
+async function time(work, messages) {
   const before = process.cpuUsage();
-  await work(input);
+  await work();
   const { user, system } = process.cpuUsage(before);
-  return (user + system) / MESSAGES;
+  return (user + system) / messages.length;
 }
 
-async function measure(size, contextTakeover, rounds) {
-  const messages = jsonPayloads(size, MESSAGES);
+async function measure(messages, contextTakeover, rounds) {
+  const largest = Math.max(...messages.map(({ length }) => length));
+  // What does not compress becomes a little larger.
+  output = Buffer.allocUnsafeSlow(Math.max(64 * 1024, 2 * largest));
   const sizes = {};
   const times = { compress: {}, inflate: {} };
   const makers = CANDIDATES.map((name) => [name, COMPRESS[name](contextTakeover), INFLATE[name](contextTakeover)]);
@@ -151,12 +163,12 @@ async function measure(size, contextTakeover, rounds) {
       let frames;
       const compressing = await time(async () => {
         frames = await compress(messages);
-      });
-      sizes[name] = Math.round(frames.reduce((sum, { length }) => sum + length, 0) / MESSAGES);
+      }, messages);
+      sizes[name] = Math.round(frames.reduce((sum, { length }) => sum + length, 0) / messages.length);
       const inflating = await time(async () => {
         const count = await inflate(frames);
-        if (count !== MESSAGES) throw new Error(`${name} delivered ${count} messages`);
-      });
+        if (count !== messages.length) throw new Error(`${name} delivered ${count} messages`);
+      }, messages);
       if (round < 0) continue;
       times.compress[name] ??= [];
       times.compress[name].push(compressing);
@@ -182,11 +194,38 @@ function toRow(what, name, sizes, times) {
   };
 }
 
+/** @returns {Record<string, Buffer[]>} messages by the name of their row */
+function readSets(files) {
+  if (files.length > 1) refuse(new RangeError('one file at most'));
+  if (files.length === 0) {
+    return Object.fromEntries(Object.entries(SIZES).map(([label, size]) => [label, jsonPayloads(size, MESSAGES)]));
+  }
+  try {
+    return { [path.basename(files[0])]: parseMessages(fs.readFileSync(files[0], 'utf8')) };
+  } catch (error) {
+    refuse(error);
+  }
+}
+
+/** @returns {string} how long the messages of a file are, and which the default threshold leaves alone */
+function describeMessages(sets) {
+  const [messages] = Object.values(sets);
+  const lengths = messages.map(({ length }) => length).sort((a, b) => a - b);
+  const below = lengths.filter((length) => length < THRESHOLD).length;
+  return (
+    `${lengths.length} messages of ${lengths[0]} to ${lengths.at(-1)} bytes, ${lengths[lengths.length >> 1]} in the ` +
+    `median. Without takeover, ${below} of them go out uncompressed by default: they have less than ${THRESHOLD} ` +
+    'bytes, the option threshold.'
+  );
+}
+
 async function main() {
-  const { rounds, quick, json, only } = readArguments(USAGE, { only: { type: 'string', default: '' } });
+  const options = { only: { type: 'string', default: '' } };
+  const { rounds, quick, json, only, positionals } = readArguments(USAGE, options, true);
+  const sets = readSets(positionals);
   const names = [false, true].flatMap((contextTakeover) =>
-    Object.entries(SIZES).map(([label, size]) => {
-      return { size, contextTakeover, name: `${label}, ${contextTakeover ? 'takeover' : 'no takeover'}` };
+    Object.entries(sets).map(([label, messages]) => {
+      return { messages, contextTakeover, name: `${label}, ${contextTakeover ? 'takeover' : 'no takeover'}` };
     })
   );
   const chosen = names.filter(({ name }) => name.includes(only));
@@ -194,9 +233,9 @@ async function main() {
   const finish = await startReport('deflate');
   const progress = createProgress(chosen.length);
   const rows = [];
-  for (const { name, size, contextTakeover } of chosen) {
+  for (const { name, messages, contextTakeover } of chosen) {
     progress.step(name);
-    const { sizes, times } = await measure(size, contextTakeover, rounds);
+    const { sizes, times } = await measure(messages, contextTakeover, rounds);
     for (const [what, turns] of Object.entries(times)) rows.push(toRow(what, name, sizes, turns));
   }
   progress.end();
@@ -211,8 +250,17 @@ async function main() {
     String(framemask.bytes[1]),
     String(ws.bytes[1])
   ]);
-  const head = ['µs of CPU a message of JSON', 'framemask', 'ws', 'times faster than ws', 'zlib', 'bytes', 'bytes, ws'];
-  publish(report, json, `${reportLine(report)}\n\n${formatTable(head, lines)}`);
+  const head = [
+    positionals.length === 0 ? 'µs of CPU a message of JSON' : 'µs of CPU a message',
+    'framemask',
+    'ws',
+    'times faster than ws',
+    'zlib',
+    'bytes',
+    'bytes, ws'
+  ];
+  const remarks = positionals.length === 0 ? '' : `\n\n${describeMessages(sets)}`;
+  publish(report, json, `${reportLine(report)}\n\n${formatTable(head, lines)}${remarks}`);
 }
 
 main();

@@ -113,6 +113,30 @@ function writeAll(write, chunks, calls) {
   }
 }
 
+/**
+ * @param {string} text one message a line, or a JSON array of messages
+ * @returns {Buffer[]} those that are not empty
+ * @throws {RangeError} if there are none
+ */
+function parseMessages(text) {
+  const array = parseArray(text);
+  const texts =
+    array?.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))) ?? text.split(/\r?\n/);
+  const messages = texts.filter((message) => message !== '').map((message) => Buffer.from(message));
+  if (messages.length === 0) throw new RangeError('the file has no messages');
+  return messages;
+}
+
+/** @returns {unknown[] | null} null for other text, such as lines of which each is an array */
+function parseArray(text) {
+  try {
+    const value = JSON.parse(text);
+    return Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
 module.exports = {
   BINARY,
   TEXT,
@@ -120,6 +144,7 @@ module.exports = {
   cut,
   jsonPayloads,
   maskedFrame,
+  parseMessages,
   uniformMessages,
   unmaskedFrame,
   writeAll
