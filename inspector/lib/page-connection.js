@@ -7,7 +7,7 @@ const { detailOf } = require('./detail');
 const { rowOf } = require('./rows');
 const { search } = require('./search');
 
-/** Rows in one message: few enough that the page shows each without a pause. */
+/** Rows or names in one message: few enough that the page shows each without a pause. */
 const BATCH = 1000;
 
 /** Sends a page what the session has, and then what is new in it. */
@@ -76,9 +76,11 @@ class PageConnection {
 
   _sendNew(type, list, format) {
     const field = `_${type}`;
-    if (this[field] === list.length) return;
-    this._peer.send({ type, from: this[field], [type]: list.slice(this[field]).map(format) });
-    this[field] = list.length;
+    while (this[field] < list.length) {
+      const part = list.slice(this[field], this[field] + BATCH).map(format);
+      this._peer.send({ type, from: this[field], [type]: part });
+      this[field] += part.length;
+    }
   }
 
   /** A message of the page. */

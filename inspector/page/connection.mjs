@@ -2,16 +2,20 @@
 
 const PART = 1024 * 1024;
 
+export const CLOSED =
+  'The connection to the inspector is closed. Is it still running? Open the URL that it has printed.';
+
 export class Connection {
   /** @param {Record<string, (message: object) => void>} handlers by the type of a message */
   constructor(handlers) {
     this._handlers = handlers;
     this._upload = null;
+    this._uploads = Promise.resolve();
     const token = encodeURIComponent(location.hash.slice(1));
     this._socket = new WebSocket(`ws://${location.host}/page?token=${token}`);
     this._socket.onmessage = ({ data }) => this._receive(JSON.parse(data));
     this._socket.onclose = ({ code }) => {
-      this._upload?.reject(new Error('The inspector is gone'));
+      this._endUpload('reject', new Error(CLOSED));
       handlers.closed({ code });
     };
   }
@@ -21,19 +25,31 @@ export class Connection {
   }
 
   /**
-   * Sends a source, and waits until the inspector has read it.
+   * Sends a source after those before it, and waits until the inspector has read it.
    *
-   * @throws {Error} that says what is wrong with it
+   * @returns {Promise<void>} rejected with an Error that says what is wrong with it
    */
-  async upload(source, blob) {
+  upload(source, blob) {
+    const sent = this._uploads.then(() => this._sendSource(source, blob));
+    this._uploads = sent.catch(() => {});
+    return sent;
+  }
+
+  async _sendSource(source, blob) {
+    if (this._socket.readyState !== WebSocket.OPEN) throw new Error(CLOSED);
     const done = new Promise((resolve, reject) => {
       this._upload = { resolve, reject };
     });
     done.catch(() => {});
     this.send(source);
     for (let at = 0; at < blob.size && this._upload !== null; at += PART) {
-      this._socket.send(await blob.slice(at, at + PART).arrayBuffer());
-      while (this._socket.bufferedAmount > 4 * PART) await new Promise((resolve) => setTimeout(resolve, 10));
+      const part = await blob.slice(at, at + PART).arrayBuffer();
+      if (this._upload === null || this._socket.readyState !== WebSocket.OPEN) break;
+      this._socket.send(part);
+      // What a closed socket holds never gets less.
+      while (this._upload !== null && this._socket.bufferedAmount > 4 * PART) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
     }
     await done;
   }

@@ -3,6 +3,9 @@
 import { byId, element, OPCODES } from './dom.mjs';
 import { noFilters } from './store.mjs';
 
+/** Connections that are offered: the layout of more options takes seconds. */
+const OFFERED = 1000;
+
 const CLASSES = { ...OPCODES, 3: 'others' };
 
 /** A number that is typed; `otherwise` if there is none. */
@@ -52,11 +55,16 @@ export class FilterBar {
     };
   }
 
-  /** Offers further connections. */
+  /** Offers further connections, and says how many are not offered. */
   addConnections(from, names) {
-    for (const [i, name] of names.entries()) {
+    for (const [i, name] of names.slice(0, Math.max(OFFERED - from, 0)).entries()) {
       byId('connection').append(element('option', { value: from + i, text: `${from + i + 1}: ${name.slice(0, 80)}` }));
     }
+    const more = from + names.length - OFFERED;
+    if (more <= 0) return;
+    byId('more-connections')?.remove();
+    const text = `and ${more.toLocaleString('en')} more`;
+    byId('connection').append(element('option', { id: 'more-connections', disabled: '', text }));
   }
 
   /** Forgets the connections. */

@@ -1,6 +1,6 @@
 // The page: what the inspector sends goes to the store, and is drawn from there.
 
-import { Connection } from './connection.mjs';
+import { CLOSED, Connection } from './connection.mjs';
 import { byId, element } from './dom.mjs';
 import { FilterBar } from './filters.mjs';
 import { clearDetail, FIRST_BYTES, showDetail } from './frame-detail.mjs';
@@ -115,7 +115,7 @@ const connection = new Connection({
     });
   },
   closed() {
-    showError('The connection to the inspector is closed. Is it still running? Open the URL that it has printed.');
+    showError(CLOSED);
   }
 });
 

@@ -3,10 +3,14 @@
 // What can be pasted and opened, as the page shows it.
 
 const assert = require('node:assert/strict');
+const fs = require('node:fs');
+const path = require('node:path');
 const { Decoder } = require('../../index.js');
 const { BAD_CASES, encode } = require('./frames');
 const { FRAMES, printRecords } = require('./programs');
-const { withScreen } = require('./session');
+const { SCREENSHOTS, withScreen } = require('./session');
+
+const MANY = 130_000;
 
 const FRAGMENTED = encode('client', (encoder) => {
   encoder.text('Hello', { fin: false });
@@ -118,8 +122,52 @@ async function records(screen) {
   return `${lines.length} records, ${FRAMES} frames`;
 }
 
+/** A second source waits for the first one, and one that cannot be sent says so. */
+async function atOnce(screen, inspector) {
+  const { page } = screen;
+  const frame = Buffer.concat([Buffer.from('827f0000000000100000', 'hex'), Buffer.alloc(2 ** 20)]);
+  const file = path.join(SCREENSHOTS, 'large.bin');
+  fs.writeFileSync(file, Buffer.concat(Array(32).fill(frame)));
+  await page.fill('#pasted', 'client: 8100 8100 8100');
+  await page.setInputFiles('#files', file);
+  await page.click('#paste button');
+  await screen.waitForFrames('pasted: 3 frames');
+  await screen.openSources();
+  await page.setInputFiles('#files', file);
+  await inspector.close();
+  await page.waitForFunction(() => document.getElementById('files').value === '');
+  assert.match(await screen.text('#error'), /Is it still running/);
+  await screen.paste('8100');
+  await page.waitForSelector('#error:visible');
+}
+
+/** More connections than a call has arguments. */
+async function manyConnections(screen, inspector) {
+  const record = {
+    id: '',
+    from: 'client',
+    role: 'client',
+    direction: 'sent',
+    sequence: 1,
+    opcode: 1,
+    rsv: 0,
+    length: 1
+  };
+  const lines = Array.from({ length: MANY }, (_, i) => JSON.stringify({ ...record, connection: `c${i}` }));
+  await inspector.open({ data: Buffer.from(lines.join('\n')), name: 'many' });
+  await screen.waitForFrames(`${MANY.toLocaleString('en')} frames`);
+  assert.match(await screen.page.locator('#connection option').last().textContent(), /^and 129,000 more$/);
+  await screen.filter({ connection: 999 });
+  assert.deepEqual(
+    (await screen.rows()).map(({ connection }) => connection),
+    ['1000']
+  );
+}
+
 module.exports = [
   { name: 'pasted hex and base64', run: (browser) => withScreen(browser, pasted) },
   { name: 'bad streams', run: (browser) => withScreen(browser, badStreams) },
+  { name: 'two sources at once', run: (browser) => withScreen(browser, atOnce) },
+  { name: 'many connections', run: (browser) => withScreen(browser, manyConnections) },
   { name: 'records of two ends', run: (browser) => withScreen(browser, records) }
 ];
