@@ -140,6 +140,7 @@ function otherKind({ client, server }) {
 }
 
 async function addConnections(session, connections) {
+  const { generation } = session;
   const others = new Map();
   let found = 0;
   for (const tcp of connections.values()) {
@@ -162,9 +163,10 @@ async function addConnections(session, connections) {
       }
     }
     await addStreams(session, { name, ...ends, settings });
+    if (session.generation !== generation) return;
   }
   for (const [kind, count] of others) session.note(`${count} TCP connection${count === 1 ? '' : 's'} ${kind}.`);
-  return found;
+  if (found === 0) session.note('The capture has no unencrypted WebSocket connection.');
 }
 
 /**
@@ -175,18 +177,19 @@ async function addConnections(session, connections) {
  * @throws {Error} that says what is wrong: no tshark, no capture, no connection in it
  */
 async function readCapture(session, data) {
+  const { generation } = session;
   const folder = await fs.mkdtemp(path.join(os.tmpdir(), 'framemask-inspector-'));
   try {
     const file = path.join(folder, 'capture');
     await fs.writeFile(file, data, { mode: 0o600 });
     const connections = new TcpConnections();
     const { code, said } = await runTshark(file, (fields) => connections.add(fields));
+    if (session.generation !== generation) return; // it was cleared
     if (code !== 0) {
       if (connections.byNumber.size === 0) throw new Error(`tshark cannot read this capture: ${said}`);
       session.note(`tshark did not read all of the capture: ${said.replaceAll(file, 'it')}`);
     }
-    const found = await addConnections(session, connections.byNumber);
-    if (found === 0) session.note('The capture has no unencrypted WebSocket connection.');
+    await addConnections(session, connections.byNumber);
   } finally {
     await fs.rm(folder, { recursive: true, force: true });
   }

@@ -45,7 +45,13 @@ class Inspector {
   /** Opens a source, after those that are being opened. */
   open(source) {
     const opened = this._opening.then(async () => {
-      this._records = await open(this.session, { ...source, records: this._records });
+      const before = this.session.generation;
+      const opening = open(this.session, { ...source, records: this._records });
+      const { generation } = this.session;
+      if (generation !== before) this._records = null; // it knows connections of the list before
+      const records = await opening;
+      // It may have been cleared meanwhile, and a program have sent records since.
+      if (this.session.generation === generation) this._records = records;
     });
     this._opening = opened.catch(() => {});
     return opened;

@@ -93,6 +93,23 @@ async function madeTraffic(screen) {
   assert.match(await screen.text('#notes'), /began before the capture/);
 }
 
+/** A capture that is cleared while tshark reads it leaves no trace, and a program can send records at once. */
+async function clearedWhileRead(screen, inspector) {
+  const live = new WebSocket(inspector.liveUrl);
+  await once(live, 'open');
+  const record = { connection: 'x', from: 'client', role: 'client', direction: 'sent', opcode: 1, rsv: 0, length: 1 };
+  const send = (sequence) => live.send(JSON.stringify({ records: [{ ...record, sequence }] }));
+  const opened = inspector.open({ data: writePcap.reordered(), name: 'reordered.pcap' });
+  await screen.waitForFrames('reordered.pcap: 0 frames');
+  inspector.clear();
+  send(1);
+  await screen.waitForFrames('live: 1 frames');
+  await opened;
+  send(2);
+  await screen.waitForFrames('live: 2 frames');
+  live.close();
+}
+
 async function withoutTshark(screen) {
   const before = process.env.TSHARK;
   process.env.TSHARK = '/nowhere/tshark';
@@ -116,6 +133,7 @@ async function run(browser, { install, progress }) {
   await withScreen(browser, withoutTshark);
   if (!has(process.env.TSHARK ?? 'tshark')) return 'without tshark only: run with --install';
   await withScreen(browser, madeTraffic);
+  await withScreen(browser, clearedWhileRead);
   const reason = whyNot();
   if (reason !== null) return `without real traffic: ${reason}`;
   await withScreen(browser, async (screen) => {

@@ -117,6 +117,23 @@ t.test('a page opens a source in parts, and asks for details', async (t) => {
   t.equal(code, 1011);
 });
 
+t.test('a program goes on sending records after a source that was refused', async (t) => {
+  const { inspector } = await start(t);
+  const live = new WebSocket(inspector.liveUrl);
+  t.teardown(() => live.terminate());
+  await once(live, 'open');
+  const closed = once(live, 'close').then(([code]) => `closed with ${code}`);
+  const record = { connection: 'x', from: 'client', role: 'client', direction: 'sent', opcode: 1, rsv: 0, length: 1 };
+  const sent = async (sequence, isDone) => {
+    live.send(JSON.stringify({ records: [{ ...record, sequence }] }));
+    while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  await sent(1, () => inspector.session.frames.length === 1);
+  await t.rejects(inspector.open({ data: Buffer.from('?'), name: 'x' }), /neither hex/);
+  const result = sent(2, () => inspector.session.notes.length > 0).then(() => inspector.session.notes[0]);
+  t.match(await Promise.race([result, closed]), /Clear the list/);
+});
+
 t.test('the program prints its page, opens files, and says what is wrong with arguments', async (t) => {
   const file = path.join(t.testdir({ 'some.txt': '810161 8900' }), 'some.txt');
   const child = spawn(process.execPath, [CLI, '--port', '0', file], { stdio: ['ignore', 'pipe', 'inherit'] });
