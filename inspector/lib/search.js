@@ -11,9 +11,12 @@ const { opcodeName } = require('./rfc');
 /** How many bytes are looked at before others have their turn. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 
-const lower = (text) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-/** Bytes as a string, a character each. */
-const asText = (bytes) => lower(bytes.latin1Slice(0, bytes.length));
+/** @returns {Buffer} a copy with ASCII letters in lower case */
+function lower(bytes) {
+  const copy = Buffer.from(bytes);
+  for (let i = 0; i < copy.length; i++) if (copy[i] >= 65 && copy[i] <= 90) copy[i] |= 32;
+  return copy;
+}
 
 /**
  * @param {string} query text, compared without regard to the case of ASCII letters; or `hex:` and
@@ -26,11 +29,11 @@ function matcher(query) {
     const bytes = Buffer.from(hex[1].replace(/\s/g, ''), 'hex');
     return (_frame, payload) => payload.includes(bytes);
   }
-  const text = lower(query);
-  const needle = asText(Buffer.from(query));
+  const text = query.toLowerCase();
+  const needle = lower(Buffer.from(query));
   return ({ fault, opcode }, payload) =>
-    asText(payload).includes(needle) ||
-    (fault !== null && (lower(fault.code).includes(text) || String(fault.closeCode) === text)) ||
+    lower(payload).includes(needle) ||
+    (fault !== null && (fault.code.toLowerCase().includes(text) || String(fault.closeCode) === text)) ||
     (opcode !== null && opcodeName(opcode) === text);
 }
 

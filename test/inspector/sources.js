@@ -108,6 +108,9 @@ t.test('a search finds text across fragments, bytes, errors and opcodes', async 
   t.same(await find('1002'), [2]);
   t.same(await find('binary'), [3]);
   t.same(await find('nothing'), []);
+  const umlauts = await opened(Buffer.concat([Buffer.from([0x81, 6]), Buffer.from('Ä[öZ')]), { kind: 'raw' });
+  t.same(await search(umlauts, 'Ä[öz', () => true), [0]);
+  for (const other of ['ä[öz', 'Ä{öz']) t.same(await search(umlauts, other, () => true), [], 'only ASCII letters');
 });
 
 t.test('the bytes of a handshake are no frames', async (t) => {
