@@ -79,14 +79,14 @@ function buildCrate(server, fetch) {
   const crate = CRATES[server];
   const folder = path.join(__dirname, 'servers', server);
   const target = path.join(CACHE, server);
-  const lock = fs.readFileSync(path.join(folder, 'Cargo.lock'), 'utf8');
-  const [, version] = new RegExp(`"${crate}"\nversion = "(.+)"`).exec(lock);
+  const manifest = fs.readFileSync(path.join(folder, 'Cargo.toml'), 'utf8');
+  const [, version] = new RegExp(`^${crate} = .*version = "=(.+?)"`, 'm').exec(manifest);
   const program = path.join(target, 'release', `framemask-benchmark-${server}${windows ? '.exe' : ''}`);
   if (!fs.existsSync(program)) console.error(`building ${crate} with cargo, which takes minutes`);
   // Compiled for all processors of the architecture, as framemask's prebuilds are. Both crates find
   // at run time what the processor can do.
   const env = { ...process.env, RUSTFLAGS: '', CARGO_ENCODED_RUSTFLAGS: '' };
-  const args = ['build', '--release', '--locked', '--quiet', '--target-dir', target, ...(fetch ? [] : ['--offline'])];
+  const args = ['build', '--release', '--quiet', '--target-dir', target, ...(fetch ? [] : ['--offline'])];
   const { status, stderr, error } = spawnSync('cargo', args, { cwd: folder, env, encoding: 'utf8' });
   if (error) throw new Error(`cargo does not run (${error.code})`);
   if (status !== 0) throw new Error(`cargo failed: ${stderr.trim()}`);
