@@ -29,9 +29,15 @@ buffer.isUtf8 = (bytes) => {
 const { Decoder } = require('../../lib/codec/decoder');
 const { createCodecBackend } = require('../../lib/codec/backend');
 const { BINARY, KEY, TEXT, framesFor } = require('./frames');
+const { TRIES_ALL } = require('./sample');
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
+/** The lengths and counts of a sample: memory that grows by doubling has done so several times. */
+const GATHERED = TRIES_ALL ? 16 * MIB : MIB;
+const FRAGMENTS = TRIES_ALL ? 50_000 : 5000;
+const WHOLE = TRIES_ALL ? 8 * MIB : MIB;
+const KEPT = TRIES_ALL ? 1000 : 200;
 
 const [what, backend] = process.argv.slice(2);
 if (backend === 'js') Decoder.prototype._backend = createCodecBackend(null);
@@ -88,7 +94,7 @@ function gathered() {
     decoder.write(framesFor(role).frame(opcode, '', { length: GIB }));
     const steps = [];
     let received = 0;
-    for (let next = 65536; next <= 16 * MIB; next *= 4) {
+    for (let next = 65536; next <= GATHERED; next *= 4) {
       for (; received < next; received += size) {
         const chunk = Buffer.alloc(size, 'x');
         // Masked, so that it is text when it is unmasked.
@@ -120,14 +126,14 @@ function copied() {
     return [f.frame(opcode, payload, { fin: false }), ...Array(count - 2).fill(middle), f.continuation(payload)];
   };
   const cases = {
-    'fragments of one byte': fragments(BINARY, 100000, 'x'),
-    'fragments of one letter': fragments(TEXT, 100000, 'x'),
-    'fragments of one wide letter': fragments(TEXT, 50000, 'é'),
-    'fragments of 100 bytes': fragments(BINARY, 50000, 'x'.repeat(100)),
-    'fragments of 5000 letters': fragments(TEXT, 1000, 'é'.repeat(2500)),
-    'empty fragments': fragments(BINARY, 100000, ''),
-    'one frame': (f) => [f.binary('x'.repeat(8 * MIB))],
-    'one frame of text': (f) => [f.text('é'.repeat(4 * MIB))]
+    'fragments of one byte': fragments(BINARY, 2 * FRAGMENTS, 'x'),
+    'fragments of one letter': fragments(TEXT, 2 * FRAGMENTS, 'x'),
+    'fragments of one wide letter': fragments(TEXT, FRAGMENTS, 'é'),
+    'fragments of 100 bytes': fragments(BINARY, FRAGMENTS, 'x'.repeat(100)),
+    'fragments of 5000 letters': fragments(TEXT, FRAGMENTS / 50, 'é'.repeat(2500)),
+    'empty fragments': fragments(BINARY, 2 * FRAGMENTS, ''),
+    'one frame': (f) => [f.binary('x'.repeat(WHOLE))],
+    'one frame of text': (f) => [f.text('é'.repeat(WHOLE / 2))]
   };
   const results = {};
   for (const role of ['server', 'client']) {
@@ -261,11 +267,11 @@ function kept() {
         }
       });
       const before = memory();
-      for (let i = 0; i < 1000; i++) {
+      for (let i = 0; i < KEPT; i++) {
         isFirst = true;
         decoder.write(Buffer.from(chunk));
       }
-      results[`${role}, ${size} characters`] = { texts: texts.length, held: memory() - before };
+      results[`${role}, ${size} characters`] = { texts: texts.length, chunks: KEPT, held: memory() - before };
     }
   }
   return results;

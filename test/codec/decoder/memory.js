@@ -8,11 +8,16 @@ const path = require('node:path');
 const t = require('tap');
 const { Decoder } = require('../../../lib/codec/decoder');
 const { forEachCase } = require('../../support/cases');
-const { WITHOUT_COVERAGE } = require('../../support/coverage');
+const { seed } = require('../../support/random');
 const { runScript } = require('../../support/run-script');
+const { TRIES_ALL, titleOf } = require('../../support/sample');
 
 const MIB = 2 ** 20;
 const SCRIPT = path.join(__dirname, '../../support/memory-use.js');
+
+const GATHERED = titleOf('a payload that is not complete holds four times its bytes at most', 'of 1 MiB');
+const COPIED = titleOf('a message in pieces is copied three times at most', 'up to 1 MiB');
+const KEPT = titleOf('a short text that is kept keeps 1 KiB alive at most', '200 of them');
 
 /**
  * Measures in a process of its own.
@@ -22,13 +27,17 @@ const SCRIPT = path.join(__dirname, '../../support/memory-use.js');
  * @returns {Promise<object[]>} the result of each case with its `name`, in bytes
  */
 async function measure(what, backend) {
-  const options = { env: WITHOUT_COVERAGE, execArgv: ['--expose-gc'] };
-  const results = JSON.parse(await runScript(SCRIPT, [what, backend], options));
+  const results = JSON.parse(await runScript(SCRIPT, [what, backend], { execArgv: ['--expose-gc'] }));
   return Object.entries(results).map(([name, result]) => ({ name, ...result }));
 }
 
-for (const backend of ['native', 'js']) {
-  t.test(`10,000 connections that announce 1 GiB each hold 10 MiB at most, ${backend}`, async (t) => {
+const BACKENDS = ['native', 'js'];
+
+for (const backend of BACKENDS) {
+  // Bytes are held by the same code with either backend.
+  const skip = !TRIES_ALL && backend !== BACKENDS[seed % 2] && 'a sample: with the other backend alone, by the seed';
+
+  t.test(`10,000 connections that announce 1 GiB each hold 10 MiB at most, ${backend}`, { skip }, async (t) => {
     const results = await measure('announced', backend);
     t.equal(results.length, 4);
     forEachCase(results, ({ idle, grown, closed }) => {
@@ -37,7 +46,7 @@ for (const backend of ['native', 'js']) {
     });
   });
 
-  t.test(`a payload that is not complete holds four times its bytes at most, ${backend}`, async (t) => {
+  t.test(`${GATHERED}, ${backend}`, async (t) => {
     const results = await measure('gathered', backend);
     t.equal(results.length, 12);
     forEachCase(results, ({ steps }) => {
@@ -56,7 +65,7 @@ for (const backend of ['native', 'js']) {
   // Each fragment is copied once; growing by doubling copies less than twice the whole, and
   // allocates less than four times. A character that is cut is checked again: at most three bytes
   // for each fragment or chunk.
-  t.test(`a message in pieces is copied three times at most, ${backend}`, async (t) => {
+  t.test(`${COPIED}, ${backend}`, async (t) => {
     const results = await measure('copied', backend);
     t.equal(results.length, 48);
     forEachCase(results, ({ copied, allocated, checked, length, memory, chunk }) => {
@@ -67,7 +76,7 @@ for (const backend of ['native', 'js']) {
     });
   });
 
-  t.test(`a message that was delivered or dropped is not held, ${backend}`, async (t) => {
+  t.test(`a message that was delivered or dropped is not held, ${backend}`, { skip }, async (t) => {
     const results = await measure('released', backend);
     t.equal(results.length, 10);
     forEachCase(results, ({ held, paused }) => {
@@ -76,7 +85,7 @@ for (const backend of ['native', 'js']) {
     });
   });
 
-  t.test(`a decoder that has ended holds neither its chunk nor frames of it, ${backend}`, async (t) => {
+  t.test(`a decoder that has ended holds neither its chunk nor frames of it, ${backend}`, { skip }, async (t) => {
     const results = await measure('ended', backend);
     t.equal(results.length, 16);
     forEachCase(results, ({ held, before }) => {
@@ -86,12 +95,12 @@ for (const backend of ['native', 'js']) {
     });
   });
 
-  t.test(`a short text that is kept keeps 1 KiB alive at most, ${backend}`, async (t) => {
+  t.test(`${KEPT}, ${backend}`, async (t) => {
     const results = await measure('kept', backend);
     t.equal(results.length, 6);
-    forEachCase(results, ({ texts, held }) => {
-      assert.equal(texts, 1000, 'texts that are kept');
-      assert.ok(held < 1000 * 1024 + 512 * 1024, `${held} bytes for ${texts} texts`);
+    forEachCase(results, ({ texts, chunks, held }) => {
+      assert.equal(texts, chunks, 'texts that are kept');
+      assert.ok(held < chunks * 1024 + 512 * 1024, `${held} bytes for ${texts} texts`);
     });
   });
 }
