@@ -7,14 +7,16 @@ const path = require('node:path');
 const t = require('tap');
 const { completeUntil } = require('../../lib/codec/utf8');
 const { forEachCase } = require('../support/cases');
-const { WITHOUT_COVERAGE } = require('../support/coverage');
 const { createRandom, seed } = require('../support/random');
 const { runScript } = require('../support/run-script');
-const { expectedFor } = require('../support/utf8-sequences');
+const { TRIES_ALL, titleOf } = require('../support/sample');
+const { THIRD_BYTES, expectedFor } = require('../support/utf8-sequences');
 
 const SEQUENCES = path.join(__dirname, '../support/utf8-sequences.js');
 
-t.test('RFC 3629: every sequence of one, two and three bytes, in one piece and cut anywhere', async (t) => {
+const EVERY_SEQUENCE = 'RFC 3629: every sequence of one, two and three bytes, in one piece and cut anywhere';
+
+t.test(titleOf(EVERY_SEQUENCE, 'the third byte at the edge of a range'), async (t) => {
   // Characters: 128 of one byte, 1920 of two, 61440 of three (U+0800 to U+FFFF without the 2048
   // surrogates).
   const good = 128 + (128 ** 2 + 1920) + (128 ** 3 + 2 * 128 * 1920 + 61440);
@@ -24,8 +26,11 @@ t.test('RFC 3629: every sequence of one, two and three bytes, in one piece and c
   const firstTwo = 16 * 64 - 32 - 32 + 5 * 64 - 16 - 48;
   const firstThree = (5 * 64 - 16 - 48) * 64;
   const incomplete = leads + (128 * leads + firstTwo) + ((128 ** 2 + 1920) * leads + 128 * firstTwo + firstThree);
-  const stdout = await runScript(SEQUENCES, [], { env: WITHOUT_COVERAGE });
-  t.same(JSON.parse(stdout), { good, incomplete, bad: 256 + 256 ** 2 + 256 ** 3 - good - incomplete });
+  const stdout = await runScript(SEQUENCES, []);
+  const counts = JSON.parse(stdout);
+  const total = 256 + 256 ** 2 + 256 ** 2 * THIRD_BYTES.length;
+  t.equal(counts.good + counts.incomplete + counts.bad, total);
+  if (TRIES_ALL) t.same(counts, { good, incomplete, bad: total - good - incomplete });
 });
 
 /** Checks good text with `tail` behind it, cut anywhere. */
@@ -45,7 +50,9 @@ function checkCut(tail, before) {
   }
 }
 
-t.test('RFC 3629: sequences of four bytes behind good text, cut anywhere', (t) => {
+const OF_FOUR = 'RFC 3629: sequences of four bytes behind good text, cut anywhere';
+
+t.test(titleOf(OF_FOUR, `every fifth, seed ${seed}`), (t) => {
   const leads = [0x41, 0x80, 0xbf, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xed, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xf8, 0xff];
   const others = [0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc2, 0xe0, 0xf0, 0xff];
   const befores = ['', 'a', 'the text before it, é and 😀'].map((text) => Buffer.from(text));
@@ -61,6 +68,8 @@ t.test('RFC 3629: sequences of four bytes behind good text, cut anywhere', (t) =
   }
   t.equal(sequences.length, 17 * 16 * 14 * 14);
   for (const [i, sequence] of sequences.entries()) {
+    // 14 last bytes: each comes with each pair of first bytes.
+    if (!TRIES_ALL && (i + seed) % 5 !== 0) continue;
     const tail = Buffer.from(sequence);
     forEachCase([{ name: tail.toString('hex') }], () => checkCut(tail, befores[i % befores.length]));
   }
