@@ -10,6 +10,7 @@ const { Receiver } = require('ws');
 const { Decoder } = require('../lib/codec/decoder');
 const { createCodecBackend } = require('../lib/codec/backend');
 const { kernel } = require('../lib/masking/backend');
+const { decoderOver } = require('../test/support/codecs');
 const { createRandom } = require('../test/support/random');
 const { createStreamMaker, randomCuts } = require('../test/support/streams');
 const { ReferenceDecoder } = require('./reference');
@@ -27,8 +28,7 @@ const { ReferenceDecoder } = require('./reference');
  * @property {number} maxFragments
  */
 
-class JavascriptDecoder extends Decoder {}
-JavascriptDecoder.prototype._backend = createCodecBackend(null);
+const JavascriptDecoder = decoderOver(createCodecBackend(null));
 
 /** On a machine without the addon both are the same. */
 const DECODERS = { [kernel]: Decoder, js: JavascriptDecoder };

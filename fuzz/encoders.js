@@ -9,12 +9,12 @@ const { channel } = require('node:diagnostics_channel');
 const { Encoder } = require('../lib/codec/encoder');
 const { createCodecBackend } = require('../lib/codec/backend');
 const { prepare } = require('../lib/codec/prepared');
+const { encoderOver } = require('../test/support/codecs');
 const { createRandom } = require('../test/support/random');
 const { Finding, runProgram, runRounds } = require('./program');
 const { ReferenceDecoder } = require('./reference');
 
-class JavascriptEncoder extends Encoder {}
-JavascriptEncoder.prototype._backend = createCodecBackend(null);
+const JavascriptEncoder = encoderOver(createCodecBackend(null));
 
 const FRAMES = channel('framemask:frame');
 const MESSAGES = channel('framemask:message');

@@ -9,12 +9,12 @@ const { channel } = require('node:diagnostics_channel');
 const { Decoder } = require('../lib/codec/decoder');
 const { Encoder } = require('../lib/codec/encoder');
 const { createCodecBackend } = require('../lib/codec/backend');
+const { decoderOver } = require('../test/support/codecs');
 const { createStreamMaker, randomCuts } = require('../test/support/streams');
 const { Finding, runProgram, runRounds } = require('./program');
 const { ReferenceDecoder } = require('./reference');
 
-class JavascriptDecoder extends Decoder {}
-JavascriptDecoder.prototype._backend = createCodecBackend(null);
+const JavascriptDecoder = decoderOver(createCodecBackend(null));
 
 const FRAMES = channel('framemask:frame');
 const MESSAGES = channel('framemask:message');

@@ -4,20 +4,18 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { generateApi } = require('./docs/api');
-const { drawPicture } = require('./docs/picture');
 
 const ROOT = path.join(__dirname, '..');
 
 const USAGE = `usage: npm run build:docs [-- --check]
 
-Writes the parts of docs/ that are generated: api.md from index.d.ts, and life-of-a-chunk.svg, whose modules are compared
-with those of lib/.
+Writes docs/api.md, which is generated from index.d.ts.
 
   --check  write nothing; exit code 1 if a file in docs/ is not what would be written
   --help   print this`;
 
 /** The files of docs/ that are generated, and what generates them. */
-const FILES = { 'docs/api.md': generateApi, 'docs/life-of-a-chunk.svg': drawPicture };
+const FILES = { 'docs/api.md': generateApi };
 
 /** @param {string} file @returns {string | null} its text; null if there is no such file */
 function read(file) {

@@ -1,12 +1,14 @@
 'use strict';
 
-const { Buffer, EMPTY, lengthOf, toBytes, view } = require('../shared/buffers');
+const { Buffer, EMPTY, lengthOf, toBytes } = require('../shared/buffers');
 const { readAgreement } = require('../deflate/agreement');
 const { Deflation } = require('../deflate/deflation');
 const { invalidState, invalidType, outOfRange } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
+const { codecBackend } = require('./backend');
 const { checkOptions, readBoolean, readChoice, readHandler, readTrace } = require('./options');
-const { PayloadWriter } = require('./payload-writer');
+const { FrameWriter } = require('./frame-writer');
+const { WriteBuffer } = require('./write-buffer');
 const { framedFor, framedMessage } = require('./prepared');
 const { readFramed } = require('./read-framed');
 const { CONTROL, FIN, MAX_SHORT, MODE_MASKED, Opcode, RSV1, isSendableCloseCode } = require('../shared/protocol');
@@ -19,43 +21,54 @@ const { isTraced, traceFrame, traceMessage } = require('../tracing');
  */
 const PREPARED_COPY_BELOW = 1024;
 
+const framesOfServer = new FrameWriter(0, codecBackend);
+const framesOfClient = new FrameWriter(MODE_MASKED, codecBackend);
+
 /**
- * RFC 6455 from messages to bytes: see index.d.ts. Frames collect, header and payload in one piece
- * of memory, until `flush` sends them in one write.
+ * RFC 6455 from messages to bytes: see index.d.ts. The FrameWriter writes frames into the
+ * WriteBuffer, until `flush` sends them in one write.
  */
-class Encoder extends PayloadWriter {
-  constructor(options) {
+class Encoder {
+  /** @param {CodecBackend} [backend] for tests */
+  constructor(options, backend = codecBackend) {
     const { writable = null } = checkOptions(options, 'Encoder');
     if (writable !== null && typeof writable.write !== 'function') {
       throw invalidType('options.writable', 'a writable stream', writable);
     }
-    const recycle = readBoolean(options, 'recycle', false);
-    super(readChoice(options, 'role', ['server', 'client']) === 'client' ? MODE_MASKED : 0, recycle, writable);
-    this._trace = readTrace(options);
+    const isClient = readChoice(options, 'role', ['server', 'client']) === 'client';
+    this._frames = isClient ? framesOfClient : framesOfServer;
+    if (backend !== codecBackend) this._frames = new FrameWriter(this._frames.mode, backend);
+    this._buffer = new WriteBuffer(readBoolean(options, 'recycle', false), writable);
+    this._connection = readTrace(options);
     const agreement = readAgreement(options);
     const onDeflated = readHandler(options, 'onDeflated');
-    this._deflation =
-      agreement === null ? null : new Deflation(this, agreement[`_${this.role}`], agreement._settings, onDeflated);
+    this._deflation = agreement === null ? null : new Deflation(this, agreement.sending(this.role), onDeflated);
     this._closed = false;
     // For tracing: the number of frames so far.
     this._sequence = 0;
-    // A message that has begun and not ended: the first byte of its first frame, or 0; its frames
-    // and bytes so far.
-    this._messageFirstByte = 0;
-    this._fragments = 0;
-    this._length = 0;
+    // The fragmented message that has begun and not ended: its first byte, fragments, length.
+    this._message = null;
   }
 
   get role() {
-    return (this._mode & MODE_MASKED) !== 0 ? 'client' : 'server';
+    return (this._frames.mode & MODE_MASKED) !== 0 ? 'client' : 'server';
   }
 
   get pending() {
-    return this._deflation === null ? this._pending : this._pending + this._deflation.waiting;
+    const { pending } = this._buffer;
+    return this._deflation === null ? pending : pending + this._deflation.waiting;
   }
 
   get closed() {
     return this._closed;
+  }
+
+  flush(writable, callback) {
+    return this._buffer.flush(writable, callback);
+  }
+
+  take() {
+    return this._buffer.take();
   }
 
   text(data, options) {
@@ -100,7 +113,7 @@ class Encoder extends PayloadWriter {
   prepared(message) {
     const framed = framedMessage(message);
     if (framed === null) throw invalidType('message', 'what prepare() has made', message);
-    if (this._mode !== 0)
+    if (this._frames.mode !== 0)
       throw invalidState('A prepared message is for the server role, a client masks each by itself');
     if (this._closed) return false;
     if (this._isAmidMessage) throw invalidState('A fragmented message has not ended');
@@ -113,13 +126,13 @@ class Encoder extends PayloadWriter {
   }
 
   _addPrepared(frame, firstByte, length) {
-    if (this._pending !== 0 && frame.length < PREPARED_COPY_BELOW) this._copy(frame, frame.length);
-    else this._push(frame);
+    if (this._buffer.pending !== 0 && frame.length < PREPARED_COPY_BELOW) this._buffer.copy(frame, frame.length);
+    else this._buffer.push(frame);
     this._count(firstByte, length);
   }
 
   framed(pieces, options) {
-    const { firstByte, length, opcode } = readFramed(pieces, this._mode, options?.anyMask ?? false);
+    const { firstByte, length, opcode } = readFramed(pieces, this._frames.mode, options?.anyMask ?? false);
     if (this._closed) return false;
     this._closed = opcode === Opcode.CLOSE;
     if (this._isDeflating) {
@@ -134,12 +147,7 @@ class Encoder extends PayloadWriter {
   }
 
   _addFramed(pieces, firstByte, length, owned) {
-    const referenceFrom = this._referenceFrom(owned);
-    for (const piece of pieces) {
-      const size = lengthOf(piece);
-      if (size >= referenceFrom) this._push(view(piece, 0, size));
-      else if (size !== 0) this._copy(piece, size);
-    }
+    this._frames.writePieces(this._buffer, pieces, owned);
     this._count(firstByte, length);
   }
 
@@ -174,7 +182,7 @@ class Encoder extends PayloadWriter {
   }
 
   _addControl(firstByte, bytes, length) {
-    this._copyBytes(firstByte, bytes, length);
+    this._frames.writeBytes(this._buffer, firstByte, bytes, length);
     this._count(firstByte, length);
   }
 
@@ -184,41 +192,37 @@ class Encoder extends PayloadWriter {
   }
 
   get _isAmidMessage() {
-    return this._isDeflating ? this._deflation.isAmidMessage : this._messageFirstByte !== 0;
+    return this._isDeflating ? this._deflation.isAmidMessage : this._message !== null;
   }
 
   _addFrame(firstByte, data, owned) {
-    this._count(firstByte, this._writeFrame(firstByte, data, owned));
+    this._count(firstByte, this._frames.write(this._buffer, firstByte, data, owned));
   }
 
-  /**
-   * Counts a frame that has been added, and publishes it. This comes last: a subscriber may use the
-   * encoder.
-   */
+  /** Counts a frame that has been added. It comes last: a subscriber may use the encoder. */
   _count(firstByte, length) {
     this._sequence++;
-    if (this._messageFirstByte !== 0 || (firstByte & (FIN | CONTROL)) === 0 || isTraced())
-      this._note(firstByte, length);
+    if (this._message !== null || (firstByte & (FIN | CONTROL)) === 0 || isTraced()) {
+      this._countFragment(firstByte, length);
+    }
   }
 
   /** The part of `_count` for fragments and subscribers. */
-  _note(firstByte, length) {
-    const sequence = this._sequence;
-    const ends = (firstByte & FIN) !== 0;
+  _countFragment(firstByte, length) {
+    const isLast = (firstByte & FIN) !== 0;
     const isData = (firstByte & CONTROL) === 0;
-    let message = firstByte;
-    let fragments = 1;
-    let total = length;
-    if (isData && (this._messageFirstByte !== 0 || !ends)) {
-      message = this._messageFirstByte || firstByte;
-      fragments = ++this._fragments;
-      total = this._length += length;
-      this._messageFirstByte = ends ? 0 : message;
-      if (ends) this._fragments = this._length = 0;
+    let message = { firstByte, fragments: 1, length };
+    if (isData && this._message !== null) {
+      message = this._message;
+      message.fragments++;
+      message.length += length;
     }
+    if (isData) this._message = isLast ? null : message;
     if (!isTraced()) return;
-    traceFrame(this, firstByte, length, sequence);
-    if (isData && ends) traceMessage(this, message, total, fragments, sequence);
+    this._connection ??= {};
+    const source = { role: this.role, isSender: true, sequence: this._sequence, connection: this._connection };
+    traceFrame(source, firstByte, length);
+    if (isData && isLast) traceMessage(source, message.firstByte, message.length, message.fragments);
   }
 }
 

@@ -50,4 +50,12 @@ function endOfPiece(table, first, end) {
   return table[Math.max(i - ENTRY, first) + 2];
 }
 
-module.exports = { BATCH, ENTRY, endOfBatch, endOfPiece, frameTables };
+/** Moves the payloads of entries to where they are once the chunk begins at `from`. */
+function moveEntries(table, from) {
+  for (let i = 0; i < table.length; i += ENTRY) {
+    table[i + 1] -= from;
+    table[i + 2] -= from;
+  }
+}
+
+module.exports = { BATCH, ENTRY, endOfBatch, endOfPiece, frameTables, moveEntries };

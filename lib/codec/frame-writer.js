@@ -1,257 +1,127 @@
 'use strict';
 
-const { Buffer, view } = require('../shared/buffers');
-const { callInOrder } = require('../shared/call-in-order');
-const { invalidType } = require('../shared/errors');
-const { LARGE_SLAB, acquireSlab, isPrivate, releaseSlab } = require('./slabs');
+const { Buffer, lengthOf, toBytes, view } = require('../shared/buffers');
+const { headerSize, writeHeader } = require('./header');
+const { MAX_HEADER, OPCODE, Opcode } = require('../shared/protocol');
+const { LARGE_SLAB } = require('./slabs');
 
-/** A part of a slab, behind which there is a Buffer of the encoder's own, or another slab. */
-class SlabPart {
-  constructor(slab, start, end) {
-    this.slab = slab;
-    this.start = start;
-    this.end = end;
+/** Strings of at most this many characters are written before their length in bytes is known. */
+const SHORT_STRING = 4096;
+/** From this many bytes on, a second writev entry is cheaper than copying the payload. */
+const REFERENCE_FROM = 16 * 1024;
+/** The same for a payload that is the encoder's, and would be held after earlier bytes. */
+const REFERENCE_OWNED_FROM = 1024;
+/**
+ * From this many bytes on, payloads that are copied get their own memory, unless slabs are reused.
+ */
+const OWN_FROM = 16 * 1024;
+
+/**
+ * Writes the frames of one role into a WriteBuffer, header and payload, in the way that the length
+ * asks for: the payload is copied into the slab, copied into memory of its own, or sent from where it
+ * lies; a copy is masked meanwhile. All Encoders of a role share a FrameWriter.
+ */
+class FrameWriter {
+  /** @param {number} mode MODE_MASKED for a client, 0 for a server @param {CodecBackend} backend */
+  constructor(mode, backend) {
+    this.mode = mode;
+    this._backend = backend;
   }
 
-  view() {
-    return view(this.slab, this.start, this.end);
+  /** Adds a data frame, and returns the length of its payload. */
+  write(buffer, firstByte, data, owned) {
+    if (typeof data === 'string') {
+      return data.length <= SHORT_STRING
+        ? this._shortString(buffer, firstByte, data)
+        : this._longString(buffer, firstByte, data);
+    }
+    const bytes = toBytes('data', data, (firstByte & OPCODE) !== Opcode.BINARY);
+    const length = lengthOf(bytes);
+    if (length < referenceFrom(buffer, owned)) this.writeBytes(buffer, firstByte, bytes, length);
+    else if (this.mode === 0 || owned) this._referBytes(buffer, firstByte, bytes, length);
+    else if (fitsSlab(buffer, length)) this.writeBytes(buffer, firstByte, bytes, length);
+    else this._ownBytes(buffer, firstByte, bytes, length);
+    return length;
   }
 
-  /** The part itself if its slab is not used by others afterwards, else a copy. */
-  takeOut() {
-    if (this.leaves) return this.view();
-    const copy = Buffer.allocUnsafeSlow(this.end - this.start);
-    this.slab.copy(copy, 0, this.start, this.end);
-    return copy;
+  /** Writes a string after a header of the size for ASCII, and moves it if that is too small. */
+  _shortString(buffer, firstByte, text) {
+    const at = buffer.reserve(MAX_HEADER + text.length * 3);
+    const slab = buffer.slab;
+    const guess = at + headerSize(text.length, this.mode);
+    const length = slab.utf8Write(text, guess, text.length * 3);
+    const payload = at + headerSize(length, this.mode);
+    if (payload !== guess) slab.copyWithin(payload, guess, guess + length);
+    const key = writeHeader(slab, at, firstByte, length, this.mode);
+    if (key !== 0) this._backend.unmaskRange(slab, payload, length, key);
+    buffer.advance(payload + length);
+    return length;
   }
 
-  /** Whether the slab is private, or so full that a copy would cost more than a new slab. */
-  get leaves() {
-    return isPrivate(this.slab) || (this.end - this.start) * 2 > this.slab.length;
+  _longString(buffer, firstByte, text) {
+    const length = Buffer.byteLength(text);
+    const own = !fitsSlab(buffer, length);
+    const at = own ? 0 : buffer.reserve(MAX_HEADER + length);
+    const payload = at + headerSize(length, this.mode);
+    const target = own ? Buffer.allocUnsafeSlow(payload + length) : buffer.slab;
+    const key = writeHeader(target, at, firstByte, length, this.mode);
+    // The string is ASCII. For 32 KiB latin1Write takes 0.75 µs, utf8Write 1.5 µs.
+    if (length === text.length) target.latin1Write(text, payload, length);
+    else target.utf8Write(text, payload, length);
+    if (key !== 0) this._backend.unmaskRange(target, payload, length, key);
+    if (own) buffer.push(target);
+    else buffer.advance(payload + length);
+    return length;
   }
+
+  /** Adds a frame that has been framed already, in pieces. */
+  writePieces(buffer, pieces, owned) {
+    const from = referenceFrom(buffer, owned);
+    for (const piece of pieces) {
+      const size = lengthOf(piece);
+      if (size >= from) buffer.push(view(piece, 0, size));
+      else if (size !== 0) buffer.copy(piece, size);
+    }
+  }
+
+  /** Adds a frame, and copies its payload. */
+  writeBytes(buffer, firstByte, bytes, length) {
+    const at = buffer.reserve(MAX_HEADER + length);
+    const payload = at + headerSize(length, this.mode);
+    const key = writeHeader(buffer.slab, at, firstByte, length, this.mode);
+    if (key === 0) buffer.slab.set(bytes, payload);
+    else this._backend.maskRange(bytes, 0, buffer.slab, payload, length, key);
+    buffer.advance(payload + length);
+  }
+
+  _ownBytes(buffer, firstByte, bytes, length) {
+    const size = headerSize(length, this.mode);
+    const frame = Buffer.allocUnsafeSlow(size + length);
+    const key = writeHeader(frame, 0, firstByte, length, this.mode);
+    this._backend.maskRange(bytes, 0, frame, size, length, key);
+    buffer.push(frame);
+  }
+
+  /** Adds a payload that is sent from where it lies. A client masks it there: it is `owned`. */
+  _referBytes(buffer, firstByte, bytes, length) {
+    const at = buffer.reserve(MAX_HEADER);
+    const key = writeHeader(buffer.slab, at, firstByte, length, this.mode);
+    buffer.advance(at + headerSize(length, this.mode));
+    if (key !== 0) this._backend.unmaskRange(bytes, 0, length, key);
+    buffer.push(view(bytes, 0, length));
+  }
+}
+
+function referenceFrom(buffer, owned) {
+  return owned && buffer.isBehind ? REFERENCE_OWNED_FROM : REFERENCE_FROM;
 }
 
 /**
- * Collects bytes and sends them in one write. Encoder extends it: `_reserve` makes room in a slab,
- * `_advance` ends what was written there, `_push` adds a Buffer that is sent from where it lies.
+ * Whether a payload that must be copied goes into the slab. A reused slab is in the cache and saves
+ * malloc and page faults: a client's messages of up to 64 KiB take 1.9 µs, else 5.2 µs.
  */
-class FrameWriter {
-  /** `recycle`: see EncoderOptions in index.d.ts. With a `writable`, it flushes by itself. */
-  constructor(recycle, writable) {
-    this._recycle = recycle;
-    this._writable = writable;
-    this._scheduled = false;
-    this._flushing = false;
-    /** Whether bytes waited in the writable after the last flush. */
-    this._isBehind = false;
-    this._callback = undefined;
-    this._pending = 0;
-    // Uint8Arrays and SlabParts, and behind them `_slab[_start]` to `_slab[_end - 1]`.
-    this._parts = null;
-    this._slab = null;
-    this._start = 0;
-    this._end = 0;
-  }
-
-  // Called by a sink during its `write`, it returns at once: the bytes are sent afterwards.
-  flush(writable = this._writable, callback = undefined) {
-    if (typeof writable?.write !== 'function') throw invalidType('writable', 'a writable stream', writable);
-    if (callback !== undefined && !this._addCallback(callback)) return true;
-    if (this._pending === 0) return true;
-    if (writable.writable === false) return this._drop(writable);
-    let more = true;
-    if (!this._flushing) {
-      this._flushing = true;
-      try {
-        do more = this._send(writable);
-        while (this._pending !== 0 && writable.writable !== false);
-      } finally {
-        this._flushing = false;
-      }
-      this._isBehind = writable.writableLength > 0;
-      if (this._pending !== 0) return this._drop(writable);
-    }
-    // A stream says that it is full after a large write even if the system took all of it.
-    return more || (writable.writableLength === 0 && writable.writable !== false);
-  }
-
-  /** Drops what has collected: to write it to an ended connection would only emit an error. */
-  _drop(writable) {
-    const callback = this._takeCallback();
-    this.take();
-    return tellEnded(writable, callback);
-  }
-
-  take() {
-    const parts = this._reset();
-    const buffers = parts.map((part) => (part instanceof SlabPart ? part.takeOut() : part));
-    releaseSlabs(parts, true);
-    return buffers;
-  }
-
-  /** Keeps a callback for the next write; false if there is nothing to write. */
-  _addCallback(callback) {
-    if (typeof callback !== 'function') throw invalidType('callback', 'a function', callback);
-    if (this._pending === 0) {
-      process.nextTick(callback, null);
-      return false;
-    }
-    const earlier = this._callback;
-    // A sink that flushes during its write gives more than one.
-    this._callback = earlier === undefined ? callback : (error) => callInOrder([earlier, callback], error);
-    return true;
-  }
-
-  _takeCallback() {
-    const callback = this._callback;
-    this._callback = undefined;
-    return callback;
-  }
-
-  _send(writable) {
-    const callback = this._takeCallback();
-    // With recycle, slabs are written as they are, but not behind earlier bytes, which would hold
-    // them for long.
-    const recycled = this._recycle && writable.writableLength === 0;
-    const slab = this._slab;
-    if (this._parts === null && (recycled || isPrivate(slab))) {
-      const bytes = view(slab, this._start, this._end);
-      this._forget();
-      const more = writable.write(bytes, callback);
-      if (recycled && writable.writableLength === 0) releaseSlab(slab);
-      return more;
-    }
-    // Without a slab there are only Buffers that are sent from where they lie.
-    if (slab === null) return writeAll(writable, this._reset(), callback);
-    if (!recycled) return writeAll(writable, this.take(), callback);
-    const parts = this._reset();
-    const buffers = parts.map((part) => (part instanceof SlabPart ? part.view() : part));
-    const more = writeAll(writable, buffers, callback);
-    if (writable.writableLength === 0) releaseSlabs(parts, false);
-    return more;
-  }
-
-  /** Begins anew, and returns the parts so far. */
-  _reset() {
-    this._seal();
-    const parts = this._parts ?? [];
-    this._parts = null;
-    this._forget();
-    return parts;
-  }
-
-  /** Forgets what the slab holds, and the slab unless it is private. */
-  _forget() {
-    this._pending = 0;
-    this._start = this._end;
-    if (this._slab !== null && !isPrivate(this._slab)) this._slab = null;
-  }
-
-  /** Makes room for at most `size` bytes, up to LARGE_SLAB. Returns where they go in `_slab`. */
-  _reserve(size) {
-    // A slab that a sink has had, and transferred, is empty.
-    if (this._slab === null || this._slab[0] === undefined || this._slab.length - this._end < size) {
-      this._changeSlab(size);
-    }
-    return this._end;
-  }
-
-  _changeSlab(size) {
-    const { _slab: slab, _start: start } = this;
-    const used = slab === null || slab[0] === undefined ? 0 : this._end - start;
-    // Moving what waits in a small slab is cheaper than a second entry in writev.
-    const moves = used !== 0 && slab.length < LARGE_SLAB && used + size <= LARGE_SLAB;
-    if (!moves) this._seal();
-    // Behind earlier bytes it would not be reused, but held, or copied.
-    this._slab = acquireSlab(moves ? used + size : size, this._recycle && !this._isBehind);
-    this._start = 0;
-    this._end = 0;
-    if (!moves) return;
-    slab.copy(this._slab, 0, start, start + used);
-    this._end = used;
-    if (start === 0) releaseSlab(slab);
-  }
-
-  _advance(end) {
-    this._pending += end - this._end;
-    this._end = end;
-    if (this._writable !== null && !this._scheduled) this._schedule();
-  }
-
-  /** Adds a copy of a frame, or of a piece of one. */
-  _copy(bytes, length) {
-    const at = this._reserve(length);
-    this._slab.set(bytes, at);
-    this._advance(at + length);
-  }
-
-  _push(bytes) {
-    this._seal();
-    this._parts ??= [];
-    this._parts.push(bytes);
-    this._pending += bytes.length;
-    if (this._writable !== null && !this._scheduled) this._schedule();
-  }
-
-  /** Ends the part of the slab that is written to. */
-  _seal() {
-    if (this._slab === null || this._start === this._end) return;
-    this._parts ??= [];
-    this._parts.push(new SlabPart(this._slab, this._start, this._end));
-    this._start = this._end;
-  }
-
-  _schedule() {
-    this._scheduled = true;
-    process.nextTick(flushScheduled, this);
-  }
+function fitsSlab(buffer, length) {
+  return length < OWN_FROM || (buffer.recycles && length <= LARGE_SLAB - MAX_HEADER);
 }
 
-/** Returns what the last `write` returned; false if the writable has ended before it. */
-function writeAll(writable, buffers, callback) {
-  const last = buffers.length - 1;
-  if (last === 0) return writable.write(buffers[0], callback);
-  writable.cork?.();
-  try {
-    for (let i = 0; i < last; i++) {
-      writable.write(buffers[i]);
-      if (writable.writable === false) return tellEnded(writable, callback);
-    }
-    return writable.write(buffers[last], callback);
-  } finally {
-    writable.uncork?.();
-  }
-}
-
-/** Tells a callback that the stream has ended, in the words of Node.js's streams. */
-function tellEnded({ destroyed }, callback) {
-  if (callback !== undefined) {
-    const error = new Error(destroyed ? 'Cannot call write after a stream was destroyed' : 'write after end');
-    error.code = destroyed ? 'ERR_STREAM_DESTROYED' : 'ERR_STREAM_WRITE_AFTER_END';
-    process.nextTick(callback, error);
-  }
-  return false;
-}
-
-/** Releases the slabs of parts, but those that `takeOut` gave away if `takenOut` is set. */
-function releaseSlabs(parts, takenOut) {
-  let slab = null;
-  let free = false;
-  for (const part of parts) {
-    if (!(part instanceof SlabPart)) continue;
-    if (part.slab !== slab) {
-      if (free) releaseSlab(slab);
-      slab = part.slab;
-      free = true;
-    }
-    if (takenOut && part.leaves) free = false;
-  }
-  if (free) releaseSlab(slab);
-}
-
-function flushScheduled(writer) {
-  writer._scheduled = false;
-  writer.flush();
-}
-
-module.exports = { FrameWriter };
+module.exports = { FrameWriter, REFERENCE_OWNED_FROM };

@@ -15,7 +15,6 @@ class PartialFrame {
     this.key = 0;
     // A control frame's payload so far. A data frame's is in its message.
     this.payload = null;
-    this.length = 0;
   }
 
   /** Adds what a chunk has of the header, which may be more than the header. */
@@ -26,6 +25,14 @@ class PartialFrame {
     // For so few bytes a loop costs less than Buffer.prototype.copy.
     for (let i = 0; i < count; i++) this.header[had + i] = chunk[start + i];
     this.headerLength = had + count;
+  }
+
+  /** Ends the header, which has been read. */
+  beginPayload({ firstByte, length, key }) {
+    this.header = null;
+    this.firstByte = firstByte;
+    this.left = length;
+    this.key = key;
   }
 }
 

@@ -1,34 +1,33 @@
 'use strict';
 
-const { FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
-const { copyUnmasked } = require('./backend');
+const { view } = require('../shared/buffers');
+const { FrameError } = require('../shared/errors');
+const { FIN } = require('../shared/protocol');
+const { detachedError } = require('./message-errors');
 const { allocate, release } = require('./message-memory');
-const { detachedFault, noMemoryFault } = require('./message-rules');
 const { completeUntil } = require('./utf8');
 
 /**
- * A message that is not complete: its frames so far, gathered in one piece of memory. `buffer[0]`
- * to `buffer[length - 1]` has arrived and is unmasked; `frameStart` is where the payload of the
- * current frame begins. Methods that add bytes return a FrameError if they can't, or null.
+ * A message in progress: its frames so far, gathered in one piece of memory. `buffer[0]` to
+ * `buffer[length - 1]` has arrived and is unmasked; `frameStart` is where the payload of the current
+ * frame begins. Methods that add bytes return a FrameError if they can't, or null.
  */
 class PartialMessage {
-  /**
-   * `strings`: text becomes a string. `pooled`: its memory, which nobody else sees, is used again.
-   */
-  constructor(firstByte, maxPayload, strings, pooled) {
+  constructor(firstByte, maxPayload) {
     this.firstByte = firstByte;
     this.fragments = 0;
     this.buffer = null;
     this.length = 0;
     this.frameStart = 0;
-    // Whether text must be UTF-8.
-    this.isChecked = true;
-    // Of its frames so far; undefined if nobody wants to know them.
+    /** Whether it becomes a string. */
+    this.isString = false;
+    /** Whether its memory, which nobody else sees, is used again. */
+    this.isPooled = false;
+    /** Whether it must be UTF-8. */
+    this.isValidated = false;
+    /** The lengths of its frames so far; undefined if nobody wants to know them. */
     this.lengths = undefined;
     this._maxPayload = maxPayload;
-    this._isText = isText(firstByte);
-    this.isString = strings && this._isText;
-    this._isPooled = this.isString && pooled;
     this._isAscii = true;
     this._validatedTo = 0;
   }
@@ -38,9 +37,13 @@ class PartialMessage {
     this.frameStart = this.length;
   }
 
-  /** Adds unmasked bytes. `last`: they end the message. `ascii`: they are known to be ASCII. */
-  append(bytes, start, end, last, ascii) {
-    const error = this._reserve(end - start, 0, last);
+  endFrame() {
+    this.lengths?.push(this.length - this.frameStart);
+  }
+
+  /** Adds unmasked bytes. `isLast`: they end the message. `ascii`: they are known to be ASCII. */
+  append(bytes, start, end, isLast, ascii) {
+    const error = this._reserve(end - start, 0, isLast);
     if (error !== null) return error;
     const at = this.length;
     bytes.copy(this.buffer, at, start, end);
@@ -48,43 +51,47 @@ class PartialMessage {
     return null;
   }
 
-  /** Adds a piece of a payload, unmasked while it is copied. `frame.left` does not count it. */
-  appendMasked(backend, chunk, start, length, frame) {
-    const error = this._reserve(length, frame.left, (frame.firstByte & FIN) !== 0);
+  /** Adds the next piece of a FrameReader's frame, unmasked while it is copied. */
+  appendPiece(reader) {
+    const length = reader.pieceLength;
+    const error = this._reserve(length, reader.left - length, (reader.firstByte & FIN) !== 0);
     if (error !== null) return error;
     const at = this.length;
-    this._advance(at + length, copyUnmasked(backend, chunk, start, this.buffer, at, length, frame.key));
+    this._advance(at + length, reader.takePiece(this.buffer, at));
     return null;
   }
 
   /** Validates the text since the last call (RFC 6455 section 8.1). False if it is not UTF-8. */
-  validate(last) {
-    if (!this._isText || !this.isChecked || this._validatedTo === this.length) return true;
+  validate(isLast) {
+    if (!this.isValidated || this._validatedTo === this.length) return true;
     this._validatedTo = completeUntil(this.buffer, this._validatedTo, this.length);
-    return this._validatedTo !== -1 && !(last && this._validatedTo !== this.length);
+    return this._validatedTo !== -1 && !(isLast && this._validatedTo !== this.length);
   }
 
-  /** The text of a complete message; the memory is then used again. */
-  decode() {
+  /** The data of a complete message: called once, for the memory of a string is used again. */
+  take() {
     const { buffer, length } = this;
+    if (!this.isString) return view(buffer, 0, length);
     const text = this._isAscii ? buffer.latin1Slice(0, length) : buffer.utf8Slice(0, length);
-    if (this._isPooled) release(buffer);
+    if (this.isPooled) release(buffer);
     return text;
   }
 
   /** Makes room for a piece of a frame, of which `left` bytes come after it. */
-  _reserve(length, left, last) {
+  _reserve(length, left, isLast) {
     const { buffer, length: used } = this;
     // Only onFrame has seen the memory, and can have transferred it.
-    if (used !== 0 && buffer[used - 1] === undefined) return detachedFault();
+    if (used !== 0 && buffer[used - 1] === undefined) return detachedError();
     const needed = used + length;
     if (buffer !== null && buffer.length >= needed) return null;
     // Doubling keeps many small fragments cheap.
-    const least = last ? 0 : Math.min(used * 2, this._maxPayload);
+    const least = isLast ? 0 : Math.min(used * 2, this._maxPayload);
     try {
-      this.buffer = allocate(needed, left, least, this._isPooled);
+      this.buffer = allocate(needed, left, least, this.isPooled);
     } catch (cause) {
-      return noMemoryFault(needed + left, cause);
+      return new FrameError('MESSAGE_TOO_BIG', 1009, `There is no memory for a message of ${needed + left} bytes`, {
+        cause
+      });
     }
     if (used !== 0) buffer.copy(this.buffer, 0, 0, used);
     return null;
@@ -98,12 +105,4 @@ class PartialMessage {
   }
 }
 
-/**
- * Whether a message must be UTF-8, by its first byte. With RSV1 its bytes are those of an
- * extension.
- */
-function isText(firstByte) {
-  return (firstByte & (OPCODE | RSV1)) === Opcode.TEXT;
-}
-
-module.exports = { PartialMessage, isText };
+module.exports = { PartialMessage };

@@ -47,9 +47,11 @@ function readNumber(options, name, least, most, byDefault) {
   return value;
 }
 
-/** @typedef {{ windowBits: number, contextTakeover: boolean }} EndOfDeflate how an end compresses */
-
-const createEnd = (windowBits, contextTakeover) => Object.freeze({ windowBits, contextTakeover });
+/**
+ * How the messages in one direction are compressed, and the settings of this endpoint.
+ *
+ * @typedef {{ windowBits: number, contextTakeover: boolean, settings: DeflateSettings }} DeflateDirection
+ */
 
 /** See index.d.ts. The contexts are the Decoder's and the Encoder's. */
 class DeflateAgreement {
@@ -59,11 +61,20 @@ class DeflateAgreement {
   /** @param {number} clientBits the largest window of the client */
   constructor(answer, clientBits, settings) {
     this.header = writeParameters(answer);
-    this._settings = settings;
     const serverBits = answer.server_max_window_bits ?? MAX_WINDOW_BITS;
-    this._server = createEnd(serverBits, !answer.server_no_context_takeover);
-    this._client = createEnd(clientBits, !answer.client_no_context_takeover);
+    this._server = { windowBits: serverBits, contextTakeover: !answer.server_no_context_takeover, settings };
+    this._client = { windowBits: clientBits, contextTakeover: !answer.client_no_context_takeover, settings };
     Object.freeze(this);
+  }
+
+  /** @returns {DeflateDirection} that of the messages which an endpoint sends */
+  sending(role) {
+    return role === 'server' ? this._server : this._client;
+  }
+
+  /** @returns {DeflateDirection} that of the messages which it receives */
+  receiving(role) {
+    return role === 'server' ? this._client : this._server;
   }
 
   static isAgreement(value) {

@@ -23,7 +23,7 @@ const OWN_FROM = 16 * 1024;
  * change or transfer it meanwhile.
  */
 class Deflation {
-  constructor(encoder, { windowBits, contextTakeover }, settings, onDeflated) {
+  constructor(encoder, { windowBits, contextTakeover, settings }, onDeflated) {
     /** Whether a message is in the thread pool, or others still wait behind it. */
     this.isBusy = false;
     /** Whether what waits ends amid a fragmented message. */

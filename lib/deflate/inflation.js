@@ -11,10 +11,10 @@ const INFLATES_FASTER = 4;
 
 /** The compressed messages that a Decoder receives. */
 class Inflation {
-  /** @param {EndOfDeflate} peer @param {DeflateSettings} settings of this end */
-  constructor({ windowBits, contextTakeover }, { threadPoolFrom }) {
+  /** @param {DeflateDirection} direction */
+  constructor({ windowBits, contextTakeover, settings }) {
     this._windowBits = windowBits;
-    this._most = threadPoolFrom * INFLATES_FASTER;
+    this._most = settings.threadPoolFrom * INFLATES_FASTER;
     this._own = contextTakeover ? new OwnInflater(windowBits) : null;
   }
 

@@ -5,7 +5,7 @@ const net = require('node:net');
 const { Writable } = require('node:stream');
 
 const { Encoder } = require('../codec/encoder');
-const { REFERENCE_OWNED_FROM } = require('../codec/payload-writer');
+const { REFERENCE_OWNED_FROM } = require('../codec/frame-writer');
 const { Buffer } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
 const { compressInstead } = require('./compression');

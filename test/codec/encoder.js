@@ -5,6 +5,7 @@ const t = require('tap');
 const { Encoder } = require('../../lib/codec/encoder');
 const { prepare } = require('../../lib/codec/prepared');
 const { assertBytes, forEachCase } = require('../support/cases');
+const { encoderOver } = require('../support/codecs');
 const { ROLES, createDecoders } = require('../support/decoders');
 const {
   closePayload,
@@ -388,9 +389,8 @@ t.test('a decoder delivers what an encoder was given, in both roles and with eac
     string('in pieces'),
     ['close', 1001, 'going']
   ];
-  forEachCase(createDecoders(), ({ Decoder }) => {
-    class EncoderOver extends Encoder {}
-    EncoderOver.prototype._backend = Decoder.prototype._backend;
+  forEachCase(createDecoders(), ({ backend, Decoder }) => {
+    const EncoderOver = encoderOver(backend);
     forEachCase(ROLES, (role) => {
       const encoder = new EncoderOver({ role });
       encoder.text('short');

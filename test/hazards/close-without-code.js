@@ -6,9 +6,8 @@
 const assert = require('node:assert/strict');
 const t = require('tap');
 const { createCodecBackend } = require('../../lib/codec/backend');
-const { Decoder } = require('../../lib/codec/decoder');
-const { Encoder } = require('../../lib/codec/encoder');
 const { forEachCase } = require('../support/cases');
+const { decoderOver, encoderOver } = require('../support/codecs');
 const { nativeKernels } = require('../support/natives');
 
 /** Makes the methods that read strings as strict as Deno's until the test ends. */
@@ -35,10 +34,8 @@ function backends() {
 t.test('close() without a code arrives as 1005, in both roles', (t) => {
   refuseReversedRanges(t);
   forEachCase(backends(), ({ backend }) => {
-    class DecoderOver extends Decoder {}
-    class EncoderOver extends Encoder {}
-    DecoderOver.prototype._backend = backend;
-    EncoderOver.prototype._backend = backend;
+    const DecoderOver = decoderOver(backend);
+    const EncoderOver = encoderOver(backend);
     forEachCase(['server', 'client'], (role) => {
       const encoder = new EncoderOver({ role });
       encoder.close();

@@ -48,7 +48,7 @@ t.test('a context that has the decoder is a circle, and depth counts', (t) => {
 });
 
 t.test('shows what there is without the method, and the prototypes', (t) => {
-  t.match(inspect(new Encoder({ role: 'server' }), { customInspect: false }), /_pending: 0/);
+  t.match(inspect(new Encoder({ role: 'server' }), { customInspect: false }), /_sequence: 0/);
   t.ok(inspect(new Decoder({ role: 'server' }), { showHidden: true }));
   for (const { prototype } of [Decoder, Encoder, prepare('').constructor]) t.type(inspect(prototype), 'string');
   t.end();

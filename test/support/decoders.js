@@ -1,8 +1,8 @@
 'use strict';
 
 const { createCodecBackend } = require('../../lib/codec/backend');
-const { Decoder } = require('../../lib/codec/decoder');
 const { forEachCase } = require('./cases');
+const { decoderOver } = require('./codecs');
 const { framesFor } = require('./frames');
 const { createNativeDouble } = require('./native-double');
 const { nativeKernels } = require('./natives');
@@ -17,7 +17,8 @@ const MAX_BYTE_BY_BYTE = 2000;
  * Decoders over the JavaScript backend, over a double of the addon (so that the way to the addon is
  * tested on machines without one), and over the best kernel of the addon.
  *
- * @returns {{ name: string, Decoder: typeof Decoder }[]} `name` is that of the backend
+ * @returns {{ name: string, backend: CodecBackend, Decoder: typeof import('../../lib/codec/decoder').Decoder }[]}
+ *   `name` is that of the backend
  */
 function createDecoders() {
   const natives = [
@@ -26,9 +27,8 @@ function createDecoders() {
     ...nativeKernels().slice(-1)
   ];
   return natives.map(({ name, native }) => {
-    class DecoderOver extends Decoder {}
-    DecoderOver.prototype._backend = createCodecBackend(native);
-    return { name, Decoder: DecoderOver };
+    const backend = createCodecBackend(native);
+    return { name, backend, Decoder: decoderOver(backend) };
   });
 }
 
@@ -38,7 +38,7 @@ function everyByte(length) {
 }
 
 /** Short for a test: the role is set, and events are compared. See `forEachDecoder`. */
-function createCase(backend, DecoderClass, role) {
+function createCase(name, backend, DecoderClass, role) {
   const optionsOf = (options) => ({ role, ...options });
 
   /** What comes of bytes that are cut at some places. */
@@ -69,7 +69,8 @@ function createCase(backend, DecoderClass, role) {
   }
 
   return {
-    name: `${backend}, ${role}`,
+    name: `${name}, ${role}`,
+    backend,
     Decoder: DecoderClass,
     role,
     f: framesFor(role),
@@ -80,14 +81,14 @@ function createCase(backend, DecoderClass, role) {
   };
 }
 
-const DECODER_CASES = createDecoders().flatMap(({ name, Decoder }) =>
-  ROLES.map((role) => createCase(name, Decoder, role))
+const DECODER_CASES = createDecoders().flatMap(({ name, backend, Decoder }) =>
+  ROLES.map((role) => createCase(name, backend, Decoder, role))
 );
 
 /**
  * Calls `check` with a decoder of each backend in each role, and what makes its tests short:
  *
- * - `Decoder` and `role`
+ * - `Decoder`, its `backend`, and `role`
  * - `f` makes frames that this role receives, see `framesFor`
  * - `decode(frames, options?)` gives the events of frames, in one chunk and byte by byte
  * - `decodeCut(bytes, cuts, options?)` gives the events of bytes that are cut at some places

@@ -26,8 +26,8 @@ buffer.isUtf8 = (bytes) => {
   return isUtf8(bytes);
 };
 
-const { Decoder } = require('../../lib/codec/decoder');
-const { createCodecBackend } = require('../../lib/codec/backend');
+const { codecBackend, createCodecBackend } = require('../../lib/codec/backend');
+const { decoderOver } = require('./codecs');
 const { BINARY, KEY, TEXT, framesFor } = require('./frames');
 const { TRIES_ALL } = require('./sample');
 
@@ -40,7 +40,7 @@ const WHOLE = TRIES_ALL ? 8 * MIB : MIB;
 const KEPT = TRIES_ALL ? 1000 : 200;
 
 const [what, backend] = process.argv.slice(2);
-if (backend === 'js') Decoder.prototype._backend = createCodecBackend(null);
+const Decoder = decoderOver(backend === 'js' ? createCodecBackend(null) : codecBackend);
 
 /** Bytes in use after garbage collection. */
 function memory() {

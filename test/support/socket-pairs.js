@@ -143,13 +143,13 @@ class Reads {
     });
     const recorded = record(Decoder, { role: 'server', borrowed: this.borrowed, onPong, ...options });
     const { decoder } = recorded;
-    const { _writeLent } = decoder;
-    decoder._writeLent = (chunk, length) => {
+    const { _writeBorrowed } = decoder;
+    decoder._writeBorrowed = (chunk, length) => {
       if (isShared(chunk)) {
         this.memories.add(chunk.buffer);
         this.lent++;
       }
-      return _writeLent.call(decoder, chunk, length);
+      return _writeBorrowed.call(decoder, chunk, length);
     };
     const shared = readInto(socket, decoder, afterRead);
     if (shared !== (this.borrowed && isNode)) this.t.fail(`readInto returned ${shared}`);

@@ -6,8 +6,8 @@ const assert = require('node:assert/strict');
 const vm = require('node:vm');
 const t = require('tap');
 const { createCodecBackend } = require('../../../lib/codec/backend');
-const { Decoder } = require('../../../lib/codec/decoder');
 const { forEachCase } = require('../../support/cases');
+const { decoderOver } = require('../../support/codecs');
 const { ROLES, forEachDecoder } = require('../../support/decoders');
 const { framesFor } = require('../../support/frames');
 const { createGarbage } = require('../../support/garbage');
@@ -132,8 +132,7 @@ t.test('write refuses anything but a Uint8Array, and the decoder goes on', (t) =
 t.test('the frames of a chunk are found by one call into the addon, a single frame by none', (t) => {
   forEachCase(ROLES, (role) => {
     const double = createNativeDouble();
-    class DecoderOver extends Decoder {}
-    DecoderOver.prototype._backend = createCodecBackend(double);
+    const DecoderOver = decoderOver(createCodecBackend(double));
     const f = framesFor(role);
     /** How often the addon has looked for frames, after which chunks. */
     const scans = (...chunks) => {
@@ -165,15 +164,14 @@ t.test('the frames of a chunk are found by one call into the addon, a single fra
 
 t.test('decoders use one table after another, and another one only while the first is in use', (t) => {
   const tables = [];
-  class DecoderOver extends Decoder {}
   const backend = createCodecBackend(createNativeDouble());
-  DecoderOver.prototype._backend = {
+  const DecoderOver = decoderOver({
     ...backend,
     scan(chunk, start, mode, table) {
       tables.push(table);
       return backend.scan(chunk, start, mode, table);
     }
-  };
+  });
   const f = framesFor('client');
   const chunk = Buffer.concat([f.text('a'.repeat(10)), f.text('b'.repeat(10))]);
   const texts = [];

@@ -6,6 +6,7 @@ const assert = require('node:assert/strict');
 const { constants } = require('node:buffer');
 const t = require('tap');
 const { forEachCase } = require('../../support/cases');
+const { decoderOver } = require('../../support/codecs');
 const { forEachDecoder } = require('../../support/decoders');
 const { binary, string } = require('../../support/recorder');
 
@@ -136,15 +137,14 @@ t.test('text that is longer than the longest string is refused with any maxPaylo
 // A scan that reports such a frame, so that the test needs no chunk of 512 MiB.
 t.test('text that is longer than the longest string is refused if all of it is in one chunk', (t) => {
   const longest = constants.MAX_STRING_LENGTH;
-  forEachDecoder(({ Decoder, f, role }) => {
-    class DecoderOfOne extends Decoder {}
-    DecoderOfOne.prototype._backend = {
-      ...Decoder.prototype._backend,
+  forEachDecoder(({ backend, f, role }) => {
+    const DecoderOfOne = decoderOver({
+      ...backend,
       scan(_chunk, _start, _mode, table) {
         table.set([0x81, 14, 14 + longest + 1]);
         return 1;
       }
-    };
+    });
     const codes = [];
     const decoder = new DecoderOfOne({
       role,

@@ -1,0 +1,181 @@
+'use strict';
+
+const { buffer } = require('../shared/node-modules');
+
+const { view } = require('../shared/buffers');
+const { FrameError } = require('../shared/errors');
+const { FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
+const { utf8Error } = require('./message-errors');
+const { readBoolean, readChoice, readLimit } = require('./options');
+const { PartialMessage } = require('./partial-message');
+const { decodeText } = require('./utf8');
+
+const { constants, isUtf8 } = buffer;
+const { MAX_LENGTH, MAX_STRING_LENGTH: MAX_STRING } = constants;
+
+/**
+ * Makes messages of data frames, in their order: the rules of fragmentation, the limits, UTF-8, and
+ * the bytes of a message in progress.
+ */
+class MessageAssembler {
+  constructor(options) {
+    // Memory holds no more than MAX_LENGTH.
+    this.maxPayload = Math.min(readLimit(options, 'maxPayload', 0, 100 * 1024 * 1024), MAX_LENGTH);
+    this._maxFragments = readLimit(options, 'maxFragments', 1, 16 * 1024);
+    this._text = readChoice(options, 'text', ['string', 'buffer', 'unchecked'], 'string');
+    this._countsFragments = readBoolean(options, 'fragmentLengths', false);
+    /** The message in progress, or null. */
+    this.message = null;
+  }
+
+  /** Whether text becomes a string. */
+  get makesStrings() {
+    return this._text === 'string';
+  }
+
+  /** Whether text must be UTF-8. */
+  get validates() {
+    return this._text !== 'unchecked';
+  }
+
+  /** The most bytes of a message that becomes a string. */
+  get maxString() {
+    return Math.min(this.maxPayload, MAX_STRING);
+  }
+
+  /** Whether a frame with this first byte, a message of its own, becomes a string. */
+  becomesString(firstByte) {
+    return this.makesStrings && isText(firstByte);
+  }
+
+  /**
+   * Judges a frame by its header, before its payload is kept.
+   *
+   * @returns {FrameError | null} the rule that it breaks
+   */
+  judge(firstByte, length) {
+    // A message of one frame, as most are, breaks none of the rules if it is short enough.
+    const isFirst = this.message === null && (firstByte & OPCODE) !== Opcode.CONTINUATION;
+    if (isFirst && length <= this.maxPayload && length <= MAX_STRING) return null;
+    if ((firstByte & OPCODE) >= Opcode.CLOSE) return null;
+    return this.placeError(firstByte) ?? this._limitError(firstByte, length);
+  }
+
+  /**
+   * "A fragmented message consists of a single frame with the FIN bit clear and an opcode other than
+   * 0, followed by zero or more frames with the FIN bit clear and the opcode set to 0, and terminated
+   * by a single frame with the FIN bit set and an opcode of 0" (RFC 6455 section 5.4).
+   *
+   * @returns {FrameError | null} why a data frame can't come now
+   */
+  placeError(firstByte) {
+    const continues = (firstByte & OPCODE) === Opcode.CONTINUATION;
+    if (this.message === null && continues) {
+      return new FrameError('CONTINUATION', 1002, 'Unexpected continuation frame');
+    }
+    if (this.message !== null && !continues) {
+      return new FrameError('INTERLEAVED', 1002, 'New message started before the previous one finished');
+    }
+    return null;
+  }
+
+  _limitError(firstByte, length) {
+    const { message } = this;
+    const isString = message === null ? this.becomesString(firstByte) : message.isString;
+    const most = isString ? this.maxString : this.maxPayload;
+    if (length > most - (message === null ? 0 : message.length)) {
+      return new FrameError('MESSAGE_TOO_BIG', 1009, `A message is longer than ${most} bytes`);
+    }
+    if (message !== null && message.fragments >= this._maxFragments) {
+      return new FrameError('TOO_MANY_FRAGMENTS', 1008, `A message has more than ${this._maxFragments} fragments`);
+    }
+    return null;
+  }
+
+  /**
+   * The data of a message in one piece, `bytes[start]` to `bytes[end - 1]`; `ascii` says that it is
+   * known to be ASCII.
+   *
+   * @returns {string | Uint8Array | undefined} undefined if it is text that is not UTF-8
+   */
+  decode(firstByte, bytes, start, end, ascii) {
+    if (!isText(firstByte)) return part(bytes, start, end);
+    if (this.makesStrings) return decodeText(bytes, start, end, ascii);
+    const data = part(bytes, start, end);
+    return ascii || !this.validates || isUtf8(data) ? data : undefined;
+  }
+
+  /**
+   * Begins a frame whose payload comes in pieces, of the message in progress or of a new one.
+   *
+   * @param {boolean} isExposed whether a handler sees the bytes of frames
+   */
+  beginFrame(firstByte, isExposed) {
+    this.message ??= this._createMessage(firstByte, isExposed);
+    this.message.beginFrame();
+  }
+
+  /**
+   * Adds a frame, unmasked.
+   *
+   * @returns {FrameError | PartialMessage | null} the message, if the frame completes one
+   */
+  add(firstByte, bytes, start, end, ascii, isExposed) {
+    this.beginFrame(firstByte, isExposed);
+    return this.message.append(bytes, start, end, (firstByte & FIN) !== 0, ascii) ?? this.endFrame(firstByte);
+  }
+
+  /**
+   * Adds the next piece of the frame that a FrameReader has begun.
+   *
+   * @returns {FrameError | null}
+   */
+  addPiece(reader) {
+    const error = this.message.appendPiece(reader);
+    if (error !== null || reader.left === 0 || this.message.validate(false)) return error;
+    return utf8Error();
+  }
+
+  /**
+   * Ends a frame whose pieces have been added.
+   *
+   * @returns {FrameError | PartialMessage | null} the message, if the frame completes one
+   */
+  endFrame(firstByte) {
+    const { message } = this;
+    const isLast = (firstByte & FIN) !== 0;
+    if (!message.validate(isLast)) return utf8Error();
+    message.endFrame();
+    if (!isLast) return null;
+    this.message = null;
+    return message;
+  }
+
+  forget() {
+    this.message = null;
+  }
+
+  _createMessage(firstByte, isExposed) {
+    const message = new PartialMessage(firstByte, this.maxPayload);
+    message.isString = this.becomesString(firstByte);
+    message.isPooled = message.isString && !isExposed;
+    message.isValidated = this.validates && isText(firstByte);
+    if (this._countsFragments) message.lengths = [];
+    return message;
+  }
+}
+
+/**
+ * Whether a message must be UTF-8, by its first byte. With RSV1 its bytes are those of an
+ * extension.
+ */
+function isText(firstByte) {
+  return (firstByte & (OPCODE | RSV1)) === Opcode.TEXT;
+}
+
+/** A view, or `bytes` itself where it is all of it. */
+function part(bytes, start, end) {
+  return start === 0 && end === bytes.length ? bytes : view(bytes, start, end);
+}
+
+module.exports = { MessageAssembler };

@@ -1,0 +1,115 @@
+'use strict';
+
+const { FastBuffer, copyOf, memoryOf, offsetOf } = require('../shared/buffers');
+const { FIN, Opcode } = require('../shared/protocol');
+const { CLOSED } = require('./dispatcher');
+const { BATCH, ENTRY, endOfBatch, endOfPiece, frameTables } = require('./frame-table');
+
+const TEXT_MESSAGE = FIN | Opcode.TEXT;
+const BINARY_MESSAGE = FIN | Opcode.BINARY;
+
+/**
+ * Dispatches the frames that one call of the addon finds in a chunk. The rest, if a handler pauses,
+ * throws or stops, is kept in `reader.entries`.
+ *
+ * @param {boolean} borrowed whether a payload that a handler sees must be copied
+ * @returns {boolean} false if the call found no frame
+ */
+function dispatchScanned(reader, dispatcher, borrowed) {
+  const { entries } = reader;
+  if (entries !== null) {
+    reader.entries = null;
+    dispatchEntries(reader, dispatcher, borrowed, entries, entries.length);
+    return true;
+  }
+  const table = frameTables.acquire();
+  try {
+    const end = reader.scan(table);
+    if (end === 0) return false;
+    dispatchEntries(reader, dispatcher, borrowed, table, end);
+    return true;
+  } finally {
+    frameTables.release(table);
+  }
+}
+
+function dispatchEntries(reader, dispatcher, borrowed, table, end) {
+  const { chunk } = reader;
+  const { assembler, isTraced } = dispatcher;
+  const { makesStrings } = assembler;
+  const lastByte = reader.end - 1;
+  // The memory that Buffers are views of: the chunk's, or that of a copy of `chunk[copiedFrom]`
+  // to `chunk[copiedTo - 1]`.
+  let bytes = chunk;
+  let memory = memoryOf(chunk);
+  let base = offsetOf(chunk);
+  let copiedFrom = 0;
+  let copiedTo = 0;
+  // Branches for programs with onMessage or onFrame alone: small messages take 13 to 19 % less.
+  const hasMessages = dispatcher.hasOnMessage;
+  const hasFrames = dispatcher.hasOnFrame;
+  const framesOnly = !isTraced && !hasMessages && hasFrames;
+  const messagesOnly = !isTraced && hasMessages && !hasFrames;
+  const batched = messagesOnly && makesStrings;
+  const maxLength = makesStrings ? assembler.maxString : assembler.maxPayload;
+  let batch = '';
+  let batchStart = 0;
+  let batchEnd = 0;
+  // Frames that `accepts` has not counted: without subscribers, the number is not needed at once.
+  let counted = 0;
+  let i = 0;
+  try {
+    while (i < end && dispatcher.state === 0) {
+      if (chunk[lastByte] === undefined) {
+        dispatcher.failDetached();
+        break;
+      }
+      // The first byte, and NON_ASCII.
+      const flags = table[i];
+      const start = table[i + 1];
+      const stop = table[i + 2];
+      const entry = i;
+      i += ENTRY;
+      // Most frames are a whole message, binary or ASCII, that breaks no further rule.
+      const isPlain =
+        (flags === TEXT_MESSAGE || flags === BINARY_MESSAGE) && assembler.message === null && stop - start <= maxLength;
+      if (isPlain && batched && flags === TEXT_MESSAGE && stop - start <= BATCH) {
+        if (stop > batchEnd) {
+          batchStart = start;
+          batchEnd = endOfBatch(table, entry, end);
+          batch = chunk.latin1Slice(batchStart, batchEnd);
+        }
+        counted++;
+        dispatcher.dispatchMessage(batch.substring(start - batchStart, stop - batchStart), false);
+        continue;
+      }
+      const copied = borrowed && dispatcher.exposes(flags);
+      // A handler may have transferred the last copy. The chunk still has the bytes.
+      if (copied && (stop > copiedTo || bytes[0] === undefined)) {
+        copiedFrom = start;
+        copiedTo = endOfPiece(table, entry, end);
+        bytes = copyOf(chunk, copiedFrom, copiedTo);
+        memory = memoryOf(bytes);
+        base = offsetOf(bytes) - copiedFrom;
+      }
+      if (isPlain && messagesOnly && (flags === BINARY_MESSAGE || !makesStrings)) {
+        counted++;
+        dispatcher.dispatchMessage(new FastBuffer(memory, base + start, stop - start), flags === BINARY_MESSAGE);
+      } else if (isPlain && framesOnly) {
+        counted++;
+        dispatcher.dispatchFrame(flags, bytes, start - copiedFrom, stop - copiedFrom);
+      } else {
+        const firstByte = flags & 0xff;
+        if (dispatcher.accepts(firstByte, stop - start)) {
+          const from = copied ? copiedFrom : 0;
+          dispatcher.dispatch(firstByte, copied ? bytes : chunk, start - from, stop - from, flags === firstByte, false);
+        }
+      }
+    }
+  } finally {
+    dispatcher.sequence += counted;
+    if (i < end && dispatcher.state !== CLOSED) reader.entries = table.slice(i, end);
+  }
+}
+
+module.exports = { dispatchScanned };
