@@ -40,8 +40,7 @@ const SCENES = {
   'terminate() comes before what is being compressed': async (_server, client) => {
     const sent = new Promise((resolve) => client.send('hi', resolve));
     client.terminate();
-    const error = await sent;
-    return [error?.message, client.readyState];
+    return (await sent)?.message;
   },
   "the event 'error' comes once, for a Blob that can't be read and a wrong frame": async (server, client) => {
     const errors = [];
@@ -54,7 +53,8 @@ const SCENES = {
     }
     server._socket.write(Buffer.from([0x85, 0x00]));
     await closeOf(client);
-    return errors;
+    // Which of the two comes first depends on the thread pool.
+    return errors.length;
   }
 };
 

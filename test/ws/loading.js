@@ -183,22 +183,6 @@ t.test("a server's option WebSocket is used as it is", async (t) => {
   client.terminate();
 });
 
-t.test('the types need no package but @types/node', (t) => {
-  for (const name of ['index.d.ts', 'index.d.mts', 'ws.d.ts', 'ws.d.mts']) {
-    const source = fs.readFileSync(path.join(ROOT, name), 'utf8');
-    const modules = Array.from(
-      source.matchAll(/(?:\bfrom |\brequire\(|^import |types=)['"]([^'"]+)['"]/gm),
-      ([, it]) => it
-    );
-    t.same(
-      modules.filter((module) => module !== 'node' && !/^(node:|\.)/.test(module)),
-      [],
-      name
-    );
-  }
-  t.end();
-});
-
 t.test('the package names ws as an optional peer of any version, for programs that use it as bufferutil', (t) => {
   const { peerDependencies, peerDependenciesMeta } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json')));
   t.equal(peerDependencies.ws, '*');
