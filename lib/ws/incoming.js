@@ -13,6 +13,7 @@ const {
   emptyBuffer,
   isHeardByWsAlone,
   isServer,
+  isWaiting,
   receiverOptions,
   showState
 } = require('./internals');
@@ -98,7 +99,7 @@ class Incoming {
   /**
    * Runs what may call listeners: replies are sent together, and a listener that throws loses
    * nothing. Its error is thrown in the next tick, for the Receiver would not recover from an error
-   * in its `_write`; then the decoder goes on.
+   * in its `_write`; then the decoder goes on, unless it waits.
    */
   _enter(action, argument) {
     this._outgoing.beginRead();
@@ -179,8 +180,9 @@ function write(chunk, _encoding, callback) {
   this[kIncoming].write(chunk, callback);
 }
 
+/** What waits for the thread pool, or for its turn, goes on by itself. */
 function throwAndResume(incoming, error) {
-  process.nextTick(() => incoming.resume());
+  if (!isWaiting(incoming.receiver)) process.nextTick(() => incoming.resume());
   throw error;
 }
 

@@ -123,6 +123,9 @@ const DECODING = 0;
 const INFLATING = 5;
 const DEFERRED = 6;
 
+/** Whether a connection waits for a message to be inflated, or for the turn of an event. */
+const isWaiting = (receiver) => receiver._state !== DECODING;
+
 const isServer = (websocket) => websocket._isServer;
 
 module.exports = {
@@ -136,6 +139,7 @@ module.exports = {
   isBusy,
   isHeardByWsAlone,
   isServer,
+  isWaiting,
   mustFrame,
   plainSend,
   receiverOptions,

@@ -10,7 +10,7 @@ const ws = require('ws');
 const framemask = require('../../ws.js');
 const { compressInstead } = require('../../lib/ws/compression');
 const { framesFor } = require('../support/frames');
-const { connectPair, connectRaw, record, settled } = require('../support/websockets');
+const { connectPair, connectRaw, record, settled, uncaught } = require('../support/websockets');
 const { createRandom, seed } = require('../support/random');
 
 /** An empty stored block: what ends a sync flush. */
@@ -266,6 +266,48 @@ t.test('where zlib has no handles that work, ws compresses', (t) => {
   t.equal(compressInstead(deflate, false), null);
   t.notOk(Object.hasOwn(deflate, 'compress'));
   t.end();
+});
+
+t.test('a write that throws does not hurry a message in the thread pool, or an event in its turn', async (t) => {
+  const f = framesFor('server');
+  const deflated = (data) => zlib.deflateRawSync(data, { finishFlush: zlib.constants.Z_SYNC_FLUSH }).subarray(0, -4);
+  const big = Buffer.alloc(1_000_000, 'abc');
+  const expected = ['ping', big.toString(), 'small', big.toString(), 'small'];
+  for (const [allowSynchronousEvents, throws] of [
+    [true, false],
+    [true, true],
+    [false, false],
+    [false, true]
+  ]) {
+    const options = { perMessageDeflate: true, allowSynchronousEvents };
+    const { server, socket } = await connectRaw(t, framemask, options);
+    const seen = [];
+    const isDone = new Promise((resolve) => {
+      const see = (data) => {
+        seen.push(data.toString());
+        server.send('reply', { compress: false });
+        if (seen.length === expected.length) resolve();
+      };
+      server.on('ping', see);
+      server.on('message', (data) => {
+        see(data);
+        if (throws) throw new Error('from a listener');
+      });
+    });
+    const { write } = server._socket;
+    server._socket.write = () => {
+      throw new Error('from write');
+    };
+    const pair = [f.text(deflated(big), { rsv: 0x40 }), f.text(deflated('small'), { rsv: 0x40 })];
+    const errors = await uncaught(async () => {
+      socket.write(Buffer.concat([f.ping('ping'), ...pair, ...pair]));
+      await isDone;
+      await settled();
+    });
+    t.ok(errors.filter(({ message }) => message === 'from write').length > 1);
+    assert.deepEqual(seen, expected);
+    server._socket.write = write;
+  }
 });
 
 t.test('a connection that ends while a message is compressed or inflated', async (t) => {
