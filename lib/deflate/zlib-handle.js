@@ -2,10 +2,12 @@
 
 const { zlib } = require('../shared/node-modules');
 const { Buffer, EMPTY: NOTHING, copyOf, view } = require('../shared/buffers');
+const { invalidState } = require('../shared/errors');
 
 // All that framemask knows of Node's zlib which Node does not document. `_handle` is the binding
 // below a zlib stream, and `_writeState` holds what `writeSync` has left: output room, then input.
-// Both have been there since Node.js 9, and packages such as pngjs use them.
+// Both have been there since Node.js 9, and packages such as pngjs use them. While the thread pool
+// works for the stream, `_writableState.writing` is true.
 
 const { Z_NO_FLUSH, Z_SYNC_FLUSH } = zlib.constants;
 
@@ -38,8 +40,10 @@ class ZlibHandle {
    *
    * @returns {number} how many bytes are left, which zlib did not want: it has ended, or there are
    *   more than `limit` bytes of output
+   * @throws {Error} if the stream is closed, or in the thread pool: Node.js would abort the process
    */
   run(bytes, length, limit, flush = Z_SYNC_FLUSH) {
+    this._checkIdle();
     scratch ??= Buffer.allocUnsafeSlow(SCRATCH);
     this.error = null;
     this._handle.onerror = this._onError;
@@ -73,11 +77,17 @@ class ZlibHandle {
   }
 
   reset() {
+    this._checkIdle();
     this._handle.reset();
   }
 
   close() {
     this.stream.close();
+  }
+
+  _checkIdle() {
+    const { stream } = this;
+    if (stream._writableState.writing || stream.destroyed) throw invalidState('A zlib stream is in use, or closed');
   }
 }
 

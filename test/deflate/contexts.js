@@ -7,7 +7,7 @@ const { OwnDeflater, deflateAlone, deflateAloneLater } = require('../../lib/defl
 const { noteUse, releaseIdle } = require('../../lib/deflate/idle-contexts');
 const { OwnInflater, inflateAlone, inflateAloneLater } = require('../../lib/deflate/inflater');
 const { MAX_JOBS, runInPool } = require('../../lib/deflate/thread-pool');
-const { handlesWork, toOwn, tryHandles } = require('../../lib/deflate/zlib-handle');
+const { ZlibHandle, handlesWork, toOwn, tryHandles } = require('../../lib/deflate/zlib-handle');
 const { createRandom, seed } = require('../support/random');
 
 const { Z_SYNC_FLUSH } = zlib.constants;
@@ -343,6 +343,31 @@ t.test('handles are tried before they are used', (t) => {
     t.equal(tryHandles(library), false, what);
   }
   t.end();
+});
+
+t.test('a handle that is in the thread pool, or closed, throws instead of aborting the process', async (t) => {
+  const bytes = json(20);
+  const { Z_NO_FLUSH } = zlib.constants;
+  const NOT_IDLE = { code: 'ERR_INVALID_STATE', message: 'A zlib stream is in use, or closed' };
+  for (const stream of [zlib.createDeflateRaw(), zlib.createInflateRaw()]) {
+    const handle = new ZlibHandle(stream);
+    const input = stream instanceof zlib.InflateRaw ? deflateByZlib(bytes) : bytes;
+    const written = new Promise((resolve) => stream.write(input, resolve));
+    const flushed = new Promise((resolve) => stream.flush(Z_SYNC_FLUSH, resolve));
+    t.throws(() => handle.run(input, input.length, NO_LIMIT, Z_NO_FLUSH), NOT_IDLE);
+    t.throws(() => handle.reset(), NOT_IDLE);
+    await written;
+    t.throws(() => handle.run(input, input.length, NO_LIMIT, Z_NO_FLUSH), NOT_IDLE, 'the flush is in the pool');
+    await flushed;
+    handle.reset();
+    t.equal(handle.run(input, 1, NO_LIMIT, Z_NO_FLUSH), 0);
+    handle.close();
+    t.throws(() => handle.run(input, input.length, NO_LIMIT, Z_NO_FLUSH), NOT_IDLE);
+  }
+  const own = new OwnDeflater(DEFAULT);
+  const later = new Promise((resolve) => own.deflateLater(bytes, resolve));
+  t.throws(() => own.deflate(bytes, bytes.length), NOT_IDLE);
+  t.ok(deflateByZlib(bytes).equals(await later), 'what is in the pool comes out');
 });
 
 /** A stream whose handle reports no errors. */
