@@ -1,7 +1,7 @@
 'use strict';
 
 const { zlib } = require('../shared/node-modules');
-const { Buffer } = require('../shared/buffers');
+const { Buffer, copyOf, lengthOf } = require('../shared/buffers');
 const { forgetContext, noteUse } = require('./idle-contexts');
 const { runInPool } = require('./thread-pool');
 const { ZlibHandle, handlesWork, takeOutput } = require('./zlib-handle');
@@ -46,11 +46,11 @@ function deflateAlone(bytes, length, compression, handles = handlesWork()) {
   }
 }
 
-/** `deflateAlone` in the thread pool, of bytes that nobody changes or transfers meanwhile. */
-function deflateAloneLater(bytes, compression, callback) {
+/** `deflateAlone` in the thread pool, of a string or bytes as they are when there is room in it. */
+function deflateAloneLater(data, compression, callback) {
   runInPool((done) => {
     // Compressing can't fail: its memory is allocated before it begins.
-    zlib.deflateRaw(bytes, optionsOf(compression), (_error, deflated) => {
+    zlib.deflateRaw(ownBytes(data), optionsOf(compression), (_error, deflated) => {
       done();
       callback(withoutTail(deflated));
     });
@@ -81,15 +81,15 @@ class OwnDeflater {
     return isLast ? withoutTail(takeOutput()) : takeOutput();
   }
 
-  /** `deflate` in the thread pool. Nothing else may be compressed meanwhile. */
-  deflateLater(bytes, callback, isLast = true) {
-    const { stream } = this._use();
+  /** `deflate` in the thread pool, see `deflateAloneLater`. Nothing else may be compressed meanwhile. */
+  deflateLater(data, callback, isLast = true) {
     this.isBusy = true;
     runInPool((done) => {
+      const { stream } = this._use();
       const chunks = [];
       const collect = (chunk) => chunks.push(chunk);
       stream.on('data', collect);
-      stream.write(bytes);
+      stream.write(ownBytes(data));
       stream.flush(Z_SYNC_FLUSH, () => {
         stream.off('data', collect);
         this.isBusy = false;
@@ -116,6 +116,15 @@ class OwnDeflater {
     this._handle ??= new ZlibHandle(zlib.createDeflateRaw(this._compression));
     return this._handle;
   }
+}
+
+/**
+ * What the thread pool may read while a program changes or transfers what it has sent: a copy. What
+ * waits for the pool has none, so that a broadcast is held once. Nothing is left of bytes that have
+ * been transferred.
+ */
+function ownBytes(data) {
+  return typeof data === 'string' ? Buffer.from(data) : copyOf(data, 0, lengthOf(data));
 }
 
 function withoutTail(deflated) {

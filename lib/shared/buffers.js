@@ -56,10 +56,10 @@ function view(bytes, start, end) {
   return new FastBuffer(getBuffer.call(bytes), getByteOffset.call(bytes) + start, end - start);
 }
 
-/** A copy, in memory of its own. */
+/** A copy, in memory of its own. Of nothing, `bytes` may be detached. */
 function copyOf(bytes, start, end) {
   const copy = Buffer.allocUnsafeSlow(end - start);
-  copy.set(view(bytes, start, end));
+  if (end !== start) copy.set(view(bytes, start, end));
   return copy;
 }
 

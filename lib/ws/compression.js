@@ -3,7 +3,7 @@
 const { OwnDeflater, deflateAlone, deflateAloneLater } = require('../deflate/deflater');
 const { OwnInflater, inflateShared } = require('../deflate/inflater');
 const { handlesWork, toOwn } = require('../deflate/zlib-handle');
-const { Buffer, copyOf } = require('../shared/buffers');
+const { Buffer } = require('../shared/buffers');
 const { deflateParts } = require('./internals');
 
 // The contexts of ws's PerMessageDeflate, which negotiates and sets the threshold. ws takes each
@@ -38,19 +38,17 @@ class Compressor {
    * at once for a small one.
    */
   compress(data, fin, callback) {
-    const bytes = typeof data === 'string' ? Buffer.from(data) : data;
-    const { length } = bytes;
+    const length = typeof data === 'string' ? Buffer.byteLength(data) : data.length;
     const isAlone = this._isShared && fin && !this._isAmidMessage && length !== 0;
     this._isAmidMessage = !fin;
     if (length < DEFLATE_LATER_FROM) {
+      const bytes = typeof data === 'string' ? Buffer.from(data) : data;
       const deflated = isAlone ? deflateAlone(bytes, length, this._compression) : this._deflate(bytes, length, fin);
       callback(null, toOwn(deflated));
       return;
     }
-    // A program may change or transfer what it has sent.
-    const copy = copyOf(bytes, 0, length);
-    if (isAlone) deflateAloneLater(copy, this._compression, (deflated) => callback(null, deflated));
-    else this._deflateLater(copy, fin, callback);
+    if (isAlone) deflateAloneLater(data, this._compression, (deflated) => callback(null, deflated));
+    else this._deflateLater(data, fin, callback);
   }
 
   end() {
@@ -65,14 +63,14 @@ class Compressor {
     return deflated;
   }
 
-  _deflateLater(bytes, fin, callback) {
+  _deflateLater(data, fin, callback) {
     this._own ??= new OwnDeflater(this._compression);
     const reply = (deflated) => {
       if (fin && !this._takesOver) this._own.reset();
       if (this._hasEnded) this._own.release();
       callback(null, deflated);
     };
-    this._own.deflateLater(bytes, reply, fin);
+    this._own.deflateLater(data, reply, fin);
   }
 }
 

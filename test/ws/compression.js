@@ -268,6 +268,61 @@ t.test('where zlib has no handles that work, ws compresses', (t) => {
   t.end();
 });
 
+t.test('what waits for the thread pool is held once, and compressed as it is then, as by ws', async (t) => {
+  const size = 256 * 1024;
+  for (const instead of [false, true]) {
+    for (const params of [{}, NONE_AGREED]) {
+      const name = `${instead ? 'framemask/ws' : 'ws'}, ${JSON.stringify(params)}`;
+      const data = Buffer.alloc(size, 'abc');
+      for (const content of [data, data.toString()]) {
+        const ends = Array.from({ length: 50 }, () => createDeflate({ isServer: true }, params, instead));
+        const before = process.memoryUsage().arrayBuffers;
+        const deflated = ends.map(({ compress }) => compress(content));
+        const held = (process.memoryUsage().arrayBuffers - before) / size;
+        t.ok(held < 12, `${name}: ${held.toFixed(1)} times the ${typeof content}`);
+        data.fill('x');
+        const last = createDeflate({}, params, false);
+        const inflated = await last.decompress(await deflated.at(-1));
+        t.ok(inflated.equals(Buffer.from(content)), `${name}: what has been changed`);
+        await Promise.all(deflated);
+        for (const { cleanup } of [last, ...ends]) cleanup();
+      }
+
+      const ends = Array.from({ length: 12 }, () => createDeflate({ isServer: true }, params, instead));
+      const last = ends.at(-1);
+      const peer = createDeflate({}, params, instead);
+      await peer.decompress(await last.compress(data));
+      const all = ends.map(({ compress }) => compress(data));
+      const moved = structuredClone(data, { transfer: [data.buffer] });
+      t.equal((await peer.decompress(await all.at(-1))).length, 0, `${name}: nothing, when it has been transferred`);
+      t.equal(String(await peer.decompress(await last.compress('next'))), 'next', name);
+      await Promise.all(all);
+      // ws still reads it in the pool until then.
+      t.equal(moved.length, size);
+      for (const { cleanup } of [peer, ...ends]) cleanup();
+    }
+  }
+});
+
+t.test('messages behind a large one that are transferred are sent empty, as by ws', async (t) => {
+  for (const implementation of [ws, framemask]) {
+    const options = { perMessageDeflate: { threshold: 0 } };
+    const { server, client } = await connectPair(t, implementation, { server: options, client: options });
+    const received = record(client, 4);
+    server.send(Buffer.alloc(1_000_000, 'abc'));
+    for (const size of [100, 100_000]) {
+      const data = Buffer.from(new ArrayBuffer(size));
+      server.send(data);
+      structuredClone(data, { transfer: [data.buffer] });
+    }
+    server.send('behind');
+    t.same(
+      (await received).map(([, { length }]) => length),
+      [1_000_000, 0, 0, 6]
+    );
+  }
+});
+
 t.test('a write that throws does not hurry a message in the thread pool, or an event in its turn', async (t) => {
   const f = framesFor('server');
   const deflated = (data) => zlib.deflateRawSync(data, { finishFlush: zlib.constants.Z_SYNC_FLUSH }).subarray(0, -4);
