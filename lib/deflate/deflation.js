@@ -1,6 +1,6 @@
 'use strict';
 
-const { Buffer, copyOf, lengthOf, toBytes, view } = require('../shared/buffers');
+const { Buffer, EMPTY, copyOf, lengthOf, toBytes, view } = require('../shared/buffers');
 const { FIN, Opcode, RSV1 } = require('../shared/protocol');
 const { OwnDeflater, deflateAlone, deflateAloneLater, keyOf } = require('./deflater');
 const { toOwn } = require('./zlib-handle');
@@ -14,13 +14,15 @@ const SAMPLE_SIZE = 2 * 1024;
 /** A sample that keeps more than this part of its size is not worth it. */
 const WORTH_IT = 0.95;
 
-/** From this size on an Encoder does not copy a payload, so that it needs memory of its own. */
+/**
+ * From this size on an Encoder does not copy a payload: what zlib has made needs memory of its own,
+ * and the caller of a server's leaves his as it is.
+ */
 const OWN_FROM = 16 * 1024;
 
 /**
  * The messages that an Encoder compresses: which, and in which order. While one is in the thread
- * pool, what the Encoder is given waits, but for Ping and Pong frames: as a copy, for nobody may
- * change or transfer it meanwhile.
+ * pool, what the Encoder is given waits, but for Ping and Pong frames.
  */
 class Deflation {
   constructor(encoder, { windowBits, contextTakeover, settings }, onDeflated) {
@@ -53,24 +55,27 @@ class Deflation {
     const isShort = typeof data === 'string' && data.length * 3 < least;
     if ((!mayCompress || isShort) && !this.isBusy) return false;
 
-    const bytes = typeof data === 'string' ? Buffer.from(data) : toBytes('data', data, opcode !== Opcode.BINARY);
-    const length = lengthOf(bytes);
+    const content = typeof data === 'string' ? data : toBytes('data', data, opcode !== Opcode.BINARY);
+    const length = sizeOf(content);
     const plain = !mayCompress || length < least;
-    if (!this.isBusy) return !plain && this._compress(opcode, bytes, length, compress);
-    const copy = copyOf(bytes, 0, length);
+    if (!this.isBusy) return !plain && this._compress(opcode, content, length, compress);
     const firstByte = (fin ? FIN : 0) | (rsv1 ? RSV1 : 0) | opcode;
+    const kept = this._keep(content, length);
     this.wait(length, !fin, () => {
-      if (plain || !this._compress(opcode, copy, length, compress)) this._encoder._addFrame(firstByte, copy, true);
+      const present = presentOf(kept);
+      const isAdded = !plain && this._compress(opcode, present, sizeOf(present), compress);
+      if (!isAdded) this._encoder._addFrame(firstByte, present, true);
     });
     return true;
   }
 
   /** Adds a further fragment of a message behind the message in the thread pool. */
   addLater(firstByte, data) {
-    const bytes = typeof data === 'string' ? Buffer.from(data) : toBytes('data', data);
-    const length = lengthOf(bytes);
-    const copy = copyOf(bytes, 0, length);
-    this.wait(length, (firstByte & FIN) === 0, () => this._encoder._addFrame(firstByte, copy, true));
+    const content = typeof data === 'string' ? data : toBytes('data', data);
+    const length = sizeOf(content);
+    const kept = this._keep(content, length);
+    const add = () => this._encoder._addFrame(firstByte, presentOf(kept), true);
+    this.wait(length, (firstByte & FIN) === 0, add);
   }
 
   /** Has bytes, which `add` adds to the Encoder, wait for the message in the thread pool. */
@@ -102,12 +107,19 @@ class Deflation {
     if (!this.isBusy) this._own?.release();
   }
 
-  _compress(opcode, bytes, length, compress) {
-    if (length >= SAMPLE_FROM && !compress && !this._isWorthIt(bytes, length)) return false;
+  /** What is held of data that waits. A server refers to what it would not copy when it sends it. */
+  _keep(content, length) {
+    const refers = typeof content === 'string' || (length >= OWN_FROM && this._encoder.role === 'server');
+    return refers ? content : copyOf(content, 0, length);
+  }
+
+  _compress(opcode, content, length, compress) {
+    if (length >= SAMPLE_FROM && !compress && !this._isWorthIt(content)) return false;
     if (length >= this._threadPoolFrom) {
-      this._compressLater(opcode, bytes, length);
+      this._compressLater(opcode, this._keep(content, length), length);
       return true;
     }
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
     if (this._own !== null) {
       // The context has the message in its window, so that it must be sent compressed.
       this._send(opcode, this._own.deflate(bytes, length));
@@ -119,10 +131,12 @@ class Deflation {
     return true;
   }
 
-  _isWorthIt(bytes, length) {
-    const start = (length - SAMPLE_SIZE) >> 1;
-    const sample = deflateAlone(view(bytes, start, start + SAMPLE_SIZE), SAMPLE_SIZE, this._compression);
-    return sample.length < SAMPLE_SIZE * WORTH_IT;
+  _isWorthIt(content) {
+    const isString = typeof content === 'string';
+    const start = ((isString ? content.length : lengthOf(content)) - SAMPLE_SIZE) >> 1;
+    const end = start + SAMPLE_SIZE;
+    const bytes = isString ? Buffer.from(content.slice(start, end)) : view(content, start, end);
+    return deflateAlone(bytes, bytes.length, this._compression).length < bytes.length * WORTH_IT;
   }
 
   _send(opcode, deflated) {
@@ -130,8 +144,7 @@ class Deflation {
     this._encoder._addFrame(FIN | RSV1 | opcode, isOwn ? toOwn(deflated) : deflated, isOwn);
   }
 
-  _compressLater(opcode, bytes, length) {
-    const copy = copyOf(bytes, 0, length);
+  _compressLater(opcode, kept, length) {
     // Behind others that waited, the last of them has said whether a message is amid.
     if (!this.isBusy) this.isAmidMessage = false;
     this.isBusy = true;
@@ -143,8 +156,8 @@ class Deflation {
       this._send(opcode, deflated);
       this._goOn();
     };
-    if (this._own === null) deflateAloneLater(copy, this._compression, callback);
-    else this._own.deflateLater(copy, callback);
+    if (this._own === null) deflateAloneLater(kept, this._compression, callback);
+    else this._own.deflateLater(kept, callback);
   }
 
   /** Adds what has waited, as far as nothing of it goes to the thread pool. */
@@ -159,5 +172,11 @@ class Deflation {
     this._onDeflated?.call(this._encoder);
   }
 }
+
+/** The bytes of a string or of a view. */
+const sizeOf = (content) => (typeof content === 'string' ? Buffer.byteLength(content) : lengthOf(content));
+
+/** What there is of data that has waited: nothing if its memory has been transferred. */
+const presentOf = (kept) => (sizeOf(kept) === 0 ? EMPTY : kept);
 
 module.exports = { Deflation };

@@ -129,7 +129,7 @@ t.test('what does not shrink is sent as it is', (t) => {
   t.end();
 });
 
-t.test('the data of the caller does not change, and is not kept', async (t) => {
+t.test('the data of the caller does not change, and is not kept, but by a server from 16 KiB on', async (t) => {
   const { server, client } = agree();
   for (const role of ['server', 'client']) {
     const encoder = new Encoder({ role, deflate: role === 'server' ? server : client });
@@ -142,7 +142,7 @@ t.test('the data of the caller does not change, and is not kept', async (t) => {
       const before = Buffer.from(data);
       encoder.binary(data);
       assert.ok(data.equals(before));
-      data.fill(0);
+      if (role === 'client' || size < 16 * 1024) data.fill(0);
       expected.push(binary(before));
     }
     encoder.close(1000);
@@ -371,6 +371,52 @@ t.test('the Encoder keeps the order while a message is in the thread pool, but f
         ['close', '1000']
       ]
     );
+  }
+});
+
+t.test('a broadcast of a server is held once while it waits for the thread pool', async (t) => {
+  const { server, client } = agree();
+  const data = Buffer.alloc(256 * 1024, 'abc');
+  for (const content of [data, data.toString()]) {
+    const room = Array.from({ length: 50 }, () => new Encoder({ role: 'server', deflate: server }));
+    const before = process.memoryUsage().arrayBuffers;
+    for (const encoder of room) {
+      encoder.text(content);
+      encoder.text(content);
+    }
+    const held = (process.memoryUsage().arrayBuffers - before) / data.length;
+    t.ok(held < 12, `${held.toFixed(1)} times the ${typeof content}`);
+    const { decoder, got } = decoderOf(client, { text: 'string', threadPoolFrom: Infinity });
+    await until(() => {
+      for (const chunk of room.at(-1).take()) decoder.write(chunk);
+      return got.filter(([kind]) => kind === 'text').length === 2;
+    });
+    t.ok(got.filter(([kind]) => kind === 'text').every(([, given]) => given === data.toString()));
+  }
+});
+
+t.test('a Buffer that is transferred while it waits for the thread pool is sent as an empty one', async () => {
+  for (const contextTakeover of [false, true]) {
+    const { server, client } = agree({ contextTakeover });
+    const { decoder, got } = decoderOf(client, { onInflated: undefined });
+    const big = Buffer.alloc(40_000, 'abc');
+    const { buffer: memory } = big;
+    const all = Array.from({ length: 12 }, () => new Encoder({ role: 'server', deflate: server }));
+    const encoder = all.pop();
+    for (const other of all) other.binary(Buffer.from(big));
+    encoder.binary(big);
+    encoder.binary(big);
+    encoder.binary(new DataView(memory, 0, 20_000));
+    encoder.binary(big, { compress: false });
+    encoder.text(big, { fin: false });
+    encoder.continuation(big);
+    structuredClone(memory, { transfer: [memory] });
+    encoder.text('last');
+    await until(() => {
+      for (const chunk of encoder.take()) decoder.write(chunk);
+      return got.length === 6;
+    });
+    assert.deepEqual(got, [...Array(4).fill(binary('')), text(''), text('last')]);
   }
 });
 
