@@ -202,8 +202,7 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
   rsv1?: Rsv1 | undefined;
   /**
    * What both ends have agreed on: compressed messages are then delivered like others. Later
-   * messages wait while one that inflates to more than four times `threadPoolFrom` is in zlib's
-   * thread pool.
+   * messages wait while a large one is in zlib's thread pool: see `threadPoolFrom`.
    */
   deflate?: DeflateAgreement | null | undefined;
   /**
@@ -506,9 +505,10 @@ export interface DeflateOptions {
   /** Messages of fewer bytes are not compressed. Default: 1024. */
   threshold?: number | undefined;
   /**
-   * Messages from this many bytes on are compressed in zlib's thread pool, and inflated there from
-   * four times as many on. `Infinity` does all on the event loop: 1 MiB of JSON takes 10 to 50 ms
-   * to compress. Default: 32768.
+   * Messages from this many bytes on are compressed in zlib's thread pool. Messages are inflated
+   * there if they come in more than half as many bytes, or inflate to more than four times as many.
+   * `Infinity` does all on the event loop: 1 MiB of JSON takes 10 to 50 ms to compress, 1 MiB from a
+   * hostile peer 130 ms to inflate. Default: 32768.
    */
   threadPoolFrom?: number | undefined;
 }

@@ -1,7 +1,7 @@
 'use strict';
 
 const { OwnDeflater, deflateAlone, deflateAloneLater } = require('../deflate/deflater');
-const { OwnInflater, inflateShared } = require('../deflate/inflater');
+const { OwnInflater, inflateAlone } = require('../deflate/inflater');
 const { handlesWork, toOwn } = require('../deflate/zlib-handle');
 const { Buffer } = require('../shared/buffers');
 const { deflateParts } = require('./internals');
@@ -95,7 +95,7 @@ class Decompressor {
     const isAlone = this._isShared && isLast && !this._isAmidMessage;
     this._isAmidMessage = !isLast;
     if (isAlone) {
-      const inflated = inflateShared(data, data.length, this._windowBits, INFLATE_LATER_FROM, limit);
+      const inflated = inflateAlone(data, data.length, this._windowBits, INFLATE_LATER_FROM, limit);
       if (inflated !== null) return toOwn(inflated);
     }
     this._own ??= new OwnInflater(this._windowBits, this._options);

@@ -1,0 +1,123 @@
+'use strict';
+
+// Empty DEFLATE blocks take time and put out nothing, so that a limit of the output never ends
+// them. The bytes that are inflated on the event loop in one turn are counted here.
+
+const zlib = require('node:zlib');
+const t = require('tap');
+const framemask = require('../../ws.js');
+const { Decoder, acceptDeflate, offerDeflate } = require('../../index');
+const { inflateAlone } = require('../../lib/deflate/inflater');
+const { framesFor } = require('../support/frames');
+const { connectRaw, record } = require('../support/websockets');
+
+const { binary, continuation, ping } = framesFor('server');
+const KIB = 1024;
+/** Four blocks with codes of their own, each of which ends at once. */
+const BLOCKS = Buffer.from(
+  '04c081000000000090ff6b100007020000000040feaf41001c080000000000f9bf060170200000000000e4ff1a',
+  'hex'
+);
+const emptyBlocks = (size) => Buffer.alloc(size - (size % BLOCKS.length), BLOCKS);
+/** A message of some kilobytes, as zlib compresses it. */
+const ordinary = (size) =>
+  zlib.deflateRawSync(JSON.stringify(Array.from({ length: size / 50 }, (_, id) => ({ id, name: `user ${id * 7}` }))));
+const nextTurn = () => new Promise(setImmediate);
+
+/** Counts the input of all zlib handles on the event loop. @returns {() => number} the most in a turn */
+function countInput(t) {
+  const handles = Object.getPrototypeOf(zlib.createInflateRaw()._handle);
+  let inTurn = 0;
+  let most = 0;
+  const { writeSync } = handles;
+  handles.writeSync = function (flush, bytes, offset, length, ...rest) {
+    if (inTurn === 0) {
+      setImmediate(() => {
+        inTurn = 0;
+      });
+    }
+    inTurn += length;
+    most = Math.max(most, inTurn);
+    return writeSync.call(this, flush, bytes, offset, length, ...rest);
+  };
+  t.teardown(() => {
+    handles.writeSync = writeSync;
+  });
+  return () => most;
+}
+
+function openDecoder(contextTakeover, threadPoolFrom) {
+  const options = { contextTakeover, threadPoolFrom };
+  const deflate = acceptDeflate(offerDeflate(options).header, options);
+  let onMessage;
+  const message = new Promise((resolve) => {
+    onMessage = resolve;
+  });
+  return { decoder: new Decoder({ role: 'server', deflate, onMessage }), message };
+}
+
+for (const contextTakeover of [false, true]) {
+  t.test(`a long message is inflated in the thread pool: takeover ${contextTakeover}`, async (t) => {
+    const most = countInput(t);
+    for (const size of [20 * KIB, 1024 * KIB]) {
+      const { decoder, message } = openDecoder(contextTakeover);
+      decoder.write(binary(emptyBlocks(size), { rsv: 0x40 }));
+      t.equal(decoder.inflating, true);
+      t.equal((await message).length, 0);
+    }
+    t.ok(most() > 0 && most() <= 16 * KIB, `${most()} bytes on the event loop`);
+  });
+
+  t.test(`many connections have a limit for each turn: takeover ${contextTakeover}`, async (t) => {
+    const most = countInput(t);
+    const opened = Array.from({ length: 50 }, () => openDecoder(contextTakeover));
+    await nextTurn();
+    for (const { decoder } of opened) decoder.write(binary(emptyBlocks(16 * KIB), { rsv: 0x40 }));
+    const inflating = opened.filter(({ decoder }) => decoder.inflating).length;
+    t.equal(inflating, 46, 'four connections inflate 64 KiB on the event loop');
+    t.ok(most() > 0 && most() < 65 * KIB, `${most()} bytes on the event loop`);
+    const { decoder } = openDecoder(contextTakeover);
+    decoder.write(binary(ordinary(8 * KIB), { rsv: 0x40 }));
+    t.equal(decoder.inflating, false, 'a small message is inflated at once');
+    for (const { message } of opened) t.equal((await message).length, 0);
+    await nextTurn();
+    decoder.write(binary(ordinary(64 * KIB), { rsv: 0x40 }));
+    t.equal(decoder.inflating, false, 'and so is a larger one in another turn');
+  });
+
+  t.test(`threadPoolFrom: Infinity sets no limit: takeover ${contextTakeover}`, (t) => {
+    for (let i = 0; i < 3; i++) {
+      const { decoder } = openDecoder(contextTakeover, Infinity);
+      decoder.write(binary(emptyBlocks(100 * KIB), { rsv: 0x40 }));
+      t.equal(decoder.inflating, false);
+    }
+    t.end();
+  });
+
+  for (const frames of [1, 1000]) {
+    const name = `takeover ${contextTakeover}, ${frames} frames`;
+    t.test(`framemask/ws inflates a long message in the thread pool: ${name}`, async (t) => {
+      const { server, socket } = await connectRaw(t, framemask, { perMessageDeflate: { contextTakeover } });
+      const events = record(server, 1);
+      const most = countInput(t);
+      const bytes = emptyBlocks(1024 * KIB);
+      const size = Math.ceil(bytes.length / frames);
+      for (let i = 0; i < frames; i++) {
+        const piece = bytes.subarray(i * size, (i + 1) * size);
+        const options = { fin: i === frames - 1 };
+        socket.write(i === 0 ? binary(piece, { ...options, rsv: 0x40 }) : continuation(piece, options));
+      }
+      socket.write(ping('next'));
+      const [[, data]] = await events;
+      t.equal(data.length, 0);
+      t.ok(most() > 0 && most() < 65 * KIB, `${most()} bytes on the event loop`);
+    });
+  }
+}
+
+t.test('likewise where zlib has no handles that work', (t) => {
+  const inflate = (bytes, most) => inflateAlone(bytes, bytes.length, 15, most, Infinity, false);
+  t.equal(inflate(emptyBlocks(20 * KIB), 128 * KIB), null);
+  t.equal(inflate(emptyBlocks(20 * KIB), Infinity).length, 0);
+  t.end();
+});
