@@ -5,6 +5,8 @@
 
 const { forEachCase } = require('./cases');
 const { DECODER_CASES } = require('./decoders');
+const { seed } = require('./random');
+const { TRIES_ALL } = require('./sample');
 
 const SILENT = { onMessage: undefined, onPing: undefined, onPong: undefined, onClose: undefined };
 
@@ -112,4 +114,13 @@ function manyFrames(f) {
   return [bytes.subarray(0, bytes.length - 5), bytes.subarray(bytes.length - 5)];
 }
 
-module.exports = { STREAMS, VARIANTS, endOfFrame, forEachStream, isEnd, manyFrames };
+/**
+ * @returns {number[]} the events of `manyFrames` that a test tries one by one. A sample has those
+ * about the ends of the frame tables, of 256 frames each, and every fifth.
+ */
+function someOf(events) {
+  const isTried = (k) => TRIES_ALL || (k + 2) % 256 < 5 || k > 597 || (k + seed) % 5 === 0;
+  return [...events.keys()].filter(isTried);
+}
+
+module.exports = { STREAMS, VARIANTS, endOfFrame, forEachStream, isEnd, manyFrames, someOf };

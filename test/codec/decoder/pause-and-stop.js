@@ -6,8 +6,10 @@
 const assert = require('node:assert/strict');
 const t = require('tap');
 const { forEachDecoder } = require('../../support/decoders');
-const { forEachStream, isEnd, manyFrames } = require('../../support/flow-control');
+const { forEachStream, isEnd, manyFrames, someOf } = require('../../support/flow-control');
+const { seed } = require('../../support/random');
 const { assertEvents, string } = require('../../support/recorder');
+const { titleOf } = require('../../support/sample');
 
 const fresh = (chunk) => Buffer.from(chunk);
 
@@ -85,12 +87,12 @@ t.test('stop in a handler drops all that follows', (t) => {
   t.end();
 });
 
-t.test('pause or stop at any of 600 frames of one chunk', (t) => {
+t.test(titleOf('pause or stop at any of 600 frames of one chunk', `every fifth, seed ${seed}`), (t) => {
   forEachDecoder(({ decodeCut, f, record }) => {
     const chunks = manyFrames(f);
     const expected = decodeCut(Buffer.concat(chunks), []);
     assert.equal(expected.length, 601, 'events in one chunk');
-    for (let k = 0; k < expected.length; k++) {
+    for (const k of someOf(expected)) {
       const run = (act) => {
         const after = (_event, decoder) => {
           if (events.length === k + 1) act(decoder);
