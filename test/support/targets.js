@@ -13,13 +13,18 @@ const { Attacker } = require('../../scripts/attacks/attacker');
 const { attackNamed } = require('../../scripts/attacks/attacks');
 const { Target } = require('../../scripts/attacks/target');
 const { addon } = require('./natives');
+const { seed } = require('./random');
+const { TRIES_ALL } = require('./sample');
 
 const MIB = 1024 * 1024;
 /** Milliseconds after which a flood ends that the server does not read. */
 const PATIENCE = 300;
 
-/** The echo server masks with the addon, if there is one, and in JavaScript. */
-const KERNELS = addon === null ? ['js'] : ['', 'js'];
+/**
+ * The echo server masks with the addon, if there is one, and in JavaScript; in a sample, in one of
+ * the two by the seed.
+ */
+const KERNELS = addon === null ? ['js'] : TRIES_ALL ? ['', 'js'] : [['', 'js'][seed % 2]];
 
 /**
  * Attacks the echo server of examples/, over the addon and in JavaScript, while another client is
