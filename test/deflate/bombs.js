@@ -6,6 +6,7 @@
 const path = require('node:path');
 const t = require('tap');
 const { runScript } = require('../support/run-script');
+const { TRIES_ALL } = require('../support/sample');
 
 const SCRIPT = path.join(__dirname, '../support/inflate-bomb.js');
 const MIB = 2 ** 20;
@@ -20,7 +21,10 @@ async function explode(t, target, maxPayload, threadPoolFrom, contextTakeover, f
   if (grown !== null) t.ok(grown < maxPayload + RESIDENT, `the process grew by ${(grown / MIB).toFixed(1)} MiB`);
 }
 
-for (const maxPayload of [MIB, 16 * MIB]) {
+/** A sample has each way to inflate with one limit; framemask/ws has another. */
+const LIMITS = TRIES_ALL ? [MIB, 16 * MIB] : [MIB];
+
+for (const maxPayload of LIMITS) {
   for (const contextTakeover of [false, true]) {
     for (const [threadPoolFrom, frames] of [
       [0, 1],

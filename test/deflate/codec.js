@@ -214,10 +214,13 @@ t.test('maxPayload counts bytes while they are inflated, over all fragments', as
       [CLIENT.binary(data.subarray(0, half), { rsv: RSV1, fin: false }), CLIENT.continuation(data.subarray(half))]
     ]) {
       assert.deepEqual(decode(frames, { maxPayload: 1000 }), tooBig, `${size}`);
-      const { decoder, got } = decoderOf(agree({ threadPoolFrom: 0 }).client, { maxPayload: size - 1 });
-      for (const frame of frames) decoder.write(Buffer.from(frame));
-      await until(() => decoder.closed);
-      assert.deepEqual(got[0], tooBig[0], `${size} in the thread pool`);
+      for (const contextTakeover of [false, true]) {
+        const { client } = agree({ contextTakeover, threadPoolFrom: 0 });
+        const { decoder, got } = decoderOf(client, { maxPayload: size - 1 });
+        for (const frame of frames) decoder.write(Buffer.from(frame));
+        await until(() => decoder.closed);
+        assert.deepEqual(got[0], tooBig[0], `${size} in the thread pool, takeover ${contextTakeover}`);
+      }
     }
   }
   t.equal(decode([CLIENT.text(deflateByZlib('a'.repeat(1000)), { rsv: RSV1 })], { maxPayload: 1000 })[0][0], 'text');
