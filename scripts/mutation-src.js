@@ -83,6 +83,7 @@ function runTest(test, timeout) {
         ...process.env,
         TAP_BAIL: '1',
         TAP_TIMEOUT: '600',
+        FRAMEMASK_TEST: 'all',
         FRAMEMASK_TEST_SEED: '1',
         FRAMEMASK_REQUIRE_NATIVE: '1'
       }

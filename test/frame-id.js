@@ -239,7 +239,7 @@ t.test('no two threads or processes share ids', async (t) => {
         { length: 4 },
         () =>
           new Promise((resolve, reject) => {
-            new Worker(source, { eval: true }).once('message', resolve).once('error', reject);
+            new Worker(source, { eval: true, execArgv: [] }).once('message', resolve).once('error', reject);
           })
       )
     );

@@ -59,7 +59,7 @@ async function talkToAll(t, members, send) {
 }
 
 t.test('each worker thread has its own memory', async (t) => {
-  const workers = Array.from({ length: 2 }, () => new Worker(SCRIPT));
+  const workers = Array.from({ length: 2 }, () => new Worker(SCRIPT, { execArgv: [] }));
   t.teardown(() => Promise.all(workers.map((worker) => worker.terminate())));
   const accepted = await talkToAll(t, workers, (worker, message) => worker.postMessage(message));
   const memories = accepted.map(([{ memory }]) => memory);
@@ -67,7 +67,7 @@ t.test('each worker thread has its own memory', async (t) => {
 });
 
 t.test('a thread that is terminated while its sockets are read harms no other', async (t) => {
-  const workers = Array.from({ length: 2 }, () => new Worker(SCRIPT));
+  const workers = Array.from({ length: 2 }, () => new Worker(SCRIPT, { execArgv: [] }));
   t.teardown(() => Promise.all(workers.map((worker) => worker.terminate())));
   const ports = await Promise.all(workers.map(async (worker) => (await once(worker, 'message'))[0].port));
   const doomed = net.connect(ports[0], '127.0.0.1').on('error', () => {});
