@@ -55,7 +55,10 @@ class Deflation {
     const isShort = typeof data === 'string' && data.length * 3 < least;
     if ((!mayCompress || isShort) && !this.isBusy) return false;
 
-    const content = typeof data === 'string' ? data : toBytes('data', data, opcode !== Opcode.BINARY);
+    let content = data;
+    if (typeof data !== 'string') content = toBytes('data', data, opcode !== Opcode.BINARY);
+    // A long one may wait, and many Encoders hold it once then.
+    else if (data.length < SAMPLE_FROM) content = Buffer.from(data);
     const length = sizeOf(content);
     const plain = !mayCompress || length < least;
     if (!this.isBusy) return !plain && this._compress(opcode, content, length, compress);

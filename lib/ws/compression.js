@@ -38,11 +38,12 @@ class Compressor {
    * at once for a small one.
    */
   compress(data, fin, callback) {
-    const length = typeof data === 'string' ? Buffer.byteLength(data) : data.length;
+    const bytes = typeof data === 'string' && data.length < DEFLATE_LATER_FROM ? Buffer.from(data) : data;
+    // Of a long string the characters, of which none has less than a byte.
+    const { length } = bytes;
     const isAlone = this._isShared && fin && !this._isAmidMessage && length !== 0;
     this._isAmidMessage = !fin;
     if (length < DEFLATE_LATER_FROM) {
-      const bytes = typeof data === 'string' ? Buffer.from(data) : data;
       const deflated = isAlone ? deflateAlone(bytes, length, this._compression) : this._deflate(bytes, length, fin);
       callback(null, toOwn(deflated));
       return;
