@@ -75,7 +75,7 @@ function findParts() {
   if (versions.bun !== undefined || versions.deno !== undefined) return null;
   const { FRAMEMASK_READS: wanted = '' } = env;
   if (wanted === 'events') return null;
-  if (wanted !== '' && wanted !== 'shared') {
+  if (!['', 'shared'].includes(wanted)) {
     process.emitWarning(`FRAMEMASK_READS is ${JSON.stringify(wanted)}, and must be "events" or "shared": ignored`);
   }
   const option = { buffer: Buffer.alloc(1), callback: onRead };

@@ -1,6 +1,7 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const { channel } = require('node:diagnostics_channel');
 const zlib = require('node:zlib');
 const t = require('tap');
 const { PerMessageDeflate } = require('ws');
@@ -310,6 +311,22 @@ t.test('a handler may pause before a compressed message, and throw', (t) => {
   assert.throws(() => throwing.resume(), { message: 'second' });
   throwing.resume();
   t.same(seen, ['first', 'second']);
+  t.end();
+});
+
+t.test('a subscriber may pause before a compressed message is inflated', (t) => {
+  const { server, client } = agree();
+  const encoder = new Encoder({ role: 'server', deflate: server });
+  encoder.text(json(100));
+  const { got, decoder } = decoderOf(client);
+  const messages = channel('framemask:message');
+  const pause = () => decoder.pause();
+  messages.subscribe(pause);
+  decoder.write(Buffer.concat(encoder.take()));
+  messages.unsubscribe(pause);
+  t.same(got, [], 'paused');
+  decoder.resume();
+  t.same(got, [['text', json(100), false]]);
   t.end();
 });
 

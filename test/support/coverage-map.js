@@ -9,12 +9,16 @@ const modules = readdirSync(path.join(root, 'lib'), { recursive: true })
   .map((file) => `lib/${file.split(path.sep).join('/')}`);
 const covered = ['index.js', 'index.mjs', 'ws.js', 'ws.mjs', ...modules];
 
-/** Millions of calls take up to twice as long with coverage. Other tests cover the same code. */
-const WITHOUT_COVERAGE = /^test\/(attacks\/|masking\/kernels|codec\/(decoder\/chunk-boundaries|differential))/;
+/**
+ * The tests that cover the package, which others only use: without coverage a process starts sooner,
+ * and millions of calls take half of the time.
+ */
+const COVERING = /^test\/((codec|deflate|hazards|masking|shared|sockets|ws)\/|frame-id|tracing)/;
+const LONG = /\/(chunk-boundaries|differential|flood|kernels|memory)\.js$/;
 
 /** Some test files alone do not cover all of the package. --show-full-coverage shows what they do. */
 const [, , ...args] = process.argv;
 const namesFiles = args.some((arg) => existsSync(arg)) && !args.includes('--show-full-coverage');
 
 /** The files that tap wants covered to 100 %: the JavaScript of the package, by any test. */
-module.exports = (test) => (namesFiles || WITHOUT_COVERAGE.test(test) ? null : covered);
+module.exports = (test) => (!namesFiles && COVERING.test(test) && !LONG.test(test) ? covered : null);
