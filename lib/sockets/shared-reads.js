@@ -71,10 +71,9 @@ function isShared(chunk) {
 /** Finds the properties of a socket in which net.Socket keeps its option `onread`. */
 function findParts() {
   const { versions, env } = process;
-  // Bun and Deno have a net.Socket of their own.
-  if (versions.bun !== undefined || versions.deno !== undefined) return null;
   const { FRAMEMASK_READS: wanted = '' } = env;
-  if (wanted === 'events') return null;
+  // Bun and Deno have a net.Socket of their own.
+  if (versions.bun !== undefined || versions.deno !== undefined || wanted === 'events') return null;
   if (!['', 'shared'].includes(wanted)) {
     process.emitWarning(`FRAMEMASK_READS is ${JSON.stringify(wanted)}, and must be "events" or "shared": ignored`);
   }
