@@ -122,7 +122,10 @@ class MessageAssembler {
    */
   add(firstByte, bytes, start, end, ascii, isExposed) {
     this.beginFrame(firstByte, isExposed);
-    return this.message.append(bytes, start, end, (firstByte & FIN) !== 0, ascii) ?? this.endFrame(firstByte);
+    return (
+      this.message.append(bytes, start, end, (firstByte & FIN) !== 0, ascii, this.maxPayload) ??
+      this.endFrame(firstByte)
+    );
   }
 
   /**
@@ -131,7 +134,7 @@ class MessageAssembler {
    * @returns {FrameError | null}
    */
   addPiece(reader) {
-    const error = this.message.appendPiece(reader);
+    const error = this.message.appendPiece(reader, this.maxPayload);
     if (error !== null || reader.left === 0 || this.message.validate(false)) return error;
     return utf8Error();
   }
@@ -156,7 +159,7 @@ class MessageAssembler {
   }
 
   _createMessage(firstByte, isExposed) {
-    const message = new PartialMessage(firstByte, this.maxPayload);
+    const message = new PartialMessage(firstByte);
     message.isString = this.becomesString(firstByte);
     message.isPooled = message.isString && !isExposed;
     message.isValidated = this.validates && isText(firstByte);

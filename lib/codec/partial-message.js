@@ -13,7 +13,7 @@ const { completeUntil } = require('./utf8');
  * frame begins. Methods that add bytes return a FrameError if they can't, or null.
  */
 class PartialMessage {
-  constructor(firstByte, maxPayload) {
+  constructor(firstByte) {
     this.firstByte = firstByte;
     this.fragments = 0;
     this.buffer = null;
@@ -27,7 +27,6 @@ class PartialMessage {
     this.isValidated = false;
     /** The lengths of its frames so far; undefined if nobody wants to know them. */
     this.lengths = undefined;
-    this._maxPayload = maxPayload;
     this._isAscii = true;
     this._validatedTo = 0;
   }
@@ -41,9 +40,13 @@ class PartialMessage {
     this.lengths?.push(this.length - this.frameStart);
   }
 
-  /** Adds unmasked bytes. `isLast`: they end the message. `ascii`: they are known to be ASCII. */
-  append(bytes, start, end, isLast, ascii) {
-    const error = this._reserve(end - start, 0, isLast);
+  /**
+   * Adds unmasked bytes. `isLast`: they end the message. `ascii`: they are known to be ASCII.
+   *
+   * @param {number} most how many bytes it may have
+   */
+  append(bytes, start, end, isLast, ascii, most) {
+    const error = this._reserve(end - start, 0, isLast, most);
     if (error !== null) return error;
     const at = this.length;
     bytes.copy(this.buffer, at, start, end);
@@ -52,9 +55,9 @@ class PartialMessage {
   }
 
   /** Adds the next piece of a FrameReader's frame, unmasked while it is copied. */
-  appendPiece(reader) {
+  appendPiece(reader, most) {
     const length = reader.pieceLength;
-    const error = this._reserve(length, reader.left - length, (reader.firstByte & FIN) !== 0);
+    const error = this._reserve(length, reader.left - length, (reader.firstByte & FIN) !== 0, most);
     if (error !== null) return error;
     const at = this.length;
     this._advance(at + length, reader.takePiece(this.buffer, at));
@@ -78,14 +81,14 @@ class PartialMessage {
   }
 
   /** Makes room for a piece of a frame, of which `left` bytes come after it. */
-  _reserve(length, left, isLast) {
+  _reserve(length, left, isLast, most) {
     const { buffer, length: used } = this;
     // Only onFrame has seen the memory, and can have transferred it.
     if (used !== 0 && buffer[used - 1] === undefined) return detachedError();
     const needed = used + length;
     if (buffer !== null && buffer.length >= needed) return null;
     // Doubling keeps many small fragments cheap.
-    const least = isLast ? 0 : Math.min(used * 2, this._maxPayload);
+    const least = isLast ? 0 : Math.min(used * 2, most);
     try {
       this.buffer = allocate(needed, left, least, this.isPooled);
     } catch (cause) {
