@@ -20,6 +20,9 @@ const kOnClose = Symbol('onClose');
 const kOnError = Symbol('onError');
 const kOnInflated = Symbol('onInflated');
 
+/** An internal `onFrame` returns it for a fragment whose bytes the Decoder need not gather. */
+const TAKEN = Symbol('taken');
+
 /** The bits of `state`: why nothing is dispatched. */
 const PAUSED = 1;
 /** A message is in zlib's thread pool. */
@@ -151,7 +154,7 @@ class Dispatcher {
     }
     // An empty Buffer is not shown itself: it can't reveal detachment.
     const isEmpty = bytes[0] === undefined;
-    const frame = { step: SHOW, firstByte, bytes, start, end, ascii, gathered, isEmpty };
+    const frame = { step: SHOW, firstByte, bytes, start, end, ascii, gathered, isEmpty, isTaken: false };
     if (this.isTraced) traceFrame(this._traceSource, firstByte, end - start);
     if (!this._holds(frame)) this._show(frame);
   }
@@ -194,14 +197,16 @@ class Dispatcher {
     frame.step = USE;
     // The frame is used even if onFrame throws: nothing is lost.
     try {
-      this._decoder[kOnFrame]?.(firstByte, isEmpty ? Buffer.allocUnsafeSlow(0) : bytes, start, end);
+      const result = this._decoder[kOnFrame]?.(firstByte, isEmpty ? Buffer.allocUnsafeSlow(0) : bytes, start, end);
+      frame.isTaken = result === TAKEN;
     } finally {
       if (!this._holds(frame)) this._use(frame);
     }
   }
 
-  _use({ firstByte, bytes, start, end, ascii, gathered, isEmpty }) {
+  _use({ firstByte, bytes, start, end, ascii, gathered, isEmpty, isTaken }) {
     if (!isEmpty && bytes[0] === undefined) this.failDetached();
+    else if (isTaken) this._take(this.assembler.skip(firstByte, end - start, gathered));
     else this._useFrame(firstByte, bytes, start, end, ascii, gathered);
   }
 
@@ -234,8 +239,8 @@ class Dispatcher {
       this.fail(result);
       return;
     }
-    const { firstByte, length, fragments, lengths } = result;
-    this._dispatchMessage(result.take(), firstByte, length, fragments, fragments > 1 ? lengths : undefined);
+    const { firstByte, length, skipped, fragments, lengths } = result;
+    this._dispatchMessage(result.take(), firstByte, length + skipped, fragments, fragments > 1 ? lengths : undefined);
   }
 
   _dispatchControl(firstByte, payload) {
@@ -329,4 +334,4 @@ function warnWithoutHandlers(decoder) {
   process.emitWarning('A Decoder without handlers delivers nothing: give the constructor onMessage or others');
 }
 
-module.exports = { CLOSED, Dispatcher, INFLATING, PAUSED };
+module.exports = { CLOSED, Dispatcher, INFLATING, PAUSED, TAKEN };

@@ -83,7 +83,7 @@ class MessageAssembler {
     const { message } = this;
     const isString = message === null ? this.becomesString(firstByte) : message.isString;
     const most = isString ? this.maxString : this.maxPayload;
-    if (length > most - (message === null ? 0 : message.length)) {
+    if (length > most - (message === null ? 0 : message.length + message.skipped)) {
       return new FrameError('MESSAGE_TOO_BIG', 1009, `A message is longer than ${most} bytes`);
     }
     if (message !== null && message.fragments >= this._maxFragments) {
@@ -137,6 +137,17 @@ class MessageAssembler {
     const error = this.message.appendPiece(reader, this.maxPayload);
     if (error !== null || reader.left === 0 || this.message.validate(false)) return error;
     return utf8Error();
+  }
+
+  /**
+   * Counts a frame whose bytes the caller has used, and forgets those that have been gathered.
+   *
+   * @returns {PartialMessage | null} the message, without bytes, if the frame completes one
+   */
+  skip(firstByte, length, gathered) {
+    if (!gathered) this.beginFrame(firstByte, true);
+    this.message.skip(length);
+    return this.endFrame(firstByte);
   }
 
   /**

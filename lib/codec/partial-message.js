@@ -1,6 +1,6 @@
 'use strict';
 
-const { view } = require('../shared/buffers');
+const { EMPTY, view } = require('../shared/buffers');
 const { FrameError } = require('../shared/errors');
 const { FIN } = require('../shared/protocol');
 const { detachedError } = require('./message-errors');
@@ -38,6 +38,13 @@ class PartialMessage {
 
   endFrame() {
     this.lengths?.push(this.length - this.frameStart);
+  }
+
+  /** Forgets the current frame, the only one that is kept, and counts its bytes. */
+  skip(length) {
+    this.skipped += length;
+    this.buffer = EMPTY;
+    this.length = 0;
   }
 
   /**
@@ -107,5 +114,8 @@ class PartialMessage {
     this.length = end;
   }
 }
+
+/** The bytes of frames that are not kept: an own property of the few messages that have any. */
+PartialMessage.prototype.skipped = 0;
 
 module.exports = { PartialMessage };

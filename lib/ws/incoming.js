@@ -1,6 +1,7 @@
 'use strict';
 
 const { Decoder } = require('../codec/decoder');
+const { TAKEN } = require('../codec/dispatcher');
 const { copyOf, view } = require('../shared/buffers');
 const { FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
 const { toWsError } = require('./frame-errors');
@@ -229,16 +230,19 @@ function onPong(payload) {
 /** Inflates each frame when it has come, as ws does. */
 function inflateFrame(firstByte, bytes, start, end) {
   const opcode = firstByte & OPCODE;
-  if (opcode >= Opcode.CLOSE) return;
+  if (opcode >= Opcode.CLOSE) return undefined;
   const inflation = this.context._inflation;
   if (opcode !== Opcode.CONTINUATION) inflation.begin(opcode === Opcode.BINARY, (firstByte & RSV1) !== 0);
-  if (!inflation.isCompressed) return;
+  if (!inflation.isCompressed) return undefined;
   const payload = view(bytes, start, end);
   const isLast = (firstByte & FIN) !== 0;
-  if (inflation.addNow(payload, isLast)) return;
-  this.pause();
-  showState(this.context.receiver, INFLATING);
-  inflation.add(payload, isLast);
+  if (!inflation.addNow(payload, isLast)) {
+    this.pause();
+    showState(this.context.receiver, INFLATING);
+    inflation.add(payload, isLast);
+  }
+  // The Decoder would hold the fragments beside what they are inflated to.
+  return isLast && opcode !== Opcode.CONTINUATION ? undefined : TAKEN;
 }
 
 function conclude(code, _reason, bytes) {

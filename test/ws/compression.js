@@ -10,7 +10,7 @@ const ws = require('ws');
 const framemask = require('../../ws.js');
 const { compressInstead } = require('../../lib/ws/compression');
 const { framesFor } = require('../support/frames');
-const { connectPair, connectRaw, record, settled, uncaught } = require('../support/websockets');
+const { connectPair, connectRaw, record, runSource, settled, uncaught } = require('../support/websockets');
 const { createRandom, seed } = require('../support/random');
 
 /** An empty stored block: what ends a sync flush. */
@@ -412,3 +412,37 @@ t.test('allowSynchronousEvents: false: a large binary message has a turn of its 
   t.ok(data.equals(first[1]));
   t.equal(String(second[1]), 'behind');
 });
+
+t.test(
+  'fragments that have been inflated are not held',
+  { skip: (process.versions.bun ?? process.versions.deno) !== undefined },
+  async (t) => {
+    const code = `
+    const { deflateRawSync, constants } = require('node:zlib');
+    const { randomBytes } = require('node:crypto');
+    const { IMPLEMENTATIONS, connectRaw } = require('./test/support/websockets.js');
+    const { framesFor } = require('./test/support/frames.js');
+    const MIB = 2 ** 20;
+    const { binary, continuation, ping } = framesFor('server');
+    async function main() {
+      const { 'framemask/ws': framemask } = IMPLEMENTATIONS;
+      const { server, socket } = await connectRaw({ teardown() {} }, framemask, { perMessageDeflate: true });
+      const begin = process.memoryUsage().arrayBuffers;
+      const payload = deflateRawSync(randomBytes(MIB), { finishFlush: constants.Z_SYNC_FLUSH });
+      for (let i = 0; i < 16; i++) {
+        const next = i === 0 ? binary(payload, { rsv: 0x40, fin: false }) : continuation(payload, { fin: false });
+        socket.write(Buffer.concat([next, ping('x')]));
+        await new Promise((resolve) => server.once('ping', resolve));
+      }
+      for (let i = 0; i < 2; i++) {
+        global.gc();
+        await new Promise(setImmediate);
+      }
+      console.log((process.memoryUsage().arrayBuffers - begin) / MIB);
+      process.exit();
+    }
+    main();`;
+    const held = Number((await runSource(code, ['--expose-gc'])).stdout);
+    t.ok(held > 15 && held < 24, `${held} MiB are held of 16 that have been inflated`);
+  }
+);
