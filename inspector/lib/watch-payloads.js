@@ -20,9 +20,8 @@ function startOf(data, count) {
 
 /** The payload's beginning in the arguments of each method, which publishes the frame's record. */
 const FINDERS = {
-  Decoder: {
-    _showFrame: (count, _firstByte, bytes, start, end) =>
-      Buffer.from(bytes.subarray(start, Math.min(end, start + count)))
+  Dispatcher: {
+    dispatch: (count, _firstByte, bytes, start, end) => Buffer.from(bytes.subarray(start, Math.min(end, start + count)))
   },
   Encoder: {
     _addFrame: (count, _firstByte, data) => startOf(data, count),
@@ -61,11 +60,18 @@ function copies() {
 
 const watched = new WeakSet();
 
+/** The Dispatcher is a part of each Decoder. */
+function prototypeOf({ Decoder, Encoder }, owner) {
+  if (owner === 'Encoder') return Encoder.prototype;
+  const { _dispatcher: dispatcher = {} } = new Decoder({ role: 'server', onMessage() {} });
+  return Object.getPrototypeOf(dispatcher);
+}
+
 /** @param {number} count how many bytes of each payload to keep */
 function watchPayloads(count) {
   for (const framemask of copies()) {
     for (const [owner, finders] of Object.entries(FINDERS)) {
-      const { prototype } = framemask[owner];
+      const prototype = prototypeOf(framemask, owner);
       if (watched.has(prototype)) continue;
       watched.add(prototype);
       for (const [name, find] of Object.entries(finders)) {

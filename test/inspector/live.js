@@ -83,6 +83,19 @@ t.test('where payloads are asked for, each way of sending has its first bytes', 
   );
 });
 
+t.test('where payloads are asked for, received frames have their first bytes', async (t) => {
+  const inspector = await start(t);
+  const stop = startLive({ url: new URL(inspector.liveUrl), payload: PAYLOAD });
+  const decoder = new Decoder({ role: 'server', connectionId: 'alone', onMessage() {} });
+  decoder.write(Buffer.from('818500000000776f726c648983000000006162638182000000006869', 'hex'));
+  const found = await frames(inspector, 3);
+  stop();
+  t.same(
+    found.map(({ beginning }) => beginning.toString()),
+    ['world', 'abc', 'hi']
+  );
+});
+
 t.test('a program runs as ever where there is no inspector, or none that knows it', async (t) => {
   const inspector = await start(t);
   const url = new URL(inspector.liveUrl);
