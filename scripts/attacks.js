@@ -16,8 +16,8 @@ const { ATTACKS } = require('./attacks/attacks');
 const { LOCAL_ATTACKS } = require('./attacks/local');
 const { percentile99, probe } = require('./attacks/probe');
 const { Target } = require('./attacks/target');
-const { createProgress, printRows } = require('./support/report');
-const { select } = require('./support/select');
+const { createProgress, printRows } = require('../test/support/report');
+const { select } = require('../test/support/select');
 
 const PAGE = path.join(__dirname, '../docs/security.md');
 const BEGIN = '<!-- attacks: begin -->';

@@ -13,7 +13,7 @@ const { parseArgs } = require('node:util');
 const { ALL, QUICK, QUICK_DEFLATE, WITH_DEFLATE, informationalOf, judge, select } = require('./autobahn/cases');
 const { find, install } = require('./autobahn/suite');
 const { ofContexts, ofKernel, ofLibrary } = require('./autobahn/targets');
-const { freePort } = require('./support/free-port');
+const { freePort } = require('../test/support/free-port');
 
 const USAGE = `usage: npm run test:autobahn [-- [options]]
 

@@ -7,8 +7,8 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { rebuild } = require('./node-gyp');
-const { copyCheckout } = require('./support/copy-checkout');
-const { createProgress, failuresIn, printRows } = require('./support/report');
+const { copyCheckout } = require('../test/support/copy-checkout');
+const { createProgress, failuresIn, printRows } = require('../test/support/report');
 
 const USAGE = `usage: npm run test:coverage-src [-- [--help] [file...]]
 

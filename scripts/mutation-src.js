@@ -9,9 +9,9 @@ const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { MUTANTS } = require('./mutation/src-mutants');
 const { build, rebuild } = require('./node-gyp');
-const { copyCheckout } = require('./support/copy-checkout');
-const { createProgress } = require('./support/report');
-const { select } = require('./support/select');
+const { copyCheckout } = require('../test/support/copy-checkout');
+const { createProgress } = require('../test/support/report');
+const { select } = require('../test/support/select');
 
 const USAGE = `usage: npm run test:mutation-src [-- [options]]
 

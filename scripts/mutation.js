@@ -10,7 +10,7 @@ const { parseArgs } = require('node:util');
 const { findMutants, sample } = require('./mutation/mutants');
 const { reasonOf, showSurvivor, summarize } = require('./mutation/report');
 const { TestOrder, runMutant, runUnchanged } = require('./mutation/tests');
-const { copyCheckout } = require('./support/copy-checkout');
+const { copyCheckout } = require('../test/support/copy-checkout');
 
 const USAGE = `usage: node scripts/mutation.js [options] [file...]
 

@@ -8,8 +8,8 @@ const { parseArgs } = require('node:util');
 const { BUNDLERS } = require('./bundlers/bundlers');
 const { DOCUMENT } = require('./bundlers/documented');
 const { PLATFORM, ROOT, installBundlers, makeFolder, runBundle, stageProject } = require('./bundlers/project');
-const { createProgress, printRows } = require('./support/report');
-const { select } = require('./support/select');
+const { createProgress, printRows } = require('../test/support/report');
+const { select } = require('../test/support/select');
 
 const USAGE = `usage: npm run test:bundlers [-- [--only <bundler>[,<bundler>...]] [--help]]
 

@@ -10,8 +10,8 @@ const { parseArgs } = require('node:util');
 const { CHARTS } = require('../benchmark/charts/draw');
 const { findChartFaults, findPageFaults } = require('./charts/faults');
 const { pageHtml } = require('./charts/page');
-const { startChromium } = require('./support/chromium');
-const { createProgress } = require('./support/report');
+const { startChromium } = require('../test/support/chromium');
+const { createProgress } = require('../test/support/report');
 
 const ROOT = path.join(__dirname, '..');
 const SHOTS = path.join(ROOT, '.cache', 'charts');

@@ -7,8 +7,8 @@ const { parseArgs } = require('node:util');
 const { Exchange, judge } = require('./deflate-peers/exchange');
 const { ENDS } = require('./deflate-peers/ours');
 const { PEERS } = require('./deflate-peers/peers');
-const { createProgress, printRows } = require('./support/report');
-const { select } = require('./support/select');
+const { createProgress, printRows } = require('../test/support/report');
+const { select } = require('../test/support/select');
 
 const USAGE = `usage: npm run test:deflate-peers [-- [options]]
 

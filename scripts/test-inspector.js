@@ -6,9 +6,9 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { SCREENSHOTS } = require('./inspector/session');
-const { startChromium } = require('./support/chromium');
-const { createProgress } = require('./support/report');
-const { select } = require('./support/select');
+const { startChromium } = require('../test/support/chromium');
+const { createProgress } = require('../test/support/report');
+const { select } = require('../test/support/select');
 
 const TESTS = [
   './inspector/sources',

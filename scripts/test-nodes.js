@@ -5,9 +5,9 @@
 const { spawnSync } = require('node:child_process');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { fetchNpm } = require('./platforms/fetch');
-const { failuresIn } = require('./support/report');
-const { select } = require('./support/select');
+const { fetchNpm } = require('../test/support/fetch');
+const { failuresIn } = require('../test/support/report');
+const { select } = require('../test/support/select');
 
 const VERSIONS = ['20', '22', '24', '26'];
 

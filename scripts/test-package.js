@@ -12,9 +12,9 @@ const { MANAGERS } = require('./package/managers');
 const { KINDS } = require('./package/programs');
 const { ROOT, checkTarball, pack, packFolder, unpack } = require('./package/tarball');
 const { checkWs } = require('./package/ws');
-const { NotHere, fetchNpm } = require('./platforms/fetch');
-const { createProgress, printRows } = require('./support/report');
-const { select } = require('./support/select');
+const { NotHere, fetchNpm } = require('../test/support/fetch');
+const { createProgress, printRows } = require('../test/support/report');
+const { select } = require('../test/support/select');
 
 const USAGE = `usage: npm run test:package [-- [--only <manager>[,<manager>...]] [--tarball <file>] [--ci] [--help]]
 

@@ -6,13 +6,13 @@ const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { CACHE, NotHere } = require('./platforms/fetch');
+const { CACHE, NotHere } = require('../test/support/fetch');
 const { PLATFORMS, ROOT_ARGUMENT, SMOKE } = require('./platforms/platforms');
 const { ROOT, stage } = require('./platforms/stage');
 const { installToolchain } = require('./prebuild/toolchain');
-const { installDebian, missing } = require('./support/debian');
-const { createProgress, printRows } = require('./support/report');
-const { select } = require('./support/select');
+const { installDebian, missing } = require('../test/support/debian');
+const { createProgress, printRows } = require('../test/support/report');
+const { select } = require('../test/support/select');
 
 const USAGE = `usage: npm run test:platforms [-- [--only <platform>[,<platform>...]] [--ci] [--install] [--loaders <folder>]
                                    [--prebuilds <folder>] [--help]]

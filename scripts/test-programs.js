@@ -8,9 +8,9 @@ const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { differences } = require('./programs/support/differences');
 const { WAYS, findReceivers, runProgram, stage } = require('./programs/support/run');
-const { installPackages, placeFramemask } = require('./support/install');
-const { createProgress, printRows } = require('./support/report');
-const { select } = require('./support/select');
+const { installPackages, placeFramemask } = require('../test/support/install');
+const { createProgress, printRows } = require('../test/support/report');
+const { select } = require('../test/support/select');
 
 const FOLDER = path.join(__dirname, 'programs');
 const CACHE = path.join(__dirname, '../.cache/programs');

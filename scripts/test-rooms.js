@@ -7,8 +7,8 @@ const { testChat } = require('./rooms/chat');
 const { testOne } = require('./rooms/one');
 const { testPages } = require('./rooms/pages');
 const { testSocketIo } = require('./rooms/socket.io');
-const { createProgress } = require('./support/report');
-const { select } = require('./support/select');
+const { createProgress } = require('../test/support/report');
+const { select } = require('../test/support/select');
 
 const ROOM_SIZE = 30;
 

@@ -9,9 +9,9 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { CACHE, fetchNpm } = require('./platforms/fetch');
-const { createProgress, printRows } = require('./support/report');
-const { select } = require('./support/select');
+const { CACHE, fetchNpm } = require('../test/support/fetch');
+const { createProgress, printRows } = require('../test/support/report');
+const { select } = require('../test/support/select');
 const { UNSUPPORTED } = require('./runtimes/unsupported');
 
 const USAGE = `usage: npm run test:runtimes [-- [--only <runtime>] [--files <text>] [--kernel <name>] [--verbose] [--help]]

@@ -8,8 +8,8 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { rebuild } = require('./node-gyp');
-const { copyCheckout } = require('./support/copy-checkout');
-const { failuresIn } = require('./support/report');
+const { copyCheckout } = require('../test/support/copy-checkout');
+const { failuresIn } = require('../test/support/report');
 
 const USAGE = `usage: npm run test:sanitized [-- [--help] [file...]]
 

@@ -6,8 +6,8 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { createProgress, failuresIn } = require('./support/report');
-const { select } = require('./support/select');
+const { createProgress, failuresIn } = require('../test/support/report');
+const { select } = require('../test/support/select');
 const { CACHE, ROOT, runNode, stageCheckout } = require('./ws-versions/stage');
 const { runSuite, stageSuite } = require('./ws-versions/suite');
 

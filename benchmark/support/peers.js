@@ -4,7 +4,7 @@ const { execFileSync, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
-const { installPackages } = require('../../scripts/support/install');
+const { installPackages } = require('../../test/support/install');
 
 const CACHE = path.join(__dirname, '..', '..', '.cache', 'peers');
 const { arch, platform } = process;

@@ -8,7 +8,7 @@ const { createRequire } = require('node:module');
 const os = require('node:os');
 const path = require('node:path');
 const { TARGETS } = require('../prebuild/targets');
-const { installPackages, run } = require('../support/install');
+const { installPackages, run } = require('../../test/support/install');
 
 const ROOT = path.join(__dirname, '../..');
 const CACHE = path.join(ROOT, '.cache/bundlers');

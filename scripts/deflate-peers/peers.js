@@ -6,8 +6,8 @@ const { spawn, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { createInterface } = require('node:readline');
-const { startChromium } = require('../support/chromium');
-const { run } = require('../support/install');
+const { startChromium } = require('../../test/support/chromium');
+const { run } = require('../../test/support/install');
 
 const HOME = path.join(__dirname, '../../.cache/deflate-peers');
 const WEBSOCKETS = '17.4';

@@ -5,7 +5,7 @@
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
 const { WebSocket, WebSocketServer } = require('ws');
-const { installDebian } = require('../support/debian');
+const { installDebian } = require('../../test/support/debian');
 const { MISSING } = require('../../inspector/lib/capture');
 const { writePcap } = require('./pcap');
 const { withScreen } = require('./session');

@@ -4,7 +4,7 @@
 
 const { spawnSync } = require('node:child_process');
 const path = require('node:path');
-const { cached, outputOf } = require('../platforms/fetch');
+const { cached, outputOf } = require('../../test/support/fetch');
 const { TARGETS } = require('../prebuild/targets');
 
 const TOOLS = ['publint@0.3.25', '@arethetypeswrong/cli@0.18.5'];

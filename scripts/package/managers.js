@@ -4,7 +4,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { fetchNpm } = require('../platforms/fetch');
+const { fetchNpm } = require('../../test/support/fetch');
 
 /**
  * @typedef {object} Manager

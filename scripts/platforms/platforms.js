@@ -3,7 +3,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { zig } = require('../prebuild/toolchain');
-const { CACHE, NotHere, cached, fetchDebian, fetchNpm, fetchWheel, outputOf } = require('./fetch');
+const { CACHE, NotHere, cached, fetchDebian, fetchNpm, fetchWheel, outputOf } = require('../../test/support/fetch');
 const { stage } = require('./stage');
 
 /**

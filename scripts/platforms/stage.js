@@ -2,7 +2,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { CACHE } = require('./fetch');
+const { CACHE } = require('../../test/support/fetch');
 
 const ROOT = path.join(__dirname, '../..');
 

@@ -3,7 +3,7 @@
 // The page of examples/rooms in a real Chromium: three pages, each from another process.
 
 const { setTimeout: sleep } = require('node:timers/promises');
-const { startChromium } = require('../support/chromium');
+const { startChromium } = require('../../test/support/chromium');
 const { startServers } = require('./chat');
 const { PATIENCE, enter, read, say, status } = require('./chat-page');
 

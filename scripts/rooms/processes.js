@@ -8,8 +8,8 @@ const fs = require('node:fs');
 const http = require('node:http');
 const os = require('node:os');
 const path = require('node:path');
-const { installDebian } = require('../support/debian');
-const { freePort } = require('../support/free-port');
+const { installDebian } = require('../../test/support/debian');
+const { freePort } = require('../../test/support/free-port');
 
 /** Milliseconds that a program may need until it listens. */
 const PATIENCE = 120_000;

@@ -8,7 +8,7 @@ const fs = require('node:fs');
 const { createRequire } = require('node:module');
 const path = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
-const { installPackages, placeFramemask } = require('../support/install');
+const { installPackages, placeFramemask } = require('../../test/support/install');
 const { ServerProcess, startRedis } = require('./processes');
 
 const CACHE = path.join(__dirname, '../../.cache/rooms');

@@ -5,7 +5,7 @@
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
-const { installPackages, run } = require('../support/install');
+const { installPackages, run } = require('../../test/support/install');
 
 const ROOT = path.join(__dirname, '../..');
 const CACHE = path.join(ROOT, '.cache/ws-versions');

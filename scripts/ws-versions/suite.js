@@ -4,7 +4,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { placeFramemask } = require('../support/install');
+const { placeFramemask } = require('../../test/support/install');
 const { CACHE, fetchWs, linkModules, runNode } = require('./stage');
 
 /** For a file of tests; websocket.test.js waits for several timeouts of 30 s. */

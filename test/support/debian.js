@@ -3,7 +3,7 @@
 // Packages of a Debian-like machine.
 
 const { spawnSync } = require('node:child_process');
-const { asRoot } = require('../platforms/fetch');
+const { asRoot } = require('./fetch');
 
 /** @returns {string[]} those of the packages that are not installed */
 function missing(packages) {
