@@ -206,8 +206,8 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
    */
   deflate?: DeflateAgreement | null | undefined;
   /**
-   * With the option `deflate`: called each time a message that was in the thread pool, and those
-   * that waited for it, have been delivered outside of `write`. Flush the Encoder, look at
+   * With the option `deflate`: called each time a frame has been inflated in the thread pool, and
+   * its message and those after it have been delivered outside of `write`. Flush the Encoder, look at
    * {@link Decoder.closed}, and read on. What a handler throws meanwhile, nobody catches.
    */
   onInflated?: ((this: Decoder<Context>) => void) | undefined;
@@ -252,8 +252,8 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string', Rsv1 e
   /** Whether a message is inflated in the thread pool: what follows waits, until `onInflated`. */
   readonly inflating: boolean;
   /**
-   * The length of each frame's payload, as it came, while `onMessage` is called for a message of
-   * several frames, and the option `fragmentLengths` is set. Undefined otherwise.
+   * The length of each frame's payload, inflated if it was compressed, while `onMessage` is called
+   * for a message of several frames, and the option `fragmentLengths` is set. Undefined otherwise.
    */
   readonly fragmentLengths: number[] | undefined;
   /**
@@ -351,7 +351,8 @@ export interface MessageOptions extends FragmentOptions {
   rsv1?: boolean | undefined;
   /**
    * With the option `deflate`: `false` does not compress the message, for example because it has a
-   * secret in it; `true` does, whatever its size. Default: the `threshold` decides.
+   * secret in it; `true` does, whatever its size. Default: the `threshold` decides, and for a message
+   * in fragments the length of its first one.
    */
   compress?: boolean | undefined;
 }

@@ -211,12 +211,12 @@ class Decoder {
     const dispatcher = this._dispatcher;
     if (dispatcher.state === CLOSED) this._forget();
     else if (dispatcher.mustInflate) {
-      dispatcher.inflateLater((error, inflated) => this._resumeAfterInflate(error, inflated));
+      dispatcher.inflateLater((error) => this._resumeAfterInflate(error));
     }
   }
 
-  _resumeAfterInflate(error, inflated) {
-    if (!this._dispatcher.endInflating(error, inflated)) return;
+  _resumeAfterInflate(error) {
+    if (!this._dispatcher.endInflating(error)) return;
     try {
       this._run();
     } finally {

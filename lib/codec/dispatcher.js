@@ -1,8 +1,7 @@
 'use strict';
 
 const { Buffer, view } = require('../shared/buffers');
-const { Inflation } = require('../deflate/inflation');
-const { toOwn } = require('../deflate/zlib-handle');
+const { Inflater } = require('../deflate/inflater');
 const { FrameError } = require('../shared/errors');
 const { FIN, NO_STATUS, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
 const { isTraced, traceError, traceFrame, traceMessage } = require('../tracing');
@@ -20,12 +19,9 @@ const kOnClose = Symbol('onClose');
 const kOnError = Symbol('onError');
 const kOnInflated = Symbol('onInflated');
 
-/** An internal `onFrame` returns it for a fragment whose bytes the Decoder need not gather. */
-const TAKEN = Symbol('taken');
-
 /** The bits of `state`: why nothing is dispatched. */
 const PAUSED = 1;
-/** A message is in zlib's thread pool. */
+/** A frame is in zlib's thread pool. */
 const INFLATING = 2;
 const CLOSED = 4;
 
@@ -34,7 +30,7 @@ const SHOW = 0;
 const USE = 1;
 const INFLATE = 2;
 const INFLATE_LATER = 3;
-const GIVE_INFLATED = 4;
+const USE_INFLATED = 4;
 const GIVE = 5;
 
 /**
@@ -66,7 +62,7 @@ class Dispatcher {
     this._connection = readTrace(options);
     // A step that a pause has interrupted.
     this._held = null;
-    this._inflation = agreement === null ? null : new Inflation(agreement.receiving(decoder.role));
+    this._inflater = agreement === null ? null : new Inflater(agreement.receiving(decoder.role));
   }
 
   get hasOnMessage() {
@@ -95,7 +91,7 @@ class Dispatcher {
       if (held.step === SHOW) this._show(held);
       else if (held.step === USE) this._use(held);
       else if (held.step === INFLATE) this._inflate(held);
-      else if (held.step === GIVE_INFLATED) this._giveInflated(held);
+      else if (held.step === USE_INFLATED) this._useInflated(held);
       else this._give(held.data, held.firstByte, held.lengths);
     }
   }
@@ -104,7 +100,7 @@ class Dispatcher {
     this.state = CLOSED;
     this.assembler.forget();
     this._held = null;
-    this._inflation?.close();
+    this._inflater?.close();
   }
 
   /** Counts a frame, and judges it by its header. Returns false if it breaks a rule. */
@@ -154,28 +150,27 @@ class Dispatcher {
     }
     // An empty Buffer is not shown itself: it can't reveal detachment.
     const isEmpty = bytes[0] === undefined;
-    const frame = { step: SHOW, firstByte, bytes, start, end, ascii, gathered, isEmpty, isTaken: false };
+    const frame = { step: SHOW, firstByte, bytes, start, end, ascii, gathered, isEmpty };
     if (this.isTraced) traceFrame(this._traceSource, firstByte, end - start);
     if (!this._holds(frame)) this._show(frame);
   }
 
-  /** Whether a message waits for `inflateLater`. */
+  /** Whether a frame waits for `inflateLater`. */
   get mustInflate() {
     return this._held !== null && this._held.step === INFLATE_LATER;
   }
 
-  /** Inflates that message in the thread pool. The callback passes its arguments to `endInflating`. */
+  /** Inflates that frame in the thread pool. The callback passes its argument to `endInflating`. */
   inflateLater(callback) {
-    const message = this._held;
-    message.step = GIVE_INFLATED;
-    this._inflation.inflateLater(message.data, this._inflatedLimit(message.firstByte), callback);
+    const frame = this._held;
+    frame.step = USE_INFLATED;
+    this._inflater.inflateLater(frame.data, frame.isLast, this._inflatedLimit(frame.firstByte), callback);
   }
 
   /** @returns {boolean} false if the dispatching has ended meanwhile */
-  endInflating(error, inflated) {
+  endInflating(error) {
     if (this.state === CLOSED) return false;
     this._held.error = error;
-    this._held.data = inflated;
     this.state &= ~INFLATING;
     return true;
   }
@@ -197,16 +192,14 @@ class Dispatcher {
     frame.step = USE;
     // The frame is used even if onFrame throws: nothing is lost.
     try {
-      const result = this._decoder[kOnFrame]?.(firstByte, isEmpty ? Buffer.allocUnsafeSlow(0) : bytes, start, end);
-      frame.isTaken = result === TAKEN;
+      this._decoder[kOnFrame]?.(firstByte, isEmpty ? Buffer.allocUnsafeSlow(0) : bytes, start, end);
     } finally {
       if (!this._holds(frame)) this._use(frame);
     }
   }
 
-  _use({ firstByte, bytes, start, end, ascii, gathered, isEmpty, isTaken }) {
+  _use({ firstByte, bytes, start, end, ascii, gathered, isEmpty }) {
     if (!isEmpty && bytes[0] === undefined) this.failDetached();
-    else if (isTaken) this._take(this.assembler.skip(firstByte, end - start, gathered));
     else this._useFrame(firstByte, bytes, start, end, ascii, gathered);
   }
 
@@ -215,6 +208,8 @@ class Dispatcher {
     const { assembler } = this;
     if ((firstByte & OPCODE) >= Opcode.CLOSE) {
       this._dispatchControl(firstByte, start === 0 && end === bytes.length ? bytes : view(bytes, start, end));
+    } else if (this._inflater !== null && assembler.hasRsv1(firstByte)) {
+      this._dispatchDeflated(firstByte, view(bytes, start, end), gathered);
     } else if (assembler.message === null && (firstByte & FIN) !== 0) {
       const data = assembler.decode(firstByte, bytes, start, end, ascii);
       if (data === undefined) this.fail(utf8Error());
@@ -239,8 +234,8 @@ class Dispatcher {
       this.fail(result);
       return;
     }
-    const { firstByte, length, skipped, fragments, lengths } = result;
-    this._dispatchMessage(result.take(), firstByte, length + skipped, fragments, fragments > 1 ? lengths : undefined);
+    const { firstByte, length, fragments, lengths } = result;
+    this._dispatchMessage(result.take(), firstByte, length, fragments, fragments > 1 ? lengths : undefined);
   }
 
   _dispatchControl(firstByte, payload) {
@@ -268,50 +263,64 @@ class Dispatcher {
     }
   }
 
-  /** `length` is that of the message in bytes, before it is inflated. */
   _dispatchMessage(data, firstByte, length, fragments, lengths) {
     if (this.isTraced) traceMessage(this._traceSource, firstByte, length, fragments);
-    const isDeflated = (firstByte & RSV1) !== 0 && this._inflation !== null;
-    if (this.state === 0 && !isDeflated) {
-      this._give(data, firstByte, lengths);
-      return;
-    }
-    const message = { step: isDeflated ? INFLATE : GIVE, data, firstByte, lengths, error: null };
-    if (!this._holds(message)) this._inflate(message);
+    if (this.state === 0) this._give(data, firstByte, lengths);
+    else this._holds({ step: GIVE, data, firstByte, lengths });
   }
 
-  /** Inflates a message and gives it to its handler: now, or when the thread pool has inflated it. */
-  _inflate(message) {
-    message.step = GIVE_INFLATED;
+  /** A frame of a compressed message: it is inflated, and only what comes out is kept. */
+  _dispatchDeflated(firstByte, data, gathered) {
+    const isLast = (firstByte & FIN) !== 0;
+    let first = firstByte;
+    let { length } = data;
+    let fragments = 1;
+    if (!isLast || this.assembler.message !== null) {
+      ({ firstByte: first, skipped: length, fragments } = this.assembler.skip(firstByte, length, gathered));
+    }
+    if (isLast && this.isTraced) traceMessage(this._traceSource, first, length, fragments);
+    const frame = { step: INFLATE, data, firstByte: first & ~RSV1, isLast, fragments, error: null };
+    if (!this._holds(frame)) this._inflate(frame);
+  }
+
+  /** Inflates a frame: now, or in the thread pool. */
+  _inflate(frame) {
+    frame.step = USE_INFLATED;
     try {
-      const inflated = this._inflation.inflate(message.data, this._inflatedLimit(message.firstByte));
-      if (inflated === null) {
-        message.step = INFLATE_LATER;
-        this._held = message;
+      if (!this._inflater.inflate(frame.data, frame.isLast, this._inflatedLimit(frame.firstByte))) {
+        frame.step = INFLATE_LATER;
+        this._held = frame;
         this.state = INFLATING;
         return;
       }
-      message.data = inflated;
     } catch (error) {
-      message.error = error;
+      frame.error = error;
     }
-    this._giveInflated(message);
+    this._useInflated(frame);
   }
 
   _inflatedLimit(firstByte) {
     const { assembler } = this;
-    return assembler.becomesString(firstByte & ~RSV1) ? assembler.maxString : assembler.maxPayload;
+    return assembler.becomesString(firstByte) ? assembler.maxString : assembler.maxPayload;
   }
 
-  _giveInflated({ data: inflated, firstByte, lengths, error }) {
+  _useInflated({ firstByte, isLast, fragments, error }) {
     if (error !== null) {
       this.fail(error);
       return;
     }
-    const plainByte = firstByte & ~RSV1;
-    const data = this.assembler.decode(plainByte, inflated, 0, inflated.length, false);
+    if (!isLast) return;
+    const { assembler, _inflater: inflater } = this;
+    const lengths = fragments > 1 && assembler.countsFragments ? inflater.lengths : undefined;
+    let data;
+    if (assembler.becomesString(firstByte)) {
+      data = inflater.takeText();
+    } else {
+      const bytes = inflater.take();
+      data = assembler.decode(firstByte, bytes, 0, bytes.length, false);
+    }
     if (data === undefined) this.fail(utf8Error());
-    else this._give(typeof data === 'string' ? data : toOwn(data), plainByte, lengths);
+    else this._give(data, firstByte, lengths);
   }
 
   _give(data, firstByte, lengths) {
@@ -334,4 +343,4 @@ function warnWithoutHandlers(decoder) {
   process.emitWarning('A Decoder without handlers delivers nothing: give the constructor onMessage or others');
 }
 
-module.exports = { CLOSED, Dispatcher, INFLATING, PAUSED, TAKEN };
+module.exports = { CLOSED, Dispatcher, INFLATING, PAUSED };

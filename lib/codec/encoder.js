@@ -2,7 +2,7 @@
 
 const { Buffer, EMPTY, lengthOf, toBytes } = require('../shared/buffers');
 const { readAgreement } = require('../deflate/agreement');
-const { Deflation } = require('../deflate/deflation');
+const { PLAIN, SendQueue } = require('../deflate/send-queue');
 const { invalidState, invalidType, outOfRange } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
 const { codecBackend } = require('./backend');
@@ -42,7 +42,7 @@ class Encoder {
     this._connection = readTrace(options);
     const agreement = readAgreement(options);
     const onDeflated = readHandler(options, 'onDeflated');
-    this._deflation = agreement === null ? null : new Deflation(this, agreement.sending(this.role), onDeflated);
+    this._queue = agreement === null ? null : new SendQueue(agreement.sending(this.role), !isClient, onDeflated);
     this._closed = false;
     // For tracing: the number of frames so far.
     this._sequence = 0;
@@ -56,7 +56,7 @@ class Encoder {
 
   get pending() {
     const { pending } = this._buffer;
-    return this._deflation === null ? pending : pending + this._deflation.waiting;
+    return this._queue === null ? pending : pending + this._queue.waiting;
   }
 
   get closed() {
@@ -83,9 +83,7 @@ class Encoder {
   continuation(data, options) {
     if (this._closed) return false;
     if (!this._isAmidMessage) throw invalidState('There is no fragmented message to continue');
-    const firstByte = (options?.fin ?? true) ? FIN : 0;
-    if (this._isDeflating) this._deflation.addLater(firstByte, data);
-    else this._addFrame(firstByte, data, options?.owned ?? false);
+    this._addData((options?.fin ?? true) ? FIN : 0, data, options);
     return true;
   }
 
@@ -117,15 +115,15 @@ class Encoder {
       throw invalidState('A prepared message is for the server role, a client masks each by itself');
     if (this._closed) return false;
     if (this._isAmidMessage) throw invalidState('A fragmented message has not ended');
-    const { frame, length } = this._deflation === null ? framed : framedFor(framed, this._deflation);
+    const { frame, length } = this._queue === null ? framed : framedFor(framed, this._queue);
     const firstByte = frame[0];
     if (firstByte === undefined) throw invalidState('The memory of a prepared message has been transferred');
-    if (this._isDeflating) this._deflation.wait(length, false, () => this._addPrepared(frame, firstByte, length));
-    else this._addPrepared(frame, firstByte, length);
+    if (this._isDeflating) this._queue.add(plainRecord(firstByte, length, EMPTY, [frame]));
+    else this._addPrepared(firstByte, length, frame);
     return true;
   }
 
-  _addPrepared(frame, firstByte, length) {
+  _addPrepared(firstByte, length, frame) {
     if (this._buffer.pending !== 0 && frame.length < PREPARED_COPY_BELOW) this._buffer.copy(frame, frame.length);
     else this._buffer.push(frame);
     this._count(firstByte, length);
@@ -135,18 +133,12 @@ class Encoder {
     const { firstByte, length, opcode } = readFramed(pieces, this._frames.mode, options?.anyMask ?? false);
     if (this._closed) return false;
     this._closed = opcode === Opcode.CLOSE;
-    if (this._isDeflating) {
-      const copy = Buffer.concat(pieces);
-      this._deflation.wait(length, this._deflation.isAmidMessage, () =>
-        this._addFramed([copy], firstByte, length, true)
-      );
-    } else {
-      this._addFramed(pieces, firstByte, length, options?.owned ?? false);
-    }
+    if (this._isDeflating) this._queue.add(plainRecord(firstByte, length, EMPTY, [Buffer.concat(pieces)]));
+    else this._addFramed(firstByte, length, pieces, options?.owned ?? false);
     return true;
   }
 
-  _addFramed(pieces, firstByte, length, owned) {
+  _addFramed(firstByte, length, pieces, owned) {
     this._frames.writePieces(this._buffer, pieces, owned);
     this._count(firstByte, length);
   }
@@ -154,14 +146,47 @@ class Encoder {
   _dataFrame(opcode, data, options) {
     if (this._closed) return false;
     if (this._isAmidMessage) throw invalidState('A fragmented message has not ended');
-    if (this._deflation?.add(opcode, data, options)) return true;
     if (options === undefined) {
-      this._addFrame(FIN | opcode, data, false);
+      this._addData(FIN | opcode, data, options);
     } else {
-      const firstByte = ((options.fin ?? true) ? FIN : 0) | (options.rsv1 ? RSV1 : 0) | opcode;
-      this._addFrame(firstByte, data, options.owned ?? false);
+      this._addData(((options.fin ?? true) ? FIN : 0) | (options.rsv1 ? RSV1 : 0) | opcode, data, options);
     }
     return true;
+  }
+
+  /** Adds a data frame, compressed if it is to be, now or after those that wait. */
+  _addData(firstByte, data, options) {
+    if (this._queue !== null) {
+      const record = this._queue.createRecord(firstByte, data, options?.compress);
+      if (record !== null) {
+        this._addRecord(this._queue.add(record));
+        return;
+      }
+    }
+    this._addFrame(firstByte, data, options?.owned ?? false);
+  }
+
+  /** @param {SendRecord | null} record null if none can be sent now */
+  _addRecord(record) {
+    if (record === null) {
+      if (this._queue.mustDeflate) this._queue.deflateLater(() => this._addQueued());
+    } else if (record.pieces === null) {
+      this._addFrame(record.firstByte, record.data, record.owned);
+    } else {
+      this._addFramed(record.firstByte, record.length, record.pieces, true);
+    }
+  }
+
+  /** Adds what has waited, as far as none of it goes to the thread pool. */
+  _addQueued() {
+    const queue = this._queue;
+    let record;
+    do {
+      record = queue.next();
+      this._addRecord(record);
+    } while (record !== null);
+    if (this._closed) queue.end();
+    queue.onDeflated?.call(this);
   }
 
   _controlFrame(opcode, data) {
@@ -173,10 +198,10 @@ class Encoder {
     // A Close frame comes last. Ping and Pong frames may come before messages that are being
     // compressed.
     if (this._closed && this._isDeflating) {
-      this._deflation.wait(length, false, () => this._addControl(FIN | opcode, bytes, length));
+      this._queue.add(plainRecord(FIN | opcode, length, bytes, null));
     } else {
       this._addControl(FIN | opcode, bytes, length);
-      if (this._closed) this._deflation?.end();
+      if (this._closed) this._queue?.end();
     }
     return true;
   }
@@ -188,11 +213,11 @@ class Encoder {
 
   /** Whether a message is compressed in the thread pool: later messages wait for it. */
   get _isDeflating() {
-    return this._deflation?.isBusy === true;
+    return this._queue?.isBusy === true;
   }
 
   get _isAmidMessage() {
-    return this._isDeflating ? this._deflation.isAmidMessage : this._message !== null;
+    return this._isDeflating ? this._queue.isAmidMessage : this._message !== null;
   }
 
   _addFrame(firstByte, data, owned) {
@@ -224,6 +249,11 @@ class Encoder {
     traceFrame(source, firstByte, length);
     if (isData && isLast) traceMessage(source, message.firstByte, message.length, message.fragments);
   }
+}
+
+/** A SendRecord that is not compressed. */
+function plainRecord(firstByte, length, data, pieces) {
+  return { firstByte, data, length, way: PLAIN, owned: pieces !== null, pieces };
 }
 
 showPublicState(Encoder, ['role', 'closed', 'pending']);

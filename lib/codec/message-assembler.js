@@ -8,7 +8,7 @@ const { FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
 const { utf8Error } = require('./message-errors');
 const { readBoolean, readChoice, readLimit } = require('./options');
 const { PartialMessage } = require('./partial-message');
-const { decodeText } = require('./utf8');
+const { decodeText } = require('../shared/utf8');
 
 const { constants, isUtf8 } = buffer;
 const { MAX_LENGTH, MAX_STRING_LENGTH: MAX_STRING } = constants;
@@ -41,6 +41,11 @@ class MessageAssembler {
   /** The most bytes of a message that becomes a string. */
   get maxString() {
     return Math.min(this.maxPayload, MAX_STRING);
+  }
+
+  /** Whether the length of each fragment is wanted. */
+  get countsFragments() {
+    return this._countsFragments;
   }
 
   /** Whether a frame with this first byte, a message of its own, becomes a string. */
@@ -139,15 +144,22 @@ class MessageAssembler {
     return utf8Error();
   }
 
+  /** Whether a data frame belongs to a message with RSV1, which begins with it or is in progress. */
+  hasRsv1(firstByte) {
+    return ((this.message === null ? firstByte : this.message.firstByte) & RSV1) !== 0;
+  }
+
   /**
-   * Counts a frame whose bytes the caller has used, and forgets those that have been gathered.
+   * Counts a frame whose bytes the caller uses, and forgets those that have been gathered.
    *
-   * @returns {PartialMessage | null} the message, without bytes, if the frame completes one
+   * @returns {PartialMessage} its message, without bytes
    */
   skip(firstByte, length, gathered) {
     if (!gathered) this.beginFrame(firstByte, true);
-    this.message.skip(length);
-    return this.endFrame(firstByte);
+    const { message } = this;
+    message.skip(length);
+    this.endFrame(firstByte);
+    return message;
   }
 
   /**

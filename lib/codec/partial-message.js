@@ -5,7 +5,7 @@ const { FrameError } = require('../shared/errors');
 const { FIN } = require('../shared/protocol');
 const { detachedError } = require('./message-errors');
 const { allocate, release } = require('./message-memory');
-const { completeUntil } = require('./utf8');
+const { completeUntil } = require('../shared/utf8');
 
 /**
  * A message in progress: its frames so far, gathered in one piece of memory. `buffer[0]` to

@@ -4,7 +4,7 @@ const { invalidType, outOfRange } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
 const { checkNames } = require('../shared/option-names');
 const { MAX_WINDOW_BITS, MIN_DEFLATE_BITS, writeParameters } = require('./parameters');
-const { handlesWork } = require('./zlib-handle');
+const { supportsSyncZlib } = require('./zlib-handle');
 
 /**
  * A smaller message fits in one packet either way (an Ethernet frame carries 1,460 bytes of TCP),
@@ -18,7 +18,7 @@ const THREAD_POOL_FROM = 32 * 1024;
 /** What this end wants of permessage-deflate, checked: the options of the negotiation. */
 class DeflateSettings {
   /** Without handles, zlib keeps no window from one synchronous call to the next. */
-  constructor(options, handles = handlesWork()) {
+  constructor(options, handles = supportsSyncZlib()) {
     if (typeof options !== 'object' || options === null) throw invalidType('options', 'an object', options);
     checkNames(options, 'permessage-deflate');
     this.contextTakeover = options.contextTakeover ?? false;
@@ -48,9 +48,11 @@ function readNumber(options, name, least, most, byDefault) {
 }
 
 /**
- * How the messages in one direction are compressed, and the settings of this endpoint.
+ * How the messages in one direction are compressed, and the settings of this endpoint. `zlibOptions`
+ * are further options of zlib, which no other connection shares.
  *
- * @typedef {{ windowBits: number, contextTakeover: boolean, settings: DeflateSettings }} DeflateDirection
+ * @typedef {{ windowBits: number, contextTakeover: boolean, settings: DeflateSettings,
+ *   zlibOptions: import('node:zlib').ZlibOptions | undefined }} DeflateDirection
  */
 
 /** See index.d.ts. The contexts are the Decoder's and the Encoder's. */
@@ -62,19 +64,22 @@ class DeflateAgreement {
   constructor(answer, clientBits, settings) {
     this.header = writeParameters(answer);
     const serverBits = answer.server_max_window_bits ?? MAX_WINDOW_BITS;
-    this._server = { windowBits: serverBits, contextTakeover: !answer.server_no_context_takeover, settings };
-    this._client = { windowBits: clientBits, contextTakeover: !answer.client_no_context_takeover, settings };
+    this._server = { windowBits: serverBits, contextTakeover: !answer.server_no_context_takeover };
+    this._client = { windowBits: clientBits, contextTakeover: !answer.client_no_context_takeover };
+    this._settings = settings;
     Object.freeze(this);
   }
 
   /** @returns {DeflateDirection} that of the messages which an endpoint sends */
   sending(role) {
-    return role === 'server' ? this._server : this._client;
+    const settings = this._settings;
+    return { ...(role === 'server' ? this._server : this._client), settings, zlibOptions: settings.zlibDeflateOptions };
   }
 
   /** @returns {DeflateDirection} that of the messages which it receives */
   receiving(role) {
-    return role === 'server' ? this._client : this._server;
+    const settings = this._settings;
+    return { ...(role === 'server' ? this._client : this._server), settings, zlibOptions: settings.zlibInflateOptions };
   }
 
   static isAgreement(value) {
@@ -93,4 +98,4 @@ function readAgreement(options) {
 
 showPublicState(DeflateAgreement, []);
 
-module.exports = { DeflateAgreement, DeflateSettings, readAgreement };
+module.exports = { DeflateAgreement, DeflateSettings, THREAD_POOL_FROM, readAgreement };

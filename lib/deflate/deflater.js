@@ -1,134 +1,73 @@
 'use strict';
 
-const { zlib } = require('../shared/node-modules');
-const { Buffer, copyOf, lengthOf } = require('../shared/buffers');
-const { forgetContext, noteUse } = require('./idle-contexts');
-const { runInPool } = require('./thread-pool');
-const { ZlibHandle, handlesWork, takeOutput } = require('./zlib-handle');
-
-// Compression of messages (RFC 7692 section 7.2.1): "compress all the octets of the payload ...
-// remove 4 octets (that are 0x00 0x00 0xff 0xff) from the tail end".
-
-const { Z_SYNC_FLUSH } = zlib.constants;
-const TAIL_SIZE = 4;
-
-/** @typedef {{ windowBits: number, level: number, memLevel: number }} Compression */
+const { ConnectionDeflater } = require('./connection-deflater');
+const { deflateAlone, deflateAloneLater, keyOf } = require('./deflate-message');
 
 /**
- * The handles that all connections of this thread share, by `keyOf`. Each is reset after each
- * message, and takes 268 KB at most. There are as many as the levels in use times the 7 windows.
+ * The messages that an endpoint sends compressed, frame by frame: in a context that all connections
+ * share where a message refers to no other and is one frame, else in the connection's own.
  */
-const shared = new Map();
-
-/** The same for all that compress alike. */
-function keyOf({ windowBits, level, memLevel }) {
-  return `${windowBits} ${level} ${memLevel}`;
-}
-
-/**
- * Compresses a message that refers to no other, and is not empty.
- *
- * @returns {Buffer} memory that the next message overwrites
- */
-function deflateAlone(bytes, length, compression, handles = handlesWork()) {
-  if (!handles) return withoutTail(zlib.deflateRawSync(bytes, optionsOf(compression)));
-  const key = keyOf(compression);
-  let handle = shared.get(key);
-  if (handle === undefined) {
-    handle = new ZlibHandle(zlib.createDeflateRaw(optionsOf(compression)));
-    shared.set(key, handle);
-  }
-  try {
-    handle.run(bytes, length, Infinity);
-    return withoutTail(takeOutput());
-  } finally {
-    handle.reset();
-  }
-}
-
-/** `deflateAlone` in the thread pool, of a string or bytes as they are when there is room in it. */
-function deflateAloneLater(data, compression, callback) {
-  runInPool((done) => {
-    // Compressing can't fail: its memory is allocated before it begins.
-    zlib.deflateRaw(ownBytes(data), optionsOf(compression), (_error, deflated) => {
-      done();
-      callback(withoutTail(deflated));
-    });
-  });
-}
-
-function optionsOf({ windowBits, level, memLevel }) {
-  return { windowBits, level, memLevel, finishFlush: Z_SYNC_FLUSH };
-}
-
-/**
- * The compression of one connection, whose messages refer to those before them. It has a context
- * from its first message on, until it has been idle for a while: the first message after that
- * refers to no other, which the peer need not know.
- */
-class OwnDeflater {
-  /** @param {Compression} compression and other options of zlib */
-  constructor(compression) {
-    this.isUsed = false;
-    this.isBusy = false;
-    this._compression = compression;
-    this._handle = null;
+class Deflater {
+  /** @param {DeflateDirection} direction */
+  constructor({ windowBits, contextTakeover, settings, zlibOptions }) {
+    /** Whether messages refer to those before them. */
+    this.takesOver = contextTakeover;
+    this._compression = { ...zlibOptions, windowBits, level: settings.level, memLevel: settings.memLevel };
+    this._isShared = !contextTakeover && zlibOptions === undefined;
+    this._context = null;
+    this._isAmidMessage = false;
+    this._hasEnded = false;
   }
 
-  /** Like `deflateAlone`, but maybe of a part of a message. */
-  deflate(bytes, length, isLast = true) {
-    this._use().compress(bytes, length);
-    return isLast ? withoutTail(takeOutput()) : takeOutput();
+  /** The same for all that compress a message alike. */
+  get key() {
+    return keyOf(this._compression);
   }
 
-  /** `deflate` in the thread pool, see `deflateAloneLater`. Nothing else may be compressed meanwhile. */
-  deflateLater(data, callback, isLast = true) {
-    this.isBusy = true;
-    runInPool((done) => {
-      const { stream } = this._use();
-      const chunks = [];
-      const collect = (chunk) => chunks.push(chunk);
-      stream.on('data', collect);
-      stream.write(ownBytes(data));
-      stream.flush(Z_SYNC_FLUSH, () => {
-        stream.off('data', collect);
-        this.isBusy = false;
-        done();
-        const deflated = Buffer.concat(chunks);
-        callback(isLast ? withoutTail(deflated) : deflated);
-      });
-    });
+  /** @returns {Buffer} the payload of a frame, compressed; pooled memory, as of Buffer.from */
+  deflate(bytes, length, isLast) {
+    if (this._beginFrame(length, isLast)) return this.deflateAlone(bytes, length);
+    const deflated = this._context.deflate(bytes, length, isLast);
+    this._endFrame(isLast);
+    return deflated;
   }
 
-  reset() {
-    this._handle?.reset();
+  /** `deflate` in the thread pool, of a string or bytes. Nothing else may be compressed meanwhile. */
+  deflateLater(data, length, isLast, callback) {
+    if (this._beginFrame(length, isLast)) {
+      deflateAloneLater(data, this._compression, callback);
+      return;
+    }
+    const end = (deflated) => {
+      this._endFrame(isLast);
+      if (this._hasEnded) this._context.release();
+      callback(deflated);
+    };
+    this._context.deflateLater(data, end, isLast);
   }
 
-  /** Releases the context. The next message begins another. */
-  release() {
-    forgetContext(this);
-    this._handle?.close();
-    this._handle = null;
+  /** `deflate` of a message, or a sample of it, that refers to no other. */
+  deflateAlone(bytes, length) {
+    return deflateAlone(bytes, length, this._compression);
   }
 
-  _use() {
-    noteUse(this);
-    this._handle ??= new ZlibHandle(zlib.createDeflateRaw(this._compression));
-    return this._handle;
+  /** Releases the connection's context, as soon as the thread pool does not use it. */
+  end() {
+    this._hasEnded = true;
+    if (this._context !== null && !this._context.isBusy) this._context.release();
+  }
+
+  /** @returns {boolean} whether the frame is a message that the shared context compresses */
+  _beginFrame(length, isLast) {
+    const isAlone = this._isShared && isLast && !this._isAmidMessage && length !== 0;
+    this._isAmidMessage = !isLast;
+    if (!isAlone) this._context ??= new ConnectionDeflater(this._compression);
+    return isAlone;
+  }
+
+  _endFrame(isLast) {
+    if (isLast && !this.takesOver) this._context.reset();
   }
 }
 
-/**
- * What the thread pool may read while a program changes or transfers what it has sent: a copy. What
- * waits for the pool has none, so that a broadcast is held once. Nothing is left of bytes that have
- * been transferred.
- */
-function ownBytes(data) {
-  return typeof data === 'string' ? Buffer.from(data) : copyOf(data, 0, lengthOf(data));
-}
-
-function withoutTail(deflated) {
-  return deflated.subarray(0, deflated.length - TAIL_SIZE);
-}
-
-module.exports = { OwnDeflater, deflateAlone, deflateAloneLater, keyOf };
+module.exports = { Deflater };

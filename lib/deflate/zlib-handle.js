@@ -104,8 +104,14 @@ function takeOutput() {
   return output;
 }
 
+/** @returns {Buffer} the same in memory of its own, or of Node's pool, which copies small ones 5 times as fast */
+function takeOwnOutput() {
+  const output = takeOutput();
+  return output.length < Buffer.poolSize >>> 1 ? Buffer.from(output) : copyIfShared(output);
+}
+
 /** @returns {Buffer} the output of a run, or of zlib, in memory that nothing else is in */
-function toOwn(output) {
+function copyIfShared(output) {
   const { buffer: memory, length } = output;
   if (memory !== scratch?.buffer && memory.byteLength <= length * 2) return output;
   return copyOf(output, 0, length);
@@ -121,7 +127,7 @@ function dropOutput() {
  * Whether handles do what framemask expects of them: a message that refers to the one before, the
  * same without the window, and an error that is reported and overcome. Takes 0.3 to 1.2 ms.
  */
-function tryHandles(library) {
+function trySyncZlib(library) {
   try {
     const deflater = new ZlibHandle(library.createDeflateRaw());
     const inflater = new ZlibHandle(library.createInflateRaw());
@@ -151,12 +157,21 @@ function tryHandles(library) {
   }
 }
 
-let triedHandles;
+let tried;
 
 /** Whether handles work here. Node.js 20 to 26 and Bun 1.4 have them, Deno 2.9 has not. */
-function handlesWork() {
-  triedHandles ??= tryHandles(zlib);
-  return triedHandles;
+function supportsSyncZlib() {
+  tried ??= trySyncZlib(zlib);
+  return tried;
 }
 
-module.exports = { ZlibHandle, dropOutput, handlesWork, outputLength, takeOutput, toOwn, tryHandles };
+module.exports = {
+  ZlibHandle,
+  dropOutput,
+  supportsSyncZlib,
+  outputLength,
+  takeOwnOutput,
+  takeOutput,
+  copyIfShared,
+  trySyncZlib
+};

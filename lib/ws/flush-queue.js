@@ -17,12 +17,12 @@ let exits = false;
 /** The connections whose chunk is being decoded: they flush when it has been. */
 const reads = [];
 
-/** @param {import('./outgoing').Outgoing} outgoing one that is not in the queue */
-function addToQueue(outgoing) {
-  outgoing.isQueued = true;
+/** @param {import('./sender-adapter').SenderAdapter} adapter one that is not in the queue */
+function addToQueue(adapter) {
+  adapter.isQueued = true;
   if (queue.length === 0) process.nextTick(flushQueue);
-  queue.push(outgoing);
-  heldBack += outgoing.pending;
+  queue.push(adapter);
+  heldBack += adapter.pending;
   if (heldBack >= HELD_BACK) flushQueue();
 }
 
@@ -32,7 +32,7 @@ function listenForExit() {
   listensForExit = true;
   process.on('exit', () => {
     exits = true;
-    for (const outgoing of reads) outgoing.flushApart();
+    for (const adapter of reads) adapter.flushApart();
     flushQueue();
   });
 }
@@ -41,12 +41,12 @@ function listenForExit() {
 const isExiting = () => exits;
 
 function flushQueue() {
-  const outgoings = queue;
+  const adapters = queue;
   queue = [];
   heldBack = 0;
-  for (const outgoing of outgoings) {
-    outgoing.isQueued = false;
-    outgoing.flushApart();
+  for (const adapter of adapters) {
+    adapter.isQueued = false;
+    adapter.flushApart();
   }
 }
 

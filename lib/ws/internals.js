@@ -4,6 +4,8 @@
 // Nothing of ws is changed, but for own properties of the Receiver and the Sender of a connection
 // that is framemask's.
 
+const { DeflateAgreement, THREAD_POOL_FROM } = require('../deflate/agreement');
+const { MAX_WINDOW_BITS } = require('../deflate/parameters');
 const { Buffer } = require('../shared/buffers');
 const { loadWs } = require('./load-ws');
 
@@ -87,16 +89,23 @@ function isHeardByWsAlone(receiver) {
   return listener === plainListener;
 }
 
-/** How each end of a PerMessageDeflate compresses, and the options of zlib for it. */
-function deflateParts({ _isServer, _options: { zlibDeflateOptions, zlibInflateOptions }, params }) {
-  const end = (name, options) => ({
-    // 15 where nothing was agreed on.
-    windowBits: params[`${name}_max_window_bits`] ?? 15,
-    contextTakeover: !params[`${name}_no_context_takeover`],
-    options
+/** The options of zlib that say only how a message is compressed, or in which pieces it comes out. */
+const PLAIN_OPTIONS = ['level', 'memLevel', 'chunkSize'];
+
+/** @returns {object | undefined} undefined if contexts with these options of zlib can be shared */
+const unsharedOptions = (options = {}) =>
+  Object.keys(options).every((name) => PLAIN_OPTIONS.includes(name)) ? undefined : options;
+
+/** The agreement, for a codec, that a PerMessageDeflate has negotiated. */
+function agreementOf({ _options: { zlibDeflateOptions = {}, zlibInflateOptions }, params }) {
+  const { level = -1, memLevel = 8 } = zlibDeflateOptions;
+  return new DeflateAgreement(params, params.client_max_window_bits ?? MAX_WINDOW_BITS, {
+    level,
+    memLevel,
+    threadPoolFrom: THREAD_POOL_FROM,
+    zlibDeflateOptions: unsharedOptions(zlibDeflateOptions),
+    zlibInflateOptions: unsharedOptions(zlibInflateOptions)
   });
-  const names = _isServer ? ['server', 'client'] : ['client', 'server'];
-  return { own: end(names[0], zlibDeflateOptions), peer: end(names[1], zlibInflateOptions) };
 }
 
 const { _closeMessage: EMPTY_BUFFER } = samples.WebSocket;
@@ -116,7 +125,7 @@ function emptyBuffer() {
 }
 
 /** Shows in the Receiver what its connection waits for, as ws does. */
-function showState(receiver, state) {
+function setReceiverState(receiver, state) {
   receiver._state = state;
 }
 const DECODING = 0;
@@ -133,8 +142,8 @@ module.exports = {
   DEFERRED,
   INFLATING,
   bufferedBytes,
+  agreementOf,
   deflateOf,
-  deflateParts,
   emptyBuffer,
   isBusy,
   isHeardByWsAlone,
@@ -143,6 +152,6 @@ module.exports = {
   mustFrame,
   plainSend,
   receiverOptions,
-  showState,
+  setReceiverState,
   ws
 };

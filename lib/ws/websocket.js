@@ -4,15 +4,16 @@ const { frameId } = require('../frame-id');
 const { isUint8Array } = require('../shared/buffers');
 const { checkNames } = require('../shared/option-names');
 const { shareReads } = require('../sockets/shared-reads');
-const { borrowChunks, decodeInstead } = require('./incoming');
-const { deflateOf, plainSend, ws } = require('./internals');
-const { Outgoing } = require('./outgoing');
+const { attachCompressor } = require('./compression');
+const { borrowChunks, attachDecoder, endDecoding } = require('./receiver-adapter');
+const { deflateOf, isServer, plainSend, ws } = require('./internals');
+const { SenderAdapter } = require('./sender-adapter');
 const { connections } = require('./report');
 
 const { OPEN } = ws.WebSocket;
 
-/** Where a WebSocket keeps its Outgoing; null before the connection is open. */
-const kOutgoing = Symbol('outgoing');
+/** Where a WebSocket keeps its SenderAdapter; null before the connection is open. */
+const kAdapter = Symbol('adapter');
 
 /** Where a client, or a server's socket, keeps the Sec-WebSocket-Key of its handshake. */
 const kKey = Symbol('key');
@@ -22,7 +23,7 @@ const kSharedReads = Symbol('sharedReads');
 
 /**
  * ws's WebSocket with framemask's codec. ws does the handshake, the closing handshake and all that
- * is about time; an Incoming decodes what comes in behind ws's Receiver, an Outgoing encodes what
+ * is about time; an ReceiverAdapter decodes what comes in behind ws's Receiver, an SenderAdapter encodes what
  * goes out instead of ws's Sender.
  *
  * @param {typeof ws.WebSocket} Base ws's, or the class that a tracer exports in its place
@@ -40,22 +41,26 @@ function extend(Base) {
      * reads it may write to it or end it, so what is held back goes first.
      */
     get _socket() {
-      const outgoing = this[kOutgoing];
-      if (outgoing === null) return null;
-      outgoing.flushApart();
-      return outgoing.socket;
+      const adapter = this[kAdapter];
+      if (adapter === null) return null;
+      adapter.flushApart();
+      return adapter.socket;
     }
 
     set _socket(socket) {
       if (socket === null) {
-        this[kOutgoing] = null;
+        this[kAdapter] = null;
         return;
       }
-      const outgoing = new Outgoing(this, this._sender, socket, this[kKey] ?? socket[kKey]);
-      decodeInstead(this, this._receiver, outgoing);
-      this[kOutgoing] = outgoing;
+      const adapter = new SenderAdapter(this, this._sender, socket, this[kKey] ?? socket[kKey]);
+      const receiver = this._receiver;
+      attachDecoder(this, receiver, adapter);
+      this[kAdapter] = adapter;
       connections.opened++;
-      if (deflateOf(this) !== undefined) connections.compressed++;
+      if (adapter.agreement === null) return;
+      connections.compressed++;
+      const direction = adapter.agreement.sending(isServer(this) ? 'server' : 'client');
+      attachCompressor(deflateOf(this), direction, () => endDecoding(receiver));
     }
 
     /** ws calls it when the handshake is done. It listens to the socket's data, and emits 'open'. */
@@ -80,8 +85,8 @@ function extend(Base) {
     }
 
     get bufferedAmount() {
-      const outgoing = this[kOutgoing];
-      return outgoing === null ? super.bufferedAmount : outgoing.bufferedAmount;
+      const adapter = this[kAdapter];
+      return adapter === null ? super.bufferedAmount : adapter.bufferedAmount;
     }
 
     send(data, options, callback) {
@@ -89,19 +94,19 @@ function extend(Base) {
       const done = isShort ? options : callback;
       // ws spreads them, so that others count for nothing.
       const given = typeof options === 'object' && options !== null ? options : undefined;
-      const outgoing = this[kOutgoing];
+      const adapter = this[kAdapter];
       // What is neither is converted by ws; what is detached, it sends as an empty message.
       const isBytes = isUint8Array(data) && data[0] !== undefined;
       if (
-        outgoing !== null &&
+        adapter !== null &&
         base.send === plainSend &&
         this.readyState === OPEN &&
         (isBytes || typeof data === 'string') &&
         // ws takes any other for an encoding.
         (!done || typeof done === 'function') &&
-        outgoing.canFrame(given)
+        adapter.canFrame(given)
       ) {
-        outgoing.send(data, given === undefined ? isBytes : isBinary(given, isBytes), done);
+        adapter.send(data, given === undefined ? isBytes : isBinary(given, isBytes), done);
       } else {
         super.send(data, options, callback);
       }
@@ -164,7 +169,7 @@ const Exported = ws === ws.WebSocket ? WebSocket : withOwnKeys(extend(ws));
 
 /** The name of a connection in trace records: see ws.d.ts. */
 function connectionId(websocket) {
-  const trace = websocket[kOutgoing]?.trace;
+  const trace = websocket[kAdapter]?.trace;
   if (trace === undefined) return null;
   trace.id ??= frameId();
   return trace.id;

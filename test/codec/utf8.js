@@ -5,7 +5,7 @@
 const assert = require('node:assert/strict');
 const path = require('node:path');
 const t = require('tap');
-const { completeUntil } = require('../../lib/codec/utf8');
+const { completeUntil } = require('../../lib/shared/utf8');
 const { forEachCase } = require('../support/cases');
 const { createRandom, seed } = require('../support/random');
 const { runScript } = require('../support/run-script');

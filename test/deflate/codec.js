@@ -1,6 +1,7 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const { randomBytes } = require('node:crypto');
 const { channel } = require('node:diagnostics_channel');
 const zlib = require('node:zlib');
 const t = require('tap');
@@ -89,7 +90,7 @@ t.test('a message is compressed from the threshold on, and is delivered like any
   t.end();
 });
 
-t.test("compress decides for one message; fragments and rsv1 are the caller's", (t) => {
+t.test("compress decides for one message; rsv1 is the caller's", (t) => {
   const encoder = new Encoder({ role: 'server', deflate: agree().server });
   const firstByte = (...args) => {
     encoder.text(...args);
@@ -104,13 +105,93 @@ t.test("compress decides for one message; fragments and rsv1 are the caller's", 
   t.equal(firstByte('aa', { compress: true }), 0x81, 'it would grow');
   t.equal(firstByte('', { compress: true }), 0x81);
   t.equal(firstByte(long, { rsv1: true }), 0xc1);
-  t.equal(firstByte(long, { fin: false }), 0x01);
-  encoder.continuation(long);
-  t.equal(encoder.take()[0][0], 0x80);
   const all = new Encoder({ role: 'server', deflate: agree({ threshold: 0 }).server });
   all.text('');
   t.equal(all.take()[0][0], 0x81, 'an empty message is not compressed, whatever the threshold');
   t.end();
+});
+
+t.test(`the first fragment decides whether a message is compressed in fragments (seed ${seed})`, async (t) => {
+  const random = createRandom(seed);
+  const long = json(100);
+  const firstByteOf = (encoder) => encoder.take()[0][0];
+  const encoder = new Encoder({ role: 'server', deflate: agree().server });
+  for (const [first, options, expected] of [
+    [long, {}, 0x41],
+    ['short', {}, 0x01],
+    ['short', { compress: true }, 0x41],
+    ['', { compress: true }, 0x41],
+    [long, { compress: false }, 0x01],
+    [long, { rsv1: true }, 0x41],
+    // A picture, by its sample.
+    [randomBytes(20_000), {}, 0x01],
+    ['short', {}, 0x01]
+  ]) {
+    encoder.text(first, { ...options, fin: false });
+    t.equal(firstByteOf(encoder), expected, `${String(first).slice(0, 10)} ${JSON.stringify(options)}`);
+    encoder.continuation('b'.repeat(2000), { fin: false });
+    const sent = Buffer.concat(encoder.take());
+    t.equal(sent[0], 0);
+    t.equal(sent.length < 100, expected === 0x41 && options.rsv1 !== true, 'compressed as the first');
+    encoder.continuation('');
+    encoder.take();
+  }
+  encoder.text(long, { fin: false });
+  encoder.continuation(long);
+  encoder.framed([CLIENT.text('framed', { fin: false })]);
+  encoder.take();
+  encoder.continuation('plain');
+  t.equal(String(encoder.take()[0].subarray(2)), 'plain', 'after a first fragment that was framed already');
+  for (const contextTakeover of [false, true]) {
+    const { server, client } = agree({ contextTakeover, threadPoolFrom: 3000 });
+    const { decoder, got } = decoderOf(client, { onInflated: undefined });
+    const sender = new Encoder({ role: 'server', deflate: server });
+    const expected = [];
+    for (let i = 0; i < 50; i++) {
+      const parts = Array.from({ length: 1 + random(4) }, () => json(random(3) === 0 ? random(300) : random(5)));
+      for (const [j, part] of parts.entries()) {
+        const options = { fin: j === parts.length - 1, compress: random(2) === 0 ? true : undefined };
+        if (j === 0) sender.text(part, options);
+        else sender.continuation(random(2) === 0 ? part : Buffer.from(part), options);
+        if (random(3) === 0) sender.ping('between');
+      }
+      expected.push(parts.join(''));
+    }
+    await until(() => {
+      for (const chunk of sender.take()) decoder.write(chunk);
+      return got.filter(([kind]) => kind === 'text').length === expected.length;
+    });
+    assert.deepEqual(
+      got.filter(([kind]) => kind === 'text').map(([, data]) => data),
+      expected
+    );
+  }
+});
+
+t.test('fragmentLengths are the inflated lengths of the fragments', async (t) => {
+  for (const threadPoolFrom of [0, Infinity]) {
+    const { server, client } = agree({ threadPoolFrom });
+    const encoder = new Encoder({ role: 'server', deflate: server });
+    const seen = await new Promise((resolve) => {
+      const decoder = new Decoder({
+        role: 'client',
+        deflate: client,
+        fragmentLengths: true,
+        onMessage() {
+          resolve(this.fragmentLengths);
+        }
+      });
+      encoder.binary(Buffer.from(json(30)), { fin: false });
+      encoder.continuation('', { fin: false });
+      encoder.continuation('abc');
+      const send = () => {
+        for (const chunk of encoder.take()) decoder.write(chunk);
+        if (encoder.pending !== 0) setImmediate(send);
+      };
+      send();
+    });
+    t.same(seen, [json(30).length, 0, 3]);
+  }
 });
 
 t.test('what does not shrink is sent as it is', (t) => {
@@ -220,7 +301,8 @@ t.test('maxPayload counts bytes while they are inflated, over all fragments', as
         const { decoder, got } = decoderOf(client, { maxPayload: size - 1 });
         for (const frame of frames) decoder.write(Buffer.from(frame));
         await until(() => decoder.closed);
-        assert.deepEqual(got[0], tooBig[0], `${size} in the thread pool, takeover ${contextTakeover}`);
+        const error = got.find(([event]) => event !== 'inflated');
+        assert.deepEqual(error, tooBig[0], `${size} in the thread pool, takeover ${contextTakeover}`);
       }
     }
   }

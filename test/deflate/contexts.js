@@ -3,11 +3,13 @@
 const assert = require('node:assert/strict');
 const zlib = require('node:zlib');
 const t = require('tap');
-const { OwnDeflater, deflateAlone, deflateAloneLater } = require('../../lib/deflate/deflater');
-const { noteUse, releaseIdle } = require('../../lib/deflate/idle-contexts');
-const { OwnInflater, inflateAlone, inflateAloneLater } = require('../../lib/deflate/inflater');
-const { MAX_JOBS, runInPool } = require('../../lib/deflate/thread-pool');
-const { ZlibHandle, handlesWork, toOwn, tryHandles } = require('../../lib/deflate/zlib-handle');
+const { ConnectionDeflater } = require('../../lib/deflate/connection-deflater');
+const { ConnectionInflater } = require('../../lib/deflate/connection-inflater');
+const { deflateAlone, deflateAloneLater } = require('../../lib/deflate/deflate-message');
+const { noteUse, releaseIdle } = require('../../lib/deflate/idle-release');
+const { inflateAlone, inflateAloneLater } = require('../../lib/deflate/inflate-message');
+const { MAX_JOBS, runInPool } = require('../../lib/deflate/concurrency-limiter');
+const { ZlibHandle, supportsSyncZlib, copyIfShared, trySyncZlib } = require('../../lib/deflate/zlib-handle');
 const { createRandom, seed } = require('../support/random');
 
 const { Z_SYNC_FLUSH } = zlib.constants;
@@ -85,7 +87,7 @@ t.test('7.2.3: inflates the examples of the RFC', async (t) => {
     const bytes = Buffer.from(hex, 'hex');
     for (const handles of WAYS) t.equal(String(inflate(bytes, handles)), 'Hello', what);
     t.equal(String(await inflateLater(bytes)), 'Hello', `${what}, in the thread pool`);
-    const own = new OwnInflater(15);
+    const own = new ConnectionInflater({ windowBits: 15 });
     for (let i = 0; i < 3; i++) t.equal(String(own.inflate(bytes, bytes.length, true, 1000, 1000)), 'Hello', what);
     own.close();
   }
@@ -106,7 +108,10 @@ t.test('7.2.2: refuses what is not DEFLATE', async (t) => {
     for (const handles of WAYS) assert.throws(() => inflate(bytes, handles), NOT_DEFLATE, `${what}, ${handles}`);
     await assert.rejects(inflateLater(bytes), NOT_DEFLATE, `${what}, in the thread pool`);
   }
-  assert.throws(() => new OwnInflater(15).inflate(Buffer.from([7]), 1, true, 100, 100), NOT_DEFLATE);
+  assert.throws(
+    () => new ConnectionInflater({ windowBits: 15 }).inflate(Buffer.from([7]), 1, true, 100, 100),
+    NOT_DEFLATE
+  );
   // The shared handle has recovered.
   t.ok(inflate(deflateByZlib(json(100))).equals(json(100)));
 });
@@ -142,8 +147,8 @@ t.test('7.1.2: refuses a message that refers to what is outside of the agreed wi
   const first = deflateByZlib(noise, { windowBits: 15 });
   // Within one message zlib sees what it has just put out, whatever its window.
   assert.ok(inflate(large, true, NO_LIMIT, NO_LIMIT, 15).equals(bytes));
-  const deflater = new OwnDeflater(DEFAULT);
-  const inflater = new OwnInflater(9);
+  const deflater = new ConnectionDeflater(DEFAULT);
+  const inflater = new ConnectionInflater({ windowBits: 9 });
   const one = Buffer.from(deflater.deflate(noise, noise.length));
   const two = Buffer.from(deflater.deflate(noise, 500));
   assert.ok(first.length === one.length && two.length < 100);
@@ -160,7 +165,7 @@ t.test('a limit counts the bytes while they are inflated', async (t) => {
     for (const limit of [0, size - 1]) {
       for (const handles of WAYS) assert.throws(() => inflate(deflated, handles, limit), TOO_BIG, `${size} ${limit}`);
       await assert.rejects(inflateLater(deflated, limit), TOO_BIG);
-      const own = new OwnInflater(15);
+      const own = new ConnectionInflater({ windowBits: 15 });
       assert.throws(() => own.inflate(deflated, deflated.length, true, NO_LIMIT, limit), TOO_BIG);
       own.close();
     }
@@ -195,8 +200,8 @@ t.test(`7.2: messages refer to those before them, here and in the thread pool (s
   const random = createRandom(seed);
   for (let round = 0; round < 20; round++) {
     const windowBits = 9 + random(7);
-    const deflater = new OwnDeflater({ ...DEFAULT, windowBits });
-    const inflater = new OwnInflater(windowBits);
+    const deflater = new ConnectionDeflater({ ...DEFAULT, windowBits });
+    const inflater = new ConnectionInflater({ windowBits });
     for (let i = 0; i < 20; i++) {
       const bytes = random(4) === 0 ? json(1 + random(20_000)) : json(1 + random(100));
       const before = Buffer.from(bytes);
@@ -215,7 +220,7 @@ t.test(`7.2: messages refer to those before them, here and in the thread pool (s
 });
 
 t.test('a final block ends the context, in the thread pool too', async () => {
-  const own = new OwnInflater(15);
+  const own = new ConnectionInflater({ windowBits: 15 });
   const bytes = json(1000);
   const final = zlib.deflateRawSync(bytes);
   const plain = deflateByZlib(bytes);
@@ -227,16 +232,16 @@ t.test('a final block ends the context, in the thread pool too', async () => {
   own.reset();
   assert.ok((await inflateOwn(own, plain, NO_LIMIT)).equals(bytes));
   own.close();
-  new OwnInflater(15).reset();
-  new OwnDeflater(DEFAULT).reset();
+  new ConnectionInflater({ windowBits: 15 }).reset();
+  new ConnectionDeflater(DEFAULT).reset();
 });
 
 t.test('a message that needs its tail to be complete, and is left to the thread pool then', async (t) => {
   // What inflates to 3 bytes, all of them in the tail's zeros.
-  const own = new OwnInflater(15);
+  const own = new ConnectionInflater({ windowBits: 15 });
   const there = await inflateOwn(own, Buffer.from([0x4a]), NO_LIMIT);
   own.close();
-  const other = new OwnInflater(15);
+  const other = new ConnectionInflater({ windowBits: 15 });
   t.ok((await inflateOwn(other, Buffer.from([0x4a]), 0)).equals(there));
   other.close();
 });
@@ -245,7 +250,7 @@ t.test('a final block that ends just with the tail ends the context, too', async
   const bytes = json(3000);
   const plain = deflateByZlib(bytes);
   for (const most of [NO_LIMIT, 0]) {
-    const own = new OwnInflater(15);
+    const own = new ConnectionInflater({ windowBits: 15 });
     // The header of a final block without compression, whose length is in the tail.
     t.equal((await inflateOwn(own, Buffer.from([1]), NO_LIMIT)).length, 0);
     t.ok((await inflateOwn(own, plain, most)).equals(bytes));
@@ -260,7 +265,7 @@ t.test('an error in the thread pool is reported once', async () => {
     [bad, 5000, TOO_BIG],
     [deflateByZlib(Buffer.alloc(1_000_000)), 999_999, TOO_BIG]
   ]) {
-    const own = new OwnInflater(15);
+    const own = new ConnectionInflater({ windowBits: 15 });
     await assert.rejects(inflateOwn(own, bytes, 100, limit), expected);
     own.close();
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -270,7 +275,7 @@ t.test('an error in the thread pool is reported once', async () => {
 t.test('a context that is closed while the thread pool works, or before, is no error of the pool', async (t) => {
   const deflated = deflateByZlib(Buffer.alloc(3_000_000));
   const results = new Map();
-  const owns = Array.from({ length: MAX_JOBS + 2 }, () => new OwnInflater(15));
+  const owns = Array.from({ length: MAX_JOBS + 2 }, () => new ConnectionInflater({ windowBits: 15 }));
   for (const own of owns) {
     t.equal(own.inflate(deflated, deflated.length, true, 100, NO_LIMIT), null);
     own.inflateLater(NO_LIMIT, () => {
@@ -300,7 +305,7 @@ t.test('at most 10 messages are in the thread pool, and the others follow in the
 });
 
 t.test('a context that has not been used for a while is released, and used again', (t) => {
-  const deflater = new OwnDeflater(DEFAULT);
+  const deflater = new ConnectionDeflater(DEFAULT);
   const bytes = json(20);
   const first = Buffer.from(deflater.deflate(bytes, bytes.length));
   const second = Buffer.from(deflater.deflate(bytes, bytes.length));
@@ -325,8 +330,8 @@ t.test('a context that has not been used for a while is released, and used again
 });
 
 t.test('handles are tried before they are used', (t) => {
-  t.equal(handlesWork(), true, 'on Node.js');
-  t.equal(tryHandles(zlib), true);
+  t.equal(supportsSyncZlib(), true, 'on Node.js');
+  t.equal(trySyncZlib(zlib), true);
   const broken = {
     'no handle': { createDeflateRaw: () => ({ close() {} }) },
     'no streams': {},
@@ -340,7 +345,7 @@ t.test('handles are tried before they are used', (t) => {
   };
   for (const [what, parts] of Object.entries(broken)) {
     const library = what === 'no streams' ? {} : { ...zlib, ...parts };
-    t.equal(tryHandles(library), false, what);
+    t.equal(trySyncZlib(library), false, what);
   }
   t.end();
 });
@@ -364,7 +369,7 @@ t.test('a handle that is in the thread pool, or closed, throws instead of aborti
     handle.close();
     t.throws(() => handle.run(input, input.length, NO_LIMIT, Z_NO_FLUSH), NOT_IDLE);
   }
-  const own = new OwnDeflater(DEFAULT);
+  const own = new ConnectionDeflater(DEFAULT);
   const later = new Promise((resolve) => own.deflateLater(bytes, resolve));
   t.throws(() => own.deflate(bytes, bytes.length), NOT_IDLE);
   t.ok(deflateByZlib(bytes).equals(await later), 'what is in the pool comes out');
@@ -383,9 +388,9 @@ function quiet(stream) {
 }
 
 t.test('a result that is given away is in memory of its own', (t) => {
-  const small = toOwn(inflate(deflateByZlib(json(5))));
+  const small = copyIfShared(inflate(deflateByZlib(json(5))));
   t.equal(small.buffer.byteLength, small.length);
-  const large = toOwn(inflate(deflateByZlib(json(20_000))));
+  const large = copyIfShared(inflate(deflateByZlib(json(20_000))));
   t.ok(large.equals(json(20_000)));
   const before = Buffer.from(small);
   inflate(deflateByZlib(json(3000)));

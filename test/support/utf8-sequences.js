@@ -5,7 +5,7 @@
 // last of a range that RFC 3629 tells apart. Throws if a result is wrong; prints how many sequences
 // were good, incomplete and bad.
 
-const { completeUntil } = require('../../lib/codec/utf8');
+const { completeUntil } = require('../../lib/shared/utf8');
 const { TRIES_ALL } = require('./sample');
 
 const EDGES = Buffer.from('007f808f909fa0bfc0c1c2dfe0e1ecedeeeff0f1f3f4f5ff', 'hex');

@@ -1,29 +1,25 @@
 'use strict';
 
 const { Decoder } = require('../codec/decoder');
-const { TAKEN } = require('../codec/dispatcher');
-const { copyOf, view } = require('../shared/buffers');
-const { FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
+const { copyOf } = require('../shared/buffers');
 const { toWsError } = require('./frame-errors');
-const { Inflation } = require('./inflation');
 const {
   DECODING,
   DEFERRED,
   INFLATING,
-  deflateOf,
   emptyBuffer,
   isHeardByWsAlone,
   isServer,
   isWaiting,
   receiverOptions,
-  showState
+  setReceiverState
 } = require('./internals');
 const { toBinaryType } = require('./binary-types');
 
 // Where a connection's Receiver finds what its `_write` and `end` need.
 const kWebSocket = Symbol('websocket');
-const kOutgoing = Symbol('outgoing');
-const kIncoming = Symbol('incoming');
+const kSender = Symbol('sender');
+const kAdapter = Symbol('adapter');
 const kBorrows = Symbol('borrows');
 
 /**
@@ -31,11 +27,11 @@ const kBorrows = Symbol('borrows');
  * stays, and with it the order of 'error', 'drain', 'finish' and 'close'; only its `_write` gives
  * the chunk to a Decoder.
  *
- * The callback of `_write` is called when the chunk is used up. Compressed messages, and the option
- * `allowSynchronousEvents: false`, pause the decoder until they are done.
+ * The callback of `_write` is called when the chunk is used up. Messages in the thread pool, and the
+ * option `allowSynchronousEvents: false`, pause the decoder until they are done.
  */
-class Incoming {
-  constructor(websocket, receiver, outgoing) {
+class ReceiverAdapter {
+  constructor(websocket, receiver, sender) {
     this.websocket = websocket;
     this.receiver = receiver;
     /** What emits messages: the Receiver, as with ws, if it has listeners besides ws's. */
@@ -45,8 +41,9 @@ class Incoming {
     this.error = null;
     /** Whether each event has a turn of its own. */
     this.isDeferred = !receiverOptions(receiver).allowSynchronousEvents;
-    this._outgoing = outgoing;
-    this._inflation = null;
+    /** Whether the next message has been inflated in a turn of its own. */
+    this.hasTurn = false;
+    this._sender = sender;
     this._decoder = this._createDecoder();
     this._callback = null;
   }
@@ -70,14 +67,16 @@ class Incoming {
 
   /** Emits an event in a turn of its own, and goes on then. */
   defer(event, data, isBinary) {
-    this._decoder.pause();
-    showState(this.receiver, DEFERRED);
+    this._pauseFor(DEFERRED);
     setImmediate(() => this._enter(emitAndResume, [event, data, isBinary]));
   }
 
-  /** Emits a message that was inflated during a pause, and goes on. */
-  emitInflated(data, isBinary) {
-    this._enter(emitAndResume, ['message', data, isBinary]);
+  emitMessage(data, isBinary) {
+    // Text that has been inflated in the thread pool needs no further turn, as with ws.
+    const isDue = !this.isDeferred || (this.hasTurn && !isBinary);
+    this.hasTurn = false;
+    if (isDue) this.emitter.emit('message', data, isBinary);
+    else this.defer('message', data, isBinary);
   }
 
   emitControl(event, payload) {
@@ -86,21 +85,9 @@ class Incoming {
     else this.receiver.emit(event, data);
   }
 
-  fail(error) {
-    this.failNow(error);
-    this.settleFailure();
-  }
-
-  /** Ends the decoding because of an error, during the decoder's `write` or `resume`. */
-  failNow(error) {
-    this.error = error;
+  /** Ends the decoding when the connection has ended. */
+  end() {
     this._decoder.stop();
-  }
-
-  /** Reports an error outside of them. */
-  settleFailure() {
-    showState(this.receiver, DECODING);
-    this._settle();
   }
 
   /**
@@ -109,19 +96,26 @@ class Incoming {
    * in its `_write`; then the decoder goes on, unless it waits.
    */
   _enter(action, argument) {
-    this._outgoing.beginRead();
+    this._sender.beginRead();
     try {
       try {
         action(this, argument);
       } finally {
+        // What the thread pool inflates is delivered by `resume`.
+        if (this._decoder.inflating) this._pauseFor(INFLATING);
         // The `write` of a stream of the program's own may throw, too.
-        this._outgoing.endRead();
+        this._sender.endRead();
       }
     } catch (error) {
       process.nextTick(throwAndResume, this, error);
       return;
     }
     if (!this._decoder.paused) this._settle();
+  }
+
+  _pauseFor(state) {
+    this._decoder.pause();
+    setReceiverState(this.receiver, state);
   }
 
   _settle() {
@@ -132,11 +126,6 @@ class Incoming {
 
   _createDecoder() {
     const { maxFragments, maxPayload, skipUTF8Validation } = receiverOptions(this.receiver);
-    const deflate = deflateOf(this.websocket);
-    if (deflate !== undefined) {
-      const { decompressor } = this._outgoing;
-      this._inflation = new Inflation(this, deflate, decompressor, limitOf(maxPayload), !skipUTF8Validation);
-    }
     return new Decoder({
       role: isServer(this.websocket) ? 'server' : 'client',
       text: skipUTF8Validation ? 'unchecked' : 'buffer',
@@ -144,15 +133,15 @@ class Incoming {
       maxFragments: limitOf(maxFragments),
       fragmentLengths: true,
       borrowed: this.receiver[kBorrows] === true,
-      rsv1: deflate !== undefined,
-      trace: this._outgoing.trace,
+      deflate: this._sender.agreement,
+      trace: this._sender.trace,
       context: this,
       onMessage,
       onPing,
       onPong,
-      onFrame: deflate === undefined ? undefined : inflateFrame,
       onClose: conclude,
-      onError: keepError
+      onError: keepError,
+      onInflated
     });
   }
 }
@@ -161,12 +150,12 @@ class Incoming {
 const limitOf = (option) => (option > 0 ? option : Infinity);
 
 /**
- * Replaces the decoding of a Receiver. Its Incoming is made with the first chunk: until then
+ * Replaces the decoding of a Receiver. Its ReceiverAdapter is made with the first chunk: until then
  * `binaryType` may change, and an idle connection needs no decoder.
  */
-function decodeInstead(websocket, receiver, outgoing) {
+function attachDecoder(websocket, receiver, sender) {
   receiver[kWebSocket] = websocket;
-  receiver[kOutgoing] = outgoing;
+  receiver[kSender] = sender;
   receiver._write = write;
 }
 
@@ -183,46 +172,38 @@ function writeBorrowed(chunk, ...rest) {
 }
 
 function write(chunk, _encoding, callback) {
-  this[kIncoming] ??= new Incoming(this[kWebSocket], this, this[kOutgoing]);
-  this[kIncoming].write(chunk, callback);
+  this[kAdapter] ??= new ReceiverAdapter(this[kWebSocket], this, this[kSender]);
+  this[kAdapter].write(chunk, callback);
 }
 
 /** What waits for the thread pool, or for its turn, goes on by itself. */
-function throwAndResume(incoming, error) {
-  if (!isWaiting(incoming.receiver)) process.nextTick(() => incoming.resume());
+function throwAndResume(adapter, error) {
+  if (!isWaiting(adapter.receiver)) process.nextTick(() => adapter.resume());
   throw error;
 }
 
-const decodeChunk = (incoming, chunk) => incoming._decoder.write(chunk);
+const decodeChunk = (adapter, chunk) => adapter._decoder.write(chunk);
 
-function resumeDecoder(incoming) {
-  showState(incoming.receiver, DECODING);
-  incoming._decoder.resume();
+function resumeDecoder(adapter) {
+  setReceiverState(adapter.receiver, DECODING);
+  adapter._decoder.resume();
 }
 
-function emitAndResume(incoming, [event, data, isBinary]) {
-  showState(incoming.receiver, DECODING);
-  if (event === 'message') incoming.emitter.emit('message', data, isBinary);
-  else incoming.receiver.emit(event, data);
-  incoming._decoder.resume();
+function emitAndResume(adapter, [event, data, isBinary]) {
+  setReceiverState(adapter.receiver, DECODING);
+  if (event === 'message') adapter.emitter.emit('message', data, isBinary);
+  else adapter.receiver.emit(event, data);
+  adapter._decoder.resume();
 }
 
-// Handlers of Decoders. `this.context` is the Incoming.
+// Handlers of Decoders. `this.context` is the ReceiverAdapter.
 
-function onMessage(payload, isBinary, isCompressed) {
-  const incoming = this.context;
+function onMessage(payload, isBinary) {
+  const { binaryType } = this.context.websocket;
   let data = payload;
-  let lengths = this.fragmentLengths;
-  if (isCompressed) {
-    const message = incoming._inflation.take();
-    if (message === null) return;
-    ({ data, lengths } = message);
-  }
-  const { websocket } = incoming;
-  if (isBinary && websocket.binaryType !== 'nodebuffer') data = toBinaryType(data, websocket.binaryType, lengths);
+  if (isBinary && binaryType !== 'nodebuffer') data = toBinaryType(data, binaryType, this.fragmentLengths);
   else if (data.length === 0) data = emptyBuffer();
-  if (incoming.isDeferred) incoming.defer('message', data, isBinary);
-  else incoming.emitter.emit('message', data, isBinary);
+  this.context.emitMessage(data, isBinary);
 }
 
 function onPing(payload) {
@@ -233,24 +214,6 @@ function onPong(payload) {
   this.context.emitControl('pong', payload);
 }
 
-/** Inflates each frame when it has come, as ws does. */
-function inflateFrame(firstByte, bytes, start, end) {
-  const opcode = firstByte & OPCODE;
-  if (opcode >= Opcode.CLOSE) return undefined;
-  const inflation = this.context._inflation;
-  if (opcode !== Opcode.CONTINUATION) inflation.begin(opcode === Opcode.BINARY, (firstByte & RSV1) !== 0);
-  if (!inflation.isCompressed) return undefined;
-  const payload = view(bytes, start, end);
-  const isLast = (firstByte & FIN) !== 0;
-  if (!inflation.addNow(payload, isLast)) {
-    this.pause();
-    showState(this.context.receiver, INFLATING);
-    inflation.add(payload, isLast);
-  }
-  // The Decoder would hold the fragments beside what they are inflated to.
-  return isLast && opcode !== Opcode.CONTINUATION ? undefined : TAKEN;
-}
-
 function conclude(code, _reason, bytes) {
   const { receiver } = this.context;
   receiver.emit('conclude', code, bytes.length === 0 ? emptyBuffer() : bytes);
@@ -258,8 +221,18 @@ function conclude(code, _reason, bytes) {
 }
 
 function keepError(error) {
-  const incoming = this.context;
-  incoming.error = toWsError(error, incoming._inflation !== null);
+  const adapter = this.context;
+  adapter.error = toWsError(error, adapter._sender.agreement !== null);
 }
 
-module.exports = { borrowChunks, decodeInstead };
+function onInflated() {
+  this.context.hasTurn = true;
+  this.context.resume();
+}
+
+/** Ends the decoding of a Receiver. */
+function endDecoding(receiver) {
+  receiver[kAdapter]?.end();
+}
+
+module.exports = { borrowChunks, attachDecoder, endDecoding };

@@ -8,8 +8,7 @@ const { Encoder } = require('../codec/encoder');
 const { REFERENCE_OWNED_FROM } = require('../codec/frame-writer');
 const { Buffer } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
-const { compressInstead } = require('./compression');
-const { bufferedBytes, deflateOf, isServer, mustFrame, ws } = require('./internals');
+const { agreementOf, bufferedBytes, deflateOf, isServer, mustFrame, ws } = require('./internals');
 const { addToQueue, isExiting, listenForExit, reads } = require('./flush-queue');
 
 /**
@@ -23,7 +22,7 @@ const OWNED = { owned: true };
 const FRAMED = { anyMask: true };
 const FRAMED_OWNED = { anyMask: true, owned: true };
 
-const kOutgoing = Symbol('outgoing');
+const kAdapter = Symbol('adapter');
 
 /** How sockets write. A function in the place of one of these may keep what it is given. */
 const { write, _write, _writev } = net.Socket.prototype;
@@ -33,7 +32,7 @@ const { write, _write, _writev } = net.Socket.prototype;
  * in one write at the end of a read, or of the turn. What ws's Sender frames itself (fragments,
  * compressed messages, Blobs, Close frames) takes the same way, so that the order is kept.
  */
-class Outgoing {
+class SenderAdapter {
   constructor(websocket, sender, socket, key) {
     this.socket = socket;
     this._trace = null;
@@ -41,18 +40,16 @@ class Outgoing {
     this._sender = sender;
     this._role = isServer(websocket) ? 'server' : 'client';
     const deflate = deflateOf(websocket);
-    this._compresses = deflate !== undefined;
-    /** What inflates instead of ws's PerMessageDeflate. */
-    this.decompressor = this._compresses ? compressInstead(deflate) : null;
+    this.agreement = deflate === undefined ? null : agreementOf(deflate);
     this._isReading = false;
     this._key = key; // of the handshake
     this._recycles = false;
     this._encoder = null;
     this._callbacks = null;
-    sender[kOutgoing] = this;
+    sender[kAdapter] = this;
     sender.sendFrame = sendFrame;
     listenForExit();
-    socket[kOutgoing] = this;
+    socket[kAdapter] = this;
     for (const name of ['end', 'destroy']) flushBefore(socket, name);
   }
 
@@ -69,8 +66,8 @@ class Outgoing {
   /** Whether a message with these options can be framed here and now, and not by ws's Sender. */
   canFrame(options) {
     if (mustFrame(this._sender)) return false;
-    if (options === undefined) return !this._compresses;
-    if (this._compresses && !(Object.hasOwn(options, 'compress') && options.compress === false)) return false;
+    if (options === undefined) return this.agreement === null;
+    if (this.agreement !== null && !(Object.hasOwn(options, 'compress') && options.compress === false)) return false;
     return !('mask' in options) && (options.fin === true || !('fin' in options));
   }
 
@@ -221,7 +218,7 @@ function throwError(error) {
 }
 
 function sendFrame(list, callback) {
-  this[kOutgoing].sendFramed(list, callback);
+  this[kAdapter].sendFramed(list, callback);
 }
 
 const ENDINGS = { end: flushFirst('end'), destroy: flushFirst('destroy') };
@@ -238,9 +235,9 @@ function flushBefore(socket, name) {
 /** @param {Function} [own] the socket's own method; default: its prototype's */
 function flushFirst(name, own) {
   return function (...args) {
-    const outgoing = this[kOutgoing];
-    outgoing.flushApart();
-    return (own ?? Object.getPrototypeOf(outgoing.socket)[name]).apply(this, args);
+    const adapter = this[kAdapter];
+    adapter.flushApart();
+    return (own ?? Object.getPrototypeOf(adapter.socket)[name]).apply(this, args);
   };
 }
 
@@ -256,4 +253,4 @@ function writesAsNode(socket) {
   return socket.write === write && socket._write === _write && socket._writev === _writev;
 }
 
-module.exports = { Outgoing };
+module.exports = { SenderAdapter };

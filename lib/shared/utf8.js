@@ -1,8 +1,8 @@
 'use strict';
 
-const { isUtf8 } = require('../shared/node-modules').buffer;
+const { isUtf8 } = require('./node-modules').buffer;
 
-const { view } = require('../shared/buffers');
+const { view } = require('./buffers');
 
 /**
  * Validates a piece of text as UTF-8 (RFC 3629), from the beginning of a character on. Returns the

@@ -1,0 +1,147 @@
+'use strict';
+
+const { buffer, zlib } = require('../shared/node-modules');
+const { Buffer } = require('../shared/buffers');
+const { FrameError } = require('../shared/errors');
+const { runInPool } = require('./concurrency-limiter');
+const { ZlibHandle, dropOutput, outputLength, supportsSyncZlib, takeOutput } = require('./zlib-handle');
+
+// Decompression of messages (RFC 7692 section 7.2.2): "append 4 octets of 0x00 0x00 0xff 0xff to
+// the tail end of the payload ... decompress the resulting data". Truncated input yields the bytes
+// decoded so far, as with ws.
+
+const { Z_SYNC_FLUSH } = zlib.constants;
+const MAX_OUTPUT = buffer.kMaxLength;
+const TAIL = Buffer.from('0000ffff', 'hex');
+
+/**
+ * The handles that all connections of this thread share, by their window; each is reset after each
+ * message, and takes 40 KB at most.
+ */
+const shared = [];
+
+/**
+ * The input that is inflated on the event loop is at most this part of the output: empty blocks
+ * take 84 to 125 µs per KiB, and put out nothing.
+ */
+const INPUT_PART = 1 / 8;
+/** All connections together inflate at most so much of it in one turn, beside a first message. */
+const INPUT_OF_TURN = 64 * 1024;
+/**
+ * A message up to this size is not counted. For its bytes, it takes no longer than a number of tiny
+ * ones; and the thread pool costs a message 60 to 150 µs.
+ */
+const UNCOUNTED = 4 * 1024;
+
+let inputOfTurn = 0;
+
+/**
+ * Whether input may be inflated on the event loop in this turn.
+ *
+ * @param {number} most how many bytes may come out
+ */
+function fitsTurn(length, most, isMessage = true) {
+  if (length > most * INPUT_PART) return false;
+  if (most === Infinity || (isMessage && length <= UNCOUNTED)) return true;
+  if (inputOfTurn === 0) setImmediate(beginTurn);
+  else if (inputOfTurn + length > INPUT_OF_TURN) return false;
+  inputOfTurn += length;
+  return true;
+}
+
+function beginTurn() {
+  inputOfTurn = 0;
+}
+
+/**
+ * Inflates a message that refers to no other.
+ *
+ * @param {number} most above this many bytes it is left to the thread pool; likewise if `fitsTurn`
+ *   says so
+ * @param {number} limit the most bytes that the message may have
+ * @returns {Buffer | null} memory that the next message overwrites; null if it is longer than
+ *   `most`
+ * @throws {FrameError} if it is longer than `limit`, or is not DEFLATE
+ */
+function inflateAlone(bytes, length, windowBits, most, limit, sync = supportsSyncZlib()) {
+  if (!fitsTurn(length, most)) return null;
+  if (!sync) return inflateSync(bytes, windowBits, most, limit);
+  return inflateShared(bytes, length, windowBits, most, limit);
+}
+
+function inflateShared(bytes, length, windowBits, most, limit) {
+  shared[windowBits] ??= new ZlibHandle(zlib.createInflateRaw({ windowBits }));
+  const handle = shared[windowBits];
+  try {
+    runWithTail(handle, bytes, length, TAIL, most, limit);
+    return outputLength() > most ? null : takeOutput();
+  } finally {
+    dropOutput();
+    handle.reset();
+  }
+}
+
+/**
+ * Runs bytes and then a tail, until the output is above `most` or `limit`.
+ *
+ * @returns {number} how many bytes are left of both together
+ * @throws {FrameError} if the output is above `limit`, or the input is not DEFLATE
+ */
+function runWithTail(handle, bytes, length, tail, most, limit) {
+  const bound = Math.min(most, limit);
+  let left = handle.run(bytes, length, bound) + tail.length;
+  if (left === tail.length && left !== 0 && handle.error === null && outputLength() <= bound) {
+    left = handle.run(tail, left, bound);
+  }
+  if (handle.error !== null) throw dataError(handle.error);
+  if (outputLength() > limit) throw tooBigError();
+  return left;
+}
+
+/** By what Node.js documents. */
+function inflateSync(bytes, windowBits, most, limit) {
+  let inflated;
+  try {
+    const input = Buffer.concat([bytes, TAIL]);
+    inflated = zlib.inflateRawSync(input, zlibOptions(windowBits, Math.min(most, limit)));
+  } catch (error) {
+    if (error.code === 'ERR_BUFFER_TOO_LARGE' && most < limit) return null;
+    throw toFrameError(error);
+  }
+  if (inflated.length > limit) throw tooBigError();
+  return inflated;
+}
+
+/** `inflateAlone` of a copy, which nobody can change or transfer, in the thread pool. */
+function inflateAloneLater(bytes, windowBits, limit, callback) {
+  const copy = Buffer.concat([bytes, TAIL]);
+  runInPool((done) => {
+    zlib.inflateRaw(copy, zlibOptions(windowBits, limit), (error, inflated) => {
+      done();
+      if (error) callback(toFrameError(error), null);
+      else if (inflated.length > limit) callback(tooBigError(), null);
+      else callback(null, inflated);
+    });
+  });
+}
+
+/** zlib accepts no limit of 0, so that 1 byte may come out then. */
+function zlibOptions(windowBits, limit) {
+  const maxOutputLength = Math.max(1, Math.min(limit, MAX_OUTPUT));
+  return { windowBits, maxOutputLength, finishFlush: Z_SYNC_FLUSH };
+}
+
+function toFrameError(error) {
+  return error.code === 'ERR_BUFFER_TOO_LARGE' ? tooBigError() : dataError(error);
+}
+
+function tooBigError() {
+  return new FrameError('MESSAGE_TOO_BIG', 1009, 'A message is longer than maxPayload when it is inflated');
+}
+
+/** ws closes with 1007, too. */
+function dataError(cause) {
+  return new FrameError('DEFLATE', 1007, 'A compressed message is not DEFLATE', { cause });
+}
+
+module.exports = { TAIL, dataError, fitsTurn, inflateAlone, inflateAloneLater, runWithTail, tooBigError };

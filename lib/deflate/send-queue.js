@@ -1,0 +1,231 @@
+'use strict';
+
+const { Buffer, EMPTY, copyOf, lengthOf, toBytes, view } = require('../shared/buffers');
+const { CONTROL, FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
+const { Deflater } = require('./deflater');
+const { supportsSyncZlib } = require('./zlib-handle');
+
+/**
+ * Messages from this size on are sampled: what does not shrink, such as a picture, is not
+ * compressed. The sample takes 25 µs, compressing the whole 160 µs and more.
+ */
+const SAMPLE_FROM = 16 * 1024;
+const SAMPLE_SIZE = 2 * 1024;
+/** A sample that keeps more than this part of its size is not worth it. */
+const WORTH_IT = 0.95;
+
+/** From this size on a server refers to the caller's payload, which it would not copy either. */
+const REFER_FROM = 16 * 1024;
+
+/** The ways of a record: as it is; */
+const PLAIN = 0;
+/** compressed if that saves bytes; */
+const WORTHWHILE = 1;
+/** compressed; */
+const DEFLATED = 2;
+/** as the fragment before it. */
+const CONTINUED = 3;
+
+/**
+ * A frame on its way. Its payload is `data`, unless `pieces` are the whole frame.
+ *
+ * @typedef {{ firstByte: number, data: string | Uint8Array, length: number, way: number,
+ *   owned: boolean, pieces: Buffer[] | null }} SendRecord
+ */
+
+/**
+ * The frames that an Encoder sends on a connection with compression: which are compressed, and in
+ * which order they leave. While one is in the thread pool the others wait, but for Ping and Pong
+ * frames, which do not come here.
+ */
+class SendQueue {
+  /**
+   * @param {DeflateDirection} direction
+   * @param {boolean} refers whether it may refer to a large payload of the caller's
+   * @param {(() => void) | undefined} onDeflated the Encoder's handler
+   */
+  constructor(direction, refers, onDeflated) {
+    this.onDeflated = onDeflated;
+    /** Whether a record is in the thread pool, or others still wait after it. */
+    this.isBusy = false;
+    /** Whether the records that wait end amid a fragmented message. */
+    this.isAmidMessage = false;
+    /** The bytes of the records that wait. */
+    this.waiting = 0;
+    this._refers = refers;
+    this._deflater = new Deflater(direction);
+    this._threshold = Math.max(direction.settings.threshold, 1);
+    this._threadPoolFrom = direction.settings.threadPoolFrom;
+    this._deflatesFragments = false;
+    this._records = [];
+    this._inPool = null;
+    this._isDeflating = false;
+    this._deflated = null;
+  }
+
+  /**
+   * A record of a data frame, or null if the Encoder can add the frame at once as it is.
+   *
+   * @param {boolean | undefined} compress the caller's option
+   * @throws {TypeError} if the data is not acceptable
+   */
+  createRecord(firstByte, data, compress) {
+    const way = wayOf(firstByte, compress);
+    const least = way === WORTHWHILE ? this._threshold : 0;
+    // A character has up to 3 bytes.
+    const isShort = typeof data === 'string' && data.length * 3 < least;
+    const isPlain = way === PLAIN || isShort || (way === CONTINUED && !this._deflatesFragments);
+    if (!this.isBusy && isPlain) return this._leave(firstByte);
+    let content = data;
+    if (typeof data !== 'string') content = toBytes('data', data, (firstByte & OPCODE) !== Opcode.BINARY);
+    // A long one may wait, and many Encoders hold it once then.
+    else if (data.length < SAMPLE_FROM) content = Buffer.from(data);
+    const length = sizeOf(content);
+    if (!this.isBusy && length < least) return this._leave(firstByte);
+    return { firstByte, data: content, length, way: length < least ? PLAIN : way, owned: false, pieces: null };
+  }
+
+  /** @returns {SendRecord | null} the record as it is sent; null if it must wait */
+  add(record) {
+    if (!this.isBusy) return this._deflate(record);
+    if (record.pieces === null) record.data = this._keep(record.data, record.length);
+    this.waiting += record.length;
+    this._records.push(record);
+    this._noteEnd(record);
+    return null;
+  }
+
+  /** @returns {SendRecord | null} the next record that has waited; null if there is none, or it must wait on */
+  next() {
+    const deflated = this._deflated;
+    this._deflated = null;
+    if (deflated !== null || this._inPool !== null) return deflated;
+    const record = this._records.shift();
+    if (record === undefined) {
+      this.isBusy = false;
+      return null;
+    }
+    this.waiting -= record.length;
+    // Its memory may have been transferred.
+    if (record.pieces === null && sizeOf(record.data) !== record.length)
+      Object.assign(record, { data: EMPTY, length: 0 });
+    return this._deflate(record);
+  }
+
+  /** Whether a record waits for `deflateLater`. */
+  get mustDeflate() {
+    return this._inPool !== null && !this._isDeflating;
+  }
+
+  /** Compresses that record in the thread pool; `next` then returns it. */
+  deflateLater(callback) {
+    const record = this._inPool;
+    this._isDeflating = true;
+    this._deflater.deflateLater(record.data, record.length, isLast(record), (deflated) => {
+      this._isDeflating = false;
+      this._inPool = null;
+      this.waiting -= record.length;
+      this._deflated = withPayload(record, deflated);
+      callback();
+    });
+  }
+
+  /** See Deflater. */
+  get key() {
+    return this._deflater.key;
+  }
+
+  /**
+   * Whether a prepared message of this length is compressed. With takeover it is not: the context
+   * of each connection would have to have it in its window.
+   */
+  sharesFrom(length) {
+    return !this._deflater.takesOver && length >= this._threshold;
+  }
+
+  deflateShared(bytes) {
+    return this._deflater.deflateAlone(bytes, bytes.length);
+  }
+
+  /** Releases the context of the connection when nothing more is sent. */
+  end() {
+    if (!this.isBusy) this._deflater.end();
+  }
+
+  /** Leaves a frame to the Encoder. */
+  _leave(firstByte) {
+    if (beginsFragments(firstByte)) this._deflatesFragments = false;
+    return null;
+  }
+
+  /** Compresses a record, if it is to be compressed. */
+  _deflate(record) {
+    const { firstByte, data, length } = record;
+    const deflates = this._mustDeflate(record);
+    // A message that `framed` begins finds it false.
+    if (!isWhole(firstByte)) this._deflatesFragments = deflates && !isLast(record);
+    if (!deflates) return record;
+    if (length >= this._threadPoolFrom) {
+      if (!this.isBusy) this._noteEnd(record);
+      this.isBusy = true;
+      this.waiting += length;
+      record.data = this._keep(data, length);
+      this._inPool = record;
+      return null;
+    }
+    const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+    const deflated = this._deflater.deflate(bytes, length, isLast(record));
+    // The context of a connection has the message in its window, so that it must be sent compressed.
+    const mustSend = this._deflater.takesOver || !isWhole(firstByte);
+    return mustSend || deflated.length < length ? withPayload(record, deflated) : record;
+  }
+
+  _mustDeflate({ firstByte, data, length, way }) {
+    if (way === PLAIN || (length === 0 && isWhole(firstByte))) return false;
+    if (way === CONTINUED) return this._deflatesFragments;
+    return way === DEFLATED || length < SAMPLE_FROM || this._isWorthIt(data);
+  }
+
+  _isWorthIt(data) {
+    const isString = typeof data === 'string';
+    const start = ((isString ? data.length : lengthOf(data)) - SAMPLE_SIZE) >> 1;
+    const end = start + SAMPLE_SIZE;
+    const bytes = isString ? Buffer.from(data.slice(start, end)) : view(data, start, end);
+    return this.deflateShared(bytes).length < bytes.length * WORTH_IT;
+  }
+
+  /** The data of a record that waits. A server refers to large payloads, which it does not copy either. */
+  _keep(data, length) {
+    return typeof data === 'string' || (length >= REFER_FROM && this._refers) ? data : copyOf(data, 0, length);
+  }
+
+  _noteEnd(record) {
+    if ((record.firstByte & CONTROL) === 0) this.isAmidMessage = !isLast(record);
+  }
+}
+
+const isLast = ({ firstByte }) => (firstByte & FIN) !== 0;
+const continues = (firstByte) => (firstByte & OPCODE) === Opcode.CONTINUATION;
+const isWhole = (firstByte) => (firstByte & FIN) !== 0 && !continues(firstByte);
+const beginsFragments = (firstByte) => (firstByte & FIN) === 0 && !continues(firstByte);
+
+function wayOf(firstByte, compress) {
+  if (continues(firstByte)) return CONTINUED;
+  // RSV1 is the caller's. Without synchronous zlib, no context lasts from one fragment to the next.
+  if (compress === false || (firstByte & (RSV1 | CONTROL)) !== 0) return PLAIN;
+  if (beginsFragments(firstByte) && !supportsSyncZlib()) return PLAIN;
+  return compress ? DEFLATED : WORTHWHILE;
+}
+
+/** The record, with its payload compressed. RSV1 is "set ... on the first fragment" (RFC 7692 section 6.1). */
+function withPayload(record, deflated) {
+  if (!continues(record.firstByte)) record.firstByte |= RSV1;
+  record.data = deflated;
+  record.owned = true;
+  return record;
+}
+
+/** The bytes of a string or of a view. */
+const sizeOf = (data) => (typeof data === 'string' ? Buffer.byteLength(data) : lengthOf(data));
+
+module.exports = { PLAIN, SendQueue };
