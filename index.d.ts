@@ -352,7 +352,8 @@ export interface MessageOptions extends FragmentOptions {
   /**
    * With the option `deflate`: `false` does not compress the message, for example because it has a
    * secret in it; `true` does, whatever its size. Default: the `threshold` decides, and for a message
-   * in fragments the length of its first one.
+   * in fragments the length of its first one. Without synchronous zlib (Deno), fragments are not
+   * compressed.
    */
   compress?: boolean | undefined;
 }

@@ -119,11 +119,11 @@ class Encoder {
     const firstByte = frame[0];
     if (firstByte === undefined) throw invalidState('The memory of a prepared message has been transferred');
     if (this._isDeflating) this._queue.add(plainRecord(firstByte, length, EMPTY, [frame]));
-    else this._addPrepared(firstByte, length, frame);
+    else this._addPrepared(frame, firstByte, length);
     return true;
   }
 
-  _addPrepared(firstByte, length, frame) {
+  _addPrepared(frame, firstByte, length) {
     if (this._buffer.pending !== 0 && frame.length < PREPARED_COPY_BELOW) this._buffer.copy(frame, frame.length);
     else this._buffer.push(frame);
     this._count(firstByte, length);
@@ -134,11 +134,11 @@ class Encoder {
     if (this._closed) return false;
     this._closed = opcode === Opcode.CLOSE;
     if (this._isDeflating) this._queue.add(plainRecord(firstByte, length, EMPTY, [Buffer.concat(pieces)]));
-    else this._addFramed(firstByte, length, pieces, options?.owned ?? false);
+    else this._addFramed(pieces, firstByte, length, options?.owned ?? false);
     return true;
   }
 
-  _addFramed(firstByte, length, pieces, owned) {
+  _addFramed(pieces, firstByte, length, owned) {
     this._frames.writePieces(this._buffer, pieces, owned);
     this._count(firstByte, length);
   }
@@ -173,7 +173,7 @@ class Encoder {
     } else if (record.pieces === null) {
       this._addFrame(record.firstByte, record.data, record.owned);
     } else {
-      this._addFramed(record.firstByte, record.length, record.pieces, true);
+      this._addFramed(record.pieces, record.firstByte, record.length, true);
     }
   }
 

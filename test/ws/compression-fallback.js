@@ -1,6 +1,7 @@
 'use strict';
 
-// Where zlib has no handles that can be used synchronously, as on Deno, ws compresses by itself.
+// Where zlib has no handles that can be used synchronously, as on Deno, ws compresses by itself, and
+// the Encoder compresses no fragments.
 
 const zlib = require('node:zlib');
 const t = require('tap');
@@ -15,6 +16,7 @@ handle.writeSync = () => {
 t.equal(supportsSyncZlib(), false);
 handle.writeSync = writeSync;
 
+const codec = require('../../index');
 const framemask = require('../../ws.js');
 const { framesFor } = require('../support/frames');
 const { connectPair, connectRaw, record } = require('../support/websockets');
@@ -36,6 +38,17 @@ t.test('messages arrive in their order, both ways', async (t) => {
       sent
     );
   }
+});
+
+t.test('the Encoder sends fragments as they are', (t) => {
+  const { Encoder, acceptDeflate } = codec;
+  const encoder = new Encoder({ role: 'server', deflate: acceptDeflate('permessage-deflate') });
+  encoder.text('a'.repeat(2000), { fin: false, compress: true });
+  encoder.continuation('b');
+  t.equal(encoder.take()[0][0], 0x01);
+  encoder.text('a'.repeat(2000));
+  t.equal(encoder.take()[0][0], 0xc1);
+  t.end();
 });
 
 t.test('fragments, and errors', async (t) => {
