@@ -26,13 +26,10 @@ class Inflater {
     this._zlibOptions = zlibOptions;
     this._sync = sync;
     this._context = null;
-    // A message of one frame, inflated; and the inflated bytes of one of several.
+    // A message of one frame, inflated.
     this._whole = null;
-    this._chunks = [];
-    this._length = 0;
-    /** The inflated length of each frame of a message of several. */
-    this.lengths = [];
-    this._isAmidMessage = false;
+    // One of several: its inflated bytes, their number, and that of each frame.
+    this._fragments = null;
     this._isAlone = false;
   }
 
@@ -46,14 +43,14 @@ class Inflater {
    */
   inflate(data, isLast, limit) {
     const length = lengthOf(data);
-    const isWhole = isLast && !this._isAmidMessage;
-    this._isAmidMessage = !isLast;
+    const isWhole = isLast && this._fragments === null;
+    if (!isWhole) this._fragments ??= { chunks: [], length: 0, lengths: [] };
     this._isAlone = isWhole && !this._takesOver && this._zlibOptions === undefined;
     let inflated;
     // Not DEFLATE, but clear. ws accepts it, too.
     if (isWhole && length === 0) inflated = EMPTY;
     else if (this._isAlone) inflated = inflateAlone(data, length, this._windowBits, this._most, limit, this._sync);
-    else inflated = this._inflateInContext(data, length, isLast, limit - this._length);
+    else inflated = this._inflateInContext(data, length, isLast, limit);
     if (inflated === null) return false;
     // The caller takes a complete message before anything else is inflated.
     if (isWhole) this._whole = inflated;
@@ -66,7 +63,8 @@ class Inflater {
   inflateLater(data, isLast, limit, callback) {
     const end = (error, chunks) => {
       if (error === null) {
-        this._addFrame(chunks);
+        if (this._fragments === null) this._whole = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
+        else this._addFrame(chunks);
         this._endFrame(isLast);
       }
       callback(error);
@@ -74,8 +72,13 @@ class Inflater {
     if (this._isAlone) {
       inflateAloneLater(data, this._windowBits, limit, (error, inflated) => end(error, [inflated]));
     } else {
-      this._context.inflateLater(limit - this._length, end);
+      this._context.inflateLater(limit - this._before, end);
     }
+  }
+
+  /** The inflated length of each frame of a complete message of several. */
+  get lengths() {
+    return this._fragments.lengths;
   }
 
   /** @returns {Buffer} the complete message, in memory of its own */
@@ -91,22 +94,26 @@ class Inflater {
 
   close() {
     this._context?.close();
-    this._context = null;
-    this._chunks = [];
+    this._context = this._fragments = null;
   }
 
   _inflateInContext(data, length, isLast, limit) {
     this._context ??= new ConnectionInflater({ ...this._zlibOptions, windowBits: this._windowBits }, this._sync);
-    return this._context.inflate(data, length, isLast, this._most, limit);
+    return this._context.inflate(data, length, isLast, this._most, limit - this._before);
   }
 
-  _addFrame(chunks) {
-    const before = this._length;
-    for (const chunk of chunks) {
-      this._chunks.push(chunk);
-      this._length += chunk.length;
+  /** The bytes of the frames before this one. */
+  get _before() {
+    return this._fragments === null ? 0 : this._fragments.length;
+  }
+
+  _addFrame(added) {
+    const { chunks, length, lengths } = this._fragments;
+    for (const chunk of added) {
+      chunks.push(chunk);
+      this._fragments.length += chunk.length;
     }
-    this.lengths.push(this._length - before);
+    lengths.push(this._fragments.length - length);
   }
 
   /** Resets the context after a message, so that the next one refers to nothing in it. */
@@ -115,14 +122,10 @@ class Inflater {
   }
 
   _join() {
-    const whole = this._whole;
-    this._whole = null;
-    if (whole !== null) return whole;
-    const chunks = this._chunks;
-    this._chunks = [];
-    this._length = 0;
-    this.lengths = [];
-    return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
+    const bytes =
+      this._fragments === null ? this._whole : Buffer.concat(this._fragments.chunks, this._fragments.length);
+    this._whole = this._fragments = null;
+    return bytes;
   }
 }
 
