@@ -28,7 +28,7 @@ let highDigit;
 let lowDigit;
 let digitValue;
 
-// A Uint32Array. Unused entropy is in `batch[cursor]` and after; what precedes it is zeros.
+// A Uint32Array. Unused entropy is in `batch[cursor]` and after; the rest is zeros.
 let batch;
 let cursor = BATCH_WORDS;
 

@@ -3,7 +3,7 @@
 // Exports `kernels`, the names of the kernels that this machine runs, the best one last, and
 // `bind(name, registers)`, which returns the functions of one kernel. They take and return numbers
 // through `registers`, a Float64Array over shared memory. There is no global state: each function
-// holds what it needs, so worker threads and contexts share nothing.
+// holds its own state, so worker threads and contexts share nothing.
 //
 // A number passed as an argument costs about 6 ns (a handle and a conversion), one stored in a
 // register less than 1 ns: mask() takes 41 ns instead of 57, unmask() 25 instead of 34 (Node 20).
@@ -17,13 +17,13 @@
 namespace framemask {
 namespace {
 
-// What each register holds. lib/masking/native.js has the same list.
+// The content of each register. lib/masking/native.js has the same list.
 enum Register {
   kKey,       // in: the masking key, its first byte in the lowest eight bits
   kStart,     // in: the first byte of the source, buffer or chunk to read
   kOffset,    // in: the first byte of the output to write
   kLength,    // in: the number of bytes
-  kMode,      // in: what scan accepts, see scan.h
+  kMode,      // in: the rules of scan, see scan.h
   kCount,     // out: the number of frames that scan found
   kNonAscii,  // out: 128 if mask or unmask wrote a byte of 128 or more, else 0
   kRegisterCount
@@ -89,7 +89,7 @@ constexpr Kernel kKernels[] = {
 
 // The data pointer of a JavaScript function is the address of its registers. The lowest three bits,
 // 0 in the address of a double, hold the index of its kernel. So memory that JavaScript can write
-// has no pointer to code, and one function serves all kernels; one for each would add 1 KB.
+// does not point to code, and one function serves all kernels; one for each would add 1 KB.
 constexpr size_t kKernelCount = sizeof kKernels / sizeof *kKernels;
 constexpr uintptr_t kKernelBits = 7;
 static_assert(kKernelCount <= kKernelBits + 1, "more kernels than fit");

@@ -1,4 +1,4 @@
-// What a masking kernel is, and what all kernels share.
+// Masking kernels, and the code that they share.
 #ifndef FRAMEMASK_SRC_MASK_H_
 #define FRAMEMASK_SRC_MASK_H_
 
@@ -9,7 +9,7 @@
 #if defined(__x86_64__) || defined(__i386__) || defined(_M_X64) || defined(_M_IX86)
 #define FRAMEMASK_X86 1
 #endif
-// macOS enables AVX-512 state lazily, so what the processor reports is not reliable there.
+// macOS enables AVX-512 state lazily, so the processor's report is not reliable there.
 #if defined(FRAMEMASK_X86) && !defined(__APPLE__)
 #define FRAMEMASK_AVX512 1
 #endif
@@ -106,7 +106,7 @@ inline uint8_t MaskShort(const uint8_t* source, uint8_t* destination, size_t len
 }
 
 // Masks from source to destination, which may overlap in any way: the result is as if the source
-// had been copied first. Returns what the kernel returns.
+// had been copied first. Returns the kernel's result.
 inline uint8_t Mask(MaskKernel kernel, const uint8_t* source, uint8_t* destination, size_t length, uint32_t key) {
   const uintptr_t from = reinterpret_cast<uintptr_t>(source);
   const uintptr_t to = reinterpret_cast<uintptr_t>(destination);

@@ -112,7 +112,7 @@ class Decoder {
 
   /** Decodes the current chunk and those after it, unless a handler pauses or stops. */
   _run() {
-    // `write` or `resume` in a handler: the loop below goes on with what they changed.
+    // `write` or `resume` in a handler: the loop below sees the change.
     if (this._isRunning) return;
     const { _reader: reader, _dispatcher: dispatcher } = this;
     this._isRunning = true;
@@ -128,7 +128,7 @@ class Decoder {
     }
   }
 
-  /** Decodes what comes next in the current chunk. */
+  /** Decodes the next part of the current chunk. */
   _decode(reader, dispatcher) {
     let found = reader.next();
     if (found === Found.FRAMES) {

@@ -10,7 +10,8 @@ const { MessageAssembler } = require('./message-assembler');
 const { detachedError, utf8Error } = require('./message-errors');
 const { readHandler, readTrace } = require('./options');
 
-// Handlers are methods of the decoder, their `this`. `handler.call(decoder)` would take 6 ns longer.
+// Handlers are methods of the decoder, their `this`. `handler.call(decoder)` would take 6 ns
+// longer.
 const kOnMessage = Symbol('onMessage');
 const kOnFrame = Symbol('onFrame');
 const kOnPing = Symbol('onPing');
@@ -39,7 +40,7 @@ const GIVE = 5;
  * here. A handler may pause or stop the decoder: the next step is then held, or never done.
  */
 class Dispatcher {
-  /** @param {object} decoder what handlers have as `this` */
+  /** @param {object} decoder the `this` of handlers */
   constructor(decoder, options, agreement) {
     this.assembler = new MessageAssembler(options);
     /** 0 while frames are dispatched. */
@@ -58,7 +59,7 @@ class Dispatcher {
     decoder[kOnError] = readHandler(options, 'onError');
     decoder[kOnInflated] = readHandler(options, 'onInflated');
     if ((decoder[kOnMessage] ?? decoder[kOnFrame]) === undefined && !hasWarned) warnWithoutHandlers(decoder);
-    // For tracing: what records say of the connection.
+    // For tracing: the connection in records.
     this._connection = readTrace(options);
     // A step that a pause has interrupted.
     this._held = null;
@@ -140,8 +141,8 @@ class Dispatcher {
   }
 
   /**
-   * A complete frame. `bytes[start]` to `bytes[end - 1]` is its payload, unmasked; `ascii`: known to
-   * be ASCII; `gathered`: the payload is in its message already.
+   * A complete frame. `bytes[start]` to `bytes[end - 1]` is its payload, unmasked; `ascii`: known
+   * to be ASCII; `gathered`: the payload is in its message already.
    */
   dispatch(firstByte, bytes, start, end, ascii, gathered) {
     if (!this.isTraced && !this.hasOnFrame) {
@@ -203,7 +204,7 @@ class Dispatcher {
     else this._useFrame(firstByte, bytes, start, end, ascii, gathered);
   }
 
-  /** Dispatches what a frame carries, or adds it to its message. */
+  /** Dispatches the message of a frame, or adds the frame to its message. */
   _useFrame(firstByte, bytes, start, end, ascii, gathered) {
     const { assembler } = this;
     if ((firstByte & OPCODE) >= Opcode.CLOSE) {
@@ -269,7 +270,7 @@ class Dispatcher {
     else this._holds({ step: GIVE, data, firstByte, lengths });
   }
 
-  /** A frame of a compressed message: it is inflated, and only what comes out is kept. */
+  /** A frame of a compressed message: only its inflated bytes are kept. */
   _dispatchDeflated(firstByte, data, gathered) {
     const isLast = (firstByte & FIN) !== 0;
     let first = firstByte;

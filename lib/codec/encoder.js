@@ -15,7 +15,7 @@ const { CONTROL, FIN, MAX_SHORT, MODE_MASKED, Opcode, RSV1, isSendableCloseCode 
 const { isTraced, traceFrame, traceMessage } = require('../tracing');
 
 /**
- * A prepared message below this many bytes is copied behind other collected frames: ten of 64 bytes
+ * A prepared message below this many bytes is copied after other collected frames: ten of 64 bytes
  * are then sent in 2 pieces instead of 10, in 1.2 times the time of the write alone instead of
  * 1.45.
  */
@@ -177,7 +177,7 @@ class Encoder {
     }
   }
 
-  /** Adds what has waited, as far as none of it goes to the thread pool. */
+  /** Adds the records that have waited, up to one for the thread pool. */
   _addQueued() {
     const queue = this._queue;
     let record;

@@ -8,7 +8,7 @@ const { ENTRY, moveEntries } = require('./frame-table');
 const { header, readHeader } = require('./header');
 const { PartialFrame } = require('./partial-frame');
 
-/** What `next` has found in the chunk. */
+/** The kinds of things that `next` finds in a chunk. */
 const Found = {
   /** Nothing yet: the chunk is used up. */
   NOTHING: 0,
@@ -73,7 +73,8 @@ class FrameReader {
   /** Replaces a borrowed chunk by a copy of the bytes that have not been used. */
   keepRest() {
     const { chunk, entries, position, end } = this;
-    // One byte before the first payload, which may be empty: an empty Buffer can't reveal detachment.
+    // One byte before the first payload, which may be empty: an empty Buffer can't reveal
+    // detachment.
     const from = entries === null ? position : entries[1] - 1;
     if (entries !== null) moveEntries(entries, from);
     this.begin(copyOf(chunk, from, end), end - from);

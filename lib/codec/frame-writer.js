@@ -18,8 +18,8 @@ const OWN_FROM = 16 * 1024;
 
 /**
  * Writes the frames of one role into a WriteBuffer, header and payload, in the way that the length
- * asks for: the payload is copied into the slab, copied into memory of its own, or sent from where it
- * lies; a copy is masked meanwhile. All Encoders of a role share a FrameWriter.
+ * asks for: the payload is copied into the slab, copied into memory of its own, or sent from where
+ * it lies; a copy is masked meanwhile. All Encoders of a role share a FrameWriter.
  */
 class FrameWriter {
   /** @param {number} mode MODE_MASKED for a client, 0 for a server @param {CodecBackend} backend */

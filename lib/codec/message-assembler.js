@@ -67,9 +67,9 @@ class MessageAssembler {
   }
 
   /**
-   * "A fragmented message consists of a single frame with the FIN bit clear and an opcode other than
-   * 0, followed by zero or more frames with the FIN bit clear and the opcode set to 0, and terminated
-   * by a single frame with the FIN bit set and an opcode of 0" (RFC 6455 section 5.4).
+   * "A fragmented message consists of a single frame with the FIN bit clear and an opcode other
+   * than 0, followed by zero or more frames with the FIN bit clear and the opcode set to 0, and
+   * terminated by a single frame with the FIN bit set and an opcode of 0" (RFC 6455 section 5.4).
    *
    * @returns {FrameError | null} why a data frame can't come now
    */

@@ -17,7 +17,7 @@ const pool = new Pool(() => Buffer.allocUnsafeSlow(POOLED_SIZE), 1);
 
 /**
  * Memory for a message of which `needed` bytes have arrived, and `left` bytes of the frame have
- * not. What is `pooled` is returned by `release`, and may hold bytes of an earlier use.
+ * not. `pooled` memory is returned by `release`, and may hold bytes of an earlier use.
  */
 function allocate(needed, left, least, pooled) {
   const size = Math.max(Math.min(needed + left, needed * AHEAD + MARGIN), least);

@@ -17,7 +17,7 @@ function readHandler(options, name) {
 }
 
 /**
- * What trace records say of the connection: `trace`, for both codecs of one end, or `connectionId`
+ * The connection in trace records: `trace`, for both codecs of one end, or `connectionId`
  * as its `id`; null for neither.
  */
 function readTrace(options) {

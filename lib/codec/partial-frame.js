@@ -17,7 +17,7 @@ class PartialFrame {
     this.payload = null;
   }
 
-  /** Adds what a chunk has of the header, which may be more than the header. */
+  /** Adds the bytes of a chunk, which may go beyond the header. */
   addToHeader(chunk, start, end) {
     this.header ??= new Uint8Array(MAX_HEADER);
     const had = this.headerLength;

@@ -5,8 +5,8 @@ const { headerSize, writeHeader } = require('./header');
 const { showPublicState } = require('../shared/inspect');
 const { FIN, Opcode, RSV1 } = require('../shared/protocol');
 
-// What `prepare` has made, `{ frame: Buffer, length, deflated: Map | null }`; null for other
-// values. `length` is the payload's; `deflated` has the same for each way to compress that a
+// The content of a PreparedMessage, `{ frame: Buffer, length, deflated: Map | null }`; null for
+// other values. `length` is the payload's; `deflated` has the same for each way to compress that a
 // connection has asked for, and is null if the message is not to be compressed.
 let framedMessage;
 

@@ -5,7 +5,7 @@ const { callInOrder } = require('../shared/call-in-order');
 const { invalidType } = require('../shared/errors');
 const { LARGE_SLAB, acquireSlab, isPrivate, releaseSlab } = require('./slabs');
 
-/** A part of a slab, behind which there is a Buffer of the encoder's own, or another slab. */
+/** A part of a slab, followed by a Buffer of the encoder's own or by another slab. */
 class SlabPart {
   constructor(slab, start, end) {
     this.slab = slab;
@@ -32,8 +32,8 @@ class SlabPart {
 }
 
 /**
- * Collects bytes and sends them in one write. `reserve` makes room in a slab, `advance` ends the bytes
- * that were written there, `push` adds a Buffer that is sent from where it lies.
+ * Collects bytes and sends them in one write. `reserve` makes room in a slab, `advance` ends the
+ * bytes that were written there, `push` adds a Buffer that is sent from where it lies.
  */
 class WriteBuffer {
   /** `recycle`: see EncoderOptions in index.d.ts. With a `writable`, it flushes by itself. */
@@ -77,7 +77,7 @@ class WriteBuffer {
     return more || (writable.writableLength === 0 && writable.writable !== false);
   }
 
-  /** Drops what has collected: to write it to an ended connection would only emit an error. */
+  /** Drops the collected bytes: a write to an ended connection would only emit an error. */
   _drop(writable) {
     const callback = this._takeCallback();
     this.take();
@@ -112,7 +112,7 @@ class WriteBuffer {
 
   _send(writable) {
     const callback = this._takeCallback();
-    // With recycle, slabs are written as they are, but not behind earlier bytes, which would hold
+    // With recycle, slabs are written as they are, but not after earlier bytes, which would hold
     // them for long.
     const recycled = this.recycles && writable.writableLength === 0;
     const slab = this.slab;
@@ -142,7 +142,7 @@ class WriteBuffer {
     return parts;
   }
 
-  /** Forgets what the slab holds, and the slab unless it is private. */
+  /** Forgets the bytes in the slab, and the slab unless it is private. */
   _forget() {
     this.pending = 0;
     this._start = this._end;
@@ -161,7 +161,7 @@ class WriteBuffer {
   _changeSlab(size) {
     const { slab, _start: start } = this;
     const used = slab === null || slab[0] === undefined ? 0 : this._end - start;
-    // Moving what waits in a small slab is cheaper than a second entry in writev.
+    // Moving the bytes of a small slab is cheaper than a second entry in writev.
     const moves = used !== 0 && slab.length < LARGE_SLAB && used + size <= LARGE_SLAB;
     if (!moves) this._seal();
     // After earlier bytes it would not be reused, but held, or copied.
@@ -209,7 +209,7 @@ class WriteBuffer {
   }
 }
 
-/** Returns what the last `write` returned; false if the writable has ended before it. */
+/** Returns the result of the last `write`; false if the writable has ended before it. */
 function writeAll(writable, buffers, callback) {
   const last = buffers.length - 1;
   if (last === 0) return writable.write(buffers[0], callback);

@@ -15,7 +15,7 @@ const THRESHOLD = 1024;
 /** Compressing this many bytes of JSON at level 6 takes 0.3 to 0.9 ms of the event loop. */
 const THREAD_POOL_FROM = 32 * 1024;
 
-/** What this end wants of permessage-deflate, checked: the options of the negotiation. */
+/** Validated local options of permessage-deflate. */
 class DeflateSettings {
   /** Without handles, zlib keeps no window from one synchronous call to the next. */
   constructor(options, handles = supportsSyncZlib()) {
@@ -48,8 +48,8 @@ function readNumber(options, name, least, most, byDefault) {
 }
 
 /**
- * How the messages in one direction are compressed, and the settings of this endpoint. `zlibOptions`
- * are further options of zlib, which no other connection shares.
+ * How the messages in one direction are compressed, and the settings of this endpoint.
+ * `zlibOptions` are further options of zlib, which no other connection shares.
  *
  * @typedef {{ windowBits: number, contextTakeover: boolean, settings: DeflateSettings,
  *   zlibOptions: import('node:zlib').ZlibOptions | undefined }} DeflateDirection

@@ -19,7 +19,7 @@ class ConnectionInflater {
     this._sync = sync;
     this._stream = null;
     this._handle = null;
-    // What `inflate` has left to `inflateLater`: copies, for nobody may change them meanwhile.
+    // The work that `inflate` left to `inflateLater`: copies, which nobody changes meanwhile.
     this._begun = null;
     this._rest = null;
     this._isAmidMessage = false;

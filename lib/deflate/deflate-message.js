@@ -57,9 +57,9 @@ function optionsOf({ windowBits, level, memLevel }) {
 }
 
 /**
- * A copy for the thread pool, which may read it while a program changes or transfers what it has
- * sent. It is made when there is room in the pool, so that a broadcast is held once. Bytes that have
- * been transferred until then are gone.
+ * A copy for the thread pool, which may read it while a program changes or transfers its Buffer. It
+ * is made when there is room in the pool, so that a broadcast is held once. Bytes that have been
+ * transferred until then are gone.
  */
 function ownBytes(data) {
   return typeof data === 'string' ? Buffer.from(data) : copyOf(data, 0, lengthOf(data));

@@ -20,7 +20,7 @@ function forgetContext(context) {
   contexts.delete(context);
 }
 
-/** Releases what has not been used since the last call. */
+/** Releases the contexts that have not been used since the last call. */
 function releaseIdle() {
   for (const context of contexts) {
     if (context.isUsed || context.isBusy) {

@@ -98,7 +98,7 @@ function runWithTail(handle, bytes, length, tail, most, limit) {
   return left;
 }
 
-/** By what Node.js documents. */
+/** By the documented API of Node.js. */
 function inflateSync(bytes, windowBits, most, limit) {
   let inflated;
   try {

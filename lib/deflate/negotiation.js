@@ -4,7 +4,7 @@ const { FrameError, invalidType } = require('../shared/errors');
 const { DeflateAgreement, DeflateSettings } = require('./agreement');
 const { MAX_WINDOW_BITS, MIN_DEFLATE_BITS, readHeader, writeParameters } = require('./parameters');
 
-// index.d.ts documents what this module exports.
+// index.d.ts documents the exports.
 
 /** A server's answer to the extensions that a client offers (RFC 7692 section 7.1). */
 function acceptDeflate(header, options = {}) {
@@ -21,7 +21,7 @@ function acceptDeflate(header, options = {}) {
 /** @returns {DeflateAgreement | null} null if the offer is declined */
 function answerOffer(offer, settings) {
   const offeredServer = offer.server_max_window_bits ?? MAX_WINDOW_BITS;
-  // zlib has no window of 256 bytes for raw DEFLATE.
+  // zlib does not support a window of 256 bytes for raw DEFLATE.
   if (offeredServer < MIN_DEFLATE_BITS) return null;
   // "If the received extension negotiation offer doesn't have the client_max_window_bits extension
   // parameter, the ... response MUST NOT include" it (RFC 7692 section 7.1.2.2).

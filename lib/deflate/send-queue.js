@@ -6,7 +6,7 @@ const { Deflater } = require('./deflater');
 const { supportsSyncZlib } = require('./zlib-handle');
 
 /**
- * Messages from this size on are sampled: what does not shrink, such as a picture, is not
+ * Messages from this size on are sampled: a message that does not shrink, such as a picture, is not
  * compressed. The sample takes 25 µs, compressing the whole 160 µs and more.
  */
 const SAMPLE_FROM = 16 * 1024;
@@ -175,7 +175,8 @@ class SendQueue {
     }
     const bytes = typeof data === 'string' ? Buffer.from(data) : data;
     const deflated = this._deflater.deflate(bytes, length, isLast(record));
-    // The context of a connection has the message in its window, so that it must be sent compressed.
+    // The context of a connection has the message in its window, so that it must be sent
+    // compressed.
     const mustSend = this._deflater.takesOver || !isWhole(firstByte);
     return mustSend || deflated.length < length ? withPayload(record, deflated) : record;
   }

@@ -4,7 +4,7 @@ const { zlib } = require('../shared/node-modules');
 const { Buffer, EMPTY: NOTHING, copyOf, view } = require('../shared/buffers');
 const { invalidState } = require('../shared/errors');
 
-// All that framemask knows of Node's zlib which Node does not document. `_handle` is the binding
+// Every undocumented part of Node's zlib that framemask uses. `_handle` is the binding
 // below a zlib stream, and `_writeState` holds what `writeSync` has left: output room, then input.
 // Both have been there since Node.js 9, and packages such as pngjs use them. While the thread pool
 // works for the stream, `_writableState.writing` is true.
@@ -15,7 +15,7 @@ const { Z_NO_FLUSH, Z_SYNC_FLUSH } = zlib.constants;
 let scratch = null;
 const SCRATCH = 64 * 1024;
 
-/** What a run has put out: full scratches, copied, and the bytes in the scratch behind them. */
+/** The output of a run: full scratches, copied, and then the bytes in the scratch. */
 const chunks = [];
 let chunkBytes = 0;
 let used = 0;
@@ -36,7 +36,7 @@ class ZlibHandle {
   }
 
   /**
-   * Compresses or decompresses bytes, and adds what comes out to the output of this thread.
+   * Compresses or decompresses bytes, and adds the result to the output of this thread.
    *
    * @returns {number} how many bytes are left, which zlib did not want: it has ended, or there are
    *   more than `limit` bytes of output
@@ -67,8 +67,8 @@ class ZlibHandle {
   }
 
   /**
-   * Compresses bytes, and ends what comes out by a sync flush. In two steps, as ws has it: `run`
-   * ends blocks elsewhere if the window is smaller than the message; and a flush of nothing behind
+   * Compresses bytes, and ends the output by a sync flush. In two steps, as ws has it: `run`
+   * ends blocks elsewhere if the window is smaller than the message; and a flush of nothing after
    * another would not come out. `run` takes 3 µs less.
    */
   compress(bytes, length) {
@@ -96,7 +96,7 @@ function outputLength() {
   return chunkBytes + used;
 }
 
-/** @returns {Buffer} what the runs have put out; memory that the next run overwrites */
+/** @returns {Buffer} the output of the runs; memory that the next run overwrites */
 function takeOutput() {
   const last = view(scratch, 0, used);
   const output = chunks.length === 0 ? last : Buffer.concat([...chunks, last]);
@@ -124,7 +124,7 @@ function dropOutput() {
 }
 
 /**
- * Whether handles do what framemask expects of them: a message that refers to the one before, the
+ * Whether handles behave as framemask expects: a message that refers to the one before, the
  * same without the window, and an error that is reported and overcome. Takes 0.3 to 1.2 ms.
  */
 function trySyncZlib(library) {

@@ -23,8 +23,8 @@ const { KEY, START, OFFSET, LENGTH, NON_ASCII } = Register;
  */
 
 // Below these lengths, a loop in JavaScript takes less time than a call into the addon (Node 20,
-// AVX-512, benchmark/masking.js). Unmask: 27 ns against 29 for 48 bytes, 18 against 29 for 32. Mask,
-// which also copies: 39 ns against 48 for 48 bytes, 47 against 50 for 64.
+// AVX-512, benchmark/masking.js). Unmask: 27 ns against 29 for 48 bytes, 18 against 29 for 32.
+// Mask, which also copies: 39 ns against 48 for 48 bytes, 47 against 50 for 64.
 const UNMASK_NATIVE_FROM = 48;
 const MASK_NATIVE_FROM = 64;
 

@@ -52,7 +52,7 @@ function readName(file) {
 }
 
 /**
- * The exports of what a bundler made of the addon: those, or the file's path from the bundle or its
+ * The exports of the addon in a bundle: those, or the file's path from the bundle or its
  * file: URL, or an ES module whose default export is one of these.
  */
 function unwrap(bundled) {

@@ -32,7 +32,7 @@ const offsetOf = (bytes) => getByteOffset.call(bytes);
 
 /**
  * The length of a view, whatever its property `length` says. The getter takes 10 ns where V8 does
- * not know the class; that the last byte is there and none behind it proves a length in 1 ns.
+ * not know the class; that the last byte exists and none after it proves a length in 1 ns.
  */
 function lengthOf(bytes) {
   const { length } = bytes;

@@ -73,7 +73,7 @@ class FrameError extends Error {
     super(message, options);
     this.code = `FRAMEMASK_ERR_${code}`;
     this.closeCode = closeCode;
-    // What the peer sent, as far as the error is about it: index.d.ts documents the three.
+    // The frame that the error is about: index.d.ts documents the three.
     this.firstByte = null;
     this.length = null;
     this.receivedCode = null;

@@ -1,9 +1,9 @@
 'use strict';
 
 /**
- * Memory that a module keeps for its next use, since fresh memory costs more than what is then done
- * with it. A handler may call the module again while a piece is in use, so that several can be in
- * use at once. Pieces come as their last use left them.
+ * Memory that a module keeps for its next use, since fresh memory costs more than its use. A
+ * handler may call the module again while a piece is in use, so that several can be in use at once.
+ * Pieces come as their last use left them.
  */
 class Pool {
   constructor(create, capacity) {

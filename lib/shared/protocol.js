@@ -23,7 +23,7 @@ const MAX_SHORT = 125;
 /** The longest header: two bytes, eight of length, four of key. */
 const MAX_HEADER = 14;
 
-/** The mode of a scan, and what it adds to a frame's first byte; src/scan.h has the same. */
+/** The mode of a scan, and its flags beside a frame's first byte; src/scan.h has the same. */
 const MODE_MASKED = 0x80;
 const MODE_RSV1 = 0x40;
 const NON_ASCII = 0x100;

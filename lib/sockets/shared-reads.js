@@ -26,8 +26,8 @@ let memory = null;
 let isLent = false;
 
 /**
- * The memory that TLS is read into. Its chunks are moved to `memory`: the event loop alone reads TCP
- * and pipes, but TLS decrypts the next record whenever it is used, such as by `write('')` or
+ * The memory that TLS is read into. Its chunks are moved to `memory`: the event loop alone reads
+ * TCP and pipes, but TLS decrypts the next record whenever it is used, such as by `write('')` or
  * `renegotiate()` in a listener.
  */
 let tlsMemory = null;
@@ -116,7 +116,7 @@ function createMemories() {
 
 function createMemory(size) {
   const created = copyOf(before, 0, size);
-  // A socket shows its properties in logs, which shall not have what another socket has read.
+  // A socket shows its properties in logs, which shall not show another socket's bytes.
   created[modules.util.inspect.custom] = () => '<shared memory>';
   return created;
 }

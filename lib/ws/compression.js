@@ -29,7 +29,7 @@ function compressBy(deflater) {
 }
 
 /**
- * Has framemask compress what a PerMessageDeflate sends.
+ * Has framemask compress the messages of a PerMessageDeflate.
  *
  * @param {DeflateDirection} direction
  * @param {() => void} onEnd called when the connection has ended

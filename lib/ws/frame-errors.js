@@ -42,7 +42,7 @@ function toWsError(error, inflates = false) {
   const badFrame = BAD_FRAMES[error.code.slice('FRAMEMASK_ERR_'.length)];
   if (badFrame === undefined) return likeWs(error);
   const [bytes, options] = badFrame(error);
-  // ws before 8.21 has no limit of fragments.
+  // ws before 8.21 does not limit fragments.
   return receiverError(bytes, options, inflates) ?? likeWs(error);
 }
 

@@ -1,6 +1,6 @@
 'use strict';
 
-// All that framemask/ws knows of ws which ws does not document, and the version that brought it.
+// Every undocumented part of ws that framemask/ws uses, and the version that brought it.
 // Nothing of ws is changed, but for own properties of the Receiver and the Sender of a connection
 // that is framemask's.
 
@@ -13,7 +13,7 @@ const ws = loadWs();
 
 /**
  * ws assigns `_receiver`, `_sender` and `_socket` in `setSocket`, `_socket` last, before 'open'. It
- * writes what it reads to the Receiver, a stream.Writable, and listens to its events 'message',
+ * writes its reads to the Receiver, a stream.Writable, and listens to its events 'message',
  * 'ping', 'pong' and 'conclude'; the Sender writes frames by `sendFrame(list, callback)`.
  */
 const PARTS = {
@@ -44,14 +44,14 @@ for (const [of, names] of Object.entries(PARTS)) {
 function receiverOptions(receiver) {
   return {
     allowSynchronousEvents: receiver._allowSynchronousEvents,
-    // Since 8.21. 0 and less are no limit.
+    // Since 8.21. 0 and less mean unlimited.
     maxFragments: receiver._maxFragments ?? MAX_FRAGMENTS,
     maxPayload: receiver._maxPayload,
     skipUTF8Validation: receiver._skipUTF8Validation
   };
 }
 
-/** Whether a Sender compresses or reads a Blob, so that what is sent must wait in its queue. */
+/** Whether a Sender compresses or reads a Blob, so that messages must wait in its queue. */
 function isBusy(sender) {
   // `_state` since 8.18, `_deflating` before.
   return sender._state === undefined ? sender._deflating : sender._state !== 0;
@@ -71,7 +71,7 @@ const textOf = Function.prototype.toString;
 
 /**
  * ws's own `send` of a WebSocket; null if a tracer has replaced it before it was loaded here, which
- * its text tells. Who replaces it later is seen by comparing.
+ * its text tells. A later replacement is seen by comparing.
  */
 const plainSend = textOf.call(ws.WebSocket.prototype.send).includes('_sender.send(')
   ? ws.WebSocket.prototype.send
@@ -111,8 +111,8 @@ function agreementOf({ _options: { zlibDeflateOptions = {}, zlibInflateOptions }
 const { _closeMessage: EMPTY_BUFFER } = samples.WebSocket;
 
 /**
- * What ws gives a listener for no bytes: one Buffer for all, which pins no other memory; a new one
- * if a listener has transferred it.
+ * The empty payload that ws gives a listener: one Buffer for all, which pins no other memory; a new
+ * one if a listener has transferred it.
  */
 function emptyBuffer() {
   try {
@@ -124,7 +124,7 @@ function emptyBuffer() {
   }
 }
 
-/** Shows in the Receiver what its connection waits for, as ws does. */
+/** Sets the state of a Receiver while its connection waits, as ws does. */
 function setReceiverState(receiver, state) {
   receiver._state = state;
 }

@@ -16,28 +16,28 @@ const {
 } = require('./internals');
 const { toBinaryType } = require('./binary-types');
 
-// Where a connection's Receiver finds what its `_write` and `end` need.
+// The parts that a Receiver's `_write` needs.
 const kWebSocket = Symbol('websocket');
 const kSender = Symbol('sender');
 const kAdapter = Symbol('adapter');
 const kBorrows = Symbol('borrows');
 
 /**
- * The way in of a connection. ws writes what it reads to its Receiver, a stream.Writable. That
+ * The way in of a connection. ws writes its reads to its Receiver, a stream.Writable. That
  * stays, and with it the order of 'error', 'drain', 'finish' and 'close'; only its `_write` gives
  * the chunk to a Decoder.
  *
- * The callback of `_write` is called when the chunk is used up. Messages in the thread pool, and the
- * option `allowSynchronousEvents: false`, pause the decoder until they are done.
+ * The callback of `_write` is called when the chunk is used up. Messages in the thread pool, and
+ * the option `allowSynchronousEvents: false`, pause the decoder until they are done.
  */
 class ReceiverAdapter {
   constructor(websocket, receiver, sender) {
     this.websocket = websocket;
     this.receiver = receiver;
-    /** What emits messages: the Receiver, as with ws, if it has listeners besides ws's. */
+    /** The emitter of messages: the Receiver, as with ws, if it has listeners besides ws's. */
     this.emitter = websocket;
     this._listeners = -1;
-    // What ends the connection: an error of the peer's.
+    // The error that ends the connection.
     this.error = null;
     /** Whether each event has a turn of its own. */
     this.isDeferred = !receiverOptions(receiver).allowSynchronousEvents;
@@ -55,7 +55,7 @@ class ReceiverAdapter {
     this._enter(decodeChunk, chunk);
   }
 
-  /** Looks who hears messages. Not for each chunk: it makes an array, 30 ns. */
+  /** Finds the emitter of messages. Not for each chunk: it makes an array, 30 ns. */
   _countListeners(count) {
     this._listeners = count;
     this.emitter = isHeardByWsAlone(this.receiver) ? this.websocket : this.receiver;
@@ -91,7 +91,7 @@ class ReceiverAdapter {
   }
 
   /**
-   * Runs what may call listeners: replies are sent together, and a listener that throws loses
+   * Runs code that may call listeners: replies are sent together, and a listener that throws loses
    * nothing. Its error is thrown in the next tick, for the Receiver would not recover from an error
    * in its `_write`; then the decoder goes on, unless it waits.
    */
@@ -101,7 +101,7 @@ class ReceiverAdapter {
       try {
         action(this, argument);
       } finally {
-        // What the thread pool inflates is delivered by `resume`.
+        // Messages that the thread pool inflates are delivered by `resume`.
         if (this._decoder.inflating) this._pauseFor(INFLATING);
         // The `write` of a stream of the program's own may throw, too.
         this._sender.endRead();
@@ -146,7 +146,7 @@ class ReceiverAdapter {
   }
 }
 
-/** For ws, 0 and less are no limit. */
+/** For ws, 0 and less mean unlimited. */
 const limitOf = (option) => (option > 0 ? option : Infinity);
 
 /**
@@ -165,7 +165,7 @@ function borrowChunks(receiver) {
   receiver.write = writeBorrowed;
 }
 
-/** A chunk that the stream would keep is copied: behind one whose messages wait to be inflated. */
+/** A chunk that the stream would keep is copied: after one whose messages wait to be inflated. */
 function writeBorrowed(chunk, ...rest) {
   const own = this.writableLength === 0 ? chunk : copyOf(chunk, 0, chunk.length);
   return Object.getPrototypeOf(this).write.call(this, own, ...rest);
@@ -176,7 +176,7 @@ function write(chunk, _encoding, callback) {
   this[kAdapter].write(chunk, callback);
 }
 
-/** What waits for the thread pool, or for its turn, goes on by itself. */
+/** A connection that waits for the thread pool, or for a turn, goes on by itself. */
 function throwAndResume(adapter, error) {
   if (!isWaiting(adapter.receiver)) process.nextTick(() => adapter.resume());
   throw error;

@@ -30,13 +30,13 @@ function requiresForFramemask(file) {
   return path.basename(file) === 'load-ws.js' && packageIn(path.join(path.dirname(file), '../..')).name === 'framemask';
 }
 
-/** @returns {string} the file to load where a parent requires what is resolved to a file */
+/** @returns {string} the file to load where a parent's request resolves to a file */
 function redirectFile(request, file, parent) {
   if (request !== 'ws' || !isSupportedWs(file)) return file;
   return requiresForFramemask(parent ?? '') ? file : COMMONJS;
 }
 
-/** The end of a `resolve` hook of Node.js. `resolved` is what the next hook says. */
+/** The end of a `resolve` hook of Node.js. `resolved` is the next hook's result. */
 function redirectUrl(specifier, { conditions, parentURL = '' }, resolved) {
   if (specifier !== 'ws' || !resolved.url.startsWith('file:')) return resolved;
   const file = url.fileURLToPath(resolved.url);

@@ -6,7 +6,7 @@
 const Module = require('node:module');
 const { pathToFileURL } = require('node:url');
 
-// First: if there is no ws for framemask, the program ends here, and not at its first require.
+// First: without a ws for framemask, the program ends here, and not at its first require.
 require('../../ws');
 const { redirectFile, redirectUrl } = require('./redirect');
 const { setRegistered } = require('./report');
@@ -26,9 +26,9 @@ if (Module.registerHooks !== undefined) {
 }
 
 /**
- * `Module._resolveFilename` is not documented. It is what loaders and tracers have replaced for as
- * long, and Node.js keeps it for them. It redirects require where there is no `registerHooks`, and
- * tells tracers, which keep what they have seen of `ws` by the name of its file, of another file.
+ * `Module._resolveFilename` is not documented. Loaders and tracers have replaced it for as
+ * long, so that Node.js keeps it. It redirects require without `registerHooks`, and
+ * tells tracers, which keep modules of `ws` by the name of their file, of another file.
  */
 const { _resolveFilename: resolveFilename } = Module;
 Module._resolveFilename = function (request, parent, ...others) {

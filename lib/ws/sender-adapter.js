@@ -24,12 +24,12 @@ const FRAMED_OWNED = { anyMask: true, owned: true };
 
 const kAdapter = Symbol('adapter');
 
-/** How sockets write. A function in the place of one of these may keep what it is given. */
+/** How sockets write. A replaced one may retain chunks. */
 const { write, _write, _writev } = net.Socket.prototype;
 
 /**
- * The way out of a connection: messages go to an Encoder, and what has collected goes to the socket
- * in one write at the end of a read, or of the turn. What ws's Sender frames itself (fragments,
+ * The way out of a connection: messages go to an Encoder, and collected frames to the socket
+ * in one write at the end of a read, or of the turn. Frames of ws's Sender (fragments,
  * compressed messages, Blobs, Close frames) takes the same way, so that the order is kept.
  */
 class SenderAdapter {
@@ -53,7 +53,7 @@ class SenderAdapter {
     for (const name of ['end', 'destroy']) flushBefore(socket, name);
   }
 
-  /** Does not count what is held back, less than SEND_FROM. */
+  /** Without the bytes that are held back, less than SEND_FROM. */
   get bufferedAmount() {
     return this.socket.writableLength + bufferedBytes(this._sender);
   }
@@ -73,7 +73,8 @@ class SenderAdapter {
 
   send(data, isBinary, callback) {
     const encoder = this._encoder ?? this._createEncoder();
-    // What waits behind other bytes is not copied: a broadcast to slow readers is held once.
+    // A payload that waits after other bytes is not copied: a broadcast to slow readers is held
+    // once.
     if (data.length >= REFERENCE_OWNED_FROM && this._role === 'server' && this._isBehind) {
       const bytes = this._toBytes(data);
       if (isBinary) encoder.binary(bytes, OWNED);
@@ -99,7 +100,7 @@ class SenderAdapter {
 
   /** Sends a frame of ws's Sender: its header, with or without the payload, and the payload. */
   sendFramed(list, callback) {
-    // ws passes it to the socket's `write`, which throws for what is neither function nor encoding.
+    // ws passes it to the socket's `write`, which throws unless it is a function or an encoding.
     if (callback && typeof callback !== 'function') new Writable({ write() {} }).write('', callback);
     const pieces = list.map((piece) => this._toBytes(piece));
     if (this._addFramed(pieces)) {
@@ -110,7 +111,7 @@ class SenderAdapter {
     }
   }
 
-  /** @returns {boolean} false for what is no frame, and after a Close frame */
+  /** @returns {boolean} false for bytes that are not a frame, and after a Close frame */
   _addFramed(pieces) {
     try {
       return (this._encoder ?? this._createEncoder()).framed(pieces, this._isBehind ? FRAMED_OWNED : FRAMED);
@@ -119,7 +120,7 @@ class SenderAdapter {
     }
   }
 
-  /** Holds back what is sent until `endRead`: the replies to what one read has brought. */
+  /** Holds frames back until `endRead`: the replies to the messages of one read. */
   beginRead() {
     this._isReading = true;
     reads.push(this);
@@ -171,7 +172,7 @@ class SenderAdapter {
     else if (!this._isReading && !this.isQueued) addToQueue(this);
   }
 
-  /** What trace records say of the connection, for both of its codecs. */
+  /** The connection in trace records, for both of its codecs. */
   get trace() {
     this._trace ??= { id: undefined, key: this._key };
     return this._trace;
@@ -241,7 +242,7 @@ function flushFirst(name, own) {
   };
 }
 
-/** Whether a socket is a TCP socket or pipe that does not read what it has written. */
+/** Whether a socket is a TCP socket or pipe that does not read its own writes. */
 function isPlain(socket) {
   return (
     write === Writable.prototype.write && Object.getPrototypeOf(socket) === net.Socket.prototype && writesAsNode(socket)

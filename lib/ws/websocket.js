@@ -23,8 +23,8 @@ const kSharedReads = Symbol('sharedReads');
 
 /**
  * ws's WebSocket with framemask's codec. ws does the handshake, the closing handshake and all that
- * is about time; an ReceiverAdapter decodes what comes in behind ws's Receiver, an SenderAdapter encodes what
- * goes out instead of ws's Sender.
+ * is about time; a ReceiverAdapter decodes
+ * for ws's Receiver, and a SenderAdapter encodes instead of ws's Sender.
  *
  * @param {typeof ws.WebSocket} Base ws's, or the class that a tracer exports in its place
  */
@@ -37,8 +37,8 @@ function extend(Base) {
     }
 
     /**
-     * ws assigns the socket when the handshake is done, behind `_receiver` and `_sender`. Whoever
-     * reads it may write to it or end it, so what is held back goes first.
+     * ws assigns the socket when the handshake is done, after `_receiver` and `_sender`. A program
+     * that reads it may write to the socket or end it, so frames that are held back go first.
      */
     get _socket() {
       const adapter = this[kAdapter];
@@ -95,7 +95,7 @@ function extend(Base) {
       // ws spreads them, so that others count for nothing.
       const given = typeof options === 'object' && options !== null ? options : undefined;
       const adapter = this[kAdapter];
-      // What is neither is converted by ws; what is detached, it sends as an empty message.
+      // ws converts other types, and sends a detached Buffer as an empty message.
       const isBytes = isUint8Array(data) && data[0] !== undefined;
       if (
         adapter !== null &&
@@ -141,7 +141,7 @@ function withOwnKeys(WebSocket) {
   return WebSocket;
 }
 
-/** @returns {boolean} what options of `send` say, if `binary` is a property of their own */
+/** @returns {boolean} the option `binary` of `send`, if it is an own property */
 function isBinary(options, otherwise) {
   const { binary } = options;
   // Object.hasOwn takes 9 ns.
@@ -157,14 +157,14 @@ function withoutTakeover(options) {
   return { ...options, perMessageDeflate: { ...deflate, ...flags } };
 }
 
-/** Notes what a server knows of a connection, before ws makes the WebSocket. */
+/** Keeps a server's part of a connection, before ws makes the WebSocket. */
 function noteHandshake(socket, key, sharedReads) {
   socket[kKey] = key;
   if (sharedReads) socket[kSharedReads] = true;
 }
 
 const WebSocket = withOwnKeys(extend(ws.WebSocket));
-/** The export itself: as with ws, the one that has no server's connections if a tracer wraps it. */
+/** The export itself: as with ws, the one without a server's connections if a tracer wraps it. */
 const Exported = ws === ws.WebSocket ? WebSocket : withOwnKeys(extend(ws));
 
 /** The name of a connection in trace records: see ws.d.ts. */
