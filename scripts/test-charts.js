@@ -7,6 +7,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { parseArgs } = require('node:util');
+const { chromium } = require('playwright-core');
 const { CHARTS } = require('../benchmark/charts/draw');
 const { findChartFaults, findPageFaults } = require('./charts/faults');
 const { pageHtml } = require('./charts/page');
@@ -66,7 +67,7 @@ async function main() {
   }
   const progress = createProgress();
   fs.mkdirSync(SHOTS, { recursive: true });
-  const browser = await startChromium({ install: values.install, progress });
+  const browser = await startChromium({ chromium, install: values.install, progress });
   const faults = [];
   try {
     for (const name of Object.keys(CHARTS)) {

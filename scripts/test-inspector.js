@@ -42,7 +42,7 @@ async function main() {
   const progress = createProgress();
   const { install = false } = values;
   fs.mkdirSync(SCREENSHOTS, { recursive: true });
-  const browser = await startChromium({ install, progress });
+  const browser = await startChromium({ chromium: require('playwright-core').chromium, install, progress });
   let failed = 0;
   try {
     for (const { name, run } of tests) {

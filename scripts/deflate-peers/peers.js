@@ -6,6 +6,7 @@ const { spawn, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { createInterface } = require('node:readline');
+const playwright = require('playwright-core');
 const { startChromium } = require('../../test/support/chromium');
 const { run } = require('../../test/support/install');
 
@@ -107,7 +108,7 @@ const chromium = {
   name: 'Chromium',
   windows: ALL_WINDOWS,
   async start({ install, progress }) {
-    const browser = await startChromium({ install, progress });
+    const browser = await startChromium({ chromium: playwright.chromium, install, progress });
     const page = await browser.newPage();
     return {
       connect: (url) => page.evaluate(echoInPage, url),

@@ -3,6 +3,7 @@
 // The page of examples/rooms in a real Chromium: three pages, each from another process.
 
 const { setTimeout: sleep } = require('node:timers/promises');
+const { chromium } = require('playwright-core');
 const { startChromium } = require('../../test/support/chromium');
 const { startServers } = require('./chat');
 const { PATIENCE, enter, read, say, status } = require('./chat-page');
@@ -38,7 +39,7 @@ async function testPages({ install, progress }) {
   const { servers, stop } = await startServers('ws', { install, progress });
   let browser;
   try {
-    browser = await startChromium({ install, progress });
+    browser = await startChromium({ chromium, install, progress });
     const faults = [];
     const pages = [];
     for (const [i, { port }] of servers.entries()) pages.push(await enter(browser, port, NAMES[i], 'tea', faults));
