@@ -7,7 +7,7 @@
 
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { rebuild } = require('./node-gyp');
+const { rebuild } = require('../test/support/node-gyp');
 
 const USAGE = `usage: npm run build [-- [--optional] [--help]]
 
@@ -32,7 +32,7 @@ function reasonIn(output) {
 /** @returns {string | null} why the addon could not be built */
 function tryBuild() {
   try {
-    const { status, stdout, stderr, error } = rebuild(ROOT, 'pipe');
+    const { status, stdout, stderr, error } = rebuild(ROOT, { stdio: 'pipe' });
     return status === 0 ? null : (error?.message ?? reasonIn(stderr + stdout));
   } catch (error) {
     return error.message.split('\n')[0];
@@ -46,7 +46,7 @@ function main() {
     console.log(USAGE);
     return 0;
   }
-  if (!values.optional) return rebuild(ROOT, 'inherit').status ?? 1;
+  if (!values.optional) return rebuild(ROOT, { stdio: 'inherit' }).status ?? 1;
   const reason = tryBuild();
   if (reason === null) console.log('framemask: the addon is built');
   else console.log(`framemask: no addon, so JavaScript does the masking (${reason}); "npm run build" shows all output`);

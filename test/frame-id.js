@@ -12,8 +12,8 @@ const v8 = require('node:v8');
 const { Worker } = require('node:worker_threads');
 const t = require('tap');
 const { frameId } = require('../lib/frame-id');
-const { MAX_SIGMA, checkOrdered, checkRandom, countRepeats, withRestlessClock } = require('../scripts/soak-frame-id');
 const { forEachCase } = require('./support/cases');
+const { MAX_SIGMA, checkOrdered, checkRandom, countRepeats, withRestlessClock } = require('./support/frame-id-checks');
 const { loadWithKnownEntropy, loadWithSource } = require('./support/known-entropy');
 
 const MODULE = require.resolve('../lib/frame-id');

@@ -5,8 +5,8 @@
  *   this call
  */
 function createProgress() {
-  const start = Date.now();
-  return (message) => console.log(`== ${((Date.now() - start) / 1000).toFixed(1).padStart(5)} s  ${message}`);
+  const start = performance.now();
+  return (message) => console.log(`== ${((performance.now() - start) / 1000).toFixed(1).padStart(5)} s  ${message}`);
 }
 
 /**

@@ -1,7 +1,7 @@
 'use strict';
 
 // What the tests use of tap, for runtimes that tap does not load on: Bun and Deno.
-// scripts/test-runtimes.js runs the tests on a copy of the project in which require('tap') loads
+// test/system/runtimes runs the tests on a copy of the project in which require('tap') loads
 // this file. It prints each failure and, as its last line, how many tests and assertions passed as
 // JSON.
 

@@ -1,23 +1,8 @@
 'use strict';
 
-// Makes millions of frame ids and checks for repeats, wrong bits, biased bits and wrong order.
-// test/frame-id.js runs the same functions with a smaller count.
+// Checks of many frame ids: repeats, wrong bits, biased bits and wrong order.
 
-const { parseArgs } = require('node:util');
-const { frameId, parseFrameId } = require('../lib/frame-id');
-
-const HELP = `usage: npm run test:frame-ids [-- [options]]
-
-Makes frame ids of versions 4 and 7 and checks them. All have the right version and variant. Version
-4 has no repeats, and each random bit is 1 in half of the ids, within 5 standard deviations. Version
-7 increases strictly, both with the real clock and with one that stops and steps back.
-
-  --count <n>   ids in each of the three runs (default: 10000000, about 10 s and 300 MB)
-  --quiet       no progress on stderr
-  --help        print this
-
-Exit code: 0 if all checks pass, 1 if one fails, 2 if the arguments are wrong.
-`;
+const { frameId, parseFrameId } = require('../../lib/frame-id');
 
 const SHAPES = {
   4: /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
@@ -148,54 +133,5 @@ function withRestlessClock(count, run) {
     Date.now = now;
   }
 }
-
-function readArguments() {
-  const { values } = parseArgs({
-    options: {
-      count: { type: 'string', default: '10000000' },
-      quiet: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false }
-    }
-  });
-  const count = Number(values.count);
-  if (!Number.isSafeInteger(count) || count < 1) {
-    throw new Error(`--count must be an integer above 0, but was "${values.count}"`);
-  }
-  return { ...values, count };
-}
-
-function main() {
-  let options;
-  try {
-    options = readArguments();
-  } catch (error) {
-    console.error(`scripts/soak-frame-id.js: ${error.message}`);
-    process.exitCode = 2;
-    return;
-  }
-  if (options.help) {
-    process.stdout.write(HELP);
-    return;
-  }
-  const { count, quiet } = options;
-  const progress = (name) => (made) => {
-    if (!quiet) process.stderr.write(`${name}: ${made} of ${count}\n`);
-  };
-  let failed = false;
-  const report = (name, well, result) => {
-    failed ||= !well;
-    console.log(`${well ? 'ok' : 'NOT OK'}  ${name}: ${JSON.stringify(result)}`);
-  };
-
-  const random = checkRandom(count, progress('version 4'));
-  report('version 4', random.malformed === 0 && random.repeats === 0 && random.worstSigma <= MAX_SIGMA, random);
-  const ordered = checkOrdered(count, progress('version 7'));
-  report('version 7', ordered.malformed === 0 && ordered.disordered === 0, ordered);
-  const restless = withRestlessClock(count, () => checkOrdered(count, progress('version 7, restless clock')));
-  report('version 7, restless clock', restless.malformed === 0 && restless.disordered === 0, restless);
-  if (failed) process.exitCode = 1;
-}
-
-if (require.main === module) main();
 
 module.exports = { checkRandom, checkOrdered, withRestlessClock, countRepeats, MAX_SIGMA };

@@ -1,0 +1,48 @@
+'use strict';
+
+const path = require('node:path');
+const { copyCheckout } = require('../support/copy-checkout');
+const { rebuild } = require('../support/node-gyp');
+const { ROOT, outputOf, run, runTests } = require('./support/child');
+const { installPython } = require('./support/python');
+
+const COPY = path.join(ROOT, '.cache/coverage-src');
+const TESTS = [
+  'test/masking/native.js',
+  'test/masking/wrong-arguments.js',
+  'test/masking/kernels.js',
+  'test/codec/scan.js',
+  'test/hazards/detached-registers.js'
+];
+
+module.exports = {
+  summary: 'the lines of src/ that the tests run, by GCC and gcovr',
+  details: `Works in a copy of the checkout, .cache/coverage-src. It needs GCC: $CXX or g++, $GCOV or gcov. A header's line
+counts as run if it has run in one kernel. Kernels that this machine does not run are left out.`,
+  files: `tests that call the addon; ${TESTS.join(', ')} by default`,
+  linuxOnly: true,
+
+  async run(_options, { files, progress }) {
+    const gcovr = path.join(await installPython('gcovr', ['gcovr==8.8'], progress), 'gcovr');
+    progress('building a copy of the checkout with counters');
+    copyCheckout(ROOT, COPY);
+    // These come after the flags of binding.gyp. The counters need libraries that an addon without
+    // `prebuild` does not link.
+    const env = { CXXFLAGS: '--coverage -O1', LDFLAGS: '--coverage' };
+    const { status, stdout, stderr } = rebuild(COPY, { stdio: 'pipe', options: ['--', '-Dprebuild=linux'], env });
+    if (status !== 0) throw new Error(`the build failed:\n${stdout}${stderr}`);
+    const tests = files.length > 0 ? files : TESTS;
+    const failed = await runTests(tests, { cwd: COPY, env: { FRAMEMASK_REQUIRE_NATIVE: '1' }, progress });
+    const script = "console.log(require('./build/Release/framemask.node').kernels.join('|'))";
+    const kernels = (await outputOf([process.execPath, '-e', script], { cwd: COPY })).trim();
+    const filters = ['--filter', `src/(?!kernels/(?!(${kernels}|vector-loop)\\.))`];
+    const coverage = await run(
+      [gcovr, '--root', '.', ...filters, '--fail-under-line', '100', 'build/Release/obj.target'],
+      {
+        cwd: COPY,
+        show: true
+      }
+    );
+    return failed.length === 0 && coverage.status === 0;
+  }
+};

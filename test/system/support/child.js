@@ -1,0 +1,103 @@
+'use strict';
+
+const { spawn } = require('node:child_process');
+const fs = require('node:fs');
+const path = require('node:path');
+const { failuresIn } = require('../../support/report');
+
+const ROOT = path.join(__dirname, '../../..');
+
+/**
+ * @typedef {object} Ended
+ * @property {number | null} status null after a signal, or if the program does not exist
+ * @property {string} stdout
+ * @property {string} stderr
+ * @property {number} seconds
+ * @property {string} why how it ended, in words
+ */
+
+/**
+ * Runs a program that does not outlive this process.
+ *
+ * @param {string[]} command
+ * @param {{ cwd?: string, env?: object, timeout?: number, toFiles?: string, show?: boolean }} [options]
+ *   `env` is added to the environment; `timeout` in milliseconds; `toFiles` is a folder for files that
+ *   take its output, instead of pipes; `show` prints it
+ * @returns {Promise<Ended>}
+ */
+async function run([program, ...args], { cwd = ROOT, env = {}, timeout = 600_000, toFiles, show = false } = {}) {
+  const began = performance.now();
+  const files = toFiles && ['stdout', 'stderr'].map((name) => path.join(toFiles, `${name}.txt`));
+  const outputs = files ? files.map((file) => fs.openSync(file, 'w')) : Array(2).fill(show ? 'inherit' : 'pipe');
+  const child = spawn(program, args, {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', ...outputs],
+    timeout,
+    killSignal: 'SIGKILL'
+  });
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  const texts = [child.stdout, child.stderr].map((stream) => stream?.setEncoding('utf8').toArray() ?? []);
+  const ended = await new Promise((resolve) => {
+    child.on('error', (error) => resolve({ status: null, why: error.message }));
+    child.on('close', (status, signal) => resolve({ status, why: `exit code ${status}, signal ${signal}` }));
+  });
+  process.off('exit', kill);
+  const [stdout, stderr] = files
+    ? files.map((file) => fs.readFileSync(file, 'utf8'))
+    : (await Promise.all(texts)).map((chunks) => chunks.join(''));
+  if (files) for (const descriptor of outputs) fs.closeSync(descriptor);
+  return { ...ended, stdout, stderr, seconds: (performance.now() - began) / 1000 };
+}
+
+/**
+ * Runs a program that must succeed.
+ *
+ * @param {string[]} command
+ * @param {Parameters<typeof run>[1]} [options]
+ * @returns {Promise<string>} its output
+ * @throws {Error} with the end of its output
+ */
+async function outputOf(command, options) {
+  const { status, stdout, stderr, why } = await run(command, options);
+  if (status === 0) return stdout;
+  throw new Error(
+    `${command.slice(0, 3).join(' ')}: ${why}\n${`${stdout}${stderr}`.trim().split('\n').slice(-60).join('\n')}`
+  );
+}
+
+/**
+ * Runs files of tests with tap's library, one after the other, without its runner.
+ *
+ * @param {string[]} files
+ * @param {{ cwd: string, env?: object, progress: (message: string) => void, find?: () => string[] }} how
+ *   `find` returns more faults of the file that has just run
+ * @returns {Promise<string[]>} the files that failed
+ */
+async function runTests(files, { cwd, env, progress, find = () => [] }) {
+  const failed = [];
+  for (const file of files) {
+    // Without its runner, tap ends a file after 30 s, which a busy machine may need.
+    const options = { cwd, env: { TAP_TIMEOUT: '1200', ...env }, timeout: 1_200_000 };
+    const { status, stdout, stderr, seconds, why } = await run([process.execPath, file], options);
+    const faults = find();
+    const passed = status === 0 && faults.length === 0;
+    progress(`${file}: ${passed ? 'passed' : 'FAILED'}, ${seconds.toFixed(1)} s`);
+    if (passed) continue;
+    failed.push(file);
+    console.log([failuresIn(stdout, { after: 20, tail: 12 }), stderr, ...faults, why].join('\n'));
+  }
+  return failed;
+}
+
+/** @returns {string[]} the files of tests below a folder of a checkout */
+function testFiles(root, folder = 'test') {
+  return fs
+    .readdirSync(path.join(root, folder), { recursive: true })
+    .map((file) => path.posix.join(folder, file.split(path.sep).join('/')))
+    .filter((file) => file.endsWith('.js') && !/^test\/(support|platform|system)\//.test(file))
+    .sort();
+}
+
+module.exports = { ROOT, outputOf, run, runTests, testFiles };
