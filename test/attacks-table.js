@@ -1,39 +1,20 @@
 'use strict';
 
-// The table of attacks in docs/security.md, which scripts/attacks.js fills.
+// The table of attacks in docs/security.md, which test/system/attacks fills.
 
 const fs = require('node:fs');
 const path = require('node:path');
 const t = require('tap');
-const { ALL, BEGIN, END, createTable, fillPage } = require('../scripts/attacks');
+const { ATTACKS, LOCAL_ATTACKS } = require('./support/attacks/attacks');
 
 const page = fs.readFileSync(path.join(__dirname, '../docs/security.md'), 'utf8').replaceAll('\r\n', '\n');
 
 t.test('each file of test/attacks/ has an attack, and each attack a row', (t) => {
   const files = fs.readdirSync(path.join(__dirname, 'attacks')).map((name) => name.replace(/\.js$/, ''));
-  const names = ALL.map(({ name }) => name).filter((name) => name !== 'none');
+  const names = [...ATTACKS, ...LOCAL_ATTACKS].map(({ name }) => name);
   t.same(names.sort(), files.sort());
   const rows = [...page.matchAll(/^\| \[.*\]\(\.\.\/test\/attacks\/(.*)\.js\) \|(.*)$/gm)];
   t.same(rows.map(([, name]) => name).sort(), files);
   for (const [, name, cells] of rows) t.match(cells, /^.*\| \S.* \| \S.* \|$/, name);
-  t.end();
-});
-
-t.test('the table replaces what is between the marks', (t) => {
-  const results = ALL.map((attack) => ({
-    attack,
-    framemask: '1.0 ms, 2 MiB',
-    onWs: '2.0 ms, 3 MiB',
-    ws: '3.0 ms, 4 MiB'
-  }));
-  const table = createTable(results, 5);
-  t.equal(table.split('\n').filter((line) => line.startsWith('|')).length, ALL.length + 2);
-  t.match(table, /\| 1\.0 ms, 2 MiB \| 2\.0 ms, 3 MiB \| 3\.0 ms, 4 MiB \|/);
-  const filled = fillPage(page, table);
-  t.ok(filled.includes(table));
-  t.equal(fillPage(filled, table), filled, 'again');
-  t.equal(filled.split(BEGIN)[0], page.split(BEGIN)[0]);
-  t.equal(filled.split(END)[1], page.split(END)[1]);
-  t.throws(() => fillPage('a page', table), /no <!-- attacks: begin -->/);
   t.end();
 });

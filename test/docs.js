@@ -11,8 +11,8 @@ const path = require('node:path');
 const { text } = require('node:stream/consumers');
 const ts = require('typescript');
 const { scripts } = require('../package.json');
-const { libModules, requiresOf, sources } = require('../scripts/docs/modules');
 const { parsePage } = require('./support/markdown');
+const { libModules, sources } = require('./support/modules');
 
 const ROOT = path.join(__dirname, '..');
 
@@ -162,23 +162,5 @@ t.test('docs/architecture.md has every file of lib/ and src/', (t) => {
     [...libModules(), ...sources()].filter((name) => !page.includes(`\`${name}\``)),
     []
   );
-  t.end();
-});
-
-t.test('layers call one way', (t) => {
-  const layers = {
-    'lib/shared/': ['lib/shared/'],
-    'lib/masking/': ['lib/masking/', 'lib/shared/'],
-    'lib/codec/': ['lib/codec/', 'lib/deflate/', 'lib/masking/', 'lib/shared/', 'lib/tracing.js'],
-    'lib/deflate/': ['lib/deflate/', 'lib/shared/'],
-    'lib/sockets/': ['lib/sockets/', 'lib/codec/', 'lib/shared/']
-  };
-  const wrong = Object.entries(layers).flatMap(([layer, callable]) =>
-    libModules()
-      .filter((name) => name.startsWith(layer))
-      .flatMap((name) => requiresOf(name).map((required) => ({ name, required })))
-      .filter(({ required }) => !callable.some((folder) => required.startsWith(folder)))
-  );
-  t.same(wrong, []);
   t.end();
 });

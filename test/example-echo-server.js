@@ -2,7 +2,7 @@
 
 // examples/echo-server.js over real connections, with FRAMEMASK_TEST=all also on JavaScript: with ws
 // and undici at the other end, and with clients that break the rules, are slow, or disappear.
-// Autobahn|Testsuite, which scripts/autobahn.js runs on it, does not compare the bytes of large
+// Autobahn|Testsuite, which test/system/autobahn runs on it, does not compare the bytes of large
 // messages; this test compares each byte.
 
 const { randomBytes, randomInt } = require('node:crypto');

@@ -9,7 +9,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { Decoder } = require('../../index.js');
 const { State } = require('../../inspector/lib/judge');
-const { find } = require('../autobahn/suite');
+const { findSuite } = require('../../test/support/autobahn/suite');
 const { createEchoServer, shutDown } = require('../../examples/echo-server');
 const { SCREENSHOTS, withScreen } = require('./session');
 const { captureWhile, has, whyNot } = require('./tcpdump');
@@ -68,8 +68,8 @@ function checkConnection({ client, server }) {
 }
 
 async function run(browser) {
-  const suite = find();
-  const reason = suite === null ? 'Autobahn|Testsuite is not installed (npm run test:autobahn -- --install)' : whyNot();
+  const suite = findSuite(console.log);
+  const reason = suite === null ? 'Autobahn|Testsuite needs Python 2.7 or Docker' : whyNot();
   if (reason !== null || !has(process.env.TSHARK ?? 'tshark')) return `not run: ${reason ?? 'tshark is not installed'}`;
   const server = createEchoServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -4,7 +4,7 @@
 // end the process when the first compressed message comes. framemask negotiates no extension.
 
 const t = require('tap');
-const { EXTENSIONS } = require('../../scripts/attacks/attacks');
+const { EXTENSIONS } = require('../support/attacks/attacks');
 const { head, open, startFalseServer } = require('../support/connections');
 const { attackEchoServer, closeCodes } = require('../support/targets');
 

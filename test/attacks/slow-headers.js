@@ -4,7 +4,7 @@
 // to the square of a header's length. 16 KiB then take a second, ten of them end a server's work.
 
 const t = require('tap');
-const { SLOW_HEADERS } = require('../../scripts/attacks/attacks');
+const { SLOW_HEADERS } = require('../support/attacks/attacks');
 const { attackEchoServer } = require('../support/targets');
 
 /** Quadratic, one handshake would take about 0.2 s. */

@@ -5,7 +5,7 @@
 
 const assert = require('node:assert/strict');
 const t = require('tap');
-const { LENGTHS } = require('../../scripts/attacks/attacks');
+const { LENGTHS } = require('../support/attacks/attacks');
 const { forEachDecoder } = require('../support/decoders');
 const { MIB, attackEchoServer, closeCodes } = require('../support/targets');
 

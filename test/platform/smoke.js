@@ -2,7 +2,7 @@
 
 // Masks and scans, on every kernel that this machine runs, against lib/masking/fallback.js and
 // lib/codec/scan.js. For runtimes that have no test runner, slow ones among them:
-// scripts/test-platforms.js starts it on emulated processors, in Bun and in Deno.
+// test/system/platforms starts it on emulated processors, in Bun and in Deno.
 //
 // usage: smoke.js [--root <folder>] [--file <addon> [--loader <addon>]] [--seed <number>] [--quick]
 //

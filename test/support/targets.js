@@ -9,9 +9,9 @@ const { setTimeout: sleep } = require('node:timers/promises');
 const v8 = require('node:v8');
 const vm = require('node:vm');
 const { WebSocket } = require('ws');
-const { Attacker } = require('../../scripts/attacks/attacker');
-const { attackNamed } = require('../../scripts/attacks/attacks');
-const { Target } = require('../../scripts/attacks/target');
+const { Attacker } = require('./attacks/attacker');
+const { attackNamed } = require('./attacks/attacks');
+const { Target } = require('./attacks/target');
 const { addon } = require('./natives');
 const { seed } = require('./random');
 const { TRIES_ALL } = require('./sample');
@@ -31,7 +31,7 @@ const KERNELS = addon === null ? ['js'] : TRIES_ALL ? ['', 'js'] : [['', 'js'][s
  * served; and a server of framemask/ws, where the defence is the codec's.
  *
  * @param {object} t
- * @param {string} name of an attack of scripts/attacks/attacks.js
+ * @param {string} name of an attack of attacks/attacks.js
  * @param {object} options
  * @param {number} [options.connections] how many at once
  * @param {number} [options.bytes] the most that each of them sends

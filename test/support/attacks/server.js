@@ -1,6 +1,6 @@
 'use strict';
 
-// A program that scripts/attacks.js and the tests of test/attacks/ fork: an echo server of
+// A program that test/system/attacks and the tests of test/attacks/ fork: an echo server of
 // framemask, framemask/ws or ws in a process of its own, so that its memory can be measured.
 //
 //     node --expose-gc server.js <framemask | framemask/ws | ws> [options as JSON]
@@ -12,11 +12,11 @@ const MIB = 1024 * 1024;
 /** Each returns a server that echoes, and the Set of its connections. */
 const SERVERS = {
   framemask(options) {
-    const { createEchoServer } = require('../../examples/echo-server');
+    const { createEchoServer } = require('../../../examples/echo-server');
     const server = createEchoServer(options).listen(0, '127.0.0.1');
     return { server, connections: server.connections };
   },
-  'framemask/ws': (options) => createWsServer(require('../../ws.js'), options),
+  'framemask/ws': (options) => createWsServer(require('../../../ws.js'), options),
   ws: (options) => createWsServer(require('ws'), options)
 };
 

@@ -6,7 +6,7 @@ const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
-const HOME = path.join(__dirname, '../../.cache/autobahn');
+const HOME = path.join(__dirname, '../../../.cache/autobahn');
 const BIN = process.platform === 'win32' ? 'Scripts' : 'bin';
 const PYTHON = path.join(HOME, 'suite', BIN, 'python');
 const IMAGE = 'crossbario/autobahn-testsuite:0.8.2';
@@ -50,27 +50,6 @@ function ofPython(python, label) {
   };
 }
 
-/**
- * @param {string} program a file called wstest: a script whose first line names the Python that
- *   runs it
- * @returns {Suite | null}
- */
-function ofProgram(program) {
-  const [, interpreter] = /^#!\s*(.+)/.exec(fs.readFileSync(program, 'latin1').slice(0, 512)) ?? [];
-  if (interpreter === undefined) return null;
-  const [file, argument] = interpreter.trim().split(/\s+/);
-  return ofPython(path.basename(file) === 'env' ? argument : file, program);
-}
-
-/** @returns {string | null} the first wstest in the PATH */
-function onPath() {
-  for (const folder of (process.env.PATH ?? '').split(path.delimiter)) {
-    const file = path.join(folder, 'wstest');
-    if (fs.existsSync(file)) return file;
-  }
-  return null;
-}
-
 /** @returns {Suite | null} */
 function ofDocker() {
   const system = ask('docker', ['version', '--format', '{{.Server.Os}}']);
@@ -94,21 +73,6 @@ function ofDocker() {
   };
 }
 
-/**
- * @returns {Suite | null}
- * @throws {Error} if AUTOBAHN names something else
- */
-function find() {
-  const named = process.env.AUTOBAHN;
-  if (named) {
-    const suite = fs.existsSync(named) ? ofProgram(named) : null;
-    if (suite === null) throw new Error(`AUTOBAHN is ${named}, which is not a working wstest`);
-    return suite;
-  }
-  const program = onPath();
-  return (program && ofProgram(program)) || ofPython(PYTHON, path.relative('', HOME)) || ofDocker();
-}
-
 /** @returns {string | null} a Python 2.7, from the PATH or from pyenv */
 function findPython2() {
   const program = 'import sys; print(sys.executable)';
@@ -125,15 +89,12 @@ function findPython2() {
 }
 
 /**
- * Installs the suite in .cache/autobahn, unless it is there. It needs Python 2.7: on Python 3 it
- * installs but does not start. Only virtualenv before 20.22 makes environments for 2.7.
+ * Installs the suite in .cache/autobahn. It needs Python 2.7: on Python 3 it installs but does not
+ * start. Only virtualenv before 20.22 makes environments for 2.7.
  *
- * @throws {Error} if that fails
+ * @param {string} python2
  */
-function install() {
-  if (ofPython(PYTHON, '') !== null) return;
-  const python2 = findPython2();
-  if (python2 === null) throw new Error('There is no Python 2.7, neither in the PATH nor from pyenv');
+function install(python2) {
   fs.rmSync(HOME, { recursive: true, force: true });
   fs.mkdirSync(HOME, { recursive: true });
   const tool = path.join(HOME, 'tool');
@@ -148,4 +109,20 @@ function install() {
   }
 }
 
-module.exports = { find, install };
+/**
+ * Finds the suite, and installs it if there is a Python 2.7.
+ *
+ * @param {(message: string) => void} progress
+ * @returns {Suite | null}
+ */
+function findSuite(progress) {
+  const installed = ofPython(PYTHON, path.relative('', HOME));
+  if (installed !== null) return installed;
+  const python2 = findPython2();
+  if (python2 === null) return ofDocker();
+  progress('installing Autobahn|Testsuite in .cache/autobahn');
+  install(python2);
+  return ofPython(PYTHON, path.relative('', HOME));
+}
+
+module.exports = { findSuite };

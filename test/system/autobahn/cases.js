@@ -1,6 +1,8 @@
 'use strict';
 
-// The cases of Autobahn|Testsuite, their selection by patterns, and which results count as passed.
+// The cases of Autobahn|Testsuite, the programs that they are run on, and which results count as passed.
+
+const path = require('node:path');
 
 /** The groups of sections 1 to 7, 9 and 10, with their count of cases. */
 const FRAMES = `
@@ -31,8 +33,6 @@ function listIds(groups) {
 const WITHOUT_DEFLATE = listIds(FRAMES);
 /** The ids of the 216 cases of permessage-deflate. */
 const WITH_DEFLATE = listIds(DEFLATE);
-/** The ids of all 517 cases. */
-const ALL = [...WITHOUT_DEFLATE, ...WITH_DEFLATE];
 
 /**
  * For CI: a case for each rule, some of each group that varies sizes or characters, and none that
@@ -58,20 +58,57 @@ const QUICK_DEFLATE = '12.*.1 12.*.5 12.1.11 13.*.2 13.*.4 13.3.11'.split(' ');
 const INFORMATIONAL = new Set(['7.1.6', '7.13.1', '7.13.2']);
 
 /**
- * @param {string[]} patterns ids; a `*` in them stands for any characters
- * @param {string[]} [all] the ids to select from
- * @returns {string[]} the ids that match, in the suite's order
- * @throws {RangeError} if a pattern matches none
+ * @typedef {object} Target
+ * @property {string} name as --only takes it
+ * @property {string} agent its name in the suite's reports
+ * @property {string[]} program the arguments of server.js and client.js
+ * @property {object} env of its processes
+ * @property {boolean} [reference] it is only there for others to be compared with
  */
-function select(patterns, all = WITHOUT_DEFLATE) {
-  const taken = new Set();
-  for (const pattern of patterns) {
-    const expression = new RegExp(`^${pattern.replace(/[^\d*]/g, '\\$&').replaceAll('*', '.*')}$`);
-    const ids = all.filter((id) => expression.test(id));
-    if (ids.length === 0) throw new RangeError(`No case matches ${pattern}`);
-    for (const id of ids) taken.add(id);
+
+/** @returns {Target} */
+function target(name, program, { env = {}, reference = false } = {}) {
+  return { name, agent: `framemask-${name.replace('/', '-')}`, program, env, reference };
+}
+
+const WS = path.join(__dirname, '../../../ws.js');
+
+/** @type {{ name: string, targets: Target[], all: string[], quick: string[] }[]} */
+const GROUPS = [
+  {
+    name: 'frames',
+    targets: [
+      target('addon', ['codec'], { env: { FRAMEMASK_KERNEL: '', FRAMEMASK_REQUIRE_NATIVE: '1' } }),
+      target('js', ['codec'], { env: { FRAMEMASK_KERNEL: 'js' } })
+    ],
+    all: WITHOUT_DEFLATE,
+    quick: QUICK
+  },
+  {
+    name: 'deflate',
+    targets: ['shared', 'takeover'].map((contexts) => target(contexts, ['deflate', contexts])),
+    all: WITH_DEFLATE,
+    quick: QUICK_DEFLATE
+  },
+  {
+    name: 'ws',
+    targets: [target('ws', ['ws', 'ws'], { reference: true }), target('framemask/ws', ['ws', WS])],
+    all: [...WITHOUT_DEFLATE, ...WITH_DEFLATE],
+    quick: [...QUICK, ...QUICK_DEFLATE]
   }
-  return all.filter((id) => taken.has(id));
+];
+
+/**
+ * @param {{ all: string[] }} group
+ * @param {string[]} patterns ids; a `*` in them stands for any characters
+ * @returns {string[]} the ids that match, in the suite's order
+ */
+function chooseCases({ all }, patterns) {
+  const expressions = patterns.map((pattern) => {
+    const escaped = pattern.replace(/[^\d*]/g, '\\$&').replaceAll('*', '.*');
+    return new RegExp(`^${escaped}$`);
+  });
+  return all.filter((id) => expressions.some((expression) => expression.test(id)));
 }
 
 /**
@@ -111,4 +148,4 @@ function informationalOf(results) {
   return new Set(Object.keys(results).filter((id) => isSo(results[id])));
 }
 
-module.exports = { ALL, QUICK, QUICK_DEFLATE, WITH_DEFLATE, informationalOf, judge, select };
+module.exports = { GROUPS, chooseCases, informationalOf, judge };

@@ -1,8 +1,8 @@
 'use strict';
 
-// Attacks on a WebSocket server, one for each file of test/attacks/ that needs connections.
+// Attacks on a WebSocket server, one for each file of test/attacks/.
 
-const { BINARY, CONTINUATION, KEY, PING, PONG, frame } = require('../../test/support/frames');
+const { BINARY, CONTINUATION, KEY, PING, PONG, frame } = require('../frames');
 const { HANDSHAKE } = require('./attacker');
 
 const KIB = 1024;
@@ -58,7 +58,7 @@ const SLOW_HEADERS = [
  * @property {string} name of its file in test/attacks/
  * @property {string} title
  * @property {string} advisory
- * @property {number} connections how many at once for scripts/attacks.js
+ * @property {number} connections how many at once for test/system/attacks
  * @property {(attacker: import('./attacker').Attacker, index: number) => Promise<void>} run what a
  *   connection does
  */
@@ -233,6 +233,12 @@ const ATTACKS = [
   }
 ];
 
+/** Those that need no flood of connections: test/system/attacks/local.js makes them. */
+const LOCAL_ATTACKS = [
+  { name: 'close-reasons', title: 'typed arrays as close reasons', advisory: 'CVE-2026-45736' },
+  { name: 'pinned-chunks', title: 'small payloads that keep 64 KiB when they are kept', advisory: 'ws 8.22.2' }
+];
+
 /**
  * @param {string} name
  * @returns {Attack}
@@ -243,4 +249,4 @@ function attackNamed(name) {
   return attack;
 }
 
-module.exports = { ATTACKS, EXTENSIONS, LENGTHS, SLOW_HEADERS, attackNamed, block, masked };
+module.exports = { ATTACKS, EXTENSIONS, LENGTHS, LOCAL_ATTACKS, SLOW_HEADERS, attackNamed, block, masked };

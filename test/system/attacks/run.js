@@ -1,11 +1,11 @@
 'use strict';
 
-// A program that scripts/attacks.js forks: repeats an attack until its parent disconnects.
+// A program that index.js forks: repeats an attack until its parent disconnects.
 //
 //     node run.js <name of the attack> <port>
 
-const { Attacker } = require('./attacker');
-const { attackNamed } = require('./attacks');
+const { Attacker } = require('../../support/attacks/attacker');
+const { attackNamed } = require('../../support/attacks/attacks');
 
 /** The most that a connection sends, so that a server that keeps all of it does not fill the machine. */
 const BYTES = 32 * 1024 * 1024;

@@ -1,17 +1,17 @@
 'use strict';
 
-// A program that scripts/attacks.js forks: the attacks that need no flood of connections. It sends
+// A program that index.js forks: the attacks that need no flood of connections. It sends
 // what both libraries hold, as texts.
 //
 //     node --expose-gc local.js <name of the attack>
 
 const { once } = require('node:events');
 const { Receiver, WebSocket, WebSocketServer } = require('ws');
-const { createEchoServer } = require('../../examples/echo-server');
-const { Decoder } = require('../../index.js');
-const { WebSocketServer: WebSocketServerOfFramemask } = require('../../ws.js');
-const { BINARY } = require('../../test/support/frames');
-const { masked } = require('./attacks');
+const { createEchoServer } = require('../../../examples/echo-server');
+const { Decoder } = require('../../../index.js');
+const { WebSocketServer: WebSocketServerOfFramemask } = require('../../../ws.js');
+const { BINARY } = require('../../support/frames');
+const { masked } = require('../../support/attacks/attacks');
 
 const CHUNKS = 500;
 const CHUNK_SIZE = 64 * 1024;
@@ -103,14 +103,4 @@ const LOCAL = {
   }
 };
 
-if (require.main === module) {
-  LOCAL[process.argv[2]]().then((result) => process.send(result, () => process.exit()));
-}
-
-/** The attacks above, as attacks.js lists the others. */
-const LOCAL_ATTACKS = [
-  { name: 'close-reasons', title: 'typed arrays as close reasons', advisory: 'CVE-2026-45736' },
-  { name: 'pinned-chunks', title: 'small payloads that keep 64 KiB when they are kept', advisory: 'ws 8.22.2' }
-];
-
-module.exports = { LOCAL_ATTACKS };
+LOCAL[process.argv[2]]().then((result) => process.send(result, () => process.exit()));

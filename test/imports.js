@@ -1,0 +1,55 @@
+'use strict';
+
+// The direction of imports: everything imports test/support, which imports the library; nothing
+// imports scripts/. Layers of lib/ call one way.
+
+const t = require('tap');
+const { filesOf, requiresOf } = require('./support/modules');
+
+const PUBLIC = /^(lib\/|index\.m?js$|ws\.m?js$|package\.json$)/;
+const SUPPORT = /^test\/support\//;
+const EXAMPLES = /^examples\//;
+
+/**
+ * The files of each folder, and those that they may import. The first that fits a file counts.
+ *
+ * @type {[RegExp, RegExp[]][]}
+ */
+const DIRECTIONS = [
+  [/^lib\/shared\//, [/^lib\/shared\//]],
+  [/^lib\/masking\//, [/^lib\/(masking|shared)\//]],
+  [/^lib\/codec\//, [/^lib\/(codec|deflate|masking|shared)\//, /^lib\/tracing\.js$/]],
+  [/^lib\/deflate\//, [/^lib\/(deflate|shared)\//]],
+  [/^lib\/sockets\//, [/^lib\/(sockets|codec|shared)\//]],
+  [/^lib\//, [PUBLIC, /^prebuilds\//]],
+  [/^scripts\//, [PUBLIC, SUPPORT, /^scripts\//]],
+  [SUPPORT, [PUBLIC, SUPPORT, EXAMPLES]],
+  [/^test\/system\//, [PUBLIC, SUPPORT, EXAMPLES, /^test\/system\//, /^build\//]],
+  [/^test\/inspector\//, [PUBLIC, SUPPORT, EXAMPLES, /^inspector\//]],
+  [/^test\//, [PUBLIC, SUPPORT, EXAMPLES, /^build\//]],
+  [/^examples\//, [PUBLIC, EXAMPLES]],
+  [/^fuzz\//, [PUBLIC, SUPPORT, EXAMPLES, /^fuzz\//]],
+  [/^benchmark\//, [PUBLIC, SUPPORT, EXAMPLES, /^benchmark\//]],
+  [/^inspector\//, [PUBLIC, SUPPORT, EXAMPLES, /^inspector\//]]
+];
+
+/** Files that are moved elsewhere one after the other. */
+const OPEN = [
+  /^scripts\/(inspector|rooms|deflate-peers|soak|test-charts)/,
+  /^test\/(codec\/(differential|structure)|ws\/differences|benchmark-deflate|inspector\/frames)\.js$/
+];
+
+t.test('imports go one way', (t) => {
+  const folders = ['lib', 'scripts', 'test', 'examples', 'fuzz', 'benchmark', 'inspector'];
+  const files = folders
+    .flatMap((folder) => filesOf(folder, /\.[cm]?js$/))
+    .filter((file) => !file.includes('node_modules/') && !OPEN.some((part) => part.test(file)));
+  const wrong = files.flatMap((file) => {
+    const [, allowed] = DIRECTIONS.find(([folder]) => folder.test(file));
+    const imported = requiresOf(file).filter((name) => !allowed.some((folder) => folder.test(name)));
+    return imported.map((name) => `${file}: ${name}`);
+  });
+  t.same(wrong, []);
+  t.ok(files.some((file) => requiresOf(file).length > 2));
+  t.end();
+});

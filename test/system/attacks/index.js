@@ -1,0 +1,130 @@
+'use strict';
+
+const { fork } = require('node:child_process');
+const { once } = require('node:events');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { setTimeout: sleep } = require('node:timers/promises');
+const { version: wsVersion } = require('ws/package.json');
+const { kernel } = require('../../../index.js');
+const { ATTACKS, LOCAL_ATTACKS } = require('../../support/attacks/attacks');
+const { Target } = require('../../support/attacks/target');
+const { select } = require('../../support/select');
+const { ROOT } = require('../support/child');
+const { Results } = require('../support/results');
+const { percentile99, probe } = require('./probe');
+
+const PAGE = path.join(ROOT, 'docs/security.md');
+const BEGIN = '<!-- attacks: begin -->';
+const END = '<!-- attacks: end -->';
+const MIB = 1024 * 1024;
+/** Milliseconds that the attack has before the other client begins. */
+const HEAD_START = 500;
+/** Milliseconds that an echo may take. */
+const TIMEOUT = 10_000;
+
+const NONE = { name: 'none', title: 'none', advisory: '' };
+const ALL = [NONE, ...ATTACKS, ...LOCAL_ATTACKS];
+const LIBRARIES = ['framemask', 'framemask/ws', 'ws'];
+
+/** @returns {Promise<string>} the memory of a server that is attacked, and the time that its echoes take */
+async function measure(library, name, seconds) {
+  const target = await Target.start(library);
+  try {
+    await probe(target.port, 0.5, TIMEOUT);
+    const before = await target.state();
+    const attacker = name === NONE.name ? null : fork(path.join(__dirname, 'run.js'), [name, target.port]);
+    try {
+      await sleep(HEAD_START);
+      const { milliseconds, late } = await probe(target.port, seconds, TIMEOUT);
+      if (!target.alive) return 'the server ends';
+      if (late) return `no echo in ${TIMEOUT / 1000} s`;
+      const { peak } = await target.state();
+      return `${percentile99(milliseconds).toFixed(1)} ms, ${Math.round((peak - before.peak) / MIB)} MiB`;
+    } finally {
+      if (attacker?.exitCode === null) {
+        attacker.kill('SIGKILL');
+        await once(attacker, 'exit');
+      }
+    }
+  } finally {
+    await target.stop();
+  }
+}
+
+/** @returns {Promise<string[]>} a cell for each library */
+async function measureAll(name, seconds) {
+  if (!LOCAL_ATTACKS.some((one) => one.name === name)) {
+    const cells = [];
+    for (const library of LIBRARIES) cells.push(await measure(library, name, seconds));
+    return cells;
+  }
+  const child = fork(path.join(__dirname, 'local.js'), [name], { execArgv: ['--expose-gc'] });
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`local.js ${name} has ended with ${code}`);
+  });
+  ended.catch(() => {});
+  const [{ framemask, onWs = '', ws }] = await Promise.race([once(child, 'message'), ended]);
+  return [framemask, onWs, ws];
+}
+
+/**
+ * Writes the table between the marks of the page.
+ *
+ * @param {{ attack: { name: string, title: string, advisory: string }, cells: string[] }[]} results
+ * @param {number} seconds
+ */
+function fillPage(results, seconds) {
+  const page = fs.readFileSync(PAGE, 'utf8');
+  const [before, rest] = page.split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (after === undefined) throw new Error(`${PAGE} has no ${BEGIN} and ${END}`);
+  const rows = results.map(({ attack: { name, title, advisory }, cells }) => {
+    const linked = name === NONE.name ? title : `[${title}](../test/attacks/${name}.js)`;
+    return `| ${[linked, advisory, ...cells].join(' | ')} |`;
+  });
+  const cpus = os.cpus();
+  const table = [
+    `| attack | advisory | ${LIBRARIES.join(' | ')} ${wsVersion.replace(/\.\d+$/, '')} |`,
+    '|---|---|---|---|---|',
+    ...rows,
+    '',
+    `Measured by \`npm run test:system -- attacks\` for ${seconds} s each, on ${cpus.length} cores (${cpus[0].model.trim()}), with`,
+    `Node.js ${process.versions.node}, framemask's kernel ${kernel} and ws ${wsVersion}.`
+  ].join('\n');
+  fs.writeFileSync(PAGE, `${before}${BEGIN}\n\n${table}\n\n${END}${after}`);
+}
+
+module.exports = {
+  summary: 'what attacks do to the example server and to one of ws; fills the table of docs/security.md',
+  details: `Each server runs in a process of its own. Meanwhile another client sends messages of 64 bytes, one after the other.
+Prints the 99th percentile of how long their echoes take, and by how much the server's memory grows at most. Fills the
+table if all attacks were run. test/attacks/ has a test for each.`,
+  options: {
+    only: {
+      type: 'string',
+      multiple: true,
+      value: 'names',
+      text: `only these attacks, with commas between: ${ATTACKS[0].name}, …`
+    },
+    seconds: { type: 'string', default: '5', value: 'n', text: 'how long each attack takes on each server (5)' }
+  },
+
+  async run({ only, seconds: given }, { progress }) {
+    const seconds = Number(given);
+    if (!(seconds > 0 && seconds <= 600)) throw new RangeError('--seconds is a number from 0 to 600');
+    const table = [];
+    const results = new Results(LIBRARIES, progress);
+    for (const attack of select('attack', ALL, only)) {
+      await results.add(attack.name, async () => {
+        const cells = await measureAll(attack.name, seconds);
+        table.push({ attack, cells });
+        return { cells };
+      });
+    }
+    const passed = results.end();
+    if (passed && only === undefined) fillPage(table, seconds);
+    return passed;
+  }
+};

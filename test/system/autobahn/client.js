@@ -1,0 +1,99 @@
+'use strict';
+
+// Runs a client through the cases of a fuzzing server. KIND and ARGUMENT are those of server.js.
+//
+//     node client.js URL AGENT KIND [ARGUMENT]
+
+const { setTimeout: sleep } = require('node:timers/promises');
+const { connect } = require('../../../examples/client');
+const deflate = require('../../../examples/deflate');
+const { MAX_PAYLOAD, WS_OPTIONS, deflateOptions } = require('./limits');
+
+/** Milliseconds for a case. The suite gives one with compressed messages 480 s. */
+const CASE_TIMEOUT = 500_000;
+/** The suite takes a while to start: the first request is tried so often, at these milliseconds. */
+const TRIES = 100;
+const PAUSE = 200;
+
+const [url, agent, kind, argument] = process.argv.slice(2);
+
+/** What either example needs to call `on`, and to stop reading while it can't send. */
+const handlers = (on) => ({
+  maxPayload: MAX_PAYLOAD,
+  maxFragments: Number.POSITIVE_INFINITY,
+  onMessage(data, isBinary) {
+    on.message(data, () => this.send(data, isBinary) || this.pause());
+  },
+  onDrain() {
+    this.resume();
+  },
+  onClose: on.end
+});
+
+const CLIENTS = {
+  codec(address, on) {
+    const onOpen = function () {
+      on.open(() => this.close());
+    };
+    connect(address, { ...handlers(on), text: 'buffer', onOpen });
+  },
+  deflate(address, on) {
+    const options = { ...handlers(on), deflate: deflateOptions(argument) };
+    deflate.connect(address, options).then((connection) => on.open(() => connection.close()), on.end);
+  },
+  ws(address, on) {
+    const { WebSocket } = require(argument);
+    const socket = new WebSocket(address, WS_OPTIONS);
+    socket.on('open', () => on.open(() => socket.terminate()));
+    socket.on('message', (data, isBinary) => on.message(data, () => socket.send(data, { binary: isBinary })));
+    // There is no server yet, or the suite has broken a rule; 'close' follows.
+    socket.on('error', () => {});
+    socket.on('close', on.end);
+  }
+};
+
+/**
+ * Opens a connection, echoes messages if it is for a case, and waits for its end.
+ *
+ * @param {string} path
+ * @returns {Promise<{ opened: boolean, last: Buffer | null }>} `last` is the last message
+ */
+function echo(path) {
+  return new Promise((resolve) => {
+    const result = { opened: false, last: null };
+    let timer;
+    CLIENTS[kind](url + path, {
+      open(close) {
+        result.opened = true;
+        timer = setTimeout(close, CASE_TIMEOUT);
+      },
+      message(data, send) {
+        result.last = data;
+        // On other paths the suite would take an echo for a command.
+        if (path.startsWith('/runCase')) send();
+      },
+      end() {
+        clearTimeout(timer);
+        resolve(result);
+      }
+    });
+  });
+}
+
+/** @returns {Promise<number>} */
+async function countCases() {
+  for (let i = 0; i < TRIES; i++) {
+    const { opened, last } = await echo('/getCaseCount');
+    if (opened) return Number(String(last));
+    await sleep(PAUSE);
+  }
+  throw new Error('No server answers');
+}
+
+async function main() {
+  const count = await countCases();
+  for (let i = 1; i <= count; i++) await echo(`/runCase?case=${i}&agent=${agent}`);
+  await echo(`/updateReports?agent=${agent}`);
+}
+
+main();

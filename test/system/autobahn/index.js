@@ -1,0 +1,199 @@
+'use strict';
+
+const { spawn, spawnSync } = require('node:child_process');
+const { once } = require('node:events');
+const fs = require('node:fs');
+const path = require('node:path');
+const { createInterface } = require('node:readline');
+const { findSuite } = require('../../support/autobahn/suite');
+const { NotHere } = require('../../support/fetch');
+const { freePort } = require('../../support/free-port');
+const { select } = require('../../support/select');
+const { ROOT } = require('../support/child');
+const { GROUPS, chooseCases, informationalOf, judge } = require('./cases');
+
+const REPORTS = path.join(ROOT, 'reports/autobahn');
+/**
+ * The suite is stopped after so many milliseconds without output. It gives a case of section 12 or
+ * 13 up to 480 s: on a busy machine, 1,000 messages of 512 fragments have taken more than 180 s.
+ */
+const SILENCE = 600_000;
+/** A process that does not exit within so many milliseconds is killed. */
+const ENDING = 5000;
+/** Milliseconds between two lines of progress. */
+const QUIET = 10_000;
+
+/** @typedef {import('./cases').Target} Target */
+
+/** For each process that we started and that still runs, a function that kills it. */
+const running = new Map();
+process.on('exit', () => {
+  for (const kill of running.values()) kill();
+});
+
+/**
+ * Starts a process that does not outlive us.
+ *
+ * @param {string[]} command
+ * @param {{ env?: object, end?: string[] | null }} [options] `end` is a command that ends it if a
+ *   signal does not
+ * @returns {import('node:child_process').ChildProcess}
+ */
+function start([file, ...args], { env = {}, end = null } = {}) {
+  const child = spawn(file, args, {
+    cwd: ROOT,
+    env: { ...process.env, PYTHONUNBUFFERED: '1', ...env },
+    stdio: ['ignore', 'pipe', 'inherit']
+  });
+  running.set(child, () => {
+    if (end !== null) spawnSync(end[0], end.slice(1), { stdio: 'ignore' });
+    child.kill('SIGKILL');
+  });
+  child.on('error', (error) => console.error(`${file}: ${error.message}`));
+  child.on('close', () => running.delete(child));
+  return child;
+}
+
+/** @param {import('node:child_process').ChildProcess} child */
+async function stop(child) {
+  const kill = running.get(child);
+  if (kill === undefined) return;
+  const closed = once(child, 'close');
+  child.kill('SIGTERM');
+  const timer = setTimeout(kill, ENDING);
+  await closed;
+  clearTimeout(timer);
+}
+
+/** @param {Target} target @returns {import('node:child_process').ChildProcess} server.js or client.js */
+const startNode = ({ env, program }, file, args = []) =>
+  start([process.execPath, path.join(__dirname, file), ...args, ...program], { env });
+
+/**
+ * Runs the suite in one of its modes.
+ *
+ * @param {import('../../support/autobahn/suite').Suite} suite
+ * @param {string} mode
+ * @param {{ role: string, folder: string, port: number, spec: object, count: number,
+ *   progress: (message: string) => void }} run
+ * @returns {import('node:child_process').ChildProcess}
+ */
+function startSuite(suite, mode, { role, folder, port, spec, count, progress }) {
+  fs.rmSync(folder, { recursive: true, force: true });
+  fs.mkdirSync(folder, { recursive: true });
+  const { command, end, inside } = suite.prepare(mode, folder, port);
+  const complete = { ...spec, outdir: inside, 'exclude-cases': [], 'exclude-agent-cases': {} };
+  fs.writeFileSync(path.join(folder, 'spec.json'), JSON.stringify(complete));
+  const child = start(command, { end });
+  let done = 0;
+  let shown = performance.now();
+  const timer = setTimeout(() => {
+    console.error(`The suite has printed nothing for ${SILENCE / 1000} s, after ${done} cases`);
+    running.get(child)?.();
+  }, SILENCE);
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    timer.refresh();
+    const [, id, agent] = /^Running test case ID (\S+) for agent (\S+)/.exec(line) ?? [];
+    if (id === undefined) return;
+    done++;
+    if (performance.now() - shown < QUIET) return;
+    shown = performance.now();
+    progress(`${role} ${done} of ${count} (${agent} ${id})`);
+  });
+  child.on('close', () => clearTimeout(timer));
+  return child;
+}
+
+/** Tests our server; the suite is the client. */
+async function testServer(suite, { targets, ...run }) {
+  const servers = [];
+  for (const target of targets) {
+    const child = startNode(target, 'server.js');
+    const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), once(child, 'close')]);
+    const [, port] = /^listening on (\d+)$/.exec(line) ?? [];
+    if (port === undefined) throw new Error(`The echo server did not start (${target.name})`);
+    servers.push({ child, name: target.name, agent: target.agent, url: `ws://${suite.host}:${port}` });
+  }
+  const spec = { servers: servers.map(({ agent, url }) => ({ agent, url })), cases: run.cases };
+  await once(startSuite(suite, 'fuzzingclient', { ...run, port: 0, spec }), 'close');
+  for (const { child, name } of servers) {
+    if (!running.has(child)) console.error(`The echo server exited too early (${name})`);
+    await stop(child);
+  }
+}
+
+/** Tests our client; the suite is the server. */
+async function testClient(suite, { targets, ...run }) {
+  const port = await freePort();
+  const url = `ws://127.0.0.1:${port}`;
+  const child = startSuite(suite, 'fuzzingserver', { ...run, port, spec: { url, cases: run.cases } });
+  for (const target of targets) {
+    const client = startNode(target, 'client.js', [url, target.agent]);
+    const [code] = await Promise.race([once(client, 'close'), once(child, 'close')]);
+    if (code !== 0) console.error(`The client failed (${target.name})`);
+    await stop(client);
+  }
+  await stop(child);
+}
+
+/** Prints the results of the suite. @returns {boolean} whether all cases passed */
+function report({ role, targets, cases, folder }) {
+  const file = path.join(folder, 'index.json');
+  const index = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
+  const reference = targets.find((target) => target.reference);
+  const informational = reference && informationalOf(index[reference.agent] ?? {});
+  let passed = true;
+  for (const target of targets) {
+    const { counts, failures } = judge(index[target.agent] ?? {}, cases, informational);
+    const verdicts = [...counts].map(([verdict, count]) => `${count} ${verdict}`).join(', ');
+    const outcome = target === reference ? 'to compare with' : failures.length === 0 ? 'passed' : 'FAILED';
+    console.log(`${role}, ${target.name}: ${outcome} (${cases.length} cases: ${verdicts})`);
+    for (const failure of failures) console.log(`  ${failure}`);
+    if (failures.length > 0 && target !== reference) passed = false;
+  }
+  return passed;
+}
+
+const ALL = GROUPS.flatMap(({ targets }) => targets);
+
+module.exports = {
+  summary: 'Autobahn|Testsuite, as client and as server, on the examples, with compression, and on framemask/ws',
+  details: `Runs sections 1 to 7, 9 and 10 on examples/echo-server.js and client.js, with the addon and in JavaScript; sections 12 and 13,
+permessage-deflate, on examples/deflate.js (20 minutes or more); and all sections on framemask/ws and, to compare with, on
+ws (40 minutes or more). Every case must be OK; 7.1.6, 7.13.1 and 7.13.2 may be INFORMATIONAL. framemask/ws may have
+INFORMATIONAL where ws has it. reports/autobahn/ has the details.
+
+The suite is installed in .cache/autobahn with Python 2.7 and python3; without Python 2.7 its Docker image is run. It
+listens on 127.0.0.1.
+
+targets: ${ALL.map(({ name }) => name).join(' ')}`,
+  options: {
+    only: { type: 'string', multiple: true, value: 'targets', text: 'only these, with commas between' },
+    cases: { type: 'string', value: 'ids', text: "with * for any characters: '1.*,6.4.*,9.1.1'" },
+    quick: { type: 'boolean', text: 'a short selection of cases' }
+  },
+
+  async run({ only, cases: patterns, quick }, { progress }) {
+    const chosen = select('target', ALL, only);
+    const suite = findSuite(progress);
+    if (suite === null) throw new NotHere('Autobahn|Testsuite needs Python 2.7 or Docker');
+    progress(`Autobahn|Testsuite, ${suite.label}`);
+    const failed = [];
+    let count = 0;
+    for (const group of GROUPS) {
+      const targets = group.targets.filter((target) => target.reference || chosen.includes(target));
+      const cases = chooseCases(group, patterns?.split(',') ?? (quick ? group.quick : ['*']));
+      if (cases.length === 0 || targets.every((target) => target.reference)) continue;
+      count += cases.length;
+      // Both roles run at once, because the slow cases mostly wait.
+      const runs = ['server', 'client'].map((role) => {
+        const folder = path.join(REPORTS, group.name, role);
+        return { role, targets, cases, folder, count: cases.length * targets.length, progress };
+      });
+      await Promise.all(runs.map((run) => (run.role === 'server' ? testServer : testClient)(suite, run)));
+      failed.push(...runs.filter((run) => !report(run)));
+    }
+    if (count === 0) throw new RangeError(`No case matches ${patterns}`);
+    return failed.length === 0;
+  }
+};

@@ -1,0 +1,32 @@
+'use strict';
+
+// Starts an echo server with the limits that the suite needs:
+//
+//     node server.js codec                      examples/echo-server.js
+//     node server.js deflate shared|takeover    examples/deflate.js, without context takeover or with it
+//     node server.js ws LIBRARY                 ws, or another library in its place
+
+const deflate = require('../../../examples/deflate');
+const echo = require('../../../examples/echo-server');
+const { HOST, MAX_PAYLOAD, WS_OPTIONS, deflateOptions } = require('./limits');
+
+const limits = { maxPayload: MAX_PAYLOAD, maxFragments: Number.POSITIVE_INFINITY };
+
+const SERVERS = {
+  codec: () => echo.createEchoServer(limits).listen(0, HOST),
+  deflate: (contexts) => deflate.createEchoServer({ ...limits, deflate: deflateOptions(contexts) }).listen(0, HOST),
+  ws(library) {
+    const { WebSocketServer } = require(library);
+    const server = new WebSocketServer({ host: HOST, port: 0, ...WS_OPTIONS });
+    return server.on('connection', (socket) => {
+      socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
+      // The suite breaks the rules; the connection is closed.
+      socket.on('error', () => {});
+    });
+  }
+};
+
+const [kind, argument] = process.argv.slice(2);
+const server = SERVERS[kind](argument);
+server.on('listening', () => console.log(`listening on ${server.address().port}`));
+process.once('SIGTERM', () => process.exit());
