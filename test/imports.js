@@ -35,7 +35,7 @@ const DIRECTIONS = [
 
 /** Files that are moved elsewhere one after the other. */
 const OPEN = [
-  /^scripts\/(inspector|rooms|deflate-peers|soak|test-charts)/,
+  /^scripts\/(inspector|rooms|test-charts)/,
   /^test\/(codec\/(differential|structure)|ws\/differences|benchmark-deflate|inspector\/frames)\.js$/
 ];
 

@@ -38,16 +38,17 @@ Exit code: 0 if all is well, 1 if something failed, 2 if this machine can't run 
 /** An error of the command line. */
 class WrongUsage extends Error {}
 
-/** @returns {string[]} the names of all checks */
-function names() {
-  const entries = fs.readdirSync(__dirname, { withFileTypes: true });
-  return entries
-    .map(({ name }) => name)
-    .filter(
-      (name) => (name.endsWith('.js') && name !== 'run.js') || fs.existsSync(path.join(__dirname, name, 'index.js'))
-    )
-    .map((name) => name.replace(/\.js$/, ''))
-    .sort();
+/** @returns {Map<string, string>} the files of all checks, by their names */
+function findChecks() {
+  const files = fs
+    .readdirSync(__dirname)
+    .sort()
+    .flatMap((name) => {
+      if (name.endsWith('.js')) return name === 'run.js' ? [] : [[name.slice(0, -3), path.join(__dirname, name)]];
+      const file = path.join(__dirname, name, 'index.js');
+      return fs.existsSync(file) ? [[name, file]] : [];
+    });
+  return new Map(files);
 }
 
 /** @param {[string, string][]} rows @returns {string} two columns */
@@ -89,12 +90,13 @@ async function main([name, ...args]) {
     return name === undefined ? 2 : 0;
   }
   if (name === '--list') {
-    console.log(columns(names().map((one) => [one, require(`./${one}`).summary])));
+    console.log(columns([...findChecks()].map(([one, file]) => [one, require(file).summary])));
     return 0;
   }
-  if (!names().includes(name)) throw new WrongUsage(`There is no check ${name}; there are ${names().join(', ')}`);
+  const checks = findChecks();
+  if (!checks.has(name)) throw new WrongUsage(`There is no check ${name}; there are ${[...checks.keys()].join(', ')}`);
   /** @type {Check} */
-  const check = require(`./${name}`);
+  const check = require(checks.get(name));
   const { values, positionals } = readOptions(check, args);
   if (values.help) {
     console.log(describe(name, check));

@@ -1,4 +1,0 @@
-import { Decoder, Encoder, kernel, mask, nativeError, unmask } from 'framemask';
-import { check } from './check.cjs';
-
-check({ Decoder, Encoder, kernel, mask, nativeError, unmask });

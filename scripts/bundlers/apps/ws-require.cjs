@@ -1,5 +1,0 @@
-'use strict';
-
-const { echo } = require('./echo.cjs');
-
-echo(require('ws'), require('bufferutil'));

@@ -1,0 +1,128 @@
+'use strict';
+
+// A project like a user's, its programs, and the configurations that the documentation gives.
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { installPackages, placeFramemask } = require('../../support/install');
+const { prebuildEntries } = require('../../support/modules');
+const { ROOT, outputOf } = require('../support/child');
+
+const CACHE = path.join(ROOT, '.cache/bundlers');
+const DOCUMENT = 'docs/bundling.md';
+const TEXT = fs.readFileSync(path.join(ROOT, DOCUMENT), 'utf8');
+/** The name of this platform's entry. */
+const PLATFORM = prebuildEntries()
+  .map(({ name }) => name)
+  .find((name) => name.split('-', 2).join('-') === `${process.platform}-${process.arch}`);
+
+const NAMES = '{ Decoder, Encoder, kernel, mask, nativeError, unmask }';
+const CHECK = `check(${NAMES});`;
+const ECHO = 'echo({ WebSocket, WebSocketServer }, bufferutil);';
+
+/** The programs, which call check.cjs and echo.cjs. The table shows the size of the first. */
+const APPS = {
+  'import.mjs': `import ${NAMES} from 'framemask';\nimport { check } from './check.cjs';\n${CHECK}`,
+  'require.cjs': `const ${NAMES} = require('framemask');\nconst { check } = require('./check.cjs');\n${CHECK}`,
+  ...Object.fromEntries(
+    [
+      ['ws', 'ws', 'bufferutil'],
+      ['framemask-ws', 'framemask/ws', 'framemask']
+    ].flatMap(([name, ws, framemask]) => [
+      [
+        `${name}-import.mjs`,
+        `import * as bufferutil from '${framemask}';
+import { WebSocket, WebSocketServer } from '${ws}';
+import { echo } from './echo.cjs';
+${ECHO}`
+      ],
+      [
+        `${name}-require.cjs`,
+        `const bufferutil = require('${framemask}');
+const { WebSocket, WebSocketServer } = require('${ws}');
+const { echo } = require('./echo.cjs');
+${ECHO}`
+      ]
+    ])
+  )
+};
+
+/**
+ * @param {string} file the name of a configuration: its block of code begins with it, as a comment
+ * @returns {string} that block of the documentation
+ */
+function configOf(file) {
+  for (const [, code] of TEXT.matchAll(/^```js\n(.*?)^```$/gms)) {
+    if (code.startsWith(`// ${file}\n`)) return code;
+  }
+  throw new Error(`${DOCUMENT} has no ${file}`);
+}
+
+/**
+ * @param {string} program
+ * @param {RegExp} option
+ * @returns {string} the option in a line that begins with the program, without the shell's quotes
+ */
+function optionOf(program, option) {
+  for (const [command, name] of TEXT.replaceAll('\\\n', '').matchAll(/^ {0,4}(\S+) .*$/gm)) {
+    const found = name === program && command.match(option);
+    if (found) return found[0].replaceAll('"', '');
+  }
+  throw new Error(`${DOCUMENT} has no ${program} with ${option}`);
+}
+
+/** @returns {string} an empty folder that has no node_modules above it, nor framemask in its path */
+function makeFolder() {
+  return fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'bundle-'));
+}
+
+/**
+ * Lays out a project with ws, and with framemask under both names, from the tarball that would be
+ * published. It has each program twice: as above, and with this platform's entry before everything
+ * else, as documented.
+ *
+ * @param {Record<string, string>} packages of the bundlers, which are installed in .cache/
+ * @returns {string} the folder, outside the checkout, so that its node_modules are not found
+ */
+function stageProject(packages) {
+  installPackages(CACHE, packages);
+  const folder = makeFolder();
+  const modules = path.join(folder, 'node_modules');
+  placeFramemask(folder);
+  const own = path.join(modules, 'framemask');
+  fs.rmSync(path.join(own, 'build'), { recursive: true, force: true });
+  fs.cpSync(own, path.join(modules, 'bufferutil'), { recursive: true });
+  fs.cpSync(path.dirname(require.resolve('ws/package.json')), path.join(modules, 'ws'), { recursive: true });
+  // The documented configurations import these.
+  fs.symlinkSync(path.join(CACHE, 'node_modules/@rollup'), path.join(modules, '@rollup'), 'junction');
+  fs.writeFileSync(path.join(folder, 'package.json'), '{ "private": true }');
+  fs.copyFileSync(path.join(__dirname, '../support/check-framemask.cjs'), path.join(folder, 'check.cjs'));
+  fs.copyFileSync(path.join(__dirname, 'echo.cjs'), path.join(folder, 'echo.cjs'));
+  for (const [name, source] of Object.entries(APPS)) {
+    const entry = `${name.startsWith('ws-') ? 'bufferutil' : 'framemask'}/prebuilds/${PLATFORM}`;
+    const line = name.endsWith('.mjs') ? `import '${entry}';` : `require('${entry}');`;
+    fs.writeFileSync(path.join(folder, name), source);
+    fs.writeFileSync(path.join(folder, `native-${name}`), `${line}\n${source}`);
+  }
+  return folder;
+}
+
+/**
+ * @param {string} file a bundle
+ * @param {Record<string, string>} [env]
+ * @returns {Promise<string>} the kernel that it ran with
+ * @throws {Error} if a check in it failed
+ */
+async function runBundle(file, env = {}) {
+  const output = await outputOf([process.execPath, file], {
+    cwd: path.dirname(file),
+    env: { FRAMEMASK_KERNEL: '', ...env }
+  });
+  const { kernel, nativeError } = JSON.parse(output);
+  // There is a reason if, and only if, JavaScript does the masking.
+  if ((kernel === 'js') !== (nativeError !== null)) throw new Error(`kernel ${kernel}, nativeError: ${nativeError}`);
+  return kernel;
+}
+
+module.exports = { APPS, CACHE, DOCUMENT, PLATFORM, configOf, makeFolder, optionOf, runBundle, stageProject };

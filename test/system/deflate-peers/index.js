@@ -1,0 +1,96 @@
+'use strict';
+
+const { NotHere } = require('../../support/fetch');
+const { select } = require('../../support/select');
+const { Results } = require('../support/results');
+const { Exchange, judge } = require('./exchange');
+const { ENDS } = require('./ours');
+const { PEERS } = require('./peers');
+
+/**
+ * @param {import('./peers').Peer} peer
+ * @param {object} end
+ * @param {'server' | 'client'} role of the end that is tested
+ * @param {{ takeover: boolean, bits: number, isShort: boolean }} options
+ * @returns {Promise<object>} the result of the exchange
+ */
+async function test(peer, end, role, { isShort, ...options }) {
+  const exchange = new Exchange(isShort);
+  if (role === 'client') {
+    const port = await peer.listen(options);
+    end.connect(`ws://127.0.0.1:${port}`, options, exchange).catch((error) => exchange.fail(error));
+    const result = await exchange.done;
+    judge(result, options);
+    return result;
+  }
+  const server = await end.serve(options, exchange);
+  try {
+    const connected = peer.connect(`ws://127.0.0.1:${server.port}`, options);
+    connected.catch((error) => exchange.fail(error));
+    const result = await exchange.done;
+    await connected;
+    judge(result, options);
+    return result;
+  } finally {
+    server.close();
+  }
+}
+
+/** Tests all windows. @returns {Promise<{ cells: string[], faults: string[] }>} */
+async function testWindows(peer, end, role, takeover, windows) {
+  const total = { count: 0, bytes: 0, received: 0 };
+  const faults = [];
+  for (const bits of windows) {
+    try {
+      // The longest messages once for each window is enough.
+      const result = await test(peer, end, role, { takeover, bits, isShort: bits !== 15 });
+      for (const key of Object.keys(total)) total[key] += result[key];
+    } catch (error) {
+      faults.push(`window ${bits}: ${error.message}`);
+    }
+  }
+  return { cells: [windows.join(' '), ...Object.values(total).map((value) => value.toLocaleString('en'))], faults };
+}
+
+module.exports = {
+  summary: "compressed messages to and from Chromium, Python's websockets and Go's coder/websocket, byte by byte",
+  details: `Sends messages of 0 to 1,000,000 bytes to programs of others, which send them back, and compares each byte: with the codec
+and with framemask/ws, each as the server and as the client, with context takeover and without, with all windows that the
+peer has. Checks what was agreed on, and that messages come back compressed. The Go program is left out where there is no Go.
+
+peers: ${PEERS.map(({ name }) => name).join(' ')}`,
+  packages: true,
+  options: {
+    only: { type: 'string', multiple: true, value: 'peers', text: 'only these, with commas between' },
+    quick: { type: 'boolean', text: 'windows 9 and 15 only' },
+    install: { type: 'boolean', text: 'install Chromium with apt-get, if it is missing' }
+  },
+
+  async run({ only, quick, install }, { progress }) {
+    const results = new Results(['windows', 'messages', 'bytes', 'came back as'], progress);
+    for (const { name, windows, optional, start } of select('peer', PEERS, only)) {
+      let peer;
+      try {
+        peer = await start({ install, progress });
+      } catch (error) {
+        if (optional && error instanceof NotHere) progress(`${name}: left out, ${error.message}`);
+        else await results.add(name, () => Promise.reject(error));
+        continue;
+      }
+      const wanted = windows.filter((bits) => !quick || bits === 9 || bits === 15);
+      try {
+        for (const end of ENDS) {
+          for (const role of peer.listen === undefined ? ['server'] : ['server', 'client']) {
+            for (const takeover of [false, true]) {
+              const title = `${name}, ${end.name}, ${role}, ${takeover ? 'takeover' : 'no takeover'}`;
+              await results.add(title, () => testWindows(peer, end, role, takeover, wanted));
+            }
+          }
+        }
+      } finally {
+        await peer.stop();
+      }
+    }
+    return results.end();
+  }
+};

@@ -1,0 +1,122 @@
+'use strict';
+
+const assert = require('node:assert/strict');
+const fs = require('node:fs');
+const path = require('node:path');
+const { installPackages, placeFramemask } = require('../../support/install');
+const { select } = require('../../support/select');
+const { ROOT, outputOf } = require('../support/child');
+const { Results } = require('../support/results');
+
+const USERS = path.join(__dirname, 'users');
+const CACHE = path.join(ROOT, '.cache/programs');
+const PACKAGES = {
+  '@opentelemetry/context-async-hooks': '1.30.1',
+  '@opentelemetry/sdk-trace-base': '1.30.1',
+  '@fastify/websocket': '11.3.6',
+  '@y/websocket-server': '0.1.1',
+  'dd-trace': '5.132.0',
+  express: '4.21.2',
+  'express-ws': '5.0.2',
+  fastify: '5.12.8',
+  graphql: '16.11.0',
+  'graphql-ws': '6.4.2',
+  jsdom: '26.1.0',
+  'opentelemetry-instrumentation-ws': '0.5.0',
+  'socket.io': '4.8.4',
+  'socket.io-client': '4.8.4',
+  ws: '8.23.0',
+  'y-protocols': '1.0.7',
+  'y-websocket': '3.0.0',
+  yjs: '13.6.33'
+};
+
+/** The library that a program names instead of ws, and the options of Node.js. The first is compared with. */
+const WAYS = [
+  { name: 'ws', library: 'ws', args: [] },
+  { name: 'framemask/ws', library: 'framemask/ws', args: [] },
+  { name: 'register', library: 'ws', args: ['--import', 'framemask/ws/register'] }
+];
+
+const PROGRAMS = fs.readdirSync(USERS).map((file) => ({ name: file.replace(/\.m?js$/, ''), file }));
+
+/**
+ * @returns {string[]} the receivers of each `ws` below a folder, but for those of ws 6 and 7, which
+ *   framemask/ws leaves alone
+ */
+function findReceivers(folder) {
+  return fs
+    .readdirSync(folder, { recursive: true })
+    .filter((file) => /(^|[\\/])ws[\\/]lib[\\/]receiver\.js$/.test(file))
+    .map((file) => path.join(folder, file))
+    .filter((file) => require(path.join(file, '../../package.json')).version.startsWith('8.'));
+}
+
+/**
+ * Runs a program, which prints its result as JSON in its last line.
+ *
+ * @returns {Promise<{ result: any, counts: { messages: number, chunks: number, memory: number } }>}
+ */
+async function runProgram(name, { library, args }, receivers) {
+  const folder = path.join(CACHE, 'run', library.replace('/', '-'));
+  const [file, counter, counted] = [name, 'count-messages.js', 'counts.json'].map((part) => path.join(folder, part));
+  fs.mkdirSync(folder, { recursive: true });
+  const text = fs.readFileSync(path.join(USERS, name), 'utf8');
+  fs.writeFileSync(file, text.replace(/(require\(|from )'ws'/g, `$1'${library}'`));
+  // The counter must find the package that the program finds.
+  fs.copyFileSync(path.join(__dirname, 'count-messages.js'), counter);
+  const env = { FRAMEMASK_TEST_RECEIVERS: JSON.stringify(receivers), FRAMEMASK_TEST_COUNTS: counted };
+  const command = [process.execPath, '--require', counter, ...args, file];
+  const output = await outputOf(command, { cwd: folder, env, timeout: 300_000 });
+  return { result: JSON.parse(output.trim().split('\n').at(-1)), counts: JSON.parse(fs.readFileSync(counted, 'utf8')) };
+}
+
+/** @returns {string[]} the faults of a run */
+function judge(way, { result, counts }, reference) {
+  const faults = [];
+  try {
+    assert.deepStrictEqual(result, reference.result);
+  } catch (error) {
+    faults.push(error.message);
+  }
+  // The other end of a connection may be a package that uses ws.
+  if (way.name === 'register' && counts.messages > 0) faults.push(`ws has read ${counts.messages} messages`);
+  if (way !== WAYS[0] && counts.chunks === 0) faults.push('framemask has read nothing');
+  return faults;
+}
+
+module.exports = {
+  summary:
+    'socket.io, fastify, graphql-ws, Yjs, jsdom, dd-trace and others: the same results with ws and with framemask/ws',
+  details: `Runs each program of users/ three times: with ws; with framemask/ws, which it names instead of ws; and unchanged, with
+\`node --import framemask/ws/register\`, which also gives framemask/ws to the packages that it uses. All must print the
+same result; in the second framemask must read messages, and in the third no ws 8 may read one. The packages are
+installed in .cache/programs/, without their install scripts.
+
+programs: ${PROGRAMS.map(({ name }) => name).join(' ')}`,
+  options: {
+    only: { type: 'string', multiple: true, value: 'programs', text: 'only these, with commas between' }
+  },
+
+  async run({ only }, { progress }) {
+    const programs = select('program', PROGRAMS, only);
+    progress(`installing ${Object.keys(PACKAGES).join(', ')}`);
+    installPackages(CACHE, PACKAGES);
+    placeFramemask(CACHE);
+    const receivers = findReceivers(path.join(CACHE, 'node_modules'));
+    const results = new Results(['memory'], progress);
+    for (const { name, file } of programs) {
+      let reference;
+      for (const way of WAYS) {
+        await results.add(`${name}, ${way.name}`, async () => {
+          const run = await runProgram(file, way, receivers);
+          if (way === WAYS[0]) reference = run;
+          if (reference === undefined) throw new Error('nothing to compare with');
+          const cells = [`${(run.counts.memory / 2 ** 20).toFixed(0)} MiB`];
+          return { cells, faults: judge(way, run, reference) };
+        });
+      }
+    }
+    return results.end();
+  }
+};

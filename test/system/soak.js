@@ -1,0 +1,413 @@
+'use strict';
+
+// Mixed traffic over loopback sockets, against examples/echo-server.js and examples/client.js. The
+// decoder that is fed with a whole stream at once says what must come: Autobahn and the fuzzers
+// compare it with others.
+
+const { createHash, randomBytes } = require('node:crypto');
+const { once } = require('node:events');
+const http = require('node:http');
+const net = require('node:net');
+const { setTimeout: sleep } = require('node:timers/promises');
+const v8 = require('node:v8');
+const vm = require('node:vm');
+const { connect } = require('../../examples/client');
+const { createEchoServer } = require('../../examples/echo-server');
+const { Decoder, Encoder } = require('../../index.js');
+const { createRandom } = require('../support/random');
+const { eventsOf, sameEvents } = require('../support/recorder');
+const { createStreamMaker, randomCuts } = require('../support/streams');
+
+const AT_ONCE = 8;
+/**
+ * Memory is measured after so many connections, so that every sample follows the same amount of
+ * work.
+ */
+const SAMPLE_EVERY = 100;
+const FEWEST_SAMPLES = 9;
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+const MAX_PAYLOAD = 4 << 20;
+/** Milliseconds after which a session is taken for stuck. */
+const PATIENCE = 60_000;
+/** Lengths of messages, besides random ones. */
+const EDGES = [0, 1, 125, 126, 1023, 4096, 16383, 16384, 65535, 65536, 262_144, 1 << 20];
+const BYTES = randomBytes(1 << 21);
+const TEXT = BYTES.toString('base64');
+
+// Without --expose-gc on the command line, so that `npm run` needs no options for node.
+v8.setFlagsFromString('--expose-gc');
+const collectGarbage = vm.runInNewContext('gc');
+
+/** What the sessions share. */
+class Soak {
+  constructor(seed, sharedReads) {
+    this.seed = seed;
+    this.counts = { messages: 0, bytes: 0 };
+    this.server = createEchoServer({ maxPayload: MAX_PAYLOAD, closeTimeout: 5000, sharedReads });
+    this.streams = http.createServer().on('upgrade', (request, socket) => this.sendStream(request, socket));
+    this.sessions = 0;
+    this.streamOf = new Map();
+  }
+
+  async listen() {
+    for (const server of [this.server, this.streams]) await once(server.listen(0, '127.0.0.1'), 'listening');
+    this.port = this.server.address().port;
+  }
+
+  close() {
+    this.server.close();
+    this.streams.close();
+  }
+
+  count(what, by = 1) {
+    this.counts[what] = (this.counts[what] ?? 0) + by;
+  }
+
+  /** Runs so many sessions, AT_ONCE at a time; returns once all have ended. */
+  async run(count) {
+    const end = this.sessions + count;
+    const work = async () => {
+      while (this.sessions < end) await this.session(this.sessions++);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    // The other end of a connection closes a moment later.
+    for (let i = 0; this.server.connections.size > 0 && i < 600; i++) await sleep(10);
+    if (this.server.connections.size > 0) throw new Error(`${this.server.connections.size} connections never ended`);
+  }
+
+  async session(number) {
+    const random = createRandom((this.seed + Math.imul(number, 0x9e3779b9)) | 0);
+    const kinds = ['talk', 'talk', 'stream', 'stream', 'stream', 'received', 'received', 'slow', 'drop', 'refused'];
+    const kind = kinds[random(kinds.length)];
+    const timer = new AbortController();
+    try {
+      const stuck = sleep(PATIENCE, null, timer).then(() => Promise.reject(new Error('stuck')));
+      stuck.catch(() => {});
+      await Promise.race([this[kind](random, number), stuck]);
+    } catch (error) {
+      throw new Error(`seed ${this.seed}, session ${number}, ${kind}: ${error.message}`, { cause: error });
+    } finally {
+      timer.abort();
+    }
+    this.count(kind);
+  }
+
+  /** A client of examples/client.js sends messages and pings, and compares what comes back. */
+  talk(random) {
+    const soak = this;
+    const expected = [];
+    let left = 1 + random(60);
+    let pongs = 0;
+    return new Promise((resolve, reject) => {
+      const check = (condition, message) => {
+        if (!condition) reject(new Error(message));
+      };
+      function send(connection) {
+        for (let i = 1 + random(8); i > 0 && left > 0; i--, left--) {
+          const message = makeMessage(random);
+          expected.push(message);
+          if (random(5) === 0) {
+            pongs++;
+            connection.ping(BYTES.subarray(0, random(126)));
+          }
+          if (!connection.send(message)) break;
+        }
+        if (expected.length === 0) connection.close(1000, 'done');
+      }
+      connect(`ws://127.0.0.1:${soak.port}`, {
+        onOpen() {
+          send(this);
+        },
+        onMessage(data, isBinary) {
+          const message = expected.shift();
+          const right = isBinary ? message instanceof Buffer && message.equals(data) : message === data;
+          check(right, `an answer of ${data.length} differs`);
+          soak.count('messages');
+          soak.count('bytes', data.length);
+          if (expected.length < 4) send(this);
+        },
+        onPong() {
+          pongs--;
+        },
+        onClose(code, _reason, error) {
+          check(code === 1000 && error === null, `closed with ${code}, ${error?.message}`);
+          check(
+            expected.length === 0 && pongs === 0 && left === 0,
+            `${expected.length} answers, ${pongs} pongs missing`
+          );
+          resolve();
+        }
+      });
+    });
+  }
+
+  /**
+   * A stream of frames, good or bad, cut anywhere. The server answers as the reference says, then
+   * ends.
+   */
+  async stream(random, number) {
+    const bytes = createStreamMaker(random)('server');
+    const events = expectedOf('server', bytes);
+    const socket = await this.open(number);
+    const answers = this.read(socket);
+    await this.write(socket, bytes, randomCuts(random, bytes.length), random);
+    if (!events.some(([kind]) => ENDS.includes(kind))) socket.end();
+    compareEvents(expectedOf('client', await answers), events.flatMap(answerTo));
+    socket.destroy();
+    this.count('messages', events.length);
+    this.count('bytes', bytes.length);
+  }
+
+  /** The client of examples/client.js is sent such a stream. */
+  async received(random, number) {
+    const bytes = createStreamMaker(random)('client');
+    const events = expectedOf('client', bytes);
+    this.streamOf.set(`/${number}`, { bytes, random });
+    const seen = [];
+    const { code, error } = await new Promise((resolve) => {
+      connect(`ws://127.0.0.1:${this.streams.address().port}/${number}`, {
+        maxPayload: MAX_PAYLOAD,
+        onMessage: (data, isBinary) =>
+          seen.push([isBinary ? 'binary' : 'text', Buffer.from(data).toString('latin1'), false]),
+        onPong: (payload) => seen.push(['pong', payload.toString('latin1')]),
+        onClose: (code, _reason, error) => resolve({ code, error })
+      });
+    });
+    compareEvents(
+      seen,
+      events.filter(([kind]) => !['ping', ...ENDS].includes(kind))
+    );
+    const [kind, endCode, closeCode] = events.at(-1) ?? [];
+    if (kind === 'close' && code !== endCode) throw new Error(`closed with ${code}, not ${endCode}`);
+    if (kind === 'error' && error?.closeCode !== closeCode) throw new Error(`no error with ${closeCode}, but ${error}`);
+    this.count('messages', seen.length);
+    this.count('bytes', bytes.length);
+  }
+
+  /** Answers a client's handshake, and sends what the session `received` has put down for it. */
+  async sendStream(request, socket) {
+    const { bytes, random } = this.streamOf.get(request.url);
+    this.streamOf.delete(request.url);
+    const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}${GUID}`).digest('base64');
+    socket.on('error', () => {}).resume();
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`
+    );
+    await this.write(socket, bytes, randomCuts(random, bytes.length), random);
+    socket.end();
+  }
+
+  /** A client that does not read for a while. */
+  async slow(random, number) {
+    const encoder = new Encoder({ role: 'client' });
+    const sent = [];
+    for (let i = 0; i < 6; i++) {
+      const message = Buffer.from(BYTES.subarray(random(1000), 400_000 + random(400_000)));
+      sent.push(message);
+      encoder.binary(message);
+    }
+    const socket = await this.open(number);
+    const bytes = Buffer.concat(encoder.take());
+    socket.write(bytes);
+    await sleep(20 + random(200));
+    const answers = this.read(socket);
+    socket.end();
+    const wire = await answers;
+    let at = 0;
+    for (const message of sent) {
+      const start = at + 10;
+      if (!wire.subarray(start, start + message.length).equals(message)) throw new Error('an answer differs');
+      at = start + message.length;
+    }
+    if (at !== wire.length) throw new Error('answers without a question');
+    socket.destroy();
+    this.count('messages', sent.length);
+    this.count('bytes', wire.length);
+  }
+
+  /** A client that vanishes. */
+  async drop(random, number) {
+    const socket = await this.open(number);
+    socket.resume();
+    const bytes = createStreamMaker(random)('server');
+    await this.write(socket, bytes.subarray(0, random(bytes.length + 1)), [], random);
+    if (random(2) === 0) socket.resetAndDestroy();
+    else socket.destroy();
+  }
+
+  /** A request that is no WebSocket handshake. */
+  async refused(random) {
+    const socket = net.connect(this.port, '127.0.0.1');
+    socket.on('error', () => {});
+    const requests = [
+      'GET / HTTP/1.1\r\nHost: a\r\n\r\n',
+      'nonsense\r\n\r\n',
+      'GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n\r\n'
+    ];
+    socket.write(requests[random(requests.length)]);
+    const [line] = String(await this.read(socket)).split('\r\n');
+    if (!/^HTTP\/1\.1 4\d\d /.test(line)) throw new Error(`the answer is ${line}`);
+    socket.destroy();
+  }
+
+  /** @returns {Promise<net.Socket>} after the server's answer to the handshake */
+  async open(number) {
+    const socket = net.connect(this.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(
+      `GET /${number} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`
+    );
+    // Nothing but the answer can come before the first frame.
+    const [answer] = await once(socket, 'data');
+    socket.pause();
+    if (!String(answer).startsWith('HTTP/1.1 101 ')) throw new Error(`the answer is ${answer}`);
+    return socket;
+  }
+
+  /** @returns {Promise<Buffer>} all that comes until the other end closes */
+  read(socket) {
+    const chunks = [];
+    return new Promise((resolve) => {
+      socket.on('data', (chunk) => chunks.push(chunk)).on('close', () => resolve(Buffer.concat(chunks)));
+      socket.resume();
+    });
+  }
+
+  /** Writes the pieces of a stream, some of them in packets of their own. */
+  async write(socket, bytes, cuts, random) {
+    let start = 0;
+    for (const end of [...cuts, bytes.length]) {
+      if (socket.destroyed || !socket.writable) return;
+      const full = !socket.write(bytes.subarray(start, end));
+      start = end;
+      if (full) await Promise.race([once(socket, 'drain').catch(() => {}), once(socket, 'close')]);
+      else if (random(8) === 0) await sleep(0);
+    }
+  }
+}
+
+function makeMessage(random) {
+  const length = random(3) === 0 ? EDGES[random(EDGES.length)] : random(random(4) === 0 ? 70_000 : 2000);
+  const start = random(BYTES.length - length);
+  if (random(2) === 0) return Buffer.from(BYTES.subarray(start, start + length));
+  return (random(3) === 0 ? 'é😀' : '') + TEXT.slice(start, start + length);
+}
+
+/** The kinds of events after which nothing comes. */
+const ENDS = ['close', 'error'];
+
+/** @returns {Array[]} the events of a decoder that gets all bytes at once, as recorder.js has them */
+const expectedOf = (role, bytes) => eventsOf(Decoder, { role, maxPayload: MAX_PAYLOAD, text: 'buffer' }, bytes);
+
+/** @returns {Array[]} what the echo server answers to an event */
+function answerTo([kind, ...rest]) {
+  if (kind === 'pong') return [];
+  if (kind === 'ping') return [['pong', ...rest]];
+  if (kind === 'close') return [['close', rest[0], '']];
+  if (kind === 'error') return [['close', rest[1], '']];
+  return [[kind, ...rest]];
+}
+
+function compareEvents(seen, expected) {
+  if (sameEvents(seen, expected)) return;
+  const show = (events) => events.map((event) => event.map((value) => value.length ?? value).join(' ')).join(', ');
+  throw new Error(`got ${show(seen)}, not ${show(expected)}`);
+}
+
+/** Memory in MiB after garbage collections, and handles, while no connection is open. */
+async function measure() {
+  // Sockets and their Buffers are freed over several turns.
+  for (let i = 0; i < 3; i++) {
+    await sleep(20);
+    collectGarbage();
+  }
+  const { heapUsed, external, rss } = process.memoryUsage();
+  const handles = process.getActiveResourcesInfo().filter((name) => name !== 'Immediate').length;
+  return { heap: heapUsed / 2 ** 20, external: external / 2 ** 20, rss: rss / 2 ** 20, handles };
+}
+
+/**
+ * Growth that is not looked at, as a part of the whole. The C library keeps freed memory: with 13
+ * MiB in use, RSS went up and down between 190 and 214 MiB in ten minutes, with the traffic that
+ * the machine found time for.
+ */
+const TOLERANCE = { heap: 0.02, external: 0.02, rss: 0.1 };
+/** In the first minutes V8 still compiles, and the C library still fills its free lists. */
+const WARM_UP_TOLERANCE = { heap: 0.15, external: 0.15, rss: 0.5 };
+/** From this length on, a run is judged by TOLERANCE. */
+const LONG_RUN = 10 * 60_000;
+
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/**
+ * Whether memory is no higher in the last third than in the second, but for 2 standard deviations
+ * of a sample. Chance makes the means of ten samples each differ by more about once in a thousand
+ * runs, and of more samples less often; growth at an even rate makes them differ by 3.5.
+ *
+ * @param {string} name
+ * @param {number[]} values
+ * @param {number} tolerance growth that is not looked at, as a part of the whole
+ */
+function compareThirds(name, values, tolerance) {
+  const third = Math.floor(values.length / 3);
+  const second = values.slice(third, 2 * third);
+  const last = values.slice(2 * third);
+  const deviation = Math.sqrt(mean(second.map((value) => (value - mean(second)) ** 2)));
+  const most = mean(second) + Math.max(2 * deviation, mean(second) * tolerance);
+  const flat = mean(last) <= most;
+  const show = (value) => value.toFixed(2);
+  console.log(
+    `${name}: second third ${show(mean(second))} MiB, last third ${show(mean(last))} MiB, at most ${show(most)}: ${flat ? 'flat' : 'GROWS'}`
+  );
+  return flat;
+}
+
+module.exports = {
+  summary: 'mixed traffic over sockets, each byte compared, memory flat at the end',
+  details: `Opens connections to an echo server, and to a server that sends any stream, eight at a time: clients that send every size,
+streams that are cut anywhere, streams with faults, readers that are slow, and connections that are dropped. In between
+all connections end, and memory is measured after a garbage collection: in the last third of the run it may be no higher
+than in the second, and all handles must be closed.`,
+  options: {
+    minutes: { type: 'string', default: '30', value: 'n', text: 'how long (30)' },
+    seed: {
+      type: 'string',
+      value: 'n',
+      text: 'determines the sessions, not how they interleave (another one in each run)'
+    },
+    'shared-reads': { type: 'boolean', text: 'the echo server reads all connections into the same memory' }
+  },
+
+  async run({ minutes, seed = String(randomBytes(4).readUInt32LE()), 'shared-reads': sharedReads }, { progress }) {
+    const milliseconds = Number(minutes) * 60_000;
+    if (!(milliseconds > 0)) throw new RangeError(`--minutes must be a positive number, not ${minutes}`);
+    const soak = new Soak(Number(seed), sharedReads);
+    await soak.listen();
+    progress(`seed ${soak.seed}, ${minutes} minutes, ${AT_ONCE} connections at a time`);
+    const begun = Date.now();
+    const samples = [];
+    let shown = 0;
+    while (Date.now() - begun < milliseconds || samples.length < FEWEST_SAMPLES) {
+      await soak.run(SAMPLE_EVERY);
+      const sample = await measure();
+      samples.push(sample);
+      if (Date.now() - shown < 5000) continue;
+      shown = Date.now();
+      const { messages, bytes } = soak.counts;
+      progress(
+        `${soak.sessions} connections, ${messages} messages, ${Math.round(bytes / 2 ** 20)} MiB compared; ` +
+          `heap ${sample.heap.toFixed(2)}, external ${sample.external.toFixed(2)}, rss ${sample.rss.toFixed(1)} MiB, ${sample.handles} handles`
+      );
+    }
+    soak.close();
+    console.log(`${soak.sessions} connections, ${samples.length} samples: ${JSON.stringify(soak.counts)}`);
+    const tolerances = milliseconds < LONG_RUN ? WARM_UP_TOLERANCE : TOLERANCE;
+    const flat = ['heap', 'external', 'rss'].map((name) => {
+      const values = samples.map((sample) => sample[name]);
+      return compareThirds(name, values, tolerances[name]);
+    });
+    const handles = new Set(samples.slice(samples.length / 3).map((sample) => sample.handles));
+    if (handles.size > 1) console.log(`handles are left open: ${[...handles]}`);
+    return !flat.includes(false) && handles.size === 1;
+  }
+};
