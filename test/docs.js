@@ -32,7 +32,7 @@ const PAGES = [
 
 /** Signatures, not programs: TypeDoc has written them. */
 const GENERATED = 'docs/api.md';
-/** Configurations of bundlers, which `npm run test:bundlers` runs. */
+/** Configurations of bundlers, which `npm run test:system -- bundlers` runs. */
 const CONFIG = /^\/\/ \S+\.config\.m?js\n/;
 /** What a snippet says that it prints; compared with what it prints. */
 const PRINTS = /\/\/ (?:later )?prints (.*)$/gm;
@@ -121,6 +121,11 @@ t.test('commands exist', (t) => {
     const page = read(name);
     for (const [command, script] of page.matchAll(/\bnpm run (?:--silent )?([\w:-]+)/g)) {
       if (!(script in scripts)) unknown.push(`${name}: ${command}`);
+    }
+    for (const [command, check] of page.matchAll(/\btest:system -- ([a-z][\w-]*)/g)) {
+      const place = path.join(ROOT, 'test/system', check);
+      if (!fs.existsSync(`${place}.js`) && !fs.existsSync(path.join(place, 'index.js')))
+        unknown.push(`${name}: ${command}`);
     }
     for (const [command, program] of page.matchAll(/\bnode ((?!--)[\w/]+\/[\w/-]+\.js)/g)) {
       if (!fs.existsSync(path.join(ROOT, program))) unknown.push(`${name}: ${command}`);

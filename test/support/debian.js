@@ -23,8 +23,10 @@ function installDebian(packages, progress) {
   const wanted = missing(packages);
   if (wanted.length === 0) return;
   progress(`installing ${wanted.join(' ')}`);
-  asRoot('apt-get', ['update', '-qq']);
-  asRoot('apt-get', ['install', '-qq', '--yes', '--no-install-recommends', ...wanted]);
+  // Another check may be installing, too.
+  const aptGet = (...args) => asRoot('flock', ['/tmp/framemask-apt-get.lock', 'apt-get', '-qq', ...args]);
+  aptGet('update');
+  aptGet('install', '--yes', '--no-install-recommends', ...wanted);
 }
 
 module.exports = { installDebian, missing };

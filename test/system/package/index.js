@@ -34,7 +34,7 @@ const NAMESPACES = [['--net'], ['--net', '--map-root-user']].map((options) => [
  */
 
 /** @returns {Task[]} */
-function prepare({ name: manager, sources, oldWs = [], prepare }) {
+function prepare({ name: manager, sources, types, oldWs = [], prepare }) {
   try {
     const commands = prepare();
     return [
@@ -43,7 +43,7 @@ function prepare({ name: manager, sources, oldWs = [], prepare }) {
         manager,
         source,
         commands,
-        kinds: ['javascript', ...(i === 0 ? ['typescript'] : [])]
+        kinds: ['javascript', ...(types && i === 0 ? ['typescript'] : [])]
       })),
       ...oldWs.map((ws) => ({ manager, source: `ws ${ws}`, ws, commands, kinds: ['oldWs'] }))
     ];
@@ -83,15 +83,16 @@ managers: ${MANAGERS.map(({ name }) => name).join(' ')}`,
   packages: true,
   options: {
     only: { type: 'string', multiple: true, value: 'managers', text: 'only these, with commas between' },
+    prebuilt: { type: 'boolean', text: 'pack prebuilds/ as it is' },
     tarball: { type: 'string', value: 'file', text: 'test this file, and pack nothing' }
   },
 
-  async run({ only, tarball: given }, { progress }) {
+  async run({ only, prebuilt, tarball: given }, { progress }) {
     const managers = select('manager', MANAGERS, only);
     const scratch = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-package-')));
     try {
       if (given === undefined) progress('npm pack');
-      const tarball = given === undefined ? await pack(scratch) : path.resolve(given);
+      const tarball = given === undefined ? await pack(scratch, prebuilt) : path.resolve(given);
       const unpacked = path.join(scratch, 'unpacked');
       fs.mkdirSync(unpacked);
       execFileSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', unpacked]);

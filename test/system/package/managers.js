@@ -16,6 +16,8 @@ const runtimes = require('../support/runtimes');
  *   package.json
  * @property {RegExp[]} summary the lines that it prints at every install
  * @property {RegExp} [notes] the files that it adds to those of a package
+ * @property {boolean} [types] whether types are checked in its project: not where another has the same
+ *   files in the same places
  * @property {string[]} [oldWs] versions of ws beside which it installs framemask as bufferutil
  *
  * @typedef {object} Commands
@@ -37,8 +39,9 @@ const ADDED = /^\+ ((npm:)?framemask[ @]\S+|bufferutil <- framemask \S+|ws \S+( 
 const OLD_WS = ['7.5.10', '8.16.0'];
 
 /** @returns {Manager} */
-function npm(version, node) {
+function npm(version, node, types) {
   return {
+    types,
     name: `npm-${version.split('.')[0]}`,
     sources: ['file', 'name'],
     prepare() {
@@ -55,10 +58,12 @@ function npm(version, node) {
 /**
  * @param {string} version
  * @param {() => string[]} program starts it
+ * @param {boolean} [types]
  * @returns {Manager}
  */
-function pnpm(version, program) {
+function pnpm(version, program, types) {
   return {
+    types,
     name: `pnpm-${version.split('.')[0]}`,
     sources: ['file', 'name'],
     prepare: () => ({ version, install: [...program(), 'install'], run: [process.execPath] }),
@@ -83,6 +88,7 @@ function pnpm(version, program) {
 function yarn(name, settings, ownFiles) {
   const version = '4.18.1';
   return {
+    types: !ownFiles,
     name,
     sources: ['file', 'name'],
     prepare() {
@@ -117,6 +123,7 @@ function yarn(name, settings, ownFiles) {
 /** @returns {Manager} */
 function bun() {
   return {
+    types: true,
     name: 'bun',
     sources: ['file', 'name'],
     prepare() {
@@ -139,6 +146,7 @@ function bun() {
 /** @returns {Manager} */
 function deno() {
   return {
+    types: true,
     name: 'deno',
     // Deno takes a tarball for a folder.
     sources: ['name'],
@@ -165,10 +173,10 @@ function deno() {
 
 /** @type {Manager[]} */
 const MANAGERS = [
-  npm('11.21.2', THIS_NODE),
+  npm('11.21.2', THIS_NODE, true),
   npm('12.2.0', NODE_22),
   pnpm('10.34.9', () => [THIS_NODE(), path.join(fetchNpm('pnpm@10.34.9'), 'bin/pnpm.cjs')]),
-  pnpm('11.28.10', () => [NODE_22(), path.join(fetchNpm('pnpm@11.28.10'), 'bin/pnpm.mjs')]),
+  pnpm('11.28.10', () => [NODE_22(), path.join(fetchNpm('pnpm@11.28.10'), 'bin/pnpm.mjs')], true),
   // The package "pnpm" of this version downloads this one.
   pnpm('12.21.0', () => [path.join(fetchNpm('@pnpm/exe.linux-x64@12.21.0'), 'pnpm')]),
   yarn('yarn-4', ['nodeLinker: node-modules'], true),

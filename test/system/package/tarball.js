@@ -15,10 +15,18 @@ const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare'];
  * Packs the checkout like a release, which builds all prebuilds.
  *
  * @param {string} folder for the tarball
+ * @param {boolean} [prebuilt] whether prebuilds/ is packed as it is
  * @returns {Promise<string>} the tarball
  */
-async function pack(folder) {
-  const output = await outputOf(['npm', 'pack', '--json', '--pack-destination', folder]);
+async function pack(folder, prebuilt = false) {
+  const output = await outputOf([
+    'npm',
+    'pack',
+    '--json',
+    ...(prebuilt ? ['--ignore-scripts'] : []),
+    '--pack-destination',
+    folder
+  ]);
   // npm 12 prints an object by package name, npm 11 an array.
   const [{ filename }] = Object.values(JSON.parse(output));
   return path.join(folder, path.basename(filename));
