@@ -38,6 +38,8 @@ const TEXT = BYTES.toString('base64');
 v8.setFlagsFromString('--expose-gc');
 const collectGarbage = vm.runInNewContext('gc');
 
+const KINDS = ['talk', 'talk', 'stream', 'stream', 'stream', 'received', 'received', 'slow', 'drop'];
+
 /** What the sessions share. */
 class Soak {
   constructor(seed, sharedReads) {
@@ -77,8 +79,7 @@ class Soak {
 
   async session(number) {
     const random = createRandom((this.seed + Math.imul(number, 0x9e3779b9)) | 0);
-    const kinds = ['talk', 'talk', 'stream', 'stream', 'stream', 'received', 'received', 'slow', 'drop', 'refused'];
-    const kind = kinds[random(kinds.length)];
+    const kind = KINDS[random(KINDS.length)];
     const timer = new AbortController();
     try {
       const stuck = sleep(PATIENCE, null, timer).then(() => Promise.reject(new Error('stuck')));
@@ -233,21 +234,6 @@ class Soak {
     await this.write(socket, bytes.subarray(0, random(bytes.length + 1)), [], random);
     if (random(2) === 0) socket.resetAndDestroy();
     else socket.destroy();
-  }
-
-  /** A request that is no WebSocket handshake. */
-  async refused(random) {
-    const socket = net.connect(this.port, '127.0.0.1');
-    socket.on('error', () => {});
-    const requests = [
-      'GET / HTTP/1.1\r\nHost: a\r\n\r\n',
-      'nonsense\r\n\r\n',
-      'GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n\r\n'
-    ];
-    socket.write(requests[random(requests.length)]);
-    const [line] = String(await this.read(socket)).split('\r\n');
-    if (!/^HTTP\/1\.1 4\d\d /.test(line)) throw new Error(`the answer is ${line}`);
-    socket.destroy();
   }
 
   /** @returns {Promise<net.Socket>} after the server's answer to the handshake */

@@ -1,6 +1,6 @@
 'use strict';
 
-// Attacks on a WebSocket server, one for each file of test/attacks/.
+// Attacks on a WebSocket server, one for each file of test/attacks/ that needs connections.
 
 const { BINARY, CONTINUATION, KEY, PING, PONG, frame } = require('../frames');
 const { HANDSHAKE } = require('./attacker');
@@ -233,12 +233,6 @@ const ATTACKS = [
   }
 ];
 
-/** Those that need no flood of connections: test/system/attacks/local.js makes them. */
-const LOCAL_ATTACKS = [
-  { name: 'close-reasons', title: 'typed arrays as close reasons', advisory: 'CVE-2026-45736' },
-  { name: 'pinned-chunks', title: 'small payloads that keep 64 KiB when they are kept', advisory: 'ws 8.22.2' }
-];
-
 /**
  * @param {string} name
  * @returns {Attack}
@@ -249,4 +243,4 @@ function attackNamed(name) {
   return attack;
 }
 
-module.exports = { ATTACKS, EXTENSIONS, LENGTHS, LOCAL_ATTACKS, SLOW_HEADERS, attackNamed, block, masked };
+module.exports = { ATTACKS, EXTENSIONS, LENGTHS, SLOW_HEADERS, attackNamed, block, masked };

@@ -8,7 +8,7 @@ const path = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { version: wsVersion } = require('ws/package.json');
 const { kernel } = require('../../../index.js');
-const { ATTACKS, LOCAL_ATTACKS } = require('../../support/attacks/attacks');
+const { ATTACKS } = require('../../support/attacks/attacks');
 const { Target } = require('../../support/attacks/target');
 const { select } = require('../../support/select');
 const { ROOT } = require('../support/child');
@@ -25,7 +25,7 @@ const HEAD_START = 500;
 const TIMEOUT = 10_000;
 
 const NONE = { name: 'none', title: 'none', advisory: '' };
-const ALL = [NONE, ...ATTACKS, ...LOCAL_ATTACKS];
+const ALL = [NONE, ...ATTACKS];
 const LIBRARIES = ['framemask', 'framemask/ws', 'ws'];
 
 /** @returns {Promise<string>} the memory of a server that is attacked, and the time that its echoes take */
@@ -51,22 +51,6 @@ async function measure(library, name, seconds) {
   } finally {
     await target.stop();
   }
-}
-
-/** @returns {Promise<string[]>} a cell for each library */
-async function measureAll(name, seconds) {
-  if (!LOCAL_ATTACKS.some((one) => one.name === name)) {
-    const cells = [];
-    for (const library of LIBRARIES) cells.push(await measure(library, name, seconds));
-    return cells;
-  }
-  const child = fork(path.join(__dirname, 'local.js'), [name], { execArgv: ['--expose-gc'] });
-  const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`local.js ${name} has ended with ${code}`);
-  });
-  ended.catch(() => {});
-  const [{ framemask, onWs = '', ws }] = await Promise.race([once(child, 'message'), ended]);
-  return [framemask, onWs, ws];
 }
 
 /**
@@ -118,7 +102,8 @@ table if all attacks were run. test/attacks/ has a test for each.`,
     const results = new Results(LIBRARIES, progress);
     for (const attack of select('attack', ALL, only)) {
       await results.add(attack.name, async () => {
-        const cells = await measureAll(attack.name, seconds);
+        const cells = [];
+        for (const library of LIBRARIES) cells.push(await measure(library, attack.name, seconds));
         table.push({ attack, cells });
         return { cells };
       });
