@@ -1,8 +1,8 @@
 // The Node-API boundary: every argument is checked here, and nothing below checks any.
 //
 // Exports `kernels`, the names of the kernels that this machine runs, the best one last, and
-// `bind(name, registers)`, which returns the functions of one kernel. They take and return numbers
-// through `registers`, a Float64Array over shared memory. There is no global state: each function
+// `bind(name, params)`, which returns the functions of one kernel. They take and return numbers
+// through `params`, a Float64Array over shared memory. There is no global state: each function
 // holds its own state, so worker threads and contexts share nothing.
 //
 // A number passed as an argument costs about 6 ns (a handle and a conversion), one stored in a
@@ -17,7 +17,7 @@
 namespace framemask {
 namespace {
 
-// The content of each register. lib/masking/native.js has the same list.
+// The content of each of the params. lib/masking/native.js has the same list.
 enum Register {
   kKey,       // in: the masking key, its first byte in the lowest eight bits
   kStart,     // in: the first byte of the source, buffer or chunk to read
@@ -75,19 +75,19 @@ struct Kernel {
 
 // All kernels in this build, the best one last.
 constexpr Kernel kKernels[] = {
-    {"scalar", RunsScalar, MaskScalar},
+    {"scalar", SupportsScalar, MaskScalar},
 #ifdef FRAMEMASK_X86
-    {"sse2", RunsSse2, MaskSse2},       {"avx2", RunsAvx2, MaskAvx2},
+    {"sse2", SupportsSse2, MaskSse2},       {"avx2", SupportsAvx2, MaskAvx2},
 #endif
 #ifdef FRAMEMASK_AVX512
-    {"avx512", RunsAvx512, MaskAvx512},
+    {"avx512", SupportsAvx512, MaskAvx512},
 #endif
 #ifdef FRAMEMASK_NEON
-    {"neon", RunsNeon, MaskNeon},
+    {"neon", SupportsNeon, MaskNeon},
 #endif
 };
 
-// The data pointer of a JavaScript function is the address of its registers. The lowest three bits,
+// The data pointer of a JavaScript function is the address of its params. The lowest three bits,
 // 0 in the address of a double, hold the index of its kernel. So memory that JavaScript can write
 // does not point to code, and one function serves all kernels; one for each would add 1 KB.
 constexpr size_t kKernelCount = sizeof kKernels / sizeof *kKernels;
@@ -97,7 +97,7 @@ static_assert(kKernelCount <= kKernelBits + 1, "more kernels than fit");
 // Registers are volatile because another thread may write to shared memory: each is read once, so
 // the number that was checked is the number that is used.
 struct Binding {
-  volatile double* registers;
+  volatile double* params;
   MaskKernel kernel;
 };
 
@@ -108,7 +108,7 @@ bool GetArguments(napi_env env, napi_callback_info info, napi_value (&arguments)
   void* data = nullptr;
   if (napi_get_cb_info(env, info, &count, arguments, nullptr, &data) != napi_ok || count < kCount) return false;
   const uintptr_t bits = reinterpret_cast<uintptr_t>(data) & kKernelBits;
-  binding->registers = reinterpret_cast<volatile double*>(static_cast<char*>(data) - bits);
+  binding->params = reinterpret_cast<volatile double*>(static_cast<char*>(data) - bits);
   binding->kernel = kKernels[kKernelCount == 1 ? 0 : bits].mask;
   return true;
 }
@@ -126,15 +126,15 @@ napi_value MaskFunction(napi_env env, napi_callback_info info) {
   size_t start, offset, length;
   uint32_t key;
   if (!GetArguments(env, info, arguments, &binding) || !GetBytes(env, arguments[0], &source) ||
-      !GetBytes(env, arguments[1], &output) || !ToKey(binding.registers[kKey], &key) ||
-      !ToSize(binding.registers[kStart], &start) || !ToSize(binding.registers[kOffset], &offset) ||
-      !ToSize(binding.registers[kLength], &length)) {
+      !GetBytes(env, arguments[1], &output) || !ToKey(binding.params[kKey], &key) ||
+      !ToSize(binding.params[kStart], &start) || !ToSize(binding.params[kOffset], &offset) ||
+      !ToSize(binding.params[kLength], &length)) {
     return Throw(env, "ERR_INVALID_ARG_TYPE", "mask: wrong arguments");
   }
   if (!Contains(source, start, length) || !Contains(output, offset, length)) {
     return Throw(env, "ERR_OUT_OF_RANGE", "mask: wrong range");
   }
-  binding.registers[kNonAscii] =
+  binding.params[kNonAscii] =
       length == 0 ? 0 : Mask(binding.kernel, source.data + start, output.data + offset, length, key);
   return nullptr;
 }
@@ -153,8 +153,8 @@ bool GetUnmaskArguments(napi_env env, napi_callback_info info, UnmaskArguments* 
   size_t start;
   const Binding& binding = out->binding;
   if (!GetArguments(env, info, arguments, &out->binding) || !GetBytes(env, arguments[0], &buffer) ||
-      !ToKey(binding.registers[kKey], &out->key) || !ToSize(binding.registers[kStart], &start) ||
-      !ToSize(binding.registers[kLength], &out->length)) {
+      !ToKey(binding.params[kKey], &out->key) || !ToSize(binding.params[kStart], &start) ||
+      !ToSize(binding.params[kLength], &out->length)) {
     Throw(env, "ERR_INVALID_ARG_TYPE", "unmask: wrong arguments");
     return false;
   }
@@ -170,7 +170,7 @@ bool GetUnmaskArguments(napi_env env, napi_callback_info info, UnmaskArguments* 
 napi_value UnmaskFunction(napi_env env, napi_callback_info info) {
   UnmaskArguments in;
   if (!GetUnmaskArguments(env, info, &in)) return nullptr;
-  in.binding.registers[kNonAscii] = in.length == 0 ? 0 : in.binding.kernel(in.bytes, in.bytes, in.length, in.key);
+  in.binding.params[kNonAscii] = in.length == 0 ? 0 : in.binding.kernel(in.bytes, in.bytes, in.length, in.key);
   return nullptr;
 }
 
@@ -194,13 +194,13 @@ napi_value ScanFunction(napi_env env, napi_callback_info info) {
   napi_typedarray_type table_type;
   void* table;
   if (!GetArguments(env, info, arguments, &binding) || !GetBytes(env, arguments[0], &chunk) ||
-      !ToSize(binding.registers[kStart], &start) || !ToSize(binding.registers[kMode], &mode) ||
+      !ToSize(binding.params[kStart], &start) || !ToSize(binding.params[kMode], &mode) ||
       napi_get_typedarray_info(env, arguments[1], &table_type, &table_length, &table, nullptr, nullptr) != napi_ok ||
       table_type != napi_uint32_array) {
     return Throw(env, "ERR_INVALID_ARG_TYPE", "scan: wrong arguments");
   }
   if (start > chunk.length) return Throw(env, "ERR_OUT_OF_RANGE", "scan: wrong range");
-  binding.registers[kCount] =
+  binding.params[kCount] =
       static_cast<double>(Scan(binding.kernel, chunk.data, chunk.length, start, static_cast<uint32_t>(mode),
                                static_cast<uint32_t*>(table), table_length / kTableStride));
   return nullptr;
@@ -215,20 +215,20 @@ bool AddFunction(napi_env env, napi_value target, const char* name, napi_callbac
          napi_set_named_property(env, target, name, function) == napi_ok;
 }
 
-// Reads the registers; false if they can't be used. The functions hold a raw pointer to them, so a
+// Reads the params; false if they can't be used. The functions hold a raw pointer to them, so a
 // reference keeps their memory until the environment ends. It must be shared memory: an ArrayBuffer
 // could be transferred to another thread, which frees or moves its memory.
-bool HoldRegisters(napi_env env, napi_value registers, void** data) {
+bool HoldParams(napi_env env, napi_value params, void** data) {
   napi_typedarray_type type;
   size_t length;
   napi_value buffer;
   bool transferable = true;
   napi_ref reference;
-  return napi_get_typedarray_info(env, registers, &type, &length, data, &buffer, nullptr) == napi_ok &&
+  return napi_get_typedarray_info(env, params, &type, &length, data, &buffer, nullptr) == napi_ok &&
          type == napi_float64_array && length >= kRegisterCount &&
          napi_is_arraybuffer(env, buffer, &transferable) == napi_ok && !transferable &&
          (reinterpret_cast<uintptr_t>(*data) & kKernelBits) == 0 &&
-         napi_create_reference(env, registers, 1, &reference) == napi_ok;
+         napi_create_reference(env, params, 1, &reference) == napi_ok;
 }
 
 // As strcmp, which would be another import from the C library.
@@ -237,7 +237,7 @@ bool Equal(const char* left, const char* right) {
   return *left == *right;
 }
 
-// bind(name, registers) -> { mask, unmask, unmaskText, scan }
+// bind(name, params) -> { mask, unmask, unmaskText, scan }
 napi_value BindFunction(napi_env env, napi_callback_info info) {
   napi_value arguments[2];
   size_t count = 2;
@@ -249,11 +249,11 @@ napi_value BindFunction(napi_env env, napi_callback_info info) {
   for (size_t i = 0; i < kKernelCount; i++) {
     if (!Equal(kKernels[i].name, name) || !kKernels[i].supported()) continue;
     napi_value functions;
-    void* registers;
-    if (!HoldRegisters(env, arguments[1], &registers)) {
-      return Throw(env, "ERR_INVALID_ARG_TYPE", "bind: wrong registers");
+    void* params;
+    if (!HoldParams(env, arguments[1], &params)) {
+      return Throw(env, "ERR_INVALID_ARG_TYPE", "bind: wrong params");
     }
-    void* data = static_cast<char*>(registers) + i;
+    void* data = static_cast<char*>(params) + i;
     const bool made = napi_create_object(env, &functions) == napi_ok &&
                       AddFunction(env, functions, "mask", MaskFunction, data) &&
                       AddFunction(env, functions, "unmask", UnmaskFunction, data) &&

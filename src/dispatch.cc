@@ -10,10 +10,10 @@
 
 namespace framemask {
 
-bool RunsScalar() { return true; }
+bool SupportsScalar() { return true; }
 
 #ifdef FRAMEMASK_NEON
-bool RunsNeon() {
+bool SupportsNeon() {
 #ifdef __arm__
   constexpr unsigned long kNeon = 1u << 12;  // HWCAP_NEON
   return (getauxval(AT_HWCAP) & kNeon) != 0;
@@ -34,9 +34,9 @@ struct CpuId {
 CpuId QueryCpuId(uint32_t leaf) {
   CpuId id;
 #ifdef FRAMEMASK_MSVC
-  int registers[4];
-  __cpuidex(registers, static_cast<int>(leaf), 0);
-  memcpy(&id, registers, sizeof id);
+  int words[4];
+  __cpuidex(words, static_cast<int>(leaf), 0);
+  memcpy(&id, words, sizeof id);
 #else
   __asm__ volatile("cpuid" : "=a"(id.eax), "=b"(id.ebx), "=c"(id.ecx), "=d"(id.edx) : "a"(leaf), "c"(0));
 #endif
@@ -45,7 +45,7 @@ CpuId QueryCpuId(uint32_t leaf) {
 
 // The registers that the operating system saves on a task switch (XCR0): bit 1 is for SSE, bit 2
 // for AVX, bits 5 to 7 for AVX-512.
-uint32_t SavedRegisters() {
+uint32_t Xcr0() {
   constexpr uint32_t kOsxsave = 1u << 27;
   if ((QueryCpuId(1).ecx & kOsxsave) == 0) return 0;
 #ifdef FRAMEMASK_MSVC
@@ -57,26 +57,25 @@ uint32_t SavedRegisters() {
 #endif
 }
 
-bool HasExtended(uint32_t saved_registers, uint32_t features) {
-  return (SavedRegisters() & saved_registers) == saved_registers && QueryCpuId(0).eax >= 7 &&
-         (QueryCpuId(7).ebx & features) == features;
+bool HasExtended(uint32_t state, uint32_t features) {
+  return (Xcr0() & state) == state && QueryCpuId(0).eax >= 7 && (QueryCpuId(7).ebx & features) == features;
 }
 
 }  // namespace
 
-bool RunsSse2() {
+bool SupportsSse2() {
   constexpr uint32_t kSse2 = 1u << 26;
   return (QueryCpuId(1).edx & kSse2) != 0;
 }
 
-bool RunsAvx2() {
+bool SupportsAvx2() {
   constexpr uint32_t kSseAvx = 1u << 1 | 1u << 2;
   constexpr uint32_t kAvx2 = 1u << 5;
   return HasExtended(kSseAvx, kAvx2);
 }
 
 #ifdef FRAMEMASK_AVX512
-bool RunsAvx512() {
+bool SupportsAvx512() {
   constexpr uint32_t kSseAvxAvx512 = 1u << 1 | 1u << 2 | 7u << 5;
   constexpr uint32_t kFoundation = 1u << 16, kByteWord = 1u << 30, kVectorLength = 1u << 31;
   return HasExtended(kSseAvxAvx512, kFoundation | kByteWord | kVectorLength);

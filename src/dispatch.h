@@ -6,16 +6,16 @@
 
 namespace framemask {
 
-bool RunsScalar();
+bool SupportsScalar();
 #ifdef FRAMEMASK_X86
-bool RunsSse2();
-bool RunsAvx2();
+bool SupportsSse2();
+bool SupportsAvx2();
 #endif
 #ifdef FRAMEMASK_AVX512
-bool RunsAvx512();
+bool SupportsAvx512();
 #endif
 #ifdef FRAMEMASK_NEON
-bool RunsNeon();
+bool SupportsNeon();
 #endif
 
 }  // namespace framemask

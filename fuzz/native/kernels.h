@@ -31,16 +31,16 @@ struct Kernel {
 inline const std::vector<Kernel>& Kernels() {
   static const std::vector<Kernel> kernels = [] {
     std::vector<Kernel> found;
-    if (framemask::RunsScalar()) found.push_back({"scalar", framemask::MaskScalar});
+    if (framemask::SupportsScalar()) found.push_back({"scalar", framemask::MaskScalar});
 #ifdef FRAMEMASK_X86
-    if (framemask::RunsSse2()) found.push_back({"sse2", framemask::MaskSse2});
-    if (framemask::RunsAvx2()) found.push_back({"avx2", framemask::MaskAvx2});
+    if (framemask::SupportsSse2()) found.push_back({"sse2", framemask::MaskSse2});
+    if (framemask::SupportsAvx2()) found.push_back({"avx2", framemask::MaskAvx2});
 #endif
 #ifdef FRAMEMASK_AVX512
-    if (framemask::RunsAvx512()) found.push_back({"avx512", framemask::MaskAvx512});
+    if (framemask::SupportsAvx512()) found.push_back({"avx512", framemask::MaskAvx512});
 #endif
 #ifdef FRAMEMASK_NEON
-    if (framemask::RunsNeon()) found.push_back({"neon", framemask::MaskNeon});
+    if (framemask::SupportsNeon()) found.push_back({"neon", framemask::MaskNeon});
 #endif
     return found;
   }();

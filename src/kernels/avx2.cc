@@ -25,8 +25,9 @@ struct Vector {
 
 uint8_t MaskAvx2(const uint8_t* source, uint8_t* destination, size_t length, uint32_t key) {
   if (length < 32) return MaskSse2(source, destination, length, key);
-  return FetchPays<Vector>(source, destination, length) ? MaskVectors<Vector, true>(source, destination, length, key)
-                                                        : MaskVectors<Vector, false>(source, destination, length, key);
+  return ShouldPrefetch<Vector>(source, destination, length)
+             ? MaskVectors<Vector, true>(source, destination, length, key)
+             : MaskVectors<Vector, false>(source, destination, length, key);
 }
 
 }  // namespace framemask

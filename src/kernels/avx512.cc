@@ -27,8 +27,9 @@ uint8_t MaskAvx512(const uint8_t* source, uint8_t* destination, size_t length, u
   // Masked loads and stores need three instructions for a short payload. But they take 10 ns for 16
   // bytes that have just been written, AVX2 takes 5. From 125 bytes on both take the same time.
   if (length < 128) return MaskAvx2(source, destination, length, key);
-  return FetchPays<Vector>(source, destination, length) ? MaskVectors<Vector, true>(source, destination, length, key)
-                                                        : MaskVectors<Vector, false>(source, destination, length, key);
+  return ShouldPrefetch<Vector>(source, destination, length)
+             ? MaskVectors<Vector, true>(source, destination, length, key)
+             : MaskVectors<Vector, false>(source, destination, length, key);
 }
 
 }  // namespace framemask

@@ -22,7 +22,7 @@ namespace framemask {
 // 3230, with AVX2 at an unlucky alignment instead of 2000; Sapphire Rapids, memmove takes 1450).
 // Beyond the L2 cache it costs 2 %. Loads need none: the processor prefetches them.
 template <typename Vector>
-bool FetchPays(const uint8_t* source, const uint8_t* destination, size_t length) {
+bool ShouldPrefetch(const uint8_t* source, const uint8_t* destination, size_t length) {
   return source != destination && length >= size_t{24} << 10 && length <= size_t{2} << 20;
 }
 
