@@ -125,7 +125,7 @@ export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'str
   /**
    * A Close frame has arrived (RFC 6455 section 5.5.1), and the decoder is `closed`. Called with
    * its close code, its reason, and the bytes of the reason; with 1005 and nothing if the frame has
-   * no payload. Answer by {@link Encoder.close}; 1005 must not be sent.
+   * no payload. Answer by {@link Encoder.close} with the same code.
    */
   onClose?: ((this: Decoder<Context>, code: number, reason: string, reasonBytes: Buffer) => void) | undefined;
   /**
@@ -409,7 +409,7 @@ export class Encoder<End extends Role = Role> {
    * Adds a Close frame (RFC 6455 section 5.5.1).
    *
    * @param code the close code (RFC 6455 section 7.4): 1000 to 1003, 1007 to 1014 or 3000 to 4999.
-   *   Default: none
+   *   Default: none, as with 1005, which `onClose` reports for none
    * @param reason a string, or bytes that are valid UTF-8, up to 123 bytes; only with a code
    */
   close(code?: number, reason?: string | Bytes): boolean;
@@ -555,6 +555,101 @@ export function acceptDeflate(header: string | undefined, options?: DeflateOptio
 /** Makes a client's offer of permessage-deflate (RFC 7692). */
 export function offerDeflate(options?: DeflateOptions): DeflateOffer;
 
+/** The result of an opening handshake. */
+export interface Upgrade {
+  /** The subprotocol, `''` for none. */
+  readonly protocol: string;
+  /** The option `deflate` of both codecs: null if messages are not compressed. */
+  readonly deflate: DeflateAgreement | null;
+}
+
+/** A request, as of `http.Server`'s event 'upgrade'. */
+export interface UpgradeRequest {
+  readonly method?: string | undefined;
+  readonly httpVersion: string;
+  readonly headers: { readonly [name: string]: string | string[] | undefined };
+}
+
+/** The socket of an 'upgrade' event. */
+export interface UpgradeSocket {
+  write(bytes: Uint8Array): unknown;
+  end(bytes: Uint8Array): unknown;
+  unshift(bytes: Uint8Array): unknown;
+  destroy(): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  once(event: 'finish', listener: () => void): unknown;
+}
+
+/** Options of {@link acceptUpgrade}. */
+export interface AcceptUpgradeOptions {
+  /**
+   * The subprotocol, if the client offers it, or a function that chooses one of those that the client
+   * offers. Default: none.
+   */
+  protocol?: string | ((offered: string[]) => string | undefined) | undefined;
+  /** Whether to accept permessage-deflate, maybe with options. Default: false. */
+  deflate?: boolean | DeflateOptions | undefined;
+  /** Further headers of the answer. */
+  headers?: { readonly [name: string]: string | undefined } | undefined;
+}
+
+/**
+ * Answers the opening handshake of a client (RFC 6455 section 4.2), in a listener of `http.Server`'s
+ * event 'upgrade'. Pages of any origin may connect: with cookies, look at `request.headers.origin`
+ * first.
+ *
+ * @param head the third argument of the event: bytes after the request, which the socket then reads
+ *   again
+ * @returns null if the request is not a correct handshake: it has been answered with 400, 405 or
+ *   426, and the socket ends
+ * @throws TypeError if `protocol` returns a subprotocol that the client does not offer, or a header has
+ *   a line break
+ */
+export function acceptUpgrade(
+  request: UpgradeRequest,
+  socket: UpgradeSocket,
+  head: Uint8Array,
+  options?: AcceptUpgradeOptions
+): Upgrade | null;
+
+/**
+ * Answers a handshake with an error, and ends the socket.
+ *
+ * @param status such as 401 or 403. Default: 400
+ */
+export function refuseUpgrade(
+  socket: UpgradeSocket,
+  status?: number,
+  headers?: { readonly [name: string]: string | number | undefined }
+): null;
+
+/** Options of {@link offerUpgrade}. */
+export interface OfferUpgradeOptions {
+  /** The subprotocols to offer, the preferred one first. Default: none. */
+  protocols?: readonly string[] | undefined;
+  /** Whether to offer permessage-deflate, maybe with options. Default: false. */
+  deflate?: boolean | DeflateOptions | undefined;
+}
+
+/** A client's opening handshake. Only {@link offerUpgrade} makes one, for one request. */
+export interface UpgradeOffer {
+  /** The headers of the request. */
+  readonly headers: { readonly [name: string]: string };
+  /**
+   * Checks the server's answer, in a listener of `http.ClientRequest`'s event 'upgrade'.
+   *
+   * @throws {@link FrameError} with the code FRAMEMASK_ERR_HANDSHAKE or FRAMEMASK_ERR_EXTENSIONS if it
+   *   is not correct: destroy the socket
+   */
+  accept(response: {
+    readonly statusCode?: number | undefined;
+    readonly headers: { readonly [name: string]: string | string[] | undefined };
+  }): Upgrade;
+}
+
+/** Makes the opening handshake of a client (RFC 6455 section 4.1), for a GET request of `node:http`. */
+export function offerUpgrade(options?: OfferUpgradeOptions): UpgradeOffer;
+
 /** What {@link readInto} reads: a `net.Socket` or another stream that emits 'data'. */
 export interface ReadableSocket {
   on(event: 'data', listener: (chunk: Buffer) => void): unknown;
@@ -600,6 +695,7 @@ export type FrameErrorCode =
   | 'FRAMEMASK_ERR_CLOSE_CODE'
   | 'FRAMEMASK_ERR_DEFLATE'
   | 'FRAMEMASK_ERR_EXTENSIONS'
+  | 'FRAMEMASK_ERR_HANDSHAKE'
   | 'FRAMEMASK_ERR_DETACHED';
 
 /**

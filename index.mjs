@@ -5,15 +5,18 @@ export const {
   Encoder,
   FrameError,
   acceptDeflate,
+  acceptUpgrade,
   formatFrameId,
   frameId,
   kernel,
   mask,
   nativeError,
   offerDeflate,
+  offerUpgrade,
   parseFrameId,
   prepare,
   readInto,
+  refuseUpgrade,
   unmask
 } = framemask;
 export default framemask;

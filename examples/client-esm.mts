@@ -5,14 +5,11 @@
 // It sends a few messages to the url (default ws://127.0.0.1:8080) of an echo server, and prints what
 // comes back. Node.js runs it from 22.18 on, without a compiler; client.js has what else a client needs.
 
-import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { Decoder, type DeflateAgreement, Encoder, offerDeflate } from 'framemask';
+import { Decoder, type DeflateAgreement, Encoder, offerUpgrade } from 'framemask';
 
-const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'; // RFC 6455 section 1.3
-const NO_STATUS = 1005; // reported for a Close frame without a code; never sent
 const CLOSE_TIMEOUT = 10_000;
 
 interface Opened {
@@ -23,26 +20,12 @@ interface Opened {
 
 /** The opening handshake (RFC 6455 section 4.1), with an offer of permessage-deflate. */
 async function open(url: string): Promise<Opened> {
-  const key = randomBytes(16).toString('base64');
-  const offer = offerDeflate({ contextTakeover: true });
-  const request = get(url.replace(/^ws/, 'http'), {
-    agent: false,
-    headers: {
-      Connection: 'Upgrade',
-      Upgrade: 'websocket',
-      'Sec-WebSocket-Key': key,
-      'Sec-WebSocket-Version': '13',
-      'Sec-WebSocket-Extensions': offer.header
-    }
-  });
+  const offer = offerUpgrade({ deflate: { contextTakeover: true } });
+  const request = get(url.replace(/^ws/, 'http'), { agent: false, headers: offer.headers });
   request.on('response', ({ statusCode }) => request.destroy(new Error(`The server answered with ${statusCode}`)));
   const [response, socket, head] = (await once(request, 'upgrade')) as [IncomingMessage, Socket, Buffer];
-  const accept = createHash('sha1')
-    .update(key + GUID)
-    .digest('base64');
-  if (response.headers['sec-websocket-accept'] !== accept) throw new Error('A wrong Sec-WebSocket-Accept');
-  // Throws if it is no answer to the offer; null if the server does not compress.
-  const deflate = offer.accept(response.headers['sec-websocket-extensions']);
+  // Throws if the answer is wrong; `deflate` is null if the server does not compress.
+  const { deflate } = offer.accept(response);
   return { socket, head, deflate };
 }
 
@@ -72,7 +55,7 @@ const decoder = new Decoder({
   onPing: (payload) => encoder.pong(payload),
   onClose(code) {
     console.log(`closed ${code}`);
-    encoder.close(code === NO_STATUS ? undefined : code);
+    encoder.close(code);
   },
   onError(error) {
     console.error(`${error.code}: ${error.message}`);

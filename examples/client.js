@@ -1,22 +1,17 @@
 'use strict';
 
-// A WebSocket client (RFC 6455): node:http for the handshake, framemask's Decoder and Encoder for
-// the frames.
+// A WebSocket client (RFC 6455): node:http, and framemask for the handshake and the frames.
 //
 //     node examples/client.js [url]
 //
 // It sends a few messages to the url (default ws://127.0.0.1:8080) and prints the answers.
 
-const { createHash, randomBytes } = require('node:crypto');
 const http = require('node:http');
 const https = require('node:https');
-const { Decoder, Encoder } = require('framemask');
+const { Decoder, Encoder, offerUpgrade } = require('framemask');
 
-const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const HIGH_WATER_MARK = 64 * 1024;
-// Codes that are reported, never sent (section 7.4.1): for a Close frame without a code, and for a
-// connection that ended without a Close frame.
-const NO_STATUS = 1005;
+// Reported, never sent (section 7.4.1): for a connection that ended without a Close frame.
 const ABNORMAL = 1006;
 
 class Connection {
@@ -134,7 +129,7 @@ const frameHandlers = {
   onClose(code, reason) {
     this.context.closeCode = code;
     this.context.closeReason = reason;
-    this.context.sendClose(code === NO_STATUS ? undefined : code);
+    this.context.sendClose(code);
   },
   onError(error) {
     this.context.error = error;
@@ -170,21 +165,6 @@ function destroy(socket) {
   socket.destroy();
 }
 
-/** @returns {string | null} what is wrong with the answer to a handshake (section 4.1) */
-function badAnswer({ statusCode, headers }, key) {
-  const accept = createHash('sha1')
-    .update(key + GUID)
-    .digest('base64');
-  if (statusCode !== 101) return `The server answered with the status ${statusCode}`;
-  if (headers.upgrade?.toLowerCase() !== 'websocket') return 'The server did not upgrade to websocket';
-  if (!/(^|,)\s*upgrade\s*(,|$)/i.test(headers.connection)) return 'The server did not send Connection: Upgrade';
-  if (headers['sec-websocket-accept'] !== accept) return 'The server sent a wrong Sec-WebSocket-Accept';
-  // We offered no extensions and no subprotocols.
-  if ('sec-websocket-extensions' in headers) return 'The server chose an extension that was not offered';
-  if ('sec-websocket-protocol' in headers) return 'The server chose a subprotocol that was not offered';
-  return null;
-}
-
 /**
  * Opens a connection. The handlers are called with the connection as `this`:
  *
@@ -204,10 +184,10 @@ function connect(url, handlers) {
   const { protocol, href } = new URL(url);
   if (protocol !== 'ws:' && protocol !== 'wss:') throw new RangeError(`Not a WebSocket URL: ${href}`);
   const connection = new Connection(handlers);
-  const key = randomBytes(16).toString('base64');
+  const offer = offerUpgrade();
   const request = (protocol === 'wss:' ? https : http).get(href.replace(/^ws/, 'http'), {
     agent: false,
-    headers: { Connection: 'Upgrade', Upgrade: 'websocket', 'Sec-WebSocket-Key': key, 'Sec-WebSocket-Version': 13 }
+    headers: offer.headers
   });
   const timer = setTimeout(() => fail(new Error('The handshake took too long')), handlers.handshakeTimeout ?? 10_000);
 
@@ -216,16 +196,23 @@ function connect(url, handlers) {
     request.destroy();
   }
 
+  /** @returns {boolean} whether an answer is correct (section 4.1) */
+  function accept(response) {
+    try {
+      offer.accept(response);
+      return true;
+    } catch (error) {
+      fail(error);
+      return false;
+    }
+  }
+
   request.on('error', (error) => {
     connection.error ??= error;
   });
-  request.on('response', (response) => {
-    fail(new Error(badAnswer(response, key) ?? 'The server did not upgrade the connection'));
-  });
+  request.on('response', accept);
   request.on('upgrade', (response, socket, head) => {
-    const wrong = badAnswer(response, key);
-    if (wrong !== null) {
-      fail(new Error(wrong));
+    if (!accept(response)) {
       socket.destroy();
       return;
     }

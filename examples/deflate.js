@@ -1,7 +1,7 @@
 'use strict';
 
-// A WebSocket server and client that compress messages (permessage-deflate, RFC 7692): node:http for
-// the handshake, framemask for the negotiation, the compression and the frames.
+// A WebSocket server and client that compress messages (permessage-deflate, RFC 7692): node:http, and
+// framemask for the handshake, the compression and the frames.
 //
 //     node examples/deflate.js
 //
@@ -9,13 +9,10 @@
 // agreed on, the bytes before and after compression, and in which order replies came. A server of
 // your own also needs the timers of echo-server.js.
 
-const { createHash, randomBytes } = require('node:crypto');
 const { once } = require('node:events');
 const http = require('node:http');
-const { Decoder, Encoder, acceptDeflate, offerDeflate } = require('framemask');
+const { Decoder, Encoder, acceptUpgrade, offerUpgrade } = require('framemask');
 
-const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-const NO_STATUS = 1005; // reported for a Close frame without a code; never sent (RFC 6455 section 7.4.1)
 const ABNORMAL = 1006; // for a connection that ended without a Close frame
 const HIGH_WATER_MARK = 256 * 1024;
 
@@ -123,7 +120,7 @@ const frameHandlers = {
   },
   onClose(code) {
     this.context.closeCode = code;
-    this.context.encoder.close(code === NO_STATUS ? undefined : code);
+    this.context.encoder.close(code);
   },
   onError(error) {
     this.context.error = error;
@@ -134,13 +131,6 @@ const frameHandlers = {
     this.context.settle();
   }
 };
-
-/** @returns {string} the answer to a Sec-WebSocket-Key (RFC 6455 section 4.2.2) */
-function acceptKey(key) {
-  return createHash('sha1')
-    .update(key + GUID)
-    .digest('base64');
-}
 
 /**
  * The handlers are called with the connection as `this`:
@@ -155,21 +145,9 @@ function acceptKey(key) {
  */
 function createServer(options) {
   const server = http.createServer((_request, response) => response.writeHead(426).end());
-  return server.on('upgrade', ({ method, headers }, socket, head) => {
-    const key = headers['sec-websocket-key'];
-    const isWebSocket = method === 'GET' && /^websocket$/i.test(headers.upgrade) && /^[\w+/]{22}==$/.test(key);
-    if (!isWebSocket || headers['sec-websocket-version'] !== '13') {
-      socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nSec-WebSocket-Version: 13\r\n\r\n');
-      return;
-    }
-    // No header makes it throw; it is null if messages are not to be compressed.
-    const deflate = acceptDeflate(headers['sec-websocket-extensions'], options.deflate);
-    const lines = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade'];
-    lines.push(`Sec-WebSocket-Accept: ${acceptKey(key)}`);
-    if (deflate !== null) lines.push(`Sec-WebSocket-Extensions: ${deflate.header}`);
-    socket.write(`${lines.join('\r\n')}\r\n\r\n`);
-    if (head.length > 0) socket.unshift(head); // frames that came with the request
-    new Connection(socket, 'server', deflate, options);
+  return server.on('upgrade', (request, socket, head) => {
+    const upgrade = acceptUpgrade(request, socket, head, { deflate: options.deflate ?? true });
+    if (upgrade !== null) new Connection(socket, 'server', upgrade.deflate, options);
   });
 }
 
@@ -193,25 +171,13 @@ function createEchoServer(options = {}) {
  * @returns {Promise<Connection>}
  */
 async function connect(url, options = {}) {
-  const key = randomBytes(16).toString('base64');
-  const offer = offerDeflate(options.deflate);
-  const request = http.get(url.replace(/^ws/, 'http'), {
-    agent: false,
-    timeout: 10_000,
-    headers: {
-      Connection: 'Upgrade',
-      Upgrade: 'websocket',
-      'Sec-WebSocket-Key': key,
-      'Sec-WebSocket-Version': 13,
-      'Sec-WebSocket-Extensions': offer.header
-    }
-  });
+  const offer = offerUpgrade({ deflate: options.deflate ?? true });
+  const request = http.get(url.replace(/^ws/, 'http'), { agent: false, timeout: 10_000, headers: offer.headers });
   request.on('timeout', () => request.destroy(new Error('The handshake took too long')));
   request.on('response', ({ statusCode }) => request.destroy(new Error(`The server answered with ${statusCode}`)));
-  const [{ headers }, socket, head] = await once(request, 'upgrade');
+  const [response, socket, head] = await once(request, 'upgrade');
   try {
-    if (headers['sec-websocket-accept'] !== acceptKey(key)) throw new Error('A wrong Sec-WebSocket-Accept');
-    const deflate = offer.accept(headers['sec-websocket-extensions']); // throws if it is no answer to the offer
+    const { deflate } = offer.accept(response); // throws if the answer is wrong
     socket.setTimeout(0);
     if (head.length > 0) socket.unshift(head);
     return new Connection(socket, 'client', deflate, options);

@@ -1,19 +1,16 @@
 'use strict';
 
-// A WebSocket server (RFC 6455) that sends every message back: node:http for the handshake,
-// framemask's Decoder and Encoder for the frames, nothing else. Change `onMessage` to write a
+// A WebSocket server (RFC 6455) that sends every message back: node:http, and framemask for
+// the handshake and the frames, nothing else. Change `onMessage` to write a
 // server of your own.
 //
 //     node examples/echo-server.js
 //
 // It listens on 127.0.0.1, on the port that the environment variable PORT names (default 8080).
 
-const { createHash } = require('node:crypto');
 const http = require('node:http');
-const { Decoder, Encoder, readInto } = require('framemask');
+const { Decoder, Encoder, acceptUpgrade, readInto } = require('framemask');
 
-const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-const NO_STATUS = 1005; // reported for a Close frame without a code; never sent (section 7.4.1)
 const kConnection = Symbol('connection');
 
 // All connections share these handlers. `this` is the decoder, `context` the connection.
@@ -28,7 +25,7 @@ const handlers = {
   },
   onClose(code) {
     // "The endpoint typically echos the status code it received" (section 5.5.1).
-    this.context.encoder.close(code === NO_STATUS ? undefined : code);
+    this.context.encoder.close(code);
   },
   onError(error) {
     this.context.encoder.close(error.closeCode);
@@ -145,20 +142,6 @@ function destroy(socket) {
 }
 
 /**
- * Checks an opening handshake (section 4.2.1).
- *
- * @returns {string | null} the status and headers of the refusal; null if the handshake is correct
- */
-function refusal({ method, httpVersion, headers }) {
-  if (method !== 'GET' || httpVersion !== '1.1' || headers.host === undefined) return '400 Bad Request';
-  if (!/(^|,)\s*websocket\s*(,|$)/i.test(headers.upgrade)) return '426 Upgrade Required\r\nUpgrade: websocket';
-  if (headers['sec-websocket-version'] !== '13') return '426 Upgrade Required\r\nSec-WebSocket-Version: 13';
-  // 16 bytes in base64. Pages of any origin may connect: with cookies, check `headers.origin` too.
-  if (!/^[A-Za-z0-9+/]{21}[AQgw]==$/.test(headers['sec-websocket-key'])) return '400 Bad Request';
-  return null;
-}
-
-/**
  * @param {object} [options] limits, and the options of `http.createServer` (headersTimeout,
  *   maxHeaderSize ...)
  * @param {number} [options.maxPayload] the longest message, in bytes; a client that does not read
@@ -192,22 +175,8 @@ function onRequest(_request, response) {
 }
 
 function onUpgrade(request, socket, head) {
-  const refused = refusal(request);
-  if (refused !== null) {
-    socket.on('error', onError);
-    socket.write(`HTTP/1.1 ${refused}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
-    socket.destroySoon();
-    return;
-  }
-  const accept = createHash('sha1')
-    .update(request.headers['sec-websocket-key'] + GUID)
-    .digest('base64');
-  socket.write(
-    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
-      `Sec-WebSocket-Accept: ${accept}\r\n\r\n`
-  );
-  if (head.length > 0) socket.unshift(head); // frames that came with the request
-  new Connection(socket, this);
+  // Pages of any origin may connect: with cookies, check `request.headers.origin` first.
+  if (acceptUpgrade(request, socket, head) !== null) new Connection(socket, this);
 }
 
 /** Stops listening and closes all connections. The server emits 'close' when they are closed. */

@@ -125,7 +125,7 @@ t.test('4.2.1: refuses a handshake that lacks a header or has a wrong one', asyn
     [without('Upgrade'), /^HTTP\/1\.1 426 .*Upgrade: websocket/s],
     [without('Connection'), /^HTTP\/1\.1 426 .*Upgrade: websocket/s],
     [[...without('Upgrade'), 'Upgrade: h2c'], /^HTTP\/1\.1 426 .*Upgrade: websocket/s],
-    [['POST / HTTP/1.1', ...headers, 'Content-Length: 0'], /^HTTP\/1\.1 400 /],
+    [['POST / HTTP/1.1', ...headers, 'Content-Length: 0'], /^HTTP\/1\.1 405 /],
     [['GET / HTTP/1.0', ...headers], /^HTTP\/1\.1 400 /],
     [without('Host'), /^HTTP\/1\.1 400 /],
     [without(key), /^HTTP\/1\.1 400 /],

@@ -11,8 +11,10 @@ const { FrameWriter } = require('./frame-writer');
 const { WriteBuffer } = require('./write-buffer');
 const { framedFor, framedMessage } = require('./prepared');
 const { readFramed } = require('./read-framed');
-const { CONTROL, FIN, MAX_SHORT, MODE_MASKED, Opcode, RSV1, isSendableCloseCode } = require('../shared/protocol');
+const protocol = require('../shared/protocol');
 const { isTraced, traceFrame, traceMessage } = require('../tracing');
+
+const { CONTROL, FIN, MAX_SHORT, MODE_MASKED, NO_STATUS, Opcode, RSV1, isSendableCloseCode } = protocol;
 
 /**
  * A prepared message below this many bytes is copied after other collected frames: ten of 64 bytes
@@ -98,7 +100,7 @@ class Encoder {
   close(code, reason = EMPTY) {
     const text = typeof reason === 'string' ? Buffer.from(reason) : toBytes('reason', reason);
     const length = lengthOf(text);
-    if (code === undefined && length === 0) return this._controlFrame(Opcode.CLOSE, EMPTY);
+    if ((code === undefined || code === NO_STATUS) && length === 0) return this._controlFrame(Opcode.CLOSE, EMPTY);
     if (typeof code !== 'number') throw invalidType('code', 'a number', code);
     if (!isSendableCloseCode(code)) throw outOfRange('code', 'a close code that may be sent', code);
     if (length > MAX_SHORT - 2) throw outOfRange('reason', 'at most 123 bytes long', `${length} bytes long`);

@@ -248,7 +248,7 @@ t.test('7.4: sends each close code that may be sent, and no other', (t) => {
         encoder.close(code);
         assertBytes(bytesOf(encoder), frame(CLOSE, closePayload(code)));
       } else {
-        assert.throws(() => encoder.close(code), { code: 'ERR_OUT_OF_RANGE' });
+        assert.throws(() => encoder.close(code, code === 1005 ? 'why' : ''), { code: 'ERR_OUT_OF_RANGE' });
         assert.equal(encoder.pending, 0, 'bytes of a frame that was refused');
         assert.equal(encoder.closed, false, 'closed by a frame that was refused');
       }
@@ -269,7 +269,7 @@ t.test('5.5.1: a Close frame has no payload, or a code and a reason of at most 1
   assertBytes(bytesOf(encoder), frame(CLOSE, closePayload(4999, 'x'.repeat(123))));
 
   const bare = new Encoder({ role: 'server' });
-  t.equal(bare.close(), true);
+  t.equal(bare.close(1005), true, 'the code that onClose reports for none');
   assertBytes(bytesOf(bare), frame(CLOSE));
   t.end();
 });

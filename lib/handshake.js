@@ -1,0 +1,135 @@
+'use strict';
+
+const { crypto } = require('./shared/node-modules');
+const { acceptDeflate, offerDeflate } = require('./deflate/negotiation');
+const { Buffer } = require('./shared/buffers');
+const { FrameError, invalidType } = require('./shared/errors');
+
+// The opening handshake over HTTP/1.1 (RFC 6455 section 4): see index.d.ts.
+
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+/** 16 bytes in base64. */
+const KEY = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
+/** HTTP's visible characters, spaces and obs-text (RFC 9110 section 5.5). */
+const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const REASONS = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed'
+};
+Object.assign(REASONS, { 426: 'Upgrade Required', 429: 'Too Many Requests', 503: 'Service Unavailable' });
+
+/** "concatenated with the string GUID, a SHA-1 hash ..., base64-encoded" (section 1.3). */
+const acceptKey = (key) => crypto.createHash('sha1').update(`${key}${GUID}`).digest('base64');
+
+function acceptUpgrade(request, socket, head, { protocol, deflate, headers } = {}) {
+  const refusal = findRefusal(request);
+  if (refusal !== null) return refuseUpgrade(socket, ...refusal);
+  const offered = listOf(request.headers['sec-websocket-protocol']);
+  if (offered === null) return refuseUpgrade(socket, 400);
+  const chosen = typeof protocol === 'function' ? protocol(offered) : offered.find((name) => name === protocol);
+  if (chosen !== undefined && !offered.includes(chosen)) {
+    throw invalidType('options.protocol', 'a function that returns an offered subprotocol or undefined', chosen);
+  }
+  const agreement = deflate ? acceptDeflate(request.headers['sec-websocket-extensions'], optionsOf(deflate)) : null;
+  const answer = {
+    Upgrade: 'websocket',
+    Connection: 'Upgrade',
+    'Sec-WebSocket-Accept': acceptKey(request.headers['sec-websocket-key']),
+    'Sec-WebSocket-Protocol': chosen,
+    'Sec-WebSocket-Extensions': agreement?.header
+  };
+  socket.write(responseOf('101 Switching Protocols', { ...answer, ...headers }));
+  // Frames that came with the request.
+  if (head.length > 0) socket.unshift(head);
+  return { protocol: chosen ?? '', deflate: agreement };
+}
+
+function refuseUpgrade(socket, status = 400, headers = {}) {
+  // The client may be gone.
+  socket.on('error', () => {});
+  socket.once('finish', socket.destroy);
+  socket.end(
+    responseOf(`${status} ${REASONS[status] ?? ''}`, { Connection: 'close', 'Content-Length': 0, ...headers })
+  );
+  return null;
+}
+
+/** @returns {[status: number, headers: object] | null} why a request is no handshake (section 4.2.1) */
+function findRefusal({ method, httpVersion, headers }) {
+  if (method !== 'GET') return [405, { Allow: 'GET' }];
+  if (httpVersion !== '1.1' || headers.host === undefined) return [400, {}];
+  if (!hasToken(headers.upgrade, 'websocket')) return [426, { Connection: 'Upgrade, close', Upgrade: 'websocket' }];
+  if (!hasToken(headers.connection, 'upgrade')) return [400, {}];
+  // "a |Sec-WebSocket-Version| header field indicating the version(s) the server is capable of" (section 4.4).
+  if (headers['sec-websocket-version'] !== '13') return [426, { 'Sec-WebSocket-Version': '13' }];
+  return KEY.test(headers['sec-websocket-key']) ? null : [400, {}];
+}
+
+function responseOf(status, headers) {
+  let text = `HTTP/1.1 ${status}\r\n`;
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) continue;
+    // A line break would begin another header, or another answer.
+    if (!TOKEN.test(name) || !FIELD_VALUE.test(value)) throw invalidType(`headers.${name}`, 'a header field', value);
+    text += `${name}: ${value}\r\n`;
+  }
+  return Buffer.from(`${text}\r\n`, 'latin1');
+}
+
+/** A client's part (section 4.1). */
+class UpgradeOffer {
+  constructor({ protocols = [], deflate = false } = {}) {
+    for (const protocol of protocols) {
+      if (!TOKEN.test(protocol)) throw invalidType('options.protocols', 'tokens, without spaces', protocol);
+    }
+    this._key = crypto.randomBytes(16).toString('base64');
+    this._protocols = protocols;
+    this._deflate = deflate ? offerDeflate(optionsOf(deflate)) : null;
+    this.headers = {
+      Connection: 'Upgrade',
+      Upgrade: 'websocket',
+      'Sec-WebSocket-Version': '13',
+      'Sec-WebSocket-Key': this._key
+    };
+    if (protocols.length > 0) this.headers['Sec-WebSocket-Protocol'] = protocols.join(', ');
+    if (this._deflate !== null) this.headers['Sec-WebSocket-Extensions'] = this._deflate.header;
+  }
+
+  accept({ statusCode, headers }) {
+    if (statusCode !== 101) throw badAnswer(`its status is ${statusCode}, not 101`);
+    if (!hasToken(headers.upgrade, 'websocket')) throw badAnswer('its header Upgrade is not websocket');
+    if (!hasToken(headers.connection, 'upgrade')) throw badAnswer('its header Connection lacks upgrade');
+    if (headers['sec-websocket-accept'] !== acceptKey(this._key)) throw badAnswer('its Sec-WebSocket-Accept is wrong');
+    const protocol = headers['sec-websocket-protocol'] ?? '';
+    if (protocol !== '' && !this._protocols.includes(protocol)) throw badAnswer('its subprotocol was not offered');
+    const extensions = headers['sec-websocket-extensions'];
+    if (extensions !== undefined && this._deflate === null) throw badAnswer('it has extensions that were not offered');
+    return { protocol, deflate: this._deflate?.accept(extensions) ?? null };
+  }
+}
+
+const offerUpgrade = (options) => new UpgradeOffer(options);
+
+const optionsOf = (deflate) => (deflate === true ? {} : deflate);
+
+/** Whether a comma-separated header has a token, in any case. */
+function hasToken(header, token) {
+  return (header ?? '').split(',').some((text) => text.trim().toLowerCase() === token);
+}
+
+/** @returns {string[] | null} the tokens of a comma-separated header; null if it is malformed, or repeats one */
+function listOf(header) {
+  if (header === undefined) return [];
+  const tokens = header.split(',').map((text) => text.trim());
+  return tokens.every((token, i) => TOKEN.test(token) && tokens.indexOf(token) === i) ? tokens : null;
+}
+
+function badAnswer(fault) {
+  return new FrameError('HANDSHAKE', 1002, `The server's answer to the handshake: ${fault}`);
+}
+
+module.exports = { acceptKey, acceptUpgrade, offerUpgrade, refuseUpgrade };
