@@ -38,7 +38,7 @@ async function testPages({ install, progress }) {
   const { servers, stop } = await startServers('ws', { install, progress });
   let browser;
   try {
-    browser = await startChromium({ install, progress });
+    browser = await startChromium({ chromium: require('playwright-core').chromium, install, progress });
     const faults = [];
     const pages = [];
     for (const [i, { port }] of servers.entries()) pages.push(await enter(browser, port, NAMES[i], 'tea', faults));

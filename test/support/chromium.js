@@ -3,7 +3,6 @@
 // A real browser, without a window, for the tests of pages.
 
 const fs = require('node:fs');
-const { chromium } = require('playwright-core');
 const { installDebian } = require('./debian');
 
 /** Where Debian, Ubuntu, Fedora and macOS have it. */
@@ -19,12 +18,14 @@ const find = () => [process.env.CHROMIUM, ...PLACES].find((file) => file !== und
 /**
  * Starts the Chromium of this machine.
  *
- * @param {{ install?: boolean, progress?: (line: string) => void }} [options] `install` has apt-get
- *   install it where it is missing
+ * @param {object} options
+ * @param {import('playwright-core').BrowserType} options.chromium of the caller's playwright-core
+ * @param {boolean} [options.install] have apt-get install it where it is missing
+ * @param {(line: string) => void} [options.progress]
  * @returns {Promise<import('playwright-core').Browser>} close it at the end
  * @throws {Error} if there is none; the environment variable CHROMIUM may name the program
  */
-async function startChromium({ install = false, progress = console.error } = {}) {
+async function startChromium({ chromium, install = false, progress = console.error }) {
   if (install && find() === undefined) installDebian(['chromium', 'fonts-dejavu-core'], progress);
   const program = find();
   if (program === undefined) throw new Error('Chromium is not installed: run with --install, or set CHROMIUM');

@@ -2,7 +2,7 @@
 
 // Frames for the tests, made by framemask's Encoder where it makes them.
 
-const { Encoder } = require('../../index.js');
+const { Encoder } = require('framemask');
 
 /**
  * @param {'client' | 'server'} role

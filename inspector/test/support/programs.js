@@ -2,18 +2,18 @@
 
 // Programs whose frames the tests look at.
 
-const assert = require('node:assert/strict');
 const { execFile, spawn } = require('node:child_process');
 const { once } = require('node:events');
 const path = require('node:path');
 const { promisify } = require('node:util');
 
-const ROOT = path.join(__dirname, '../..');
+const ROOT = path.join(__dirname, '../../..');
+const LIVE = path.join(ROOT, 'inspector/live.js');
 
 /** A conversation over framemask/ws: 6 frames of the client, 5 of the server. */
-const TARGET = JSON.stringify(path.join(ROOT, 'ws.js'));
+const FRAMES = 11;
 const SERVER = `
-  const { WebSocketServer } = require(${TARGET});
+  const { WebSocketServer } = require('framemask/ws');
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0 }, () => ready(server.address().port));
   server.on('connection', (socket) => {
     socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
@@ -21,7 +21,7 @@ const SERVER = `
   });
 `;
 const CLIENT = `
-  const { WebSocket } = require(${TARGET});
+  const { WebSocket } = require('framemask/ws');
   function ready(port) {
     const client = new WebSocket('ws://127.0.0.1:' + port);
     let answers = 0;
@@ -41,10 +41,12 @@ const PRINT = `
     subscribe(name, (record) => console.log(JSON.stringify(record)));
   }
 `;
-const FRAMES = 11;
 
+const optionsOf = (env) => ({ cwd: ROOT, env: { ...process.env, ...env } });
+
+/** Runs a program to its end. @returns {Promise<{ stdout: string, stderr: string }>} */
 const run = (program, env = {}, ...options) =>
-  promisify(execFile)(process.execPath, [...options, '-e', program], { cwd: ROOT, env: { ...process.env, ...env } });
+  promisify(execFile)(process.execPath, [...options, '-e', program], optionsOf(env));
 
 /** @returns {Promise<string[]>} the records of both ends as JSON lines */
 async function printRecords() {
@@ -53,33 +55,32 @@ async function printRecords() {
 }
 
 /**
- * Has a program send its records to an inspector.
+ * Starts a program that sends its records, and waits until it prints its port.
  *
  * @param {Record<string, string>} env the settings of live.js
- * @param {boolean} [apart] whether the two ends are two processes
+ * @param {...string} args of Node.js
+ * @returns {Promise<{ child: import('node:child_process').ChildProcess, port: number }>}
  */
-async function runLive(env, apart = false) {
-  const live = ['--require', path.join(ROOT, 'inspector/live.js')];
-  if (!apart) {
-    const { stderr } = await run(CLIENT + SERVER, env, ...live);
-    assert.equal(stderr, '');
-    return;
-  }
-  const announce = 'const ready = (port) => console.log(port);';
-  const server = spawn(process.execPath, [...live, '-e', announce + SERVER], {
-    cwd: ROOT,
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit']
-  });
-  const ended = once(server, 'exit');
+async function startLive(env, ...args) {
+  const stdio = ['ignore', 'pipe', 'inherit'];
+  const child = spawn(process.execPath, ['--require', LIVE, ...args], { ...optionsOf(env), stdio });
+  const [line] = await Promise.race([
+    once(child.stdout.setEncoding('utf8'), 'data'),
+    once(child, 'exit').then(([code]) => Promise.reject(new Error(`${args} ended with ${code}`)))
+  ]);
+  return { child, port: Number(/(\d+)\s*$/.exec(line)[1]) };
+}
+
+/** Has the two ends of the conversation, a process each, send their records to an inspector. */
+async function converse(env) {
+  const { child, port } = await startLive(env, '-e', `const ready = (port) => console.log(port); ${SERVER}`);
+  const ended = once(child, 'exit');
   try {
-    const [port] = await once(server.stdout, 'data');
-    await run(`${CLIENT}; ready(${Number(port)});`, env, ...live);
+    await run(`${CLIENT}; ready(${port});`, env, '--require', LIVE);
     await ended;
   } finally {
-    // Without a client it would run on, and with it the test.
-    server.kill();
+    child.kill(); // without a client it would run on, and with it the test
   }
 }
 
-module.exports = { FRAMES, printRecords, runLive };
+module.exports = { FRAMES, LIVE, converse, printRecords, run, startLive };
