@@ -66,7 +66,11 @@ async function main() {
   }
   const progress = createProgress();
   fs.mkdirSync(SHOTS, { recursive: true });
-  const browser = await startChromium({ install: values.install, progress });
+  const browser = await startChromium({
+    chromium: require('playwright-core').chromium,
+    install: values.install,
+    progress
+  });
   const faults = [];
   try {
     for (const name of Object.keys(CHARTS)) {

@@ -107,7 +107,7 @@ const chromium = {
   name: 'Chromium',
   windows: ALL_WINDOWS,
   async start({ install, progress }) {
-    const browser = await startChromium({ install, progress });
+    const browser = await startChromium({ chromium: require('playwright-core').chromium, install, progress });
     const page = await browser.newPage();
     return {
       connect: (url) => page.evaluate(echoInPage, url),
