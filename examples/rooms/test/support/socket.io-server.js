@@ -1,7 +1,6 @@
 'use strict';
 
-// A chat of socket.io with its Redis streams adapter, on framemask/ws. scripts/rooms/socket.io.js
-// runs it where the packages are installed.
+// A chat of socket.io with its Redis streams adapter, on framemask/ws.
 
 const { subscribe } = require('node:diagnostics_channel');
 const http = require('node:http');
