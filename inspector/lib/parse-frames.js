@@ -103,20 +103,16 @@ function unmasked({ bytes, headerSize, key }, from = 0, count = Infinity) {
  * @returns {{ name: string, byte: number, bits: string, value: string, meaning: string,
  *   section: string }[]} `byte` is the index of its first byte
  */
-function headerFields(frame) {
-  const { bytes, firstByte, fin, opcode } = frame;
+function headerFields({ bytes, firstByte, fin, opcode }) {
   const fields = [];
   const add = (name, byte, bits, value, meaning, section) => {
     fields.push({ name, byte, bits, value: String(value), meaning, section });
   };
   const binary = (value, width) => value.toString(2).padStart(width, '0');
+  const binaryOf = (part) => [...part].map((byte) => binary(byte, 8)).join(' ');
   add('FIN', 0, binary(firstByte >> 7, 1), fin ? 1 : 0, fin ? 'the last frame of its message' : 'more follow', '5.2');
-  for (const [name, shift] of [
-    ['RSV1', 6],
-    ['RSV2', 5],
-    ['RSV3', 4]
-  ]) {
-    const bit = (firstByte >> shift) & 1;
+  for (const name of ['RSV1', 'RSV2', 'RSV3']) {
+    const bit = (firstByte >> (7 - name[3])) & 1;
     add(name, 0, String(bit), bit, bit === 0 ? 'unused' : 'set: only an extension may give it a meaning', '5.2');
   }
   add('opcode', 0, binary(opcode, 4), `0x${opcode.toString(16)}`, opcodeName(opcode), sectionOf(opcode));
@@ -130,13 +126,12 @@ function headerFields(frame) {
   if (size > 0) {
     const part = bytes.subarray(2, 2 + size);
     const value = part.length < size ? 'cut off' : lengthText(bytes, size);
-    const bits = [...part].map((byte) => binary(byte, 8)).join(' ');
-    add(`Extended payload length (${size * 8} bits)`, 2, bits, value, `${value} bytes`, '5.2');
+    add(`Extended payload length (${size * 8} bits)`, 2, binaryOf(part), value, `${value} bytes`, '5.2');
   }
   if (mask === 1 && bytes.length > 2 + size) {
     const key = bytes.subarray(2 + size, 6 + size);
-    const bits = [...key].map((byte) => binary(byte, 8)).join(' ');
-    add('Masking key', 2 + size, bits, key.toString('hex'), 'each byte of the payload is XORed with it', '5.3');
+    const hex = key.toString('hex');
+    add('Masking key', 2 + size, binaryOf(key), hex, 'each byte of the payload is XORed with it', '5.3');
   }
   return fields;
 }
