@@ -89,22 +89,12 @@ class PageConnection {
       this._receivePart(message);
       return;
     }
-    switch (message?.type) {
-      case 'detail':
-        this._peer.send({ type: 'detail', detail: detailOf(this._inspector.session, message.index, message.count) });
-        break;
-      case 'search':
-        this._runSearch(String(message.query ?? ''), message.number);
-        break;
-      case 'open':
-        this._beginUpload(message);
-        break;
-      case 'clear':
-        this._inspector.clear();
-        break;
-      default:
-        throw new TypeError('The page sent what is no message');
-    }
+    const { type, index, count, query, number } = message ?? {};
+    if (type === 'detail') this._peer.send({ type, detail: detailOf(this._inspector.session, index, count) });
+    else if (type === 'search') this._runSearch(String(query ?? ''), number);
+    else if (type === 'open') this._beginUpload(message);
+    else if (type === 'clear') this._inspector.clear();
+    else throw new TypeError('The page sent an unknown message');
   }
 
   async _runSearch(query, number) {

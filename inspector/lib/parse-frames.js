@@ -10,7 +10,7 @@ const MAX_INTEGER = BigInt(Number.MAX_SAFE_INTEGER);
 /**
  * @typedef {object} ParsedFrame
  * @property {number} start the index of its first byte
- * @property {number} end the index behind its last byte that is there
+ * @property {number} end the index after its last byte that is there
  * @property {Buffer} bytes header and payload as they came, as far as they are there
  * @property {number} firstByte
  * @property {boolean} fin
@@ -63,10 +63,7 @@ function parseFrame(bytes, start) {
 }
 
 /** How many bytes of extended length follow the second byte. */
-function sizeOfLength(shortLength) {
-  if (shortLength === 126) return 2;
-  return shortLength === 127 ? 8 : 0;
-}
+const sizeOfLength = (shortLength) => ({ 126: 2, 127: 8 })[shortLength] ?? 0;
 
 function readLength(bytes, at, size) {
   if (size === 0) return bytes[at] & 0x7f;
@@ -137,15 +134,11 @@ function headerFields({ bytes, firstByte, fin, opcode }) {
 }
 
 /** The section that defines an opcode, or reserves it. */
-function sectionOf(opcode) {
-  if (opcode === 0) return '5.4';
-  return opcode >= 8 ? '5.5' : '5.6';
-}
+const sectionOf = (opcode) => (opcode === 0 ? '5.4' : opcode >= 8 ? '5.5' : '5.6');
 
 /** The exact length, which may be above 2^53. */
 function lengthText(bytes, size) {
-  if (size === 2) return String(bytes.readUInt16BE(2));
-  const length = bytes.readBigUInt64BE(2);
+  const length = size === 2 ? bytes.readUInt16BE(2) : bytes.readBigUInt64BE(2);
   return length > MAX_INTEGER ? `${length} (above 2^53 - 1)` : String(length);
 }
 
