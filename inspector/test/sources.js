@@ -9,6 +9,7 @@ const { bytesFromText, streamsFromText } = require('../lib/bytes-from-text');
 const { detailOf } = require('../lib/detail');
 const { connectionOf } = require('../lib/handshake');
 const { search } = require('../lib/search');
+const { SegmentList } = require('../lib/segments');
 const { MAX_FRAMES, Place, Session } = require('../lib/session');
 const { joinPieces, kindOf, open } = require('../lib/sources');
 
@@ -150,6 +151,23 @@ test('inflated messages are kept up to a limit, and judged beyond it', async () 
     assert.equal(frames[4].fault.code, 'FRAMEMASK_ERR_UTF8');
     assert.match(notes.join(), /further ones are left out/);
     assert.equal(detailOf(session, 2, 100).message.inflated, null);
+  }
+});
+
+test('TCP: bytes are in order, each once, also where sequence numbers wrap', () => {
+  for (const start of [1, 0xfffffffc]) {
+    const list = new SegmentList();
+    for (const [offset, text] of [
+      [6, 'ghi'],
+      [0, 'abc'],
+      [0, 'abc'],
+      [2, 'cdef']
+    ]) {
+      const seq = (start + offset) >>> 0;
+      list.add({ seq, length: text.length, payload: Buffer.from(text), order: offset, time: 0 });
+    }
+    const { bytes, chunks, missing } = list.join();
+    assert.deepEqual([bytes.toString(), chunks.map(({ offset }) => offset), missing], ['abcdefghi', [0, 3, 6], null]);
   }
 });
 
