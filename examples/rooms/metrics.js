@@ -12,21 +12,20 @@ class Metrics {
   /** @param {{ tracing?: boolean }} [options] false counts nothing, and costs nothing */
   constructor({ tracing = true } = {}) {
     /** Labels → how many. */
-    this._frames = new Map();
-    this._bytes = new Map();
-    this._errors = new Map();
+    this._counts = { frames: new Map(), payload_bytes: new Map(), errors: new Map() };
     this._onFrame = (record) => this._count(record);
     if (tracing) subscribe('framemask:frame', this._onFrame);
   }
 
   _count({ direction, opcode, length, error, role }) {
     if (role !== 'server') return; // a client of the same process
-    if (error !== null) {
-      add(this._errors, `code="${error.code}"`, 1);
-      return;
+    const add = (name, labels, by) => this._counts[name].set(labels, (this._counts[name].get(labels) ?? 0) + by);
+    if (error === null) {
+      add('frames', `direction="${direction}",opcode="${OPCODES[opcode]}"`, 1);
+      add('payload_bytes', `direction="${direction}"`, length);
+    } else {
+      add('errors', `code="${error.code}"`, 1);
     }
-    add(this._frames, `direction="${direction}",opcode="${OPCODES[opcode]}"`, 1);
-    add(this._bytes, `direction="${direction}"`, length);
   }
 
   /**
@@ -34,25 +33,17 @@ class Metrics {
    * @returns {string} the text format of Prometheus
    */
   format(others) {
-    const lines = Object.entries(others).map(([name, value]) => `rooms_${name} ${value}`);
-    for (const [name, counts] of [
-      ['frames', this._frames],
-      ['payload_bytes', this._bytes],
-      ['errors', this._errors]
-    ]) {
-      lines.push(`# TYPE framemask_${name}_total counter`);
-      for (const [labels, count] of counts) lines.push(`framemask_${name}_total{${labels}} ${count}`);
+    const lines = Object.entries(others).map(([name, value]) => `rooms_${name} ${value}\n`);
+    for (const [name, counts] of Object.entries(this._counts)) {
+      lines.push(`# TYPE framemask_${name}_total counter\n`);
+      for (const [labels, count] of counts) lines.push(`framemask_${name}_total{${labels}} ${count}\n`);
     }
-    return `${lines.join('\n')}\n`;
+    return lines.join('');
   }
 
   stop() {
     unsubscribe('framemask:frame', this._onFrame);
   }
-}
-
-function add(counts, labels, by) {
-  counts.set(labels, (counts.get(labels) ?? 0) + by);
 }
 
 module.exports = { Metrics };

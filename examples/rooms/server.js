@@ -21,19 +21,16 @@ The connections are framemask/ws's, or with --codec those of a Decoder and an En
 
 const PAGE = path.join(__dirname, 'page');
 const FILES = {
-  '/': ['index.html', 'text/html; charset=utf-8'],
-  '/page.mjs': ['page.mjs', 'text/javascript; charset=utf-8'],
-  '/client.mjs': ['client.mjs', 'text/javascript; charset=utf-8'],
-  '/style.css': ['style.css', 'text/css; charset=utf-8']
+  '/': ['index.html', 'text/html'],
+  '/page.mjs': ['page.mjs', 'text/javascript'],
+  '/client.mjs': ['client.mjs', 'text/javascript'],
+  '/style.css': ['style.css', 'text/css']
 };
 const HEADERS = {
   'Content-Security-Policy': "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'",
   'X-Content-Type-Options': 'nosniff',
   'Cache-Control': 'no-cache'
 };
-
-/** @param {string} kind 'ws' or 'codec' */
-const connectionsOf = (kind) => require(kind === 'codec' ? './connections-codec' : './connections-ws');
 
 /** The chat over HTTP. */
 class RoomsServer {
@@ -45,7 +42,7 @@ class RoomsServer {
    * @param {boolean} [options.tracing] whether /metrics counts frames
    */
   constructor({ connections = 'ws', bus = new MemoryBus(), limits = {}, tracing = true } = {}) {
-    const { createUpgrade, frameOnce } = connectionsOf(connections);
+    const { createUpgrade, frameOnce } = require(`./connections-${connections}`);
     this.limits = { ...LIMITS, ...limits };
     this.bus = bus;
     this.chat = new Chat({ bus, frameOnce, limits: this.limits });
@@ -127,8 +124,8 @@ class RoomsServer {
   }
 }
 
-function respond(response, status, body, type = 'text/plain; charset=utf-8') {
-  response.writeHead(status, { ...HEADERS, 'Content-Type': type }).end(body);
+function respond(response, status, body, type = 'text/plain') {
+  response.writeHead(status, { ...HEADERS, 'Content-Type': `${type}; charset=utf-8` }).end(body);
 }
 
 const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

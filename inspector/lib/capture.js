@@ -17,22 +17,10 @@ const MISSING =
   'tshark is not installed, and captures are read by it. Install it (Debian and Ubuntu: apt-get install tshark; ' +
   'macOS: brew install wireshark; Windows: Wireshark), or set the environment variable TSHARK to the program.';
 
-const FIELDS = [
-  'frame.number',
-  'frame.time_epoch',
-  'tcp.stream',
-  'ip.src',
-  'ipv6.src',
-  'tcp.srcport',
-  'ip.dst',
-  'ipv6.dst',
-  'tcp.dstport',
-  'tcp.seq',
-  'tcp.len',
-  'tcp.flags.syn',
-  'tcp.flags.ack',
-  'tcp.payload'
-];
+const FIELDS = (
+  'frame.number frame.time_epoch tcp.stream ip.src ipv6.src tcp.srcport ip.dst ipv6.dst tcp.dstport ' +
+  'tcp.seq tcp.len tcp.flags.syn tcp.flags.ack tcp.payload'
+).split(' ');
 
 /** pcap in both byte orders, with micro- and nanoseconds, and pcapng. */
 const MAGIC = new Set(['d4c3b2a1', 'a1b2c3d4', '4d3cb2a1', 'a1b23c4d', '0a0d0d0a']);
@@ -45,19 +33,10 @@ function isCapture(data) {
 /** Runs tshark, and calls `onLine` with the fields of each packet. */
 async function runTshark(file, onLine) {
   // -n: no names are looked up.
-  const args = [
-    '-n',
-    '-r',
-    file,
-    '-o',
-    'tcp.relative_sequence_numbers:TRUE',
-    '-Y',
-    'tcp.len > 0 || tcp.flags.syn == 1'
-  ];
-  const fields = FIELDS.flatMap((field) => ['-e', field]);
-  const child = spawn(process.env.TSHARK ?? 'tshark', [...args, '-T', 'fields', '-E', 'occurrence=f', ...fields], {
-    stdio: ['ignore', 'pipe', 'pipe']
-  });
+  const options = ['-n', '-r', file, '-o', 'tcp.relative_sequence_numbers:TRUE'];
+  const filter = ['-Y', 'tcp.len > 0 || tcp.flags.syn == 1', '-T', 'fields', '-E', 'occurrence=f'];
+  const args = [...options, ...filter, ...FIELDS.flatMap((field) => ['-e', field])];
+  const child = spawn(process.env.TSHARK ?? 'tshark', args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let errors = '';
   child.stderr.on('data', (chunk) => {
     if (errors.length < 2000) errors += chunk;
@@ -121,18 +100,12 @@ function streamsOf({ ends, client }) {
 
 /** Whether a connection that began before the capture has frames: the first ones must be good. */
 function looksLikeFrames(streams) {
-  const ends = ['client', 'server'].filter((from) => streams[from] !== undefined && streams[from].bytes.length > 0);
-  return (
-    ends.length > 0 &&
-    ends.every((from) => {
-      const judge = new Judge(from);
-      const first = parseFrames(streams[from].bytes).next().value;
-      return judge.judge(first).state === State.GOOD;
-    })
-  );
+  const ends = Object.entries(streams).filter(([, stream]) => stream?.bytes.length > 0);
+  const isGood = ([from, { bytes }]) => new Judge(from).judge(parseFrames(bytes).next().value).state === State.GOOD;
+  return ends.length > 0 && ends.every(isGood);
 }
 
-/** @returns {string} what a connection without frames is */
+/** @returns {string} the kind of a connection without frames */
 function otherKind({ client, server }) {
   const begin = client.bytes.length > 0 ? client.bytes : (server?.bytes ?? client.bytes);
   if (begin.length > 2 && begin[0] === 0x16 && begin[1] === 3) return 'TLS, which is encrypted';

@@ -26,23 +26,17 @@ const AFTER_CLOSE = {
 
 const base64 = (bytes) => Buffer.from(bytes).toString('base64');
 
-/** The header, as it came; null if there is only a record. */
-function headerOf({ parsed }) {
-  if (parsed === null) return null;
-  return { hex: parsed.bytes.subarray(0, parsed.headerSize).toString('hex'), fields: headerFields(parsed) };
-}
-
 /** The payload's first `count` bytes, in base64. */
 function payloadOf(frame, count) {
-  const { parsed } = frame;
   const plain = beginningOf(frame, count);
   if (plain === null) return null;
-  const available = parsed === null ? frame.beginning.length : parsed.bytes.length - parsed.headerSize;
-  const isMasked = parsed !== null && parsed.key !== null;
+  const { parsed, beginning } = frame;
+  if (parsed === null) return { available: beginning.length, key: null, masked: null, unmasked: base64(plain) };
+  const { bytes, headerSize, key } = parsed;
   return {
-    available,
-    key: isMasked ? parsed.key.toString('hex') : null,
-    masked: isMasked ? base64(parsed.bytes.subarray(parsed.headerSize, parsed.headerSize + count)) : null,
+    available: bytes.length - headerSize,
+    key: key?.toString('hex') ?? null,
+    masked: key === null ? null : base64(bytes.subarray(headerSize, headerSize + count)),
     unmasked: base64(plain)
   };
 }
@@ -71,7 +65,6 @@ function messageOf(session, frame, count) {
     left -= bytes.length;
   }
   return {
-    opcode: first.opcode,
     kind: opcodeName(first.opcode),
     complete: last.fin,
     compressed: (first.rsv & 4) !== 0,
@@ -80,7 +73,7 @@ function messageOf(session, frame, count) {
     frames: all.slice(0, MAX_FRAMES).map(({ index, opcode, length, sequence }) => ({
       index,
       sequence,
-      name: opcode === null ? 'unknown' : opcodeName(opcode),
+      name: opcodeName(opcode),
       length
     })),
     omitted: Math.max(all.length - MAX_FRAMES, 0),
@@ -123,19 +116,22 @@ function verdictOf(session, frame) {
 function detailOf(session, index, count) {
   const frame = session.frames[index];
   if (frame === undefined) return null;
+  const { parsed } = frame;
   const shown = Math.min(Math.max(Number(count) || 0, 0), MAX_BYTES);
   return {
     index,
-    name: frame.opcode === null ? 'unknown' : opcodeName(frame.opcode),
+    name: opcodeName(frame.opcode),
     connection: session.connections[frame.connection].name,
     from: frame.from,
     sequence: frame.sequence,
-    time: frame.time,
     length: frame.length,
     shown,
     verdict: verdictOf(session, frame),
-    header: headerOf(frame),
-    bits: frame.parsed === null ? { fin: frame.fin, rsv: frame.rsv, masked: frame.masked } : null,
+    header:
+      parsed === null
+        ? null
+        : { hex: parsed.bytes.subarray(0, parsed.headerSize).toString('hex'), fields: headerFields(parsed) },
+    bits: parsed === null ? { fin: frame.fin, rsv: frame.rsv, masked: frame.masked } : null,
     payload: payloadOf(frame, shown),
     close: closeOf(frame),
     message: messageOf(session, frame, shown),

@@ -43,11 +43,8 @@ function cut(stream, offset) {
   if (stream === undefined || offset === 0) return stream;
   const chunks = stream.chunks.map((chunk) => ({ ...chunk, offset: Math.max(chunk.offset - offset, 0) }));
   // Of those that end before the cut, only the last one matters: a frame may begin in it.
-  const first = Math.max(
-    chunks.findLastIndex((chunk) => chunk.offset === 0),
-    0
-  );
-  return { ...stream, bytes: stream.bytes.subarray(offset), chunks: chunks.slice(first) };
+  const last = chunks.findLastIndex((chunk) => chunk.offset === 0);
+  return { ...stream, bytes: stream.bytes.subarray(offset), chunks: chunks.slice(Math.max(last, 0)) };
 }
 
 /**

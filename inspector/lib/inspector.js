@@ -84,11 +84,11 @@ class Inspector {
       onMessage: (message) => {
         const { records, dropped = 0 } = message ?? {};
         if (!Array.isArray(records)) throw new TypeError('These are no records');
-        if (this._records === null && this.session.title !== '') {
-          this.session.note('A program sends records. Clear the list to see them.');
-          return;
-        }
         if (this._records === null) {
+          if (this.session.title !== '') {
+            this.session.note('A program sends records. Clear the list to see them.');
+            return;
+          }
           this.session.reset('live');
           this._records = new RecordReader(this.session);
         }

@@ -7,19 +7,16 @@ const { ruleOf } = require('./rfc');
 
 const MAX_TEXT = 200;
 
-/** What a frame is. The page shows the word. */
+/** The states of a frame. The page shows the word. */
 const State = { GOOD: 0, BAD: 1, UNREAD: 2, INCOMPLETE: 3 };
-
-/**
- * @typedef {object} Fault
- * @property {string} code of the FrameError
- * @property {number} closeCode
- * @property {string} message
- * @property {{ rfc: number, section: string, sentence: string } | null} rule
- */
 
 const textOf = (value) => (typeof value === 'string' ? value.slice(0, MAX_TEXT) : '');
 const numberOf = (value) => (typeof value === 'number' ? value : Number.NaN);
+
+/**
+ * @typedef {{ code: string, closeCode: number, message: string,
+ *   rule: { rfc: number, section: string, sentence: string } | null }} Fault
+ */
 
 /** @returns {Fault} from a FrameError, or from one that was written as JSON, whose fields may be anything */
 function faultOf({ code, closeCode, message, receivedCode }) {
@@ -35,29 +32,17 @@ function faultOf({ code, closeCode, message, receivedCode }) {
 class Judge {
   /**
    * @param {'client' | 'server'} from the end that sent the frames
-   * @param {object} [options]
-   * @param {import('framemask').DeflateAgreement | null} [options.deflate] what the handshake agreed on
-   * @param {number} [options.maxPayload] @param {number} [options.maxFragments]
+   * @param {{ deflate?: import('framemask').DeflateAgreement | null }} [options] of the handshake
    */
-  constructor(from, { deflate = null, maxPayload, maxFragments } = {}) {
+  constructor(from, { deflate = null } = {}) {
     this._fault = null;
-    this._inflated = null;
-    /** How many complete frames the Decoder has delivered. */
-    this.delivered = 0;
-    /** The index of the frame that ended the Decoder: a bad one, or a Close frame; -1 before. */
-    this.endedAt = -1;
-    this._count = 0;
+    this._message = null;
     this._decoder = new Decoder({
       role: from === 'client' ? 'server' : 'client',
       text: 'buffer',
       deflate,
-      maxPayload,
-      maxFragments,
-      onFrame: () => {
-        this.delivered++;
-      },
       onMessage: (data) => {
-        this._inflated = data;
+        this._message = data;
       },
       onError: (error) => {
         this._fault = faultOf(error);
@@ -67,18 +52,16 @@ class Judge {
 
   /**
    * @param {import('./parse-frames').ParsedFrame} frame the next one
-   * @returns {{ state: number, fault: Fault | null, message: Buffer | null }} `message` is what a
-   *   message that the frame ends is, inflated if it was compressed
+   * @returns {{ state: number, fault: Fault | null, message: Buffer | null }} `message` is the one that
+   *   the frame ends, inflated if it was compressed
    */
   judge(frame) {
-    const index = this._count++;
     if (this._decoder.closed) return { state: State.UNREAD, fault: null, message: null };
-    this._inflated = null;
+    this._message = null;
     // The Decoder unmasks in place.
     this._decoder.write(Buffer.from(frame.bytes));
-    if (this._decoder.closed) this.endedAt = index;
     if (this._fault !== null) return { state: State.BAD, fault: this._fault, message: null };
-    return { state: frame.complete ? State.GOOD : State.INCOMPLETE, fault: null, message: this._inflated };
+    return { state: frame.complete ? State.GOOD : State.INCOMPLETE, fault: null, message: this._message };
   }
 }
 

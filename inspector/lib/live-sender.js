@@ -30,9 +30,7 @@ class LiveSender {
     this._peer = null;
     this._socket = null;
     this._ended = false;
-    this._connected = new Promise((resolve) => {
-      this._connect(url, resolve);
-    });
+    this._connected = new Promise((resolve) => this._connect(url, resolve));
   }
 
   _connect(url, done) {

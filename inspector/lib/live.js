@@ -4,7 +4,7 @@
 
 const { subscribe, unsubscribe } = require('node:diagnostics_channel');
 const { LiveSender } = require('./live-sender');
-const { isOwn } = require('./own-connections');
+const { OWN } = require('./peer');
 const { takePayload, watchPayloads } = require('./watch-payloads');
 
 const CHANNEL = 'framemask:frame';
@@ -47,7 +47,7 @@ function startLive({ url, payload }) {
   if (payload > 0) watchPayloads(payload);
 
   function onRecord(record) {
-    if (isOwn(record)) return;
+    if (record.connection === OWN) return;
     const sent = { ...record };
     if (record.error !== null) sent.error = errorOf(record.error);
     const beginning = payload > 0 ? takePayload(record) : null;

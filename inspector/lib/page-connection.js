@@ -89,22 +89,12 @@ class PageConnection {
       this._receivePart(message);
       return;
     }
-    switch (message?.type) {
-      case 'detail':
-        this._peer.send({ type: 'detail', detail: detailOf(this._inspector.session, message.index, message.count) });
-        break;
-      case 'search':
-        this._runSearch(String(message.query ?? ''), message.number);
-        break;
-      case 'open':
-        this._beginUpload(message);
-        break;
-      case 'clear':
-        this._inspector.clear();
-        break;
-      default:
-        throw new TypeError('The page sent what is no message');
-    }
+    const { type, index, count, query, number } = message ?? {};
+    if (type === 'detail') this._peer.send({ type, detail: detailOf(this._inspector.session, index, count) });
+    else if (type === 'search') this._runSearch(String(query ?? ''), number);
+    else if (type === 'open') this._beginUpload(message);
+    else if (type === 'clear') this._inspector.clear();
+    else throw new TypeError('The page sent an unknown message');
   }
 
   async _runSearch(query, number) {
@@ -118,36 +108,23 @@ class PageConnection {
   /** A source comes as one message that describes it, and binary messages with its bytes. */
   _beginUpload({ size, ...source }) {
     if (!Number.isInteger(size) || size < 0) throw new TypeError('A source has no size');
-    if (size > this._inspector.maxSize) {
-      this._upload = null;
-      this._report(`This is larger than ${this._inspector.maxSize} bytes`);
-      return;
-    }
-    this._upload = { source, parts: [], left: size };
-    this._endUpload();
+    const { maxSize } = this._inspector;
+    this._upload = size > maxSize ? null : { source, parts: [], left: size };
+    if (this._upload === null) this._report(`This is larger than ${maxSize} bytes`);
+    else this._receivePart(Buffer.alloc(0));
   }
 
-  _receivePart(bytes) {
-    if (this._upload === null) return;
-    this._upload.parts.push(bytes);
-    this._upload.left -= bytes.length;
-    this._endUpload();
-  }
-
-  async _endUpload() {
-    if (this._upload.left > 0) return;
-    const { source, parts } = this._upload;
+  async _receivePart(bytes) {
+    const upload = this._upload;
+    if (upload === null) return;
+    upload.parts.push(bytes);
+    upload.left -= bytes.length;
+    if (upload.left > 0) return;
     this._upload = null;
-    const { name, kind, from, format, add } = source;
+    const { name, from, format, add } = upload.source;
+    const title = String(name ?? '').slice(0, 200);
     try {
-      await this._inspector.open({
-        data: Buffer.concat(parts),
-        name: String(name ?? '').slice(0, 200),
-        kind,
-        from,
-        format,
-        add: add === true
-      });
+      await this._inspector.open({ data: Buffer.concat(upload.parts), name: title, from, format, add: add === true });
       this._peer.send({ type: 'opened' });
     } catch (error) {
       this._report(error.message);

@@ -10,7 +10,7 @@ const MAX_INTEGER = BigInt(Number.MAX_SAFE_INTEGER);
 /**
  * @typedef {object} ParsedFrame
  * @property {number} start the index of its first byte
- * @property {number} end the index behind its last byte that is there
+ * @property {number} end the index after its last byte that is there
  * @property {Buffer} bytes header and payload as they came, as far as they are there
  * @property {number} firstByte
  * @property {boolean} fin
@@ -63,10 +63,7 @@ function parseFrame(bytes, start) {
 }
 
 /** How many bytes of extended length follow the second byte. */
-function sizeOfLength(shortLength) {
-  if (shortLength === 126) return 2;
-  return shortLength === 127 ? 8 : 0;
-}
+const sizeOfLength = (shortLength) => ({ 126: 2, 127: 8 })[shortLength] ?? 0;
 
 function readLength(bytes, at, size) {
   if (size === 0) return bytes[at] & 0x7f;
@@ -103,20 +100,16 @@ function unmasked({ bytes, headerSize, key }, from = 0, count = Infinity) {
  * @returns {{ name: string, byte: number, bits: string, value: string, meaning: string,
  *   section: string }[]} `byte` is the index of its first byte
  */
-function headerFields(frame) {
-  const { bytes, firstByte, fin, opcode } = frame;
+function headerFields({ bytes, firstByte, fin, opcode }) {
   const fields = [];
   const add = (name, byte, bits, value, meaning, section) => {
     fields.push({ name, byte, bits, value: String(value), meaning, section });
   };
   const binary = (value, width) => value.toString(2).padStart(width, '0');
+  const binaryOf = (part) => [...part].map((byte) => binary(byte, 8)).join(' ');
   add('FIN', 0, binary(firstByte >> 7, 1), fin ? 1 : 0, fin ? 'the last frame of its message' : 'more follow', '5.2');
-  for (const [name, shift] of [
-    ['RSV1', 6],
-    ['RSV2', 5],
-    ['RSV3', 4]
-  ]) {
-    const bit = (firstByte >> shift) & 1;
+  for (const name of ['RSV1', 'RSV2', 'RSV3']) {
+    const bit = (firstByte >> (7 - name[3])) & 1;
     add(name, 0, String(bit), bit, bit === 0 ? 'unused' : 'set: only an extension may give it a meaning', '5.2');
   }
   add('opcode', 0, binary(opcode, 4), `0x${opcode.toString(16)}`, opcodeName(opcode), sectionOf(opcode));
@@ -130,27 +123,22 @@ function headerFields(frame) {
   if (size > 0) {
     const part = bytes.subarray(2, 2 + size);
     const value = part.length < size ? 'cut off' : lengthText(bytes, size);
-    const bits = [...part].map((byte) => binary(byte, 8)).join(' ');
-    add(`Extended payload length (${size * 8} bits)`, 2, bits, value, `${value} bytes`, '5.2');
+    add(`Extended payload length (${size * 8} bits)`, 2, binaryOf(part), value, `${value} bytes`, '5.2');
   }
   if (mask === 1 && bytes.length > 2 + size) {
     const key = bytes.subarray(2 + size, 6 + size);
-    const bits = [...key].map((byte) => binary(byte, 8)).join(' ');
-    add('Masking key', 2 + size, bits, key.toString('hex'), 'each byte of the payload is XORed with it', '5.3');
+    const hex = key.toString('hex');
+    add('Masking key', 2 + size, binaryOf(key), hex, 'each byte of the payload is XORed with it', '5.3');
   }
   return fields;
 }
 
 /** The section that defines an opcode, or reserves it. */
-function sectionOf(opcode) {
-  if (opcode === 0) return '5.4';
-  return opcode >= 8 ? '5.5' : '5.6';
-}
+const sectionOf = (opcode) => (opcode === 0 ? '5.4' : opcode >= 8 ? '5.5' : '5.6');
 
 /** The exact length, which may be above 2^53. */
 function lengthText(bytes, size) {
-  if (size === 2) return String(bytes.readUInt16BE(2));
-  const length = bytes.readBigUInt64BE(2);
+  const length = size === 2 ? bytes.readUInt16BE(2) : bytes.readBigUInt64BE(2);
   return length > MAX_INTEGER ? `${length} (above 2^53 - 1)` : String(length);
 }
 

@@ -4,11 +4,12 @@
 // binary ones.
 
 const { createHash } = require('node:crypto');
-const { Decoder, Encoder } = require('./framemask');
-const { forgetOwnConnection, nameOwnConnection } = require('./own-connections');
+const { Decoder, Encoder, frameId } = require('./framemask');
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'; // RFC 6455 section 1.3
 const NO_STATUS = 1005;
+/** The id of all connections of the inspector in this process: live.js leaves their records out. */
+const OWN = frameId();
 
 /** @returns {string} Sec-WebSocket-Accept for a Sec-WebSocket-Key (RFC 6455 section 4.2.2) */
 function acceptOf(key) {
@@ -31,12 +32,11 @@ class Peer {
   constructor(socket, { role, maxPayload, onMessage = () => {}, onClose = () => {} }) {
     this._socket = socket;
     this._waiting = [];
-    const connectionId = nameOwnConnection();
-    this._encoder = new Encoder({ role, connectionId, writable: socket });
+    this._encoder = new Encoder({ role, connectionId: OWN, writable: socket });
     this._decoder = new Decoder({
       role,
       maxPayload,
-      connectionId,
+      connectionId: OWN,
       onMessage: (data) => {
         try {
           onMessage(typeof data === 'string' ? JSON.parse(data) : data);
@@ -57,7 +57,6 @@ class Peer {
     socket.on('error', () => {}); // 'close' follows
     socket.on('close', () => {
       this._decoder.stop();
-      forgetOwnConnection(connectionId);
       this._release();
       onClose();
     });
@@ -100,4 +99,4 @@ class Peer {
   }
 }
 
-module.exports = { Peer, acceptOf };
+module.exports = { OWN, Peer, acceptOf };

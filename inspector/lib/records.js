@@ -30,27 +30,12 @@ function checkRecord(record) {
   const { id, connection, key, from, sequence, direction, role, opcode, fin, rsv, masked, length, error } = record;
   if (typeof connection !== 'string' || !ROLES.has(from) || !ROLES.has(role)) return null;
   if (!isCount(sequence, Number.MAX_SAFE_INTEGER) || (direction !== 'sent' && direction !== 'received')) return null;
-  const checked = {
-    id: textOf(id),
-    connection: textOf(connection),
-    key: typeof key === 'string' ? textOf(key) : null,
-    from,
-    sequence,
-    direction,
-    role,
-    error: null
-  };
+  const checked = { id: textOf(id), connection: textOf(connection), key: null, from, sequence, direction, role };
+  if (typeof key === 'string') checked.key = textOf(key);
   if (typeof error === 'object' && error !== null) return { ...checked, error: faultOf(error) };
   if (!isCount(opcode, 15) || !isCount(length, Number.MAX_SAFE_INTEGER) || !isCount(rsv, 7)) return null;
-  return {
-    ...checked,
-    opcode,
-    fin: fin === true,
-    rsv,
-    masked: masked === true,
-    length,
-    beginning: typeof record.payload === 'string' ? beginningOf(record.payload) : null
-  };
+  const beginning = typeof record.payload === 'string' ? beginningOf(record.payload) : null;
+  return { ...checked, opcode, fin: fin === true, rsv, masked: masked === true, length, beginning, error: null };
 }
 
 /** Joins records to connections and frames, and adds those to the session. */
@@ -115,25 +100,12 @@ class RecordReader {
   }
 
   _addFrame(connection, record) {
-    const { from, sequence, error } = record;
-    const frame = {
-      connection: connection.index,
-      from,
-      sequence,
-      time: timeOf(record.id),
-      opcode: record.opcode ?? null,
-      fin: record.fin ?? false,
-      rsv: record.rsv ?? 0,
-      masked: record.masked ?? null,
-      length: record.length ?? null,
-      parsed: null,
-      beginning: this._keep(record),
-      inflated: null,
-      state: error === null ? State.GOOD : State.BAD,
-      fault: error,
-      ends: { sent: null, received: null }
-    };
-    frame.ends[record.direction] = endOf(record);
+    // Only an error is known of some.
+    const { id, from, sequence, opcode = null, fin = false, rsv = 0, masked = null, length = null, error } = record;
+    const frame = { connection: connection.index, from, sequence, time: timeOf(id), opcode, fin, rsv, masked, length };
+    Object.assign(frame, { parsed: null, beginning: this._keep(record), inflated: null, fault: error });
+    frame.state = error === null ? State.GOOD : State.BAD;
+    frame.ends = { sent: null, received: null, [record.direction]: endOf(record) };
     if (this._session.addFrame(frame)) connection[from].set(sequence, frame);
   }
 
@@ -162,9 +134,7 @@ class RecordReader {
 }
 
 /** What the page shows of one end's record. */
-function endOf({ id, connection, role, direction, opcode, length, error }) {
-  return { id, connection, role, direction, time: timeOf(id), opcode, length, error: error?.code ?? null };
-}
+const endOf = ({ id, role, length, error }) => ({ id, role, time: timeOf(id), length, error: error?.code ?? null });
 
 /**
  * @param {string} text JSON lines

@@ -94,8 +94,9 @@ function ruleOf({ code, receivedCode }) {
   return Object.hasOwn(RULES, name) ? RULES[name] : null;
 }
 
-/** @returns {string} such as `text`, or `reserved 3` */
+/** @returns {string} such as `text`, or `reserved 3`; `unknown` for null */
 function opcodeName(opcode) {
+  if (opcode === null) return 'unknown';
   return OPCODES[opcode] ?? `reserved ${opcode}`;
 }
 

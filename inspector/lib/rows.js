@@ -56,4 +56,4 @@ function rowOf(frame) {
   ];
 }
 
-module.exports = { beginningOf, isCompressed, rowOf };
+module.exports = { beginningOf, rowOf };

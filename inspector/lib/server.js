@@ -98,19 +98,15 @@ class InspectorServer {
 
   /** @returns {string | null} the status that refuses a handshake; null if it is accepted */
   _refusal(request, route, token) {
-    const {
-      host,
-      origin,
-      upgrade = '',
-      'sec-websocket-key': key = '',
-      'sec-websocket-version': version
-    } = request.headers;
+    const { host, origin, upgrade = '', 'sec-websocket-key': key = '' } = request.headers;
     if (!this._hosts().includes(host)) return '421 Misdirected Request';
     if (route === undefined) return '404 Not Found';
     if (route.fromPage ? origin !== `http://${host}` : origin !== undefined) return '403 Forbidden';
     if (!isSame(token, route.token)) return '403 Forbidden';
     if (request.method !== 'GET' || upgrade.toLowerCase() !== 'websocket') return '400 Bad Request';
-    return version === '13' && /^[A-Za-z0-9+/]{21}[AQgw]==$/.test(key) ? null : '400 Bad Request';
+    return request.headers['sec-websocket-version'] === '13' && /^[A-Za-z0-9+/]{21}[AQgw]==$/.test(key)
+      ? null
+      : '400 Bad Request';
   }
 
   _upgrade(request, socket, head) {

@@ -37,22 +37,16 @@ export function hexDump(bytes) {
   return lines.join('\n');
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: false });
+/** @returns {string} bytes as text */
+export const asText = (bytes) => visible(new TextDecoder().decode(bytes));
 
-/** @returns {string} bytes as text, with what could hide something as its code */
-export function asText(bytes) {
-  const text = utf8.decode(bytes);
-  return visible(text);
-}
+/** Invisible characters, and those that change the direction of text; not line ends and tabs. */
+const HIDDEN = /(?![\n\t\r])[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
-/** What is invisible, or changes the direction of text; not line ends and tabs. */
-const HIDDEN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
-
-/** Replaces what would hide something. */
+/** Replaces characters that would hide something by their codes. */
 export function visible(text) {
   return text.replace(HIDDEN, (character) => {
     const code = character.codePointAt(0);
-    if (character === '\n' || character === '\t' || character === '\r') return character;
     return code < 256 ? `\\x${hex(code)}` : `\\u{${code.toString(16)}}`;
   });
 }

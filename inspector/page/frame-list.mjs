@@ -1,7 +1,7 @@
 // The list of frames. Only the rows in view are elements, so that 100,000 frames are as fast as ten.
 
 import { byId, element, opcodeName, visible } from './dom.mjs';
-import { Column, State } from './store.mjs';
+import { Column } from './store.mjs';
 
 const ROW = 24;
 /** Rows above and below the view. */
@@ -26,7 +26,9 @@ export class FrameList {
     /** The index of the frame that is selected; -1 for none. */
     this.selected = -1;
     this._list.addEventListener('scroll', () => this.draw());
-    this._list.addEventListener('keydown', (event) => this._onKey(event));
+    this._list.addEventListener('keydown', (event) => {
+      this.onKey(event, Math.max(Math.floor(this._list.clientHeight / ROW) - 1, 1));
+    });
     this._list.addEventListener('click', (event) => {
       const row = event.target.closest('.row');
       if (row !== null) this.select(Number(row.dataset.index));
@@ -76,42 +78,37 @@ export class FrameList {
   _fill(row, position) {
     const { rows, shown, startTime } = this._store;
     const index = shown[position];
-    const data = rows[index];
-    const opcode = data[Column.OPCODE];
-    const state = STATES[data[Column.STATE]];
-    const length = data[Column.LENGTH];
-    const time = data[Column.TIME];
-    const connection = String(data[Column.CONNECTION] + 1);
+    // The order of Column.
+    const [nth, server, sequence, time, opcode, bits, length, , place, stateNumber, ends, beginning] = rows[index];
+    const state = STATES[stateNumber];
+    const connection = String(nth + 1);
+    const name = opcodeName(opcode);
+    const preview = visible(beginning).replace(/\s/g, ' ');
     const texts = [
       connection,
-      String(data[Column.SEQUENCE]),
-      data[Column.SERVER] === 1 ? '◀ srv' : 'cli ▶',
-      opcodeName(opcode),
-      data[Column.BITS] & 1 ? '1' : '0',
+      String(sequence),
+      server === 1 ? '◀ srv' : 'cli ▶',
+      name,
+      String(bits & 1),
       length === -1 ? '' : String(length),
-      BRACKETS[data[Column.PLACE]],
+      BRACKETS[place],
       time === null ? '' : (time - startTime).toFixed(2),
-      ENDS[data[Column.ENDS]],
-      visible(data[Column.PREVIEW]).replace(/\s/g, ' ')
+      ENDS[ends],
+      preview
     ];
     for (const [i, text] of texts.entries()) {
       const cell = row.children[i];
       if (cell.textContent !== text) cell.textContent = text;
     }
-    const kind = opcode >= 8 ? 'control' : 'data';
-    row.className = `row ${kind} ${data[Column.STATE] === State.GOOD ? '' : state}`;
+    const where = this._store.connections.length > 1 ? `, connection ${connection}` : '';
+    row.className = `row ${opcode >= 8 ? 'control' : 'data'} ${state}`;
     row.style.top = `${position * ROW}px`;
     row.dataset.index = String(index);
+    const label = `frame ${sequence} of the ${server === 1 ? 'server' : 'client'}${where}, ${name}, ${length} bytes`;
+    row.setAttribute('aria-label', `${label}, ${state}, ${preview}`);
     row.setAttribute('aria-selected', String(index === this.selected));
     row.setAttribute('aria-posinset', String(position + 1));
     row.setAttribute('aria-setsize', String(shown.length));
-    const sender = data[Column.SERVER] === 1 ? 'server' : 'client';
-    const [, number, , name] = texts;
-    const place = this._store.connections.length > 1 ? `, connection ${connection}` : '';
-    row.setAttribute(
-      'aria-label',
-      `frame ${number} of the ${sender}${place}, ${name}, ${length} bytes, ${state}, ${texts.at(-1)}`
-    );
   }
 
   /** Selects a frame that is shown, and scrolls to it. */
@@ -143,9 +140,17 @@ export class FrameList {
     this.select(shown[Math.min(Math.max(next, 0), shown.length - 1)]);
   }
 
-  _onKey(event) {
-    const page = Math.max(Math.floor(this._list.clientHeight / ROW) - 1, 1);
-    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+  /** Moves the selection by a key; `page` is how many rows PageUp and PageDown go. */
+  onKey(event, page, others = {}) {
+    const steps = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -Infinity,
+      End: Infinity,
+      ...others
+    };
     const step = steps[event.key];
     if (step === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();

@@ -5,7 +5,7 @@ import { byId, element } from './dom.mjs';
 import { FilterBar } from './filters.mjs';
 import { clearDetail, FIRST_BYTES, showDetail } from './frame-detail.mjs';
 import { FrameList } from './frame-list.mjs';
-import { Sources } from './sources.mjs';
+import { listenToSources } from './sources.mjs';
 import { Store } from './store.mjs';
 import { Timeline } from './timeline.mjs';
 
@@ -30,7 +30,6 @@ function askFor(index, count) {
   connection.send({ type: 'detail', index, count });
 }
 
-/** Draws the list, the timeline and the counts anew. */
 function redraw() {
   list.draw();
   timeline.draw();
@@ -119,7 +118,7 @@ const connection = new Connection({
   }
 });
 
-new Sources(connection, showError);
+listenToSources(connection, showError);
 clearDetail();
 
 const isTyping = ({ target }) => /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && target.type !== 'checkbox';

@@ -21,8 +21,7 @@ export const State = { GOOD: 0, BAD: 1, UNREAD: 2, INCOMPLETE: 3 };
 
 /**
  * @typedef {object} Filters
- * @property {Set<number> | null} opcodes 3 stands for the reserved ones, -1 for unknown ones; null
- *   for all
+ * @property {Set<number> | null} opcodes 3 stands for the reserved ones, -1 for unknown ones; null for all
  * @property {number} min @property {number} max bytes of payload
  * @property {number} connection -1 for all
  * @property {number} sender 0 the client, 1 the server, -1 both
@@ -36,13 +35,11 @@ export function noFilters() {
 
 const KNOWN = new Set([-1, 0, 1, 2, 8, 9, 10]);
 
-/** @returns {number} what the filter of opcodes calls an opcode */
-export const opcodeClass = (opcode) => (KNOWN.has(opcode) ? opcode : 3);
-
 function passes(row, { opcodes, min, max, connection, sender, verdict }) {
   const length = row[Column.LENGTH];
+  const opcode = row[Column.OPCODE];
   return (
-    (opcodes === null || opcodes.has(opcodeClass(row[Column.OPCODE]))) &&
+    (opcodes === null || opcodes.has(KNOWN.has(opcode) ? opcode : 3)) &&
     ((length >= min && length <= max) || (length === -1 && min === 0 && max === Infinity)) &&
     (connection === -1 || row[Column.CONNECTION] === connection) &&
     (sender === -1 || row[Column.SERVER] === sender) &&
@@ -52,21 +49,19 @@ function passes(row, { opcodes, min, max, connection, sender, verdict }) {
 
 export class Store {
   constructor() {
-    this.reset();
     this.filters = noFilters();
-    /** What a search has found, ascending; null without one. */
-    this._found = null;
+    this.reset();
   }
 
   reset() {
     this.rows = [];
     /** Their names. */
     this.connections = [];
-    this.notes = [];
     /** The earliest time of a row, null without times. */
     this.startTime = null;
     /** The indexes of the rows that are shown, ascending. */
     this.shown = [];
+    /** The indexes that a search has found, ascending; null without one. */
     this._found = null;
   }
 
@@ -74,7 +69,7 @@ export class Store {
     for (const row of rows) {
       if (row[Column.TIME] !== null) this.startTime = Math.min(this.startTime ?? Infinity, row[Column.TIME]);
       const index = this.rows.push(row) - 1;
-      // What a search has found of them is told later.
+      // A search tells later which of them it has found.
       if (this._found === null && passes(row, this.filters)) this.shown.push(index);
     }
   }
@@ -83,9 +78,8 @@ export class Store {
   change(changed) {
     let differs = false;
     for (const [index, row] of changed) {
-      const passed = passes(this.rows[index], this.filters);
+      differs ||= passes(this.rows[index], this.filters) !== passes(row, this.filters);
       this.rows[index] = row;
-      if (passed !== passes(row, this.filters)) differs = true;
     }
     if (differs) this._refilter();
   }
@@ -101,21 +95,13 @@ export class Store {
     this._refilter();
   }
 
-  get isSearching() {
-    return this._found !== null;
-  }
-
   _refilter() {
-    const shown = [];
-    if (this._found === null) {
-      for (let i = 0; i < this.rows.length; i++) if (passes(this.rows[i], this.filters)) shown.push(i);
-    } else {
-      for (const i of this._found) if (i < this.rows.length && passes(this.rows[i], this.filters)) shown.push(i);
-    }
-    this.shown = shown;
+    const candidates = this._found ?? this.rows.keys();
+    this.shown = [];
+    for (const i of candidates) if (i < this.rows.length && passes(this.rows[i], this.filters)) this.shown.push(i);
   }
 
-  /** @returns {number} the place in `shown` of the row `index`, or of the first one behind it */
+  /** @returns {number} the place in `shown` of the row `index`, or of the first one after it */
   positionOf(index) {
     let low = 0;
     let high = this.shown.length;
@@ -127,11 +113,11 @@ export class Store {
     return low;
   }
 
-  /** @returns {number} the next shown row behind (or before) `index` that is bad; -1 if none is */
+  /** @returns {number} the next shown row after (or before) `index` that is bad; -1 if none is */
   nextBad(index, step) {
     let i = this.positionOf(index);
-    if (step > 0 && this.shown[i] === index) i++;
-    else if (step < 0) i--;
+    if (step < 0) i--;
+    else if (this.shown[i] === index) i++;
     for (; i >= 0 && i < this.shown.length; i += step) {
       if (this.rows[this.shown[i]][Column.STATE] === State.BAD) return this.shown[i];
     }

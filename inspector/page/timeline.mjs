@@ -23,13 +23,20 @@ export class Timeline {
     this._list = list;
     this._canvas = byId('timeline');
     this._frame = 0;
+    this._colors = new Map();
     this._canvas.addEventListener('click', (event) => {
       this._selectAt(event.offsetX / this._canvas.clientWidth);
       list.focus();
     });
-    this._canvas.addEventListener('keydown', (event) => this._onKey(event));
+    this._canvas.addEventListener('keydown', (event) => {
+      const far = Math.max(Math.floor(store.shown.length / 20), 1);
+      list.onKey(event, far, { ArrowRight: 1, ArrowLeft: -1 });
+    });
     new ResizeObserver(() => this.draw()).observe(this._canvas);
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+      this._colors.clear();
+      this.draw();
+    });
   }
 
   draw() {
@@ -74,8 +81,7 @@ export class Timeline {
     const context = this._canvas.getContext('2d');
     context.scale(ratio, ratio);
     context.clearRect(0, 0, width, HEIGHT);
-    const style = getComputedStyle(this._canvas);
-    const colors = KINDS.map((name) => style.getPropertyValue(name));
+    const colors = KINDS.map((name) => this._color(name));
     const middle = HEIGHT / 2;
     const unit = (middle - 2) / Math.log2(Math.max(...columns, 64));
     for (let x = 0; x < width; x++) {
@@ -91,28 +97,33 @@ export class Timeline {
         }
       }
     }
-    context.fillStyle = style.getPropertyValue('--quiet');
+    context.fillStyle = this._color('--quiet');
     context.fillRect(0, middle, width, 1);
+  }
+
+  /** A color of style.css as a canvas takes it, which knows no light-dark(). */
+  _color(name) {
+    if (!this._colors.has(name)) {
+      this._canvas.style.color = `var(${name})`;
+      this._colors.set(name, getComputedStyle(this._canvas).color);
+    }
+    return this._colors.get(name);
   }
 
   /** Marks the selected frame, for eyes and for screen readers. */
   _describe(place, width, ratio) {
     const { rows, shown } = this._store;
     const position = this._store.positionOf(this._list.selected);
-    const isShown = shown[position] === this._list.selected && shown.length > 0;
-    this._canvas.setAttribute('aria-valuemin', '0');
-    this._canvas.setAttribute('aria-valuemax', String(Math.max(shown.length - 1, 0)));
-    this._canvas.setAttribute('aria-valuenow', String(isShown ? position : 0));
-    if (!isShown) {
-      this._canvas.setAttribute('aria-valuetext', `${shown.length} frames`);
-      return;
-    }
-    const row = rows[shown[position]];
-    const sender = row[Column.SERVER] === 1 ? 'server' : 'client';
-    this._canvas.setAttribute('aria-valuetext', `frame ${row[Column.SEQUENCE]} of the ${sender}`);
+    const row = shown[position] === this._list.selected ? rows[shown[position]] : undefined;
+    const sender = row?.[Column.SERVER] === 1 ? 'server' : 'client';
+    const text = row === undefined ? `${shown.length} frames` : `frame ${row[Column.SEQUENCE]} of the ${sender}`;
+    const now = row === undefined ? 0 : position;
+    const values = { valuemin: 0, valuemax: Math.max(shown.length - 1, 0), valuenow: now, valuetext: text };
+    for (const [name, value] of Object.entries(values)) this._canvas.setAttribute(`aria-${name}`, String(value));
+    if (row === undefined) return;
     const context = this._canvas.getContext('2d');
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.fillStyle = getComputedStyle(this._canvas).getPropertyValue('--focus');
+    context.fillStyle = this._color('--focus');
     context.fillRect(Math.min(Math.floor(place(position) * width), width - 2), 0, 2, HEIGHT);
   }
 
@@ -130,23 +141,5 @@ export class Timeline {
     }
     if (low > 0 && wanted - place(low - 1) < place(low) - wanted) low--;
     this._list.select(shown[low]);
-  }
-
-  _onKey(event) {
-    const far = Math.max(Math.floor(this._store.shown.length / 20), 1);
-    const steps = {
-      ArrowRight: 1,
-      ArrowLeft: -1,
-      ArrowDown: 1,
-      ArrowUp: -1,
-      PageDown: far,
-      PageUp: -far,
-      Home: -Infinity,
-      End: Infinity
-    };
-    const step = steps[event.key];
-    if (step === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
-    event.preventDefault();
-    this._list.move(step);
   }
 }

@@ -1,0 +1,96 @@
+'use strict';
+
+// Pages of the chat in Chromium, on three processes of which one is killed.
+
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+const { chromium } = require('playwright-core');
+const { startChromium } = require('../../../test/support/chromium');
+const { SERVER, startServers } = require('./support/processes');
+
+/** Hostile, if a page made HTML of it. */
+const HOSTILE = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>';
+
+/** Opens the page of a server, and enters a room. `faults` gets its requests to elsewhere, and its errors. */
+async function enter(browser, { port }, name, room, faults) {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(60_000);
+  page.on('request', (request) => {
+    const url = request.url();
+    if (new URL(url).host !== `127.0.0.1:${port}` && !url.startsWith('data:')) faults.push(url);
+  });
+  page.on('pageerror', ({ message }) => faults.push(message));
+  await page.goto(`http://127.0.0.1:${port}/`);
+  await page.fill('#name', name);
+  await page.fill('#room', room);
+  await page.press('#room', 'Enter');
+  await status(page, 'Connected');
+  assert.equal(await page.locator('#enter').isVisible(), false);
+  return page;
+}
+
+const status = (page, text) => page.locator('#status', { hasText: text }).waitFor();
+
+async function say(page, text) {
+  await page.fill('#text', text);
+  await page.press('#text', 'Enter');
+}
+
+/** The pages show these lines, each with its sender's name, and no others. */
+async function expectLines(pages, lines) {
+  for (const page of pages) {
+    const shown = page.locator('#messages li');
+    await shown.nth(lines.length - 1).waitFor();
+    assert.deepEqual(await shown.allTextContents(), lines);
+  }
+}
+
+test('pages chat through three processes, of which one is killed', async (t) => {
+  const { servers } = await startServers(t, [SERVER]);
+  const browser = await startChromium({ chromium });
+  t.after(() => browser.close());
+  const faults = [];
+  const pages = [];
+  for (const [i, name] of ['Ada', 'Bob', 'Eve'].entries()) {
+    pages.push(await enter(browser, servers[i], name, 'tea', faults));
+  }
+  const [ada, bob, eve] = pages;
+  const zoe = await enter(browser, servers[0], 'Zoe', 'coffee', faults);
+  const lines = ['Ada Καλημέρα', 'Bob Καλημέρα', 'Eve Καλημέρα', `Bob ${HOSTILE}`];
+  for (const [i, page] of [ada, bob, eve, bob].entries()) {
+    await say(page, lines[i].slice(4));
+    await expectLines(pages, lines.slice(0, i + 1));
+  }
+
+  await servers[2].stop('SIGKILL');
+  await status(eve, 'Trying again');
+  await say(eve, 'said while it was cut off');
+  await say(ada, 'heard later');
+  lines.push('Ada heard later');
+  await expectLines([ada, bob], lines);
+  await servers[2].start();
+  await status(eve, 'Connected');
+  lines.push('Eve said while it was cut off');
+  await expectLines(pages, lines);
+
+  // The form is hidden; a script, such as that of an extension, may still submit it.
+  await eve.locator('#room').evaluate((input) => {
+    input.value = 'x'.repeat(65);
+    input.form.requestSubmit();
+  });
+  await status(eve, 'The server has refused');
+  await eve.fill('#room', 'coffee');
+  await eve.press('#room', 'Enter');
+  await status(eve, 'Connected');
+  await say(eve, 'in the second room');
+  await expectLines([zoe], ['Eve in the second room']);
+  await say(ada, 'in the first room');
+  lines.push('Ada in the first room');
+  await expectLines([ada, bob], lines);
+  await expectLines([eve], ['Eve in the second room']);
+  for (const page of pages) {
+    assert.equal(await page.title(), 'Rooms', 'no page has run the hostile message');
+    assert.equal(await page.locator('#messages :is(img, script)').count(), 0);
+  }
+  assert.deepEqual(faults, []);
+});

@@ -1,0 +1,100 @@
+'use strict';
+
+// Records that a running program sends to the inspector.
+
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+const { Decoder, Encoder, prepare } = require('framemask');
+const { Inspector } = require('../lib/inspector');
+const { startLive } = require('../lib/live');
+const { LIVE, run } = require('./support/programs');
+
+const PAYLOAD = 6;
+
+/** Waits for a condition, without a limit: the runner has one. */
+async function until(condition) {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** Sends the records of `work` from this process, in which the inspector runs, too. */
+async function trace(t, payload, work, count) {
+  const inspector = new Inspector();
+  await inspector.listen(0);
+  t.after(() => inspector.close());
+  const stop = startLive({ url: new URL(inspector.liveUrl), payload });
+  t.after(stop);
+  work();
+  const { session } = inspector;
+  await until(() => session.frames.length >= count);
+  return session;
+}
+
+const textsOf = ({ frames }) => frames.map(({ beginning }) => beginning?.toString() ?? null);
+
+test('records come without payloads, and none of the connections of the inspector', async (t) => {
+  const work = () => {
+    const encoder = new Encoder({ role: 'server', connectionId: 'mine' });
+    encoder.text('Hello');
+    const decoder = new Decoder({ role: 'client', connectionId: 'mine', onError: () => {} });
+    for (const chunk of encoder.take()) decoder.write(Buffer.from(chunk));
+    decoder.write(Buffer.from('8300', 'hex'));
+  };
+  const session = await trace(t, 0, work, 2);
+  // Records of the records that were sent would come before these.
+  new Encoder({ role: 'server', connectionId: 'last' }).text('x');
+  await until(() => session.frames.length > 2);
+  assert.deepEqual(textsOf(session), [null, null, null]);
+  const names = session.connections.map(({ name }) => name);
+  assert.deepEqual(names, ['mine', 'last']);
+  const [{ ends }, { fault }] = session.frames;
+  assert.deepEqual([ends.sent.role, ends.received.role], ['server', 'client']);
+  assert.equal(fault.code, 'FRAMEMASK_ERR_OPCODE');
+  assert.match(fault.message, /reserved opcode 3/);
+});
+
+test('where payloads are asked for, each way of sending has its first bytes', async (t) => {
+  const work = () => {
+    const client = new Encoder({ role: 'client', connectionId: 'client' });
+    client.text('Wörld', { fin: false });
+    client.continuation('more than six');
+    client.binary(Buffer.alloc(100_000, 'large payload'), { owned: true });
+    client.ping('a ping');
+    client.close(1000, 'the end');
+    const bytes = Buffer.concat(client.take());
+    const server = new Encoder({ role: 'server', connectionId: 'server' });
+    server.prepared(prepare('prepared'));
+    server.framed([Buffer.from('8a0378797a', 'hex')]);
+    server.text('x'.repeat(50_000));
+    const decoder = new Decoder({ role: 'server', connectionId: 'client' });
+    // In pieces, so that frames are cut.
+    for (let at = 0; at < bytes.length; at += 1000) decoder.write(Buffer.from(bytes.subarray(at, at + 1000)));
+  };
+  const session = await trace(t, PAYLOAD, work, 8);
+  const texts = ['Wörld', 'more t', 'large ', 'a ping', '\x03\ufffdthe ', 'prepar', 'xyz', 'xxxxxx'];
+  assert.deepEqual(textsOf(session), texts);
+  for (const { ends } of session.frames.slice(0, 5)) assert.ok(ends.sent !== null && ends.received !== null);
+});
+
+test('where payloads are asked for, received frames have their first bytes', async (t) => {
+  const work = () => {
+    const decoder = new Decoder({ role: 'server', connectionId: 'alone', onMessage() {} });
+    decoder.write(Buffer.from('818500000000776f726c648983000000006162638182000000006869', 'hex'));
+  };
+  assert.deepEqual(textsOf(await trace(t, PAYLOAD, work, 3)), ['world', 'abc', 'hi']);
+});
+
+test('a program runs as ever where there is no inspector, or none that knows it', async (t) => {
+  const inspector = new Inspector();
+  await inspector.listen(0);
+  t.after(() => inspector.close());
+  for (const [address, message] of [
+    [inspector.liveUrl.replace(/token=.*/, 'token=wrong'), /the inspector answered 403/],
+    ['ws://127.0.0.1:1/live', /no records are sent/],
+    ['ws://example.org/live', /not an address of this machine/]
+  ]) {
+    const program = 'setTimeout(() => console.log("ended"), 500)';
+    const { stdout, stderr } = await run(program, { FRAMEMASK_INSPECTOR: address }, '--require', LIVE);
+    assert.equal(stdout, 'ended\n', address);
+    assert.match(stderr, message, address);
+  }
+});

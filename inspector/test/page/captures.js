@@ -1,0 +1,125 @@
+'use strict';
+
+// Captures, as tshark reads them and the page shows them. captures/README.md says how they were made.
+
+const assert = require('node:assert/strict');
+const fs = require('node:fs');
+const path = require('node:path');
+const { once } = require('node:events');
+const { gunzipSync } = require('node:zlib');
+const { Decoder } = require('framemask');
+const { WebSocket } = require('ws');
+const { MISSING } = require('../../lib/capture');
+const { State } = require('../../lib/judge');
+const { testScreen } = require('../support/screen');
+
+const read = (name) => gunzipSync(fs.readFileSync(path.join(__dirname, `../captures/${name}.pcap.gz`)));
+const open = (screen, name) => screen.openFiles({ [`${name}.pcap`]: read(name) });
+
+for (const kind of ['plain', 'compressed']) {
+  testScreen(`capture: ${kind} traffic`, async (screen) => {
+    await open(screen, kind);
+    await screen.waitForFrames('11 frames');
+    const rows = await screen.rows();
+    const of = (sender) => rows.filter((row) => row.sender.includes(sender)).map(({ opcode }) => opcode);
+    assert.deepEqual(of('cli'), ['text', 'text', 'ping', 'continuation', 'text', 'close']);
+    assert.deepEqual(of('srv'), ['text', 'pong', 'text', 'text', 'close']);
+    for (const { time, classes } of rows) {
+      assert.match(time, /^\d+\.\d\d$/);
+      assert.doesNotMatch(classes, /bad|unread|incomplete/);
+    }
+    await screen.select(rows.findIndex(({ opcode }) => opcode === 'continuation'));
+    assert.match(await screen.detail(), /fragment and the rest/);
+    assert.match(await screen.detail(), new RegExp(`→ 127\\.0\\.0\\.1:\\d+ /${kind}`));
+    await screen.page.fill('#search', 'from the wire');
+    await screen.waitForFrames('2 of 11 frames');
+    await screen.select(0);
+    if (kind === 'compressed') {
+      assert.match(await screen.detail(), /compressed[\s\S]*Inflated, 19 bytes[\s\S]*Hello from the wire/);
+    }
+  });
+}
+
+/** What networks do to segments, and loopback does not. */
+testScreen('capture: segments in another order, overlapping, missing and cut', async (screen) => {
+  for (const [name, previews, note, count = previews.length] of [
+    ['reordered', ['one', 'two', 'three'], null],
+    ['gap', ['one'], /bytes of the client are missing behind byte/],
+    ['beginning-missing', [], /4 bytes of the client are missing behind byte/],
+    ['short', ['one'], /4 bytes of the client are missing behind byte/, 2],
+    ['late', ['from the server', 'one'], /began before the capture/]
+  ]) {
+    await open(screen, name);
+    await screen.waitForFrames(`${name}.pcap: ${count} frames`);
+    assert.deepEqual((await screen.column('preview')).slice(0, previews.length), previews, name);
+    if (note !== null) await screen.page.locator('#notes', { hasText: note }).waitFor();
+  }
+});
+
+/** A Decoder's error for all bytes that one end has sent, in pieces of no particular size. */
+function faultOf(from, bytes) {
+  let fault = null;
+  const decoder = new Decoder({
+    role: from === 'client' ? 'server' : 'client',
+    onError: ({ code, closeCode }) => {
+      fault = { code, closeCode };
+    }
+  });
+  for (let at = 0; at < bytes.length; at += 13) decoder.write(Buffer.from(bytes.subarray(at, at + 13)));
+  return fault;
+}
+
+testScreen(
+  'capture: Autobahn|Testsuite has the Decoder’s verdicts, and the answers of the server',
+  async (screen, inspector) => {
+    await open(screen, 'autobahn');
+    await screen.page.waitForFunction(() => !document.getElementById('sources').open);
+    const { connections, frames } = inspector.session;
+    let count = 0;
+    for (const { client, server } of connections) {
+      for (const [from, { frames }] of Object.entries({ client, server })) {
+        const bad = frames.filter(({ state }) => state === State.BAD);
+        const fault = faultOf(from, Buffer.concat(frames.map(({ parsed }) => parsed.bytes)));
+        const faults = bad.map(({ fault: { code, closeCode } }) => ({ code, closeCode }));
+        assert.deepEqual(faults, fault === null ? [] : [fault]);
+      }
+      const bad = client.frames.find(({ state }) => state === State.BAD);
+      if (bad === undefined) continue;
+      count++;
+      const answer = server.frames.find(({ opcode }) => opcode === 8);
+      assert.equal(answer.parsed.bytes.readUInt16BE(2), bad.fault.closeCode);
+    }
+    assert.ok(count >= 40, `${count} bad cases`);
+    await screen.page.selectOption('#verdict', '1');
+    await screen.waitForFrames(`${count} of ${frames.length} frames`);
+  }
+);
+
+testScreen('capture: cleared while tshark reads it, then a program sends records', async (screen, inspector) => {
+  const live = new WebSocket(inspector.liveUrl);
+  await once(live, 'open');
+  const record = { connection: 'x', from: 'client', role: 'client', direction: 'sent', opcode: 1, rsv: 0, length: 1 };
+  const send = (sequence) => live.send(JSON.stringify({ records: [{ ...record, sequence }] }));
+  const opened = inspector.open({ data: read('reordered'), name: 'reordered.pcap' });
+  await screen.waitForFrames('reordered.pcap: 0 frames');
+  inspector.clear();
+  send(1);
+  await screen.waitForFrames('live: 1 frames');
+  await opened;
+  send(2);
+  await screen.waitForFrames('live: 2 frames');
+  live.close();
+});
+
+testScreen('capture: without tshark', async (screen) => {
+  const before = process.env.TSHARK;
+  process.env.TSHARK = '/nowhere/tshark';
+  try {
+    await open(screen, 'gap');
+    await screen.page.waitForSelector('#error:visible');
+    assert.equal(await screen.text('#error'), MISSING);
+  } finally {
+    if (before === undefined) delete process.env.TSHARK;
+    else process.env.TSHARK = before;
+  }
+});

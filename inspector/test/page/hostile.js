@@ -1,0 +1,80 @@
+'use strict';
+
+// Payloads, names and records that would run if they were taken for HTML, and a page of another origin.
+
+const assert = require('node:assert/strict');
+const { once } = require('node:events');
+const http = require('node:http');
+const { encode } = require('../support/frames');
+const { testScreen } = require('../support/screen');
+
+const HOSTILE = '<img src=x onerror="alert(1)"><script>alert(2)</script><svg/onload=alert(3)>';
+
+testScreen('hostile payloads and records stay text', async (screen, inspector) => {
+  const { page } = screen;
+  const bytes = encode('client', (encoder) => {
+    encoder.text(HOSTILE, { fin: false });
+    encoder.ping(HOSTILE);
+    encoder.continuation(`${HOSTILE}\u202e\u0000`);
+    encoder.close(1000, HOSTILE.slice(0, 90));
+  });
+  await screen.paste(bytes.toString('hex'));
+  await screen.waitForFrames('4 frames');
+  for (const index of [0, 1, 2, 3]) {
+    await screen.select(index);
+    assert.ok((await screen.detail()).includes('<img src=x'), 'the payload is shown as text');
+    assert.ok(!(await screen.detail()).includes('\u202e'), 'what turns text around is shown as its code');
+  }
+  const record = { id: HOSTILE, connection: HOSTILE, key: HOSTILE, from: 'client', role: 'client', direction: 'sent' };
+  const error = { code: HOSTILE, closeCode: HOSTILE, message: HOSTILE };
+  const records = [
+    { ...record, sequence: 1, opcode: 1, fin: true, rsv: 0, masked: true, length: 1, error: null },
+    { ...record, sequence: 2, error }
+  ];
+  const data = Buffer.from(records.map((each) => JSON.stringify(each)).join('\n'));
+  await inspector.open({ data, name: HOSTILE });
+  await screen.waitForFrames('2 frames');
+  await screen.select(1);
+  assert.ok((await screen.verdict()).includes('<img src=x'));
+  assert.equal(await page.locator('main :is(img, script, svg), header img, #notes img').count(), 0);
+  // A payload that did run would be stopped by the policy. Both are reported to the console.
+  const stopped = await page.evaluate(async () => {
+    let trusted = 'allowed';
+    try {
+      document.body.innerHTML += '<b>x</b>';
+    } catch {
+      trusted = 'refused';
+    }
+    const fetched = await fetch('http://127.0.0.1:9/').then(
+      () => 'allowed',
+      () => 'refused'
+    );
+    return { trusted, fetched };
+  });
+  assert.deepEqual(stopped, { trusted: 'refused', fetched: 'refused' });
+  assert.ok(screen.errors.length > 0);
+  for (const text of screen.errors.splice(0)) assert.match(text, /Trusted|Content Security Policy|connect-src/i);
+  screen.requests = screen.requests.filter((url) => url !== 'http://127.0.0.1:9/');
+});
+
+testScreen('a page of another origin that knows the token is refused', async (screen) => {
+  const other = http.createServer((_request, response) => response.setHeader('Content-Type', 'text/html').end('<p>'));
+  await once(other.listen(0, '127.0.0.1'), 'listening');
+  const { host, hash } = new URL(screen.url);
+  try {
+    const tab = await screen.page.context().newPage();
+    await tab.goto(`http://127.0.0.1:${other.address().port}/`);
+    const event = await tab.evaluate(
+      (url) =>
+        new Promise((resolve) => {
+          const socket = new WebSocket(url);
+          socket.onopen = socket.onerror = ({ type }) => resolve(type);
+        }),
+      `ws://${host}/page?token=${hash.slice(1)}`
+    );
+    assert.equal(event, 'error');
+  } finally {
+    other.closeAllConnections();
+    other.close();
+  }
+});

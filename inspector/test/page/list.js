@@ -1,0 +1,124 @@
+'use strict';
+
+// The list: many frames, the keyboard, a narrow window.
+
+const assert = require('node:assert/strict');
+const { encode } = require('../support/frames');
+const { testScreen } = require('../support/screen');
+
+const MANY = 100_000;
+
+testScreen('many frames', async (screen) => {
+  const { page } = screen;
+  const bytes = encode('client', (encoder) => {
+    for (let i = 0; i < MANY; i++) {
+      if (i % 10 === 0) encoder.ping(`ping ${i}`);
+      else encoder.text(`message ${i}`);
+    }
+  });
+  await screen.openFiles({ 'many.bin': bytes });
+  await screen.waitForFrames('100,000 frames');
+  const drawn = await page.locator('#list .row').count();
+  assert.ok(drawn < 100, `${drawn} rows are elements`);
+  await page.focus('#list');
+  await page.keyboard.press('End');
+  await screen.waitForDetail(MANY - 1);
+  assert.match(await screen.detail(), /message 99999/);
+  for (let i = 0; i < 30; i++) await page.keyboard.press('PageUp');
+  await page.mouse.move(200, 600);
+  for (let i = 0; i < 20; i++) await page.mouse.wheel(0, -20_000);
+  await page.uncheck('#opcode-1');
+  await screen.waitForFrames('10,000 of 100,000 frames');
+  await page.check('#opcode-1');
+  await page.fill('#min', '13');
+  await screen.waitForFrames('81,000 of 100,000 frames');
+  await page.fill('#min', '');
+  await page.fill('#search', 'PING 4242');
+  await screen.waitForFrames('1 of 100,000 frames');
+  await screen.drawn();
+  assert.deepEqual(await screen.column('preview'), ['ping 42420']);
+  await page.fill('#search', '');
+  await screen.waitForFrames('many.bin: 100,000 frames');
+  await screen.clear();
+  await screen.drawn();
+  assert.deepEqual(await screen.rows(), []);
+});
+
+testScreen('keyboard only', async (screen) => {
+  const { page } = screen;
+  const press = async (...keys) => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  const focused = () => page.evaluate(() => document.activeElement.id || document.activeElement.tagName);
+  const tabTo = async (id) => {
+    for (let i = 0; i < 60 && (await focused()) !== id; i++) await press('Tab');
+    assert.equal(await focused(), id);
+  };
+  await tabTo('pasted');
+  await page.keyboard.type('client: 810548656c6c6f\nserver: 8100 8a00 880203e8');
+  await press('Control+Enter');
+  await screen.waitForFrames('4 frames');
+  await press('Escape');
+  assert.equal(await focused(), 'list');
+  await press('ArrowDown');
+  await screen.waitForDetail(0);
+  assert.match(await screen.verdict(), /MASK_MISSING/);
+  await press('ArrowDown', 'ArrowDown');
+  await screen.waitForDetail(2);
+  const active = await page.getAttribute('#list', 'aria-activedescendant');
+  assert.match(await page.getAttribute(`#${active}`, 'aria-label'), /frame 2 of the server, pong/);
+  await press('p');
+  await screen.waitForDetail(0);
+  await press('Enter');
+  assert.equal(await focused(), 'detail');
+  await press('Escape', 'End');
+  await screen.waitForDetail(3);
+  await press('/');
+  assert.equal(await focused(), 'search');
+  await page.keyboard.type('hex:03e8');
+  await screen.waitForFrames('1 of 4 frames');
+  await page.fill('#search', '');
+  await screen.waitForFrames('4 frames');
+  await tabTo('opcode-8');
+  await press('Space');
+  await screen.waitForFrames('3 of 4 frames');
+  await press('Space');
+  await tabTo('timeline');
+  await press('Home');
+  await screen.waitForDetail(0);
+  await press('ArrowRight');
+  await screen.waitForDetail(1);
+  assert.equal(await page.getAttribute('#timeline', 'aria-valuetext'), 'frame 1 of the server');
+  const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+  assert.notEqual(outline, 'none', 'the focus can be seen');
+});
+
+for (const colorScheme of ['light', 'dark']) {
+  testScreen(
+    `a window of 360 px, ${colorScheme}`,
+    async (screen) => {
+      await screen.checkWidth();
+      const long = encode('client', (encoder) => {
+        encoder.text('x'.repeat(2000));
+        encoder.text('a fragment ', { fin: false });
+        encoder.ping();
+        encoder.continuation('and another');
+        encoder.close(1000, 'bye');
+      });
+      await screen.paste(`client: ${long.toString('hex')}\nserver: 81ffffffffffffffffff`);
+      await screen.waitForFrames('6 frames');
+      await screen.checkWidth();
+      for (const index of [0, 3, 5]) {
+        await screen.select(index);
+        await screen.checkWidth();
+      }
+      const [back, front] = await screen.page.evaluate(() => {
+        const { backgroundColor, color } = getComputedStyle(document.body);
+        return [backgroundColor, color];
+      });
+      assert.equal(back === 'rgb(255, 255, 255)', colorScheme === 'light', back);
+      assert.notEqual(back, front);
+    },
+    { viewport: { width: 360, height: 740 }, colorScheme }
+  );
+}

@@ -1,0 +1,175 @@
+'use strict';
+
+// The inspector as a program: its page, and the requests that it refuses.
+
+const assert = require('node:assert/strict');
+const { spawn } = require('node:child_process');
+const { once } = require('node:events');
+const fs = require('node:fs');
+const http = require('node:http');
+const os = require('node:os');
+const path = require('node:path');
+const { test } = require('node:test');
+const { WebSocket } = require('ws');
+const { Inspector } = require('../lib/inspector');
+
+const CLI = path.join(__dirname, '../cli.js');
+const PAGE = path.join(__dirname, '../page');
+const UPGRADE = {
+  Connection: 'Upgrade',
+  Upgrade: 'websocket',
+  'Sec-WebSocket-Version': 13,
+  'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ=='
+};
+
+/** @returns {Promise<{ status: number, headers: object, body: string }>} */
+async function get(port, target, headers = {}) {
+  const request = http.get({ host: '127.0.0.1', port, path: target, agent: false, headers });
+  const [response, socket] = await Promise.race([once(request, 'response'), once(request, 'upgrade')]);
+  if (response.statusCode === 101) socket.destroy();
+  const body = response.statusCode === 101 ? '' : (await response.toArray()).join('');
+  return { status: response.statusCode, headers: response.headers, body };
+}
+
+async function start(t) {
+  const inspector = new Inspector({ maxSize: 1000 });
+  const url = new URL(await inspector.listen(0));
+  t.after(() => inspector.close());
+  return { inspector, port: Number(url.port), token: url.hash.slice(1) };
+}
+
+/** A page's connection: sends objects, and keeps the answers. */
+async function connect(t, port, token) {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/page?token=${token}`, { origin: `http://127.0.0.1:${port}` });
+  const messages = [];
+  socket.on('message', (data) => messages.push(JSON.parse(data)));
+  t.after(() => socket.terminate());
+  await once(socket, 'open');
+  const find = async (type) => {
+    for (;;) {
+      const at = messages.findIndex((message) => message.type === type);
+      if (at !== -1) return messages.splice(at, 1)[0];
+      await once(socket, 'message');
+    }
+  };
+  return { socket, find, send: (message) => socket.send(JSON.stringify(message)) };
+}
+
+test('every file of the page, and no other, with a policy that runs nothing else', async (t) => {
+  const { port } = await start(t);
+  for (const name of ['', ...fs.readdirSync(PAGE)]) {
+    const { status, headers, body } = await get(port, `/${name}`);
+    assert.equal(status, 200, name);
+    assert.match(headers['content-security-policy'], /^default-src 'none'; script-src 'self';.*trusted-types 'none'/);
+    assert.equal(headers['x-content-type-options'], 'nosniff');
+    assert.doesNotMatch(body, /https?:\/\/(?!www\.w3\.org\/2000\/svg)/, name);
+    assert.doesNotMatch(body, /innerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function/, name);
+  }
+  for (const name of ['/package.json', '/../cli.js', '/%2e%2e/cli.js', '//etc/passwd', '/page']) {
+    assert.equal((await get(port, name)).status, 404, name);
+  }
+});
+
+test('other hosts, origins and tokens are refused', async (t) => {
+  const { inspector, port, token } = await start(t);
+  const Host = `127.0.0.1:${port}`;
+  const Origin = `http://${Host}`;
+  const page = `/page?token=${token}`;
+  const live = inspector.liveUrl.replace(/^ws:\/\/[^/]*/, '');
+  for (const [status, target, headers] of [
+    [200, '/', { Host: `localhost:${port}` }],
+    [421, '/', { Host: 'evil.example' }],
+    [421, '/', { Host: `evil.example:${port}` }],
+    [421, '/main.mjs', { Host: '127.0.0.1' }],
+    [421, '/', { Host: '127.0.0.1:1' }],
+    [101, page, { ...UPGRADE, Host, Origin }],
+    [421, page, { ...UPGRADE, Host: `evil.example:${port}`, Origin: `http://evil.example:${port}` }],
+    [403, page, { ...UPGRADE, Host, Origin: 'http://evil.example' }],
+    [403, page, { ...UPGRADE, Host, Origin: `http://localhost:${port}` }],
+    [403, page, { ...UPGRADE, Host }],
+    [403, '/page?token=wrong', { ...UPGRADE, Host, Origin }],
+    [403, '/page?token=', { ...UPGRADE, Host, Origin }],
+    [403, '/page', { ...UPGRADE, Host, Origin }],
+    [101, live, { ...UPGRADE, Host }],
+    [403, live, { ...UPGRADE, Host, Origin }],
+    [403, `/live?token=${token}`, { ...UPGRADE, Host }]
+  ]) {
+    assert.equal((await get(port, target, headers)).status, status, `${target} ${JSON.stringify(headers)}`);
+  }
+});
+
+test('a page opens a source in parts, and asks for details', async (t) => {
+  const { port, token } = await start(t);
+  const { find, send, socket } = await connect(t, port, token);
+  assert.equal((await find('hello')).maxSize, 1000);
+  send({ type: 'open', name: 'x', size: 11 });
+  socket.send(Buffer.from('8101'));
+  socket.send(Buffer.from('61 8900'));
+  await find('opened');
+  const { from, rows } = await find('frames');
+  assert.deepEqual(
+    [from, rows.map((row) => row.slice(0, 3))],
+    [
+      0,
+      [
+        [0, 1, 1],
+        [0, 1, 2]
+      ]
+    ]
+  );
+  send({ type: 'detail', index: 0, count: 10 });
+  const { name, verdict } = (await find('detail')).detail;
+  assert.deepEqual([name, verdict.word], ['text', 'good']);
+  send({ type: 'search', query: 'a', number: 1 });
+  assert.deepEqual((await find('found')).found, [0]);
+  send({ type: 'open', name: 'x', size: 1001 });
+  assert.match((await find('error')).text, /larger than 1000 bytes/);
+  send({ type: 'open', name: 'x', size: 1 });
+  socket.send(Buffer.from('?'));
+  assert.match((await find('error')).text, /neither hex nor base64/);
+  send({ type: 'nonsense' });
+  const [code] = await once(socket, 'close');
+  assert.equal(code, 1011);
+});
+
+test('a program goes on sending records after a source that was refused', async (t) => {
+  const { inspector } = await start(t);
+  const live = new WebSocket(inspector.liveUrl);
+  t.after(() => live.terminate());
+  await once(live, 'open');
+  const closed = once(live, 'close').then(([code]) => `closed with ${code}`);
+  const record = { connection: 'x', from: 'client', role: 'client', direction: 'sent', opcode: 1, rsv: 0, length: 1 };
+  const send = async (sequence, isDone) => {
+    live.send(JSON.stringify({ records: [{ ...record, sequence }] }));
+    while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  const { session } = inspector;
+  await send(1, () => session.frames.length === 1);
+  await assert.rejects(inspector.open({ data: Buffer.from('?'), name: 'x' }), /neither hex/);
+  const noted = send(2, () => session.notes.length > 0).then(() => session.notes[0]);
+  assert.match(await Promise.race([noted, closed]), /Clear the list/);
+});
+
+test('the program prints its page, opens files, and says which argument is wrong', async (t) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-inspector-'));
+  t.after(() => fs.rmSync(folder, { recursive: true }));
+  const file = path.join(folder, 'some.txt');
+  fs.writeFileSync(file, '810161 8900');
+  const child = spawn(process.execPath, [CLI, '--port', '0', file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => child.kill());
+  const [line] = await once(child.stdout.setEncoding('utf8'), 'data');
+  const url = new URL(/http:\S+/.exec(line)[0]);
+  assert.match((await get(url.port, '/')).body, /<title>Frames/);
+  const { find } = await connect(t, Number(url.port), url.hash.slice(1));
+  assert.equal((await find('frames')).rows.length, 2);
+  for (const [args, message] of [
+    [['--port', url.port], /in use/],
+    [['--port', '70000'], /up to 65535/],
+    [['--port', '0', 'no-such-file'], /no such file/]
+  ]) {
+    const refused = spawn(process.execPath, [CLI, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const [said, [code]] = await Promise.all([refused.stderr.toArray(), once(refused, 'exit')]);
+    assert.match(said.join(''), message);
+    assert.equal(code, 1);
+  }
+});

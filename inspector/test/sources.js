@@ -1,0 +1,195 @@
+'use strict';
+
+// Sources that can be opened: pasted text, bytes, handshakes, records of two ends.
+
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+const { acceptDeflate, Encoder } = require('framemask');
+const { bytesFromText, streamsFromText } = require('../lib/bytes-from-text');
+const { detailOf } = require('../lib/detail');
+const { connectionOf } = require('../lib/handshake');
+const { search } = require('../lib/search');
+const { SegmentList } = require('../lib/segments');
+const { MAX_FRAMES, Place, Session } = require('../lib/session');
+const { joinPieces, kindOf, open } = require('../lib/sources');
+
+const ANSWER = 'HTTP/1.1 101 x\r\nUpgrade: websocket\r\n';
+const DEFLATE = 'permessage-deflate; server_no_context_takeover; client_no_context_takeover';
+const HELLO = '818537fa213d7f9f4d5158';
+
+/** @returns {Promise<Session>} a session with the frames of `data` */
+async function opened(data, from, session = new Session()) {
+  await open(session, { data: Buffer.from(data), name: 'test', from });
+  return session;
+}
+
+const find = (session, query) => search(session, query, () => true);
+
+test('hex is read in the ways in which it is written, and base64', () => {
+  for (const text of [
+    HELLO,
+    HELLO.toUpperCase(),
+    '81 85 37 fa 21 3d 7f 9f 4d 51 58',
+    '0x81, 0x85, 0x37, 0xfa, 0x21, 0x3d, 0x7f, 0x9f, 0x4d, 0x51, 0x58',
+    '\\x81\\x85\\x37\\xfa\\x21\\x3d\\x7f\\x9f\\x4d\\x51\\x58',
+    '81:85:37:fa:21:3d:7f:9f:4d:51:58\n',
+    '00000000  81 85 37 fa 21 3d 7f 9f  4d 51 58                 |..7.!=..MQX|\n0000000b\n',
+    '00000000: 8185 37fa 213d 7f9f 4d51 58              ..7.!=..MQX\n',
+    'gYU3+iE9f59NUVg=',
+    'gYU3-iE9f59N\nUVg'
+  ]) {
+    assert.equal(bytesFromText(text).toString('hex'), HELLO, text);
+  }
+  assert.equal(bytesFromText('abcd', 'base64').toString('hex'), '69b71d');
+  assert.throws(() => bytesFromText('818'), /odd number/);
+  assert.throws(() => bytesFromText('no bytes!'), /neither hex nor base64/);
+  assert.throws(() => bytesFromText('xyz', 'hex'), /not hex/);
+});
+
+test('lines say which end has sent the bytes', () => {
+  const streams = streamsFromText('client: 81 80 00000000\n8a 00\nserver: 8100\n> 8900\n< 8a00\nC: 01\nS: 02');
+  assert.deepEqual(
+    streams.map(({ from, bytes }) => `${from} ${bytes.toString('hex')}`),
+    ['client 8180000000008a00', 'server 8100', 'client 8900', 'server 8a00', 'client 01', 'server 02']
+  );
+  assert.equal(streamsFromText('CgVIZWxsbw==')[0].from, null, 'base64 that begins like a name');
+});
+
+test('a source is known by its bytes', () => {
+  for (const [kind, data] of [
+    ['capture', Buffer.from('0a0d0d0a', 'hex')],
+    ['capture', Buffer.from('d4c3b2a1', 'hex')],
+    ['records', Buffer.from(' {"id":1}')],
+    ['bytes', Buffer.from('81 00')],
+    ['raw', Buffer.from('8100', 'hex')]
+  ]) {
+    assert.equal(kindOf(data), kind);
+  }
+});
+
+test('5.4: fragments are one message, and control frames lie between them', async () => {
+  const session = await opened('010161 8900 000162 800163 8a00', 'server');
+  const { FIRST, INSIDE, MIDDLE, LAST, APART } = Place;
+  const { frames } = session;
+  assert.deepEqual(
+    frames.map(({ place }) => place),
+    [FIRST, INSIDE, MIDDLE, LAST, APART]
+  );
+  assert.deepEqual(
+    frames.map(({ message }) => message),
+    [1, 1, 1, 1, 0]
+  );
+  const { message, header, payload } = detailOf(session, 3, 100);
+  assert.deepEqual(
+    message.frames.map(({ name }) => name),
+    ['text', 'ping', 'continuation', 'continuation']
+  );
+  assert.deepEqual([Buffer.from(message.bytes, 'base64').toString(), message.complete], ['abc', true]);
+  assert.deepEqual([header.hex, payload.masked], ['8001', null]);
+  assert.equal(detailOf(session, 5, 100), null);
+  assert.equal(detailOf(session, 2, -5).payload.unmasked, '');
+});
+
+test('a search finds text across fragments, bytes, errors and opcodes', async () => {
+  const session = await opened('client: 0182 00000000 4845 808300000000 4c6c6f 8900\nserver: 82020aff');
+  for (const [query, found] of [
+    ['hello', [0, 1]], // without regard to case
+    ['hex:0aff', [3]],
+    ['MASK_MISSING', [2]],
+    ['1002', [2]],
+    ['binary', [3]],
+    ['nothing', []]
+  ]) {
+    assert.deepEqual(await find(session, query), found, query);
+  }
+  const umlauts = await opened(Buffer.concat([Buffer.from([0x81, 6]), Buffer.from('Ä[öZ')]));
+  assert.deepEqual(await find(umlauts, 'Ä[öz'), [0]);
+  for (const other of ['ä[öz', 'Ä{öz']) assert.deepEqual(await find(umlauts, other), [], 'only ASCII letters');
+});
+
+test('the bytes of a handshake are no frames', async () => {
+  const requests = 'GET /first HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nUpgrade: WebSocket\r\n\r\n';
+  const session = await opened(Buffer.concat([Buffer.from(requests), Buffer.from(HELLO, 'hex')]), 'client');
+  assert.equal(session.frames.length, 1);
+  const { hasHandshake } = connectionOf(joinPieces([{ from: 'server', bytes: Buffer.from('HTTP/1.1 101') }]));
+  assert.equal(hasHandshake, false);
+});
+
+test('a line of a handshake takes no longer than it is long', () => {
+  const spaces = ' '.repeat(100_000);
+  const deflateOf = (line) => {
+    const pieces = joinPieces([{ from: 'server', bytes: Buffer.from(`${ANSWER}${line}\r\n\r\n`) }]);
+    return connectionOf(pieces).settings.deflate;
+  };
+  const name = 'Sec-WebSocket-Extensions:';
+  for (const line of [`${name}${spaces}\n`, `${name} x${spaces}\n`, `${name}${spaces}x`]) {
+    assert.equal(deflateOf(line), null);
+  }
+  assert.notEqual(deflateOf(`${name}${spaces}permessage-deflate\t${spaces}`), null);
+});
+
+test('RFC 7692: a compressed message is shown inflated, and found', async () => {
+  const answer = Buffer.from(`${ANSWER}Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n`);
+  const frames = Buffer.from('c107f248cdc9c90700c105f200110000', 'hex');
+  const session = await opened(Buffer.concat([answer, frames]), 'server');
+  const texts = session.frames.map(({ inflated }) => inflated.toString());
+  assert.deepEqual(texts, ['Hello', 'Hello'], 'the second refers to the first');
+  assert.deepEqual(await find(session, 'hello'), [0, 1]);
+});
+
+test('inflated messages are kept up to a limit, and judged beyond it', async () => {
+  const encoder = new Encoder({ role: 'server', deflate: acceptDeflate(DEFLATE, { threshold: 0 }) });
+  for (let i = 0; i < 4; i++) encoder.binary(Buffer.alloc(1000));
+  encoder.text(Buffer.alloc(1000, 0xff));
+  const answer = Buffer.from(`${ANSWER}Sec-WebSocket-Extensions: ${DEFLATE}\r\n\r\n`);
+  const session = new Session(() => {}, { maxKept: 2500 });
+  const data = Buffer.concat([answer, ...encoder.take()]);
+  for (let i = 0; i < 2; i++) {
+    const { frames, notes } = await opened(data, 'server', session);
+    const lengths = frames.map(({ inflated }) => inflated?.length);
+    assert.deepEqual(lengths, [1000, 1000, undefined, undefined, undefined]);
+    assert.equal(frames[4].fault.code, 'FRAMEMASK_ERR_UTF8');
+    assert.match(notes.join(), /further ones are left out/);
+    assert.equal(detailOf(session, 2, 100).message.inflated, null);
+  }
+});
+
+test('TCP: bytes are in order, each once, also where sequence numbers wrap', () => {
+  for (const start of [1, 0xfffffffc]) {
+    const list = new SegmentList();
+    for (const [offset, text] of [
+      [6, 'ghi'],
+      [0, 'abc'],
+      [0, 'abc'],
+      [2, 'cdef']
+    ]) {
+      const seq = (start + offset) >>> 0;
+      list.add({ seq, length: text.length, payload: Buffer.from(text), order: offset, time: 0 });
+    }
+    const { bytes, chunks, missing } = list.join();
+    assert.deepEqual([bytes.toString(), chunks.map(({ offset }) => offset), missing], ['abcdefghi', [0, 3, 6], null]);
+  }
+});
+
+test('a list that is full says so', () => {
+  const session = new Session();
+  session.addConnection('x');
+  session.frames.length = MAX_FRAMES;
+  assert.equal(session.addFrame({ connection: 0, from: 'client', opcode: 1, fin: true }), false);
+  assert.match(session.notes[0], /full/);
+});
+
+test('records of two ends that share no name are said to be apart', async () => {
+  const record = (role, direction) =>
+    JSON.stringify({ connection: role, from: 'client', role, direction, sequence: 1, opcode: 1, rsv: 0, length: 1 });
+  const both = `${record('client', 'sent')}\n${record('server', 'received')}`;
+  assert.match((await opened(both)).notes.join(), /not joined/);
+  assert.deepEqual((await opened(record('client', 'sent'))).notes, []);
+  assert.deepEqual((await opened(both.replaceAll('"connection":"client"', '"connection":"server"'))).notes, []);
+});
+
+test('anything else is refused with a word', async () => {
+  await assert.rejects(opened('hello?!'), /neither hex nor base64/);
+  await assert.rejects(opened(''), /no bytes/);
+  await assert.rejects(opened('{"a":1}'), /no record/);
+});

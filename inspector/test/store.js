@@ -1,0 +1,85 @@
+'use strict';
+
+// The parts of the page that need no browser: the rows that the filters leave, and text.
+
+const assert = require('node:assert/strict');
+const path = require('node:path');
+const { test } = require('node:test');
+const { pathToFileURL } = require('node:url');
+
+const load = (name) => import(pathToFileURL(path.join(__dirname, '../page', name)).href);
+
+/** A row: the next frame of the client, with the given columns. */
+const row = ({ connection = 0, server = 0, opcode = 1, length = 5, state = 0 } = {}) => {
+  return [connection, server, 1, null, opcode, 1, length, 0, 5, state, 0, ''];
+};
+
+async function createStore() {
+  const { Store, noFilters } = await load('store.mjs');
+  const store = new Store();
+  store.append([
+    row(),
+    row({ opcode: 9, length: 0 }),
+    row({ opcode: 2, length: 70_000, server: 1 }),
+    row({ opcode: 11, state: 1 }),
+    row({ opcode: -1, length: -1, state: 1 }),
+    row({ connection: 1 }),
+    row({ opcode: 8, length: 2, connection: 1 })
+  ]);
+  return { store, filter: (filters) => store.setFilters({ ...noFilters(), ...filters }) };
+}
+
+test('each filter leaves the rows that it names, and several together', async () => {
+  const { store, filter } = await createStore();
+  for (const [filters, shown] of [
+    [{}, [0, 1, 2, 3, 4, 5, 6]],
+    [{ opcodes: new Set([8, 9]) }, [1, 6]],
+    [{ opcodes: new Set([3, -1]) }, [3, 4]], // reserved opcodes, and unknown ones
+    [{ min: 3 }, [0, 2, 3, 5]],
+    [{ min: 1, max: 5 }, [0, 3, 5, 6]],
+    [{ connection: 1 }, [5, 6]],
+    [{ sender: 1 }, [2]],
+    [{ verdict: 1 }, [3, 4]],
+    [{ verdict: 1, opcodes: new Set([3]) }, [3]]
+  ]) {
+    filter(filters);
+    assert.deepEqual(store.shown, shown);
+  }
+});
+
+test('rows that come later are filtered, and left out of a search before them', async () => {
+  const { store, filter } = await createStore();
+  filter({ opcodes: new Set([9]) });
+  store.append([row({ opcode: 9 }), row()]);
+  assert.deepEqual(store.shown, [1, 7]);
+  store.change([[0, row({ opcode: 9 })]]);
+  assert.deepEqual(store.shown, [0, 1, 7]);
+  filter({});
+  store.setFound([0, 3, 6]);
+  assert.deepEqual(store.shown, [0, 3, 6]);
+  filter({ connection: 1 });
+  store.append([row({ connection: 1 })]);
+  assert.deepEqual(store.shown, [6]);
+  store.setFound(null);
+  assert.deepEqual(store.shown, [5, 6, 9]);
+});
+
+test('the next bad row is found in both directions, of those that are shown', async () => {
+  const { store, filter } = await createStore();
+  const next = (...calls) => calls.map(([index, step]) => store.nextBad(index, step));
+  assert.deepEqual(next([-1, 1], [3, 1], [4, 1], [4, -1], [3, -1]), [3, 4, -1, 3, -1]);
+  filter({ connection: 1 });
+  assert.deepEqual([store.nextBad(-1, 1), store.positionOf(6)], [-1, 1]);
+});
+
+test('text shows invisible characters as their codes', async () => {
+  const { asText, hexDump, visible } = await load('dom.mjs');
+  assert.equal(visible('a\u0000b\u202ec\u200bd\n\te'), 'a\\x00b\\u{202e}c\\u{200b}d\n\te');
+  assert.equal(asText(Buffer.from('Wörld')), 'Wörld');
+  assert.equal(asText(Buffer.from([0xff])), '\ufffd');
+  assert.equal(
+    hexDump(Buffer.from('Hello, World! 12345')),
+    '000000  48 65 6c 6c 6f 2c 20 57 6f 72 6c 64 21 20 31 32  Hello, World! 12\n' +
+      `000010  33 34 35${' '.repeat(39)}  345`
+  );
+});

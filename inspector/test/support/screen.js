@@ -1,0 +1,208 @@
+'use strict';
+
+// An inspector, and a page of Chromium that shows it, for each test.
+
+const assert = require('node:assert/strict');
+const path = require('node:path');
+const { after, test } = require('node:test');
+const { chromium } = require('playwright-core');
+const { Inspector } = require('../../lib/inspector');
+const { startChromium } = require('../../../test/support/chromium');
+
+const SCREENSHOTS = path.join(__dirname, '../../../.cache/inspector');
+const TIMEOUT = 30_000;
+
+/** What a test does on the page, by what a reader sees. */
+class Screen {
+  constructor(page, url) {
+    this.page = page;
+    this.url = url;
+    /** The URLs that the page has requested, and what went wrong in it. */
+    this.requests = [];
+    this.errors = [];
+    page.setDefaultTimeout(TIMEOUT);
+    page.on('request', (request) => this.requests.push(request.url()));
+    page.on('websocket', (socket) => this.requests.push(socket.url()));
+    page.on('pageerror', (error) => this.errors.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') this.errors.push(message.text());
+    });
+    page.on('dialog', (dialog) => {
+      this.errors.push(`a dialog: ${dialog.message()}`);
+      dialog.dismiss();
+    });
+  }
+
+  async open() {
+    await this.page.goto(this.url);
+    await this.page.waitForFunction(() => document.getElementById('live').value !== '');
+  }
+
+  /** Unfolds the sources, which fold when one is shown. */
+  async openSources() {
+    const isOpen = await this.page.locator('#sources').evaluate(({ open }) => open);
+    if (!isOpen) await this.page.click('#sources > summary');
+  }
+
+  async clear() {
+    await this.openSources();
+    await this.page.click('#clear');
+    await this.waitForFrames('0 frames');
+  }
+
+  async paste(text) {
+    await this.openSources();
+    await this.page.fill('#pasted', text);
+    await this.page.click('#paste button');
+  }
+
+  /** @param {Record<string, Buffer>} files by their names */
+  async openFiles(files) {
+    const list = Object.entries(files).map(([name, buffer]) => ({
+      name,
+      mimeType: 'application/octet-stream',
+      buffer
+    }));
+    await this.page.setInputFiles('#files', list);
+  }
+
+  /** Waits until the status ends with the number of frames, such as `5 frames`. */
+  async waitForFrames(text) {
+    await this.page.waitForFunction(
+      (wanted) => ` ${document.getElementById('status').textContent}`.endsWith(` ${wanted}`),
+      text
+    );
+  }
+
+  /** Waits until so many rows are drawn, each with the records of both ends. */
+  async waitForBothEnds(count) {
+    await this.page.waitForFunction((wanted) => {
+      const ends = [...document.querySelectorAll('#list .row .ends')].filter((each) => each.checkVisibility());
+      return ends.length === wanted && ends.every(({ textContent }) => textContent === 'both');
+    }, count);
+  }
+
+  /** @returns {Promise<object[]>} the rows that are drawn: their classes, and their cells */
+  rows() {
+    return this.page.locator('#list .row:visible').evaluateAll((rows) =>
+      rows
+        .sort((a, b) => Number(a.dataset.index) - Number(b.dataset.index))
+        .map((row) => ({
+          classes: row.className,
+          ...Object.fromEntries([...row.children].map((cell) => [cell.className, cell.textContent]))
+        }))
+    );
+  }
+
+  /** @returns {Promise<string[]>} one cell of each row that is drawn */
+  async column(name) {
+    return (await this.rows()).map((row) => row[name]);
+  }
+
+  /**
+   * Sets filters of the list, and leaves the others.
+   *
+   * @param {{ opcodes?: number[] | null, connection?: number, sender?: 'client' | 'server' | 'both' }} filters
+   *   null: all opcodes; -1: all connections
+   */
+  async filter({ opcodes, connection, sender }) {
+    if (opcodes !== undefined) {
+      await this.page.locator('#opcodes input').evaluateAll((boxes, wanted) => {
+        for (const box of boxes) if (box.checked !== (wanted?.includes(Number(box.value)) ?? true)) box.click();
+      }, opcodes);
+    }
+    if (connection !== undefined) await this.page.selectOption('#connection', String(connection));
+    if (sender !== undefined) await this.page.selectOption('#sender', { label: sender });
+    await this.drawn();
+  }
+
+  /** Selects a row that is in view, and waits for its details. */
+  async select(index) {
+    await this.page.click(`#list .row[data-index="${index}"]:visible`);
+    await this.waitForDetail(index);
+  }
+
+  async waitForDetail(index) {
+    await this.page.waitForSelector(`#detail[data-index="${index}"]`);
+  }
+
+  /** @returns {Promise<string>} the text of an element, as a reader sees it */
+  async text(selector) {
+    const [text] = await this.page.locator(selector).allInnerTexts();
+    return text;
+  }
+
+  detail() {
+    return this.text('#detail');
+  }
+
+  verdict() {
+    return this.text('#detail .verdict');
+  }
+
+  /** Waits until the page has drawn its state. */
+  async drawn() {
+    await this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
+  }
+
+  /** Fails if the page is wider than its window. */
+  async checkWidth() {
+    const [content, window] = await this.page.evaluate(() => {
+      const { scrollWidth, clientWidth } = document.documentElement;
+      return [scrollWidth, clientWidth];
+    });
+    assert.ok(content <= window, `the page is ${content} px wide, its window ${window}`);
+  }
+
+  /** Fails if the page has asked another host, or reported an error. */
+  check() {
+    const { host } = new URL(this.url);
+    const elsewhere = this.requests.filter((url) => !/^(data|blob):/.test(url) && new URL(url).host !== host);
+    assert.deepEqual({ elsewhere, errors: this.errors }, { elsewhere: [], errors: [] });
+  }
+}
+
+let browser = null;
+after(async () => (await browser)?.close());
+
+/**
+ * Opens a page in a context of its own, and has it checked after the test.
+ *
+ * @param {string} url of an inspector
+ * @param {(screen: Screen) => Promise<void>} use
+ * @param {import('playwright-core').BrowserContextOptions & { name?: string }} [options] `name` is the
+ *   screenshot's, at the end, also of a test that fails
+ */
+async function openScreen(url, use, { name, ...options } = {}) {
+  browser ??= startChromium({ chromium });
+  const context = await (await browser).newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  try {
+    const screen = new Screen(await context.newPage(), url);
+    await screen.open();
+    await use(screen).finally(() => screen.page.screenshot({ path: path.join(SCREENSHOTS, `${name}.png`) }));
+    screen.check();
+  } finally {
+    await context.close();
+  }
+}
+
+/**
+ * A test with an inspector of its own and a page that is open.
+ *
+ * @param {string} name
+ * @param {(screen: Screen, inspector: Inspector) => Promise<void>} run
+ * @param {import('playwright-core').BrowserContextOptions} [options]
+ */
+function testScreen(name, run, options) {
+  test(name, async () => {
+    const inspector = new Inspector();
+    const url = await inspector.listen(0);
+    try {
+      await openScreen(url, (screen) => run(screen, inspector), { name: name.replace(/\W+/g, '-'), ...options });
+    } finally {
+      await inspector.close();
+    }
+  });
+}
+
+module.exports = { openScreen, testScreen };
