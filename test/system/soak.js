@@ -13,7 +13,7 @@ const v8 = require('node:v8');
 const vm = require('node:vm');
 const { connect } = require('../../examples/client');
 const { createEchoServer } = require('../../examples/echo-server');
-const { Decoder, Encoder } = require('../../index.js');
+const { Decoder } = require('../../index.js');
 const { createRandom } = require('../support/random');
 const { eventsOf, sameEvents } = require('../support/recorder');
 const { createStreamMaker, randomCuts } = require('../support/streams');
@@ -38,7 +38,7 @@ const TEXT = BYTES.toString('base64');
 v8.setFlagsFromString('--expose-gc');
 const collectGarbage = vm.runInNewContext('gc');
 
-const KINDS = ['talk', 'talk', 'stream', 'stream', 'stream', 'received', 'received', 'slow', 'drop'];
+const KINDS = ['talk', 'talk', 'stream', 'stream', 'stream', 'received', 'received', 'drop'];
 
 /** What the sessions share. */
 class Soak {
@@ -150,9 +150,12 @@ class Soak {
     const bytes = createStreamMaker(random)('server');
     const events = expectedOf('server', bytes);
     const socket = await this.open(number);
-    const answers = this.read(socket);
+    const isClosed = events.some(([kind]) => ENDS.includes(kind));
+    // Some do not read for a while. What a server has sent before it resets a connection may be lost.
+    const pause = !isClosed && random(4) === 0 ? sleep(20 + random(200)) : Promise.resolve();
+    const answers = pause.then(() => this.read(socket));
     await this.write(socket, bytes, randomCuts(random, bytes.length), random);
-    if (!events.some(([kind]) => ENDS.includes(kind))) socket.end();
+    if (!isClosed) socket.end();
     compareEvents(expectedOf('client', await answers), events.flatMap(answerTo));
     socket.destroy();
     this.count('messages', events.length);
@@ -198,34 +201,6 @@ class Soak {
     socket.end();
   }
 
-  /** A client that does not read for a while. */
-  async slow(random, number) {
-    const encoder = new Encoder({ role: 'client' });
-    const sent = [];
-    for (let i = 0; i < 6; i++) {
-      const message = Buffer.from(BYTES.subarray(random(1000), 400_000 + random(400_000)));
-      sent.push(message);
-      encoder.binary(message);
-    }
-    const socket = await this.open(number);
-    const bytes = Buffer.concat(encoder.take());
-    socket.write(bytes);
-    await sleep(20 + random(200));
-    const answers = this.read(socket);
-    socket.end();
-    const wire = await answers;
-    let at = 0;
-    for (const message of sent) {
-      const start = at + 10;
-      if (!wire.subarray(start, start + message.length).equals(message)) throw new Error('an answer differs');
-      at = start + message.length;
-    }
-    if (at !== wire.length) throw new Error('answers without a question');
-    socket.destroy();
-    this.count('messages', sent.length);
-    this.count('bytes', wire.length);
-  }
-
   /** A client that vanishes. */
   async drop(random, number) {
     const socket = await this.open(number);
@@ -252,6 +227,8 @@ class Soak {
 
   /** @returns {Promise<Buffer>} all that comes until the other end closes */
   read(socket) {
+    // Without data a paused socket closes, too.
+    if (socket.closed) return Promise.resolve(Buffer.alloc(0));
     const chunks = [];
     return new Promise((resolve) => {
       socket.on('data', (chunk) => chunks.push(chunk)).on('close', () => resolve(Buffer.concat(chunks)));

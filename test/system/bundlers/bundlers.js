@@ -20,12 +20,6 @@ const { configOf, optionOf } = require('./project');
  */
 
 /**
- * @typedef {object} Bundle
- * @property {string} file the one to run, below `out`
- * @property {string[]} warnings
- */
-
-/**
  * @typedef {object} Bundler
  * @property {string} id as --only takes it
  * @property {string} name
@@ -35,7 +29,8 @@ const { configOf, optionOf } = require('./project');
  * @property {boolean} [follows] whether it includes the addon without configuration
  * @property {(job: Job) => string[]} [leaves] packages that it does not bundle, so that they are
  *   needed in node_modules
- * @property {(job: Job) => Promise<Bundle>} bundle
+ * @property {(job: Job) => Promise<{ file: string, warnings: string[] }>} bundle the file to run, below
+ *   `out`
  */
 
 /**
@@ -167,7 +162,7 @@ const nft = {
   }
 };
 
-/** Runs Vite's build for the server. @returns {Promise<Bundle>} */
+/** Runs Vite's build for the server. @returns {ReturnType<Bundler['bundle']>} */
 async function viteBuild(job, config) {
   const { tools, project, entry, format, out } = job;
   const { build } = await import(pathToFileURL(tools.resolve('vite')).href);

@@ -2,21 +2,16 @@
 
 // Creates a project that depends on framemask, runs commands in it and checks it.
 
-const { spawn } = require('node:child_process');
-const { once } = require('node:events');
 const fs = require('node:fs');
 const path = require('node:path');
+const child = require('../support/child');
 const { filesBelow } = require('./tarball');
 
 /**
  * Programs that compile or download addons. In a project's PATH, each of them records its call and
  * fails.
  */
-const COMPILERS = ['cc', 'c++', 'gcc', 'g++', 'clang', 'clang++'];
-const BUILDERS = ['make', 'cmake', 'ninja', 'python', 'python3', 'node-gyp', 'prebuild-install'];
-const DECOYS = [...COMPILERS, ...BUILDERS];
-
-const TIMEOUT = 120_000;
+const DECOYS = 'cc c++ gcc g++ clang clang++ make cmake ninja python python3 node-gyp prebuild-install'.split(' ');
 
 /**
  * @typedef {object} Project
@@ -59,30 +54,17 @@ function createProject(scratch, manager, { registry, dependencies }) {
 }
 
 /**
- * Runs a program in a project without blocking, so that the registry of this process can answer.
- *
  * @param {Project} project
  * @param {string[]} command
  * @returns {Promise<{ output: string, errors: string }>}
  * @throws {Error} with its output, if it fails
  */
-async function run({ folder, env }, [program, ...args]) {
-  const child = spawn(program, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: TIMEOUT });
-  const printed = { output: '', errors: '' };
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    printed.output += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    printed.errors += text;
-  });
-  const [code, signal] = await once(child, 'close');
-  if (code !== 0) {
-    const what = [path.basename(program), ...args.map((arg) => path.basename(arg))].join(' ');
-    throw new Error(
-      `${what}: exit code ${code}, signal ${signal}: ${(printed.errors + printed.output).trim().slice(0, 1000)}`
-    );
-  }
-  return printed;
+async function run({ folder, env }, command) {
+  const ended = await child.run(command, { cwd: folder, env, inherit: false, timeout: 120_000 });
+  const { status, stdout, stderr, why } = ended;
+  if (status === 0) return { output: stdout, errors: stderr };
+  const name = command.map((part) => path.basename(part)).join(' ');
+  throw new Error(`${name}: ${why}: ${(stderr + stdout).trim().slice(0, 1000)}`);
 }
 
 /**

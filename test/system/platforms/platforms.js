@@ -222,11 +222,6 @@ function onWine32() {
   return platform('win32-ia32', 'Wine', prepare, { prebuild: 'win32-ia32', packages: CHROOT_PACKAGES });
 }
 
-/** @returns {Platform} one that can't be run here */
-function elsewhere(name, prebuild, reason) {
-  return platform(name, 'nothing', () => Promise.reject(new NotHere(reason)), { prebuild });
-}
-
 /**
  * Runs the machine code of a file for another system in a Node.js for Linux and the same processor.
  * That tests everything except the other system's loader.
@@ -258,7 +253,11 @@ function checkSignature(file, loaders) {
   if (!/\bBAD=0\b/.test(output)) throw new Error(`wrong signature: ${output}`);
 }
 
-/** @type {Platform[]} */
+/**
+ * There is no Node.js for linux-loong64. FreeBSD uses the file of linux-x64, Android that of linux-arm64.
+ *
+ * @type {Platform[]}
+ */
 const PLATFORMS = [
   onNode(20, true),
   onNode(22, false),
@@ -288,15 +287,12 @@ const PLATFORMS = [
   onRiscv64(),
   onCross('linux-ppc64', 'ppc64le', { kernel: 'scalar' }),
   onCross('linux-s390x', 's390x', { kernel: 'scalar', ci: true }),
-  elsewhere('linux-loong64', 'linux-loong64', 'no Node.js is available for it'),
   onWine64('win32-x64', 'node.exe'),
   onWine64('win32-x64-renamed', 'electron.exe'),
   onWine32(),
   onLoader('win32-arm64', 'aarch64', 'neon'),
   onLoader('darwin-x64', 'x86_64'),
-  onLoader('darwin-arm64', 'aarch64', 'neon'),
-  elsewhere('freebsd-x64', 'linux-x64', 'uses the file of linux-x64'),
-  elsewhere('android-arm64', 'linux-arm64', 'uses the file of linux-arm64')
+  onLoader('darwin-arm64', 'aarch64', 'neon')
 ];
 
 module.exports = { PLACE, PLATFORMS, SMOKE };

@@ -16,8 +16,6 @@ const PACKAGES = {
   '@fastify/websocket': '11.3.6',
   '@y/websocket-server': '0.1.1',
   'dd-trace': '5.132.0',
-  express: '4.21.2',
-  'express-ws': '5.0.2',
   fastify: '5.12.8',
   graphql: '16.11.0',
   'graphql-ws': '6.4.2',

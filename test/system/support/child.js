@@ -20,18 +20,22 @@ const ROOT = path.join(__dirname, '../../..');
  * Runs a program that does not outlive this process.
  *
  * @param {string[]} command
- * @param {{ cwd?: string, env?: object, timeout?: number, toFiles?: string, show?: boolean }} [options]
- *   `env` is added to the environment; `timeout` in milliseconds; `toFiles` is a folder for files that
+ * @param {{ cwd?: string, env?: object, timeout?: number, toFiles?: string, show?: boolean,
+ *   inherit?: boolean }} [options] `env` is added to the environment, or is all of it if `inherit` is
+ *   false; `timeout` in milliseconds; `toFiles` is a folder for files that
  *   take its output, instead of pipes; `show` prints it
  * @returns {Promise<Ended>}
  */
-async function run([program, ...args], { cwd = ROOT, env = {}, timeout = 600_000, toFiles, show = false } = {}) {
+async function run(
+  [program, ...args],
+  { cwd = ROOT, env = {}, timeout = 600_000, toFiles, show = false, inherit = true } = {}
+) {
   const began = performance.now();
   const files = toFiles && ['stdout', 'stderr'].map((name) => path.join(toFiles, `${name}.txt`));
   const outputs = files ? files.map((file) => fs.openSync(file, 'w')) : Array(2).fill(show ? 'inherit' : 'pipe');
   const child = spawn(program, args, {
     cwd,
-    env: { ...process.env, ...env },
+    env: inherit ? { ...process.env, ...env } : env,
     stdio: ['ignore', ...outputs],
     timeout,
     killSignal: 'SIGKILL'
