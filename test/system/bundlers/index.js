@@ -10,6 +10,9 @@ const { Results } = require('../support/results');
 const { BUNDLERS } = require('./bundlers');
 const { APPS, CACHE, DOCUMENT, PLATFORM, makeFolder, runBundle, stageProject } = require('./project');
 
+/** The programs of --quick: framemask both ways, and framemask/ws. */
+const QUICK = ['import.mjs', 'require.cjs', 'framemask-ws-import.mjs'];
+
 /** Warnings about these are failures. Bundlers also warn about ws itself. */
 const OURS = /framemask|bufferutil|node-gyp-build|\.node\b/;
 
@@ -54,12 +57,12 @@ async function testBundle(bundler, job) {
 }
 
 /** @returns {Promise<{ cells: string[], faults: string[] }>} of one bundler and one format */
-async function test(bundler, format, { tools, project }) {
+async function test(bundler, format, { tools, project, names }) {
   const faults = [];
   const kernels = [new Set(), new Set()];
   let first = 0;
   const ending = format === 'esm' ? '.mjs' : '.cjs';
-  const apps = Object.keys(APPS).filter((app) => !bundler.byEntry || app.endsWith(ending));
+  const apps = names.filter((app) => !bundler.byEntry || app.endsWith(ending));
   for (const native of [false, true]) {
     for (const app of apps) {
       const entry = native ? `native-${app}` : app;
@@ -84,9 +87,13 @@ ws with framemask in the place of bufferutil. Each bundle is run in an empty fol
 JavaScript, and once with the lines of ${DOCUMENT}, natively. prebuilds/ must have this platform's file.
 
 bundlers: ${BUNDLERS.map(({ id }) => id).join(' ')}`,
-  options: { only: { type: 'string', multiple: true, value: 'bundlers', text: 'only these, with commas between' } },
+  options: {
+    only: { type: 'string', multiple: true, value: 'bundlers', text: 'only these, with commas between' },
+    quick: { type: 'boolean', text: 'only three of the six programs' }
+  },
 
-  async run({ only }, { progress }) {
+  async run({ only, quick }, { progress }) {
+    const names = quick ? QUICK : Object.keys(APPS);
     const bundlers = select('bundler', BUNDLERS, only, ({ id }) => id);
     const prebuilt = path.join(ROOT, 'prebuilds', `${process.platform}-${process.arch}`);
     if (PLATFORM === undefined || !fs.existsSync(prebuilt))
@@ -98,7 +105,7 @@ bundlers: ${BUNDLERS.map(({ id }) => id).join(' ')}`,
     try {
       for (const bundler of bundlers) {
         for (const format of bundler.formats ?? ['cjs', 'esm']) {
-          await results.add(`${bundler.name}, ${format}`, () => test(bundler, format, { tools, project }));
+          await results.add(`${bundler.name}, ${format}`, () => test(bundler, format, { tools, project, names }));
         }
       }
     } finally {
