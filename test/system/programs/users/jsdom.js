@@ -7,39 +7,30 @@ const { once } = require('node:events');
 const { JSDOM } = require('jsdom');
 const { WebSocketServer } = require('ws');
 
-/** What the page runs; it calls `done` with a list of what it saw. */
-const PAGE = `<!doctype html><title>page</title><script>
+/** A page calls `done` with a list of what it has seen. This one sends all kinds of messages. */
+const PAGE = `<script>
   const seen = [];
   const socket = new WebSocket(location.hash.slice(1), ['chat', 'other']);
   const large = new Uint8Array(200000).map((_, i) => i % 251);
   socket.onopen = () => {
     seen.push(['open', socket.protocol, socket.extensions !== '', socket.readyState]);
     socket.binaryType = 'arraybuffer';
-    socket.send('text ü€😀');
-    socket.send(new Uint8Array([0, 128, 255]).buffer);
-    socket.send(large);
-    socket.send(new Blob(['a ', 'blob']));
-    socket.send('now blobs');
+    const blob = new Blob(['a ', 'blob']);
+    for (const data of ['text ü€😀', new Uint8Array([0, 128, 255]).buffer, large, blob, 'now blobs']) socket.send(data);
   };
-  const toList = async (data) => {
+  const toList = (data) => {
     if (typeof data === 'string') return ['text', data];
-    if (data instanceof ArrayBuffer) {
-      const bytes = new Uint8Array(data);
-      const same = bytes.length !== large.length || bytes.every((byte, i) => byte === large[i]);
-      return ['ArrayBuffer', bytes.length, [...bytes.subarray(0, 6)], same];
-    }
-    return ['Blob', data instanceof Blob, data.size];
+    if (data instanceof Blob) return ['Blob', data.size];
+    const bytes = new Uint8Array(data);
+    const same = bytes.length !== large.length || bytes.every((byte, i) => byte === large[i]);
+    return ['ArrayBuffer', bytes.length, [...bytes.subarray(0, 6)], same];
   };
-  let order = Promise.resolve();
   socket.addEventListener('message', ({ data, origin }) => {
-    if (data === 'now blobs') {
-      socket.binaryType = 'blob';
-      socket.send(new Uint8Array(7));
-    }
-    order = order.then(() => toList(data)).then((list) => {
-      seen.push(['message', ...list, origin.startsWith('ws://127.0.0.1:')]);
-      if (list[0] === 'Blob') socket.close(4321, 'the page has seen enough');
-    });
+    seen.push(['message', ...toList(data), origin.startsWith('ws://127.0.0.1:')]);
+    if (data instanceof Blob) socket.close(4321, 'the page has seen enough');
+    if (data !== 'now blobs') return;
+    socket.binaryType = 'blob';
+    socket.send(new Uint8Array(7));
   });
   socket.onclose = ({ code, reason, wasClean }) => {
     seen.push(['close', code, reason, wasClean, socket.readyState, socket.bufferedAmount]);
@@ -47,25 +38,6 @@ const PAGE = `<!doctype html><title>page</title><script>
   };
   socket.onerror = () => seen.push(['error']);
 </script>`;
-
-/**
- * @param {string} url
- * @param {string} page
- * @returns {{ dom: JSDOM, done: Promise<any[]> }}
- */
-function open(url, page) {
-  let dom;
-  const done = new Promise((resolve) => {
-    dom = new JSDOM(page, {
-      url: `http://127.0.0.1/#${url}`,
-      runScripts: 'dangerously',
-      beforeParse: (window) => {
-        window.done = resolve;
-      }
-    });
-  });
-  return { dom, done };
-}
 
 /** @returns {string} a page that says how its connection ended */
 const witness = (act = '') => `<script>
@@ -76,6 +48,18 @@ const witness = (act = '') => `<script>
   socket.onclose = ({ code, reason, wasClean }) => done([...seen, code, reason, wasClean]);
   ${act}
 </script>`;
+
+/** @returns {{ dom: JSDOM, done: Promise<any[]> }} */
+function open(url, page) {
+  let dom;
+  const done = new Promise((resolve) => {
+    const beforeParse = (window) => {
+      window.done = resolve;
+    };
+    dom = new JSDOM(page, { url: `http://127.0.0.1/#${url}`, runScripts: 'dangerously', beforeParse });
+  });
+  return { dom, done };
+}
 
 async function main() {
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: true });
@@ -91,20 +75,13 @@ async function main() {
   });
   await once(server, 'listening');
   const base = `ws://127.0.0.1:${server.address().port}`;
-
   const result = {};
-  for (const [name, path, page] of [
-    ['echo', '/echo', PAGE],
-    ['bye', '/bye', witness()],
-    ['cut', '/cut', witness()],
-    ['bad', '/bad', witness()],
-    ['early', '/echo', witness('socket.close();')]
-  ]) {
-    const { dom, done } = open(base + path, page);
+  for (const [name, page] of Object.entries({ echo: PAGE, bye: witness(), cut: witness(), bad: witness() })) {
+    const { dom, done } = open(`${base}/${name}`, page);
     result[name] = await done;
     dom.window.close();
   }
-
+  result.early = await open(`${base}/echo`, witness('socket.close();')).done;
   // The window ends its connections itself.
   const { dom } = open(`${base}/idle`, witness());
   const [socket] = await once(server, 'connection');
