@@ -25,8 +25,8 @@ const DIRECTIONS = [
   [/^scripts\//, [PUBLIC, SUPPORT, /^scripts\//]],
   [SUPPORT, [PUBLIC, SUPPORT, EXAMPLES]],
   [/^test\/system\//, [PUBLIC, SUPPORT, EXAMPLES, /^test\/system\//, /^build\//]],
-  [/^test\/inspector\//, [PUBLIC, SUPPORT, EXAMPLES, /^inspector\//]],
   [/^test\//, [PUBLIC, SUPPORT, EXAMPLES, /^build\//]],
+  [/^examples\/rooms\/test\//, [PUBLIC, SUPPORT, EXAMPLES]],
   [/^examples\//, [PUBLIC, EXAMPLES]],
   [/^fuzz\//, [PUBLIC, SUPPORT, EXAMPLES, /^fuzz\//]],
   [/^benchmark\//, [PUBLIC, SUPPORT, EXAMPLES, /^benchmark\//]],
@@ -35,8 +35,8 @@ const DIRECTIONS = [
 
 /** Files that are moved elsewhere one after the other. */
 const OPEN = [
-  /^scripts\/(inspector|rooms|test-charts)/,
-  /^test\/(codec\/(differential|structure)|ws\/differences|benchmark-deflate|inspector\/frames)\.js$/
+  /^scripts\/test-charts/,
+  /^test\/(codec\/(differential|structure)|ws\/differences|benchmark-deflate)\.js$/
 ];
 
 t.test('imports go one way', (t) => {

@@ -3,11 +3,8 @@
 // Connections on framemask's codec: node:http for the handshake, a Decoder and an Encoder for the
 // frames. connections-ws.js does the same on framemask/ws.
 
-const { createHash } = require('node:crypto');
-const { Decoder, Encoder, prepare, readInto } = require('framemask');
+const { Decoder, Encoder, acceptUpgrade, prepare, readInto } = require('framemask');
 
-const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'; // RFC 6455 section 1.3
-const NO_STATUS = 1005; // reported for a Close frame without a code; never sent (section 7.4.1)
 const kConnection = Symbol('connection');
 
 // All connections share these handlers. `this` is the decoder, `context` the connection.
@@ -26,7 +23,7 @@ const frameHandlers = {
     this.context.isAlive = true;
   },
   onClose(code) {
-    this.context.encoder.close(code === NO_STATUS ? undefined : code);
+    this.context.encoder.close(code);
   },
   onError(error) {
     this.context.encoder.close(error.closeCode);
@@ -117,32 +114,11 @@ function destroy(socket) {
   socket.destroy();
 }
 
-/** @returns {string | null} the status of a refusal; null for a correct handshake (section 4.2.1) */
-function refusal({ method, headers }) {
-  if (method !== 'GET') return '405 Method Not Allowed\r\nAllow: GET';
-  if (!/(^|,)\s*websocket\s*(,|$)/i.test(headers.upgrade)) return '426 Upgrade Required\r\nUpgrade: websocket';
-  if (headers['sec-websocket-version'] !== '13') return '426 Upgrade Required\r\nSec-WebSocket-Version: 13';
-  if (!/^[A-Za-z0-9+/]{21}[AQgw]==$/.test(headers['sec-websocket-key'])) return '400 Bad Request';
-  return null;
-}
-
 /** The arguments and the result are those of connections-ws.js; `maxPending` is in bytes. */
 function createUpgrade(limits, open) {
   return (request, socket, head) => {
     socket.on('error', () => {}); // the connection was lost; 'close' follows
-    const refused = refusal(request);
-    if (refused !== null) {
-      socket.end(`HTTP/1.1 ${refused}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
-      return;
-    }
-    const accept = createHash('sha1')
-      .update(request.headers['sec-websocket-key'] + GUID)
-      .digest('base64');
-    socket.write(
-      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
-        `Sec-WebSocket-Accept: ${accept}\r\n\r\n`
-    );
-    if (head.length > 0) socket.unshift(head); // frames that came with the request
+    if (acceptUpgrade(request, socket, head) === null) return;
     const connection = new Connection(socket, limits);
     connection.handlers = open(connection);
     socket[kConnection] = connection;

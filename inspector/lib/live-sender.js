@@ -3,9 +3,9 @@
 // The connection from a program to an inspector. It never keeps the program alive, but for a moment
 // at its end, so that the last records arrive.
 
-const { randomBytes } = require('node:crypto');
 const http = require('node:http');
-const { Peer, acceptOf } = require('./peer');
+const { offerUpgrade } = require('./framemask');
+const { Peer } = require('./peer');
 
 /** Milliseconds that records wait for others. */
 const DELAY = 20;
@@ -34,13 +34,13 @@ class LiveSender {
   }
 
   _connect(url, done) {
-    const key = randomBytes(16).toString('base64');
+    const offer = offerUpgrade();
     const request = http.get({
       host: url.hostname.replace(/[[\]]/g, ''),
       port: url.port,
       path: url.pathname + url.search,
       agent: false,
-      headers: { Connection: 'Upgrade', Upgrade: 'websocket', 'Sec-WebSocket-Key': key, 'Sec-WebSocket-Version': 13 }
+      headers: offer.headers
     });
     const fail = (reason) => {
       console.error(`framemask-inspector: no records are sent: ${reason}`);
@@ -54,9 +54,11 @@ class LiveSender {
       fail(`the inspector answered ${response.statusCode}; is this the address of one that runs now?`);
     });
     request.on('upgrade', (response, socket) => {
-      if (response.headers['sec-websocket-accept'] !== acceptOf(key)) {
+      try {
+        offer.accept(response);
+      } catch (error) {
         socket.destroy();
-        fail('the answer is not that of an inspector');
+        fail(error.message);
         return;
       }
       socket.unref();

@@ -3,20 +3,10 @@
 // The inspector's end of a WebSocket connection, over framemask: JSON as text messages, bytes as
 // binary ones.
 
-const { createHash } = require('node:crypto');
 const { Decoder, Encoder, frameId } = require('./framemask');
 
-const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'; // RFC 6455 section 1.3
-const NO_STATUS = 1005;
 /** The id of all connections of the inspector in this process: live.js leaves their records out. */
 const OWN = frameId();
-
-/** @returns {string} Sec-WebSocket-Accept for a Sec-WebSocket-Key (RFC 6455 section 4.2.2) */
-function acceptOf(key) {
-  return createHash('sha1')
-    .update(key + GUID)
-    .digest('base64');
-}
 
 /** A connection whose handshake is done. */
 class Peer {
@@ -45,7 +35,7 @@ class Peer {
         }
       },
       onPing: (payload) => this._encoder.pong(payload),
-      onClose: (code) => this.close(code === NO_STATUS ? undefined : code),
+      onClose: (code) => this.close(code),
       onError: (error) => this.close(error.closeCode)
     });
     socket.setNoDelay(true);
@@ -99,4 +89,4 @@ class Peer {
   }
 }
 
-module.exports = { OWN, Peer, acceptOf };
+module.exports = { OWN, Peer };

@@ -8,7 +8,8 @@ const { randomBytes, timingSafeEqual } = require('node:crypto');
 const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
-const { Peer, acceptOf } = require('./peer');
+const { acceptUpgrade, refuseUpgrade } = require('./framemask');
+const { Peer } = require('./peer');
 
 const PAGE = path.join(__dirname, '../page');
 const TYPES = { '.html': 'text/html', '.css': 'text/css', '.mjs': 'text/javascript', '.svg': 'image/svg+xml' };
@@ -96,17 +97,13 @@ class InspectorServer {
     return response.end(request.method === 'HEAD' ? undefined : file.body);
   }
 
-  /** @returns {string | null} the status that refuses a handshake; null if it is accepted */
-  _refusal(request, route, token) {
-    const { host, origin, upgrade = '', 'sec-websocket-key': key = '' } = request.headers;
-    if (!this._hosts().includes(host)) return '421 Misdirected Request';
-    if (route === undefined) return '404 Not Found';
-    if (route.fromPage ? origin !== `http://${host}` : origin !== undefined) return '403 Forbidden';
-    if (!isSame(token, route.token)) return '403 Forbidden';
-    if (request.method !== 'GET' || upgrade.toLowerCase() !== 'websocket') return '400 Bad Request';
-    return request.headers['sec-websocket-version'] === '13' && /^[A-Za-z0-9+/]{21}[AQgw]==$/.test(key)
-      ? null
-      : '400 Bad Request';
+  /** @returns {number} the status that refuses a handshake; 101 if it may be accepted */
+  _statusOf(request, route, token) {
+    const { host, origin } = request.headers;
+    if (!this._hosts().includes(host)) return 421;
+    if (route === undefined) return 404;
+    if (route.fromPage ? origin !== `http://${host}` : origin !== undefined) return 403;
+    return isSame(token, route.token) ? 101 : 403;
   }
 
   _upgrade(request, socket, head) {
@@ -114,17 +111,13 @@ class InspectorServer {
     // Not new URL(): it throws for some request targets.
     const [pathname, query = ''] = request.url.split('?');
     const route = Object.hasOwn(this._routes, pathname) ? this._routes[pathname] : undefined;
-    const refusal = this._refusal(request, route, new URLSearchParams(query).get('token') ?? '');
-    if (refusal !== null) {
-      socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
+    const status = this._statusOf(request, route, new URLSearchParams(query).get('token') ?? '');
+    if (status !== 101) {
+      refuseUpgrade(socket, status);
       return;
     }
-    socket.write(
-      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
-        `Sec-WebSocket-Accept: ${acceptOf(request.headers['sec-websocket-key'])}\r\n\r\n`
-    );
+    if (acceptUpgrade(request, socket, head) === null) return;
     socket.setTimeout(0);
-    if (head.length > 0) socket.unshift(head);
     let handlers;
     const peer = new Peer(socket, {
       role: 'server',

@@ -8,7 +8,7 @@ const t = require('tap');
 const { Decoder } = require('../../lib/codec/decoder');
 const { Encoder } = require('../../lib/codec/encoder');
 const { acceptDeflate } = require('../../lib/deflate/negotiation');
-const { libModules } = require('../../scripts/docs/modules');
+const { libModules } = require('../support/modules');
 const { forEachDecoder } = require('../support/decoders');
 
 const ROOT = path.join(__dirname, '../..');
