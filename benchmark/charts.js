@@ -1,122 +1,104 @@
 'use strict';
 
-// Measures what docs/figures.md shows, and draws it. Results are kept in benchmark/results/, so that a part can be
-// measured anew, and everything drawn again, without the others.
+// Measures what docs/figures.md shows, and draws it: beside the committed results, unless it is told
+// to replace them.
 
+require('./support/packages');
 const fs = require('node:fs');
 const path = require('node:path');
-const { parseArgs } = require('node:util');
+const { generateDocs, generateLocal } = require('./charts/pages');
+const { loadFramemask } = require('./support/modules');
+const { COMMON, flag, readOptions, refuse, texts } = require('./support/options');
+const { CHARTED, checkParts, runParts } = require('./support/parts');
+const { describeMachine, machineLine } = require('./support/report');
+const { summarize } = require('./support/tables');
 
-const { summarize } = require('./support/digest');
-const { machineLine } = require('./support/machine');
-const { CHARTED, runPart } = require('./support/parts');
-const { ROOT, generate } = require('./charts/files');
-
-const RESULTS = path.join(__dirname, 'results');
+const ROOT = path.join(__dirname, '..');
+const COMMITTED = path.join(__dirname, 'results');
+const LOCAL = path.join(COMMITTED, 'local');
 
 const USAGE = `usage: npm run bench:charts -- [options]
 
-Runs the benchmarks of docs/figures.md one after the other, writes their results to benchmark/results/, and draws
-docs/charts/ and the tables of docs/figures.md and README.md from them. Takes about eleven minutes. Bun and Deno are
+Runs the benchmarks of docs/figures.md one after the other, and writes their results, charts and tables to
+benchmark/results/local/, which git ignores: open figures.md there. Takes about eleven minutes. Bun and Deno are
 fetched from npm, unless they are on PATH. Close other programs first: a busy machine is noted in the results, and
-written below each chart.
+written below each chart.`;
 
-  --only <part>  measure only this part and keep the results of the others; may be given several times:
-                 ${Object.keys(CHARTED).join(', ')}
-  --quick        few and short turns: shows that the program works, not what to quote
-  --draw         measure nothing, only draw
-  --check        measure and write nothing; exit code 1 if a chart or a table is not what would be written
-  --help         print this`;
+const OPTIONS = {
+  only: texts('<part>', `measure only this part; may be given several times: ${Object.keys(CHARTED).join(', ')}`),
+  quick: COMMON.quick,
+  commit: flag('when all is measured, replace benchmark/results/ and what docs/ and README.md show of it'),
+  draw: flag('measure nothing; draw docs/ and README.md again from benchmark/results/'),
+  check: flag('measure and write nothing; exit code 1 if docs/ or README.md do not show benchmark/results/'),
+  help: COMMON.help
+};
 
-function readOptions() {
-  const { values } = parseArgs({
-    options: {
-      only: { type: 'string', multiple: true, default: Object.keys(CHARTED) },
-      quick: { type: 'boolean', default: false },
-      draw: { type: 'boolean', default: false },
-      check: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false }
-    }
-  });
-  const unknown = values.only.find((name) => !Object.hasOwn(CHARTED, name));
-  if (unknown !== undefined)
-    throw new RangeError(`--only takes ${Object.keys(CHARTED).join(', ')}, but was "${unknown}"`);
-  return values;
-}
-
-/** @param {string} name of a part @returns {string} the file of its results */
-function resultFile(name) {
-  return path.join(RESULTS, `${name}.json`);
-}
-
-/** Measures parts. What was measured before a failure is kept. */
-async function measure({ only, quick }) {
-  fs.mkdirSync(RESULTS, { recursive: true });
-  for (const [i, name] of only.entries()) {
-    const time = quick ? '' : `, about ${CHARTED[name].minutes} minutes`;
-    console.error(`part ${i + 1} of ${only.length}: ${name}${time}`);
-    const unfinished = `${resultFile(name)}.unfinished`;
-    try {
-      const report = await runPart(name, { quick }, unfinished);
-      fs.renameSync(unfinished, resultFile(name));
-      for (const line of summarize(report)) console.log(line);
-      if (report.noise.length > 0) console.log(`  noisy, not to be quoted: ${report.noise.join('; ')}`);
-    } catch (error) {
-      const rest = only.slice(i).map((part) => ` --only ${part}`);
-      throw new Error(`${error.message}\nGo on with npm run bench:charts --${rest.join('')}`);
-    }
-  }
+/** @returns {Record<string, import('./support/report').Report>} the results in a folder, by part */
+function readResults(folder) {
+  const results = Object.keys(CHARTED)
+    .map((name) => [name, path.join(folder, `${name}.json`)])
+    .filter(([, file]) => fs.existsSync(file))
+    .map(([name, file]) => [name, JSON.parse(fs.readFileSync(file, 'utf8'))]);
+  return Object.fromEntries(results);
 }
 
 /**
- * @returns {Record<string, import('./support/report').Report>} all results, by part
- * @throws {Error} if one is missing, or if they are of several machines: one machine stands below all figures
+ * @param {string[]} names of the parts that are to be measured and committed
+ * @throws {RangeError} if the others are of another machine: one machine stands below all figures
  */
-function readResults() {
-  const results = Object.fromEntries(
-    Object.keys(CHARTED).map((name) => {
-      const file = resultFile(name);
-      if (!fs.existsSync(file))
-        throw new Error(`${path.relative(ROOT, file)} is missing: npm run bench:charts -- --only ${name} measures it`);
-      return [name, JSON.parse(fs.readFileSync(file, 'utf8'))];
-    })
-  );
-  const machines = new Set(Object.values(results).map(({ machine }) => machineLine(machine)));
-  if (machines.size > 1)
-    throw new Error(`benchmark/results/ has results of several machines; measure all: ${[...machines].join('; ')}`);
-  return results;
+function checkMachine(names) {
+  const own = machineLine(describeMachine(loadFramemask().kernel));
+  const others = Object.entries(readResults(COMMITTED))
+    .filter(([name, { machine }]) => !names.includes(name) && machineLine(machine) !== own)
+    .map(([name]) => name);
+  if (others.length > 0)
+    throw new RangeError(
+      `--commit without ${others.join(', ')}, whose results are of another machine than this: ${own}`
+    );
 }
 
 /**
- * Writes what was drawn, or says which files differ from it.
- *
- * @param {boolean} check
+ * @param {Record<string, string>} files texts by path
+ * @param {boolean} [check] true to write nothing, and say which files differ
  */
-async function draw(check) {
-  const files = await generate(readResults());
-  for (const [name, text] of Object.entries(files)) {
-    const file = path.join(ROOT, name);
+function writeFiles(files, check = false) {
+  for (const [file, text] of Object.entries(files)) {
     const before = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').replaceAll('\r\n', '\n') : null;
     if (before === text) continue;
+    const name = path.relative(ROOT, file);
     if (check) {
-      console.error(`${name} does not match benchmark/results/: npm run bench:charts -- --draw writes it`);
+      console.error(`${name} does not show benchmark/results/: npm run bench:charts -- --draw writes it`);
       process.exitCode = 1;
-    } else {
-      fs.mkdirSync(path.dirname(file), { recursive: true });
-      fs.writeFileSync(file, text);
-      console.log(`${name} written`);
+      continue;
     }
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, text);
+    console.log(`${name} written`);
   }
+}
+
+function onReport(report) {
+  for (const line of summarize(report)) console.log(line);
+  if (report.noise.length > 0) console.log(`  noisy, not to be quoted: ${report.noise.join('; ')}`);
 }
 
 async function main() {
-  const options = readOptions();
-  if (options.help) {
-    console.log(USAGE);
-    return;
+  const { only, quick, commit, draw, check } = readOptions(USAGE, OPTIONS);
+  const names = only.length > 0 ? only : Object.keys(CHARTED);
+  try {
+    checkParts(only, CHARTED);
+    if (commit && quick) throw new RangeError('--commit does not go with --quick');
+    if (commit) checkMachine(names);
+  } catch (error) {
+    refuse(error);
   }
-  if (!options.check && !options.draw) await measure(options);
-  await draw(options.check);
+  if (!draw && !check) {
+    await runParts(names, quick, LOCAL, onReport);
+    writeFiles(await generateLocal(readResults(LOCAL), LOCAL));
+    if (!commit) return;
+    for (const name of names) fs.copyFileSync(path.join(LOCAL, `${name}.json`), path.join(COMMITTED, `${name}.json`));
+  }
+  writeFiles(await generateDocs(readResults(COMMITTED), ROOT), check);
 }
 
 main().catch((error) => {

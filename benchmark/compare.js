@@ -7,40 +7,43 @@
 // same bytes by turns. V8 compiles the same code better in one process than in another, so the
 // spread over processes is the noise that counts.
 
+require('./support/packages');
 const fs = require('node:fs');
 const path = require('node:path');
 
-const { readArguments, readCount, readSizes, refuse } = require('./support/arguments');
-const { describeMachine, machineLine } = require('./support/machine');
 const { SIZES } = require('./support/masking-rows');
 const { ROOT } = require('./support/modules');
-const { raceInProcesses, runChild, summarize } = require('./support/processes');
+const { COMMON, count, flag, readOptions, refuse, selects, sizes, text } = require('./support/options');
+const { raceInProcess, runChild } = require('./support/processes');
 const { createProgress } = require('./support/progress');
+const { median, quartiles } = require('./support/race');
+const { describeMachine, machineLine } = require('./support/report');
 const { listRows } = require('./support/rows');
-const { median } = require('./support/statistics');
-const { formatNumber, formatTable } = require('./support/table');
+const { formatNumber, formatTable } = require('./support/tables');
 
 const USAGE = `usage: node benchmark/compare.js <folder of the old checkout> [options]
 
 Measures two checkouts of framemask against each other. Prints the ratio of their times (new : old) for
 each row of decode.js, encode.js and masking.js, and the memory of an idle Decoder and Encoder. Both
-checkouts need their addon (npm run compile) and node_modules. Takes about 15 minutes.
+checkouts need their addon (npm run build) and node_modules. Takes about 15 minutes.
 
 A row is marked SLOWER if its first quartile is above the limit: three of four processes found it slower
 by more than that. It is marked unclear if only its median is above the limit; give it more processes.
 Rows of both kinds are measured again before they are marked. A row is marked faster if its third
-quartile is as far below 1. The exit code is 1 if a row is SLOWER, 2 for a wrong argument.
+quartile is as far below 1. The exit code is 1 if a row is SLOWER, 2 for a wrong argument.`;
 
-  --new <folder>    the new checkout (default: the one that this program is in)
-  --only <text>     only the rows whose name has this in it; may be given several times
-  --kernels <list>  best, or names that FRAMEMASK_KERNEL takes (default best,js)
-  --sizes <list>    payload lengths of the masking rows, such as 125,4k,1m
-  --limit <n>       per cent that a row may be slower (default 3)
-  --processes <n>   how many processes measure each row (default 6)
-  --turn <ms>       how long a turn takes (default 10)
-  --no-time         only the memory
-  --no-memory       only the times
-  --list            print the names of the rows`;
+const OPTIONS = {
+  new: text('<folder>', 'the new checkout (default: the one that this program is in)', ROOT),
+  kernels: text('<list>', 'best, or names that FRAMEMASK_KERNEL takes (default best,js)', 'best,js'),
+  sizes: sizes('payload lengths of the masking rows, such as 125,4k,1m', SIZES),
+  limit: count('<n>', 'per cent that a row may be slower', 3),
+  processes: count('<n>', 'how many processes measure each row', 6, 2),
+  turn: count('<ms>', 'how long a turn takes', 10, 2),
+  'no-time': flag('only the memory'),
+  'no-memory': flag('only the times'),
+  list: flag('print the names of the rows'),
+  ...COMMON
+};
 
 /** So many that their mean size varies by 1 byte from run to run; with 10,000 it varies by 20. */
 const OBJECTS_WEIGHED = 200_000;
@@ -58,52 +61,32 @@ function readCheckout(folder) {
   return fs.realpathSync(root);
 }
 
-/** @returns {import('./support/processes').RowJob[]} the rows that were selected */
+/** @returns {{ name: string, row: string, size: number | null, kernel: string }[]} those of `--only` */
 function selectRows({ sizes, kernels, only }) {
-  const rows = kernels.flatMap((kernel) => {
-    const suffix = kernel === '' ? '' : ` (${kernel})`;
-    const row = (size) => (other) => ({ name: other.name + suffix, row: other.name, size, kernel });
-    const withoutSizes = listRows([]);
-    const ofSize = (size) => listRows([size]).slice(withoutSizes.length);
-    return [...withoutSizes.map(row(null)), ...sizes.flatMap((size) => ofSize(size).map(row(size)))];
-  });
-  return rows.filter(({ name }) => only.length === 0 || only.some((text) => name.includes(text)));
+  const fixed = listRows([]).map(({ name }) => ({ row: name, size: null }));
+  const sized = sizes.flatMap((size) =>
+    listRows([size])
+      .slice(fixed.length)
+      .map(({ name }) => ({ row: name, size }))
+  );
+  const ofKernel = (kernel) => (row) => ({ ...row, kernel, name: kernel === '' ? row.row : `${row.row} (${kernel})` });
+  return kernels
+    .flatMap((kernel) => [...fixed, ...sized].map(ofKernel(kernel)))
+    .filter(({ name }) => selects(only, name));
 }
 
-function readOptions() {
-  const values = readArguments(
-    USAGE,
-    {
-      new: { type: 'string', default: ROOT },
-      only: { type: 'string', multiple: true, default: [] },
-      kernels: { type: 'string', default: 'best,js' },
-      sizes: { type: 'string', default: SIZES },
-      limit: { type: 'string', default: '3' },
-      processes: { type: 'string' },
-      turn: { type: 'string' },
-      'no-time': { type: 'boolean', default: false },
-      'no-memory': { type: 'boolean', default: false },
-      list: { type: 'boolean', default: false }
-    },
-    true
-  );
+function readArguments() {
+  const values = readOptions(USAGE, OPTIONS, true);
   try {
-    const { quick, positionals } = values;
+    const { positionals, only } = values;
     const kernels = values.kernels.split(',').map((name) => (name === 'best' ? '' : name));
-    const rows = selectRows({ sizes: readSizes('sizes', values.sizes), kernels, only: values.only });
+    const rows = selectRows({ ...values, kernels });
     if (values.list) return { rows, list: true };
-    if (rows.length === 0) throw new RangeError(`no row has ${values.only.join(' or ')} in its name; see --list`);
+    if (rows.length === 0) throw new RangeError(`no row has ${only.join(' or ')} in its name; see --list`);
     if (positionals.length !== 1)
       throw new RangeError('the folder of the old checkout is missing, or is not the only one');
-    return {
-      ...values,
-      rows,
-      kernels,
-      checkouts: { old: readCheckout(positionals[0]), new: readCheckout(values.new) },
-      limit: 1 + readCount('limit', values.limit) / 100,
-      processes: readCount('processes', values.processes ?? (quick ? '2' : '6')),
-      turn: readCount('turn', values.turn ?? (quick ? '2' : '10'))
-    };
+    const checkouts = { old: readCheckout(positionals[0]), new: readCheckout(values.new) };
+    return { ...values, rows, kernels, checkouts, limit: 1 + values.limit / 100 };
   } catch (error) {
     refuse(error);
   }
@@ -129,32 +112,50 @@ function checkKernels({ kernels, checkouts }) {
 }
 
 /**
- * @param {import('./support/processes').Sample[]} samples of one row
+ * @param {{ ns: Record<string, number>, ratio: number }[]} samples of one row, one for each process
  * @param {number} limit
- * @returns {object} what `summarize` returns, and `mark`
+ * @returns {object} medians and quartiles over the processes, and the row's mark
  */
 function judge(samples, limit) {
-  const summary = summarize(samples);
-  const [low, middle, high] = summary.quartiles;
+  const [low, middle, high] = quartiles(samples.map(({ ratio }) => ratio));
   let mark = '';
   if (low > limit) mark = 'SLOWER';
   else if (middle > limit) mark = 'unclear';
   else if (high < 1 / limit) mark = 'faster';
-  return { ...summary, mark };
+  const ns = Object.fromEntries(['old', 'new'].map((name) => [name, median(samples.map((sample) => sample.ns[name]))]));
+  return { ns, quartiles: [low, middle, high], processes: samples.length, mark };
+}
+
+/**
+ * Measures each row in several processes, and adds to its samples. Every second process loads the
+ * checkouts in the other order. All rows have their first process before any has its second, so
+ * that a busy minute of the machine does not fall on one row alone.
+ */
+function addSamples(samples, rows, { checkouts, processes, rounds, turn }) {
+  const progress = createProgress(rows.length * processes);
+  const candidates = Object.entries(checkouts).map(([name, root]) => ({ name, root }));
+  for (let i = 0; i < processes; i++) {
+    for (const { name, ...job } of rows) {
+      progress.step(name);
+      const inOrder = i % 2 === 0 ? candidates : candidates.toReversed();
+      const { ns, ratio } = raceInProcess({ ...job, candidates: inOrder, rounds, turn });
+      samples.get(name).push({ ns, ratio: ratio('new', 'old') });
+    }
+  }
+  progress.end();
 }
 
 /** @returns {object[]} the name of each row, and what `judge` returns for it */
 function compareTimes(options) {
   const { rows, limit, processes } = options;
-  const candidates = Object.entries(options.checkouts).map(([name, root]) => ({ name, root }));
-  const samples = raceInProcesses(rows, candidates, options);
+  const samples = new Map(rows.map(({ name }) => [name, []]));
   const judgeAll = () => rows.map(({ name }) => ({ name, ...judge(samples.get(name), limit) }));
-  const isDoubtful = ({ mark }) => mark === 'SLOWER' || mark === 'unclear';
-  const doubtful = judgeAll().filter(isDoubtful);
+  addSamples(samples, rows, options);
+  const doubtful = judgeAll().filter(({ mark }) => mark === 'SLOWER' || mark === 'unclear');
   if (doubtful.length > 0) {
     console.error(`measuring ${doubtful.length} rows again that look slower`);
     const again = rows.filter((row) => doubtful.some(({ name }) => name === row.name));
-    raceInProcesses(again, candidates, { ...options, processes: 2 * processes }, samples);
+    addSamples(samples, again, { ...options, processes: 2 * processes });
   }
   return judgeAll();
 }
@@ -204,7 +205,7 @@ function formatMemory(results) {
 }
 
 function main() {
-  const options = readOptions();
+  const options = readArguments();
   if (options.list) {
     for (const { name } of options.rows) console.log(name);
     return;

@@ -2,26 +2,21 @@
 
 // How fast are frames decoded? framemask, on the addon and in JavaScript, beside the receiving
 // halves of ws (with bufferutil) and websocket-driver. All work by turns, in one process, on the
-// same bytes. Text is delivered as strings, binary as Buffers. In the rows `frames`, framemask
-// calls onFrame, which makes neither, and ws delivers Buffers.
+// same bytes. Text is delivered as strings, binary as Buffers.
 
+const { runBenchmark } = require('./support/harness');
 const { backend } = require('../lib/masking/backend');
 const { DECODE_ROWS, createDecoder, prepareDecoding } = require('./support/decode-rows');
-const { loadFramemask, loadPeer } = require('./support/modules');
 const { prepareLeastWork } = require('./support/least-work');
-const { measureEach } = require('./support/measure-each');
-const { compareRace, race } = require('./support/race');
-const { publish, reportLine, startReport } = require('./support/report');
-const { formatNumber, formatTable } = require('./support/table');
-const { warmUp } = require('./support/warm-up');
+const { createDriver, loadFramemask, loadPeer } = require('./support/modules');
+const { count } = require('./support/options');
+const { timed } = require('./support/race');
 
 const USAGE = `usage: node benchmark/decode.js [options]
 
-Times the decoding of masked frames. Prints the median nanoseconds a message, and how many times faster
-framemask is than ws. Takes about two minutes.
-
-  --only <text>     only the rows whose name has this in it
-  --turn <ms>       how long a turn of a candidate takes (default 10)`;
+Times the decoding of masked frames. Prints the median nanoseconds a message, and how many times faster framemask is
+than ws. In the rows "frames", framemask calls onFrame, which makes no object, and ws's Receiver delivers Buffers: two
+kinds of work. Takes about two minutes.`;
 
 /** Each makes a function that takes chunks and calls `deliver` with the length of each message. */
 const CONTESTANTS = {
@@ -34,15 +29,12 @@ const CONTESTANTS = {
     return (chunk) => receiver.write(chunk);
   },
   'websocket-driver'(deliver) {
-    const headers = { connection: 'Upgrade', upgrade: 'websocket', host: 'localhost' };
-    Object.assign(headers, { 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' });
-    const driver = loadPeer('websocket-driver').http({ method: 'GET', url: '/', headers });
-    driver.start();
+    const driver = createDriver();
     driver.on('message', ({ data }) => deliver(data.length));
     return (chunk) => driver.parse(chunk);
   }
 };
-/** Who is compared with whom. */
+
 const PAIRS = [
   ['framemask', 'ws'],
   ['framemask js', 'ws']
@@ -51,12 +43,9 @@ const PAIRS = [
 /** Copies the same number of bytes between chunks of the same size: the limit that memory sets. */
 function prepareCopy({ chunks }) {
   const copies = chunks.map((chunk) => Buffer.from(chunk));
-  return [
-    'memcpy',
-    (calls) => {
-      for (let i = 0; i < calls; i++) chunks.forEach((chunk, j) => void copies[j].set(chunk));
-    }
-  ];
+  return (calls) => {
+    for (let i = 0; i < calls; i++) chunks.forEach((chunk, j) => void copies[j].set(chunk));
+  };
 }
 
 /** Does the work that no decoder can avoid: see support/least-work.js. */
@@ -65,63 +54,29 @@ function prepareLeast({ count, messages, frames, chunks }) {
   const run = prepareLeastWork(messages, frames, chunks, backend, () => found++);
   run();
   if (found !== count) throw new Error(`the unavoidable work was done for ${found} of ${count} messages`);
-  return [
-    'the unavoidable work',
-    (calls) => {
-      for (let i = 0; i < calls; i++) run();
-    }
-  ];
-}
-
-/** @param {string} name of a row @returns {string} */
-function groupOf(name) {
-  if (name === '1,000 messages') return '1,000 messages of 0 to 64 KiB';
-  if (name.endsWith('one a chunk')) return 'one small frame';
-  if (name.endsWith('byte by byte')) return 'byte by byte';
-  return name.endsWith('MiB') ? 'one message of 1 MiB' : '64 KiB chunks of small frames';
-}
-
-/**
- * @returns {Promise<import('./support/report').Row>} `bytes` and `ns` a message
- */
-async function measure(name, { rounds, turn }) {
-  const work = DECODE_ROWS[name]();
-  const candidates = Object.entries(CONTESTANTS).map(([who, create]) => [who, prepareDecoding(who, create, work)]);
-  if (name === '1,000 messages') candidates.push(prepareCopy(work), prepareLeast(work));
-  await warmUp(Object.fromEntries(candidates), turn * 20);
-  const turns = await race(Object.fromEntries(candidates), { rounds, turn });
-  return {
-    name,
-    group: groupOf(name),
-    bytes: work.chunks.reduce((sum, { length }) => sum + length, 0) / work.count,
-    ...compareRace(turns, PAIRS, work.count)
+  return (calls) => {
+    for (let i = 0; i < calls; i++) run();
   };
 }
 
-function formatRows(rows) {
-  const names = Object.keys(CONTESTANTS);
-  const ratios = ['times faster than ws', 'js, times faster than ws'];
-  const head = ['a message', ...names.map((name) => `${name}, ns`), ...ratios];
-  const lines = rows.map(({ name, candidates, timesFaster }) => [
-    name,
-    ...names.map((who) => formatNumber(candidates[who]?.ns[1])),
-    ...timesFaster.map(({ times }) => times[1].toFixed(2))
-  ]);
-  return formatTable(head, lines);
-}
-
-async function main() {
-  const finish = await startReport('decode');
-  const { rounds, quick, json, results: rows } = await measureEach(USAGE, DECODE_ROWS, measure);
-
-  const peers = ['bufferutil', 'ws', 'websocket-driver'];
-  const report = await finish({ quick, rounds, kernel: loadFramemask().kernel, peers, rows });
-  const lines = [reportLine(report), '', formatRows(rows)];
-  for (const { name, bytes, candidates } of rows.filter(({ candidates }) => candidates.memcpy !== undefined)) {
-    const speeds = Object.entries(candidates).map(([who, { ns }]) => `${who} ${formatNumber(bytes / ns[1])} GB/s`);
-    lines.push('', `${name}: ${speeds.join(', ')}`);
-  }
-  publish(report, json, lines.join('\n'));
-}
-
-main();
+runBenchmark({
+  name: 'decode',
+  usage: USAGE,
+  options: { turn: count('<ms>', 'how long a turn of a candidate takes', 10, 2) },
+  peers: ['bufferutil', 'ws', 'websocket-driver'],
+  sets: ({ turn }) => [
+    {
+      rows: Object.entries(DECODE_ROWS).map(([name, { group, make }]) => ({ name, group, make, pairs: PAIRS })),
+      start: () => ({
+        candidates(row) {
+          const work = row.make();
+          row.bytes = work.chunks.reduce((sum, { length }) => sum + length, 0) / work.count;
+          const loops = Object.entries(CONTESTANTS).map(([who, create]) => [who, prepareDecoding(who, create, work)]);
+          if (work.messages !== undefined)
+            loops.push(['memcpy', prepareCopy(work)], ['the unavoidable work', prepareLeast(work)]);
+          return timed(Object.fromEntries(loops), { turn, count: work.count });
+        }
+      })
+    }
+  ]
+});

@@ -4,34 +4,24 @@
 // Receiver, and beside zlib alone, on the same messages, one after the other. CPU is that of the
 // process: ws compresses in zlib's thread pool, whose threads count, too.
 
+const { runBenchmark } = require('./support/harness');
 const fs = require('node:fs');
 const path = require('node:path');
 const zlib = require('node:zlib');
-
 const { PerMessageDeflate, Receiver, Sender } = require('ws');
-
-const { Decoder, Encoder, acceptDeflate, kernel, offerDeflate } = require('../index');
-const { readArguments, refuse } = require('./support/arguments');
+const { Decoder, Encoder, acceptDeflate, offerDeflate } = require('../index');
 const { jsonPayloads, parseMessages } = require('./support/messages');
-const { createProgress } = require('./support/progress');
-const { timesFaster } = require('./support/race');
-const { publish, reportLine, startReport } = require('./support/report');
-const { quartiles } = require('./support/statistics');
-const { formatNumber, formatTable } = require('./support/table');
 
 const USAGE = `usage: node benchmark/deflate.js [file] [options]
 
-Compresses and inflates JSON of 128 bytes, 1 KiB and 16 KiB, with and without context takeover. Prints
-the median microseconds of CPU a message, how many times faster framemask is than ws, and the bytes that
-the message is compressed to. "zlib" is zlib alone, called as cheaply as Node.js can: the least that is
-possible. Takes about a minute.
+Compresses and inflates JSON of 128 bytes, 1 KiB and 16 KiB, with and without context takeover. Prints the median
+microseconds of CPU a message, how many times faster framemask is than ws, and the bytes that the message is compressed
+to. "zlib" is zlib alone, called as cheaply as Node.js can: the least that is possible. Takes about a minute.
 
-With a file, its messages are measured instead: one a line, or a JSON array, in which a string is a message
-and any other value is the message of its JSON. Take a hundred or more, in the order in which one connection
-sends them. All are compressed; the program also says how many are shorter than the default threshold, so
-that they would go out uncompressed without takeover.
-
-  --only <text>     only the rows whose name has this in it`;
+With a file, its messages are measured instead: one a line, or a JSON array, in which a string is a message and any
+other value is the message of its JSON. Take a hundred or more, in the order in which one connection sends them. All
+are compressed; the program also says how many are shorter than the default threshold, so that they would go out
+uncompressed without takeover.`;
 
 const SIZES = { '128 B': 128, '1 KiB': 1024, '16 KiB': 16 * 1024 };
 /** The default of ws and of framemask. */
@@ -40,8 +30,6 @@ const THRESHOLD = 1024;
 const MESSAGES = 200;
 /** Turns until V8 has compiled the code, which takes longer with JavaScript than with zlib. */
 const WARM_UP = 20;
-
-const CANDIDATES = ['framemask', 'ws', 'zlib'];
 
 let output = Buffer.allocUnsafeSlow(64 * 1024);
 
@@ -151,65 +139,37 @@ async function time(work, messages) {
   return (user + system) / messages.length;
 }
 
-async function measure(messages, contextTakeover, rounds) {
+/** @returns {Record<string, Buffer[]>} messages by the name of their row */
+function readSets([file, ...others]) {
+  if (others.length > 0) throw new RangeError('one file at most');
+  if (file !== undefined) return { [path.basename(file)]: parseMessages(fs.readFileSync(file, 'utf8')) };
+  return Object.fromEntries(Object.entries(SIZES).map(([label, size]) => [label, jsonPayloads(size, MESSAGES)]));
+}
+
+/** @returns {Promise<Record<string, () => Promise<object>>>} compress or inflate the messages, after a warm-up */
+async function createCandidates({ work, messages, contextTakeover }) {
   const largest = Math.max(...messages.map(({ length }) => length));
   // What does not compress becomes a little larger.
   output = Buffer.allocUnsafeSlow(Math.max(64 * 1024, 2 * largest));
-  const sizes = {};
-  const times = { compress: {}, inflate: {} };
-  const makers = CANDIDATES.map((name) => [name, COMPRESS[name](contextTakeover), INFLATE[name](contextTakeover)]);
-  for (let round = -WARM_UP; round < rounds; round++) {
-    for (const [name, compress, inflate] of makers) {
+  const candidates = {};
+  for (const name of Object.keys(COMPRESS)) {
+    const [compress, inflate] = [COMPRESS[name](contextTakeover), INFLATE[name](contextTakeover)];
+    candidates[name] = async () => {
       let frames;
-      const compressing = await time(async () => {
-        frames = await compress(messages);
-      }, messages);
-      sizes[name] = Math.round(frames.reduce((sum, { length }) => sum + length, 0) / messages.length);
-      const inflating = await time(async () => {
-        const count = await inflate(frames);
-        if (count !== messages.length) throw new Error(`${name} delivered ${count} messages`);
-      }, messages);
-      if (round < 0) continue;
-      times.compress[name] ??= [];
-      times.compress[name].push(compressing);
-      times.inflate[name] ??= [];
-      times.inflate[name].push(inflating);
-    }
+      let count;
+      const compressing = await time(async () => (frames = await compress(messages)), messages);
+      const inflating = await time(async () => (count = await inflate(frames)), messages);
+      if (count !== messages.length) throw new Error(`${name} delivered ${count} messages`);
+      const compressed = frames.reduce((sum, { length }) => sum + length, 0) / count;
+      return { microseconds: work === 'compress' ? compressing : inflating, compressed };
+    };
+    for (let i = 0; i < WARM_UP; i++) await candidates[name]();
   }
-  return { sizes, times };
-}
-
-/** @returns {import('./support/report').Row} */
-function toRow(what, name, sizes, times) {
-  return {
-    name: `${what} ${name}`,
-    group: what,
-    candidates: Object.fromEntries(
-      CANDIDATES.map((candidate) => [
-        candidate,
-        { microseconds: quartiles(times[candidate]), bytes: Array(3).fill(sizes[candidate]) }
-      ])
-    ),
-    timesFaster: [{ own: 'framemask', peer: 'ws', times: timesFaster(times.framemask, times.ws) }]
-  };
-}
-
-/** @returns {Record<string, Buffer[]>} messages by the name of their row */
-function readSets(files) {
-  if (files.length > 1) refuse(new RangeError('one file at most'));
-  if (files.length === 0) {
-    return Object.fromEntries(Object.entries(SIZES).map(([label, size]) => [label, jsonPayloads(size, MESSAGES)]));
-  }
-  try {
-    return { [path.basename(files[0])]: parseMessages(fs.readFileSync(files[0], 'utf8')) };
-  } catch (error) {
-    refuse(error);
-  }
+  return candidates;
 }
 
 /** @returns {string} how long the messages of a file are, and which the default threshold leaves alone */
-function describeMessages(sets) {
-  const [messages] = Object.values(sets);
+function describeMessages([messages]) {
   const lengths = messages.map(({ length }) => length).sort((a, b) => a - b);
   const below = lengths.filter((length) => length < THRESHOLD).length;
   return (
@@ -219,48 +179,28 @@ function describeMessages(sets) {
   );
 }
 
-async function main() {
-  const options = { only: { type: 'string', default: '' } };
-  const { rounds, quick, json, only, positionals } = readArguments(USAGE, options, true);
-  const sets = readSets(positionals);
-  const names = [false, true].flatMap((contextTakeover) =>
-    Object.entries(sets).map(([label, messages]) => {
-      return { messages, contextTakeover, name: `${label}, ${contextTakeover ? 'takeover' : 'no takeover'}` };
-    })
-  );
-  const chosen = names.filter(({ name }) => name.includes(only));
-  if (chosen.length === 0) refuse(new RangeError(`no row has "${only}" in its name`));
-  const finish = await startReport('deflate');
-  const progress = createProgress(chosen.length);
-  const rows = [];
-  for (const { name, messages, contextTakeover } of chosen) {
-    progress.step(name);
-    const { sizes, times } = await measure(messages, contextTakeover, rounds);
-    for (const [what, turns] of Object.entries(times)) rows.push(toRow(what, name, sizes, turns));
-  }
-  progress.end();
-
-  const report = await finish({ quick, rounds, kernel, peers: ['ws'], rows });
-  const lines = rows.map(({ name, candidates: { framemask, ws, zlib: least }, timesFaster }) => [
-    name,
-    formatNumber(framemask.microseconds[1]),
-    formatNumber(ws.microseconds[1]),
-    timesFaster[0].times[1].toFixed(2),
-    formatNumber(least.microseconds[1]),
-    String(framemask.bytes[1]),
-    String(ws.bytes[1])
-  ]);
-  const head = [
-    positionals.length === 0 ? 'µs of CPU a message of JSON' : 'µs of CPU a message',
-    'framemask',
-    'ws',
-    'times faster than ws',
-    'zlib',
-    'bytes',
-    'bytes, ws'
-  ];
-  const remarks = positionals.length === 0 ? '' : `\n\n${describeMessages(sets)}`;
-  publish(report, json, `${reportLine(report)}\n\n${formatTable(head, lines)}${remarks}`);
-}
-
-main();
+runBenchmark({
+  name: 'deflate',
+  usage: USAGE,
+  allowPositionals: true,
+  peers: ['ws'],
+  sets: ({ positionals }) => [
+    {
+      rows: Object.entries(readSets(positionals)).flatMap(([label, messages]) =>
+        [false, true].flatMap((contextTakeover) =>
+          ['compress', 'inflate'].map((work) => ({
+            name: `${work} ${label}, ${contextTakeover ? 'takeover' : 'no takeover'}`,
+            group: `permessage-deflate, ${work}`,
+            pairs: [['framemask', 'ws']],
+            work,
+            messages,
+            contextTakeover
+          }))
+        )
+      ),
+      start: () => ({ candidates: createCandidates })
+    }
+  ],
+  remarks: ({ positionals }) =>
+    positionals.length === 0 ? [] : ['', describeMessages(Object.values(readSets(positionals)))]
+});

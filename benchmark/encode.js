@@ -4,21 +4,16 @@
 // halves of ws (with bufferutil), websocket-driver and, for a client, undici. All work by turns, in
 // one process, and write to a stand-in for a socket: see Sink in support/encode-rows.js.
 
+const { runBenchmark } = require('./support/harness');
 const { ENCODE_ROWS, createEncoder, prepareEncoding } = require('./support/encode-rows');
-const { loadFramemask, loadPeer } = require('./support/modules');
-const { measureEach } = require('./support/measure-each');
-const { compareRace, race } = require('./support/race');
-const { publish, reportLine, startReport } = require('./support/report');
-const { formatNumber, formatTable } = require('./support/table');
-const { warmUp } = require('./support/warm-up');
+const { createDriver, loadFramemask, loadPeer } = require('./support/modules');
+const { count } = require('./support/options');
+const { timed } = require('./support/race');
 
 const USAGE = `usage: node benchmark/encode.js [options]
 
-Times the encoding of messages. Prints the median nanoseconds a message, and how many times faster
-framemask is than ws. Takes about two minutes.
-
-  --only <text>     only the rows whose name has this in it
-  --turn <ms>       how long a turn of a candidate takes (default 10)`;
+Times the encoding of messages. Prints the median nanoseconds a message, and how many times faster framemask is than
+ws. Takes about two minutes.`;
 
 /**
  * Keeps one of the options objects that ws makes for each frame alive. If a major collection runs
@@ -46,9 +41,7 @@ const CONTESTANTS = {
     const send = (binary, data) =>
       sender.send(data, { fin: true, binary, compress: false, mask: role === 'client' }, undefined);
     const write = (list) => {
-      sink.cork();
       for (const part of list) sink.write(part);
-      sink.uncork();
     };
     return {
       // As ws's authors advise for a broadcast: https://github.com/websockets/ws/issues/617
@@ -62,17 +55,13 @@ const CONTESTANTS = {
   },
   'websocket-driver'(sink, { role, prepared }) {
     if (prepared || role === 'client') return null;
-    const headers = { connection: 'Upgrade', upgrade: 'websocket', host: 'localhost' };
-    Object.assign(headers, { 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' });
-    const driver = loadPeer('websocket-driver').http({ method: 'GET', url: '/', headers });
-    driver.start();
+    const driver = createDriver();
     driver.io.on('data', (chunk) => sink.write(chunk));
     return { text: (data) => driver.text(data), binary: (data) => driver.binary(data), flush() {} };
   },
   undici(sink, { role }) {
     if (role === 'server') return null;
-    loadPeer('undici');
-    const { WebsocketFrameSend } = require('undici/lib/web/websocket/frame');
+    const { WebsocketFrameSend } = loadPeer('undici', 'web/websocket/frame');
     return {
       text(data) {
         for (const part of WebsocketFrameSend.createFastTextFrame(Buffer.from(data))) sink.write(part);
@@ -82,51 +71,35 @@ const CONTESTANTS = {
     };
   }
 };
-/** Who is compared with whom. */
+
 const PAIRS = [
   ['framemask', 'ws'],
   ['framemask js', 'ws']
 ];
 
-/**
- * @returns {Promise<import('./support/report').Row>} `bytes` and `ns` a message
- */
-async function measure(name, { rounds, turn }) {
-  const row = ENCODE_ROWS[name];
-  const frames = row.make();
-  const candidates = Object.entries(CONTESTANTS)
-    .map(([who, create]) => [who, prepareEncoding(who, create, row, frames)])
-    .filter(([, loop]) => loop !== null);
-  await warmUp(Object.fromEntries(candidates), turn * 20);
-  const turns = await race(Object.fromEntries(candidates), { rounds, turn });
-  return {
-    name,
-    group: `as a ${row.role}`,
-    bytes: frames.reduce((sum, { payload }) => sum + payload.length, 0) / frames.length,
-    ...compareRace(turns, PAIRS, frames.length)
-  };
-}
-
-function formatRows(rows) {
-  const names = Object.keys(CONTESTANTS);
-  const ratios = ['times faster than ws', 'js, times faster than ws'];
-  const head = ['a message', ...names.map((name) => `${name}, ns`), 'GB/s', ...ratios];
-  const lines = rows.map(({ name, bytes, candidates, timesFaster }) => [
-    name,
-    ...names.map((who) => formatNumber(candidates[who]?.ns[1])),
-    formatNumber(bytes / candidates.framemask.ns[1]),
-    ...timesFaster.map(({ times }) => times[1].toFixed(2))
-  ]);
-  return formatTable(head, lines);
-}
-
-async function main() {
-  const finish = await startReport('encode');
-  const { rounds, quick, json, results: rows } = await measureEach(USAGE, ENCODE_ROWS, measure);
-
-  const peers = ['bufferutil', 'ws', 'websocket-driver', 'undici'];
-  const report = await finish({ quick, rounds, kernel: loadFramemask().kernel, peers, rows });
-  publish(report, json, `${reportLine(report)}\n\n${formatRows(rows)}`);
-}
-
-main();
+runBenchmark({
+  name: 'encode',
+  usage: USAGE,
+  options: { turn: count('<ms>', 'how long a turn of a candidate takes', 10, 2) },
+  peers: ['bufferutil', 'ws', 'websocket-driver', 'undici'],
+  sets: ({ turn }) => [
+    {
+      rows: Object.entries(ENCODE_ROWS).map(([name, work]) => ({
+        name,
+        group: `encode as a ${work.role}`,
+        work,
+        pairs: PAIRS
+      })),
+      start: () => ({
+        candidates(row) {
+          const frames = row.work.make();
+          row.bytes = frames.reduce((sum, { payload }) => sum + payload.length, 0) / frames.length;
+          const loops = Object.entries(CONTESTANTS)
+            .map(([who, create]) => [who, prepareEncoding(who, create, row.work, frames)])
+            .filter(([, loop]) => loop !== null);
+          return timed(Object.fromEntries(loops), { turn, count: frames.length });
+        }
+      })
+    }
+  ]
+});

@@ -4,32 +4,47 @@
 // with bufferutil), each in a process of its own, over loopback. The clients write ready frames to
 // raw sockets, so that the server is what is measured.
 
-const { fork } = require('node:child_process');
-const { once } = require('node:events');
+const { runBenchmark } = require('./support/harness');
 const path = require('node:path');
-
-const { readArguments, readCount, refuse } = require('./support/arguments');
-const { broadcast, startBroadcast } = require('./support/broadcast-peers');
-const { COMPRESSED, CONNECTIONS, ECHO } = require('./support/echo-work');
+const { startBroadcast } = require('./support/broadcast');
 const { TEXT } = require('./support/messages');
-const { createProgress } = require('./support/progress');
-const { publish, reportLine, startReport } = require('./support/report');
-const { compareTurns, formatStandings, takeTurns, toRow } = require('./support/server-turns');
-const { formatTable } = require('./support/table');
-const { weighServer } = require('./support/weigh-server');
-const { kernel } = require('../index.js');
+const { count, text } = require('./support/options');
+const servers = require('./support/servers');
+const { COMPRESSED, ECHO, nodeServer, startServers, weighConnections, weighHeap, wsServer } = servers;
 
 const USAGE = `usage: node benchmark/ws.js [options]
 
 Measures servers of ws and of framemask/ws over loopback. Prints medians of messages a second and of the server's
-processor time for each message, and how many times better framemask/ws is, with quartiles over the rounds. Takes about
-four minutes.
+processor time for each message, and how many times better framemask/ws is, with quartiles over the rounds. Then the
+bytes of heap that an idle connection holds beside its socket. With --candidate, another checkout's framemask/ws takes
+turns with this one's and with ws. Takes about four minutes.`;
 
-  --only <text>     only the rows whose name has this in it
-  --clients <n>     how many connections a broadcast goes to (default 300)
-  --idle <n>        how many idle connections are weighed (default 1000)
-  --turn <ms>       how long a turn of a server takes (default 500)
-  --candidate <m>   the module to measure, from the current folder or by its name (default: framemask/ws)`;
+const OPTIONS = {
+  clients: count('<n>', 'how many connections a broadcast goes to', 300),
+  idle: count('<n>', 'how many idle connections are weighed', 1000),
+  turn: count('<ms>', 'how long a turn of a server takes', 500, 150),
+  candidate: text('<module>', 'one more with the API of ws, by its path or name, such as ../other/ws.js')
+};
+
+const OWN = 'framemask/ws';
+
+const prefixed = (prefix, works, suffix = '') =>
+  Object.entries(works).map(([name, work]) => ({ name: `${prefix} ${name}${suffix}`, work }));
+
+/** What servers do with messages: the options of servers/ws.js, and the rows. */
+const KINDS = [
+  { group: '`framemask/ws`: echo', server: {}, works: prefixed('echo', ECHO) },
+  {
+    group: '`framemask/ws`: echo with callbacks',
+    server: { callbacks: true },
+    works: prefixed('echo', ECHO, ', callbacks')
+  },
+  {
+    group: '`framemask/ws`: echo with permessage-deflate',
+    server: { deflate: 'takeover' },
+    works: [{ name: 'echo 20 × 1 KiB, deflate', work: COMPRESSED['20 × 1 KiB'] }]
+  }
+];
 
 const BROADCAST = {
   '1 × 64 B': { size: 64, count: 1 },
@@ -37,146 +52,71 @@ const BROADCAST = {
   '10 × 4 KiB': { size: 4096, count: 10 }
 };
 
-/**
- * Something that both servers do.
- *
- * @typedef {object} Row
- * @property {string} name
- * @property {'echo' | 'callbacks' | 'deflate' | 'broadcast'} kind
- * @property {object} work as echo-load.js or broadcast-peers.js take it
- */
-
-/** @type {Row[]} */
-const ROWS = [
-  ...Object.entries(ECHO).map(([name, work]) => ({ name: `echo ${name}`, kind: 'echo', work })),
-  ...Object.entries(ECHO).map(([name, work]) => ({ name: `echo ${name}, callbacks`, kind: 'callbacks', work })),
-  { name: 'echo 20 × 1 KiB, deflate', kind: 'deflate', work: COMPRESSED['20 × 1 KiB'] },
-  ...Object.entries(BROADCAST).map(([name, work]) => ({ name: `broadcast ${name}`, kind: 'broadcast', work }))
-];
-/** What the rows of each kind are called together. */
-const GROUPS = {
-  echo: 'echo',
-  callbacks: 'echo with callbacks',
-  deflate: 'echo with permessage-deflate',
-  broadcast: 'broadcast'
-};
-const IDLE = 'idle connections';
-/** The name of the candidate that is measured against ws. */
-const OWN = 'framemask/ws';
-
-const support = (script) => path.join(__dirname, 'support', script);
-
-/**
- * Starts the servers of one kind, measures its rows, and ends them.
- *
- * @param {Row[]} rows
- * @param {Record<string, string>} modules by the name of the candidate
- * @param {{ rounds: number, turn: number, clients: number }} options
- * @param {(row: Row) => void} onRow is called before each
- */
-async function measureKind(rows, modules, { rounds, turn, clients }, onRow) {
-  if (rows.length === 0) return [];
-  const { kind } = rows[0];
-  const children = [];
-  const run = {};
-  const results = [];
-  try {
-    if (kind === 'broadcast') {
-      for (const [name, module] of Object.entries(modules)) {
-        const peers = await startBroadcast(module, clients);
-        children.push(peers.server, peers.drain);
-        // Messages a second, until the last client has the last one.
-        run[name] = async (work) => {
-          const { arrived, microseconds } = await broadcast(peers, 'ws', work, clients, turn);
-          const messages = work.count * clients;
-          return { rate: (messages * 1000) / arrived, cost: microseconds / messages };
-        };
-      }
-    } else {
-      const client = fork(support('echo-load.js'));
-      children.push(client);
-      for (const [name, module] of Object.entries(modules)) {
-        const server = fork(support('ws-server.js'), [module, kind]);
-        children.push(server);
-        const [{ port }] = await once(server, 'message');
-        run[name] = async (work) => {
-          const where = { port, pid: server.pid };
-          client.send({ ...work, ...where, first: TEXT, connections: CONNECTIONS, milliseconds: turn });
-          const [{ error, ...result }] = await once(client, 'message');
-          if (error !== undefined) throw new Error(error);
-          return result;
-        };
-      }
-    }
-    for (const row of rows) {
-      onRow(row);
-      const each = Object.entries(run).map(([name, put]) => [name, () => put(row.work)]);
-      const turns = await takeTurns(Object.fromEntries(each), rounds);
-      results.push({ name: row.name, kind, own: OWN, standings: compareTurns(turns, OWN) });
-    }
-  } finally {
-    for (const child of children) child.kill();
+/** @returns {Record<string, string>} modules with the API of ws, by the name of the candidate */
+function findModules(candidate) {
+  const modules = { [OWN]: path.join(__dirname, '..', 'ws.js') };
+  if (candidate !== undefined) {
+    const isPath = candidate.startsWith('.') || path.isAbsolute(candidate);
+    modules.candidate = isPath ? path.resolve(candidate) : candidate;
+    require.resolve(modules.candidate);
   }
-  return results;
+  return { ...modules, ws: 'ws' };
 }
 
-function formatIdle(idle) {
-  const head = ['a connection, beside its socket', 'heap, B', 'external, B', 'resident, B'];
-  const cells = ({ heap, external, resident }) => [heap, external, resident].map((bytes) => `${Math.round(bytes)}`);
-  const rows = Object.entries(idle).flatMap(([name, { opened, used }]) => [
-    [name, ...cells(opened)],
-    [`${name}, after an echo`, ...cells(used)]
-  ]);
-  return formatTable(head, rows);
-}
-
-async function main() {
-  const text = { type: 'string' };
-  const values = readArguments(USAGE, {
-    only: { ...text, default: '' },
-    clients: { ...text, default: '300' },
-    idle: { ...text, default: '1000' },
-    turn: text,
-    candidate: { ...text, default: path.join(__dirname, '..', 'ws.js') }
-  });
-  const { rounds, quick, json, only, candidate } = values;
-  const own = values.candidate.startsWith('.') ? path.resolve(candidate) : candidate;
-  const modules = { [OWN]: own, ws: 'ws' };
-  const rows = ROWS.filter(({ name }) => name.includes(only));
-  const weighs = IDLE.includes(only);
-  try {
-    require.resolve(own);
-    if (rows.length === 0 && !weighs) throw new RangeError(`no row has "${only}" in its name`);
-  } catch (error) {
-    refuse(error);
-  }
-  const options = {
-    rounds,
-    turn: readCount('turn', values.turn ?? (quick ? '150' : '500')),
-    clients: readCount('clients', values.clients)
+/** @returns {Promise<import('./support/harness').Started>} messages a second, until the last client has the last one */
+async function startBroadcasts(modules, clients, turn) {
+  const running = [];
+  for (const [name, module] of Object.entries(modules)) running.push([name, await startBroadcast(module, clients)]);
+  const candidate = (send, work) => async () => {
+    const { arrived, microseconds } = await send('ws', work, turn);
+    const messages = work.count * clients;
+    return { rate: (messages * 1000) / arrived, cost: microseconds / messages };
   };
-  const finish = await startReport('ws');
-  const progress = createProgress(rows.length + (weighs ? 1 : 0));
-  const results = [];
-  for (const kind of ['echo', 'callbacks', 'deflate', 'broadcast']) {
-    const chosen = rows.filter((row) => row.kind === kind);
-    results.push(...(await measureKind(chosen, modules, options, ({ name }) => progress.step(name))));
-  }
-  let idle = null;
-  if (weighs) {
-    progress.step(IDLE);
-    idle = await weighServer(modules, readCount('idle', values.idle), quick ? 1 : 3);
-  }
-  progress.end();
-
-  const reported = results.map((result) => toRow(result, GROUPS[result.kind]));
-  const { turn, clients } = options;
-  const peers = ['bufferutil', 'ws'];
-  const report = await finish({ quick, rounds, turn, clients, kernel, peers, idle, rows: reported });
-  const lines = [reportLine(report, `broadcasts to ${clients}`)];
-  if (results.length > 0) lines.push(formatStandings(`${CONNECTIONS} connections`, results));
-  if (idle !== null) lines.push(formatIdle(idle));
-  publish(report, json, lines.join('\n\n'));
+  return {
+    candidates: ({ work }) => Object.fromEntries(running.map(([name, { send }]) => [name, candidate(send, work)])),
+    stop() {
+      for (const [, { stop }] of running) stop();
+    }
+  };
 }
 
-main();
+/** An idle connection of each, beside its socket: that of a server of sockets alone is subtracted. */
+function weighBesideSocket(modules, count) {
+  const weigh = (server) => weighConnections({ name: 'weighed', ...server }, count, weighHeap, { weighed: true });
+  const candidate = (module) => async () => {
+    const alone = await weigh(nodeServer('socket', { http: true }));
+    const { opened, used } = await weigh(wsServer(module));
+    return { opened: opened - alone.opened, used: used - alone.used };
+  };
+  return Object.fromEntries(Object.entries(modules).map(([name, module]) => [name, candidate(module)]));
+}
+
+runBenchmark({
+  name: 'ws',
+  usage: USAGE,
+  options: OPTIONS,
+  peers: ['bufferutil', 'ws'],
+  sets({ candidate, clients, idle, turn }) {
+    const modules = findModules(candidate);
+    const pairs = Object.keys(modules)
+      .slice(1)
+      .map((peer) => [OWN, peer]);
+    const echo = KINDS.map(({ group, server, works }) => ({
+      rows: works.map((row) => ({ ...row, group, pairs })),
+      start() {
+        const list = Object.entries(modules).map(([name, module]) => ({ name, ...wsServer(module) }));
+        return startServers(list, { server, load: { first: TEXT, milliseconds: turn } });
+      }
+    }));
+    const broadcast = {
+      rows: prefixed('broadcast', BROADCAST).map((row) => ({ ...row, group: '`framemask/ws`: broadcast', pairs })),
+      start: () => startBroadcasts(modules, clients, turn)
+    };
+    const memory = {
+      rows: [{ name: 'idle connections, heap', group: '`framemask/ws`: memory', pairs: [] }],
+      rounds: 3,
+      start: () => ({ candidates: () => weighBesideSocket(modules, idle) })
+    };
+    return [...echo, broadcast, memory];
+  }
+});

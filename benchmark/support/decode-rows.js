@@ -1,6 +1,6 @@
 'use strict';
 
-const { BINARY, TEXT, asciiPayload, cut, maskedFrame, uniformMessages, writeAll } = require('./messages');
+const { BINARY, TEXT, asciiPayload, cut, maskedFrame, uniformMessages } = require('./messages');
 const { fresh } = require('./race');
 
 /**
@@ -44,27 +44,33 @@ function oneMessage(first, size) {
   return { count: 1, chunks: cut(maskedFrame(first, asciiPayload(size)), KIB64) };
 }
 
+const SMALL = 'decode 64 KiB chunks of small frames';
+const FRAMES = 'decode the same by `onFrame`, which makes no object';
+const ONE_A_CHUNK = 'decode one small frame a chunk';
+const BYTE_BY_BYTE = 'decode byte by byte';
+const LONG = 'decode one message of 1 MiB';
+
 /**
- * The rows of the decoding benchmark: the name of each, and what makes its work.
+ * The rows of the decoding benchmark: the group of each, and what makes its work.
  *
- * @type {Record<string, () => DecodeWork>}
+ * @type {Record<string, { group: string, make: () => DecodeWork }>}
  */
 const DECODE_ROWS = {
   ...Object.fromEntries(
     [16, 64, 125].flatMap((size) => [
-      [`text ${size} B`, () => manyFrames(TEXT, size)],
-      [`binary ${size} B`, () => manyFrames(BINARY, size)],
-      [`frames ${size} B`, () => ({ ...manyFrames(BINARY, size), framesOnly: true })]
+      [`text ${size} B`, { group: SMALL, make: () => manyFrames(TEXT, size) }],
+      [`binary ${size} B`, { group: SMALL, make: () => manyFrames(BINARY, size) }],
+      [`frames ${size} B`, { group: FRAMES, make: () => ({ ...manyFrames(BINARY, size), framesOnly: true }) }]
     ])
   ),
-  'text 64 B, one a chunk': () => singleFrames(TEXT, 64),
-  'binary 64 B, one a chunk': () => singleFrames(BINARY, 64),
-  'text 16 B, byte by byte': () => singleBytes(TEXT, 16),
-  'binary 16 B, byte by byte': () => singleBytes(BINARY, 16),
-  'binary 64 B, byte by byte': () => singleBytes(BINARY, 64),
-  'text 1 MiB': () => oneMessage(TEXT, 16 * KIB64),
-  'binary 1 MiB': () => oneMessage(BINARY, 16 * KIB64),
-  '1,000 messages': thousandMessages
+  'text 64 B, one a chunk': { group: ONE_A_CHUNK, make: () => singleFrames(TEXT, 64) },
+  'binary 64 B, one a chunk': { group: ONE_A_CHUNK, make: () => singleFrames(BINARY, 64) },
+  'text 16 B, byte by byte': { group: BYTE_BY_BYTE, make: () => singleBytes(TEXT, 16) },
+  'binary 16 B, byte by byte': { group: BYTE_BY_BYTE, make: () => singleBytes(BINARY, 16) },
+  'binary 64 B, byte by byte': { group: BYTE_BY_BYTE, make: () => singleBytes(BINARY, 64) },
+  'text 1 MiB': { group: LONG, make: () => oneMessage(TEXT, 16 * KIB64) },
+  'binary 1 MiB': { group: LONG, make: () => oneMessage(BINARY, 16 * KIB64) },
+  '1,000 messages': { group: 'decode 1,000 messages of 0 to 64 KiB', make: thousandMessages }
 };
 
 /**
@@ -84,6 +90,12 @@ function createWriter({ Decoder }, deliver, framesOnly) {
     : { onMessage: (data) => deliver(data.length) };
   const decoder = new Decoder({ role: 'server', ...handlers });
   return (chunk) => decoder.write(chunk);
+}
+
+function writeAll(write, chunks, calls) {
+  for (let i = 0; i < calls; i++) {
+    for (let j = 0; j < chunks.length; j++) write(chunks[j]);
+  }
 }
 
 function createCounter() {

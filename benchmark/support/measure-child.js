@@ -4,9 +4,8 @@
 // JSON, and prints the result as JSON.
 
 const { loadFramemask, loadWithoutTracing } = require('./modules');
-const { race } = require('./race');
+const { takeTurns, timed } = require('./race');
 const { listRows } = require('./rows');
-const { warmUp } = require('./warm-up');
 const { weigh } = require('./weigh');
 
 const noop = () => {};
@@ -22,22 +21,15 @@ const OBJECTS = {
   }
 };
 
-/**
- * Times one row of several copies of framemask by turns. They are loaded in the order given.
- *
- * @param {import('./processes').RowJob & { candidates: import('./processes').Candidate[],
- *   rounds: number, turn: number }} job
- * @returns {Promise<Record<string, number[]>>} nanoseconds of each turn, by the candidate's name
- */
+/** @returns {Promise<Record<string, number[]>>} nanoseconds of each turn, by the candidate's name */
 async function timeRow({ row, size, kernel, rounds, turn, candidates }) {
   const { create } = listRows(size === null ? [] : [size]).find(({ name }) => name === row);
   const { count, prepare } = create();
   const loops = {};
   for (const { name, root, withoutTracing } of candidates)
     loops[name] = prepare(withoutTracing ? loadWithoutTracing(kernel, root) : loadFramemask(kernel, root));
-  await warmUp(loops, turn * 20);
-  const turns = await race(loops, { rounds, turn });
-  return Object.fromEntries(Object.entries(turns).map(([name, values]) => [name, values.map((ns) => ns / count)]));
+  const turns = await takeTurns(timed(loops, { turn, count }), rounds);
+  return Object.fromEntries(Object.entries(turns).map(([name, list]) => [name, list.map(({ ns }) => ns)]));
 }
 
 /** @returns {Promise<object>} what one object of a checkout holds, in bytes */

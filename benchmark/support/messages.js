@@ -101,19 +101,6 @@ function cut(bytes, size) {
 }
 
 /**
- * The loop that decoding is timed with. It uses only its arguments, as `fresh` requires.
- *
- * @param {(chunk: Buffer) => void} write
- * @param {Buffer[]} chunks
- * @param {number} calls how many times all chunks are written
- */
-function writeAll(write, chunks, calls) {
-  for (let i = 0; i < calls; i++) {
-    for (let j = 0; j < chunks.length; j++) write(chunks[j]);
-  }
-}
-
-/**
  * @param {string} text one message a line, or a JSON array of messages
  * @returns {Buffer[]} those that are not empty
  * @throws {RangeError} if there are none
@@ -146,6 +133,5 @@ module.exports = {
   maskedFrame,
   parseMessages,
   uniformMessages,
-  unmaskedFrame,
-  writeAll
+  unmaskedFrame
 };

@@ -61,17 +61,28 @@ function loadWithoutTracing(kernel, root = ROOT) {
     calls++;
     return false;
   });
-  new Decoder({ role: 'server' }).write(maskedFrame(TEXT, asciiPayload(1)));
+  new Decoder({ role: 'server', onMessage() {} }).write(maskedFrame(TEXT, asciiPayload(1)));
   if (calls === 0) throw new Error('the Decoder does not call lib/tracing.js');
   return load(() => false);
 }
 
 /**
  * @param {string} name of a package whose code is in lib/
+ * @param {string} [file] in lib/; without one, what the package exports
  * @returns {*} a copy of its own
  */
-function loadPeer(name) {
-  return requireAnew(name, path.join(path.dirname(require.resolve(`${name}/package.json`)), 'lib'));
+function loadPeer(name, file) {
+  const folder = path.join(path.dirname(require.resolve(`${name}/package.json`)), 'lib');
+  return requireAnew(file === undefined ? name : path.join(folder, file), folder);
 }
 
-module.exports = { ROOT, loadFramemask, loadPeer, loadWithoutTracing, requireAnew };
+/** @returns {object} websocket-driver's server, after its handshake */
+function createDriver() {
+  const headers = { connection: 'Upgrade', upgrade: 'websocket', host: 'localhost' };
+  Object.assign(headers, { 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' });
+  const driver = loadPeer('websocket-driver').http({ method: 'GET', url: '/', headers });
+  driver.start();
+  return driver;
+}
+
+module.exports = { ROOT, createDriver, loadFramemask, loadPeer, loadWithoutTracing };

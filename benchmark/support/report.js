@@ -8,34 +8,28 @@ const os = require('node:os');
 const path = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
 
-const { describeMachine, machineLine } = require('./machine');
-const { median } = require('./statistics');
+const { median, quartiles } = require('./race');
+const { formatRows } = require('./tables');
 
-/** The first quartile, the median and the third quartile over the rounds. */
-/** @typedef {[number, number, number]} Quartiles */
+/** @typedef {{ own: string, peer: string, times: [number, number, number] }} Pair quartiles */
 
 /**
  * @typedef {object} Row
  * @property {string} name
- * @property {string} group rows that the summary puts into one range
+ * @property {string} group rows that a summary puts into one range
  * @property {number} [bytes] of a message, or of the payload of a call
- * @property {Record<string, Record<string, Quartiles>>} candidates by name, then by figure: `ns` or
- *   `microseconds` a message, `rate` in messages a second, `heap` in bytes, ...; the first one's
- *   spread counts
- * @property {{ own: string, peer: string, times: Quartiles }[]} timesFaster above 1 where `own` is
- *   the faster one
- * @property {{ own: string, peer: string, times: Quartiles }[]} [timesCheaper] the same for the
- *   processor time of servers
+ * @property {Record<string, import('./race').Figures>} medians by candidate
+ * @property {Pair[]} faster above 1 where `own` is the faster one
+ * @property {Pair[]} [cheaper] the same for the processor time of servers
  *
  * @typedef {object} Report
  * @property {string} benchmark
  * @property {string} date ISO 8601, when it ended
- * @property {boolean} quick
  * @property {number} rounds
- * @property {ReturnType<typeof describeMachine>} machine
+ * @property {{ cpu: string, cores: number, system: string, release: string, runtime: string,
+ *   kernel: string }} machine `release` is the operating system's, `kernel` framemask's
  * @property {Record<string, string>} versions of framemask and its peers
- * @property {{ average: [number, number], others: [number, number] }} load before and after: the
- *   load average of a minute, and the share of all cores that other processes took
+ * @property {number} others the most that other processes took of all cores, before or after
  * @property {number} spread the median, over rows and candidates, of the distance of the quartiles
  *   as a share of the median
  * @property {string[]} noise why the figures are not to be quoted; empty on a quiet machine
@@ -55,124 +49,139 @@ const MOST_SPREAD = 0.2;
  */
 const MOST_AVERAGE = 1.5;
 
-/** @returns {{ busy: number, all: number }} processor time of all cores since the system started */
-function coreTimes() {
-  let busy = 0;
-  let all = 0;
-  for (const { times } of os.cpus()) {
-    const sum = Object.values(times).reduce((total, time) => total + time, 0);
-    all += sum;
-    busy += sum - times.idle;
-  }
-  return { busy, all };
-}
-
-/** @returns {Promise<number>} the share of all cores that is busy while this process sleeps */
+/** @returns {Promise<{ share: number, average: number }>} how busy all cores are while this process sleeps */
 async function watchOthers() {
+  const read = () => {
+    const times = os.cpus().flatMap(({ times }) => Object.entries(times));
+    const sum = (wanted) => times.reduce((total, [kind, time]) => (wanted(kind) ? total + time : total), 0);
+    return { busy: sum((kind) => kind !== 'idle'), all: sum(() => true) };
+  };
   await sleep(SETTLE);
-  const before = coreTimes();
+  const before = read();
   await sleep(WATCH);
-  const after = coreTimes();
-  return after.all === before.all ? 0 : (after.busy - before.busy) / (after.all - before.all);
+  const after = read();
+  const share = after.all === before.all ? 0 : (after.busy - before.busy) / (after.all - before.all);
+  return { share, average: os.loadavg()[0] };
 }
 
-/** @param {Row[]} rows @returns {number} */
-function spreadOf(rows) {
-  const spreads = rows
-    .flatMap(({ candidates }) => Object.values(candidates))
-    .map((figures) => Object.values(figures)[0])
-    .map(([low, middle, high]) => (high - low) / middle)
-    .filter(Number.isFinite);
-  return spreads.length === 0 ? 0 : median(spreads);
+/**
+ * @param {object} row its name, group and bytes, and `pairs` that are compared
+ * @param {Record<string, import('./race').Figures[]>} turns by candidate
+ * @returns {Row & { spreads: number[] }}
+ */
+function toRow({ name, group, bytes, pairs }, turns) {
+  const values = (who, figure) => turns[who].map((turn) => turn[figure]);
+  const [main] = Object.keys(Object.values(turns)[0][0]);
+  const compare = (figure) =>
+    pairs
+      .filter(([own, peer]) => own in turns && peer in turns)
+      .map(([own, peer]) => {
+        const peers = values(peer, figure);
+        // Of a rate, more is better; of all other figures, less.
+        const times = values(own, figure).map((value, i) => (figure === 'rate' ? value / peers[i] : peers[i] / value));
+        return { own, peer, times: quartiles(times) };
+      })
+      .filter(({ times }) => Number.isFinite(times[1]));
+  const medians = Object.entries(turns).map(([who, [first]]) => {
+    const figures = Object.keys(first).map((figure) => [figure, median(values(who, figure))]);
+    return [who, Object.fromEntries(figures.filter(([, value]) => Number.isFinite(value)))];
+  });
+  const spreads = Object.keys(turns).map((who) => {
+    const [low, middle, high] = quartiles(values(who, main));
+    return (high - low) / middle;
+  });
+  const cheaper = main === 'rate' ? { cheaper: compare('cost') } : {};
+  return { name, group, bytes, medians: Object.fromEntries(medians), faster: compare(main), ...cheaper, spreads };
 }
 
-/** @returns {string[]} */
-function findNoise({ quick, load, spread, machine }) {
+/** @returns {string[]} why the figures are not to be quoted */
+function findNoise({ quick, others, average, spread }) {
   const percent = (share) => `${Math.round(share * 100)} %`;
   const noise = [];
   if (quick) noise.push('few and short turns (--quick)');
-  const average = Math.max(...load.average);
-  if (average > MOST_AVERAGE * machine.cores)
-    noise.push(`a load average of ${average.toFixed(1)} on ${machine.cores} cores`);
-  const others = Math.max(...load.others);
+  if (average > MOST_AVERAGE * os.cpus().length)
+    noise.push(`a load average of ${average.toFixed(1)} on ${os.cpus().length} cores`);
   if (others > MOST_OTHERS) noise.push(`other processes took ${percent(others)} of the cores`);
   if (spread > MOST_SPREAD) noise.push(`half of all figures have quartiles ${percent(spread)} apart or more`);
   return noise;
 }
 
-/** @param {string} name of an installed package @returns {string} */
-function versionOf(name) {
-  return require(`${name}/package.json`).version;
+/** @param {string} kernel that framemask uses @returns {Report['machine']} */
+function describeMachine(kernel) {
+  const cpus = os.cpus();
+  return {
+    cpu: (cpus[0]?.model ?? 'unknown processor').trim(),
+    cores: cpus.length,
+    system: `${process.platform}-${process.arch}`,
+    release: `${os.type()} ${os.release()}`,
+    runtime: `Node.js ${process.versions.node}`,
+    kernel
+  };
+}
+
+/** @param {Report['machine']} machine @returns {string} one line */
+function machineLine({ cpu, cores, system, runtime, kernel }) {
+  return `${cpu}, ${cores} cores, ${system}, ${runtime}, kernel ${kernel}`;
 }
 
 /**
  * Notes how busy the machine is before a benchmark.
  *
  * @param {string} benchmark its name
- * @returns {Promise<(result: { quick: boolean, rounds: number, kernel: string, rows: Row[],
- *   peers?: string[], versions?: Record<string, string> }) => Promise<Report>>} is called when it
- *   has ended; `peers` are installed packages whose versions matter, other properties are added
+ * @returns {Promise<(result: { options: { quick: boolean, rounds: number }, kernel: string,
+ *   peers: string[], versions?: Record<string, string>, rows: ReturnType<typeof toRow>[] }) => Promise<Report>>}
+ *   is called when it has ended; `peers` are installed packages whose versions matter
  */
 async function startReport(benchmark) {
-  const [average] = os.loadavg();
-  const others = await watchOthers();
-  return async ({ quick, rounds, kernel, rows, peers = [], versions = {}, ...rest }) => {
-    const machine = describeMachine(kernel);
-    const load = {
-      average: [average, os.loadavg()[0]].map((value) => Number(value.toFixed(2))),
-      others: [others, await watchOthers()].map((value) => Number(value.toFixed(3)))
+  const before = await watchOthers();
+  return async ({ options: { quick, rounds }, kernel, peers, versions = {}, rows }) => {
+    const after = await watchOthers();
+    const others = Math.max(before.share, after.share);
+    const average = Math.max(before.average, after.average);
+    const spreads = rows.flatMap((row) => row.spreads).filter(Number.isFinite);
+    const spread = spreads.length === 0 ? 0 : median(spreads);
+    const installed = peers.map((name) => [name, require(`${name}/package.json`).version]);
+    return {
+      benchmark,
+      date: new Date().toISOString(),
+      rounds,
+      machine: describeMachine(kernel),
+      versions: { framemask: require('../../package.json').version, ...Object.fromEntries(installed), ...versions },
+      others,
+      spread,
+      noise: findNoise({ quick, others, average, spread }),
+      rows: rows.map(({ spreads, ...row }) => row)
     };
-    const spread = Number(spreadOf(rows).toFixed(3));
-    const report = { benchmark, date: new Date().toISOString(), quick, rounds, machine };
-    report.versions = {
-      framemask: require('../../package.json').version,
-      ...Object.fromEntries(peers.map((name) => [name, versionOf(name)])),
-      ...versions
-    };
-    return { ...report, load, spread, noise: findNoise({ quick, load, spread, machine }), ...rest, rows };
   };
 }
 
-/** @param {Report} report @param {string} [more] @returns {string} what to print above its table */
-function reportLine({ machine, rounds, versions, noise }, more) {
-  const peers = Object.entries(versions)
-    .filter(([name]) => name !== 'framemask')
-    .map((pair) => pair.join(' '));
-  const facts = [[machineLine(machine), ...peers].join(', '), `medians of ${rounds} rounds`];
-  const line = [...facts, ...(more === undefined ? [] : [more])].join('; ');
-  return noise.length === 0 ? line : `${line}\nNoisy, not to be quoted: ${noise.join('; ')}`;
-}
-
-/** Numbers of a chart need no more than five digits, and a file of them can be read. */
-function shorten(_key, value) {
-  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(5)) : value;
-}
-
-/** The longest line of a list or an object that is put into one. */
-const LINE = 110;
-
-/** @param {object} value @returns {string} JSON, with short lists and objects in one line each */
-function toJson(value) {
-  const join = (text) => {
-    const line = text.replace(/\n\s*/g, ' ').replace('[ ', '[').replace(' ]', ']');
-    return line.length <= LINE ? line : text;
-  };
-  const text = JSON.stringify(value, shorten, 2).replace(/\[[^[\]{}]*\]/g, join);
-  return `${text.replace(/\{[^{}]*\}/g, join)}\n`;
+/** @param {Report} report @returns {string} JSON with one line for each row and four digits for each number */
+function toJson(report) {
+  const shorten = (_key, value) =>
+    typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value;
+  const line = (value) => JSON.stringify(value, shorten);
+  const { rows, ...facts } = report;
+  const lines = Object.entries(facts).map(([name, value]) => `  ${line(name)}: ${line(value)},`);
+  return `{\n${lines.join('\n')}\n  "rows": [\n${rows.map((row) => `    ${line(row)}`).join(',\n')}\n  ]\n}\n`;
 }
 
 /**
  * Prints what was measured, and writes it to the file of `--json`.
  *
- * @param {object} report
+ * @param {Report} report
  * @param {string | undefined} file
- * @param {string} text the tables
+ * @param {string[]} [remarks] printed below
  */
-function publish(report, file, text) {
-  console.log(text);
+function publish(report, file, remarks = []) {
+  const { machine, rounds, versions, noise, rows } = report;
+  const peers = Object.entries(versions).slice(1);
+  const facts = [machineLine(machine), ...peers.map((pair) => pair.join(' '))].join(', ');
+  console.log(`${facts}; medians of ${rounds} rounds`);
+  if (noise.length > 0) console.log(`Noisy, not to be quoted: ${noise.join('; ')}`);
+  console.log(['', formatRows(rows), ...remarks].join('\n'));
   if (file === undefined) return;
   fs.mkdirSync(path.dirname(path.resolve(file)), { recursive: true });
   fs.writeFileSync(file, toJson(report));
 }
 
-module.exports = { publish, reportLine, startReport };
+module.exports = { describeMachine, machineLine, publish, startReport, toJson, toRow };

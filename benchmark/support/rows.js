@@ -6,7 +6,7 @@ const { DECODE_ROWS, createDecoder, prepareDecoding } = require('./decode-rows')
 const { ENCODE_ROWS, createEncoder, prepareEncoding } = require('./encode-rows');
 const { MASKING_ROWS } = require('./masking-rows');
 const { fresh } = require('./race');
-const { formatSize } = require('./table');
+const { formatSize } = require('./tables');
 
 /**
  * A row of decode.js, encode.js or masking.js. `create` makes its work. `prepare` makes the loop of
@@ -25,7 +25,7 @@ const { formatSize } = require('./table');
  */
 function listRows(sizes) {
   return [
-    ...Object.entries(DECODE_ROWS).map(([name, make]) => decodeRow(`decode: ${name}`, make)),
+    ...Object.entries(DECODE_ROWS).map(([name, { make }]) => decodeRow(`decode: ${name}`, make)),
     ...Object.entries(ENCODE_ROWS).map(([name, row]) => encodeRow(`encode: ${name}`, row)),
     ...Object.entries(MASKING_ROWS).flatMap(([name, row]) =>
       sizes.map((size) => maskingRow(`${name}: ${formatSize(size)}`, row, size))

@@ -1,11 +1,27 @@
 'use strict';
 
 /**
- * Measures what objects of one kind hold. node must run with `--expose-gc`.
+ * Collects garbage first: node must run with `--expose-gc`.
+ *
+ * @returns {Promise<{ heap: number, external: number }>} bytes of this process
+ */
+async function memoryUse() {
+  // Twice: memory outside the heap is freed after a collection, not by it.
+  for (let i = 0; i < 2; i++) {
+    globalThis.gc();
+    await new Promise(setImmediate);
+  }
+  // `external` includes `arrayBuffers`.
+  const { heapUsed, external } = process.memoryUsage();
+  return { heap: heapUsed, external };
+}
+
+/**
+ * Measures what objects of one kind hold.
  *
  * @param {() => object[]} create makes the objects of one connection
  * @param {number} count how many connections are made and weighed
- * @returns {Promise<{ heap: number, external: number, resident: number }>} bytes a connection
+ * @returns {Promise<{ heap: number, external: number }>} bytes a connection
  */
 async function weigh(create, count) {
   const each = create().length;
@@ -22,24 +38,7 @@ async function weigh(create, count) {
   fill(each * 100, kept.length);
   const after = await memoryUse();
   if (kept.includes(null)) throw new Error('an object was not kept');
-  return Object.fromEntries(Object.keys(after).map((key) => [key, (after[key] - before[key]) / count]));
-}
-
-/**
- * Collects garbage first.
- *
- * @returns {Promise<{ heap: number, external: number, resident: number }>} bytes of this process
- */
-async function memoryUse() {
-  // Twice: memory outside the heap is freed after a collection, not by it.
-  for (let i = 0; i < 2; i++) {
-    globalThis.gc();
-    await new Promise(setImmediate);
-  }
-  const { heapUsed, external, rss } = process.memoryUsage();
-  // `external` includes `arrayBuffers`. The resident set also has the allocator's own memory and
-  // pages that are partly used.
-  return { heap: heapUsed, external, resident: rss };
+  return { heap: (after.heap - before.heap) / count, external: (after.external - before.external) / count };
 }
 
 module.exports = { memoryUse, weigh };

@@ -4,16 +4,21 @@ const secure = require('node:tls');
 const v8 = require('node:v8');
 const vm = require('node:vm');
 
+const { memoryUse } = require('../weigh');
+
 /**
  * What a server is told, as JSON in its first argument.
  *
  * @typedef {object} ServerOptions
  * @property {'buffer' | 'string'} text what a text message is delivered as
- * @property {{ key: string, cert: string } | null} tls null for plain connections
- * @property {boolean} deflate whether messages are compressed, without context takeover
+ * @property {{ key: string, cert: string } | null} [tls] null for plain connections
+ * @property {boolean | 'takeover'} deflate whether messages are compressed, and with context takeover
  * @property {boolean} upload whether binary messages are dropped
+ * @property {boolean} [callbacks] whether `send` gets a callback
  * @property {boolean} [collects] whether garbage is collected four times a second, because the
  *   process is weighed from outside
+ * @property {boolean} [weighed] whether the process answers each message with the memory that it uses
+ * @property {boolean} [http] whether a bare socket comes from an HTTP server, as those of ws do
  * @property {string} [module] with the API of ws
  * @property {boolean} [oneBuffer] whether all connections are read into one buffer
  */
@@ -21,10 +26,12 @@ const vm = require('node:vm');
 /** @type {ServerOptions} */
 const options = JSON.parse(process.argv[2]);
 
-if (options.collects) {
+if (options.collects || options.weighed) {
   v8.setFlagsFromString('--expose-gc');
-  setInterval(vm.runInNewContext('gc'), 250);
+  globalThis.gc = vm.runInNewContext('gc');
 }
+if (options.collects) setInterval(globalThis.gc, 250);
+if (options.weighed) process.on('message', async () => process.send(await memoryUse()));
 
 /**
  * Listens on 127.0.0.1, and prints the port.
@@ -34,7 +41,7 @@ if (options.collects) {
 function listen(server) {
   const { tls } = options;
   const forward = (socket) => server.emit('connection', socket);
-  const outer = tls === null ? server : secure.createServer({ ...tls, noDelay: true }, forward);
+  const outer = !tls ? server : secure.createServer({ ...tls, noDelay: true }, forward);
   outer.listen(0, '127.0.0.1', () => console.log(outer.address().port));
 }
 

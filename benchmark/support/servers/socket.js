@@ -3,6 +3,7 @@
 // The limit: sockets of Node.js that send back what came. Nothing is parsed but the end of the
 // handshake.
 
+const http = require('node:http');
 const net = require('node:net');
 const { listen, options } = require('./options');
 
@@ -45,5 +46,12 @@ function readIntoMemory({ _handle: handle }) {
   socket.setNoDelay().on('error', () => {});
 }
 
-if (options.oneBuffer) listen(net.createServer({ pauseOnConnect: true }, readIntoMemory));
+/** What a WebSocket of ws is on top of. */
+function keepUpgraded(_request, socket) {
+  socket.write(RESPONSE);
+  socket.on('data', (chunk) => socket.write(chunk)).on('error', () => {});
+}
+
+if (options.http) listen(http.createServer().on('upgrade', keepUpgraded));
+else if (options.oneBuffer) listen(net.createServer({ pauseOnConnect: true }, readIntoMemory));
 else listen(net.createServer({ noDelay: true }, listenToEvents));

@@ -2,6 +2,7 @@
 
 // An echo server of ws, or of a module with its API.
 
+const http = require('node:http');
 const { listen, options } = require('./options');
 
 const { WebSocketServer } = require(options.module);
@@ -10,25 +11,25 @@ const { WebSocketServer } = require(options.module);
 const readText = options.text === 'string' ? (data) => data.toString() : (data) => data;
 
 /** ws says it in the terms of RFC 7692, framemask/ws has a name for both. */
-const perMessageDeflate = options.deflate && {
+const withoutTakeover = {
   threshold: 0,
   contextTakeover: false,
   serverNoContextTakeover: true,
   clientNoContextTakeover: true
 };
+const perMessageDeflate = options.deflate === 'takeover' || (options.deflate && withoutTakeover);
 
-function onConnection(socket) {
+const onSent = options.callbacks
+  ? (error) => {
+      if (error) throw error;
+    }
+  : undefined;
+
+const server = http.createServer();
+new WebSocketServer({ server, perMessageDeflate }).on('connection', (socket) => {
   socket.on('message', (data, isBinary) => {
     if (isBinary && options.upload) return;
-    socket.send(isBinary ? data : readText(data), { binary: isBinary });
+    socket.send(isBinary ? data : readText(data), { binary: isBinary }, onSent);
   });
-}
-
-if (options.tls) {
-  const server = require('node:http').createServer();
-  new WebSocketServer({ server }).on('connection', onConnection);
-  listen(server);
-} else {
-  const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate }).on('connection', onConnection);
-  server.on('listening', () => console.log(server.address().port));
-}
+});
+listen(server);

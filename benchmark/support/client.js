@@ -1,8 +1,10 @@
 'use strict';
 
-// The client process that echo.js and ws.js fork. It sends messages to an echo server and counts
-// the answers.
+// The client process of the benchmarks of servers. It does what it is told by messages, each of
+// which it answers: see TASKS.
 
+const { once } = require('node:events');
+const net = require('node:net');
 const { constants, deflateRawSync } = require('node:zlib');
 
 const { BINARY, TEXT, asciiPayload, jsonPayloads, maskedFrame, unmaskedFrame } = require('./messages');
@@ -92,7 +94,7 @@ function createClock(pid, milliseconds) {
       }
       return end !== null;
     },
-    /** @returns {import('./server-turns').Turn} */
+    /** @returns {import('./servers').Turn} */
     get turn() {
       const [count, time, server, client] = ['messages', 'time', 'server', 'client'].map(
         (key) => end[key] - start[key]
@@ -152,9 +154,9 @@ async function runConnection({ batch, messages, createCount }, clock, open) {
  * @param {boolean} [load.tls]
  * @param {boolean} [load.bare] whether the server sends back the very bytes that it got
  * @param {boolean} [load.upload] whether a batch ends with a short text, which alone is sent back
- * @returns {Promise<import('./server-turns').Turn>}
+ * @returns {Promise<import('./servers').Turn>}
  */
-async function run(load) {
+async function putLoad(load) {
   const { port, pid, connections, pipelined, size, first, milliseconds, deflate, tls, bare, upload } = load;
   const repeat = (frame) => Buffer.concat(Array(pipelined).fill(frame));
   const payload = deflate ? jsonPayloads(size, 1)[0] : asciiPayload(size);
@@ -180,9 +182,54 @@ async function run(load) {
   return clock.turn;
 }
 
-process.on('message', async (load) => {
+/** Connections that stay open. */
+const sockets = [];
+let onReply = () => {};
+
+/** Opens connections. */
+async function open({ port, count }) {
+  for (let i = 0; i < count; i++) sockets.push(await connect(port, () => onReply()));
+}
+
+/** Sends a message on each of the open connections, and ends when each has its answer. */
+function echo() {
+  const frame = maskedFrame(TEXT, asciiPayload(64));
+  let left = sockets.length;
+  return new Promise((resolve) => {
+    onReply = () => {
+      if (--left === 0) resolve();
+    };
+    for (const socket of sockets) socket.write(frame);
+  });
+}
+
+let expected = Number.POSITIVE_INFINITY;
+let missing = expected;
+
+/** Opens connections that read everything, and tell the server when the expected bytes have arrived. */
+async function drain({ port, controlPort, clients }) {
+  const control = net.connect(controlPort, '127.0.0.1');
+  await once(control, 'connect');
+  const onBytes = (length) => {
+    missing -= length;
+    if (missing > 0) return;
+    missing += expected;
+    control.write('.');
+  };
+  for (let i = 0; i < clients; i++) await connect(port, onBytes);
+}
+
+/** Says how many bytes a broadcast brings to all connections of `drain`. */
+function expect({ bytes }) {
+  expected = bytes;
+  missing = bytes;
+}
+
+const TASKS = { putLoad, open, echo, drain, expect };
+
+process.on('message', async ({ task, ...what }) => {
   try {
-    process.send(await run(load));
+    process.send({ result: (await TASKS[task](what)) ?? null });
   } catch (error) {
     process.send({ error: error.message });
   }

@@ -1,0 +1,177 @@
+'use strict';
+
+// The generated parts of docs/figures.md and README.md.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { machineLine } = require('../support/report');
+const { findRanges, formatFigure, formatRange, formatRows, formatTimes } = require('../support/tables');
+const { drawCharts, picture } = require('./draw');
+
+/** @param {import('../support/report').Report} report @returns {string} where, when and how it was measured */
+function sourceOf({ machine, versions, date, rounds, others, spread, noise }) {
+  const peers = Object.entries(versions).map((pair) => pair.join(' '));
+  const percent = (share) => `${Math.round(share * 100)} %`;
+  const lines = [
+    `${machineLine(machine)}, ${machine.release}; ${peers.join(', ')}; ${date.slice(0, 10)}; ${rounds} rounds.`,
+    `Other processes took ${percent(others)} of the cores; the quartiles of half of all figures are at most ${percent(spread)} apart.`
+  ];
+  if (noise.length > 0) lines.push(`**Noisy, not to be quoted: ${noise.join('; ')}.**`);
+  return lines.join('\n');
+}
+
+/** Long tables are folded, so that the page shows its charts first. */
+const fold = (table) => `<details><summary>All rows as a table</summary>\n\n${table}\n\n</details>`;
+
+/**
+ * The blocks of docs/figures.md, by the name of their place: the part that they are drawn from, the
+ * charts, and the rows of the table.
+ */
+const BLOCKS = {
+  unmask: { part: 'masking', charts: ['unmask', 'kernels'], rows: ({ name }) => name.startsWith('unmask') },
+  mask: { part: 'masking', charts: ['mask'], rows: ({ name }) => name.startsWith('mask') },
+  decode: { part: 'decode', charts: ['decode'], rows: ({ name }) => !name.startsWith('frames') },
+  frames: { part: 'decode', charts: [], rows: ({ name }) => name.startsWith('frames') },
+  encode: { part: 'encode', charts: [] },
+  echo: { part: 'echo', charts: ['echo'] },
+  ws: { part: 'ws', charts: ['ws'] },
+  broadcast: { part: 'broadcast', charts: [] },
+  memory: { part: 'idle-memory', charts: [] }
+};
+
+/**
+ * @param {Record<string, import('../support/report').Report>} reports by part; blocks of others are left out
+ * @returns {Record<string, string>} Markdown by the name of its place
+ */
+function figureBlocks(reports) {
+  const blocks = Object.entries(BLOCKS).filter(([, { part }]) => reports[part] !== undefined);
+  return Object.fromEntries(
+    blocks.map(([name, { part, charts, rows = () => true }]) => {
+      const report = reports[part];
+      const table = formatRows(report.rows.filter(rows));
+      const pictures = charts.map((chart) => picture(chart, 'charts/'));
+      return [name, [...pictures, sourceOf(report), charts.length > 0 ? fold(table) : table].join('\n\n')];
+    })
+  );
+}
+
+/** The ranges of README: the part, whom with whom, and what its rows are called together. */
+const RANGES = [
+  ['masking', 'framemask', 'bufferutil', '`unmask` in place'],
+  ['masking', 'framemask', 'bufferutil', '`mask` into another buffer'],
+  ['decode', 'framemask', 'ws', 'decode 64 KiB chunks of small frames'],
+  [
+    'decode',
+    'framemask',
+    'ws',
+    'decode the same by `onFrame`, which makes no object',
+    "ws's Receiver, which makes Buffers"
+  ],
+  ['decode', 'framemask', 'ws', 'decode 1,000 messages of 0 to 64 KiB'],
+  ['encode', 'framemask', 'ws', 'encode as a server'],
+  ['encode', 'framemask', 'ws', 'encode as a client'],
+  ['echo', 'framemask', 'ws', 'echo'],
+  ['echo', 'framemask', 'Bun', 'echo'],
+  ['ws', 'framemask/ws', 'ws', '`framemask/ws`: echo'],
+  ['broadcast', 'framemask', 'ws', 'broadcast to 1,000 connections']
+];
+/** How many rows that are slow without the addon are named. */
+const WEAKEST = 3;
+
+/** @param {string} name of a row @returns {string} without what the name of the work says already */
+const shorten = (name) => name.replace(/^(unmask|mask|echo|server:|client:) /, '');
+
+/** @returns {string} the rows that are slowest without the addon */
+function weakestWithoutAddon({ masking, decode, encode }) {
+  const isJs = ({ own }) => own === 'framemask js';
+  return [masking, decode, encode]
+    .flatMap(({ benchmark, rows }) => findRanges(rows, isJs).map(({ weakest }) => ({ benchmark, ...weakest })))
+    .sort((a, b) => a.times - b.times)
+    .slice(0, WEAKEST)
+    .map(
+      ({ benchmark, name, times }) =>
+        `${formatTimes(times)}× (${benchmark === 'masking' ? '' : `${benchmark} `}${name})`
+    )
+    .join(', ');
+}
+
+/** @param {Record<string, import('../support/report').Report>} reports all, by part @returns {string} Markdown */
+function readmeBlock(reports) {
+  const lines = RANGES.map(([part, own, peer, work, shown = peer]) => {
+    const wanted = (pair) => pair.own === own && pair.peer === peer;
+    const range = findRanges(reports[part].rows, wanted).find((found) => found.work === work);
+    const { weakest, strongest } = range;
+    return [work, shown, `${formatRange(range)}×`, weakest === strongest ? '' : shorten(weakest.name)];
+  });
+  const [own, peer] = ['framemask', 'ws'].map((name) =>
+    formatFigure('held', reports['idle-memory'].rows[0].medians[name].held)
+  );
+  lines.push(['memory of an idle connection', 'ws', `${own} bytes, ws ${peer}`, '']);
+  const { machine, date } = reports.echo;
+  const noisy = Object.values(reports).some(({ noise }) => noise.length > 0);
+  return [
+    ...['unmask', 'decode', 'echo'].map((name) => picture(name, 'docs/charts/')),
+    [
+      `From the weakest to the strongest row, on ${machine.cpu}, ${machine.cores} cores, ${machine.runtime},`,
+      `${date.slice(0, 10)}. All rows: [docs/figures.md](docs/figures.md).`
+    ].join('\n'),
+    ...(noisy ? ["**The machine was noisy; don't quote these figures.**"] : []),
+    [
+      '| work | against | times faster | weakest row |',
+      '|---|---|--:|---|',
+      ...lines.map((cells) => `| ${cells.join(' | ')} |`)
+    ].join('\n'),
+    `Without the addon the weakest rows are ${weakestWithoutAddon(reports)}.`
+  ].join('\n\n');
+}
+
+/**
+ * Replaces what stands between `<!-- figures: NAME -->` and `<!-- /figures -->`.
+ *
+ * @param {string} file
+ * @param {Record<string, string>} blocks by name
+ * @returns {string} the text of the file
+ * @throws {Error} if a block has no place in it, or a place no block
+ */
+function fill(file, blocks) {
+  const text = fs.readFileSync(file, 'utf8').replaceAll('\r\n', '\n');
+  const left = new Set(Object.keys(blocks));
+  const filled = text.replace(/(<!-- figures: (\w+) -->\n)[\s\S]*?(<!-- \/figures -->)/g, (_, start, name, end) => {
+    if (!left.delete(name)) throw new Error(`${file} has a place for "${name}", which is not generated or there twice`);
+    return `${start}\n${blocks[name]}\n\n${end}`;
+  });
+  if (left.size > 0) throw new Error(`${file} has no place for ${[...left].join(', ')}`);
+  return filled;
+}
+
+async function chartFiles(reports, folder) {
+  const charts = Object.entries(await drawCharts(reports));
+  return Object.fromEntries(charts.map(([name, svg]) => [path.join(folder, 'charts', name), svg]));
+}
+
+/**
+ * @param {Record<string, import('../support/report').Report>} reports all, by part
+ * @param {string} root of the checkout
+ * @returns {Promise<Record<string, string>>} texts by path
+ */
+async function generateDocs(reports, root) {
+  const [figures, readme] = ['docs/figures.md', 'README.md'].map((name) => path.join(root, name));
+  return {
+    ...(await chartFiles(reports, path.join(root, 'docs'))),
+    [figures]: fill(figures, figureBlocks(reports)),
+    [readme]: fill(readme, { summary: readmeBlock(reports) })
+  };
+}
+
+/**
+ * @param {Record<string, import('../support/report').Report>} reports of some parts
+ * @param {string} folder
+ * @returns {Promise<Record<string, string>>} texts by path: a page with the charts and tables of these parts
+ */
+async function generateLocal(reports, folder) {
+  const blocks = Object.entries(figureBlocks(reports)).map(([name, text]) => `## ${name}\n\n${text}`);
+  const page = ['# Figures of this machine', ...blocks].join('\n\n');
+  return { ...(await chartFiles(reports, folder)), [path.join(folder, 'figures.md')]: `${page}\n` };
+}
+
+module.exports = { generateDocs, generateLocal };

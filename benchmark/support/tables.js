@@ -1,0 +1,184 @@
+'use strict';
+
+// What a report says: as Markdown tables, and in few words.
+
+/** The figures of a turn: their titles, and what they are multiplied by to be printed. */
+const FIGURES = {
+  ns: { title: 'ns' },
+  rate: { title: '1000/s', scale: 1 / 1000 },
+  cost: { title: 'CPU µs' },
+  serverShare: { title: 'server, % of a core', scale: 100, whole: true },
+  clientShare: { title: 'client', scale: 100, whole: true },
+  resident: { title: 'peak RSS, MiB', scale: 1 / 1024 ** 2 },
+  microseconds: { title: 'µs' },
+  arrived: { title: 'all received, ms' },
+  compressed: { title: 'compressed, B', whole: true },
+  held: { title: 'held, B', whole: true },
+  opened: { title: 'opened, B', whole: true },
+  used: { title: 'after an echo, B', whole: true }
+};
+
+/** Above 1, `own` is the better one of a pair. */
+const RATIOS = { faster: 'times faster', cheaper: 'times cheaper' };
+
+/**
+ * @param {string[]} head the titles of the columns
+ * @param {string[][]} rows
+ * @param {number} [names] how many columns on the left are aligned to the left; the others are
+ *   aligned to the right
+ * @returns {string} a Markdown table with aligned columns
+ */
+function formatTable(head, rows, names = 1) {
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column].length)));
+  const line = (cells) =>
+    `| ${cells.map((cell, i) => (i < names ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join(' | ')} |`;
+  const rule = `|${widths.map((width, i) => (i < names ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`;
+  return [line(head), rule, ...rows.map(line)].join('\n');
+}
+
+/** @param {number} bytes @returns {string} `125 B`, `4 KiB`, `1 MiB` */
+function formatSize(bytes) {
+  if (bytes < 1024 || bytes % 1024 !== 0) return `${bytes} B`;
+  return bytes < 1024 ** 2 || bytes % 1024 ** 2 !== 0 ? `${bytes / 1024} KiB` : `${bytes / 1024 ** 2} MiB`;
+}
+
+/**
+ * @param {number | undefined} number
+ * @returns {string} three significant digits, or all digits of the integer part; '' if not finite
+ */
+function formatNumber(number) {
+  if (!Number.isFinite(number)) return '';
+  if (number >= 100) return String(Math.round(number));
+  return number.toFixed(number >= 10 ? 1 : 2);
+}
+
+function formatFigure(name, value) {
+  const { scale = 1, whole = false } = FIGURES[name];
+  if (!Number.isFinite(value)) return '';
+  return whole ? String(Math.round(value * scale)) : formatNumber(value * scale);
+}
+
+/** @param {number} times @returns {string} such as `0.96`, `5.9` or `28` */
+function formatTimes(times) {
+  return times < 0.995 ? times.toFixed(2) : times < 9.95 ? times.toFixed(1) : String(Math.round(times));
+}
+
+const formatRatio = (times) =>
+  times === undefined ? ['', ''] : [`${times[1].toFixed(2)}×`, `${times[0].toFixed(2)} to ${times[2].toFixed(2)}`];
+
+/** @returns {[number, number, number] | undefined} quartiles of a pair of a row */
+function findTimes(row, own, peer, ratio = 'faster') {
+  return row[ratio]?.find((pair) => pair.own === own && pair.peer === peer)?.times;
+}
+
+/** One line for each row, one column for each candidate. */
+function wideTable(rows) {
+  const names = Object.keys(rows[0].medians);
+  const [figure] = Object.keys(rows[0].medians[names[0]]);
+  const pairs = rows[0].faster.map(({ own, peer }) => [own, peer]);
+  const speed = rows[0].bytes !== undefined && figure === 'ns';
+  const head = ['', ...names.map((name) => `${name}, ${FIGURES[figure].title}`), ...(speed ? ['GB/s'] : [])];
+  for (const [own, peer] of pairs)
+    head.push(`${own === names[0] ? '' : `${own}: `}times faster than ${peer}`, 'quartiles');
+  const lines = rows.map((row) => [
+    row.name,
+    ...names.map((name) => formatFigure(figure, row.medians[name][figure])),
+    ...(speed ? [formatNumber(row.bytes / row.medians[names[0]].ns)] : []),
+    ...pairs.flatMap(([own, peer]) => formatRatio(findTimes(row, own, peer)))
+  ]);
+  return formatTable(head, lines);
+}
+
+/** One line for each candidate of each row, one column for each figure; the first is compared with the others. */
+function longTable(rows) {
+  const figures = [...new Set(rows.flatMap(({ medians }) => Object.values(medians).flatMap(Object.keys)))];
+  const ratios = Object.keys(RATIOS).filter((ratio) => rows.some((row) => row[ratio]?.length > 0));
+  const head = ['', 'candidate', ...figures.map((figure) => FIGURES[figure].title)];
+  for (const ratio of ratios) head.push(RATIOS[ratio], 'quartiles');
+  const lines = rows.flatMap((row) =>
+    Object.entries(row.medians).map(([name, medians], i) => [
+      i === 0 ? row.name : '',
+      name,
+      ...figures.map((figure) => formatFigure(figure, medians[figure])),
+      ...ratios.flatMap((ratio) => formatRatio(row[ratio]?.find(({ peer }) => peer === name)?.times))
+    ])
+  );
+  return formatTable(head, lines, 2);
+}
+
+/** @param {import('./report').Row[]} rows @returns {string} a table for rows with the same candidates and pairs */
+function formatRows(rows) {
+  const tables = new Map();
+  for (const row of rows) {
+    const figures = Object.values(row.medians).map(Object.keys);
+    const isWide = figures.every((names) => names.length === 1);
+    const key = isWide ? Object.keys(row.medians).join() : `long ${figures[0]}`;
+    if (!tables.has(key)) tables.set(key, { format: isWide ? wideTable : longTable, members: [] });
+    tables.get(key).members.push(row);
+  }
+  return [...tables.values()].map(({ format, members }) => format(members)).join('\n\n');
+}
+
+/** Whom a summary compares with. */
+const PEERS = ['bufferutil', 'ws', 'Bun', 'Deno', 'crypto.randomUUID()', 'uuid stringify', 'uuid parse', 'without'];
+
+/**
+ * @typedef {object} Range
+ * @property {string} work
+ * @property {string} own
+ * @property {string} peer
+ * @property {{ name: string, times: number }} weakest
+ * @property {{ name: string, times: number }} strongest
+ */
+
+/**
+ * @param {import('./report').Row[]} rows
+ * @param {(pair: { own: string, peer: string }) => boolean} [wanted]
+ * @returns {Range[]} for each kind of work and each pair how many times faster framemask is
+ */
+function findRanges(rows, wanted = ({ own, peer }) => own !== 'framemask js' && PEERS.includes(peer)) {
+  const ranges = new Map();
+  for (const { name, group, faster } of rows) {
+    for (const { own, peer, times } of faster.filter(wanted)) {
+      const key = [group, own, peer].join();
+      const found = { name, times: times[1] };
+      const range = ranges.get(key) ?? { work: group, own, peer, weakest: found, strongest: found };
+      if (found.times < range.weakest.times) range.weakest = found;
+      if (found.times > range.strongest.times) range.strongest = found;
+      ranges.set(key, range);
+    }
+  }
+  return [...ranges.values()];
+}
+
+/** @param {Range} range @returns {string} such as `1.0 to 5.9` */
+function formatRange({ weakest, strongest }) {
+  const [low, high] = [weakest, strongest].map(({ times }) => formatTimes(times));
+  return low === high ? low : `${low} to ${high}`;
+}
+
+/** @param {import('./report').Report} report @returns {string[]} the lines of a summary */
+function summarize({ rows }) {
+  const lines = findRanges(rows).map(
+    (range) => `${range.work.replaceAll('`', '')}: ${formatRange(range)} times faster than ${range.peer}`
+  );
+  for (const { group, medians } of rows.filter(({ medians }) => medians.framemask?.held !== undefined)) {
+    lines.push(
+      `${group}: framemask ${formatFigure('held', medians.framemask.held)} bytes, ws ${formatFigure('held', medians.ws.held)}`
+    );
+  }
+  return lines;
+}
+
+module.exports = {
+  findRanges,
+  findTimes,
+  formatFigure,
+  formatNumber,
+  formatRange,
+  formatRows,
+  formatSize,
+  formatTable,
+  formatTimes,
+  summarize
+};

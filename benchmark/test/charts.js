@@ -1,0 +1,188 @@
+'use strict';
+
+// docs/figures.md and README.md show the committed results, and their charts can be read in a real
+// Chromium: on a phone and on a large screen, by people who prefer light and by those who prefer dark
+// pages. Screenshots are written to .cache/charts/.
+
+const assert = require('node:assert/strict');
+const { spawnSync } = require('node:child_process');
+const fs = require('node:fs');
+const path = require('node:path');
+const { pathToFileURL } = require('node:url');
+const { after, before, test } = require('node:test');
+const { chromium } = require('playwright-core');
+const { CHARTS } = require('../charts/draw');
+const { startChromium } = require('../../test/support/chromium');
+
+const ROOT = path.join(__dirname, '../..');
+const SHOTS = path.join(ROOT, '.cache/charts');
+
+/** The pages, and the charts that they have. */
+const PAGES = {
+  'README.md': ['unmask', 'decode', 'echo'],
+  'docs/figures.md': ['unmask', 'kernels', 'mask', 'decode', 'echo', 'ws']
+};
+const MODES = ['light', 'dark'];
+/** Pixels. */
+const SCREENS = [360, 1280];
+const SMALLEST_TEXT = 11;
+/** WCAG 2.2, success criterion 1.4.3. */
+const LEAST_CONTRAST = 4.5;
+/** How much of a text another one may cover: boxes are higher than letters. */
+const MOST_OVERLAP = 0.15;
+/** Below this a chart is empty, or has lost its labels. */
+const FEWEST_TEXTS = 12;
+
+/** What matters of GitHub's styles. */
+const STYLE = `
+  :root { color-scheme: light dark; }
+  body { max-width: 830px; margin: 16px auto; padding: 0 16px; font: 16px/1.5 Helvetica, Arial, "DejaVu Sans", sans-serif;
+    color: light-dark(#1f2328, #f0f6fc); background: light-dark(#ffffff, #0d1117); overflow-wrap: break-word; }
+  img { max-width: 100%; box-sizing: content-box; }
+  table { display: block; width: max-content; max-width: 100%; overflow: auto; border-collapse: collapse; }
+  th, td { border: 1px solid light-dark(#d1d9e0, #3d444d); padding: 6px 13px; }
+  pre { overflow: auto; }`;
+
+let browser;
+
+before(async () => {
+  browser = await startChromium({ chromium, install: process.env.CI === 'true' });
+});
+
+after(() => browser?.close());
+
+/** Opens a page, and closes it when the function ends. */
+async function visit(file, options, look) {
+  const page = await browser.newPage(options);
+  try {
+    await page.goto(pathToFileURL(file).href, { waitUntil: 'load' });
+    return await look(page);
+  } finally {
+    await page.close();
+  }
+}
+
+/** @param {string} name of a page @returns {Promise<string>} the file of the same page as HTML */
+async function writeHtml(name) {
+  const { marked } = await import('marked');
+  const file = path.join(ROOT, name);
+  const base = pathToFileURL(`${path.dirname(file)}${path.sep}`).href;
+  const html = path.join(SHOTS, `${path.basename(name, '.md')}.html`);
+  fs.mkdirSync(SHOTS, { recursive: true });
+  const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width"><base href="${base}">`;
+  const body = await marked.parse(fs.readFileSync(file, 'utf8'), { gfm: true });
+  fs.writeFileSync(
+    html,
+    `<!doctype html><html lang="en"><head>${head}<style>${STYLE}</style></head><body>${body}</body></html>`
+  );
+  return html;
+}
+
+/** Runs in the browser. @returns {Promise<object[]>} each chart as it is shown */
+async function findPictures() {
+  const images = [...document.querySelectorAll('picture img')];
+  await Promise.all(images.map((image) => image.decode().catch(() => {})));
+  return images.map((image) => ({
+    file: image.currentSrc.split('/').at(-1),
+    alt: image.alt,
+    natural: image.naturalWidth,
+    shown: image.clientWidth
+  }));
+}
+
+/** Runs in the browser. @returns {{ background: string, texts: object[] }} of a chart */
+function findTexts() {
+  const { width, height } = document.documentElement;
+  const texts = [...document.querySelectorAll('text')]
+    .filter((text) => text.textContent.trim() !== '' && getComputedStyle(text).opacity !== '0')
+    .map((text) => {
+      const { left, top, right, bottom } = text.getBoundingClientRect();
+      const { fontSize, fill } = getComputedStyle(text);
+      const { c, d } = text.getScreenCTM();
+      const size = Number.parseFloat(fontSize) * Math.hypot(c, d);
+      const clipped = left < 0 || top < 0 || right > width.baseVal.value || bottom > height.baseVal.value;
+      return { text: text.textContent, size, fill, left, top, right, bottom, clipped };
+    });
+  return { background: getComputedStyle(document.querySelector('rect')).fill, texts };
+}
+
+/** @param {string} color such as `rgb(1, 2, 3)` @returns {number} relative luminance, as WCAG defines it */
+function luminance(color) {
+  const [red, green, blue] = color.match(/\d+/g).map((value) => {
+    const share = value / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+function contrast(one, other) {
+  const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+}
+
+/** @returns {number} how much of the smaller text the other one covers */
+function overlap(one, other) {
+  const width = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+  const height = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
+  if (width <= 0 || height <= 0) return 0;
+  const area = ({ left, top, right, bottom }) => (right - left) * (bottom - top);
+  return (width * height) / Math.min(area(one), area(other));
+}
+
+/** @returns {string[]} what makes a chart hard to read */
+function findFaults({ background, texts }) {
+  const faults = texts.length < FEWEST_TEXTS ? [`${texts.length} texts only`] : [];
+  for (const [i, text] of texts.entries()) {
+    if (text.clipped) faults.push(`"${text.text}" is clipped`);
+    const ratio = contrast(text.fill, background);
+    if (ratio < LEAST_CONTRAST) faults.push(`"${text.text}" has a contrast of ${ratio.toFixed(1)}`);
+    const covered = texts.slice(i + 1).find((other) => overlap(text, other) > MOST_OVERLAP);
+    if (covered !== undefined) faults.push(`"${text.text}" is on top of "${covered.text}"`);
+  }
+  return faults;
+}
+
+test('docs/ and README.md show the committed results', () => {
+  const args = [path.join(__dirname, '../charts.js'), '--check'];
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+});
+
+/** The size of the smallest text of each chart. */
+const sizes = {};
+
+for (const mode of MODES) {
+  for (const name of Object.keys(CHARTS)) {
+    test(`${name}-${mode}.svg can be read`, async () => {
+      const chart = await visit(path.join(ROOT, `docs/charts/${name}-${mode}.svg`), {}, (page) =>
+        page.evaluate(findTexts)
+      );
+      sizes[`${name}-${mode}.svg`] = Math.min(...chart.texts.map(({ size }) => size));
+      assert.deepEqual(findFaults(chart), []);
+    });
+  }
+  for (const [name, charts] of Object.entries(PAGES)) {
+    for (const width of SCREENS) {
+      test(`${name}, ${mode}, ${width} px wide, shows its charts large enough`, async () => {
+        const options = { viewport: { width, height: 900 }, colorScheme: mode };
+        const pictures = await visit(await writeHtml(name), options, async (page) => {
+          const found = await page.evaluate(findPictures);
+          await page.screenshot({
+            path: path.join(SHOTS, `${path.basename(name, '.md')}-${mode}-${width}.png`),
+            fullPage: true
+          });
+          return found;
+        });
+        assert.deepEqual(
+          pictures.map(({ file }) => file),
+          charts.map((chart) => `${chart}-${mode}.svg`)
+        );
+        for (const { file, alt, natural, shown } of pictures) {
+          assert.notEqual(alt, '', file);
+          const size = (sizes[file] * shown) / natural;
+          assert.ok(size >= SMALLEST_TEXT, `${file} has texts of ${size.toFixed(1)} px`);
+        }
+      });
+    }
+  }
+}
