@@ -15,11 +15,6 @@ const USAGE = `usage: node benchmark/broadcast.js [options]
 Measures broadcasts over loopback. Prints the median microseconds of the server for each client, and the milliseconds
 until the last client has all messages. Takes about two minutes.`;
 
-const OPTIONS = {
-  clients: count('<n>', 'how many connections; each needs a file descriptor in both processes', 1000),
-  turn: count('<ms>', 'how long a turn of a candidate takes', 400, 100)
-};
-
 const WORK = [64, 4096].flatMap((size) => [1, 10].map((count) => ({ size, count })));
 
 /** The ways to send, and the server that each belongs to. */
@@ -29,7 +24,10 @@ const [OWN, ...OTHERS] = Object.keys(WAYS);
 runBenchmark({
   name: 'broadcast',
   usage: USAGE,
-  options: OPTIONS,
+  options: {
+    clients: count('<n>', 'how many connections; each needs a file descriptor in both processes', 1000),
+    turn: count('<ms>', 'how long a turn of a candidate takes', 400, 100)
+  },
   peers: ['ws'],
   sets: ({ clients, turn }) => [
     {

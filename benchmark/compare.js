@@ -11,14 +11,14 @@ require('./support/packages');
 const fs = require('node:fs');
 const path = require('node:path');
 
-const { SIZES } = require('./support/masking-rows');
+const { SIZES } = require('./masking');
+const { listRows } = require('./support/codec-rows');
 const { ROOT } = require('./support/modules');
 const { COMMON, count, flag, readOptions, refuse, selects, sizes, text } = require('./support/options');
 const { raceInProcess, runChild } = require('./support/processes');
 const { createProgress } = require('./support/progress');
 const { median, quartiles } = require('./support/race');
 const { describeMachine, machineLine } = require('./support/report');
-const { listRows } = require('./support/rows');
 const { formatNumber, formatTable } = require('./support/tables');
 
 const USAGE = `usage: node benchmark/compare.js <folder of the old checkout> [options]

@@ -4,16 +4,51 @@
 // halves of ws (with bufferutil), websocket-driver and, for a client, undici. All work by turns, in
 // one process, and write to a stand-in for a socket: see Sink in support/encode-rows.js.
 
-const { runBenchmark } = require('./support/harness');
-const { ENCODE_ROWS, createEncoder, prepareEncoding } = require('./support/encode-rows');
+const { runCodec } = require('./support/codec');
+const { BINARY, TEXT, asciiPayload, uniformMessages } = require('./support/messages');
 const { createDriver, loadFramemask, loadPeer } = require('./support/modules');
-const { count } = require('./support/options');
-const { timed } = require('./support/race');
+const { fresh } = require('./support/race');
 
 const USAGE = `usage: node benchmark/encode.js [options]
 
 Times the encoding of messages. Prints the median nanoseconds a message, and how many times faster framemask is than
 ws. Takes about two minutes.`;
+
+/** Stands in for a socket. It counts bytes, and encodes strings as UTF-8, as a socket must. */
+class Sink {
+  constructor() {
+    this.bytes = 0;
+    this.writable = true;
+    this.writableLength = 0;
+    this.memory = Buffer.alloc(3 * 65536);
+  }
+
+  write(chunk, callback) {
+    this.bytes += typeof chunk === 'string' ? this.memory.utf8Write(chunk, 0) : chunk.length;
+    if (typeof callback === 'function') callback();
+    return true;
+  }
+
+  cork() {}
+  uncork() {}
+}
+
+/** A copy is made of it for each framemask: closures made in one place share V8's type feedback. */
+function createSender({ Encoder, prepare }, sink, { role, prepared }) {
+  const encoder = new Encoder({ role, recycle: true });
+  return {
+    prepare: prepared ? (data) => prepare(data) : undefined,
+    text: prepared ? (message) => encoder.prepared(message) : (data) => encoder.text(data),
+    binary: (data) => encoder.binary(data),
+    flush: () => encoder.flush(sink)
+  };
+}
+
+/**
+ * A contestant makes a sender that writes to the sink, or null if it can't do the work. If there is
+ * `prepare`, which encodes a message once, `text` takes its result.
+ */
+const ofFramemask = (framemask) => (sink, work) => fresh(createSender)(framemask, sink, work);
 
 /**
  * Keeps one of the options objects that ws makes for each frame alive. If a major collection runs
@@ -30,10 +65,9 @@ function keepShape(Sender, sender) {
   Sender.frame = frame;
 }
 
-/** Each makes a sender that writes to the sink, or null if the package can't do the row's work. */
 const CONTESTANTS = {
-  framemask: (sink, row) => createEncoder(loadFramemask(), sink, row),
-  'framemask js': (sink, row) => createEncoder(loadFramemask('js'), sink, row),
+  framemask: (...args) => ofFramemask(loadFramemask())(...args),
+  'framemask js': (...args) => ofFramemask(loadFramemask('js'))(...args),
   ws(sink, { role, prepared }) {
     const { Sender } = loadPeer('ws');
     const sender = new Sender(sink);
@@ -72,34 +106,77 @@ const CONTESTANTS = {
   }
 };
 
-const PAIRS = [
-  ['framemask', 'ws'],
-  ['framemask js', 'ws']
+function sendAll({ text, binary, flush }, messages, flushEach, calls) {
+  for (let i = 0; i < calls; i++) {
+    for (let j = 0; j < messages.length; j++) {
+      const { isText, data } = messages[j];
+      if (isText) text(data);
+      else binary(data);
+      if (flushEach) flush();
+    }
+    flush();
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {{ role: 'client' | 'server', prepared?: boolean, flushEach?: boolean }} work
+ * @param {() => { first: number, payload: Buffer }[]} make makes the messages
+ * @returns {import('./support/codec').CodecRow}
+ */
+function row(name, work, make) {
+  const create = () => {
+    const frames = make();
+    const size = frames.reduce((sum, { payload }) => sum + payload.length, 0);
+    const header = (length) => (length < 126 ? 2 : length < 65536 ? 4 : 10) + (work.role === 'client' ? 4 : 0);
+    const expected = frames.reduce((sum, { payload }) => sum + header(payload.length), size);
+    const loop = (who, contestant) => {
+      const sink = new Sink();
+      const sender = contestant(sink, work);
+      if (sender === null) return null;
+      const messages = frames.map(({ first, payload }) => {
+        const isText = first === TEXT;
+        const data = isText ? payload.latin1Slice() : payload;
+        return { isText, data: sender.prepare?.(data) ?? data };
+      });
+      const before = sink.bytes;
+      sendAll(sender, messages, false, 1);
+      if (sink.bytes - before !== expected) throw new Error(`${who} wrote ${sink.bytes - before} of ${expected} bytes`);
+      const repeat = fresh(sendAll);
+      return (calls) => repeat(sender, messages, work.flushEach ?? false, calls);
+    };
+    return { count: frames.length, bytes: size / frames.length, loop };
+  };
+  return { name, group: `encode as a ${work.role}`, create };
+}
+
+/** How many small messages are encoded before each flush. */
+const MESSAGES_A_FLUSH = 64;
+const small = (first, size) => () => Array(MESSAGES_A_FLUSH).fill({ first, payload: asciiPayload(size) });
+const ROWS = [
+  ...['server', 'client'].flatMap((role) =>
+    [16, 64, 125, 1024].flatMap((size) => [
+      row(`${role}: text ${size} B`, { role }, small(TEXT, size)),
+      row(`${role}: binary ${size} B`, { role }, small(BINARY, size))
+    ])
+  ),
+  row('server: prepared 64 B', { role: 'server', prepared: true }, small(TEXT, 64)),
+  row('server: prepared 4 KiB', { role: 'server', prepared: true }, small(TEXT, 4096)),
+  row('client: one of 1,000', { role: 'client', flushEach: true }, () => uniformMessages(1000))
 ];
 
-runBenchmark({
-  name: 'encode',
-  usage: USAGE,
-  options: { turn: count('<ms>', 'how long a turn of a candidate takes', 10, 2) },
-  peers: ['bufferutil', 'ws', 'websocket-driver', 'undici'],
-  sets: ({ turn }) => [
-    {
-      rows: Object.entries(ENCODE_ROWS).map(([name, work]) => ({
-        name,
-        group: `encode as a ${work.role}`,
-        work,
-        pairs: PAIRS
-      })),
-      start: () => ({
-        candidates(row) {
-          const frames = row.work.make();
-          row.bytes = frames.reduce((sum, { payload }) => sum + payload.length, 0) / frames.length;
-          const loops = Object.entries(CONTESTANTS)
-            .map(([who, create]) => [who, prepareEncoding(who, create, row.work, frames)])
-            .filter(([, loop]) => loop !== null);
-          return timed(Object.fromEntries(loops), { turn, count: frames.length });
-        }
-      })
-    }
-  ]
-});
+module.exports = { ROWS, ofFramemask };
+
+if (require.main === module) {
+  runCodec({
+    name: 'encode',
+    usage: USAGE,
+    peers: ['bufferutil', 'ws', 'websocket-driver', 'undici'],
+    rows: () => ROWS,
+    contestants: () => CONTESTANTS,
+    pairs: [
+      ['framemask', 'ws'],
+      ['framemask js', 'ws']
+    ]
+  });
+}

@@ -6,7 +6,6 @@
 const { runBenchmark } = require('./support/harness');
 const path = require('node:path');
 const { KINDS } = require('../examples/httparena/server');
-const { TEXT } = require('./support/messages');
 const { count } = require('./support/options');
 const { startServers } = require('./support/servers');
 
@@ -14,11 +13,6 @@ const USAGE = `usage: node benchmark/httparena.js [options]
 
 Measures examples/httparena over loopback, on a Decoder and an Encoder, on framemask/ws and on ws. Prints what echo.js
 prints. Takes about half a minute.`;
-
-const OPTIONS = {
-  connections: count('<n>', 'how many connections send', 512),
-  turn: count('<ms>', 'how long a turn of a server takes', 500, 150)
-};
 
 /** What each connection sends at once, before it waits for all of it to come back. */
 const ROWS = { 'echo-ws': { pipelined: 1, size: 5 }, 'echo-ws-pipeline': { pipelined: 16, size: 5 } };
@@ -30,7 +24,10 @@ const SERVERS = KINDS.map((name) => ({ name, command: () => [process.execPath, S
 runBenchmark({
   name: 'httparena',
   usage: USAGE,
-  options: OPTIONS,
+  options: {
+    connections: count('<n>', 'how many connections send', 512),
+    turn: count('<ms>', 'how long a turn of a server takes', 500, 150)
+  },
   peers: ['ws'],
   sets: ({ turn, connections }) => [
     {
@@ -40,7 +37,7 @@ runBenchmark({
         work,
         pairs: OTHERS.map((peer) => [OWN, peer])
       })),
-      start: () => startServers(SERVERS, { load: { first: TEXT, milliseconds: turn, connections } })
+      start: () => startServers(SERVERS, { milliseconds: turn, connections })
     }
   ]
 });

@@ -3,24 +3,16 @@
 // How much memory does an idle connection hold? framemask's Decoder and Encoder beside ws's
 // Receiver and Sender, ten thousand pairs of each, each kind in a process of its own. And how much
 // does a framemask connection hold after its peer has announced a frame of 1 GiB and sent ten bytes
-// of it? With --sockets: how much memory does a connection of a whole server hold?
+// of it?
 
 const { runBenchmark } = require('./support/harness');
 const { execFileSync } = require('node:child_process');
-const { count, flag, texts } = require('./support/options');
-const { findServers, weighConnections, weighResident } = require('./support/servers');
+const { count } = require('./support/options');
 const { weigh } = require('./support/weigh');
 
 const USAGE = `usage: node benchmark/idle-memory.js [options]
 
 Prints the median bytes of heap and external memory that a connection holds. Takes about ten seconds.`;
-
-const OPTIONS = {
-  pairs: count('<n>', 'how many connections', 10_000),
-  sockets: flag('connections over loopback to the servers of echo.js, and the growth of their resident memory'),
-  servers: texts('<text>', 'with --sockets: only the servers whose name has this in it'),
-  'no-fetch': flag('with --sockets: download nothing')
-};
 
 const noop = () => {};
 
@@ -58,8 +50,6 @@ function weighAlone(name, pairs) {
   return { held: heap + external };
 }
 
-const byName = (names, candidate) => Object.fromEntries(names.map((name) => [name, () => candidate(name)]));
-
 async function main() {
   const [, , task, name, pairs] = process.argv;
   if (task === 'weigh') {
@@ -69,28 +59,13 @@ async function main() {
   await runBenchmark({
     name: 'idle-memory',
     usage: USAGE,
-    options: OPTIONS,
+    options: { pairs: count('<n>', 'how many connections', 10_000) },
     peers: ['ws'],
-    sets(options) {
-      const { sockets, pairs: count } = options;
+    sets({ pairs }) {
+      const candidates = () =>
+        Object.fromEntries(Object.keys(CONTESTANTS).map((who) => [who, () => weighAlone(who, pairs)]));
       const rows = [{ name: 'idle connection', group: 'memory of an idle connection', pairs: [] }];
-      if (!sockets)
-        return [
-          {
-            rows,
-            start: () => ({ candidates: () => byName(Object.keys(CONTESTANTS), (who) => weighAlone(who, count)) })
-          }
-        ];
-      const servers = findServers('bytes', options);
-      const weighServer = (who) =>
-        weighConnections(
-          servers.find((server) => server.name === who),
-          count,
-          weighResident,
-          { collects: true }
-        );
-      const names = servers.map((server) => server.name);
-      return [{ rows, rounds: 3, start: () => ({ candidates: () => byName(names, weighServer) }) }];
+      return [{ rows, start: () => ({ candidates }) }];
     }
   });
 }

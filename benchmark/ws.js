@@ -7,10 +7,8 @@
 const { runBenchmark } = require('./support/harness');
 const path = require('node:path');
 const { startBroadcast } = require('./support/broadcast');
-const { TEXT } = require('./support/messages');
 const { count, text } = require('./support/options');
-const servers = require('./support/servers');
-const { COMPRESSED, ECHO, nodeServer, startServers, weighConnections, weighHeap, wsServer } = servers;
+const { ECHO, nodeServer, startServers, weighConnections, wsServer } = require('./support/servers');
 
 const USAGE = `usage: node benchmark/ws.js [options]
 
@@ -18,13 +16,6 @@ Measures servers of ws and of framemask/ws over loopback. Prints medians of mess
 processor time for each message, and how many times better framemask/ws is, with quartiles over the rounds. Then the
 bytes of heap that an idle connection holds beside its socket. With --candidate, another checkout's framemask/ws takes
 turns with this one's and with ws. Takes about four minutes.`;
-
-const OPTIONS = {
-  clients: count('<n>', 'how many connections a broadcast goes to', 300),
-  idle: count('<n>', 'how many idle connections are weighed', 1000),
-  turn: count('<ms>', 'how long a turn of a server takes', 500, 150),
-  candidate: text('<module>', 'one more with the API of ws, by its path or name, such as ../other/ws.js')
-};
 
 const OWN = 'framemask/ws';
 
@@ -42,7 +33,7 @@ const KINDS = [
   {
     group: '`framemask/ws`: echo with permessage-deflate',
     server: { deflate: 'takeover' },
-    works: [{ name: 'echo 20 × 1 KiB, deflate', work: COMPRESSED['20 × 1 KiB'] }]
+    works: [{ name: 'echo 20 × 1 KiB, deflate', work: { pipelined: 20, size: 1024, deflate: true } }]
   }
 ];
 
@@ -82,10 +73,9 @@ async function startBroadcasts(modules, clients, turn) {
 
 /** An idle connection of each, beside its socket: that of a server of sockets alone is subtracted. */
 function weighBesideSocket(modules, count) {
-  const weigh = (server) => weighConnections({ name: 'weighed', ...server }, count, weighHeap, { weighed: true });
   const candidate = (module) => async () => {
-    const alone = await weigh(nodeServer('socket', { http: true }));
-    const { opened, used } = await weigh(wsServer(module));
+    const alone = await weighConnections(nodeServer('socket', { http: true }), count);
+    const { opened, used } = await weighConnections(wsServer(module), count);
     return { opened: opened - alone.opened, used: used - alone.used };
   };
   return Object.fromEntries(Object.entries(modules).map(([name, module]) => [name, candidate(module)]));
@@ -94,7 +84,12 @@ function weighBesideSocket(modules, count) {
 runBenchmark({
   name: 'ws',
   usage: USAGE,
-  options: OPTIONS,
+  options: {
+    clients: count('<n>', 'how many connections a broadcast goes to', 300),
+    idle: count('<n>', 'how many idle connections are weighed', 1000),
+    turn: count('<ms>', 'how long a turn of a server takes', 500, 150),
+    candidate: text('<module>', 'one more with the API of ws, by its path or name, such as ../other/ws.js')
+  },
   peers: ['bufferutil', 'ws'],
   sets({ candidate, clients, idle, turn }) {
     const modules = findModules(candidate);
@@ -105,7 +100,7 @@ runBenchmark({
       rows: works.map((row) => ({ ...row, group, pairs })),
       start() {
         const list = Object.entries(modules).map(([name, module]) => ({ name, ...wsServer(module) }));
-        return startServers(list, { server, load: { first: TEXT, milliseconds: turn } });
+        return startServers(list, { milliseconds: turn }, server);
       }
     }));
     const broadcast = {

@@ -1,18 +1,56 @@
 'use strict';
 
-// The client process of the benchmarks of servers. It does what it is told by messages, each of
-// which it answers: see TASKS.
+// The client process of the benchmarks of servers: the tasks that it is told by messages, each of
+// which it answers.
 
 const { once } = require('node:events');
 const net = require('node:net');
+const secure = require('node:tls');
 const { constants, deflateRawSync } = require('node:zlib');
 
-const { BINARY, TEXT, asciiPayload, jsonPayloads, maskedFrame, unmaskedFrame } = require('./messages');
+const { TEXT, asciiPayload, jsonPayloads, maskedFrame, unmaskedFrame } = require('./messages');
 const { processorTime, watchMemory } = require('./process-use');
-const { connect } = require('./raw-client');
 
 /** The bit of a frame's first byte that permessage-deflate sets. */
 const DEFLATED = 0x40;
+const REQUEST =
+  'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+  'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+
+// All connections read into the same memory, because bytes are used before the next read.
+const memory = Buffer.allocUnsafeSlow(256 * 1024);
+
+/**
+ * Opens a WebSocket connection at the least cost in Node.js: the caller reads and writes raw frames.
+ *
+ * @param {number} port
+ * @param {(length: number, bytes: Buffer) => void} onBytes
+ * @param {{ deflate?: boolean, tls?: boolean }} [options] permessage-deflate, if it is asked for,
+ *   must be granted; the server's certificate is not checked
+ * @returns {Promise<net.Socket>} once the handshake is done
+ */
+function connect(port, onBytes, { deflate = false, tls = false } = {}) {
+  return new Promise((resolve, reject) => {
+    let response = '';
+    const callback = (length, bytes) => {
+      if (response === null) {
+        onBytes(length, bytes);
+        return true;
+      }
+      response += bytes.latin1Slice(0, length);
+      if (!response.endsWith('\r\n\r\n')) return true;
+      const granted = response.includes('permessage-deflate') === deflate;
+      if (response.startsWith('HTTP/1.1 101 ') && granted) resolve(socket);
+      else reject(new Error(`the handshake failed: ${response}`));
+      response = null;
+      return true;
+    };
+    const onread = { buffer: memory, callback };
+    const options = { host: '127.0.0.1', port, noDelay: true, rejectUnauthorized: false, onread };
+    const socket = (tls ? secure : net).connect(options).on('error', reject);
+    socket.write(`${REQUEST}${deflate ? 'Sec-WebSocket-Extensions: permessage-deflate\r\n' : ''}\r\n`);
+  });
+}
 
 /**
  * Compares the first reply with what it must be. Of the others, only the bytes are counted.
@@ -35,12 +73,7 @@ function countBytes(reply) {
   };
 }
 
-/**
- * Counts frames, whose length depends on the frames before, because they are compressed.
- *
- * @param {number} frames in a reply
- * @returns {(length: number, bytes: Buffer) => boolean} as countBytes
- */
+/** As countBytes, for frames whose length depends on the frames before, because they are compressed. */
 function countFrames(frames) {
   let left = frames;
   let rest = Buffer.alloc(0);
@@ -63,12 +96,11 @@ function countFrames(frames) {
 }
 
 /**
- * Measures a part of a turn: from the first reply after the warm-up to the first one after the time
- * is over. So whole batches are counted, however long one takes.
+ * Measures a part of a turn: from the first reply after the warm-up, a third of the time, to the
+ * first one after the time is over. So whole batches are counted, however long one takes.
  *
  * @param {number} pid of the server
- * @param {number} milliseconds how long it takes; the warm-up of both sides, a third of it, comes
- *   before
+ * @param {number} milliseconds
  */
 function createClock(pid, milliseconds) {
   const warm = performance.now() + milliseconds / 3;
@@ -78,19 +110,19 @@ function createClock(pid, milliseconds) {
   let readMost;
   const readUse = () => {
     const { user, system } = process.cpuUsage();
-    return { server: processorTime(pid), client: user + system };
+    return { messages, server: processorTime(pid), client: user + system };
   };
   return {
     /** @returns {boolean} whether the turn is over */
     add(count) {
       messages += count;
-      const now = performance.now();
-      // Reading is slow without /proc; it is no part of the time.
-      if (start === null && now >= warm) {
+      const time = performance.now();
+      // Reading takes time, which is no part of the turn.
+      if (start === null && time >= warm) {
         readMost = watchMemory(pid);
-        start = { messages, ...readUse(), time: performance.now() };
-      } else if (start !== null && end === null && now - start.time >= milliseconds) {
-        end = { messages, time: now, ...readUse(), resident: readMost() };
+        start = { ...readUse(), time: performance.now() };
+      } else if (start !== null && end === null && time - start.time >= milliseconds) {
+        end = { ...readUse(), time, resident: readMost() };
       }
       return end !== null;
     },
@@ -110,75 +142,65 @@ function createClock(pid, milliseconds) {
   };
 }
 
-/**
- * Sends batches on one connection until the turn is over, each after the one before has come back.
- *
- * @param {{ batch: Buffer, messages: number, createCount: () => ReturnType<typeof countBytes> }}
- *   work
- * @param {ReturnType<typeof createClock>} clock
- * @param {(onBytes: (length: number, bytes: Buffer) => void) => Promise<import('node:net').Socket>}
- *   open
- */
-async function runConnection({ batch, messages, createCount }, clock, open) {
-  const count = createCount();
-  let finish;
-  const finished = new Promise((resolve, reject) => {
-    finish = { resolve, reject };
-  });
-  const socket = await open((length, bytes) => {
-    try {
-      if (!count(length, bytes)) return;
-    } catch (error) {
-      finish.reject(error);
-      return;
-    }
-    if (clock.add(messages)) finish.resolve();
-    else socket.write(batch);
-  });
-  socket.on('close', () => finish.reject(new Error('The server closed the connection')));
-  socket.write(batch);
-  await finished;
-  socket.destroy();
+/** @returns {{ batch: Buffer, createCount: () => ReturnType<typeof countBytes> }} what is sent at once, and its reply */
+function prepareBatch({ pipelined, size, deflate, bare }) {
+  const repeat = (frame) => Buffer.concat(Array(pipelined).fill(frame));
+  if (deflate) {
+    // Refers to nothing before it, so that it can be sent again and again.
+    const compressed = deflateRawSync(jsonPayloads(size, 1)[0], { finishFlush: constants.Z_SYNC_FLUSH }).subarray(
+      0,
+      -4
+    );
+    return { batch: repeat(maskedFrame(TEXT | DEFLATED, compressed)), createCount: () => countFrames(pipelined) };
+  }
+  const payload = asciiPayload(size);
+  const batch = repeat(maskedFrame(TEXT, payload));
+  const reply = bare ? batch : repeat(unmaskedFrame(TEXT, payload));
+  return { batch, createCount: () => countBytes(reply) };
 }
 
 /**
+ * Sends batches on connections until the turn is over, each after the one before has come back.
+ *
  * @param {object} load
  * @param {number} load.port
  * @param {number} load.pid of the server
  * @param {number} load.connections
  * @param {number} load.pipelined how many messages a batch has
  * @param {number} load.size bytes of a message
- * @param {number} load.first the first byte of a frame
  * @param {number} load.milliseconds
  * @param {boolean} [load.deflate] whether messages are compressed
  * @param {boolean} [load.tls]
  * @param {boolean} [load.bare] whether the server sends back the very bytes that it got
- * @param {boolean} [load.upload] whether a batch ends with a short text, which alone is sent back
  * @returns {Promise<import('./servers').Turn>}
  */
 async function putLoad(load) {
-  const { port, pid, connections, pipelined, size, first, milliseconds, deflate, tls, bare, upload } = load;
-  const repeat = (frame) => Buffer.concat(Array(pipelined).fill(frame));
-  const payload = deflate ? jsonPayloads(size, 1)[0] : asciiPayload(size);
-  const work = { messages: pipelined };
-  if (deflate) {
-    // Refers to nothing before it, so that it can be sent again and again.
-    const compressed = deflateRawSync(payload, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
-    work.batch = repeat(maskedFrame(first | DEFLATED, compressed));
-    work.createCount = () => countFrames(pipelined);
-  } else if (upload) {
-    const end = asciiPayload(2);
-    work.batch = Buffer.concat([repeat(maskedFrame(BINARY, payload)), maskedFrame(TEXT, end)]);
-    const reply = unmaskedFrame(TEXT, end);
-    work.createCount = () => countBytes(reply);
-  } else {
-    work.batch = repeat(maskedFrame(first, payload));
-    const reply = bare ? work.batch : repeat(unmaskedFrame(first, payload));
-    work.createCount = () => countBytes(reply);
-  }
+  const { port, pid, connections, pipelined, milliseconds } = load;
+  const { batch, createCount } = prepareBatch(load);
   const clock = createClock(pid, milliseconds);
-  const open = (onBytes) => connect(port, onBytes, { deflate, tls });
-  await Promise.all(Array.from({ length: connections }, () => runConnection(work, clock, open)));
+  const run = () =>
+    new Promise((resolve, reject) => {
+      const count = createCount();
+      let socket;
+      const onBytes = (length, bytes) => {
+        try {
+          if (!count(length, bytes)) return;
+          if (!clock.add(pipelined)) {
+            socket.write(batch);
+            return;
+          }
+          resolve();
+          socket.destroy();
+        } catch (error) {
+          reject(error);
+        }
+      };
+      connect(port, onBytes, load).then((opened) => {
+        socket = opened.on('close', () => reject(new Error('The server closed the connection')));
+        socket.write(batch);
+      }, reject);
+    });
+  await Promise.all(Array.from({ length: connections }, run));
   return clock.turn;
 }
 

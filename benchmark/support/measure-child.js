@@ -3,9 +3,10 @@
 // A process that measures one row, or one kind of object, once. It takes one argument, a job as
 // JSON, and prints the result as JSON.
 
+const { listRows } = require('./codec-rows');
 const { loadFramemask, loadWithoutTracing } = require('./modules');
 const { takeTurns, timed } = require('./race');
-const { listRows } = require('./rows');
+
 const { weigh } = require('./weigh');
 
 const noop = () => {};
@@ -23,11 +24,13 @@ const OBJECTS = {
 
 /** @returns {Promise<Record<string, number[]>>} nanoseconds of each turn, by the candidate's name */
 async function timeRow({ row, size, kernel, rounds, turn, candidates }) {
-  const { create } = listRows(size === null ? [] : [size]).find(({ name }) => name === row);
-  const { count, prepare } = create();
+  const { create, ofFramemask } = listRows(size === null ? [] : [size]).find(({ name }) => name === row);
+  const { count, loop } = create();
   const loops = {};
-  for (const { name, root, withoutTracing } of candidates)
-    loops[name] = prepare(withoutTracing ? loadWithoutTracing(kernel, root) : loadFramemask(kernel, root));
+  for (const { name, root, withoutTracing } of candidates) {
+    const load = withoutTracing ? loadWithoutTracing : loadFramemask;
+    loops[name] = loop(name, ofFramemask(load(kernel, root)));
+  }
   const turns = await takeTurns(timed(loops, { turn, count }), rounds);
   return Object.fromEntries(Object.entries(turns).map(([name, list]) => [name, list.map(({ ns }) => ns)]));
 }

@@ -27,19 +27,12 @@ function processorTime(pid) {
   });
 }
 
-function memoryOf(pid, field) {
-  const status = fs.readFileSync(`/proc/${pid}/status`, 'latin1');
-  return Number(new RegExp(`^${field}:\\s*(\\d+) kB$`, 'm').exec(status)[1]) * 1024;
-}
-
-/** @param {number} pid @returns {number} the bytes of a process that are in memory */
-const residentMemory = (pid) => orNaN(() => memoryOf(pid, 'VmRSS'));
-
 /** @param {number} pid @returns {() => number} reads the most bytes that were in memory since */
 function watchMemory(pid) {
   // Makes VmHWM the present value: proc_pid_clear_refs(5).
   orNaN(() => fs.writeFileSync(`/proc/${pid}/clear_refs`, '5'));
-  return () => orNaN(() => memoryOf(pid, 'VmHWM'));
+  const read = () => /^VmHWM:\s*(\d+) kB$/m.exec(fs.readFileSync(`/proc/${pid}/status`, 'latin1'))[1] * 1024;
+  return () => orNaN(read);
 }
 
-module.exports = { processorTime, residentMemory, watchMemory };
+module.exports = { processorTime, watchMemory };

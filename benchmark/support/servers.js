@@ -2,14 +2,13 @@
 
 // Echo servers and their client, each in a process of its own.
 
-const { fork, spawn } = require('node:child_process');
+const { execFileSync, fork, spawn } = require('node:child_process');
 const { once } = require('node:events');
+const fs = require('node:fs');
 const path = require('node:path');
-const { setTimeout: sleep } = require('node:timers/promises');
 
+const { fetchNpm } = require('../../test/support/fetch');
 const { ROOT } = require('./modules');
-const { findRuntime } = require('./peers');
-const { residentMemory } = require('./process-use');
 
 /**
  * What a turn of a server gave; NaN where it can't be read.
@@ -21,10 +20,6 @@ const { residentMemory } = require('./process-use');
  * @property {number} serverShare how much of a core the server took
  * @property {number} clientShare how much of a core the client took: near 1 it was the limit
  * @property {number} resident the most bytes that the server had in memory
- *
- * @typedef {'bytes' | 'strings' | 'tls' | 'deflate' | 'upload'} Kind text delivered as bytes, text
- *   delivered as strings, text as bytes over TLS or compressed, or binary messages of which none is
- *   sent back
  *
  * @typedef {object} Server
  * @property {string} name
@@ -50,15 +45,6 @@ const ECHO = {
   '1 × 1 MiB': { pipelined: 1, size: 1024 * 1024 }
 };
 
-/** Messages that are compressed. */
-const COMPRESSED = {
-  '1 × 1 KiB': { pipelined: 1, size: 1024, deflate: true },
-  '20 × 1 KiB': { pipelined: 20, size: 1024, deflate: true },
-  '4 × 16,000 B': { ...ECHO['4 × 16,000 B'], deflate: true }
-};
-
-const PLAIN = ['bytes', 'strings', 'tls', 'upload'];
-const ALL = [...PLAIN, 'deflate'];
 const script = (name) => path.join(__dirname, 'servers', `${name}.js`);
 
 /** @returns {Omit<Server, 'name'>} in Node.js, told `extra` beside the other options */
@@ -67,35 +53,81 @@ function nodeServer(file, extra = {}) {
   return { bare: file === 'socket', command };
 }
 
-function runtimeServer(runtime, args, fetch) {
-  const { program, version } = findRuntime(runtime, fetch);
-  return { version, command: (options) => [program, ...args, script(runtime), JSON.stringify(options)] };
-}
-
 /** @param {string} module with the API of ws */
 const wsServer = (module) => nodeServer('ws', { module });
 
-/** @type {Record<string, { kinds: Kind[], find: (fetch: boolean) => Omit<Server, 'name'> }>} */
-const SERVERS = {
-  framemask: { kinds: ALL, find: () => nodeServer('framemask', { oneBuffer: false }) },
-  'framemask, shared reads': { kinds: PLAIN, find: () => nodeServer('framemask', { oneBuffer: true }) },
-  'framemask/ws': { kinds: ALL, find: () => wsServer(path.join(ROOT, 'ws.js')) },
-  ws: { kinds: ALL, find: () => ({ ...wsServer('ws'), version: require('ws/package.json').version }) },
-  Bun: { kinds: ALL, find: (fetch) => runtimeServer('bun', ['run'], fetch) },
-  Deno: {
-    kinds: PLAIN,
-    find: (fetch) => runtimeServer('deno', ['run', '--quiet', '--allow-net', '--no-config'], fetch)
+/** Other runtimes: the package on npm for this machine, the program in it, and its arguments. */
+const { arch, platform } = process;
+const RUNTIMES = {
+  bun: {
+    package: `@oven/bun-${platform}-${arch === 'arm64' ? 'aarch64' : arch}@1`,
+    program: 'bin/bun',
+    args: ['run']
   },
-  'net.Socket': { kinds: ['bytes', 'tls'], find: () => nodeServer('socket') },
-  'net.Socket, one buffer': { kinds: ['bytes'], find: () => nodeServer('socket', { oneBuffer: true }) }
+  deno: {
+    package: `@deno/${platform}-${arch}${platform === 'linux' ? '-glibc' : ''}@2`,
+    program: 'deno',
+    args: ['run', '--quiet', '--allow-net', '--no-config']
+  }
+};
+
+/** @returns {string | null} null if the program does not run */
+function versionOf(program) {
+  try {
+    const output = execFileSync(program, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    return /\d+(\.\d+)+\S*/.exec(output)[0];
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * @param {'bun' | 'deno'} runtime the program that BUN or DENO names, or the one on PATH, or the one
+ *   on npm
+ * @returns {Omit<Server, 'name'>}
+ * @throws {Error} that says why there is none
+ */
+function runtimeServer(runtime, noFetch) {
+  const { package: name, program: file, args } = RUNTIMES[runtime];
+  const variable = runtime.toUpperCase();
+  let program = process.env[variable] ?? runtime;
+  let version = versionOf(program);
+  if (version === null) {
+    if (noFetch) throw new Error(`it is neither in ${variable} nor on PATH, and was not to be fetched`);
+    program = path.join(fetchNpm(name), file);
+    fs.chmodSync(program, 0o755);
+    version = versionOf(program);
+  }
+  if (version === null) throw new Error(`${name} does not run here`);
+  return { version, command: (options) => [program, ...args, script(runtime), JSON.stringify(options)] };
+}
+
+/** What each server can do, and how it is found. */
+const SERVERS = {
+  framemask: { kinds: ['bytes', 'strings', 'tls', 'deflate'], find: () => nodeServer('framemask') },
+  'framemask, shared reads': {
+    kinds: ['bytes', 'strings', 'tls'],
+    find: () => nodeServer('framemask', { sharedReads: true })
+  },
+  'framemask/ws': {
+    kinds: ['bytes', 'strings', 'tls', 'deflate'],
+    find: () => wsServer(path.join(ROOT, 'ws.js'))
+  },
+  ws: {
+    kinds: ['bytes', 'strings', 'tls', 'deflate'],
+    find: () => ({ ...wsServer('ws'), version: require('ws/package.json').version })
+  },
+  Bun: { kinds: ['bytes', 'strings', 'tls', 'deflate'], find: (noFetch) => runtimeServer('bun', noFetch) },
+  Deno: { kinds: ['bytes', 'strings', 'tls'], find: (noFetch) => runtimeServer('deno', noFetch) },
+  'net.Socket': { kinds: ['bytes', 'tls'], find: () => nodeServer('socket') }
 };
 
 /**
  * Finds the servers that can do a kind, and says on stderr which are left out, and why.
  *
- * @param {Kind} kind
- * @param {{ servers: string[], 'no-fetch': boolean }} options texts of which one must be in the name;
- *   whether missing ones are not downloaded and built
+ * @param {'bytes' | 'strings' | 'tls' | 'deflate'} kind text delivered as bytes, text delivered as
+ *   strings, text as bytes over TLS or compressed
+ * @param {{ servers: string[], 'no-fetch': boolean }} options texts of which one must be in the name
  * @returns {Server[]}
  */
 function findServers(kind, { servers: texts, 'no-fetch': noFetch }) {
@@ -104,7 +136,7 @@ function findServers(kind, { servers: texts, 'no-fetch': noFetch }) {
   for (const [name, { kinds, find }] of Object.entries(SERVERS)) {
     if (!kinds.includes(kind) || !wanted(name)) continue;
     try {
-      servers.push({ name, ...find(!noFetch) });
+      servers.push({ name, ...find(noFetch) });
     } catch (error) {
       console.error(`${name} is left out: ${error.message}`);
     }
@@ -117,14 +149,12 @@ function findServers(kind, { servers: texts, 'no-fetch': noFetch }) {
  *
  * @param {Server} server
  * @param {import('./servers/options').ServerOptions} [options]
- * @returns {Promise<{ name: string, bare: boolean, port: number,
- *   child: import('node:child_process').ChildProcess }>}
+ * @returns {Promise<{ name: string, bare: boolean, port: number, child: import('node:child_process').ChildProcess }>}
  * @throws {Error} if it ends before
  */
 async function startServer({ name, bare = false, command }, options = {}) {
   const [program, ...args] = command(options);
-  const stdio = ['ignore', 'pipe', 'inherit', ...(options.weighed ? ['ipc'] : [])];
-  const child = spawn(program, args, { stdio });
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit', ...(options.weighed ? ['ipc'] : [])] });
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`the server ${name} ended with exit code ${code}`);
   });
@@ -148,88 +178,58 @@ async function ask(client, task, what = {}) {
  * Starts servers for rows with `work`. A server that does not start is left out.
  *
  * @param {Server[]} servers
- * @param {object} options
- * @param {import('./servers/options').ServerOptions} [options.server]
- * @param {object} options.load what the client does in all rows; see client.js
+ * @param {object} load what the client does in all rows; see client.js
+ * @param {import('./servers/options').ServerOptions} [options]
  * @returns {Promise<import('./harness').Started>}
  */
-async function startServers(servers, { server: serverOptions, load }) {
+async function startServers(servers, load, options) {
   const client = forkClient();
-  const children = [client];
   const running = [];
-  const stop = () => {
-    for (const child of children) child.kill();
-  };
   for (const server of servers) {
     try {
-      const started = await startServer(server, serverOptions);
-      children.push(started.child);
-      running.push(started);
+      running.push(await startServer(server, options));
     } catch (error) {
       console.error(`${server.name} is left out: ${error.message}`);
     }
   }
   const put = ({ port, bare, child }, work) =>
     ask(client, 'putLoad', { connections: CONNECTIONS, ...load, ...work, port, bare, pid: child.pid });
-  const candidates = ({ work }) => Object.fromEntries(running.map((server) => [server.name, () => put(server, work)]));
-  return { candidates, stop };
+  return {
+    candidates: ({ work }) => Object.fromEntries(running.map((server) => [server.name, () => put(server, work)])),
+    stop() {
+      for (const child of [client, ...running.map((server) => server.child)]) child.kill();
+    }
+  };
 }
 
 /** Connections that are opened first, so that what all share is not weighed. */
 const FIRST = 100;
-/** Milliseconds in which a server collects its garbage several times. */
-const SETTLED = 1500;
-
-/** Weighs the heap of a server in Node.js. */
-async function weighHeap({ child }) {
-  child.send({});
-  const [{ heap }] = await once(child, 'message');
-  return heap;
-}
-
-/** Weighs a whole process from outside, so that it may be any server. */
-async function weighResident({ child }) {
-  await sleep(SETTLED);
-  return residentMemory(child.pid);
-}
 
 /**
- * @param {Server} server
+ * @param {Omit<Server, 'name'>} server in Node.js
  * @param {number} count how many connections are weighed
- * @param {typeof weighHeap | typeof weighResident} weigh
- * @param {import('./servers/options').ServerOptions} options
- * @returns {Promise<{ opened: number, used: number }>} bytes a connection, its socket included: idle,
- *   and idle after an echo
+ * @returns {Promise<{ opened: number, used: number }>} bytes of heap a connection, its socket included:
+ *   idle, and idle after an echo
  */
-async function weighConnections(server, count, weigh, options) {
-  const started = await startServer(server, { tls: null, ...options });
+async function weighConnections(server, count) {
+  const { child, port } = await startServer({ name: 'to weigh', ...server }, { weighed: true });
   const client = forkClient();
+  const weigh = async () => {
+    child.send({});
+    return (await once(child, 'message'))[0].heap;
+  };
   try {
-    await ask(client, 'open', { port: started.port, count: FIRST });
+    await ask(client, 'open', { port, count: FIRST });
     await ask(client, 'echo');
-    const before = await weigh(started);
-    await ask(client, 'open', { port: started.port, count });
-    const opened = await weigh(started);
+    const before = await weigh();
+    await ask(client, 'open', { port, count });
+    const opened = await weigh();
     await ask(client, 'echo');
-    const used = await weigh(started);
-    return { opened: (opened - before) / count, used: (used - before) / count };
+    return { opened: (opened - before) / count, used: ((await weigh()) - before) / count };
   } finally {
-    started.child.kill();
+    child.kill();
     client.kill();
   }
 }
 
-module.exports = {
-  COMPRESSED,
-  CONNECTIONS,
-  ECHO,
-  ask,
-  findServers,
-  forkClient,
-  nodeServer,
-  startServers,
-  weighConnections,
-  weighHeap,
-  weighResident,
-  wsServer
-};
+module.exports = { ECHO, ask, findServers, forkClient, nodeServer, startServers, weighConnections, wsServer };

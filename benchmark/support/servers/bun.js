@@ -1,8 +1,6 @@
 // Runs in Bun, on its own server. Bun delivers text as strings only.
 
-const { tls, upload, deflate, collects } = JSON.parse(process.argv[2]);
-
-if (collects) setInterval(() => Bun.gc(true), 250);
+const { tls, deflate } = JSON.parse(process.argv[2]);
 
 const server = Bun.serve({
   hostname: '127.0.0.1',
@@ -17,7 +15,7 @@ const server = Bun.serve({
     // One context for all connections, so that none is taken over.
     perMessageDeflate: deflate,
     message(socket, data) {
-      if (!upload || typeof data === 'string') socket.send(data, deflate);
+      socket.send(data, deflate);
     }
   }
 });

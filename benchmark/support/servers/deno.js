@@ -1,13 +1,10 @@
 // Runs in Deno, on its own server. Deno delivers text as strings only.
 
-const { tls, upload } = JSON.parse(Deno.args[0]);
+const { tls } = JSON.parse(Deno.args[0]);
 
 const options = { hostname: '127.0.0.1', port: 0, ...tls, onListen: ({ port }) => console.log(port) };
 Deno.serve(options, (request) => {
   const { socket, response } = Deno.upgradeWebSocket(request);
-  socket.binaryType = 'arraybuffer';
-  socket.onmessage = ({ data }) => {
-    if (!upload || typeof data === 'string') socket.send(data);
-  };
+  socket.onmessage = ({ data }) => socket.send(data);
   return response;
 });

@@ -1,0 +1,51 @@
+'use strict';
+
+const { runBenchmark } = require('./harness');
+const { count } = require('./options');
+const { timed } = require('./race');
+
+/**
+ * A row whose candidates are loops in one process. compare.js measures it, too, for two checkouts.
+ *
+ * @typedef {object} CodecRow
+ * @property {string} name
+ * @property {string} group
+ * @property {() => { count: number, bytes: number, limits?: Record<string, (calls: number) => void>,
+ *   loop: (name: string, contestant: any) => ((calls: number) => void) | null }} create makes the work:
+ *   `count` messages of `bytes` in a call of a loop, which is null if the contestant can't do it.
+ *   `limits` are loops that no library is faster than
+ */
+
+/**
+ * Runs decode.js, encode.js or masking.js.
+ *
+ * @param {object} benchmark as `runBenchmark` takes it, but for `sets`
+ * @param {(options: object) => CodecRow[]} benchmark.rows
+ * @param {(options: object) => Record<string, any>} benchmark.contestants by name
+ * @param {[own: string, peer: string][]} benchmark.pairs
+ * @param {number} [benchmark.warm] as `timed` takes it
+ */
+function runCodec({ rows, contestants, pairs, options = {}, warm, ...benchmark }) {
+  return runBenchmark({
+    ...benchmark,
+    options: { ...options, turn: count('<ms>', 'how long a turn of a candidate takes', 10, 2) },
+    sets: (values) => [
+      {
+        rows: rows(values).map((row) => ({ ...row, pairs })),
+        start() {
+          const found = Object.entries(contestants(values));
+          const candidates = (row) => {
+            const { count, bytes, loop, limits } = row.create();
+            row.bytes = bytes;
+            const loops = found.map(([name, contestant]) => [name, loop(name, contestant)]);
+            const able = Object.fromEntries(loops.filter(([, run]) => run !== null));
+            return timed({ ...able, ...limits }, { turn: values.turn, count, warm });
+          };
+          return { candidates };
+        }
+      }
+    ]
+  });
+}
+
+module.exports = { runCodec };
