@@ -4,20 +4,16 @@
 // and npm's uuid, by turns, in one process. The result of each call is used, because a string that
 // Node made of pieces costs most when it is first read.
 
-const { runBenchmark } = require('./support/harness');
+const { runCodec } = require('./support/codec');
 const crypto = require('node:crypto');
 const { frameId, formatFrameId, parseFrameId } = require('../lib/frame-id');
-const { count } = require('./support/options');
-const { fresh, timed } = require('./support/race');
+const { fresh } = require('./support/race');
 
 const USAGE = `usage: node benchmark/frame-id.js [options]
 
 Times frame ids. Prints the median nanoseconds a call, and how many times faster framemask is. Takes about a minute.
-The result of each call is
-  written   copied into a Buffer, as for a log line
-  map key   a key of a Map
-  key       a property name of an object
-  dropped   not used at all`;
+The result of each call is copied into a Buffer, as for a log line ("written"), a key of a Map ("map key"), a property
+name of an object ("key"), or not used at all ("dropped").`;
 
 /** The ways to use a result. */
 const SINKS = {
@@ -52,76 +48,51 @@ const SINKS = {
 
 const IDS = Array.from({ length: 1024 }, () => Buffer.from(crypto.randomUUID()).latin1Slice());
 const BYTES = IDS.map((id) => parseFrameId(id));
-
-/** @returns {object[]} what is raced: the work, the ways to use it, and each candidate's function */
-function listWorks(uuid) {
-  const randomUUID = () => crypto.randomUUID();
-  const target = new Uint8Array(16);
-  const works = [
-    {
-      work: 'make an id',
-      sinks: Object.keys(SINKS),
-      candidates: { 'frameId()': () => frameId(), 'crypto.randomUUID()': randomUUID }
-    },
-    {
-      work: 'make a version 7 id',
-      sinks: ['written', 'map key', 'key'],
-      candidates: {
-        'frameId({ version: 7 })': () => frameId({ version: 7 }),
-        ...(crypto.randomUUIDv7 && { 'crypto.randomUUIDv7()': () => crypto.randomUUIDv7() }),
-        'uuid v7()': () => uuid.v7()
-      }
-    },
-    {
-      work: 'format 16 bytes',
-      sinks: ['written', 'map key'],
-      inputs: BYTES,
-      candidates: { formatFrameId: (bytes) => formatFrameId(bytes), 'uuid stringify': (bytes) => uuid.stringify(bytes) }
-    },
-    {
-      work: 'parse an id',
-      sinks: ['dropped'],
-      inputs: IDS,
-      candidates: {
-        parseFrameId: (id) => parseFrameId(id),
-        'uuid parse': (id) => uuid.parse(id),
-        'parseFrameId, into a target': (id) => parseFrameId(id, target)
-      }
-    }
-  ];
-  return works.flatMap(({ sinks, ...work }) => sinks.map((sink) => ({ ...work, sink })));
-}
-
-/** @returns {Record<string, Function>} for each candidate a loop with a copy of the sink of its own */
-function loopsOf({ candidates, sink, inputs = IDS }) {
-  const loop = ([name, make]) => {
-    const use = fresh(SINKS[sink]);
-    return [name, (calls) => use(make, inputs, calls)];
-  };
-  return Object.fromEntries(Object.entries(candidates).map(loop));
-}
+const PAIRS = [
+  ['frameId()', 'crypto.randomUUID()'],
+  ['frameId({ version: 7 })', 'crypto.randomUUIDv7()'],
+  ['frameId({ version: 7 })', 'uuid v7()'],
+  ['formatFrameId', 'uuid stringify'],
+  ['parseFrameId', 'uuid parse']
+];
 
 async function main() {
-  const works = listWorks(await import('uuid'));
-  await runBenchmark({
+  const uuid = await import('uuid');
+  const contestants = {
+    'frameId()': () => frameId(),
+    'crypto.randomUUID()': () => crypto.randomUUID(),
+    'frameId({ version: 7 })': () => frameId({ version: 7 }),
+    // Node.js has it from 26 on.
+    ...(crypto.randomUUIDv7 && { 'crypto.randomUUIDv7()': () => crypto.randomUUIDv7() }),
+    'uuid v7()': () => uuid.v7(),
+    formatFrameId: (bytes) => formatFrameId(bytes),
+    'uuid stringify': (bytes) => uuid.stringify(bytes),
+    parseFrameId: (id) => parseFrameId(id),
+    'uuid parse': (id) => uuid.parse(id)
+  };
+  const works = [
+    { group: 'make an id', able: /^(frameId|crypto.randomUUID)\(\)/, sinks: Object.keys(SINKS) },
+    { group: 'make a version 7 id', able: /7/, sinks: ['written', 'map key', 'key'] },
+    { group: 'format 16 bytes', able: /format|stringify/, sinks: ['written', 'map key'], inputs: BYTES },
+    { group: 'parse an id', able: /parse/, sinks: ['dropped'] }
+  ];
+  const rows = works.flatMap(({ group, able, sinks, inputs = IDS }) =>
+    sinks.map((sink) => {
+      const loop = (name, make) => {
+        if (!able.test(name)) return null;
+        const use = fresh(SINKS[sink]);
+        return (calls) => use(make, inputs, calls);
+      };
+      return { name: `${group}, ${sink}`, group, create: () => ({ count: 1, loop }) };
+    })
+  );
+  await runCodec({
     name: 'frame-id',
     usage: USAGE,
-    options: { turn: count('<ms>', 'how long a turn of a candidate takes', 10, 2) },
     peers: ['uuid'],
-    sets: ({ turn }) => [
-      {
-        rows: works.map((work) => {
-          const [own, ...others] = Object.keys(work.candidates);
-          return {
-            name: `${work.work}, ${work.sink}`,
-            group: work.work,
-            work,
-            pairs: others.map((peer) => [own, peer])
-          };
-        }),
-        start: () => ({ candidates: ({ work }) => timed(loopsOf(work), { turn }) })
-      }
-    ]
+    rows: () => rows,
+    contestants: () => contestants,
+    pairs: PAIRS
   });
 }
 

@@ -70,61 +70,46 @@ const PLOT = 260;
  * Lines of GB/s over the length of a payload, each with its name at its end.
  *
  * @param {import('../support/report').Report} report of masking.js
- * @param {string} work unmask or mask
- * @param {[candidate: string, label: string, color: string][]} series
+ * @param {'unmask' | 'mask'} work
+ * @param {Record<string, [label: string, color: string]>} series by candidate
  * @param {string} title
  * @returns {object} of Vega-Lite
  */
 function linesChart(report, work, series, title) {
   const rows = report.rows.filter(({ name, bytes }) => name.startsWith(`${work} `) && bytes > 0);
-  const known = series.filter(([name]) => name in rows[0].medians);
-  const speed = ({ bytes, medians }, name) => bytes / medians[name].ns;
-  const values = rows.flatMap((row) =>
-    known.map(([name, label]) => ({ bytes: row.bytes, speed: speed(row, name), label }))
-  );
-  const speeds = values.map((value) => value.speed);
+  const known = Object.entries(series).filter(([name]) => name in rows[0].medians);
+  const point = ({ bytes, medians }, [name, [label]]) => ({ bytes, speed: bytes / medians[name].ns, label });
+  const values = rows.flatMap((row) => known.map((line) => point(row, line)));
+  const speeds = values.map(({ speed }) => speed);
   const domain = [Math.min(...speeds) * 0.8, Math.max(...speeds) * 1.25];
   // Names are moved apart where lines end close together.
-  const step = (Math.log(domain[1] / domain[0]) * 17) / PLOT;
-  const ends = known
-    .map(([name, label]) => ({ bytes: rows.at(-1).bytes, at: Math.log(speed(rows.at(-1), name)), label }))
-    .sort((a, b) => b.at - a.at);
-  ends.forEach((end, i) => {
-    if (i > 0) end.at = Math.min(end.at, ends[i - 1].at - step);
-  });
-  const low = Math.log(domain[0]) + step / 2;
-  ends.toReversed().forEach((end, i, all) => {
-    end.at = Math.max(end.at, i === 0 ? low : all[i - 1].at + step);
-  });
+  const step = (domain[1] / domain[0]) ** (17 / PLOT);
+  const ends = known.map((line) => point(rows.at(-1), line)).sort((a, b) => b.speed - a.speed);
+  for (const [i, end] of ends.entries()) if (i > 0) end.speed = Math.min(end.speed, ends[i - 1].speed / step);
 
   const x = { field: 'bytes', type: 'quantitative', scale: { type: 'log', base: 2, nice: false } };
-  const y = { type: 'quantitative', scale: { type: 'log', domain, nice: false } };
-  const labels = known.map(([, label]) => label);
-  const color = {
-    field: 'label',
-    type: 'nominal',
-    scale: { domain: labels, range: known.map(([, , hue]) => hue) },
-    legend: null
-  };
+  const y = { field: 'speed', type: 'quantitative', scale: { type: 'log', domain, nice: false } };
+  const scale = { domain: known.map(([, [label]]) => label), range: known.map(([, [, color]]) => color) };
+  const color = { field: 'label', type: 'nominal', legend: null, scale };
   return {
     title: titleOf(title, 'GB/s by length of the payload, both axes logarithmic. Higher is better.', report),
     width: WIDTH,
     height: PLOT + 130,
     autosize: { type: 'fit', contains: 'padding' },
+    encoding: { color },
     layer: [
       {
         data: { values },
         mark: { type: 'line', strokeWidth: 2.5, point: { size: 16, filled: true } },
         encoding: {
           x: { ...x, axis: { values: LENGTHS, labelExpr: LABEL, grid: false, labelFlush: false, title: null } },
-          y: { ...y, field: 'speed', axis: { values: SPEEDS, format: '~g', title: null } },
-          color
+          y: { ...y, axis: { values: SPEEDS, format: '~g', title: null } }
         }
       },
       {
-        data: { values: ends.map((end) => ({ ...end, speed: Math.exp(end.at) })) },
+        data: { values: ends },
         mark: { type: 'text', align: 'left', dx: 8, fontWeight: 'bold' },
-        encoding: { x, y: { ...y, field: 'speed' }, text: { field: 'label', type: 'nominal' }, color }
+        encoding: { x, y, text: { field: 'label', type: 'nominal' } }
       }
     ]
   };
@@ -137,9 +122,8 @@ const BAR = 19;
  * Bars of how many times faster candidates are than a peer, which is the line at 1.
  *
  * @param {import('../support/report').Report} report
- * @param {{ row: string, series: string, times: [number, number, number] }[]} values quartiles, or the median alone
- *   three times
- * @param {{ title: string, explanation: string, colors: Record<string, string> }} options by series, in their order
+ * @param {{ row: string, series: string, times: [number, number, number] }[]} values quartiles, or the median three times
+ * @param {{ title: string, explanation: string, colors: Record<string, string> }} options colors by series
  * @returns {object} of Vega-Lite
  */
 function timesChart(report, values, { title, explanation, colors }) {
@@ -200,10 +184,10 @@ function timesChart(report, values, { title, explanation, colors }) {
   };
 }
 
-/** @returns {object[]} quartiles of the rows that have a name in the chart */
-const timesOf = ({ rows }, own, peer, label) =>
+/** @returns {object[]} how many times faster than ws the rows are that have a name in the chart */
+const timesOf = ({ rows }, own, label) =>
   rows
-    .map((row) => ({ row: label(row), series: own, times: findTimes(row, own, peer) }))
+    .map((row) => ({ row: label(row), series: own, times: findTimes(row, own, 'ws') }))
     .filter(({ row, times }) => row !== null && times !== undefined);
 
 /** The rows in which `onFrame` is compared with work of another kind are in the table alone. */
@@ -220,7 +204,7 @@ function labelWs({ name }) {
 
 /** @returns {object[]} framemask beside ws, and Bun, whose ratio is that of the medians */
 function echoValues(report) {
-  const own = timesOf(report, 'framemask', 'ws', ({ name }) => name);
+  const own = timesOf(report, 'framemask', ({ name }) => name);
   return own.flatMap((value) => {
     const { Bun, ws } = report.rows.find(({ name }) => name === value.row).medians;
     if (Bun === undefined) return [value];
@@ -230,109 +214,98 @@ function echoValues(report) {
 }
 
 const { own, peer, other, kernels } = COLORS;
-const LINES = [
-  ['framemask', 'framemask', own],
-  ['bufferutil', 'bufferutil', peer]
-];
+const LINES = { framemask: ['framemask', own], bufferutil: ['bufferutil', peer] };
 const QUARTILES = 'Logarithmic; longer is better. The line at 1 is ws with bufferutil. Thin lines are quartiles.';
 
-/** @type {Record<string, { part: string, alt: string, spec: (report: object) => object }>} by the name of the file */
-const CHARTS = {
-  unmask: {
-    part: 'masking',
-    alt: 'unmask: GB/s of framemask and bufferutil by payload length',
-    spec: (report) => linesChart(report, 'unmask', LINES, 'unmask, in place')
-  },
-  mask: {
-    part: 'masking',
-    alt: 'mask: GB/s of framemask and bufferutil by payload length',
-    spec: (report) => linesChart(report, 'mask', LINES, 'mask, into another buffer')
-  },
-  kernels: {
-    part: 'masking',
-    alt: "unmask: GB/s of framemask's kernels by payload length",
-    spec(report) {
-      const { kernel } = report.machine;
-      const others = ['avx2', 'neon', 'sse2', 'scalar', 'js'].filter((name) => name !== kernel);
-      const named = others.map((name) => [`framemask ${name}`, name === 'js' ? 'JavaScript' : name]);
-      const known = named.filter(([name]) => name in report.rows[0].medians);
-      const series = known.map(([name, label], i) => [name, label, kernels[i]]);
-      return linesChart(
-        report,
-        'unmask',
-        [['framemask', kernel, own], ...series],
-        "unmask with each of framemask's kernels"
-      );
-    }
-  },
-  decode: {
-    part: 'decode',
-    alt: 'decode: times faster than ws, by kind of message',
-    spec: (report) =>
-      timesChart(report, timesOf(report, 'framemask', 'ws', labelDecode), {
-        title: "decode: times faster than ws's Receiver",
-        explanation: QUARTILES,
-        colors: { framemask: own }
-      })
-  },
-  echo: {
-    part: 'echo',
-    alt: 'echo: times as many messages a second as ws, of framemask and Bun',
-    spec: (report) =>
-      timesChart(report, echoValues(report), {
-        title: 'echo: messages a second, times those of ws',
-        explanation: `Ten connections over loopback, a batch at once. ${QUARTILES}`,
-        colors: { framemask: own, Bun: other }
-      })
-  },
-  ws: {
-    part: 'ws',
-    alt: 'framemask/ws: times as many messages a second as ws',
-    spec: (report) =>
-      timesChart(report, timesOf(report, 'framemask/ws', 'ws', labelWs), {
-        title: 'framemask/ws: messages/s, times those of ws',
-        explanation: QUARTILES,
-        colors: { 'framemask/ws': own }
-      })
-  }
-};
-
-/** @returns {object} a configuration of Vega-Lite, in the colors of the light theme */
-function config() {
-  const labels = { labelColor: COLORS.text, labelFontSize: FONT_SIZE, labelLimit: 200 };
-  return {
-    background: COLORS.background,
-    // The picture has an alt text.
-    aria: false,
-    font: FONT,
-    padding: 6,
-    view: { stroke: null },
-    axis: { ...labels, gridColor: COLORS.grid, domainColor: COLORS.quiet, tickColor: COLORS.quiet },
-    title: {
-      color: COLORS.text,
-      fontSize: 15,
-      subtitleColor: COLORS.quiet,
-      subtitleFontSize: FONT_SIZE,
-      subtitleLineHeight: 17,
-      subtitlePadding: 6
-    },
-    text: { color: COLORS.text, fontSize: FONT_SIZE }
-  };
+/** @returns {Record<string, [label: string, color: string]>} the lines of framemask's kernels, the best one first */
+function kernelLines({ machine: { kernel } }) {
+  const others = ['avx2', 'neon', 'sse2', 'scalar', 'js'].filter((name) => name !== kernel);
+  const lines = others.map((name, i) => [`framemask ${name}`, [name === 'js' ? 'JavaScript' : name, kernels[i % 4]]]);
+  return { framemask: [kernel, own], ...Object.fromEntries(lines) };
 }
 
-/**
- * Draws a chart without a browser. The same report gives the same bytes on every machine: text is measured by the
- * number of its characters.
- *
- * @param {object} spec of Vega-Lite
- * @returns {Promise<string>} SVG in the colors of the light theme
- */
+const bars =
+  (title, values, colors, explanation = QUARTILES) =>
+  (report) =>
+    timesChart(report, values(report), { title, explanation, colors });
+
+/** By the name of the file: the part, the text for people who do not see the chart, and what draws it. */
+const CHARTS = {
+  unmask: [
+    'masking',
+    'unmask: GB/s of framemask and bufferutil by payload length',
+    (report) => linesChart(report, 'unmask', LINES, 'unmask, in place')
+  ],
+  mask: [
+    'masking',
+    'mask: GB/s of framemask and bufferutil by payload length',
+    (report) => linesChart(report, 'mask', LINES, 'mask, into another buffer')
+  ],
+  kernels: [
+    'masking',
+    "unmask: GB/s of framemask's kernels by payload length",
+    (report) => linesChart(report, 'unmask', kernelLines(report), "unmask with each of framemask's kernels")
+  ],
+  decode: [
+    'decode',
+    'decode: times faster than ws, by kind of message',
+    bars("decode: times faster than ws's Receiver", (report) => timesOf(report, 'framemask', labelDecode), {
+      framemask: own
+    })
+  ],
+  echo: [
+    'echo',
+    'echo: times as many messages a second as ws, of framemask and Bun',
+    bars(
+      'echo: messages a second, times those of ws',
+      echoValues,
+      { framemask: own, Bun: other },
+      `Ten connections over loopback, a batch at once. ${QUARTILES}`
+    )
+  ],
+  ws: [
+    'ws',
+    'framemask/ws: times as many messages a second as ws',
+    bars('framemask/ws: messages/s, times those of ws', (report) => timesOf(report, 'framemask/ws', labelWs), {
+      'framemask/ws': own
+    })
+  ]
+};
+
+/** In the colors of the light theme. */
+const CONFIG = {
+  background: COLORS.background,
+  // The picture has an alt text.
+  aria: false,
+  font: FONT,
+  padding: 6,
+  view: { stroke: null },
+  axis: {
+    labelColor: COLORS.text,
+    labelFontSize: FONT_SIZE,
+    labelLimit: 200,
+    gridColor: COLORS.grid,
+    domainColor: COLORS.quiet,
+    tickColor: COLORS.quiet
+  },
+  title: {
+    color: COLORS.text,
+    fontSize: 15,
+    subtitleColor: COLORS.quiet,
+    subtitleFontSize: FONT_SIZE,
+    subtitleLineHeight: 17,
+    subtitlePadding: 6
+  },
+  text: { color: COLORS.text, fontSize: FONT_SIZE }
+};
+
+/** Draws without a browser. The same spec gives the same bytes on every machine: text is measured by its characters. */
 async function drawSvg(spec) {
   const vega = await import('vega');
   const { compile } = await import('vega-lite');
   vega.textMetrics.width = (item, text) =>
     Math.ceil(String(text ?? item.text ?? '').length * (item.fontSize ?? FONT_SIZE) * CHARACTER);
-  const view = new vega.View(vega.parse(compile({ ...spec, config: config() }).spec), {
+  const view = new vega.View(vega.parse(compile({ ...spec, config: CONFIG }).spec), {
     renderer: 'none',
     logLevel: vega.Warn
   });
@@ -349,13 +322,10 @@ function darken(svg) {
   return svg.replace(/#[\da-f]{6}/g, (color) => colors.get(color) ?? color);
 }
 
-/**
- * @param {Record<string, import('../support/report').Report>} reports by part; charts of other parts are left out
- * @returns {Promise<Record<string, string>>} SVG by the name of its file
- */
+/** @param {object} reports by part @returns {Promise<Record<string, string>>} the charts of these parts, by file */
 async function drawCharts(reports) {
   const files = {};
-  for (const [name, { part, spec }] of Object.entries(CHARTS)) {
+  for (const [name, [part, , spec]] of Object.entries(CHARTS)) {
     if (reports[part] === undefined) continue;
     const light = await drawSvg(spec(reports[part]));
     files[`${name}-light.svg`] = light;
@@ -364,16 +334,12 @@ async function drawCharts(reports) {
   return files;
 }
 
-/**
- * @param {string} name in CHARTS
- * @param {string} folder of the charts, from the page
- * @returns {string} the chart for a light and for a dark page
- */
+/** @returns {string} the chart for a light and for a dark page, in which `folder` is that of the charts */
 function picture(name, folder) {
   return [
     '<picture>',
     `<source media="(prefers-color-scheme: dark)" srcset="${folder}${name}-dark.svg">`,
-    `<img width="${SHOWN}" alt="${CHARTS[name].alt}" src="${folder}${name}-light.svg">`,
+    `<img width="${SHOWN}" alt="${CHARTS[name][1]}" src="${folder}${name}-light.svg">`,
     '</picture>'
   ].join('\n');
 }

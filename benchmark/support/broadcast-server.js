@@ -1,7 +1,7 @@
 'use strict';
 
 // The server process that broadcast.js and ws.js fork. It sends messages of framemask or ws to all
-// of its clients, which are in drain-clients.js. Its argument is a name of SERVERS, or a module with
+// of its clients, which are in client.js. Its argument is a name of SERVERS, or a module with
 // the API of ws.
 
 const { once } = require('node:events');

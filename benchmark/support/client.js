@@ -22,12 +22,7 @@ const memory = Buffer.allocUnsafeSlow(256 * 1024);
 
 /**
  * Opens a WebSocket connection at the least cost in Node.js: the caller reads and writes raw frames.
- *
- * @param {number} port
- * @param {(length: number, bytes: Buffer) => void} onBytes
- * @param {{ deflate?: boolean, tls?: boolean }} [options] permessage-deflate, if it is asked for,
- *   must be granted; the server's certificate is not checked
- * @returns {Promise<net.Socket>} once the handshake is done
+ * If permessage-deflate is asked for, it must be granted. The server's certificate is not checked.
  */
 function connect(port, onBytes, { deflate = false, tls = false } = {}) {
   return new Promise((resolve, reject) => {
@@ -53,11 +48,8 @@ function connect(port, onBytes, { deflate = false, tls = false } = {}) {
 }
 
 /**
- * Compares the first reply with what it must be. Of the others, only the bytes are counted.
- *
- * @param {Buffer} reply
- * @returns {(length: number, bytes: Buffer) => boolean} takes what was read, and returns whether
- *   the reply is complete
+ * Compares the first reply with what it must be. Of the others, only the bytes are counted. The
+ * function takes what was read, and returns whether the reply is complete.
  */
 function countBytes(reply) {
   let left = reply.length;
@@ -98,9 +90,6 @@ function countFrames(frames) {
 /**
  * Measures a part of a turn: from the first reply after the warm-up, a third of the time, to the
  * first one after the time is over. So whole batches are counted, however long one takes.
- *
- * @param {number} pid of the server
- * @param {number} milliseconds
  */
 function createClock(pid, milliseconds) {
   const warm = performance.now() + milliseconds / 3;
@@ -126,7 +115,6 @@ function createClock(pid, milliseconds) {
       }
       return end !== null;
     },
-    /** @returns {import('./servers').Turn} */
     get turn() {
       const [count, time, server, client] = ['messages', 'time', 'server', 'client'].map(
         (key) => end[key] - start[key]
@@ -142,7 +130,7 @@ function createClock(pid, milliseconds) {
   };
 }
 
-/** @returns {{ batch: Buffer, createCount: () => ReturnType<typeof countBytes> }} what is sent at once, and its reply */
+/** What is sent at once, and what counts its reply. */
 function prepareBatch({ pipelined, size, deflate, bare }) {
   const repeat = (frame) => Buffer.concat(Array(pipelined).fill(frame));
   if (deflate) {
@@ -162,16 +150,9 @@ function prepareBatch({ pipelined, size, deflate, bare }) {
 /**
  * Sends batches on connections until the turn is over, each after the one before has come back.
  *
- * @param {object} load
- * @param {number} load.port
- * @param {number} load.pid of the server
- * @param {number} load.connections
- * @param {number} load.pipelined how many messages a batch has
- * @param {number} load.size bytes of a message
- * @param {number} load.milliseconds
- * @param {boolean} [load.deflate] whether messages are compressed
- * @param {boolean} [load.tls]
- * @param {boolean} [load.bare] whether the server sends back the very bytes that it got
+ * @param {object} load `port` and `pid` of the server; batches of `pipelined` messages of `size` bytes,
+ *   compressed with `deflate`; `bare` for a server that sends back the very bytes that it got; how
+ *   many `connections` and `milliseconds`; `tls`
  * @returns {Promise<import('./servers').Turn>}
  */
 async function putLoad(load) {

@@ -1,62 +1,34 @@
 'use strict';
 
 const { randomBytes } = require('node:crypto');
+const { Sender } = require('ws');
 const { createRandom } = require('../../test/support/random');
 
 const TEXT = 0x81;
 const BINARY = 0x82;
 
-/**
- * A frame as a client sends it. Its payload is ASCII, and so are the bytes of its masking key. A
- * decoder that unmasks in place therefore leaves ASCII behind, and the same bytes can be decoded
- * again and again without a copy that would be timed too.
- *
- * @param {number} first the frame's first byte
- * @param {Buffer} payload of ASCII
- * @returns {Buffer}
- */
-function maskedFrame(first, payload) {
-  const { length } = payload;
-  const size = length < 126 ? 2 : length < 65536 ? 4 : 10;
-  const frame = Buffer.alloc(size + 4 + length);
-  frame[0] = first;
-  frame[1] = 0x80 | (size === 2 ? length : size === 4 ? 126 : 127);
-  if (size === 4) frame.writeUInt16BE(length, 2);
-  else if (size === 10) frame.writeBigUInt64BE(BigInt(length), 2);
-  for (let i = 0; i < 4; i++) frame[size + i] = 1 + (randomBytes(1)[0] % 127);
-  for (let i = 0; i < length; i++) frame[size + 4 + i] = payload[i] ^ frame[size + (i & 3)];
-  return frame;
+/** The bytes of a masking key are ASCII, too. */
+const generateMask = (key) => key.set(randomBytes(4).map((byte) => 1 + (byte % 127)));
+
+/** @returns {Buffer} a frame with this first byte */
+function makeFrame(first, payload, mask) {
+  const options = { fin: true, rsv1: (first & 0x40) !== 0, opcode: first & 15, readOnly: true, mask, generateMask };
+  return Buffer.concat(Sender.frame(payload, options));
 }
 
 /**
- * A frame as a server sends it.
- *
- * @param {number} first the frame's first byte
- * @param {Buffer} payload of ASCII
- * @returns {Buffer}
+ * A frame as a client sends it, of an ASCII payload. A decoder that unmasks in place leaves ASCII,
+ * and the same bytes can be decoded again and again without a copy that would be timed too.
  */
-function unmaskedFrame(first, payload) {
-  const masked = maskedFrame(first, payload);
-  const size = masked.length - 4 - payload.length;
-  masked[1] &= 0x7f;
-  return Buffer.concat([masked.subarray(0, size), payload]);
-}
+const maskedFrame = (first, payload) => makeFrame(first, payload, true);
 
-/**
- * @param {number} length
- * @returns {Buffer} printable ASCII
- */
-function asciiPayload(length) {
-  return Buffer.from({ length }, (_, i) => 32 + ((i * 7) % 95));
-}
+/** A frame as a server sends it. */
+const unmaskedFrame = (first, payload) => makeFrame(first, payload, false);
 
-/**
- * Records that are alike, as an API sends them.
- *
- * @param {number} size
- * @param {number} count
- * @returns {Buffer[]} all different, and the same ones in each run
- */
+/** @param {number} length @returns {Buffer} printable ASCII */
+const asciiPayload = (length) => Buffer.from({ length }, (_, i) => 32 + ((i * 7) % 95));
+
+/** @returns {Buffer[]} records that are alike, as an API sends them: all different, and the same ones in each run */
 function jsonPayloads(size, count) {
   const random = createRandom(size);
   const names = ['Ada', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Donald'];
@@ -71,7 +43,6 @@ function jsonPayloads(size, count) {
 }
 
 /**
- * @param {number} count
  * @returns {{ first: number, payload: Buffer }[]} half text and half binary, with lengths from 0 to
  *   65,535 bytes, all equally likely; the same ones in each run
  */
@@ -84,11 +55,7 @@ function uniformMessages(count) {
   });
 }
 
-/**
- * @param {Buffer} bytes
- * @param {number} size
- * @returns {Buffer[]} pieces of `size` bytes, each in memory of its own, as a socket delivers them
- */
+/** @returns {Buffer[]} pieces of `size` bytes, each in memory of its own, as a socket delivers them */
 function cut(bytes, size) {
   const chunks = [];
   for (let at = 0; at < bytes.length; at += size) {

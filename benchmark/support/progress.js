@@ -1,13 +1,6 @@
 'use strict';
 
-/**
- * Shows the progress of a benchmark on stderr. A terminal shows one line that changes, a log one
- * line for each step.
- *
- * @param {number} total the number of steps
- * @returns {{ step(text: string): void, end(): void }} `step` is called as each
- *   step starts
- */
+/** Shows the steps of a benchmark on stderr: a terminal shows one line that changes, a log one line for each. */
 function createProgress(total) {
   const { stderr } = process;
   const started = performance.now();

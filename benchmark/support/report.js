@@ -49,19 +49,16 @@ const MOST_SPREAD = 0.2;
  */
 const MOST_AVERAGE = 1.5;
 
-/** @returns {Promise<{ share: number, average: number }>} how busy all cores are while this process sleeps */
+/** @returns {Promise<{ others: number, average: number }>} how busy all cores are while this process sleeps */
 async function watchOthers() {
-  const read = () => {
-    const times = os.cpus().flatMap(({ times }) => Object.entries(times));
-    const sum = (wanted) => times.reduce((total, [kind, time]) => (wanted(kind) ? total + time : total), 0);
-    return { busy: sum((kind) => kind !== 'idle'), all: sum(() => true) };
-  };
+  const read = () =>
+    os.cpus().map(({ times }) => ({ idle: times.idle, all: Object.values(times).reduce((a, b) => a + b) }));
   await sleep(SETTLE);
   const before = read();
   await sleep(WATCH);
+  const passed = (key) => after.reduce((sum, core, i) => sum + core[key] - before[i][key], 0);
   const after = read();
-  const share = after.all === before.all ? 0 : (after.busy - before.busy) / (after.all - before.all);
-  return { share, average: os.loadavg()[0] };
+  return { others: passed('all') === 0 ? 0 : 1 - passed('idle') / passed('all'), average: os.loadavg()[0] };
 }
 
 /**
@@ -72,26 +69,26 @@ async function watchOthers() {
 function toRow({ name, group, bytes, pairs }, turns) {
   const values = (who, figure) => turns[who].map((turn) => turn[figure]);
   const [main] = Object.keys(Object.values(turns)[0][0]);
+  // Of a rate, more is better; of all other figures, less.
+  const ratio = (own, peer, figure) => (figure === 'rate' ? own / peer : peer / own);
   const compare = (figure) =>
     pairs
       .filter(([own, peer]) => own in turns && peer in turns)
       .map(([own, peer]) => {
         const peers = values(peer, figure);
-        // Of a rate, more is better; of all other figures, less.
-        const times = values(own, figure).map((value, i) => (figure === 'rate' ? value / peers[i] : peers[i] / value));
-        return { own, peer, times: quartiles(times) };
+        return { own, peer, times: quartiles(values(own, figure).map((value, i) => ratio(value, peers[i], figure))) };
       })
       .filter(({ times }) => Number.isFinite(times[1]));
-  const medians = Object.entries(turns).map(([who, [first]]) => {
+  const medians = {};
+  const spreads = [];
+  for (const [who, [first]] of Object.entries(turns)) {
     const figures = Object.keys(first).map((figure) => [figure, median(values(who, figure))]);
-    return [who, Object.fromEntries(figures.filter(([, value]) => Number.isFinite(value)))];
-  });
-  const spreads = Object.keys(turns).map((who) => {
+    medians[who] = Object.fromEntries(figures.filter(([, value]) => Number.isFinite(value)));
     const [low, middle, high] = quartiles(values(who, main));
-    return (high - low) / middle;
-  });
+    spreads.push((high - low) / middle);
+  }
   const cheaper = main === 'rate' ? { cheaper: compare('cost') } : {};
-  return { name, group, bytes, medians: Object.fromEntries(medians), faster: compare(main), ...cheaper, spreads };
+  return { name, group, bytes, medians, faster: compare(main), ...cheaper, spreads };
 }
 
 /** @returns {string[]} why the figures are not to be quoted */
@@ -124,19 +121,12 @@ function machineLine({ cpu, cores, system, runtime, kernel }) {
   return `${cpu}, ${cores} cores, ${system}, ${runtime}, kernel ${kernel}`;
 }
 
-/**
- * Notes how busy the machine is before a benchmark.
- *
- * @param {string} benchmark its name
- * @returns {Promise<(result: { options: { quick: boolean, rounds: number }, kernel: string,
- *   peers: string[], versions?: Record<string, string>, rows: ReturnType<typeof toRow>[] }) => Promise<Report>>}
- *   is called when it has ended; `peers` are installed packages whose versions matter
- */
+/** Notes how busy the machine is before a benchmark. @returns {Promise<Function>} makes its Report, after it */
 async function startReport(benchmark) {
   const before = await watchOthers();
   return async ({ options: { quick, rounds }, kernel, peers, versions = {}, rows }) => {
     const after = await watchOthers();
-    const others = Math.max(before.share, after.share);
+    const others = Math.max(before.others, after.others);
     const average = Math.max(before.average, after.average);
     const spreads = rows.flatMap((row) => row.spreads).filter(Number.isFinite);
     const spread = spreads.length === 0 ? 0 : median(spreads);

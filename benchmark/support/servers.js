@@ -59,16 +59,8 @@ const wsServer = (module) => nodeServer('ws', { module });
 /** Other runtimes: the package on npm for this machine, the program in it, and its arguments. */
 const { arch, platform } = process;
 const RUNTIMES = {
-  bun: {
-    package: `@oven/bun-${platform}-${arch === 'arm64' ? 'aarch64' : arch}@1`,
-    program: 'bin/bun',
-    args: ['run']
-  },
-  deno: {
-    package: `@deno/${platform}-${arch}${platform === 'linux' ? '-glibc' : ''}@2`,
-    program: 'deno',
-    args: ['run', '--quiet', '--allow-net', '--no-config']
-  }
+  bun: [`@oven/bun-${platform}-${arch === 'arm64' ? 'aarch64' : arch}@1`, 'bin/bun', 'run'],
+  deno: [`@deno/${platform}-${arch}${platform === 'linux' ? '-glibc' : ''}@2`, 'deno', 'run', '--quiet', '--allow-net']
 };
 
 /** @returns {string | null} null if the program does not run */
@@ -81,14 +73,9 @@ function versionOf(program) {
   }
 }
 
-/**
- * @param {'bun' | 'deno'} runtime the program that BUN or DENO names, or the one on PATH, or the one
- *   on npm
- * @returns {Omit<Server, 'name'>}
- * @throws {Error} that says why there is none
- */
+/** Uses the program that BUN or DENO names, or the one on PATH, or the one on npm. */
 function runtimeServer(runtime, noFetch) {
-  const { package: name, program: file, args } = RUNTIMES[runtime];
+  const [name, file, ...args] = RUNTIMES[runtime];
   const variable = runtime.toUpperCase();
   let program = process.env[variable] ?? runtime;
   let version = versionOf(program);
@@ -102,24 +89,17 @@ function runtimeServer(runtime, noFetch) {
   return { version, command: (options) => [program, ...args, script(runtime), JSON.stringify(options)] };
 }
 
+const PLAIN = ['bytes', 'strings', 'tls'];
+const ALL = [...PLAIN, 'deflate'];
 /** What each server can do, and how it is found. */
 const SERVERS = {
-  framemask: { kinds: ['bytes', 'strings', 'tls', 'deflate'], find: () => nodeServer('framemask') },
-  'framemask, shared reads': {
-    kinds: ['bytes', 'strings', 'tls'],
-    find: () => nodeServer('framemask', { sharedReads: true })
-  },
-  'framemask/ws': {
-    kinds: ['bytes', 'strings', 'tls', 'deflate'],
-    find: () => wsServer(path.join(ROOT, 'ws.js'))
-  },
-  ws: {
-    kinds: ['bytes', 'strings', 'tls', 'deflate'],
-    find: () => ({ ...wsServer('ws'), version: require('ws/package.json').version })
-  },
-  Bun: { kinds: ['bytes', 'strings', 'tls', 'deflate'], find: (noFetch) => runtimeServer('bun', noFetch) },
-  Deno: { kinds: ['bytes', 'strings', 'tls'], find: (noFetch) => runtimeServer('deno', noFetch) },
-  'net.Socket': { kinds: ['bytes', 'tls'], find: () => nodeServer('socket') }
+  framemask: [ALL, () => nodeServer('framemask')],
+  'framemask, shared reads': [PLAIN, () => nodeServer('framemask', { sharedReads: true })],
+  'framemask/ws': [ALL, () => wsServer(path.join(ROOT, 'ws.js'))],
+  ws: [ALL, () => ({ ...wsServer('ws'), version: require('ws/package.json').version })],
+  Bun: [ALL, (noFetch) => runtimeServer('bun', noFetch)],
+  Deno: [PLAIN, (noFetch) => runtimeServer('deno', noFetch)],
+  'net.Socket': [['bytes', 'tls'], () => nodeServer('socket')]
 };
 
 /**
@@ -133,7 +113,7 @@ const SERVERS = {
 function findServers(kind, { servers: texts, 'no-fetch': noFetch }) {
   const wanted = (name) => texts.length === 0 || texts.some((text) => name.includes(text));
   const servers = [];
-  for (const [name, { kinds, find }] of Object.entries(SERVERS)) {
+  for (const [name, [kinds, find]] of Object.entries(SERVERS)) {
     if (!kinds.includes(kind) || !wanted(name)) continue;
     try {
       servers.push({ name, ...find(noFetch) });
@@ -144,14 +124,7 @@ function findServers(kind, { servers: texts, 'no-fetch': noFetch }) {
   return servers;
 }
 
-/**
- * Starts a server, and waits until it listens.
- *
- * @param {Server} server
- * @param {import('./servers/options').ServerOptions} [options]
- * @returns {Promise<{ name: string, bare: boolean, port: number, child: import('node:child_process').ChildProcess }>}
- * @throws {Error} if it ends before
- */
+/** Starts a server, and waits until it listens. @throws {Error} if it ends before */
 async function startServer({ name, bare = false, command }, options = {}) {
   const [program, ...args] = command(options);
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit', ...(options.weighed ? ['ipc'] : [])] });

@@ -28,8 +28,8 @@ const SCREENS = [360, 1280];
 const SMALLEST_TEXT = 11;
 /** WCAG 2.2, success criterion 1.4.3. */
 const LEAST_CONTRAST = 4.5;
-/** How much of a text another one may cover: boxes are higher than letters. */
-const MOST_OVERLAP = 0.15;
+/** Of the height of a text. */
+const MOST_OVERLAP = 0.2;
 /** Below this a chart is empty, or has lost its labels. */
 const FEWEST_TEXTS = 12;
 
@@ -120,13 +120,11 @@ function contrast(one, other) {
   return (high + 0.05) / (low + 0.05);
 }
 
-/** @returns {number} how much of the smaller text the other one covers */
-function overlap(one, other) {
+/** @returns {boolean} whether the texts overlap by more than boxes that are higher than their letters */
+function covers(one, other) {
   const width = Math.min(one.right, other.right) - Math.max(one.left, other.left);
   const height = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
-  if (width <= 0 || height <= 0) return 0;
-  const area = ({ left, top, right, bottom }) => (right - left) * (bottom - top);
-  return (width * height) / Math.min(area(one), area(other));
+  return width > 0 && height > MOST_OVERLAP * (one.bottom - one.top);
 }
 
 /** @returns {string[]} what makes a chart hard to read */
@@ -136,7 +134,7 @@ function findFaults({ background, texts }) {
     if (text.clipped) faults.push(`"${text.text}" is clipped`);
     const ratio = contrast(text.fill, background);
     if (ratio < LEAST_CONTRAST) faults.push(`"${text.text}" has a contrast of ${ratio.toFixed(1)}`);
-    const covered = texts.slice(i + 1).find((other) => overlap(text, other) > MOST_OVERLAP);
+    const covered = texts.slice(i + 1).find((other) => covers(text, other));
     if (covered !== undefined) faults.push(`"${text.text}" is on top of "${covered.text}"`);
   }
   return faults;
