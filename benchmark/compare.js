@@ -13,7 +13,7 @@ const path = require('node:path');
 
 const { SIZES } = require('./masking');
 const { listRows } = require('./support/codec-rows');
-const { ROOT } = require('./support/modules');
+const { ROOT, loadFramemask } = require('./support/modules');
 const { COMMON, count, flag, readOptions, refuse, selects, sizes, text } = require('./support/options');
 const { raceInProcess, runChild } = require('./support/processes');
 const { createProgress } = require('./support/progress');
@@ -92,23 +92,16 @@ function readArguments() {
   }
 }
 
-/**
- * Ends the program if a checkout can't use a kernel (it may have no addon), or if the two use
- * different ones.
- *
- * @returns {string} the best kernel
- */
+/** Ends the program if a checkout can't use a kernel (it may have no addon), or if the two use different ones. */
 function checkKernels({ kernels, checkouts }) {
-  const find = (which, kernel) => {
-    const found = runChild({ kernel, root: checkouts[which] });
-    if (found.error !== undefined) refuse(new Error(`the ${which} checkout fails: ${found.error}`));
-    return found.kernel;
-  };
   for (const kernel of ['', ...kernels]) {
-    const [old, own] = [find('old', kernel), find('new', kernel)];
+    const [old, own] = Object.entries(checkouts).map(([which, root]) => {
+      const found = runChild({ kernel, root });
+      if (found.error !== undefined) refuse(new Error(`the ${which} checkout fails: ${found.error}`));
+      return found.kernel;
+    });
     if (old !== own) refuse(new Error(`the old checkout uses the kernel ${old}, the new one ${own}`));
   }
-  return find('new', '');
 }
 
 /**
@@ -160,25 +153,23 @@ function compareTimes(options) {
   return judgeAll();
 }
 
-/** @returns {{ object: string, old: object, new: object }[]} bytes that one idle object holds */
+/** @returns {string[][]} the bytes of heap that one idle object holds, old and new */
 function compareMemory({ checkouts, rounds }) {
   const objects = ['Decoder', 'Encoder'];
   const turns = Math.min(rounds, 5);
   const progress = createProgress(turns * objects.length);
-  const weights = objects.map(() => ({ old: [], new: [] }));
+  const heaps = objects.map((object) => [object, { old: [], new: [] }]);
   for (let turn = 0; turn < turns; turn++) {
-    objects.forEach((object, i) => {
+    for (const [object, found] of heaps) {
       progress.step(`memory of an idle ${object}`);
-      for (const [name, root] of Object.entries(checkouts))
-        weights[i][name].push(runChild({ object, root, count: OBJECTS_WEIGHED }));
-    });
+      for (const [name, root] of Object.entries(checkouts)) {
+        const { heap, external } = runChild({ object, root, count: OBJECTS_WEIGHED });
+        found[name].push(heap + external);
+      }
+    }
   }
   progress.end();
-  const of = (list) => ({
-    heap: median(list.map(({ heap }) => heap)),
-    external: median(list.map(({ external }) => external))
-  });
-  return objects.map((object, i) => ({ object, old: of(weights[i].old), new: of(weights[i].new) }));
+  return heaps.map(([object, found]) => [object, formatNumber(median(found.old)), formatNumber(median(found.new))]);
 }
 
 function formatTimes(results) {
@@ -195,44 +186,32 @@ function formatTimes(results) {
   return formatTable(head, rows);
 }
 
-function formatMemory(results) {
-  const cells = ({ heap, external }) => [heap, external].map((bytes) => formatNumber(Math.max(0, bytes)));
-  const head = ['idle', 'old: heap, B', 'old: external, B', 'new: heap, B', 'new: external, B'];
-  return formatTable(
-    head,
-    results.map(({ object, old, new: own }) => [object, ...cells(old), ...cells(own)])
-  );
-}
-
 function main() {
   const options = readArguments();
   if (options.list) {
     for (const { name } of options.rows) console.log(name);
     return;
   }
-  const kernel = checkKernels(options);
+  checkKernels(options);
   const memory = options['no-memory'] ? [] : compareMemory(options);
   const times = options['no-time'] ? [] : compareTimes(options);
-  if (times.some(({ mark }) => mark === 'SLOWER')) process.exitCode = 1;
+  const marked = (mark) => times.filter((row) => row.mark === mark).length;
+  if (marked('SLOWER') > 0) process.exitCode = 1;
 
-  const machine = describeMachine(kernel);
-  const { checkouts, processes, rounds } = options;
-  if (options.json) {
-    const report = { machine, checkouts, processes, rounds, times, memory };
-    fs.writeFileSync(options.json, JSON.stringify(report, null, 2));
+  const { checkouts, processes, rounds, json } = options;
+  const machine = describeMachine(loadFramemask().kernel);
+  if (json !== undefined) {
+    fs.writeFileSync(json, JSON.stringify({ machine, checkouts, processes, rounds, times, memory }, null, 2));
   }
-  console.log(machineLine(machine));
-  console.log(`old ${checkouts.old}\nnew ${checkouts.new}`);
+  console.log(`${machineLine(machine)}\nold ${checkouts.old}\nnew ${checkouts.new}`);
   if (times.length > 0) {
     console.log(
       `${processes} processes of ${rounds} rounds; above 1 the new checkout is slower\n\n${formatTimes(times)}`
     );
-    const counts = ['SLOWER', 'unclear', 'faster'].map(
-      (mark) => `${times.filter((row) => row.mark === mark).length} ${mark}`
-    );
+    const counts = ['SLOWER', 'unclear', 'faster'].map((mark) => `${marked(mark)} ${mark}`);
     console.log(`\n${times.length} rows: ${counts.join(', ')}`);
   }
-  if (memory.length > 0) console.log(`\n${formatMemory(memory)}`);
+  if (memory.length > 0) console.log(`\n${formatTable(['idle', 'old: heap and external, B', 'new'], memory)}`);
 }
 
 main();

@@ -1,8 +1,8 @@
 'use strict';
 
 // How fast are messages encoded? framemask, on the addon and in JavaScript, beside the sending
-// halves of ws (with bufferutil), websocket-driver and, for a client, undici. All work by turns, in
-// one process, and write to a stand-in for a socket: see Sink in support/encode-rows.js.
+// halves of ws (with bufferutil) and websocket-driver. All work by turns, in one process, and write to
+// a stand-in for a socket.
 
 const { runCodec } = require('./support/codec');
 const { BINARY, TEXT, asciiPayload, uniformMessages } = require('./support/messages');
@@ -92,17 +92,6 @@ const CONTESTANTS = {
     const driver = createDriver();
     driver.io.on('data', (chunk) => sink.write(chunk));
     return { text: (data) => driver.text(data), binary: (data) => driver.binary(data), flush() {} };
-  },
-  undici(sink, { role }) {
-    if (role === 'server') return null;
-    const { WebsocketFrameSend } = loadPeer('undici', 'web/websocket/frame');
-    return {
-      text(data) {
-        for (const part of WebsocketFrameSend.createFastTextFrame(Buffer.from(data))) sink.write(part);
-      },
-      binary: (data) => void sink.write(new WebsocketFrameSend(data).createFrame(2)),
-      flush() {}
-    };
   }
 };
 
@@ -171,7 +160,7 @@ if (require.main === module) {
   runCodec({
     name: 'encode',
     usage: USAGE,
-    peers: ['bufferutil', 'ws', 'websocket-driver', 'undici'],
+    peers: ['bufferutil', 'ws', 'websocket-driver'],
     rows: () => ROWS,
     contestants: () => CONTESTANTS,
     pairs: [

@@ -21,11 +21,8 @@ framemask's GB/s, and how many times faster framemask is. Takes about half a min
 const SIZES = '0,8,16,32,64,125,512,1k,4k,16k,32k,64k,256k,1m,16m';
 
 /**
- * Where a payload begins in its frame: the header has 2 bytes, 4 for lengths from 126 on and 10
- * from 65536 on. A masking key has 4 more (RFC 6455 section 5.2).
- *
- * @param {number} size of the payload
- * @returns {{ server: number, client: number }} the header's size in a frame that this side sends
+ * Where a payload begins in its frame: the header has 2 bytes, 4 for lengths from 126 on and 10 from
+ * 65536 on. A masking key has 4 more (RFC 6455 section 5.2).
  */
 function headerSizes(size) {
   const server = size < 126 ? 2 : size < 65536 ? 4 : 10;

@@ -66,15 +66,7 @@ const LABEL = `datum.value < 1024 ? datum.value + ' B'
   : datum.value < 1048576 ? datum.value / 1024 + ' KiB' : datum.value / 1048576 + ' MiB'`;
 const PLOT = 260;
 
-/**
- * Lines of GB/s over the length of a payload, each with its name at its end.
- *
- * @param {import('../support/report').Report} report of masking.js
- * @param {'unmask' | 'mask'} work
- * @param {Record<string, [label: string, color: string]>} series by candidate
- * @param {string} title
- * @returns {object} of Vega-Lite
- */
+/** Lines of GB/s over the length of a payload, each with its name at its end. */
 function linesChart(report, work, series, title) {
   const rows = report.rows.filter(({ name, bytes }) => name.startsWith(`${work} `) && bytes > 0);
   const known = Object.entries(series).filter(([name]) => name in rows[0].medians);
@@ -118,14 +110,7 @@ function linesChart(report, work, series, title) {
 const TIMES = [0.5, 1, 2, 5, 10, 20, 40];
 const BAR = 19;
 
-/**
- * Bars of how many times faster candidates are than a peer, which is the line at 1.
- *
- * @param {import('../support/report').Report} report
- * @param {{ row: string, series: string, times: [number, number, number] }[]} values quartiles, or the median three times
- * @param {{ title: string, explanation: string, colors: Record<string, string> }} options colors by series
- * @returns {object} of Vega-Lite
- */
+/** Bars of how many times faster candidates are than a peer, which is the line at 1. */
 function timesChart(report, values, { title, explanation, colors }) {
   const series = Object.keys(colors);
   const points = values.map(({ row, series: name, times: [low, median, high] }) => {
@@ -219,8 +204,8 @@ const QUARTILES = 'Logarithmic; longer is better. The line at 1 is ws with buffe
 
 /** @returns {Record<string, [label: string, color: string]>} the lines of framemask's kernels, the best one first */
 function kernelLines({ machine: { kernel } }) {
-  const others = ['avx2', 'neon', 'sse2', 'scalar', 'js'].filter((name) => name !== kernel);
-  const lines = others.map((name, i) => [`framemask ${name}`, [name === 'js' ? 'JavaScript' : name, kernels[i % 4]]]);
+  const others = ['avx2', 'sse2', 'scalar', 'js'].filter((name) => name !== kernel);
+  const lines = others.map((name, i) => [`framemask ${name}`, [name === 'js' ? 'JavaScript' : name, kernels[i]]]);
   return { framemask: [kernel, own], ...Object.fromEntries(lines) };
 }
 

@@ -125,14 +125,7 @@ function readmeBlock(reports) {
   ].join('\n\n');
 }
 
-/**
- * Replaces what stands between `<!-- figures: NAME -->` and `<!-- /figures -->`.
- *
- * @param {string} file
- * @param {Record<string, string>} blocks by name
- * @returns {string} the text of the file
- * @throws {Error} if a block has no place in it, or a place no block
- */
+/** Replaces what stands between `<!-- figures: NAME -->` and `<!-- /figures -->`. */
 function fill(file, blocks) {
   const text = fs.readFileSync(file, 'utf8').replaceAll('\r\n', '\n');
   const left = new Set(Object.keys(blocks));

@@ -8,14 +8,9 @@ const { median } = require('./race');
 const { ask, forkClient } = require('./servers');
 
 /**
- * Starts a server and its clients, each in a process of its own.
- *
- * @param {string} name as broadcast-server.js takes it
- * @param {number} clients how many connections
- * @returns {Promise<{ send: Function, stop: () => void }>} once all are connected. `send(way, work,
- *   milliseconds)` repeats a broadcast of `work.count` messages of `work.size` bytes to each client,
- *   and returns median milliseconds until all are `sent` and until all have `arrived`, and the
- *   microseconds of the server's processor time for a broadcast
+ * Starts a server and its clients, each in a process of its own. `send` repeats a broadcast, and
+ * returns median milliseconds until all is `sent` and until all has `arrived`, and the microseconds of
+ * the server's processor time for one.
  */
 async function startBroadcast(name, clients) {
   const server = fork(path.join(__dirname, 'broadcast-server.js'), [name]);

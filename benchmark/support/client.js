@@ -147,14 +147,7 @@ function prepareBatch({ pipelined, size, deflate, bare }) {
   return { batch, createCount: () => countBytes(reply) };
 }
 
-/**
- * Sends batches on connections until the turn is over, each after the one before has come back.
- *
- * @param {object} load `port` and `pid` of the server; batches of `pipelined` messages of `size` bytes,
- *   compressed with `deflate`; `bare` for a server that sends back the very bytes that it got; how
- *   many `connections` and `milliseconds`; `tls`
- * @returns {Promise<import('./servers').Turn>}
- */
+/** Sends batches on connections until the turn is over, each after the one before has come back. */
 async function putLoad(load) {
   const { port, pid, connections, pipelined, milliseconds } = load;
   const { batch, createCount } = prepareBatch(load);

@@ -16,15 +16,7 @@ const { timed } = require('./race');
  *   `limits` are loops that no library is faster than
  */
 
-/**
- * Runs decode.js, encode.js or masking.js.
- *
- * @param {object} benchmark as `runBenchmark` takes it, but for `sets`
- * @param {(options: object) => CodecRow[]} benchmark.rows
- * @param {(options: object) => Record<string, any>} benchmark.contestants by name
- * @param {[own: string, peer: string][]} benchmark.pairs
- * @param {number} [benchmark.warm] as `timed` takes it
- */
+/** Runs a benchmark of loops: `rows` and `contestants` are made of its options; `warm` is for `timed`. */
 function runCodec({ rows, contestants, pairs, options = {}, warm, ...benchmark }) {
   return runBenchmark({
     ...benchmark,

@@ -35,17 +35,9 @@ const { publish, startReport, toRow } = require('./report');
  */
 
 /**
- * Measures the rows that `--only` selects, prints a table, and writes the file of `--json`.
- *
- * @param {object} benchmark
- * @param {string} benchmark.name
- * @param {string} benchmark.usage what `--help` prints before the options
- * @param {Record<string, import('./options').Option>} [benchmark.options] of this program alone
- * @param {boolean} [benchmark.allowPositionals]
- * @param {string[]} [benchmark.peers] installed packages whose versions matter
- * @param {(options: object) => RowSet[]} benchmark.sets throws a RangeError for a wrong option
- * @param {(options: object) => string[]} [benchmark.remarks] printed below the table
- * @param {Record<string, string>} [benchmark.versions] of other peers
+ * Measures the rows that `--only` selects, prints a table with `remarks` below, and writes the file of
+ * `--json`. `sets` makes the RowSets of the options, and throws a RangeError for a wrong one; `peers`
+ * are installed packages whose versions matter, `versions` those of others.
  */
 async function runBenchmark({ name, usage, options = {}, allowPositionals, peers = [], sets, remarks, versions }) {
   const values = readOptions(usage, { ...options, ...COMMON }, allowPositionals);

@@ -40,10 +40,7 @@ function weighObject({ object, root, count }) {
   return weigh(OBJECTS[object](loadFramemask(undefined, root)), count);
 }
 
-/**
- * @returns {{ kernel?: string, error?: string }} the kernel that a checkout uses, or why it can't
- * use `kernel`
- */
+/** @returns {{ kernel?: string, error?: string }} the kernel that a checkout uses, or why it can't */
 function findKernel({ root, kernel }) {
   try {
     const framemask = loadFramemask(kernel, root);

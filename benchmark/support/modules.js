@@ -7,14 +7,7 @@ const { TEXT, asciiPayload, maskedFrame } = require('./messages');
 
 const ROOT = path.join(__dirname, '..', '..');
 
-/**
- * Loads a copy of a module of its own, so that no two candidates share V8's type feedback.
- *
- * @param {string} id as `require` takes it
- * @param {string} folder the JavaScript files below it are loaded anew; addons never are
- * @param {Record<string, object>} [replaced] other exports for some of these files, by their paths
- * @returns {*} its exports
- */
+/** Loads a copy of a module of its own, so that no two candidates share V8's type feedback. */
 function requireAnew(id, folder, replaced = {}) {
   const file = require.resolve(id);
   for (const name of Object.keys(require.cache)) {
@@ -43,14 +36,7 @@ function loadFramemask(kernel = process.env.FRAMEMASK_KERNEL ?? '', root = ROOT,
   }
 }
 
-/**
- * Loads framemask with another lib/tracing.js, whose functions all do nothing and return false.
- *
- * @param {string} [kernel] as `loadFramemask` takes it
- * @param {string} [root]
- * @returns {typeof import('../../index.js')} a copy of its own
- * @throws {Error} if its Decoder does not call lib/tracing.js, so that nothing was replaced
- */
+/** Loads framemask with another lib/tracing.js, whose functions all do nothing and return false. */
 function loadWithoutTracing(kernel, root = ROOT) {
   const file = path.join(root, 'lib', 'tracing.js');
   const names = Object.keys(require(file));
@@ -66,14 +52,9 @@ function loadWithoutTracing(kernel, root = ROOT) {
   return load(() => false);
 }
 
-/**
- * @param {string} name of a package whose code is in lib/
- * @param {string} [file] in lib/; without one, what the package exports
- * @returns {*} a copy of its own
- */
-function loadPeer(name, file) {
-  const folder = path.join(path.dirname(require.resolve(`${name}/package.json`)), 'lib');
-  return requireAnew(file === undefined ? name : path.join(folder, file), folder);
+/** @param {string} name of a package whose code is in lib/ @returns {*} a copy of its own */
+function loadPeer(name) {
+  return requireAnew(name, path.join(path.dirname(require.resolve(`${name}/package.json`)), 'lib'));
 }
 
 /** @returns {object} websocket-driver's server, after its handshake */

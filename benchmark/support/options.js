@@ -3,31 +3,17 @@
 const { parseArgs } = require('node:util');
 
 /**
- * An option of a program: what `--help` prints of it, and how its text is read.
- *
- * @typedef {object} Option
- * @property {'string' | 'boolean'} type
- * @property {boolean} [multiple]
- * @property {string} [value] what `--help` calls its value
- * @property {string} help
- * @property {string | string[] | boolean} [initial]
- * @property {string} [quick] the default with `--quick`
- * @property {(name: string, text: string) => unknown} [read] throws a RangeError for a wrong text
+ * Each makes an option: what `--help` prints of it, its default (another with `--quick`), and `read`
+ * for its text, which throws a RangeError for a wrong one.
  */
-
-/** @returns {Option} */
 const flag = (help) => ({ type: 'boolean', help, initial: false });
-/** @returns {Option} */
 const text = (value, help, initial) => ({ type: 'string', value, help, initial });
-/** @returns {Option} that may be given several times */
 const texts = (value, help) => ({ type: 'string', multiple: true, value, help, initial: [] });
-/** @returns {Option} a whole number from 1 on; fewer by default with `--quick` */
 const count = (value, help, initial, quick = initial) => ({
   ...text(value, `${help} (default ${initial})`, `${initial}`),
   quick: `${quick}`,
   read: readCount
 });
-/** @returns {Option} sizes in bytes, separated by commas; `k` and `m` stand for KiB and MiB */
 const sizes = (help, initial) => ({ ...text('<list>', help, initial), read: readSizes });
 
 /** The options of every benchmark. */
@@ -47,14 +33,7 @@ function formatHelp(usage, options) {
   return `${usage}\n\n${lines.join('\n')}`;
 }
 
-/**
- * Reads the arguments of the program. A wrong one ends it with exit code 2, `--help` with 0.
- *
- * @param {string} usage what `--help` prints before the options
- * @param {Record<string, Option>} options of this program
- * @param {boolean} [allowPositionals] true for a program that takes more than options
- * @returns {object} the options by name, and `positionals`
- */
+/** Reads the arguments of the program. A wrong one ends it with exit code 2, `--help` with 0. */
 function readOptions(usage, options, allowPositionals = false) {
   try {
     const config = Object.entries(options).map(([name, { type, multiple = false }]) => [name, { type, multiple }]);

@@ -50,14 +50,8 @@ const PARTS = {
 };
 
 /**
- * Runs benchmarks, each in a process of its own, which shows its progress on stderr. What was
- * measured before a failure is kept.
- *
- * @param {string[]} names in PARTS
- * @param {boolean} quick
- * @param {string} folder for the reports; none is ever half written
- * @param {(report: import('./report').Report) => void} onReport
- * @throws {Error} if a benchmark fails
+ * Runs benchmarks, each in a process of its own, which shows its progress on stderr. What was measured
+ * before a failure is kept.
  */
 async function runParts(names, quick, folder, onReport) {
   fs.mkdirSync(folder, { recursive: true });

@@ -18,14 +18,9 @@ function runChild(job) {
 }
 
 /**
- * Races copies of framemask in a process of their own. V8 compiles the same code better in one
- * process than in another, so the spread over processes is the noise that counts.
- *
- * @param {{ row: string, size: number | null, kernel: string, rounds: number, turn: number,
- *   candidates: { name: string, root: string, withoutTracing?: boolean }[] }} job a row of rows.js; `size`
- *   is the payload length of a masking row, null for others; candidates are loaded in the order given
- * @returns {{ ns: Record<string, number>, ratio: (own: string, peer: string) => number }} the median
- *   nanoseconds of each, and the median over rounds of the time of `own` divided by that of `peer`
+ * Races copies of framemask in a process of their own. V8 compiles the same code better in one process
+ * than in another, so the spread over processes is the noise that counts. The job names a row of codec-rows.js, and
+ * its candidates, which are loaded in the order given.
  */
 function raceInProcess(job) {
   const turns = runChild(job);

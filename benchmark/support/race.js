@@ -27,13 +27,9 @@ function quartiles(values) {
 const median = (values) => quartiles(values)[1];
 
 /**
- * Each candidate has one turn in each round, so that whatever else the machine does affects all
- * alike. The order is reversed in every second round: caches and clock rate depend on the candidate
- * before. One more round, before the others, warms up.
- *
- * @param {Record<string, () => Figures | Promise<Figures>>} candidates by name
- * @param {number} rounds
- * @returns {Promise<Record<string, Figures[]>>} by candidate
+ * Each candidate has one turn in each round, so that whatever else the machine does affects all alike.
+ * The order is reversed in every second round: caches and clock rate depend on the candidate before.
+ * One more round, before the others, warms up.
  */
 async function takeTurns(candidates, rounds) {
   const names = Object.keys(candidates);
@@ -48,14 +44,9 @@ async function takeTurns(candidates, rounds) {
 }
 
 /**
- * Makes candidates of loops that do the same work. mitata times a turn, and its median counts.
- *
- * @param {Record<string, (calls: number) => void>} loops each does its work `calls` times, in a
- *   loop of its own: mitata's loop is compiled anew for each turn
- * @param {{ turn: number, count?: number, warm?: number }} options `turn` is the length of a turn in
- *   milliseconds, `count` the number of messages in a call, `warm` the number of turns until V8 has
- *   compiled the code: of a codec in 20, ws's Sender takes 600 ns a message before and 75 after
- * @returns {Record<string, () => Promise<{ ns: number }>>} nanoseconds a message
+ * Makes candidates of loops that do the same work `calls` times: mitata's loop is compiled anew for
+ * each turn. mitata times a turn of `turn` milliseconds, and its median counts. A call has `count`
+ * messages. For `warm` turns V8 compiles the code: ws's Sender takes 600 ns a message before, 75 after.
  */
 function timed(loops, { turn, count = 1, warm = 20 }) {
   const sample = (ns) => Math.max(1, Math.round((turn * 1e6) / 40 / ns));
@@ -100,9 +91,6 @@ async function time(repeat, calls, turn) {
 /**
  * Copies a function, so that no two candidates share V8's type feedback. Functions that the copy
  * creates share none with those of another copy either.
- *
- * @param {Function} original uses only its arguments and globals
- * @returns {Function}
  */
 function fresh(original) {
   return new Function(`return (${original})`)();

@@ -155,13 +155,7 @@ function toJson(report) {
   return `{\n${lines.join('\n')}\n  "rows": [\n${rows.map((row) => `    ${line(row)}`).join(',\n')}\n  ]\n}\n`;
 }
 
-/**
- * Prints what was measured, and writes it to the file of `--json`.
- *
- * @param {Report} report
- * @param {string | undefined} file
- * @param {string[]} [remarks] printed below
- */
+/** Prints what was measured, and writes it to the file of `--json`. */
 function publish(report, file, remarks = []) {
   const { machine, rounds, versions, noise, rows } = report;
   const peers = Object.entries(versions).slice(1);

@@ -102,14 +102,7 @@ const SERVERS = {
   'net.Socket': [['bytes', 'tls'], () => nodeServer('socket')]
 };
 
-/**
- * Finds the servers that can do a kind, and says on stderr which are left out, and why.
- *
- * @param {'bytes' | 'strings' | 'tls' | 'deflate'} kind text delivered as bytes, text delivered as
- *   strings, text as bytes over TLS or compressed
- * @param {{ servers: string[], 'no-fetch': boolean }} options texts of which one must be in the name
- * @returns {Server[]}
- */
+/** Finds the servers that can do a kind, and says on stderr which are left out, and why. */
 function findServers(kind, { servers: texts, 'no-fetch': noFetch }) {
   const wanted = (name) => texts.length === 0 || texts.some((text) => name.includes(text));
   const servers = [];
@@ -147,14 +140,7 @@ async function ask(client, task, what = {}) {
   return result;
 }
 
-/**
- * Starts servers for rows with `work`. A server that does not start is left out.
- *
- * @param {Server[]} servers
- * @param {object} load what the client does in all rows; see client.js
- * @param {import('./servers/options').ServerOptions} [options]
- * @returns {Promise<import('./harness').Started>}
- */
+/** Starts servers for rows with `work`. A server that does not start is left out. */
 async function startServers(servers, load, options) {
   const client = forkClient();
   const running = [];

@@ -1,10 +1,6 @@
 'use strict';
 
-/**
- * Collects garbage first: node must run with `--expose-gc`.
- *
- * @returns {Promise<{ heap: number, external: number }>} bytes of this process
- */
+/** Collects garbage first: node must run with `--expose-gc`. */
 async function memoryUse() {
   // Twice: memory outside the heap is freed after a collection, not by it.
   for (let i = 0; i < 2; i++) {
@@ -16,13 +12,7 @@ async function memoryUse() {
   return { heap: heapUsed, external };
 }
 
-/**
- * Measures what objects of one kind hold.
- *
- * @param {() => object[]} create makes the objects of one connection
- * @param {number} count how many connections are made and weighed
- * @returns {Promise<{ heap: number, external: number }>} bytes a connection
- */
+/** Measures what objects of one kind hold. */
 async function weigh(create, count) {
   const each = create().length;
   // 100 connections are made before, so that what all share is not weighed.

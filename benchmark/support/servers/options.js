@@ -28,11 +28,7 @@ if (options.weighed) {
   process.on('message', async () => process.send(await memoryUse()));
 }
 
-/**
- * Listens on 127.0.0.1, and prints the port.
- *
- * @param {import('node:net').Server} server with TLS, its 'connection' event gets the socket
- */
+/** Listens on 127.0.0.1, and prints the port. */
 function listen(server) {
   const { tls } = options;
   const forward = (socket) => server.emit('connection', socket);
