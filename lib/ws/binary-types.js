@@ -2,17 +2,15 @@
 
 const { memoryOf, offsetOf } = require('../shared/buffers');
 
-/** The data of a binary message, maybe of several frames, as `binaryType` asks for it. */
+/** The data of a binary message as `binaryType` asks for it: 'arraybuffer', 'blob' or 'fragments'. */
 function toBinaryType(data, binaryType, fragmentLengths) {
   switch (binaryType) {
     case 'arraybuffer':
       return toArrayBuffer(data);
     case 'blob':
       return new Blob([data]);
-    case 'fragments':
-      return toFragments(data, fragmentLengths ?? [data.length]);
     default:
-      return data;
+      return toFragments(data, fragmentLengths ?? [data.length]);
   }
 }
 
