@@ -1,50 +1,108 @@
 'use strict';
 
-// Runs all benchmarks, one after the other, and ends in a summary.
+// Runs all benchmarks, one after the other, ends in a summary, and draws what docs/figures.md shows.
 
 require('./support/packages');
 const fs = require('node:fs');
-const os = require('node:os');
 const path = require('node:path');
-const { COMMON, readOptions, refuse, texts } = require('./support/options');
-const { PARTS, checkParts, runParts } = require('./support/parts');
-const { machineLine } = require('./support/report');
+const { generateDocs, generateLocal } = require('./charts/pages');
+const { loadFramemask } = require('./support/modules');
+const { COMMON, flag, readOptions, refuse, texts } = require('./support/options');
+const { CHARTED, PARTS, runPart } = require('./support/parts');
+const { describeMachine, machineLine } = require('./support/report');
 const { summarize } = require('./support/tables');
 
-const USAGE = `usage: npm run bench -- [options]
+const ROOT = path.join(__dirname, '..');
+const COMMITTED = path.join(__dirname, 'results');
+const LOCAL = path.join(COMMITTED, 'local');
 
-Runs all benchmarks and prints how many times faster framemask is: for each kind of work from the weakest row to the
-strongest one. Below 1 it is slower. Takes about 14 minutes. Each benchmark prints all its rows when it is run alone,
-such as node benchmark/decode.js, and npm run bench:charts draws them.`;
+const USAGE = `usage: npm run bench -- [options]
+       npm run bench:charts -- [options]
+
+Runs all benchmarks, or those of docs/figures.md, one after the other, and prints how many times faster framemask is:
+for each kind of work from the weakest row to the strongest one. Below 1 it is slower. Takes about 14 minutes, or 11.
+Each benchmark prints all its rows when it is run alone, such as node benchmark/decode.js.
+
+Results, charts and tables are written to benchmark/results/local/, which git ignores: open figures.md there. Close
+other programs first: a busy machine is noted in the results, and written below each chart.`;
 
 const OPTIONS = {
   only: texts('<part>', `only this part; may be given several times: ${Object.keys(PARTS).join(', ')}`),
   quick: COMMON.quick,
+  charts: flag('only what docs/figures.md shows, as npm run bench:charts does'),
+  commit: flag('when all is measured, replace benchmark/results/ and what docs/ and README.md show of it'),
+  draw: flag('measure nothing; draw docs/ and README.md again from benchmark/results/'),
+  check: flag('measure and write nothing; exit code 1 if docs/ or README.md do not show benchmark/results/'),
   help: COMMON.help
 };
 
+/** @returns {Record<string, import('./support/report').Report>} the results in a folder, by part */
+function readResults(folder) {
+  const files = CHARTED.map((name) => [name, path.join(folder, `${name}.json`)]).filter(([, file]) =>
+    fs.existsSync(file)
+  );
+  return Object.fromEntries(files.map(([name, file]) => [name, JSON.parse(fs.readFileSync(file, 'utf8'))]));
+}
+
+/** @throws {RangeError} if parts can't be run or committed: one machine stands below all figures */
+function checkParts(names, known, { commit, quick }) {
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new RangeError(`--only takes ${known.join(', ')}, but was "${unknown}"`);
+  if (!commit) return;
+  if (quick) throw new RangeError('--commit does not go with --quick');
+  const own = machineLine(describeMachine(loadFramemask().kernel));
+  const others = Object.entries(readResults(COMMITTED))
+    .filter(([name, { machine }]) => !names.includes(name) && machineLine(machine) !== own)
+    .map(([name]) => name);
+  if (others.length > 0) throw new RangeError(`the results of ${others.join(', ')} are of another machine than ${own}`);
+}
+
+/** Writes files, or with `check` says which differ. */
+function writeFiles(files, check = false) {
+  for (const [file, text] of Object.entries(files)) {
+    const before = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').replaceAll('\r\n', '\n') : null;
+    if (before === text) continue;
+    const name = path.relative(ROOT, file);
+    if (check) {
+      console.error(`${name} does not show benchmark/results/: npm run bench:charts -- --draw writes it`);
+      process.exitCode = 1;
+      continue;
+    }
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, text);
+    console.error(`${name} written`);
+  }
+}
+
 async function main() {
-  const { only, quick } = readOptions(USAGE, OPTIONS);
+  const options = readOptions(USAGE, OPTIONS);
+  const { only, quick, charts, commit, draw, check } = options;
+  const known = charts || commit ? CHARTED : Object.keys(PARTS);
+  const names = only.length > 0 ? only : known;
   try {
-    checkParts(only, PARTS);
+    checkParts(names, known, options);
   } catch (error) {
     refuse(error);
   }
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-bench-'));
-  const reports = [];
-  let failure = null;
-  try {
-    await runParts(only.length > 0 ? only : Object.keys(PARTS), quick, folder, (report) => reports.push(report));
-  } catch (error) {
-    failure = error.message;
-    process.exitCode = 1;
+  if (!draw && !check) {
+    const lines = [];
+    for (const [i, name] of names.entries()) {
+      console.error(`part ${i + 1} of ${names.length}: ${name}`);
+      const { noise, ...report } = await runPart(name, quick, LOCAL);
+      lines.push(
+        ...summarize(report),
+        ...(noise.length > 0 ? [`  ${name} was noisy, not to be quoted: ${noise.join('; ')}`] : [])
+      );
+    }
+    console.log(lines.join('\n'));
+    writeFiles(await generateLocal(readResults(LOCAL), LOCAL));
+    if (!commit) return;
+    for (const name of names) fs.copyFileSync(path.join(LOCAL, `${name}.json`), path.join(COMMITTED, `${name}.json`));
   }
-  fs.rmSync(folder, { recursive: true });
-  if (reports.length > 0) console.log(`\n${machineLine(reports[0].machine)}\nBelow 1, framemask is slower.\n`);
-  for (const report of reports) for (const line of summarize(report)) console.log(line);
-  for (const { benchmark, noise } of reports.filter(({ noise }) => noise.length > 0))
-    console.log(`Noisy, not to be quoted: ${benchmark}: ${noise.join('; ')}`);
-  if (failure !== null) console.error(failure);
+  writeFiles(await generateDocs(readResults(COMMITTED), ROOT), check);
 }
 
-main();
+main().catch((error) => {
+  console.error(error.message);
+  process.exitCode = 1;
+});

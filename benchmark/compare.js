@@ -163,8 +163,7 @@ function compareMemory({ checkouts, rounds }) {
     for (const [object, found] of heaps) {
       progress.step(`memory of an idle ${object}`);
       for (const [name, root] of Object.entries(checkouts)) {
-        const { heap, external } = runChild({ object, root, count: OBJECTS_WEIGHED });
-        found[name].push(heap + external);
+        found[name].push(runChild({ object, root, count: OBJECTS_WEIGHED }));
       }
     }
   }

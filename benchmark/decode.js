@@ -1,12 +1,11 @@
 'use strict';
 
 // How fast are frames decoded? framemask, on the addon and in JavaScript, beside the receiving
-// halves of ws (with bufferutil) and websocket-driver. All work by turns, in one process, on the
-// same bytes. Text is delivered as strings, binary as Buffers.
+// half of ws (with bufferutil). All work by turns, in one process, on the same bytes. Text is delivered as strings, binary as Buffers.
 
 const { runCodec } = require('./support/codec');
 const { BINARY, TEXT, asciiPayload, cut, maskedFrame, uniformMessages } = require('./support/messages');
-const { createDriver, loadFramemask, loadPeer } = require('./support/modules');
+const { loadFramemask, loadPeer } = require('./support/modules');
 const { fresh } = require('./support/race');
 
 const USAGE = `usage: node benchmark/decode.js [options]
@@ -75,11 +74,6 @@ const CONTESTANTS = {
     const receiver = new Receiver({ isServer: true });
     receiver.on('message', (data, isBinary) => deliver(isBinary ? data.length : data.toString().length));
     return (chunk) => receiver.write(chunk);
-  },
-  'websocket-driver'(deliver) {
-    const driver = createDriver();
-    driver.on('message', ({ data }) => deliver(data.length));
-    return (chunk) => driver.parse(chunk);
   }
 };
 
@@ -135,7 +129,7 @@ if (require.main === module) {
   runCodec({
     name: 'decode',
     usage: USAGE,
-    peers: ['bufferutil', 'ws', 'websocket-driver'],
+    peers: ['bufferutil', 'ws'],
     rows: () => ROWS,
     contestants: () => CONTESTANTS,
     pairs: [

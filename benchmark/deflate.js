@@ -69,20 +69,16 @@ const COMPRESS = {
   },
   ws(contextTakeover) {
     let frames = [];
-    const socket = {
-      cork() {},
-      uncork() {},
-      write(chunk, callback) {
-        frames.push(Buffer.from(chunk));
-        callback?.();
-      }
+    const write = (chunk, callback) => {
+      frames.push(Buffer.from(chunk));
+      callback?.();
     };
+    const socket = { cork() {}, uncork() {}, write };
     const sender = new Sender(socket, { 'permessage-deflate': createDeflate(contextTakeover, true) });
     return async (messages) => {
       frames = [];
-      for (const message of messages) {
-        await new Promise((resolve) => sender.send(message, { fin: true, compress: true, binary: false }, resolve));
-      }
+      const options = { fin: true, compress: true, binary: false };
+      for (const message of messages) await new Promise((resolve) => sender.send(message, options, resolve));
       // A header and a payload each.
       return frames.filter((_, i) => i % 2 === 0).map((header, i) => Buffer.concat([header, frames[i * 2 + 1]]));
     };
@@ -117,10 +113,9 @@ const INFLATE = {
     return async (frames) => {
       count = 0;
       for (const frame of frames) {
-        await new Promise((done) => {
-          resolve = done;
-          receiver.write(frame);
-        });
+        const received = new Promise((done) => (resolve = done));
+        receiver.write(frame);
+        await received;
       }
       return count;
     };
@@ -179,27 +174,30 @@ function describeMessages([messages]) {
   );
 }
 
+const listRows = (sets) =>
+  Object.entries(sets).flatMap(([label, messages]) =>
+    [false, true].flatMap((contextTakeover) =>
+      ['compress', 'inflate'].map((work) => {
+        const name = `${work} ${label}, ${contextTakeover ? 'takeover' : 'no takeover'}`;
+        return {
+          name,
+          group: `permessage-deflate, ${work}`,
+          pairs: [['framemask', 'ws']],
+          work,
+          messages,
+          contextTakeover
+        };
+      })
+    )
+  );
+
 runBenchmark({
   name: 'deflate',
   usage: USAGE,
   allowPositionals: true,
   peers: ['ws'],
   sets: ({ positionals }) => [
-    {
-      rows: Object.entries(readSets(positionals)).flatMap(([label, messages]) =>
-        [false, true].flatMap((contextTakeover) =>
-          ['compress', 'inflate'].map((work) => ({
-            name: `${work} ${label}, ${contextTakeover ? 'takeover' : 'no takeover'}`,
-            group: `permessage-deflate, ${work}`,
-            pairs: [['framemask', 'ws']],
-            work,
-            messages,
-            contextTakeover
-          }))
-        )
-      ),
-      start: () => ({ candidates: createCandidates })
-    }
+    { rows: listRows(readSets(positionals)), start: () => ({ candidates: createCandidates }) }
   ],
   remarks: ({ positionals }) =>
     positionals.length === 0 ? [] : ['', describeMessages(Object.values(readSets(positionals)))]

@@ -6,8 +6,10 @@
 // writes batches of ready frames to raw sockets, and counts the bytes that come back.
 
 const { runBenchmark } = require('./support/harness');
+const path = require('node:path');
+const httparena = require('../examples/httparena/server');
 const tls = require('../test/support/certificate');
-const { count, flag, texts } = require('./support/options');
+const { count, texts } = require('./support/options');
 const { ECHO, findServers, startServers } = require('./support/servers');
 
 const USAGE = `usage: node benchmark/echo.js [options]
@@ -18,11 +20,13 @@ Then how much of a core the server and the client take: where the client's share
 more. And the most resident memory of the server. Takes about eight minutes.
 
 Text is delivered as bytes, or as strings in the rows that say so. Bun and Deno have text as strings only. In the rows
-with compression (permessage-deflate) no server has context takeover. Bun and Deno are the programs that BUN and DENO
-name, or those on PATH; else they are fetched from npm to .cache/platforms/, if a row needs them.`;
+with compression (permessage-deflate) no server has context takeover. Bun and Deno are fetched from npm to
+.cache/platforms/, if a row needs them.`;
 
 const suffixed = (works, suffix) =>
   Object.fromEntries(Object.entries(works).map(([name, work]) => [`${name}, ${suffix}`, work]));
+
+const HTTPARENA = path.join(__dirname, 'support/servers/httparena.js');
 
 /** The kinds of rows: their group, what the client sends, and what the servers are told. */
 const KINDS = {
@@ -44,6 +48,13 @@ const KINDS = {
     },
     load: { deflate: true },
     server: { text: 'buffer', deflate: true }
+  },
+  // The entry of examples/httparena on a Decoder and an Encoder, on framemask/ws and on ws.
+  httparena: {
+    group: 'HttpArena',
+    works: { 'echo-ws': { pipelined: 1, size: 5 }, 'echo-ws-pipeline': { pipelined: 16, size: 5 } },
+    load: { connections: 512 },
+    servers: httparena.KINDS.map((name) => ({ name, command: () => [process.execPath, HTTPARENA, name] }))
   }
 };
 const NAMES = Object.keys(KINDS).join(', ');
@@ -53,11 +64,11 @@ const versions = {};
 
 /** @returns {import('./support/harness').RowSet} */
 function rowSet(kind, options) {
-  const { group, works, load, server } = KINDS[kind];
+  const { group, works, load, server, servers: known } = KINDS[kind];
   // Filled by `start`: the first server is compared with the others.
   const pairs = [];
   const start = () => {
-    const servers = findServers(kind, options);
+    const servers = known ?? findServers(kind, options.servers);
     const [own, ...others] = servers.map(({ name }) => name);
     pairs.push(...others.map((peer) => [own, peer]));
     for (const { name, version } of servers) if (version !== undefined) versions[name] = version;
@@ -70,15 +81,14 @@ runBenchmark({
   name: 'echo',
   usage: USAGE,
   options: {
-    kind: texts('<name>', `${NAMES}: only these rows; may be given several times`),
+    kind: texts('<name>', `${NAMES}: only these rows (default: all but the last); may be given several times`),
     servers: texts('<text>', 'only the servers whose name has this in it; may be given several times'),
-    turn: count('<ms>', 'how long a turn of a server takes', 300, 100),
-    'no-fetch': flag('download nothing')
+    turn: count('<ms>', 'how long a turn of a server takes', 300, 100)
   },
   peers: ['bufferutil'],
   versions,
   sets(options) {
-    const kinds = options.kind.length > 0 ? options.kind : Object.keys(KINDS);
+    const kinds = options.kind.length > 0 ? options.kind : Object.keys(KINDS).slice(0, -1);
     const unknown = kinds.find((kind) => !Object.hasOwn(KINDS, kind));
     if (unknown !== undefined) throw new RangeError(`--kind takes ${NAMES}, but was "${unknown}"`);
     return kinds.map((kind) => rowSet(kind, options));

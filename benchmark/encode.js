@@ -1,12 +1,12 @@
 'use strict';
 
 // How fast are messages encoded? framemask, on the addon and in JavaScript, beside the sending
-// halves of ws (with bufferutil) and websocket-driver. All work by turns, in one process, and write to
-// a stand-in for a socket.
+// half of ws (with bufferutil). All work by turns, in one process, and write to a stand-in for a
+// socket.
 
 const { runCodec } = require('./support/codec');
 const { BINARY, TEXT, asciiPayload, uniformMessages } = require('./support/messages');
-const { createDriver, loadFramemask, loadPeer } = require('./support/modules');
+const { loadFramemask, loadPeer } = require('./support/modules');
 const { fresh } = require('./support/race');
 
 const USAGE = `usage: node benchmark/encode.js [options]
@@ -44,10 +44,7 @@ function createSender({ Encoder, prepare }, sink, { role, prepared }) {
   };
 }
 
-/**
- * A contestant makes a sender that writes to the sink, or null if it can't do the work. If there is
- * `prepare`, which encodes a message once, `text` takes its result.
- */
+/** A contestant makes a sender. If it has `prepare`, which encodes a message once, `text` takes its result. */
 const ofFramemask = (framemask) => (sink, work) => fresh(createSender)(framemask, sink, work);
 
 /**
@@ -86,12 +83,6 @@ const CONTESTANTS = {
       binary: (data) => send(true, data),
       flush() {}
     };
-  },
-  'websocket-driver'(sink, { role, prepared }) {
-    if (prepared || role === 'client') return null;
-    const driver = createDriver();
-    driver.io.on('data', (chunk) => sink.write(chunk));
-    return { text: (data) => driver.text(data), binary: (data) => driver.binary(data), flush() {} };
   }
 };
 
@@ -122,7 +113,6 @@ function row(name, work, make) {
     const loop = (who, contestant) => {
       const sink = new Sink();
       const sender = contestant(sink, work);
-      if (sender === null) return null;
       const messages = frames.map(({ first, payload }) => {
         const isText = first === TEXT;
         const data = isText ? payload.latin1Slice() : payload;
@@ -160,7 +150,7 @@ if (require.main === module) {
   runCodec({
     name: 'encode',
     usage: USAGE,
-    peers: ['bufferutil', 'ws', 'websocket-driver'],
+    peers: ['bufferutil', 'ws'],
     rows: () => ROWS,
     contestants: () => CONTESTANTS,
     pairs: [

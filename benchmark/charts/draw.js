@@ -13,8 +13,6 @@ const FONT = 'Helvetica, Arial, "DejaVu Sans", sans-serif';
 const FONT_SIZE = 13;
 /** The average width of a character, as a share of the font size, in the widest of the fonts. */
 const CHARACTER = 0.58;
-/** Characters in a line of the subtitle. */
-const LINE = 50;
 
 /** GitHub's own colors; `own` is framemask, `peer` ws and bufferutil. No two roles share one. */
 const THEMES = {
@@ -41,22 +39,10 @@ const THEMES = {
 };
 const { light: COLORS } = THEMES;
 
-/** @param {string} text @returns {string[]} lines that fit */
-function wrap(text) {
-  const lines = [''];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1);
-    if (last !== '' && last.length + word.length >= LINE) lines.push(word);
-    else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`;
-  }
-  return lines;
-}
-
 /** @returns {object} a title of Vega-Lite, with how to read the chart and where it was measured */
-function titleOf(text, explanation, { machine, date, rounds, noise }) {
-  const measured = `${machine.cpu}, ${machine.cores} cores, ${machine.runtime}; ${date.slice(0, 10)}, ${rounds} rounds.`;
-  const lines = [...wrap(explanation), ...wrap(measured)];
-  if (noise.length > 0) lines.push(...wrap(`NOISY MACHINE, not to be quoted: ${noise.join('; ')}`));
+function titleOf(text, explanation, { machine: { cpu, cores, runtime }, date, rounds, noise }) {
+  const lines = [...explanation, `${cpu}, ${cores} cores, ${runtime};`, `${date.slice(0, 10)}, ${rounds} rounds.`];
+  if (noise.length > 0) lines.push('NOISY MACHINE, not to be quoted');
   return { text, subtitle: lines, anchor: 'start', frame: 'bounds', offset: 14 };
 }
 
@@ -84,7 +70,7 @@ function linesChart(report, work, series, title) {
   const scale = { domain: known.map(([, [label]]) => label), range: known.map(([, [, color]]) => color) };
   const color = { field: 'label', type: 'nominal', legend: null, scale };
   return {
-    title: titleOf(title, 'GB/s by length of the payload, both axes logarithmic. Higher is better.', report),
+    title: titleOf(title, ['GB/s by length of the payload.', 'Both axes are logarithmic. Higher is better.'], report),
     width: WIDTH,
     height: PLOT + 130,
     autosize: { type: 'fit', contains: 'padding' },
@@ -200,7 +186,7 @@ function echoValues(report) {
 
 const { own, peer, other, kernels } = COLORS;
 const LINES = { framemask: ['framemask', own], bufferutil: ['bufferutil', peer] };
-const QUARTILES = 'Logarithmic; longer is better. The line at 1 is ws with bufferutil. Thin lines are quartiles.';
+const QUARTILES = ['Logarithmic; the line at 1 is ws with bufferutil.', 'Longer is better. Thin lines are quartiles.'];
 
 /** @returns {Record<string, [label: string, color: string]>} the lines of framemask's kernels, the best one first */
 function kernelLines({ machine: { kernel } }) {
@@ -241,12 +227,10 @@ const CHARTS = {
   echo: [
     'echo',
     'echo: times as many messages a second as ws, of framemask and Bun',
-    bars(
-      'echo: messages a second, times those of ws',
-      echoValues,
-      { framemask: own, Bun: other },
-      `Ten connections over loopback, a batch at once. ${QUARTILES}`
-    )
+    bars('echo: messages a second, times those of ws', echoValues, { framemask: own, Bun: other }, [
+      'Ten connections over loopback, a batch at once.',
+      ...QUARTILES
+    ])
   ],
   ws: [
     'ws',

@@ -23,10 +23,7 @@ function sourceOf({ machine, versions, date, rounds, others, spread, noise }) {
 /** Long tables are folded, so that the page shows its charts first. */
 const fold = (table) => `<details><summary>All rows as a table</summary>\n\n${table}\n\n</details>`;
 
-/**
- * The blocks of docs/figures.md, by the name of their place: the part that they are drawn from, the
- * charts, and the rows of the table.
- */
+/** The blocks of docs/figures.md, by the name of their place. */
 const BLOCKS = {
   unmask: { part: 'masking', charts: ['unmask', 'kernels'], rows: ({ name }) => name.startsWith('unmask') },
   mask: { part: 'masking', charts: ['mask'], rows: ({ name }) => name.startsWith('mask') },
@@ -39,10 +36,7 @@ const BLOCKS = {
   memory: { part: 'idle-memory', charts: [] }
 };
 
-/**
- * @param {Record<string, import('../support/report').Report>} reports by part; blocks of others are left out
- * @returns {Record<string, string>} Markdown by the name of its place
- */
+/** @returns {Record<string, string>} Markdown of the parts that there are, by the name of its place */
 function figureBlocks(reports) {
   const blocks = Object.entries(BLOCKS).filter(([, { part }]) => reports[part] !== undefined);
   return Object.fromEntries(
@@ -108,14 +102,12 @@ function readmeBlock(reports) {
   );
   lines.push(['memory of an idle connection', 'ws', `${own} bytes, ws ${peer}`, '']);
   const { machine, date } = reports.echo;
-  const noisy = Object.values(reports).some(({ noise }) => noise.length > 0);
   return [
     ...['unmask', 'decode', 'echo'].map((name) => picture(name, 'docs/charts/')),
     [
       `From the weakest to the strongest row, on ${machine.cpu}, ${machine.cores} cores, ${machine.runtime},`,
       `${date.slice(0, 10)}. All rows: [docs/figures.md](docs/figures.md).`
     ].join('\n'),
-    ...(noisy ? ["**The machine was noisy; don't quote these figures.**"] : []),
     [
       '| work | against | times faster | weakest row |',
       '|---|---|--:|---|',
@@ -142,11 +134,7 @@ async function chartFiles(reports, folder) {
   return Object.fromEntries(charts.map(([name, svg]) => [path.join(folder, 'charts', name), svg]));
 }
 
-/**
- * @param {Record<string, import('../support/report').Report>} reports all, by part
- * @param {string} root of the checkout
- * @returns {Promise<Record<string, string>>} texts by path
- */
+/** @returns {Promise<Record<string, string>>} docs/ and README.md of all reports: texts by path */
 async function generateDocs(reports, root) {
   const [figures, readme] = ['docs/figures.md', 'README.md'].map((name) => path.join(root, name));
   return {
@@ -156,11 +144,7 @@ async function generateDocs(reports, root) {
   };
 }
 
-/**
- * @param {Record<string, import('../support/report').Report>} reports of some parts
- * @param {string} folder
- * @returns {Promise<Record<string, string>>} texts by path: a page with the charts and tables of these parts
- */
+/** @returns {Promise<Record<string, string>>} a page with the charts and tables of some reports: texts by path */
 async function generateLocal(reports, folder) {
   const blocks = Object.entries(figureBlocks(reports)).map(([name, text]) => `## ${name}\n\n${text}`);
   const page = ['# Figures of this machine', ...blocks].join('\n\n');

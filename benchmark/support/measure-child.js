@@ -10,15 +10,25 @@ const { takeTurns, timed } = require('./race');
 const { weigh } = require('./weigh');
 
 const noop = () => {};
+const HANDLERS = { onMessage: noop, onPing: noop, onPong: noop, onClose: noop, onError: noop };
+const ANNOUNCED = Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0x40, 0, 0, 0, 1, 2, 3, 4, ...Buffer.alloc(10)]);
 
-/** The objects that are weighed. All share their handlers, as the connections of a server do. */
+/** The objects of a connection that are weighed. All share their handlers, as the connections of a server do. */
 const OBJECTS = {
-  Decoder({ Decoder }) {
-    const handlers = { onMessage: noop, onPing: noop, onPong: noop, onClose: noop, onError: noop };
-    return () => [new Decoder({ role: 'server', ...handlers })];
+  Decoder: ({ Decoder }) => [new Decoder({ role: 'server', ...HANDLERS })],
+  Encoder: ({ Encoder }) => [new Encoder({ role: 'server' })],
+  framemask: (framemask) => [...OBJECTS.Decoder(framemask), ...OBJECTS.Encoder(framemask)],
+  'framemask, 1 GiB announced'({ Decoder, Encoder }) {
+    const decoder = new Decoder({ role: 'server', onMessage: noop, maxPayload: 2 ** 31 });
+    decoder.write(Buffer.from(ANNOUNCED));
+    return [decoder, new Encoder({ role: 'server' })];
   },
-  Encoder({ Encoder }) {
-    return () => [new Encoder({ role: 'server' })];
+  ws() {
+    const { Receiver, Sender } = require('ws');
+    const receiver = new Receiver({ isServer: true });
+    // The events that ws's own WebSocket listens to.
+    for (const event of ['conclude', 'drain', 'error', 'message', 'ping', 'pong']) receiver.on(event, noop);
+    return [receiver, new Sender(null)];
   }
 };
 
@@ -35,9 +45,10 @@ async function timeRow({ row, size, kernel, rounds, turn, candidates }) {
   return Object.fromEntries(Object.entries(turns).map(([name, list]) => [name, list.map(({ ns }) => ns)]));
 }
 
-/** @returns {Promise<object>} what one object of a checkout holds, in bytes */
+/** @returns {Promise<number>} the bytes of heap and external memory that the objects of a connection hold */
 function weighObject({ object, root, count }) {
-  return weigh(OBJECTS[object](loadFramemask(undefined, root)), count);
+  const framemask = loadFramemask(undefined, root);
+  return weigh(() => OBJECTS[object](framemask), count);
 }
 
 /** @returns {{ kernel?: string, error?: string }} the kernel that a checkout uses, or why it can't */

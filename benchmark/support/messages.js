@@ -67,28 +67,19 @@ function cut(bytes, size) {
   return chunks;
 }
 
-/**
- * @param {string} text one message a line, or a JSON array of messages
- * @returns {Buffer[]} those that are not empty
- * @throws {RangeError} if there are none
- */
+/** @param {string} text one message a line, or a JSON array of messages @throws {RangeError} if there are none */
 function parseMessages(text) {
-  const array = parseArray(text);
-  const texts =
-    array?.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))) ?? text.split(/\r?\n/);
-  const messages = texts.filter((message) => message !== '').map((message) => Buffer.from(message));
+  let values = text.split(/\r?\n/);
+  try {
+    const parsed = JSON.parse(text);
+    if (Array.isArray(parsed))
+      values = parsed.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+  } catch {
+    // Lines, of which each may be an array.
+  }
+  const messages = values.filter((message) => message !== '').map((message) => Buffer.from(message));
   if (messages.length === 0) throw new RangeError('the file has no messages');
   return messages;
-}
-
-/** @returns {unknown[] | null} null for other text, such as lines of which each is an array */
-function parseArray(text) {
-  try {
-    const value = JSON.parse(text);
-    return Array.isArray(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 module.exports = {

@@ -57,13 +57,4 @@ function loadPeer(name) {
   return requireAnew(name, path.join(path.dirname(require.resolve(`${name}/package.json`)), 'lib'));
 }
 
-/** @returns {object} websocket-driver's server, after its handshake */
-function createDriver() {
-  const headers = { connection: 'Upgrade', upgrade: 'websocket', host: 'localhost' };
-  Object.assign(headers, { 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' });
-  const driver = loadPeer('websocket-driver').http({ method: 'GET', url: '/', headers });
-  driver.start();
-  return driver;
-}
-
-module.exports = { ROOT, createDriver, loadFramemask, loadPeer, loadWithoutTracing };
+module.exports = { ROOT, loadFramemask, loadPeer, loadWithoutTracing };

@@ -11,23 +11,20 @@ const { setTimeout: sleep } = require('node:timers/promises');
 const { median, quartiles } = require('./race');
 const { formatRows } = require('./tables');
 
-/** @typedef {{ own: string, peer: string, times: [number, number, number] }} Pair quartiles */
-
 /**
  * @typedef {object} Row
  * @property {string} name
  * @property {string} group rows that a summary puts into one range
  * @property {number} [bytes] of a message, or of the payload of a call
  * @property {Record<string, import('./race').Figures>} medians by candidate
- * @property {Pair[]} faster above 1 where `own` is the faster one
- * @property {Pair[]} [cheaper] the same for the processor time of servers
+ * @property {{ own: string, peer: string, times: [number, number, number] }[]} faster quartiles, above 1
+ *   where `own` is the faster one; `cheaper` is the same for the processor time of servers
  *
  * @typedef {object} Report
  * @property {string} benchmark
  * @property {string} date ISO 8601, when it ended
  * @property {number} rounds
- * @property {{ cpu: string, cores: number, system: string, release: string, runtime: string,
- *   kernel: string }} machine `release` is the operating system's, `kernel` framemask's
+ * @property {ReturnType<typeof describeMachine>} machine
  * @property {Record<string, string>} versions of framemask and its peers
  * @property {number} others the most that other processes took of all cores, before or after
  * @property {number} spread the median, over rows and candidates, of the distance of the quartiles

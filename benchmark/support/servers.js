@@ -2,7 +2,7 @@
 
 // Echo servers and their client, each in a process of its own.
 
-const { execFileSync, fork, spawn } = require('node:child_process');
+const { fork, spawn } = require('node:child_process');
 const { once } = require('node:events');
 const fs = require('node:fs');
 const path = require('node:path');
@@ -11,21 +11,8 @@ const { fetchNpm } = require('../../test/support/fetch');
 const { ROOT } = require('./modules');
 
 /**
- * What a turn of a server gave; NaN where it can't be read.
- *
- * @typedef {object} Turn
- * @property {number} rate messages a second
- * @property {number} cost the server's processor time for each in microseconds, which hardly
- *   depends on what else the machine does
- * @property {number} serverShare how much of a core the server took
- * @property {number} clientShare how much of a core the client took: near 1 it was the limit
- * @property {number} resident the most bytes that the server had in memory
- *
- * @typedef {object} Server
- * @property {string} name
- * @property {string} [version]
- * @property {boolean} [bare] whether it sends back the very bytes that it got
- * @property {(options: import('./servers/options').ServerOptions) => [string, ...string[]]} command
+ * A Server has a name, a version, `bare` if it sends back the very bytes that it got, and `command`,
+ * which makes its command line of the options of servers/options.js.
  */
 
 /** How many connections send to an echo server. */
@@ -63,29 +50,13 @@ const RUNTIMES = {
   deno: [`@deno/${platform}-${arch}${platform === 'linux' ? '-glibc' : ''}@2`, 'deno', 'run', '--quiet', '--allow-net']
 };
 
-/** @returns {string | null} null if the program does not run */
-function versionOf(program) {
-  try {
-    const output = execFileSync(program, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
-    return /\d+(\.\d+)+\S*/.exec(output)[0];
-  } catch {
-    return null;
-  }
-}
-
-/** Uses the program that BUN or DENO names, or the one on PATH, or the one on npm. */
-function runtimeServer(runtime, noFetch) {
+/** Fetches the runtime from npm, unless it is in .cache/platforms/. */
+function runtimeServer(runtime) {
   const [name, file, ...args] = RUNTIMES[runtime];
-  const variable = runtime.toUpperCase();
-  let program = process.env[variable] ?? runtime;
-  let version = versionOf(program);
-  if (version === null) {
-    if (noFetch) throw new Error(`it is neither in ${variable} nor on PATH, and was not to be fetched`);
-    program = path.join(fetchNpm(name), file);
-    fs.chmodSync(program, 0o755);
-    version = versionOf(program);
-  }
-  if (version === null) throw new Error(`${name} does not run here`);
+  const folder = fetchNpm(name);
+  const program = path.join(folder, file);
+  fs.chmodSync(program, 0o755);
+  const { version } = require(path.join(folder, 'package.json'));
   return { version, command: (options) => [program, ...args, script(runtime), JSON.stringify(options)] };
 }
 
@@ -97,19 +68,19 @@ const SERVERS = {
   'framemask, shared reads': [PLAIN, () => nodeServer('framemask', { sharedReads: true })],
   'framemask/ws': [ALL, () => wsServer(path.join(ROOT, 'ws.js'))],
   ws: [ALL, () => ({ ...wsServer('ws'), version: require('ws/package.json').version })],
-  Bun: [ALL, (noFetch) => runtimeServer('bun', noFetch)],
-  Deno: [PLAIN, (noFetch) => runtimeServer('deno', noFetch)],
+  Bun: [ALL, () => runtimeServer('bun')],
+  Deno: [PLAIN, () => runtimeServer('deno')],
   'net.Socket': [['bytes', 'tls'], () => nodeServer('socket')]
 };
 
 /** Finds the servers that can do a kind, and says on stderr which are left out, and why. */
-function findServers(kind, { servers: texts, 'no-fetch': noFetch }) {
+function findServers(kind, texts) {
   const wanted = (name) => texts.length === 0 || texts.some((text) => name.includes(text));
   const servers = [];
   for (const [name, [kinds, find]] of Object.entries(SERVERS)) {
     if (!kinds.includes(kind) || !wanted(name)) continue;
     try {
-      servers.push({ name, ...find(noFetch) });
+      servers.push({ name, ...find() });
     } catch (error) {
       console.error(`${name} is left out: ${error.message}`);
     }
@@ -167,7 +138,7 @@ const FIRST = 100;
 /**
  * @param {Omit<Server, 'name'>} server in Node.js
  * @param {number} count how many connections are weighed
- * @returns {Promise<{ opened: number, used: number }>} bytes of heap a connection, its socket included:
+ * @returns {Promise<{ opened: number, used: number }>} bytes of heap and external memory a connection, its socket included:
  *   idle, and idle after an echo
  */
 async function weighConnections(server, count) {
@@ -175,7 +146,7 @@ async function weighConnections(server, count) {
   const client = forkClient();
   const weigh = async () => {
     child.send({});
-    return (await once(child, 'message'))[0].heap;
+    return (await once(child, 'message'))[0];
   };
   try {
     await ask(client, 'open', { port, count: FIRST });

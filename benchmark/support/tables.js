@@ -122,20 +122,7 @@ function formatRows(rows) {
 /** Whom a summary compares with. */
 const PEERS = ['bufferutil', 'ws', 'Bun', 'Deno', 'crypto.randomUUID()', 'uuid stringify', 'uuid parse', 'without'];
 
-/**
- * @typedef {object} Range
- * @property {string} work
- * @property {string} own
- * @property {string} peer
- * @property {{ name: string, times: number }} weakest
- * @property {{ name: string, times: number }} strongest
- */
-
-/**
- * @param {import('./report').Row[]} rows
- * @param {(pair: { own: string, peer: string }) => boolean} [wanted]
- * @returns {Range[]} for each kind of work and each pair how many times faster framemask is
- */
+/** For each kind of work and each pair how many times faster framemask is, from the weakest row to the strongest. */
 function findRanges(rows, wanted = ({ own, peer }) => own !== 'framemask js' && PEERS.includes(peer)) {
   const ranges = new Map();
   for (const { name, group, faster } of rows) {
