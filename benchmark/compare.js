@@ -23,7 +23,7 @@ const { formatNumber, formatTable } = require('./support/tables');
 
 const USAGE = `usage: node benchmark/compare.js <folder of the old checkout> [options]
 
-Measures two checkouts of framemask against each other. Prints the ratio of their times (new : old) for
+Measures this checkout of framemask, the new one, against another. Prints the ratio of their times (new : old) for
 each row of decode.js, encode.js and masking.js, and the memory of an idle Decoder and Encoder. Both
 checkouts need their addon (npm run build) and node_modules. Takes about 15 minutes.
 
@@ -33,7 +33,6 @@ Rows of both kinds are measured again before they are marked. A row is marked fa
 quartile is as far below 1. The exit code is 1 if a row is SLOWER, 2 for a wrong argument.`;
 
 const OPTIONS = {
-  new: text('<folder>', 'the new checkout (default: the one that this program is in)', ROOT),
   kernels: text('<list>', 'best, or names that FRAMEMASK_KERNEL takes (default best,js)', 'best,js'),
   sizes: sizes('payload lengths of the masking rows, such as 125,4k,1m', SIZES),
   limit: count('<n>', 'per cent that a row may be slower', 3),
@@ -48,11 +47,7 @@ const OPTIONS = {
 /** So many that their mean size varies by 1 byte from run to run; with 10,000 it varies by 20. */
 const OBJECTS_WEIGHED = 200_000;
 
-/**
- * @param {string} folder
- * @returns {string} its absolute path
- * @throws {RangeError} if framemask is not there
- */
+/** @returns {string} the absolute path @throws {RangeError} if framemask is not there */
 function readCheckout(folder) {
   const root = path.resolve(folder);
   const file = path.join(root, 'package.json');
@@ -61,18 +56,12 @@ function readCheckout(folder) {
   return fs.realpathSync(root);
 }
 
-/** @returns {{ name: string, row: string, size: number | null, kernel: string }[]} those of `--only` */
+/** @returns {{ name: string, row: string, sizes: number[], kernel: string }[]} those of `--only` */
 function selectRows({ sizes, kernels, only }) {
-  const fixed = listRows([]).map(({ name }) => ({ row: name, size: null }));
-  const sized = sizes.flatMap((size) =>
-    listRows([size])
-      .slice(fixed.length)
-      .map(({ name }) => ({ row: name, size }))
+  const rows = kernels.flatMap((kernel) =>
+    listRows(sizes).map(({ name: row }) => ({ name: kernel === '' ? row : `${row} (${kernel})`, row, sizes, kernel }))
   );
-  const ofKernel = (kernel) => (row) => ({ ...row, kernel, name: kernel === '' ? row.row : `${row.row} (${kernel})` });
-  return kernels
-    .flatMap((kernel) => [...fixed, ...sized].map(ofKernel(kernel)))
-    .filter(({ name }) => selects(only, name));
+  return rows.filter(({ name }) => selects(only, name));
 }
 
 function readArguments() {
@@ -85,7 +74,7 @@ function readArguments() {
     if (rows.length === 0) throw new RangeError(`no row has ${only.join(' or ')} in its name; see --list`);
     if (positionals.length !== 1)
       throw new RangeError('the folder of the old checkout is missing, or is not the only one');
-    const checkouts = { old: readCheckout(positionals[0]), new: readCheckout(values.new) };
+    const checkouts = { old: readCheckout(positionals[0]), new: ROOT };
     return { ...values, rows, kernels, checkouts, limit: 1 + values.limit / 100 };
   } catch (error) {
     refuse(error);
@@ -104,11 +93,7 @@ function checkKernels({ kernels, checkouts }) {
   }
 }
 
-/**
- * @param {{ ns: Record<string, number>, ratio: number }[]} samples of one row, one for each process
- * @param {number} limit
- * @returns {object} medians and quartiles over the processes, and the row's mark
- */
+/** @returns {object} medians and quartiles over the samples of one row, one for each process, and its mark */
 function judge(samples, limit) {
   const [low, middle, high] = quartiles(samples.map(({ ratio }) => ratio));
   let mark = '';

@@ -14,10 +14,9 @@ const { ECHO, findServers, startServers } = require('./support/servers');
 
 const USAGE = `usage: node benchmark/echo.js [options]
 
-Measures echo servers over loopback. Prints medians of messages a second and of the server's processor time for each
-message, and how many times better the first server of a row is than each other one, with quartiles over the rounds.
-Then how much of a core the server and the client take: where the client's share is near 100 %, the server could do
-more. And the most resident memory of the server. Takes about eight minutes.
+Measures echo servers over loopback. Prints medians of messages a second, of the server's processor time for each, of
+how much of a core the server and the client take, and of the server's most resident memory; and how many times better
+the first server of a row is than each other one. Takes about eight minutes.
 
 Text is delivered as bytes, or as strings in the rows that say so. Bun and Deno have text as strings only. In the rows
 with compression (permessage-deflate) no server has context takeover. Bun and Deno are fetched from npm to

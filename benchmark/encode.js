@@ -98,12 +98,7 @@ function sendAll({ text, binary, flush }, messages, flushEach, calls) {
   }
 }
 
-/**
- * @param {string} name
- * @param {{ role: 'client' | 'server', prepared?: boolean, flushEach?: boolean }} work
- * @param {() => { first: number, payload: Buffer }[]} make makes the messages
- * @returns {import('./support/codec').CodecRow}
- */
+/** @returns {import('./support/codec').CodecRow} `work` has its role, and whether messages are prepared or flushed each */
 function row(name, work, make) {
   const create = () => {
     const frames = make();

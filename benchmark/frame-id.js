@@ -12,8 +12,8 @@ const { fresh } = require('./support/race');
 const USAGE = `usage: node benchmark/frame-id.js [options]
 
 Times frame ids. Prints the median nanoseconds a call, and how many times faster framemask is. Takes about a minute.
-The result of each call is copied into a Buffer, as for a log line ("written"), a key of a Map ("map key"), a property
-name of an object ("key"), or not used at all ("dropped").`;
+The result of each call is copied into a Buffer, as for a log line ("written"), a key of a Map ("map key"),
+or not used at all ("dropped").`;
 
 /** The ways to use a result. */
 const SINKS = {
@@ -30,14 +30,6 @@ const SINKS = {
       if ((i & 255) === 255) map.clear();
     }
     return map.size;
-  },
-  key: (make, inputs, calls) => {
-    let object = {};
-    for (let i = 0; i < calls; i++) {
-      object[make(inputs[i & 1023])] = i;
-      if ((i & 63) === 63) object = {};
-    }
-    return object;
   },
   dropped: (make, inputs, calls) => {
     let sum = 0;
@@ -72,7 +64,7 @@ async function main() {
   };
   const works = [
     { group: 'make an id', able: /^(frameId|crypto.randomUUID)\(\)/, sinks: Object.keys(SINKS) },
-    { group: 'make a version 7 id', able: /7/, sinks: ['written', 'map key', 'key'] },
+    { group: 'make a version 7 id', able: /7/, sinks: ['written', 'map key'] },
     { group: 'format 16 bytes', able: /format|stringify/, sinks: ['written', 'map key'], inputs: BYTES },
     { group: 'parse an id', able: /parse/, sinks: ['dropped'] }
   ];

@@ -32,11 +32,7 @@ function headerSizes(size) {
 /** Shorter payloads take turns, so that no call uses bytes that the processor is still writing. */
 const SPREAD = 8192;
 
-/**
- * @param {number} size the payloads' length
- * @param {number} offset where in its chunk each of them begins
- * @returns {Buffer[]} 1, 2, 4, 8 or 16 payloads, all at the same offset from a multiple of 64
- */
+/** @returns {Buffer[]} 1, 2, 4, 8 or 16 payloads, all at the same offset from a multiple of 64 */
 function makePayloads(size, offset) {
   const stride = Math.ceil((offset + size) / 64) * 64;
   const count = Math.min(16, 2 ** Math.max(0, Math.floor(Math.log2(SPREAD / stride))));
@@ -44,11 +40,7 @@ function makePayloads(size, offset) {
   return Array.from({ length: count }, (_, i) => memory.subarray(i * stride + offset, i * stride + offset + size));
 }
 
-/**
- * `prepare` makes the buffers for a length, `repeat` is the loop that is timed. `unmask` is what a
- * server does with a frame of a client. `mask` is what a client does when it copies the payload of a
- * server's frame into a frame of its own.
- */
+/** What a server does with a frame of a client, and a client that copies a payload into a frame of its own. */
 const WORKS = {
   unmask: {
     group: '`unmask` in place',

@@ -42,7 +42,7 @@ runBenchmark({
       rows: ROWS.map((name) => ({ name, group: 'tracing without subscribers', pairs: [['with', 'without']] })),
       start: () => ({
         turns({ name: row }, processes) {
-          const job = { row, size: null, kernel: process.env.FRAMEMASK_KERNEL ?? '', rounds: 9, turn };
+          const job = { row, sizes: [], kernel: process.env.FRAMEMASK_KERNEL ?? '', rounds: 9, turn };
           const turns = { with: [], without: [] };
           for (let i = 0; i < processes; i++) {
             const { ns } = raceInProcess({ ...job, candidates: i % 2 === 0 ? CANDIDATES : CANDIDATES.toReversed() });

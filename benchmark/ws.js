@@ -14,7 +14,7 @@ const USAGE = `usage: node benchmark/ws.js [options]
 
 Measures servers of ws and of framemask/ws over loopback. Prints medians of messages a second and of the server's
 processor time for each message, and how many times better framemask/ws is, with quartiles over the rounds. Then the
-bytes of heap that an idle connection holds beside its socket. With --candidate, another checkout's framemask/ws takes
+bytes of memory that an idle connection holds beside its socket. With --candidate, another checkout's framemask/ws takes
 turns with this one's and with ws. Takes about four minutes.`;
 
 const OWN = 'framemask/ws';
@@ -88,7 +88,7 @@ runBenchmark({
     clients: count('<n>', 'how many connections a broadcast goes to', 300),
     idle: count('<n>', 'how many idle connections are weighed', 1000),
     turn: count('<ms>', 'how long a turn of a server takes', 500, 150),
-    candidate: text('<module>', 'one more with the API of ws, by its path or name, such as ../other/ws.js')
+    candidate: text('<file>', 'one more with the API of ws, by its path or name, such as ../other/ws.js')
   },
   peers: ['bufferutil', 'ws'],
   sets({ candidate, clients, idle, turn }) {
@@ -108,7 +108,7 @@ runBenchmark({
       start: () => startBroadcasts(modules, clients, turn)
     };
     const memory = {
-      rows: [{ name: 'idle connections, heap', group: '`framemask/ws`: memory', pairs: [] }],
+      rows: [{ name: 'idle connections', group: '`framemask/ws`: memory', pairs: [] }],
       rounds: 3,
       start: () => ({ candidates: () => weighBesideSocket(modules, idle) })
     };

@@ -2,10 +2,7 @@
 
 const { findTimes, formatTimes } = require('../support/tables');
 
-/**
- * A phone shows a page of GitHub with 328 px, and makes wider pictures smaller. On a large screen
- * the picture is shown with SHOWN.
- */
+/** A phone shows a page of GitHub with 328 px, and makes wider pictures smaller; a large screen shows SHOWN. */
 const WIDTH = 360;
 const SHOWN = 480;
 const FONT = 'Helvetica, Arial, "DejaVu Sans", sans-serif';
@@ -14,30 +11,21 @@ const FONT_SIZE = 13;
 /** The average width of a character, as a share of the font size, in the widest of the fonts. */
 const CHARACTER = 0.58;
 
-/** GitHub's own colors; `own` is framemask, `peer` ws and bufferutil. No two roles share one. */
-const THEMES = {
-  light: {
-    background: '#ffffff',
-    text: '#1f2328',
-    quiet: '#59636e',
-    grid: '#d1d9e0',
-    own: '#0969da',
-    peer: '#bc4c00',
-    other: '#6e7781',
-    kernels: ['#1b7c83', '#1a7f37', '#8a6d00', '#8250df']
-  },
-  dark: {
-    background: '#0d1117',
-    text: '#f0f6fc',
-    quiet: '#9198a1',
-    grid: '#3d444d',
-    own: '#58a6ff',
-    peer: '#f0883e',
-    other: '#8b949e',
-    kernels: ['#39c5cf', '#56d364', '#e3b341', '#bc8cff']
-  }
+/** GitHub's own colors, on a light and on a dark page; `own` is framemask, `peer` ws and bufferutil. All differ. */
+const PALETTE = {
+  background: ['#ffffff', '#0d1117'],
+  text: ['#1f2328', '#f0f6fc'],
+  quiet: ['#59636e', '#9198a1'],
+  grid: ['#d1d9e0', '#3d444d'],
+  own: ['#0969da', '#58a6ff'],
+  peer: ['#bc4c00', '#f0883e'],
+  other: ['#6e7781', '#8b949e'],
+  avx2: ['#1b7c83', '#39c5cf'],
+  sse2: ['#1a7f37', '#56d364'],
+  scalar: ['#8a6d00', '#e3b341'],
+  js: ['#8250df', '#bc8cff']
 };
-const { light: COLORS } = THEMES;
+const COLORS = Object.fromEntries(Object.entries(PALETTE).map(([role, [light]]) => [role, light]));
 
 /** @returns {object} a title of Vega-Lite, with how to read the chart and where it was measured */
 function titleOf(text, explanation, { machine: { cpu, cores, runtime }, date, rounds, noise }) {
@@ -184,14 +172,14 @@ function echoValues(report) {
   });
 }
 
-const { own, peer, other, kernels } = COLORS;
+const { own, peer, other } = COLORS;
 const LINES = { framemask: ['framemask', own], bufferutil: ['bufferutil', peer] };
 const QUARTILES = ['Logarithmic; the line at 1 is ws with bufferutil.', 'Longer is better. Thin lines are quartiles.'];
 
 /** @returns {Record<string, [label: string, color: string]>} the lines of framemask's kernels, the best one first */
 function kernelLines({ machine: { kernel } }) {
   const others = ['avx2', 'sse2', 'scalar', 'js'].filter((name) => name !== kernel);
-  const lines = others.map((name, i) => [`framemask ${name}`, [name === 'js' ? 'JavaScript' : name, kernels[i]]]);
+  const lines = others.map((name) => [`framemask ${name}`, [name === 'js' ? 'JavaScript' : name, COLORS[name]]]);
   return { framemask: [kernel, own], ...Object.fromEntries(lines) };
 }
 
@@ -283,13 +271,8 @@ async function drawSvg(spec) {
   return `${svg}\n`;
 }
 
-/** @param {string} svg in the colors of the light theme @returns {string} the same in those of the dark one */
-function darken(svg) {
-  const { light, dark } = THEMES;
-  const flatten = (theme) => Object.values(theme).flat();
-  const colors = new Map(flatten(light).map((color, i) => [color, flatten(dark)[i]]));
-  return svg.replace(/#[\da-f]{6}/g, (color) => colors.get(color) ?? color);
-}
+/** @returns {string} the same SVG in the colors of a dark page */
+const darken = (svg) => svg.replace(/#[\da-f]{6}/g, (color) => new Map(Object.values(PALETTE)).get(color) ?? color);
 
 /** @param {object} reports by part @returns {Promise<Record<string, string>>} the charts of these parts, by file */
 async function drawCharts(reports) {

@@ -69,9 +69,6 @@ const RANGES = [
   ['ws', 'framemask/ws', 'ws', '`framemask/ws`: echo'],
   ['broadcast', 'framemask', 'ws', 'broadcast to 1,000 connections']
 ];
-/** How many rows that are slow without the addon are named. */
-const WEAKEST = 3;
-
 /** @param {string} name of a row @returns {string} without what the name of the work says already */
 const shorten = (name) => name.replace(/^(unmask|mask|echo|server:|client:) /, '');
 
@@ -81,7 +78,7 @@ function weakestWithoutAddon({ masking, decode, encode }) {
   return [masking, decode, encode]
     .flatMap(({ benchmark, rows }) => findRanges(rows, isJs).map(({ weakest }) => ({ benchmark, ...weakest })))
     .sort((a, b) => a.times - b.times)
-    .slice(0, WEAKEST)
+    .slice(0, 3)
     .map(
       ({ benchmark, name, times }) =>
         `${formatTimes(times)}× (${benchmark === 'masking' ? '' : `${benchmark} `}${name})`

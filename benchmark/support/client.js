@@ -178,11 +178,10 @@ async function putLoad(load) {
   return clock.turn;
 }
 
-/** Connections that stay open. */
+// Connections that stay open.
 const sockets = [];
 let onReply = () => {};
 
-/** Opens connections. */
 async function open({ port, count }) {
   for (let i = 0; i < count; i++) sockets.push(await connect(port, () => onReply()));
 }

@@ -4,11 +4,7 @@ const decode = require('../decode');
 const encode = require('../encode');
 const masking = require('../masking');
 
-/**
- * @param {number[]} sizes the payload lengths of the masking rows, which come last
- * @returns {(import('./codec').CodecRow & { ofFramemask: (framemask: object) => any })[]} the rows of
- *   decode.js, encode.js and masking.js, with names such as `decode: text 16 B`
- */
+/** @returns {object[]} the rows of decode.js, encode.js and masking.js, with names such as `decode: text 16 B` */
 function listRows(sizes) {
   const prefixed = (prefix, { ROWS, ofFramemask }) =>
     ROWS.map((row) => ({ ...row, name: `${prefix}: ${row.name}`, ofFramemask }));

@@ -5,15 +5,11 @@ const { count } = require('./options');
 const { timed } = require('./race');
 
 /**
- * A row whose candidates are loops in one process. compare.js measures it, too, for two checkouts.
+ * A row whose candidates are loops in one process. `create` makes the work: `count` messages of
+ * `bytes` in a call of a loop, and `loop(name, contestant)`, which is null if the contestant can't do
+ * it. `limits` are loops that no library is faster than.
  *
- * @typedef {object} CodecRow
- * @property {string} name
- * @property {string} group
- * @property {() => { count: number, bytes: number, limits?: Record<string, (calls: number) => void>,
- *   loop: (name: string, contestant: any) => ((calls: number) => void) | null }} create makes the work:
- *   `count` messages of `bytes` in a call of a loop, which is null if the contestant can't do it.
- *   `limits` are loops that no library is faster than
+ * @typedef {{ name: string, group: string, create: () => object }} CodecRow
  */
 
 /** Runs a benchmark of loops: `rows` and `contestants` are made of its options; `warm` is for `timed`. */

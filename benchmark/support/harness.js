@@ -9,28 +9,18 @@ const { takeTurns } = require('./race');
 const { publish, startReport, toRow } = require('./report');
 
 /**
- * A row of a benchmark, before it is measured.
- *
- * @typedef {object} Row
- * @property {string} name
- * @property {string} group rows that a summary puts into one range
- * @property {number} [bytes] of a message
- * @property {[own: string, peer: string][]} pairs of candidates that are compared
- */
-
-/**
- * Rows that need the same servers, or none.
+ * Rows that need the same servers, or none. A row has a `name`, a `group` that a summary puts into one
+ * range, the `bytes` of a message, and the `pairs` of candidates that are compared.
  *
  * @typedef {object} RowSet
- * @property {Row[]} rows
+ * @property {{ name: string, group: string, bytes?: number, pairs: [own: string, peer: string][] }[]} rows
  * @property {number} [rounds] fewer than `--rounds`
- * @property {(rows: Row[]) => Started | Promise<Started>} start is called with the rows that were selected
+ * @property {(rows: object[]) => Started | Promise<Started>} start is called with the rows that were selected
  *
  * @typedef {object} Started
- * @property {(row: Row) => Record<string, () => object>} [candidates] each takes a turn, and returns its
- *   figures; see race.js
- * @property {(row: Row, rounds: number) => Promise<Record<string, object[]>>} [turns] takes all turns
- *   instead
+ * @property {(row: object) => Record<string, () => object>} [candidates] each takes a turn, and returns
+ *   its figures; see race.js
+ * @property {(row: object, rounds: number) => Promise<Record<string, object[]>>} [turns] takes all instead
  * @property {() => void} [stop]
  */
 
@@ -46,10 +36,9 @@ async function runBenchmark({ name, usage, options = {}, allowPositionals, peers
   try {
     const all = sets(values);
     chosen = all.map((set) => ({ ...set, rows: set.rows.filter((row) => selects(only, row.name)) }));
-    if (chosen.every(({ rows }) => rows.length === 0)) {
-      const names = all.flatMap(({ rows }) => rows.map((row) => row.name));
-      throw new RangeError(`no row has ${only.join(' or ')} in its name: ${names.join('; ')}`);
-    }
+    const names = all.flatMap(({ rows }) => rows.map((row) => row.name)).join('; ');
+    if (chosen.every(({ rows }) => rows.length === 0))
+      throw new RangeError(`no row has ${only.join(' or ')} in its name: ${names}`);
   } catch (error) {
     refuse(error);
   }

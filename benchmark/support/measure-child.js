@@ -33,8 +33,8 @@ const OBJECTS = {
 };
 
 /** @returns {Promise<Record<string, number[]>>} nanoseconds of each turn, by the candidate's name */
-async function timeRow({ row, size, kernel, rounds, turn, candidates }) {
-  const { create, ofFramemask } = listRows(size === null ? [] : [size]).find(({ name }) => name === row);
+async function timeRow({ row, sizes, kernel, rounds, turn, candidates }) {
+  const { create, ofFramemask } = listRows(sizes).find(({ name }) => name === row);
   const { count, loop } = create();
   const loops = {};
   for (const { name, root, withoutTracing } of candidates) {

@@ -19,12 +19,7 @@ function requireAnew(id, folder, replaced = {}) {
   return require(file);
 }
 
-/**
- * @param {string} [kernel] as FRAMEMASK_KERNEL names it; '' for the best
- * @param {string} [root] the checkout to load it from
- * @param {Record<string, object>} [replaced] as `requireAnew` takes it
- * @returns {typeof import('../../index.js')} a copy of its own
- */
+/** @returns {typeof import('../../index.js')} a copy of its own with this kernel ('' for the best), of this checkout */
 function loadFramemask(kernel = process.env.FRAMEMASK_KERNEL ?? '', root = ROOT, replaced = {}) {
   const { FRAMEMASK_KERNEL } = process.env;
   process.env.FRAMEMASK_KERNEL = kernel;

@@ -75,11 +75,7 @@ function readSizes(name, text) {
   });
 }
 
-/**
- * @param {string[]} chosen texts of `--only`; with none, every name is selected
- * @param {string} name
- * @returns {boolean} whether a word of the name begins with one of them: `mask` does not select `unmask`
- */
+/** @returns {boolean} whether a word of the name begins with a text of `--only`: `mask` does not select `unmask` */
 function selects(chosen, name) {
   const pattern = (text) => new RegExp(`(?<![\\p{L}\\p{N}])${text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`, 'u');
   return chosen.length === 0 || chosen.some((text) => pattern(text).test(name));

@@ -14,11 +14,7 @@ function orNaN(read) {
   }
 }
 
-/**
- * @param {number} pid
- * @returns {number} microseconds of user and system time of all threads that exist: programs
- *   measured here keep theirs
- */
+/** @returns {number} microseconds of all threads that exist: programs measured here keep theirs */
 function processorTime(pid) {
   return orNaN(() => {
     const folder = `/proc/${pid}/task`;

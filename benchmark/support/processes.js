@@ -7,11 +7,7 @@ const { median } = require('./race');
 
 const CHILD = path.join(__dirname, 'measure-child.js');
 
-/**
- * @param {object} job as measure-child.js takes it
- * @returns {*} its result
- * @throws {Error} if the process fails; its stderr was passed on
- */
+/** @returns {*} the result of a job of measure-child.js @throws {Error} if the process fails; its stderr was passed on */
 function runChild(job) {
   const args = ['--expose-gc', CHILD, JSON.stringify(job)];
   return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }));

@@ -2,17 +2,9 @@
 
 const { setImmediate } = require('node:timers/promises');
 
-/**
- * What a turn of a candidate gave, by figure; see FIGURES in tables.js. The first one counts in
- * comparisons.
- *
- * @typedef {Record<string, number>} Figures
- */
+/** @typedef {Record<string, number>} Figures what a turn gave; the first one counts in comparisons */
 
-/**
- * @param {number[]} values at least one
- * @returns {[number, number, number]} the first quartile, the median and the third quartile
- */
+/** @returns {[number, number, number]} the first quartile, the median and the third quartile */
 function quartiles(values) {
   const sorted = values.toSorted((a, b) => a - b);
   return [0.25, 0.5, 0.75].map((share) => {
@@ -23,7 +15,6 @@ function quartiles(values) {
   });
 }
 
-/** @param {number[]} values at least one @returns {number} */
 const median = (values) => quartiles(values)[1];
 
 /**

@@ -20,17 +20,10 @@ const { formatRows } = require('./tables');
  * @property {{ own: string, peer: string, times: [number, number, number] }[]} faster quartiles, above 1
  *   where `own` is the faster one; `cheaper` is the same for the processor time of servers
  *
- * @typedef {object} Report
- * @property {string} benchmark
- * @property {string} date ISO 8601, when it ended
- * @property {number} rounds
- * @property {ReturnType<typeof describeMachine>} machine
- * @property {Record<string, string>} versions of framemask and its peers
+ * @typedef {object} Report the benchmark, its date, rounds, machine, rows, and versions of its peers, and
  * @property {number} others the most that other processes took of all cores, before or after
- * @property {number} spread the median, over rows and candidates, of the distance of the quartiles
- *   as a share of the median
+ * @property {number} spread the median distance of quartiles, as a share of the median
  * @property {string[]} noise why the figures are not to be quoted; empty on a quiet machine
- * @property {Row[]} rows
  */
 
 /** How long other processes are watched before and after a benchmark, in milliseconds. */
@@ -40,13 +33,7 @@ const SETTLE = 100;
 /** Above these, a machine counts as noisy. */
 const MOST_OTHERS = 0.1;
 const MOST_SPREAD = 0.2;
-/**
- * For each core. A benchmark of a server and a client loads two cores fully, so what is run before
- * a benchmark may leave an average of about one.
- */
-const MOST_AVERAGE = 1.5;
-
-/** @returns {Promise<{ others: number, average: number }>} how busy all cores are while this process sleeps */
+/** @returns {Promise<number>} how busy all cores are while this process sleeps, as a share */
 async function watchOthers() {
   const read = () =>
     os.cpus().map(({ times }) => ({ idle: times.idle, all: Object.values(times).reduce((a, b) => a + b) }));
@@ -55,14 +42,10 @@ async function watchOthers() {
   await sleep(WATCH);
   const passed = (key) => after.reduce((sum, core, i) => sum + core[key] - before[i][key], 0);
   const after = read();
-  return { others: passed('all') === 0 ? 0 : 1 - passed('idle') / passed('all'), average: os.loadavg()[0] };
+  return passed('all') === 0 ? 0 : 1 - passed('idle') / passed('all');
 }
 
-/**
- * @param {object} row its name, group and bytes, and `pairs` that are compared
- * @param {Record<string, import('./race').Figures[]>} turns by candidate
- * @returns {Row & { spreads: number[] }}
- */
+/** @returns {Row & { spreads: number[] }} of the turns of each candidate; `pairs` are compared */
 function toRow({ name, group, bytes, pairs }, turns) {
   const values = (who, figure) => turns[who].map((turn) => turn[figure]);
   const [main] = Object.keys(Object.values(turns)[0][0]);
@@ -89,12 +72,10 @@ function toRow({ name, group, bytes, pairs }, turns) {
 }
 
 /** @returns {string[]} why the figures are not to be quoted */
-function findNoise({ quick, others, average, spread }) {
+function findNoise(quick, others, spread) {
   const percent = (share) => `${Math.round(share * 100)} %`;
   const noise = [];
   if (quick) noise.push('few and short turns (--quick)');
-  if (average > MOST_AVERAGE * os.cpus().length)
-    noise.push(`a load average of ${average.toFixed(1)} on ${os.cpus().length} cores`);
   if (others > MOST_OTHERS) noise.push(`other processes took ${percent(others)} of the cores`);
   if (spread > MOST_SPREAD) noise.push(`half of all figures have quartiles ${percent(spread)} apart or more`);
   return noise;
@@ -122,9 +103,7 @@ function machineLine({ cpu, cores, system, runtime, kernel }) {
 async function startReport(benchmark) {
   const before = await watchOthers();
   return async ({ options: { quick, rounds }, kernel, peers, versions = {}, rows }) => {
-    const after = await watchOthers();
-    const others = Math.max(before.others, after.others);
-    const average = Math.max(before.average, after.average);
+    const others = Math.max(before, await watchOthers());
     const spreads = rows.flatMap((row) => row.spreads).filter(Number.isFinite);
     const spread = spreads.length === 0 ? 0 : median(spreads);
     const installed = peers.map((name) => [name, require(`${name}/package.json`).version]);
@@ -136,7 +115,7 @@ async function startReport(benchmark) {
       versions: { framemask: require('../../package.json').version, ...Object.fromEntries(installed), ...versions },
       others,
       spread,
-      noise: findNoise({ quick, others, average, spread }),
+      noise: findNoise(quick, others, spread),
       rows: rows.map(({ spreads, ...row }) => row)
     };
   };

@@ -10,19 +10,13 @@ const path = require('node:path');
 const { fetchNpm } = require('../../test/support/fetch');
 const { ROOT } = require('./modules');
 
-/**
- * A Server has a name, a version, `bare` if it sends back the very bytes that it got, and `command`,
- * which makes its command line of the options of servers/options.js.
- */
+// A server has a name, a version, `bare` if it sends back the very bytes that it got, and `command`,
+// which makes its command line of the options of servers/options.js.
 
 /** How many connections send to an echo server. */
 const CONNECTIONS = 10;
 
-/**
- * What each connection sends at once, before it waits for all of it to come back.
- *
- * @type {Record<string, { pipelined: number, size: number }>}
- */
+/** What each connection sends at once, before it waits for all of it to come back. */
 const ECHO = {
   '1 × 64 B': { pipelined: 1, size: 64 },
   '100 × 64 B': { pipelined: 100, size: 64 },
@@ -34,7 +28,7 @@ const ECHO = {
 
 const script = (name) => path.join(__dirname, 'servers', `${name}.js`);
 
-/** @returns {Omit<Server, 'name'>} in Node.js, told `extra` beside the other options */
+/** @returns {object} a server in Node.js, told `extra` beside the other options */
 function nodeServer(file, extra = {}) {
   const command = (options) => [process.execPath, script(file), JSON.stringify({ ...options, ...extra })];
   return { bare: file === 'socket', command };
@@ -135,12 +129,7 @@ async function startServers(servers, load, options) {
 /** Connections that are opened first, so that what all share is not weighed. */
 const FIRST = 100;
 
-/**
- * @param {Omit<Server, 'name'>} server in Node.js
- * @param {number} count how many connections are weighed
- * @returns {Promise<{ opened: number, used: number }>} bytes of heap and external memory a connection, its socket included:
- *   idle, and idle after an echo
- */
+/** @returns {Promise<{ opened: number, used: number }>} bytes of memory of a connection, idle and idle after an echo */
 async function weighConnections(server, count) {
   const { child, port } = await startServer({ name: 'to weigh', ...server }, { weighed: true });
   const client = forkClient();

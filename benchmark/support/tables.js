@@ -21,13 +21,7 @@ const FIGURES = {
 /** Above 1, `own` is the better one of a pair. */
 const RATIOS = { faster: 'times faster', cheaper: 'times cheaper' };
 
-/**
- * @param {string[]} head the titles of the columns
- * @param {string[][]} rows
- * @param {number} [names] how many columns on the left are aligned to the left; the others are
- *   aligned to the right
- * @returns {string} a Markdown table with aligned columns
- */
+/** @returns {string} a Markdown table with aligned columns, of which the first `names` are aligned to the left */
 function formatTable(head, rows, names = 1) {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column].length)));
   const line = (cells) =>
@@ -42,10 +36,7 @@ function formatSize(bytes) {
   return bytes < 1024 ** 2 || bytes % 1024 ** 2 !== 0 ? `${bytes / 1024} KiB` : `${bytes / 1024 ** 2} MiB`;
 }
 
-/**
- * @param {number | undefined} number
- * @returns {string} three significant digits, or all digits of the integer part; '' if not finite
- */
+/** @returns {string} three significant digits, or all digits of the integer part; '' if not finite */
 function formatNumber(number) {
   if (!Number.isFinite(number)) return '';
   if (number >= 100) return String(Math.round(number));

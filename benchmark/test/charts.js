@@ -113,11 +113,6 @@ function luminance(color) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-function contrast(one, other) {
-  const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
-  return (high + 0.05) / (low + 0.05);
-}
-
 /** @returns {boolean} whether the texts overlap by more than boxes that are higher than their letters */
 function covers(one, other) {
   const width = Math.min(one.right, other.right) - Math.max(one.left, other.left);
@@ -130,7 +125,8 @@ function findFaults({ background, texts }) {
   const faults = texts.length < FEWEST_TEXTS ? [`${texts.length} texts only`] : [];
   for (const [i, text] of texts.entries()) {
     if (text.clipped) faults.push(`"${text.text}" is clipped`);
-    const ratio = contrast(text.fill, background);
+    const [low, high] = [luminance(text.fill), luminance(background)].sort((a, b) => a - b);
+    const ratio = (high + 0.05) / (low + 0.05);
     if (ratio < LEAST_CONTRAST) faults.push(`"${text.text}" has a contrast of ${ratio.toFixed(1)}`);
     const covered = texts.slice(i + 1).find((other) => covers(text, other));
     if (covered !== undefined) faults.push(`"${text.text}" is on top of "${covered.text}"`);

@@ -6,17 +6,11 @@ const vm = require('node:vm');
 const { memoryUse } = require('../weigh');
 
 /**
- * What a server is told, as JSON in its first argument.
+ * What a server is told: whether `text` is delivered as 'buffer' or 'string', `tls` with key and cert,
+ * `deflate` (true, or 'takeover'), the `module` with the API of ws, `sharedReads`, `callbacks` of send,
+ * `weighed` if it answers each message with its memory, `http` for sockets of an HTTP server.
  *
- * @typedef {object} ServerOptions
- * @property {'buffer' | 'string'} [text] what a text message is delivered as
- * @property {{ key: string, cert: string } | null} [tls] null for plain connections
- * @property {boolean | 'takeover'} [deflate] whether messages are compressed, and with context takeover
- * @property {string} [module] with the API of ws
- * @property {boolean} [sharedReads] whether all connections are read into one buffer
- * @property {boolean} [callbacks] whether `send` gets a callback
- * @property {boolean} [weighed] whether the process answers each message with the memory that it uses
- * @property {boolean} [http] whether a bare socket comes from an HTTP server, as those of ws do
+ * @typedef {Record<string, any>} ServerOptions
  */
 
 /** @type {ServerOptions} */
