@@ -121,10 +121,10 @@ async function startReport(benchmark) {
   };
 }
 
-/** @param {Report} report @returns {string} JSON with one line for each row and four digits for each number */
+/** @param {Report} report @returns {string} JSON with one line for each row and five digits for each number */
 function toJson(report) {
   const shorten = (_key, value) =>
-    typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value;
+    typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(5)) : value;
   const line = (value) => JSON.stringify(value, shorten);
   const { rows, ...facts } = report;
   const lines = Object.entries(facts).map(([name, value]) => `  ${line(name)}: ${line(value)},`);
