@@ -41,7 +41,7 @@ by how much the server's memory grows at most. Fills the table in docs/security.
   --seconds <n>     how long each attack takes on each server (default 5)
   --help            print this
 
-The attacks are in scripts/attacks/, and test/attacks/ has a test for each.`;
+The attacks are in scripts/attacks/, and test/attacks/ has tests for each.`;
 
 /** @returns {Promise<string>} what a server holds while it is attacked */
 async function measure(library, name, seconds) {
@@ -101,7 +101,8 @@ async function measureAll(name, seconds) {
 function createTable(results, seconds) {
   const version = wsVersion.replace(/\.\d+$/, '');
   const rows = results.map(({ attack: { name, title, advisory }, framemask, onWs, ws }) => {
-    const linked = name === NONE.name ? title : `[${title}](../test/attacks/${name}.js)`;
+    const file = LOCAL_ATTACKS.some((one) => one.name === name) ? 'decoder' : 'server';
+    const linked = name === NONE.name ? title : `[${title}](../test/attacks/${file}.js)`;
     return `| ${linked} | ${advisory} | ${framemask} | ${onWs} | ${ws} |`;
   });
   const [cpu] = os.cpus();
