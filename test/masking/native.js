@@ -1,11 +1,18 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const { spawn } = require('node:child_process');
+const { randomBytes } = require('node:crypto');
+const { once } = require('node:events');
 const { readFileSync } = require('node:fs');
 const path = require('node:path');
+const vm = require('node:vm');
 const t = require('tap');
+const framemask = require('../../index.js');
+const fallback = require('../../lib/masking/fallback');
 const { Register, bind, load } = require('../../lib/masking/native');
-const { forEachCase } = require('../support/cases');
+const { assertBytes, forEachCase } = require('../support/cases');
+const { KEY, maskAll, startWorker } = require('../support/masking-worker');
 const { createNativeDouble } = require('../support/native-double');
 const { addon, kernels, nativeKernels } = require('../support/natives');
 
@@ -291,5 +298,224 @@ t.test('an addon that may not define its exports does not load', { skip }, (t) =
   const file = require('node-gyp-build').resolve(path.join(__dirname, '../..'));
   t.throws(() => process.dlopen({ exports }, file), { message: 'refused' });
   t.notOk('bind' in exports);
+  t.end();
+});
+
+// What is special to the JavaScript functions. kernels.js tests them at every alignment, length and
+// phase.
+
+const { advanceKey, copyMasked, maskRange, unmaskRange } = fallback;
+
+t.test('5.3: advanceKey rotates the key by a number of bytes', (t) => {
+  const key = 0xf8035ca1;
+  t.same(
+    [0, 1, 2, 3, 4, 5].map((bytes) => advanceKey(key, bytes)),
+    [0xf8035ca1, 0xa1f8035c, 0x5ca1f803, 0x035ca1f8, 0xf8035ca1, 0xa1f8035c]
+  );
+  t.equal(advanceKey(key, 2 ** 31 + 1), 0xa1f8035c);
+  t.equal(advanceKey(key, 2 ** 53 - 1), 0x035ca1f8, 'only the lowest two bits of the number count');
+  t.equal(advanceKey(0xffffffff, 3), 0xffffffff, 'the result is unsigned');
+  t.end();
+});
+
+t.test('5.3: the lowest byte of the key masks the first byte of the payload', (t) => {
+  const bytes = Buffer.alloc(6);
+  unmaskRange(bytes, 0, 6, 0x04030201);
+  t.same([...bytes], [1, 2, 3, 4, 1, 2]);
+  t.end();
+});
+
+t.test('5.7: masks and unmasks the example of the RFC', (t) => {
+  const payload = Buffer.from('7f9f4d5158', 'hex');
+  const output = Buffer.alloc(9, '.');
+  maskRange(payload, 0, output, 2, 5, 0x3d21fa37);
+  t.equal(output.toString(), '..Hello..');
+  unmaskRange(payload, 0, 5, 0x3d21fa37);
+  t.equal(payload.toString(), 'Hello');
+  t.end();
+});
+
+t.test('gives the same bytes around the length from which it works on words', (t) => {
+  for (let length = 136; length <= 152; length++) {
+    for (let start = 0; start < 8; start++) {
+      const bytes = randomBytes(start + length + 8);
+      const expected = Buffer.from(bytes);
+      for (let i = 0; i < length; i++) expected[start + i] ^= 0x04030201 >>> ((i & 3) * 8);
+      unmaskRange(bytes, start, length, 0x04030201);
+      assertBytes(bytes, expected, `${length} bytes from ${start} on`);
+    }
+  }
+  t.end();
+});
+
+t.test('takes a view with a byte offset', (t) => {
+  for (const byteOffset of [0, 1, 2, 3, 5]) {
+    const memory = randomBytes(1024);
+    const before = Buffer.from(memory);
+    const view = new Uint8Array(memory.buffer, memory.byteOffset + byteOffset, 600);
+    unmaskRange(view, 7, 500, 0x04030201);
+    for (let i = 0; i < 500; i++) before[byteOffset + 7 + i] ^= 0x04030201 >>> ((i & 3) * 8);
+    assertBytes(memory, before, `byte offset ${byteOffset}`);
+  }
+  t.end();
+});
+
+t.test('5.3: a key of zero copies the source', (t) => {
+  const source = randomBytes(200);
+  const output = Buffer.alloc(210);
+  maskRange(source, 10, output, 5, 190, 0);
+  assertBytes(output, Buffer.concat([Buffer.alloc(5), source.subarray(10), Buffer.alloc(15)]));
+  t.end();
+});
+
+t.test('copyMasked gives the bytes of maskRange', (t) => {
+  for (const length of [0, 1, 2, 3, 4, 5, 6, 7, 8, 13, 63, 64]) {
+    const source = randomBytes(length + 4);
+    const [output, expected] = [Buffer.alloc(length + 9, '.'), Buffer.alloc(length + 9, '.')];
+    copyMasked(source, 2, output, 3, length, 0xf8035ca1);
+    maskRange(source, 2, expected, 3, length, 0xf8035ca1);
+    assertBytes(output, expected, `${length} bytes`);
+  }
+  t.end();
+});
+
+t.test('finds a byte that is not ASCII in any place', (t) => {
+  const key = 0xf8035ca1;
+  for (const length of [0, 1, 2, 3, 4, 5, 8, 11, 23, 40, 96, 97, 131, 150]) {
+    const masked = Buffer.alloc(length + 3, 'a');
+    unmaskRange(masked, 3, length, key);
+    const check = (expected, what) => {
+      assert.equal(unmaskRange(Buffer.from(masked), 3, length, key), expected, `unmaskRange, ${what}`);
+      assert.equal(maskRange(masked, 3, Buffer.alloc(length), 0, length, key), expected, `maskRange, ${what}`);
+      assert.equal(copyMasked(masked, 3, Buffer.alloc(length), 0, length, key), expected, `copyMasked, ${what}`);
+    };
+    check(true, `${length} bytes of ASCII`);
+    for (let i = 0; i < length; i++) {
+      masked[3 + i] ^= 0x80;
+      check(false, `${length} bytes, byte ${i} is not ASCII`);
+      masked[3 + i] ^= 0x80;
+    }
+  }
+  t.end();
+});
+
+t.test('a view that is out of bounds is empty', (t) => {
+  const memory = new ArrayBuffer(64, { maxByteLength: 64 });
+  const view = new Uint8Array(memory, 32, 16);
+  memory.resize(8);
+  t.doesNotThrow(() => {
+    maskRange(view, 0, Buffer.alloc(4), 0, 0, 1);
+    maskRange(Buffer.alloc(4), 0, view, 0, 0, 1);
+    unmaskRange(view, 0, 0, 1);
+  });
+  t.end();
+});
+
+t.test('does not call the constructor of a subclass for views of the source', (t) => {
+  class Fixed extends Uint8Array {
+    constructor() {
+      super(16);
+    }
+  }
+  const source = new Fixed();
+  source.fill(1);
+  const output = Buffer.alloc(8);
+  maskRange(source, 4, output, 0, 8, 0);
+  t.same([...output], Array(8).fill(1));
+  t.end();
+});
+
+const WORKERS = 8;
+
+/** Resolves to the kernel that a worker reports, when the worker has ended. */
+async function finish(worker) {
+  const ended = once(worker, 'exit');
+  const [kernel] = await once(worker, 'message');
+  const [code] = await ended;
+  return code === 0 ? kernel : `exit code ${code}`;
+}
+
+t.test('eight workers load and mask at once, beside the main thread', async (t) => {
+  const gate = new SharedArrayBuffer(4);
+  new Int32Array(gate)[0] = WORKERS;
+  const finished = Array.from({ length: WORKERS }, () => finish(startWorker({ what: 'once', gate })));
+  maskAll(framemask);
+  t.same(await Promise.all(finished), Array(WORKERS).fill(framemask.kernel));
+  maskAll(framemask);
+});
+
+t.test('a worker loads the addon after another has ended', async (t) => {
+  for (let i = 0; i < 3; i++) {
+    t.equal(await finish(startWorker({ what: 'once' })), framemask.kernel, `worker ${i}`);
+    maskAll(framemask);
+  }
+});
+
+t.test('a worker may be terminated while it masks', async (t) => {
+  for (let i = 0; i < 4; i++) {
+    const workers = [startWorker({ what: 'forever' }), startWorker({ what: 'forever' })];
+    await Promise.all(workers.map((worker) => once(worker, 'message')));
+    t.same(await Promise.all(workers.map((worker) => worker.terminate())), [1, 1], `exit codes, turn ${i}`);
+    maskAll(framemask);
+    t.equal(await finish(startWorker({ what: 'once' })), framemask.kernel, `another worker, turn ${i}`);
+  }
+});
+
+t.test('workers mask neighbouring ranges of one memory', async () => {
+  const memory = new SharedArrayBuffer(WORKERS * 1021);
+  const bytes = new Uint8Array(memory);
+  bytes.set(randomBytes(bytes.length));
+  const expected = Buffer.from(bytes);
+  for (let i = 0; i < expected.length; i++) expected[i] ^= KEY[(i % 1021) & 3];
+  const workers = Array.from({ length: WORKERS }, (_, i) =>
+    startWorker({ what: 'shared', memory, start: i * 1021, end: (i + 1) * 1021 })
+  );
+  await Promise.all(workers.map(finish));
+  assertBytes(Buffer.from(bytes), expected);
+});
+
+t.test('workers that mask one range of one memory do not crash', async (t) => {
+  const memory = new SharedArrayBuffer(4096);
+  const workers = Array.from({ length: 4 }, () => startWorker({ what: 'shared', memory, start: 0, end: 4096 }));
+  t.same(await Promise.all(workers.map(finish)), Array(4).fill(framemask.kernel));
+});
+
+t.test('a process may exit while its workers mask', async (t) => {
+  const child = spawn(process.execPath, [path.join(__dirname, '../support/masking-worker.js'), 'exit'], {
+    stdio: 'inherit'
+  });
+  const [code, signal] = await once(child, 'close');
+  t.same({ code, signal }, { code: 7, signal: null });
+});
+
+t.test('framemask may be loaded twice in one thread', (t) => {
+  const root = path.join(__dirname, '../..');
+  const cached = Object.keys(require.cache).filter((file) => file.startsWith(root) && !file.includes('node_modules'));
+  const before = cached.map((file) => require.cache[file]);
+  for (const file of cached) delete require.cache[file];
+  const second = require('../../index.js');
+  cached.forEach((file, i) => {
+    require.cache[file] = before[i];
+  });
+  t.not(second.mask, framemask.mask);
+  maskAll(second);
+  maskAll(framemask);
+  t.end();
+});
+
+t.test('masks bytes of another realm', (t) => {
+  const context = vm.createContext({ framemask, maskAll });
+  for (let i = 0; i < 3; i++) {
+    const [phase, text] = vm.runInContext(
+      `maskAll(framemask);
+       const payload = Uint8Array.of(0x7f, 0x9f, 0x4d, 0x51, 0x58);
+       const key = Uint8Array.of(0x37, 0xfa, 0x21, 0x3d);
+       [framemask.unmask(payload, key), String.fromCharCode(...payload)];`,
+      i === 2 ? vm.createContext({ framemask, maskAll, String }) : vm.createContext({ ...context })
+    );
+    assert.equal(phase, 1, `turn ${i}: the phase`);
+    assert.equal(text, 'Hello', `turn ${i}: the text`);
+  }
+  t.throws(() => vm.runInContext('framemask.unmask(new Uint16Array(4), new Uint8Array(4))', context), TypeError);
   t.end();
 });
