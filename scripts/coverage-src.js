@@ -26,10 +26,10 @@ const OBJECTS = path.join(COPY, 'build/Release/obj.target');
 
 const TESTS = [
   'test/masking/native.js',
-  'test/masking/wrong-arguments.js',
+  'test/masking/mask.js',
   'test/masking/kernels.js',
   'test/codec/scan.js',
-  'test/hazards/detached-registers.js'
+  'test/hazards/addon.js'
 ];
 
 /** @param {string} message */

@@ -35,15 +35,10 @@ const TESTS = [
   'test/support/random-calls.js bind 1 0',
   'test/support/scan-garbage.js 1',
   'test/masking/native.js',
-  'test/hazards/detached-registers.js',
-  'test/hazards/transferred-memory.js',
-  'test/hazards/lying-length.js',
-  'test/hazards/odd-values.js',
-  'test/hazards/huge-views.js',
+  'test/hazards/addon.js',
+  'test/hazards/codec.js',
   'test/codec/scan.js',
   'test/masking/mask.js',
-  'test/masking/worker-threads.js',
-  'test/masking/wrong-arguments.js',
   'test/masking/kernels.js'
 ];
 
@@ -54,7 +49,7 @@ const LIKELY = {
     'test/support/random-calls.js addon 1 20000',
     'test/support/random-calls.js bind 1 0',
     'test/support/scan-garbage.js 1',
-    'test/hazards/detached-registers.js',
+    'test/hazards/addon.js',
     'test/codec/scan.js'
   ],
   'src/dispatch.cc': ['test/masking/native.js']

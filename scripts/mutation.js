@@ -38,7 +38,7 @@ const RESULTS = path.join(ROOT, 'reports/mutation.json');
 const MUTATED = ['lib/codec', 'lib/masking'];
 const TESTS = ['test/codec', 'test/masking', 'test/shared', 'test/hazards'];
 /** Tests of src/, or of processes and files: they take long and see little of the codec. */
-const LEFT_OUT = ['test/masking/kernels.js', 'test/masking/worker-threads.js'];
+const LEFT_OUT = ['test/masking/kernels.js'];
 
 /** @returns {string[]} the JavaScript files in a folder, from the root */
 function filesIn(folder) {
