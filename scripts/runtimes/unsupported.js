@@ -127,7 +127,7 @@ const UNSUPPORTED = [
   },
   {
     runtimes: ['deno'],
-    file: 'test/ws/surface.js',
+    file: 'test/ws/differences.js',
     tests: [
       'compressed messages are sent and received at once',
       'messages behind a final block that ends with its message are inflated'

@@ -7,18 +7,7 @@ const { prepare } = require('../../lib/codec/prepared');
 const { assertBytes, forEachCase } = require('../support/cases');
 const { encoderOver } = require('../support/codecs');
 const { ROLES, createDecoders } = require('../support/decoders');
-const {
-  BINARY,
-  CLOSE,
-  CONTINUATION,
-  KEY,
-  PING,
-  PONG,
-  TEXT,
-  closePayload,
-  frame,
-  framesFor
-} = require('../support/frames');
+const { BINARY, CLOSE, CONTINUATION, KEY, PING, PONG, TEXT, closePayload, frame } = require('../support/frames');
 const { binary, record, string } = require('../support/recorder');
 
 /** All that an encoder has collected, as one Buffer. */
@@ -406,21 +395,6 @@ t.test('a decoder delivers what an encoder was given, in both roles and with eac
       assert.deepEqual(recorder.events, events);
     });
   });
-  t.end();
-});
-
-t.test('encoders that share a slab do not mix their bytes', (t) => {
-  const encoders = Array.from({ length: 5 }, () => new Encoder({ role: 'server' }));
-  const expected = encoders.map(() => []);
-  for (let i = 0; i < 3000; i++) {
-    const which = (i * i + (i >> 3)) % 5;
-    const text = `${i} `.repeat(i % 40);
-    encoders[which].text(text);
-    expected[which].push(framesFor('client').text(text));
-  }
-  for (const [i, encoder] of encoders.entries()) {
-    assertBytes(bytesOf(encoder), Buffer.concat(expected[i]), `encoder ${i}`);
-  }
   t.end();
 });
 

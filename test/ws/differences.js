@@ -1,0 +1,213 @@
+'use strict';
+
+// The differences between ws and framemask/ws that are meant to stay: those that fuzz/ws.js
+// accepts, and the rows of the table in docs/ws.md. Each test shows what both do.
+
+const { once } = require('node:events');
+const { constants, deflateRawSync } = require('node:zlib');
+const t = require('tap');
+const { DIFFERENCES } = require('../../fuzz/ws/differences');
+const { CONTINUATION, PING, TEXT, frame } = require('../support/frames');
+const { IMPLEMENTATIONS, connectPair, connectRaw, settled, uncaught } = require('../support/websockets');
+const { hasWs } = require('../support/ws-version');
+
+const KEY = Buffer.from([1, 2, 3, 4]);
+const masked = (opcode, data, options) => frame(opcode, data, { key: KEY, ...options });
+const hex = (digits) => Buffer.from(digits, 'hex');
+
+/** @returns {string[]} what a WebSocket emits from now on: the event, and the data or error code */
+function listEvents(websocket) {
+  const events = [];
+  for (const name of ['message', 'ping', 'pong']) websocket.on(name, (data) => events.push(`${name} ${data}`));
+  websocket.on('error', ({ code }) => events.push(`error ${code}`));
+  return events;
+}
+
+/**
+ * @param {number} [inflated] how many messages to wait for, because ws inflates in the thread pool
+ * @returns {Promise<string[]>} what a server emits for bytes of a client, which come in one chunk
+ */
+async function eventsFor(t, implementation, bytes, options, inflated = 0) {
+  const { server, socket } = await connectRaw(t, implementation, options);
+  const events = listEvents(server);
+  socket.write(bytes);
+  while (events.length < inflated) await once(server, 'message');
+  await settled();
+  return events;
+}
+
+/**
+ * @param {string} title
+ * @param {(t: object, implementation: object) => Promise<unknown>} observe
+ * @param {{ ws: unknown, framemask: unknown, since?: string }} expected what it returns for both
+ */
+function testBoth(title, observe, { ws, framemask, since = '8.0.0' }) {
+  t.test(title, { skip: !hasWs(since) && `ws has it since ${since}` }, async (t) => {
+    t.same(await observe(t, IMPLEMENTATIONS.ws), ws, 'ws');
+    t.same(await observe(t, IMPLEMENTATIONS['framemask/ws']), framemask, 'framemask/ws');
+  });
+}
+
+/** Those that fuzz/ws.js accepts, by their names there. */
+const ACCEPTED = {
+  'text is refused at its first bad byte': [
+    (t, implementation) =>
+      eventsFor(t, implementation, Buffer.concat([masked(TEXT, hex('ff'), { fin: false }), masked(PING, 'p')])),
+    { ws: ['ping p'], framemask: ['error WS_ERR_INVALID_UTF8'] }
+  ],
+  'a length that is not minimal is refused': [
+    (t, implementation) => eventsFor(t, implementation, masked(TEXT, 'a', { lengthSize: 2 })),
+    { ws: ['message a'], framemask: ['error FRAMEMASK_ERR_LENGTH_NOT_MINIMAL'] }
+  ],
+  'a mistake in a header that is cut is found some bytes earlier or later': [
+    async (t, implementation) => [
+      // A reserved opcode, and a continuation of nothing.
+      await eventsFor(t, implementation, hex('83')),
+      await eventsFor(t, implementation, hex('0080'))
+    ],
+    { ws: [[], ['error WS_ERR_INVALID_OPCODE']], framemask: [['error WS_ERR_INVALID_OPCODE'], []] }
+  ],
+  'a frame with a mistake in its header, and in the wrong place, is refused for its header': [
+    async (t, implementation) => [
+      await eventsFor(t, implementation, frame(CONTINUATION, 'a')),
+      await eventsFor(t, implementation, masked(CONTINUATION, 'a', { length: 2n ** 63n }))
+    ],
+    {
+      ws: [['error WS_ERR_INVALID_OPCODE'], ['error WS_ERR_INVALID_OPCODE']],
+      framemask: [['error WS_ERR_EXPECTED_MASK'], ['error WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH']]
+    }
+  ],
+  'nothing is parsed behind an error': [
+    async (t, implementation) => {
+      const { server } = await connectRaw(t, implementation, { allowSynchronousEvents: false });
+      const events = listEvents(server);
+      // The others wait while the first message has a turn of its own.
+      const chunks = [masked(TEXT, 'a'), hex('8380'), masked(PING, 'b'), masked(TEXT, 'c')];
+      for (const chunk of chunks) server._socket.emit('data', chunk);
+      await settled();
+      return events;
+    },
+    {
+      ws: ['message a', 'error WS_ERR_INVALID_OPCODE', 'ping b'],
+      framemask: ['message a', 'error WS_ERR_INVALID_OPCODE']
+    }
+  ],
+  'messages behind a final block that ends with its message are inflated': [
+    (t, implementation) => {
+      // The header of a final block that is stored, whose length is in the tail.
+      const payloads = [hex('01'), deflateRawSync('a', { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)];
+      const bytes = Buffer.concat(payloads.map((payload) => masked(TEXT, payload, { rsv: 0x40 })));
+      return eventsFor(t, implementation, bytes, { perMessageDeflate: true }, payloads.length);
+    },
+    { ws: ['message ', 'message '], framemask: ['message ', 'message a'] }
+  ],
+  'callbacks of joined writes come a tick later': [
+    async (t, implementation) => {
+      const { server } = await connectRaw(t, implementation);
+      const stream = implementation.createWebSocketStream(server).on('error', () => {});
+      const called = [];
+      stream.write('before', () => called.push('written'));
+      stream.end();
+      stream.write('too late', () => called.push('refused'));
+      await settled();
+      return called;
+    },
+    { ws: ['written', 'refused'], framemask: ['refused', 'written'] }
+  ],
+  'compressed messages are sent and received at once': [
+    async (t, implementation) => {
+      const options = { perMessageDeflate: { threshold: 0 } };
+      const { server } = await connectPair(t, implementation, { server: options });
+      const sent = new Promise((resolve) => server.send('a'.repeat(100), resolve));
+      server.terminate();
+      const error = await sent;
+      return error ? error.message : 'sent';
+    },
+    { ws: 'The socket was closed while data was being compressed', framemask: 'sent' }
+  ]
+};
+
+for (const [name, [observe, expected]] of Object.entries(ACCEPTED)) testBoth(name, observe, expected);
+
+t.test('each difference that fuzz/ws.js accepts has a test here', (t) => {
+  t.same(DIFFERENCES.map(({ name }) => name).sort(), Object.keys(ACCEPTED).sort());
+  t.end();
+});
+
+testBoth(
+  'a connection goes on after a listener that throws',
+  async (t, implementation) => {
+    const { server, socket } = await connectRaw(t, implementation);
+    const seen = [];
+    server.on('message', (data) => {
+      seen.push(String(data));
+      throw new Error(`at ${data}`);
+    });
+    const errors = await uncaught(async () => {
+      socket.write(Buffer.concat([masked(TEXT, 'a'), masked(TEXT, 'b')]));
+      await settled();
+      socket.write(masked(TEXT, 'c'));
+      await settled();
+    });
+    return [seen, errors.map(({ message }) => message)];
+  },
+  {
+    ws: [['a'], ['at a']],
+    framemask: [
+      ['a', 'b', 'c'],
+      ['at a', 'at b', 'at c']
+    ]
+  }
+);
+
+testBoth(
+  'a message of more than maxFragments frames is refused at the header of the one too many',
+  (t, implementation) => {
+    const bytes = Buffer.concat([masked(TEXT, 'a', { fin: false }), masked(CONTINUATION, 'b').subarray(0, 6)]);
+    return eventsFor(t, implementation, bytes, { maxFragments: 1 });
+  },
+  { ws: [], framemask: ['error WS_ERR_TOO_MANY_BUFFERED_PARTS'], since: '8.21.0' }
+);
+
+testBoth(
+  'maxBufferedChunks has no effect',
+  async (t, implementation) => {
+    const { server } = await connectRaw(t, implementation, { maxBufferedChunks: 2 });
+    const events = listEvents(server);
+    for (const byte of masked(TEXT, 'abcd')) server._socket.emit('data', Buffer.from([byte]));
+    await settled();
+    return events;
+  },
+  { ws: ['error WS_ERR_TOO_MANY_BUFFERED_PARTS'], framemask: ['message abcd'], since: '8.21.0' }
+);
+
+testBoth(
+  "with binaryType 'fragments' all fragments of a message share one memory",
+  async (t, implementation) => {
+    const { server, client } = await connectPair(t, implementation);
+    server.binaryType = 'fragments';
+    const received = new Promise((resolve) => server.on('message', resolve));
+    // Each comes in a chunk of its own, from which ws copies nothing.
+    for (const fin of [false, true]) {
+      client.send(Buffer.alloc(1000), { fin });
+      await settled();
+    }
+    const [first, second] = await received;
+    return first.buffer === second.buffer;
+  },
+  { ws: false, framemask: true }
+);
+
+testBoth(
+  'bufferedAmount does not count what is held back until the end of the turn',
+  async (t, implementation) => {
+    const { server } = await connectRaw(t, implementation);
+    // A socket that has something to write counts what follows.
+    server._socket.cork();
+    server.send(Buffer.alloc(1000));
+    const amount = server.bufferedAmount;
+    server._socket.uncork();
+    return amount;
+  },
+  { ws: 1004, framemask: 0 }
+);
