@@ -1,18 +1,18 @@
 'use strict';
 
-// README.md and docs/: each snippet compiles under `tsc --strict` and runs, each command exists,
-// and each link leads somewhere. CONTRIBUTING.md says how a snippet is written.
-
-const t = require('tap');
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
 const fs = require('node:fs');
 const path = require('node:path');
 const { text } = require('node:stream/consumers');
+const t = require('tap');
 const ts = require('typescript');
 const { scripts } = require('../package.json');
-const { parsePage } = require('./support/markdown');
 const { libModules, sources } = require('./support/modules');
+const { parsePage } = require('./support/markdown');
+
+// README.md and docs/: each snippet compiles under `tsc --strict` and runs, each command exists,
+// and each link leads somewhere. CONTRIBUTING.md says how a snippet is written.
 
 const ROOT = path.join(__dirname, '..');
 
@@ -167,5 +167,21 @@ t.test('docs/architecture.md has every file of lib/ and src/', (t) => {
     [...libModules(), ...sources()].filter((name) => !page.includes(`\`${name}\``)),
     []
   );
+  t.end();
+});
+
+t.test('the types need no package but @types/node', (t) => {
+  for (const name of ['index.d.ts', 'index.d.mts', 'ws.d.ts', 'ws.d.mts']) {
+    const source = fs.readFileSync(path.join(ROOT, name), 'utf8');
+    const modules = Array.from(
+      source.matchAll(/(?:\bfrom |\brequire\(|^import |types=)['"]([^'"]+)['"]/gm),
+      ([, it]) => it
+    );
+    t.same(
+      modules.filter((module) => module !== 'node' && !/^(node:|\.)/.test(module)),
+      [],
+      name
+    );
+  }
   t.end();
 });

@@ -7,18 +7,7 @@ const { prepare } = require('../../lib/codec/prepared');
 const { assertBytes, forEachCase } = require('../support/cases');
 const { encoderOver } = require('../support/codecs');
 const { ROLES, createDecoders } = require('../support/decoders');
-const {
-  closePayload,
-  framesFor,
-  frame,
-  KEY,
-  TEXT,
-  BINARY,
-  CLOSE,
-  PING,
-  PONG,
-  CONTINUATION
-} = require('../support/frames');
+const { BINARY, CLOSE, CONTINUATION, KEY, PING, PONG, TEXT, closePayload, frame } = require('../support/frames');
 const { binary, record, string } = require('../support/recorder');
 
 /** All that an encoder has collected, as one Buffer. */
@@ -409,17 +398,137 @@ t.test('a decoder delivers what an encoder was given, in both roles and with eac
   t.end();
 });
 
-t.test('encoders that share a slab do not mix their bytes', (t) => {
-  const encoders = Array.from({ length: 5 }, () => new Encoder({ role: 'server' }));
-  const expected = encoders.map(() => []);
-  for (let i = 0; i < 3000; i++) {
-    const which = (i * i + (i >> 3)) % 5;
-    const text = `${i} `.repeat(i % 40);
-    encoders[which].text(text);
-    expected[which].push(framesFor('client').text(text));
+const WRONG_TYPE = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message: /prepare\(\)/ };
+const server = () => new Encoder({ role: 'server' });
+const HELLO = Buffer.from('\x81\x05hello', 'latin1');
+
+t.test('only what prepare() has made is sent', (t) => {
+  const message = prepare('hello');
+  const { prototype } = message.constructor;
+  const forged = {
+    'an object of the same shape': { frame: HELLO, length: 5 },
+    'an object of the same class': Object.create(prototype),
+    'one with a frame': Object.create(prototype, { frame: { value: HELLO }, length: { value: 5 } }),
+    'one that inherits from a message': Object.create(message),
+    'a Proxy of a message': new Proxy(message, {}),
+    'a copy of a message': structuredClone(message),
+    'the prototype': prototype,
+    null: null,
+    undefined: undefined,
+    'a string': 'hello',
+    'a function': () => message
+  };
+  for (const [name, value] of Object.entries(forged)) {
+    const encoder = server();
+    t.throws(() => encoder.prepared(value), WRONG_TYPE, name);
+    t.equal(encoder.pending, 0, name);
   }
-  for (const [i, encoder] of encoders.entries()) {
-    assertBytes(bytesOf(encoder), Buffer.concat(expected[i]), `encoder ${i}`);
+  t.end();
+});
+
+t.test('the constructor of a message frames data, as prepare() does', (t) => {
+  const PreparedMessage = prepare('').constructor;
+  const encoder = server();
+  encoder.prepared(new PreparedMessage('hello', {}));
+  t.same(encoder.take(), [HELLO]);
+  t.throws(() => new PreparedMessage({ frame: HELLO, length: 5 }, {}), { code: 'ERR_INVALID_ARG_TYPE' });
+  t.end();
+});
+
+t.test('a message can not be changed', (t) => {
+  const message = prepare('hello');
+  t.equal(message.length, 5);
+  t.same(message.frame, HELLO);
+  message.frame.fill(0);
+  const { buffer } = Buffer.from(new Uint8Array(message.frame).buffer);
+  structuredClone(buffer, { transfer: [buffer] });
+  t.throws(() => {
+    message.frame = Buffer.alloc(3);
+  }, TypeError);
+  t.throws(() => {
+    message.length = 1;
+  }, TypeError);
+  Object.defineProperty(message, 'frame', { value: Buffer.alloc(3) });
+  const encoder = server();
+  encoder.prepared(message);
+  t.equal(encoder.pending, HELLO.length);
+  t.same(encoder.take(), [HELLO]);
+  t.end();
+});
+
+t.test('the data of a message is copied', (t) => {
+  const data = Buffer.from('hello');
+  const message = prepare(data, { binary: false });
+  data.fill(0);
+  t.same(message.frame, HELLO);
+  t.end();
+});
+
+t.test('a message whose memory somebody has transferred away is refused', (t) => {
+  const message = prepare('hello');
+  const encoder = server();
+  encoder.prepared(message);
+  const [frame] = encoder.take();
+  structuredClone(frame.buffer, { transfer: [frame.buffer] });
+  t.throws(() => encoder.prepared(message), { code: 'ERR_INVALID_STATE', message: /transferred/ });
+  t.equal(encoder.pending, 0);
+  t.ok(encoder.text('x'), 'and the encoder goes on');
+  t.same(encoder.take(), [Buffer.from('\x81\x01x', 'latin1')]);
+  t.end();
+});
+
+t.test('5.3: keys are random and never 0, over several batches', (t) => {
+  const { nextMaskingKey } = require('../../lib/codec/masking-key');
+  const keys = Array.from({ length: 10_000 }, nextMaskingKey);
+  t.ok(keys.every((key) => key === (key | 0) && key !== 0));
+  // More than three equal pairs among 10,000 of 2^32 keys come once in 50 million runs.
+  t.ok(new Set(keys).size > 9_996);
+  for (let bit = 0; bit < 32; bit++) {
+    const set = keys.filter((key) => (key >>> bit) & 1).length;
+    assert.ok(Math.abs(set - 5000) < 350, `bit ${bit} is 1 in ${set} of 10,000 keys: more than 7 sigma off`);
   }
+  t.end();
+});
+
+t.test('a key of 0, which would mask nothing, is skipped', (t) => {
+  const { nextMaskingKey } = t.mockRequire('../../lib/codec/masking-key', {
+    '../../lib/shared/node-modules': {
+      crypto: {
+        randomFillSync(keys) {
+          keys.fill(0);
+          keys[5] = 7;
+        }
+      },
+      v8: {}
+    }
+  });
+  t.equal(nextMaskingKey(), 7);
+  t.equal(nextMaskingKey(), 7, 'in the next batch');
+  t.end();
+});
+
+t.test('keys are forgotten before a startup snapshot', (t) => {
+  const callbacks = [];
+  const batches = [];
+  const { nextMaskingKey } = t.mockRequire('../../lib/codec/masking-key', {
+    '../../lib/shared/node-modules': {
+      crypto: {
+        randomFillSync(keys) {
+          keys.fill(batches.push(keys));
+        }
+      },
+      v8: {
+        startupSnapshot: {
+          isBuildingSnapshot: () => true,
+          addSerializeCallback: (callback) => callbacks.push(callback)
+        }
+      }
+    }
+  });
+  t.equal(nextMaskingKey(), 1);
+  t.equal(callbacks.length, 1);
+  callbacks[0]();
+  t.ok(batches[0].every((key) => key === 0));
+  t.equal(nextMaskingKey(), 2, 'of a new batch');
   t.end();
 });

@@ -1,21 +1,26 @@
 'use strict';
 
-// The scan of each kernel that this machine runs, and the one in JavaScript, against a third one
-// here, which goes byte by byte and computes lengths with BigInt: the same count, the same frame
-// table, the same bytes in and around the chunk.
-
 const assert = require('node:assert/strict');
+const { randomBytes } = require('node:crypto');
 const path = require('node:path');
 const t = require('tap');
-const { createCodecBackend } = require('../../lib/codec/backend');
+const { codecBackend, createCodecBackend } = require('../../lib/codec/backend');
+const { header, headerSize, readHeader, writeHeader } = require('../../lib/codec/header');
 const { scanChunk } = require('../../lib/codec/scan');
-const { forEachCase } = require('../support/cases');
-const { BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, frame } = require('../support/frames');
+const { kernel, nativeError } = require('../../lib/masking/backend');
+const fallback = require('../../lib/masking/fallback');
+const { acceptsFirstByte } = require('../../lib/shared/protocol');
+const { assertBytes, forEachCase } = require('../support/cases');
+const { BINARY, CLOSE, CONTINUATION, KEY, PING, PONG, TEXT, frame } = require('../support/frames');
 const { createNativeDouble } = require('../support/native-double');
-const { addon, nativeKernels } = require('../support/natives');
+const { addon, kernels, nativeKernels } = require('../support/natives');
 const { createRandom, seed } = require('../support/random');
 const { runScript } = require('../support/run-script');
 const { TRIES_ALL, titleOf } = require('../support/sample');
+
+// The scan of each kernel that this machine runs, and the one in JavaScript, against a third one
+// here, which goes byte by byte and computes lengths with BigInt: the same count, the same frame
+// table, the same bytes in and around the chunk.
 
 const MASKED = 0x80;
 const RSV1 = 0x40;
@@ -418,5 +423,263 @@ t.test('the addon takes any arguments: no crash, no write outside of them', { sk
   const stdout = await runScript(script, [seed]);
   const { right, wrong } = JSON.parse(stdout);
   t.ok(right > 1000 && wrong > 1000, `enough calls of both kinds: ${stdout}`);
+  t.end();
+});
+
+// Frame headers (RFC 6455 section 5.2), read and written.
+
+/**
+ * What `readHeader` found: the header, the error and its close code, or 'more' if the header is not
+ * complete.
+ */
+function read(bytes, mode, position = 0, end = bytes.length) {
+  if (readHeader(bytes, position, end, mode)) {
+    const { firstByte: first, length, key, size, error } = header;
+    assert.equal(error, null, 'a header without an error');
+    return mode & MASKED ? { first, length, size, key } : { first, length, size };
+  }
+  const { error } = header;
+  return error === null ? 'more' : `${error.code.replace('FRAMEMASK_ERR_', '')} ${error.closeCode}`;
+}
+
+/** The rule that a first byte breaks. */
+function broken(first, mode) {
+  const opcode = first & 15;
+  const rsv = first & 0x70;
+  const rsv1Allowed = rsv === 0x40 && (mode & RSV1) !== 0 && (opcode === 1 || opcode === 2);
+  if (rsv !== 0 && !rsv1Allowed) return 'RESERVED_BITS 1002';
+  return opcode >= 8 && opcode <= 10 ? 'CONTROL_FRAGMENTED 1002' : 'OPCODE 1002';
+}
+
+t.test('5.2: each of 256 first bytes is taken or refused', (t) => {
+  forEachCase(MODES, ({ mode }) => {
+    for (let first = 0; first < 256; first++) {
+      const accepted = isFirstByte(first, mode);
+      assert.equal(acceptsFirstByte(first, mode), accepted, `acceptsFirstByte, ${first}`);
+      assert.equal(read(Buffer.from([first]), mode), accepted ? 'more' : broken(first, mode), `readHeader, ${first}`);
+    }
+  });
+  t.end();
+});
+
+t.test('5.1, 5.5: each of 256 second bytes is taken or refused', (t) => {
+  forEachCase(MODES, ({ mode }) => {
+    const wrongMask = (mode & MASKED) === 0 ? 'MASK_UNWANTED 1002' : 'MASK_MISSING 1002';
+    for (const first of [0x00, 0x01, 0x82, 0x88, 0x89, 0x8a]) {
+      for (let second = 0; second < 256; second++) {
+        const length = second & 127;
+        let expected = 'more';
+        if ((second & MASKED) !== (mode & MASKED)) expected = wrongMask;
+        else if (length > 125 && first >= 0x88) expected = 'CONTROL_LENGTH 1002';
+        else if (length <= 125 && (mode & MASKED) === 0) expected = { first, length, size: 2 };
+        assert.deepEqual(read(Buffer.from([first, second]), mode), expected, `bytes ${first} ${second}`);
+      }
+    }
+  });
+  t.end();
+});
+
+t.test('5.2: a bad length is refused with its last byte, before the masking key', (t) => {
+  const cases = [
+    { name: '0 in 16 bits', size: 4, hex: '827e0000', expected: 'LENGTH_NOT_MINIMAL 1002' },
+    { name: '0 in 16 bits, text', size: 4, hex: '817e0000', expected: 'LENGTH_NOT_MINIMAL 1002' },
+    { name: '125 in 16 bits', size: 4, hex: '827e007d', expected: 'LENGTH_NOT_MINIMAL 1002' },
+    { name: '0 in 64 bits', size: 10, hex: '827f0000000000000000', expected: 'LENGTH_NOT_MINIMAL 1002' },
+    { name: '65535 in 64 bits', size: 10, hex: '827f000000000000ffff', expected: 'LENGTH_NOT_MINIMAL 1002' },
+    { name: '2^63', size: 10, hex: '827f8000000000000000', expected: 'LENGTH 1002' },
+    { name: '2^64 - 1', size: 10, hex: '827fffffffffffffffff', expected: 'LENGTH 1002' },
+    { name: '2^63 + 1', size: 10, hex: '827f8000000000000001', expected: 'LENGTH 1002' },
+    { name: '2^53', size: 10, hex: '827f0020000000000000', expected: 'MESSAGE_TOO_BIG 1009' },
+    { name: '2^62', size: 10, hex: '827f4000000000000000', expected: 'MESSAGE_TOO_BIG 1009' },
+    { name: '2^63 - 1', size: 10, hex: '827f7fffffffffffffff', expected: 'MESSAGE_TOO_BIG 1009' }
+  ];
+  forEachCase(cases, ({ size, hex, expected }) => {
+    const bytes = Buffer.from(hex, 'hex');
+    const masked = Buffer.from(bytes);
+    masked[1] |= 0x80;
+    for (let end = 1; end < size; end++) {
+      assert.equal(read(bytes, 0, 0, end), 'more', `${end} bytes`);
+      assert.equal(read(masked, MASKED, 0, end), 'more', `${end} bytes, masked`);
+    }
+    assert.equal(read(bytes, 0), expected, 'all bytes');
+    assert.equal(read(masked, MASKED), expected, 'all bytes, masked, without the key');
+  });
+  t.end();
+});
+
+const HEADER_LENGTHS = [0n, 1n, 125n, 126n, 127n, 255n, 256n, 65535n, 65536n, 65537n, 2n ** 31n - 1n, 2n ** 31n];
+HEADER_LENGTHS.push(2n ** 32n - 1n, 2n ** 32n, 2n ** 32n + 1n, 2n ** 52n + 1n, 2n ** 53n - 1n);
+
+t.test('5.2: a good header is read at any position, once all of it is there', (t) => {
+  forEachCase(HEADER_LENGTHS, (length) => {
+    for (const opcode of [0, TEXT, BINARY]) {
+      for (const fin of [true, false]) {
+        for (const key of [null, KEY]) {
+          const bytes = frame(opcode, '', { key, fin, length });
+          const mode = key === null ? 0 : MASKED;
+          const first = (fin ? 0x80 : 0) | opcode;
+          const expected = { first, length: Number(length), size: bytes.length };
+          if (key !== null) expected.key = 0x3d21fa37;
+          for (const position of [0, 1, 7]) {
+            const what = `first byte ${first}, ${key === null ? 'not ' : ''}masked, at ${position}`;
+            const placed = Buffer.concat([Buffer.alloc(position, 0xff), bytes, Buffer.alloc(3, 0xff)]);
+            assert.deepEqual(read(placed, mode, position), expected, what);
+            for (let end = position + 1; end < position + bytes.length; end++) {
+              // Bytes beyond `end` do not count.
+              assert.equal(read(placed, mode, position, end), 'more', `${what}, cut after ${end - position} bytes`);
+            }
+          }
+        }
+      }
+    }
+  });
+  t.end();
+});
+
+t.test('5.3: a key is a signed number, its first byte the lowest', (t) => {
+  const keys = [
+    ['00000000', 0],
+    ['01000000', 1],
+    ['00000080', -(2 ** 31)],
+    ['ffffffff', -1],
+    ['01020384', 0x84030201 | 0]
+  ];
+  for (const [hex, expected] of keys) {
+    t.equal(read(frame(TEXT, '', { key: Buffer.from(hex, 'hex') }), MASKED).key, expected, hex);
+  }
+  t.end();
+});
+
+t.test('5.2: writeHeader writes the shortest header, and nothing around it', (t) => {
+  forEachCase([0, 1, 125, 126, 127, 65535, 65536, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1], (length) => {
+    for (const maskBit of [0, MASKED]) {
+      for (const first of [0x00, 0x81, 0x82, 0x41]) {
+        for (const at of [0, 5]) {
+          const what = `mask bit ${maskBit}, first byte ${first}, at ${at}`;
+          const target = Buffer.alloc(24, 0xaa);
+          const key = writeHeader(target, at, first, length, maskBit);
+          const size = headerSize(length, maskBit);
+          const expected = frame(first & 15, '', { length, key: maskBit === 0 ? null : Buffer.alloc(4) });
+          expected[0] = first;
+          assert.equal(size, expected.length, `${what}: headerSize`);
+          const found = maskBit === 0 ? { first, length, size } : { first, length, size, key };
+          assert.deepEqual(read(target, maskBit | RSV1, at), found, `${what}: what readHeader finds`);
+          assert.equal(key !== 0, maskBit !== 0, `${what}: the key`);
+          target.fill(0, at + size - (maskBit === 0 ? 0 : 4), at + size);
+          assertBytes(target.subarray(at, at + size), expected, `${what}: the bytes without the key`);
+          target.fill(0xaa, at, at + size);
+          assertBytes(target, Buffer.alloc(24, 0xaa), `${what}: the bytes around it`);
+        }
+      }
+    }
+  });
+  t.end();
+});
+
+t.test('readHeader resets the error of the header before', (t) => {
+  t.equal(read(Buffer.from('83', 'hex'), 0), 'OPCODE 1002');
+  t.equal(read(Buffer.from('81', 'hex'), 0), 'more');
+  t.same(read(Buffer.from('8100', 'hex'), 0), { first: 0x81, length: 0, size: 2 });
+  t.equal(header.error, null);
+  t.end();
+});
+
+const BACKEND_KEY = 0xf8035ca1;
+
+/** `maskRange` and `unmaskRange` give the bytes of a byte loop, short or long. */
+function checkBytes({ maskRange, unmaskRange }) {
+  for (const length of [0, 1, 31, 32, 47, 48, 63, 64, 65, 125, 1000]) {
+    const source = randomBytes(length + 5);
+    const output = randomBytes(length + 9);
+    const expected = Buffer.from(output);
+    for (let i = 0; i < length; i++) expected[7 + i] = source[3 + i] ^ (BACKEND_KEY >>> ((i & 3) * 8));
+    maskRange(source, 3, output, 7, length, BACKEND_KEY);
+    assertBytes(output, expected, `maskRange, ${length} bytes`);
+    source.copy(expected, 7, 3, 3 + length);
+    unmaskRange(output, 7, length, BACKEND_KEY);
+    assertBytes(output, expected, `unmaskRange, ${length} bytes`);
+  }
+}
+
+/** `unmaskText` and `unmaskRange` tell whether all bytes are ASCII. */
+function checkText({ unmaskRange, unmaskText }) {
+  for (const length of [0, 1, 5, 47, 48, 64, 1000]) {
+    for (const last of ['z', '\x7f', '\x80', '\xff']) {
+      const text = length === 0 ? '' : 'a'.repeat(length - 1) + last;
+      const ascii = length === 0 || last < '\x80';
+      const masked = Buffer.from(`..${text}.`, 'latin1');
+      fallback.unmaskRange(masked, 2, length, BACKEND_KEY);
+      const bytes = Buffer.from(masked);
+      const what = `${length} bytes, the last ${JSON.stringify(last)}`;
+      // A key may be signed.
+      assert.equal(unmaskText(bytes, 2, length, BACKEND_KEY | 0), ascii ? text : undefined, `unmaskText, ${what}`);
+      assert.equal(bytes.toString('latin1'), `..${text}.`, `the bytes after unmaskText, ${what}`);
+      assert.equal(unmaskRange(masked, 2, length, BACKEND_KEY | 0), ascii, `unmaskRange, ${what}`);
+      assert.equal(masked.toString('latin1'), `..${text}.`, `the bytes after unmaskRange, ${what}`);
+    }
+  }
+}
+
+/** `scan` finds two masked frames, and not the third, of which only the first byte is there. */
+function checkScan({ scan }) {
+  const chunk = Buffer.from('ff818537fa213d7f9f4d5158828101020304fe81', 'hex');
+  const table = new Uint32Array(9);
+  assert.equal(scan(chunk, 1, 0x80, table), 2, 'scan: how many frames');
+  assert.deepEqual([...table], [0x81, 7, 12, 0x82, 18, 19, 0, 0, 0], 'scan: the frame table');
+  assert.equal(chunk.toString('latin1', 7, 12), 'Hello', 'scan: the first payload');
+  assert.equal(chunk[18], 0xff, 'scan: the second payload');
+}
+
+t.test('the JavaScript backend', (t) => {
+  const javascript = createCodecBackend(null);
+  t.equal(javascript.maskRange, fallback.maskRange, 'without a function between');
+  t.equal(javascript.unmaskRange, fallback.unmaskRange);
+  t.equal(javascript.scan, scanChunk);
+  checkBytes(javascript);
+  checkText(javascript);
+  checkScan(javascript);
+  t.end();
+});
+
+t.test('a backend with an addon calls it for long payloads and for chunks', (t) => {
+  const double = createNativeDouble();
+  const native = createCodecBackend(double);
+  checkBytes(native);
+  checkText(native);
+  checkScan(native);
+
+  const calls = (name, work) => {
+    double.calls.length = 0;
+    work();
+    return double.calls.filter((call) => call === name).length;
+  };
+  const bytes = Buffer.alloc(256);
+  const unmask = (length) => calls('unmask', () => native.unmaskRange(bytes, 0, length, BACKEND_KEY));
+  const mask = (length) => calls('mask', () => native.maskRange(bytes, 0, bytes, 0, length, BACKEND_KEY));
+  t.equal(unmask(256), 1, 'unmaskRange, 256 bytes');
+  t.equal(mask(256), 1, 'maskRange, 256 bytes');
+  t.equal(unmask(16), 0, 'unmaskRange, 16 bytes');
+  t.equal(mask(16), 0, 'maskRange, 16 bytes');
+  const scans = calls('scan', () => native.scan(bytes, 0, 0, new Uint32Array(3)));
+  t.equal(scans, 1, 'scan');
+  t.end();
+});
+
+for (const { name, native } of nativeKernels()) {
+  t.test(`the backend with the kernel ${name}`, (t) => {
+    const backend = createCodecBackend(native);
+    checkBytes(backend);
+    checkText(backend);
+    checkScan(backend);
+    t.end();
+  });
+}
+
+t.test('the backend of this process', (t) => {
+  t.ok(['js', ...kernels].includes(kernel));
+  t.equal(nativeError === null, kernel !== 'js' || process.env.FRAMEMASK_KERNEL === 'js');
+  checkBytes(codecBackend);
+  checkText(codecBackend);
+  checkScan(codecBackend);
   t.end();
 });

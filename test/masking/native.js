@@ -1,11 +1,17 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const { spawn } = require('node:child_process');
+const { randomBytes } = require('node:crypto');
+const { once } = require('node:events');
 const { readFileSync } = require('node:fs');
 const path = require('node:path');
 const t = require('tap');
+const framemask = require('../../index.js');
+const fallback = require('../../lib/masking/fallback');
 const { Register, bind, load } = require('../../lib/masking/native');
-const { forEachCase } = require('../support/cases');
+const { assertBytes, forEachCase } = require('../support/cases');
+const { KEY, maskAll, startWorker } = require('../support/masking-worker');
 const { createNativeDouble } = require('../support/native-double');
 const { addon, kernels, nativeKernels } = require('../support/natives');
 
@@ -169,44 +175,6 @@ t.test('loads the addon of this checkout', (t) => {
   t.end();
 });
 
-t.test('5.7: each kernel masks, unmasks and scans the example of the RFC', { skip }, (t) => {
-  forEachCase(nativeKernels(), ({ name, native }) => {
-    const { registers } = native;
-    assert.equal(load({ FRAMEMASK_KERNEL: name }).kernel, name, 'FRAMEMASK_KERNEL');
-    const payload = Buffer.from('7f9f4d5158', 'hex');
-    const output = Buffer.alloc(9, '.');
-    registers[Register.KEY] = 0x3d21fa37;
-    registers[Register.START] = 0;
-    registers[Register.OFFSET] = 2;
-    registers[Register.LENGTH] = 5;
-    assert.equal(native.mask(payload, output), undefined, 'what mask returns');
-    assert.equal(output.toString(), '..Hello..', 'mask');
-    native.unmask(payload);
-    assert.equal(payload.toString(), 'Hello', 'unmask');
-    assert.equal(registers[Register.NON_ASCII], 0, 'ASCII');
-    native.unmask(payload);
-    assert.equal(registers[Register.NON_ASCII], 128, 'not ASCII');
-    assert.equal(native.unmaskText(payload), 'Hello', 'unmaskText, ASCII');
-    assert.equal(native.unmaskText(payload), undefined, 'unmaskText, not ASCII');
-    assert.equal(payload.toString('hex'), '7f9f4d5158', 'the bytes after unmaskText, not ASCII');
-    registers[Register.LENGTH] = 0;
-    assert.equal(native.unmaskText(payload), '', 'unmaskText, no bytes');
-
-    const chunk = Buffer.from('818537fa213d7f9f4d5158', 'hex');
-    const table = new Uint32Array(3);
-    registers[Register.MODE] = 0x80;
-    native.scan(chunk, table);
-    assert.equal(registers[Register.COUNT], 1, 'scan: how many frames');
-    assert.deepEqual([...table], [0x81, 6, 11], 'scan: the frame table');
-    registers[Register.START] = chunk.length;
-    native.scan(chunk, table);
-    assert.equal(registers[Register.COUNT], 0, 'scan from the end: how many frames');
-    registers[Register.START] = chunk.length + 1;
-    assert.throws(() => native.scan(chunk, table), { code: 'ERR_OUT_OF_RANGE' }, 'scan from behind the end');
-  });
-  t.end();
-});
-
 t.test('each binding has registers of its own', { skip }, (t) => {
   const [one, other] = [bind(addon, 'scalar'), bind(addon, 'scalar')];
   one.registers.fill(1);
@@ -291,5 +259,137 @@ t.test('an addon that may not define its exports does not load', { skip }, (t) =
   const file = require('node-gyp-build').resolve(path.join(__dirname, '../..'));
   t.throws(() => process.dlopen({ exports }, file), { message: 'refused' });
   t.notOk('bind' in exports);
+  t.end();
+});
+
+// What is special to the JavaScript functions. kernels.js tests them at every alignment, length and
+// phase.
+
+const { advanceKey, copyMasked, maskRange, unmaskRange } = fallback;
+
+t.test('5.3: advanceKey rotates the key by a number of bytes', (t) => {
+  const key = 0xf8035ca1;
+  t.same(
+    [0, 1, 2, 3, 4, 5].map((bytes) => advanceKey(key, bytes)),
+    [0xf8035ca1, 0xa1f8035c, 0x5ca1f803, 0x035ca1f8, 0xf8035ca1, 0xa1f8035c]
+  );
+  t.equal(advanceKey(key, 2 ** 31 + 1), 0xa1f8035c);
+  t.equal(advanceKey(key, 2 ** 53 - 1), 0x035ca1f8, 'only the lowest two bits of the number count');
+  t.equal(advanceKey(0xffffffff, 3), 0xffffffff, 'the result is unsigned');
+  t.end();
+});
+
+t.test('copyMasked gives the bytes of maskRange', (t) => {
+  for (const length of [0, 1, 2, 3, 4, 5, 6, 7, 8, 13, 63, 64]) {
+    const source = randomBytes(length + 4);
+    const [output, expected] = [Buffer.alloc(length + 9, '.'), Buffer.alloc(length + 9, '.')];
+    copyMasked(source, 2, output, 3, length, 0xf8035ca1);
+    maskRange(source, 2, expected, 3, length, 0xf8035ca1);
+    assertBytes(output, expected, `${length} bytes`);
+  }
+  t.end();
+});
+
+t.test('a view that is out of bounds is empty', (t) => {
+  const memory = new ArrayBuffer(64, { maxByteLength: 64 });
+  const view = new Uint8Array(memory, 32, 16);
+  memory.resize(8);
+  t.doesNotThrow(() => {
+    maskRange(view, 0, Buffer.alloc(4), 0, 0, 1);
+    maskRange(Buffer.alloc(4), 0, view, 0, 0, 1);
+    unmaskRange(view, 0, 0, 1);
+  });
+  t.end();
+});
+
+t.test('does not call the constructor of a subclass for views of the source', (t) => {
+  class Fixed extends Uint8Array {
+    constructor() {
+      super(16);
+    }
+  }
+  const source = new Fixed();
+  source.fill(1);
+  const output = Buffer.alloc(8);
+  maskRange(source, 4, output, 0, 8, 0);
+  t.same([...output], Array(8).fill(1));
+  t.end();
+});
+
+const WORKERS = 8;
+
+/** Resolves to the kernel that a worker reports, when the worker has ended. */
+async function finish(worker) {
+  const ended = once(worker, 'exit');
+  const [kernel] = await once(worker, 'message');
+  const [code] = await ended;
+  return code === 0 ? kernel : `exit code ${code}`;
+}
+
+t.test('eight workers load and mask at once, beside the main thread', async (t) => {
+  const gate = new SharedArrayBuffer(4);
+  new Int32Array(gate)[0] = WORKERS;
+  const finished = Array.from({ length: WORKERS }, () => finish(startWorker({ what: 'once', gate })));
+  maskAll(framemask);
+  t.same(await Promise.all(finished), Array(WORKERS).fill(framemask.kernel));
+  maskAll(framemask);
+});
+
+t.test('a worker loads the addon after another has ended', async (t) => {
+  for (let i = 0; i < 3; i++) {
+    t.equal(await finish(startWorker({ what: 'once' })), framemask.kernel, `worker ${i}`);
+    maskAll(framemask);
+  }
+});
+
+t.test('a worker may be terminated while it masks', async (t) => {
+  for (let i = 0; i < 4; i++) {
+    const workers = [startWorker({ what: 'forever' }), startWorker({ what: 'forever' })];
+    await Promise.all(workers.map((worker) => once(worker, 'message')));
+    t.same(await Promise.all(workers.map((worker) => worker.terminate())), [1, 1], `exit codes, turn ${i}`);
+    maskAll(framemask);
+    t.equal(await finish(startWorker({ what: 'once' })), framemask.kernel, `another worker, turn ${i}`);
+  }
+});
+
+t.test('workers mask neighbouring ranges of one memory', async () => {
+  const memory = new SharedArrayBuffer(WORKERS * 1021);
+  const bytes = new Uint8Array(memory);
+  bytes.set(randomBytes(bytes.length));
+  const expected = Buffer.from(bytes);
+  for (let i = 0; i < expected.length; i++) expected[i] ^= KEY[(i % 1021) & 3];
+  const workers = Array.from({ length: WORKERS }, (_, i) =>
+    startWorker({ what: 'shared', memory, start: i * 1021, end: (i + 1) * 1021 })
+  );
+  await Promise.all(workers.map(finish));
+  assertBytes(Buffer.from(bytes), expected);
+});
+
+t.test('workers that mask one range of one memory do not crash', async (t) => {
+  const memory = new SharedArrayBuffer(4096);
+  const workers = Array.from({ length: 4 }, () => startWorker({ what: 'shared', memory, start: 0, end: 4096 }));
+  t.same(await Promise.all(workers.map(finish)), Array(4).fill(framemask.kernel));
+});
+
+t.test('a process may exit while its workers mask', async (t) => {
+  const child = spawn(process.execPath, [path.join(__dirname, '../support/masking-worker.js'), 'exit'], {
+    stdio: 'inherit'
+  });
+  const [code, signal] = await once(child, 'close');
+  t.same({ code, signal }, { code: 7, signal: null });
+});
+
+t.test('framemask may be loaded twice in one thread', (t) => {
+  const root = path.join(__dirname, '../..');
+  const cached = Object.keys(require.cache).filter((file) => file.startsWith(root) && !file.includes('node_modules'));
+  const before = cached.map((file) => require.cache[file]);
+  for (const file of cached) delete require.cache[file];
+  const second = require('../../index.js');
+  cached.forEach((file, i) => {
+    require.cache[file] = before[i];
+  });
+  t.not(second.mask, framemask.mask);
+  maskAll(second);
+  maskAll(framemask);
   t.end();
 });

@@ -1,6 +1,6 @@
 'use strict';
 
-// Run by test/sockets/proof.js: node shared-reads-probe.js <change>. Changes Node.js, reads two
+// Run by test/sockets/processes.js: node shared-reads-probe.js <change>. Changes Node.js, reads two
 // connections, one after the other, and prints what happened as JSON.
 
 const { once } = require('node:events');

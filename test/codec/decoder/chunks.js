@@ -1,7 +1,5 @@
 'use strict';
 
-// A chunk may be any Uint8Array; anything else is refused.
-
 const assert = require('node:assert/strict');
 const vm = require('node:vm');
 const t = require('tap');
@@ -13,6 +11,8 @@ const { framesFor } = require('../../support/frames');
 const { createGarbage } = require('../../support/garbage');
 const { createNativeDouble } = require('../../support/native-double');
 const { string } = require('../../support/recorder');
+
+// A chunk may be any Uint8Array; anything else is refused.
 
 class Own extends Uint8Array {
   static get [Symbol.species]() {
@@ -56,7 +56,7 @@ const SOURCES = [
   }
 ];
 
-const framesOf = (f) => [
+const someFrames = (f) => [
   f.text('Hello'),
   f.text('é'),
   f.binary('b'),
@@ -69,7 +69,7 @@ const framesOf = (f) => [
 
 t.test('write takes a Uint8Array of any class, realm and memory', (t) => {
   forEachDecoder(({ decodeCut, f, record }) => {
-    const frames = framesOf(f);
+    const frames = someFrames(f);
     const bytes = Buffer.concat(frames);
     const expected = decodeCut(bytes, []);
     assert.equal(expected.length, 7, 'events of a Buffer');
@@ -90,7 +90,7 @@ t.test('write takes a Uint8Array of any class, realm and memory', (t) => {
 
 t.test('an empty chunk changes nothing', (t) => {
   forEachDecoder(({ decodeCut, f, record }) => {
-    const bytes = Buffer.concat(framesOf(f));
+    const bytes = Buffer.concat(someFrames(f));
     const { decoder, events } = record();
     for (const empty of [Buffer.alloc(0), new Uint8Array(0)]) assert.equal(decoder.write(empty), true, 'write');
     for (const byte of bytes) {
@@ -184,5 +184,273 @@ t.test('decoders use one table after another, and another one only while the fir
   t.equal(texts.join(''), 'abababaabbab');
   t.equal(tables.length, 6);
   t.equal(new Set(tables).size, 2);
+  t.end();
+});
+
+// Chunks of all decoders here lie in one piece of memory, which is overwritten when `write`
+// returns.
+const memory = Buffer.alloc(64 * 1024);
+
+/** Writes a copy of the bytes that belongs to the caller again when `write` returns. */
+function lend(decoder, bytes) {
+  const chunk = memory.subarray(0, bytes.length);
+  bytes.copy(chunk);
+  try {
+    return decoder.write(chunk);
+  } finally {
+    memory.fill(0xff);
+  }
+}
+
+const isLent = (data) => data.buffer === memory.buffer;
+
+/** Frames that make a chunk: of each kind, short and long. */
+const framesOf = (f) => [
+  f.text('short'),
+  f.binary(Buffer.alloc(100, 1)),
+  f.text('é'.repeat(2000)),
+  f.binary(Buffer.alloc(0)),
+  f.ping(Buffer.from('ping')),
+  f.binary(Buffer.alloc(5000, 2)),
+  f.text('fragment, ', { fin: false }),
+  f.pong(Buffer.alloc(0)),
+  f.continuation('more'),
+  f.binary(Buffer.alloc(64, 3)),
+  f.close(1000, 'bye')
+];
+
+const cut = (bytes, at) => [bytes.subarray(0, at), bytes.subarray(at)];
+
+t.test('borrowed: what is delivered is the same, and stays when the chunk is overwritten', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const bytes = Buffer.concat(framesOf(f));
+    const cuts = [[bytes], ...Array.from({ length: 40 }, (_, i) => cut(bytes, i * 211 + 1))];
+    for (const text of ['string', 'buffer', 'unchecked']) {
+      const expected = deliveries(Decoder, { role, text }, [bytes], (decoder, chunk) =>
+        decoder.write(Buffer.from(chunk))
+      );
+      for (const chunks of cuts) {
+        const seen = deliveries(Decoder, { role, text, borrowed: true }, chunks, lend);
+        assert.deepEqual(seen, expected, `${text}, cut at ${chunks[0].length}`);
+      }
+    }
+  });
+  t.end();
+});
+
+function deliveries(Decoder, options, chunks, write) {
+  const seen = [];
+  const add = (...what) => {
+    for (const data of what) assert.ok(typeof data !== 'object' || !isLent(data), 'the memory of a chunk is delivered');
+    seen.push(what);
+  };
+  const handlers = {
+    onMessage: (data, isBinary) => add('message', data, isBinary),
+    onPing: (payload) => add('ping', payload),
+    onPong: (payload) => add('pong', payload),
+    onClose: (code, reason, bytes) => add('close', code, reason, bytes)
+  };
+  const decoder = new Decoder({ ...options, ...handlers });
+  for (const chunk of chunks) write(decoder, chunk);
+  return seen;
+}
+
+t.test('borrowed: onFrame is given copies', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const seen = [];
+    const decoder = new Decoder({
+      role,
+      borrowed: true,
+      onFrame(_firstByte, bytes, start, end) {
+        assert.ok(!isLent(bytes), 'the memory of a chunk is shown');
+        seen.push(bytes.subarray(start, end));
+      }
+    });
+    lend(decoder, Buffer.concat([f.binary(Buffer.from('one')), f.binary(Buffer.from('two')), f.text('three')]));
+    lend(decoder, f.binary(Buffer.from('four')));
+    assert.deepEqual(seen.map(String), ['one', 'two', 'three', 'four']);
+  });
+  t.end();
+});
+
+t.test('borrowed: what a pause holds back is copied', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const frames = framesOf(f).slice(0, -1);
+    const seen = [];
+    const decoder = new Decoder({
+      role,
+      borrowed: true,
+      onMessage(data) {
+        seen.push(String(data));
+        this.pause();
+      },
+      onPing: (payload) => seen.push(String(payload))
+    });
+    const expected = [
+      'short',
+      '\x01'.repeat(100),
+      'é'.repeat(2000),
+      '',
+      'ping',
+      '\x02'.repeat(5000),
+      'fragment, more',
+      '\x03'.repeat(64)
+    ];
+    assert.equal(lend(decoder, Buffer.concat(frames)), false, 'write says that the decoder is paused');
+    assert.equal(lend(decoder, f.text('behind')), false);
+    assert.equal(lend(decoder, f.text('the pause')), false);
+    while (decoder.paused) decoder.resume();
+    assert.deepEqual(seen, [...expected, 'behind', 'the pause']);
+  });
+  t.end();
+});
+
+t.test('borrowed: what a handler that throws leaves is copied', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const seen = [];
+    const decoder = new Decoder({
+      role,
+      borrowed: true,
+      onMessage(data) {
+        seen.push(String(data));
+        throw new Error('of the handler');
+      }
+    });
+    const chunk = Buffer.concat([f.text('one'), f.binary(Buffer.from('two')), f.binary(Buffer.alloc(0))]);
+    assert.throws(() => lend(decoder, chunk), /of the handler/);
+    assert.throws(() => decoder.resume(), /of the handler/);
+    assert.throws(() => lend(decoder, f.text('three')), /of the handler/);
+    assert.throws(() => decoder.resume(), /of the handler/);
+    decoder.resume();
+    assert.deepEqual(seen, ['one', 'two', '', 'three']);
+  });
+  t.end();
+});
+
+t.test('borrowed: a chunk that a handler writes is copied', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const seen = [];
+    const decoder = new Decoder({
+      role,
+      borrowed: true,
+      onMessage(data) {
+        seen.push(String(data));
+        if (seen.length === 1) lend(decoder, Buffer.concat([f.text('three'), f.text('four')]));
+      }
+    });
+    // Without the copy of a chunk the handler would overwrite what it reads.
+    decoder.write(Buffer.concat([f.text('one'), f.text('two')]));
+    assert.deepEqual(seen, ['one', 'two', 'three', 'four']);
+
+    // A handler that `resume` calls: there is no current chunk.
+    seen.length = 0;
+    const held = new Decoder({
+      role,
+      borrowed: true,
+      onFrame() {
+        if (seen.length === 0) this.pause();
+      },
+      onMessage(data) {
+        seen.push(String(data));
+        if (seen.length === 1) lend(held, f.text('second'));
+      }
+    });
+    lend(held, f.text('first'));
+    held.resume();
+    assert.deepEqual(seen, ['first', 'second']);
+  });
+  t.end();
+});
+
+t.test('borrowed: a message of 2 KiB or more has memory of its own, shorter ones share it with neighbours', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const kept = [];
+    const decoder = new Decoder({ role, borrowed: true, onMessage: (data) => kept.push(data) });
+    const sizes = [10, 2047, 1000, 2048, 10, 5000, 5000, 10];
+    const frames = sizes.map((size) => f.binary(Buffer.alloc(size)));
+    lend(decoder, Buffer.concat(frames));
+    assert.ok(kept.every((data) => data.length < 2048 || data.buffer.byteLength === data.length));
+    const shared = kept.slice(0, 3).map(({ buffer }) => buffer);
+    assert.equal(new Set(shared).size, 1, 'the first three are neighbours');
+    assert.ok(shared[0].byteLength < 10 + 2047 + 1000 + 30);
+    assert.equal(kept[4].buffer.byteLength, 10, 'it has no short neighbour');
+  });
+  t.end();
+});
+
+t.test('borrowed: a short message that is kept keeps at most 8 KiB', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    for (const size of [240, 2047]) {
+      const kept = [];
+      const decoder = new Decoder({ role, borrowed: true, onMessage: (data) => kept.push(data) });
+      const count = Math.floor(60_000 / size);
+      lend(decoder, Buffer.concat(Array.from({ length: count }, (_, i) => f.binary(Buffer.alloc(size, i)))));
+      const longest = Math.max(...kept.map(({ buffer }) => buffer.byteLength));
+      assert.ok(longest > 4096 && longest <= 8192, `${longest} bytes`);
+      assert.deepEqual(
+        kept,
+        Array.from({ length: count }, (_, i) => Buffer.alloc(size, i))
+      );
+    }
+  });
+  t.end();
+});
+
+t.test('borrowed: a handler may transfer the memory of each payload, and all are delivered', (t) => {
+  const transfer = ({ buffer }) => structuredClone(buffer, { transfer: [buffer] });
+  const sizes = [20, 3000, 3000, 100, 0, 100, 2047, 5000, 0, 2048, 1];
+  const payloads = sizes.map((size, i) => Buffer.alloc(size, i + 1));
+  const pings = [Buffer.from('first'), Buffer.alloc(0), Buffer.from('third')];
+  forEachDecoder(({ Decoder, role, f }) => {
+    const messages = Buffer.concat(payloads.flatMap((payload) => [f.binary(payload), f.text(payload)]));
+    const expected = payloads.flatMap((payload) => [payload, payload]);
+    const seen = [];
+    const take = (bytes, start = 0, end = bytes.length) => {
+      seen.push(Buffer.from(bytes.subarray(start, end)));
+      transfer(bytes);
+    };
+    const onFrame = (_firstByte, bytes, start, end) => take(bytes, start, end);
+    const onMessage = (data) => take(data);
+    lend(new Decoder({ role, text: 'buffer', borrowed: true, onMessage }), messages);
+    lend(new Decoder({ role, text: 'buffer', borrowed: true, onFrame }), messages);
+    assert.deepEqual(seen, [...expected, ...expected]);
+    seen.length = 0;
+    lend(new Decoder({ role, borrowed: true, onPing: onMessage }), Buffer.concat(pings.map((ping) => f.ping(ping))));
+    assert.deepEqual(seen, pings);
+  });
+  t.end();
+});
+
+t.test('borrowed: an onFrame that transfers the memory of an empty frame and others ends the decoder', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const errors = [];
+    const decoder = new Decoder({
+      role,
+      borrowed: true,
+      onFrame: (_firstByte, bytes) => structuredClone(bytes.buffer, { transfer: [bytes.buffer] }),
+      onPong: () => assert.fail('its memory is gone'),
+      onError: (error) => errors.push(error.code)
+    });
+    lend(decoder, Buffer.concat([f.pong(Buffer.alloc(0)), f.text('behind it')]));
+    assert.deepEqual(errors, ['FRAMEMASK_ERR_DETACHED']);
+  });
+  t.end();
+});
+
+t.test('borrowed: a trace subscriber that pauses holds a copy', (t) => {
+  const { channel } = require('node:diagnostics_channel');
+  forEachDecoder(({ Decoder, role, f }) => {
+    const seen = [];
+    const decoder = new Decoder({ role, borrowed: true, onMessage: (data) => seen.push(data) });
+    const pause = () => decoder.pause();
+    channel('framemask:frame').subscribe(pause);
+    try {
+      lend(decoder, Buffer.concat([f.text('one'), f.text('two'), f.text('é')]));
+    } finally {
+      channel('framemask:frame').unsubscribe(pause);
+    }
+    decoder.resume();
+    assert.deepEqual(seen, ['one', 'two', 'é']);
+  });
   t.end();
 });

@@ -34,7 +34,7 @@ async function measure(what, backend) {
 const BACKENDS = ['native', 'js'];
 
 for (const backend of BACKENDS) {
-  // Bytes are held by the same code with either backend.
+  // With either backend, the same code holds bytes; the one in JavaScript also finds frames.
   const skip = !TRIES_ALL && backend !== BACKENDS[seed % 2] && 'a sample: with the other backend alone, by the seed';
 
   t.test(`10,000 connections that announce 1 GiB each hold 10 MiB at most, ${backend}`, { skip }, async (t) => {
@@ -46,7 +46,7 @@ for (const backend of BACKENDS) {
     });
   });
 
-  t.test(`${GATHERED}, ${backend}`, async (t) => {
+  t.test(`${GATHERED}, ${backend}`, { skip }, async (t) => {
     const results = await measure('gathered', backend);
     t.equal(results.length, 12);
     forEachCase(results, ({ steps }) => {
@@ -95,7 +95,7 @@ for (const backend of BACKENDS) {
     });
   });
 
-  t.test(`${KEPT}, ${backend}`, async (t) => {
+  t.test(`${KEPT}, ${backend}`, { skip }, async (t) => {
     const results = await measure('kept', backend);
     t.equal(results.length, 6);
     forEachCase(results, ({ texts, chunks, held }) => {

@@ -1,41 +1,20 @@
 'use strict';
 
-// Good frames: messages and control frames of any length and content.
-
 const assert = require('node:assert/strict');
 const t = require('tap');
+const { Decoder } = require('../../../lib/codec/decoder');
 const { forEachCase } = require('../../support/cases');
 const { createDecoders, forEachDecoder } = require('../../support/decoders');
 const { BINARY, CLOSE, CONTINUATION, KEY, TEXT, closePayload, frame } = require('../../support/frames');
 const { binary, eventsOf, string } = require('../../support/recorder');
 
-t.test('5.6: delivers text as a string and binary data as a Buffer', (t) => {
-  forEachDecoder(({ decode, f }) => {
-    assert.deepEqual(decode([f.text('Hello')]), [string('Hello')], 'text');
-    assert.deepEqual(decode([f.text('')]), [string('')], 'empty text');
-    assert.deepEqual(decode([f.binary('')]), [binary('')], 'empty binary');
-    assert.deepEqual(decode([f.binary(Buffer.from([0, 255, 128]))]), [binary('\x00\xff\x80')], 'binary');
-  });
-  t.end();
-});
+// Good frames: messages and control frames of any length and content.
 
 t.test('8.1: delivers every character, byte order marks and replacement characters too', (t) => {
   forEachDecoder(({ decode, f }) => {
     for (const text of ['κόσμε 😀 \ufeff\ufffd\0', '\ufeffa', 'a\ufffdb', '\ufffd']) {
       assert.deepEqual(decode([f.text(text)]), [string(text)], JSON.stringify(text));
     }
-  });
-  t.end();
-});
-
-t.test('5.5.2, 5.5.3: delivers Ping and Pong frames with their payload', (t) => {
-  forEachDecoder(({ decode, f }) => {
-    assert.deepEqual(decode([f.ping(''), f.ping('p'), f.pong(Buffer.alloc(125, 1)), f.pong('')]), [
-      ['ping', ''],
-      ['ping', 'p'],
-      ['pong', '\x01'.repeat(125)],
-      ['pong', '']
-    ]);
   });
   t.end();
 });
@@ -211,6 +190,226 @@ t.test('a Buffer that is delivered is a view of the chunk, or has memory of its 
     decoder.write(cut.subarray(4));
     assert.equal(got[2].toString(), 'ghi', 'a message of two chunks: its bytes');
     assert.notEqual(got[2].buffer, cut.buffer, 'a message of two chunks: its memory');
+  });
+  t.end();
+});
+
+t.test('5.4: joins the fragments of a message', (t) => {
+  forEachDecoder(({ decode, f }) => {
+    const start = (payload, make = f.text) => make(payload, { fin: false });
+    const more = (payload) => f.continuation(payload, { fin: false });
+    assert.deepEqual(decode([start('Hel'), f.continuation('lo')]), [string('Hello')], 'two fragments');
+    assert.deepEqual(
+      decode([start('a'), more('b'), more(''), more('c'), f.continuation(''), f.text('d')]),
+      [string('abc'), string('d')],
+      'some of them empty'
+    );
+    assert.deepEqual(decode([start(''), more(''), f.continuation('')]), [string('')], 'all of them empty, text');
+    assert.deepEqual(decode([start('', f.binary), f.continuation('')]), [binary('')], 'all of them empty, binary');
+    for (const size of [20, 100, 200, 5000]) {
+      const payloads = Array.from({ length: 9 }, (_, i) => Buffer.alloc(size + i, 65 + i));
+      const frames = payloads.map((payload, i) => f.frame(i === 0 ? BINARY : 0, payload, { fin: i === 8 }));
+      assert.deepEqual(decode(frames), [binary(Buffer.concat(payloads).toString())], `nine of ${size} bytes and more`);
+    }
+  });
+  t.end();
+});
+
+t.test('with fragmentLengths, onMessage finds the length of each fragment', (t) => {
+  forEachDecoder(({ Decoder, f, role }) => {
+    const seen = [];
+    const decoder = new Decoder({
+      role,
+      fragmentLengths: true,
+      onMessage(data) {
+        seen.push([data.length, this.fragmentLengths]);
+      }
+    });
+    const frames = [
+      f.binary('abc', { fin: false }),
+      f.continuation('', { fin: false }),
+      f.continuation('de'),
+      f.binary('f')
+    ];
+    decoder.write(Buffer.concat(frames));
+    for (const frame of frames) for (const byte of frame) decoder.write(Buffer.of(byte));
+    const each = [
+      [5, [3, 0, 2]],
+      [1, undefined]
+    ];
+    assert.deepEqual(seen, [...each, ...each]);
+    assert.equal(decoder.fragmentLengths, undefined, 'outside of onMessage');
+  });
+  t.end();
+});
+
+// Text that arrives in pieces is gathered in pooled memory, which decoders use one after another.
+
+const SIZES = [20_000, 40_000, 65_535, 65_536, 65_537, 200_000];
+
+/** Text of one letter, which tells messages apart. */
+function textOf(i, length) {
+  return String.fromCharCode(97 + (i % 26)).repeat(length);
+}
+
+/** A masked frame in two pieces. */
+function piecesOf(text, first) {
+  const bytes = frame(TEXT, text, { key: KEY });
+  return [bytes.subarray(0, first), bytes.subarray(first)];
+}
+
+t.test('decoders that gather text at the same time do not share memory', (t) => {
+  const decoders = SIZES.map(() => {
+    const texts = [];
+    return { texts, decoder: new Decoder({ role: 'server', onMessage: (text) => texts.push(text) }) };
+  });
+  for (let round = 0; round < 4; round++) {
+    const pieces = SIZES.map((size, i) => piecesOf(textOf(i + round, size), [17_000, 200, 40_000, 65_000][round]));
+    for (const part of [0, 1]) {
+      for (const [i, piece] of pieces.entries()) decoders[i].decoder.write(piece[part]);
+    }
+  }
+  for (const [i, { texts }] of decoders.entries()) {
+    assert.equal(texts.length, 4, `messages of ${SIZES[i]} bytes`);
+    for (const [round, text] of texts.entries()) {
+      assert.ok(text === textOf(i + round, SIZES[i]), `${SIZES[i]} bytes, round ${round}`);
+    }
+  }
+  t.end();
+});
+
+t.test('a handler may feed another decoder while its own message is being delivered', (t) => {
+  const got = [];
+  const inner = new Decoder({ role: 'server', onMessage: (text) => got.push(text) });
+  const outer = new Decoder({
+    role: 'server',
+    onMessage(text) {
+      for (const piece of piecesOf('i'.repeat(50_000), 30_000)) inner.write(piece);
+      got.push(text);
+    }
+  });
+  for (let i = 0; i < 3; i++) for (const piece of piecesOf('o'.repeat(50_000), 30_000)) outer.write(piece);
+  const [i, o] = ['i', 'o'].map((letter) => letter.repeat(50_000));
+  t.equal(got.length, 6);
+  for (const [at, text] of [i, o, i, o, i, o].entries()) assert.ok(got[at] === text, `message ${at}`);
+  t.end();
+});
+
+t.test('text may be ASCII in one piece and not in another', (t) => {
+  const text = `${'a'.repeat(30_000)}é${'b'.repeat(20_000)}`;
+  const bytes = frame(TEXT, text, { key: KEY });
+  const got = [];
+  const decoder = new Decoder({ role: 'server', onMessage: (data) => got.push(data) });
+  const cuts = [30_000, 30_007, 30_008, 30_009, 30_010, 30_100, 100];
+  for (const at of cuts) {
+    const copy = Buffer.from(bytes);
+    decoder.write(copy.subarray(0, at));
+    decoder.write(copy.subarray(at));
+  }
+  // What the decoder knows of one message does not hold for the next.
+  for (const piece of piecesOf('c'.repeat(50_000), 30_000)) decoder.write(piece);
+  t.equal(got.length, cuts.length + 1);
+  for (const [i, at] of cuts.entries()) assert.ok(got[i] === text, `cut at ${at}`);
+  assert.ok(got.at(-1) === 'c'.repeat(50_000), 'the message that is all ASCII');
+  t.end();
+});
+
+t.test('decoders gather one text after another in the same memory', (t) => {
+  const texts = Array.from({ length: 10 }, (_, i) => piecesOf(textOf(i, 60_000), 30_000));
+  const { allocUnsafeSlow } = Buffer;
+  t.teardown(() => {
+    Buffer.allocUnsafeSlow = allocUnsafeSlow;
+  });
+  let large = 0;
+  Buffer.allocUnsafeSlow = (size) => {
+    if (size > 16_384) large++;
+    return allocUnsafeSlow(size);
+  };
+  const got = [];
+  for (const pieces of texts) {
+    const decoder = new Decoder({ role: 'server', onMessage: (text) => got.push(text) });
+    for (const piece of pieces) decoder.write(piece);
+  }
+  t.equal(got.length, 10);
+  for (const [i, text] of got.entries()) assert.ok(text === textOf(i, 60_000), `text ${i}`);
+  t.ok(large <= 1, `${large} allocations for 10 texts`);
+  t.end();
+});
+
+t.test('what onFrame has seen of a text is not overwritten by the next', (t) => {
+  const seen = [];
+  for (let i = 0; i < 3; i++) {
+    const decoder = new Decoder({
+      role: 'server',
+      onFrame: (_first, bytes, start, end) => seen.push(bytes.subarray(start, end))
+    });
+    for (const piece of piecesOf(textOf(i, 50_000), 30_000)) decoder.write(piece);
+  }
+  t.equal(seen.length, 3);
+  for (const [i, bytes] of seen.entries()) assert.ok(bytes.toString() === textOf(i, 50_000), `text ${i}`);
+  t.end();
+});
+
+// rsv1: true leaves messages with the bit RSV1 to an extension such as permessage-deflate (RFC
+// 7692).
+
+const OPEN = { rsv1: true };
+/** Bytes that are not UTF-8, as an extension makes them of text. */
+const BYTES = Buffer.from([0xff, 0x00]);
+
+t.test('rsv1: delivers a message with RSV1 as a Buffer, without a check of UTF-8', (t) => {
+  forEachDecoder(({ decode, f }) => {
+    assert.deepEqual(
+      decode([f.text('a'), f.text(BYTES, { rsv: 0x40 }), f.binary(BYTES, { rsv: 0x40 }), f.binary(BYTES)], OPEN),
+      [string('a'), ['text', '\xff\x00', true], ['binary', '\xff\x00', true], binary('\xff\x00')]
+    );
+    const long = f.text(Buffer.alloc(3000, 0xff), { rsv: 0x40 });
+    assert.deepEqual(
+      decode([long, f.text('b')], OPEN),
+      [['text', '\xff'.repeat(3000), true], string('b')],
+      '3000 bytes'
+    );
+    assert.deepEqual(decode([f.text('', { rsv: 0x40 })], OPEN), [['text', '', true]], 'no bytes');
+    assert.deepEqual(
+      decode([f.text(BYTES, { rsv: 0x40, fin: false }), f.ping(''), f.continuation(BYTES), f.text('c')], OPEN),
+      [['ping', ''], ['text', '\xff\x00\xff\x00', true], string('c')],
+      'two fragments'
+    );
+  });
+  t.end();
+});
+
+/** The codes that section 7.4 and IANA's registry let an endpoint send. */
+const mayBeSent = (code) =>
+  [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014].includes(code) ||
+  (code >= 3000 && code < 5000);
+
+const CODES = [0, 1, 999, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014];
+CODES.push(1015, 1016, 1100, 2000, 2999, 3000, 3999, 4000, 4999, 5000, 65535);
+
+t.test('7.4: takes a close code that may be sent, and refuses any other', (t) => {
+  forEachDecoder(({ decode, f }) => {
+    forEachCase(CODES, (code) => {
+      for (const reason of ['', 'reason', 'κόσμε', 'r'.repeat(123)]) {
+        const expected = mayBeSent(code) ? ['close', code, reason] : ['error', 'CLOSE_CODE', 1002];
+        assert.deepEqual(decode([f.close(code, reason)]), [expected], `reason '${reason}'`);
+      }
+    });
+  });
+  t.end();
+});
+
+t.test('onClose is called when the decoder has ended', (t) => {
+  forEachDecoder(({ Decoder, f, role }) => {
+    const seen = [];
+    const decoder = new Decoder({
+      role,
+      onClose(code, reason, bytes) {
+        seen.push(this === decoder, decoder.closed, code, reason, bytes);
+      }
+    });
+    decoder.write(f.close(3000, 'é'));
+    assert.deepEqual(seen, [true, true, 3000, 'é', Buffer.from('é')]);
   });
   t.end();
 });

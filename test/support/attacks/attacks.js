@@ -1,6 +1,6 @@
 'use strict';
 
-// Attacks on a WebSocket server, one for each file of test/attacks/ that needs connections.
+// Attacks on a WebSocket server, those of test/attacks/server.js.
 
 const { BINARY, CONTINUATION, KEY, PING, PONG, frame } = require('../frames');
 const { HANDSHAKE } = require('./attacker');
@@ -55,7 +55,7 @@ const SLOW_HEADERS = [
 
 /**
  * @typedef {object} Attack
- * @property {string} name of its file in test/attacks/
+ * @property {string} name by which test/attacks/ has it
  * @property {string} title
  * @property {string} advisory
  * @property {number} connections how many at once for test/system/attacks

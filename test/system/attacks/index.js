@@ -65,7 +65,7 @@ function fillPage(results, seconds) {
   const after = rest?.split(END)[1];
   if (after === undefined) throw new Error(`${PAGE} has no ${BEGIN} and ${END}`);
   const rows = results.map(({ attack: { name, title, advisory }, cells }) => {
-    const linked = name === NONE.name ? title : `[${title}](../test/attacks/${name}.js)`;
+    const linked = name === NONE.name ? title : `[${title}](../test/attacks/server.js)`;
     return `| ${[linked, advisory, ...cells].join(' | ')} |`;
   });
   const cpus = os.cpus();

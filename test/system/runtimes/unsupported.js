@@ -23,13 +23,10 @@ const UNSUPPORTED = [
   },
   {
     runtimes: ['bun', 'deno'],
-    file: 'test/sockets/random.js',
-    reason: 'renegotiates TLS and looks for shared reads, where sockets are read by events'
-  },
-  {
-    runtimes: ['bun', 'deno'],
     file: 'test/sockets/flow.js',
-    reason: 'sockets that are paused or reset end otherwise: in Bun 1.4 two tests fail, in Deno 2.9 it does not end'
+    reason:
+      'sockets that are paused or reset end otherwise: in Bun 1.4 two tests fail, in Deno 2.9 it does not end;' +
+      ' and TLS is renegotiated'
   },
   {
     runtimes: ['bun', 'deno'],
@@ -38,7 +35,7 @@ const UNSUPPORTED = [
   },
   {
     runtimes: ['bun', 'deno'],
-    file: 'test/hazards/startup-snapshot.js',
+    file: 'test/hazards/addon.js',
     tests: ['processes started from one snapshot share no ids and no masking keys'],
     reason: 'only Node.js builds startup snapshots'
   },
@@ -120,7 +117,7 @@ const UNSUPPORTED = [
   },
   {
     runtimes: ['deno'],
-    file: 'test/ws/loading.js',
+    file: 'test/ws/surface.js',
     tests: [
       'without ws the error says what to install',
       'a ws of an unsupported version is refused by an error that says so',
@@ -139,7 +136,7 @@ const UNSUPPORTED = [
   },
   {
     runtimes: ['deno'],
-    file: 'test/ws/errors.js',
+    file: 'test/ws/messages.js',
     tests: ['ws: a client sends bad compressed data', 'framemask/ws: a client sends bad compressed data'],
     reason: "Deno's zlib reports bad data as an empty result, and then as an error"
   }

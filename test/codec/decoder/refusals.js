@@ -1,0 +1,573 @@
+'use strict';
+
+const assert = require('node:assert/strict');
+const { constants } = require('node:buffer');
+const t = require('tap');
+const { Decoder } = require('../../../index.js');
+const { FrameError } = require('../../../lib/shared/errors');
+const { forEachCase } = require('../../support/cases');
+const { decoderOver } = require('../../support/codecs');
+const { forEachDecoder } = require('../../support/decoders');
+const { CLOSE, KEY, PING, PONG, TEXT, frame } = require('../../support/frames');
+const { binary, string } = require('../../support/recorder');
+
+// A frame that breaks a rule of RFC 6455: which error it is, with which close code, and how early
+// it comes.
+
+const CONTROLS = [CLOSE, PING, PONG];
+const masked = (opcode) => frame(opcode, 'a', { key: KEY });
+
+/**
+ * Each rule with frames that break it. `after` tells with which byte a frame is refused: its
+ * number, from 1, or 'header' for the last of a header without an extended length, or 'all' for the
+ * last of the frame.
+ */
+const RULES = [
+  {
+    title: '5.2: refuses RSV1 that no extension has negotiated',
+    error: ['RESERVED_BITS', 1002],
+    after: 1,
+    frames: (f) => [f.text('a', { rsv: 0x40 }), f.binary('a', { rsv: 0x40 })]
+  },
+  {
+    title: '5.2: refuses RSV1 on a continuation frame',
+    error: ['RESERVED_BITS', 1002],
+    after: 1,
+    frames: (f) => [f.continuation('a', { rsv: 0x40 })]
+  },
+  {
+    title: '5.2: refuses RSV2',
+    error: ['RESERVED_BITS', 1002],
+    after: 1,
+    frames: (f) => [f.text('a', { rsv: 0x20 }), f.binary('a', { rsv: 0x20 })]
+  },
+  {
+    title: '5.2: refuses RSV3',
+    error: ['RESERVED_BITS', 1002],
+    after: 1,
+    frames: (f) => [f.text('a', { rsv: 0x10 }), f.binary('a', { rsv: 0x10 })]
+  },
+  {
+    title: '5.2: refuses reserved bits on a control frame',
+    error: ['RESERVED_BITS', 1002],
+    after: 1,
+    frames: (f) => [f.ping('a', { rsv: 0x70 }), f.pong('a', { rsv: 0x40 })]
+  },
+  {
+    title: '5.2: refuses a reserved opcode',
+    error: ['OPCODE', 1002],
+    after: 1,
+    frames: (f) => [
+      ...[3, 4, 5, 6, 7, 11, 12, 13, 14, 15].map((opcode) => f.frame(opcode, 'a')),
+      ...[3, 7, 11, 15].map((opcode) => f.frame(opcode, 'a', { fin: false }))
+    ]
+  },
+  {
+    title: '5.5: refuses a fragmented control frame',
+    error: ['CONTROL_FRAGMENTED', 1002],
+    after: 1,
+    frames: (f) => CONTROLS.map((opcode) => f.frame(opcode, '', { fin: false }))
+  },
+  {
+    title: '5.5: refuses a control frame of more than 125 bytes',
+    error: ['CONTROL_LENGTH', 1002],
+    after: 2,
+    frames: (f) => [
+      ...CONTROLS.map((opcode) => f.frame(opcode, Buffer.alloc(126, 97))),
+      ...CONTROLS.map((opcode) => f.frame(opcode, 'a', { lengthSize: 8 }))
+    ]
+  },
+  {
+    title: '5.1: a server refuses a frame that is not masked',
+    role: 'server',
+    error: ['MASK_MISSING', 1002],
+    after: 2,
+    // The last is also in a wrong place, which its header tells later.
+    frames: () => [frame(TEXT, 'a'), frame(PING), frame(0, 'a')]
+  },
+  {
+    title: '5.1: a client refuses a frame that is masked',
+    role: 'client',
+    error: ['MASK_UNWANTED', 1002],
+    after: 2,
+    frames: () => [masked(TEXT), masked(PING), masked(0)]
+  },
+  {
+    title: '5.2: refuses 16 bits for a length of less than 126',
+    error: ['LENGTH_NOT_MINIMAL', 1002],
+    after: 4,
+    frames: (f) => [f.text('a', { lengthSize: 2 }), f.binary(Buffer.alloc(125), { lengthSize: 2 })]
+  },
+  {
+    title: '5.2: refuses 64 bits for a length of less than 65,536',
+    error: ['LENGTH_NOT_MINIMAL', 1002],
+    after: 10,
+    frames: (f) => [126, 65535].map((length) => f.binary(Buffer.alloc(length), { lengthSize: 8 }))
+  },
+  {
+    title: '5.2: refuses a length whose most significant bit is 1',
+    error: ['LENGTH', 1002],
+    after: 10,
+    frames: (f) => [2n ** 63n, 2n ** 64n - 1n].map((length) => f.binary('a', { length }))
+  },
+  {
+    title: 'refuses a length of 2^53 or more, which no number holds exactly',
+    error: ['MESSAGE_TOO_BIG', 1009],
+    after: 10,
+    frames: (f) => [2n ** 62n, 2n ** 53n].map((length) => f.binary('a', { length }))
+  },
+  {
+    title: '5.4: refuses a continuation frame without a message to continue',
+    error: ['CONTINUATION', 1002],
+    after: 'header',
+    frames: (f) => [f.continuation('a'), f.continuation('', { fin: false })]
+  },
+  {
+    title: '5.5.1: refuses a Close frame with a payload of one byte',
+    error: ['CLOSE_LENGTH', 1002],
+    after: 'all',
+    frames: (f) => [f.frame(CLOSE, 'a')]
+  },
+  {
+    title: '7.4: refuses a close code that must not be sent',
+    error: ['CLOSE_CODE', 1002],
+    after: 'all',
+    frames: (f) => [f.close(999), f.close(1005, 'reason')]
+  },
+  {
+    title: '5.5.1: refuses a close reason that is not UTF-8',
+    error: ['UTF8', 1007],
+    after: 'all',
+    frames: (f) => [f.close(1000, Buffer.from([0xff]))]
+  },
+  {
+    title: '8.1: refuses text that is not UTF-8',
+    error: ['UTF8', 1007],
+    after: 'all',
+    frames: (f) => [f.text(Buffer.from([0x80]))]
+  }
+];
+
+for (const { title, role: only, error, after, frames } of RULES) {
+  t.test(title, (t) => {
+    const [code, closeCode] = error;
+    const event = ['error', code, closeCode];
+    forEachDecoder(({ Decoder, decode, f, refusedAfter, role }) => {
+      if (only !== undefined && role !== only) return;
+      const cases = frames(f).map((bad) => ({ name: bad.toString('hex', 0, 14), bad }));
+      forEachCase(cases, ({ bad }) => {
+        assert.deepEqual(decode([bad]), [event], 'alone');
+        assert.deepEqual(decode([bad, f.text('ignored'), f.close(1000)]), [event], 'with more behind it');
+        assert.deepEqual(
+          decode([f.ping('a'), f.text('b'), bad, f.text('ignored')]),
+          [['ping', 'a'], string('b'), event],
+          'after good frames'
+        );
+        const header = 2 + (f.key === null ? 0 : 4);
+        const due = after === 'all' ? bad.length : after === 'header' ? header : after;
+        assert.equal(refusedAfter(bad), due, 'the byte with which it is refused');
+
+        for (const chunks of [[bad], [bad.subarray(0, 1), bad.subarray(1)]]) {
+          const decoder = new Decoder({ role });
+          const write = () => {
+            for (const chunk of chunks) decoder.write(Buffer.from(chunk));
+          };
+          assert.throws(
+            write,
+            { code: `FRAMEMASK_ERR_${code}`, closeCode },
+            `without onError, ${chunks.length} chunks`
+          );
+          assert.ok(decoder.closed, `without onError, ${chunks.length} chunks: closed`);
+        }
+      });
+    });
+    t.end();
+  });
+}
+
+t.test('7.1.7: an error is a FrameError, and the decoder has ended', (t) => {
+  forEachDecoder(({ Decoder, f, role }) => {
+    const errors = [];
+    const messages = [];
+    const decoder = new Decoder({
+      role,
+      onError: (error) => errors.push(error),
+      onMessage: (data) => messages.push(data)
+    });
+    assert.equal(decoder.closed, false, 'closed before the error');
+    assert.equal(decoder.write(f.frame(3)), true, 'what write returns');
+    assert.equal(decoder.closed, true, 'closed after the error');
+    decoder.write(f.text('late'));
+    decoder.write(f.frame(3));
+    decoder.resume();
+    assert.equal(errors.length, 1, 'how many errors');
+    assert.deepEqual(messages, [], 'messages');
+    assert.ok(errors[0] instanceof FrameError, 'a FrameError');
+    assert.equal(errors[0].code, 'FRAMEMASK_ERR_OPCODE', 'the code');
+    assert.equal(errors[0].closeCode, 1002, 'the close code');
+  });
+  t.end();
+});
+
+t.test('an error says what the peer sent', (t) => {
+  forEachDecoder(({ Decoder, f, role }) => {
+    const tooLong = f.binary(Buffer.alloc(70_000));
+    const cases = [
+      { name: 'a reserved opcode', bytes: f.frame(3, 'a'), firstByte: 0x83, length: null },
+      { name: 'a long Ping frame', bytes: f.frame(9, Buffer.alloc(126)), firstByte: 0x89, length: 126 },
+      { name: 'no message to continue', bytes: f.continuation('abc'), firstByte: 0x80, length: 3 },
+      { name: 'too big a message', bytes: tooLong, firstByte: 0x82, length: 70_000 },
+      { name: 'the same in pieces', bytes: tooLong.subarray(0, 20), firstByte: 0x82, length: 70_000 },
+      { name: 'bad text', bytes: f.text(Buffer.from([0x80])), firstByte: null, length: null },
+      { name: 'a bad code', bytes: f.close(1006), firstByte: null, length: null, receivedCode: 1006 }
+    ];
+    forEachCase(cases, ({ bytes, firstByte, length, receivedCode = null }) => {
+      const errors = [];
+      const decoder = new Decoder({ role, maxPayload: 65_536, onError: (error) => errors.push(error) });
+      decoder.write(bytes);
+      assert.equal(errors.length, 1, 'how many errors');
+      const found = { firstByte: errors[0].firstByte, length: errors[0].length, receivedCode: errors[0].receivedCode };
+      assert.deepEqual(found, { firstByte, length, receivedCode });
+    });
+  });
+  t.end();
+});
+
+t.test('without onError, write throws the error, after the messages before it', (t) => {
+  forEachDecoder(({ Decoder, f, role }) => {
+    const texts = [];
+    const decoder = new Decoder({ role, onMessage: (text) => texts.push(text) });
+    const bytes = Buffer.concat([f.text('a'), f.text('b'), f.frame(3), f.text('late')]);
+    assert.throws(() => decoder.write(bytes), {
+      name: 'FrameError',
+      code: 'FRAMEMASK_ERR_OPCODE',
+      closeCode: 1002
+    });
+    assert.equal(decoder.closed, true, 'closed after the error');
+    assert.equal(decoder.write(f.text('late')), true, 'later chunks are ignored');
+    assert.deepEqual(texts, ['a', 'b'], 'the messages before it');
+  });
+  t.end();
+});
+
+/** What a Decoder says of bytes. @returns {string} */
+function messageOf(role, bytes) {
+  const errors = [];
+  new Decoder({ role, onError: (error) => errors.push(error) }).write(Buffer.from(bytes));
+  return errors[0].message;
+}
+
+t.test('says that the bytes are a handshake', (t) => {
+  const hint = (of) => new RegExp(`It is the HTTP of ${of}: give a Decoder only what follows the handshake$`);
+  const answer = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n';
+  for (const bytes of [answer, answer.slice(0, 5)]) t.match(messageOf('client', bytes), hint("a server's answer"));
+  t.match(messageOf('server', 'GET / HTTP/1.1\r\nHost: example.com\r\n\r\n'), hint("a client's request"));
+  for (const bytes of ['HTTP', 'GET', 'H', 'POST / HTTP/1.1\r\n\r\n']) {
+    t.match(messageOf('client', bytes), /no extension has given a meaning$/, bytes);
+  }
+  t.end();
+});
+
+t.test('says for a wrong mask that the role may be wrong', (t) => {
+  t.equal(
+    messageOf('server', frame(TEXT, 'a')),
+    "A frame from a client is not masked, or the Decoder's role should be 'client'"
+  );
+  t.equal(
+    messageOf('client', masked(TEXT)),
+    "A frame from a server is masked, or the Decoder's role should be 'server'"
+  );
+  t.end();
+});
+
+// Section 8.1: text that is not UTF-8 fails the connection. framemask does so at the first byte
+// that cannot be part of UTF-8, no matter what follows.
+
+const BAD_TEXT = ['error', 'UTF8', 1007];
+
+/** Bad sequences; the last byte of each is the first that makes it bad. */
+const BAD_SEQUENCES = ['80', 'bf', 'c0', 'c1', 'f5', 'ff', 'c3 28', 'e0 80', 'e0 9f', 'ed a0', 'ed bf', 'e1 80 41'];
+BAD_SEQUENCES.push('f0 8f', 'f4 90', 'f1 80 c0', 'f1 80 80 41', 'e2 82 e2', 'c3 c3', 'f0 9f 98 c2');
+
+/** Good text that may stand before a bad sequence. */
+const BEFORE = ['', 'a', 'κόσμε', 'x'.repeat(60), `${'y'.repeat(200)}é`];
+
+const fromHex = (hex) => Buffer.from(hex.replaceAll(' ', ''), 'hex');
+
+/**
+ * Each bad sequence behind each good text: `bad` is the number of the bad byte in `text`, from 1.
+ */
+const BAD_TEXTS = BAD_SEQUENCES.flatMap((hex) =>
+  BEFORE.map((before) => {
+    const start = Buffer.concat([Buffer.from(before), fromHex(hex)]);
+    const text = Buffer.concat([start, Buffer.from(' and more text')]);
+    return { name: `${hex} after ${before.length} characters`, text, bad: start.length };
+  })
+);
+
+t.test('8.1: refuses bad text at the bad byte, inside a frame', (t) => {
+  forEachDecoder(({ decode, decodeCut, f, refusedAfter }) => {
+    forEachCase(BAD_TEXTS, ({ text, bad }) => {
+      const whole = f.text(text);
+      assert.equal(refusedAfter(whole), whole.length - text.length + bad, 'the byte with which it is refused');
+      assert.deepEqual(decode([whole, f.ping('late')]), [BAD_TEXT], 'text as strings');
+      assert.deepEqual(decode([whole, f.ping('late')], { text: 'buffer' }), [BAD_TEXT], 'text as Buffers');
+
+      const begun = f.text(text, { length: 2 ** 20 });
+      assert.equal(refusedAfter(begun), begun.length - text.length + bad, 'a frame that is not complete');
+      assert.deepEqual(decodeCut(begun.subarray(0, begun.length - 3), []), [BAD_TEXT], 'not complete, in one chunk');
+    });
+  });
+  t.end();
+});
+
+t.test('8.1: refuses bad text at the bad byte, across fragments', (t) => {
+  forEachDecoder(({ decodeCut, f, refusedAfter }) => {
+    const size = f.text('a').length;
+    forEachCase(BAD_TEXTS, ({ text, bad }) => {
+      const frames = Array.from(text, (_, i) => f.frame(i === 0 ? TEXT : 0, text.subarray(i, i + 1), { fin: false }));
+      const bytes = Buffer.concat(frames);
+      assert.equal(refusedAfter(bytes), size * bad, 'the byte with which it is refused');
+      assert.deepEqual(decodeCut(bytes, []), [BAD_TEXT], 'in one chunk');
+    });
+  });
+  t.end();
+});
+
+t.test('8.1: refuses text that ends inside a character, with its last byte', (t) => {
+  forEachDecoder(({ decode, f, refusedAfter }) => {
+    forEachCase(['c3', 'e2', 'e282', 'f0', 'f09f', 'f09f98'], (hex) => {
+      const cut = Buffer.concat([Buffer.from('text '), fromHex(hex)]);
+      const bytes = f.text(cut);
+      assert.equal(refusedAfter(bytes), bytes.length, 'the byte with which it is refused');
+      assert.deepEqual(decode([bytes]), [BAD_TEXT], 'one frame');
+      assert.deepEqual(
+        decode([f.text(cut, { fin: false }), f.ping(''), f.continuation('')]),
+        [['ping', ''], BAD_TEXT],
+        'whose last fragment is empty'
+      );
+    });
+  });
+  t.end();
+});
+
+t.test("8.1: text 'unchecked' delivers what is not UTF-8", (t) => {
+  forEachDecoder(({ Decoder, f, role }) => {
+    const bad = Buffer.from([0x61, 0xff, 0xc3]);
+    const fragments = [f.text(bad.subarray(0, 2), { fin: false }), f.continuation(bad.subarray(2))];
+    for (const frames of [[f.text(bad)], fragments]) {
+      const seen = [];
+      const decoder = new Decoder({
+        role,
+        text: 'unchecked',
+        onMessage: (data, isBinary) => seen.push([Buffer.from(data), isBinary]),
+        onClose: (code, _reason, bytes) => seen.push([Buffer.from(bytes), code])
+      });
+      const stream = Buffer.concat(frames);
+      decoder.write(Buffer.from(stream));
+      for (const byte of stream) decoder.write(Buffer.of(byte));
+      decoder.write(f.close(1000, bad));
+      assert.deepEqual(seen, [
+        [bad, false],
+        [bad, false],
+        [bad, 1000]
+      ]);
+    }
+  });
+  t.end();
+});
+
+// maxPayload and maxFragments.
+
+const TOO_BIG = ['error', 'MESSAGE_TOO_BIG', 1009];
+const TOO_MANY = ['error', 'TOO_MANY_FRAGMENTS', 1008];
+const MIB = 1024 * 1024;
+
+/** Text and binary messages, with the event of each. */
+const kindsOf = (f) => [
+  { name: 'text', make: f.text, event: string },
+  { name: 'binary', make: f.binary, event: binary }
+];
+
+t.test('maxPayload: 0 allows only empty messages', (t) => {
+  const options = { maxPayload: 0 };
+  forEachDecoder(({ decode, f }) => {
+    forEachCase(kindsOf(f), ({ make, event }) => {
+      const frames = [make(''), f.ping('control frames do not count'), make('')];
+      assert.deepEqual(decode(frames, options).length, 3, 'a control frame between empty messages');
+      assert.deepEqual(decode([make(''), make('a')], options), [event(''), TOO_BIG], 'one byte');
+      const start = make('', { fin: false });
+      assert.deepEqual(decode([start, f.continuation('')], options), [event('')], 'empty fragments');
+      assert.deepEqual(decode([start, f.continuation('a')], options), [TOO_BIG], 'one byte in the second fragment');
+    });
+  });
+  t.end();
+});
+
+t.test('maxPayload allows a message of that many bytes, and no more', (t) => {
+  forEachDecoder(({ decode, f, refusedAfter }) => {
+    forEachCase(kindsOf(f), ({ make, event }) => {
+      assert.deepEqual(
+        decode([make('a'), make('b'), make(''), make('ab')], { maxPayload: 1 }),
+        [event('a'), event('b'), event(''), TOO_BIG],
+        'one byte'
+      );
+      forEachCase([20, 125, 126, 1000, 65535, 65536], (maxPayload) => {
+        const options = { maxPayload };
+        const exact = 'e'.repeat(maxPayload);
+        const frames = [make(exact), make(`${exact}e`), make('a')];
+        assert.deepEqual(decode(frames, options), [event(exact), TOO_BIG], 'one frame');
+        const start = make('eeeeeee', { fin: false });
+        const rest = 'e'.repeat(maxPayload - 7);
+        assert.deepEqual(
+          decode([start, f.continuation(rest), make(exact)], options),
+          [event(exact), event(exact)],
+          'two fragments'
+        );
+        assert.deepEqual(decode([start, f.continuation(`${rest}e`)], options), [TOO_BIG], 'two fragments, too big');
+        assert.deepEqual(
+          decode([start, f.continuation(rest, { fin: false }), f.continuation('e')], options),
+          [TOO_BIG],
+          'three fragments, too big'
+        );
+        const header = make('', { length: maxPayload + 1 });
+        assert.equal(refusedAfter(header, options), header.length, 'refused by the header alone');
+      });
+    });
+  });
+  t.end();
+});
+
+// Other decoders have read such limits as no limit, or as a limit that is used up.
+t.test('maxPayload may be beyond 31 and 32 bits', (t) => {
+  forEachDecoder(({ decodeCut, f }) => {
+    const headerOf = (length) => f.binary('', { length });
+    const start = f.binary('12345', { fin: false });
+    const both = (length) => Buffer.concat([start, f.continuation('', { length })]);
+    const limits = [2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 40, 2 ** 53 - 2];
+    const possible = limits.filter((limit) => limit <= constants.MAX_LENGTH);
+    forEachCase(possible, (maxPayload) => {
+      const options = { maxPayload };
+      assert.deepEqual(decodeCut(headerOf(maxPayload), [], options), [], 'the limit');
+      assert.deepEqual(decodeCut(headerOf(maxPayload + 1), [], options), [TOO_BIG], 'one byte more');
+      assert.deepEqual(decodeCut(both(maxPayload - 5), [], options), [], 'the limit, two fragments');
+      assert.deepEqual(decodeCut(both(maxPayload - 4), [], options), [TOO_BIG], 'one byte more, two fragments');
+    });
+  });
+  t.end();
+});
+
+t.test('maxPayload: 2^53 - 1 and Infinity allow any length that memory can have', (t) => {
+  forEachDecoder(({ decodeCut, f, refusedAfter }) => {
+    const headerOf = (length) => f.binary('', { length });
+    const both = (length) => Buffer.concat([f.binary('12345', { fin: false }), f.continuation('', { length })]);
+    const most = Math.min(constants.MAX_LENGTH, 2 ** 53 - 1);
+    forEachCase([2 ** 53 - 1, Number.POSITIVE_INFINITY], (maxPayload) => {
+      const options = { maxPayload };
+      assert.deepEqual(decodeCut(headerOf(most), [], options), [], 'the most');
+      assert.deepEqual(decodeCut(headerOf(BigInt(most) + 1n), [], options), [TOO_BIG], 'one byte more');
+      assert.deepEqual(decodeCut(both(most - 5), [], options), [], 'the most, two fragments');
+      assert.deepEqual(decodeCut(both(most), [], options), [TOO_BIG], 'more, two fragments');
+      assert.equal(refusedAfter(headerOf(2n ** 53n), options), 10, '2^53 is refused before the key is there');
+      assert.equal(decodeCut(f.binary('a'.repeat(70000)), [], options).length, 1, 'a message that is there');
+    });
+  });
+  t.end();
+});
+
+t.test('maxPayload is 100 MiB by default', (t) => {
+  forEachDecoder(({ decodeCut, f }) => {
+    for (const options of [{}, { maxPayload: undefined }, { maxPayload: null }]) {
+      const what = JSON.stringify(options);
+      assert.deepEqual(decodeCut(f.binary('', { length: 100 * MIB }), [], options), [], `${what}: the limit`);
+      assert.deepEqual(decodeCut(f.binary('', { length: 100 * MIB + 1 }), [], options), [TOO_BIG], `${what}: more`);
+    }
+  });
+  t.end();
+});
+
+t.test('text that is longer than the longest string is refused with any maxPayload', (t) => {
+  const longest = constants.MAX_STRING_LENGTH;
+  const options = { maxPayload: Number.POSITIVE_INFINITY };
+  forEachDecoder(({ decodeCut, f }) => {
+    const more = f.text('', { length: longest + 1 });
+    assert.deepEqual(decodeCut(f.text('', { length: longest }), [], options), [], 'the longest string');
+    assert.deepEqual(decodeCut(more, [], options), [TOO_BIG], 'one byte more');
+    const both = Buffer.concat([f.text('a', { fin: false }), f.continuation('', { length: longest })]);
+    assert.deepEqual(decodeCut(both, [], options), [TOO_BIG], 'two fragments, one byte more');
+    assert.deepEqual(decodeCut(more, [], { ...options, text: 'buffer' }), [], 'text as Buffers');
+    const compressed = f.text('', { rsv: 0x40, length: longest + 1 });
+    assert.deepEqual(decodeCut(compressed, [], { ...options, rsv1: true }), [], 'text of an extension is a Buffer');
+    assert.deepEqual(decodeCut(f.binary('', { length: longest + 1 }), [], options), [], 'binary');
+  });
+  t.end();
+});
+
+// A scan that reports such a frame, so that the test needs no chunk of 512 MiB.
+t.test('text that is longer than the longest string is refused if all of it is in one chunk', (t) => {
+  const longest = constants.MAX_STRING_LENGTH;
+  forEachDecoder(({ backend, f, role }) => {
+    const DecoderOfOne = decoderOver({
+      ...backend,
+      scan(_chunk, _start, _mode, table) {
+        table.set([0x81, 14, 14 + longest + 1]);
+        return 1;
+      }
+    });
+    const codes = [];
+    const decoder = new DecoderOfOne({
+      role,
+      maxPayload: Number.POSITIVE_INFINITY,
+      onMessage: () => codes.push('a message'),
+      onError: ({ code, closeCode }) => codes.push(code, closeCode)
+    });
+    decoder.write(Buffer.concat([f.text('a'), f.text('aaaaaaaaaa')]));
+    assert.deepEqual(codes, ['FRAMEMASK_ERR_MESSAGE_TOO_BIG', 1009]);
+  });
+  t.end();
+});
+
+t.test('the error of maxPayload names the limit', (t) => {
+  forEachDecoder(({ Decoder, f, role }) => {
+    const messages = [];
+    const decoder = new Decoder({ role, maxPayload: 3, onError: ({ message }) => messages.push(message) });
+    decoder.write(f.text('abcd'));
+    assert.deepEqual(messages, ['A message is longer than 3 bytes']);
+  });
+  t.end();
+});
+
+/** A message of fragments with one byte each. */
+function fragments(f, count, make = f.text) {
+  return Array.from({ length: count }, (_, i) => {
+    const options = { fin: i === count - 1 };
+    return i === 0 ? make('a', options) : f.continuation('a', options);
+  });
+}
+
+t.test('maxFragments allows a message of that many frames, and no more', (t) => {
+  forEachDecoder(({ decode, f }) => {
+    forEachCase([1, 2, 3, 50], (maxFragments) => {
+      const options = { maxFragments };
+      const good = fragments(f, maxFragments);
+      const bad = fragments(f, maxFragments + 1);
+      assert.equal(decode([...good, ...good, f.text('a'), ...good], options).length, 4, 'four good messages');
+      assert.deepEqual(decode([...good, ...bad], options), [string('a'.repeat(maxFragments)), TOO_MANY], 'text');
+      assert.deepEqual(decode(fragments(f, maxFragments + 1, f.binary), options), [TOO_MANY], 'binary');
+      const empty = [f.text('', { fin: false }), ...Array(maxFragments).fill(f.continuation('', { fin: false }))];
+      assert.deepEqual(decode(empty, options), [TOO_MANY], 'empty fragments count');
+      const withPings = [f.text('a', { fin: maxFragments === 1 }), f.ping(''), f.ping(''), f.ping('')];
+      const errors = decode(withPings, options).filter(([type]) => type === 'error');
+      assert.deepEqual(errors, [], 'control frames do not count');
+    });
+    assert.equal(decode(fragments(f, 1000), { maxFragments: Number.POSITIVE_INFINITY }).length, 1, 'Infinity');
+  });
+  t.end();
+});
+
+t.test('a message that exceeds both limits is reported as too big', (t) => {
+  forEachDecoder(({ decode, f }) => {
+    assert.deepEqual(decode(fragments(f, 3), { maxFragments: 1, maxPayload: 1 }), [TOO_BIG]);
+  });
+  t.end();
+});

@@ -1,0 +1,369 @@
+'use strict';
+
+const { spawn } = require('node:child_process');
+const { randomBytes } = require('node:crypto');
+const { EventEmitter, on, once } = require('node:events');
+const http = require('node:http');
+const net = require('node:net');
+const path = require('node:path');
+const { PassThrough } = require('node:stream');
+const { text } = require('node:stream/consumers');
+const t = require('tap');
+const { WebSocket, WebSocketServer } = require('ws');
+const { KINDS, createServer } = require('../examples/httparena/server');
+const { demonstrate } = require('../examples/start/demonstration');
+const start = require('../examples/start/server');
+const chatRoom = require('../examples/ws');
+const { example, run } = require('./support/connections');
+const { TRIES_ALL } = require('./support/sample');
+
+// The examples that are programs, and their functions.
+
+/** Starts a program of examples/. */
+function spawnExample(name, args, environment) {
+  return spawn(process.execPath, [example(name), ...args], {
+    env: { ...process.env, PORT: '0', HOST: '127.0.0.1', ...environment }
+  });
+}
+
+const runStart = (args, environment) => run([example('start.js'), ...args], { PORT: '0', ...environment });
+
+for (const kernel of ['', 'js']) {
+  t.test(`--once echoes three messages and shows their frames, FRAMEMASK_KERNEL=${kernel}`, async (t) => {
+    const { stdout, stderr, code } = await runStart(['--once'], { FRAMEMASK_KERNEL: kernel });
+    t.equal(stderr, '', 'stderr');
+    t.equal(code, 0, 'the exit code');
+    t.match(stdout, kernel === 'js' ? /kernel js\n/ : /kernel (js|scalar|sse2|avx2|avx512|neon)\b/, 'the kernel');
+    t.match(stdout, /^Echo server on ws:\/\/127\.0\.0\.1:\d+,/, 'the address');
+    t.match(stdout, /header {4}81 bf\n.*header {4}81 3f\n/s, 'a length in 7 bits');
+    t.match(stdout, /header {4}82 fe 03 e8\n.*header {4}82 7e 03 e8\n/s, 'a length in 16 bits');
+    t.match(
+      stdout,
+      /header {4}82 ff 00 00 00 00 00 01 86 a0\n.*header {4}82 7f 00 00 00 00 00 01 86 a0\n/s,
+      'a length in 64 bits'
+    );
+    t.equal(stdout.match(/Every byte came back right/g).length, 3, 'messages that came back');
+
+    const [, key, masked, unmasked] =
+      /key {7}(\S\S(?: \S\S){3})\n.*?masked {4}(\S\S(?: \S\S){15}) and.*?unmasked {2}(\S\S(?: \S\S){15}) and/s.exec(
+        stdout
+      );
+    const [k, from, to] = [key, masked, unmasked].map((hex) => Buffer.from(hex.replaceAll(' ', ''), 'hex'));
+    t.same(
+      from.map((byte, i) => byte ^ k[i & 3]),
+      to,
+      'the payload shown as masked is masked with the key shown'
+    );
+  });
+}
+
+t.test('serves until SIGINT or SIGTERM', async (t) => {
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    const child = spawnExample('start.js', []);
+    const ended = once(child, 'exit');
+    let stdout = '';
+    for await (const chunk of child.stdout) {
+      stdout += chunk;
+      if (stdout.includes('until Ctrl-C')) break;
+    }
+    const [url] = /ws:\S+\d/.exec(stdout);
+    const client = new WebSocket(url);
+    await once(client, 'open');
+    client.send('still there?');
+    const [answer] = await once(client, 'message');
+    t.equal(answer.toString(), 'still there?', `before ${signal}`);
+    const closed = once(client, 'close');
+    child.kill(signal);
+    t.equal((await closed)[0], 1001, `${signal}: the close code of clients`);
+    t.same(await ended, [0, null], `${signal}: the exit code`);
+  }
+});
+
+t.test('7.1.7: goes on serving after a protocol error of a client', async (t) => {
+  const server = await start.startServer(0);
+  const client = new WebSocket(server.url);
+  const [response] = await once(client, 'upgrade');
+  const closed = once(client, 'close');
+  response.socket.write(Buffer.from('8100', 'hex'));
+  t.equal((await closed)[0], 1002);
+  t.ok(await demonstrate(server.url, () => {}));
+  await server.close();
+});
+
+t.test('a port that is taken or wrong is reported', async (t) => {
+  const other = net.createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address();
+  const busy = await runStart([], { PORT: String(port) });
+  t.equal(busy.code, 2);
+  t.equal(
+    busy.stderr,
+    `Can't listen on port ${port} (listen EADDRINUSE: address already in use 127.0.0.1:${port}); ` +
+      'PORT=0 npm start uses a free one\n'
+  );
+  other.close();
+
+  // Another program may have port 8080.
+  const usual = await runStart(['--once'], { PORT: '' });
+  t.match(usual.stdout + usual.stderr, /^(Echo server on ws:\/\/127\.0\.0\.1:8080,|Can't listen on port 8080 )/);
+
+  for (const port of ['abc', '65536', '80.5', ' ']) {
+    const bad = await runStart([], { PORT: port });
+    t.equal(bad.code, 2, `PORT=${port}`);
+    const message = `PORT must be a whole number from 0 to 65535, but was "${port}"\n`;
+    t.equal(bad.stderr, message, `PORT=${port}: stderr`);
+  }
+});
+
+t.test('wrong options and kernels are reported; --help prints the usage', async (t) => {
+  const option = await runStart(['--twice']);
+  t.equal(option.code, 2);
+  t.match(option.stderr, /^Unknown option '--twice'/);
+
+  const kernel = await runStart([], { FRAMEMASK_KERNEL: 'mmx' });
+  t.equal(kernel.code, 2);
+  t.match(kernel.stderr, /^FRAMEMASK_KERNEL is "mmx", but this machine can run: js.*\n$/);
+
+  const help = await runStart(['--help']);
+  t.equal(help.code, 0);
+  t.match(help.stdout, /^usage: npm start/);
+});
+
+t.test('demonstrate reports a server that changes messages or closes', async (t) => {
+  const serve = async (onMessage) => {
+    const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+    server.on('connection', (socket) => socket.on('message', (...message) => onMessage(socket, ...message)));
+    await once(server, 'listening');
+    const lines = [];
+    const allRight = await demonstrate(`ws://127.0.0.1:${server.address().port}`, (line) => lines.push(line));
+    server.close();
+    return { allRight, wrong: lines.filter((line) => line.includes('WRONG')) };
+  };
+
+  const oneBit = await serve((socket, data, isBinary) => {
+    if (data.length === 1000) data[999] ^= 1;
+    socket.send(data, { binary: isBinary });
+  });
+  t.same(oneBit, { allRight: false, wrong: ['  WRONG: it came back as another message\n'] });
+
+  const allText = await serve((socket, data) => socket.send(data.toString('latin1')));
+  t.equal(allText.allRight, false);
+
+  const closes = await serve((socket) => socket.close(1007));
+  t.same(closes, { allRight: false, wrong: ['WRONG: the server has closed the connection after message 1'] });
+});
+
+t.test('prints why there is no addon', async (t) => {
+  const empty = t.testdir({});
+  const { stdout, code } = await runStart(['--once'], {
+    FRAMEMASK_PREBUILD: empty,
+    FRAMEMASK_REQUIRE_NATIVE: ''
+  });
+  t.equal(code, 0);
+  t.match(stdout, /with the kernel js, as there is no addon \(No native build was found for /);
+});
+
+const runTrace = (...options) => run([example('trace.js'), ...options]);
+
+t.test('the page shows each frame once, ids ascend, and a Ping frame lies inside a message', async (t) => {
+  const { stdout, stderr } = await runTrace();
+  t.equal(stderr, '');
+  const [, ...lines] = stdout.trimEnd().split('\n');
+  t.equal(lines.length, 12);
+  const text = lines.map((line) => line.replace(/^ *[\d.]+ {2}/, ''));
+  const fromClient = text.filter((line) => line.includes('client ──▶ server'));
+  const ids = fromClient.map((line) => line.slice(0, 36));
+  t.ok(ids.every((id) => /^[0-9a-f-]{36}$/.test(id)));
+  t.same(ids, [...ids].sort());
+  t.match(
+    fromClient.slice(1, 5).join('\n'),
+    /text .*┐\n.*continuation .*┤\n.*ping .*│\n.*continuation .*┘ one text message of 28 bytes$/
+  );
+});
+
+t.test('--json prints each record of both ends', async (t) => {
+  const { stdout } = await runTrace('--json');
+  const records = stdout.trimEnd().split('\n').map(JSON.parse);
+  const frames = records.filter(({ channel }) => channel === 'framemask:frame');
+  t.equal(frames.length, 24, 'twelve frames, sent and received');
+  for (const role of ['server', 'client']) {
+    const sent = frames.filter((frame) => frame.role === role && frame.direction === 'sent');
+    const received = frames.filter((frame) => frame.role !== role && frame.direction === 'received');
+    const shape = ({ sequence, opcode, fin, rsv, masked, length }) => ({ sequence, opcode, fin, rsv, masked, length });
+    t.same(sent.map(shape), received.map(shape), `what the ${role} sent, the other received`);
+  }
+  t.equal(records.filter(({ channel }) => channel === 'framemask:message').length, 12);
+});
+
+t.test('--help prints the usage; an unknown option is refused', async (t) => {
+  t.match((await runTrace('--help')).stdout, /^usage: node examples\/trace\.js/);
+  t.equal((await runTrace('--nonsense')).code, 1);
+});
+
+async function startChat(t) {
+  const server = chatRoom.serve(0);
+  await once(server, 'listening');
+  t.teardown(() => chatRoom.shutDown(server));
+  return { server, url: `ws://127.0.0.1:${server.address().port}` };
+}
+
+/** A client of the example, whose printed lines can be awaited one by one. */
+async function join(url, name) {
+  const input = new PassThrough();
+  const printer = new EventEmitter();
+  const lines = on(printer, 'line');
+  const socket = chatRoom.chat(url, name, input, (line) => printer.emit('line', line));
+  await once(socket, 'open');
+  return { input, next: async () => (await lines.next()).value[0] };
+}
+
+t.test('everybody gets what somebody says', async (t) => {
+  const { server, url } = await startChat(t);
+  const [ada, grace] = [await join(url, 'Ada'), await join(url, 'Grace')];
+  const theirs = new WebSocket(url);
+  await once(theirs, 'open');
+  const heard = once(theirs, 'message');
+  ada.input.write('Καλημέρα\n');
+  t.equal(await ada.next(), 'Ada: Καλημέρα');
+  t.equal(await grace.next(), 'Ada: Καλημέρα');
+  t.equal(String((await heard)[0]), 'Ada: Καλημέρα', 'a client of ws');
+  theirs.close();
+  await once(theirs, 'close');
+
+  grace.input.end();
+  t.equal(await grace.next(), 'closed 1000');
+  chatRoom.shutDown(server);
+  t.equal(await ada.next(), 'closed 1001 The server is going away');
+});
+
+t.test('a client that breaks the rules is closed, and the server goes on', async (t) => {
+  const { url } = await startChat(t);
+  const errors = t.capture(console, 'error', () => {});
+  const wrong = new WebSocket(url);
+  await once(wrong, 'open');
+  const closed = once(wrong, 'close');
+  wrong.send(Buffer.alloc(65_537));
+  t.equal((await closed)[0], 1009);
+  t.same(
+    errors().map(({ args }) => args),
+    [['Max payload size exceeded']]
+  );
+  const ada = await join(url, 'Ada');
+  ada.input.write('still there?\n');
+  t.equal(await ada.next(), 'Ada: still there?');
+});
+
+t.test('a client prints why it has no server', async (t) => {
+  const printed = [];
+  const socket = chatRoom.chat('ws://127.0.0.1:1', 'Ada', new PassThrough(), (line) => printed.push(line));
+  await new Promise((resolve) => socket.on('close', resolve));
+  t.match(printed, [/ECONNREFUSED/, 'closed 1006']);
+});
+
+t.test('as programs', async (t) => {
+  const server = spawnExample('ws.js', ['server']);
+  const [line] = await once(server.stdout, 'data');
+  const [, port] = /:(\d+)\n$/.exec(String(line));
+  const client = spawnExample('ws.js', ['client', 'Ada'], { PORT: port });
+  const printed = text(client.stdout);
+  client.stdin.end('Hello\n');
+  await once(client, 'exit');
+  t.equal(await printed, 'Ada: Hello\nclosed 1000\n');
+  server.kill('SIGTERM');
+  t.same(await once(server, 'exit'), [0, null]);
+
+  const wrong = spawnExample('ws.js', []);
+  const usage = text(wrong.stderr);
+  t.same(await once(wrong, 'exit'), [2, null]);
+  t.match(await usage, /^usage: node examples\/ws\.js/);
+});
+
+// The checks of HttpArena's validation of echo-ws, on each kind of connections.
+
+/** @returns {Promise<[data: string | Buffer, isBinary: boolean][]>} the next messages */
+async function receive(client, count) {
+  const messages = [];
+  await new Promise((resolve) => {
+    client.on('message', (data, isBinary) => {
+      if (messages.push([isBinary ? data : String(data), isBinary]) === count) resolve();
+    });
+  });
+  client.removeAllListeners('message');
+  return messages;
+}
+
+for (const kind of KINDS) {
+  t.test(`${kind}: text, bytes and five messages at once come back, and a Close frame`, async (t) => {
+    const server = createServer(kind).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.teardown(() => server.close());
+    const { port } = server.address();
+
+    const [refused] = await once(http.get({ port, host: '127.0.0.1', path: '/ws', agent: false }), 'response');
+    t.equal(refused.statusCode, 426, 'a request that is no handshake is refused');
+    refused.resume();
+
+    for (const last of [false, true]) {
+      const client = new WebSocket(`ws://127.0.0.1:${port}/ws`, { perMessageDeflate: false });
+      await once(client, 'open');
+      client.send('hello');
+      t.same(await receive(client, 1), [['hello', false]]);
+      const bytes = randomBytes(256);
+      client.send(bytes);
+      t.same(await receive(client, 1), [[bytes, true]]);
+      const five = Array.from({ length: 5 }, () => randomBytes(8).toString('hex'));
+      for (const message of five) client.send(message);
+      t.same(
+        await receive(client, 5),
+        five.map((message) => [message, false])
+      );
+      client.close(1000, 'validate done');
+      const [code] = await once(client, 'close');
+      t.equal(code, 1000, last ? 'the server is still there' : 'its code comes back');
+    }
+  });
+}
+
+t.test('one process for each processor listens on the same port, and options are checked', async (t) => {
+  const child = spawnExample('httparena/server.js', ['--processes', '2']);
+  t.teardown(() => child.kill());
+  const [line] = await once(child.stdout, 'data');
+  const [, port] = /^codec: 2 processes on ws:\/\/127\.0\.0\.1:(\d+)\/ws/.exec(line);
+  const client = new WebSocket(`ws://127.0.0.1:${port}/ws`);
+  await once(client, 'open');
+  client.send('hello');
+  t.same(await receive(client, 1), [['hello', false]]);
+  client.terminate();
+
+  for (const args of [
+    ['--connections', 'bun'],
+    ['--processes', '0']
+  ]) {
+    const refused = await run([example('httparena/server.js'), ...args]);
+    t.match(refused.stderr, /^--\w+ must be /);
+    t.equal(refused.code, 2);
+  }
+});
+
+t.test('msgpack.js: each record arrives as it was sent', async (t) => {
+  // The codec's own tests have tried it in JavaScript.
+  for (const FRAMEMASK_KERNEL of TRIES_ALL ? ['', 'js'] : ['']) {
+    const good = await run([example('msgpack.js')], { FRAMEMASK_KERNEL });
+    t.equal(good.stderr, '');
+    t.match(good.stdout, /^1000 records, \d+\.\d MB in frames, \d+ ms: all came as sent\n$/);
+    t.equal(good.code, 0);
+  }
+
+  // It must find a flipped bit.
+  const folder = t.testdir({
+    'flip.js': `const framemask = require(${JSON.stringify(path.join(__dirname, '../index.js'))});
+      framemask.Decoder = class extends framemask.Decoder {
+        constructor(options) {
+          const { onMessage } = options;
+          super({ ...options, onMessage(data, isBinary) { data[data.length - 1] ^= 1; onMessage(data, isBinary); } });
+        }
+      };`
+  });
+  const bad = await run(['--require', path.join(folder, 'flip.js'), example('msgpack.js')]);
+  t.match(bad, { stdout: '', stderr: /\S/, code: 1 });
+});
