@@ -33,7 +33,6 @@ const COPY = path.join(ROOT, '.cache/mutation-src');
 const TESTS = [
   'test/support/random-calls.js addon 1 20000',
   'test/support/random-calls.js bind 1 0',
-  'test/support/scan-garbage.js 1',
   'test/masking/native.js',
   'test/hazards/addon.js',
   'test/hazards/codec.js',
@@ -48,7 +47,6 @@ const LIKELY = {
     'test/masking/native.js',
     'test/support/random-calls.js addon 1 20000',
     'test/support/random-calls.js bind 1 0',
-    'test/support/scan-garbage.js 1',
     'test/hazards/addon.js',
     'test/codec/scan.js'
   ],
