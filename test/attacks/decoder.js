@@ -198,7 +198,7 @@ t.test('wrapping-lengths: a decoder refuses each at the last byte of its header'
 
 // ws 8.22.2: a small payload that is kept, and that is a view of what the socket read, keeps all 64 KiB
 // of it. framemask delivers Buffers as views, and its documentation says so: copy them to keep them.
-const PINNED = 20;
+const PINNED = 10;
 
 t.test('pinned-chunks: a short text, or a copy of a payload, keeps no chunk', (t) => {
   forEachDecoder(({ Decoder, f, role }) => {

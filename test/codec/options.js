@@ -210,36 +210,6 @@ for (const [owner, Class] of Object.entries(CLASSES)) {
   });
 }
 
-t.test('refuses a name with one letter more, less, other or swapped', (t) => {
-  const misspelt = {
-    onmessage: 'onMessage',
-    maxPayLoad: 'maxPayload',
-    onMesage: 'onMessage',
-    onMessages: 'onMessage',
-    omMessage: 'onMessage',
-    noMessage: 'onMessage',
-    onMessaeg: 'onMessage',
-    nMessage: 'onMessage',
-    maxplayoad: null,
-    // Two slips: swapped, and a letter less or more.
-    onlCse: null,
-    onlCxose: null,
-    maxPaylaod: 'maxPayload',
-    maxFragment: 'maxFragments',
-    conectionId: 'connectionId',
-    connectionID: 'connectionId',
-    onClosed: 'onClose',
-    Context: 'context'
-  };
-  for (const [name, option] of Object.entries(misspelt)) {
-    const expected = option && `Decoder has no option "${name}". Did you mean "${option}"?`;
-    t.equal(complaint('Decoder', name), expected, name);
-  }
-  t.equal(complaint('Encoder', 'recyle'), 'Encoder has no option "recyle". Did you mean "recycle"?');
-  t.equal(complaint('Encoder', 'writeable'), 'Encoder has no option "writeable". Did you mean "writable"?');
-  t.end();
-});
-
 t.test('refuses a slip in any place of a name of six letters or more, and ignores two', (t) => {
   const slips = {
     'a letter less': (name, i) => name.slice(0, i) + name.slice(i + 1),
@@ -248,14 +218,16 @@ t.test('refuses a slip in any place of a name of six letters or more, and ignore
     'two letters swapped': (name, i) => name.slice(0, i) + (name[i + 1] ?? '') + name[i] + name.slice(i + 2)
   };
   for (const owner of Object.keys(CLASSES)) {
+    const meant = `(${NAMES[owner].join('|')})`;
     for (const option of NAMES[owner]) {
       const long = option.length >= 6 && option !== 'context';
       for (const [slip, make] of Object.entries(slips)) {
         for (let i = 0; i < option.length; i++) {
           const name = make(option, i);
           if (NAMES[owner].includes(name)) continue;
-          const refused = complaint(owner, name) !== null;
-          assert.equal(refused, long, `${owner}: ${name} for ${option}, ${slip}`);
+          const refusal = complaint(owner, name);
+          assert.equal(refusal !== null, long, `${owner}: ${name} for ${option}, ${slip}`);
+          if (long) assert.match(refusal, new RegExp(`^${owner} has no option "${name}". Did you mean "${meant}"`));
           for (const at of [i, i + 1, i + 4]) {
             if (at === i && ['a letter more', 'another letter'].includes(slip)) continue;
             const twice = `${name.slice(0, at % name.length)}z${name.slice((at % name.length) + 1)}`;

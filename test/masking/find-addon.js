@@ -83,7 +83,7 @@ t.test('an addon that the user has built is preferred to a prebuilt one', { skip
 t.test('a file that is not an addon, or is cut short, is not loaded', { skip: noElf }, async (t) => {
   const root = createPackage(t);
   const whole = fs.readFileSync(BUILT);
-  const lengths = [0, 1, 63, 64, 1000, 4096, Math.floor(whole.length / 2), whole.length - 1];
+  const lengths = [0, 63, 64, Math.floor(whole.length / 2), whole.length - 1];
   for (const length of lengths) {
     place(root, PREBUILT, whole.subarray(0, length));
     const { kernel, error } = await load(root);

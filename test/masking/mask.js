@@ -287,9 +287,11 @@ t.test('FRAMEMASK_KERNEL names the kernel of a process, by require and by import
     const env = { ...process.env, FRAMEMASK_KERNEL: name };
     const required = await run(process.execPath, ['-e', commonjs], { env });
     t.equal(required.stdout.trim(), `${name} 0 true`, `require, ${name}`);
-    const imported = await run(process.execPath, ['--input-type=module', '-e', module], { env });
-    t.equal(imported.stdout.trim(), `${name} 0 true`, `import, ${name}`);
   }
+  const imported = await run(process.execPath, ['--input-type=module', '-e', module], {
+    env: { ...process.env, FRAMEMASK_KERNEL: 'js' }
+  });
+  t.equal(imported.stdout.trim(), 'js 0 true', 'import');
   const env = { ...process.env, FRAMEMASK_KERNEL: 'mmx' };
   await t.rejects(run(process.execPath, ['-e', commonjs], { env }), {
     stderr: /FRAMEMASK_KERNEL is "mmx", but this machine can run: js/

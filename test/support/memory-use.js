@@ -37,7 +37,6 @@ const MIB = 2 ** 20;
 const GATHERED = TRIES_ALL ? 16 * MIB : MIB;
 const FRAGMENTS = TRIES_ALL ? 50_000 : 5000;
 const WHOLE = TRIES_ALL ? 8 * MIB : MIB;
-const KEPT = TRIES_ALL ? 1000 : 200;
 
 const [what, backend] = process.argv.slice(2);
 const Decoder = decoderOver(backend === 'js' ? createCodecBackend(null) : codecBackend);
@@ -251,30 +250,4 @@ function ended() {
   return results;
 }
 
-/** What one short text of each chunk keeps alive while it is kept. */
-function kept() {
-  const results = {};
-  for (const role of ['server', 'client']) {
-    for (const size of [4, 16, 100]) {
-      const chunk = Buffer.concat(Array(Math.floor(65536 / (size + 6))).fill(framesFor(role).text('x'.repeat(size))));
-      const texts = [];
-      let isFirst = false;
-      const decoder = new Decoder({
-        role,
-        onMessage(text) {
-          if (isFirst) texts.push(text);
-          isFirst = false;
-        }
-      });
-      const before = memory();
-      for (let i = 0; i < KEPT; i++) {
-        isFirst = true;
-        decoder.write(Buffer.from(chunk));
-      }
-      results[`${role}, ${size} characters`] = { texts: texts.length, chunks: KEPT, held: memory() - before };
-    }
-  }
-  return results;
-}
-
-console.log(JSON.stringify({ announced, gathered, copied, released, ended, kept }[what]()));
+console.log(JSON.stringify({ announced, gathered, copied, released, ended }[what]()));

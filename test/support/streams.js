@@ -6,40 +6,12 @@ const SPACE = 1 << 20;
 /** A payload repeats its first bytes with this period. It is odd, because keys have four bytes. */
 const PERIOD = 301;
 /** Text is made of these. Those with more than one byte are at the end. */
-const CHARACTERS = [
-  'a',
-  'b',
-  ' ',
-  '0',
-  '\0',
-  '\x7f',
-  'é',
-  'ß',
-  '߿',
-  'ࠀ',
-  '한',
-  '\ufeff',
-  '\ufffd',
-  '😀',
-  '\u{10ffff}'
-].map((character) => Buffer.from(character));
+const CHARACTERS = [...'ab 0\0\x7féß߿ࠀ한\ufeff\ufffd😀\u{10ffff}'].map((character) => Buffer.from(character));
 const ASCII = 6;
 /** Bytes that are not UTF-8 before a letter. */
-const NOT_TEXT = [
-  '80',
-  'c0',
-  'c1bf',
-  'c3',
-  'e2',
-  'e282',
-  'eda080',
-  'e08080',
-  'f09f98',
-  'f4908080',
-  'f08080',
-  'f5',
-  'ff'
-].map((hex) => Buffer.from(hex, 'hex'));
+const NOT_TEXT = '80 c0 c1bf c3 e2 e282 eda080 e08080 f09f98 f4908080 f08080 f5 ff'
+  .split(' ')
+  .map((hex) => Buffer.from(hex, 'hex'));
 /** Lengths in headers that no payload has. */
 const HUGE = [0x10000, 0x7fffffff, 0x80000000, 0xffffffff, 2 ** 32, 2 ** 53 - 1, 2 ** 53].map(BigInt);
 HUGE.push(2n ** 53n + 1n, 2n ** 62n, 2n ** 63n - 1n, 2n ** 63n, 2n ** 64n - 1n);

@@ -17,7 +17,6 @@ const SCRIPT = path.join(__dirname, '../../support/memory-use.js');
 
 const GATHERED = titleOf('a payload that is not complete holds four times its bytes at most', 'of 1 MiB');
 const COPIED = titleOf('a message in pieces is copied three times at most', 'up to 1 MiB');
-const KEPT = titleOf('a short text that is kept keeps 1 KiB alive at most', '200 of them');
 
 /**
  * Measures in a process of its own.
@@ -92,15 +91,6 @@ for (const backend of BACKENDS) {
       // A chunk has 1,400 bytes and more; what V8 compiles meanwhile can count for 250.
       assert.ok(held < 500, `${held} bytes for each decoder`);
       assert.ok(before === null || before > 256, `${before} bytes for each decoder before stop`);
-    });
-  });
-
-  t.test(`${KEPT}, ${backend}`, { skip }, async (t) => {
-    const results = await measure('kept', backend);
-    t.equal(results.length, 6);
-    forEachCase(results, ({ texts, chunks, held }) => {
-      assert.equal(texts, chunks, 'texts that are kept');
-      assert.ok(held < chunks * 1024 + 512 * 1024, `${held} bytes for ${texts} texts`);
     });
   });
 }

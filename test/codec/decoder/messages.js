@@ -336,20 +336,6 @@ t.test('decoders gather one text after another in the same memory', (t) => {
   t.end();
 });
 
-t.test('what onFrame has seen of a text is not overwritten by the next', (t) => {
-  const seen = [];
-  for (let i = 0; i < 3; i++) {
-    const decoder = new Decoder({
-      role: 'server',
-      onFrame: (_first, bytes, start, end) => seen.push(bytes.subarray(start, end))
-    });
-    for (const piece of piecesOf(textOf(i, 50_000), 30_000)) decoder.write(piece);
-  }
-  t.equal(seen.length, 3);
-  for (const [i, bytes] of seen.entries()) assert.ok(bytes.toString() === textOf(i, 50_000), `text ${i}`);
-  t.end();
-});
-
 // rsv1: true leaves messages with the bit RSV1 to an extension such as permessage-deflate (RFC
 // 7692).
 
