@@ -12,7 +12,7 @@ const { acceptsFirstByte } = require('../../lib/shared/protocol');
 const { assertBytes, forEachCase } = require('../support/cases');
 const { BINARY, CLOSE, CONTINUATION, KEY, PING, PONG, TEXT, frame } = require('../support/frames');
 const { createNativeDouble } = require('../support/native-double');
-const { addon, kernels, nativeKernels } = require('../support/natives');
+const { kernels, nativeKernels } = require('../support/natives');
 const { createRandom, seed } = require('../support/random');
 const { TRIES_ALL, titleOf } = require('../support/sample');
 

@@ -7,13 +7,19 @@ const path = require('node:path');
 
 const ROOT = path.join(__dirname, '../..');
 
-/** @param {string} folder @param {RegExp} pattern @returns {string[]} its files, as paths from the checkout */
+/**
+ * @param {string} folder
+ * @param {RegExp} pattern
+ * @returns {string[]} its files but those of installed packages, as paths from the checkout
+ */
 function filesOf(folder, pattern) {
-  return fs
-    .readdirSync(path.join(ROOT, folder), { recursive: true })
-    .map((name) => path.posix.join(folder, name.split(path.sep).join('/')))
-    .filter((name) => pattern.test(name))
-    .sort();
+  const entries = fs.readdirSync(path.join(ROOT, folder), { withFileTypes: true });
+  const files = entries.flatMap((entry) => {
+    const name = path.posix.join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : filesOf(name, pattern);
+    return pattern.test(name) ? [name] : [];
+  });
+  return files.sort();
 }
 
 /** @returns {string[]} the modules of lib/, but for the generated entries of lib/platforms/ */
