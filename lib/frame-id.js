@@ -15,7 +15,7 @@ const ID_CHARACTERS = 36;
 const HYPHEN = 0x2d;
 
 // 256 ids a batch. With 1 KiB an id takes 8 to 19 % longer, with 2 KiB 5 to 7 %; 16 KiB would save
-// 0 to 5 %, but take four times as long to fill (benchmark/frame-id.js, Node 20 and 26).
+// 0 to 5 %, but take four times as long to fill (measured on Node 20 and 26).
 const BATCH_BYTES = 4096;
 const BATCH_WORDS = BATCH_BYTES / 4;
 
@@ -73,7 +73,7 @@ function forgetBatch() {
  * The 36 characters of four big-endian words.
  *
  * One call of `fromCharCode` makes a flat string. Sixteen strings joined by `+` make a rope, which
- * must be flattened to be a key: 1.5 to 2.5 times the time (benchmark/frame-id.js).
+ * must be flattened to be a key: 1.5 to 2.5 times the time.
  */
 function formatWords(a, b, c, d) {
   // biome-ignore format: one line for each word
