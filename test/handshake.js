@@ -203,6 +203,25 @@ for (const [name, WebSocket] of [
   });
 }
 
+t.test('frames that come with the request', async (t) => {
+  const port = await listen(
+    t,
+    serveEcho((...args) => acceptUpgrade(...args))
+  );
+  const socket = net.connect(port, '127.0.0.1');
+  const encoder = new Encoder({ role: 'client' });
+  encoder.text('early');
+  const lines = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}`);
+  const request = Buffer.from(['GET / HTTP/1.1', ...lines, '', ''].join('\r\n'));
+  socket.write(Buffer.concat([request, ...encoder.take()]));
+  let answer = '';
+  for await (const chunk of socket) {
+    answer += chunk.toString('latin1');
+    if (answer.endsWith('early')) break;
+  }
+  t.ok(answer.endsWith('\r\n\r\n\x81\x05early'));
+});
+
 t.test('servers of ws, and frames that come with the answer', async (t) => {
   for (const deflate of [false, true]) {
     const wss = new ws.WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: deflate });

@@ -2,7 +2,7 @@
 
 // Attacks on the echo server of examples/, over the addon or in JavaScript, and on a server of
 // framemask/ws, where the defence is the codec's. Each server is a process of its own, and another
-// client must be served meanwhile. scripts/attacks/attacks.js has the attacks.
+// client must be served meanwhile. test/support/attacks/attacks.js has the attacks.
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
