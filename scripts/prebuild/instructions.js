@@ -67,7 +67,7 @@ const RULES = {
 // A helper that is inlined into a kernel is part of it. One that is not inlined counts as other
 // code, so its vector instructions are reported.
 const KERNEL = /^_ZN9framemask\d+Mask([A-Z]\w*?)EPKhPh[jmy]j$/;
-const DISPATCH = /^_ZN9framemask\d+Runs|^_ZN9framemask12_GLOBAL__N_1\d+(SavedRegisters|HasExtended)/;
+const DISPATCH = /^_ZN9framemask\d+Supports|^_ZN9framemask12_GLOBAL__N_1\d+(Xcr0|HasExtended)/;
 
 /**
  * @param {import('./targets').Target} target
