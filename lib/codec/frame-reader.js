@@ -131,7 +131,7 @@ class FrameReader {
   takePayload() {
     const { length, key } = header;
     if ((this.mode & MODE_MASKED) === 0) return false;
-    return this._backend.unmaskRange(this.chunk, this.position - length, length, key);
+    return this._backend.maskInPlace(this.chunk, this.position - length, length, key);
   }
 
   /** Copies the payload of a FRAME while it is unmasked; returns whether it is known to be ASCII. */

@@ -32,7 +32,7 @@ const { values } = parseArgs({
 const root = path.resolve(values.root || path.join(__dirname, '../..'));
 const { findAddon } = require(path.join(root, 'lib/masking/find-addon.js'));
 const { Register, bind, load } = require(path.join(root, 'lib/masking/native.js'));
-const { advanceKey, maskRange, unmaskRange } = require(path.join(root, 'lib/masking/fallback.js'));
+const { advanceKey, maskInto, maskInPlace } = require(path.join(root, 'lib/masking/fallback.js'));
 const { scanChunk } = require(path.join(root, 'lib/codec/scan.js'));
 
 /**
@@ -130,14 +130,14 @@ function checkMasking(native, length, from, to, key) {
   let actual = randomBytes(size);
   let expected = Buffer.from(actual);
   const masksToAscii = native.mask(source, from, actual, to, length, key);
-  maskRange(source, from, expected, to, length, key);
+  maskInto(source, from, expected, to, length, key);
   if (!actual.equals(expected)) fail(`mask, ${what}`, actual, expected);
   if (masksToAscii !== isAscii(expected.subarray(to, to + length))) throw new Error(`mask, ${what}: ${masksToAscii}`);
 
   actual = Buffer.from(source);
   expected = Buffer.from(source);
   native.mask(actual, from, actual, to, length, key);
-  maskRange(expected, from, expected, to, length, key);
+  maskInto(expected, from, expected, to, length, key);
   if (!actual.equals(expected)) fail(`mask within one memory, ${what}`, actual, expected);
 
   // Every other time a payload that is ASCII once unmasked.
@@ -147,7 +147,7 @@ function checkMasking(native, length, from, to, key) {
   actual = Buffer.from(source);
   expected = Buffer.from(source);
   const ascii = native.unmask(actual, from, length, key);
-  unmaskRange(expected, from, length, key);
+  maskInPlace(expected, from, length, key);
   if (!actual.equals(expected)) fail(`unmask, ${what}`, actual, expected);
   if (ascii !== isAscii(expected.subarray(from, from + length))) throw new Error(`unmask, ${what}: ASCII is ${ascii}`);
 
