@@ -101,7 +101,7 @@ class Connection {
     this.recycle = chance(2);
     this.automatic = chance(4);
     this.sink = new Sink(world, this);
-    const options = { role: this.role, recycle: this.recycle, connectionId: this.name };
+    const options = { role: this.role, recycle: this.recycle, trace: { id: this.name } };
     if (this.automatic) options.writable = this.sink;
     this.encoder = new (chance(3) ? JavascriptEncoder : Encoder)(options);
     /** @type {{ firstByte: number, payload: Buffer }[]} */
@@ -250,7 +250,7 @@ class Connection {
     // message of its own.
     const shared = this.sink.afterwards === 'nothing';
     const made = shared ? world.pick(world.prepared) : world.prepare();
-    this.frame(made.firstByte, made.payload, () => encoder.prepared(made.message));
+    this.frame(made.firstByte, made.payload, () => encoder.addPrepared(made.message));
     world.count('prepared messages');
   }
 
@@ -429,7 +429,7 @@ class World {
     if (kind < 12) connection.data();
     else if (kind < 15) connection.control();
     else if (kind < 16 && this.chance(6)) connection.close();
-    else if (kind < 18) connection.prepared();
+    else if (kind < 18) connection.addPrepared();
     else if (kind < 20) connection.flush();
     else if (kind < 22) connection.take();
     // A sink reads what it was given before, but a sink that is reading is not entered again.

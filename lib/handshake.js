@@ -99,7 +99,7 @@ class UpgradeOffer {
     if (this._deflate !== null) this.headers['Sec-WebSocket-Extensions'] = this._deflate.header;
   }
 
-  accept({ statusCode, headers }) {
+  readAnswer({ statusCode, headers }) {
     if (statusCode !== 101) throw badAnswer(`its status is ${statusCode}, not 101`);
     if (!hasToken(headers.upgrade, 'websocket')) throw badAnswer('its header Upgrade is not websocket');
     if (!hasToken(headers.connection, 'upgrade')) throw badAnswer('its header Connection lacks upgrade');
@@ -108,7 +108,7 @@ class UpgradeOffer {
     if (protocol !== '' && !this._protocols.includes(protocol)) throw badAnswer('its subprotocol was not offered');
     const extensions = headers['sec-websocket-extensions'];
     if (extensions !== undefined && this._deflate === null) throw badAnswer('it has extensions that were not offered');
-    return { protocol, deflate: this._deflate?.accept(extensions) ?? null };
+    return { protocol, deflate: this._deflate?.readAnswer(extensions) ?? null };
   }
 }
 

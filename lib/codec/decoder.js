@@ -175,13 +175,17 @@ class Decoder {
   _beginFrame(reader, dispatcher) {
     const { firstByte, length } = header;
     if (!dispatcher.accepts(firstByte, length)) return;
-    if ((firstByte & OPCODE) < Opcode.CLOSE) dispatcher.assembler.beginFrame(firstByte, dispatcher.hasOnFrame);
-    if (length === 0) this._decodePart(reader, dispatcher, reader.nextPiece());
+    if ((firstByte & OPCODE) < Opcode.CLOSE) dispatcher.beginFrame(firstByte, length);
+    if (length === 0 && dispatcher.state !== CLOSED) this._decodePart(reader, dispatcher, reader.nextPiece());
   }
 
   _decodePiece(reader, dispatcher) {
     const { assembler } = dispatcher;
     const { firstByte } = reader;
+    if (assembler.message.stream !== null) {
+      this._decodeInParts(reader, dispatcher);
+      return;
+    }
     const error = assembler.addPiece(reader);
     if (error !== null) {
       dispatcher.fail(error);
@@ -190,6 +194,22 @@ class Decoder {
       const { buffer, frameStart, length } = assembler.message;
       dispatcher.dispatch(firstByte, buffer, frameStart, length, false, true);
     }
+  }
+
+  /** The part of `_decodePiece` for a message that is delivered as its bytes arrive. */
+  _decodeInParts(reader, dispatcher) {
+    const { chunk, firstByte, pieceLength: length, position } = reader;
+    let bytes;
+    if (this._borrowed) {
+      bytes = Buffer.allocUnsafeSlow(length);
+      reader.takePiece(bytes, 0);
+    } else {
+      bytes = view(chunk, position, position + length);
+      reader.unmaskPiece();
+    }
+    const endsFrame = reader.left === 0;
+    if (endsFrame) reader.endFrame();
+    if (endsFrame || length !== 0) dispatcher.dispatchPart(firstByte, bytes, endsFrame);
   }
 
   _decodeControl(reader, dispatcher) {

@@ -176,6 +176,18 @@ class FrameReader {
     return copyUnmasked(this._backend, this.chunk, start, target, at, length, key);
   }
 
+  /** Unmasks the next piece where it lies, before `position`. */
+  unmaskPiece() {
+    const frame = this._frame;
+    const { key } = frame;
+    const length = this.pieceLength;
+    const start = this.position;
+    this.position += length;
+    frame.left -= length;
+    frame.key = advanceKey(key, length) | 0;
+    if (key !== 0) this._backend.maskInPlace(this.chunk, start, length, key);
+  }
+
   /** Forgets the frame whose payload has been taken. */
   endFrame() {
     this._frame = null;

@@ -16,15 +16,13 @@ function readHandler(options, name) {
   return value;
 }
 
-/**
- * The connection in trace records: `trace`, for both codecs of one end, or `connectionId`
- * as its `id`; null for neither.
- */
+/** The connection in trace records, for both codecs of an endpoint. */
 function readTrace(options) {
-  const { connectionId: id = null, trace = null } = options;
-  if (id !== null && typeof id !== 'string') throw invalidType('options.connectionId', 'a string', id);
+  const { trace = null } = options;
   if (typeof trace !== 'object') throw invalidType('options.trace', 'an object', trace);
-  return trace ?? (id === null ? null : { id });
+  const id = trace?.id ?? '';
+  if (typeof id !== 'string') throw invalidType('options.trace.id', 'a string', id);
+  return trace;
 }
 
 function readBoolean(options, name, byDefault) {

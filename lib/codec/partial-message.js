@@ -117,5 +117,7 @@ class PartialMessage {
 
 /** The bytes of frames that are not kept: an own property of the few messages that have any. */
 PartialMessage.prototype.skipped = 0;
+/** The PartStream of a message that is delivered in parts: an own property, too. */
+PartialMessage.prototype.stream = null;
 
 module.exports = { PartialMessage };

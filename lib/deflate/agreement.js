@@ -56,7 +56,7 @@ function readNumber(options, name, least, most, byDefault) {
  */
 
 /** See index.d.ts. The contexts are the Decoder's and the Encoder's. */
-class DeflateAgreement {
+class NegotiatedDeflate {
   // Nothing else has the field.
   #isAgreement = true;
 
@@ -87,15 +87,15 @@ class DeflateAgreement {
   }
 }
 
-/** @returns {DeflateAgreement | null} the option `deflate` of a codec */
+/** @returns {NegotiatedDeflate | null} the option `deflate` of a codec */
 function readAgreement(options) {
   const value = options.deflate ?? null;
-  if (value !== null && !DeflateAgreement.isAgreement(value)) {
-    throw invalidType('options.deflate', 'what acceptDeflate() or accept() of an offer has returned', value);
+  if (value !== null && !NegotiatedDeflate.isAgreement(value)) {
+    throw invalidType('options.deflate', 'the result of acceptDeflate() or of readAnswer() of an offer', value);
   }
   return value;
 }
 
-showPublicState(DeflateAgreement, []);
+showPublicState(NegotiatedDeflate, []);
 
-module.exports = { DeflateAgreement, DeflateSettings, THREAD_POOL_FROM, readAgreement };
+module.exports = { NegotiatedDeflate, DeflateSettings, THREAD_POOL_FROM, readAgreement };
