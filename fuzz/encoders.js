@@ -429,7 +429,7 @@ class World {
     if (kind < 12) connection.data();
     else if (kind < 15) connection.control();
     else if (kind < 16 && this.chance(6)) connection.close();
-    else if (kind < 18) connection.addPrepared();
+    else if (kind < 18) connection.prepared();
     else if (kind < 20) connection.flush();
     else if (kind < 22) connection.take();
     // A sink reads what it was given before, but a sink that is reading is not entered again.
