@@ -1,7 +1,6 @@
 'use strict';
 
 const { Buffer, checkBytes, copyOf, lengthOf, view } = require('../shared/buffers');
-const { readAgreement } = require('../deflate/agreement');
 const { showPublicState } = require('../shared/inspect');
 const { FIN, MODE_MASKED, MODE_RSV1, OPCODE, Opcode } = require('../shared/protocol');
 const { codecBackend } = require('./backend');
@@ -9,7 +8,7 @@ const { ChunkQueue } = require('./chunk-queue');
 const { CLOSED, Dispatcher, INFLATING, PAUSED } = require('./dispatcher');
 const { Found, FrameReader } = require('./frame-reader');
 const { header } = require('./header');
-const { checkOptions, readBoolean, readChoice } = require('./options');
+const { checkOptions, readAgreement, readBoolean, readChoice } = require('./options');
 const { dispatchScanned } = require('./scanned-frames');
 
 const TEXT_MESSAGE = FIN | Opcode.TEXT;

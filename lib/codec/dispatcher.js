@@ -1,15 +1,12 @@
 'use strict';
 
 const { Buffer, view } = require('../shared/buffers');
-const { Inflater } = require('../deflate/inflater');
-const { PartInflater } = require('../deflate/part-inflater');
-const { supportsSyncZlib } = require('../deflate/zlib-handle');
 const { FrameError, invalidState } = require('../shared/errors');
 const { FIN, NO_STATUS, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
 const { isTraced, traceError, traceFrame, traceMessage } = require('../tracing');
 const { findCloseError } = require('./close-frame');
 const { MessageAssembler } = require('./message-assembler');
-const { detachedError, utf8Error } = require('./message-errors');
+const { detachedError, utf8Error } = require('../shared/message-errors');
 const { readHandler, readTrace } = require('./options');
 
 // Handlers are methods of the decoder, their `this`. `handler.call(decoder)` would take 6 ns
@@ -45,8 +42,11 @@ const GIVE_PARTS_LATER = 7;
  * here. A handler may pause or stop the decoder: the next step is then held, or never done.
  */
 class Dispatcher {
-  /** @param {object} decoder the `this` of handlers */
-  constructor(decoder, options, agreement, sync = supportsSyncZlib()) {
+  /**
+   * @param {object} decoder the `this` of handlers
+   * @param {boolean} [sync] whether zlib works synchronously: for tests
+   */
+  constructor(decoder, options, agreement, sync) {
     this.assembler = new MessageAssembler(options);
     /** 0 while frames are dispatched. */
     this.state = 0;
@@ -448,9 +448,13 @@ class Dispatcher {
   }
 }
 
+/** Loads lib/deflate at the first use: see `readAgreement`. */
 function createInflater(direction, inParts, sync) {
+  const { supportsSyncZlib } = require('../deflate/zlib-handle');
+  const { Inflater } = require('../deflate/inflater');
+  const { PartInflater } = require('../deflate/part-inflater');
   if (!inParts) return new Inflater(direction);
-  if (sync) return new PartInflater(direction);
+  if (sync ?? supportsSyncZlib()) return new PartInflater(direction);
   throw invalidState('onPart and deflate exclude each other on a runtime without synchronous zlib');
 }
 

@@ -1,12 +1,10 @@
 'use strict';
 
 const { Buffer, EMPTY, lengthOf, toBytes } = require('../shared/buffers');
-const { readAgreement } = require('../deflate/agreement');
-const { PLAIN, SendQueue } = require('../deflate/send-queue');
 const { invalidState, invalidType, outOfRange } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
 const { codecBackend } = require('./backend');
-const { checkOptions, readBoolean, readChoice, readHandler, readTrace } = require('./options');
+const { checkOptions, readAgreement, readBoolean, readChoice, readHandler, readTrace } = require('./options');
 const { FrameWriter } = require('./frame-writer');
 const { WriteBuffer } = require('./write-buffer');
 const { framedFor, framedMessage } = require('./prepared');
@@ -44,7 +42,7 @@ class Encoder {
     this._connection = readTrace(options);
     const agreement = readAgreement(options);
     const onDeflated = readHandler(options, 'onDeflated');
-    this._queue = agreement === null ? null : new SendQueue(agreement.sending(this.role), !isClient, onDeflated);
+    this._queue = agreement === null ? null : createSendQueue(agreement.sending(this.role), !isClient, onDeflated);
     this._closed = false;
     // For tracing: the number of frames so far.
     this._sequence = 0;
@@ -178,7 +176,7 @@ class Encoder {
     const { frame, length } = this._queue === null ? framed : framedFor(framed, this._queue);
     const firstByte = frame[0];
     if (firstByte === undefined) throw invalidState('The memory of a prepared message has been transferred');
-    if (this._isDeflating) this._queue.add(plainRecord(firstByte, length, EMPTY, [frame]));
+    if (this._isDeflating) this._queue.addPlain(firstByte, length, EMPTY, [frame]);
     else this._addPrepared(frame, firstByte, length);
   }
 
@@ -193,7 +191,7 @@ class Encoder {
     if (this._closed) return;
     this._checkPayload();
     this._closed = opcode === Opcode.CLOSE;
-    if (this._isDeflating) this._queue.add(plainRecord(firstByte, length, EMPTY, [Buffer.concat(pieces)]));
+    if (this._isDeflating) this._queue.addPlain(firstByte, length, EMPTY, [Buffer.concat(pieces)]);
     else this._addFramed(pieces, firstByte, length, options?.owned ?? false);
   }
 
@@ -258,7 +256,7 @@ class Encoder {
     // A Close frame comes last. Ping and Pong frames may come before messages that are being
     // compressed.
     if (this._closed && this._isDeflating) {
-      this._queue.add(plainRecord(FIN | opcode, length, bytes, null));
+      this._queue.addPlain(FIN | opcode, length, bytes, null);
     } else {
       this._addControl(FIN | opcode, bytes, length);
       if (this._closed) this._queue?.end();
@@ -310,9 +308,10 @@ class Encoder {
   }
 }
 
-/** A SendRecord that is not compressed. */
-function plainRecord(firstByte, length, data, pieces) {
-  return { firstByte, data, length, way: PLAIN, owned: pieces !== null, pieces };
+/** Loads lib/deflate at the first use: see `readAgreement`. */
+function createSendQueue(direction, refers, onDeflated) {
+  const { SendQueue } = require('../deflate/send-queue');
+  return new SendQueue(direction, refers, onDeflated);
 }
 
 showPublicState(Encoder, ['role', 'closed', 'pending']);

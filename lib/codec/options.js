@@ -25,6 +25,20 @@ function readTrace(options) {
   return trace;
 }
 
+/**
+ * The option `deflate`. The codecs load lib/deflate when it is first given: with zlib it takes longer
+ * to load than the rest.
+ *
+ * @returns {NegotiatedDeflate | null}
+ */
+function readAgreement(options) {
+  const value = options.deflate ?? null;
+  if (value !== null && !require('../deflate/agreement').NegotiatedDeflate.isAgreement(value)) {
+    throw invalidType('options.deflate', 'the result of acceptDeflate() or of readAnswer() of an offer', value);
+  }
+  return value;
+}
+
 function readBoolean(options, name, byDefault) {
   const value = options[name] ?? byDefault;
   if (typeof value !== 'boolean') throw invalidType(`options.${name}`, 'a boolean', value);
@@ -48,4 +62,4 @@ function readLimit(options, name, least, byDefault) {
   return value;
 }
 
-module.exports = { checkOptions, readBoolean, readChoice, readTrace, readHandler, readLimit };
+module.exports = { checkOptions, readAgreement, readBoolean, readChoice, readTrace, readHandler, readLimit };

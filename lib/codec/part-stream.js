@@ -2,8 +2,7 @@
 
 const { Buffer, EMPTY, copyOf, view } = require('../shared/buffers');
 const { completeUntil } = require('../shared/utf8');
-const { tooBigError } = require('../deflate/inflate-message');
-const { detachedError, utf8Error } = require('./message-errors');
+const { detachedError, tooBigError, utf8Error } = require('../shared/message-errors');
 
 /**
  * A message that is delivered in parts. `add` takes the unmasked bytes of its frames as they arrive,

@@ -3,7 +3,7 @@
 const { EMPTY, view } = require('../shared/buffers');
 const { FrameError } = require('../shared/errors');
 const { FIN } = require('../shared/protocol');
-const { detachedError } = require('./message-errors');
+const { detachedError } = require('../shared/message-errors');
 const { allocate, release } = require('./message-memory');
 const { completeUntil } = require('../shared/utf8');
 

@@ -87,15 +87,6 @@ class NegotiatedDeflate {
   }
 }
 
-/** @returns {NegotiatedDeflate | null} the option `deflate` of a codec */
-function readAgreement(options) {
-  const value = options.deflate ?? null;
-  if (value !== null && !NegotiatedDeflate.isAgreement(value)) {
-    throw invalidType('options.deflate', 'the result of acceptDeflate() or of readAnswer() of an offer', value);
-  }
-  return value;
-}
-
 showPublicState(NegotiatedDeflate, []);
 
-module.exports = { NegotiatedDeflate, DeflateSettings, THREAD_POOL_FROM, readAgreement };
+module.exports = { NegotiatedDeflate, DeflateSettings, THREAD_POOL_FROM };

@@ -97,6 +97,11 @@ class SendQueue {
     return null;
   }
 
+  /** Adds a frame that is not compressed, while the queue is busy. `pieces`: the whole frame, or null. */
+  addPlain(firstByte, length, data, pieces) {
+    this.add({ firstByte, data, length, way: PLAIN, owned: pieces !== null, pieces });
+  }
+
   /** @returns {SendRecord | null} the next record that has waited; null if there is none, or it must wait on */
   next() {
     const deflated = this.isStopped ? null : this._deflated;
@@ -239,4 +244,4 @@ function withPayload(record, deflated) {
 /** The bytes of a string or of a view. */
 const sizeOf = (data) => (typeof data === 'string' ? Buffer.byteLength(data) : lengthOf(data));
 
-module.exports = { PLAIN, SendQueue };
+module.exports = { SendQueue };

@@ -85,7 +85,7 @@ function bind(addon, kernel) {
   const params = createParams();
   const functions = addon.bind(kernel, params);
   // Up to 4.2 the addon made the parameters: it would read none of ours.
-  if ('params' in functions) throw new Error('The addon is of another version of framemask');
+  if ('registers' in functions) throw new Error('The addon is of another version of framemask');
   return { params, ...functions };
 }
 

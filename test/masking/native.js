@@ -149,7 +149,7 @@ t.test('without an addon uses JavaScript, unless FRAMEMASK_REQUIRE_NATIVE is 1',
 });
 
 t.test('an addon that makes its own registers, as up to 4.1, is not used', (t) => {
-  const old = { kernels: ['plain'], bind: () => ({ params: new Float64Array(7) }) };
+  const old = { kernels: ['plain'], bind: () => ({ registers: new Float64Array(7) }) };
   const { kernel, native, nativeError } = load({}, () => old);
   t.equal(kernel, 'js');
   t.equal(native, null);
