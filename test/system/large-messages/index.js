@@ -1,0 +1,77 @@
+'use strict';
+
+const { spawn } = require('node:child_process');
+const path = require('node:path');
+const { createInterface } = require('node:readline');
+const { Results } = require('../support/results');
+
+const ENDPOINT = path.join(__dirname, 'endpoint.js');
+const MIB = 2 ** 20;
+/** A receiver, or a sender, may take so many bytes more than a bare socket at either end. */
+const MARGIN = 32 * MIB;
+
+const CASES = {
+  'one frame': { kind: 'frame', reader: 'parts' },
+  'one frame, compared': { kind: 'frame', reader: 'checked' },
+  'fragments of 64 KiB': { kind: 'fragments', reader: 'checked' },
+  'text, as strings': { kind: 'text', reader: 'text' },
+  compressed: { kind: 'compressed', reader: 'compressed' }
+};
+
+/** @returns {AsyncIterator<string>} the lines of an endpoint, which ends with this process */
+function start(...args) {
+  const child = spawn(process.execPath, [ENDPOINT, ...args.map(String)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('close', () => process.off('exit', kill));
+  return createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+}
+
+async function transfer(kind, reader, bytes) {
+  const receiver = start('receive', reader);
+  const { value: port } = await receiver.next();
+  const sender = start('send', kind, bytes, port);
+  const [received, sent] = await Promise.all([receiver.next(), sender.next()]);
+  if (received.done || sent.done) throw new Error('an endpoint has ended early');
+  return { received: JSON.parse(received.value), sent: JSON.parse(sent.value) };
+}
+
+const inMib = (bytes) => `${(bytes / MIB).toFixed(0)} MiB`;
+
+module.exports = {
+  summary: 'messages of gigabytes in parts: memory at both ends, and the rate',
+  details: `Sends one message over loopback, in one frame and in fragments, as text and compressed, to a Decoder with onPart. Each end may take
+${inMib(MARGIN)} more than one that reads and drops the same bytes from a bare socket; each byte is compared.`,
+  options: {
+    mib: {
+      type: 'string',
+      default: '4096',
+      value: 'n',
+      text: 'the length of the message in MiB (4096: about two minutes)'
+    }
+  },
+
+  async run({ mib }, { progress }) {
+    const bytes = Number(mib) * MIB;
+    if (!(Number.isSafeInteger(bytes) && bytes > 0))
+      throw new RangeError(`--mib must be a whole number above 0, not ${mib}`);
+    const results = new Results(['receiver', 'sender', 'MiB/s', 'of a bare socket'], progress);
+    let bare;
+    const add = (name, { kind, reader }) =>
+      results.add(name, async () => {
+        const { received, sent } = await transfer(kind, reader, bytes);
+        bare ??= { received, sent };
+        const rate = bytes / MIB / received.seconds;
+        const faults = [];
+        if (reader !== 'bare' && received.bytes !== sent.bytes)
+          faults.push(`${received.bytes} bytes of ${sent.bytes} came`);
+        if (received.peak > bare.received.peak + MARGIN) faults.push('the receiver took too much memory');
+        if (sent.peak > bare.sent.peak + MARGIN) faults.push('the sender took too much memory');
+        const share = (bare.received.seconds / received.seconds).toFixed(2);
+        return { cells: [inMib(received.peak), inMib(sent.peak), rate.toFixed(0), share], faults };
+      });
+    await add('bare socket', { kind: 'frame', reader: 'bare' });
+    for (const [name, one] of Object.entries(CASES)) await add(name, one);
+    return results.end();
+  }
+};
