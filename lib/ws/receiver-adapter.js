@@ -71,9 +71,9 @@ class ReceiverAdapter {
     setImmediate(() => this._enter(emitAndResume, [event, data, isBinary]));
   }
 
-  emitMessage(data, isBinary) {
-    // Text that has been inflated in the thread pool needs no further turn, as with ws.
-    const isDue = !this.isDeferred || (this.hasTurn && !isBinary);
+  /** Emits a message in a turn of its own; text that was inflated in the thread pool has had it, as with ws. */
+  deferMessage(data, isBinary) {
+    const isDue = this.hasTurn && !isBinary;
     this.hasTurn = false;
     if (isDue) this.emitter.emit('message', data, isBinary);
     else this.defer('message', data, isBinary);
@@ -200,11 +200,13 @@ function emitAndResume(adapter, [event, data, isBinary]) {
 // Handlers of Decoders. `this.context` is the ReceiverAdapter.
 
 function onMessage(payload, isBinary) {
-  const { binaryType } = this.context.websocket;
+  const adapter = this.context;
+  const { binaryType } = adapter.websocket;
   let data = payload;
   if (isBinary && binaryType !== 'nodebuffer') data = toBinaryType(data, binaryType, this.fragmentLengths);
   else if (data.length === 0) data = emptyBuffer();
-  this.context.emitMessage(data, isBinary);
+  if (adapter.isDeferred) adapter.deferMessage(data, isBinary);
+  else adapter.emitter.emit('message', data, isBinary);
 }
 
 function onPing(payload) {
