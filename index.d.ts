@@ -68,8 +68,8 @@ export const nativeError: Error | null;
  */
 export type Role = 'server' | 'client';
 
-/** What a {@link Decoder} delivers text as: see {@link DecoderOptions.text}. */
-export type TextAs = 'string' | 'buffer' | 'unchecked';
+/** The form in which a {@link Decoder} delivers text: see {@link DecoderOptions.text}. */
+export type TextAs = 'string' | 'buffer';
 
 /** The data of a binary message. */
 export type BinaryData = Buffer;
@@ -98,6 +98,15 @@ interface ShortMessageHandler<Context, Data> {
   <_>(this: Decoder<Context>, data: Data, isBinary: boolean): void;
 }
 
+/** A handler of {@link DecoderHandlers.onPart}. A test of `isBinary` narrows the type of `data`. */
+export type PartHandler<Context = undefined, Text extends TextAs = 'string', Rsv1 extends boolean = false> = (
+  this: Decoder<Context>,
+  ...part:
+    | [data: TextData<Text>, isBinary: false, isLast: boolean, rsv1: false]
+    | [data: BinaryData, isBinary: true, isLast: boolean, rsv1: false]
+    | (Rsv1 extends true ? [data: BinaryData, isBinary: boolean, isLast: boolean, rsv1: true] : never)
+) => void;
+
 /**
  * The handlers of a {@link Decoder}, which is their `this`.
  *
@@ -115,6 +124,20 @@ export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'str
    * - `rsv1`: whether its first frame had RSV1 set: see {@link DecoderOptions.rsv1}.
    */
   onMessage?: MessageHandler<Context, Text, Rsv1> | undefined;
+  /**
+   * The next part of a data message, as its bytes arrive: in the middle of a frame, too. Messages of
+   * fewer than `partsFrom` bytes come by `onMessage` instead. Nothing is gathered, so that a message
+   * may be longer than memory; `maxPayload` limits it, and may be `Infinity`. Called with:
+   *
+   * - `data`: a string for text, cut between characters, or a Buffer. It may be empty if it is the last.
+   *   Compressed messages come in parts of at most 64 KiB, inflated on the event loop.
+   * - `isBinary`, `rsv1`: as in `onMessage`.
+   * - `isLast`: whether it ends the message.
+   *
+   * `pause` holds back the parts after it. Not with `onFrame`, and not with the option `deflate` on
+   * Deno. Trace records come when a frame or a message is complete.
+   */
+  onPart?: PartHandler<Context, Text, Rsv1> | undefined;
   /**
    * A Ping frame has arrived (RFC 6455 section 5.5.2). Called with its payload of 0 to 125 bytes.
    * Answer it by {@link Encoder.pong} with the same payload.
@@ -181,12 +204,20 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
    */
   maxFragments?: number | undefined;
   /**
-   * What text is delivered as: `'string'`, or `'buffer'` for its bytes. Both are validated as UTF-8
-   * (RFC 6455 section 8.1). `'unchecked'` delivers the bytes of messages, and of the reasons of
-   * Close frames, as they came: for peers that are trusted, or a caller that checks them.
-   * Default: 'string'.
+   * With `onPart`: the length in bytes from which a message is delivered in parts, as soon as its
+   * frames are known to have as many; of a compressed one, the inflated length. Default: 0, all.
+   */
+  partsFrom?: number | undefined;
+  /**
+   * The form of text: `'string'`, or `'buffer'` for its bytes. Both are validated as UTF-8 (RFC 6455
+   * section 8.1). Default: 'string'.
    */
   text?: Text | undefined;
+  /**
+   * With `text: 'buffer'`: delivers the bytes of text, and of the reasons of Close frames, as they
+   * came, for peers that are trusted, or a caller that validates them. Default: false.
+   */
+  skipUTF8Validation?: boolean | undefined;
   /**
    * Whether a chunk is the caller's again when `write` returns, so that one piece of memory can
    * serve many reads. What is delivered as bytes, or not yet, is copied first. Default: false.
@@ -204,18 +235,16 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
    * What both ends have agreed on: compressed messages are then delivered like others. Later
    * messages wait while a large one is in zlib's thread pool: see `threadPoolFrom`.
    */
-  deflate?: DeflateAgreement | null | undefined;
+  deflate?: NegotiatedDeflate | null | undefined;
   /**
    * With the option `deflate`: called each time a frame has been inflated in the thread pool, and
    * its message and those after it have been delivered outside of `write`. Flush the Encoder, look at
    * {@link Decoder.closed}, and read on. What a handler throws meanwhile, nobody catches.
    */
   onInflated?: ((this: Decoder<Context>) => void) | undefined;
-  /** The name of the connection in trace records. Default: a version 4 UUID for each codec. */
-  connectionId?: string | undefined;
   /**
-   * What trace records say of the connection, instead of `connectionId`: one object for the Decoder
-   * and the Encoder of one end.
+   * The connection in trace records: one object for the Decoder and the Encoder of an endpoint.
+   * Default: each codec has a version 4 UUID.
    */
   trace?: TracedConnection | null | undefined;
   /** Any value for the handlers, such as the connection: they find it as `this.context`. */
@@ -229,7 +258,7 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
 export type RequiredDecoderOptions<Context, Text extends TextAs> = (undefined extends Context
   ? unknown
   : { context: Context }) &
-  ([Text] extends ['buffer' | 'unchecked'] ? { text: Text } : unknown);
+  ([Text] extends ['buffer'] ? { text: Text } : unknown);
 
 /**
  * Decodes WebSocket frames (RFC 6455): takes the bytes of a connection and calls handlers with its
@@ -321,14 +350,12 @@ export interface EncoderOptions<End extends Role = Role> {
    * they do not shrink, or are fragments. Later messages and a Close frame wait while one of
    * `threadPoolFrom` bytes or more is in zlib's thread pool; Ping and Pong frames do not.
    */
-  deflate?: DeflateAgreement | null | undefined;
+  deflate?: NegotiatedDeflate | null | undefined;
   /**
    * With the option `deflate`: called each time a message that was in the thread pool, and those
    * that waited for it, have been added. Flush, unless there is a `writable`.
    */
   onDeflated?: ((this: Encoder<End>) => void) | undefined;
-  /** See {@link DecoderOptions.connectionId}. */
-  connectionId?: string | undefined;
   /** See {@link DecoderOptions.trace}. */
   trace?: TracedConnection | null | undefined;
 }
@@ -364,9 +391,9 @@ export interface MessageOptions extends FragmentOptions {
  * Frames collect until `flush`, which sends them in one write; until `take`, which returns them;
  * or, with the option `writable`, until the end of the turn of the event loop.
  *
- * Methods that add a frame return true, or false once a Close frame has been added: no frame may
- * follow it (RFC 6455 section 5.5.1). They throw a TypeError for data of a wrong type, and an Error
- * if a message begins before the fragmented one before it has ended.
+ * Once the encoder is `closed`, methods that add a frame do nothing: no frame may follow a Close frame
+ * (RFC 6455 section 5.5.1). They throw a TypeError for data of a wrong type, and an Error if a message
+ * begins before the fragmented one before it has ended, or while `payloadLeft` is not 0.
  *
  * They change your data only if it is `owned`. A server does not copy payloads of 16 KiB and more:
  * do not change such data before it has been sent.
@@ -375,7 +402,7 @@ export class Encoder<End extends Role = Role> {
   /** @throws TypeError if an option is not acceptable, or its name is almost an option's */
   constructor(options: EncoderOptions<End>);
   readonly role: End;
-  /** Whether a Close frame has been added. */
+  /** Whether a Close frame has been added, or `stop` called. */
   readonly closed: boolean;
   /**
    * The number of bytes that have collected since the last `flush` or `take`, and of the messages
@@ -387,9 +414,9 @@ export class Encoder<End extends Role = Role> {
    *
    * @param data a string, or bytes that are valid UTF-8 (which is not checked)
    */
-  text(data: string | Bytes, options?: MessageOptions): boolean;
+  text(data: string | Bytes, options?: MessageOptions): void;
   /** Adds a binary message, or its first fragment with `fin: false`. */
-  binary(data: Bytes, options?: MessageOptions): boolean;
+  binary(data: Bytes, options?: MessageOptions): void;
   /**
    * Adds a further fragment of a message (RFC 6455 section 5.4): the last one, if `fin` is not
    * false.
@@ -397,14 +424,39 @@ export class Encoder<End extends Role = Role> {
    * @param data the fragments of a text message are UTF-8 together (which is not checked)
    * @throws Error if there is no fragmented message to continue
    */
-  continuation(data: string | Bytes, options?: FragmentOptions): boolean;
+  continuation(data: string | Bytes, options?: FragmentOptions): void;
+  /**
+   * Begins a data frame whose length is known and whose payload comes later, by `addPayload`: a file,
+   * for example, which then need not be in memory. It is not compressed. Within a fragmented message,
+   * it is a continuation. Until its payload is complete nothing else can be sent, not even a Close
+   * frame: to give up, destroy the connection.
+   *
+   * @param length the length of the payload in bytes
+   * @param options `binary`: whether the message is binary. Default: true. `fin`: whether the frame is
+   *   the last of its message. Default: true. `rsv1`: as in {@link MessageOptions}
+   * @throws RangeError if `length` is not a whole number from 0 to 2^53 - 1
+   * @throws Error while a message is being compressed in the thread pool: wait for `onDeflated`
+   */
+  beginFrame(
+    length: number,
+    options?: { binary?: boolean | undefined; fin?: boolean | undefined; rsv1?: boolean | undefined }
+  ): void;
+  /** The bytes that the payload of `beginFrame` lacks; 0 without one. */
+  readonly payloadLeft: number;
+  /**
+   * Adds the next bytes of that payload.
+   *
+   * @param options `owned`: as in {@link FragmentOptions}
+   * @throws RangeError if there are more than `payloadLeft`
+   */
+  addPayload(data: Bytes, options?: { owned?: boolean | undefined }): void;
   /** Adds a Ping frame of up to 125 bytes (RFC 6455 section 5.5.2), also between fragments. */
-  ping(data?: string | Bytes): boolean;
+  ping(data?: string | Bytes): void;
   /**
    * Adds a Pong frame of up to 125 bytes (RFC 6455 section 5.5.3), also between fragments: the
    * answer to a Ping frame with the same payload.
    */
-  pong(data?: string | Bytes): boolean;
+  pong(data?: string | Bytes): void;
   /**
    * Adds a Close frame (RFC 6455 section 5.5.1).
    *
@@ -412,7 +464,12 @@ export class Encoder<End extends Role = Role> {
    *   Default: none, as with 1005, which `onClose` reports for none
    * @param reason a string, or bytes that are valid UTF-8, up to 123 bytes; only with a code
    */
-  close(code?: number, reason?: string | Bytes): boolean;
+  close(code?: number, reason?: string | Bytes): void;
+  /**
+   * Ends the encoder when its connection is lost: drops all that has collected, and releases the memory of
+   * its compression.
+   */
+  stop(): void;
   /**
    * Adds a message that {@link prepare} has framed. Its bytes are not copied if they are 1 KiB or
    * more, or if nothing else has collected. For servers only: a client masks each frame with a key
@@ -420,7 +477,7 @@ export class Encoder<End extends Role = Role> {
    *
    * @throws Error if the role is `'client'`, or if an earlier writer has transferred its memory
    */
-  prepared(this: Encoder<'server'>, message: PreparedMessage): boolean;
+  addPrepared(this: Encoder<'server'>, message: PreparedMessage): void;
   /**
    * Adds a frame that has been framed already, by a peer of a proxy or by another library. Its
    * bytes are sent as they are. Pieces of 16 KiB or more are not copied: do not change them before
@@ -432,7 +489,7 @@ export class Encoder<End extends Role = Role> {
    *   {@link FragmentOptions}; the pieces are not changed
    * @throws RangeError if they are not one whole frame that this role may send
    */
-  framed(pieces: Uint8Array[], options?: { anyMask?: boolean | undefined; owned?: boolean | undefined }): boolean;
+  addFramed(pieces: Uint8Array[], options?: { anyMask?: boolean | undefined; owned?: boolean | undefined }): void;
   /**
    * Sends all that has collected, in one write.
    *
@@ -443,6 +500,7 @@ export class Encoder<End extends Role = Role> {
    * @throws whatever the stream's `write` throws
    */
   flush(writable?: FrameSink, callback?: (error?: Error | null) => void): boolean;
+  flush(callback: (error?: Error | null) => void): boolean;
   /**
    * Returns all that has collected, for those who write it themselves. Copy its memory instead of
    * transferring it: see {@link FrameSink.write}.
@@ -481,7 +539,7 @@ export interface PrepareOptions {
 }
 
 /**
- * Frames a message once, for {@link Encoder.prepared} of any number of servers' encoders, which
+ * Frames a message once, for {@link Encoder.addPrepared} of any number of servers' encoders, which
  * neither frame nor copy it again.
  *
  * @param data a string for a text message, bytes for a binary one. Bytes are copied
@@ -515,14 +573,14 @@ export interface DeflateOptions {
   threadPoolFrom?: number | undefined;
 }
 
-// The mark of a DeflateAgreement.
+// The mark of a NegotiatedDeflate.
 declare const deflateAgreement: unique symbol;
 
 /**
  * What both ends have agreed on for permessage-deflate: the option `deflate` of their codecs. It
  * has no state, so that several connections may share it.
  */
-export interface DeflateAgreement {
+export interface NegotiatedDeflate {
   /** @hidden */
   readonly [deflateAgreement]: true;
   /** The answer's header Sec-WebSocket-Extensions. */
@@ -540,7 +598,7 @@ export interface DeflateOffer {
    * @returns null if the server has declined
    * @throws {@link FrameError} if it does not answer this offer: fail the connection
    */
-  accept(header: string | undefined): DeflateAgreement | null;
+  readAnswer(header: string | undefined): NegotiatedDeflate | null;
 }
 
 /**
@@ -550,7 +608,7 @@ export interface DeflateOffer {
  * @param header the request's Sec-WebSocket-Extensions
  * @returns null if messages are not compressed: answer without the header then
  */
-export function acceptDeflate(header: string | undefined, options?: DeflateOptions): DeflateAgreement | null;
+export function acceptDeflate(header: string | undefined, options?: DeflateOptions): NegotiatedDeflate | null;
 
 /** Makes a client's offer of permessage-deflate (RFC 7692). */
 export function offerDeflate(options?: DeflateOptions): DeflateOffer;
@@ -560,7 +618,7 @@ export interface Upgrade {
   /** The subprotocol, `''` for none. */
   readonly protocol: string;
   /** The option `deflate` of both codecs: null if messages are not compressed. */
-  readonly deflate: DeflateAgreement | null;
+  readonly deflate: NegotiatedDeflate | null;
 }
 
 /** A request, as of `http.Server`'s event 'upgrade'. */
@@ -641,7 +699,7 @@ export interface UpgradeOffer {
    * @throws {@link FrameError} with the code FRAMEMASK_ERR_HANDSHAKE or FRAMEMASK_ERR_EXTENSIONS if it
    *   is not correct: destroy the socket
    */
-  accept(response: {
+  readAnswer(response: {
     readonly statusCode?: number | undefined;
     readonly headers: { readonly [name: string]: string | string[] | undefined };
   }): Upgrade;
@@ -668,13 +726,14 @@ export interface ReadableSocket {
  * @param socket a socket that is connected, such as one that an HTTP server has upgraded
  * @param afterRead called after each read with what `decoder.write` returned, unless it threw;
  *   `this` is the socket
- * @returns whether the socket reads into the memory of the thread
+ * @returns `'shared'` if the socket reads into the memory of the thread, `'events'` if not
  */
 export function readInto<Socket extends ReadableSocket>(
   socket: Socket,
-  decoder: Pick<Decoder, 'write' | 'borrowed'>,
+  // biome-ignore lint/suspicious/noExplicitAny: a Decoder with any context
+  decoder: Decoder<any>,
   afterRead: (this: Socket, more: boolean) => void
-): boolean;
+): 'shared' | 'events';
 
 /** What the peer did. docs/codec.md ("Error codes") has the cause and the RFC section of each. */
 export type FrameErrorCode =
@@ -728,7 +787,7 @@ export class FrameError extends Error {
  * What all trace records say: which codec published them, and about which frame.
  *
  * Each end of a connection publishes records of its own. `connection`, `from` and `sequence` find a
- * frame in the records of both ends, if their codecs were given the same `connectionId`.
+ * frame in the records of both ends, if their codecs were given the same `id` in `trace`.
  */
 export interface TraceOrigin {
   /** The id of this record: a version 7 UUID. The ids of one thread ascend. */
@@ -739,7 +798,7 @@ export interface TraceOrigin {
    * another time. The `id` begins with the milliseconds of that clock.
    */
   time: number;
-  /** The `connectionId` of the codec, or the `id` of its `trace`. */
+  /** The `id` of the codec's `trace`. */
   connection: string;
   /** The `key` of the codec's `trace`, null without one. */
   key: string | null;

@@ -47,7 +47,7 @@ function agree(contextTakeover) {
   const options = { contextTakeover, threshold: 0, threadPoolFrom: Infinity };
   const offer = offerDeflate(options);
   const server = acceptDeflate(offer.header, options);
-  return { server, client: offer.accept(server.header) };
+  return { server, client: offer.readAnswer(server.header) };
 }
 
 function createDeflate(contextTakeover, isServer) {

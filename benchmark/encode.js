@@ -38,7 +38,7 @@ function createSender({ Encoder, prepare }, sink, { role, prepared }) {
   const encoder = new Encoder({ role, recycle: true });
   return {
     prepare: prepared ? (data) => prepare(data) : undefined,
-    text: prepared ? (message) => encoder.prepared(message) : (data) => encoder.text(data),
+    text: prepared ? (message) => encoder.addPrepared(message) : (data) => encoder.text(data),
     binary: (data) => encoder.binary(data),
     flush: () => encoder.flush(sink)
   };

@@ -8,14 +8,14 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { Decoder, type DeflateAgreement, Encoder, offerUpgrade } from 'framemask';
+import { Decoder, Encoder, type NegotiatedDeflate, offerUpgrade } from 'framemask';
 
 const CLOSE_TIMEOUT = 10_000;
 
 interface Opened {
   socket: Socket;
   head: Buffer;
-  deflate: DeflateAgreement | null;
+  deflate: NegotiatedDeflate | null;
 }
 
 /** The opening handshake (RFC 6455 section 4.1), with an offer of permessage-deflate. */
@@ -25,7 +25,7 @@ async function open(url: string): Promise<Opened> {
   request.on('response', ({ statusCode }) => request.destroy(new Error(`The server answered with ${statusCode}`)));
   const [response, socket, head] = (await once(request, 'upgrade')) as [IncomingMessage, Socket, Buffer];
   // Throws if the answer is wrong; `deflate` is null if the server does not compress.
-  const { deflate } = offer.accept(response);
+  const { deflate } = offer.readAnswer(response);
   return { socket, head, deflate };
 }
 

@@ -199,7 +199,7 @@ function connect(url, handlers) {
   /** @returns {boolean} whether an answer is correct (section 4.1) */
   function accept(response) {
     try {
-      offer.accept(response);
+      offer.readAnswer(response);
       return true;
     } catch (error) {
       fail(error);

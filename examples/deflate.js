@@ -177,7 +177,7 @@ async function connect(url, options = {}) {
   request.on('response', ({ statusCode }) => request.destroy(new Error(`The server answered with ${statusCode}`)));
   const [response, socket, head] = await once(request, 'upgrade');
   try {
-    const { deflate } = offer.accept(response); // throws if the answer is wrong
+    const { deflate } = offer.readAnswer(response); // throws if the answer is wrong
     socket.setTimeout(0);
     if (head.length > 0) socket.unshift(head);
     return new Connection(socket, 'client', deflate, options);

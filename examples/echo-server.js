@@ -73,7 +73,8 @@ class Connection {
 
   /** Starts the closing handshake (section 7.1.2). The client's Close frame or a timer ends it. */
   close(code, reason) {
-    if (!this.encoder.close(code, reason)) return;
+    if (this.encoder.closed) return;
+    this.encoder.close(code, reason);
     this.flush();
     this.limitClosing();
   }

@@ -144,7 +144,7 @@ async function round(random, counts) {
   const options = { contextTakeover, serverWindowBits, threadPoolFrom, threshold: 0, level: random(10) };
   const offer = offerDeflate(options);
   const server = acceptDeflate(offer.header, options);
-  const client = offer.accept(server.header);
+  const client = offer.readAnswer(server.header);
 
   const peer = new PerMessageDeflate({ maxPayload });
   peer.params = { server_max_window_bits: serverWindowBits, server_no_context_takeover: !contextTakeover };

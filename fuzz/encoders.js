@@ -101,7 +101,7 @@ class Connection {
     this.recycle = chance(2);
     this.automatic = chance(4);
     this.sink = new Sink(world, this);
-    const options = { role: this.role, recycle: this.recycle, connectionId: this.name };
+    const options = { role: this.role, recycle: this.recycle, trace: { id: this.name } };
     if (this.automatic) options.writable = this.sink;
     this.encoder = new (chance(3) ? JavascriptEncoder : Encoder)(options);
     /** @type {{ firstByte: number, payload: Buffer }[]} */
@@ -250,7 +250,7 @@ class Connection {
     // message of its own.
     const shared = this.sink.afterwards === 'nothing';
     const made = shared ? world.pick(world.prepared) : world.prepare();
-    this.frame(made.firstByte, made.payload, () => encoder.prepared(made.message));
+    this.frame(made.firstByte, made.payload, () => encoder.addPrepared(made.message));
     world.count('prepared messages');
   }
 

@@ -69,7 +69,7 @@ class Round {
     this.thrown = null;
     this.failure = null;
     this.subscribed = false;
-    this.other = new Encoder({ role: 'client', connectionId: 'other' });
+    this.other = new Encoder({ role: 'client', trace: { id: 'other' } });
     this.otherText = [];
     this.onRecord = (record) => this.check(() => this.checkRecord(record));
 
@@ -84,7 +84,7 @@ class Round {
     const handlers = this.makeHandlers();
     const DecoderClass = this.chance(2) ? JavascriptDecoder : Decoder;
     const { rsv1, text, borrowed } = this;
-    const options = { role, rsv1, text, borrowed, connectionId: this.name, ...this.limits };
+    const options = { role, rsv1, text, borrowed, trace: { id: this.name }, ...this.limits };
     this.decoder = new DecoderClass({ ...options, ...handlers });
     this.handlers = handlers;
     this.isNative = DecoderClass === Decoder;
@@ -258,7 +258,7 @@ class Round {
     const texts = ['one', 'two', 'three', 'é'];
     for (const text of texts) this.other.text(text);
     const got = [];
-    const decoder = new Decoder({ role: 'server', onMessage: (data) => got.push(data), connectionId: 'other' });
+    const decoder = new Decoder({ role: 'server', onMessage: (data) => got.push(data), trace: { id: 'other' } });
     for (const chunk of this.other.take()) decoder.write(chunk);
     this.check(() => {
       if (got.join() !== texts.join()) this.fail(`another decoder gives ${got.join()}`);

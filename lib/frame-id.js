@@ -1,14 +1,13 @@
 'use strict';
 
-const { crypto, util } = require('./shared/node-modules');
+const modules = require('./shared/node-modules');
 const { invalidType, outOfRange } = require('./shared/errors');
 const { beforeSnapshot } = require('./shared/snapshot');
 
 // Read once, so that later changes to String don't affect ids.
 const { fromCharCode } = String;
-const { randomFillSync } = crypto;
-const { inspect } = util;
-const { isUint8Array } = util.types;
+const { inspect } = modules.util;
+const { isUint8Array } = modules.util.types;
 
 const ID_BYTES = 16;
 const ID_CHARACTERS = 36;
@@ -60,7 +59,7 @@ function refill() {
     batch = new Uint32Array(BATCH_WORDS);
   }
   // If this throws, the cursor is still at the end, and the next call tries again.
-  randomFillSync(batch);
+  modules.crypto.randomFillSync(batch);
   cursor = 0;
 }
 

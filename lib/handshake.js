@@ -1,7 +1,6 @@
 'use strict';
 
-const { crypto } = require('./shared/node-modules');
-const { acceptDeflate, offerDeflate } = require('./deflate/negotiation');
+const modules = require('./shared/node-modules');
 const { Buffer } = require('./shared/buffers');
 const { FrameError, invalidType } = require('./shared/errors');
 
@@ -23,7 +22,7 @@ const REASONS = {
 Object.assign(REASONS, { 426: 'Upgrade Required', 429: 'Too Many Requests', 503: 'Service Unavailable' });
 
 /** "concatenated with the string GUID, a SHA-1 hash ..., base64-encoded" (section 1.3). */
-const acceptKey = (key) => crypto.createHash('sha1').update(`${key}${GUID}`).digest('base64');
+const acceptKey = (key) => modules.crypto.createHash('sha1').update(`${key}${GUID}`).digest('base64');
 
 function acceptUpgrade(request, socket, head, { protocol, deflate, headers } = {}) {
   const refusal = findRefusal(request);
@@ -34,7 +33,9 @@ function acceptUpgrade(request, socket, head, { protocol, deflate, headers } = {
   if (chosen !== undefined && !offered.includes(chosen)) {
     throw invalidType('options.protocol', 'a function that returns an offered subprotocol or undefined', chosen);
   }
-  const agreement = deflate ? acceptDeflate(request.headers['sec-websocket-extensions'], optionsOf(deflate)) : null;
+  const agreement = deflate
+    ? negotiation().acceptDeflate(request.headers['sec-websocket-extensions'], optionsOf(deflate))
+    : null;
   const answer = {
     Upgrade: 'websocket',
     Connection: 'Upgrade',
@@ -86,9 +87,9 @@ class UpgradeOffer {
     for (const protocol of protocols) {
       if (!TOKEN.test(protocol)) throw invalidType('options.protocols', 'tokens, without spaces', protocol);
     }
-    this._key = crypto.randomBytes(16).toString('base64');
+    this._key = modules.crypto.randomBytes(16).toString('base64');
     this._protocols = protocols;
-    this._deflate = deflate ? offerDeflate(optionsOf(deflate)) : null;
+    this._deflate = deflate ? negotiation().offerDeflate(optionsOf(deflate)) : null;
     this.headers = {
       Connection: 'Upgrade',
       Upgrade: 'websocket',
@@ -99,7 +100,7 @@ class UpgradeOffer {
     if (this._deflate !== null) this.headers['Sec-WebSocket-Extensions'] = this._deflate.header;
   }
 
-  accept({ statusCode, headers }) {
+  readAnswer({ statusCode, headers }) {
     if (statusCode !== 101) throw badAnswer(`its status is ${statusCode}, not 101`);
     if (!hasToken(headers.upgrade, 'websocket')) throw badAnswer('its header Upgrade is not websocket');
     if (!hasToken(headers.connection, 'upgrade')) throw badAnswer('its header Connection lacks upgrade');
@@ -108,11 +109,14 @@ class UpgradeOffer {
     if (protocol !== '' && !this._protocols.includes(protocol)) throw badAnswer('its subprotocol was not offered');
     const extensions = headers['sec-websocket-extensions'];
     if (extensions !== undefined && this._deflate === null) throw badAnswer('it has extensions that were not offered');
-    return { protocol, deflate: this._deflate?.accept(extensions) ?? null };
+    return { protocol, deflate: this._deflate?.readAnswer(extensions) ?? null };
   }
 }
 
 const offerUpgrade = (options) => new UpgradeOffer(options);
+
+/** Loaded for the first handshake with compression. */
+const negotiation = () => require('./deflate/negotiation');
 
 const optionsOf = (deflate) => (deflate === true ? {} : deflate);
 

@@ -6,8 +6,8 @@
 // holds its own state, so worker threads and contexts share nothing.
 //
 // A number passed as an argument costs about 6 ns (a handle and a conversion), one stored in a
-// register less than 1 ns: mask() takes 41 ns instead of 57, unmask() 25 instead of 34 (Node 20).
-// Registers come from outside, so they are checked like arguments.
+// param less than 1 ns: mask() takes 41 ns instead of 57, unmask() 25 instead of 34 (Node 20).
+// Params come from outside, so they are checked like arguments.
 #define NODE_API_NO_EXTERNAL_BUFFERS_ALLOWED
 #include <napi.h>
 
@@ -18,7 +18,7 @@ namespace framemask {
 namespace {
 
 // The content of each of the params. lib/masking/native.js has the same list.
-enum Register {
+enum Param {
   kKey,       // in: the masking key, its first byte in the lowest eight bits
   kStart,     // in: the first byte of the source, buffer or chunk to read
   kOffset,    // in: the first byte of the output to write
@@ -26,7 +26,7 @@ enum Register {
   kMode,      // in: the rules of scan, see scan.h
   kCount,     // out: the number of frames that scan found
   kNonAscii,  // out: 128 if mask or unmask wrote a byte of 128 or more, else 0
-  kRegisterCount
+  kParamCount
 };
 
 struct Bytes {
@@ -94,7 +94,7 @@ constexpr size_t kKernelCount = sizeof kKernels / sizeof *kKernels;
 constexpr uintptr_t kKernelBits = 7;
 static_assert(kKernelCount <= kKernelBits + 1, "more kernels than fit");
 
-// Registers are volatile because another thread may write to shared memory: each is read once, so
+// Params are volatile because another thread may write to shared memory: each is read once, so
 // the number that was checked is the number that is used.
 struct Binding {
   volatile double* params;
@@ -225,7 +225,7 @@ bool HoldParams(napi_env env, napi_value params, void** data) {
   bool transferable = true;
   napi_ref reference;
   return napi_get_typedarray_info(env, params, &type, &length, data, &buffer, nullptr) == napi_ok &&
-         type == napi_float64_array && length >= kRegisterCount &&
+         type == napi_float64_array && length >= kParamCount &&
          napi_is_arraybuffer(env, buffer, &transferable) == napi_ok && !transferable &&
          (reinterpret_cast<uintptr_t>(*data) & kKernelBits) == 0 &&
          napi_create_reference(env, params, 1, &reference) == napi_ok;

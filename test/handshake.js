@@ -146,8 +146,8 @@ t.test('4.1: answers, and the errors for them', (t) => {
     .digest('base64');
   const right = { upgrade: 'WebSocket', connection: 'upgrade', 'sec-websocket-accept': accept };
   const answer = (headers, statusCode = 101) => ({ statusCode, headers: { ...right, ...headers } });
-  t.same(offer.accept(answer()), { protocol: '', deflate: null });
-  t.same(offer.accept(answer({ 'sec-websocket-protocol': 'b' })), { protocol: 'b', deflate: null });
+  t.same(offer.readAnswer(answer()), { protocol: '', deflate: null });
+  t.same(offer.readAnswer(answer({ 'sec-websocket-protocol': 'b' })), { protocol: 'b', deflate: null });
   t.match(offer.headers, { 'Sec-WebSocket-Protocol': 'a, b', 'Sec-WebSocket-Version': '13', Upgrade: 'websocket' });
   t.not(offerUpgrade().headers['Sec-WebSocket-Key'], offer.headers['Sec-WebSocket-Key']);
   for (const [response, message] of [
@@ -161,7 +161,7 @@ t.test('4.1: answers, and the errors for them', (t) => {
     [answer({ 'sec-websocket-extensions': 'permessage-deflate' }), 'it has extensions that were not offered']
   ]) {
     const expected = { code: 'FRAMEMASK_ERR_HANDSHAKE', closeCode: 1002 };
-    t.throws(() => offer.accept(response), {
+    t.throws(() => offer.readAnswer(response), {
       ...expected,
       message: `The server's answer to the handshake: ${message}`
     });
@@ -233,7 +233,7 @@ t.test('servers of ws, and frames that come with the answer', async (t) => {
     const offer = offerUpgrade({ protocols: ['chat'], deflate: true });
     const request = http.get({ port: wss.address().port, host: '127.0.0.1', headers: offer.headers });
     const [response, socket, head] = await once(request, 'upgrade');
-    const upgrade = offer.accept(response);
+    const upgrade = offer.readAnswer(response);
     t.equal(upgrade.protocol, 'chat');
     t.equal(upgrade.deflate !== null, deflate);
     const encoder = new Encoder({ role: 'client', writable: socket, deflate: upgrade.deflate });

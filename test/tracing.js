@@ -67,7 +67,7 @@ for (const role of ['server', 'client']) {
   const masked = role === 'client';
 
   t.test(`a ${role} publishes each frame and message that it sends, ids ascend`, (t) => {
-    const run = () => converse(new Encoder({ role, connectionId: 'c-1' }));
+    const run = () => converse(new Encoder({ role, trace: { id: 'c-1' } }));
     const common = { connection: 'c-1', from: role, direction: 'sent', role };
     const frames = published('framemask:frame', run);
     assertRecords(frames, expectedFrames, { ...common, rsv: 0, masked, error: null }, 'frames');
@@ -97,7 +97,7 @@ for (const role of ['server', 'client']) {
     forEachCase(cases, ({ options, size }) => {
       const run = () => {
         const bytes = Buffer.concat(converse(new Encoder({ role })));
-        const decoder = new Decoder({ role: peer, connectionId: 'c-2', ...options });
+        const decoder = new Decoder({ role: peer, trace: { id: 'c-2' }, ...options });
         for (let i = 0; i < bytes.length; i += size) decoder.write(bytes.subarray(i, i + size));
       };
       const received = (name) => published(name, run).filter(({ direction }) => direction === 'received');
@@ -196,11 +196,11 @@ t.test('a subscriber that comes while a chunk is decoded sees no half of it, not
   t.end();
 });
 
-t.test('prepared messages are published for each connection; without connectionId it has a UUID', (t) => {
+t.test('prepared messages are published for each connection; without an id it has a UUID', (t) => {
   const encoders = [new Encoder({ role: 'server' }), new Encoder({ role: 'server' })];
   const run = () => {
     const message = prepare('to all');
-    for (const encoder of [...encoders, ...encoders]) encoder.prepared(message);
+    for (const encoder of [...encoders, ...encoders]) encoder.addPrepared(message);
   };
   const frames = published('framemask:frame', run);
   t.match(frames, new Array(4).fill({ opcode: 1, length: 6, masked: false, direction: 'sent' }));
@@ -212,12 +212,12 @@ t.test('prepared messages are published for each connection; without connectionI
   t.end();
 });
 
-t.test('connectionId may be empty', (t) => {
-  const [sent] = published('framemask:frame', () => new Encoder({ role: 'server', connectionId: '' }).text('a'));
+t.test('the id of a connection may be empty', (t) => {
+  const [sent] = published('framemask:frame', () => new Encoder({ role: 'server', trace: { id: '' } }).text('a'));
   t.equal(sent.connection, '');
   const { text } = framesFor('server');
   const [received] = published('framemask:frame', () =>
-    new Decoder({ role: 'server', connectionId: '' }).write(text('a'))
+    new Decoder({ role: 'server', trace: { id: '' } }).write(text('a'))
   );
   t.equal(received.connection, '');
   t.end();

@@ -17,7 +17,7 @@ const WAYS = {
   framemask(text, count) {
     const message = require('../../index.js').prepare(text);
     return (connection) => {
-      for (let i = 0; i < count; i++) connection.encoder.prepared(message);
+      for (let i = 0; i < count; i++) connection.encoder.addPrepared(message);
       connection.flush();
     };
   },

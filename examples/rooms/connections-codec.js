@@ -58,7 +58,7 @@ class Connection {
 
   /** Sends a message that has been framed once, for all members of a room. */
   send(message) {
-    this.encoder.prepared(message);
+    this.encoder.addPrepared(message);
   }
 
   sendText(text) {

@@ -50,14 +50,14 @@ function cut(stream, offset) {
 /**
  * The agreement of an answer's Sec-WebSocket-Extensions, which the Decoder inflates by.
  *
- * @returns {import('framemask').DeflateAgreement | null} null if messages are not compressed
+ * @returns {import('framemask').NegotiatedDeflate | null} null if messages are not compressed
  */
 function agreementOf(header) {
   if (header === undefined || !/permessage-deflate/.test(header)) return null;
   try {
     // All in one thread, so that each verdict is there when its frame is.
     const offer = offerDeflate({ contextTakeover: true, threadPoolFrom: Infinity });
-    return offer.accept(header);
+    return offer.readAnswer(header);
   } catch {
     return null;
   }

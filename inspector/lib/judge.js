@@ -32,7 +32,7 @@ function faultOf({ code, closeCode, message, receivedCode }) {
 class Judge {
   /**
    * @param {'client' | 'server'} from the end that sent the frames
-   * @param {{ deflate?: import('framemask').DeflateAgreement | null }} [options] of the handshake
+   * @param {{ deflate?: import('framemask').NegotiatedDeflate | null }} [options] of the handshake
    */
   constructor(from, { deflate = null } = {}) {
     this._fault = null;

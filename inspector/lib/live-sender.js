@@ -55,7 +55,7 @@ class LiveSender {
     });
     request.on('upgrade', (response, socket) => {
       try {
-        offer.accept(response);
+        offer.readAnswer(response);
       } catch (error) {
         socket.destroy();
         fail(error.message);

@@ -22,11 +22,11 @@ class Peer {
   constructor(socket, { role, maxPayload, onMessage = () => {}, onClose = () => {} }) {
     this._socket = socket;
     this._waiting = [];
-    this._encoder = new Encoder({ role, connectionId: OWN, writable: socket });
+    this._encoder = new Encoder({ role, trace: { id: OWN }, writable: socket });
     this._decoder = new Decoder({
       role,
       maxPayload,
-      connectionId: OWN,
+      trace: { id: OWN },
       onMessage: (data) => {
         try {
           onMessage(typeof data === 'string' ? JSON.parse(data) : data);

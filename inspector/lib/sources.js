@@ -72,7 +72,7 @@ function noteApart(session) {
   }
   if (roles.size < 2) return;
   session.note(
-    'The ends are not joined: their records have neither the same connection nor the same key. Give both the same connectionId.'
+    'The ends are not joined: their records have neither the same connection nor the same key. Give both the same id in their option trace.'
   );
 }
 

@@ -33,15 +33,15 @@ const textsOf = ({ frames }) => frames.map(({ beginning }) => beginning?.toStrin
 
 test('records come without payloads, and none of the connections of the inspector', async (t) => {
   const work = () => {
-    const encoder = new Encoder({ role: 'server', connectionId: 'mine' });
+    const encoder = new Encoder({ role: 'server', trace: { id: 'mine' } });
     encoder.text('Hello');
-    const decoder = new Decoder({ role: 'client', connectionId: 'mine', onError: () => {} });
+    const decoder = new Decoder({ role: 'client', trace: { id: 'mine' }, onError: () => {} });
     for (const chunk of encoder.take()) decoder.write(Buffer.from(chunk));
     decoder.write(Buffer.from('8300', 'hex'));
   };
   const session = await trace(t, 0, work, 2);
   // Records of the records that were sent would come before these.
-  new Encoder({ role: 'server', connectionId: 'last' }).text('x');
+  new Encoder({ role: 'server', trace: { id: 'last' } }).text('x');
   await until(() => session.frames.length > 2);
   assert.deepEqual(textsOf(session), [null, null, null]);
   const names = session.connections.map(({ name }) => name);
@@ -54,18 +54,18 @@ test('records come without payloads, and none of the connections of the inspecto
 
 test('where payloads are asked for, each way of sending has its first bytes', async (t) => {
   const work = () => {
-    const client = new Encoder({ role: 'client', connectionId: 'client' });
+    const client = new Encoder({ role: 'client', trace: { id: 'client' } });
     client.text('Wörld', { fin: false });
     client.continuation('more than six');
     client.binary(Buffer.alloc(100_000, 'large payload'), { owned: true });
     client.ping('a ping');
     client.close(1000, 'the end');
     const bytes = Buffer.concat(client.take());
-    const server = new Encoder({ role: 'server', connectionId: 'server' });
-    server.prepared(prepare('prepared'));
-    server.framed([Buffer.from('8a0378797a', 'hex')]);
+    const server = new Encoder({ role: 'server', trace: { id: 'server' } });
+    server.addPrepared(prepare('prepared'));
+    server.addFramed([Buffer.from('8a0378797a', 'hex')]);
     server.text('x'.repeat(50_000));
-    const decoder = new Decoder({ role: 'server', connectionId: 'client' });
+    const decoder = new Decoder({ role: 'server', trace: { id: 'client' } });
     // In pieces, so that frames are cut.
     for (let at = 0; at < bytes.length; at += 1000) decoder.write(Buffer.from(bytes.subarray(at, at + 1000)));
   };
@@ -77,7 +77,7 @@ test('where payloads are asked for, each way of sending has its first bytes', as
 
 test('where payloads are asked for, received frames have their first bytes', async (t) => {
   const work = () => {
-    const decoder = new Decoder({ role: 'server', connectionId: 'alone', onMessage() {} });
+    const decoder = new Decoder({ role: 'server', trace: { id: 'alone' }, onMessage() {} });
     decoder.write(Buffer.from('818500000000776f726c648983000000006162638182000000006869', 'hex'));
   };
   assert.deepEqual(textsOf(await trace(t, PAYLOAD, work, 3)), ['world', 'abc', 'hi']);

@@ -2,10 +2,10 @@
 
 const { createBackend, native } = require('../masking/backend');
 const { copyMasked } = require('../masking/fallback');
-const { Register } = require('../masking/native');
+const { Param } = require('../masking/native');
 const { scanChunk } = require('./scan');
 
-const { START, MODE, COUNT } = Register;
+const { START, MODE, COUNT } = Param;
 
 /**
  * Up to so many bytes a plain loop copies faster than TypedArray.prototype.set, which needs a view.
@@ -20,25 +20,25 @@ const LOOP_TO = 64;
 function createCodecBackend(native) {
   const masking = createBackend(native);
   if (native === null) return { ...masking, scan: scanChunk };
-  const { registers } = native;
+  const { params } = native;
 
   function scan(chunk, start, mode, table) {
-    registers[START] = start;
-    registers[MODE] = mode;
+    params[START] = start;
+    params[MODE] = mode;
     native.scan(chunk, table);
-    return registers[COUNT];
+    return params[COUNT];
   }
 
   return { ...masking, scan };
 }
 
 /**
- * Unmasks a piece of a payload while it is copied, as `backend.maskRange` does, to memory that does
+ * Unmasks a piece of a payload while it is copied, as `backend.maskInto` does, to memory that does
  * not overlap. `key` is that for the byte at `start`. Returns true only if the bytes are ASCII.
  */
 function copyUnmasked(backend, source, start, output, offset, length, key) {
   if (length <= LOOP_TO) return copyMasked(source, start, output, offset, length, key);
-  return backend.maskRange(source, start, output, offset, length, key);
+  return backend.maskInto(source, start, output, offset, length, key);
 }
 
 module.exports = { codecBackend: createCodecBackend(native), copyUnmasked, createCodecBackend };

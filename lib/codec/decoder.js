@@ -1,7 +1,6 @@
 'use strict';
 
 const { Buffer, checkBytes, copyOf, lengthOf, view } = require('../shared/buffers');
-const { readAgreement } = require('../deflate/agreement');
 const { showPublicState } = require('../shared/inspect');
 const { FIN, MODE_MASKED, MODE_RSV1, OPCODE, Opcode } = require('../shared/protocol');
 const { codecBackend } = require('./backend');
@@ -9,7 +8,7 @@ const { ChunkQueue } = require('./chunk-queue');
 const { CLOSED, Dispatcher, INFLATING, PAUSED } = require('./dispatcher');
 const { Found, FrameReader } = require('./frame-reader');
 const { header } = require('./header');
-const { checkOptions, readBoolean, readChoice } = require('./options');
+const { checkOptions, readAgreement, readBoolean, readChoice } = require('./options');
 const { dispatchScanned } = require('./scanned-frames');
 
 const TEXT_MESSAGE = FIN | Opcode.TEXT;
@@ -175,13 +174,17 @@ class Decoder {
   _beginFrame(reader, dispatcher) {
     const { firstByte, length } = header;
     if (!dispatcher.accepts(firstByte, length)) return;
-    if ((firstByte & OPCODE) < Opcode.CLOSE) dispatcher.assembler.beginFrame(firstByte, dispatcher.hasOnFrame);
-    if (length === 0) this._decodePart(reader, dispatcher, reader.nextPiece());
+    if ((firstByte & OPCODE) < Opcode.CLOSE) dispatcher.beginFrame(firstByte, length);
+    if (length === 0 && dispatcher.state !== CLOSED) this._decodePart(reader, dispatcher, reader.nextPiece());
   }
 
   _decodePiece(reader, dispatcher) {
     const { assembler } = dispatcher;
     const { firstByte } = reader;
+    if (assembler.message.stream !== null) {
+      this._decodeInParts(reader, dispatcher);
+      return;
+    }
     const error = assembler.addPiece(reader);
     if (error !== null) {
       dispatcher.fail(error);
@@ -190,6 +193,22 @@ class Decoder {
       const { buffer, frameStart, length } = assembler.message;
       dispatcher.dispatch(firstByte, buffer, frameStart, length, false, true);
     }
+  }
+
+  /** The part of `_decodePiece` for a message that is delivered as its bytes arrive. */
+  _decodeInParts(reader, dispatcher) {
+    const { chunk, firstByte, pieceLength: length, position } = reader;
+    let bytes;
+    if (this._borrowed) {
+      bytes = Buffer.allocUnsafeSlow(length);
+      reader.takePiece(bytes, 0);
+    } else {
+      bytes = view(chunk, position, position + length);
+      reader.unmaskPiece();
+    }
+    const endsFrame = reader.left === 0;
+    if (endsFrame) reader.endFrame();
+    if (endsFrame || length !== 0) dispatcher.dispatchPart(firstByte, bytes, endsFrame);
   }
 
   _decodeControl(reader, dispatcher) {

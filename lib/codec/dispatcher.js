@@ -1,18 +1,18 @@
 'use strict';
 
 const { Buffer, view } = require('../shared/buffers');
-const { Inflater } = require('../deflate/inflater');
-const { FrameError } = require('../shared/errors');
+const { FrameError, invalidState } = require('../shared/errors');
 const { FIN, NO_STATUS, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
 const { isTraced, traceError, traceFrame, traceMessage } = require('../tracing');
 const { findCloseError } = require('./close-frame');
 const { MessageAssembler } = require('./message-assembler');
-const { detachedError, utf8Error } = require('./message-errors');
+const { detachedError, utf8Error } = require('../shared/message-errors');
 const { readHandler, readTrace } = require('./options');
 
 // Handlers are methods of the decoder, their `this`. `handler.call(decoder)` would take 6 ns
 // longer.
 const kOnMessage = Symbol('onMessage');
+const kOnPart = Symbol('onPart');
 const kOnFrame = Symbol('onFrame');
 const kOnPing = Symbol('onPing');
 const kOnPong = Symbol('onPong');
@@ -33,6 +33,8 @@ const INFLATE = 2;
 const INFLATE_LATER = 3;
 const USE_INFLATED = 4;
 const GIVE = 5;
+const GIVE_PARTS = 6;
+const GIVE_PARTS_LATER = 7;
 
 /**
  * Takes each complete frame, and the message that it completes, through its steps: subscribers,
@@ -40,8 +42,11 @@ const GIVE = 5;
  * here. A handler may pause or stop the decoder: the next step is then held, or never done.
  */
 class Dispatcher {
-  /** @param {object} decoder the `this` of handlers */
-  constructor(decoder, options, agreement) {
+  /**
+   * @param {object} decoder the `this` of handlers
+   * @param {boolean} [sync] whether zlib works synchronously: for tests
+   */
+  constructor(decoder, options, agreement, sync) {
     this.assembler = new MessageAssembler(options);
     /** 0 while frames are dispatched. */
     this.state = 0;
@@ -58,12 +63,19 @@ class Dispatcher {
     decoder[kOnClose] = readHandler(options, 'onClose');
     decoder[kOnError] = readHandler(options, 'onError');
     decoder[kOnInflated] = readHandler(options, 'onInflated');
-    if ((decoder[kOnMessage] ?? decoder[kOnFrame]) === undefined && !hasWarned) warnWithoutHandlers(decoder);
+    const onPart = readHandler(options, 'onPart');
+    // Few Decoders have it: no property for the others.
+    if (onPart !== undefined) decoder[kOnPart] = onPart;
+    if (this.hasOnFrame && this.hasOnPart) throw invalidState('onPart and onFrame exclude each other');
+    if ((decoder[kOnMessage] ?? decoder[kOnPart] ?? decoder[kOnFrame]) === undefined && !hasWarned)
+      warnWithoutHandlers(decoder);
     // For tracing: the connection in records.
     this._connection = readTrace(options);
     // A step that a pause has interrupted.
     this._held = null;
-    this._inflater = agreement === null ? null : new Inflater(agreement.receiving(decoder.role));
+    /** An Inflater, or a PartInflater if there is onPart; null without compression. */
+    this._inflater = null;
+    if (agreement !== null) this._inflater = createInflater(agreement.receiving(decoder.role), this.hasOnPart, sync);
   }
 
   get hasOnMessage() {
@@ -74,9 +86,13 @@ class Dispatcher {
     return this._decoder[kOnFrame] !== undefined;
   }
 
+  get hasOnPart() {
+    return this._decoder[kOnPart] !== undefined;
+  }
+
   /** Whether a handler may see the bytes of a frame: not if they become a string at once. */
   exposes(firstByte) {
-    return !this.assembler.becomesString(firstByte) || this.hasOnFrame || this.isTraced;
+    return !this.assembler.becomesString(firstByte) || this.hasOnFrame || this.hasOnPart || this.isTraced;
   }
 
   /** Begins or goes on: first with the step that a pause has interrupted. */
@@ -93,7 +109,8 @@ class Dispatcher {
       else if (held.step === USE) this._use(held);
       else if (held.step === INFLATE) this._inflate(held);
       else if (held.step === USE_INFLATED) this._useInflated(held);
-      else this._give(held.data, held.firstByte, held.lengths);
+      else if (held.step === GIVE_PARTS) this._giveParts(held);
+      else this._give(held.data, held.firstByte, held.lengths, held.length);
     }
   }
 
@@ -158,12 +175,20 @@ class Dispatcher {
 
   /** Whether a frame waits for `inflateLater`. */
   get mustInflate() {
-    return this._held !== null && this._held.step === INFLATE_LATER;
+    return this._held !== null && (this._held.step === INFLATE_LATER || this._held.step === GIVE_PARTS_LATER);
   }
 
-  /** Inflates that frame in the thread pool. The callback passes its argument to `endInflating`. */
+  /**
+   * Inflates that frame in the thread pool, or its next parts in another turn of the event loop. The
+   * callback passes its argument to `endInflating`.
+   */
   inflateLater(callback) {
     const frame = this._held;
+    if (frame.step === GIVE_PARTS_LATER) {
+      frame.step = GIVE_PARTS;
+      setImmediate(callback, null);
+      return;
+    }
     frame.step = USE_INFLATED;
     this._inflater.inflateLater(frame.data, frame.isLast, this._inflatedLimit(frame.firstByte), callback);
   }
@@ -209,7 +234,10 @@ class Dispatcher {
     const { assembler } = this;
     if ((firstByte & OPCODE) >= Opcode.CLOSE) {
       this._dispatchControl(firstByte, start === 0 && end === bytes.length ? bytes : view(bytes, start, end));
-    } else if (this._inflater !== null && assembler.hasRsv1(firstByte)) {
+    } else if (!gathered && this._addsParts(firstByte, end - start)) {
+      assembler.beginFrame(firstByte, true);
+      this._addParts(firstByte, view(bytes, start, end), true);
+    } else if (this._deflates(firstByte)) {
       this._dispatchDeflated(firstByte, view(bytes, start, end), gathered);
     } else if (assembler.message === null && (firstByte & FIN) !== 0) {
       const data = assembler.decode(firstByte, bytes, start, end, ascii);
@@ -266,8 +294,88 @@ class Dispatcher {
 
   _dispatchMessage(data, firstByte, length, fragments, lengths) {
     if (this.isTraced) traceMessage(this._traceSource, firstByte, length, fragments);
-    if (this.state === 0) this._give(data, firstByte, lengths);
-    else this._holds({ step: GIVE, data, firstByte, lengths });
+    if (this.state === 0) this._give(data, firstByte, lengths, length);
+    else this._holds({ step: GIVE, data, firstByte, lengths, length });
+  }
+
+  /** Whether a data frame is delivered in parts: a whole message without compression is one. */
+  _addsParts(firstByte, length) {
+    const { assembler } = this;
+    if (!assembler.comesInParts(firstByte, length)) return false;
+    return assembler.message !== null || (firstByte & FIN) === 0 || this._deflates(firstByte);
+  }
+
+  _deflates(firstByte) {
+    return this._inflater !== null && this.assembler.hasRsv1(firstByte);
+  }
+
+  /**
+   * Begins a data frame whose payload comes in pieces. If its message is delivered in parts from now
+   * on, the bytes that have been gathered are the first part.
+   */
+  beginFrame(firstByte, length) {
+    const { assembler } = this;
+    const inParts = assembler.comesInParts(firstByte, length);
+    assembler.beginFrame(firstByte, this.hasOnFrame);
+    if (inParts && assembler.message.stream === null) {
+      this._giveParts({ step: GIVE_PARTS, stream: this._beginParts(firstByte), error: null });
+    }
+  }
+
+  _beginParts(firstByte) {
+    return this.assembler.beginParts(this._deflates(firstByte) ? this._inflater : null);
+  }
+
+  /** The next bytes of a frame that is delivered in parts; `endsFrame`: its last ones. */
+  dispatchPart(firstByte, bytes, endsFrame) {
+    const { message } = this.assembler;
+    message.frameStart += bytes.length;
+    if (endsFrame && this.isTraced) traceFrame(this._traceSource, firstByte, message.frameStart);
+    if (this.state !== CLOSED) this._addParts(firstByte, bytes, endsFrame);
+  }
+
+  _addParts(firstByte, bytes, endsFrame) {
+    const { assembler } = this;
+    const { message } = assembler;
+    const stream = message.stream ?? this._beginParts(firstByte);
+    const isLast = endsFrame && (firstByte & FIN) !== 0;
+    assembler.addInParts(firstByte, bytes.length, endsFrame);
+    stream.add(bytes, isLast);
+    if (isLast && this.isTraced) {
+      traceMessage(this._traceSource, message.firstByte, message.skipped, message.fragments);
+    }
+    const held = { step: GIVE_PARTS, stream, error: null };
+    if (!this._holds(held)) this._giveParts(held);
+  }
+
+  /** Delivers the parts of the bytes that a stream has, unless a handler pauses or stops. */
+  _giveParts(held) {
+    const { stream } = held;
+    while (this.state === 0) {
+      let part;
+      try {
+        part = stream.next();
+      } catch (error) {
+        this.fail(error);
+        return;
+      }
+      if (part === null && !stream.mustWait) return;
+      // A handler that throws loses nothing of what comes after its part.
+      this._held = held;
+      if (part === null) {
+        held.step = GIVE_PARTS_LATER;
+        this.state = INFLATING;
+        return;
+      }
+      this._givePart(part, stream);
+      if (this.state === 0) this._held = null;
+    }
+  }
+
+  _givePart(part, { firstByte, hasEnded, isWhole }) {
+    const isBinary = (firstByte & OPCODE) === Opcode.BINARY;
+    if (isWhole) this._decoder[kOnMessage]?.(part, isBinary, false);
+    else this._decoder[kOnPart](part, isBinary, hasEnded, (firstByte & RSV1) !== 0);
   }
 
   /** A frame of a compressed message: only its inflated bytes are kept. */
@@ -321,18 +429,33 @@ class Dispatcher {
       data = assembler.decode(firstByte, bytes, 0, bytes.length, false);
     }
     if (data === undefined) this.fail(utf8Error());
-    else this._give(data, firstByte, lengths);
+    else this._give(data, firstByte, lengths, 0);
   }
 
-  _give(data, firstByte, lengths) {
+  /** @param {number} length in bytes, which decides whether it is a message or its only part */
+  _give(data, firstByte, lengths, length) {
+    const isBinary = (firstByte & OPCODE) === Opcode.BINARY;
+    if (length >= this.assembler.partsFrom) {
+      this._decoder[kOnPart](data, isBinary, true, (firstByte & RSV1) !== 0);
+      return;
+    }
     this.fragmentLengths = lengths;
     try {
-      const isBinary = (firstByte & OPCODE) === Opcode.BINARY;
       this._decoder[kOnMessage]?.(data, isBinary, (firstByte & RSV1) !== 0);
     } finally {
       this.fragmentLengths = undefined;
     }
   }
+}
+
+/** Loads lib/deflate at the first use: see `readAgreement`. */
+function createInflater(direction, inParts, sync) {
+  const { supportsSyncZlib } = require('../deflate/zlib-handle');
+  const { Inflater } = require('../deflate/inflater');
+  const { PartInflater } = require('../deflate/part-inflater');
+  if (!inParts) return new Inflater(direction);
+  if (sync ?? supportsSyncZlib()) return new PartInflater(direction);
+  throw invalidState('onPart and deflate exclude each other on a runtime without synchronous zlib');
 }
 
 let hasWarned = false;

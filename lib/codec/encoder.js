@@ -1,12 +1,10 @@
 'use strict';
 
 const { Buffer, EMPTY, lengthOf, toBytes } = require('../shared/buffers');
-const { readAgreement } = require('../deflate/agreement');
-const { PLAIN, SendQueue } = require('../deflate/send-queue');
 const { invalidState, invalidType, outOfRange } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
 const { codecBackend } = require('./backend');
-const { checkOptions, readBoolean, readChoice, readHandler, readTrace } = require('./options');
+const { checkOptions, readAgreement, readBoolean, readChoice, readHandler, readTrace } = require('./options');
 const { FrameWriter } = require('./frame-writer');
 const { WriteBuffer } = require('./write-buffer');
 const { framedFor, framedMessage } = require('./prepared');
@@ -44,12 +42,14 @@ class Encoder {
     this._connection = readTrace(options);
     const agreement = readAgreement(options);
     const onDeflated = readHandler(options, 'onDeflated');
-    this._queue = agreement === null ? null : new SendQueue(agreement.sending(this.role), !isClient, onDeflated);
+    this._queue = agreement === null ? null : createSendQueue(agreement.sending(this.role), !isClient, onDeflated);
     this._closed = false;
     // For tracing: the number of frames so far.
     this._sequence = 0;
     // The fragmented message that has begun and not ended: its first byte, fragments, length.
     this._message = null;
+    // The frame of `beginFrame`: its first byte, length, bytes to come, and the key for the next one.
+    this._payload = null;
   }
 
   get role() {
@@ -65,8 +65,14 @@ class Encoder {
     return this._closed;
   }
 
+  get payloadLeft() {
+    return this._payload === null ? 0 : this._payload.left;
+  }
+
   flush(writable, callback) {
-    return this._buffer.flush(writable, callback);
+    return typeof writable === 'function'
+      ? this._buffer.flush(undefined, writable)
+      : this._buffer.flush(writable, callback);
   }
 
   take() {
@@ -74,55 +80,104 @@ class Encoder {
   }
 
   text(data, options) {
-    return this._dataFrame(Opcode.TEXT, data, options);
+    this._dataFrame(Opcode.TEXT, data, options);
   }
 
   binary(data, options) {
     if (typeof data === 'string') throw invalidType('data', 'a Buffer or other bytes', data);
-    return this._dataFrame(Opcode.BINARY, data, options);
+    this._dataFrame(Opcode.BINARY, data, options);
   }
 
   continuation(data, options) {
-    if (this._closed) return false;
-    if (!this._isAmidMessage) throw invalidState('There is no fragmented message to continue');
+    if (this._closed) return;
+    this._checkPayload();
+    if (!this._isAmidMessage) throw invalidState('No fragmented message has begun');
     this._addData((options?.fin ?? true) ? FIN : 0, data, options);
-    return true;
+  }
+
+  beginFrame(length, options) {
+    if (typeof length !== 'number') throw invalidType('length', 'a number', length);
+    if (!(Number.isSafeInteger(length) && length >= 0)) throw outOfRange('length', 'a whole number from 0 on', length);
+    if (this._closed) return;
+    this._checkPayload();
+    if (this._isDeflating) throw invalidState('A message is being compressed: wait for onDeflated');
+    const { fin = true, binary = true, rsv1 = false } = options ?? {};
+    let firstByte = fin ? FIN : 0;
+    if (this._message === null) firstByte |= (rsv1 ? RSV1 : 0) | (binary ? Opcode.BINARY : Opcode.TEXT);
+    const key = this._frames.beginFrame(this._buffer, firstByte, length);
+    this._payload = { firstByte, length, left: length, key };
+    if (length === 0) this._endPayload();
+  }
+
+  addPayload(data, options) {
+    const bytes = toBytes('data', data);
+    const length = lengthOf(bytes);
+    if (this._closed) return;
+    const payload = this._payload;
+    if (length > this.payloadLeft)
+      throw outOfRange('data', `at most ${this.payloadLeft} bytes long`, `${length} bytes long`);
+    if (length === 0) return;
+    payload.key = this._frames.addPayload(this._buffer, bytes, length, payload.key, options?.owned ?? false);
+    payload.left -= length;
+    if (payload.left === 0) this._endPayload();
+  }
+
+  _endPayload() {
+    const { firstByte, length } = this._payload;
+    this._payload = null;
+    this._count(firstByte, length);
+  }
+
+  /** Inside a frame nothing else can be sent, not even a Close frame. */
+  _checkPayload() {
+    if (this._payload === null) return;
+    throw invalidState(`The frame that beginFrame() began lacks ${this._payload.left} bytes of its payload`);
   }
 
   ping(data = EMPTY) {
-    return this._controlFrame(Opcode.PING, data);
+    this._controlFrame(Opcode.PING, data);
   }
 
   pong(data = EMPTY) {
-    return this._controlFrame(Opcode.PONG, data);
+    this._controlFrame(Opcode.PONG, data);
   }
 
   close(code, reason = EMPTY) {
     const text = typeof reason === 'string' ? Buffer.from(reason) : toBytes('reason', reason);
     const length = lengthOf(text);
-    if ((code === undefined || code === NO_STATUS) && length === 0) return this._controlFrame(Opcode.CLOSE, EMPTY);
+    if ((code === undefined || code === NO_STATUS) && length === 0) {
+      this._controlFrame(Opcode.CLOSE, EMPTY);
+      return;
+    }
     if (typeof code !== 'number') throw invalidType('code', 'a number', code);
     if (!isSendableCloseCode(code)) throw outOfRange('code', 'a close code that may be sent', code);
     if (length > MAX_SHORT - 2) throw outOfRange('reason', 'at most 123 bytes long', `${length} bytes long`);
     const payload = Buffer.allocUnsafe(2 + length);
     payload.writeUInt16BE(code, 0);
     payload.set(text, 2);
-    return this._controlFrame(Opcode.CLOSE, payload);
+    this._controlFrame(Opcode.CLOSE, payload);
   }
 
-  prepared(message) {
+  stop() {
+    this._closed = true;
+    this._payload = this._message = null;
+    this._buffer.drop();
+    this._queue?.stop();
+  }
+
+  addPrepared(message) {
     const framed = framedMessage(message);
-    if (framed === null) throw invalidType('message', 'what prepare() has made', message);
+    if (framed === null) throw invalidType('message', 'a message of prepare()', message);
     if (this._frames.mode !== 0)
       throw invalidState('A prepared message is for the server role, a client masks each by itself');
-    if (this._closed) return false;
+    if (this._closed) return;
+    this._checkPayload();
     if (this._isAmidMessage) throw invalidState('A fragmented message has not ended');
     const { frame, length } = this._queue === null ? framed : framedFor(framed, this._queue);
     const firstByte = frame[0];
     if (firstByte === undefined) throw invalidState('The memory of a prepared message has been transferred');
-    if (this._isDeflating) this._queue.add(plainRecord(firstByte, length, EMPTY, [frame]));
+    if (this._isDeflating) this._queue.addPlain(firstByte, length, EMPTY, [frame]);
     else this._addPrepared(frame, firstByte, length);
-    return true;
   }
 
   _addPrepared(frame, firstByte, length) {
@@ -131,13 +186,13 @@ class Encoder {
     this._count(firstByte, length);
   }
 
-  framed(pieces, options) {
+  addFramed(pieces, options) {
     const { firstByte, length, opcode } = readFramed(pieces, this._frames.mode, options?.anyMask ?? false);
-    if (this._closed) return false;
+    if (this._closed) return;
+    this._checkPayload();
     this._closed = opcode === Opcode.CLOSE;
-    if (this._isDeflating) this._queue.add(plainRecord(firstByte, length, EMPTY, [Buffer.concat(pieces)]));
+    if (this._isDeflating) this._queue.addPlain(firstByte, length, EMPTY, [Buffer.concat(pieces)]);
     else this._addFramed(pieces, firstByte, length, options?.owned ?? false);
-    return true;
   }
 
   _addFramed(pieces, firstByte, length, owned) {
@@ -146,14 +201,14 @@ class Encoder {
   }
 
   _dataFrame(opcode, data, options) {
-    if (this._closed) return false;
+    if (this._closed) return;
+    this._checkPayload();
     if (this._isAmidMessage) throw invalidState('A fragmented message has not ended');
     if (options === undefined) {
       this._addData(FIN | opcode, data, options);
     } else {
       this._addData(((options.fin ?? true) ? FIN : 0) | (options.rsv1 ? RSV1 : 0) | opcode, data, options);
     }
-    return true;
   }
 
   /** Adds a data frame, compressed if it is to be, now or after those that wait. */
@@ -188,24 +243,24 @@ class Encoder {
       this._addRecord(record);
     } while (record !== null);
     if (this._closed) queue.end();
-    queue.onDeflated?.call(this);
+    if (!queue.isStopped) queue.onDeflated?.call(this);
   }
 
   _controlFrame(opcode, data) {
     const bytes = typeof data === 'string' ? Buffer.from(data) : toBytes('data', data);
     const length = lengthOf(bytes);
     if (length > MAX_SHORT) throw outOfRange('data', 'at most 125 bytes long', `${length} bytes long`);
-    if (this._closed) return false;
+    if (this._closed) return;
+    this._checkPayload();
     this._closed = opcode === Opcode.CLOSE;
     // A Close frame comes last. Ping and Pong frames may come before messages that are being
     // compressed.
     if (this._closed && this._isDeflating) {
-      this._queue.add(plainRecord(FIN | opcode, length, bytes, null));
+      this._queue.addPlain(FIN | opcode, length, bytes, null);
     } else {
       this._addControl(FIN | opcode, bytes, length);
       if (this._closed) this._queue?.end();
     }
-    return true;
   }
 
   _addControl(firstByte, bytes, length) {
@@ -253,9 +308,10 @@ class Encoder {
   }
 }
 
-/** A SendRecord that is not compressed. */
-function plainRecord(firstByte, length, data, pieces) {
-  return { firstByte, data, length, way: PLAIN, owned: pieces !== null, pieces };
+/** Loads lib/deflate at the first use: see `readAgreement`. */
+function createSendQueue(direction, refers, onDeflated) {
+  const { SendQueue } = require('../deflate/send-queue');
+  return new SendQueue(direction, refers, onDeflated);
 }
 
 showPublicState(Encoder, ['role', 'closed', 'pending']);

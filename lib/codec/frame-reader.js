@@ -131,7 +131,7 @@ class FrameReader {
   takePayload() {
     const { length, key } = header;
     if ((this.mode & MODE_MASKED) === 0) return false;
-    return this._backend.unmaskRange(this.chunk, this.position - length, length, key);
+    return this._backend.maskInPlace(this.chunk, this.position - length, length, key);
   }
 
   /** Copies the payload of a FRAME while it is unmasked; returns whether it is known to be ASCII. */
@@ -174,6 +174,18 @@ class FrameReader {
     frame.left -= length;
     frame.key = advanceKey(key, length) | 0;
     return copyUnmasked(this._backend, this.chunk, start, target, at, length, key);
+  }
+
+  /** Unmasks the next piece where it lies, before `position`. */
+  unmaskPiece() {
+    const frame = this._frame;
+    const { key } = frame;
+    const length = this.pieceLength;
+    const start = this.position;
+    this.position += length;
+    frame.left -= length;
+    frame.key = advanceKey(key, length) | 0;
+    if (key !== 0) this._backend.maskInPlace(this.chunk, start, length, key);
   }
 
   /** Forgets the frame whose payload has been taken. */

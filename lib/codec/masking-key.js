@@ -1,6 +1,6 @@
 'use strict';
 
-const { randomFillSync } = require('../shared/node-modules').crypto;
+const modules = require('../shared/node-modules');
 const { beforeSnapshot } = require('../shared/snapshot');
 
 /** Keys per randomFillSync(), which takes about 300 ns for any length: a key then takes 3 ns. */
@@ -21,7 +21,7 @@ function nextMaskingKey() {
         keys = new Int32Array(BATCH);
         beforeSnapshot(forgetKeys);
       }
-      randomFillSync(keys);
+      modules.crypto.randomFillSync(keys);
       used = 0;
     }
     const key = keys[used++];

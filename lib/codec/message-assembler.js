@@ -3,10 +3,11 @@
 const { buffer } = require('../shared/node-modules');
 
 const { view } = require('../shared/buffers');
-const { FrameError } = require('../shared/errors');
+const { FrameError, invalidChoice } = require('../shared/errors');
 const { FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
-const { utf8Error } = require('./message-errors');
+const { utf8Error } = require('../shared/message-errors');
 const { readBoolean, readChoice, readLimit } = require('./options');
+const { PartStream } = require('./part-stream');
 const { PartialMessage } = require('./partial-message');
 const { decodeText } = require('../shared/utf8');
 
@@ -19,10 +20,16 @@ const { MAX_LENGTH, MAX_STRING_LENGTH: MAX_STRING } = constants;
  */
 class MessageAssembler {
   constructor(options) {
+    const limit = readLimit(options, 'maxPayload', 0, 100 * 1024 * 1024);
     // Memory holds no more than MAX_LENGTH.
-    this.maxPayload = Math.min(readLimit(options, 'maxPayload', 0, 100 * 1024 * 1024), MAX_LENGTH);
+    this.maxPayload = Math.min(limit, MAX_LENGTH);
+    // For messages in parts, null without: one field, because most Decoders have none.
+    this._parts = readParts(options, limit);
     this._maxFragments = readLimit(options, 'maxFragments', 1, 16 * 1024);
-    this._text = readChoice(options, 'text', ['string', 'buffer', 'unchecked'], 'string');
+    this._text = readChoice(options, 'text', ['string', 'buffer'], 'string');
+    /** Whether text must be UTF-8. */
+    this.validates = !readBoolean(options, 'skipUTF8Validation', false);
+    if (!this.validates && this.makesStrings) throw invalidChoice('skipUTF8Validation', "text: 'buffer'");
     this._countsFragments = readBoolean(options, 'fragmentLengths', false);
     /** The message in progress, or null. */
     this.message = null;
@@ -31,11 +38,6 @@ class MessageAssembler {
   /** Whether text becomes a string. */
   get makesStrings() {
     return this._text === 'string';
-  }
-
-  /** Whether text must be UTF-8. */
-  get validates() {
-    return this._text !== 'unchecked';
   }
 
   /** The most bytes of a message that becomes a string. */
@@ -87,7 +89,8 @@ class MessageAssembler {
   _limitError(firstByte, length) {
     const { message } = this;
     const isString = message === null ? this.becomesString(firstByte) : message.isString;
-    const most = isString ? this.maxString : this.maxPayload;
+    let most = isString ? this.maxString : this.maxPayload;
+    if (this.comesInParts(firstByte, length)) most = this._parts.limit;
     if (length > most - (message === null ? 0 : message.length + message.skipped)) {
       return new FrameError('MESSAGE_TOO_BIG', 1009, `A message is longer than ${most} bytes`);
     }
@@ -95,6 +98,50 @@ class MessageAssembler {
       return new FrameError('TOO_MANY_FRAGMENTS', 1008, `A message has more than ${this._maxFragments} fragments`);
     }
     return null;
+  }
+
+  /** The length in bytes from which a message is delivered in parts. */
+  get partsFrom() {
+    return this._parts === null ? Infinity : this._parts.from;
+  }
+
+  /**
+   * Whether the message in progress, or a new one, is delivered in parts once it has a further frame
+   * of this length. Compressed ones are, because they may inflate to any length.
+   */
+  comesInParts(firstByte, length) {
+    if (this._parts === null) return false;
+    const before = this.message === null ? 0 : this.message.length + this.message.skipped;
+    return before + length >= this._parts.from || (this._parts.inflates && this.hasRsv1(firstByte));
+  }
+
+  /**
+   * Begins to deliver the message in progress in parts.
+   *
+   * @param {PartInflater | null} inflater null if it is not compressed
+   * @returns {PartStream} with the bytes that have been gathered
+   */
+  beginParts(inflater) {
+    const { message } = this;
+    const firstByte = inflater === null ? message.firstByte : message.firstByte & ~RSV1;
+    const text = this.validates && isText(firstByte) ? this._text : null;
+    message.stream = new PartStream(firstByte, text, inflater, this._parts);
+    if (message.length !== 0) message.stream.add(view(message.buffer, 0, message.length), false);
+    message.skip(message.length);
+    message.frameStart = 0;
+    return message.stream;
+  }
+
+  /**
+   * Counts bytes of a message in parts; `endsFrame`: they end the frame.
+   *
+   * @returns {PartialMessage}
+   */
+  addInParts(firstByte, length, endsFrame) {
+    const { message } = this;
+    message.skip(length);
+    if (endsFrame && (firstByte & FIN) !== 0) this.message = null;
+    return message;
   }
 
   /**
@@ -189,6 +236,11 @@ class MessageAssembler {
     if (this._countsFragments) message.lengths = [];
     return message;
   }
+}
+
+function readParts(options, limit) {
+  const from = readLimit(options, 'partsFrom', 0, 0);
+  return options.onPart === undefined ? null : { from, limit, inflates: (options.deflate ?? null) !== null };
 }
 
 /**

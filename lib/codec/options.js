@@ -16,15 +16,27 @@ function readHandler(options, name) {
   return value;
 }
 
-/**
- * The connection in trace records: `trace`, for both codecs of one end, or `connectionId`
- * as its `id`; null for neither.
- */
+/** The connection in trace records, for both codecs of an endpoint. */
 function readTrace(options) {
-  const { connectionId: id = null, trace = null } = options;
-  if (id !== null && typeof id !== 'string') throw invalidType('options.connectionId', 'a string', id);
+  const { trace = null } = options;
   if (typeof trace !== 'object') throw invalidType('options.trace', 'an object', trace);
-  return trace ?? (id === null ? null : { id });
+  const id = trace?.id ?? '';
+  if (typeof id !== 'string') throw invalidType('options.trace.id', 'a string', id);
+  return trace;
+}
+
+/**
+ * The option `deflate`. The codecs load lib/deflate when it is first given: with zlib it takes longer
+ * to load than the rest.
+ *
+ * @returns {NegotiatedDeflate | null}
+ */
+function readAgreement(options) {
+  const value = options.deflate ?? null;
+  if (value !== null && !require('../deflate/agreement').NegotiatedDeflate.isAgreement(value)) {
+    throw invalidType('options.deflate', 'the result of acceptDeflate() or of readAnswer() of an offer', value);
+  }
+  return value;
 }
 
 function readBoolean(options, name, byDefault) {
@@ -50,4 +62,4 @@ function readLimit(options, name, least, byDefault) {
   return value;
 }
 
-module.exports = { checkOptions, readBoolean, readChoice, readTrace, readHandler, readLimit };
+module.exports = { checkOptions, readAgreement, readBoolean, readChoice, readTrace, readHandler, readLimit };

@@ -3,7 +3,7 @@
 const { EMPTY, view } = require('../shared/buffers');
 const { FrameError } = require('../shared/errors');
 const { FIN } = require('../shared/protocol');
-const { detachedError } = require('./message-errors');
+const { detachedError } = require('../shared/message-errors');
 const { allocate, release } = require('./message-memory');
 const { completeUntil } = require('../shared/utf8');
 
@@ -117,5 +117,7 @@ class PartialMessage {
 
 /** The bytes of frames that are not kept: an own property of the few messages that have any. */
 PartialMessage.prototype.skipped = 0;
+/** The PartStream of a message that is delivered in parts: an own property, too. */
+PartialMessage.prototype.stream = null;
 
 module.exports = { PartialMessage };

@@ -51,7 +51,7 @@ function dispatchEntries(reader, dispatcher, borrowed, table, end) {
   const framesOnly = !isTraced && !hasMessages && hasFrames;
   const messagesOnly = !isTraced && hasMessages && !hasFrames;
   const batched = messagesOnly && makesStrings;
-  const maxLength = makesStrings ? assembler.maxString : assembler.maxPayload;
+  const maxLength = Math.min(makesStrings ? assembler.maxString : assembler.maxPayload, assembler.partsFrom - 1);
   let batch = '';
   let batchStart = 0;
   let batchEnd = 0;

@@ -17,16 +17,16 @@ class SlabPart {
     return view(this.slab, this.start, this.end);
   }
 
-  /** The part itself if its slab is not used by others afterwards, else a copy. */
-  takeOut() {
-    if (this.leaves) return this.view();
+  /** A view if the slab is given away with it, else a copy. */
+  toBuffer() {
+    if (this.givesSlab) return this.view();
     const copy = Buffer.allocUnsafeSlow(this.end - this.start);
     this.slab.copy(copy, 0, this.start, this.end);
     return copy;
   }
 
   /** Whether the slab is private, or so full that a copy would cost more than a new slab. */
-  get leaves() {
+  get givesSlab() {
     return isPrivate(this.slab) || (this.end - this.start) * 2 > this.slab.length;
   }
 }
@@ -80,13 +80,17 @@ class WriteBuffer {
   /** Drops the collected bytes: a write to an ended connection would only emit an error. */
   _drop(writable) {
     const callback = this._takeCallback();
-    this.take();
+    this.drop();
     return tellEnded(writable, callback);
+  }
+
+  drop() {
+    releaseSlabs(this._reset(), false);
   }
 
   take() {
     const parts = this._reset();
-    const buffers = parts.map((part) => (part instanceof SlabPart ? part.takeOut() : part));
+    const buffers = parts.map((part) => (part instanceof SlabPart ? part.toBuffer() : part));
     releaseSlabs(parts, true);
     return buffers;
   }
@@ -235,8 +239,8 @@ function tellEnded({ destroyed }, callback) {
   return false;
 }
 
-/** Releases the slabs of parts, but those that `takeOut` gave away if `takenOut` is set. */
-function releaseSlabs(parts, takenOut) {
+/** Releases the slabs of parts, without those that `toBuffer` gave away if it was called. */
+function releaseSlabs(parts, areTaken) {
   let slab = null;
   let free = false;
   for (const part of parts) {
@@ -246,7 +250,7 @@ function releaseSlabs(parts, takenOut) {
       slab = part.slab;
       free = true;
     }
-    if (takenOut && part.leaves) free = false;
+    if (areTaken && part.givesSlab) free = false;
   }
   if (free) releaseSlab(slab);
 }

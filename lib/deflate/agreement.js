@@ -56,7 +56,7 @@ function readNumber(options, name, least, most, byDefault) {
  */
 
 /** See index.d.ts. The contexts are the Decoder's and the Encoder's. */
-class DeflateAgreement {
+class NegotiatedDeflate {
   // Nothing else has the field.
   #isAgreement = true;
 
@@ -87,15 +87,6 @@ class DeflateAgreement {
   }
 }
 
-/** @returns {DeflateAgreement | null} the option `deflate` of a codec */
-function readAgreement(options) {
-  const value = options.deflate ?? null;
-  if (value !== null && !DeflateAgreement.isAgreement(value)) {
-    throw invalidType('options.deflate', 'what acceptDeflate() or accept() of an offer has returned', value);
-  }
-  return value;
-}
+showPublicState(NegotiatedDeflate, []);
 
-showPublicState(DeflateAgreement, []);
-
-module.exports = { DeflateAgreement, DeflateSettings, THREAD_POOL_FROM, readAgreement };
+module.exports = { NegotiatedDeflate, DeflateSettings, THREAD_POOL_FROM };

@@ -2,8 +2,9 @@
 
 const { zlib } = require('../shared/node-modules');
 const { Buffer, EMPTY } = require('../shared/buffers');
+const { tooBigError } = require('../shared/message-errors');
 const { runInPool } = require('./concurrency-limiter');
-const { TAIL, dataError, fitsTurn, runWithTail, tooBigError } = require('./inflate-message');
+const { TAIL, dataError, fitsTurn, runWithTail } = require('./inflate-message');
 const { ZlibHandle, copyIfShared, dropOutput, outputLength, supportsSyncZlib, takeOutput } = require('./zlib-handle');
 
 const { Z_SYNC_FLUSH } = zlib.constants;

@@ -3,6 +3,7 @@
 const { buffer, zlib } = require('../shared/node-modules');
 const { Buffer } = require('../shared/buffers');
 const { FrameError } = require('../shared/errors');
+const { tooBigError } = require('../shared/message-errors');
 const { runInPool } = require('./concurrency-limiter');
 const { ZlibHandle, dropOutput, outputLength, supportsSyncZlib, takeOutput } = require('./zlib-handle');
 
@@ -135,13 +136,9 @@ function toFrameError(error) {
   return error.code === 'ERR_BUFFER_TOO_LARGE' ? tooBigError() : dataError(error);
 }
 
-function tooBigError() {
-  return new FrameError('MESSAGE_TOO_BIG', 1009, 'A message is longer than maxPayload when it is inflated');
-}
-
 /** ws closes with 1007, too. */
 function dataError(cause) {
   return new FrameError('DEFLATE', 1007, 'A compressed message is not DEFLATE', { cause });
 }
 
-module.exports = { TAIL, dataError, fitsTurn, inflateAlone, inflateAloneLater, runWithTail, tooBigError };
+module.exports = { TAIL, dataError, fitsTurn, inflateAlone, inflateAloneLater, runWithTail };

@@ -1,7 +1,7 @@
 'use strict';
 
 const { FrameError, invalidType } = require('../shared/errors');
-const { DeflateAgreement, DeflateSettings } = require('./agreement');
+const { NegotiatedDeflate, DeflateSettings } = require('./agreement');
 const { MAX_WINDOW_BITS, MIN_DEFLATE_BITS, readHeader, writeParameters } = require('./parameters');
 
 // index.d.ts documents the exports.
@@ -18,7 +18,7 @@ function acceptDeflate(header, options = {}) {
   return null;
 }
 
-/** @returns {DeflateAgreement | null} null if the offer is declined */
+/** @returns {NegotiatedDeflate | null} null if the offer is declined */
 function answerOffer(offer, settings) {
   const offeredServer = offer.server_max_window_bits ?? MAX_WINDOW_BITS;
   // zlib does not support a window of 256 bytes for raw DEFLATE.
@@ -38,7 +38,7 @@ function answerOffer(offer, settings) {
     server_max_window_bits: offer.server_max_window_bits !== null || serverBits < MAX_WINDOW_BITS ? serverBits : null,
     client_max_window_bits: limitsClient ? clientBits : null
   };
-  return new DeflateAgreement(answer, clientBits, settings);
+  return new NegotiatedDeflate(answer, clientBits, settings);
 }
 
 class DeflateOffer {
@@ -56,7 +56,7 @@ class DeflateOffer {
   }
 
   /** Reads the server's answer (RFC 7692 section 7.1). */
-  accept(header) {
+  readAnswer(header) {
     if (header === undefined) return null;
     if (typeof header !== 'string') throw invalidType('header', 'a string or undefined', header);
     const read = readHeader(header);
@@ -66,7 +66,7 @@ class DeflateOffer {
     const fault = answer === null ? 'it has parameters that are not valid' : findFault(this._offer, answer);
     if (fault !== null) throw badAnswer(fault);
     const { clientWindowBits } = this._settings;
-    return new DeflateAgreement(answer, answer.client_max_window_bits ?? clientWindowBits, this._settings);
+    return new NegotiatedDeflate(answer, answer.client_max_window_bits ?? clientWindowBits, this._settings);
   }
 }
 

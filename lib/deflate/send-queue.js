@@ -61,6 +61,8 @@ class SendQueue {
     this._inPool = null;
     this._isDeflating = false;
     this._deflated = null;
+    /** Whether `stop` has been called. */
+    this.isStopped = false;
   }
 
   /**
@@ -95,9 +97,14 @@ class SendQueue {
     return null;
   }
 
+  /** Adds a frame that is not compressed, while the queue is busy. `pieces`: the whole frame, or null. */
+  addPlain(firstByte, length, data, pieces) {
+    this.add({ firstByte, data, length, way: PLAIN, owned: pieces !== null, pieces });
+  }
+
   /** @returns {SendRecord | null} the next record that has waited; null if there is none, or it must wait on */
   next() {
-    const deflated = this._deflated;
+    const deflated = this.isStopped ? null : this._deflated;
     this._deflated = null;
     if (deflated !== null || this._inPool !== null) return deflated;
     const record = this._records.shift();
@@ -150,6 +157,14 @@ class SendQueue {
   /** Releases the context of the connection when nothing more is sent. */
   end() {
     if (!this.isBusy) this._deflater.end();
+  }
+
+  /** Forgets the records that wait. The one in the thread pool is dropped when it comes back. */
+  stop() {
+    this._records = [];
+    this.isStopped = true;
+    this.waiting = 0;
+    this.end();
   }
 
   /** Leaves a frame to the Encoder. */
@@ -229,4 +244,4 @@ function withPayload(record, deflated) {
 /** The bytes of a string or of a view. */
 const sizeOf = (data) => (typeof data === 'string' ? Buffer.byteLength(data) : lengthOf(data));
 
-module.exports = { PLAIN, SendQueue };
+module.exports = { SendQueue };

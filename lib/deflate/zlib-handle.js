@@ -13,7 +13,7 @@ const { Z_NO_FLUSH, Z_SYNC_FLUSH } = zlib.constants;
 
 /** Output goes here first. It is never given away: results are used at once, or copied. */
 let scratch = null;
-const SCRATCH = 64 * 1024;
+const OUTPUT_SIZE = 64 * 1024;
 
 /** The output of a run: full scratches, copied, and then the bytes in the scratch. */
 const chunks = [];
@@ -44,22 +44,22 @@ class ZlibHandle {
    */
   run(bytes, length, limit, flush = Z_SYNC_FLUSH) {
     this._checkIdle();
-    scratch ??= Buffer.allocUnsafeSlow(SCRATCH);
+    scratch ??= Buffer.allocUnsafeSlow(OUTPUT_SIZE);
     this.error = null;
     this._handle.onerror = this._onError;
     let left = length;
     try {
       do {
-        if (used === SCRATCH) {
+        if (used === OUTPUT_SIZE) {
           chunks.push(Buffer.from(scratch));
-          chunkBytes += SCRATCH;
+          chunkBytes += OUTPUT_SIZE;
           used = 0;
         }
-        this._handle.writeSync(flush, bytes, length - left, left, scratch, used, SCRATCH - used);
+        this._handle.writeSync(flush, bytes, length - left, left, scratch, used, OUTPUT_SIZE - used);
         if (this.error !== null) break;
-        used = SCRATCH - this._state[0];
+        used = OUTPUT_SIZE - this._state[0];
         left = this._state[1];
-      } while (used === SCRATCH && chunkBytes + used <= limit);
+      } while (used === OUTPUT_SIZE && chunkBytes + used <= limit);
     } finally {
       this._handle.onerror = this._onStreamError;
     }
@@ -134,15 +134,15 @@ function trySyncZlib(library) {
     const text = Buffer.from('{"framemask":"framemask"}');
     /** @returns {number} the size that the text is compressed to; 0 if it does not come back */
     const roundTrip = () => {
-      deflater.run(text, text.length, SCRATCH);
+      deflater.run(text, text.length, OUTPUT_SIZE);
       const deflated = Buffer.from(takeOutput());
-      const left = inflater.run(deflated, deflated.length, SCRATCH);
+      const left = inflater.run(deflated, deflated.length, OUTPUT_SIZE);
       return left === 0 && text.equals(takeOutput()) ? deflated.length : 0;
     };
     const first = roundTrip();
     const second = roundTrip();
     // A block type that does not exist.
-    inflater.run(Buffer.from([7]), 1, SCRATCH);
+    inflater.run(Buffer.from([7]), 1, OUTPUT_SIZE);
     dropOutput();
     const hasFailed = inflater.error?.code === 'Z_DATA_ERROR';
     deflater.reset();
@@ -166,6 +166,7 @@ function supportsSyncZlib() {
 }
 
 module.exports = {
+  OUTPUT_SIZE,
   ZlibHandle,
   dropOutput,
   supportsSyncZlib,

@@ -90,7 +90,7 @@ function wordsOf(buffer, base, end) {
 }
 
 /** Masks `length` bytes of `buffer` from `start` on in place. */
-function unmaskRange(buffer, start, length, key) {
+function maskInPlace(buffer, start, length, key) {
   const end = start + length;
   if (length < WORDS_FROM) return (unmaskBytes(buffer, start, end, key) & 0x80) === 0;
   const base = alignedFrom(buffer, start);
@@ -102,7 +102,7 @@ function unmaskRange(buffer, start, length, key) {
  * in any way: TypedArray.prototype.set copies like memmove. Returns false, too, if the bytes were
  * not checked for ASCII.
  */
-function maskRange(source, start, output, offset, length, key) {
+function maskInto(source, start, output, offset, length, key) {
   // set() would throw for a view that a resized ArrayBuffer no longer contains.
   if (length === 0) return true;
   // Avoid subarray(): it would call a subclass's Symbol.species constructor.
@@ -110,11 +110,11 @@ function maskRange(source, start, output, offset, length, key) {
     lengthOf(source) === length ? source : new Uint8Array(memoryOf(source), offsetOf(source) + start, length);
   output.set(range, offset);
   // A key of 0 changes nothing.
-  return key !== 0 && unmaskRange(output, offset, length, key);
+  return key !== 0 && maskInPlace(output, offset, length, key);
 }
 
 /**
- * `maskRange` for a few bytes and no shared memory, where a call of TypedArray.prototype.set would
+ * `maskInto` for a few bytes and no shared memory, where a call of TypedArray.prototype.set would
  * take longer.
  */
 function copyMasked(source, start, output, offset, length, key) {
@@ -143,9 +143,9 @@ module.exports = {
   advanceKey,
   alignedFrom,
   copyMasked,
-  maskRange,
+  maskInto,
   unmaskBytes,
-  unmaskRange,
+  maskInPlace,
   unmaskWords,
   wordsOf
 };

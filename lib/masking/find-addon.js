@@ -1,7 +1,9 @@
 'use strict';
 
-const { fs, path, url } = require('../shared/node-modules');
+const modules = require('../shared/node-modules');
 const bundledAddon = require('./bundled-addon');
+
+const { fs, path } = modules;
 
 /** Systems with Linux's calling convention and file format: they load the prebuild for Linux. */
 const LIKE_LINUX = ['android', 'freebsd'];
@@ -58,7 +60,7 @@ function readName(file) {
 function unwrap(bundled) {
   const addon = bundled.default ?? bundled;
   if (typeof addon !== 'string') return addon;
-  return open(addon.startsWith('file:') ? url.fileURLToPath(addon) : path.resolve(__dirname, addon));
+  return open(addon.startsWith('file:') ? modules.url.fileURLToPath(addon) : path.resolve(__dirname, addon));
 }
 
 function open(file) {

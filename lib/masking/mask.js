@@ -38,14 +38,14 @@ function refuseSize(name, value, max) {
 }
 
 /** Creates `mask` and `unmask`, which index.d.ts documents, over a backend. */
-function createMasking({ maskRange, unmaskRange }) {
+function createMasking({ maskInto, maskInPlace }) {
   function mask(source, key, output, offset, length, phase) {
     checkBytes('source', source);
     checkBytes('output', output);
     const keyWord = readKey(key, phase);
     checkSize('length', length, Math.min(lengthOf(source), lengthOf(output)));
     checkSize('offset', offset, lengthOf(output) - length);
-    maskRange(source, 0, output, offset, length, keyWord);
+    maskInto(source, 0, output, offset, length, keyWord);
     return phase === undefined ? length & 3 : (phase + length) & 3;
   }
 
@@ -53,7 +53,7 @@ function createMasking({ maskRange, unmaskRange }) {
     checkBytes('buffer', buffer);
     const keyWord = readKey(key, phase);
     const length = lengthOf(buffer);
-    unmaskRange(buffer, 0, length, keyWord);
+    maskInPlace(buffer, 0, length, keyWord);
     return phase === undefined ? length & 3 : (phase + length) & 3;
   }
 

@@ -3,11 +3,11 @@
 const { findAddon } = require('./find-addon');
 
 /**
- * The functions of one kernel, from src/addon.cc. They take and return numbers in `registers`: an
- * argument costs about 6 ns, a register less than 1 ns.
+ * The functions of one kernel, from src/addon.cc. They take and return numbers in `params`: an
+ * argument costs about 6 ns, a param less than 1 ns.
  *
  * @typedef {object} Native
- * @property {Float64Array} registers by the indexes in `Register`
+ * @property {Float64Array} params by the indexes in `Param`
  * @property {(source: Uint8Array, output: Uint8Array) => void} mask takes KEY, START, OFFSET and
  *   LENGTH, sets NON_ASCII
  * @property {(buffer: Uint8Array) => void} unmask takes KEY, START and LENGTH, sets NON_ASCII
@@ -16,8 +16,8 @@ const { findAddon } = require('./find-addon');
  * @property {(chunk: Uint8Array, table: Uint32Array) => void} scan takes START and MODE, sets COUNT
  */
 
-/** The index of each register. src/addon.cc has the same list. */
-const Register = { KEY: 0, START: 1, OFFSET: 2, LENGTH: 3, MODE: 4, COUNT: 5, NON_ASCII: 6 };
+/** The index of each param. src/addon.cc has the same list. */
+const Param = { KEY: 0, START: 1, OFFSET: 2, LENGTH: 3, MODE: 4, COUNT: 5, NON_ASCII: 6 };
 
 /**
  * Loads the addon and chooses the kernel: the one that FRAMEMASK_KERNEL names, or else the best one
@@ -71,22 +71,22 @@ function readVariable(environment, name) {
 }
 
 /**
- * Registers lie in shared memory: the addon keeps a pointer to them, and an ArrayBuffer could be
+ * Params lie in shared memory: the addon keeps a pointer to them, and an ArrayBuffer could be
  * transferred away from under it. Electron hides the constructor from its pages; an empty
  * WebAssembly memory has it.
  */
-function createRegisters() {
+function createParams() {
   const SharedMemory =
     globalThis.SharedArrayBuffer ?? new WebAssembly.Memory({ initial: 0, maximum: 0, shared: true }).buffer.constructor;
-  return new Float64Array(new SharedMemory(Object.keys(Register).length * Float64Array.BYTES_PER_ELEMENT));
+  return new Float64Array(new SharedMemory(Object.keys(Param).length * Float64Array.BYTES_PER_ELEMENT));
 }
 
 function bind(addon, kernel) {
-  const registers = createRegisters();
-  const functions = addon.bind(kernel, registers);
-  // Up to 4.2 the addon made the registers: it would read none of ours.
+  const params = createParams();
+  const functions = addon.bind(kernel, params);
+  // Up to 4.2 the addon made the parameters: it would read none of ours.
   if ('registers' in functions) throw new Error('The addon is of another version of framemask');
-  return { registers, ...functions };
+  return { params, ...functions };
 }
 
 function unknownKernel(wanted, kernels, cause) {
@@ -98,4 +98,4 @@ function unknownKernel(wanted, kernels, cause) {
   return error;
 }
 
-module.exports = { Register, bind, load };
+module.exports = { Param, bind, load };

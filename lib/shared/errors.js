@@ -37,6 +37,13 @@ function shorten(text) {
   return text.length > 40 ? `${text.slice(0, 40)}...` : text;
 }
 
+/** The error for an option that is refused without another one, which is given as its code. */
+function invalidChoice(name, needed) {
+  const error = new TypeError(`The option ${name} needs the option ${needed}`);
+  error.code = 'ERR_INVALID_ARG_VALUE';
+  return error;
+}
+
 /** The error for an argument of a wrong type, with the `code` of Node.js. */
 function invalidType(name, expected, received) {
   const error = new TypeError(`The "${name}" argument must be ${expected}, but was ${describe(received)}`);
@@ -83,4 +90,4 @@ class FrameError extends Error {
 // On the prototype: an own property would be printed with the error.
 Object.defineProperty(FrameError.prototype, 'name', { value: 'FrameError', configurable: true, writable: true });
 
-module.exports = { FrameError, invalidState, invalidType, outOfRange };
+module.exports = { FrameError, invalidChoice, invalidState, invalidType, outOfRange };

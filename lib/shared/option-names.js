@@ -6,6 +6,8 @@ const OPTIONS = {
   Decoder: [
     'role',
     'onMessage',
+    'onPart',
+    'partsFrom',
     'onPing',
     'onPong',
     'onClose',
@@ -14,16 +16,16 @@ const OPTIONS = {
     'maxPayload',
     'maxFragments',
     'text',
+    'skipUTF8Validation',
     'borrowed',
     'fragmentLengths',
     'rsv1',
     'trace',
-    'connectionId',
     'context',
     'deflate',
     'onInflated'
   ],
-  Encoder: ['role', 'writable', 'recycle', 'trace', 'connectionId', 'deflate', 'onDeflated'],
+  Encoder: ['role', 'writable', 'recycle', 'trace', 'deflate', 'onDeflated'],
   'permessage-deflate': [
     'contextTakeover',
     'serverWindowBits',

@@ -23,7 +23,7 @@ function readInto(socket, decoder, afterRead) {
   socket[kDecoder] = decoder;
   socket[kAfterRead] = afterRead;
   socket.on('data', onData);
-  return isTrusted(decoder) && shareReads(socket, onData);
+  return isTrusted(decoder) && shareReads(socket, onData) ? 'shared' : 'events';
 }
 
 /** A Decoder that keeps chunks, or whose `write` has been replaced, sees no shared memory. */

@@ -4,8 +4,6 @@
 // Nothing of ws is changed, but for own properties of the Receiver and the Sender of a connection
 // that is framemask's.
 
-const { DeflateAgreement, THREAD_POOL_FROM } = require('../deflate/agreement');
-const { MAX_WINDOW_BITS } = require('../deflate/parameters');
 const { Buffer } = require('../shared/buffers');
 const { loadWs } = require('./load-ws');
 
@@ -98,8 +96,11 @@ const unsharedOptions = (options = {}) =>
 
 /** The agreement, for a codec, that a PerMessageDeflate has negotiated. */
 function agreementOf({ _options: { zlibDeflateOptions = {}, zlibInflateOptions }, params }) {
+  // Loaded for the first connection with compression.
+  const { NegotiatedDeflate, THREAD_POOL_FROM } = require('../deflate/agreement');
+  const { MAX_WINDOW_BITS } = require('../deflate/parameters');
   const { level = -1, memLevel = 8 } = zlibDeflateOptions;
-  return new DeflateAgreement(params, params.client_max_window_bits ?? MAX_WINDOW_BITS, {
+  return new NegotiatedDeflate(params, params.client_max_window_bits ?? MAX_WINDOW_BITS, {
     level,
     memLevel,
     threadPoolFrom: THREAD_POOL_FROM,

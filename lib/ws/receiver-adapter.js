@@ -128,7 +128,8 @@ class ReceiverAdapter {
     const { maxFragments, maxPayload, skipUTF8Validation } = receiverOptions(this.receiver);
     return new Decoder({
       role: isServer(this.websocket) ? 'server' : 'client',
-      text: skipUTF8Validation ? 'unchecked' : 'buffer',
+      text: 'buffer',
+      skipUTF8Validation,
       maxPayload: limitOf(maxPayload),
       maxFragments: limitOf(maxFragments),
       fragmentLengths: true,

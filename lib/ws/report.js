@@ -2,7 +2,6 @@
 
 const { kernel, nativeError } = require('../masking/backend');
 const { canShareReads } = require('../sockets/shared-reads');
-const { compressesHere } = require('./compression');
 
 let registered = false;
 
@@ -17,7 +16,7 @@ function setRegistered() {
 function report() {
   const { version } = require('ws/package.json');
   const reads = canShareReads() ? 'shared' : 'events';
-  const deflate = compressesHere() ? 'framemask' : 'ws';
+  const deflate = require('./compression').compressesHere() ? 'framemask' : 'ws';
   return { kernel, nativeError, ws: version, reads, deflate, registered, connections: { ...connections } };
 }
 

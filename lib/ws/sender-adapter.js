@@ -113,11 +113,14 @@ class SenderAdapter {
 
   /** @returns {boolean} false for bytes that are not a frame, and after a Close frame */
   _addFramed(pieces) {
+    const encoder = this._encoder ?? this._createEncoder();
+    if (encoder.closed) return false;
     try {
-      return (this._encoder ?? this._createEncoder()).framed(pieces, this._isBehind ? FRAMED_OWNED : FRAMED);
+      encoder.addFramed(pieces, this._isBehind ? FRAMED_OWNED : FRAMED);
     } catch {
       return false;
     }
+    return true;
   }
 
   /** Holds frames back until `endRead`: the replies to the messages of one read. */

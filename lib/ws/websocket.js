@@ -4,7 +4,6 @@ const { frameId } = require('../frame-id');
 const { isUint8Array } = require('../shared/buffers');
 const { checkNames } = require('../shared/option-names');
 const { shareReads } = require('../sockets/shared-reads');
-const { attachCompressor } = require('./compression');
 const { borrowChunks, attachDecoder, endDecoding } = require('./receiver-adapter');
 const { deflateOf, isServer, plainSend, ws } = require('./internals');
 const { SenderAdapter } = require('./sender-adapter');
@@ -60,7 +59,7 @@ function extend(Base) {
       if (adapter.agreement === null) return;
       connections.compressed++;
       const direction = adapter.agreement.sending(isServer(this) ? 'server' : 'client');
-      attachCompressor(deflateOf(this), direction, () => endDecoding(receiver));
+      require('./compression').attachCompressor(deflateOf(this), direction, () => endDecoding(receiver));
     }
 
     /** ws calls it when the handshake is done. It listens to the socket's data, and emits 'open'. */

@@ -161,8 +161,8 @@ t.test('behind bytes that wait in the stream, owned data from 1 KiB on is not co
       const piece = frame(BINARY, payload, { key: role === 'client' ? KEY : null });
       encoder.binary(payload, { owned: true });
       encoder.binary(payload);
-      encoder.framed([piece], { owned: true });
-      encoder.framed([piece]);
+      encoder.addFramed([piece], { owned: true });
+      encoder.addFramed([piece]);
       encoder.flush(stream);
       return written.splice(0).filter(({ buffer }) => buffer === data.buffer || buffer === piece.buffer).length;
     };
@@ -186,16 +186,16 @@ t.test('5.4: one message at a time, control frames between its fragments', (t) =
   const encoder = new Encoder({ role: 'server' });
   t.throws(() => encoder.continuation('x'), {
     code: 'ERR_INVALID_STATE',
-    message: /no fragmented message to continue/
+    message: /No fragmented message has begun/
   });
-  t.equal(encoder.text('a', { fin: false, rsv1: true }), true);
+  encoder.text('a', { fin: false, rsv1: true });
   t.throws(() => encoder.text('x'), { code: 'ERR_INVALID_STATE', message: /has not ended/ });
   t.throws(() => encoder.binary(Buffer.alloc(1)), { code: 'ERR_INVALID_STATE' });
-  t.throws(() => encoder.prepared(prepare('x')), { code: 'ERR_INVALID_STATE' });
-  t.equal(encoder.ping('p'), true);
-  t.equal(encoder.continuation('b', { fin: false }), true);
-  t.equal(encoder.continuation(Buffer.from('c'), { owned: true }), true);
-  t.equal(encoder.text('next', {}), true);
+  t.throws(() => encoder.addPrepared(prepare('x')), { code: 'ERR_INVALID_STATE' });
+  encoder.ping('p');
+  encoder.continuation('b', { fin: false });
+  encoder.continuation(Buffer.from('c'), { owned: true });
+  encoder.text('next', {});
   assertBytes(
     bytesOf(encoder),
     Buffer.concat([
@@ -212,16 +212,20 @@ t.test('5.4: one message at a time, control frames between its fragments', (t) =
 t.test('5.5.1: sends nothing after a Close frame', (t) => {
   const encoder = new Encoder({ role: 'server' });
   t.equal(encoder.closed, false);
-  t.equal(encoder.close(1000, 'bye'), true);
+  encoder.close(1000, 'bye');
   t.equal(encoder.closed, true);
-  t.equal(encoder.close(1000), false, 'close, again');
-  t.equal(encoder.close(), false, 'close without a code');
-  t.equal(encoder.text('x'), false, 'text');
-  t.equal(encoder.binary(Buffer.alloc(1)), false, 'binary');
-  t.equal(encoder.continuation('x'), false, 'continuation');
-  t.equal(encoder.ping(), false, 'ping');
-  t.equal(encoder.pong(), false, 'pong');
-  t.equal(encoder.prepared(prepare('x')), false, 'prepared');
+  const { pending } = encoder;
+  encoder.close(1000);
+  encoder.close();
+  encoder.text('x');
+  encoder.binary(Buffer.alloc(1));
+  encoder.continuation('x');
+  encoder.ping();
+  encoder.pong();
+  encoder.addPrepared(prepare('x'));
+  encoder.beginFrame(1);
+  encoder.addPayload(Buffer.alloc(1));
+  t.equal(encoder.pending, pending, 'nothing is added');
   assertBytes(bytesOf(encoder), frame(CLOSE, closePayload(1000, 'bye')));
   t.end();
 });
@@ -254,20 +258,20 @@ t.test('5.5.1: a Close frame has no payload, or a code and a reason of at most 1
   t.throws(() => encoder.close(1000, '€'.repeat(42)), { code: 'ERR_OUT_OF_RANGE', message: /"reason" .* 126 bytes/ });
   t.throws(() => encoder.close(1000.5), { code: 'ERR_OUT_OF_RANGE' });
   t.equal(encoder.closed, false);
-  t.equal(encoder.close(4999, Buffer.from('x'.repeat(123))), true);
+  encoder.close(4999, Buffer.from('x'.repeat(123)));
   assertBytes(bytesOf(encoder), frame(CLOSE, closePayload(4999, 'x'.repeat(123))));
 
   const bare = new Encoder({ role: 'server' });
-  t.equal(bare.close(1005), true, 'the code that onClose reports for none');
+  bare.close(1005); // the code that onClose reports for none
   assertBytes(bytesOf(bare), frame(CLOSE));
   t.end();
 });
 
 t.test('5.5: a control frame has at most 125 bytes', (t) => {
   const encoder = new Encoder({ role: 'client' });
-  t.equal(encoder.ping(Buffer.alloc(125)), true);
-  t.equal(encoder.pong('x'.repeat(125)), true);
-  t.equal(encoder.pong(), true);
+  encoder.ping(Buffer.alloc(125));
+  encoder.pong('x'.repeat(125));
+  encoder.pong();
   t.throws(() => encoder.ping(Buffer.alloc(126)), { code: 'ERR_OUT_OF_RANGE', message: /"data" .* 126 bytes long/ });
   t.throws(() => encoder.pong('é'.repeat(63)), { code: 'ERR_OUT_OF_RANGE' });
   t.throws(() => encoder.pong(7), { code: 'ERR_INVALID_ARG_TYPE' });
@@ -289,8 +293,8 @@ t.test('an error names the wrong argument, and no bytes are collected', (t) => {
     assert.throws(() => encoder.binary(data), notBytes, 'binary');
   });
   t.throws(() => encoder.binary('text'), notBytes);
-  t.throws(() => encoder.prepared({ frame: Buffer.alloc(2) }), { code: 'ERR_INVALID_ARG_TYPE', message: /prepare/ });
-  t.throws(() => encoder.prepared(prepare('x')), { code: 'ERR_INVALID_STATE', message: /server role/ });
+  t.throws(() => encoder.addPrepared({ frame: Buffer.alloc(2) }), { code: 'ERR_INVALID_ARG_TYPE', message: /prepare/ });
+  t.throws(() => encoder.addPrepared(prepare('x')), { code: 'ERR_INVALID_STATE', message: /server role/ });
   t.throws(() => prepare(7), { code: 'ERR_INVALID_ARG_TYPE', message: /"data"/ });
   t.equal(encoder.pending, 0);
   t.end();
@@ -308,13 +312,13 @@ t.test('a prepared message is framed once, for all encoders', (t) => {
   assertBytes(large.frame, frame(TEXT, 'x'.repeat(70_000)));
 
   const encoder = new Encoder({ role: 'server' });
-  t.equal(encoder.prepared(small), true);
+  encoder.addPrepared(small);
   const [first] = encoder.take();
-  encoder.prepared(small);
+  encoder.addPrepared(small);
   t.equal(encoder.take()[0], first, 'alone it is not copied');
   encoder.text('before');
-  encoder.prepared(small);
-  encoder.prepared(large);
+  encoder.addPrepared(small);
+  encoder.addPrepared(large);
   t.equal(encoder.pending, 8 + 5 + 70_010);
   const chunks = encoder.take();
   t.equal(chunks.length, 2, 'a small one is copied behind the frames before it');
@@ -339,11 +343,11 @@ t.test('adds frames that others have framed', (t) => {
       framedBy((e) => e.ping('p'))
     ];
     const [first, second, third, ping] = frames;
-    t.equal(encoder.framed([first]), true);
+    encoder.addFramed([first]);
     t.throws(() => encoder.text('x'), { code: 'ERR_INVALID_STATE' }, `${role}: amid a message`);
-    encoder.framed([second]);
-    encoder.framed([third.subarray(0, 14), third.subarray(14)]);
-    encoder.framed([ping]);
+    encoder.addFramed([second]);
+    encoder.addFramed([third.subarray(0, 14), third.subarray(14)]);
+    encoder.addFramed([ping]);
     assertBytes(Buffer.concat(encoder.take()), Buffer.concat(frames));
 
     for (const pieces of [
@@ -353,18 +357,20 @@ t.test('adds frames that others have framed', (t) => {
       [Buffer.alloc(0)],
       [ping.subarray(0, 1), ping.subarray(1)]
     ]) {
-      t.throws(() => encoder.framed(pieces), /The "pieces" argument/, `${role}: ${pieces.length} pieces`);
+      t.throws(() => encoder.addFramed(pieces), /The "pieces" argument/, `${role}: ${pieces.length} pieces`);
     }
     const opposite = new Encoder({ role: role === 'server' ? 'client' : 'server' });
-    t.throws(() => opposite.framed([ping]), { code: 'ERR_OUT_OF_RANGE' }, `${role}: a frame of the other role`);
-    t.equal(opposite.framed([ping], { anyMask: true }), true);
+    t.throws(() => opposite.addFramed([ping]), { code: 'ERR_OUT_OF_RANGE' }, `${role}: a frame of the other role`);
+    opposite.addFramed([ping], { anyMask: true });
     assertBytes(Buffer.concat(opposite.take()), ping);
-    t.throws(() => encoder.framed(ping), { code: 'ERR_INVALID_ARG_TYPE' });
-    t.throws(() => encoder.framed(['ping']), { code: 'ERR_INVALID_ARG_TYPE' });
+    t.throws(() => encoder.addFramed(ping), { code: 'ERR_INVALID_ARG_TYPE' });
+    t.throws(() => encoder.addFramed(['ping']), { code: 'ERR_INVALID_ARG_TYPE' });
 
-    t.equal(encoder.framed([framedBy((e) => e.close(1000))]), true);
+    encoder.addFramed([framedBy((e) => e.close(1000))]);
+    const { pending } = encoder;
     t.equal(encoder.closed, true);
-    t.equal(encoder.framed([ping]), false);
+    encoder.addFramed([ping]);
+    t.equal(encoder.pending, pending, 'nothing follows a Close frame');
   }
   t.end();
 });
@@ -420,7 +426,7 @@ t.test('only what prepare() has made is sent', (t) => {
   };
   for (const [name, value] of Object.entries(forged)) {
     const encoder = server();
-    t.throws(() => encoder.prepared(value), WRONG_TYPE, name);
+    t.throws(() => encoder.addPrepared(value), WRONG_TYPE, name);
     t.equal(encoder.pending, 0, name);
   }
   t.end();
@@ -429,7 +435,7 @@ t.test('only what prepare() has made is sent', (t) => {
 t.test('the constructor of a message frames data, as prepare() does', (t) => {
   const PreparedMessage = prepare('').constructor;
   const encoder = server();
-  encoder.prepared(new PreparedMessage('hello', {}));
+  encoder.addPrepared(new PreparedMessage('hello', {}));
   t.same(encoder.take(), [HELLO]);
   t.throws(() => new PreparedMessage({ frame: HELLO, length: 5 }, {}), { code: 'ERR_INVALID_ARG_TYPE' });
   t.end();
@@ -450,7 +456,7 @@ t.test('a message can not be changed', (t) => {
   }, TypeError);
   Object.defineProperty(message, 'frame', { value: Buffer.alloc(3) });
   const encoder = server();
-  encoder.prepared(message);
+  encoder.addPrepared(message);
   t.equal(encoder.pending, HELLO.length);
   t.same(encoder.take(), [HELLO]);
   t.end();
@@ -467,12 +473,12 @@ t.test('the data of a message is copied', (t) => {
 t.test('a message whose memory somebody has transferred away is refused', (t) => {
   const message = prepare('hello');
   const encoder = server();
-  encoder.prepared(message);
+  encoder.addPrepared(message);
   const [frame] = encoder.take();
   structuredClone(frame.buffer, { transfer: [frame.buffer] });
-  t.throws(() => encoder.prepared(message), { code: 'ERR_INVALID_STATE', message: /transferred/ });
+  t.throws(() => encoder.addPrepared(message), { code: 'ERR_INVALID_STATE', message: /transferred/ });
   t.equal(encoder.pending, 0);
-  t.ok(encoder.text('x'), 'and the encoder goes on');
+  encoder.text('x');
   t.same(encoder.take(), [Buffer.from('\x81\x01x', 'latin1')]);
   t.end();
 });
@@ -530,5 +536,97 @@ t.test('keys are forgotten before a startup snapshot', (t) => {
   callbacks[0]();
   t.ok(batches[0].every((key) => key === 0));
   t.equal(nextMaskingKey(), 2, 'of a new batch');
+  t.end();
+});
+
+t.test('beginFrame: a payload that comes later, in pieces of any size, by any way', (t) => {
+  forEachCase(createDecoders(), ({ backend }) => {
+    forEachCase(ROLES, (role) => {
+      const random = (length, seed) => Buffer.from(Array.from({ length }, (_, i) => (i * seed) & 255));
+      for (const owned of [false, true]) {
+        const encoder = new (encoderOver(backend))({ role });
+        const pieces = [random(1, 3), random(70, 5), random(20_000, 7), random(100_000, 11), Buffer.alloc(0)];
+        const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+        encoder.text('before');
+        encoder.beginFrame(length, { fin: false });
+        let left = length;
+        for (const piece of pieces) {
+          assert.equal(encoder.payloadLeft, left);
+          encoder.addPayload(owned ? Buffer.from(piece) : piece, { owned });
+          left -= piece.length;
+        }
+        assert.equal(encoder.payloadLeft, 0);
+        encoder.ping('between');
+        encoder.beginFrame(3);
+        encoder.addPayload(new Uint8Array([1, 2, 3]).buffer);
+        encoder.beginFrame(0, { binary: false });
+        const expected = [
+          frame(TEXT, 'before'),
+          frame(BINARY, Buffer.concat(pieces), { fin: false }),
+          frame(PING, 'between'),
+          frame(CONTINUATION, Buffer.of(1, 2, 3)),
+          frame(TEXT, '')
+        ];
+        const sent = bytesOf(encoder);
+        assertBytes(role === 'client' ? unmasked(sent) : sent, Buffer.concat(expected));
+      }
+    });
+  });
+  t.end();
+});
+
+t.test('beginFrame: the longest header, and rsv1', (t) => {
+  const encoder = new Encoder({ role: 'server' });
+  encoder.beginFrame(2 ** 53 - 1, { rsv1: true });
+  assertBytes(bytesOf(encoder), Buffer.from('c27f001fffffffffffff', 'hex'));
+  t.equal(encoder.payloadLeft, 2 ** 53 - 1);
+  t.end();
+});
+
+t.test('while a payload is incomplete, nothing else can be sent', (t) => {
+  const encoder = new Encoder({ role: 'server' });
+  encoder.beginFrame(5);
+  encoder.addPayload(Buffer.from('ab'));
+  const pending = encoder.pending;
+  const calls = {
+    text: ['x'],
+    binary: [Buffer.alloc(1)],
+    continuation: ['x'],
+    ping: [],
+    pong: [],
+    close: [1000],
+    addPrepared: [prepare('x')],
+    addFramed: [[frame(PING, '')]],
+    beginFrame: [1]
+  };
+  for (const [name, args] of Object.entries(calls)) {
+    t.throws(() => encoder[name](...args), { code: 'ERR_INVALID_STATE', message: /lacks 3 bytes/ }, name);
+  }
+  t.throws(() => encoder.addPayload(Buffer.alloc(4)), { code: 'ERR_OUT_OF_RANGE', message: /at most 3 bytes/ });
+  t.throws(() => encoder.addPayload('abc'), { code: 'ERR_INVALID_ARG_TYPE' });
+  t.equal(encoder.pending, pending);
+  t.equal(encoder.closed, false);
+  encoder.addPayload(Buffer.from('cde'));
+  t.throws(() => encoder.addPayload(Buffer.alloc(1)), { code: 'ERR_OUT_OF_RANGE', message: /at most 0 bytes/ });
+  for (const length of [-1, 1.5, NaN, 2 ** 53]) {
+    t.throws(() => encoder.beginFrame(length), { code: 'ERR_OUT_OF_RANGE', message: /"length"/ });
+  }
+  t.throws(() => encoder.beginFrame('1'), { code: 'ERR_INVALID_ARG_TYPE', message: /"length"/ });
+  assertBytes(bytesOf(encoder), frame(BINARY, 'abcde'));
+  t.end();
+});
+
+t.test('stop drops all that has collected, also memory that was transferred', (t) => {
+  const encoder = new Encoder({ role: 'server' });
+  encoder.text('first');
+  const [{ buffer }] = encoder.take();
+  encoder.text('second');
+  structuredClone(buffer, { transfer: [buffer] });
+  encoder.beginFrame(7);
+  encoder.stop();
+  t.match(encoder, { closed: true, pending: 0, payloadLeft: 0 });
+  encoder.text('third');
+  t.same(encoder.take(), []);
+  encoder.stop();
   t.end();
 });

@@ -45,7 +45,7 @@ t.test('flush hands over all that has collected in one write', (t) => {
   encoder.text('b');
   t.equal(encoder.flush(sink), true);
   const message = prepare('p');
-  encoder.prepared(message);
+  encoder.addPrepared(message);
   t.equal(encoder.flush(sink), true);
   t.equal(writes.length, 3);
   assertBytes(writes[0], Buffer.concat([frame(TEXT, 'a'), frame(TEXT, 'b')]));
@@ -105,7 +105,7 @@ t.test('the pieces of a flush are corked, so that they become one write; a singl
   encoder.text('a');
   encoder.binary(Buffer.alloc(20_000));
   encoder.flush(sink);
-  encoder.prepared(prepare('p'));
+  encoder.addPrepared(prepare('p'));
   encoder.flush(sink);
   t.same(calls, [3, 'cork', 3 + 4, 20_000, 'uncork', 3]);
   t.end();
@@ -212,7 +212,7 @@ t.test('a stream that ends in its write gets nothing that is added then', async 
     await new Promise(setImmediate);
     t.same(errors, [], `${what}: no write after the end`);
     t.equal(written.length, 1, `${what}: writes`);
-    t.equal(encoder.text('next'), true, `${what}: the encoder goes on`);
+    t.doesNotThrow(() => encoder.text('next'), `${what}: the encoder goes on`);
     t.equal(encoder.take().length, 1, `${what}: what it takes then`);
   }
 });
@@ -269,7 +269,7 @@ t.test('with the option writable, an encoder flushes at the end of the turn', as
   const encoder = new Encoder({ role: 'server', writable: sink });
   encoder.text('a');
   encoder.binary(Buffer.alloc(20_000));
-  encoder.prepared(prepare('p'));
+  encoder.addPrepared(prepare('p'));
   t.same(writes, []);
   await new Promise(setImmediate);
   t.equal(writes.length, 1);
@@ -278,7 +278,7 @@ t.test('with the option writable, an encoder flushes at the end of the turn', as
   t.equal(writes.length, 2);
   await new Promise(setImmediate);
   t.equal(writes.length, 2);
-  encoder.prepared(prepare('c'));
+  encoder.addPrepared(prepare('c'));
   await new Promise(setImmediate);
   t.equal(writes.length, 3);
 });
@@ -290,7 +290,7 @@ t.test('with the option writable, every kind of frame is flushed, in each turn o
     'a short text': () => encoder.text('a'),
     'a long text': () => encoder.text('a'.repeat(5000)),
     'large data': () => encoder.binary(Buffer.alloc(20_000)),
-    'a prepared message': () => encoder.prepared(prepare('p')),
+    'a prepared message': () => encoder.addPrepared(prepare('p')),
     'a Ping frame': () => encoder.ping(),
     'a Close frame': () => encoder.close()
   };

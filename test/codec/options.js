@@ -26,12 +26,6 @@ const HANDLER = {
   wrong: [null, 1, 'name', {}, []],
   isType: (value) => value === undefined || typeof value === 'function'
 };
-const STRING = {
-  expected: 'a string',
-  good: [undefined, null, 'a', ''],
-  wrong: [1, true, {}, new String('a')],
-  isType: (value) => value === undefined || value === null || typeof value === 'string'
-};
 const BOOLEAN = {
   expected: 'a boolean',
   good: [undefined, null, true, false],
@@ -48,12 +42,11 @@ const OBJECT = {
   expected: 'an object',
   good: [undefined, null, {}, { id: 'a', key: 'b' }],
   wrong: ['', 'a connection', 1, true, () => {}],
-  // Its properties are only read for records.
   isType: (value) => value === undefined || typeof value === 'object'
 };
 const TEXT = {
-  expected: "one of 'string', 'buffer', 'unchecked'",
-  good: [undefined, null, 'string', 'buffer', 'unchecked'],
+  expected: "one of 'string', 'buffer'",
+  good: [undefined, null, 'string', 'buffer'],
   wrong: ['', 'String', 'utf8', 'toString', 1, true, ['string'], new String('string')],
   isType: (value) => value === undefined || value === null
 };
@@ -71,23 +64,23 @@ const OPTIONS = [
   { Codec: Decoder, option: 'rsv1', ...BOOLEAN },
   { Codec: Decoder, option: 'fragmentLengths', ...BOOLEAN },
   { Codec: Decoder, option: 'borrowed', ...BOOLEAN },
-  { Codec: Decoder, option: 'connectionId', ...STRING },
+  { Codec: Decoder, option: 'skipUTF8Validation', also: { text: 'buffer' }, ...BOOLEAN },
   { Codec: Decoder, option: 'trace', ...OBJECT },
   { Codec: Decoder, option: 'maxPayload', ...limitFrom(0, []) },
   { Codec: Decoder, option: 'maxFragments', ...limitFrom(1, [0]) },
-  ...['onMessage', 'onPing', 'onPong', 'onClose', 'onError', 'onFrame'].map((option) => ({
+  { Codec: Decoder, option: 'partsFrom', ...limitFrom(0, []) },
+  ...['onMessage', 'onPart', 'onPing', 'onPong', 'onClose', 'onError', 'onFrame'].map((option) => ({
     Codec: Decoder,
     option,
     ...HANDLER
   })),
   { Codec: Encoder, option: 'role', ...ROLE },
   { Codec: Encoder, option: 'recycle', ...BOOLEAN },
-  { Codec: Encoder, option: 'connectionId', ...STRING },
   { Codec: Encoder, option: 'trace', ...OBJECT }
 ].map((one) => ({
   name: `${one.option} of ${one.Codec.name}`,
   outOfRange: [],
-  create: (value) => new one.Codec({ role: 'server', [one.option]: value }),
+  create: (value) => new one.Codec({ role: 'server', ...one.also, [one.option]: value }),
   ...one
 }));
 
@@ -129,10 +122,22 @@ t.test('a limit refuses numbers out of its range, and the error names the option
   t.end();
 });
 
+t.test('an option that needs another one says so', (t) => {
+  const refused = (options) => () => new Decoder({ role: 'server', ...options });
+  const code = 'ERR_INVALID_ARG_VALUE';
+  t.throws(refused({ skipUTF8Validation: true }), {
+    code,
+    message: /skipUTF8Validation needs the option text: 'buffer'/
+  });
+  t.throws(refused({ onPart() {}, onFrame() {} }), { code: 'ERR_INVALID_STATE', message: /onPart and onFrame/ });
+  t.throws(refused({ trace: { id: 1 } }), { code: 'ERR_INVALID_ARG_TYPE', message: /"options.trace.id"/ });
+  t.end();
+});
+
 t.test('an error says which value was refused', (t) => {
   const messages = {
     'a function, but was null': { onPing: null },
-    'a string, but was the number 1': { connectionId: 1 },
+    'an object, but was the number 1': { trace: 1 },
     'a boolean, but was the number 1': { rsv1: 1 },
     "one of 'server', 'client', but was undefined": { role: undefined }
   };

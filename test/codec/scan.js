@@ -573,36 +573,36 @@ t.test('readHeader resets the error of the header before', (t) => {
 
 const BACKEND_KEY = 0xf8035ca1;
 
-/** `maskRange` and `unmaskRange` give the bytes of a byte loop, short or long. */
-function checkBytes({ maskRange, unmaskRange }) {
+/** `maskInto` and `maskInPlace` give the bytes of a byte loop, short or long. */
+function checkBytes({ maskInto, maskInPlace }) {
   for (const length of [0, 1, 31, 32, 47, 48, 63, 64, 65, 125, 1000]) {
     const source = randomBytes(length + 5);
     const output = randomBytes(length + 9);
     const expected = Buffer.from(output);
     for (let i = 0; i < length; i++) expected[7 + i] = source[3 + i] ^ (BACKEND_KEY >>> ((i & 3) * 8));
-    maskRange(source, 3, output, 7, length, BACKEND_KEY);
-    assertBytes(output, expected, `maskRange, ${length} bytes`);
+    maskInto(source, 3, output, 7, length, BACKEND_KEY);
+    assertBytes(output, expected, `maskInto, ${length} bytes`);
     source.copy(expected, 7, 3, 3 + length);
-    unmaskRange(output, 7, length, BACKEND_KEY);
-    assertBytes(output, expected, `unmaskRange, ${length} bytes`);
+    maskInPlace(output, 7, length, BACKEND_KEY);
+    assertBytes(output, expected, `maskInPlace, ${length} bytes`);
   }
 }
 
-/** `unmaskText` and `unmaskRange` tell whether all bytes are ASCII. */
-function checkText({ unmaskRange, unmaskText }) {
+/** `unmaskText` and `maskInPlace` tell whether all bytes are ASCII. */
+function checkText({ maskInPlace, unmaskText }) {
   for (const length of [0, 1, 5, 47, 48, 64, 1000]) {
     for (const last of ['z', '\x7f', '\x80', '\xff']) {
       const text = length === 0 ? '' : 'a'.repeat(length - 1) + last;
       const ascii = length === 0 || last < '\x80';
       const masked = Buffer.from(`..${text}.`, 'latin1');
-      fallback.unmaskRange(masked, 2, length, BACKEND_KEY);
+      fallback.maskInPlace(masked, 2, length, BACKEND_KEY);
       const bytes = Buffer.from(masked);
       const what = `${length} bytes, the last ${JSON.stringify(last)}`;
       // A key may be signed.
       assert.equal(unmaskText(bytes, 2, length, BACKEND_KEY | 0), ascii ? text : undefined, `unmaskText, ${what}`);
       assert.equal(bytes.toString('latin1'), `..${text}.`, `the bytes after unmaskText, ${what}`);
-      assert.equal(unmaskRange(masked, 2, length, BACKEND_KEY | 0), ascii, `unmaskRange, ${what}`);
-      assert.equal(masked.toString('latin1'), `..${text}.`, `the bytes after unmaskRange, ${what}`);
+      assert.equal(maskInPlace(masked, 2, length, BACKEND_KEY | 0), ascii, `maskInPlace, ${what}`);
+      assert.equal(masked.toString('latin1'), `..${text}.`, `the bytes after maskInPlace, ${what}`);
     }
   }
 }
@@ -619,8 +619,8 @@ function checkScan({ scan }) {
 
 t.test('the JavaScript backend', (t) => {
   const javascript = createCodecBackend(null);
-  t.equal(javascript.maskRange, fallback.maskRange, 'without a function between');
-  t.equal(javascript.unmaskRange, fallback.unmaskRange);
+  t.equal(javascript.maskInto, fallback.maskInto, 'without a function between');
+  t.equal(javascript.maskInPlace, fallback.maskInPlace);
   t.equal(javascript.scan, scanChunk);
   checkBytes(javascript);
   checkText(javascript);
@@ -641,12 +641,12 @@ t.test('a backend with an addon calls it for long payloads and for chunks', (t) 
     return double.calls.filter((call) => call === name).length;
   };
   const bytes = Buffer.alloc(256);
-  const unmask = (length) => calls('unmask', () => native.unmaskRange(bytes, 0, length, BACKEND_KEY));
-  const mask = (length) => calls('mask', () => native.maskRange(bytes, 0, bytes, 0, length, BACKEND_KEY));
-  t.equal(unmask(256), 1, 'unmaskRange, 256 bytes');
-  t.equal(mask(256), 1, 'maskRange, 256 bytes');
-  t.equal(unmask(16), 0, 'unmaskRange, 16 bytes');
-  t.equal(mask(16), 0, 'maskRange, 16 bytes');
+  const unmask = (length) => calls('unmask', () => native.maskInPlace(bytes, 0, length, BACKEND_KEY));
+  const mask = (length) => calls('mask', () => native.maskInto(bytes, 0, bytes, 0, length, BACKEND_KEY));
+  t.equal(unmask(256), 1, 'maskInPlace, 256 bytes');
+  t.equal(mask(256), 1, 'maskInto, 256 bytes');
+  t.equal(unmask(16), 0, 'maskInPlace, 16 bytes');
+  t.equal(mask(16), 0, 'maskInto, 16 bytes');
   const scans = calls('scan', () => native.scan(bytes, 0, 0, new Uint32Array(3)));
   t.equal(scans, 1, 'scan');
   t.end();

@@ -17,7 +17,7 @@ const CLIENT = framesFor('client');
 function agree(options = {}) {
   const offer = offerDeflate(options);
   const server = acceptDeflate(offer.header, options);
-  return { server, client: offer.accept(server.header) };
+  return { server, client: offer.readAnswer(server.header) };
 }
 
 const json = (count) => JSON.stringify(Array.from({ length: count }, (_, id) => ({ id, name: `user ${id}` })));
@@ -138,7 +138,7 @@ t.test(`the first fragment decides whether a message is compressed in fragments 
   }
   encoder.text(long, { fin: false });
   encoder.continuation(long);
-  encoder.framed([CLIENT.text('framed', { fin: false })]);
+  encoder.addFramed([CLIENT.text('framed', { fin: false })]);
   encoder.take();
   encoder.continuation('plain');
   t.equal(String(encoder.take()[0].subarray(2)), 'plain', 'after a first fragment that was framed already');
@@ -268,7 +268,7 @@ t.test('what is not DEFLATE is refused with 1007, and so is text that is not UTF
   const bad = deflateByZlib(Buffer.from([0x61, 0xff, 0x62]));
   assert.deepEqual(decode([CLIENT.text(bad, { rsv: RSV1 })]), [['error', 'UTF8', 1007]]);
   assert.deepEqual(decode([CLIENT.text(bad, { rsv: RSV1 })], { text: 'buffer' }), [['error', 'UTF8', 1007]]);
-  assert.deepEqual(decode([CLIENT.text(bad, { rsv: RSV1 })], { text: 'unchecked' }), [
+  assert.deepEqual(decode([CLIENT.text(bad, { rsv: RSV1 })], { text: 'buffer', skipUTF8Validation: true }), [
     text(Buffer.from([0x61, 0xff, 0x62]))
   ]);
   assert.deepEqual(decode([CLIENT.binary(bad, { rsv: RSV1 })]), [binary([0x61, 0xff, 0x62])]);
@@ -432,24 +432,24 @@ t.test('the Encoder keeps the order while a message is in the thread pool, but f
     t.ok(encoder.pending > big.length);
     encoder.text('two', { fin: false });
     assert.throws(() => encoder.text('no'), { code: 'ERR_INVALID_STATE' });
-    assert.throws(() => encoder.prepared(prepare('no')), { code: 'ERR_INVALID_STATE' });
+    assert.throws(() => encoder.addPrepared(prepare('no')), { code: 'ERR_INVALID_STATE' });
     encoder.continuation(data, { fin: false });
     encoder.continuation('three');
     assert.throws(() => encoder.continuation('no'), { code: 'ERR_INVALID_STATE' });
     assert.throws(() => encoder.binary(1), TypeError);
     assert.throws(() => encoder.text({}), TypeError);
     encoder.ping('early');
-    encoder.prepared(prepare('prepared'));
-    encoder.framed([CLIENT.text('framed')]);
+    encoder.addPrepared(prepare('prepared'));
+    encoder.addFramed([CLIENT.text('framed')]);
     encoder.binary(data);
     data.fill(0);
     encoder.text(json(100));
     encoder.text(Buffer.from(big));
     encoder.text('last', { compress: false });
     encoder.text(deflateByZlib('by hand'), { rsv1: true });
-    t.equal(encoder.close(1000), true);
+    encoder.close(1000);
     t.equal(encoder.closed, true);
-    t.equal(encoder.text('no'), false);
+    encoder.text('no');
     await until(() => deflated === 2);
     const { pending } = encoder;
     const sent = Buffer.concat(encoder.take());
@@ -538,7 +538,7 @@ t.test('a prepared message is compressed once for all connections that compress 
   const message = prepare(long, { deflate: true });
   const sent = (options, prepared = message) => {
     const encoder = new Encoder({ role: 'server', deflate: options === null ? null : agree(options).server });
-    encoder.prepared(prepared);
+    encoder.addPrepared(prepared);
     const bytes = Buffer.concat(encoder.take());
     const { decoder, got } = decoderOf(options === null ? null : agree(options).client);
     decoder.write(Buffer.from(bytes));
@@ -556,9 +556,9 @@ t.test('a prepared message is compressed once for all connections that compress 
 
   const short = prepare('ab', { deflate: true });
   const encoder = new Encoder({ role: 'server', deflate: agree({ threshold: 0 }).server });
-  encoder.prepared(short);
+  encoder.addPrepared(short);
   t.equal(String(encoder.take()[0]), '\x81\x02ab'.replace('\x81', '\ufffd'), 'what does not shrink is sent as it is');
-  encoder.prepared(prepare(deflateByZlib(long), { rsv1: true, deflate: true, binary: false }));
+  encoder.addPrepared(prepare(deflateByZlib(long), { rsv1: true, deflate: true, binary: false }));
   t.equal(encoder.take()[0][0], 0xc1, 'rsv1: the caller has compressed it');
   t.end();
 });
@@ -634,3 +634,24 @@ function payloadOf(frame) {
   for (let i = 0; i < payload.length; i++) payload[i] ^= frame[at + (i & 3)];
   return payload;
 }
+
+t.test('Encoder.stop: drops the messages in the thread pool and those that wait, and calls nothing', async (t) => {
+  for (const contextTakeover of [false, true]) {
+    const { client } = agree({ contextTakeover, threadPoolFrom: 1000 });
+    let deflated = 0;
+    const encoder = new Encoder({ role: 'client', deflate: client, onDeflated: () => deflated++ });
+    encoder.text(json(10_000));
+    encoder.text(json(20_000));
+    encoder.text('waits');
+    t.throws(() => encoder.beginFrame(1), { code: 'ERR_INVALID_STATE', message: /wait for onDeflated/ });
+    t.ok(encoder.pending > 10_000);
+    encoder.stop();
+    t.equal(encoder.pending, 0);
+    const other = new Encoder({ role: 'client', deflate: client, onDeflated: () => deflated++ });
+    other.text(json(10_000));
+    await until(() => deflated === 1);
+    await new Promise(setImmediate);
+    t.equal(deflated, 1, 'the other one alone');
+    t.same(encoder.take(), []);
+  }
+});

@@ -4,7 +4,7 @@ const assert = require('node:assert/strict');
 const t = require('tap');
 const { inspect } = require('node:util');
 const { PerMessageDeflate, extension: wsExtension } = require('ws');
-const { DeflateAgreement, DeflateSettings } = require('../../lib/deflate/agreement');
+const { NegotiatedDeflate, DeflateSettings } = require('../../lib/deflate/agreement');
 const { acceptDeflate, offerDeflate } = require('../../lib/deflate/negotiation');
 const { createRandom, seed } = require('../support/random');
 
@@ -115,7 +115,7 @@ t.test('7.1: a client offers that neither end takes its context over, unless tol
 
 t.test('7.1: a client keeps to the answer', (t) => {
   const offer = offerDeflate(TAKEOVER);
-  const agreed = (header) => ends(offer.accept(header));
+  const agreed = (header) => ends(offer.readAnswer(header));
   t.equal(agreed('permessage-deflate'), 'server 15 takeover, client 15 takeover');
   t.equal(agreed(NO_TAKEOVER), 'server 15, client 15');
   t.equal(
@@ -125,11 +125,11 @@ t.test('7.1: a client keeps to the answer', (t) => {
   t.equal(agreed('permessage-deflate; client_max_window_bits="12"'), 'server 15 takeover, client 12 takeover');
   const limited = offerDeflate({ ...TAKEOVER, clientWindowBits: 10, serverWindowBits: 12 });
   t.equal(
-    ends(limited.accept('permessage-deflate; server_max_window_bits=11')),
+    ends(limited.readAnswer('permessage-deflate; server_max_window_bits=11')),
     'server 11 takeover, client 10 takeover',
     'its own window is what it has offered'
   );
-  t.equal(offer.accept(undefined), null, 'the server has declined');
+  t.equal(offer.readAnswer(undefined), null, 'the server has declined');
   t.end();
 });
 
@@ -154,7 +154,7 @@ t.test('7.1: a client refuses an answer that is not one to its offer', (t) => {
     ]
   ]) {
     const expected = { name: 'FrameError', code: 'FRAMEMASK_ERR_EXTENSIONS', closeCode: 1002, message: why };
-    assert.throws(() => offer.accept(header), expected, header);
+    assert.throws(() => offer.readAnswer(header), expected, header);
   }
   t.end();
 });
@@ -210,7 +210,7 @@ t.test(`the parameters that ws agrees on as the other end are the same (seed ${s
     } catch {
       continue;
     }
-    const mine = offer.accept(wsExtension.format({ 'permessage-deflate': [accepted] }));
+    const mine = offer.readAnswer(wsExtension.format({ 'permessage-deflate': [accepted] }));
     assert.equal(mine._server.contextTakeover, !accepted.server_no_context_takeover);
     assert.equal(mine._server.windowBits, accepted.server_max_window_bits ?? 15);
     assert.ok(mine._client.windowBits <= (accepted.client_max_window_bits ?? 15));
@@ -253,16 +253,16 @@ t.test('refuses options and headers that are not acceptable', (t) => {
   }
   for (const header of [null, 1, ['permessage-deflate']]) {
     assert.throws(() => acceptDeflate(header), { name: 'TypeError', message: /"header"/ });
-    assert.throws(() => offerDeflate().accept(header), { name: 'TypeError', message: /"header"/ });
+    assert.throws(() => offerDeflate().readAnswer(header), { name: 'TypeError', message: /"header"/ });
   }
   t.end();
 });
 
 t.test('an agreement shows its header, and nothing else passes for one', (t) => {
   const agreement = acceptDeflate('permessage-deflate');
-  t.equal(inspect(agreement), `DeflateAgreement {\n  header: '${NO_TAKEOVER}'\n}`);
-  t.equal(DeflateAgreement.isAgreement(agreement), true);
-  for (const value of [null, 1, {}, Object.create(agreement)]) t.equal(DeflateAgreement.isAgreement(value), false);
+  t.equal(inspect(agreement), `NegotiatedDeflate {\n  header: '${NO_TAKEOVER}'\n}`);
+  t.equal(NegotiatedDeflate.isAgreement(agreement), true);
+  for (const value of [null, 1, {}, Object.create(agreement)]) t.equal(NegotiatedDeflate.isAgreement(value), false);
   assert.throws(() => {
     agreement.header = 'x';
   }, TypeError);

@@ -15,7 +15,7 @@ const { createCodecBackend } = require('../../lib/codec/backend');
 const { Encoder } = require('../../lib/codec/encoder');
 const { prepare } = require('../../lib/codec/prepared');
 const fallback = require('../../lib/masking/fallback');
-const { Register, bind, load } = require('../../lib/masking/native');
+const { Param, bind, load } = require('../../lib/masking/native');
 const buffers = require('../../lib/shared/buffers');
 const { assertBytes, forEachCase } = require('../support/cases');
 const { decoderOver } = require('../support/codecs');
@@ -26,7 +26,7 @@ const { createNativeDouble } = require('../support/native-double');
 const { addon, nativeKernels } = require('../support/natives');
 const { TRIES_ALL, titleOf } = require('../support/sample');
 
-// The addon keeps a pointer to its registers. Memory that can be transferred would leave it with a
+// The addon keeps a pointer to its params. Memory that can be transferred would leave it with a
 // pointer to freed memory.
 
 const skip = addon === null && 'no addon';
@@ -59,28 +59,28 @@ function collectGarbage() {
 }
 
 /** Unmasks the payload of RFC 6455, section 5.7. */
-function unmaskExample({ registers, unmask }) {
+function unmaskExample({ params, unmask }) {
   const payload = Buffer.from('7f9f4d5158', 'hex');
-  registers[Register.KEY] = 0x3d21fa37;
-  registers[Register.START] = 0;
-  registers[Register.LENGTH] = 5;
+  params[Param.KEY] = 0x3d21fa37;
+  params[Param.START] = 0;
+  params[Param.LENGTH] = 5;
   unmask(payload);
   return payload.toString();
 }
 
-t.test("a kernel's registers can't be detached", { skip }, (t) => {
+t.test("a kernel's params can't be detached", { skip }, (t) => {
   forEachCase(nativeKernels(), ({ native }) => {
     for (const { name, detach } of ATTEMPTS) {
-      assert.throws(() => detach(native.registers.buffer), name);
-      assert.ok(native.registers.length > 0, name);
+      assert.throws(() => detach(native.params.buffer), name);
+      assert.ok(native.params.length > 0, name);
       assert.equal(unmaskExample(native), 'Hello', name);
     }
   });
   t.end();
 });
 
-t.test('the addon refuses registers that can be detached, and what is no registers', { skip }, (t) => {
-  const registers = [
+t.test('the addon refuses params that can be detached, and what is no params', { skip }, (t) => {
+  const params = [
     undefined,
     null,
     new Float64Array(7),
@@ -93,22 +93,22 @@ t.test('the addon refuses registers that can be detached, and what is no registe
     new DataView(new SharedArrayBuffer(56)),
     new SharedArrayBuffer(56)
   ];
-  forEachCase(registers, (value) => {
+  forEachCase(params, (value) => {
     assert.throws(() => addon.bind('scalar', value), { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' });
   });
   t.end();
 });
 
-t.test('the addon keeps the memory of registers that JavaScript forgets', { skip }, async (t) => {
+t.test('the addon keeps the memory of params that JavaScript forgets', { skip }, async (t) => {
   const kept = Array.from({ length: 100 }, () => {
-    const { unmask, registers } = bind(addon, 'scalar');
-    return { unmask, registers: new WeakRef(registers) };
+    const { unmask, params } = bind(addon, 'scalar');
+    return { unmask, params: new WeakRef(params) };
   });
   const functions = kept.map(({ unmask }) => unmask);
   // A WeakRef holds what it refers to until the end of the turn.
   await new Promise(setImmediate);
   collectGarbage();
-  t.ok(kept.every(({ registers }) => registers.deref() !== undefined));
+  t.ok(kept.every(({ params }) => params.deref() !== undefined));
   // Memory that was freed is used again, and no longer says that there are no bytes to unmask.
   const others = Array.from({ length: 100 }, () => new Float64Array(new SharedArrayBuffer(56)).fill(7));
   const payload = Buffer.alloc(64, 1);
@@ -117,7 +117,7 @@ t.test('the addon keeps the memory of registers that JavaScript forgets', { skip
   t.ok(others.every((other) => other.every((value) => value === 7)));
 });
 
-t.test('there are registers where the runtime hides SharedArrayBuffer, as Electron does', (t) => {
+t.test('there are params where the runtime hides SharedArrayBuffer, as Electron does', (t) => {
   const descriptor = Object.getOwnPropertyDescriptor(globalThis, 'SharedArrayBuffer');
   t.teardown(() => Object.defineProperty(globalThis, 'SharedArrayBuffer', descriptor));
   const double = {
@@ -130,7 +130,7 @@ t.test('there are registers where the runtime hides SharedArrayBuffer, as Electr
   delete globalThis.SharedArrayBuffer;
   const { native } = load({}, () => addon ?? double);
   Object.defineProperty(globalThis, 'SharedArrayBuffer', descriptor);
-  t.equal(Object.prototype.toString.call(native.registers.buffer), '[object SharedArrayBuffer]');
+  t.equal(Object.prototype.toString.call(native.params.buffer), '[object SharedArrayBuffer]');
   t.equal(unmaskExample(native), 'Hello');
   t.end();
 });
@@ -321,11 +321,11 @@ const noMemory =
 
 t.test(titleOf('the JavaScript fallback masks beyond 2 GiB', 'from 1 MiB below'), { skip: noMemory }, (t) => {
   const bytes = new Uint8Array(new ArrayBuffer(SIZE));
-  assert.equal(fallback.unmaskRange(bytes, SIZE - 200, 200, 0x04030201), true, 'the end alone');
+  assert.equal(fallback.maskInPlace(bytes, SIZE - 200, 200, 0x04030201), true, 'the end alone');
   assert.deepEqual([...bytes.subarray(SIZE - 4)], [1, 2, 3, 4]);
   assert.equal(bytes[SIZE - 201], 0);
   const start = TRIES_ALL ? 0 : SIZE - 2 ** 20;
-  fallback.unmaskRange(bytes, start, SIZE - start, 0x04030201);
+  fallback.maskInPlace(bytes, start, SIZE - start, 0x04030201);
   assert.deepEqual([...bytes.subarray(SIZE - 4)], [0, 0, 0, 0]);
   assert.deepEqual([...bytes.subarray(2 ** 31 - 400, 2 ** 31 - 396)], [1, 2, 3, 4]);
   assert.deepEqual([...bytes.subarray(start, start + 4)], [1, 2, 3, 4]);

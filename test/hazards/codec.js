@@ -44,7 +44,8 @@ t.test('an empty payload is memory of its own', (t) => {
         decoder.write(fresh(bytes.subarray(at)));
       }
       const encoder = new Encoder({ role: 'server' });
-      assert.ok(encoder.ping() && encoder.pong() && encoder.close(), 'other connections go on');
+      for (const add of ['ping', 'pong', 'close']) encoder[add]();
+      assert.ok(encoder.pending > 0, 'other connections go on');
       assertBytes(Buffer.concat(encoder.take()), Buffer.from('89008a008800', 'hex'));
     });
   });
@@ -193,7 +194,7 @@ t.test('take and sinks get memory of their connection alone', (t) => {
       }
       const sent = other.take();
       assert.equal(Buffer.concat(sent).length, 570 + 20 * (role === 'server' ? 2 : 6));
-      assert.equal(own.text('goes on'), true);
+      assert.doesNotThrow(() => own.text('goes on'));
     }
   });
   t.end();
@@ -208,7 +209,7 @@ t.test('memory that is transferred while frames wait in it costs its own connect
     own.text('lost');
     other.text('of another connection');
     transfer(first);
-    assert.equal(own.text('behind'), true, 'sent behind the lost frame');
+    own.text('after the lost frame');
     assert.throws(() => own.take(), TypeError);
     assert.equal(own.pending, 0, 'pending');
     const size = role === 'server' ? 2 : 6;
@@ -304,15 +305,15 @@ const SENDS = [
     bytes: frame(BINARY, Buffer.alloc(40_000))
   },
   { name: 'a ping', send: (encoder) => encoder.ping('p'), bytes: frame(PING, 'p') },
-  { name: 'a prepared message', send: (encoder) => encoder.prepared(prepare('hello')), bytes: frame(TEXT, 'hello') }
+  { name: 'a prepared message', send: (encoder) => encoder.addPrepared(prepare('hello')), bytes: frame(TEXT, 'hello') }
 ];
 
 t.test('a subscriber sends on another connection', (t) => {
   forEachCase([FRAMES, MESSAGES], (name) => {
     forEachCase(SENDS, ({ send, bytes }) => {
       forEachCase([true, false], (recycle) => {
-        const observed = new Encoder({ role: 'server', recycle, connectionId: 'observed' });
-        const dashboard = new Encoder({ role: 'server', recycle, connectionId: 'dashboard' });
+        const observed = new Encoder({ role: 'server', recycle, trace: { id: 'observed' } });
+        const dashboard = new Encoder({ role: 'server', recycle, trace: { id: 'dashboard' } });
         let sent = 0;
         const act = ({ connection }) => {
           if (connection !== 'observed') return;
@@ -359,7 +360,7 @@ t.test('a subscriber sends on the connection of its record, takes its bytes, or 
       () => send(encoder)
     );
     assert.equal(encoder.closed, true);
-    assert.equal(send(encoder), false);
+    send(encoder);
     assertBytes(Buffer.concat(encoder.take()), Buffer.concat([bytes, frame(8, Buffer.from([3, 232]))]));
   });
   t.end();
@@ -493,7 +494,7 @@ t.test('a subscriber that decodes with another decoder', (t) => {
     const events = [];
     const inner = [];
     const other = new Decoder({ role, onMessage: (data) => inner.push(data) });
-    const decoder = new DecoderOver({ role, connectionId: 'outer', onMessage: (data) => events.push(data) });
+    const decoder = new DecoderOver({ role, trace: { id: 'outer' }, onMessage: (data) => events.push(data) });
     const act = ({ connection }) => {
       if (connection === 'outer') other.write(Buffer.concat([f.text('in'), f.text('side')]));
     };

@@ -76,7 +76,7 @@ function* placements() {
 }
 
 /** mask with two memories. With each length, from 0 up, the expected memory gets one more byte. */
-function checkApart({ maskRange }, longest = SHORT) {
+function checkApart({ maskInto }, longest = SHORT) {
   const source = randomBytes(GUARD + ALIGNMENTS + longest + GUARD);
   const before = randomBytes(source.length);
   const sourceBefore = Buffer.from(source);
@@ -88,7 +88,7 @@ function checkApart({ maskRange }, longest = SHORT) {
     expected.set(before);
     for (let length = 0; length <= longest; length++) {
       output.set(before);
-      maskRange(source, from, output, to, length, PHASE_KEYS[phase]);
+      maskInto(source, from, output, to, length, PHASE_KEYS[phase]);
       if (!output.equals(expected)) {
         throw new Mismatch(`two memories, from ${from} to ${to}, length ${length}, phase ${phase}`, output, expected);
       }
@@ -99,7 +99,7 @@ function checkApart({ maskRange }, longest = SHORT) {
 }
 
 /** mask with one memory: in place, and overlapping both ways. */
-function checkOverlapping({ maskRange }, longest = SHORT) {
+function checkOverlapping({ maskInto }, longest = SHORT) {
   const before = randomBytes(GUARD + ALIGNMENTS + longest + GUARD);
   const memory = Buffer.alloc(before.length);
   const expected = Buffer.alloc(before.length);
@@ -109,7 +109,7 @@ function checkOverlapping({ maskRange }, longest = SHORT) {
     expected.set(before);
     for (let length = 0; length <= longest; length++) {
       memory.set(before);
-      maskRange(memory, from, memory, to, length, PHASE_KEYS[phase]);
+      maskInto(memory, from, memory, to, length, PHASE_KEYS[phase]);
       if (!memory.equals(expected)) {
         throw new Mismatch(`one memory, from ${from} to ${to}, length ${length}, phase ${phase}`, memory, expected);
       }
@@ -119,7 +119,7 @@ function checkOverlapping({ maskRange }, longest = SHORT) {
 }
 
 /** unmask, which also tells whether the bytes that it wrote are ASCII. */
-function checkInPlace({ unmaskRange }, longest = SHORT) {
+function checkInPlace({ maskInPlace }, longest = SHORT) {
   const before = randomBytes(GUARD + ALIGNMENTS + longest + GUARD);
   const memory = Buffer.alloc(before.length);
   const expected = Buffer.alloc(before.length);
@@ -131,7 +131,7 @@ function checkInPlace({ unmaskRange }, longest = SHORT) {
       expected.set(before);
       for (let length = 0; length <= longest; length++) {
         memory.set(before);
-        const ascii = unmaskRange(memory, start, length, PHASE_KEYS[phase]);
+        const ascii = maskInPlace(memory, start, length, PHASE_KEYS[phase]);
         const what = `in place, from ${start}, length ${length}, phase ${phase}`;
         if (!memory.equals(expected)) throw new Mismatch(what, memory, expected);
         if (ascii !== (nonAscii === 0)) throw new Error(`${what}: ASCII is ${ascii}`);
@@ -143,11 +143,11 @@ function checkInPlace({ unmaskRange }, longest = SHORT) {
 }
 
 /** One call of mask. `shared` puts source and output into one memory. */
-function checkOne({ maskRange }, { source, before, masked }, from, to, length, phase, shared) {
+function checkOne({ maskInto }, { source, before, masked }, from, to, length, phase, shared) {
   const output = Buffer.from(before);
   const expected = Buffer.from(before);
   masked(from, phase).copy(expected, to, from, from + length);
-  maskRange(shared ? output : source, from, output, to, length, PHASE_KEYS[phase]);
+  maskInto(shared ? output : source, from, output, to, length, PHASE_KEYS[phase]);
   if (output.equals(expected)) return;
   const how = shared ? 'one memory' : 'two memories';
   throw new Mismatch(`${how}, from ${from} to ${to}, length ${length}, phase ${phase}`, output, expected);
@@ -214,7 +214,7 @@ function checkDistances(functions) {
  * One byte of 128 or more at each place of an ASCII payload must be seen, and none beside the
  * payload.
  */
-function checkNonAscii({ maskRange, unmaskRange }) {
+function checkNonAscii({ maskInto, maskInPlace }) {
   for (const [length, step] of [...Array.from({ length: 131 }, (_, i) => [i, 1]), [300, 1], [512, 1], [1021, 3]]) {
     const start = GUARD + (length % 7);
     const memory = Buffer.alloc(start + length + GUARD, 0xff);
@@ -225,12 +225,12 @@ function checkNonAscii({ maskRange, unmaskRange }) {
       const output = Buffer.from(memory);
       // To other memory, in two ways, and overlapping: there the payload is moved first.
       const found = [
-        maskRange(memory, start, output, start + 3, length, PHASE_KEYS[0]),
-        maskRange(Buffer.from(memory), start, output, start - 1, length, PHASE_KEYS[0])
+        maskInto(memory, start, output, start + 3, length, PHASE_KEYS[0]),
+        maskInto(Buffer.from(memory), start, output, start - 1, length, PHASE_KEYS[0])
       ];
       const overlapping = Buffer.from(memory);
-      found.push(maskRange(overlapping, start, overlapping, start + 3, length, PHASE_KEYS[0]));
-      found.push(unmaskRange(memory, start, length, PHASE_KEYS[0]));
+      found.push(maskInto(overlapping, start, overlapping, start + 3, length, PHASE_KEYS[0]));
+      found.push(maskInPlace(memory, start, length, PHASE_KEYS[0]));
       if (found.some((ascii) => ascii === payload.includes(0x80))) {
         throw new Error(`length ${length}, byte ${at - start}: ASCII is ${found}`);
       }
@@ -241,17 +241,17 @@ function checkNonAscii({ maskRange, unmaskRange }) {
 /**
  * Ranges that begin and end with their allocation, so that a sanitizer sees each byte beyond them.
  */
-function checkExact({ maskRange, unmaskRange }) {
+function checkExact({ maskInto, maskInPlace }) {
   for (let length = 0; length <= 640; length++) {
     const from = length % 5;
     const to = length % 9;
     const source = Buffer.from(new ArrayBuffer(from + length));
     const output = Buffer.from(new ArrayBuffer(to + length));
     for (let i = 0; i < length; i++) source[from + i] = i * 7;
-    maskRange(source, from, output, to, length, PHASE_KEYS[1]);
+    maskInto(source, from, output, to, length, PHASE_KEYS[1]);
     const expected = maskedFrom(source, from, 1).subarray(from);
     if (!output.subarray(to).equals(expected)) throw new Mismatch(`exact, ${length}`, output.subarray(to), expected);
-    unmaskRange(output, to, length, PHASE_KEYS[1]);
+    maskInPlace(output, to, length, PHASE_KEYS[1]);
     if (!output.subarray(to).equals(source.subarray(from))) throw new Error(`exact, ${length}: not undone`);
   }
 }
@@ -304,33 +304,33 @@ const FAULTS = {
 
 t.test('these checks find faulty functions', (t) => {
   for (const [name, fault] of Object.entries(FAULTS)) {
-    const maskRange = (source, start, output, offset, length, key) => {
+    const maskInto = (source, start, output, offset, length, key) => {
       const bytes = Uint8Array.prototype.slice.call(source, start, start + length);
       for (let i = 0; i < length; i++) output[offset + i] = bytes[i] ^ (key >>> ((i & 3) * 8));
       fault(source, start, output, offset, length, key);
     };
-    const unmaskRange = (buffer, start, length, key) => {
-      maskRange(buffer, start, buffer, start, length, key);
+    const maskInPlace = (buffer, start, length, key) => {
+      maskInto(buffer, start, buffer, start, length, key);
       return buffer.subarray(start, start + length).every((byte) => byte < 128);
     };
     for (const check of [checkInPlace, checkApart, checkOverlapping]) {
-      t.throws(() => check({ maskRange, unmaskRange }, 40), /byte \d+ is \d+, not \d+/, `${check.name}: ${name}`);
+      t.throws(() => check({ maskInto, maskInPlace }, 40), /byte \d+ is \d+, not \d+/, `${check.name}: ${name}`);
     }
   }
   const forwards = {
-    maskRange(source, start, output, offset, length, key) {
+    maskInto(source, start, output, offset, length, key) {
       for (let i = 0; i < length; i++) output[offset + i] = source[start + i] ^ (key >>> ((i & 3) * 8));
     }
   };
   t.throws(() => checkOverlapping(forwards, 40), /byte \d+ is \d+/, 'a forward loop that overlaps');
-  const { maskRange, unmaskRange } = rangeFunctions().at(-1);
+  const { maskInto, maskInPlace } = rangeFunctions().at(-1);
   for (const always of [true, false]) {
     const wrong = (...args) => {
-      unmaskRange(...args);
+      maskInPlace(...args);
       return always;
     };
-    t.throws(() => checkNonAscii({ maskRange, unmaskRange: wrong }), /ASCII is/, `unmaskRange returns ${always}`);
-    t.throws(() => checkNonAscii({ maskRange: () => always, unmaskRange }), /ASCII is/, `maskRange returns ${always}`);
+    t.throws(() => checkNonAscii({ maskInto, maskInPlace: wrong }), /ASCII is/, `maskInPlace returns ${always}`);
+    t.throws(() => checkNonAscii({ maskInto: () => always, maskInPlace }), /ASCII is/, `maskInto returns ${always}`);
   }
   t.end();
 });

@@ -9,7 +9,7 @@ const path = require('node:path');
 const t = require('tap');
 const framemask = require('../../index.js');
 const fallback = require('../../lib/masking/fallback');
-const { Register, bind, load } = require('../../lib/masking/native');
+const { Param, bind, load } = require('../../lib/masking/native');
 const { assertBytes, forEachCase } = require('../support/cases');
 const { KEY, maskAll, startWorker } = require('../support/masking-worker');
 const { createNativeDouble } = require('../support/native-double');
@@ -21,9 +21,9 @@ function createAddonDouble() {
   return {
     bound,
     kernels: ['plain', 'wide'],
-    bind(name, registers) {
+    bind(name, params) {
       bound.push(name);
-      const { mask, unmask, unmaskText, scan } = createNativeDouble(registers);
+      const { mask, unmask, unmaskText, scan } = createNativeDouble(params);
       return { mask, unmask, unmaskText, scan };
     }
   };
@@ -48,17 +48,17 @@ function noAddon() {
   throw new Error('No native build was found');
 }
 
-t.test('the registers have the order that src/addon.cc gives them', (t) => {
+t.test('the params have the order that src/addon.cc gives them', (t) => {
   const source = readFileSync(path.join(__dirname, '../../src/addon.cc'), 'utf8');
-  const [, body] = /enum Register \{([^}]*)\}/.exec(source);
+  const [, body] = /enum Param \{([^}]*)\}/.exec(source);
   const names = [...body.matchAll(/^\s*k(\w+)/gm)].map(([, name]) =>
     name.replace(/(?<=[a-z])[A-Z]/g, '_$&').toUpperCase()
   );
-  t.equal(names.pop(), 'REGISTER_COUNT');
-  t.same(names, Object.keys(Register));
+  t.equal(names.pop(), 'PARAM_COUNT');
+  t.same(names, Object.keys(Param));
   t.same(
     names.map((_, i) => i),
-    Object.values(Register)
+    Object.values(Param)
   );
   t.end();
 });
@@ -69,8 +69,8 @@ t.test('binds the best kernel by default', (t) => {
   t.equal(kernel, 'wide');
   t.equal(nativeError, null);
   t.same(double.bound, ['wide']);
-  t.same(Object.keys(native).sort(), ['mask', 'registers', 'scan', 'unmask', 'unmaskText']);
-  t.type(native.registers, Float64Array);
+  t.same(Object.keys(native).sort(), ['mask', 'params', 'scan', 'unmask', 'unmaskText']);
+  t.type(native.params, Float64Array);
   t.equal(load({ FRAMEMASK_KERNEL: '' }, () => double).kernel, 'wide', 'an empty FRAMEMASK_KERNEL');
   t.end();
 });
@@ -148,8 +148,8 @@ t.test('without an addon uses JavaScript, unless FRAMEMASK_REQUIRE_NATIVE is 1',
   t.end();
 });
 
-t.test('an addon that makes its own registers, as up to 4.2, is not used', (t) => {
-  const old = { kernels: ['plain'], bind: () => createNativeDouble() };
+t.test('an addon that makes its own registers, as up to 4.1, is not used', (t) => {
+  const old = { kernels: ['plain'], bind: () => ({ registers: new Float64Array(7) }) };
   const { kernel, native, nativeError } = load({}, () => old);
   t.equal(kernel, 'js');
   t.equal(native, null);
@@ -171,69 +171,69 @@ t.test('loads the addon of this checkout', (t) => {
   t.equal(kernel, kernels.at(-1));
   t.ok(kernels.every((name) => ['scalar', 'sse2', 'avx2', 'avx512', 'neon'].includes(name)));
   t.equal(new Set(kernels).size, kernels.length);
-  t.ok(native.registers.length >= Object.keys(Register).length);
+  t.ok(native.params.length >= Object.keys(Param).length);
   t.end();
 });
 
-t.test('each binding has registers of its own', { skip }, (t) => {
+t.test('each binding has params of its own', { skip }, (t) => {
   const [one, other] = [bind(addon, 'scalar'), bind(addon, 'scalar')];
-  one.registers.fill(1);
-  t.ok(other.registers.every((value) => value === 0));
+  one.params.fill(1);
+  t.ok(other.params.every((value) => value === 0));
   t.end();
 });
 
-t.test('each kernel checks its registers and ranges, and changes nothing if one is wrong', { skip }, (t) => {
+t.test('each kernel checks its params and ranges, and changes nothing if one is wrong', { skip }, (t) => {
   const KEYS = [-1, -0.5, 2 ** 32, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   const SIZES = [-1, -0.5, 0.5, 2 ** 53, 2 ** 64, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   const TYPE = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' };
   const RANGE = { name: 'TypeError', code: 'ERR_OUT_OF_RANGE' };
-  const right = { [Register.KEY]: 0x3d21fa37, [Register.START]: 0, [Register.OFFSET]: 0, [Register.LENGTH]: 8 };
-  const taken = [[Register.KEY, 2 ** 32 - 1]];
+  const right = { [Param.KEY]: 0x3d21fa37, [Param.START]: 0, [Param.OFFSET]: 0, [Param.LENGTH]: 8 };
+  const taken = [[Param.KEY, 2 ** 32 - 1]];
   const wrong = [
-    ...KEYS.map((value) => [Register.KEY, value, TYPE]),
-    ...[Register.START, Register.OFFSET, Register.LENGTH].flatMap((register) => [
-      ...SIZES.map((value) => [register, value, TYPE]),
-      [register, 9, RANGE],
-      [register, 2 ** 53 - 1, RANGE]
+    ...KEYS.map((value) => [Param.KEY, value, TYPE]),
+    ...[Param.START, Param.OFFSET, Param.LENGTH].flatMap((param) => [
+      ...SIZES.map((value) => [param, value, TYPE]),
+      [param, 9, RANGE],
+      [param, 2 ** 53 - 1, RANGE]
     ]),
-    [Register.START, 1, RANGE],
-    [Register.OFFSET, 1, RANGE]
+    [Param.START, 1, RANGE],
+    [Param.OFFSET, 1, RANGE]
   ];
   forEachCase(nativeKernels(), ({ native }) => {
     const source = Buffer.alloc(8, 1);
     const output = Buffer.alloc(8, 2);
-    const set = (numbers) => native.registers.set(Object.values(numbers));
-    const call = (name, register, value) => {
-      set({ ...right, [register]: value });
-      native.registers[Register.NON_ASCII] = 7;
+    const set = (numbers) => native.params.set(Object.values(numbers));
+    const call = (name, param, value) => {
+      set({ ...right, [param]: value });
+      native.params[Param.NON_ASCII] = 7;
       native[name](source, output);
     };
-    for (const [register, value, error] of wrong) {
+    for (const [param, value, error] of wrong) {
       for (const name of ['mask', 'unmask', 'unmaskText']) {
-        if (register === Register.OFFSET && name !== 'mask') continue;
-        assert.throws(() => call(name, register, value), error, `${name}: register ${register} is ${value}`);
+        if (param === Param.OFFSET && name !== 'mask') continue;
+        assert.throws(() => call(name, param, value), error, `${name}: param ${param} is ${value}`);
       }
-      assert.equal(native.registers[Register.NON_ASCII], 7, 'NON_ASCII');
+      assert.equal(native.params[Param.NON_ASCII], 7, 'NON_ASCII');
       assert.ok(source.equals(Buffer.alloc(8, 1)) && output.equals(Buffer.alloc(8, 2)), 'no byte has changed');
     }
-    for (const [register, value] of taken) assert.doesNotThrow(() => call('mask', register, value));
+    for (const [param, value] of taken) assert.doesNotThrow(() => call('mask', param, value));
     for (const name of ['mask', 'unmask']) {
-      call(name, Register.LENGTH, 0);
-      assert.equal(native.registers[Register.NON_ASCII], 0, `${name}: no bytes are ASCII`);
+      call(name, Param.LENGTH, 0);
+      assert.equal(native.params[Param.NON_ASCII], 0, `${name}: no bytes are ASCII`);
     }
-    set({ ...right, [Register.START]: 8, [Register.OFFSET]: 8, [Register.LENGTH]: 0 });
+    set({ ...right, [Param.START]: 8, [Param.OFFSET]: 8, [Param.LENGTH]: 0 });
     for (const name of ['mask', 'unmask']) assert.doesNotThrow(() => native[name](source, output), `${name}, the end`);
   });
   t.end();
 });
 
 t.test('the addon binds a kernel by its whole name only', { skip }, (t) => {
-  const { registers } = bind(addon, 'scalar');
+  const { params } = bind(addon, 'scalar');
   forEachCase(kernels, (name) => {
     for (const other of [`${name}x`, name.slice(0, -1), name.toUpperCase(), ` ${name}`, '', name.padEnd(100, 'x')]) {
-      assert.throws(() => addon.bind(other, registers), { code: 'ERR_INVALID_ARG_VALUE' }, other);
+      assert.throws(() => addon.bind(other, params), { code: 'ERR_INVALID_ARG_VALUE' }, other);
     }
-    assert.doesNotThrow(() => addon.bind(name, registers));
+    assert.doesNotThrow(() => addon.bind(name, params));
   });
   t.end();
 });
@@ -265,7 +265,7 @@ t.test('an addon that may not define its exports does not load', { skip }, (t) =
 // What is special to the JavaScript functions. kernels.js tests them at every alignment, length and
 // phase.
 
-const { advanceKey, copyMasked, maskRange, unmaskRange } = fallback;
+const { advanceKey, copyMasked, maskInto, maskInPlace } = fallback;
 
 t.test('5.3: advanceKey rotates the key by a number of bytes', (t) => {
   const key = 0xf8035ca1;
@@ -279,12 +279,12 @@ t.test('5.3: advanceKey rotates the key by a number of bytes', (t) => {
   t.end();
 });
 
-t.test('copyMasked gives the bytes of maskRange', (t) => {
+t.test('copyMasked gives the bytes of maskInto', (t) => {
   for (const length of [0, 1, 2, 3, 4, 5, 6, 7, 8, 13, 63, 64]) {
     const source = randomBytes(length + 4);
     const [output, expected] = [Buffer.alloc(length + 9, '.'), Buffer.alloc(length + 9, '.')];
     copyMasked(source, 2, output, 3, length, 0xf8035ca1);
-    maskRange(source, 2, expected, 3, length, 0xf8035ca1);
+    maskInto(source, 2, expected, 3, length, 0xf8035ca1);
     assertBytes(output, expected, `${length} bytes`);
   }
   t.end();
@@ -295,9 +295,9 @@ t.test('a view that is out of bounds is empty', (t) => {
   const view = new Uint8Array(memory, 32, 16);
   memory.resize(8);
   t.doesNotThrow(() => {
-    maskRange(view, 0, Buffer.alloc(4), 0, 0, 1);
-    maskRange(Buffer.alloc(4), 0, view, 0, 0, 1);
-    unmaskRange(view, 0, 0, 1);
+    maskInto(view, 0, Buffer.alloc(4), 0, 0, 1);
+    maskInto(Buffer.alloc(4), 0, view, 0, 0, 1);
+    maskInPlace(view, 0, 0, 1);
   });
   t.end();
 });
@@ -311,7 +311,7 @@ t.test('does not call the constructor of a subclass for views of the source', (t
   const source = new Fixed();
   source.fill(1);
   const output = Buffer.alloc(8);
-  maskRange(source, 4, output, 0, 8, 0);
+  maskInto(source, 4, output, 0, 8, 0);
   t.same([...output], Array(8).fill(1));
   t.end();
 });

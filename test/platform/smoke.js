@@ -31,8 +31,8 @@ const { values } = parseArgs({
 });
 const root = path.resolve(values.root || path.join(__dirname, '../..'));
 const { findAddon } = require(path.join(root, 'lib/masking/find-addon.js'));
-const { Register, bind, load } = require(path.join(root, 'lib/masking/native.js'));
-const { advanceKey, maskRange, unmaskRange } = require(path.join(root, 'lib/masking/fallback.js'));
+const { Param, bind, load } = require(path.join(root, 'lib/masking/native.js'));
+const { advanceKey, maskInto, maskInPlace } = require(path.join(root, 'lib/masking/fallback.js'));
 const { scanChunk } = require(path.join(root, 'lib/codec/scan.js'));
 
 /**
@@ -89,34 +89,34 @@ function isAscii(bytes) {
 }
 
 /** The functions of one kernel with their numbers as arguments. */
-function callable({ registers, mask, unmask, unmaskText, scan }) {
-  const { KEY, START, OFFSET, LENGTH, MODE, COUNT, NON_ASCII } = Register;
+function callable({ params, mask, unmask, unmaskText, scan }) {
+  const { KEY, START, OFFSET, LENGTH, MODE, COUNT, NON_ASCII } = Param;
   function set(key, start, length) {
-    registers[KEY] = key;
-    registers[START] = start;
-    registers[LENGTH] = length;
+    params[KEY] = key;
+    params[START] = start;
+    params[LENGTH] = length;
   }
   return {
     mask(source, start, output, offset, length, key) {
       set(key, start, length);
-      registers[OFFSET] = offset;
+      params[OFFSET] = offset;
       mask(source, output);
-      return registers[NON_ASCII] === 0;
+      return params[NON_ASCII] === 0;
     },
     unmask(buffer, start, length, key) {
       set(key, start, length);
       unmask(buffer);
-      return registers[NON_ASCII] === 0;
+      return params[NON_ASCII] === 0;
     },
     unmaskText(buffer, start, length, key) {
       set(key, start, length);
       return unmaskText(buffer);
     },
     scan(chunk, start, mode, table) {
-      registers[START] = start;
-      registers[MODE] = mode;
+      params[START] = start;
+      params[MODE] = mode;
       scan(chunk, table);
-      return registers[COUNT];
+      return params[COUNT];
     }
   };
 }
@@ -130,14 +130,14 @@ function checkMasking(native, length, from, to, key) {
   let actual = randomBytes(size);
   let expected = Buffer.from(actual);
   const masksToAscii = native.mask(source, from, actual, to, length, key);
-  maskRange(source, from, expected, to, length, key);
+  maskInto(source, from, expected, to, length, key);
   if (!actual.equals(expected)) fail(`mask, ${what}`, actual, expected);
   if (masksToAscii !== isAscii(expected.subarray(to, to + length))) throw new Error(`mask, ${what}: ${masksToAscii}`);
 
   actual = Buffer.from(source);
   expected = Buffer.from(source);
   native.mask(actual, from, actual, to, length, key);
-  maskRange(expected, from, expected, to, length, key);
+  maskInto(expected, from, expected, to, length, key);
   if (!actual.equals(expected)) fail(`mask within one memory, ${what}`, actual, expected);
 
   // Every other time a payload that is ASCII once unmasked.
@@ -147,7 +147,7 @@ function checkMasking(native, length, from, to, key) {
   actual = Buffer.from(source);
   expected = Buffer.from(source);
   const ascii = native.unmask(actual, from, length, key);
-  unmaskRange(expected, from, length, key);
+  maskInPlace(expected, from, length, key);
   if (!actual.equals(expected)) fail(`unmask, ${what}`, actual, expected);
   if (ascii !== isAscii(expected.subarray(from, from + length))) throw new Error(`unmask, ${what}: ASCII is ${ascii}`);
 

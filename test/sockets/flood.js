@@ -93,7 +93,7 @@ class Flood {
         else setTimeout(() => which.resume(), random(10));
       }
     });
-    if (readInto(socket, recorded.decoder, () => {})) this.lent++;
+    if (readInto(socket, recorded.decoder, () => {}) === 'shared') this.lent++;
     this.recorded.push(recorded);
   }
 }

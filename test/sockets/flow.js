@@ -444,7 +444,7 @@ async function connectCodec(t, run, version) {
   });
   t.equal(
     readInto(socket, decoder, () => {}),
-    true
+    'shared'
   );
   client.on('error', one.reject).resume();
   client.setMaxSendFragment?.(RECORD);

@@ -38,7 +38,7 @@ function framesOf(payload, count, role) {
 async function openDecoder() {
   const options = { contextTakeover, threadPoolFrom: Number(threadPoolFrom) };
   const offer = offerDeflate(options);
-  const deflate = offer.accept(acceptDeflate(offer.header, options).header);
+  const deflate = offer.readAnswer(acceptDeflate(offer.header, options).header);
   let decoder;
   const refused = new Promise((resolve) => {
     decoder = new Decoder({ role: 'client', deflate, maxPayload, onError: ({ closeCode }) => resolve(closeCode) });

@@ -66,7 +66,7 @@ async function main() {
       onMessage: (data) => result.seen.push(data),
       onError: (error) => result.seen.push(error.code)
     });
-    result.shared.push(readInto(socket, decoder, () => socket.end()));
+    result.shared.push(readInto(socket, decoder, () => socket.end()) === 'shared');
     socket.on('error', ({ message }) => {
       result.error = result.error === null ? message : [result.error, message];
     });

@@ -151,8 +151,9 @@ class Reads {
       }
       return _writeBorrowed.call(decoder, chunk, length);
     };
-    const shared = readInto(socket, decoder, afterRead);
-    if (shared !== (this.borrowed && isNode)) this.t.fail(`readInto returned ${shared}`);
+    const reads = readInto(socket, decoder, afterRead);
+    const expected = this.borrowed && isNode ? 'shared' : 'events';
+    if (reads !== expected) this.t.fail(`readInto returned ${reads}`);
     /** Has the first chunk read, which does not lie in shared memory. It is a Pong frame. */
     async function begin(client) {
       client.write(Buffer.from('8a8000000000', 'hex'));

@@ -5,7 +5,6 @@ import { Socket } from 'node:net';
 import {
   acceptDeflate,
   Decoder,
-  type DeflateAgreement,
   Encoder,
   FrameError,
   type FrameErrorCode,
@@ -13,6 +12,7 @@ import {
   formatFrameId,
   frameId,
   type MessageTrace,
+  type NegotiatedDeflate,
   offerDeflate,
   type PreparedMessage,
   parseFrameId,
@@ -23,7 +23,7 @@ import {
 
 class Connection {
   readonly socket = new Socket();
-  readonly encoder = new Encoder({ role: 'server', recycle: true, writable: this.socket, connectionId: frameId() });
+  readonly encoder = new Encoder({ role: 'server', recycle: true, writable: this.socket, trace: { id: frameId() } });
   readonly decoder = new Decoder<Connection, 'buffer', true>({
     role: 'server',
     context: this,
@@ -60,7 +60,7 @@ class Connection {
 }
 
 const prepared: PreparedMessage = prepare('to all', { binary: false });
-new Connection().encoder.prepared(prepared);
+new Connection().encoder.addPrepared(prepared);
 const chunks: Buffer[] = new Encoder({ role: 'client' }).take();
 console.log(chunks, prepared.frame.length, prepared.length);
 
@@ -98,38 +98,40 @@ try {
 }
 
 // Each option may be undefined, also under exactOptionalPropertyTypes.
-const server = new Encoder({ role: 'server', writable: undefined, recycle: undefined, connectionId: undefined });
+const server = new Encoder({ role: 'server', writable: undefined, recycle: undefined, trace: { id: undefined } });
 server.text('text', { fin: undefined, rsv1: undefined, owned: undefined });
-server.prepared(prepare(new Uint8Array(1), { binary: undefined, rsv1: undefined }));
+server.addPrepared(prepare(new Uint8Array(1), { binary: undefined, rsv1: undefined }));
 frameId({ version: undefined });
 
 // An encoder of any role has all methods but one.
-const send = (encoder: Encoder): boolean => encoder.text('text');
+const send = (encoder: Encoder): void => encoder.text('text');
 send(server);
 send(new Encoder({ role: 'client', writable: null }));
 declare const role: Role;
 const either = new Encoder({ role });
 const broadcast = (encoders: Iterable<Encoder<'server'>>, message: PreparedMessage): void => {
-  for (const encoder of encoders) encoder.prepared(message);
+  for (const encoder of encoders) encoder.addPrepared(message);
 };
 broadcast([server], prepared);
 
 // @ts-expect-error: a client masks each frame with a key of its own
-new Encoder({ role: 'client' }).prepared(prepared);
+new Encoder({ role: 'client' }).addPrepared(prepared);
 // @ts-expect-error: it may be a client
-either.prepared(prepared);
-const agreed: DeflateAgreement | null = acceptDeflate('permessage-deflate', { contextTakeover: true, level: 1 });
+either.addPrepared(prepared);
+const agreed: NegotiatedDeflate | null = acceptDeflate('permessage-deflate', { contextTakeover: true, level: 1 });
 const offer = offerDeflate({ serverWindowBits: 10 });
-new Encoder({ role: 'client', deflate: offer.accept(agreed?.header), onDeflated() {} }).text('', { compress: true });
+new Encoder({ role: 'client', deflate: offer.readAnswer(agreed?.header), onDeflated() {} }).text('', {
+  compress: true
+});
 new Decoder({ role: 'server', deflate: agreed, onInflated() {} }).inflating satisfies boolean;
 prepare('text', { deflate: true });
 // @ts-expect-error: only a negotiation makes them
 new Encoder({ role: 'server', deflate: { header: 'permessage-deflate' } });
 
 // @ts-expect-error: only prepare() makes them
-server.prepared('text');
+server.addPrepared('text');
 // @ts-expect-error: not even of the same shape
-server.prepared({ frame: Buffer.alloc(3), length: 1 });
+server.addPrepared({ frame: Buffer.alloc(3), length: 1 });
 // @ts-expect-error: what has been framed stays so
 prepared.frame = Buffer.alloc(3);
 // @ts-expect-error: no such role
@@ -149,10 +151,10 @@ frameId({ version: 1 });
 declare const socket: import('node:net').Socket;
 declare const duplex: import('node:stream').Duplex;
 const reading = new Decoder({ role: 'server', text: 'buffer', borrowed: true, context: { name: 'a' }, rsv1: true });
-const isShared: boolean = readInto(socket, reading, function (more) {
+const reads: 'shared' | 'events' = readInto(socket, reading, function (more) {
   if (!more) this.pause();
 });
-readInto(duplex, new Decoder({ role: 'client' }), () => console.log(isShared, reading.borrowed));
+readInto(duplex, new Decoder({ role: 'client' }), () => console.log(reads, reading.borrowed));
 // @ts-expect-error: there is nothing to call after a read
 readInto(socket, reading);
 // @ts-expect-error: it has no event 'data'

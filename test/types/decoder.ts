@@ -120,7 +120,7 @@ new Decoder({
   maxFragments: undefined,
   text: undefined,
   rsv1: undefined,
-  connectionId: undefined,
+  trace: { id: undefined },
   context: undefined,
   onMessage: undefined,
   onPing: undefined,

@@ -1,5 +1,5 @@
 import * as http from 'node:http';
-import { acceptUpgrade, Decoder, type DeflateAgreement, Encoder, offerUpgrade, refuseUpgrade } from 'framemask';
+import { acceptUpgrade, Decoder, Encoder, type NegotiatedDeflate, offerUpgrade, refuseUpgrade } from 'framemask';
 
 http.createServer().on('upgrade', (request, socket, head) => {
   if (request.headers.origin !== 'https://example.org') {
@@ -14,7 +14,7 @@ http.createServer().on('upgrade', (request, socket, head) => {
   // @ts-expect-error: null for a request that was refused
   upgrade.deflate;
   if (upgrade === null) return;
-  const deflate: DeflateAgreement | null = upgrade.deflate;
+  const deflate: NegotiatedDeflate | null = upgrade.deflate;
   new Encoder({ role: 'server', writable: socket, deflate });
   // @ts-expect-error: a subprotocol is a string
   acceptUpgrade(request, socket, head, { protocol: 1 });
@@ -22,7 +22,7 @@ http.createServer().on('upgrade', (request, socket, head) => {
 
 const offer = offerUpgrade({ protocols: ['chat'], deflate: true });
 http.get('http://localhost', { headers: offer.headers }).on('upgrade', (response, socket) => {
-  const { deflate, protocol } = offer.accept(response);
+  const { deflate, protocol } = offer.readAnswer(response);
   const name: string = protocol;
   new Decoder({ role: 'client', deflate, onMessage: () => socket.end(name) });
 });

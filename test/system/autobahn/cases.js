@@ -79,14 +79,18 @@ const GROUPS = [
     name: 'frames',
     targets: [
       target('addon', ['codec'], { env: { FRAMEMASK_KERNEL: '', FRAMEMASK_REQUIRE_NATIVE: '1' } }),
-      target('js', ['codec'], { env: { FRAMEMASK_KERNEL: 'js' } })
+      target('js', ['codec'], { env: { FRAMEMASK_KERNEL: 'js' } }),
+      target('parts', ['parts'])
     ],
     all: WITHOUT_DEFLATE,
     quick: QUICK
   },
   {
     name: 'deflate',
-    targets: ['shared', 'takeover'].map((contexts) => target(contexts, ['deflate', contexts])),
+    targets: ['shared', 'takeover'].flatMap((contexts) => [
+      target(contexts, ['deflate', contexts]),
+      target(`parts-${contexts}`, ['parts', contexts])
+    ]),
     all: WITH_DEFLATE,
     quick: QUICK_DEFLATE
   },

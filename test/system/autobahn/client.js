@@ -7,6 +7,7 @@
 const { setTimeout: sleep } = require('node:timers/promises');
 const { connect } = require('../../../examples/client');
 const deflate = require('../../../examples/deflate');
+const parts = require('./parts');
 const { MAX_PAYLOAD, WS_OPTIONS, deflateOptions } = require('./limits');
 
 /** Milliseconds for a case. The suite gives one with compressed messages 480 s. */
@@ -40,6 +41,16 @@ const CLIENTS = {
   deflate(address, on) {
     const options = { ...handlers(on), deflate: deflateOptions(argument) };
     deflate.connect(address, options).then((connection) => on.open(() => connection.close()), on.end);
+  },
+  parts(address, on) {
+    const data = [];
+    const part = (bytes, isLast) => {
+      data.push(bytes);
+      let isEchoed = false;
+      if (isLast) on.message(Buffer.concat(data.splice(0)), () => (isEchoed = true));
+      return isLast && !isEchoed;
+    };
+    parts.connect(address, argument !== undefined && deflateOptions(argument), { ...on, part });
   },
   ws(address, on) {
     const { WebSocket } = require(argument);

@@ -4,10 +4,12 @@
 //
 //     node server.js codec                      examples/echo-server.js
 //     node server.js deflate shared|takeover    examples/deflate.js, without context takeover or with it
+//     node server.js parts [shared|takeover]   parts.js, which echoes messages while they arrive
 //     node server.js ws LIBRARY                 ws, or another library in its place
 
 const deflate = require('../../../examples/deflate');
 const echo = require('../../../examples/echo-server');
+const parts = require('./parts');
 const { HOST, MAX_PAYLOAD, WS_OPTIONS, deflateOptions } = require('./limits');
 
 const limits = { maxPayload: MAX_PAYLOAD, maxFragments: Number.POSITIVE_INFINITY };
@@ -15,6 +17,7 @@ const limits = { maxPayload: MAX_PAYLOAD, maxFragments: Number.POSITIVE_INFINITY
 const SERVERS = {
   codec: () => echo.createEchoServer(limits).listen(0, HOST),
   deflate: (contexts) => deflate.createEchoServer({ ...limits, deflate: deflateOptions(contexts) }).listen(0, HOST),
+  parts: (contexts) => parts.createServer(contexts !== undefined && deflateOptions(contexts)),
   ws(library) {
     const { WebSocketServer } = require(library);
     const server = new WebSocketServer({ host: HOST, port: 0, ...WS_OPTIONS });

@@ -23,6 +23,6 @@ socket.on('message', (data: RawData) => console.log(data));
 console.log(new WebSocketServer({ noServer: true }).clients.has(socket));
 
 // @ts-expect-error: a client masks each frame with a key of its own
-new Encoder({ role: 'client' }).prepared(message);
+new Encoder({ role: 'client' }).addPrepared(message);
 // @ts-expect-error: the mark of a prepared message is not exported
 framemask.preparedMessage;

@@ -1,6 +1,6 @@
 'use strict';
 
-const { FrameError } = require('../shared/errors');
+const { FrameError } = require('./errors');
 
 /** For "a byte stream ... that is not, in fact, a valid UTF-8 stream" (RFC 6455 section 8.1). */
 function utf8Error() {
@@ -12,4 +12,8 @@ function detachedError() {
   return new FrameError('DETACHED', 1011, 'The memory of frames was detached before they were delivered');
 }
 
-module.exports = { detachedError, utf8Error };
+function tooBigError() {
+  return new FrameError('MESSAGE_TOO_BIG', 1009, 'A message is longer than maxPayload when it is inflated');
+}
+
+module.exports = { detachedError, tooBigError, utf8Error };

@@ -1,0 +1,466 @@
+'use strict';
+
+// onPart: messages that are delivered as their bytes arrive.
+
+const assert = require('node:assert/strict');
+const diagnostics = require('node:diagnostics_channel');
+const { EventEmitter, once } = require('node:events');
+const zlib = require('node:zlib');
+const t = require('tap');
+const { Decoder: PublicDecoder, Encoder, acceptDeflate, offerDeflate } = require('../../../index');
+const { Dispatcher } = require('../../../lib/codec/dispatcher');
+const { forEachCase } = require('../../support/cases');
+const { forEachDecoder } = require('../../support/decoders');
+const { framesFor } = require('../../support/frames');
+const { createRandom } = require('../../support/random');
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+function agree(options) {
+  const offer = offerDeflate(options);
+  const server = acceptDeflate(offer.header, options);
+  return { server, client: offer.readAnswer(server.header) };
+}
+
+/** Messages as they were delivered, in parts or as a whole, and the parts. */
+function collect(Decoder, options) {
+  const messages = [];
+  const parts = [];
+  let begun = null;
+  const onPart = (data, isBinary, isLast, rsv1) => {
+    begun ??= { data: [], isBinary, rsv1, inParts: true };
+    begun.data.push(Buffer.from(data));
+    parts.push({ data, isLast });
+    if (!isLast) return;
+    messages.push({ ...begun, data: Buffer.concat(begun.data) });
+    begun = null;
+  };
+  const onMessage = (data, isBinary, rsv1) =>
+    messages.push({ data: Buffer.from(data), isBinary, rsv1, inParts: false });
+  const decoder = new Decoder({ onPart, onMessage, ...options });
+  return { decoder, messages, parts };
+}
+
+const settled = async (decoder) => {
+  while (decoder.inflating) await new Promise(setImmediate);
+};
+
+t.test('a part comes with each chunk, in the middle of a frame', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    for (const borrowed of [false, true]) {
+      const { decoder, parts } = collect(Decoder, { role, borrowed });
+      const frame = f.binary(Buffer.from('0123456789'));
+      for (const [from, to] of [[0, frame.length - 8], [frame.length - 8, frame.length - 3], [frame.length - 3]]) {
+        const chunk = Buffer.from(frame.subarray(from, to));
+        decoder.write(chunk);
+        if (borrowed) chunk.fill(0);
+      }
+      assert.deepEqual(parts, [
+        { data: Buffer.from('01'), isLast: false },
+        { data: Buffer.from('23456'), isLast: false },
+        { data: Buffer.from('789'), isLast: true }
+      ]);
+    }
+  });
+  t.end();
+});
+
+t.test('parts joined are the messages, whatever the frames, the chunks, pauses and compression', async (t) => {
+  const random = createRandom('parts');
+  const letters = [...'aé€😀'];
+  const agreements = [
+    null,
+    agree({ threadPoolFrom: Infinity }),
+    agree({ contextTakeover: true, threadPoolFrom: Infinity })
+  ];
+  for (let i = 0; i < 300; i++) {
+    const deflate = agreements[random(3)];
+    const options = {
+      borrowed: random(2) === 0,
+      text: ['string', 'buffer'][random(2)],
+      partsFrom: [0, 0, 100, 1000][random(4)],
+      skipUTF8Validation: false
+    };
+    if (options.text === 'buffer') options.skipUTF8Validation = random(2) === 0;
+    const encoder = new Encoder({ role: 'client', deflate: deflate?.client });
+    const expected = [];
+    for (let m = 0; m < 3; m++) {
+      const isBinary = random(2) === 0;
+      const size = [0, 1, 50, 200, 3000, 20_000][random(6)];
+      const data = Buffer.from(Array.from({ length: size }, () => letters[random(4)]).join(''));
+      expected.push({ data: data.toString('hex'), isBinary });
+      const count = 1 + random(3);
+      let at = 0;
+      for (let f = 0; f < count; f++) {
+        const end = f === count - 1 ? data.length : at + random(data.length - at + 1);
+        const fin = f === count - 1;
+        const piece = data.subarray(at, end);
+        if (f !== 0) encoder.continuation(piece, { fin });
+        else encoder[isBinary ? 'binary' : 'text'](piece, { fin, compress: random(3) !== 0 });
+        if (random(3) === 0) encoder.ping('between');
+        at = end;
+      }
+    }
+    const received = collect(PublicDecoder, {
+      role: 'server',
+      deflate: deflate?.server,
+      maxPayload: Infinity,
+      onPong() {},
+      ...options
+    });
+    const { decoder, messages, parts } = received;
+    const bytes = Buffer.concat(encoder.take());
+    const most = [5, 500, 70_000][random(3)];
+    for (let at = 0, end; at < bytes.length; at = end) {
+      end = at + 1 + random(most);
+      const chunk = Buffer.from(bytes.subarray(at, end));
+      if (random(4) === 0) decoder.pause();
+      decoder.write(chunk);
+      if (options.borrowed) chunk.fill(0xee);
+      if (random(2) === 0) decoder.resume();
+    }
+    decoder.resume();
+    await settled(decoder);
+    assert.deepEqual(
+      messages.map(({ data, isBinary }) => ({ data: data.toString('hex'), isBinary })),
+      expected
+    );
+    for (const { data, inParts } of messages) assert.equal(inParts, data.length >= options.partsFrom);
+    assert.ok(parts.every(({ data, isLast }) => isLast || data.length > 0));
+    assert.ok(parts.every(({ data }) => typeof data !== 'string' || !data.includes('\ufffd')));
+  }
+  t.end();
+});
+
+t.test('partsFrom: a message comes in parts as soon as it is known to be long enough', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const { decoder, messages, parts } = collect(Decoder, { role, partsFrom: 10 });
+    decoder.write(Buffer.concat([f.text('short'), f.text('exactly 10'), f.binary('a longer message')]));
+    decoder.write(f.text('12345', { fin: false }));
+    decoder.write(f.continuation('6789', { fin: false }));
+    assert.equal(parts.length, 2, 'gathered');
+    const last = f.continuation('abc');
+    decoder.write(last.subarray(0, last.length - 1));
+    decoder.write(last.subarray(last.length - 1));
+    assert.deepEqual(
+      messages.map(({ data, inParts }) => [data.toString(), inParts]),
+      [
+        ['short', false],
+        ['exactly 10', true],
+        ['a longer message', true],
+        ['123456789abc', true]
+      ]
+    );
+    assert.deepEqual(
+      parts.slice(2).map(({ data }) => data),
+      ['123456789', 'ab', 'c']
+    );
+  });
+  t.end();
+});
+
+t.test('a frame of 2^53 - 1 bytes costs no memory; maxPayload limits the message', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const head = f.binary('', { length: 2n ** 53n - 1n, lengthSize: 8 });
+    const unlimited = collect(Decoder, { role, maxPayload: Infinity });
+    unlimited.decoder.write(head);
+    for (let i = 0; i < 3; i++) unlimited.decoder.write(Buffer.alloc(1000));
+    assert.deepEqual(
+      unlimited.parts.map(({ data }) => data.length),
+      [1000, 1000, 1000]
+    );
+    const codes = [];
+    const onError = ({ code }) => codes.push(code);
+    const limited = collect(Decoder, { role, maxPayload: 2 ** 53 - 2, onError });
+    limited.decoder.write(head);
+    const fragments = collect(Decoder, { role, maxPayload: 9, onError });
+    fragments.decoder.write(Buffer.concat([f.binary('12345', { fin: false }), f.continuation('67890')]));
+    assert.deepEqual(codes, ['FRAMEMASK_ERR_MESSAGE_TOO_BIG', 'FRAMEMASK_ERR_MESSAGE_TOO_BIG']);
+    assert.equal(fragments.parts.length, 1);
+  });
+  t.end();
+});
+
+t.test('text: invalid at the last byte, and cut in a character at the end', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const text = Buffer.concat([Buffer.from('€'.repeat(100)), Buffer.from([0xe2, 0x82])]);
+    const invalid = Buffer.from(text);
+    invalid[invalid.length - 1] = 0x41;
+    for (const payload of [text, invalid]) {
+      for (const options of [{}, { text: 'buffer' }, { borrowed: true }]) {
+        const codes = [];
+        const { decoder, parts } = collect(Decoder, { role, onError: ({ code }) => codes.push(code), ...options });
+        for (const byte of f.text(payload)) decoder.write(Buffer.of(byte));
+        assert.deepEqual(codes, ['FRAMEMASK_ERR_UTF8']);
+        assert.equal(Buffer.concat(parts.map(({ data }) => Buffer.from(data))).length, 300);
+      }
+    }
+  });
+  t.end();
+});
+
+t.test('a handler that throws, pauses, stops or writes', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const bytes = f.binary('abcdef');
+    const at = bytes.length - 4;
+    const [begin, end] = [() => Buffer.from(bytes.subarray(0, at)), () => Buffer.from(bytes.subarray(at))];
+    const next = () => f.text('next');
+    let act;
+    const seen = [];
+    const decoder = new Decoder({
+      role,
+      onPart(data, _isBinary, isLast) {
+        seen.push(`${data}${isLast ? '.' : ''}`);
+        const now = act;
+        act = null;
+        now?.(this);
+      }
+    });
+    act = () => {
+      throw new Error('thrown');
+    };
+    assert.throws(() => decoder.write(begin()), /thrown/);
+    decoder.write(end());
+    act = () => decoder.pause();
+    decoder.write(begin());
+    assert.equal(decoder.write(Buffer.concat([end(), next()])), false);
+    assert.deepEqual(seen, ['ab', 'cdef.', 'ab']);
+    act = () => decoder.write(f.text('written inside'));
+    decoder.resume();
+    act = () => decoder.stop();
+    decoder.write(begin());
+    decoder.write(Buffer.concat([end(), next()]));
+    assert.deepEqual(seen, ['ab', 'cdef.', 'ab', 'cdef.', 'next.', 'written inside.', 'ab']);
+  });
+  t.end();
+});
+
+t.test('gathered bytes, then an empty frame whose handler stops, pauses or throws', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const actions = {
+      stop: (decoder) => decoder.stop(),
+      pause: (decoder) => decoder.pause(),
+      throw: () => {
+        throw new Error('thrown');
+      }
+    };
+    for (const [name, action] of Object.entries(actions)) {
+      const seen = [];
+      const decoder = new Decoder({
+        role,
+        partsFrom: 4,
+        onPart(data, _isBinary, isLast) {
+          seen.push(`${data}${isLast ? '.' : ''}`);
+          if (seen.length === 1) action(this);
+        }
+      });
+      const long = f.continuation('67890', { fin: false });
+      decoder.write(f.text('123', { fin: false }));
+      try {
+        decoder.write(long.subarray(0, long.length - 5));
+      } catch (error) {
+        assert.equal(name, 'throw', error);
+      }
+      decoder.resume();
+      decoder.write(Buffer.concat([long.subarray(long.length - 5), f.continuation('')]));
+      assert.deepEqual(seen, name === 'stop' ? ['123'] : ['123', '67890', '.'], name);
+    }
+  });
+  t.end();
+});
+
+t.test('memory that a handler transfers in the middle of a chunk', (t) => {
+  const { text, binary } = framesFor('server');
+  const { server, client } = agree({ threadPoolFrom: Infinity });
+  const encoder = new Encoder({ role: 'client', deflate: client });
+  encoder.binary(Buffer.alloc(200 * KIB), { compress: true });
+  const compressed = Buffer.concat(encoder.take());
+  forEachCase([binary('b'.repeat(100)), compressed], (second) => {
+    const codes = [];
+    let first;
+    const decoder = new PublicDecoder({
+      role: 'server',
+      deflate: server,
+      partsFrom: 50,
+      onMessage: (data) => (first = data),
+      onPart() {
+        structuredClone(first.buffer, { transfer: [first.buffer] });
+        first = new Uint8Array(1);
+      },
+      onError: ({ code }) => codes.push(code)
+    });
+    // In memory of its own, not of Node's pool.
+    const chunk = Buffer.concat([binary('keep me'), second, text('x'.repeat(100))]);
+    decoder.write(new Uint8Array(chunk));
+    assert.deepEqual(codes, ['FRAMEMASK_ERR_DETACHED']);
+  });
+  t.end();
+});
+
+t.test('parts that wait during a pause, and were transferred meanwhile', (t) => {
+  const { binary, continuation } = framesFor('server');
+  const codes = [];
+  const decoder = new PublicDecoder({
+    role: 'server',
+    partsFrom: 8,
+    onPart() {
+      this.pause();
+    },
+    onError: ({ code }) => codes.push(code)
+  });
+  decoder.write(new Uint8Array(binary('12345', { fin: false })));
+  const chunk = new Uint8Array(continuation('67890'));
+  decoder.write(chunk);
+  structuredClone(chunk.buffer, { transfer: [chunk.buffer] });
+  decoder.resume();
+  t.same(codes, ['FRAMEMASK_ERR_DETACHED']);
+  t.end();
+});
+
+t.test('compressed: a bomb comes in parts of 64 KiB, as they are asked for, up to maxPayload', async (t) => {
+  for (const contextTakeover of [false, true]) {
+    const { server } = agree({ contextTakeover });
+    const deflated = zlib.deflateRawSync(Buffer.alloc(64 * MIB), { finishFlush: zlib.constants.Z_SYNC_FLUSH });
+    const { binary } = framesFor('server');
+    const errors = [];
+    const { decoder, parts } = collect(PublicDecoder, {
+      role: 'server',
+      deflate: server,
+      maxPayload: 20 * MIB,
+      onPart: (data) => {
+        parts.push(data.length);
+        decoder.pause();
+      },
+      onError: ({ code }) => errors.push(code)
+    });
+    decoder.write(binary(deflated.subarray(0, -4), { rsv: 0x40 }));
+    t.same(parts, [64 * KIB]);
+    let turns = 0;
+    while (!decoder.closed) {
+      decoder.resume();
+      if (decoder.inflating) {
+        turns++;
+        t.equal(decoder.write(Buffer.alloc(0)), false);
+        await settled(decoder);
+      }
+    }
+    t.ok(Math.max(...parts) <= 64 * KIB);
+    t.equal(parts.length, (20 * MIB) / (64 * KIB));
+    t.ok(turns >= 10, 'it goes on in other turns of the event loop');
+    t.same(errors, ['FRAMEMASK_ERR_MESSAGE_TOO_BIG']);
+  }
+});
+
+t.test('compressed: not DEFLATE, a final block, an empty message, stopped while it waits', async (t) => {
+  const { server } = agree({ contextTakeover: true });
+  const { binary, text } = framesFor('server');
+  const errors = [];
+  const { decoder, messages } = collect(PublicDecoder, {
+    role: 'server',
+    deflate: server,
+    onError: ({ code }) => errors.push(code)
+  });
+  const final = zlib.deflateRawSync(Buffer.from('final'));
+  const rsv = 0x40;
+  decoder.write(Buffer.concat([binary(final, { rsv }), binary('', { rsv }), text(final, { rsv }), text('plain')]));
+  t.same(
+    messages.map(({ data, isBinary }) => [data.toString(), isBinary]),
+    [
+      ['final', true],
+      ['', true],
+      ['final', false],
+      ['plain', false]
+    ]
+  );
+  decoder.write(binary(Buffer.from([7, 7, 7]), { rsv }));
+  t.same(errors, ['FRAMEMASK_ERR_DEFLATE']);
+
+  const bomb = zlib.deflateRawSync(Buffer.alloc(8 * MIB), { finishFlush: zlib.constants.Z_SYNC_FLUSH });
+  const { decoder: stopped, parts } = collect(PublicDecoder, { role: 'server', deflate: server });
+  stopped.write(binary(bomb.subarray(0, -4), { rsv }));
+  t.ok(stopped.inflating);
+  const { length } = parts;
+  stopped.stop();
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  t.equal(parts.length, length);
+});
+
+t.test('onInflated is called when the parts of a turn have been delivered', async (t) => {
+  const { server } = agree({});
+  const bomb = zlib.deflateRawSync(Buffer.alloc(3 * MIB), { finishFlush: zlib.constants.Z_SYNC_FLUSH });
+  let bytes = 0;
+  const events = new EventEmitter();
+  const decoder = new PublicDecoder({
+    role: 'server',
+    deflate: server,
+    onPart(data, _isBinary, isLast) {
+      bytes += data.length;
+      if (isLast) events.emit('last');
+    },
+    onInflated: () => events.emit('inflated')
+  });
+  const inflated = once(events, 'inflated');
+  const last = once(events, 'last');
+  t.equal(decoder.write(framesFor('server').binary(bomb.subarray(0, -4), { rsv: 0x40 })), false);
+  await Promise.all([inflated, last]);
+  t.equal(bytes, 3 * MIB);
+});
+
+t.test('records come when a frame and a message are complete; a subscriber may stop the decoder', (t) => {
+  const { text, continuation } = framesFor('server');
+  const published = [];
+  const [frames, messages] = ['framemask:frame', 'framemask:message'];
+  const onFrame = (record) => published.push(['frame', record.length, record.sequence]);
+  const onMessage = (record) => published.push(['message', record.length, record.fragments]);
+  diagnostics.subscribe(frames, onFrame);
+  diagnostics.subscribe(messages, onMessage);
+  const { decoder } = collect(PublicDecoder, { role: 'server' });
+  for (const byte of Buffer.concat([text('12345', { fin: false }), continuation('678')]))
+    decoder.write(Buffer.of(byte));
+  decoder.write(Buffer.concat([text('ab', { fin: false }), continuation('c')]));
+  t.same(published, [
+    ['frame', 5, 1],
+    ['frame', 3, 2],
+    ['message', 8, 2],
+    ['frame', 2, 3],
+    ['frame', 1, 4],
+    ['message', 3, 2]
+  ]);
+  for (const channel of [frames, messages]) {
+    const { decoder: stopped, messages: delivered } = collect(PublicDecoder, { role: 'server' });
+    const stop = () => stopped.stop();
+    diagnostics.subscribe(channel, stop);
+    for (const byte of text('stopped')) stopped.write(Buffer.of(byte));
+    diagnostics.unsubscribe(channel, stop);
+    t.same(delivered, [], channel);
+  }
+  diagnostics.unsubscribe(frames, onFrame);
+  diagnostics.unsubscribe(messages, onMessage);
+  t.end();
+});
+
+t.test('with an extension of the program: rsv1 is passed on', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const { decoder, messages } = collect(Decoder, { role, rsv1: true });
+    decoder.write(Buffer.concat([f.text('\xff', { rsv: 0x40, fin: false }), f.continuation('x'), f.text('y')]));
+    assert.deepEqual(
+      messages.map(({ rsv1, isBinary }) => [rsv1, isBinary]),
+      [
+        [true, false],
+        [false, false]
+      ]
+    );
+  });
+  t.end();
+});
+
+t.test('without synchronous zlib, onPart and deflate exclude each other', (t) => {
+  const options = { onPart() {} };
+  const agreement = agree({}).server;
+  const create = (sync) => new Dispatcher({ role: 'server' }, options, agreement, sync);
+  t.throws(() => create(false), { code: 'ERR_INVALID_STATE', message: /without synchronous zlib/ });
+  t.doesNotThrow(() => create(true));
+  t.end();
+});
