@@ -8,7 +8,7 @@
  * an error that names it and has a `code`: a TypeError with `ERR_INVALID_ARG_TYPE` or
  * `ERR_INVALID_ARG_VALUE`, or a RangeError with `ERR_OUT_OF_RANGE`. A call at the wrong time throws
  * an Error with `ERR_INVALID_STATE`. A {@link FrameError} is the peer's fault, all others are the
- * caller's. Further errors are described with what throws them.
+ * caller's. Further errors are described at the methods that throw them.
  *
  * @packageDocumentation
  */
@@ -47,7 +47,7 @@ export function mask(
  */
 export function unmask(buffer: Uint8Array, key: Uint8Array, phase?: number): number;
 
-/** What masks: the addon's instruction set, `'scalar'` without SIMD, or `'js'` for JavaScript. */
+/** The masking code in use: an instruction set, `'scalar'` without SIMD, or `'js'`. */
 export type Kernel = 'avx512' | 'avx2' | 'sse2' | 'neon' | 'scalar' | 'js';
 
 /**
@@ -171,7 +171,7 @@ export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'str
     | undefined;
 }
 
-/** What trace records say of a connection. */
+/** The connection in trace records. */
 export interface TracedConnection {
   /** This end's name of the connection. Default: a version 4 UUID, set with the first record. */
   id?: string | undefined;
@@ -220,26 +220,26 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
   skipUTF8Validation?: boolean | undefined;
   /**
    * Whether a chunk is the caller's again when `write` returns, so that one piece of memory can
-   * serve many reads. What is delivered as bytes, or not yet, is copied first. Default: false.
+   * serve many reads. Bytes that are delivered, or held back, are copies then. Default: false.
    */
   borrowed?: boolean | undefined;
   /** Whether {@link Decoder.fragmentLengths} is kept. Default: false. */
   fragmentLengths?: boolean | undefined;
   /**
    * Whether an extension has been negotiated that sets RSV1 on the first frame of a message. Such a
-   * message is delivered as it came: limit what you inflate yourself, and text is not validated.
+   * message is delivered as it came: limit its inflation yourself. Its text is not validated.
    * Without the option, RSV1 is an error with the close code 1002. Default: false.
    */
   rsv1?: Rsv1 | undefined;
   /**
-   * What both ends have agreed on: compressed messages are then delivered like others. Later
+   * The negotiated permessage-deflate: compressed messages are delivered like others. Later
    * messages wait while a large one is in zlib's thread pool: see `threadPoolFrom`.
    */
   deflate?: NegotiatedDeflate | null | undefined;
   /**
    * With the option `deflate`: called each time a frame has been inflated in the thread pool, and
    * its message and those after it have been delivered outside of `write`. Flush the Encoder, look at
-   * {@link Decoder.closed}, and read on. What a handler throws meanwhile, nobody catches.
+   * {@link Decoder.closed}, and read on. An error that a handler throws meanwhile is uncaught.
    */
   onInflated?: ((this: Decoder<Context>) => void) | undefined;
   /**
@@ -273,12 +273,12 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string', Rsv1 e
   /** It may be replaced at any time. */
   context: Context;
   readonly role: Role;
-  /** Whether `stop`, a Close frame or an error has ended the decoder. It ignores what follows. */
+  /** Whether `stop`, a Close frame or an error has ended the decoder. It ignores later bytes. */
   readonly closed: boolean;
   /** Whether it is paused: between `pause` and `resume`. */
   readonly paused: boolean;
   readonly borrowed: boolean;
-  /** Whether a message is inflated in the thread pool: what follows waits, until `onInflated`. */
+  /** Whether a message is inflated in the thread pool: later frames wait, until `onInflated`. */
   readonly inflating: boolean;
   /**
    * The length of each frame's payload, inflated if it was compressed, while `onMessage` is called
@@ -293,16 +293,16 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string', Rsv1 e
    *
    * @param chunk any number of bytes; frames may begin and end anywhere in it
    * @returns false if the decoder is paused, or inflates a message in the thread pool: stop reading
-   *   until you resume it, or until `onInflated`. It keeps what is written meanwhile
-   * @throws {@link FrameError} if there is no `onError`, and whatever a handler throws
+   *   until you resume it, or until `onInflated`. It keeps the bytes that are written meanwhile
+   * @throws {@link FrameError} without an `onError`, and whatever a handler throws
    */
   write(chunk: Uint8Array): boolean;
   /**
    * Stops delivery at once, even in the middle of a chunk, until `resume`. In `onFrame` it also
-   * holds back what that frame carries.
+   * holds back the payload of that frame.
    */
   pause(): void;
-  /** Ends a pause and delivers what has been held back. Throws what `write` throws. */
+  /** Ends a pause and delivers the messages that were held back. Throws as `write` does. */
   resume(): void;
   /** Ends the decoder: it ignores all that follows, and releases its memory. */
   stop(): void;
@@ -311,7 +311,7 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string', Rsv1 e
 /** Bytes: a Buffer, a typed array, a DataView, an ArrayBuffer or a SharedArrayBuffer. */
 export type Bytes = ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
 
-/** What an {@link Encoder} writes to: a `stream.Writable` or an object with the same methods. */
+/** The sink of an {@link Encoder}: a `stream.Writable` or an object with the same methods. */
 export interface FrameSink {
   /** False once the stream has ended; nothing more is written to it then. */
   readonly writable?: boolean | undefined;
@@ -346,7 +346,7 @@ export interface EncoderOptions<End extends Role = Role> {
    */
   recycle?: boolean | undefined;
   /**
-   * What both ends have agreed on: messages from its `threshold` on are then compressed, unless
+   * The negotiated permessage-deflate: messages from its `threshold` on are compressed, unless
    * they do not shrink, or are fragments. Later messages and a Close frame wait while one of
    * `threadPoolFrom` bytes or more is in zlib's thread pool; Ping and Pong frames do not.
    */
@@ -422,7 +422,7 @@ export class Encoder<End extends Role = Role> {
    * false.
    *
    * @param data the fragments of a text message are UTF-8 together (which is not checked)
-   * @throws Error if there is no fragmented message to continue
+   * @throws Error outside of a fragmented message
    */
   continuation(data: string | Bytes, options?: FragmentOptions): void;
   /**
@@ -496,13 +496,13 @@ export class Encoder<End extends Role = Role> {
    * @param writable the stream to write to. Default: the option `writable`; one is needed
    * @param callback called when the stream has taken the bytes, or with the error why it has not
    * @returns false if the stream wants no more: wait for its event 'drain'. Also false if the
-   *   stream has ended; what had collected is then dropped
+   *   stream has ended; the collected frames are then dropped
    * @throws whatever the stream's `write` throws
    */
   flush(writable?: FrameSink, callback?: (error?: Error | null) => void): boolean;
   flush(callback: (error?: Error | null) => void): boolean;
   /**
-   * Returns all that has collected, for those who write it themselves. Copy its memory instead of
+   * Returns the collected bytes, for a program that writes them itself. Copy its memory instead of
    * transferring it: see {@link FrameSink.write}.
    */
   take(): Buffer[];
@@ -577,8 +577,8 @@ export interface DeflateOptions {
 declare const deflateAgreement: unique symbol;
 
 /**
- * What both ends have agreed on for permessage-deflate: the option `deflate` of their codecs. It
- * has no state, so that several connections may share it.
+ * The permessage-deflate that both ends have negotiated: the option `deflate` of their codecs. It
+ * is stateless, so that several connections may share it.
  */
 export interface NegotiatedDeflate {
   /** @hidden */
@@ -708,7 +708,7 @@ export interface UpgradeOffer {
 /** Makes the opening handshake of a client (RFC 6455 section 4.1), for a GET request of `node:http`. */
 export function offerUpgrade(options?: OfferUpgradeOptions): UpgradeOffer;
 
-/** What {@link readInto} reads: a `net.Socket` or another stream that emits 'data'. */
+/** The source of {@link readInto}: a `net.Socket` or another stream that emits 'data'. */
 export interface ReadableSocket {
   on(event: 'data', listener: (chunk: Buffer) => void): unknown;
 }
@@ -719,12 +719,12 @@ export interface ReadableSocket {
  *
  * If the decoder has the option `borrowed`, the sockets of a thread are read into one piece of
  * memory of 64 KiB, where Node.js would allocate as much for each read. Where that can't be done
- * (on Bun and Deno, for streams that are no `net.Socket`: see docs/ws.md), or the environment
+ * (on Bun and Deno, for streams other than `net.Socket`: see docs/ws.md), or the environment
  * variable `FRAMEMASK_READS` is `events`, the socket reads as ever. Events, other listeners,
  * encodings, `pause`, `resume` and `setTimeout` of the socket work in both cases.
  *
  * @param socket a socket that is connected, such as one that an HTTP server has upgraded
- * @param afterRead called after each read with what `decoder.write` returned, unless it threw;
+ * @param afterRead called after each read with the result of `decoder.write`, unless it threw;
  *   `this` is the socket
  * @returns `'shared'` if the socket reads into the memory of the thread, `'events'` if not
  */
@@ -735,7 +735,7 @@ export function readInto<Socket extends ReadableSocket>(
   afterRead: (this: Socket, more: boolean) => void
 ): 'shared' | 'events';
 
-/** What the peer did. docs/codec.md ("Error codes") has the cause and the RFC section of each. */
+/** The peer's mistake. docs/codec.md ("Error codes") has the cause and the RFC section of each. */
 export type FrameErrorCode =
   | 'FRAMEMASK_ERR_RESERVED_BITS'
   | 'FRAMEMASK_ERR_OPCODE'
@@ -784,7 +784,7 @@ export class FrameError extends Error {
 }
 
 /**
- * What all trace records say: which codec published them, and about which frame.
+ * The fields of all trace records: which codec published them, and about which frame.
  *
  * Each end of a connection publishes records of its own. `connection`, `from` and `sequence` find a
  * frame in the records of both ends, if their codecs were given the same `id` in `trace`.
@@ -838,13 +838,13 @@ export interface FrameErrorRecord extends TraceOrigin {
 }
 
 /**
- * What is published on the `node:diagnostics_channel` named `framemask:frame`: a frame, or, if
+ * The records of the `node:diagnostics_channel` named `framemask:frame`: a frame, or, if
  * `error` is not null, the error that ended a Decoder.
  */
 export type FrameTrace = FrameRecord | FrameErrorRecord;
 
 /**
- * What is published on the `node:diagnostics_channel` named `framemask:message`: an Encoder has
+ * The records of the `node:diagnostics_channel` named `framemask:message`: an Encoder has
  * added a message, or a Decoder has received one completely. `sequence` is that of its last frame.
  */
 export interface MessageTrace extends TraceOrigin {
@@ -877,7 +877,7 @@ export function frameId(options?: FrameIdOptions): string;
  * Writes any 16 bytes as a UUID of 36 lower-case characters. Version and variant are not checked.
  *
  * @param offset the index of the id's first byte. Default: 0
- * @throws RangeError if there are no 16 bytes at `offset`
+ * @throws RangeError if fewer than 16 bytes follow `offset`
  */
 export function formatFrameId(bytes: Uint8Array, offset?: number): string;
 
@@ -894,7 +894,7 @@ export function parseFrameId(string: string): Buffer;
  *
  * @param offset the index in `target` of the first byte to write. Default: 0
  * @returns `target`
- * @throws RangeError if `string` is not a UUID, or if `target` has no 16 bytes at `offset`
+ * @throws RangeError if `string` is not a UUID, or fewer than 16 bytes of `target` follow `offset`
  */
 export function parseFrameId<T extends Uint8Array>(string: string, target: T, offset?: number): T;
 

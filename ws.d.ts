@@ -1,6 +1,6 @@
 /// <reference types="node" />
 
-// The API of ws, whose documentation describes it; comments say what is framemask's. Nothing is
+// The API of ws, whose documentation describes it; comments mark framemask's own parts. Nothing is
 // imported from @types/ws, so that a program needs no types but those of Node.js. A program that has
 // both can give either where the other is asked for: test/types/ compares them.
 
@@ -51,7 +51,7 @@ type SocketClass = new (...args: Any[]) => WebSocket;
 
 type SendCallback = (error?: Error) => void;
 
-/** What `send` takes, as in @types/ws. */
+/** The data of `send`, as in @types/ws. */
 type Sendable =
   | string
   | number
@@ -82,7 +82,7 @@ declare class WebSocket extends EventEmitter {
     options?: WebSocket.ClientOptions | ClientRequestArgs
   );
 
-  /** What a binary message is given as. With `'blob'` declare its data as `RawData | Blob`. */
+  /** The form of binary messages. With `'blob'` declare its data as `RawData | Blob`. */
   get binaryType(): 'nodebuffer' | 'arraybuffer' | 'fragments';
   set binaryType(type: WebSocket.BinaryType);
 
@@ -320,7 +320,7 @@ declare namespace WebSocket {
   interface WebSocket extends WebSocketAlias {}
 
   interface Report {
-    /** What masks. */
+    /** The masking code in use. */
     kernel: Kernel;
     /** Why the addon could not be loaded. JSON has its name, message and code. */
     nativeError: Error | null;
@@ -339,7 +339,7 @@ declare namespace WebSocket {
     connections: { opened: number; shared: number; compressed: number };
   }
 
-  /** What is at work, for a log or an issue. */
+  /** The parts in use, for a log or an issue. */
   function report(): Report;
 
   /**

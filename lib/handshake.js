@@ -59,7 +59,7 @@ function refuseUpgrade(socket, status = 400, headers = {}) {
   return null;
 }
 
-/** @returns {[status: number, headers: object] | null} why a request is no handshake (section 4.2.1) */
+/** @returns {[status: number, headers: object] | null} why a request is not a handshake (section 4.2.1) */
 function findRefusal({ method, httpVersion, headers }) {
   if (method !== 'GET') return [405, { Allow: 'GET' }];
   if (httpVersion !== '1.1' || headers.host === undefined) return [400, {}];

@@ -5,7 +5,7 @@ const { Buffer, EMPTY: NOTHING, copyOf, view } = require('../shared/buffers');
 const { invalidState } = require('../shared/errors');
 
 // Every undocumented part of Node's zlib that framemask uses. `_handle` is the binding
-// below a zlib stream, and `_writeState` holds what `writeSync` has left: output room, then input.
+// below a zlib stream, and `_writeState` holds the rest of `writeSync`: output room, then input.
 // Both have been there since Node.js 9, and packages such as pngjs use them. While the thread pool
 // works for the stream, `_writableState.writing` is true.
 

@@ -11,7 +11,7 @@ const { findAddon } = require('./find-addon');
  * @property {(source: Uint8Array, output: Uint8Array) => void} mask takes KEY, START, OFFSET and
  *   LENGTH, sets NON_ASCII
  * @property {(buffer: Uint8Array) => void} unmask takes KEY, START and LENGTH, sets NON_ASCII
- * @property {(buffer: Uint8Array) => string | undefined} unmaskText takes what unmask takes;
+ * @property {(buffer: Uint8Array) => string | undefined} unmaskText takes the same as unmask;
  *   returns the unmasked bytes as a string if all are ASCII
  * @property {(chunk: Uint8Array, table: Uint32Array) => void} scan takes START and MODE, sets COUNT
  */

@@ -81,7 +81,7 @@ function checkUnknown(name, owner) {
 
 /** Whether `a` differs from the option `b` by one letter, or by two neighbours swapped. */
 function isOneLetterOff(a, b) {
-  // A leading underscore is no slip: objects that serve as options may have private fields.
+  // A leading underscore is deliberate: objects that serve as options may have private fields.
   if (b.length < MIN_MISSPELT || b === 'context' || a[0] === '_') return false;
   if (Math.abs(a.length - b.length) > 1) return false;
 

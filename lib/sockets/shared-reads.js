@@ -5,8 +5,8 @@ const modules = require('../shared/node-modules');
 
 // Node.js allocates 64 KiB for each read of a socket. The option `onread` of net.Socket has it read
 // into memory that is given, but only a socket that the program creates can have that option. For
-// others, such as those that an HTTP server has upgraded, this module does what the option does. It
-// needs parts of net.Socket that are not documented: two properties, which it finds by what the
+// others, such as those that an HTTP server has upgraded, this module does the same. It needs parts
+// of net.Socket that are not documented: two properties, which it finds by the values that the
 // option puts there, and a method of the socket's handle. Events and flow control stay.
 
 /** As much as Node.js reads at a time, and as much as it decrypts. */
@@ -88,7 +88,7 @@ function findParts() {
 }
 
 /**
- * Whether it is a net.Socket or TLSSocket that is open, reads as Node.js made it, and has no
+ * Whether it is a net.Socket or TLSSocket that is open, reads as Node.js made it, without an
  * `onread` of its own.
  */
 function isUnchanged(socket) {

@@ -1,2 +1,2 @@
-// Loaded for what it does: it exports nothing.
+// Loaded for its effect: it exports nothing.
 export {};

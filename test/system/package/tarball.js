@@ -8,6 +8,8 @@ const { ROOT, outputOf, run } = require('../support/child');
 
 /** The limit for all files together, in bytes. */
 const MAX_SIZE = 700_000;
+/** The documentation that is read offline. */
+const GUIDES = ['api', 'codec', 'deflate', 'ws'].map((name) => `docs/${name}.md`);
 /** npm runs the first three when a package is installed, and warns of `prepare` in a tarball. */
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare'];
 
@@ -61,11 +63,14 @@ function checkTarball(files) {
   const addons = prebuildEntries().map(({ file }) => `prebuilds/${file}`);
   const isExpected = (name) =>
     /^(package\.json|README\.md|LICENSE)$|^(index|ws|lib\/.+)\.(js|mjs|d\.ts|d\.mts)$/.test(name) ||
+    GUIDES.includes(name) ||
     addons.includes(name);
   const size = [...files.values()].reduce((sum, bytes) => sum + bytes.length, 0);
   const faults = [
     ...[...files.keys()].filter((name) => !isExpected(name)).map((name) => `${name} is not needed`),
-    ...['README.md', 'LICENSE', ...addons].filter((name) => !files.has(name)).map((name) => `${name} is missing`),
+    ...['README.md', 'LICENSE', ...GUIDES, ...addons]
+      .filter((name) => !files.has(name))
+      .map((name) => `${name} is missing`),
     ...INSTALL_SCRIPTS.filter((name) => manifest.scripts?.[name] !== undefined).map(
       (name) => `package.json has the script "${name}", which npm runs or warns of at an install`
     )
