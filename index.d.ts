@@ -1,5 +1,9 @@
 /// <reference types="node" />
 
+import type { ClientRequestArgs } from 'node:http';
+import type { ClientHttp2Session, Http2SecureServer, Http2Server } from 'node:http2';
+import type { Duplex } from 'node:stream';
+
 /**
  * The WebSocket frame layer for Node.js: SIMD masking, an RFC 6455 codec, permessage-deflate and
  * frame ids. framemask opens no sockets. The guides in docs/ show how the parts are used.
@@ -707,6 +711,33 @@ export interface UpgradeOffer {
 
 /** Makes the opening handshake of a client (RFC 6455 section 4.1), for a GET request of `node:http`. */
 export function offerUpgrade(options?: OfferUpgradeOptions): UpgradeOffer;
+
+/**
+ * Takes WebSockets over HTTP/2 (RFC 8441): each becomes an event 'upgrade' of the server, as over
+ * HTTP/1.1, with which it may share a port (`allowHTTP1`). So `new WebSocketServer({ server })` of
+ * framemask/ws or ws, `handleUpgrade` and {@link acceptUpgrade} need no change. The request has
+ * `httpVersion` '2.0', the headers of HTTP/1.1 with a random Sec-WebSocket-Key, and the `stream`.
+ *
+ * Sessions that begin afterwards are told SETTINGS_ENABLE_CONNECT_PROTOCOL. Without a listener of
+ * 'upgrade', as after `WebSocketServer.close()`, the answer is 503; 501 for another `:protocol`, 400
+ * for a request that is not correct.
+ *
+ * @param server a server of `node:http2`, with TLS or without
+ * @returns the server
+ */
+export function acceptHttp2<Server extends Http2Server | Http2SecureServer>(server: Server): Server;
+
+/**
+ * Makes the option `createConnection` of `http.get` or `https.get`, and of a client of ws: the
+ * handshake of a WebSocket then goes over HTTP/2 (RFC 8441). In framemask/ws, `http2: true` is the same.
+ *
+ * Without a session, WebSockets of the thread with the same origin and TLS options share one: up to the
+ * server's limit of streams, until GOAWAY, and until the last of them has closed. The request fails if
+ * the server does not offer WebSockets over HTTP/2.
+ *
+ * @param session a session of `http2.connect`, which stays open. Default: a shared one
+ */
+export function overHttp2(session?: ClientHttp2Session | null): (options: ClientRequestArgs) => Duplex;
 
 /** The source of {@link readInto}: a `net.Socket` or another stream that emits 'data'. */
 export interface ReadableSocket {

@@ -13,6 +13,7 @@ import type {
   IncomingMessage,
   OutgoingHttpHeaders
 } from 'node:http';
+import type { ClientHttp2Session, Http2SecureServer, Http2Server } from 'node:http2';
 import type { Server as HttpsServer } from 'node:https';
 import type { createConnection } from 'node:net';
 import type { Duplex, DuplexOptions, Writable } from 'node:stream';
@@ -233,6 +234,11 @@ declare namespace WebSocket {
     followRedirects?: boolean | undefined;
     generateMask?(mask: Buffer): void;
     handshakeTimeout?: number | undefined;
+    /**
+     * Whether to connect over HTTP/2 (RFC 8441), or a session to do so: see `overHttp2` of framemask.
+     * Default: false.
+     */
+    http2?: boolean | ClientHttp2Session | undefined;
     headers?: { [name: string]: string } | undefined;
     host?: string | undefined;
     localAddress?: string | undefined;
@@ -273,6 +279,11 @@ declare namespace WebSocket {
     U extends typeof IncomingMessage = typeof IncomingMessage
   > extends EventEmitter {
     constructor(options?: ServerOptions<T, U>, callback?: () => void);
+    /** With a server of `node:http2`: see `acceptHttp2` of framemask. */
+    constructor(
+      options: Omit<ServerOptions<T, U>, 'server'> & { server: Http2Server | Http2SecureServer },
+      callback?: () => void
+    );
     options: ServerOptions<T, U>;
     path: string;
     clients: Set<InstanceType<T>>;

@@ -62,7 +62,8 @@ function refuseUpgrade(socket, status = 400, headers = {}) {
 /** @returns {[status: number, headers: object] | null} why a request is not a handshake (section 4.2.1) */
 function findRefusal({ method, httpVersion, headers }) {
   if (method !== 'GET') return [405, { Allow: 'GET' }];
-  if (httpVersion !== '1.1' || headers.host === undefined) return [400, {}];
+  // "an HTTP/1.1 or higher GET request"
+  if (Number(httpVersion) < 1.1 || headers.host === undefined) return [400, {}];
   if (!hasToken(headers.upgrade, 'websocket')) return [426, { Connection: 'Upgrade, close', Upgrade: 'websocket' }];
   if (!hasToken(headers.connection, 'upgrade')) return [400, {}];
   // "a |Sec-WebSocket-Version| header field indicating the version(s) the server is capable of" (section 4.4).

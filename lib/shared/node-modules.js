@@ -22,6 +22,12 @@ module.exports = {
   get fs() {
     return get ? get('node:fs') : require('node:fs');
   },
+  get http() {
+    return get ? get('node:http') : require('node:http');
+  },
+  get http2() {
+    return get ? get('node:http2') : require('node:http2');
+  },
   get net() {
     return get ? get('node:net') : require('node:net');
   },
@@ -30,6 +36,9 @@ module.exports = {
   },
   get path() {
     return get ? get('node:path') : require('node:path');
+  },
+  get stream() {
+    return get ? get('node:stream') : require('node:stream');
   },
   get url() {
     return get ? get('node:url') : require('node:url');

@@ -32,7 +32,7 @@ function extend(Base) {
   return class WebSocket extends Base {
     constructor(address, protocols, options) {
       // ws takes options for protocols, too.
-      super(address, Array.isArray(protocols) ? protocols : withoutTakeover(protocols), withoutTakeover(options));
+      super(address, Array.isArray(protocols) ? protocols : clientOptions(protocols), clientOptions(options));
     }
 
     /**
@@ -154,6 +154,14 @@ function withoutTakeover(options) {
   if (deflate?.contextTakeover !== false) return options;
   const flags = { serverNoContextTakeover: true, clientNoContextTakeover: true };
   return { ...options, perMessageDeflate: { ...deflate, ...flags } };
+}
+
+/** @returns {object} a client's options with `http2` in ws's words, too */
+function clientOptions(options) {
+  const given = withoutTakeover(options);
+  if (!given?.http2) return given;
+  const { overHttp2 } = require('../http2/over-http2');
+  return { ...given, createConnection: overHttp2(given.http2 === true ? null : given.http2) };
 }
 
 /** Keeps a server's part of a connection, before ws makes the WebSocket. */

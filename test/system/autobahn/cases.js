@@ -96,7 +96,11 @@ const GROUPS = [
   },
   {
     name: 'ws',
-    targets: [target('ws', ['ws', 'ws'], { reference: true }), target('framemask/ws', ['ws', WS])],
+    targets: [
+      target('ws', ['ws', 'ws'], { reference: true }),
+      target('framemask/ws', ['ws', WS]),
+      target('http2', ['http2'])
+    ],
     all: [...WITHOUT_DEFLATE, ...WITH_DEFLATE],
     quick: [...QUICK, ...QUICK_DEFLATE]
   }

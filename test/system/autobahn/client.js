@@ -7,6 +7,7 @@
 const { setTimeout: sleep } = require('node:timers/promises');
 const { connect } = require('../../../examples/client');
 const deflate = require('../../../examples/deflate');
+const http2 = require('./http2');
 const parts = require('./parts');
 const { MAX_PAYLOAD, WS_OPTIONS, deflateOptions } = require('./limits');
 
@@ -52,16 +53,20 @@ const CLIENTS = {
     };
     parts.connect(address, argument !== undefined && deflateOptions(argument), { ...on, part });
   },
+  http2: (address, on) => http2.connect(address).then((socket) => serveWs(socket, on)),
   ws(address, on) {
     const { WebSocket } = require(argument);
-    const socket = new WebSocket(address, WS_OPTIONS);
-    socket.on('open', () => on.open(() => socket.terminate()));
-    socket.on('message', (data, isBinary) => on.message(data, () => socket.send(data, { binary: isBinary })));
-    // There is no server yet, or the suite has broken a rule; 'close' follows.
-    socket.on('error', () => {});
-    socket.on('close', on.end);
+    serveWs(new WebSocket(address, WS_OPTIONS), on);
   }
 };
+
+function serveWs(socket, on) {
+  socket.on('open', () => on.open(() => socket.terminate()));
+  socket.on('message', (data, isBinary) => on.message(data, () => socket.send(data, { binary: isBinary })));
+  // There is no server yet, or the suite has broken a rule; 'close' follows.
+  socket.on('error', () => {});
+  socket.on('close', on.end);
+}
 
 /**
  * Opens a connection, echoes messages if it is for a case, and waits for its end.

@@ -5,10 +5,12 @@
 //     node server.js codec                      examples/echo-server.js
 //     node server.js deflate shared|takeover    examples/deflate.js, without context takeover or with it
 //     node server.js parts [shared|takeover]   parts.js, which echoes messages while they arrive
+//     node server.js http2                      http2.js: framemask/ws over HTTP/2
 //     node server.js ws LIBRARY                 ws, or another library in its place
 
 const deflate = require('../../../examples/deflate');
 const echo = require('../../../examples/echo-server');
+const http2 = require('./http2');
 const parts = require('./parts');
 const { HOST, MAX_PAYLOAD, WS_OPTIONS, deflateOptions } = require('./limits');
 
@@ -17,6 +19,7 @@ const limits = { maxPayload: MAX_PAYLOAD, maxFragments: Number.POSITIVE_INFINITY
 const SERVERS = {
   codec: () => echo.createEchoServer(limits).listen(0, HOST),
   deflate: (contexts) => deflate.createEchoServer({ ...limits, deflate: deflateOptions(contexts) }).listen(0, HOST),
+  http2: () => http2.createServer(),
   parts: (contexts) => parts.createServer(contexts !== undefined && deflateOptions(contexts)),
   ws(library) {
     const { WebSocketServer } = require(library);

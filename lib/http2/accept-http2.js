@@ -1,0 +1,152 @@
+'use strict';
+
+const modules = require('../shared/node-modules');
+const { EMPTY } = require('../shared/buffers');
+const { invalidType } = require('../shared/errors');
+const { fieldsOf, readHead } = require('./http1-head');
+
+/** Error codes (RFC 9113 section 7). */
+const NO_ERROR = 0;
+const CANCEL = 8;
+
+const kAccepts = Symbol('accepts');
+
+/**
+ * See index.d.ts. Each stream of a WebSocket (RFC 8441) becomes an event 'upgrade' of the server, as
+ * over HTTP/1.1: its listeners answer by HTTP/1.1, and the answer is translated.
+ */
+function acceptHttp2(server) {
+  if (typeof server?.updateSettings !== 'function') throw invalidType('server', 'a server of node:http2', server);
+  if (server[kAccepts]) return server;
+  server[kAccepts] = true;
+  server.updateSettings({ enableConnectProtocol: true });
+  server.on('stream', onStream);
+  // With a listener of 'request', Node.js answers CONNECT with 405 unless this event has one.
+  server.on('connect', onConnect);
+  return server;
+}
+
+function onConnect(request, response) {
+  if (request.headers[':protocol'] !== undefined || this.listenerCount('connect') > 1) return;
+  response.statusCode = 405;
+  response.end();
+}
+
+function onStream(stream, headers) {
+  if (headers[':method'] !== 'CONNECT' || headers[':protocol'] === undefined) return;
+  stream.on('error', ignore);
+  // A client that opens streams and resets them at once (CVE-2023-44487) makes nothing here.
+  setImmediate(() => {
+    if (!stream.destroyed && !stream.closed) upgrade(this, stream, headers);
+  });
+}
+
+function upgrade(server, stream, headers) {
+  const refusal = findRefusal(headers);
+  if (refusal !== null) {
+    refuse(stream, ...refusal);
+    return;
+  }
+  stream.write = answerByWrite;
+  stream.end = answerByEnd;
+  stream.destroy = destroy;
+  // After WebSocketServer.close() there are none. What was announced may not be taken back
+  // (section 3).
+  if (!server.emit('upgrade', createRequest(stream, headers), stream, EMPTY)) refuse(stream, 503);
+}
+
+/** Errors are the WebSocket's, once there is one; a stream without a listener would end the process. */
+function ignore() {}
+
+/**
+ * Faults that nghttp2 leaves (RFC 9113 section 8.2, RFC 8441 section 4).
+ *
+ * @returns {[status: number, headers?: object] | null}
+ */
+function findRefusal(headers) {
+  if (headers[':protocol'] !== 'websocket') return [501];
+  return headers['sec-websocket-version'] === '13' ? null : [400, { 'sec-websocket-version': '13' }];
+}
+
+function refuse(stream, status, headers = {}) {
+  restore(stream);
+  // The client may be gone.
+  if (stream.closed) return;
+  stream.respond({ ':status': status, ...headers }, { endStream: true });
+  stream.resume();
+}
+
+/**
+ * The request as over HTTP/1.1. "The Sec-WebSocket-Key ... header fields are not used" (section 5): the
+ * one here only satisfies those who look for it.
+ */
+function createRequest(stream, headers) {
+  const request = new modules.http.IncomingMessage(stream.session.socket);
+  const fields = {
+    host: headers[':authority'],
+    ...fieldsOf(headers),
+    connection: 'Upgrade',
+    upgrade: 'websocket',
+    'sec-websocket-key': modules.crypto.randomBytes(16).toString('base64')
+  };
+  request.method = 'GET';
+  request.url = headers[':path'];
+  request.httpVersion = '2.0';
+  request.httpVersionMajor = 2;
+  request.httpVersionMinor = 0;
+  request.complete = true;
+  request.headers = fields;
+  request.rawHeaders = Object.entries(fields).flat();
+  request.stream = stream;
+  request.push(null);
+  return request;
+}
+
+/** `write` until the answer has been written. */
+function answerByWrite(head, ...rest) {
+  answer(this, head, false);
+  return rest.length === 0 || this.write('', ...rest);
+}
+
+/** `end` until then: the answer is an error, or there is none. */
+function answerByEnd(head, ...rest) {
+  if (head === undefined) refuse(this, 500);
+  else answer(this, head, true);
+  const callback = rest.find((each) => typeof each === 'function');
+  if (callback !== undefined) this.once('finish', callback);
+  return this;
+}
+
+/** Translates an answer of HTTP/1.1: 101 is 200 (section 5). */
+function answer(stream, text, ends) {
+  const head = readHead(typeof text === 'string' ? Buffer.from(text, 'latin1') : text);
+  restore(stream);
+  if (stream.closed) return;
+  if (head === null) throw new Error('The answer to a WebSocket over HTTP/2 must be written as one head of HTTP/1.1');
+  const { start, headers, body } = head;
+  const status = Number(start[1]);
+  // HTTP/2 has no 426 (RFC 9113 section 8.6).
+  const translated = status === 101 ? 200 : status === 426 ? 400 : status;
+  stream.respond({ ':status': translated, ...fieldsOf(headers) });
+  if (ends) {
+    // An error: what the client sends meanwhile is dropped.
+    stream.end(body);
+    stream.resume();
+  } else if (body.length > 0) {
+    stream.write(body);
+  }
+}
+
+function restore(stream) {
+  delete stream.write;
+  delete stream.end;
+}
+
+/** An end without END_STREAM of both sides is CANCEL: as RST is with TCP (section 5). */
+function destroy(error) {
+  // After an error has been answered, the client's side is not waited for.
+  if (!this.closed) this.close(this.writableFinished ? NO_ERROR : CANCEL);
+  return Object.getPrototypeOf(this).destroy.call(this, error);
+}
+
+module.exports = { acceptHttp2 };

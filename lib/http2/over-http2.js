@@ -1,0 +1,161 @@
+'use strict';
+
+const { Duplex } = require('../shared/node-modules').stream;
+const { acceptKey } = require('../handshake');
+const { Buffer } = require('../shared/buffers');
+const { invalidType } = require('../shared/errors');
+const { fieldsOf, readHead, writeHead } = require('./http1-head');
+const { SharedSessions } = require('./shared-sessions');
+
+/** An error code (RFC 9113 section 7). */
+const CANCEL = 8;
+
+/** The sessions that WebSockets of this thread share. */
+const shared = new SharedSessions();
+
+/** See index.d.ts. */
+function overHttp2(session = null) {
+  if (session !== null && typeof session?.request !== 'function') {
+    throw invalidType('session', 'a session of http2.connect()', session);
+  }
+  return (options) => {
+    // node:https gives its port as the default.
+    const scheme = options.defaultPort === 443 ? 'https' : 'http';
+    const own = { session, release() {} };
+    const tunnel = new Tunnel(scheme, session === null ? shared.acquire(scheme, options) : own);
+    // As net.connect does for node:http.
+    return tunnel.setTimeout(options.timeout ?? 0);
+  };
+}
+
+/**
+ * The socket of a client's handshake over HTTP/1.1, which is made over HTTP/2 (RFC 8441 section 5):
+ * the request that is written to it opens a stream, and the answer is read from it as of HTTP/1.1.
+ */
+class Tunnel extends Duplex {
+  constructor(scheme, { session, release }) {
+    super({ allowHalfOpen: true });
+    this._scheme = scheme;
+    this._session = session;
+    this._stream = null;
+    this._key = '';
+    this._timer = null;
+    this.once('close', release);
+  }
+
+  setTimeout(milliseconds, listener) {
+    clearTimeout(this._timer);
+    this._timer = milliseconds > 0 ? setTimeout(() => this.emit('timeout'), milliseconds) : null;
+    if (listener !== undefined) this.once('timeout', listener);
+    return this;
+  }
+
+  setNoDelay() {
+    return this;
+  }
+
+  setKeepAlive() {
+    return this;
+  }
+
+  _write(chunk, _encoding, callback) {
+    this._timer?.refresh();
+    if (this._stream === null) this._request(chunk, callback);
+    else this._stream.write(chunk, callback);
+  }
+
+  _writev(chunks, callback) {
+    this._write(Buffer.concat(chunks.map(({ chunk }) => chunk)), '', callback);
+  }
+
+  _final(callback) {
+    this._stream?.end();
+    callback();
+  }
+
+  _read() {
+    this._stream?.resume();
+  }
+
+  _destroy(error, callback) {
+    clearTimeout(this._timer);
+    const stream = this._stream;
+    const hasEnded = stream === null || (stream.writableFinished && stream.readableEnded);
+    if (!hasEnded && !stream.closed) stream.close(CANCEL);
+    callback(error);
+  }
+
+  /** Opens the stream, for a request that node:http has written as one chunk. */
+  async _request(bytes, callback) {
+    try {
+      const { start, headers } = readHead(bytes);
+      this._key = headers['sec-websocket-key'];
+      await supportsWebSockets(this._session);
+      if (this.destroyed) return;
+      const pseudo = { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': this._scheme };
+      const target = { ':path': start[1], ':authority': headers.host };
+      this._attach(this._session.request({ ...pseudo, ...target, ...fieldsOf(headers) }, { endStream: false }));
+    } catch (error) {
+      callback(error);
+      return;
+    }
+    callback();
+  }
+
+  _attach(stream) {
+    this._stream = stream;
+    stream.pause();
+    stream.on('response', (headers) => this._answer(headers));
+    stream.on('data', (chunk) => {
+      this._timer?.refresh();
+      if (!this.push(chunk)) stream.pause();
+    });
+    stream.on('end', () => this.push(null));
+    stream.on('error', (error) => this.destroy(error));
+    stream.on('close', () => {
+      if (stream.rstCode !== 0) this.destroy();
+    });
+  }
+
+  _answer(headers) {
+    const status = headers[':status'];
+    const upgraded = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-accept': acceptKey(this._key) };
+    const head =
+      status === 200
+        ? writeHead('HTTP/1.1 101 Switching Protocols', { ...fieldsOf(headers), ...upgraded })
+        : writeHead(`HTTP/1.1 ${status} `, { ...fieldsOf(headers), connection: 'close' });
+    this.push(Buffer.from(head, 'latin1'));
+    this._stream.resume();
+  }
+}
+
+/** Whether a session's peer takes WebSockets: for each a promise. */
+const support = new WeakMap();
+
+/**
+ * Waits for the settings of the peer: without SETTINGS_ENABLE_CONNECT_PROTOCOL a client may not ask
+ * (RFC 8441 section 3).
+ */
+function supportsWebSockets(session) {
+  if (!support.has(session)) support.set(session, findSupport(session));
+  return support.get(session);
+}
+
+function findSupport(session) {
+  return new Promise((resolve, reject) => {
+    const fail = (cause) => reject(new Error('The server does not speak HTTP/2, or has ended the session', { cause }));
+    const onAnswer = (error) => {
+      if (error !== null) fail(error);
+      else if (session.remoteSettings.enableConnectProtocol) resolve();
+      else reject(new Error('The server does not offer WebSockets over HTTP/2'));
+    };
+    // SETTINGS are the first frame of the peer: before the answer to a Ping.
+    const ping = () => session.ping(onAnswer);
+    session.once('error', reject).once('close', fail);
+    if (session.destroyed) fail();
+    else if (session.connecting) session.once('connect', ping);
+    else ping();
+  });
+}
+
+module.exports = { overHttp2 };
