@@ -102,14 +102,15 @@ interface ShortMessageHandler<Context, Data> {
   <_>(this: Decoder<Context>, data: Data, isBinary: boolean): void;
 }
 
-/** A handler of {@link DecoderHandlers.onPart}. A test of `isBinary` narrows the type of `data`. */
-export type PartHandler<Context = undefined, Text extends TextAs = 'string', Rsv1 extends boolean = false> = (
-  this: Decoder<Context>,
-  ...part:
-    | [data: TextData<Text>, isBinary: false, isLast: boolean, rsv1: false]
-    | [data: BinaryData, isBinary: true, isLast: boolean, rsv1: false]
-    | (Rsv1 extends true ? [data: BinaryData, isBinary: boolean, isLast: boolean, rsv1: true] : never)
-) => void;
+/** The arguments of `onPart`. A test of `isBinary` narrows the type of `data`. */
+export type PartArguments<Text extends TextAs = 'string', Rsv1 extends boolean = false> = Rsv1 extends true
+  ? [data: TextData<Text> | BinaryData, isBinary: boolean, isLast: boolean, rsv1: boolean]
+  : [data: TextData<Text>, isBinary: false, isLast: boolean] | [data: BinaryData, isBinary: true, isLast: boolean];
+
+/** A handler of parts, with up to four parameters: see {@link PartArguments}. */
+export type PartHandler<Context = undefined, Text extends TextAs = 'string', Rsv1 extends boolean = false> =
+  | ((this: Decoder<Context>, ...part: PartArguments<Text, Rsv1>) => void)
+  | ShortMessageHandler<Context, TextData<Text> | BinaryData>;
 
 /**
  * The handlers of a {@link Decoder}, which is their `this`.

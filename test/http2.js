@@ -200,12 +200,19 @@ t.test('requests that are refused', async (t) => {
 });
 
 t.test("'headers', handleProtocols, noServer, and an answer of 426", async (t) => {
+  let written;
+  const isWritten = new Promise((resolve) => {
+    written = resolve;
+  });
   const wss = new WebSocketServer({ noServer: true, handleProtocols: (offered) => [...offered].at(-1) });
   wss.on('headers', (headers) => headers.push('Set-Cookie: a=1', 'Set-Cookie: b=2', 'X-More: yes'));
   const attach = (server) => {
     server.on('upgrade', (request, socket, head) => {
       if (request.url === '/old') socket.end('HTTP/1.1 426 Upgrade Required\r\nConnection: close\r\n\r\nno', () => {});
       else if (request.url === '/nothing') socket.end();
+      else if (request.url === '/gone') socket.destroy().end('HTTP/1.1 400 Bad Request\r\n\r\n');
+      else if (request.url === '/frame')
+        socket.write('HTTP/1.1 101 Yes\r\nUpgrade: websocket\r\n\r\nmore', () => written());
       else if (request.url === '/wrong') {
         t.throws(() => socket.write('hello'), /one head of HTTP\/1.1/);
         socket.destroy();
@@ -223,6 +230,13 @@ t.test("'headers', handleProtocols, noServer, and an answer of 426", async (t) =
   t.equal(old[':status'], 400);
   t.equal(Buffer.concat(await body.toArray()).toString(), 'no');
   t.equal((await request(session, { ':path': '/nothing' }))[0][':status'], 500);
+  const gone = session.request({ ...CONNECT, ':path': '/gone' }, { endStream: false });
+  gone.on('error', () => {});
+  await once(gone, 'close');
+  t.equal(gone.rstCode, CANCEL);
+  const [, more] = await request(session, { ':path': '/frame' });
+  t.equal(String((await once(more, 'data'))[0]), 'more');
+  await isWritten;
   const wrong = session.request({ ...CONNECT, ':path': '/wrong' }, { endStream: false });
   wrong.on('error', () => {});
   await once(wrong, 'close');
@@ -394,8 +408,9 @@ t.test('a client that is gone when verifyClient decides', async (t) => {
     const stream = session.request(CONNECT, { endStream: false });
     stream.on('error', () => {});
     const [, socket] = await once(server, 'upgrade');
-    const closed = once(socket, 'close');
-    stream.close(CANCEL);
+    const closed = new Promise((resolve) => socket.on('close', resolve));
+    const [INTERNAL_ERROR] = [2];
+    stream.close(INTERNAL_ERROR);
     await closed;
     decide(accepts);
     t.equal(wss.clients.size, 0);
@@ -426,6 +441,17 @@ t.test('a paused WebSocket stalls no other one of its session', async (t) => {
   one.server.resume();
   await all;
   t.equal(one.client.bufferedAmount, 0);
+  // The other way: the client reads no more than it is asked for.
+  two.client._socket.setTimeout(60_000);
+  two.client.pause();
+  for (let i = 0; i < sent; i++) two.server.send(Buffer.alloc(50_000));
+  one.server.send('past it');
+  await once(one.client, 'message');
+  t.ok(two.server.bufferedAmount > 5_000_000, `${two.server.bufferedAmount} bytes wait`);
+  received = 0;
+  const back = new Promise((resolve) => two.client.on('message', () => ++received === sent && resolve()));
+  two.client.resume();
+  await back;
   one.client.terminate();
   two.client.terminate();
 });
@@ -465,6 +491,10 @@ t.test('a session of the program: it stays open', async (t) => {
   }
   t.equal(session.closed, false);
   session.destroy();
+  const dead = http2.connect(origin);
+  dead.destroy();
+  const [reason] = await once(new WebSocket(url, { http2: dead }), 'error');
+  t.match(reason, { message: /has ended the session/ });
   const late = new WebSocket(url, { http2: session });
   const [error] = await once(late, 'error');
   t.match(error, { code: 'ERR_HTTP2_INVALID_SESSION' });
@@ -495,6 +525,24 @@ t.test('servers that can not: the error says why', async (t) => {
   }
   const refused = new WebSocket('ws://127.0.0.1:1', { http2: true });
   t.match((await once(refused, 'error'))[0], { code: 'ECONNREFUSED' });
+  await once(new WebSocket('ws://[::1]:1', { http2: true }), 'error');
+});
+
+t.test('a socket that is ended or destroyed before there is a stream', async (t) => {
+  const { origin } = await startServer(t);
+  const session = await openSession(t, origin);
+  const create = overHttp2(session);
+  for (const end of ['end', 'destroy']) {
+    const socket = create({});
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nSec-WebSocket-Key: x\r\n\r\n');
+    socket[end]();
+    if (end === 'end') await once(socket.resume(), 'end');
+    else await once(socket, 'close');
+  }
+  const silent = create({});
+  silent.end();
+  await once(silent, 'finish');
+  silent.destroy();
 });
 
 t.test("a refusal is 'unexpected-response', with its body", async (t) => {

@@ -70,7 +70,7 @@ function findRefusal(headers) {
 
 function refuse(stream, status, headers = {}) {
   restore(stream);
-  // The client may be gone.
+  // The client is gone: a stream that is closed ends itself.
   if (stream.closed) return;
   stream.respond({ ':status': status, ...headers }, { endStream: true });
   stream.resume();
@@ -121,7 +121,6 @@ function answerByEnd(head, ...rest) {
 function answer(stream, text, ends) {
   const head = readHead(typeof text === 'string' ? Buffer.from(text, 'latin1') : text);
   restore(stream);
-  if (stream.closed) return;
   if (head === null) throw new Error('The answer to a WebSocket over HTTP/2 must be written as one head of HTTP/1.1');
   const { start, headers, body } = head;
   const status = Number(start[1]);

@@ -45,7 +45,6 @@ function fieldsOf(headers) {
 function writeHead(first, headers) {
   const lines = [first];
   for (const [name, value] of Object.entries(headers)) {
-    if (name[0] === ':') continue;
     for (const one of [value].flat()) lines.push(`${name}: ${one}`);
   }
   return `${lines.join('\r\n')}\r\n\r\n`;

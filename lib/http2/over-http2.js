@@ -43,18 +43,13 @@ class Tunnel extends Duplex {
     this.once('close', release);
   }
 
-  setTimeout(milliseconds, listener) {
+  setTimeout(milliseconds) {
     clearTimeout(this._timer);
     this._timer = milliseconds > 0 ? setTimeout(() => this.emit('timeout'), milliseconds) : null;
-    if (listener !== undefined) this.once('timeout', listener);
     return this;
   }
 
   setNoDelay() {
-    return this;
-  }
-
-  setKeepAlive() {
     return this;
   }
 

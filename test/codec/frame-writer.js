@@ -30,6 +30,15 @@ function counting({ more = true } = {}) {
   return { sink, writes };
 }
 
+t.test('flush(callback): to the option writable', async (t) => {
+  const { sink, writes } = counting();
+  const encoder = new Encoder({ role: 'server', writable: sink });
+  await new Promise((resolve) => t.equal(encoder.flush(resolve), true, 'nothing to write'));
+  encoder.text('a');
+  await new Promise((resolve) => t.equal(encoder.flush(resolve), true));
+  t.equal(writes.length, 1);
+});
+
 t.test('flush hands over all that has collected in one write', (t) => {
   const { sink, writes } = counting();
   const encoder = new Encoder({ role: 'server' });

@@ -1,9 +1,12 @@
 // How a TypeScript program uses the codec, frame ids and tracing. It is checked, not run.
 
 import { subscribe } from 'node:diagnostics_channel';
+import http from 'node:http';
+import http2 from 'node:http2';
 import { Socket } from 'node:net';
 import {
   acceptDeflate,
+  acceptHttp2,
   Decoder,
   Encoder,
   FrameError,
@@ -14,6 +17,7 @@ import {
   type MessageTrace,
   type NegotiatedDeflate,
   offerDeflate,
+  overHttp2,
   type PreparedMessage,
   parseFrameId,
   prepare,
@@ -159,3 +163,36 @@ readInto(duplex, new Decoder({ role: 'client' }), () => console.log(reads, readi
 readInto(socket, reading);
 // @ts-expect-error: it has no event 'data'
 readInto({}, reading, () => {});
+
+// Parts: a test of isBinary narrows the data, and rsv1 comes with the option alone.
+new Decoder({
+  role: 'server',
+  partsFrom: 1024,
+  onPart(data, isBinary, isLast) {
+    const bytes: number = isBinary ? data.byteLength : data.charCodeAt(0);
+    console.log(bytes, isLast, this.closed);
+  }
+});
+new Decoder({
+  role: 'server',
+  text: 'buffer',
+  skipUTF8Validation: true,
+  onPart: (data) => console.log(data.byteLength)
+});
+server.beginFrame(2 ** 40, { binary: false });
+server.addPayload(new Uint8Array(1), { owned: true });
+const lacking: number = server.payloadLeft;
+server.flush((error) => console.log(lacking, error));
+server.stop();
+// @ts-expect-error: methods that add a frame return nothing
+const added: boolean = server.text('x');
+console.log(added);
+
+// HTTP/2
+const http2Server: import('node:http2').Http2Server = acceptHttp2(http2.createServer());
+http.get('http://localhost', { createConnection: overHttp2() });
+declare const session: import('node:http2').ClientHttp2Session;
+http.get('http://localhost', { createConnection: overHttp2(session) });
+// @ts-expect-error: a server of node:http
+acceptHttp2(http.createServer());
+console.log(http2Server);

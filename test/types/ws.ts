@@ -1,6 +1,9 @@
 // How a TypeScript program that compiles to CommonJS uses framemask/ws. It is checked, not run.
 
 import { createServer, IncomingMessage } from 'node:http';
+
+import http2 = require('node:http2');
+
 import type { Duplex } from 'node:stream';
 
 import WebSocket = require('framemask/ws');
@@ -106,3 +109,7 @@ client.binaryType = 'buffer';
 new WebSocketServer({ port: 0, closeTimeout: '1s' });
 // @ts-expect-error: no such option
 new WebSocketServer({ port: 0, maxPongs: 1 });
+
+// Over HTTP/2.
+new WebSocketServer({ server: http2.createServer(), path: '/' });
+new WebSocket('wss://localhost', { http2: true }).close();

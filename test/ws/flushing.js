@@ -127,6 +127,15 @@ t.test("what is no frame is sent by ws's own sendFrame, behind what was held bac
   server.terminate();
 });
 
+t.test("frames of ws's Sender after a Close frame go its own way, as with ws", async (t) => {
+  const { server, socket } = await connectRaw(t, framemask);
+  server.close();
+  await new Promise((resolve) => server._sender.ping(Buffer.alloc(0), false, resolve));
+  const [bytes] = await once(socket, 'data');
+  t.same(bytes.subarray(0, 2), Buffer.from('8800', 'hex'));
+  server.terminate();
+});
+
 t.test('whoever asks for the socket finds all sent', async (t) => {
   const { server, socket } = await connectRaw(t, framemask);
   server.send('a');

@@ -363,11 +363,15 @@ t.test('compressed: not DEFLATE, a final block, an empty message, stopped while 
   });
   const final = zlib.deflateRawSync(Buffer.from('final'));
   const rsv = 0x40;
-  decoder.write(Buffer.concat([binary(final, { rsv }), binary('', { rsv }), text(final, { rsv }), text('plain')]));
+  // The tail of a message (RFC 7692 section 7.2.2) completes a final block that has begun.
+  const begun = binary(Buffer.of(1), { rsv });
+  const after = text(final, { rsv });
+  decoder.write(Buffer.concat([binary(final, { rsv }), binary('', { rsv }), begun, after, text('plain')]));
   t.same(
     messages.map(({ data, isBinary }) => [data.toString(), isBinary]),
     [
       ['final', true],
+      ['', true],
       ['', true],
       ['final', false],
       ['plain', false]

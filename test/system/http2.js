@@ -1,0 +1,96 @@
+'use strict';
+
+const { once } = require('node:events');
+const { createServer } = require('../../examples/http2');
+const { startChromium } = require('../support/chromium');
+const certificate = require('../support/certificate');
+const { Results } = require('./support/results');
+
+/** Opens WebSockets of a page, sends messages both ways, and closes them; returns what each saw. */
+async function inPage({ count, lengths }) {
+  const open = async (i) => {
+    const socket = new WebSocket(`wss://${location.host}/${i}`);
+    socket.binaryType = 'arraybuffer';
+    const messages = [];
+    await new Promise((resolve, reject) => {
+      socket.onopen = resolve;
+      socket.onerror = () => reject(new Error('a WebSocket failed'));
+    });
+    for (const length of lengths) {
+      socket.send('é'.repeat(length));
+      const { data } = await new Promise((resolve) => (socket.onmessage = resolve));
+      messages.push(data.startsWith('é'.repeat(length)) && data.slice(length));
+    }
+    const closed = new Promise((resolve) => (socket.onclose = resolve));
+    socket.close(4000, 'bye');
+    const { code, reason, wasClean } = await closed;
+    return { messages, code, reason, wasClean, extensions: socket.extensions };
+  };
+  return Promise.all(Array.from({ length: count }, (_, i) => open(i)));
+}
+
+module.exports = {
+  summary: "Chromium's WebSockets over HTTP/2 with TLS, to examples/http2.js",
+  details: `64 WebSockets of a page on one connection: text up to 100,000 characters, closing with a code, a reload of the page, and the
+end of the server.`,
+  options: { install: { type: 'boolean', text: 'have apt-get install Chromium where it is missing' } },
+  packages: true,
+
+  async run({ install }, { progress }) {
+    const results = new Results([], progress);
+    const server = createServer(certificate);
+    const sessions = new Set();
+    server.on('session', (session) => sessions.add(session));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const browser = await startChromium({ chromium: require('playwright-core').chromium, install, progress });
+    const page = await browser.newPage({ ignoreHTTPSErrors: true });
+    const url = `https://127.0.0.1:${server.address().port}/`;
+    const linesOf = () =>
+      page.waitForFunction(() => document.querySelector('pre').textContent.trim().split('\n').length === 8);
+    try {
+      for (const time of ['load', 'reload']) {
+        await results.add(`the page of the example, ${time}`, async () => {
+          await page.goto(url);
+          await linesOf();
+          const text = await page.textContent('pre');
+          const lines = text.trim().split('\n');
+          return { faults: lines.filter((line) => !line.endsWith('over HTTP/2.0')) };
+        });
+      }
+      await results.add('64 WebSockets on one connection', async () => {
+        const lengths = [0, 1, 1000, 100_000];
+        const seen = await page.evaluate(inPage, { count: 64, lengths });
+        const expected = JSON.stringify({
+          messages: lengths.map(() => ' over HTTP/2.0'),
+          code: 4000,
+          reason: 'bye',
+          wasClean: true
+        });
+        const faults = seen
+          .filter(({ extensions: _, ...one }) => JSON.stringify(one) !== expected)
+          .map((one) => JSON.stringify(one));
+        if (sessions.size !== 1) faults.push(`${sessions.size} sessions`);
+        return { faults };
+      });
+      await results.add('the end of the session', async () => {
+        const closed = page.evaluate(
+          () =>
+            new Promise((resolve) => {
+              const socket = new WebSocket(`wss://${location.host}`);
+              socket.onopen = () => (document.title = 'open');
+              socket.onclose = ({ code }) => resolve(code);
+            })
+        );
+        await page.waitForFunction(() => document.title === 'open');
+        for (const session of sessions) session.destroy();
+        const code = await closed;
+        return { faults: code === 1006 ? [] : [`close code ${code}`] };
+      });
+    } finally {
+      await browser.close();
+      server.close();
+    }
+    return results.end();
+  }
+};
