@@ -47,7 +47,7 @@ interface ServerEvents<T extends SocketClass, U extends typeof IncomingMessage> 
 }
 
 /** A class whose instances are WebSockets: that of framemask/ws, that of ws, or one that extends either. */
-type SocketClass = new (...args: Any[]) => WebSocket;
+type SocketClass = new (...args: Any[]) => EitherWebSocket;
 
 type SendCallback = (error?: Error) => void;
 
@@ -63,8 +63,8 @@ type Sendable =
   | { valueOf(): ArrayBuffer | SharedArrayBuffer | Uint8Array | readonly number[] | string }
   | { [Symbol.toPrimitive](hint: string): string };
 
-/** A WebSocket with the API of ws, over framemask's codec. */
-declare class WebSocket extends EventEmitter {
+/** A WebSocket of framemask/ws or of ws. */
+declare class EitherWebSocket extends EventEmitter {
   static readonly CONNECTING: 0;
   static readonly OPEN: 1;
   static readonly CLOSING: 2;
@@ -115,22 +115,34 @@ declare class WebSocket extends EventEmitter {
   ): void;
   removeEventListener<E extends keyof WebSocket.WebSocketEventMap>(type: E, listener: WebSocket.EventListener<E>): void;
 
-  on<E extends keyof SocketEvents>(event: E, listener: (this: WebSocket, ...args: SocketEvents[E]) => void): this;
-  on(event: string | symbol, listener: (this: WebSocket, ...args: Any[]) => void): this;
-  once<E extends keyof SocketEvents>(event: E, listener: (this: WebSocket, ...args: SocketEvents[E]) => void): this;
-  once(event: string | symbol, listener: (this: WebSocket, ...args: Any[]) => void): this;
-  off<E extends keyof SocketEvents>(event: E, listener: (this: WebSocket, ...args: SocketEvents[E]) => void): this;
-  off(event: string | symbol, listener: (this: WebSocket, ...args: Any[]) => void): this;
+  on<E extends keyof SocketEvents>(event: E, listener: (this: EitherWebSocket, ...args: SocketEvents[E]) => void): this;
+  on(event: string | symbol, listener: (this: EitherWebSocket, ...args: Any[]) => void): this;
+  once<E extends keyof SocketEvents>(
+    event: E,
+    listener: (this: EitherWebSocket, ...args: SocketEvents[E]) => void
+  ): this;
+  once(event: string | symbol, listener: (this: EitherWebSocket, ...args: Any[]) => void): this;
+  off<E extends keyof SocketEvents>(
+    event: E,
+    listener: (this: EitherWebSocket, ...args: SocketEvents[E]) => void
+  ): this;
+  off(event: string | symbol, listener: (this: EitherWebSocket, ...args: Any[]) => void): this;
   addListener<E extends keyof SocketEvents>(
     event: E,
-    listener: (this: WebSocket, ...args: SocketEvents[E]) => void
+    listener: (this: EitherWebSocket, ...args: SocketEvents[E]) => void
   ): this;
-  addListener(event: string | symbol, listener: (this: WebSocket, ...args: Any[]) => void): this;
+  addListener(event: string | symbol, listener: (this: EitherWebSocket, ...args: Any[]) => void): this;
   removeListener<E extends keyof SocketEvents>(
     event: E,
-    listener: (this: WebSocket, ...args: SocketEvents[E]) => void
+    listener: (this: EitherWebSocket, ...args: SocketEvents[E]) => void
   ): this;
-  removeListener(event: string | symbol, listener: (this: WebSocket, ...args: Any[]) => void): this;
+  removeListener(event: string | symbol, listener: (this: EitherWebSocket, ...args: Any[]) => void): this;
+}
+
+/** A WebSocket with the API of ws, over framemask's codec. */
+declare class WebSocket extends EitherWebSocket {
+  /** As {@link WebSocket.messages}, with its defaults: `for await (const { data, isBinary } of socket)`. */
+  [Symbol.asyncIterator](): AsyncIterableIterator<WebSocket.Message>;
 }
 
 declare const WebSocketAlias: typeof WebSocket;
@@ -164,7 +176,7 @@ declare namespace WebSocket {
 
   interface Event {
     type: string;
-    target: WebSocket;
+    target: EitherWebSocket;
   }
   interface ErrorEvent extends Event {
     error: Any;
@@ -348,10 +360,73 @@ declare namespace WebSocket {
    *
    * @returns null before 'open', and for a WebSocket of plain ws
    */
-  function connectionId(websocket: WebSocket): string | null;
+  function connectionId(websocket: EitherWebSocket): string | null;
+
+  /** A message of an iterator. A test of `isBinary` narrows the type of `data`. */
+  type Message = { data: string; isBinary: false } | { data: Buffer; isBinary: true };
+
+  /** Amounts of messages that wait for an iterator. */
+  interface Marks {
+    bytes?: number | undefined;
+    messages?: number | undefined;
+  }
+
+  interface MessagesOptions {
+    /** From either amount on, the WebSocket is paused. Default: 256 KiB, 256 messages. */
+    highWaterMark?: Marks | undefined;
+    /** Down to both amounts, it is resumed. Default: a quarter of `highWaterMark`. */
+    lowWaterMark?: Marks | undefined;
+    /** Ends the loop, which throws its reason. */
+    signal?: AbortSignal | undefined;
+  }
+
+  /**
+   * The messages of a WebSocket, with backpressure: while the loop is busy, the WebSocket is paused
+   * at a high mark. The messages of a read that has begun (up to 64 KiB, inflated if compressed)
+   * still come.
+   *
+   * - The messages from this call on: call it in the turn of 'connection' or before 'open' to get
+   *   all. Listeners of 'message' hear each message, too, before the loop does.
+   * - The loop ends when the connection does, with any close code, after the messages that have
+   *   come. It throws the error of the event 'error', which then needs no other listener.
+   * - Leaving the loop pauses the WebSocket and keeps the messages that have come for the next loop.
+   *   `resume()` drops them, and gives those that follow to listeners of 'message' alone; `close()`
+   *   drops them, too.
+   * - Iterators at the same time share the messages: each goes to one of them, in the order of their
+   *   calls of `next()`. The marks of the latest count.
+   * - A WebSocket that is paused learns of the end of its connection when it is resumed.
+   *
+   * @throws RangeError for a mark that is not a number of at least 0
+   */
+  function messages(websocket: EitherWebSocket, options?: MessagesOptions): AsyncIterableIterator<Message>;
+
+  interface ReadyOptions {
+    /**
+     * The mark in bytes. Default: 65,536. The `writableHighWaterMark` of the connection's socket
+     * (16 KiB; 64 KiB from Node.js 22 on) is the lowest that counts.
+     */
+    below?: number | undefined;
+    /** Ends the waiting: the promise is rejected with its reason. */
+    signal?: AbortSignal | undefined;
+  }
+
+  /**
+   * Resolves when `bufferedAmount` of an open WebSocket is below a mark: when it has opened, or its
+   * bytes have left. Rejected with the code `FRAMEMASK_ERR_NOT_OPEN` if the connection closes
+   * before, and for a WebSocket of plain ws; with a RangeError for a mark that is not above 0.
+   */
+  function ready(websocket: EitherWebSocket, options?: ReadyOptions): Promise<void>;
+
+  /**
+   * The bytes that have been received since the first call for this WebSocket, and the time of the
+   * last of them (of the first call, if there are none), in milliseconds of `performance.now()`. A
+   * peer in the middle of a long message can't answer a Ping, but its bytes arrive: heartbeats ask for
+   * both. Nothing arrives while the WebSocket `isPaused`.
+   */
+  function received(websocket: EitherWebSocket): { bytes: number; time: number };
 
   /** Makes a Duplex of a connection. */
-  function createWebSocketStream(websocket: WebSocket, options?: DuplexOptions): Duplex;
+  function createWebSocketStream(websocket: EitherWebSocket, options?: DuplexOptions): Duplex;
 
   /** Reads and writes the header Sec-WebSocket-Extensions. */
   const extension: {

@@ -136,6 +136,9 @@ const DEFERRED = 6;
 /** Whether a connection waits for a message to be inflated, or for the turn of an event. */
 const isWaiting = (receiver) => receiver._state !== DECODING;
 
+/** The Receiver of a connection; null before it is open. */
+const receiverOf = (websocket) => websocket._receiver;
+
 const isServer = (websocket) => websocket._isServer;
 
 module.exports = {
@@ -152,6 +155,7 @@ module.exports = {
   isWaiting,
   mustFrame,
   plainSend,
+  receiverOf,
   receiverOptions,
   setReceiverState,
   ws

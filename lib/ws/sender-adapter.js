@@ -46,6 +46,7 @@ class SenderAdapter {
     this._recycles = false;
     this._encoder = null;
     this._callbacks = null;
+    this._watchers = null;
     sender[kAdapter] = this;
     sender.sendFrame = sendFrame;
     listenForExit();
@@ -102,6 +103,7 @@ class SenderAdapter {
   sendFramed(list, callback) {
     // ws passes it to the socket's `write`, which throws unless it is a function or an encoding.
     if (callback && typeof callback !== 'function') new Writable({ write() {} }).write('', callback);
+    if (this._watchers !== null) this._callWatchers();
     const pieces = list.map((piece) => this._toBytes(piece));
     if (this._addFramed(pieces)) {
       this._added(callback);
@@ -121,6 +123,26 @@ class SenderAdapter {
       return false;
     }
     return true;
+  }
+
+  /**
+   * Has a function called once, after ws's Sender has released a frame: its `bufferedAmount` is less.
+   *
+   * @returns {() => void} withdraws it
+   */
+  watchSender(callback) {
+    this._watchers ??= new Set();
+    this._watchers.add(callback);
+    return () => this._watchers?.delete(callback);
+  }
+
+  /** In the next tick, when the frame is in the socket. */
+  _callWatchers() {
+    const watchers = this._watchers;
+    this._watchers = null;
+    process.nextTick(() => {
+      for (const callback of watchers) callback();
+    });
   }
 
   /** Holds frames back until `endRead`: the replies to the messages of one read. */
