@@ -15,7 +15,8 @@ import type {
 } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import type { createConnection } from 'node:net';
-import type { Duplex, DuplexOptions, Writable } from 'node:stream';
+import type { Duplex, DuplexOptions, Readable, Writable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
 import type { SecureContextOptions } from 'node:tls';
 import type { ZlibOptions } from 'node:zlib';
 
@@ -424,6 +425,44 @@ declare namespace WebSocket {
    * both. Nothing arrives while the WebSocket `isPaused`.
    */
   function received(websocket: EitherWebSocket): { bytes: number; time: number };
+
+  /** The chunks of a stream. */
+  type Chunk = string | ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
+
+  interface SendStreamOptions {
+    /** Whether the message is binary. Default: unless the first chunk is a string. */
+    binary?: boolean | undefined;
+    /** Whether permessage-deflate compresses it, if it has been negotiated. Default: true. */
+    compress?: boolean | undefined;
+    /** Ends the sending: the promise is rejected with its reason. */
+    signal?: AbortSignal | undefined;
+  }
+
+  /**
+   * Sends the chunks of a source as one message of unknown length: each chunk is a frame, and an
+   * empty frame ends the message. The source is asked for more when fewer than 64 KiB wait (the
+   * socket's `writableHighWaterMark`, if that is more). Do not change a chunk after it was given.
+   *
+   * - Meanwhile Ping, Pong and Close frames pass. Messages of `send`, and other streams, wait for
+   *   their turn: RFC 6455 section 5.4 allows none inside another, and a broadcast should not fail
+   *   because one receiver is busy. `bufferedAmount` counts them.
+   * - If the source or the signal ends it after the first chunk, the connection is closed with 1011: a
+   *   message that has begun can't be taken back. The callbacks of waiting messages get the error.
+   * - If the connection closes, the source is left (`return()`, `destroy()`, `cancel()`). An async
+   *   generator that awaits is left when it goes on.
+   * - A receiver may limit the frames of a message (ws and framemask: 16,384): give chunks of 64 KiB
+   *   up to 1 GiB, and larger ones for more.
+   *
+   * @returns a promise that resolves when the last frame has been handed to the operating system.
+   *   Rejected with the source's error; with the code `FRAMEMASK_ERR_NOT_OPEN` unless the WebSocket
+   *   is open, and one of framemask/ws; with a TypeError for a source that is not a stream or iterable,
+   *   and for chunks of another type; with an Error within a message that `send` began
+   */
+  function sendStream(
+    websocket: EitherWebSocket,
+    source: Iterable<Chunk | Promise<Chunk>> | AsyncIterable<Chunk> | ReadableStream<Chunk> | Readable,
+    options?: SendStreamOptions
+  ): Promise<void>;
 
   /** Makes a Duplex of a connection. */
   function createWebSocketStream(websocket: EitherWebSocket, options?: DuplexOptions): Duplex;

@@ -10,7 +10,8 @@ const ADDED = {
   messages,
   ready: (...args) => require('./lib/ws/ready').ready(...args),
   received: (websocket) => require('./lib/ws/received').received(websocket),
-  report
+  report,
+  sendStream: (...args) => require('./lib/ws/send-stream').sendStream(...args)
 };
 
 for (const exported of new Set([Exported, WebSocket])) {

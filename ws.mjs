@@ -10,6 +10,7 @@ export const {
   received,
   Receiver,
   Sender,
+  sendStream,
   Server,
   subprotocol,
   WebSocketServer,

@@ -55,11 +55,14 @@ function isBusy(sender) {
   return sender._state === undefined ? sender._deflating : sender._state !== 0;
 }
 
+/** Whether a message has been begun by `send(data, { fin: false })`. */
+const isFragmenting = (sender) => !sender._firstFragment;
+
 /**
  * Whether a Sender must frame the next message itself: it is busy, a message has been begun by
  * `send(data, { fin: false })`, or the option `generateMask` was given (since 8.4).
  */
-const mustFrame = (sender) => isBusy(sender) || !sender._firstFragment || sender._generateMask !== undefined;
+const mustFrame = (sender) => isBusy(sender) || isFragmenting(sender) || sender._generateMask !== undefined;
 
 const bufferedBytes = (sender) => sender._bufferedBytes;
 
@@ -150,6 +153,7 @@ module.exports = {
   deflateOf,
   emptyBuffer,
   isBusy,
+  isFragmenting,
   isHeardByWsAlone,
   isServer,
   isWaiting,

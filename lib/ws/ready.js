@@ -32,20 +32,31 @@ async function whenBelow(websocket, amount, below, signal) {
 }
 
 /**
- * @param {(done: () => void) => (() => void)} subscribe calls `done` later, and returns its undoing
- * @returns {Promise<void>} rejected if the connection closes before, or by the signal
+ * Waits for an event or a promise, but not beyond the end of the connection or the signal.
+ *
+ * @param {(resolve: Function, reject: Function) => (() => void)} subscribe returns its undoing
  */
 function change(websocket, signal, subscribe) {
   return new Promise((resolve, reject) => {
-    const settle = (act, value) => {
+    const undos = [];
+    const settle = (act) => (value) => {
       for (const undo of undos) undo();
       act(value);
     };
-    const undos = [subscribe(() => settle(resolve)), onceOf(websocket, 'close', () => settle(reject, notOpen()))];
+    undos.push(subscribe(settle(resolve), settle(reject)));
+    undos.push(onceOf(websocket, 'close', () => settle(reject)(notOpen())));
     if (signal === undefined) return;
-    const abort = () => settle(reject, signal.reason);
+    const abort = () => settle(reject)(signal.reason);
     signal.addEventListener('abort', abort);
     undos.push(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+/** Waits for a promise, but not beyond the end of the connection or the signal. */
+function settled(websocket, signal, start) {
+  return change(websocket, signal, (resolve, reject) => {
+    start().then(resolve, reject);
+    return () => {};
   });
 }
 
@@ -58,4 +69,4 @@ function notOpen() {
   return Object.assign(new Error('The WebSocket is not open'), { code: 'FRAMEMASK_ERR_NOT_OPEN' });
 }
 
-module.exports = { notOpen, ready, whenBelow };
+module.exports = { notOpen, ready, settled, whenBelow };

@@ -15,6 +15,7 @@ import WebSocket, {
   report,
   Sender,
   type Server,
+  sendStream,
   subprotocol,
   WebSocketServer,
   WebSocket as WebSocketToo
@@ -53,6 +54,11 @@ await ready(client, { below: 1, signal: AbortSignal.timeout(1000) });
 const { bytes, time } = received(client);
 console.log(bytes + time);
 for await (const { data } of messages(new theirs.WebSocket(null))) console.log(data);
+
+const sent: Promise<void> = sendStream(client, process.stdin, { binary: true, signal: AbortSignal.timeout(1000) });
+await Promise.all([sent, sendStream(client, ['a', new Uint8Array(1)]), sendStream(client, new Blob([]).stream())]);
+// @ts-expect-error: not a source
+sendStream(client, 5);
 
 // What asks for ws's own takes it.
 const ofWs: theirs.WebSocket = client;
