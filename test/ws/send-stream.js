@@ -252,6 +252,21 @@ t.test('a connection that ends leaves the source', async (t) => {
   }
 });
 
+t.test('a source that closes the connection itself, and fails when it is left', async (t) => {
+  const { client } = await connectPair(t, framemask);
+  const source = endless('a');
+  source.next = async () => {
+    client.close();
+    return { value: 'a', done: false };
+  };
+  source.return = () => {
+    source.noteLeft();
+    throw new Error('not heard');
+  };
+  await t.rejects(sendStream(client, source), { code: 'FRAMEMASK_ERR_NOT_OPEN' });
+  await source.left;
+});
+
 t.test('a Readable and a ReadableStream that wait are destroyed and cancelled', async (t) => {
   for (const kind of ['Readable', 'ReadableStream']) {
     const { client } = await connectPair(t, framemask);
@@ -302,6 +317,8 @@ t.test('a send that throws is the end of the stream', async (t) => {
     throw new Error('mine');
   };
   await t.rejects(sendStream(client, ['a']), { message: 'mine' });
+  client.send = (_data, { fin }, callback) => fin && callback(new Error('lost'));
+  await t.rejects(sendStream(client, ['a']), { message: 'lost' });
   delete client.send;
   await sendStream(client, ['a']);
 });
