@@ -16,7 +16,8 @@ import type {
 import type { ClientHttp2Session, Http2SecureServer, Http2Server } from 'node:http2';
 import type { Server as HttpsServer } from 'node:https';
 import type { createConnection } from 'node:net';
-import type { Duplex, DuplexOptions, Writable } from 'node:stream';
+import type { Duplex, DuplexOptions, Readable, Writable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
 import type { SecureContextOptions } from 'node:tls';
 import type { ZlibOptions } from 'node:zlib';
 
@@ -48,7 +49,7 @@ interface ServerEvents<T extends SocketClass, U extends typeof IncomingMessage> 
 }
 
 /** A class whose instances are WebSockets: that of framemask/ws, that of ws, or one that extends either. */
-type SocketClass = new (...args: Any[]) => WebSocket;
+type SocketClass = new (...args: Any[]) => EitherWebSocket;
 
 type SendCallback = (error?: Error) => void;
 
@@ -64,8 +65,8 @@ type Sendable =
   | { valueOf(): ArrayBuffer | SharedArrayBuffer | Uint8Array | readonly number[] | string }
   | { [Symbol.toPrimitive](hint: string): string };
 
-/** A WebSocket with the API of ws, over framemask's codec. */
-declare class WebSocket extends EventEmitter {
+/** A WebSocket of framemask/ws or of ws. */
+declare class EitherWebSocket extends EventEmitter {
   static readonly CONNECTING: 0;
   static readonly OPEN: 1;
   static readonly CLOSING: 2;
@@ -116,22 +117,34 @@ declare class WebSocket extends EventEmitter {
   ): void;
   removeEventListener<E extends keyof WebSocket.WebSocketEventMap>(type: E, listener: WebSocket.EventListener<E>): void;
 
-  on<E extends keyof SocketEvents>(event: E, listener: (this: WebSocket, ...args: SocketEvents[E]) => void): this;
-  on(event: string | symbol, listener: (this: WebSocket, ...args: Any[]) => void): this;
-  once<E extends keyof SocketEvents>(event: E, listener: (this: WebSocket, ...args: SocketEvents[E]) => void): this;
-  once(event: string | symbol, listener: (this: WebSocket, ...args: Any[]) => void): this;
-  off<E extends keyof SocketEvents>(event: E, listener: (this: WebSocket, ...args: SocketEvents[E]) => void): this;
-  off(event: string | symbol, listener: (this: WebSocket, ...args: Any[]) => void): this;
+  on<E extends keyof SocketEvents>(event: E, listener: (this: EitherWebSocket, ...args: SocketEvents[E]) => void): this;
+  on(event: string | symbol, listener: (this: EitherWebSocket, ...args: Any[]) => void): this;
+  once<E extends keyof SocketEvents>(
+    event: E,
+    listener: (this: EitherWebSocket, ...args: SocketEvents[E]) => void
+  ): this;
+  once(event: string | symbol, listener: (this: EitherWebSocket, ...args: Any[]) => void): this;
+  off<E extends keyof SocketEvents>(
+    event: E,
+    listener: (this: EitherWebSocket, ...args: SocketEvents[E]) => void
+  ): this;
+  off(event: string | symbol, listener: (this: EitherWebSocket, ...args: Any[]) => void): this;
   addListener<E extends keyof SocketEvents>(
     event: E,
-    listener: (this: WebSocket, ...args: SocketEvents[E]) => void
+    listener: (this: EitherWebSocket, ...args: SocketEvents[E]) => void
   ): this;
-  addListener(event: string | symbol, listener: (this: WebSocket, ...args: Any[]) => void): this;
+  addListener(event: string | symbol, listener: (this: EitherWebSocket, ...args: Any[]) => void): this;
   removeListener<E extends keyof SocketEvents>(
     event: E,
-    listener: (this: WebSocket, ...args: SocketEvents[E]) => void
+    listener: (this: EitherWebSocket, ...args: SocketEvents[E]) => void
   ): this;
-  removeListener(event: string | symbol, listener: (this: WebSocket, ...args: Any[]) => void): this;
+  removeListener(event: string | symbol, listener: (this: EitherWebSocket, ...args: Any[]) => void): this;
+}
+
+/** A WebSocket with the API of ws, over framemask's codec. */
+declare class WebSocket extends EitherWebSocket {
+  /** As {@link WebSocket.messages}, with its defaults: `for await (const { data, isBinary } of socket)`. */
+  [Symbol.asyncIterator](): AsyncIterableIterator<WebSocket.Message>;
 }
 
 declare const WebSocketAlias: typeof WebSocket;
@@ -165,7 +178,7 @@ declare namespace WebSocket {
 
   interface Event {
     type: string;
-    target: WebSocket;
+    target: EitherWebSocket;
   }
   interface ErrorEvent extends Event {
     error: Any;
@@ -359,10 +372,111 @@ declare namespace WebSocket {
    *
    * @returns null before 'open', and for a WebSocket of plain ws
    */
-  function connectionId(websocket: WebSocket): string | null;
+  function connectionId(websocket: EitherWebSocket): string | null;
+
+  /** A message of an iterator. A test of `isBinary` narrows the type of `data`. */
+  type Message = { data: string; isBinary: false } | { data: Buffer; isBinary: true };
+
+  /** Amounts of messages that wait for an iterator. */
+  interface Marks {
+    bytes?: number | undefined;
+    messages?: number | undefined;
+  }
+
+  interface MessagesOptions {
+    /** From either amount on, the WebSocket is paused. Default: 256 KiB, 256 messages. */
+    highWaterMark?: Marks | undefined;
+    /** Down to both amounts, it is resumed. Default: a quarter of `highWaterMark`. */
+    lowWaterMark?: Marks | undefined;
+    /** Ends the loop, which throws its reason. */
+    signal?: AbortSignal | undefined;
+  }
+
+  /**
+   * The messages of a WebSocket, with backpressure: while the loop is busy, the WebSocket is paused
+   * at a high mark. The messages of a read that has begun (up to 64 KiB, inflated if compressed)
+   * still come.
+   *
+   * - The messages from this call on: call it in the turn of 'connection' or before 'open' to get
+   *   all. Listeners of 'message' hear each message, too, before the loop does.
+   * - The loop ends when the connection does, with any close code, after the messages that have
+   *   come. It throws the error of the event 'error', which then needs no other listener.
+   * - Leaving the loop pauses the WebSocket and keeps the messages that have come for the next loop.
+   *   `resume()` drops them, and gives those that follow to listeners of 'message' alone; `close()`
+   *   drops them, too.
+   * - Iterators at the same time share the messages: each goes to one of them, in the order of their
+   *   calls of `next()`. The marks of the latest count.
+   * - A WebSocket that is paused learns of the end of its connection when it is resumed.
+   *
+   * @throws RangeError for a mark that is not a number of at least 0
+   */
+  function messages(websocket: EitherWebSocket, options?: MessagesOptions): AsyncIterableIterator<Message>;
+
+  interface ReadyOptions {
+    /**
+     * The mark in bytes. Default: 65,536. The `writableHighWaterMark` of the connection's socket
+     * (16 KiB; 64 KiB from Node.js 22 on) is the lowest that counts.
+     */
+    below?: number | undefined;
+    /** Ends the waiting: the promise is rejected with its reason. */
+    signal?: AbortSignal | undefined;
+  }
+
+  /**
+   * Resolves when `bufferedAmount` of an open WebSocket is below a mark: when it has opened, or its
+   * bytes have left. Rejected with the code `FRAMEMASK_ERR_NOT_OPEN` if the connection closes
+   * before, and for a WebSocket of plain ws; with a RangeError for a mark that is not above 0.
+   */
+  function ready(websocket: EitherWebSocket, options?: ReadyOptions): Promise<void>;
+
+  /**
+   * The bytes that have been received since the first call for this WebSocket, and the time of the
+   * last of them (of the first call, if there are none), in milliseconds of `performance.now()`. A
+   * peer in the middle of a long message can't answer a Ping, but its bytes arrive: heartbeats ask for
+   * both. Nothing arrives while the WebSocket `isPaused`.
+   */
+  function received(websocket: EitherWebSocket): { bytes: number; time: number };
+
+  /** The chunks of a stream. */
+  type Chunk = string | ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
+
+  interface SendStreamOptions {
+    /** Whether the message is binary. Default: unless the first chunk is a string. */
+    binary?: boolean | undefined;
+    /** Whether permessage-deflate compresses it, if it has been negotiated. Default: true. */
+    compress?: boolean | undefined;
+    /** Ends the sending: the promise is rejected with its reason. */
+    signal?: AbortSignal | undefined;
+  }
+
+  /**
+   * Sends the chunks of a source as one message of unknown length: each chunk is a frame, and an
+   * empty frame ends the message. The source is asked for more when fewer than 64 KiB wait (the
+   * socket's `writableHighWaterMark`, if that is more). Do not change a chunk after it was given.
+   *
+   * - Meanwhile Ping, Pong and Close frames pass. Messages of `send`, and other streams, wait for
+   *   their turn: RFC 6455 section 5.4 allows none inside another, and a broadcast should not fail
+   *   because one receiver is busy. `bufferedAmount` counts them.
+   * - If the source or the signal ends it after the first chunk, the connection is closed with 1011: a
+   *   message that has begun can't be taken back. The callbacks of waiting messages get the error.
+   * - If the connection closes, the source is left (`return()`, `destroy()`, `cancel()`). An async
+   *   generator that awaits is left when it goes on.
+   * - A receiver may limit the frames of a message (ws and framemask: 16,384): give chunks of 64 KiB
+   *   up to 1 GiB, and larger ones for more.
+   *
+   * @returns a promise that resolves when the last frame has been handed to the operating system.
+   *   Rejected with the source's error; with the code `FRAMEMASK_ERR_NOT_OPEN` unless the WebSocket
+   *   is open, and one of framemask/ws; with a TypeError for a source that is not a stream or iterable,
+   *   and for chunks of another type; with an Error within a message that `send` began
+   */
+  function sendStream(
+    websocket: EitherWebSocket,
+    source: Iterable<Chunk | Promise<Chunk>> | AsyncIterable<Chunk> | ReadableStream<Chunk> | Readable,
+    options?: SendStreamOptions
+  ): Promise<void>;
 
   /** Makes a Duplex of a connection. */
-  function createWebSocketStream(websocket: WebSocket, options?: DuplexOptions): Duplex;
+  function createWebSocketStream(websocket: EitherWebSocket, options?: DuplexOptions): Duplex;
 
   /** Reads and writes the header Sec-WebSocket-Extensions. */
   const extension: {

@@ -2,10 +2,17 @@
 
 const { report } = require('./lib/ws/report');
 const { WebSocketServer } = require('./lib/ws/server');
-const { Exported, WebSocket, connectionId } = require('./lib/ws/websocket');
+const { Exported, WebSocket, connectionId, messages } = require('./lib/ws/websocket');
 
-/** The exports that ws does not have. */
-const ADDED = { connectionId, report };
+/** The exports that ws does not have. Those that few programs need are loaded when they are called. */
+const ADDED = {
+  connectionId,
+  messages,
+  ready: (...args) => require('./lib/ws/ready').ready(...args),
+  received: (websocket) => require('./lib/ws/received').received(websocket),
+  report,
+  sendStream: (...args) => require('./lib/ws/send-stream').sendStream(...args)
+};
 
 for (const exported of new Set([Exported, WebSocket])) {
   Object.assign(exported, { WebSocket, WebSocketServer, Server: WebSocketServer }, ADDED);

@@ -55,11 +55,14 @@ function isBusy(sender) {
   return sender._state === undefined ? sender._deflating : sender._state !== 0;
 }
 
+/** Whether a message has been begun by `send(data, { fin: false })`. */
+const isFragmenting = (sender) => !sender._firstFragment;
+
 /**
  * Whether a Sender must frame the next message itself: it is busy, a message has been begun by
  * `send(data, { fin: false })`, or the option `generateMask` was given (since 8.4).
  */
-const mustFrame = (sender) => isBusy(sender) || !sender._firstFragment || sender._generateMask !== undefined;
+const mustFrame = (sender) => isBusy(sender) || isFragmenting(sender) || sender._generateMask !== undefined;
 
 const bufferedBytes = (sender) => sender._bufferedBytes;
 
@@ -136,6 +139,9 @@ const DEFERRED = 6;
 /** Whether a connection waits for a message to be inflated, or for the turn of an event. */
 const isWaiting = (receiver) => receiver._state !== DECODING;
 
+/** The Receiver of a connection; null before it is open. */
+const receiverOf = (websocket) => websocket._receiver;
+
 const isServer = (websocket) => websocket._isServer;
 
 module.exports = {
@@ -147,11 +153,13 @@ module.exports = {
   deflateOf,
   emptyBuffer,
   isBusy,
+  isFragmenting,
   isHeardByWsAlone,
   isServer,
   isWaiting,
   mustFrame,
   plainSend,
+  receiverOf,
   receiverOptions,
   setReceiverState,
   ws

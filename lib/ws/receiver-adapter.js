@@ -21,6 +21,7 @@ const kWebSocket = Symbol('websocket');
 const kSender = Symbol('sender');
 const kAdapter = Symbol('adapter');
 const kBorrows = Symbol('borrows');
+const kReads = Symbol('reads');
 
 /**
  * The way in of a connection. ws writes its reads to its Receiver, a stream.Writable. That
@@ -177,6 +178,24 @@ function write(chunk, _encoding, callback) {
   this[kAdapter].write(chunk, callback);
 }
 
+/**
+ * Counts the bytes that a Receiver gets from now on.
+ *
+ * @returns {{ bytes: number, time: number }} the same object each time
+ */
+function countReads(receiver) {
+  if (receiver[kReads] === undefined) {
+    receiver[kReads] = { bytes: 0, time: performance.now() };
+    const { _write } = receiver;
+    receiver._write = function (chunk, ...rest) {
+      this[kReads].bytes += chunk.length;
+      this[kReads].time = performance.now();
+      return _write.call(this, chunk, ...rest);
+    };
+  }
+  return receiver[kReads];
+}
+
 /** A connection that waits for the thread pool, or for a turn, goes on by itself. */
 function throwAndResume(adapter, error) {
   if (!isWaiting(adapter.receiver)) process.nextTick(() => adapter.resume());
@@ -238,4 +257,4 @@ function endDecoding(receiver) {
   receiver[kAdapter]?.end();
 }
 
-module.exports = { borrowChunks, attachDecoder, endDecoding };
+module.exports = { attachDecoder, borrowChunks, countReads, endDecoding };

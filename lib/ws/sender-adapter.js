@@ -8,7 +8,7 @@ const { Encoder } = require('../codec/encoder');
 const { REFERENCE_OWNED_FROM } = require('../codec/frame-writer');
 const { Buffer } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
-const { agreementOf, bufferedBytes, deflateOf, isServer, mustFrame, ws } = require('./internals');
+const { agreementOf, bufferedBytes, deflateOf, isFragmenting, isServer, mustFrame, ws } = require('./internals');
 const { addToQueue, isExiting, listenForExit, reads } = require('./flush-queue');
 
 /**
@@ -46,6 +46,10 @@ class SenderAdapter {
     this._recycles = false;
     this._encoder = null;
     this._callbacks = null;
+    this._watchers = null;
+    /** The bytes of messages that wait for the end of a stream. */
+    this.heldBytes = 0;
+    this._isRedirected = false;
     sender[kAdapter] = this;
     sender.sendFrame = sendFrame;
     listenForExit();
@@ -55,7 +59,29 @@ class SenderAdapter {
 
   /** Without the bytes that are held back, less than SEND_FROM. */
   get bufferedAmount() {
+    return this.queuedAmount + this.heldBytes;
+  }
+
+  /** The bytes that wait for the socket or for compression. */
+  get queuedAmount() {
     return this.socket.writableLength + bufferedBytes(this._sender);
+  }
+
+  /** Whether the next data frame continues a message. */
+  get isFragmenting() {
+    return isFragmenting(this._sender);
+  }
+
+  /** Has a function take the messages, with the arguments of ws's Sender; null: no longer. */
+  redirectSends(take) {
+    this._isRedirected = take !== null;
+    if (take === null) delete this._sender.send;
+    else this._sender.send = take;
+  }
+
+  /** Has ws's Sender send a message that was redirected. */
+  sendByWs(call) {
+    Object.getPrototypeOf(this._sender).send.apply(this._sender, call);
   }
 
   /** The bytes that are held back. */
@@ -65,7 +91,7 @@ class SenderAdapter {
 
   /** Whether a message with these options can be framed here and now, and not by ws's Sender. */
   canFrame(options) {
-    if (mustFrame(this._sender)) return false;
+    if (this._isRedirected || mustFrame(this._sender)) return false;
     if (options === undefined) return this.agreement === null;
     if (this.agreement !== null && !(Object.hasOwn(options, 'compress') && options.compress === false)) return false;
     return !('mask' in options) && (options.fin === true || !('fin' in options));
@@ -102,6 +128,7 @@ class SenderAdapter {
   sendFramed(list, callback) {
     // ws passes it to the socket's `write`, which throws unless it is a function or an encoding.
     if (callback && typeof callback !== 'function') new Writable({ write() {} }).write('', callback);
+    if (this._watchers !== null) this._callWatchers();
     const pieces = list.map((piece) => this._toBytes(piece));
     if (this._addFramed(pieces)) {
       this._added(callback);
@@ -121,6 +148,26 @@ class SenderAdapter {
       return false;
     }
     return true;
+  }
+
+  /**
+   * Has a function called once, after ws's Sender has released a frame: its `bufferedAmount` is less.
+   *
+   * @returns {() => void} withdraws it
+   */
+  watchSender(callback) {
+    this._watchers ??= new Set();
+    this._watchers.add(callback);
+    return () => this._watchers?.delete(callback);
+  }
+
+  /** In the next tick, when the frame is in the socket. */
+  _callWatchers() {
+    const watchers = this._watchers;
+    this._watchers = null;
+    process.nextTick(() => {
+      for (const callback of watchers) callback();
+    });
   }
 
   /** Holds frames back until `endRead`: the replies to the messages of one read. */

@@ -16,6 +16,8 @@ const kAdapter = Symbol('adapter');
 
 /** Where a client, or a server's socket, keeps the Sec-WebSocket-Key of its handshake. */
 const kKey = Symbol('key');
+/** Where a WebSocket keeps the messages for its iterators. */
+const kMessages = Symbol('messages');
 const kRequest = Symbol('request');
 /** Where a server's socket says that its reads may be shared. */
 const kSharedReads = Symbol('sharedReads');
@@ -111,6 +113,15 @@ function extend(Base) {
       }
     }
 
+    close(...args) {
+      super.close(...args);
+      this[kMessages]?.discard();
+    }
+
+    [Symbol.asyncIterator]() {
+      return messages(this);
+    }
+
     addEventListener(...args) {
       super.addEventListener(...args);
     }
@@ -182,4 +193,14 @@ function connectionId(websocket) {
   return trace.id;
 }
 
-module.exports = { Exported, WebSocket, connectionId, noteHandshake, withoutTakeover };
+/** The messages of a WebSocket, of plain ws, too: see ws.d.ts. */
+function messages(websocket, options) {
+  const { MessageQueue } = require('./messages');
+  websocket[kMessages] ??= new MessageQueue(websocket);
+  return websocket[kMessages].iterate(options);
+}
+
+/** The way out of a WebSocket; null before it is open, and for a WebSocket of plain ws. */
+const adapterOf = (websocket) => websocket[kAdapter] ?? null;
+
+module.exports = { Exported, WebSocket, adapterOf, connectionId, messages, noteHandshake, withoutTakeover };

@@ -4,13 +4,18 @@ import WebSocket, {
   type ClientOptions,
   createWebSocketStream,
   extension,
+  type Message,
+  messages,
   PerMessageDeflate,
   type RawData,
   Receiver,
   type Report,
+  ready,
+  received,
   report,
   Sender,
   type Server,
+  sendStream,
   subprotocol,
   WebSocketServer,
   WebSocket as WebSocketToo
@@ -31,6 +36,29 @@ server.on('connection', (websocket) => {
 const options: ClientOptions = { maxPendingAutoPongs: 0, headers: { cookie: 'a=b' } };
 const client: WebSocketToo = new WebSocket(new URL('ws://127.0.0.1:8080'), options);
 createWebSocketStream(client).pipe(process.stdout);
+
+// Messages of a loop: `isBinary` narrows their data.
+for await (const message of client) {
+  if (message.isBinary) console.log(message.data.readUInt8());
+  else console.log(message.data.toUpperCase());
+  // @ts-expect-error: it may be a Buffer
+  message.data.toUpperCase();
+}
+const iterator: AsyncIterableIterator<Message> = messages(client, {
+  highWaterMark: { bytes: 1 },
+  signal: AbortSignal.timeout(1000)
+});
+// The loop's object knows both ways to leave it.
+await iterator.return?.();
+await ready(client, { below: 1, signal: AbortSignal.timeout(1000) });
+const { bytes, time } = received(client);
+console.log(bytes + time);
+for await (const { data } of messages(new theirs.WebSocket(null))) console.log(data);
+
+const sent: Promise<void> = sendStream(client, process.stdin, { binary: true, signal: AbortSignal.timeout(1000) });
+await Promise.all([sent, sendStream(client, ['a', new Uint8Array(1)]), sendStream(client, new Blob([]).stream())]);
+// @ts-expect-error: not a source
+sendStream(client, 5);
 
 // What asks for ws's own takes it.
 const ofWs: theirs.WebSocket = client;

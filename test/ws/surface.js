@@ -16,10 +16,10 @@ const { IMPLEMENTATIONS, connectPair, connectRaw, listen, runSource } = require(
 const { ws, 'framemask/ws': framemask } = IMPLEMENTATIONS;
 
 /** The exports that ws does not have. */
-const ADDED = ['connectionId', 'report'];
+const ADDED = ['connectionId', 'messages', 'ready', 'received', 'report', 'sendStream'];
 /** What framemask/ws inherits from ws's classes, as any subclass of them would. */
 const INHERITED = {
-  WebSocket: ['close', 'emitClose', 'pause', 'ping', 'pong', 'resume', 'terminate'],
+  WebSocket: ['emitClose', 'pause', 'ping', 'pong', 'resume', 'terminate'],
   WebSocketServer: ['address', 'close', 'completeUpgrade', 'shouldHandle']
 };
 /** What it has itself in place of properties that ws assigns to each instance. */

@@ -1,0 +1,214 @@
+'use strict';
+
+const { Buffer } = require('../shared/buffers');
+
+const HIGH = { bytes: 256 * 1024, messages: 256 };
+/** The low marks by default, as a part of the high ones. */
+const LOW_PART = 1 / 4;
+
+const CLOSED = 3;
+const OPEN = 1;
+const DONE = Object.freeze({ value: undefined, done: true });
+
+/**
+ * The messages of a WebSocket that its iterators have not taken yet. It pauses the WebSocket at the
+ * high marks, and resumes it at the low ones. It uses only the documented API of ws.
+ */
+class MessageQueue {
+  constructor(websocket) {
+    this._websocket = websocket;
+    this._messages = [];
+    this._first = 0; // index of the oldest message: `shift` is slow for long arrays
+    this._bytes = 0;
+    this._takers = [];
+    this._iterators = new Set();
+    this._isAttached = false;
+    this._hasPaused = false;
+    this._error = null;
+    this._high = null;
+    this._low = null;
+    this._onMessage = (data, isBinary) => this._add(data, isBinary);
+    this._onError = (error) => {
+      this._error = error;
+    };
+    this._onClose = () => this._endAll();
+  }
+
+  /** @returns {AsyncIterableIterator<object>} an iterator that hears messages from now on */
+  iterate({ highWaterMark, lowWaterMark, signal } = {}) {
+    const high = { ...HIGH, ...highWaterMark };
+    const low = { bytes: high.bytes * LOW_PART, messages: high.messages * LOW_PART, ...lowWaterMark };
+    this._high = checkMarks(high, 'highWaterMark');
+    this._low = checkMarks(low, 'lowWaterMark');
+    const iterator = new MessageIterator(this, signal);
+    this._iterators.add(iterator);
+    if (!this._isAttached) this._attach();
+    if (this._iterators.size === 1) this._websocket.on('error', this._onError);
+    iterator.start();
+    return iterator;
+  }
+
+  /** @returns {Promise<object>} the next message, or the end */
+  take(iterator) {
+    if (this._count === 0) {
+      if (this._websocket.readyState !== CLOSED) {
+        return new Promise((resolve) => this._takers.push({ iterator, resolve }));
+      }
+      return iterator.end(this._error);
+    }
+    const message = this._messages[this._first];
+    this._messages[this._first++] = undefined;
+    this._bytes -= message.size;
+    if (this._count === 0) {
+      this._messages = [];
+      this._first = 0;
+    }
+    if (this._hasPaused && this._bytes <= this._low.bytes && this._count <= this._low.messages) this._resume();
+    return toResult(message);
+  }
+
+  /** Without iterators the WebSocket is paused: nothing is lost until the next one. */
+  leave(iterator) {
+    this._iterators.delete(iterator);
+    const left = this._takers.filter((taker) => taker.iterator === iterator);
+    this._takers = this._takers.filter((taker) => taker.iterator !== iterator);
+    for (const { resolve } of left) resolve(iterator.next());
+    if (this._iterators.size > 0) return;
+    this._websocket.off('error', this._onError);
+    if (this._websocket.readyState !== OPEN) this.discard();
+    else if (!this._websocket.isPaused) this._pause();
+  }
+
+  /**
+   * Drops the messages that no iterator has taken, and lets the WebSocket go on: a closing handshake
+   * needs the bytes that follow. Iterators that are at work prevent it.
+   */
+  discard() {
+    if (this._iterators.size > 0 || !this._isAttached) return;
+    this._isAttached = false;
+    this._websocket.off('message', this._onMessage);
+    this._websocket.off('close', this._onClose);
+    this._messages = [];
+    this._first = 0;
+    this._bytes = 0;
+    if (this._hasPaused) this._resume();
+  }
+
+  get _count() {
+    return this._messages.length - this._first;
+  }
+
+  _attach() {
+    this._isAttached = true;
+    this._websocket.on('message', this._onMessage);
+    this._websocket.on('close', this._onClose);
+  }
+
+  _add(data, isBinary) {
+    const taker = this._takers.shift();
+    const message = { data, isBinary, size: sizeOf(data) };
+    if (taker !== undefined) {
+      taker.resolve(toResult(message));
+      return;
+    }
+    // A program that has resumed the WebSocket after the last iterator wants events alone.
+    if (this._iterators.size === 0 && !this._websocket.isPaused) {
+      this._hasPaused = false;
+      this.discard();
+      return;
+    }
+    this._messages.push(message);
+    this._bytes += message.size;
+    const isOver = this._bytes >= this._high.bytes || this._count >= this._high.messages;
+    if (isOver && !this._websocket.isPaused) this._pause();
+  }
+
+  _endAll() {
+    for (const { iterator, resolve } of this._takers.splice(0)) resolve(iterator.end(this._error));
+  }
+
+  _pause() {
+    this._hasPaused = true;
+    this._websocket.pause();
+  }
+
+  _resume() {
+    this._hasPaused = false;
+    this._websocket.resume();
+  }
+}
+
+/** One loop over the messages of a WebSocket. */
+class MessageIterator {
+  constructor(queue, signal) {
+    this._queue = queue;
+    this._signal = signal;
+    this._isDone = false;
+    this._error = null;
+    this._onAbort = () => this._finish(signal.reason);
+  }
+
+  /** Heeds the signal from now on. */
+  start() {
+    if (this._signal === undefined) return;
+    if (this._signal.aborted) this._finish(this._signal.reason);
+    else this._signal.addEventListener('abort', this._onAbort);
+  }
+
+  next() {
+    return this._isDone ? this._result() : this._queue.take(this);
+  }
+
+  return(value) {
+    this._finish(null);
+    return Promise.resolve({ value, done: true });
+  }
+
+  /** Ends the loop, by an error if there is one. */
+  end(error) {
+    this._finish(error);
+    return this._result();
+  }
+
+  [Symbol.asyncIterator]() {
+    return this;
+  }
+
+  _finish(error) {
+    if (this._isDone) return;
+    this._isDone = true;
+    this._error = error;
+    this._signal?.removeEventListener('abort', this._onAbort);
+    this._queue.leave(this);
+  }
+
+  /** The error is thrown once. */
+  _result() {
+    const error = this._error;
+    this._error = null;
+    return error === null ? Promise.resolve(DONE) : Promise.reject(error);
+  }
+}
+
+function checkMarks(marks, name) {
+  for (const unit of ['bytes', 'messages']) {
+    if (!(marks[unit] >= 0)) throw new RangeError(`${name}.${unit} must be a number of at least 0`);
+  }
+  return marks;
+}
+
+const sizeOf = (data) =>
+  Array.isArray(data) ? data.reduce((sum, { length }) => sum + length, 0) : (data.byteLength ?? data.size);
+
+/** Text as a string, and binary data as a Buffer, whatever the `binaryType`. */
+async function toResult({ data, isBinary }) {
+  return { value: { data: isBinary ? await toBuffer(data) : data.toString(), isBinary }, done: false };
+}
+
+function toBuffer(data) {
+  if (Buffer.isBuffer(data)) return data;
+  if (Array.isArray(data)) return Buffer.concat(data);
+  return data instanceof Blob ? data.arrayBuffer().then((memory) => Buffer.from(memory)) : Buffer.from(data);
+}
+
+module.exports = { MessageQueue };

@@ -1,0 +1,72 @@
+'use strict';
+
+const { adapterOf } = require('./websocket');
+
+const BELOW = 64 * 1024;
+const CONNECTING = 0;
+const OPEN = 1;
+
+/**
+ * See ws.d.ts.
+ *
+ * A socket says by 'drain' when its bytes have left, if there were more than its high-water mark;
+ * lower marks would need a timer.
+ */
+async function ready(websocket, { below = BELOW, signal } = {}) {
+  signal?.throwIfAborted();
+  if (!(below > 0)) throw new RangeError('below must be a number above 0');
+  if (websocket.readyState === CONNECTING) await change(websocket, signal, (done) => onceOf(websocket, 'open', done));
+  await whenBelow(websocket, () => websocket.bufferedAmount, below, signal);
+}
+
+/** Waits until an amount of bytes that wait on an open connection is below a mark. */
+async function whenBelow(websocket, amount, below, signal) {
+  for (;;) {
+    const adapter = websocket.readyState === OPEN ? adapterOf(websocket) : null;
+    if (adapter === null) throw notOpen();
+    const { socket } = adapter;
+    if (amount(adapter) < Math.max(below, socket.writableHighWaterMark)) return;
+    if (socket.writableNeedDrain) await change(websocket, signal, (done) => onceOf(socket, 'drain', done));
+    else await change(websocket, signal, (done) => adapter.watchSender(done));
+  }
+}
+
+/**
+ * Waits for an event or a promise, but not beyond the end of the connection or the signal.
+ *
+ * @param {(resolve: Function, reject: Function) => (() => void)} subscribe returns its undoing
+ */
+function change(websocket, signal, subscribe) {
+  return new Promise((resolve, reject) => {
+    const undos = [];
+    const settle = (act) => (value) => {
+      for (const undo of undos) undo();
+      act(value);
+    };
+    undos.push(subscribe(settle(resolve), settle(reject)));
+    undos.push(onceOf(websocket, 'close', () => settle(reject)(notOpen())));
+    if (signal === undefined) return;
+    const abort = () => settle(reject)(signal.reason);
+    signal.addEventListener('abort', abort);
+    undos.push(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+/** Waits for a promise, but not beyond the end of the connection or the signal. */
+function settled(websocket, signal, start) {
+  return change(websocket, signal, (resolve, reject) => {
+    start().then(resolve, reject);
+    return () => {};
+  });
+}
+
+function onceOf(emitter, event, listener) {
+  emitter.once(event, listener);
+  return () => emitter.off(event, listener);
+}
+
+function notOpen() {
+  return Object.assign(new Error('The WebSocket is not open'), { code: 'FRAMEMASK_ERR_NOT_OPEN' });
+}
+
+module.exports = { notOpen, ready, settled, whenBelow };

@@ -1,0 +1,214 @@
+'use strict';
+
+const { isAnyArrayBuffer } = require('node:util/types');
+const { Buffer } = require('../shared/buffers');
+const { settled, notOpen, whenBelow } = require('./ready');
+const { adapterOf } = require('./websocket');
+
+/** The bytes that may wait in the socket before the source is asked for more. */
+const HIGH_WATER_MARK = 64 * 1024;
+const INTERNAL_ERROR = 1011;
+const OPEN = 1;
+
+/** The SendTurns of each connection that has sent a stream. */
+const turns = new WeakMap();
+
+/**
+ * The order of messages on a connection that sends a stream. RFC 6455 section 5.4 allows no other
+ * message between fragments, so that calls of `send`, and other streams, wait for its end.
+ */
+class SendTurns {
+  constructor(adapter) {
+    this._adapter = adapter;
+    this._isTaken = false;
+    /** Calls of `send`, and functions that begin the turn of a stream. */
+    this._waiting = [];
+    this._sendsOwn = false;
+  }
+
+  /** @returns {Promise<void>} resolved in the stream's turn */
+  take(signal) {
+    if (!this._isTaken) {
+      this._isTaken = true;
+      this._adapter.redirectSends((...call) => this._redirected(call));
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => {
+      const waiting = { begin: resolve, fail: reject };
+      this._waiting.push(waiting);
+      signal?.addEventListener('abort', () => {
+        waiting.begin = null;
+        reject(signal.reason);
+      });
+    });
+  }
+
+  /** Sends a fragment of the stream whose turn it is. */
+  send(websocket, ...call) {
+    this._sendsOwn = true;
+    try {
+      websocket.send(...call);
+    } finally {
+      this._sendsOwn = false;
+    }
+  }
+
+  /** Ends a turn: the calls that waited are made, up to the next stream. */
+  end() {
+    let next = this._waiting.shift();
+    for (; next !== undefined; next = this._waiting.shift()) {
+      if (next.call !== undefined) {
+        this._adapter.heldBytes -= next.size;
+        this._adapter.sendByWs(next.call);
+      } else if (next.begin !== null) {
+        next.begin();
+        return;
+      }
+    }
+    this._isTaken = false;
+    this._adapter.redirectSends(null);
+  }
+
+  /** Ends all turns: the connection closes in the middle of a message. */
+  fail(error) {
+    for (const { call, size, fail } of this._waiting.splice(0)) {
+      if (call === undefined) {
+        fail(error);
+      } else {
+        this._adapter.heldBytes -= size;
+        const callback = call[2];
+        if (typeof callback === 'function') process.nextTick(callback, error);
+      }
+    }
+  }
+
+  _redirected(call) {
+    if (this._sendsOwn) {
+      this._adapter.sendByWs(call);
+      return;
+    }
+    const [data] = call;
+    const size = typeof data === 'string' ? Buffer.byteLength(data) : (data.byteLength ?? data.size ?? 0);
+    this._adapter.heldBytes += size;
+    this._waiting.push({ call, size });
+  }
+}
+
+/** Turns the chunks of a source into the payloads of frames. */
+class Fragments {
+  constructor(binary) {
+    this.isBinary = binary;
+    // The first half of a character whose second half begins the next string.
+    this._rest = '';
+  }
+
+  next(chunk) {
+    if (typeof chunk !== 'string') return this._toBytes(chunk);
+    this.isBinary ??= false;
+    if (this.isBinary) return Buffer.from(chunk);
+    const text = this._rest + chunk;
+    const end = text.length - (/[\uD800-\uDBFF]$/.test(text) ? 1 : 0);
+    this._rest = text.slice(end);
+    return text.slice(0, end);
+  }
+
+  last() {
+    this.isBinary ??= true;
+    return this._rest;
+  }
+
+  _toBytes(chunk) {
+    if (!ArrayBuffer.isView(chunk) && !isAnyArrayBuffer(chunk)) {
+      throw new TypeError('The chunks of a stream must be strings, views or ArrayBuffers');
+    }
+    this.isBinary ??= true;
+    const bytes = ArrayBuffer.isView(chunk)
+      ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+      : Buffer.from(chunk);
+    const rest = this._rest;
+    this._rest = '';
+    return rest === '' ? bytes : Buffer.concat([Buffer.from(rest), bytes]);
+  }
+}
+
+/** See ws.d.ts. */
+async function sendStream(websocket, source, { binary, compress, signal } = {}) {
+  const iterator = iteratorOf(source);
+  let turn = null;
+  let isBegun = false;
+  try {
+    signal?.throwIfAborted();
+    turn = await takeTurn(websocket, signal);
+    const fragments = new Fragments(binary);
+    const optionsOf = (fin) => ({ binary: fragments.isBinary, fin, ...(compress === undefined ? {} : { compress }) });
+    for (;;) {
+      await whenBelow(websocket, ({ queuedAmount }) => queuedAmount, HIGH_WATER_MARK, signal);
+      const { value, done } = await settled(websocket, signal, () => pull(iterator));
+      if (websocket.readyState !== OPEN) throw notOpen();
+      if (done) break;
+      const data = fragments.next(value);
+      if (data.length === 0) continue;
+      turn.send(websocket, data, optionsOf(false));
+      isBegun = true;
+    }
+    const data = fragments.last();
+    const sent = new Promise((resolve, reject) => {
+      turn.send(websocket, data, optionsOf(true), (error) => (error ? reject(error) : resolve()));
+    });
+    turn.end();
+    turn = null;
+    await settled(websocket, signal, () => sent);
+  } catch (error) {
+    leave(source, iterator);
+    if (turn !== null) {
+      // A fragmented message can't be taken back (RFC 6455 section 5.4).
+      if (isBegun && websocket.readyState === OPEN) websocket.close(INTERNAL_ERROR);
+      if (websocket.readyState !== OPEN) turn.fail(error);
+      turn.end();
+    }
+    throw error;
+  }
+}
+
+/** @returns {Promise<SendTurns>} when the messages before it have been sent */
+async function takeTurn(websocket, signal) {
+  const adapter = websocket.readyState === OPEN ? adapterOf(websocket) : null;
+  if (adapter === null) throw notOpen();
+  let turn = turns.get(adapter);
+  if (turn === undefined) {
+    turn = new SendTurns(adapter);
+    turns.set(adapter, turn);
+  }
+  await turn.take(signal);
+  if (!adapter.isFragmenting) return turn;
+  turn.end();
+  throw new Error('A message has been begun by send() with the option fin: false');
+}
+
+function iteratorOf(source) {
+  // The iterator of a ReadableStream could not be left while it waits for a chunk.
+  if (typeof source?.getReader === 'function') {
+    const reader = source.getReader();
+    return { next: () => reader.read(), return: () => reader.cancel() };
+  }
+  const iterate =
+    typeof source === 'string' ? undefined : (source?.[Symbol.asyncIterator] ?? source?.[Symbol.iterator]);
+  if (typeof iterate !== 'function') throw new TypeError('The source must be a stream or an iterable of chunks');
+  return iterate.call(source);
+}
+
+async function pull(iterator) {
+  const { value, done } = await iterator.next();
+  return { value: await value, done };
+}
+
+/** Ends the source; its errors are not heard any more. */
+async function leave(source, iterator) {
+  try {
+    // The iterator of a Readable could not be left while it waits for a chunk.
+    if (typeof source.destroy === 'function') source.destroy();
+    else await iterator.return?.();
+  } catch {}
+}
+
+module.exports = { sendStream };

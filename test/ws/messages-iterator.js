@@ -1,0 +1,318 @@
+'use strict';
+
+const { once } = require('node:events');
+const net = require('node:net');
+const t = require('tap');
+const framemask = require('../../ws.js');
+const certificate = require('../support/certificate');
+const { BINARY, TEXT, frame } = require('../support/frames');
+const { IMPLEMENTATIONS, connectPair, connectRaw, listen, settled } = require('../support/websockets');
+const { hasWs } = require('../support/ws-version');
+
+const { WebSocket, messages } = framemask;
+
+/** Takes so many messages, without leaving. */
+async function take(iterator, count) {
+  const taken = [];
+  while (taken.length < count) taken.push((await iterator.next()).value);
+  return taken;
+}
+
+for (const sharedReads of [true, false]) {
+  t.test(`a loop gets every message from the turn of 'connection' on, shared reads ${sharedReads}`, async (t) => {
+    const server = await listen(t, framemask, { sharedReads });
+    const got = new Promise((resolve, reject) => {
+      server.on('connection', async (socket) => {
+        const seen = [];
+        try {
+          for await (const { data, isBinary } of socket)
+            seen.push([isBinary ? data.toString('latin1') : data, isBinary]);
+          resolve(seen);
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+    const client = new WebSocket(`ws://127.0.0.1:${server.address().port}`);
+    await once(client, 'open');
+    client.send('héllo');
+    client.send(Buffer.from('ab'));
+    client.ping();
+    client.send('c', { fin: false });
+    client.send('d');
+    client.close();
+    t.same(await got, [
+      ['héllo', false],
+      ['ab', true],
+      ['cd', false]
+    ]);
+  });
+}
+
+t.test('a client is read from its constructor on, over TLS', async (t) => {
+  const https = require('node:https').createServer(certificate).listen(0, '127.0.0.1');
+  await once(https, 'listening');
+  t.teardown(() => https.close());
+  const server = new framemask.WebSocketServer({ server: https });
+  server.on('connection', (socket) => {
+    socket.send('first');
+    socket.close();
+  });
+  const url = `wss://127.0.0.1:${https.address().port}`;
+  const seen = [];
+  for await (const { data } of new WebSocket(url, { rejectUnauthorized: false })) seen.push(data);
+  t.same(seen, ['first']);
+});
+
+const BINARY_TYPES = ['nodebuffer', 'arraybuffer', 'fragments', ...(hasWs('8.18.0') ? ['blob'] : [])];
+
+for (const binaryType of BINARY_TYPES) {
+  t.test(`binary data is a Buffer with binaryType ${binaryType}`, async (t) => {
+    const { server, client } = await connectPair(t, framemask);
+    server.binaryType = binaryType;
+    const iterator = messages(server);
+    client.send(Buffer.from('a'), { fin: false });
+    client.send(Buffer.from('b'));
+    const [{ data, isBinary }] = await take(iterator, 1);
+    t.ok(Buffer.isBuffer(data));
+    t.same([String(data), isBinary], ['ab', true]);
+    client.send(Buffer.from('waits'));
+    await once(server, 'message');
+    t.equal(String((await take(iterator, 1))[0].data), 'waits');
+  });
+}
+
+t.test('it reads WebSockets of plain ws, too', async (t) => {
+  const { server, client } = await connectPair(t, IMPLEMENTATIONS.ws);
+  const iterator = messages(server);
+  client.send('text');
+  client.close();
+  t.same(await take(iterator, 1), [{ data: 'text', isBinary: false }]);
+  t.same(await iterator.next(), { value: undefined, done: true });
+});
+
+t.test('marks: the socket pauses at the high ones, and resumes at the low ones', async (t) => {
+  const { server, client } = await connectPair(t, framemask);
+  const iterator = messages(server, { highWaterMark: { messages: 4 }, lowWaterMark: { messages: 2 } });
+  for (let i = 0; i < 4; i++) client.send(String(i));
+  while (!server.isPaused) await once(server, 'message');
+  await take(iterator, 1);
+  t.ok(server.isPaused, 'above the low mark');
+  await take(iterator, 1);
+  t.notOk(server.isPaused, 'at the low mark');
+  const large = messages(server, { highWaterMark: { bytes: 1000 } });
+  client.send(Buffer.alloc(990));
+  await once(server, 'message');
+  client.send(Buffer.alloc(10));
+  await once(server, 'message');
+  t.ok(server.isPaused, 'the mark of bytes');
+  await take(large, 4);
+  t.notOk(server.isPaused);
+});
+
+t.test("a pause by the program is the program's", async (t) => {
+  const { server, client } = await connectPair(t, framemask);
+  const iterator = messages(server, { highWaterMark: { messages: 1 } });
+  client.send('a');
+  server.once('message', () => server.pause());
+  await once(server, 'message');
+  await take(iterator, 1);
+  t.notOk(server.isPaused, 'the iterator had paused it already');
+  server.pause();
+  await iterator.return();
+  t.ok(server.isPaused);
+  t.equal(messages(server)[Symbol.asyncIterator]().next().constructor, Promise);
+  t.ok(server.isPaused);
+});
+
+t.test('a slow reader: the peer can write no more than the marks and what the kernel holds', async (t) => {
+  const { server, socket } = await connectRaw(t, framemask, { maxPayload: 0 });
+  const iterator = messages(server);
+  const message = frame(BINARY, Buffer.alloc(64 * 1024), { key: Buffer.alloc(4) });
+  const total = 2000;
+  let sent = 0;
+  const write = () => {
+    while (sent < total) {
+      sent++;
+      if (!socket.write(message)) return socket.once('drain', write);
+    }
+  };
+  write();
+  while (!server.isPaused) await once(server, 'message');
+  await settled();
+  t.ok(socket.writableLength > 0, 'the peer waits');
+  t.ok(socket.bytesWritten < (total * message.length) / 2, `${socket.bytesWritten} bytes could be written`);
+  let bytes = 0;
+  for (let i = 0; i < total; i++) bytes += (await iterator.next()).value.data.length;
+  t.equal(bytes, total * 64 * 1024, 'nothing is lost');
+});
+
+t.test('leaving pauses, and the next loop goes on', async (t) => {
+  const { server, client } = await connectPair(t, framemask);
+  const heard = [];
+  server.on('message', (data) => heard.push(String(data)));
+  const iterator = messages(server);
+  for (const text of ['header', 'a', 'b']) client.send(text);
+  for await (const { data } of iterator) {
+    t.equal(data, 'header');
+    break;
+  }
+  t.ok(server.isPaused);
+  const seen = [];
+  for (const text of ['c', 'd']) client.send(text);
+  for await (const { data } of server) {
+    seen.push(data);
+    if (data === 'd') client.close();
+  }
+  t.same(seen, ['a', 'b', 'c', 'd']);
+  t.same(heard, ['header', ...seen], "listeners of 'message' hear all");
+});
+
+t.test('a throw in the loop leaves it', async (t) => {
+  const { server, client } = await connectPair(t, framemask);
+  const loop = (async () => {
+    for await (const { data } of server) throw new Error(data);
+  })();
+  client.send('mine');
+  await t.rejects(loop, { message: 'mine' });
+  t.ok(server.isPaused);
+  t.equal(server.listenerCount('error'), 0);
+});
+
+t.test('close() after the loop drops messages and ends the closing handshake', async (t) => {
+  const { server, client } = await connectPair(t, framemask);
+  for (const text of ['a', 'b', 'c']) client.send(text);
+  for await (const _ of server) break;
+  const closed = once(server, 'close');
+  server.close(3000);
+  t.same((await closed)[0], 3000);
+  t.same(await messages(server).next(), { value: undefined, done: true });
+});
+
+t.test('leaving while the connection closes does not hold it up', async (t) => {
+  const { server, client } = await connectPair(t, framemask);
+  const closed = once(server, 'close');
+  client.send('a');
+  for await (const _ of server) {
+    server.close();
+    break;
+  }
+  await closed;
+  t.pass('closed');
+});
+
+t.test("resume() after the loop gives messages to listeners of 'message' alone", async (t) => {
+  const { server, client } = await connectPair(t, framemask);
+  client.send('a');
+  for await (const _ of server) break;
+  server.resume();
+  client.send('b');
+  await once(server, 'message');
+  t.equal(server.listenerCount('message'), 0);
+  client.send('c');
+  await once(server, 'message');
+  const iterator = messages(server);
+  client.send('d');
+  t.same(await take(iterator, 1), [{ data: 'd', isBinary: false }], 'a later loop starts anew');
+});
+
+t.test('two iterators share the messages, in the order of next()', async (t) => {
+  const { server, client } = await connectPair(t, framemask);
+  const [one, two] = [messages(server), messages(server)];
+  const asked = [one.next(), two.next(), one.next(), two.next(), two.next()];
+  for (const text of ['1', '2', '3']) client.send(text);
+  t.same(
+    (await Promise.all(asked.slice(0, 3))).map(({ value }) => value.data),
+    ['1', '2', '3']
+  );
+  await two.return('left');
+  t.same(await Promise.all(asked.slice(3)), Array(2).fill({ value: undefined, done: true }));
+  t.notOk(server.isPaused, 'the other goes on');
+  client.close();
+  t.same(await one.next(), { value: undefined, done: true });
+  t.same(await one.next(), { value: undefined, done: true });
+  t.same(await one.return('end'), { value: 'end', done: true });
+});
+
+t.test("the connection's error is thrown after the messages before it, once", async (t) => {
+  const { server, socket } = await connectRaw(t, framemask);
+  const iterator = messages(server);
+  const key = Buffer.alloc(4);
+  socket.write(Buffer.concat([frame(TEXT, Buffer.from('good'), { key }), Buffer.from([0x83, 0x80, 0, 0, 0, 0])]));
+  await new Promise((resolve) => server.once('close', resolve));
+  t.same(await take(iterator, 1), [{ data: 'good', isBinary: false }]);
+  await t.rejects(iterator.next(), { code: 'WS_ERR_INVALID_OPCODE' });
+  t.same(await iterator.next(), { value: undefined, done: true });
+});
+
+t.test("a client that can't connect throws in the loop", async (t) => {
+  const free = net.createServer().listen(0, '127.0.0.1');
+  await once(free, 'listening');
+  const { port } = free.address();
+  free.close();
+  await once(free, 'close');
+  await t.rejects(new WebSocket(`ws://127.0.0.1:${port}`)[Symbol.asyncIterator]().next(), { code: 'ECONNREFUSED' });
+});
+
+for (const how of ['terminate', 'reset', 'end']) {
+  t.test(`the loop ends when the peer ends the connection: ${how}`, async (t) => {
+    const { server, socket } = await connectRaw(t, framemask);
+    const next = messages(server).next();
+    if (how === 'terminate') server.terminate();
+    else if (how === 'reset') socket.resetAndDestroy();
+    else socket.end();
+    t.same(await next, { value: undefined, done: true });
+  });
+}
+
+t.test('signal: ends the loop, at once or before it starts', async (t) => {
+  const { server, client } = await connectPair(t, framemask);
+  const reason = new Error('enough');
+  const controller = new AbortController();
+  const iterator = messages(server, { signal: controller.signal });
+  const next = iterator.next();
+  controller.abort(reason);
+  await t.rejects(next, reason);
+  t.ok(server.isPaused);
+  client.send('kept');
+  await t.rejects(messages(server, { signal: AbortSignal.abort(reason) }).next(), reason);
+  server.resume();
+  t.same(await take(messages(server, { signal: new AbortController().signal }), 1), [
+    { data: 'kept', isBinary: false }
+  ]);
+});
+
+t.test('marks that are not numbers are refused', async (t) => {
+  const { server } = await connectPair(t, framemask);
+  t.throws(() => messages(server, { highWaterMark: { bytes: -1 } }), {
+    name: 'RangeError',
+    message: /highWaterMark.bytes/
+  });
+  t.throws(() => messages(server, { lowWaterMark: { messages: 'a' } }), /lowWaterMark.messages/);
+  t.equal(server.listenerCount('message'), 0);
+});
+
+t.test('compressed messages, and a thousand connections at once', async (t) => {
+  const server = await listen(t, framemask, { perMessageDeflate: { threshold: 0, contextTakeover: false } });
+  let ended = 0;
+  const all = new Promise((resolve) => {
+    server.on('connection', async (socket) => {
+      let sum = 0;
+      for await (const { data } of socket) sum += data.length;
+      if (sum === 20 * 100 && ++ended === 1000) resolve();
+    });
+  });
+  const url = `ws://127.0.0.1:${server.address().port}`;
+  for (let i = 0; i < 1000; i += 50) {
+    await Promise.all(
+      Array.from({ length: 50 }, async () => {
+        const client = new WebSocket(url);
+        await once(client, 'open');
+        for (let n = 0; n < 20; n++) client.send('x'.repeat(100));
+        client.close();
+      })
+    );
+  }
+  await all;
+  t.equal(ended, 1000);
+});

@@ -1,0 +1,114 @@
+'use strict';
+
+const { once } = require('node:events');
+const t = require('tap');
+const { IMPLEMENTATIONS, connectPair, connectRaw, listen } = require('../support/websockets');
+const framemask = require('../../ws.js');
+
+const { WebSocket, ready, received } = framemask;
+const MIB = Buffer.alloc(1024 * 1024);
+
+/** Sends until bytes wait in the socket: the peer does not read. */
+function fill(websocket, options) {
+  while (websocket.bufferedAmount < 8 * MIB.length) websocket.send(MIB, options);
+}
+
+for (const [name, perMessageDeflate] of [
+  ['uncompressed', false],
+  ['compressed', { threshold: 0 }]
+]) {
+  t.test(`ready resolves when the bytes have left, ${name}`, async (t) => {
+    const { server, client } = await connectPair(t, framemask, {
+      server: { perMessageDeflate },
+      client: { perMessageDeflate }
+    });
+    client.pause();
+    await ready(server);
+    fill(server);
+    let isReady = false;
+    const waits = ready(server, { below: 100_000 }).then(() => {
+      isReady = true;
+    });
+    await new Promise(setImmediate);
+    t.notOk(isReady);
+    client.resume();
+    await waits;
+    t.ok(server.bufferedAmount < 100_000, String(server.bufferedAmount));
+    await Promise.all([ready(server), ready(server, { below: 1 })]);
+  });
+}
+
+t.test('ready waits for a connection to open', async (t) => {
+  const server = await listen(t, framemask);
+  const client = new WebSocket(`ws://127.0.0.1:${server.address().port}`);
+  await ready(client);
+  t.equal(client.readyState, client.OPEN);
+  client.terminate();
+});
+
+t.test('ready rejects if the connection closes, or is closed', async (t) => {
+  for (const how of ['terminate', 'reset']) {
+    const { server, socket } = await connectRaw(t, framemask);
+    socket.pause();
+    fill(server);
+    const waits = ready(server);
+    if (how === 'terminate') server.terminate();
+    else socket.resetAndDestroy();
+    await t.rejects(waits, { code: 'FRAMEMASK_ERR_NOT_OPEN' }, how);
+    await t.rejects(ready(server), { code: 'FRAMEMASK_ERR_NOT_OPEN' }, how);
+  }
+  const plain = await connectPair(t, IMPLEMENTATIONS.ws);
+  await t.rejects(ready(plain.server), { code: 'FRAMEMASK_ERR_NOT_OPEN' }, 'a WebSocket of plain ws');
+});
+
+t.test('ready heeds its signal, and refuses marks that are no numbers', async (t) => {
+  for (const perMessageDeflate of [false, { threshold: 0 }]) {
+    const options = { perMessageDeflate };
+    const { server, client } = await connectPair(t, framemask, { server: options, client: options });
+    client.pause();
+    const listeners = server.listenerCount('close');
+    fill(server);
+    const reason = new Error('enough');
+    await t.rejects(ready(server, { signal: AbortSignal.abort(reason) }), reason);
+    const controller = new AbortController();
+    const waits = ready(server, { signal: controller.signal });
+    controller.abort(reason);
+    await t.rejects(waits, reason);
+    t.equal(server.listenerCount('close'), listeners);
+    for (const below of [0, -1, Number.NaN, 'a']) await t.rejects(ready(server, { below }), /below must be/);
+  }
+});
+
+t.test('received: a peer in the middle of a frame that never ends is alive', async (t) => {
+  const { server, socket } = await connectRaw(t, framemask, { maxPayload: 0 });
+  const before = received(server);
+  t.equal(before.bytes, 0);
+  const header = Buffer.from([0x82, 0xff, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+  socket.write(header);
+  let now = received(server);
+  while (now.bytes < header.length) {
+    await new Promise(setImmediate);
+    now = received(server);
+  }
+  t.ok(now.time >= before.time);
+  t.equal(before.bytes, 0, 'a copy');
+  server.ping();
+  for (let i = 0; i < 10; i++) {
+    const { bytes, time } = received(server);
+    socket.write(Buffer.alloc(100));
+    while (received(server).bytes === bytes) await new Promise(setImmediate);
+    t.ok(received(server).time >= time);
+  }
+  t.equal(received(server).bytes, header.length + 1000);
+});
+
+t.test('received: before the connection is open, and for an end of plain ws', async (t) => {
+  const client = new WebSocket('ws://127.0.0.1:1');
+  t.equal(received(client).bytes, 0);
+  await once(client, 'error');
+  const { server, client: peer } = await connectPair(t, IMPLEMENTATIONS.ws);
+  received(server);
+  peer.send('abc');
+  await once(server, 'message');
+  t.equal(received(server).bytes, 9);
+});
