@@ -36,10 +36,15 @@ function assertHeld(make, count, most, what) {
   const makeAll = () => Array.from({ length: count }, make);
   // The first run also allocates what all of them share.
   makeAll();
-  const before = memoryInUse();
-  const kept = makeAll();
-  const held = memoryInUse() - before;
-  assert.equal(kept.length, count);
+  // V8 may compile or collect meanwhile: what the things hold, they hold each time.
+  const runs = Array.from({ length: 3 }, () => {
+    const before = memoryInUse();
+    const kept = makeAll();
+    const held = memoryInUse() - before;
+    assert.equal(kept.length, count);
+    return held;
+  });
+  const held = Math.min(...runs);
   assert.ok(held < most, `${what} hold ${held} bytes`);
 }
 
