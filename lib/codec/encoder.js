@@ -48,8 +48,6 @@ class Encoder {
     this._sequence = 0;
     // The fragmented message that has begun and not ended: its first byte, fragments, length.
     this._message = null;
-    // The frame of `beginFrame`: its first byte, length, bytes to come, and the key for the next one.
-    this._payload = null;
   }
 
   get role() {
@@ -307,6 +305,12 @@ class Encoder {
     if (isData && isLast) traceMessage(source, message.firstByte, message.length, message.fragments);
   }
 }
+
+/**
+ * The frame of `beginFrame`: its first byte, length, bytes to come, and the key for the next one. An own
+ * property of the few encoders that send one.
+ */
+Encoder.prototype._payload = null;
 
 /** Loads lib/deflate at the first use: see `readAgreement`. */
 function createSendQueue(direction, refers, onDeflated) {

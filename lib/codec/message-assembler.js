@@ -23,16 +23,19 @@ class MessageAssembler {
     const limit = readLimit(options, 'maxPayload', 0, 100 * 1024 * 1024);
     // Memory holds no more than MAX_LENGTH.
     this.maxPayload = Math.min(limit, MAX_LENGTH);
-    // For messages in parts, null without: one field, because most Decoders have none.
-    this._parts = readParts(options, limit);
+    const parts = readParts(options, limit);
+    // Few Decoders have them: no property for the others.
+    if (parts !== null) this._parts = parts;
     this._maxFragments = readLimit(options, 'maxFragments', 1, 16 * 1024);
-    this._text = readChoice(options, 'text', ['string', 'buffer'], 'string');
-    /** Whether text must be UTF-8. */
-    this.validates = !readBoolean(options, 'skipUTF8Validation', false);
-    if (!this.validates && this.makesStrings) throw invalidChoice('skipUTF8Validation', "text: 'buffer'");
+    this._text = readText(options);
     this._countsFragments = readBoolean(options, 'fragmentLengths', false);
     /** The message in progress, or null. */
     this.message = null;
+  }
+
+  /** Whether text must be UTF-8. */
+  get validates() {
+    return this._text !== UNCHECKED;
   }
 
   /** Whether text becomes a string. */
@@ -236,6 +239,19 @@ class MessageAssembler {
     if (this._countsFragments) message.lengths = [];
     return message;
   }
+}
+
+/** For messages in parts: null without. */
+MessageAssembler.prototype._parts = null;
+
+/** The form of text: 'string', 'buffer', or bytes that are not validated. */
+const UNCHECKED = 'unchecked';
+
+function readText(options) {
+  const text = readChoice(options, 'text', ['string', 'buffer'], 'string');
+  if (!readBoolean(options, 'skipUTF8Validation', false)) return text;
+  if (text === 'string') throw invalidChoice('skipUTF8Validation', "text: 'buffer'");
+  return UNCHECKED;
 }
 
 function readParts(options, limit) {
