@@ -72,6 +72,8 @@ class Screen {
       (wanted) => ` ${document.getElementById('status').textContent}`.endsWith(` ${wanted}`),
       text
     );
+    // The list is drawn in an animation frame after the status.
+    await this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
   }
 
   /** Waits until so many rows are drawn, each with the records of both ends. */
