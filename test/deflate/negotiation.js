@@ -4,6 +4,7 @@ const assert = require('node:assert/strict');
 const t = require('tap');
 const { inspect } = require('node:util');
 const { PerMessageDeflate, extension: wsExtension } = require('ws');
+const { Decoder, Encoder } = require('../../index');
 const { NegotiatedDeflate, DeflateSettings } = require('../../lib/deflate/agreement');
 const { acceptDeflate, offerDeflate } = require('../../lib/deflate/negotiation');
 const { createRandom, seed } = require('../support/random');
@@ -284,5 +285,27 @@ t.test('refuses a name that is almost an option', (t) => {
   t.throws(() => acceptDeflate('permessage-deflate', { contextTakover: true }), error);
   t.throws(() => offerDeflate({ contextTakover: true }), error);
   t.ok(offerDeflate({ concurrencyLimit: 1 }), 'other names are ignored');
+  t.end();
+});
+
+t.test('an agreement of a module that was loaded anew, as jest does, is accepted; nothing else is', (t) => {
+  const kept = { ...require.cache };
+  for (const file of Object.keys(require.cache)) if (/[/\\]lib[/\\]deflate[/\\]/.test(file)) delete require.cache[file];
+  const anew = require('../../lib/deflate/negotiation');
+  Object.assign(require.cache, kept);
+  t.not(anew.acceptDeflate, acceptDeflate);
+  for (const accept of [acceptDeflate, anew.acceptDeflate]) {
+    const deflate = accept('permessage-deflate');
+    t.equal(new Decoder({ role: 'server', deflate }).closed, false);
+    const encoder = new Encoder({ role: 'server', deflate });
+    encoder.text('x'.repeat(2000));
+    t.ok(encoder.pending < 100);
+  }
+  for (const deflate of [true, {}, Object.create(null), { constructor: { isAgreement: true } }, 'permessage-deflate']) {
+    t.throws(() => new Decoder({ role: 'server', deflate }), {
+      code: 'ERR_INVALID_ARG_TYPE',
+      message: /"options.deflate"/
+    });
+  }
   t.end();
 });
