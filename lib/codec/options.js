@@ -34,10 +34,15 @@ function readTrace(options) {
  */
 function readAgreement(options) {
   const value = options.deflate ?? null;
-  if (value !== null && value.constructor?.isAgreement?.(value) !== true) {
+  if (value !== null && !isAgreement(value)) {
     throw invalidType('options.deflate', 'the result of acceptDeflate() or of readAnswer() of an offer', value);
   }
   return value;
+}
+
+function isAgreement(value) {
+  const judge = value.constructor?.isAgreement;
+  return typeof judge === 'function' && judge(value) === true;
 }
 
 function readBoolean(options, name, byDefault) {
