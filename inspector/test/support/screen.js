@@ -73,7 +73,9 @@ class Screen {
       text
     );
     // The list is drawn in an animation frame after the status.
-    await this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    await this.page.evaluate(
+      () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+    );
   }
 
   /** Waits until so many rows are drawn, each with the records of both ends. */
