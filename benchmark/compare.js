@@ -1,7 +1,7 @@
 'use strict';
 
 // Is this checkout slower than another? The rows of decode.js, encode.js and masking.js for both,
-// and the memory of an idle Decoder and Encoder.
+// rows of framemask/ws over a stream in memory, and the memory of an idle Decoder and Encoder.
 //
 // Each row is measured in several processes. Each process loads both checkouts, which work on the
 // same bytes by turns. V8 compiles the same code better in one process than in another, so the
@@ -24,8 +24,8 @@ const { formatNumber, formatTable } = require('./support/tables');
 const USAGE = `usage: node benchmark/compare.js <folder of the old checkout> [options]
 
 Measures this checkout of framemask, the new one, against another. Prints the ratio of their times (new : old) for
-each row of decode.js, encode.js and masking.js, and the memory of an idle Decoder and Encoder. Both
-checkouts need their addon (npm run build) and node_modules. Takes about 15 minutes.
+each row of decode.js, encode.js and masking.js, for framemask/ws, and the memory of an idle Decoder and Encoder. Both
+checkouts need their addon (npm run build) and node_modules. Takes about 20 minutes.
 
 A row is marked SLOWER if its first quartile is above the limit: three of four processes found it slower
 by more than that. It is marked unclear if only its median is above the limit; give it more processes.

@@ -39,7 +39,7 @@ async function timeRow({ row, sizes, kernel, rounds, turn, candidates }) {
   const loops = {};
   for (const { name, root, withoutTracing } of candidates) {
     const load = withoutTracing ? loadWithoutTracing : loadFramemask;
-    loops[name] = loop(name, ofFramemask(load(kernel, root)));
+    loops[name] = loop(name, ofFramemask(load(kernel, root), root));
   }
   const turns = await takeTurns(timed(loops, { turn, count }), rounds);
   return Object.fromEntries(Object.entries(turns).map(([name, list]) => [name, list.map(({ ns }) => ns)]));

@@ -52,4 +52,4 @@ function loadPeer(name) {
   return requireAnew(name, path.join(path.dirname(require.resolve(`${name}/package.json`)), 'lib'));
 }
 
-module.exports = { ROOT, loadFramemask, loadPeer, loadWithoutTracing };
+module.exports = { ROOT, loadFramemask, loadPeer, loadWithoutTracing, requireAnew };

@@ -59,7 +59,7 @@ function timed(loops, { turn, count = 1, warm = 20 }) {
 async function warmUp(repeat, milliseconds) {
   const end = performance.now() + milliseconds;
   while (performance.now() < end) {
-    repeat(1);
+    await repeat(1);
     // V8 compiles on another thread, and installs the code between tasks.
     await setImmediate();
   }
