@@ -62,15 +62,17 @@ class Dispatcher {
     decoder[kOnPong] = readHandler(options, 'onPong');
     decoder[kOnClose] = readHandler(options, 'onClose');
     decoder[kOnError] = readHandler(options, 'onError');
-    decoder[kOnInflated] = readHandler(options, 'onInflated');
+    // Few Decoders have these, and the option `trace`: no property for the others.
+    const onInflated = readHandler(options, 'onInflated');
     const onPart = readHandler(options, 'onPart');
-    // Few Decoders have it: no property for the others.
+    if (onInflated !== undefined) decoder[kOnInflated] = onInflated;
     if (onPart !== undefined) decoder[kOnPart] = onPart;
     if (this.hasOnFrame && this.hasOnPart) throw invalidState('onPart and onFrame exclude each other');
     if ((decoder[kOnMessage] ?? decoder[kOnPart] ?? decoder[kOnFrame]) === undefined && !hasWarned)
       warnWithoutHandlers(decoder);
     // For tracing: the connection in records.
-    this._connection = readTrace(options);
+    const connection = readTrace(options);
+    if (connection !== null) this._connection = connection;
     // A step that a pause has interrupted.
     this._held = null;
     /** An Inflater, or a PartInflater if there is onPart; null without compression. */
