@@ -9,6 +9,7 @@ class MemoryBus {
     this.lastId = '0-0';
     this.isReady = true;
     this._deliver = null;
+    this._hear = null;
     /** Sender → the number of its last message, and when it came. */
     this._senders = new Map();
   }
@@ -16,10 +17,12 @@ class MemoryBus {
   /**
    * @param {(entry: { id: string, room: string, body: string }) => void} deliver called with each
    *   message, once, in the same order in each process
+   * @param {(text: string) => void} hear called with each announcement, at most once
    * @returns {Promise<{ recent: object[], complete: boolean }>} messages from before
    */
-  async start(deliver) {
+  async start(deliver, hear) {
     this._deliver = deliver;
+    this._hear = hear;
     return { recent: [], complete: true };
   }
 
@@ -34,7 +37,7 @@ class MemoryBus {
     const now = Date.now();
     const last = this._senders.get(from)?.n ?? 0;
     this._senders.delete(from);
-    this._senders.set(from, { n: Math.max(n, last), at: now }); // behind all others
+    this._senders.set(from, { n: Math.max(n, last), at: now }); // after all others
     for (const [sender, { at }] of this._senders) {
       if (now - at < FORGET_AFTER) break;
       this._senders.delete(sender);
@@ -43,6 +46,11 @@ class MemoryBus {
     this.lastId = nextId(this.lastId, now);
     this._deliver({ id: this.lastId, room, body });
     return true;
+  }
+
+  /** Tells all processes something that need not be kept. */
+  announce(text) {
+    this._hear(text);
   }
 
   async close() {}

@@ -1,12 +1,14 @@
 'use strict';
 
 // Messages between processes, through one stream of Redis. Its publish/subscribe would lose what is
-// said while a process is cut off from Redis; a stream is read on from the last id.
+// said while a process is cut off from Redis; a stream is read on from the last id. Announcements,
+// which are repeated, may be lost, and take publish/subscribe.
 
 const { setTimeout: sleep } = require('node:timers/promises');
 const { createClient, defineScript } = require('redis');
 
 const STREAM = 'rooms';
+const ANNOUNCEMENTS = 'rooms:announcements';
 /** Messages that the stream keeps, about: what a process that was cut off can catch up with. */
 const KEPT = 100_000;
 /** Messages that a new process reads, for clients that come back to it. */
@@ -65,7 +67,8 @@ class RedisBus {
     const scripts = { publishNew };
     this._writer = createClient({ url, socket, scripts, pingInterval: BLOCK, disableOfflineQueue: true });
     this._reader = createClient({ url, socket }); // of its own, because it waits in XREAD
-    for (const client of [this._writer, this._reader]) client.on('error', report);
+    this._subscriber = createClient({ url, socket, pingInterval: BLOCK });
+    for (const client of this._clients) client.on('error', report);
     this._report = report;
     this._deliver = null;
     this._reading = null;
@@ -75,13 +78,18 @@ class RedisBus {
     this.lastId = '0-0';
   }
 
-  get isReady() {
-    return this._writer.isReady && this._reader.isReady;
+  get _clients() {
+    return [this._writer, this._reader, this._subscriber];
   }
 
-  async start(deliver) {
+  get isReady() {
+    return this._clients.every((client) => client.isReady);
+  }
+
+  async start(deliver, hear) {
     this._deliver = deliver;
-    await Promise.all([this._writer.connect(), this._reader.connect()]);
+    await Promise.all(this._clients.map((client) => client.connect()));
+    await this._subscriber.subscribe(ANNOUNCEMENTS, hear);
     const latest = await this._reader.xRevRange(STREAM, '+', '-', { COUNT: RECENT });
     const recent = latest.reverse().map(entryOf);
     this.lastId = recent.at(-1)?.id ?? '0-0';
@@ -143,12 +151,16 @@ class RedisBus {
     this._publishing = null;
   }
 
+  announce(text) {
+    // It is repeated: one that is lost does no harm.
+    this._writer.publish(ANNOUNCEMENTS, text).catch(() => {});
+  }
+
   /** Publishes what waits, within `timeout` milliseconds, and ends both connections. */
   async close(timeout = 5000) {
     await Promise.race([this._publishing, sleep(timeout, null, { ref: false })]);
     this._isClosed = true;
-    this._writer.destroy();
-    this._reader.destroy();
+    for (const client of this._clients) client.destroy();
     await this._reading;
   }
 }

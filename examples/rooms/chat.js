@@ -14,12 +14,15 @@
 //
 //     { type: 'welcome', from }            its public name, made from the session
 //     { type: 'message', id, room, from, name, n, text }
-//     { type: 'joined', room, at, complete }   behind what was said before; `complete` is false if
+//     { type: 'joined', room, at, complete }   after the earlier messages; `complete` is false if
 //                                          messages after `since` are no longer there
 //     { type: 'sent', n }                  the message was published
+//     { type: 'members', room, count, members: [{ from, name }] }   those in the room, or the first
+//                                          hundred of them
 
 const { createHash } = require('node:crypto');
 const { History } = require('./history');
+const { Presence } = require('./presence');
 const { RateLimit } = require('./rate-limit');
 
 const LIMITS = {
@@ -61,11 +64,19 @@ class Chat {
     this.counts = { published: 0, repeated: 0, broadcast: 0, delivered: 0, tooSlow: 0, tooMany: 0, silent: 0 };
     this._frameOnce = frameOnce;
     this._lastId = '0-0';
+    this._presence = new Presence(
+      bus,
+      (room) => [...(this.rooms.get(room) ?? [])].map(({ from, name }) => ({ from, name })),
+      (room, count, members) => this._tellMembers(this.rooms.get(room) ?? [], room, count, members)
+    );
   }
 
   /** Reads what was said before this process began; messages follow from then on. */
   async start() {
-    const { recent, complete } = await this.bus.start((entry) => this._deliver(entry));
+    const { recent, complete } = await this.bus.start(
+      (entry) => this._deliver(entry),
+      (announcement) => this._presence.receive(announcement)
+    );
     if (recent.length === 0) return;
     if (!complete) this.history.startAfter(recent[0].id);
     for (const entry of recent) this._remember(entry);
@@ -94,6 +105,15 @@ class Chat {
   /** Sends a Close frame to everybody. */
   close() {
     for (const member of this.members) member.close(1001, 'The server is going away');
+  }
+
+  stop() {
+    this._presence.stop();
+  }
+
+  _tellMembers(members, room, count, listed) {
+    const message = this._frameOnce(JSON.stringify({ type: 'members', room, count, members: listed }));
+    for (const member of members) if (member.isKeepingUp()) member.connection.send(message);
   }
 
   _remember({ id, room, body }) {
@@ -127,12 +147,14 @@ class Chat {
     const members = this.rooms.get(room) ?? new Set();
     this.rooms.set(room, members.add(member));
     member.reply({ type: 'joined', room, at: this._lastId, complete });
+    this._presence.change(room);
   }
 
   leave(member, room) {
     const members = this.rooms.get(room);
     members.delete(member);
     if (members.size === 0) this.rooms.delete(room);
+    this._presence.change(room);
   }
 }
 

@@ -1,49 +1,91 @@
 'use strict';
 
 const { subscribe, unsubscribe } = require('node:diagnostics_channel');
+const { Counter, Gauge, Registry, collectDefaultMetrics } = require('prom-client');
 
 const OPCODES = { 0: 'continuation', 1: 'text', 2: 'binary', 8: 'close', 9: 'ping', 10: 'pong' };
 
+const GAUGES = {
+  connections: 'Open connections of this process',
+  rooms: 'Rooms with a member in this process',
+  remembered: 'Messages that are kept for clients that come back'
+};
+const COUNTERS = {
+  published: 'Messages that were said here',
+  repeated: 'Messages that were sent again, and had been published',
+  broadcast: 'Messages that came from all processes',
+  delivered: 'Messages that were sent to members',
+  tooSlow: 'Clients that were dropped because they did not read',
+  tooMany: 'Clients that were closed because they sent too fast',
+  silent: 'Clients that were dropped because they did not answer a Ping'
+};
+
+const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
 /**
- * Counts what all connections of this process send and receive, by framemask's tracing channels.
- * The connections have no code for it. It costs a record for each frame.
+ * The metrics of the chat, and of all frames of this process, which framemask's tracing channels
+ * tell. The connections have no code for it. It costs a record for each frame.
  */
 class Metrics {
-  /** @param {{ tracing?: boolean }} [options] false counts nothing, and costs nothing */
-  constructor({ tracing = true } = {}) {
-    /** Labels → how many. */
-    this._counts = { frames: new Map(), payload_bytes: new Map(), errors: new Map() };
+  /**
+   * @param {() => Record<string, number>} read returns the values of GAUGES and COUNTERS
+   * @param {{ tracing?: boolean }} [options] false counts no frames, and costs nothing
+   */
+  constructor(read, { tracing = true } = {}) {
+    this._registry = new Registry();
+    const registers = [this._registry];
+    collectDefaultMetrics({ register: this._registry });
+    for (const [name, help] of Object.entries(GAUGES)) {
+      new Gauge({ name: `rooms_${name}`, help, registers, collect: gauge(() => read()[name]) });
+    }
+    for (const [name, help] of Object.entries(COUNTERS)) {
+      new Counter({ name: `rooms_${snakeCase(name)}_total`, help, registers, collect: counter(() => read()[name]) });
+    }
+    const count = (name, help, labelNames) =>
+      new Counter({ name: `framemask_${name}_total`, help, labelNames, registers });
+    this._frames = count('frames', 'Frames', ['direction', 'opcode']);
+    this._bytes = count('payload_bytes', 'Bytes of payloads', ['direction']);
+    this._errors = count('errors', 'Connections that broke a rule', ['code']);
     this._onFrame = (record) => this._count(record);
     if (tracing) subscribe('framemask:frame', this._onFrame);
   }
 
   _count({ direction, opcode, length, error, role }) {
     if (role !== 'server') return; // a client of the same process
-    const add = (name, labels, by) => this._counts[name].set(labels, (this._counts[name].get(labels) ?? 0) + by);
     if (error === null) {
-      add('frames', `direction="${direction}",opcode="${OPCODES[opcode]}"`, 1);
-      add('payload_bytes', `direction="${direction}"`, length);
+      this._frames.inc({ direction, opcode: OPCODES[opcode] });
+      this._bytes.inc({ direction }, length);
     } else {
-      add('errors', `code="${error.code}"`, 1);
+      this._errors.inc({ code: error.code });
     }
   }
 
-  /**
-   * @param {Record<string, number>} others counters and gauges of the program, by their names
-   * @returns {string} the text format of Prometheus
-   */
-  format(others) {
-    const lines = Object.entries(others).map(([name, value]) => `rooms_${name} ${value}\n`);
-    for (const [name, counts] of Object.entries(this._counts)) {
-      lines.push(`# TYPE framemask_${name}_total counter\n`);
-      for (const [labels, count] of counts) lines.push(`framemask_${name}_total{${labels}} ${count}\n`);
-    }
-    return lines.join('');
+  get contentType() {
+    return this._registry.contentType;
+  }
+
+  /** @returns {Promise<string>} the text format of Prometheus */
+  format() {
+    return this._registry.metrics();
   }
 
   stop() {
     unsubscribe('framemask:frame', this._onFrame);
   }
+}
+
+// prom-client calls `collect` with the metric as `this`.
+function gauge(read) {
+  return function () {
+    this.set(read());
+  };
+}
+
+function counter(read) {
+  return function () {
+    this.reset();
+    this.inc(read());
+  };
 }
 
 module.exports = { Metrics };

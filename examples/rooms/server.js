@@ -2,6 +2,7 @@
 
 // A chat server: rooms, a page, and as many processes as are wanted. docs/scaling.md says more.
 
+const { timingSafeEqual, createHash } = require('node:crypto');
 const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
@@ -17,6 +18,7 @@ The connections are framemask/ws's, or with --codec those of a Decoder and an En
   PORT       default: 8080
   HOST       the address to listen on (default: 127.0.0.1)
   REDIS_URL  processes with the same Redis share their rooms; needs npm install redis
+  TOKEN      a secret that clients must name: open the page with #token after its address
   TRACING    off: /metrics does not count frames`;
 
 const PAGE = path.join(__dirname, 'page');
@@ -24,10 +26,12 @@ const FILES = {
   '/': ['index.html', 'text/html'],
   '/page.mjs': ['page.mjs', 'text/javascript'],
   '/client.mjs': ['client.mjs', 'text/javascript'],
-  '/style.css': ['style.css', 'text/css']
+  '/style.css': ['style.css', 'text/css'],
+  '/icon.svg': ['icon.svg', 'image/svg+xml']
 };
 const HEADERS = {
-  'Content-Security-Policy': "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'",
+  'Content-Security-Policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'",
   'X-Content-Type-Options': 'nosniff',
   'Cache-Control': 'no-cache'
 };
@@ -40,13 +44,15 @@ class RoomsServer {
    * @param {import('./bus-memory').MemoryBus} [options.bus]
    * @param {Partial<typeof LIMITS>} [options.limits]
    * @param {boolean} [options.tracing] whether /metrics counts frames
+   * @param {string} [options.token] that clients must name
    */
-  constructor({ connections = 'ws', bus = new MemoryBus(), limits = {}, tracing = true } = {}) {
+  constructor({ connections = 'ws', bus = new MemoryBus(), limits = {}, tracing = true, token } = {}) {
     const { createUpgrade, frameOnce } = require(`./connections-${connections}`);
     this.limits = { ...LIMITS, ...limits };
     this.bus = bus;
     this.chat = new Chat({ bus, frameOnce, limits: this.limits });
-    this.metrics = new Metrics({ tracing });
+    this.metrics = new Metrics(() => this._counts(), { tracing });
+    this._token = token;
     this._upgrade = createUpgrade(this.limits, (connection) => this.chat.open(connection));
     this._heartbeat = null;
     this._isEnding = false;
@@ -74,9 +80,12 @@ class RoomsServer {
 
   /** @returns {string | null} the status with which a connection is refused */
   _refusal({ url, headers: { host, origin } }) {
-    // A page of another site could chat in the name of who looks at it. Programs send no Origin.
+    // A page of another site could chat in the name of its reader. Programs send no Origin.
     if (origin !== undefined && hostOf(origin) !== host) return '403 Forbidden';
-    if (url !== '/chat') return '404 Not Found';
+    const { pathname, searchParams } = new URL(url, 'http://localhost');
+    if (pathname !== '/chat') return '404 Not Found';
+    // Pages can't set headers of a WebSocket. A program of yours would look a session up here.
+    if (this._token !== undefined && !isSame(searchParams.get('token'), this._token)) return '401 Unauthorized';
     // The request of a connection that was open before close() may come after it.
     return this._isEnding ? '503 Service Unavailable' : null;
   }
@@ -89,20 +98,17 @@ class RoomsServer {
     else if (url === '/health')
       respond(response, this.bus.isReady ? 200 : 503, this.bus.isReady ? 'ok\n' : 'no Redis\n');
     // Keep this path from the outside where the page is public.
-    else if (url === '/metrics') respond(response, 200, this.metrics.format(this._counts()));
+    else if (url === '/metrics') this._answerMetrics(response);
     else respond(response, 404, 'Not found\n');
+  }
+
+  async _answerMetrics(response) {
+    response.writeHead(200, { ...HEADERS, 'Content-Type': this.metrics.contentType }).end(await this.metrics.format());
   }
 
   _counts() {
     const { members, rooms, history, counts } = this.chat;
-    return {
-      connections: members.size,
-      rooms: rooms.size,
-      remembered: history.length,
-      resident_bytes: process.memoryUsage.rss(),
-      cpu_seconds_total: process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6,
-      ...Object.fromEntries(Object.entries(counts).map(([name, count]) => [`${snakeCase(name)}_total`, count]))
-    };
+    return { connections: members.size, rooms: rooms.size, remembered: history.length, ...counts };
   }
 
   /**
@@ -119,6 +125,7 @@ class RoomsServer {
     const timer = setTimeout(() => this.http.closeAllConnections(), this.limits.closeTimeout);
     await closed;
     clearTimeout(timer);
+    this.chat.stop();
     await this.bus.close();
     this.metrics.stop();
   }
@@ -128,7 +135,11 @@ function respond(response, status, body, type = 'text/plain') {
   response.writeHead(status, { ...HEADERS, 'Content-Type': `${type}; charset=utf-8` }).end(body);
 }
 
-const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+/** Whether two secrets are the same; the time that it takes tells nothing about them. */
+function isSame(given, secret) {
+  const [one, other] = [given ?? '', secret].map((text) => createHash('sha256').update(text).digest());
+  return timingSafeEqual(one, other);
+}
 
 /** @returns {string | null} the host and port of an origin */
 function hostOf(origin) {
@@ -141,14 +152,14 @@ async function main() {
     console.log(USAGE);
     return;
   }
-  const { HOST, PORT = '8080', REDIS_URL, TRACING } = process.env;
+  const { HOST, PORT = '8080', REDIS_URL, TOKEN, TRACING } = process.env;
   let bus;
   if (REDIS_URL) {
     const { RedisBus } = require('./bus-redis'); // needs the package redis
     bus = new RedisBus(REDIS_URL, (error) => console.error(`Redis: ${error.message || error.code}`));
   }
   const connections = values.codec ? 'codec' : 'ws';
-  const server = new RoomsServer({ connections, bus, tracing: TRACING !== 'off' });
+  const server = new RoomsServer({ connections, bus, tracing: TRACING !== 'off', token: TOKEN });
   const port = await server.listen(Number(PORT), HOST);
   console.log(`Chat on http://${HOST ?? '127.0.0.1'}:${port}`);
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => server.shutDown());

@@ -30,6 +30,8 @@ export class ChatClient {
    * @param {(room: string, complete: boolean) => void} [options.onJoined] `complete` is false if
    *   messages are missing, because the client was away for too long
    * @param {(n: number) => void} [options.onSent] the message `n` was published
+   * @param {(room: string, count: number, members: { from: string, name: string }[]) => void}
+   *   [options.onMembers] those in a room, or the first of them, when they change
    */
   constructor({ urls, name, WebSocket = globalThis.WebSocket, ...handlers }) {
     this.name = name;
@@ -143,6 +145,8 @@ export class ChatClient {
       // From here on nothing is missing, also if nobody has said anything yet.
       if (this._rooms.has(room)) this._rooms.set(room, message.at);
       this._handlers.onJoined?.(room, message.complete);
+    } else if (type === 'members') {
+      if (this._rooms.has(room)) this._handlers.onMembers?.(room, message.count, message.members);
     } else if (type === 'welcome') {
       this.from = message.from;
     }

@@ -41,8 +41,16 @@ async function expectLines(pages, lines) {
   for (const page of pages) {
     const shown = page.locator('#messages li');
     await shown.nth(lines.length - 1).waitFor();
-    assert.deepEqual(await shown.allTextContents(), lines);
+    const text = (items) => items.map((item) => `${item.dataset.name} ${item.querySelector('p').textContent}`);
+    assert.deepEqual(await shown.evaluateAll(text), lines);
   }
+}
+
+/** The page shows that these are in its room, in any order. */
+async function expectMembers(page, names) {
+  await page.locator('#count', { hasText: new RegExp(`^${names.length}$`) }).waitFor();
+  const shown = await page.locator('#names li').allTextContents();
+  assert.deepEqual(shown.sort(), names);
 }
 
 test('pages chat through three processes, of which one is killed', async (t) => {
@@ -62,9 +70,14 @@ test('pages chat through three processes, of which one is killed', async (t) => 
     await expectLines(pages, lines.slice(0, i + 1));
   }
 
+  await expectMembers(ada, ['Ada', 'Bob', 'Eve']);
+  await expectMembers(zoe, ['Zoe']);
+  assert.equal(await ada.locator('#messages header').count(), 4, 'each message has another author than the one before');
+
   await servers[2].stop('SIGKILL');
-  await status(eve, 'Trying again');
+  await status(eve, 'Connecting again');
   await say(eve, 'said while it was cut off');
+  await eve.locator('#messages .unsent', { hasText: 'said while it was cut off' }).waitFor();
   await say(ada, 'heard later');
   lines.push('Ada heard later');
   await expectLines([ada, bob], lines);
@@ -72,13 +85,14 @@ test('pages chat through three processes, of which one is killed', async (t) => 
   await status(eve, 'Connected');
   lines.push('Eve said while it was cut off');
   await expectLines(pages, lines);
+  assert.equal(await eve.locator('#messages .unsent').count(), 0);
 
   // The form is hidden; a script, such as that of an extension, may still submit it.
   await eve.locator('#room').evaluate((input) => {
     input.value = 'x'.repeat(65);
     input.form.requestSubmit();
   });
-  await status(eve, 'The server has refused');
+  await eve.locator('#refused', { hasText: 'The server has refused' }).waitFor();
   await eve.fill('#room', 'coffee');
   await eve.press('#room', 'Enter');
   await status(eve, 'Connected');

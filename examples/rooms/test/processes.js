@@ -96,8 +96,8 @@ for (const kind of ['ws', 'codec']) {
     assert.equal(end.rooms_broadcast_total, total, 'process 1 has framed each message once');
     if (admin !== null) assert.equal((await admin.xInfoStream('rooms'))['entries-added'], total);
     if (SERVERS > 1) return;
-    const memory = joined.rooms_resident_bytes - before.rooms_resident_bytes;
-    const cpu = end.rooms_cpu_seconds_total - joined.rooms_cpu_seconds_total;
+    const memory = joined.process_resident_memory_bytes - before.process_resident_memory_bytes;
+    const cpu = end.process_cpu_seconds_total - joined.process_cpu_seconds_total;
     t.diagnostic(
       `${(memory / 1024 / CLIENTS).toFixed(1)} KiB for a connection, ` +
         `${((cpu * 1e6) / counts.deliveries).toFixed(1)} µs of CPU for a delivery`

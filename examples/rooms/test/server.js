@@ -11,6 +11,7 @@ const { WebSocket } = require('ws');
 const { Encoder } = require('framemask');
 const { MemoryBus } = require('../bus-memory');
 const { History, compareIds } = require('../history');
+const { Presence } = require('../presence');
 const { RateLimit } = require('../rate-limit');
 const { RoomsServer } = require('../server');
 
@@ -30,14 +31,15 @@ async function startServer(t, options) {
 async function join(t, url, name, room) {
   const { ChatClient } = await import('../page/client.mjs');
   const heard = [];
-  const told = { statuses: [], joined: [] };
+  const told = { statuses: [], joined: [], members: [] };
   const client = new ChatClient({
     urls: [url],
     name,
     WebSocket,
     onMessage: (message) => heard.push(`${message.name}: ${message.text}`),
     onStatus: (status, reason) => told.statuses.push(`${status} ${reason}`.trim()),
-    onJoined: (_room, complete) => told.joined.push(complete)
+    onJoined: (_room, complete) => told.joined.push(complete),
+    onMembers: (_room, count, members) => told.members.push(`${count}: ${members.map((member) => member.name).join()}`)
   });
   t.after(() => client.close());
   client.join(room);
@@ -87,7 +89,8 @@ for (const connections of ['ws', 'codec']) {
     ada.client.say('tea', 'three');
     await until(() => bob.heard.length >= 3);
     assert.deepEqual(bob.heard, ['Ada: one', 'Ada: two', 'Ada: three']);
-    assert.deepEqual(bob.told, { statuses: ['connected', 'waiting', 'connected'], joined: [true, true] });
+    assert.deepEqual(bob.told.statuses, ['connected', 'waiting', 'connected']);
+    assert.deepEqual(bob.told.joined, [true, true]);
   });
 
   test(`${connections}: a client that is closed hears nothing any more`, async (t) => {
@@ -206,6 +209,33 @@ for (const connections of ['ws', 'codec']) {
     }
   });
 
+  test(`${connections}: a room is told who is in it`, async (t) => {
+    const { url } = await startServer(t, { connections });
+    const ada = await join(t, url, 'Ada', 'tea');
+    await join(t, url, 'Eve', 'coffee');
+    await until(() => ada.told.members.at(-1) === '1: Ada');
+    const bob = await join(t, url, 'Bob', 'tea');
+    await until(() => ada.told.members.at(-1) === '2: Ada,Bob');
+    bob.client.close();
+    await until(() => ada.told.members.at(-1) === '1: Ada');
+  });
+
+  test(`${connections}: only clients that name the token are accepted`, async (t) => {
+    const { url } = await startServer(t, { connections, token: 'a secret' });
+    for (const [status, query] of [
+      [401, ''],
+      [401, '?token='],
+      [401, '?token=another'],
+      [101, '?token=a%20secret']
+    ]) {
+      const socket = new WebSocket(url + query).on('error', () => {});
+      t.after(() => socket.terminate());
+      const answers = [once(socket, 'upgrade'), once(socket, 'unexpected-response').then(([, response]) => [response])];
+      const [{ statusCode }] = await Promise.race(answers);
+      assert.equal(statusCode, status, query);
+    }
+  });
+
   test(`${connections}: /metrics counts frames by the tracing channels`, async (t) => {
     const { port, url } = await startServer(t, { connections });
     const ada = await join(t, url, 'Ada', 'tea');
@@ -215,9 +245,13 @@ for (const connections of ['ws', 'codec']) {
     const { status, body } = await get(port, '/metrics');
     assert.equal(status, 200);
     assert.ok(body.includes('framemask_frames_total{direction="received",opcode="text"} 3\n'), body);
-    assert.ok(body.includes('framemask_frames_total{direction="sent",opcode="text"} 4\n'), body);
+    assert.match(
+      body,
+      /^framemask_frames_total\{direction="sent",opcode="text"\} [45]$/m,
+      'with or without the members'
+    );
     assert.ok(body.includes('framemask_frames_total{direction="sent",opcode="close"} 1\n'), body);
-    assert.match(body, /^rooms_connections 1\n/);
+    assert.match(body, /^# TYPE rooms_connections gauge\nrooms_connections 1$/m);
     assert.ok(body.includes('rooms_published_total 1\n'), body);
   });
 }
@@ -263,13 +297,17 @@ test('the page has no other sources than its server', async (t) => {
     ['/', 'text/html'],
     ['/page.mjs', 'text/javascript'],
     ['/client.mjs', 'text/javascript'],
-    ['/style.css', 'text/css']
+    ['/style.css', 'text/css'],
+    ['/icon.svg', 'image/svg+xml']
   ]) {
     const { status, headers, body } = await get(port, path);
     assert.equal(status, 200);
     assert.ok(headers['content-type'].startsWith(type));
     assert.match(headers['content-security-policy'], /^default-src 'none'/);
-    assert.doesNotMatch(body, /https?:\/\/|innerHTML|outerHTML|insertAdjacentHTML|\beval\b/);
+    assert.doesNotMatch(
+      body.replace('http://www.w3.org/2000/svg', ''),
+      /https?:\/\/|innerHTML|outerHTML|insertAdjacentHTML|\beval\b/
+    );
   }
   assert.equal((await get(port, '/server.js')).status, 404);
   assert.equal((await get(port, '/health')).body, 'ok\n');
@@ -320,6 +358,30 @@ test('history keeps the newest, and says when older ones are gone', async () => 
     history.latest('coffee', 1).map(({ id }) => id),
     ['1-13']
   );
+});
+
+test('members of several processes are merged, and those of a silent one are forgotten', async (t) => {
+  t.mock.timers.enable({ apis: ['Date', 'setInterval', 'setTimeout'] });
+  const heard = [];
+  const hearing = [];
+  const announce = (text) => {
+    for (const presence of hearing) presence.receive(text);
+  };
+  const start = (names, onChange) =>
+    new Presence({ announce }, () => names.map((name) => ({ from: name, name })), onChange);
+  const one = start(['Ada'], (room, count, members) =>
+    heard.push(`${room} ${count} ${members.map(({ name }) => name)}`)
+  );
+  const other = start(['Bob', 'Eve'], () => {});
+  hearing.push(one, other);
+  one.change('tea');
+  other.change('tea');
+  t.mock.timers.tick(500);
+  assert.deepEqual(heard, ['tea 1 Ada', 'tea 3 Ada,Bob,Eve']);
+  other.stop();
+  for (let i = 0; i < 5; i++) t.mock.timers.tick(10_000);
+  assert.deepEqual(heard.slice(2), ['tea 1 Ada']);
+  one.stop();
 });
 
 test('a rate limit allows a burst, and then so many a second', () => {
