@@ -13,7 +13,9 @@ export import Sender = WebSocket.Sender;
 export import sendStream = WebSocket.sendStream;
 export import Server = WebSocket.Server;
 export import subprotocol = WebSocket.subprotocol;
+export import WebSocketError = WebSocket.WebSocketError;
 export import WebSocketServer = WebSocket.WebSocketServer;
+export import WebSocketStream = WebSocket.WebSocketStream;
 
 export import AddressInfo = WebSocket.AddressInfo;
 export import BinaryType = WebSocket.BinaryType;
@@ -39,7 +41,10 @@ export import SendStreamOptions = WebSocket.SendStreamOptions;
 export import ServerOptions = WebSocket.ServerOptions;
 export import VerifyClientCallbackAsync = WebSocket.VerifyClientCallbackAsync;
 export import VerifyClientCallbackSync = WebSocket.VerifyClientCallbackSync;
+export import WebSocketCloseInfo = WebSocket.WebSocketCloseInfo;
 export import WebSocketEventMap = WebSocket.WebSocketEventMap;
+export import WebSocketOpenInfo = WebSocket.WebSocketOpenInfo;
+export import WebSocketStreamOptions = WebSocket.WebSocketStreamOptions;
 
 export { WebSocket };
 export default WebSocket;

@@ -17,7 +17,7 @@ import type { ClientHttp2Session, Http2SecureServer, Http2Server } from 'node:ht
 import type { Server as HttpsServer } from 'node:https';
 import type { createConnection } from 'node:net';
 import type { Duplex, DuplexOptions, Readable, Writable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
+import type { ReadableStream, WritableStream } from 'node:stream/web';
 import type { SecureContextOptions } from 'node:tls';
 import type { ZlibOptions } from 'node:zlib';
 
@@ -474,6 +474,70 @@ declare namespace WebSocket {
     source: Iterable<Chunk | Promise<Chunk>> | AsyncIterable<Chunk> | ReadableStream<Chunk> | Readable,
     options?: SendStreamOptions
   ): Promise<void>;
+
+  interface WebSocketCloseInfo {
+    /** 1000, or 3000 to 4999. Default: none, or 1000 if there is a reason. */
+    closeCode?: number | undefined;
+    /** At most 123 bytes of UTF-8. Default: empty. */
+    reason?: string | undefined;
+  }
+
+  /**
+   * Why a WebSocketStream has ended, or is to end: given to `cancel` or `abort`, it tells the peer its
+   * code and reason. It is a DOMException.
+   *
+   * @throws DOMException `InvalidAccessError` for a code that may not be sent, `SyntaxError` for a long reason
+   */
+  class WebSocketError extends Error {
+    constructor(message?: string, closeInfo?: WebSocketCloseInfo);
+    /** That of a DOMException: always 0. */
+    readonly code: number;
+    readonly closeCode: number | null;
+    readonly reason: string;
+  }
+
+  interface WebSocketStreamOptions extends ClientOptions {
+    protocols?: string | string[] | undefined;
+    /** Ends the handshake: `opened` and `closed` are rejected with its reason. */
+    signal?: AbortSignal | undefined;
+  }
+
+  interface WebSocketOpenInfo {
+    /** The messages: text as strings. Above 64 KiB that nobody has read, the WebSocket is paused. */
+    readable: ReadableStream<string | Uint8Array>;
+    /**
+     * Each chunk is a message; others than bytes become strings. A write is done when the bytes are
+     * copied (below 16 KiB), or the operating system has them. Closing it closes the WebSocket, and is
+     * done when the peer has answered.
+     */
+    writable: WritableStream<string | ArrayBufferView | ArrayBuffer | SharedArrayBuffer>;
+    extensions: string;
+    protocol: string;
+  }
+
+  /**
+   * A WebSocket as a pair of web streams with backpressure, as browsers propose it
+   * (https://github.com/whatwg/websockets/pull/48). The promises may be left alone: their rejection
+   * never ends the program.
+   */
+  class WebSocketStream {
+    /** @throws SyntaxError for an URL or a protocol that is not valid, as `WebSocket` */
+    constructor(url: string | URL, options?: WebSocketStreamOptions);
+    /**
+     * Streams of a WebSocket, a server's in the turn of 'connection'. It takes the messages from
+     * then on, and sets `binaryType` to 'nodebuffer'.
+     *
+     * @throws DOMException `InvalidStateError` if it is closing or closed; TypeError for another value
+     */
+    static from(websocket: EitherWebSocket): WebSocketStream;
+    readonly url: string;
+    /** Rejected with a WebSocketError if the connection is not opened; its `cause` says why. */
+    readonly opened: Promise<WebSocketOpenInfo>;
+    /** Rejected with a WebSocketError unless both ends have sent a Close frame. */
+    readonly closed: Promise<{ closeCode: number; reason: string }>;
+    /** Starts the closing handshake. Messages that come after it are dropped. */
+    close(closeInfo?: WebSocketCloseInfo): void;
+  }
 
   /** Makes a Duplex of a connection. */
   function createWebSocketStream(websocket: EitherWebSocket, options?: DuplexOptions): Duplex;

@@ -16,6 +16,10 @@ const ADDED = {
 
 for (const exported of new Set([Exported, WebSocket])) {
   Object.assign(exported, { WebSocket, WebSocketServer, Server: WebSocketServer }, ADDED);
+  for (const name of ['WebSocketError', 'WebSocketStream']) {
+    const get = () => require('./lib/ws/websocket-stream')[name];
+    Object.defineProperty(exported, name, { get, enumerable: true, configurable: true });
+  }
 }
 
 module.exports = Exported;

@@ -13,7 +13,9 @@ export const {
   sendStream,
   Server,
   subprotocol,
+  WebSocketError,
   WebSocketServer,
+  WebSocketStream,
   report
 } = WebSocket;
 

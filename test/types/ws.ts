@@ -113,3 +113,23 @@ new WebSocketServer({ port: 0, maxPongs: 1 });
 // Over HTTP/2.
 new WebSocketServer({ server: http2.createServer(), path: '/' });
 new WebSocket('wss://localhost', { http2: true }).close();
+
+// Streams.
+const streamOfClient = new WebSocket.WebSocketStream('wss://localhost', {
+  protocols: ['chat'],
+  signal: AbortSignal.abort()
+});
+WebSocket.WebSocketStream.from(ofWs).opened.then(async ({ readable, writable, protocol }) => {
+  for await (const chunk of readable)
+    console.log(typeof chunk === 'string' ? chunk.trim() : chunk.byteLength, protocol);
+  const writer = writable.getWriter();
+  await writer.write('text');
+  await writer.abort(new WebSocket.WebSocketError('', { closeCode: 4000, reason: 'enough' }));
+});
+streamOfClient.closed.then(
+  ({ closeCode, reason }) => console.log(closeCode.toFixed(), reason.trim()),
+  (error: InstanceType<typeof WebSocket.WebSocketError>) => console.log(error.closeCode?.toFixed(), error.reason.trim())
+);
+streamOfClient.close({ closeCode: 1000 });
+// @ts-expect-error: a number
+streamOfClient.close({ closeCode: '1000' });

@@ -16,7 +16,16 @@ const { IMPLEMENTATIONS, connectPair, connectRaw, listen, runSource } = require(
 const { ws, 'framemask/ws': framemask } = IMPLEMENTATIONS;
 
 /** The exports that ws does not have. */
-const ADDED = ['connectionId', 'messages', 'ready', 'received', 'report', 'sendStream'];
+const ADDED = [
+  'connectionId',
+  'messages',
+  'ready',
+  'received',
+  'report',
+  'sendStream',
+  'WebSocketError',
+  'WebSocketStream'
+];
 /** What framemask/ws inherits from ws's classes, as any subclass of them would. */
 const INHERITED = {
   WebSocket: ['emitClose', 'pause', 'ping', 'pong', 'resume', 'terminate'],

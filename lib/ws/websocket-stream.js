@@ -1,0 +1,217 @@
+'use strict';
+
+const { types } = require('node:util');
+
+const { Buffer } = require('../shared/buffers');
+const { ws } = require('./internals');
+const { WebSocket } = require('./websocket');
+
+/** Bytes of received messages that wait for the reader before the WebSocket is paused. */
+const HIGH_WATER_MARK = 64 * 1024;
+/** From so many bytes on, a write waits until the system has them: they are not copied. */
+const COPY_BELOW = 16 * 1024;
+/** The most bytes of a reason (RFC 6455 section 5.5.1). */
+const MAX_REASON = 123;
+
+/** See ws.d.ts. */
+class WebSocketError extends DOMException {
+  constructor(message = '', closeInfo = {}) {
+    super(message, 'WebSocketError');
+    setCloseInfo(this, checkCloseInfo(closeInfo));
+  }
+}
+
+function setCloseInfo(error, { closeCode = null, reason }) {
+  const configurable = true;
+  Object.defineProperties(error, {
+    closeCode: { value: closeCode, configurable },
+    reason: { value: reason, configurable }
+  });
+}
+
+/** See ws.d.ts: a WebSocket as a pair of web streams. It uses only the documented API of ws. */
+class WebSocketStream {
+  /** @param {string | URL | WebSocket} url a WebSocket: by `from` */
+  constructor(url, { protocols = [], signal, ...options } = {}) {
+    this._opened = createPromise();
+    this._closed = createPromise();
+    this._reader = null;
+    this._writer = null;
+    this._error = undefined;
+    if (signal?.aborted) {
+      this._url = String(url);
+      this._reject(signal.reason);
+      return;
+    }
+    const websocket = url instanceof ws.WebSocket ? url : new WebSocket(url, protocols, options);
+    this._websocket = websocket;
+    this._url = websocket.url;
+    websocket.binaryType = 'nodebuffer';
+    websocket.on('error', (error) => {
+      this._error = error;
+    });
+    websocket.addEventListener('close', (event) => this._end(event), { once: true });
+    if (websocket.readyState === WebSocket.OPEN) this._open();
+    else this._awaitOpen(signal);
+  }
+
+  static from(websocket) {
+    if (!(websocket instanceof ws.WebSocket)) throw new TypeError('WebSocketStream.from() takes a WebSocket');
+    if (websocket.readyState > WebSocket.OPEN) throw new DOMException('The WebSocket is closed', 'InvalidStateError');
+    return new WebSocketStream(websocket);
+  }
+
+  get url() {
+    return this._url;
+  }
+
+  get opened() {
+    return this._opened.promise;
+  }
+
+  get closed() {
+    return this._closed.promise;
+  }
+
+  close(closeInfo = {}) {
+    const { closeCode, reason } = checkCloseInfo(closeInfo);
+    this._close(closeCode, reason);
+  }
+
+  _awaitOpen(signal) {
+    const abort = () => {
+      this._reject(signal.reason);
+      this._websocket.terminate();
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    this._websocket.once('open', () => {
+      signal?.removeEventListener('abort', abort);
+      this._open();
+    });
+  }
+
+  _open() {
+    const websocket = this._websocket;
+    const readable = new ReadableStream(
+      {
+        start: (controller) => {
+          this._reader = controller;
+        },
+        pull: () => websocket.resume(),
+        cancel: (reason) => {
+          this._reader = null;
+          this._closeBy(reason);
+        }
+      },
+      { highWaterMark: HIGH_WATER_MARK, size: (chunk) => Math.max(chunk.length, 1) }
+    );
+    const writable = new WritableStream({
+      start: (controller) => {
+        this._writer = controller;
+      },
+      write: (chunk) => this._write(chunk),
+      close: () => {
+        this._close();
+        return this.closed;
+      },
+      abort: (reason) => this._closeBy(reason)
+    });
+    websocket.on('message', (data, isBinary) => this._receive(data, isBinary));
+    const { extensions, protocol } = websocket;
+    this._opened.resolve({ readable, writable, extensions, protocol });
+  }
+
+  _receive(data, isBinary) {
+    const websocket = this._websocket;
+    if (websocket.readyState !== WebSocket.OPEN || this._reader === null) return;
+    this._reader.enqueue(isBinary ? new Uint8Array(data.buffer, data.byteOffset, data.length) : data.toString());
+    if (this._reader.desiredSize <= 0) websocket.pause();
+  }
+
+  /** @returns {Promise<void>} settled when the next chunk may come */
+  _write(chunk) {
+    const websocket = this._websocket;
+    const binary = ArrayBuffer.isView(chunk) || types.isAnyArrayBuffer(chunk);
+    const data = binary ? ownBytes(chunk) : `${chunk}`;
+    return new Promise((resolve) => {
+      // After a Close frame nothing is sent, and ws only calls back.
+      const mustWait = data.length >= COPY_BELOW || websocket.bufferedAmount >= HIGH_WATER_MARK;
+      websocket.send(data, { binary }, mustWait ? () => resolve() : undefined);
+      if (!mustWait) resolve();
+      // Otherwise `abort` would wait for a peer that does not read.
+      else this._writer.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
+  _close(code, reason) {
+    const websocket = this._websocket;
+    websocket?.close(code, reason);
+    // The peer's Close frame comes after messages that nobody reads now.
+    if (websocket?.isPaused) websocket.resume();
+  }
+
+  /** Closes as a reason of `cancel` or `abort` says, if it is a WebSocketError. */
+  _closeBy(error) {
+    const { closeCode, reason } = error instanceof WebSocketError ? error : {};
+    try {
+      this._close(closeCode ?? undefined, reason);
+    } catch {
+      // It is an error that a connection ended with: its code can't be sent.
+      this._close();
+    }
+  }
+
+  _reject(error) {
+    this._opened.reject(error);
+    this._closed.reject(error);
+  }
+
+  _end({ wasClean, code, reason }) {
+    if (wasClean) {
+      this._reader?.close();
+      this._writer.error(new DOMException('A closed WebSocketStream can not be written to', 'InvalidStateError'));
+      this._closed.resolve({ closeCode: code, reason });
+      return;
+    }
+    const error = new WebSocketError('The connection was lost, or never opened');
+    setCloseInfo(error, { closeCode: code, reason });
+    error.cause = this._error;
+    this._reader?.error(error);
+    this._writer?.error(error);
+    this._reject(error);
+  }
+}
+
+/** A promise with its functions. Nobody has to wait for it: Node.js would end the program. */
+function createPromise() {
+  const made = {};
+  made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }));
+  made.promise.catch(() => {});
+  return made;
+}
+
+/**
+ * The bytes of a chunk. Small ones are copied, so that the next can be written before they have left.
+ */
+function ownBytes(chunk) {
+  const bytes = ArrayBuffer.isView(chunk)
+    ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    : Buffer.from(chunk);
+  return bytes.length < COPY_BELOW ? Buffer.from(bytes) : bytes;
+}
+
+/** @returns {{ closeCode?: number, reason: string }} with the code that a reason needs */
+function checkCloseInfo(closeInfo) {
+  if (typeof closeInfo !== 'object') throw new TypeError('closeInfo must be an object');
+  const { closeCode, reason = '' } = closeInfo ?? {};
+  if (closeCode !== undefined && closeCode !== 1000 && !(closeCode >= 3000 && closeCode <= 4999)) {
+    throw new DOMException(`closeCode must be 1000, or 3000 to 4999, not ${closeCode}`, 'InvalidAccessError');
+  }
+  const text = String(reason);
+  if (Buffer.byteLength(text) > MAX_REASON) {
+    throw new DOMException(`reason must be at most ${MAX_REASON} bytes long`, 'SyntaxError');
+  }
+  return { closeCode: closeCode ?? (text === '' ? undefined : 1000), reason: text };
+}
+
+module.exports = { WebSocketError, WebSocketStream };

@@ -1,0 +1,318 @@
+'use strict';
+
+// WebSocketStream: the scenes of web-platform-tests, websockets/stream/tentative, written anew, and
+// those of a server. Left out: constructors' arguments as Web IDL converts them, workers, remote
+// contexts, and the back/forward cache.
+
+const { once } = require('node:events');
+const { setImmediate: turn } = require('node:timers/promises');
+const t = require('tap');
+const framemask = require('../../ws.js');
+const certificate = require('../support/certificate');
+const { IMPLEMENTATIONS, connectPair, connectRaw, listen } = require('../support/websockets');
+
+const { WebSocket, WebSocketError, WebSocketStream } = framemask;
+
+/** A server that echoes by streams, and the streams of a client. */
+async function connectEcho(t, options) {
+  const wss = await listen(t, framemask, options);
+  wss.on('connection', async (socket) => {
+    const { readable, writable } = await WebSocketStream.from(socket).opened;
+    await readable.pipeTo(writable).catch(() => {});
+  });
+  const url = `ws://127.0.0.1:${wss.address().port}/`;
+  const stream = new WebSocketStream(url);
+  return { wss, url, stream, ...(await stream.opened) };
+}
+
+/** The streams of a client, and its server's end, a WebSocket. */
+async function connect(t, options) {
+  const wss = await listen(t, framemask, options);
+  const stream = new WebSocketStream(`ws://127.0.0.1:${wss.address().port}`);
+  const [[server], info] = await Promise.all([once(wss, 'connection'), stream.opened]);
+  return { server, stream, ...info };
+}
+
+const isError = (t, error, closeCode, reason = '') => {
+  t.ok(error instanceof WebSocketError);
+  t.match(error, { name: 'WebSocketError', closeCode, reason });
+};
+
+/** The signal 'close' of a server's end. */
+const closed = async (socket) => {
+  const [code, reason] = await once(socket, 'close');
+  return `${code} ${reason}`.trim();
+};
+
+t.test('messages come as strings and bytes, and are sent as such', async (t) => {
+  for (const options of [{}, { sharedReads: false }, { perMessageDeflate: { threshold: 0 } }]) {
+    const { url, stream, readable, writable, extensions, protocol } = await connectEcho(t, options);
+    t.equal(stream.url, url);
+    t.equal(protocol, '');
+    t.equal(extensions, options.perMessageDeflate ? 'permessage-deflate' : '');
+    const writer = writable.getWriter();
+    const reader = readable.getReader();
+    const bytes = Uint8Array.from({ length: 300 }, (_, i) => i);
+    const sent = [
+      'text',
+      '',
+      '\ud800',
+      17,
+      bytes,
+      new DataView(bytes.buffer, 100, 50),
+      bytes.buffer,
+      new Uint8Array(0)
+    ];
+    for (const chunk of [...sent, new Uint8Array(70_000).fill(3)]) await writer.write(chunk);
+    for (const expected of ['text', '', '\ufffd', '17', bytes, bytes.subarray(100, 150), bytes, new Uint8Array(0)]) {
+      t.same((await reader.read()).value, expected);
+    }
+    const { value } = await reader.read();
+    t.equal(value.constructor, Uint8Array);
+    t.ok(Buffer.alloc(70_000, 3).equals(value));
+    await t.rejects(writer.write(Symbol('no text')), TypeError);
+    stream.close();
+    t.equal((await stream.closed).closeCode, 1005);
+  }
+});
+
+t.test('a chunk may be changed when its write is done', async (t) => {
+  const { readable, writable } = await connectEcho(t);
+  const writer = writable.getWriter();
+  const reader = readable.getReader();
+  for (const length of [10, 2000, 20_000, 100_000]) {
+    const chunk = new Uint8Array(length).fill(1);
+    await writer.write(chunk);
+    chunk.fill(2);
+    t.ok(Buffer.alloc(length, 1).equals((await reader.read()).value), `${length} bytes`);
+  }
+});
+
+t.test('close() sends code and reason', async (t) => {
+  for (const [closeInfo, closeCode, reason] of [
+    [{ closeCode: 3456, reason: 'pizza' }, 3456, 'pizza'],
+    [undefined, 1005, ''],
+    [null, 1005, ''],
+    [{}, 1005, ''],
+    [{ reason: '' }, 1005, ''],
+    [{ reason: 'not empty' }, 1000, 'not empty']
+  ]) {
+    const { stream, readable, writable } = await connectEcho(t);
+    stream.close(closeInfo);
+    t.same(await stream.closed, { closeCode, reason });
+    t.same(await readable.getReader().read(), { value: undefined, done: true });
+    await t.rejects(writable.getWriter().closed, { name: 'InvalidStateError' });
+    stream.close();
+  }
+  const { stream } = await connectEcho(t);
+  t.throws(() => stream.close(true), TypeError);
+  t.throws(() => stream.close({ reason: '.'.repeat(124) }), { name: 'SyntaxError' });
+  for (const closeCode of [999, 1001, 2999, 5000]) {
+    t.throws(() => stream.close({ closeCode }), { name: 'InvalidAccessError' });
+  }
+});
+
+t.test('an error has the code and reason that it was given', async (t) => {
+  t.match(new WebSocketError(), { name: 'WebSocketError', message: '', code: 0, closeCode: null, reason: '' });
+  const error = new WebSocketError('message', { closeCode: 3456, reason: 'reason' });
+  t.ok(error instanceof DOMException);
+  t.match(error, { code: 0, message: 'message', closeCode: 3456, reason: 'reason' });
+  t.equal(new WebSocketError('', { reason: 'specified' }).closeCode, 1000);
+  t.throws(() => new WebSocketError('', { closeCode: 1001 }), { name: 'InvalidAccessError' });
+  t.throws(() => new WebSocketError('', { closeCode: 1000, reason: 'é'.repeat(62) }), { name: 'SyntaxError' });
+});
+
+t.test('cancel and abort close the WebSocket as their reason says', async (t) => {
+  const lost = await connect(t);
+  lost.server.terminate();
+  const ofLost = await lost.stream.closed.catch((error) => error);
+  const ofOther = Object.assign(new DOMException('yes', 'DataCloneError'), { closeCode: 1000, reason: 'ignored' });
+  for (const [stream, method] of [
+    ['readable', 'cancel'],
+    ['writable', 'abort']
+  ]) {
+    for (const [reason, expected] of [
+      [undefined, '1005'],
+      [{ closeCode: 3333, reason: 'not a WebSocketError' }, '1005'],
+      [ofOther, '1005'],
+      [ofLost, '1005'],
+      [new WebSocketError('without a code'), '1005'],
+      [new WebSocketError('', { closeCode: 3333 }), '3333'],
+      [new WebSocketError('', { closeCode: 3456, reason: 'set' }), '3456 set'],
+      [new WebSocketError('', { reason: 'specified' }), '1000 specified']
+    ]) {
+      const { stream: own, [stream]: side, server } = await connect(t);
+      server.send('a message that nobody reads');
+      const ended = closed(server);
+      await side[method](reason);
+      t.equal(await ended, expected, `${method}: ${expected}`);
+      t.equal((await own.closed).closeCode, Number.parseInt(expected, 10));
+    }
+  }
+});
+
+t.test('closing the writable is done when the peer has answered', async (t) => {
+  const { server, socket } = await connectRaw(t, framemask);
+  const { writable, readable } = await WebSocketStream.from(server).opened;
+  let isDone = false;
+  const done = writable.close().then(() => {
+    isDone = true;
+  });
+  await once(socket, 'data');
+  await turn();
+  t.notOk(isDone);
+  socket.write(Buffer.from([0x88, 0x80, 0, 0, 0, 0]));
+  await done;
+  t.same(await readable.getReader().read(), { value: undefined, done: true });
+});
+
+t.test('a lost connection is an error of all', async (t) => {
+  for (const lose of [(server) => server.terminate(), (server) => server._socket.resetAndDestroy()]) {
+    const { server, stream, readable, writable } = await connect(t);
+    const reader = readable.getReader();
+    const writer = writable.getWriter();
+    const reading = reader.read();
+    stream.close({ closeCode: 4000 });
+    lose(server);
+    for (const promise of [stream.closed, reading, reader.closed, writer.closed]) {
+      isError(t, await promise.catch((error) => error), 1006);
+    }
+  }
+  const { server, stream, writable } = await connect(t);
+  const writing = writable.getWriter().write(new Uint8Array(50e6));
+  server.pause();
+  server.terminate();
+  await t.resolves(writing);
+  isError(t, await stream.closed.catch((error) => error), 1006);
+  const { server: broken, socket } = await connectRaw(t, framemask);
+  const ofBroken = WebSocketStream.from(broken);
+  socket.write(Buffer.from([0xf1, 0x80, 0, 0, 0, 0]));
+  const error = await ofBroken.closed.catch((error) => error);
+  isError(t, error, 1006);
+  t.match(error.cause, { code: 'WS_ERR_UNEXPECTED_RSV_2_3' });
+});
+
+t.test('a handshake that fails rejects both promises, and nobody needs to hear it', async (t) => {
+  const refusing = await listen(t, framemask, { verifyClient: () => false });
+  const url = `ws://127.0.0.1:${refusing.address().port}`;
+  const refused = new WebSocketStream(url);
+  isError(t, await refused.opened.catch((error) => error), 1006);
+  t.match((await refused.closed.catch((error) => error)).cause, { message: 'Unexpected server response: 401' });
+  const wss = await listen(t, framemask);
+  const left = new WebSocketStream(`ws://127.0.0.1:${wss.address().port}`);
+  left.close();
+  isError(t, await left.opened.catch((error) => error), 1006);
+  isError(t, await left.closed.catch((error) => error), 1006);
+  t.throws(() => new WebSocketStream('no address'), SyntaxError);
+  t.throws(() => new WebSocketStream(url, { protocols: ['a', 'a'] }), SyntaxError);
+});
+
+t.test('a signal ends the handshake, and nothing after it', async (t) => {
+  const wss = await listen(t, framemask);
+  const url = `ws://127.0.0.1:${wss.address().port}`;
+  const reason = new Error('enough');
+  const never = new WebSocketStream(url, { signal: AbortSignal.abort(reason) });
+  t.equal(never.url, url);
+  never.close();
+  const controller = new AbortController();
+  const early = new WebSocketStream(url, { signal: controller.signal });
+  controller.abort(reason);
+  for (const { opened, closed } of [never, early]) {
+    await t.rejects(opened, reason);
+    await t.rejects(closed, reason);
+  }
+  const late = new AbortController();
+  const stream = new WebSocketStream(url, { signal: late.signal, headers: { 'x-test': '1' } });
+  const [[socket, request]] = await Promise.all([once(wss, 'connection'), stream.opened]);
+  t.equal(request.headers['x-test'], '1', 'other options are those of a WebSocket');
+  late.abort(reason);
+  socket.close(3000, 'later');
+  t.same(await stream.closed, { closeCode: 3000, reason: 'later' });
+});
+
+t.test('from() takes open and opening WebSockets, of ws, too', async (t) => {
+  for (const implementation of Object.values(IMPLEMENTATIONS)) {
+    const { server, client } = await connectPair(t, implementation);
+    server.binaryType = 'arraybuffer';
+    const { readable, writable } = await WebSocketStream.from(server).opened;
+    client.send(Buffer.from('abc'));
+    t.same((await readable.getReader().read()).value, new Uint8Array(Buffer.from('abc')));
+    const heard = once(client, 'message');
+    await writable.getWriter().write('text');
+    t.equal(String((await heard)[0]), 'text');
+    client.close();
+    await once(server, 'close');
+    t.throws(() => WebSocketStream.from(server), { name: 'InvalidStateError' });
+  }
+  const wss = await listen(t, framemask);
+  const opening = WebSocketStream.from(new WebSocket(`ws://127.0.0.1:${wss.address().port}`));
+  await opening.opened;
+  opening.close();
+  t.throws(() => WebSocketStream.from({}), TypeError);
+});
+
+t.test('a reader that does not read stops the peer', async (t) => {
+  for (const options of [{}, { sharedReads: false }, { tls: true }]) {
+    const { server, readable, stream } = await (options.tls ? connectTls(t) : connect(t, options));
+    const chunk = Buffer.alloc(64 * 1024, 1);
+    // More than the buffers of two sockets hold.
+    const count = 400;
+    for (let i = 0; i < count; i++) server.send(chunk);
+    server.send('last');
+    const reader = readable.getReader();
+    await reader.read();
+    await turn();
+    t.ok(server.bufferedAmount > (count / 2) * chunk.length, `${server.bufferedAmount} bytes wait at the sender`);
+    for (let i = 1; i < count; i++) if (!chunk.equals((await reader.read()).value)) t.fail(`chunk ${i}`);
+    t.equal((await reader.read()).value, 'last');
+    server.close();
+    t.equal((await stream.closed).closeCode, 1005);
+  }
+});
+
+t.test('close() does not wait for a reader', async (t) => {
+  const { server, stream, readable } = await connect(t);
+  for (let i = 0; i < 400; i++) server.send(Buffer.alloc(64 * 1024));
+  await readable.getReader().read();
+  await turn();
+  stream.close({ closeCode: 3000 });
+  t.equal((await stream.closed).closeCode, 3000);
+});
+
+t.test('a writer waits for a peer that does not read', async (t) => {
+  const { server, stream, writable } = await connect(t);
+  server.pause();
+  const writer = writable.getWriter();
+  const chunk = new Uint8Array(8000);
+  let written = 0;
+  const writing = (async () => {
+    for (;;) {
+      await writer.write(chunk);
+      written++;
+    }
+  })().catch(() => {});
+  // The socket's buffers are full when nothing has been written for some turns.
+  for (let before = -1, turns = 0; turns < 100; turns++) {
+    if (written !== before) turns = 0;
+    before = written;
+    await turn();
+  }
+  const heard = [];
+  server.on('message', (data) => heard.push(data.length));
+  await writer.abort(new WebSocketError('', { closeCode: 4000 }));
+  await writing;
+  server.resume();
+  t.equal((await stream.closed).closeCode, 4000, 'abort does not wait for the peer');
+  t.ok(heard.length >= written && heard.length <= written + 1, 'what was written has come');
+});
+
+/** As `connect`, over TLS. */
+async function connectTls(t) {
+  const https = require('node:https').createServer(certificate);
+  const wss = new framemask.WebSocketServer({ server: https });
+  await once(https.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => https.close().closeAllConnections());
+  const stream = new WebSocketStream(`wss://127.0.0.1:${https.address().port}`, { rejectUnauthorized: false });
+  const [[server], info] = await Promise.all([once(wss, 'connection'), stream.opened]);
+  return { server, stream, ...info };
+}
