@@ -1,8 +1,9 @@
 'use strict';
 
 const { spawn } = require('node:child_process');
-const { randomBytes } = require('node:crypto');
+const { createHash, randomBytes, randomUUID } = require('node:crypto');
 const { EventEmitter, on, once } = require('node:events');
+const fs = require('node:fs');
 const http = require('node:http');
 const net = require('node:net');
 const path = require('node:path');
@@ -13,7 +14,9 @@ const { WebSocket, WebSocketServer } = require('ws');
 const { KINDS, createServer } = require('../examples/httparena/server');
 const { demonstrate } = require('../examples/start/demonstration');
 const start = require('../examples/start/server');
+const upload = require('../examples/upload');
 const chatRoom = require('../examples/ws');
+const { WebSocketStream } = require('../ws.js');
 const { example, run } = require('./support/connections');
 const { TRIES_ALL } = require('./support/sample');
 
@@ -366,4 +369,41 @@ t.test('msgpack.js: each record arrives as it was sent', async (t) => {
   });
   const bad = await run(['--require', path.join(folder, 'flip.js'), example('msgpack.js')]);
   t.match(bad, { stdout: '', stderr: /\S/, code: 1 });
+});
+
+t.test('an upload goes on after a lost connection', async (t) => {
+  const folder = t.testdir();
+  const server = upload.createServer(folder);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => server.close().closeAllConnections());
+  const { port } = server.address();
+  const id = randomUUID();
+  const connect = async (options) => {
+    const stream = new WebSocketStream(`ws://127.0.0.1:${port}/${id}`, options);
+    const { readable, writable } = await stream.opened;
+    const [reader, writer] = [readable.getReader(), writable.getWriter()];
+    return { stream, writer, read: async () => JSON.parse((await reader.read()).value) };
+  };
+  const bytes = randomBytes(3_000_000);
+  const first = await connect();
+  t.same(await first.read(), { at: 0 });
+  await first.writer.write(bytes.subarray(0, 1_000_000));
+  const watcher = fs.watch(folder);
+  await once(watcher, 'change');
+  watcher.close();
+  const second = await connect({ origin: `http://127.0.0.1:${port}` });
+  t.equal((await first.stream.closed.catch((error) => error)).closeCode, 1006, 'the connection before is ended');
+  const { at } = await second.read();
+  t.ok(at > 0 && at <= 1_000_000, `it goes on at ${at}`);
+  await second.writer.write(bytes.subarray(at));
+  await second.writer.write('end');
+  t.same(await second.read(), { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') });
+  t.equal((await second.stream.closed).closeCode, 1005);
+  t.ok(bytes.equals(fs.readFileSync(path.join(folder, id))));
+  for (const options of [{ origin: 'https://elsewhere.example' }, { origin: 'null' }]) {
+    await t.rejects(connect(options), { name: 'WebSocketError' });
+  }
+  const left = await connect();
+  await left.read();
+  await left.writer.close();
 });

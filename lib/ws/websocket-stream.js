@@ -37,6 +37,8 @@ class WebSocketStream {
     this._closed = createPromise();
     this._reader = null;
     this._writer = null;
+    /** Ends the write in progress. */
+    this._endWrite = () => {};
     this._error = undefined;
     if (signal?.aborted) {
       this._url = String(url);
@@ -108,6 +110,8 @@ class WebSocketStream {
     const writable = new WritableStream({
       start: (controller) => {
         this._writer = controller;
+        // `abort` would wait for a write, and that for a peer that does not read.
+        controller.signal.addEventListener('abort', () => this._endWrite());
       },
       write: (chunk) => this._write(chunk),
       close: () => {
@@ -136,10 +140,9 @@ class WebSocketStream {
     return new Promise((resolve) => {
       // After a Close frame nothing is sent, and ws only calls back.
       const mustWait = data.length >= COPY_BELOW || websocket.bufferedAmount >= HIGH_WATER_MARK;
+      this._endWrite = resolve;
       websocket.send(data, { binary }, mustWait ? () => resolve() : undefined);
       if (!mustWait) resolve();
-      // Otherwise `abort` would wait for a peer that does not read.
-      else this._writer.signal.addEventListener('abort', () => resolve(), { once: true });
     });
   }
 

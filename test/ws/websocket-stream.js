@@ -88,6 +88,19 @@ t.test('a chunk may be changed when its write is done', async (t) => {
   }
 });
 
+t.test('many writes leave no listeners', async (t) => {
+  const { readable, writable } = await connectEcho(t);
+  const writer = writable.getWriter();
+  const warned = [];
+  const warn = ({ message }) => warned.push(message);
+  process.on('warning', warn);
+  for (let i = 0; i < 20; i++) await writer.write(new Uint8Array(20_000));
+  await turn();
+  process.off('warning', warn);
+  t.same(warned, []);
+  await readable.cancel();
+});
+
 t.test('close() sends code and reason', async (t) => {
   for (const [closeInfo, closeCode, reason] of [
     [{ closeCode: 3456, reason: 'pizza' }, 3456, 'pizza'],
