@@ -52,6 +52,8 @@ class MessageQueue {
   take(iterator) {
     if (this._count === 0) {
       if (this._websocket.readyState !== CLOSED) {
+        // The iterator before has paused it.
+        if (this._hasPaused) this._resume();
         return new Promise((resolve) => this._takers.push({ iterator, resolve }));
       }
       return iterator.end(this._error);
