@@ -8,7 +8,7 @@ const { LeastRate, readRate } = require('./least-rate');
 /**
  * The long messages of a connection as streams, one at a time. A stream keeps no part but the one that
  * its reader has not taken: the connection is held meanwhile, and from the last part until the stream
- * is closed.
+ * has ended.
  */
 class MessageStreams {
   /**
@@ -25,7 +25,7 @@ class MessageStreams {
     this._onStream = onStream;
     this._onRelease = onRelease;
     this._onSlow = onSlow;
-    // The stream of the message in progress, or one that is complete and not closed.
+    // The stream of the message in progress, or one that is complete and has not ended.
     this._stream = null;
     this._isComplete = false;
     // Whether the reader has asked for more since the last part was given.
@@ -66,13 +66,14 @@ class MessageStreams {
       highWaterMark: 1,
       read: () => this._demand(),
       destroy: (error, callback) => {
-        this._release();
-        this._forgetComplete();
+        this._end(stream);
         // Without a listener the peer could end the process. A reader that comes later sees that the
         // stream has not ended.
         callback(stream.listenerCount('error') === 0 ? null : error);
       }
     });
+    // A later listener that throws keeps the stream from being destroyed.
+    stream.once('end', () => this._end(stream));
     this._stream = stream;
     if (this._minRate !== undefined) this._rate = new LeastRate(this._socket, this._minRate, () => this._tooSlow());
   }
@@ -81,6 +82,14 @@ class MessageStreams {
     this._rate?.stop();
     this._rate = null;
     if (!stream.destroyed) stream.push(null);
+  }
+
+  /** A stream takes no more: its reader has all of it, or has destroyed it. */
+  _end(stream) {
+    // The one that it was is destroyed after its end.
+    if (stream !== this._stream) return;
+    this._release();
+    this._forgetComplete();
   }
 
   _forgetComplete() {

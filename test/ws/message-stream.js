@@ -238,7 +238,7 @@ t.test('a stream that is destroyed or left discards the rest of its message', as
   }
 });
 
-t.test("listeners that throw harm nothing: 'stream', and 'data' of the stream", async (t) => {
+t.test("listeners that throw harm nothing: 'stream', and 'data' and 'end' of the stream", async (t) => {
   const { server, client } = await connectPair(t, framemask, { server: { streamFrom: 1 } });
   for (const isLast of [true, false]) {
     const errors = await uncaught(async () => {
@@ -257,7 +257,12 @@ t.test("listeners that throw harm nothing: 'stream', and 'data' of the stream", 
     const again = await uncaught(async () => {
       client.send('c', { fin: false });
       const [stream] = await nextStream(server);
-      const ended = once(stream, 'end');
+      const ended = new Promise((resolve) => {
+        stream.on('end', () => {
+          resolve();
+          throw new Error('of end');
+        });
+      });
       stream.on('data', (part) => {
         parts.push(String(part));
         if (String(part) === 'd') throw new Error('of data');
@@ -267,9 +272,33 @@ t.test("listeners that throw harm nothing: 'stream', and 'data' of the stream", 
       if (!isLast) client.send('e');
       await ended;
     });
-    t.match(again, [{ message: 'of data' }]);
+    t.same(new Set(again.map(({ message }) => message)), new Set(['of data', 'of end']));
     t.same(parts, isLast ? ['c', 'd'] : ['c', 'd', 'e']);
   }
+  client.send('old');
+  const [old] = await nextStream(server);
+  await uncaught(async () => {
+    await new Promise((resolve) => {
+      const stop = () => {
+        resolve();
+        throw new Error('of end');
+      };
+      old.on('end', stop).resume();
+    });
+  });
+  client.send('next');
+  client.send('one more');
+  const [unread] = await nextStream(server);
+  let isEarly = true;
+  const after = nextStream(server).then(([stream]) => {
+    t.notOk(isEarly, 'the end of an earlier stream releases no other');
+    return text(stream);
+  });
+  old.destroy();
+  await settled();
+  isEarly = false;
+  t.equal(await text(unread), 'next');
+  t.equal(await after, 'one more');
 });
 
 t.test('4 GiB by single bytes cost one, unread; 2^53 - 1 bytes are only announced', async (t) => {
