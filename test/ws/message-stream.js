@@ -109,10 +109,9 @@ if (supportsSyncZlib()) {
 }
 
 for (const [name, open] of Object.entries(TRANSPORTS)) {
-  t.test(`${name}: long messages are streams, short ones events, in their order`, async (t) => {
+  t.test(`${name}: long messages are streams, short ones events, in their order, seed ${seed}`, async (t) => {
     const { server, client } = await open(t);
     const random = createRandom(seed);
-    t.comment(`FRAMEMASK_TEST_SEED=${seed}`);
     const letters = [...'aé€😀'];
     const makeMessage = () => {
       const length = [0, 10, 999, 1000, 5000, 200_000][random(6)];
@@ -508,7 +507,8 @@ t.test('a thousand streams at once', async (t) => {
     await until(() => streams.length === i + 50);
   }
   const held = (process.memoryUsage().arrayBuffers - before) / count;
-  t.ok(held < 80 * KIB, `${held} bytes for each`);
+  // Without shared reads, the chunk of the read is in memory, too.
+  t.ok(held < (isNode ? 80 : 160) * KIB, `${held} bytes for each`);
   for (const socket of sockets) socket.write(end);
   let sum = 0;
   for (const stream of streams) for await (const part of stream) sum += part.length;
