@@ -35,6 +35,8 @@ interface SocketEvents {
   ping: [data: Buffer];
   pong: [data: Buffer];
   redirect: [url: string, request: ClientRequest];
+  /** A message of framemask/ws with the option `streamFrom`: see there. */
+  stream: [stream: Readable, isBinary: boolean];
   'unexpected-response': [request: ClientRequest, response: IncomingMessage];
   upgrade: [request: IncomingMessage];
 }
@@ -236,6 +238,37 @@ declare namespace WebSocket {
     maxFragments?: number | undefined;
     /** The most Pongs that may wait; one more ends the connection. 0: no limit. Default: 60. */
     maxPendingAutoPongs?: number | undefined;
+    /**
+     * The length in bytes from which a message is a stream, as soon as its frames are known to have as
+     * many; of a compressed one, the inflated length. 0: all. Default: none.
+     *
+     * Instead of 'message', the event 'stream' gives a Readable of Buffers, whatever the `binaryType`:
+     * `setEncoding('utf8')` makes strings of text, which comes cut between characters. `isBinary` is
+     * that of the message, and text is validated as its bytes come.
+     *
+     * - It has bounded memory, and backpressure down to the peer: from one read of at most 64 KiB, it
+     *   keeps the parts that its reader has not taken. Until it has ended or is destroyed, nothing else
+     *   of the connection is delivered: no message, no Ping, and no end of the connection.
+     * - `destroy()` discards the rest of the message. Without a listener of 'stream' a message is
+     *   discarded, as others are without one of 'message'.
+     * - If the connection ends within the message, the stream ends by an error with the code
+     *   `FRAMEMASK_ERR_INCOMPLETE`; if the message breaks a rule or limit, by the error of the WebSocket.
+     *   The stream's event 'error' needs no listener.
+     * - `maxPayload` counts, and can be 0 for no limit. Compressed messages are inflated on the event
+     *   loop, as they are read. On Deno, connections with permessage-deflate have no streams.
+     *
+     * @throws RangeError, TypeError unless it is a whole number of at least 0, or Infinity
+     */
+    streamFrom?: number | undefined;
+    /**
+     * With `streamFrom`: the least bytes that a message which is a stream must have in each period of
+     * so many seconds (default: 10). Else the stream ends by an error with the code
+     * `FRAMEMASK_ERR_TOO_SLOW`, and the connection is closed with 1008. Periods in which the
+     * connection was paused, or waited for the reader, do not count. Default: none.
+     *
+     * @throws RangeError, TypeError unless both are numbers above 0; TypeError without `streamFrom`
+     */
+    minRate?: { bytes: number; seconds?: number | undefined } | undefined;
   }
 
   interface ClientOptions extends SecureContextOptions, ConnectionOptions {
@@ -377,6 +410,9 @@ declare namespace WebSocket {
   /** A message of an iterator. A test of `isBinary` narrows the type of `data`. */
   type Message = { data: string; isBinary: false } | { data: Buffer; isBinary: true };
 
+  /** A message of an iterator with the option `streams`: short ones are a {@link Message}. */
+  type StreamedMessage = Message | { data: Readable; isBinary: boolean };
+
   /** Amounts of messages that wait for an iterator. */
   interface Marks {
     bytes?: number | undefined;
@@ -390,6 +426,12 @@ declare namespace WebSocket {
     lowWaterMark?: Marks | undefined;
     /** Ends the loop, which throws its reason. */
     signal?: AbortSignal | undefined;
+    /**
+     * Whether messages that are streams (see `streamFrom`) come as such: read each to its end, or
+     * destroy it, before the loop goes on. Otherwise the loop gathers them, and throws the error of one
+     * that was cut. Default: false.
+     */
+    streams?: boolean | undefined;
   }
 
   /**
@@ -410,7 +452,11 @@ declare namespace WebSocket {
    *
    * @throws RangeError for a mark that is not a number of at least 0
    */
-  function messages(websocket: EitherWebSocket, options?: MessagesOptions): AsyncIterableIterator<Message>;
+  function messages(
+    websocket: EitherWebSocket,
+    options?: MessagesOptions & { streams?: false | undefined }
+  ): AsyncIterableIterator<Message>;
+  function messages(websocket: EitherWebSocket, options: MessagesOptions): AsyncIterableIterator<StreamedMessage>;
 
   interface ReadyOptions {
     /**
@@ -433,7 +479,7 @@ declare namespace WebSocket {
    * The bytes that have been received since the first call for this WebSocket, and the time of the
    * last of them (of the first call, if there are none), in milliseconds of `performance.now()`. A
    * peer in the middle of a long message can't answer a Ping, but its bytes arrive: heartbeats ask for
-   * both. Nothing arrives while the WebSocket `isPaused`.
+   * both. Nothing arrives while the WebSocket `isPaused`, or a stream waits for its reader.
    */
   function received(websocket: EitherWebSocket): { bytes: number; time: number };
 
@@ -525,7 +571,8 @@ declare namespace WebSocket {
     constructor(url: string | URL, options?: WebSocketStreamOptions);
     /**
      * Streams of a WebSocket, a server's in the turn of 'connection'. It takes the messages from
-     * then on, and sets `binaryType` to 'nodebuffer'.
+     * then on, and sets `binaryType` to 'nodebuffer'. Messages of the event 'stream' (`streamFrom`) do
+     * not come.
      *
      * @throws DOMException `InvalidStateError` if it is closing or closed; TypeError for another value
      */

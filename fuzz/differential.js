@@ -33,6 +33,9 @@ const JavascriptDecoder = decoderOver(createCodecBackend(null));
 /** On a machine without the addon both are the same. */
 const DECODERS = { [kernel]: Decoder, js: JavascriptDecoder };
 
+/** The lengths from which messages come in parts; undefined for messages that are whole. */
+const PARTS_FROM = [undefined, undefined, 0, 100, 5000];
+
 /**
  * Calls `write` with the pieces of a stream. Each is a copy, because a receiver unmasks in place.
  */
@@ -47,10 +50,10 @@ function feed(bytes, cuts, write) {
 
 /**
  * What framemask makes of a stream. With RSV1 an extension is assumed that changes nothing, so text
- * must be UTF-8.
+ * must be UTF-8. With `partsFrom`, messages of so many bytes come in parts, which are joined.
  *
  * @param {typeof Decoder} DecoderClass
- * @param {Options & { text: 'string' | 'buffer' }} options
+ * @param {Options & { text: 'string' | 'buffer', partsFrom?: number }} options
  * @param {Buffer} bytes
  * @param {number[]} cuts
  * @returns {{ events: Events, error: string }} `error` is the name of the error, because many have
@@ -58,17 +61,25 @@ function feed(bytes, cuts, write) {
  */
 function decode(DecoderClass, options, bytes, cuts) {
   const events = [];
+  const parts = [];
   let error = '';
+  function onMessage(data, isBinary, rsv1) {
+    if (typeof data === 'string') events.push(`t${Buffer.from(data).latin1Slice()}`);
+    else if (!isBinary && rsv1 && !isUtf8(data)) {
+      decoder.stop();
+      events.push('e1007');
+      error = 'UTF8 of an extension';
+    } else events.push((isBinary ? 'b' : 't') + data.latin1Slice());
+  }
+  function onPart(data, isBinary, isLast, rsv1) {
+    parts.push(Buffer.from(data));
+    decoder.pause();
+    if (isLast) onMessage(Buffer.concat(parts.splice(0)), isBinary, rsv1);
+  }
   const decoder = new DecoderClass({
     ...options,
-    onMessage(data, isBinary, rsv1) {
-      if (typeof data === 'string') events.push(`t${Buffer.from(data).latin1Slice()}`);
-      else if (!isBinary && rsv1 && !isUtf8(data)) {
-        this.stop();
-        events.push('e1007');
-        error = 'UTF8 of an extension';
-      } else events.push((isBinary ? 'b' : 't') + data.latin1Slice());
-    },
+    onMessage,
+    onPart: options.partsFrom === undefined ? undefined : onPart,
     onPing: (payload) => events.push(`P${payload.latin1Slice()}`),
     onPong: (payload) => events.push(`p${payload.latin1Slice()}`),
     onClose: (code, reason) => events.push(`c${code} ${reason}`),
@@ -77,7 +88,10 @@ function decode(DecoderClass, options, bytes, cuts) {
       events.push(`e${frameError.closeCode}`);
     }
   });
-  feed(bytes, cuts, (chunk) => decoder.write(chunk));
+  feed(bytes, cuts, (chunk) => {
+    decoder.write(chunk);
+    while (decoder.paused) decoder.resume();
+  });
   return { events, error };
 }
 
@@ -136,13 +150,14 @@ const LETTERS = { text: 't', binary: 'b', ping: 'P', pong: 'p' };
 /**
  * What the reference makes of a stream. As in `decode`, text with RSV1 must be UTF-8.
  *
- * @param {Options & { text: 'string' | 'buffer' }} options
+ * @param {Options & { text: 'string' | 'buffer', partsFrom?: number }} options
  * @param {Buffer} bytes
  * @returns {{ events: Events, error: string, isHuge?: boolean }} `isHuge`: whether the last frame
  *   announces 2^53 bytes or more
  */
-function refer({ text, ...options }, bytes) {
-  const maxText = text === 'string' ? constants.MAX_STRING_LENGTH : Number.POSITIVE_INFINITY;
+function refer({ text, partsFrom, ...options }, bytes) {
+  // Text in parts has no longest string.
+  const maxText = text === 'string' && partsFrom === undefined ? constants.MAX_STRING_LENGTH : Number.POSITIVE_INFINITY;
   const reference = new ReferenceDecoder({ ...options, maxText });
   reference.write(bytes);
   const events = [];
@@ -392,16 +407,16 @@ function compare({ seed, from = 0, streams, seconds = Number.POSITIVE_INFINITY, 
     const cuts = { ws: randomCuts(random, bytes.length) };
     const theirs = receive(options, bytes, cuts.ws);
     for (const [name, DecoderClass] of Object.entries(DECODERS)) {
-      const text = pick(['string', 'buffer']);
+      const settings = { ...options, text: pick(['string', 'buffer']), partsFrom: pick(PARTS_FROM) };
       cuts[name] = randomCuts(random, bytes.length);
-      const ours = decode(DecoderClass, { ...options, text }, bytes, cuts[name]);
+      const ours = decode(DecoderClass, settings, bytes, cuts[name]);
       const difference = explain(ours, theirs, bytes);
-      const reference = refer({ ...options, text }, bytes);
+      const reference = refer(settings, bytes);
       if (difference === undefined || !agree(ours, reference)) {
         const cut = (events) => events.map((event) => (event.length > 60 ? `${event.slice(0, 60)}...` : event));
         throw new Disagreement(
           [
-            `seed ${seed}, stream ${i}, ${name}, ${JSON.stringify({ ...options, text })}`,
+            `seed ${seed}, stream ${i}, ${name}, ${JSON.stringify(settings)}`,
             `framemask: ${JSON.stringify(cut(ours.events))} ${ours.error}`,
             `ws:        ${JSON.stringify(cut(theirs))}`,
             `reference: ${JSON.stringify(cut(reference.events))} ${reference.error}`,
@@ -420,7 +435,7 @@ function compare({ seed, from = 0, streams, seconds = Number.POSITIVE_INFINITY, 
 
 const HELP = `Usage: node fuzz/differential.js [options]
 
-Compares framemask, with its addon and without, to the Receiver of ws and to fuzz/reference.js over random streams of
+Compares framemask, with its addon and without, messages whole and in parts, to the Receiver of ws and to fuzz/reference.js over random streams of
 frames.
 
   --streams <n>   number of streams (default 1000000)

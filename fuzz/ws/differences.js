@@ -86,6 +86,14 @@ const DIFFERENCES = [
       ours.slice(0, shared).filter(isMessage).length >= countToFinalBlock(frames)
   },
   {
+    name: 'messages behind an empty compressed one are inflated',
+    why: 'It has no block. Of the tail alone, ws begins a stored block, which the next compressed message breaks.',
+    applies: ({ ours, theirs, shared, frames }) =>
+      frames !== null &&
+      [ours, theirs].some((lines) => isError(lines[shared] ?? '')) &&
+      ours.slice(0, shared).filter(isMessage).length >= countToEmpty(frames)
+  },
+  {
     name: JOINED,
     why: 'One write has the frames of a read, or of a turn. Not of one WebSocket alone: see `explain`.',
     applies: () => false
@@ -153,7 +161,12 @@ function hasBadText(frames) {
 }
 
 /** @returns {number} messages up to the first one that `endsWithFinalBlock`; Infinity without one */
-function countToFinalBlock(frames) {
+const countToFinalBlock = (frames) => countToCompressed(frames, endsWithFinalBlock);
+
+/** @returns {number} messages up to the first compressed one without a byte; Infinity without one */
+const countToEmpty = (frames) => countToCompressed(frames, ({ length }) => length === 0);
+
+function countToCompressed(frames, isMeant) {
   let count = 0;
   let pieces = [];
   let isCompressed = false;
@@ -166,7 +179,7 @@ function countToFinalBlock(frames) {
     pieces.push(payload);
     if (first <= 127 || !complete) continue;
     count++;
-    if (isCompressed && endsWithFinalBlock(Buffer.concat(pieces))) return count;
+    if (isCompressed && isMeant(Buffer.concat(pieces))) return count;
   }
   return Number.POSITIVE_INFINITY;
 }

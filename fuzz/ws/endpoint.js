@@ -64,9 +64,10 @@ class Endpoint {
     const { ws } = this;
     for (const name of ['ping', 'pong']) ws.on(name, (data) => this.#onData(name, data, ''));
     ws.on('upgrade', () => this.#onEvent('upgrade', ''));
-    if (this.#style === 'on' || this.#style === 'stream') {
+    if (['on', 'stream', 'parts'].includes(this.#style)) {
       ws.on('open', (...args) => this.#onEvent('open', args.length === 0 ? '' : 'with arguments'));
       ws.on('message', (data, isBinary, ...more) => this.#onData('message', data, `${isBinary}${more.length || ''}`));
+      ws.on('stream', (stream, isBinary) => this.#onStream(stream, isBinary));
       ws.on('error', (error) => this.#onEvent('error', describeError(error)));
       ws.on('close', (code, reason) => this.#onEvent('close', `${code} ${describeData(reason)}`));
       return;
@@ -91,6 +92,13 @@ class Endpoint {
       this.#blobs.push(data.arrayBuffer().then((bytes) => describeBytes(new Uint8Array(bytes))));
     }
     this.#onEvent(name, `${described} ${more}`);
+  }
+
+  /** A message that framemask/ws gives as a stream is one like others when it has ended. */
+  #onStream(stream, isBinary) {
+    const parts = [];
+    stream.on('data', (part) => parts.push(part));
+    stream.on('end', () => this.#onData('message', Buffer.concat(parts), `${isBinary}`));
   }
 
   #onEvent(name, text) {

@@ -25,7 +25,8 @@ const { KINDS, deflate, makeBytes, makeFrame, makeText } = require('./values');
  *
  * @typedef {object} Side
  * @property {object} options of the WebSocket or WebSocketServer
- * @property {'on' | 'target' | 'attribute' | 'stream'} style how it listens; a stream does so, too
+ * @property {'on' | 'parts' | 'target' | 'attribute' | 'stream'} style how it listens: `parts` of
+ *   framemask/ws joins those of long messages; a `stream` listens, too
  * @property {string} binaryType
  * @property {Reaction[]} reactions
  *
@@ -164,13 +165,16 @@ function createProgram(random) {
       };
     }
     // Which compressed messages have come by the time of a reaction or a callback is open.
-    if (roll < 84 && style !== 'stream' && !(deflates && depth > 0))
+    // The parts of a stream are Buffers.
+    const isFixed = style === 'stream' || style === 'parts';
+    if (roll < 84 && !isFixed && !(deflates && depth > 0))
       return { op: 'binaryType', type: chance(8) ? 'text' : pick(BINARY_TYPES) };
     if (roll < 88 && limits.abrupt) return { op: pick(['terminate', 'destroy']) };
     if (roll < 94 && limits.abrupt) return { op: pick(['pause', 'resume']) };
     // Of a pair, joined writes are more often read in one turn.
     const isOpen = limits.reactive && (slow || isPair);
-    const mayWait = !limits.throws && style !== 'stream' && !isOpen;
+    // What comes after a part comes ticks later.
+    const mayWait = !limits.throws && !isFixed && !isOpen;
     if (depth < 2 && roll < 97 && limits.timed !== 'callbacks' && mayWait) {
       const when =
         limits.timed === 'timers' && !limits.calm && !deflates
@@ -233,11 +237,19 @@ function createProgram(random) {
     const count = limits.reactive ? 1 + random(3) : 0;
     // A stream writes when what it wrote before is done, and when a reaction comes then is open.
     const streams = (slow || deflates) && limits.reactive ? [] : ['stream'];
-    const style = pick(['on', 'on', 'on', 'target', 'target', 'attribute', 'attribute', ...streams]);
+    // A stream is read some ticks later: not if an end may come meanwhile.
+    const parts = limits.abrupt || deferred ? [] : ['parts'];
+    const style = pick(['on', 'on', 'on', ...parts, 'target', 'target', 'attribute', 'attribute', ...streams]);
+    if (style === 'parts') {
+      // ws ignores it.
+      options.streamFrom = pick([0, 10, 1000]);
+      // It terminates, maybe before a stream has been read.
+      delete options.maxPendingAutoPongs;
+    }
     return {
       options,
       style,
-      binaryType: style === 'stream' || chance(2) ? 'nodebuffer' : pick(BINARY_TYPES),
+      binaryType: style === 'stream' || style === 'parts' || chance(2) ? 'nodebuffer' : pick(BINARY_TYPES),
       reactions: times(count, () => reaction(style))
     };
   }

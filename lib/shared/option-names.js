@@ -36,7 +36,7 @@ const OPTIONS = {
     'threadPoolFrom'
   ],
   // Those that framemask/ws adds to ws's.
-  WebSocketServer: ['sharedReads'],
+  WebSocketServer: ['sharedReads', 'streamFrom', 'minRate'],
   perMessageDeflate: ['contextTakeover']
 };
 

@@ -1,5 +1,6 @@
 'use strict';
 
+const { Readable } = require('node:stream');
 const { Buffer } = require('../shared/buffers');
 
 const HIGH = { bytes: 256 * 1024, messages: 256 };
@@ -35,12 +36,12 @@ class MessageQueue {
   }
 
   /** @returns {AsyncIterableIterator<object>} an iterator that hears messages from now on */
-  iterate({ highWaterMark, lowWaterMark, signal } = {}) {
+  iterate({ highWaterMark, lowWaterMark, signal, streams = false } = {}) {
     const high = { ...HIGH, ...highWaterMark };
     const low = { bytes: high.bytes * LOW_PART, messages: high.messages * LOW_PART, ...lowWaterMark };
     this._high = checkMarks(high, 'highWaterMark');
     this._low = checkMarks(low, 'lowWaterMark');
-    const iterator = new MessageIterator(this, signal);
+    const iterator = new MessageIterator(this, signal, streams);
     this._iterators.add(iterator);
     if (!this._isAttached) this._attach();
     if (this._iterators.size === 1) this._websocket.on('error', this._onError);
@@ -52,6 +53,8 @@ class MessageQueue {
   take(iterator) {
     if (this._count === 0) {
       if (this._websocket.readyState !== CLOSED) {
+        // The iterator before has paused it.
+        if (this._hasPaused) this._resume();
         return new Promise((resolve) => this._takers.push({ iterator, resolve }));
       }
       return iterator.end(this._error);
@@ -64,7 +67,7 @@ class MessageQueue {
       this._first = 0;
     }
     if (this._hasPaused && this._bytes <= this._low.bytes && this._count <= this._low.messages) this._resume();
-    return toResult(message);
+    return iterator.toResult(message);
   }
 
   /** Without iterators the WebSocket is paused: nothing is lost until the next one. */
@@ -86,8 +89,10 @@ class MessageQueue {
   discard() {
     if (this._iterators.size > 0 || !this._isAttached) return;
     this._isAttached = false;
-    this._websocket.off('message', this._onMessage);
+    for (const event of ['message', 'stream']) this._websocket.off(event, this._onMessage);
     this._websocket.off('close', this._onClose);
+    // One that nobody reads would hold the connection.
+    this._messages.at(-1)?.data.destroy?.();
     this._messages = [];
     this._first = 0;
     this._bytes = 0;
@@ -100,7 +105,7 @@ class MessageQueue {
 
   _attach() {
     this._isAttached = true;
-    this._websocket.on('message', this._onMessage);
+    for (const event of ['message', 'stream']) this._websocket.on(event, this._onMessage);
     this._websocket.on('close', this._onClose);
   }
 
@@ -108,7 +113,7 @@ class MessageQueue {
     const taker = this._takers.shift();
     const message = { data, isBinary, size: sizeOf(data) };
     if (taker !== undefined) {
-      taker.resolve(toResult(message));
+      taker.resolve(taker.iterator.toResult(message));
       return;
     }
     // A program that has resumed the WebSocket after the last iterator wants events alone.
@@ -140,9 +145,10 @@ class MessageQueue {
 
 /** One loop over the messages of a WebSocket. */
 class MessageIterator {
-  constructor(queue, signal) {
+  constructor(queue, signal, streams) {
     this._queue = queue;
     this._signal = signal;
+    this._takesStreams = streams;
     this._isDone = false;
     this._error = null;
     this._onAbort = () => this._finish(signal.reason);
@@ -162,6 +168,13 @@ class MessageIterator {
   return(value) {
     this._finish(null);
     return Promise.resolve({ value, done: true });
+  }
+
+  /** Text as a string, and binary data as a Buffer, whatever the `binaryType`; streams if it takes them. */
+  async toResult({ data, isBinary }) {
+    if (data instanceof Readable && this._takesStreams) return { value: { data, isBinary }, done: false };
+    const whole = data instanceof Readable ? await gather(data) : data;
+    return { value: { data: isBinary ? await toBuffer(whole) : whole.toString(), isBinary }, done: false };
   }
 
   /** Ends the loop, by an error if there is one. */
@@ -198,11 +211,12 @@ function checkMarks(marks, name) {
 }
 
 const sizeOf = (data) =>
-  Array.isArray(data) ? data.reduce((sum, { length }) => sum + length, 0) : (data.byteLength ?? data.size);
+  Array.isArray(data) ? data.reduce((sum, { length }) => sum + length, 0) : (data.byteLength ?? data.size ?? 0);
 
-/** Text as a string, and binary data as a Buffer, whatever the `binaryType`. */
-async function toResult({ data, isBinary }) {
-  return { value: { data: isBinary ? await toBuffer(data) : data.toString(), isBinary }, done: false };
+async function gather(stream) {
+  const parts = [];
+  for await (const part of stream) parts.push(part);
+  return Buffer.concat(parts);
 }
 
 function toBuffer(data) {

@@ -60,9 +60,32 @@ function settled(websocket, signal, start) {
   });
 }
 
-function onceOf(emitter, event, listener) {
-  emitter.once(event, listener);
-  return () => emitter.off(event, listener);
+/** The functions that wait for an event of an emitter: by emitter and event. */
+const waiting = new WeakMap();
+
+/**
+ * Has a function called once, at the next event. All that wait for the same share one listener:
+ * Node.js warns of more than ten.
+ *
+ * @returns {() => void} withdraws it
+ */
+function onceOf(emitter, event, callback) {
+  const events = waiting.get(emitter) ?? {};
+  waiting.set(emitter, events);
+  const callbacks = events[event] ?? new Set();
+  const callAll = () => {
+    for (const each of callbacks) each();
+  };
+  if (callbacks.size === 0) {
+    emitter.on(event, callAll);
+    callbacks.stop = () => emitter.off(event, callAll);
+    events[event] = callbacks;
+  }
+  callbacks.add(callback);
+  return () => {
+    callbacks.delete(callback);
+    if (callbacks.size === 0) callbacks.stop();
+  };
 }
 
 function notOpen() {

@@ -16,12 +16,15 @@ const {
 } = require('./internals');
 const { toBinaryType } = require('./binary-types');
 
+const POLICY_VIOLATION = 1008;
+
 // The parts that a Receiver's `_write` needs.
 const kWebSocket = Symbol('websocket');
 const kSender = Symbol('sender');
 const kAdapter = Symbol('adapter');
 const kBorrows = Symbol('borrows');
 const kReads = Symbol('reads');
+const kStreamOptions = Symbol('streamOptions');
 
 /**
  * The way in of a connection. ws writes its reads to its Receiver, a stream.Writable. That
@@ -45,7 +48,10 @@ class ReceiverAdapter {
     /** Whether the next message has been inflated in a turn of its own. */
     this.hasTurn = false;
     this._sender = sender;
-    this._decoder = this._createDecoder();
+    const streamOptions = receiver[kStreamOptions];
+    let parts;
+    if (streamOptions !== undefined && this._inflatesInParts) parts = this._beginStreams(streamOptions);
+    this._decoder = this._createDecoder(parts);
     this._callback = null;
   }
 
@@ -125,7 +131,61 @@ class ReceiverAdapter {
     callback?.(this.error);
   }
 
-  _createDecoder() {
+  /** Holds the connection while the reader of a stream is behind. */
+  hold() {
+    this._pauseFor(DEFERRED);
+    this._sender.socket.pause();
+  }
+
+  _release() {
+    this.resume();
+    // ws resumes the socket itself on 'drain', and when the program resumes it.
+    const waits = this.streams.isHeld || this.websocket.isPaused || this.receiver.writableNeedDrain;
+    if (!waits) this._sender.socket.resume();
+  }
+
+  _announce(stream, isBinary) {
+    // The stream is held until it has a reader: nothing overtakes it.
+    if (this.isDeferred) setImmediate(() => this._emitStream(stream, isBinary));
+    else this._emitStream(stream, isBinary);
+  }
+
+  /** As with messages, a stream that nobody hears is discarded. */
+  _emitStream(stream, isBinary) {
+    if (!this.websocket.emit('stream', stream, isBinary)) stream.destroy();
+  }
+
+  /**
+   * Ends a stream that holds the connection when its socket was destroyed. After the peer's end all
+   * its bytes have come, and the reader may take its time.
+   */
+  _abandonStream() {
+    if (this._sender.socket.readableEnded || !this.streams.isHeld) return;
+    this.end();
+    this.streams.fail();
+    this.resume();
+  }
+
+  /** False for compression on Deno, where messages then come as a whole. */
+  get _inflatesInParts() {
+    return this._sender.agreement === null || require('../deflate/zlib-handle').supportsSyncZlib();
+  }
+
+  /** @returns {object} the options of a Decoder for messages as streams */
+  _beginStreams(options) {
+    const { socket } = this._sender;
+    const { MessageStreams } = require('./message-streams');
+    this.streams = new MessageStreams(options, socket, {
+      onStream: (stream, isBinary) => this._announce(stream, isBinary),
+      onRelease: () => this._release(),
+      onSlow: () => this.websocket.close(POLICY_VIOLATION)
+    });
+    this.receiver.once('finish', () => this.streams.fail());
+    socket.once('close', () => this._abandonStream());
+    return { onPart, partsFrom: options.streamFrom };
+  }
+
+  _createDecoder(parts) {
     const { maxFragments, maxPayload, skipUTF8Validation } = receiverOptions(this.receiver);
     return new Decoder({
       role: isServer(this.websocket) ? 'server' : 'client',
@@ -143,10 +203,14 @@ class ReceiverAdapter {
       onPong,
       onClose: conclude,
       onError: keepError,
-      onInflated
+      onInflated,
+      ...parts
     });
   }
 }
+
+/** MessageStreams with the option `streamFrom`: no property for the others. */
+ReceiverAdapter.prototype.streams = null;
 
 /** For ws, 0 and less mean unlimited. */
 const limitOf = (option) => (option > 0 ? option : Infinity);
@@ -155,9 +219,10 @@ const limitOf = (option) => (option > 0 ? option : Infinity);
  * Replaces the decoding of a Receiver. Its ReceiverAdapter is made with the first chunk: until then
  * `binaryType` may change, and an idle connection needs no decoder.
  */
-function attachDecoder(websocket, receiver, sender) {
+function attachDecoder(websocket, receiver, sender, streamOptions) {
   receiver[kWebSocket] = websocket;
   receiver[kSender] = sender;
+  if (streamOptions !== undefined) receiver[kStreamOptions] = streamOptions;
   receiver._write = write;
 }
 
@@ -228,6 +293,15 @@ function onMessage(payload, isBinary) {
   else adapter.emitter.emit('message', data, isBinary);
 }
 
+function onPart(bytes, isBinary, isLast) {
+  const adapter = this.context;
+  try {
+    adapter.streams.add(bytes, isBinary, isLast);
+  } finally {
+    if (adapter.streams.isHeld) adapter.hold();
+  }
+}
+
 function onPing(payload) {
   this.context.emitControl('ping', payload);
 }
@@ -245,6 +319,7 @@ function conclude(code, _reason, bytes) {
 function keepError(error) {
   const adapter = this.context;
   adapter.error = toWsError(error, adapter._sender.agreement !== null);
+  adapter.streams?.fail(adapter.error);
 }
 
 function onInflated() {

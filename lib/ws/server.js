@@ -2,12 +2,13 @@
 
 const { checkNames } = require('../shared/option-names');
 const { ws } = require('./internals');
-const { WebSocket, noteHandshake, withoutTakeover } = require('./websocket');
+const { WebSocket, noteHandshake, streamOptionsOf, withoutTakeover } = require('./websocket');
 
 /** ws's WebSocketServer, whose connections are framemask's. */
 class WebSocketServer extends ws.WebSocketServer {
   constructor(options, callback) {
     checkNames(options, 'WebSocketServer');
+    streamOptionsOf(options);
     super({ WebSocket, ...withoutTakeover(options) }, callback);
   }
 

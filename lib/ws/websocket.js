@@ -19,6 +19,8 @@ const kKey = Symbol('key');
 /** Where a WebSocket keeps the messages for its iterators. */
 const kMessages = Symbol('messages');
 const kRequest = Symbol('request');
+/** Where a WebSocket keeps its options of streams, if it has them. */
+const kStreamOptions = Symbol('streamOptions');
 /** Where a server's socket says that its reads may be shared. */
 const kSharedReads = Symbol('sharedReads');
 
@@ -33,8 +35,10 @@ function extend(Base) {
   const base = Base.prototype;
   return class WebSocket extends Base {
     constructor(address, protocols, options) {
+      const streamOptions = streamOptionsOf(options) ?? streamOptionsOf(protocols);
       // ws takes options for protocols, too.
       super(address, Array.isArray(protocols) ? protocols : clientOptions(protocols), clientOptions(options));
+      if (streamOptions !== undefined) this[kStreamOptions] = streamOptions;
     }
 
     /**
@@ -55,7 +59,7 @@ function extend(Base) {
       }
       const adapter = new SenderAdapter(this, this._sender, socket, this[kKey] ?? socket[kKey]);
       const receiver = this._receiver;
-      attachDecoder(this, receiver, adapter);
+      attachDecoder(this, receiver, adapter, this[kStreamOptions]);
       this[kAdapter] = adapter;
       connections.opened++;
       if (adapter.agreement === null) return;
@@ -175,6 +179,12 @@ function clientOptions(options) {
   return { ...given, createConnection: overHttp2(given.http2 === true ? null : given.http2) };
 }
 
+/** @returns {object | undefined} a client's or server's options of messages as streams, checked */
+function streamOptionsOf(options) {
+  if (options?.streamFrom === undefined && options?.minRate === undefined) return undefined;
+  return require('./message-streams').readStreamOptions(options);
+}
+
 /** Keeps a server's part of a connection, before ws makes the WebSocket. */
 function noteHandshake(socket, key, sharedReads) {
   socket[kKey] = key;
@@ -203,4 +213,13 @@ function messages(websocket, options) {
 /** The way out of a WebSocket; null before it is open, and for a WebSocket of plain ws. */
 const adapterOf = (websocket) => websocket[kAdapter] ?? null;
 
-module.exports = { Exported, WebSocket, adapterOf, connectionId, messages, noteHandshake, withoutTakeover };
+module.exports = {
+  Exported,
+  WebSocket,
+  adapterOf,
+  connectionId,
+  messages,
+  noteHandshake,
+  streamOptionsOf,
+  withoutTakeover
+};

@@ -4,13 +4,14 @@ import { createServer, IncomingMessage } from 'node:http';
 
 import http2 = require('node:http2');
 
-import type { Duplex } from 'node:stream';
+import { type Duplex, Readable } from 'node:stream';
 
 import WebSocket = require('framemask/ws');
 
 import {
   connectionId,
   createWebSocketStream,
+  messages,
   type RawData,
   type Report,
   report,
@@ -28,6 +29,8 @@ const options: ServerOptions = {
   maxPendingAutoPongs: 60,
   maxFragments: 100,
   maxBufferedChunks: 100,
+  streamFrom: 2 ** 20,
+  minRate: { bytes: 1024, seconds: 5 },
   perMessageDeflate: { threshold: 1024 }
 };
 const server = new WebSocketServer(options, () => console.log('listening'));
@@ -133,3 +136,13 @@ streamOfClient.closed.then(
 streamOfClient.close({ closeCode: 1000 });
 // @ts-expect-error: a number
 streamOfClient.close({ closeCode: '1000' });
+
+// Messages as streams.
+server.on('connection', async (websocket) => {
+  websocket.on('stream', (stream, isBinary) => (isBinary ? stream.resume() : stream.setEncoding('utf8')));
+  for await (const { data, isBinary } of websocket) console.log(isBinary ? data.readUInt8(0) : data.toUpperCase());
+  for await (const { data, isBinary } of messages(websocket, { streams: true })) {
+    if (data instanceof Readable) data.destroy();
+    else console.log(isBinary ? data.readUInt8(0) : data.toUpperCase());
+  }
+});

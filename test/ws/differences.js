@@ -101,6 +101,18 @@ const ACCEPTED = {
     },
     { ws: ['message ', 'message '], framemask: ['message ', 'message a'] }
   ],
+  'messages behind an empty compressed one are inflated': [
+    async (t, implementation) => {
+      const { server, socket } = await connectRaw(t, implementation, { perMessageDeflate: true });
+      const events = listEvents(server);
+      const next = deflateRawSync('a', { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
+      socket.write(Buffer.concat(['', next].map((payload) => masked(TEXT, payload, { rsv: 0x40 }))));
+      await once(server, 'message');
+      while (events.length < 2) await settled();
+      return events;
+    },
+    { ws: ['message ', 'error Z_DATA_ERROR'], framemask: ['message ', 'message a'] }
+  ],
   'callbacks of joined writes come a tick later': [
     async (t, implementation) => {
       const { server } = await connectRaw(t, implementation);

@@ -168,6 +168,18 @@ t.test('leaving pauses, and the next loop goes on', async (t) => {
   t.same(heard, ['header', ...seen], "listeners of 'message' hear all");
 });
 
+t.test('a loop after one that has taken every message goes on', async (t) => {
+  const { server, client } = await connectPair(t, framemask);
+  for (const text of ['a', 'b', 'c']) {
+    client.send(text);
+    for await (const { data } of server) {
+      t.equal(data, text);
+      break;
+    }
+    t.ok(server.isPaused);
+  }
+});
+
 t.test('a throw in the loop leaves it', async (t) => {
   const { server, client } = await connectPair(t, framemask);
   const loop = (async () => {

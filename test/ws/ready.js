@@ -38,6 +38,23 @@ for (const [name, perMessageDeflate] of [
   });
 }
 
+t.test('a hundred wait for the same without a warning', async (t) => {
+  const { server, client } = await connectPair(t, framemask);
+  const listeners = [server.listenerCount('close'), server._socket.listenerCount('drain')];
+  const warnings = [];
+  const warn = (warning) => warnings.push(warning);
+  process.on('warning', warn);
+  client.pause();
+  fill(server);
+  const waits = Array.from({ length: 100 }, () => ready(server));
+  await new Promise(setImmediate);
+  client.resume();
+  await Promise.all(waits);
+  process.off('warning', warn);
+  t.same(warnings, []);
+  t.same([server.listenerCount('close'), server._socket.listenerCount('drain')], listeners);
+});
+
 t.test('ready waits for a connection to open', async (t) => {
   const server = await listen(t, framemask);
   const client = new WebSocket(`ws://127.0.0.1:${server.address().port}`);

@@ -1,7 +1,7 @@
 """Echoes messages as a client or a server of PyPI's websockets. A line of JSON on stdin asks for either:
 
-{"id": 1, "listen": true, "takeover": false, "bits": 15}  ->  {"id": 1, "port": 40000}
-{"id": 2, "connect": "ws://...", "takeover": true, "bits": 9}  ->  {"id": 2} when it has been closed
+{"id": 1, "listen": true, "takeover": false, "bits": 15, "streams": false}  ->  {"id": 1, "port": 40000}
+{"id": 2, "connect": "ws://...", "takeover": true, "bits": 9, "streams": true}  ->  {"id": 2} when it has been closed
 """
 
 import asyncio
@@ -10,12 +10,25 @@ import sys
 
 from websockets.asyncio.client import connect
 from websockets.asyncio.server import serve
+from websockets.exceptions import ConnectionClosedOK
 from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFactory, ServerPerMessageDeflateFactory
 
 
 async def echo(socket):
     async for message in socket:
         await socket.send(message)
+
+
+async def echo_streams(socket):
+    try:
+        while True:
+            await socket.send(aiter(socket.recv_streaming()))
+    except ConnectionClosedOK:
+        pass
+
+
+def echo_of(command):
+    return echo_streams if command["streams"] else echo
 
 
 def reply(answer):
@@ -39,13 +52,13 @@ async def run(command):
     try:
         if command.get("listen"):
             extension = factory(command, ServerPerMessageDeflateFactory)
-            server = await serve(echo, "127.0.0.1", 0, extensions=[extension], **options)
+            server = await serve(echo_of(command), "127.0.0.1", 0, extensions=[extension], **options)
             answer["port"] = server.sockets[0].getsockname()[1]
         else:
             extension = factory(command, ClientPerMessageDeflateFactory)
             async with connect(command["connect"], extensions=[extension], proxy=None, **options) as socket:
                 await socket.send("ready")
-                await echo(socket)
+                await echo_of(command)(socket)
     except Exception as error:
         answer["error"] = repr(error)
     reply(answer)

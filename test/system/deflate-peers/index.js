@@ -14,8 +14,9 @@ const { PEERS } = require('./peers');
  * @param {{ takeover: boolean, bits: number, isShort: boolean }} options
  * @returns {Promise<object>} the result of the exchange
  */
-async function test(peer, end, role, { isShort, ...options }) {
+async function test(peer, end, role, { isShort, ...parameters }) {
   const exchange = new Exchange(isShort);
+  const options = { ...parameters, streams: end.streams === true };
   if (role === 'client') {
     const port = await peer.listen(options);
     end.connect(`ws://127.0.0.1:${port}`, options, exchange).catch((error) => exchange.fail(error));
@@ -55,8 +56,8 @@ async function testWindows(peer, end, role, takeover, windows) {
 module.exports = {
   summary: "compressed messages to and from Chromium, Python's websockets and Go's coder/websocket, byte by byte",
   details: `Sends messages of 0 to 1,000,000 bytes to programs of others, which send them back, and compares each byte: with the codec
-and with framemask/ws, each as the server and as the client, with context takeover and without, with all windows that the
-peer has. Checks what was agreed on, and that messages come back compressed. The Go program is left out where there is no Go.
+and with framemask/ws, whole and as streams, each as the server and as the client, with context takeover and without, with
+all windows that the peer has. Against streams, websockets and coder/websocket echo by streams, too. Checks what was agreed on, and that messages come back compressed. The Go program is left out where there is no Go.
 
 peers: ${PEERS.map(({ name }) => name).join(' ')}`,
   packages: true,

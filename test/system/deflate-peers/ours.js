@@ -1,13 +1,16 @@
 'use strict';
 
-// The ends of a connection that are tested: the codec, in examples/deflate.js, and framemask/ws.
+// The ends of a connection that are tested: the codec, in examples/deflate.js, and framemask/ws, whose
+// messages are whole or streams.
 
 const { once } = require('node:events');
 const deflate = require('../../../examples/deflate');
-const { WebSocket, WebSocketServer } = require('../../../ws.js');
+const { WebSocket, WebSocketServer, sendStream } = require('../../../ws.js');
 
 const HOST = '127.0.0.1';
 const NO_LIMIT = { maxPayload: 2 ** 27 };
+/** The length of a stream's chunks. */
+const CHUNK = 10_000;
 
 /**
  * @typedef {object} Connection
@@ -71,17 +74,39 @@ function agreedBy({ _extensions: extensions }) {
   return ['permessage-deflate', ...shown].join('; ');
 }
 
-function listen(websocket, exchange) {
+/** How messages are sent, and heard by a function of their data. */
+const BY_EVENTS = {
+  options: {},
+  send: (websocket, data, isBinary) => websocket.send(data, { binary: isBinary }),
+  hear: (websocket, take) => websocket.on('message', take)
+};
+
+const BY_STREAMS = {
+  options: { streamFrom: 0 },
+  send: (websocket, data, isBinary) => sendStream(websocket, chunksOf(data), { binary: isBinary }),
+  hear: (websocket, take) =>
+    websocket.on('stream', (stream, isBinary) => {
+      const parts = [];
+      stream.on('data', (part) => parts.push(part));
+      stream.on('end', () => take(Buffer.concat(parts), isBinary));
+    })
+};
+
+function* chunksOf(data) {
+  for (let at = 0; at < data.length; at += CHUNK) yield data.slice(at, at + CHUNK);
+}
+
+function listen(websocket, { send, hear }, exchange) {
   const connection = {
     get agreed() {
       return agreedBy(websocket);
     },
-    send: (data, isBinary) => websocket.send(data, { binary: isBinary }),
+    send: (data, isBinary) => send(websocket, data, isBinary)?.catch((error) => exchange.fail(error)),
     close: () => websocket.close(1000),
     received: () => websocket._socket.bytesRead
   };
   let error = null;
-  websocket.on('message', (data, isBinary) => exchange.onMessage(connection, data, isBinary));
+  hear(websocket, (data, isBinary) => exchange.onMessage(connection, data, isBinary));
   websocket.on('error', (cause) => {
     error = cause;
   });
@@ -89,19 +114,20 @@ function listen(websocket, exchange) {
   return connection;
 }
 
-const ws = {
-  name: 'framemask/ws',
+const ws = (name, way) => ({
+  name,
+  streams: way === BY_STREAMS,
   async serve(options, exchange) {
-    const server = new WebSocketServer({ host: HOST, port: 0, ...optionsOf(options) });
-    server.on('connection', (websocket) => listen(websocket, exchange));
+    const server = new WebSocketServer({ host: HOST, port: 0, ...optionsOf(options), ...way.options });
+    server.on('connection', (websocket) => listen(websocket, way, exchange));
     await once(server, 'listening');
     return { port: server.address().port, close: () => server.close() };
   },
   async connect(url, options, exchange) {
-    const websocket = new WebSocket(url, optionsOf(options));
-    const connection = listen(websocket, exchange);
+    const websocket = new WebSocket(url, { ...optionsOf(options), ...way.options });
+    const connection = listen(websocket, way, exchange);
     websocket.on('open', () => exchange.begin(connection));
   }
-};
+});
 
-module.exports = { ENDS: [codec, ws] };
+module.exports = { ENDS: [codec, ws('framemask/ws', BY_EVENTS), ws('framemask/ws, streams', BY_STREAMS)] };

@@ -5,11 +5,14 @@
 //     node endpoint.js receive READER          listens, prints its port, then what it has seen
 //     node endpoint.js send KIND BYTES PORT    sends, as a client
 //
+// READER and KIND are keys of the tables below; those that begin with `ws` are of framemask/ws.
+//
 // The message repeats a pattern, which a receiver that `checks` compares with each part.
 
 const { once } = require('node:events');
 const net = require('node:net');
 const { Decoder, Encoder, acceptDeflate, offerDeflate, readInto } = require('../../../index');
+const { WebSocket, WebSocketServer, sendStream } = require('../../../ws');
 
 /** The most bytes of a chunk, and of the pattern. */
 const CHUNK = 64 * 1024;
@@ -55,6 +58,20 @@ const READERS = {
   compressed: (socket, done) => decode(socket, done, { deflate: agree().server }, true)
 };
 
+/** The same of framemask/ws, for streams of a WebSocket. */
+const STREAM_READERS = {
+  'ws-dropped': (stream, done) => readStream(stream, done, false),
+  'ws-checked': (stream, done) => readStream(stream, done, true)
+};
+
+function readStream(stream, done, checks) {
+  let bytes = 0;
+  stream.on('data', (part) => {
+    bytes = checks ? check(part, bytes) : bytes + part.length;
+  });
+  stream.on('end', () => done(bytes));
+}
+
 function decode(socket, done, options, checks) {
   let bytes = 0;
   const decoder = new Decoder({
@@ -81,12 +98,32 @@ async function receive(reader) {
   console.log(server.address().port);
   const [socket] = await once(server, 'connection');
   server.close();
-  const began = performance.now();
+  const end = measure();
   READERS[reader](socket, (bytes) => {
-    const seconds = (performance.now() - began) / 1000;
-    console.log(JSON.stringify({ bytes, seconds, peak: process.resourceUsage().maxRSS * 1024 }));
+    end(bytes);
     socket.end();
   });
+}
+
+async function receiveStream(reader) {
+  const limits = { maxPayload: 0, maxFragments: 0 };
+  const server = new WebSocketServer({ host: HOST, port: 0, streamFrom: 1, perMessageDeflate: true, ...limits });
+  await once(server, 'listening');
+  console.log(server.address().port);
+  const [socket] = await once(server, 'connection');
+  server.close();
+  const end = measure();
+  const [stream] = await once(socket, 'stream');
+  STREAM_READERS[reader](stream, end);
+}
+
+/** @returns {(bytes: number) => void} prints the result */
+function measure() {
+  const began = performance.now();
+  return (bytes) => {
+    const seconds = (performance.now() - began) / 1000;
+    console.log(JSON.stringify({ bytes, seconds, peak: process.resourceUsage().maxRSS * 1024 }));
+  };
 }
 
 /** The ways to send: generators that add frames, chunk by chunk. */
@@ -129,9 +166,30 @@ async function send(kind, bytes, port) {
   }
   socket.end().resume();
   await closed;
-  console.log(JSON.stringify({ bytes, peak: process.resourceUsage().maxRSS * 1024 }));
 }
 
-const [mode, kind, bytes, port] = process.argv.slice(2);
-if (mode === 'receive') receive(kind);
-else send(kind, Number(bytes) - (Number(bytes) % LETTERS.length), Number(port));
+/** The ways to send by framemask/ws: options of its client. */
+const STREAM_SENDERS = { 'ws-stream': { perMessageDeflate: false }, 'ws-compressed': { perMessageDeflate: true } };
+
+async function sendByStream(kind, bytes, port) {
+  const socket = new WebSocket(`ws://${HOST}:${port}`, STREAM_SENDERS[kind]);
+  await once(socket, 'open');
+  const payloads = function* () {
+    for (const { chunk } of chunksOf(bytes)) yield chunk;
+  };
+  await sendStream(socket, payloads());
+  socket.close();
+  await once(socket, 'close');
+}
+
+const [mode, kind, wanted, port] = process.argv.slice(2);
+if (mode === 'receive') {
+  if (kind in READERS) receive(kind);
+  else receiveStream(kind);
+} else {
+  const bytes = Number(wanted) - (Number(wanted) % LETTERS.length);
+  const sending = kind in STREAM_SENDERS ? sendByStream : send;
+  sending(kind, bytes, Number(port)).then(() => {
+    console.log(JSON.stringify({ bytes, peak: process.resourceUsage().maxRSS * 1024 }));
+  });
+}

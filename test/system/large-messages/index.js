@@ -15,7 +15,10 @@ const CASES = {
   'one frame, compared': { kind: 'frame', reader: 'checked' },
   'fragments of 64 KiB': { kind: 'fragments', reader: 'checked' },
   'text, as strings': { kind: 'text', reader: 'text' },
-  compressed: { kind: 'compressed', reader: 'compressed' }
+  compressed: { kind: 'compressed', reader: 'compressed' },
+  'framemask/ws': { kind: 'ws-stream', reader: 'ws-dropped' },
+  'framemask/ws, compared': { kind: 'ws-stream', reader: 'ws-checked' },
+  'framemask/ws, compressed': { kind: 'ws-compressed', reader: 'ws-checked' }
 };
 
 /** @returns {AsyncIterator<string>} the lines of an endpoint, which ends with this process */
@@ -40,8 +43,8 @@ const inMib = (bytes) => `${(bytes / MIB).toFixed(0)} MiB`;
 
 module.exports = {
   summary: 'messages of gigabytes in parts: memory at both ends, and the rate',
-  details: `Sends one message over loopback, in one frame and in fragments, as text and compressed, to a Decoder with onPart. Each end may take
-${inMib(MARGIN)} more than one that reads and drops the same bytes from a bare socket; each byte is compared.`,
+  details: `Sends one message over loopback, in one frame and in fragments, as text and compressed, to a Decoder with onPart, and by sendStream
+of framemask/ws to a server with streamFrom. Each end may take ${inMib(MARGIN)} more than one that reads and drops the same bytes from a bare socket; each byte is compared.`,
   options: {
     mib: {
       type: 'string',

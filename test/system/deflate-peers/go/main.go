@@ -1,14 +1,15 @@
 // Echoes messages as a client or a server of coder/websocket. A line of JSON on stdin asks for
 // either:
 //
-//	{"id": 1, "listen": true, "takeover": false}  ->  {"id": 1, "port": 40000}
-//	{"id": 2, "connect": "ws://...", "takeover": true}  ->  {"id": 2} when it has been closed
+//	{"id": 1, "listen": true, "takeover": false, "streams": false}  ->  {"id": 1, "port": 40000}
+//	{"id": 2, "connect": "ws://...", "takeover": true, "streams": true}  ->  {"id": 2} when it has been closed
 package main
 
 import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -22,6 +23,7 @@ type command struct {
 	Listen   bool
 	Connect  string
 	Takeover bool
+	Streams  bool
 }
 
 type answer struct {
@@ -30,20 +32,44 @@ type answer struct {
 	Error string `json:"error,omitempty"`
 }
 
-func echo(socket *websocket.Conn) error {
+func echo(socket *websocket.Conn, streams bool) error {
+	echoMessage := echoWhole
+	if streams {
+		echoMessage = echoStream
+	}
 	socket.SetReadLimit(-1)
 	for {
-		kind, data, err := socket.Read(context.Background())
+		err := echoMessage(socket)
 		if websocket.CloseStatus(err) == websocket.StatusNormalClosure {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if err := socket.Write(context.Background(), kind, data); err != nil {
-			return err
-		}
 	}
+}
+
+func echoWhole(socket *websocket.Conn) error {
+	kind, data, err := socket.Read(context.Background())
+	if err != nil {
+		return err
+	}
+	return socket.Write(context.Background(), kind, data)
+}
+
+func echoStream(socket *websocket.Conn) error {
+	kind, reader, err := socket.Reader(context.Background())
+	if err != nil {
+		return err
+	}
+	writer, err := socket.Writer(context.Background(), kind)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(writer, reader); err != nil {
+		return err
+	}
+	return writer.Close()
 }
 
 func modeOf(takeover bool) websocket.CompressionMode {
@@ -53,7 +79,7 @@ func modeOf(takeover bool) websocket.CompressionMode {
 	return websocket.CompressionNoContextTakeover
 }
 
-func listen(takeover bool) (int, error) {
+func listen(takeover, streams bool) (int, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err
@@ -61,13 +87,13 @@ func listen(takeover bool) (int, error) {
 	go http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: modeOf(takeover)})
 		if err == nil {
-			echo(socket)
+			echo(socket, streams)
 		}
 	}))
 	return listener.Addr().(*net.TCPAddr).Port, nil
 }
 
-func connect(url string, takeover bool) error {
+func connect(url string, takeover, streams bool) error {
 	options := &websocket.DialOptions{CompressionMode: modeOf(takeover)}
 	socket, _, err := websocket.Dial(context.Background(), url, options)
 	if err != nil {
@@ -76,7 +102,7 @@ func connect(url string, takeover bool) error {
 	if err := socket.Write(context.Background(), websocket.MessageText, []byte("ready")); err != nil {
 		return err
 	}
-	return echo(socket)
+	return echo(socket, streams)
 }
 
 func main() {
@@ -91,9 +117,9 @@ func main() {
 			reply := answer{Id: asked.Id}
 			var err error
 			if asked.Listen {
-				reply.Port, err = listen(asked.Takeover)
+				reply.Port, err = listen(asked.Takeover, asked.Streams)
 			} else {
-				err = connect(asked.Connect, asked.Takeover)
+				err = connect(asked.Connect, asked.Takeover, asked.Streams)
 			}
 			if err != nil {
 				reply.Error = err.Error()

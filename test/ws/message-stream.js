@@ -1,0 +1,623 @@
+'use strict';
+
+// The option streamFrom: long messages as streams.
+
+const { createHash } = require('node:crypto');
+const { once } = require('node:events');
+const http2 = require('node:http2');
+const https = require('node:https');
+const net = require('node:net');
+const { Readable, Writable } = require('node:stream');
+const { buffer, text } = require('node:stream/consumers');
+const { pipeline } = require('node:stream/promises');
+const zlib = require('node:zlib');
+const t = require('tap');
+const { acceptHttp2 } = require('../../index');
+const { supportsSyncZlib } = require('../../lib/deflate/zlib-handle');
+const framemask = require('../../ws.js');
+const certificate = require('../support/certificate');
+const { BINARY, CLOSE, CONTINUATION, PING, TEXT, closePayload, frame } = require('../support/frames');
+const { createRandom, seed } = require('../support/random');
+const { connectPair, connectRaw, listen, settled, uncaught } = require('../support/websockets');
+
+const { WebSocket, messages, sendStream } = framemask;
+
+const isNode = process.versions.bun === undefined && process.versions.deno === undefined;
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const GIB = 1024 * MIB;
+const NO_KEY = Buffer.alloc(4);
+const DEFLATE = { threshold: 0, contextTakeover: true };
+
+/** The first bytes of a message of one frame, whose header announces more. */
+const begin = (opcode, payload, length) => frame(opcode, payload, { key: NO_KEY, length, lengthSize: 8 });
+const masked = (opcode, payload, options) => frame(opcode, payload, { key: NO_KEY, ...options });
+
+/** The next stream of a WebSocket, and whether it is binary. */
+const nextStream = (socket) => once(socket, 'stream');
+
+/** Waits until a condition holds that events of this process bring about. */
+async function until(holds) {
+  while (!holds()) await new Promise(setImmediate);
+}
+
+/** A server's end with streams, and a socket whose owner writes frames. */
+const connect = (t, options) => connectRaw(t, framemask, { streamFrom: 10, maxPayload: 0, ...options });
+
+/** The ways to read a stream. */
+const READERS = {
+  loop: buffer,
+  async text(stream) {
+    stream.setEncoding('utf8');
+    return Buffer.from(await text(stream));
+  },
+  async data(stream) {
+    const parts = [];
+    stream.on('data', (part) => parts.push(part));
+    await once(stream, 'end');
+    return Buffer.concat(parts);
+  },
+  async pipeline(stream) {
+    const parts = [];
+    const write = (part, _encoding, done) => setImmediate(done, parts.push(part) && null);
+    await pipeline(stream, new Writable({ highWaterMark: 1, write }));
+    return Buffer.concat(parts);
+  }
+};
+
+/** Servers and clients of each kind, and the function that ends them. */
+const TRANSPORTS = {
+  'shared reads': (t) => connectPair(t, framemask, { server: { streamFrom: 1000, maxPayload: 0 } }),
+  events: (t) => connectPair(t, framemask, { server: { streamFrom: 1000, maxPayload: 0, sharedReads: false } }),
+  async 'a client'(t) {
+    const { server, client } = await connectPair(t, framemask, { client: { streamFrom: 1000 } });
+    return { server: client, client: server };
+  },
+  'an event a turn': (t) => connectPair(t, framemask, { server: { streamFrom: 1000, allowSynchronousEvents: false } }),
+  async TLS(t) {
+    const server = https.createServer(certificate).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.teardown(() => server.close());
+    const wss = new framemask.WebSocketServer({ server, streamFrom: 1000 });
+    const client = new WebSocket(`wss://127.0.0.1:${server.address().port}`, { rejectUnauthorized: false });
+    const [[socket]] = await Promise.all([once(wss, 'connection'), once(client, 'open')]);
+    return { server: socket, client };
+  }
+};
+if (isNode) {
+  TRANSPORTS['HTTP/2'] = async (t) => {
+    const server = acceptHttp2(http2.createServer());
+    const wss = new framemask.WebSocketServer({ server, streamFrom: 1000 });
+    const sessions = [];
+    server.on('session', (session) => sessions.push(session));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.teardown(() => {
+      for (const session of sessions) session.destroy();
+      server.close();
+    });
+    const client = new WebSocket(`ws://127.0.0.1:${server.address().port}`, { http2: true });
+    const [[socket]] = await Promise.all([once(wss, 'connection'), once(client, 'open')]);
+    return { server: socket, client };
+  };
+}
+if (supportsSyncZlib()) {
+  TRANSPORTS.deflate = (t) => {
+    const options = { streamFrom: 1000, perMessageDeflate: DEFLATE };
+    return connectPair(t, framemask, { server: options, client: { perMessageDeflate: DEFLATE } });
+  };
+}
+
+for (const [name, open] of Object.entries(TRANSPORTS)) {
+  t.test(`${name}: long messages are streams, short ones events, in their order, seed ${seed}`, async (t) => {
+    const { server, client } = await open(t);
+    const random = createRandom(seed);
+    const letters = [...'aé€😀'];
+    const makeMessage = () => {
+      const length = [0, 10, 999, 1000, 5000, 200_000][random(6)];
+      const data = Buffer.alloc(length, Array.from({ length: 500 }, () => letters[random(4)]).join(''));
+      // Cut between characters.
+      const whole = Buffer.from(data.toString().replace(/\ufffd+$/, ''));
+      return { data: whole, isBinary: random(2) === 0 };
+    };
+    const sent = Array.from({ length: 40 }, makeMessage);
+    const readers = Object.values(READERS);
+    const received = [];
+    const read = [];
+    const done = new Promise((resolve) => {
+      const add = (message) => received.push(message) === sent.length && resolve();
+      server.on('message', (data, isBinary) => add({ data, isBinary, isStream: false }));
+      server.on('stream', (stream, isBinary) => {
+        const message = { data: null, isBinary, isStream: true };
+        const reading = readers[random(isBinary ? 1 : 4)](stream);
+        read.push(reading.then((data) => Object.assign(message, { data })));
+        add(message);
+      });
+    });
+    for (const { data, isBinary } of sent) {
+      const cut = random(3) === 0 ? data.length : random(data.length + 1);
+      client.send(data.subarray(0, cut), { binary: isBinary, fin: cut === data.length });
+      if (random(4) === 0) client.ping();
+      if (cut !== data.length) client.send(data.subarray(cut), { binary: isBinary });
+    }
+    await done;
+    await Promise.all(read);
+    t.same(
+      received.map(({ data }) => createHash('sha1').update(data).digest('hex')),
+      sent.map(({ data }) => createHash('sha1').update(data).digest('hex'))
+    );
+    t.same(
+      received.map(({ isBinary }) => isBinary),
+      sent.map(({ isBinary }) => isBinary)
+    );
+    t.same(
+      received.map(({ isStream }) => isStream),
+      sent.map(({ data }) => data.length >= 1000)
+    );
+    client.close(4000);
+    t.same((await once(server, 'close'))[0], 4000);
+  });
+}
+
+t.test('parts come in the middle of a frame; Ping and later messages wait', async (t) => {
+  const { server, socket } = await connect(t);
+  const seen = [];
+  server.on('message', (data) => seen.push(`message ${data}`));
+  server.on('ping', (data) => seen.push(`ping ${data}`));
+  socket.write(begin(TEXT, 'first', 4 * GIB));
+  const [stream, isBinary] = await nextStream(server);
+  t.notOk(isBinary);
+  t.equal(stream.setEncoding('utf8').read(), 'first');
+  socket.write('second');
+  await once(stream, 'readable');
+  t.equal(stream.read(), 'second');
+  stream.destroy();
+  socket.destroy();
+
+  const other = await connect(t);
+  other.server.on('message', (data) => seen.push(`message ${data}`));
+  other.server.on('ping', (data) => seen.push(`ping ${data}`));
+  other.socket.write(
+    Buffer.concat([
+      masked(BINARY, '0123456789', { fin: false }),
+      masked(PING, 'inside'),
+      masked(CONTINUATION, 'abc'),
+      masked(PING, 'after'),
+      masked(TEXT, 'next')
+    ])
+  );
+  const [fragmented] = await nextStream(other.server);
+  await settled();
+  t.same(seen, [], 'nothing comes until it is read');
+  const next = once(other.server, 'message');
+  t.equal(await text(fragmented), '0123456789abc');
+  await next;
+  t.same(seen, ['ping inside', 'ping after', 'message next']);
+});
+
+t.test("listeners of 'message' do not see it, whatever the binaryType; nobody's is discarded", async (t) => {
+  const { server, client } = await connectPair(t, framemask, { server: { streamFrom: 3 } });
+  server.binaryType = 'arraybuffer';
+  const seen = [];
+  server.on('message', (data) => seen.push(data));
+  for (const data of ['nobody hears it', 'a']) client.send(Buffer.from(data));
+  await once(server, 'message');
+  client.send(Buffer.from('stream'));
+  t.equal(await text((await nextStream(server))[0]), 'stream');
+  client.send(Buffer.from('b'));
+  await once(server, 'message');
+  t.same(
+    seen.map((data) => [data instanceof ArrayBuffer, String(Buffer.from(data))]),
+    [
+      [true, 'a'],
+      [true, 'b']
+    ]
+  );
+});
+
+t.test('a stream that is destroyed or left discards the rest of its message', async (t) => {
+  const { server, client } = await connectPair(t, framemask, { server: { streamFrom: 0 } });
+  const leave = {
+    'at once': (stream) => stream.destroy(),
+    'by an error': (stream) => stream.on('error', () => {}).destroy(new Error('mine')),
+    'in a loop': async (stream) => {
+      for await (const _ of stream) break;
+    },
+    'at its first part': (stream) => stream.on('data', () => stream.destroy()),
+    'at its last part': (stream) => stream.on('data', (part) => part.includes('.') && stream.destroy()),
+    unread: (stream) => setImmediate(() => stream.destroy())
+  };
+  for (const [how, act] of Object.entries(leave)) {
+    client.send(Buffer.alloc(300 * KIB), { fin: false });
+    client.send('the end.');
+    client.send(how);
+    act((await nextStream(server))[0]);
+    const [next] = await nextStream(server);
+    t.equal(await text(next), how);
+  }
+});
+
+t.test("listeners that throw harm nothing: 'stream', and 'data' and 'end' of the stream", async (t) => {
+  const { server, client } = await connectPair(t, framemask, { server: { streamFrom: 1 } });
+  for (const isLast of [true, false]) {
+    const errors = await uncaught(async () => {
+      const ended = new Promise((resolve) => {
+        server.once('stream', (stream) => {
+          stream.on('end', resolve).resume();
+          throw new Error('of stream');
+        });
+      });
+      client.send('a', { fin: isLast });
+      if (!isLast) client.send('b');
+      await ended;
+    });
+    t.match(errors, [{ message: 'of stream' }]);
+    const parts = [];
+    const again = await uncaught(async () => {
+      client.send('c', { fin: false });
+      const [stream] = await nextStream(server);
+      const ended = new Promise((resolve) => {
+        stream.on('end', () => {
+          resolve();
+          throw new Error('of end');
+        });
+      });
+      stream.on('data', (part) => {
+        parts.push(String(part));
+        if (String(part) === 'd') throw new Error('of data');
+      });
+      await until(() => parts.length === 1);
+      client.send('d', { fin: isLast });
+      if (!isLast) client.send('e');
+      await ended;
+    });
+    t.same(new Set(again.map(({ message }) => message)), new Set(['of data', 'of end']));
+    t.same(parts, isLast ? ['c', 'd'] : ['c', 'd', 'e']);
+  }
+  client.send('old');
+  const [old] = await nextStream(server);
+  await uncaught(async () => {
+    await new Promise((resolve) => {
+      const stop = () => {
+        resolve();
+        throw new Error('of end');
+      };
+      old.on('end', stop).resume();
+    });
+  });
+  client.send('next');
+  client.send('one more');
+  const [unread] = await nextStream(server);
+  let isEarly = true;
+  const after = nextStream(server).then(([stream]) => {
+    t.notOk(isEarly, 'the end of an earlier stream releases no other');
+    return text(stream);
+  });
+  old.destroy();
+  await settled();
+  isEarly = false;
+  t.equal(await text(unread), 'next');
+  t.equal(await after, 'one more');
+});
+
+t.test('4 GiB by single bytes cost one, unread; 2^53 - 1 bytes are only announced', async (t) => {
+  const { server, socket } = await connect(t);
+  socket.setNoDelay().write(begin(BINARY, 'x', 4 * GIB));
+  const [stream] = await nextStream(server);
+  const count = 500;
+  for (let i = 0; i < count; i++) await new Promise((resolve) => socket.write('x', resolve));
+  await settled();
+  t.equal(stream.readableLength, 1);
+  let bytes = 0;
+  let parts = 0;
+  for await (const part of stream) {
+    bytes += part.length;
+    parts++;
+    if (bytes === count + 1) break;
+  }
+  t.equal(bytes, count + 1);
+  t.ok(parts < 20, 'the rest has waited in the system');
+  const large = await connect(t);
+  const before = process.memoryUsage().arrayBuffers;
+  large.socket.write(begin(BINARY, 'x', 2 ** 53 - 1));
+  const [announced] = await nextStream(large.server);
+  t.equal(String(announced.read()), 'x');
+  t.ok(process.memoryUsage().arrayBuffers < before + MIB);
+  const limited = await connect(t, { maxPayload: 99_999 });
+  const failed = new Promise((resolve) => limited.server.on('error', resolve));
+  limited.socket.write(begin(BINARY, 'x', 100_000));
+  t.match(await failed, { code: 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' });
+});
+
+t.test('a slow reader of a fast peer: the peer waits, and nothing is lost', async (t) => {
+  const { server, client } = await connectPair(t, framemask, { server: { streamFrom: 0, maxPayload: 0 } });
+  const total = 64 * MIB;
+  const chunk = Buffer.alloc(64 * KIB, 'some bytes that repeat');
+  const sending = sendStream(client, Array(total / chunk.length).fill(chunk));
+  const [stream] = await nextStream(server);
+  await until(() => client.bufferedAmount > 0);
+  await settled();
+  t.ok(client.bufferedAmount > 0, 'the peer waits');
+  t.ok(stream.readableLength <= 64 * KIB);
+  t.ok(server._socket.bytesRead <= 192 * KIB);
+  const hash = createHash('sha1');
+  let most = 0;
+  for await (const part of stream) {
+    most = Math.max(most, part.length, stream.readableLength);
+    hash.update(part);
+  }
+  await sending;
+  const expected = createHash('sha1');
+  for (let i = 0; i < total / chunk.length; i++) expected.update(chunk);
+  t.equal(hash.digest('hex'), expected.digest('hex'));
+  t.ok(most <= 64 * KIB);
+});
+
+t.test('text: cut in characters, and invalid at the last byte', async (t) => {
+  const payload = Buffer.from('€'.repeat(10));
+  const { server, socket } = await connect(t);
+  const parts = [];
+  server.on('stream', (stream) => stream.setEncoding('utf8').on('data', (part) => parts.push(part)));
+  socket.setNoDelay().write(masked(TEXT, '', { length: payload.length }));
+  for (const byte of payload) await new Promise((resolve) => socket.write(Buffer.of(byte), resolve));
+  await until(() => parts.join('') === '€'.repeat(10));
+  t.ok(parts.every((part) => /^€+$/.test(part)));
+
+  const bad = await connect(t);
+  const failed = once(bad.server, 'error').then(([error]) => error);
+  bad.socket.write(masked(TEXT, Buffer.concat([payload, Buffer.from([0xe2])]), { fin: false }));
+  const [stream] = await nextStream(bad.server);
+  const read = t.rejects(text(stream), { code: 'WS_ERR_INVALID_UTF8' });
+  bad.socket.write(masked(CONTINUATION, 'A'));
+  await read;
+  t.match(await failed, { code: 'WS_ERR_INVALID_UTF8' });
+});
+
+/** How a connection ends within a message. */
+const ENDINGS = {
+  terminate: ({ server }) => server.terminate(),
+  reset: ({ socket }) => (socket.resetAndDestroy === undefined ? socket.destroy() : socket.resetAndDestroy()),
+  end: ({ socket }) => socket.end(),
+  'a Close frame': ({ socket }) => socket.write(masked(CLOSE, closePayload(1000)))
+};
+
+for (const [how, end] of Object.entries(ENDINGS)) {
+  t.test(`a connection that ends within the message ends the stream by an error: ${how}`, async (t) => {
+    const { server, socket } = await connect(t);
+    const closed = once(server, 'close');
+    socket.write(masked(BINARY, '0123456789', { fin: false }));
+    const [stream] = await nextStream(server);
+    const read = t.rejects(buffer(stream), { code: 'FRAMEMASK_ERR_INCOMPLETE' });
+    end({ server, socket });
+    await read;
+    await closed;
+  });
+
+  t.test(`without a reader, and without a listener for errors: ${how}`, async (t) => {
+    const { server, socket } = await connect(t);
+    const closed = once(server, 'close');
+    socket.write(masked(BINARY, '0123456789', { fin: false }));
+    const [stream] = await nextStream(server);
+    end({ server, socket });
+    // A held connection does not read; its end is seen when its stream is left.
+    if (how !== 'terminate') stream.resume();
+    await closed;
+    t.ok(stream.destroyed);
+    t.notOk(stream.readableEnded);
+    await t.rejects(buffer(stream), { code: 'FRAMEMASK_ERR_INCOMPLETE' }, 'a later reader');
+  });
+}
+
+t.test('a message that is complete can be read after the end of its connection', async (t) => {
+  const { server, socket } = await connect(t);
+  socket.write(masked(BINARY, '0123456789'));
+  const [stream] = await nextStream(server);
+  const closed = once(server, 'close');
+  server.terminate();
+  await closed;
+  t.equal(await text(stream), '0123456789');
+});
+
+t.test('a peer that ends its side after the message: a slow reader gets all of it', async (t) => {
+  for (const size of [2 * MIB, 100 * KIB, 20]) {
+    const { server, socket } = await connect(t);
+    const closed = once(server, 'close');
+    socket.end(Buffer.concat([masked(BINARY, Buffer.alloc(size)), masked(TEXT, 'last')]));
+    const [stream] = await nextStream(server);
+    const last = once(server, 'message');
+    let bytes = 0;
+    for await (const part of stream) {
+      bytes += part.length;
+      await new Promise(setImmediate);
+    }
+    t.equal(bytes, size);
+    t.equal(String((await last)[0]), 'last');
+    t.equal((await closed)[0], 1006);
+  }
+});
+
+t.test('pause() and resume() of the program hold, and a resumed connection waits for its reader', async (t) => {
+  const { server, client } = await connectPair(t, framemask, { server: { streamFrom: 0, maxPayload: 0 } });
+  const total = 4 * MIB;
+  client.send(Buffer.alloc(total));
+  const [stream] = await nextStream(server);
+  server.pause();
+  let bytes = 0;
+  stream.on('data', (part) => {
+    bytes += part.length;
+  });
+  await settled();
+  t.ok(bytes < total);
+  const ended = once(stream, 'end');
+  server.resume();
+  await ended;
+  t.equal(bytes, total);
+});
+
+t.test('compressed bombs: as much as is read, and up to maxPayload', { skip: !supportsSyncZlib() }, async (t) => {
+  const options = { perMessageDeflate: true, maxPayload: 20 * MIB };
+  const { server, socket } = await connect(t, options);
+  const bomb = zlib.deflateRawSync(Buffer.alloc(64 * MIB), { finishFlush: zlib.constants.Z_SYNC_FLUSH });
+  const failed = once(server, 'error').then(([error]) => error);
+  socket.write(masked(BINARY, bomb.subarray(0, -4), { rsv: 0x40 }));
+  const [stream] = await nextStream(server);
+  const before = process.memoryUsage().arrayBuffers;
+  await settled();
+  t.equal(stream.readableLength, 64 * KIB);
+  t.ok(process.memoryUsage().arrayBuffers < before + 2 * MIB);
+  let bytes = 0;
+  await t.rejects(
+    (async () => {
+      for await (const part of stream) bytes += part.length;
+    })(),
+    { code: 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' }
+  );
+  t.equal(bytes, 20 * MIB);
+  t.match(await failed, { code: 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' });
+
+  const left = await connect(t, options);
+  left.socket.write(masked(BINARY, bomb.subarray(0, -4), { rsv: 0x40 }));
+  const [unread] = await nextStream(left.server);
+  const closed = once(left.server, 'close');
+  left.server.terminate();
+  await closed;
+  t.ok(unread.destroyed, 'the rest is not inflated');
+});
+
+t.test('a thousand streams at once', async (t) => {
+  const server = await listen(t, framemask, { streamFrom: 0, maxPayload: 0 });
+  const streams = [];
+  server.on('connection', (socket) => socket.on('stream', (stream) => streams.push(stream)));
+  const handshake =
+    'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+    'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n';
+  // All write the same memory, so that the streams alone take more.
+  const size = 256 * KIB;
+  const bytes = Buffer.concat([Buffer.from(handshake), masked(BINARY, Buffer.alloc(size), { fin: false })]);
+  const end = masked(CONTINUATION, '');
+  const count = 1000;
+  const sockets = [];
+  const before = process.memoryUsage().arrayBuffers;
+  for (let i = 0; i < count; i += 50) {
+    for (let n = 0; n < 50; n++) {
+      const socket = net.connect(server.address().port, '127.0.0.1').resume();
+      socket.write(bytes);
+      sockets.push(socket);
+    }
+    await until(() => streams.length === i + 50);
+  }
+  const held = (process.memoryUsage().arrayBuffers - before) / count;
+  // Without shared reads, the chunk of the read is in memory, too.
+  t.ok(held < (isNode ? 80 : 160) * KIB, `${held} bytes for each`);
+  for (const socket of sockets) socket.write(end);
+  let sum = 0;
+  for (const stream of streams) for await (const part of stream) sum += part.length;
+  t.equal(sum, count * size);
+  for (const socket of sockets) socket.destroy();
+});
+
+t.test('a loop takes streams, or gathers them', async (t) => {
+  const { server, client } = await connectPair(t, framemask, { server: { streamFrom: 5 } });
+  for (const data of ['long text', Buffer.from('long bytes'), 'a']) client.send(data);
+  const seen = [];
+  for await (const { data, isBinary } of server) {
+    seen.push([String(data), isBinary]);
+    t.equal(typeof data === 'string', !isBinary);
+    if (data === 'a') break;
+  }
+  t.same(seen, [
+    ['long text', false],
+    ['long bytes', true],
+    ['a', false]
+  ]);
+  for (const data of ['long text', 'b']) client.send(data);
+  for await (const { data, isBinary } of messages(server, { streams: true })) {
+    if (data instanceof Readable) t.equal(await text(data), 'long text');
+    else {
+      t.same([data, isBinary], ['b', false]);
+      break;
+    }
+  }
+  // It is taken from the queue, and has waited there.
+  client.send('c');
+  client.send('one more');
+  const iterator = messages(server, { streams: true });
+  t.equal((await iterator.next()).value.data, 'c');
+  await settled();
+  t.equal(await text((await iterator.next()).value.data), 'one more');
+  const next = iterator.next();
+  client.send('never ends', { fin: false });
+  const { data: stream } = (await next).value;
+  const cut = t.rejects(buffer(stream), { code: 'FRAMEMASK_ERR_INCOMPLETE' });
+  client.terminate();
+  await cut;
+  t.same(await iterator.next(), { value: undefined, done: true });
+});
+
+t.test('a loop that gathers throws the error of a message that was cut', async (t) => {
+  const { server, socket } = await connect(t);
+  const next = messages(server).next();
+  socket.write(masked(BINARY, '0123456789', { fin: false }));
+  await nextStream(server);
+  socket.end();
+  await t.rejects(next, { code: 'FRAMEMASK_ERR_INCOMPLETE' });
+});
+
+t.test('close() after the loop discards a stream that waits, and ends the closing handshake', async (t) => {
+  const { server, client } = await connectPair(t, framemask, { server: { streamFrom: 5 } });
+  const iterator = messages(server);
+  const streamed = nextStream(server);
+  client.send('a');
+  client.send(Buffer.alloc(MIB));
+  t.equal((await iterator.next()).value.data, 'a');
+  const [stream] = await streamed;
+  await iterator.return();
+  const closed = once(server, 'close');
+  server.close(4001);
+  t.equal((await closed)[0], 4001);
+  t.ok(stream.destroyed);
+});
+
+t.test('minRate: ends a peer that is too slow, not one whose reader is', async (t) => {
+  const options = { minRate: { bytes: 100, seconds: 0.02 }, closeTimeout: 10 };
+  const held = await connect(t, options);
+  held.socket.write(masked(BINARY, Buffer.alloc(20), { fin: false }));
+  const [unread] = await nextStream(held.server);
+  const fast = await connect(t, options);
+  fast.socket.write(masked(BINARY, Buffer.alloc(200)));
+  t.equal((await buffer((await nextStream(fast.server))[0])).length, 200);
+  for (const reads of [true, false]) {
+    const { server, socket } = await connect(t, options);
+    const received = once(socket, 'data');
+    const closed = once(server, 'close');
+    socket.write(begin(BINARY, 'x'.repeat(10), 4 * GIB));
+    const [stream] = await nextStream(server);
+    const failed =
+      reads && t.rejects(buffer(stream), { code: 'FRAMEMASK_ERR_TOO_SLOW', message: /100 bytes.* 0.02 s/ });
+    if (!reads) stream.destroy();
+    await failed;
+    const [bytes] = await received;
+    t.same([bytes[0], bytes.readUInt16BE(2)], [0x88, 1008]);
+    // The peer is in the middle of a frame, and can't answer.
+    socket.end();
+    await closed;
+  }
+  t.equal(fast.server.readyState, WebSocket.OPEN);
+  t.equal(held.server.readyState, WebSocket.OPEN);
+  t.notOk(unread.destroyed);
+});
+
+t.test('options that are wrong are refused', async (t) => {
+  const create = (options) => () => new framemask.WebSocketServer({ port: 0, ...options });
+  t.throws(create({ streamFrom: -1 }), { code: 'ERR_OUT_OF_RANGE', message: /streamFrom/ });
+  t.throws(create({ streamFrom: '1' }), { code: 'ERR_INVALID_ARG_TYPE' });
+  t.throws(create({ streamsFrom: 1 }), /Did you mean "streamFrom"/);
+  t.throws(create({ minRate: { bytes: 1 } }), /minRate needs the option streamFrom/);
+  t.throws(create({ streamFrom: 1, minRate: 5 }), { code: 'ERR_INVALID_ARG_TYPE', message: /minRate/ });
+  t.throws(create({ streamFrom: 1, minRate: null }), { code: 'ERR_INVALID_ARG_TYPE' });
+  t.throws(create({ streamFrom: 1, minRate: { bytes: 0 } }), { code: 'ERR_OUT_OF_RANGE', message: /bytes/ });
+  t.throws(create({ streamFrom: 1, minRate: { bytes: 1, seconds: 1e10 } }), /minRate.seconds/);
+  const url = 'ws://127.0.0.1:1';
+  t.throws(() => new WebSocket(url, { streamFrom: -1 }), { code: 'ERR_OUT_OF_RANGE' });
+  t.throws(() => new WebSocket(url, ['a'], { streamFrom: Number.NaN }), { code: 'ERR_OUT_OF_RANGE' });
+});
