@@ -4,6 +4,7 @@
 // which it answers.
 
 const { once } = require('node:events');
+const http2 = require('node:http2');
 const net = require('node:net');
 const secure = require('node:tls');
 const { constants, deflateRawSync } = require('node:zlib');
@@ -24,7 +25,8 @@ const memory = Buffer.allocUnsafeSlow(256 * 1024);
  * Opens a WebSocket connection at the least cost in Node.js: the caller reads and writes raw frames.
  * If permessage-deflate is asked for, it must be granted. The server's certificate is not checked.
  */
-function connect(port, onBytes, { deflate = false, tls = false } = {}) {
+function connect(port, onBytes, { deflate = false, tls = false, http2: isHttp2 = false } = {}) {
+  if (isHttp2) return openStream(port, onBytes);
   return new Promise((resolve, reject) => {
     let response = '';
     const callback = (length, bytes) => {
@@ -45,6 +47,31 @@ function connect(port, onBytes, { deflate = false, tls = false } = {}) {
     const socket = (tls ? secure : net).connect(options).on('error', reject);
     socket.write(`${REQUEST}${deflate ? 'Sec-WebSocket-Extensions: permessage-deflate\r\n' : ''}\r\n`);
   });
+}
+
+const STREAMS = 100;
+/** The session of new streams. */
+let session = null;
+let opened = 0;
+
+/** The same over HTTP/2 and TLS, where so many WebSockets share a connection. */
+async function openStream(port, onBytes) {
+  const url = `https://127.0.0.1:${port}`;
+  if (session === null || session.originSet?.[0] !== url || opened % STREAMS === 0 || session.destroyed) {
+    opened = 0;
+    session = http2.connect(url, { rejectUnauthorized: false });
+    session.setMaxListeners(0);
+  }
+  opened++;
+  const own = session;
+  if (!own.remoteSettings?.enableConnectProtocol) await once(own, 'remoteSettings');
+  const pseudo = { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': 'https', ':path': '/' };
+  const headers = { ...pseudo, ':authority': `127.0.0.1:${port}`, 'sec-websocket-version': '13' };
+  const stream = own.request(headers, { endStream: false });
+  const [{ ':status': status }] = await once(stream, 'response');
+  if (status !== 200) throw new Error(`the handshake failed: ${status}`);
+  stream.on('error', () => {});
+  return stream.on('data', (chunk) => onBytes(chunk.length, chunk));
 }
 
 /**
@@ -182,8 +209,8 @@ async function putLoad(load) {
 const sockets = [];
 let onReply = () => {};
 
-async function open({ port, count }) {
-  for (let i = 0; i < count; i++) sockets.push(await connect(port, () => onReply()));
+async function open({ port, count, ...options }) {
+  for (let i = 0; i < count; i++) sockets.push(await connect(port, () => onReply(), options));
 }
 
 /** Sends a message on each of the open connections, and ends when each has its answer. */

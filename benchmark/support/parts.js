@@ -19,6 +19,7 @@ const PARTS = {
   echo: ['--kind bytes --turn 250', '--kind bytes --only 100 --turn 60 --servers framemask --servers ws'],
   ws: ['--turn 250', '--only 100 --only idle --idle 200 --turn 60'],
   broadcast: ['--turn 250', '--clients 100 --turn 30'],
+  http2: ['--turn 250', '--only 100 --idle 200 --turn 150'],
   'idle-memory': ['', '--pairs 2000 --rounds 1'],
   deflate: ['', '--only 128'],
   'frame-id': ['', '--only written --turn 1'],

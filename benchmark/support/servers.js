@@ -10,8 +10,9 @@ const path = require('node:path');
 const { fetchNpm } = require('../../test/support/fetch');
 const { ROOT } = require('./modules');
 
-// A server has a name, a version, `bare` if it sends back the very bytes that it got, and `command`,
-// which makes its command line of the options of servers/options.js.
+// A server has a name, a version, `bare` if it sends back the very bytes that it got, `client` with
+// options of client.js, and `command`, which makes its command line of the options of
+// servers/options.js.
 
 /** How many connections send to an echo server. */
 const CONNECTIONS = 10;
@@ -83,7 +84,7 @@ function findServers(kind, texts) {
 }
 
 /** Starts a server, and waits until it listens. @throws {Error} if it ends before */
-async function startServer({ name, bare = false, command }, options = {}) {
+async function startServer({ name, bare = false, client = {}, command }, options = {}) {
   const [program, ...args] = command(options);
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit', ...(options.weighed ? ['ipc'] : [])] });
   const ended = once(child, 'exit').then(([code]) => {
@@ -91,7 +92,7 @@ async function startServer({ name, bare = false, command }, options = {}) {
   });
   ended.catch(() => {});
   const [line] = await Promise.race([once(child.stdout.setEncoding('utf8'), 'data'), ended]);
-  return { name, bare, port: Number(line), child };
+  return { name, bare, client, port: Number(line), child };
 }
 
 /** @returns {import('node:child_process').ChildProcess} see client.js */
@@ -107,7 +108,7 @@ async function ask(client, task, what = {}) {
 
 /** Starts servers for rows with `work`. A server that does not start is left out. */
 async function startServers(servers, load, options) {
-  const client = forkClient();
+  const loader = forkClient();
   const running = [];
   for (const server of servers) {
     try {
@@ -116,12 +117,12 @@ async function startServers(servers, load, options) {
       console.error(`${server.name} is left out: ${error.message}`);
     }
   }
-  const put = ({ port, bare, child }, work) =>
-    ask(client, 'putLoad', { connections: CONNECTIONS, ...load, ...work, port, bare, pid: child.pid });
+  const put = ({ port, bare, child, client }, work) =>
+    ask(loader, 'putLoad', { connections: CONNECTIONS, ...load, ...work, ...client, port, bare, pid: child.pid });
   return {
     candidates: ({ work }) => Object.fromEntries(running.map((server) => [server.name, () => put(server, work)])),
     stop() {
-      for (const child of [client, ...running.map((server) => server.child)]) child.kill();
+      for (const child of [loader, ...running.map((server) => server.child)]) child.kill();
     }
   };
 }
@@ -130,18 +131,18 @@ async function startServers(servers, load, options) {
 const FIRST = 100;
 
 /** @returns {Promise<{ opened: number, used: number }>} bytes of memory of a connection, idle and idle after an echo */
-async function weighConnections(server, count) {
-  const { child, port } = await startServer({ name: 'to weigh', ...server }, { weighed: true });
+async function weighConnections(server, count, weighed = true) {
+  const { child, port, client: options } = await startServer({ name: 'to weigh', ...server }, { weighed });
   const client = forkClient();
   const weigh = async () => {
     child.send({});
     return (await once(child, 'message'))[0];
   };
   try {
-    await ask(client, 'open', { port, count: FIRST });
+    await ask(client, 'open', { port, count: FIRST, ...options });
     await ask(client, 'echo');
     const before = await weigh();
-    await ask(client, 'open', { port, count });
+    await ask(client, 'open', { port, count, ...options });
     const opened = await weigh();
     await ask(client, 'echo');
     return { opened: (opened - before) / count, used: ((await weigh()) - before) / count };

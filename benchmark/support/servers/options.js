@@ -8,7 +8,7 @@ const { memoryUse } = require('../weigh');
 /**
  * What a server is told: whether `text` is delivered as 'buffer' or 'string', `tls` with key and cert,
  * `deflate` (true, or 'takeover'), the `module` with the API of ws, `sharedReads`, `callbacks` of send,
- * `weighed` if it answers each message with its memory, `http` for sockets of an HTTP server.
+ * `weighed` if it answers each message with its memory ('resident': with that of OpenSSL, too), `http` for sockets of an HTTP server.
  *
  * @typedef {Record<string, any>} ServerOptions
  */
@@ -19,7 +19,10 @@ const options = JSON.parse(process.argv[2]);
 if (options.weighed) {
   v8.setFlagsFromString('--expose-gc');
   globalThis.gc = vm.runInNewContext('gc');
-  process.on('message', async () => process.send(await memoryUse()));
+  process.on('message', async () => {
+    const used = await memoryUse();
+    process.send(options.weighed === 'resident' ? process.memoryUsage.rss() : used);
+  });
 }
 
 /** Listens on 127.0.0.1, and prints the port. */
