@@ -9,7 +9,7 @@ const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { createRandom } = require('../test/support/random');
 const { DIFFERENCES, explain, findDifferent } = require('./ws/differences');
-const { createProgram } = require('./ws/generator');
+const { createProgram, isLayered } = require('./ws/generator');
 const { minimise } = require('./ws/minimise');
 const { report } = require('./ws/report');
 const { runProgram } = require('./ws/runner');
@@ -22,7 +22,7 @@ const REPEATED = 6;
 
 const USAGE = `Usage: node fuzz/ws.js [options]
 
-Runs random programs under ws and under framemask/ws: servers and clients over TCP, TLS, Unix sockets and pipes in
+Runs random programs under ws and under framemask/ws: servers and clients over TCP, TLS, HTTP/2, Unix sockets and pipes in
 memory, against each other and against raw peers. Both must show the same.
 
   --programs <n>     number of programs (default: no end)
@@ -76,9 +76,9 @@ class Comparison {
   async #runAll(programs, implementation) {
     const results = new Array(programs.length);
     // What a listener of one program throws in a tick can end the handshake by PSK of another.
-    for (const isTls of [false, true]) {
+    for (const isApart of [false, true]) {
       const run = async (program, i) => {
-        if ((program.transport === 'tls') !== isTls) return;
+        if (isLayered(program.transport) !== isApart) return;
         results[i] = await runProgram(program, this.#transports, implementation, this.#reference);
       };
       await Promise.all(programs.map(run));

@@ -33,7 +33,7 @@ const { KINDS, deflate, makeBytes, makeFrame, makeText } = require('./values');
  * @typedef {object} Program
  * @property {'pair' | 'server' | 'client'} kind what is no raw peer
  * @property {('server' | 'client')[]} tested which of them are the implementation under test
- * @property {'tcp' | 'tls' | 'unix' | 'memory'} transport
+ * @property {'tcp' | 'tls' | 'http2' | 'unix' | 'memory'} transport
  * @property {boolean} slow whether a write in memory is done only when it has been read
  * @property {boolean} large whether it sends more than a chunk
  * @property {boolean} showsAmounts whether `bufferedAmount` is determined at any time
@@ -61,6 +61,9 @@ const EXTENSIONS = [
 ];
 const EVENTS = ['message', 'message', 'message', 'ping', 'pong', 'open', 'error', 'close'];
 
+/** Whether there is a layer between a WebSocket and its socket. */
+const isLayered = (transport) => transport === 'tls' || transport === 'http2';
+
 /**
  * @param {(below: number) => number} random
  * @returns {Program}
@@ -73,7 +76,9 @@ function createProgram(random) {
 
   const kind = pick(['pair', 'pair', 'server', 'server', 'client']);
   const isPair = kind === 'pair';
-  const transport = pick(['memory', 'memory', 'memory', 'tcp', 'tcp', 'tcp', 'tcp', 'unix', 'tls']);
+  // The raw server knows nothing of HTTP/2.
+  const rare = kind === 'client' ? 'tls' : 'http2';
+  const transport = pick(['memory', 'memory', 'memory', 'tcp', 'tcp', 'tcp', 'tcp', 'unix', 'tls', rare]);
   const large = chance(6);
   const deflates = chance(4);
   // Each event has a turn of its own then.
@@ -89,22 +94,22 @@ function createProgram(random) {
   // - calm: ends and errors come when all is at rest, because how far compression, Blobs, deferred
   //   events, slow writes, timers or the records of TLS have come is open. Without it, there are no
   //   Blobs between two WebSockets.
-  // Over TLS, where each write takes turns of its own, none of them.
+  // Over TLS and HTTP/2, where each write takes turns of its own, none of them.
   const limits = {
     abrupt: transport === 'memory' && !large && chance(3),
-    reactive: transport !== 'tls' && chance(2),
+    reactive: !isLayered(transport) && chance(2),
     throws: false,
     timed: '',
-    calm: isPair && (deflates || deferred || transport === 'tls' || chance(3))
+    calm: isPair && (deflates || deferred || isLayered(transport) || chance(3))
   };
-  if (transport !== 'tls' && !limits.reactive) limits.timed = pick(['', '', 'callbacks', 'timers']);
+  if (!isLayered(transport) && !limits.reactive) limits.timed = pick(['', '', 'callbacks', 'timers']);
   if (isPair && limits.timed !== '') limits.calm = true;
   if (limits.calm) limits.abrupt = false;
   limits.throws = limits.reactive && !deflates && !limits.abrupt && chance(3);
   // Not with abrupt ends: of frames that wait behind a write, ws loses more than framemask/ws.
   const slow = transport === 'memory' && !limits.abrupt && chance(4);
   if (slow && isPair) limits.calm = true;
-  const waits = slow || transport === 'tls';
+  const waits = slow || isLayered(transport);
   const sizes = large ? LARGE : SMALL;
 
   function value(kinds, lengths) {
@@ -155,7 +160,7 @@ function createProgram(random) {
     // A write behind a Close frame destroys a stream's connection, which only memory does at once.
     // Slow callbacks that send find out sooner or later.
     const isLost = style === 'stream' && (slow || transport !== 'memory');
-    const mayClose = transport !== 'tls' && !isLost && !(slow && limits.timed === 'callbacks');
+    const mayClose = !isLayered(transport) && !isLost && !(slow && limits.timed === 'callbacks');
     if (roll < 78 && !limits.calm && !limits.throws && mayClose) {
       const bad = chance(6);
       return {
@@ -347,7 +352,7 @@ function createProgram(random) {
     large,
     // What ws has in the thread pool, framemask/ws has compressed. How far Blobs have come when a
     // reaction comes is open.
-    showsAmounts: !slow && !large && !deflates && transport !== 'tls' && !(limits.calm && limits.reactive),
+    showsAmounts: !slow && !large && !deflates && !isLayered(transport) && !(limits.calm && limits.reactive),
     stalls,
     extensions,
     early: rawSide !== null && chance(6) ? rawBytes(kind, extensions !== '') : Buffer.alloc(0),
@@ -357,4 +362,4 @@ function createProgram(random) {
   };
 }
 
-module.exports = { createProgram };
+module.exports = { createProgram, isLayered };

@@ -4,13 +4,14 @@
 // before has caused is over.
 
 const { Endpoint, Thrown } = require('./endpoint');
+const { isLayered } = require('./generator');
 const { RawPeer } = require('./raw-peer');
 const { Logs, describeError } = require('./recorder');
 const { isZlibBusy } = require('./deterministic');
 
-/** So many turns of the event loop without a change mean rest. TLS has turns of its own. */
+/** So many turns of the event loop without a change mean rest. TLS and HTTP/2 have turns of their own. */
 const QUIET_TURNS = 4;
-const QUIET_TURNS_TLS = 8;
+const QUIET_TURNS_LAYERED = 8;
 const PATIENCE = 3000;
 
 const turn = () => new Promise(setImmediate);
@@ -61,7 +62,7 @@ class Run {
     this.#throws = throws;
     this.#transports = transports;
     this.#modules = modules;
-    this.#turns = program.transport === 'tls' ? QUIET_TURNS_TLS : QUIET_TURNS;
+    this.#turns = isLayered(program.transport) ? QUIET_TURNS_LAYERED : QUIET_TURNS;
     this.logs = new Logs(program.stalls ? ['server.callbacks', 'client.callbacks'] : []);
   }
 
@@ -176,7 +177,8 @@ class Run {
     while (quiet < this.#turns) {
       await turn();
       let now = this.logs.count;
-      for (const { to } of this.#links) now += to.bytesRead;
+      // A stream of HTTP/2 does not count them.
+      for (const { to } of this.#links) now += to.bytesRead ?? 0;
       if (now !== seen) {
         seen = now;
         quiet = 0;

@@ -1,18 +1,20 @@
 'use strict';
 
-// The connections of fuzz/ws.js: TCP, TLS and Unix sockets on loopback, and a pipe in memory, whose
-// chunks are the same in every run. The servers are opened once and serve all programs; the path of
+// The connections of fuzz/ws.js: TCP, TLS and Unix sockets on loopback, streams of HTTP/2, and a pipe
+// in memory, whose chunks are the same in every run. The servers are opened once and serve all programs; the path of
 // a request names the program that it belongs to.
 
 const { once } = require('node:events');
 const fs = require('node:fs');
 const http = require('node:http');
+const http2 = require('node:http2');
 const https = require('node:https');
 const net = require('node:net');
 const os = require('node:os');
 const path = require('node:path');
 const { Duplex } = require('node:stream');
 const tls = require('node:tls');
+const { acceptHttp2, overHttp2 } = require('../..');
 
 const CHUNK = 65536;
 const HANDSHAKE_END = '\r\n\r\n';
@@ -150,6 +152,13 @@ function createPipe() {
   return ends;
 }
 
+/** A stream of a session of its own: an exception in one program must not end that of another. */
+function connectHttp2({ host, port }) {
+  const session = http2.connect(`http://${host}:${port}`);
+  session.on('error', () => {});
+  return overHttp2(session)({}).once('close', () => session.close());
+}
+
 /**
  * @typedef {object} Transports
  * @property {(kind: string, toHttp: boolean) => Duplex} connect a connection to the HTTP server of
@@ -181,7 +190,8 @@ async function openTransports() {
   const servers = {
     tcp: [http.createServer(), net.createServer(onRaw)],
     tls: [https.createServer(TLS_SERVER), tls.createServer(TLS_SERVER, onRaw)],
-    unix: [http.createServer(), net.createServer(onRaw)]
+    unix: [http.createServer(), net.createServer(onRaw)],
+    http2: [acceptHttp2(http2.createServer())]
   };
   const addresses = {};
   for (const [kind, pair] of Object.entries(servers)) {
@@ -208,6 +218,7 @@ async function openTransports() {
         return near;
       }
       const address = addresses[kind][toHttp ? 0 : 1];
+      if (kind === 'http2') return connectHttp2(address);
       if (kind === 'tls') return tls.connect({ ...address, ...TLS_CLIENT });
       return net.connect({ ...address, noDelay: true });
     },
