@@ -22,6 +22,7 @@ const PARTS = {
   http2: ['--turn 250', '--only 100 --idle 200 --turn 150'],
   'idle-memory': ['', '--pairs 2000 --rounds 1'],
   deflate: ['', '--only 128'],
+  'cold-start': ['', '--rounds 1'],
   'frame-id': ['', '--only written --turn 1'],
   tracing: ['', '--only encode --rounds 1 --turn 1']
 };

@@ -5,6 +5,7 @@
 /** The figures of a turn: their titles, and what they are multiplied by to be printed. */
 const FIGURES = {
   ns: { title: 'ns' },
+  ms: { title: 'ms' },
   rate: { title: '1000/s', scale: 1 / 1000 },
   cost: { title: 'CPU µs' },
   serverShare: { title: 'server, % of a core', scale: 100, whole: true },
