@@ -37,6 +37,12 @@ process.on('uncaughtException', (error) => {
   for (const { logs } of running) logs.add('process.exceptions', describeError(error));
 });
 
+/** The bytes that an end has read; of HTTP/2, those that the server's session has read and written. */
+function bytesOf({ bytesRead, session }) {
+  const { bytesRead: read = 0, bytesWritten: written = 0 } = session?.socket ?? {};
+  return bytesRead ?? read + written;
+}
+
 class Run {
   #program;
   #transports;
@@ -166,7 +172,9 @@ class Run {
   /** Whether bytes, or the end of a stream, are on their way to one who reads. */
   #isTravelling({ from, to }) {
     if (to.destroyed || to.readableEnded || to.isPaused()) return false;
-    return from.bytesWritten > to.bytesRead || from.writableFinished || from.destroyed;
+    // A stream of HTTP/2 does not count its bytes.
+    const isWaiting = from.bytesWritten === undefined && from.writableLength > 0;
+    return isWaiting || from.bytesWritten > to.bytesRead || from.writableFinished || from.destroyed;
   }
 
   /** Waits until nothing happens any more. */
@@ -177,8 +185,7 @@ class Run {
     while (quiet < this.#turns) {
       await turn();
       let now = this.logs.count;
-      // A stream of HTTP/2 does not count them.
-      for (const { to } of this.#links) now += to.bytesRead ?? 0;
+      for (const { to } of this.#links) now += bytesOf(to);
       if (now !== seen) {
         seen = now;
         quiet = 0;
