@@ -263,7 +263,7 @@ function badTextAt(frames) {
  * `applies` gets the events of both from the first difference on, the frames, and the number of
  * events before the difference.
  *
- * test/codec/differential.js has a test for each.
+ * fuzz/test/differential.js has a test for each.
  */
 const DIFFERENCES = [
   {

@@ -33,14 +33,9 @@ const DIRECTIONS = [
   [/^inspector\//, [PUBLIC, SUPPORT, EXAMPLES, /^inspector\//]]
 ];
 
-/** Files that are moved elsewhere one after the other. */
-const OPEN = [/^test\/(codec\/differential|ws\/differences)\.js$/];
-
 t.test('imports go one way', (t) => {
   const folders = ['lib', 'scripts', 'test', 'examples', 'fuzz', 'benchmark', 'inspector'];
-  const files = folders
-    .flatMap((folder) => filesOf(folder, /\.[cm]?js$/))
-    .filter((file) => !OPEN.some((part) => part.test(file)));
+  const files = folders.flatMap((folder) => filesOf(folder, /\.[cm]?js$/));
   const wrong = files.flatMap((file) => {
     const [, allowed] = DIRECTIONS.find(([folder]) => folder.test(file));
     const imported = requiresOf(file).filter((name) => !allowed.some((folder) => folder.test(name)));

@@ -13,7 +13,7 @@ const { DENO_ENV, bun, denoRun } = require('../support/runtimes');
 const { UNSUPPORTED } = require('./unsupported');
 
 const COPY = path.join(ROOT, '.cache/runtimes');
-const TESTS = /^test\/((codec|masking|shared|sockets|hazards|ws)\/.*|(tracing|frame-id)[^/]*)\.js$/;
+const TESTS = /^(fuzz\/test\/.*|test\/((codec|masking|shared|sockets|hazards|ws)\/.*|(tracing|frame-id)[^/]*))\.js$/;
 
 /** Tests make folders, programs and connections, some of them over Unix sockets. */
 const RUNTIMES = [
@@ -34,7 +34,7 @@ function stage() {
 
 /** @returns {string[]} the files of tests that have one of these texts in their path */
 function listFiles(wanted) {
-  const files = testFiles(ROOT).filter((file) => TESTS.test(file));
+  const files = [...testFiles(ROOT), ...testFiles(ROOT, 'fuzz/test')].filter((file) => TESTS.test(file));
   for (const { file } of UNSUPPORTED) if (!files.includes(file)) throw new Error(`unsupported.js: there is no ${file}`);
   const chosen = files.filter((file) => wanted.length === 0 || wanted.some((text) => file.includes(text)));
   if (chosen.length === 0) throw new RangeError(`no test file has ${wanted.join(' or ')} in its path`);

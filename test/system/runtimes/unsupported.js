@@ -77,7 +77,7 @@ const UNSUPPORTED = [
   },
   {
     runtimes: ['bun'],
-    file: 'test/codec/differential.js',
+    file: 'fuzz/test/differential.js',
     reason: "compares with ws's Receiver, but Bun puts its own ws in place of ws, without a Receiver"
   },
   {
@@ -133,7 +133,7 @@ const UNSUPPORTED = [
   },
   {
     runtimes: ['deno'],
-    file: 'test/ws/differences.js',
+    file: 'fuzz/test/differences.js',
     tests: [
       'compressed messages are sent and received at once',
       'messages behind a final block that ends with its message are inflated',

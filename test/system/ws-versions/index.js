@@ -34,7 +34,7 @@ function stage(version) {
 /** @returns {Promise<{ faults: string[] }>} */
 async function testVersion(version, progress) {
   const cwd = stage(version);
-  return { faults: await runTests(testFiles(cwd, 'test/ws'), { cwd, progress }) };
+  return { faults: await runTests([...testFiles(cwd, 'test/ws'), 'fuzz/test/differences.js'], { cwd, progress }) };
 }
 
 /** @returns {Promise<{ faults: string[] }>} whether the error for that version says what is supported */

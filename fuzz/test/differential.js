@@ -8,20 +8,12 @@ const { constants } = require('node:buffer');
 const { spawnSync } = require('node:child_process');
 const path = require('node:path');
 const t = require('tap');
-const {
-  DIFFERENCES,
-  Decoder,
-  JavascriptDecoder,
-  compare,
-  decode,
-  explain,
-  receive
-} = require('../../fuzz/differential');
-const { forEachCase } = require('../support/cases');
-const { ROLES } = require('../support/decoders');
-const { CLOSE, KEY, TEXT, frame, framesFor } = require('../support/frames');
-const { seed } = require('../support/random');
-const { TRIES_ALL } = require('../support/sample');
+const { DIFFERENCES, Decoder, JavascriptDecoder, compare, decode, explain, receive } = require('../differential');
+const { forEachCase } = require('../../test/support/cases');
+const { ROLES } = require('../../test/support/decoders');
+const { CLOSE, KEY, TEXT, frame, framesFor } = require('../../test/support/frames');
+const { seed } = require('../../test/support/random');
+const { TRIES_ALL } = require('../../test/support/sample');
 
 const ROOT = path.join(__dirname, '../..');
 const SCRIPT = path.join(ROOT, 'fuzz/differential.js');

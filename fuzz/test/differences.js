@@ -6,10 +6,10 @@
 const { once } = require('node:events');
 const { constants, deflateRawSync } = require('node:zlib');
 const t = require('tap');
-const { DIFFERENCES } = require('../../fuzz/ws/differences');
-const { CONTINUATION, PING, TEXT, frame } = require('../support/frames');
-const { IMPLEMENTATIONS, connectPair, connectRaw, settled, uncaught } = require('../support/websockets');
-const { hasWs } = require('../support/ws-version');
+const { DIFFERENCES } = require('../ws/differences');
+const { CONTINUATION, PING, TEXT, frame } = require('../../test/support/frames');
+const { IMPLEMENTATIONS, connectPair, connectRaw, settled, uncaught } = require('../../test/support/websockets');
+const { hasWs } = require('../../test/support/ws-version');
 
 const KEY = Buffer.from([1, 2, 3, 4]);
 const masked = (opcode, data, options) => frame(opcode, data, { key: KEY, ...options });
