@@ -256,6 +256,7 @@ declare namespace WebSocket {
      *   The stream's event 'error' needs no listener.
      * - `maxPayload` counts, and can be 0 for no limit. Compressed messages are inflated on the event
      *   loop, as they are read. On Deno, connections with permessage-deflate have no streams.
+     * - `createWebSocketStream` and `WebSocketStream` take messages only: they discard streams.
      *
      * @throws RangeError, TypeError unless it is a whole number of at least 0, or Infinity
      */
