@@ -737,8 +737,12 @@ export function acceptHttp2<Server extends Http2Server | Http2SecureServer>(serv
  * the server does not offer WebSockets over HTTP/2.
  *
  * @param session a session of `http2.connect`, which stays open. Default: a shared one
+ * @param options `fallback`: whether to connect over HTTP/1.1 then
  */
-export function overHttp2(session?: ClientHttp2Session | null): (options: ClientRequestArgs) => Duplex;
+export function overHttp2(
+  session?: ClientHttp2Session | null,
+  options?: { fallback?: boolean | undefined }
+): (options: ClientRequestArgs) => Duplex;
 
 /** The source of {@link readInto}: a `net.Socket` or another stream that emits 'data'. */
 export interface ReadableSocket {

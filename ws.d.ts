@@ -283,9 +283,10 @@ declare namespace WebSocket {
     handshakeTimeout?: number | undefined;
     /**
      * Whether to connect over HTTP/2 (RFC 8441), or a session to do so: see `overHttp2` of framemask.
+     * 'preferred': over HTTP/1.1 if the server does not offer it.
      * Default: false.
      */
-    http2?: boolean | ClientHttp2Session | undefined;
+    http2?: boolean | 'preferred' | ClientHttp2Session | undefined;
     headers?: { [name: string]: string } | undefined;
     host?: string | undefined;
     localAddress?: string | undefined;

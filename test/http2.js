@@ -528,6 +528,52 @@ t.test('servers that can not: the error says why', async (t) => {
   await once(new WebSocket('ws://[::1]:1', { http2: true }), 'error');
 });
 
+t.test("http2: 'preferred' falls back to HTTP/1.1", async (t) => {
+  const tls = { ...certificate, allowHTTP1: true };
+  const servers = {
+    'a server of HTTP/1.1': ['ws', http.createServer()],
+    'with TLS': ['wss', https.createServer(certificate)],
+    'one of HTTP/2 that does not offer it': ['wss', http2.createSecureServer(tls)],
+    'one that does': ['wss', acceptHttp2(http2.createSecureServer(tls))]
+  };
+  for (const [name, [scheme, server]] of Object.entries(servers)) {
+    const sockets = new Set();
+    server.on('connection', (socket) => sockets.add(socket));
+    server.on('secureConnection', (socket) => sockets.add(socket));
+    const wss = new WebSocketServer({ server });
+    server.listen(0, HOST);
+    await once(server, 'listening');
+    const host = scheme === 'ws' ? HOST : 'localhost';
+    const address = `${scheme}://${host}:${server.address().port}`;
+    const open = async (options) => {
+      const socket = new WebSocket(address, { http2: 'preferred', rejectUnauthorized: false, ...options });
+      const [[end, request]] = await Promise.all([once(wss, 'connection'), once(socket, 'open')]);
+      t.equal(request.httpVersion, name === 'one that does' ? '2.0' : '1.1', name);
+      return { socket, end };
+    };
+    const { socket, end } = await open();
+    const bytes = Buffer.alloc(1_000_000, 1);
+    socket.send(bytes);
+    const [received] = await once(end, 'message');
+    t.ok(bytes.equals(received));
+    end.send(bytes);
+    t.ok(bytes.equals((await once(socket, 'message'))[0]));
+    end.close(4000);
+    t.equal((await once(socket, 'close'))[0], 4000);
+    const other = await open({ servername: 'localhost' });
+    other.socket.terminate();
+    t.equal((await once(other.end, 'close'))[0], 1006);
+    for (const each of sockets) each.destroy();
+    server.close();
+  }
+  const refused = new WebSocket('wss://127.0.0.1:1', { http2: 'preferred' });
+  t.match((await once(refused, 'error'))[0], { code: 'ECONNREFUSED' });
+  const left = new WebSocket('ws://127.0.0.1:1', { http2: 'preferred' });
+  const closed = new Promise((resolve) => left.on('error', () => {}).on('close', resolve));
+  left.terminate();
+  await closed;
+});
+
 t.test('a socket that is ended or destroyed before there is a stream', async (t) => {
   const { origin } = await startServer(t);
   const session = await openSession(t, origin);

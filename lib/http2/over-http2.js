@@ -1,11 +1,13 @@
 'use strict';
 
-const { Duplex } = require('../shared/node-modules').stream;
+const modules = require('../shared/node-modules');
 const { acceptKey } = require('../handshake');
 const { Buffer } = require('../shared/buffers');
 const { invalidType } = require('../shared/errors');
 const { fieldsOf, readHead, writeHead } = require('./http1-head');
 const { SharedSessions } = require('./shared-sessions');
+
+const { Duplex } = modules.stream;
 
 /** An error code (RFC 9113 section 7). */
 const CANCEL = 8;
@@ -14,7 +16,7 @@ const CANCEL = 8;
 const shared = new SharedSessions();
 
 /** See index.d.ts. */
-function overHttp2(session = null) {
+function overHttp2(session = null, { fallback = false } = {}) {
   if (session !== null && typeof session?.request !== 'function') {
     throw invalidType('session', 'a session of http2.connect()', session);
   }
@@ -22,7 +24,8 @@ function overHttp2(session = null) {
     // node:https gives its port as the default.
     const scheme = options.defaultPort === 443 ? 'https' : 'http';
     const own = { session, release() {} };
-    const tunnel = new Tunnel(scheme, session === null ? shared.acquire(scheme, options) : own);
+    const connect = fallback ? () => connectHttp1(scheme, options) : null;
+    const tunnel = new Tunnel(scheme, session === null ? shared.acquire(scheme, options) : own, connect);
     // As net.connect does for node:http.
     return tunnel.setTimeout(options.timeout ?? 0);
   };
@@ -33,9 +36,11 @@ function overHttp2(session = null) {
  * the request that is written to it opens a stream, and the answer is read from it as of HTTP/1.1.
  */
 class Tunnel extends Duplex {
-  constructor(scheme, { session, release }) {
+  /** @param {(() => import('node:net').Socket) | null} connect for HTTP/1.1, if HTTP/2 is not offered */
+  constructor(scheme, { session, release }, connect) {
     super({ allowHalfOpen: true });
     this._scheme = scheme;
+    this._connect = connect;
     this._session = session;
     this._stream = null;
     this._key = '';
@@ -76,20 +81,22 @@ class Tunnel extends Duplex {
     clearTimeout(this._timer);
     const stream = this._stream;
     const hasEnded = stream === null || (stream.writableFinished && stream.readableEnded);
-    if (!hasEnded && !stream.closed) stream.close(CANCEL);
+    if (!hasEnded && !stream.closed) reset(stream);
     callback(error);
   }
 
   /** Opens the stream, for a request that node:http has written as one chunk. */
   async _request(bytes, callback) {
     try {
-      const { start, headers } = readHead(bytes);
-      this._key = headers['sec-websocket-key'];
       await supportsWebSockets(this._session);
-      if (this.destroyed) return;
-      const pseudo = { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': this._scheme };
-      const target = { ':path': start[1], ':authority': headers.host };
-      this._attach(this._session.request({ ...pseudo, ...target, ...fieldsOf(headers) }, { endStream: false }));
+    } catch (error) {
+      if (this._connect === null || this.destroyed) callback(error);
+      else this._fallBack(bytes, callback);
+      return;
+    }
+    if (this.destroyed) return;
+    try {
+      this._attach(this._openStream(readHead(bytes)));
     } catch (error) {
       callback(error);
       return;
@@ -97,10 +104,25 @@ class Tunnel extends Duplex {
     callback();
   }
 
+  _openStream({ start, headers }) {
+    this._key = headers['sec-websocket-key'];
+    const pseudo = { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': this._scheme };
+    const target = { ':path': start[1], ':authority': headers.host };
+    const stream = this._session.request({ ...pseudo, ...target, ...fieldsOf(headers) }, { endStream: false });
+    stream.on('response', (response) => this._answer(response));
+    return stream;
+  }
+
+  /** Passes the request on as it is, to a connection of HTTP/1.1. */
+  _fallBack(bytes, callback) {
+    this._attach(this._connect());
+    this._stream.write(bytes, callback);
+    this._stream.resume();
+  }
+
   _attach(stream) {
     this._stream = stream;
     stream.pause();
-    stream.on('response', (headers) => this._answer(headers));
     stream.on('data', (chunk) => {
       this._timer?.refresh();
       if (!this.push(chunk)) stream.pause();
@@ -108,7 +130,8 @@ class Tunnel extends Duplex {
     stream.on('end', () => this.push(null));
     stream.on('error', (error) => this.destroy(error));
     stream.on('close', () => {
-      if (stream.rstCode !== 0) this.destroy();
+      // A socket has none: its end comes as 'end' or an error.
+      if (stream.rstCode) this.destroy();
     });
   }
 
@@ -122,6 +145,19 @@ class Tunnel extends Duplex {
     this.push(Buffer.from(head, 'latin1'));
     this._stream.resume();
   }
+}
+
+/** Ends a stream or a socket in the middle. */
+function reset(stream) {
+  if (typeof stream.close === 'function') stream.close(CANCEL);
+  else stream.destroy();
+}
+
+function connectHttp1(scheme, { createConnection: _tunnel, path: _path, ...options }) {
+  if (scheme === 'http') return modules.net.connect(options);
+  // "Literal IPv4 and IPv6 addresses are not permitted" as names (RFC 6066 section 3).
+  const servername = options.servername ?? (modules.net.isIP(options.host) === 0 ? options.host : '');
+  return modules.tls.connect({ ...options, servername });
 }
 
 /** Whether a session's peer takes WebSockets: for each a promise. */

@@ -40,6 +40,9 @@ module.exports = {
   get stream() {
     return get ? get('node:stream') : require('node:stream');
   },
+  get tls() {
+    return get ? get('node:tls') : require('node:tls');
+  },
   get url() {
     return get ? get('node:url') : require('node:url');
   },

@@ -176,7 +176,9 @@ function clientOptions(options) {
   const given = withoutTakeover(options);
   if (!given?.http2) return given;
   const { overHttp2 } = require('../http2/over-http2');
-  return { ...given, createConnection: overHttp2(given.http2 === true ? null : given.http2) };
+  const { http2 } = given;
+  const fallback = http2 === 'preferred';
+  return { ...given, createConnection: overHttp2(http2 === true || fallback ? null : http2, { fallback }) };
 }
 
 /** @returns {object | undefined} a client's or server's options of messages as streams, checked */

@@ -116,6 +116,7 @@ new WebSocketServer({ port: 0, maxPongs: 1 });
 // Over HTTP/2.
 new WebSocketServer({ server: http2.createServer(), path: '/' });
 new WebSocket('wss://localhost', { http2: true }).close();
+new WebSocket('wss://localhost', { http2: 'preferred' }).close();
 
 // Streams.
 const streamOfClient = new WebSocket.WebSocketStream('wss://localhost', {
