@@ -4,6 +4,7 @@ const { once } = require('node:events');
 const { createServer } = require('../../examples/http2');
 const { startChromium } = require('../support/chromium');
 const certificate = require('../support/certificate');
+const { installDebian } = require('../support/debian');
 const { Results } = require('./support/results');
 
 /** Opens WebSockets of a page, sends messages both ways, and closes them; returns what each saw. */
@@ -29,22 +30,41 @@ async function inPage({ count, lengths }) {
   return Promise.all(Array.from({ length: count }, (_, i) => open(i)));
 }
 
+/** @returns {Promise<{ browser: object, page: object }>} a page that takes any certificate */
+async function openChromium({ install, progress }) {
+  const browser = await startChromium({ chromium: require('playwright-core').chromium, install, progress });
+  return { browser, page: await browser.newPage({ ignoreHTTPSErrors: true }) };
+}
+
+/** The same in Firefox; puppeteer's page has the methods that are used here. */
+async function openFirefox({ install, progress }) {
+  if (install) installDebian(['firefox-esr'], progress);
+  const browser = await require('puppeteer-core').launch({
+    browser: 'firefox',
+    executablePath: process.env.FIREFOX ?? '/usr/bin/firefox-esr',
+    acceptInsecureCerts: true
+  });
+  return { browser, page: await browser.newPage() };
+}
+
 module.exports = {
-  summary: "Chromium's WebSockets over HTTP/2 with TLS, to examples/http2.js",
+  summary: "Chromium's or Firefox's WebSockets over HTTP/2 with TLS, to examples/http2.js",
   details: `64 WebSockets of a page on one connection: text up to 100,000 characters, closing with a code, a reload of the page, and the
 end of the server.`,
-  options: { install: { type: 'boolean', text: 'have apt-get install Chromium where it is missing' } },
+  options: {
+    install: { type: 'boolean', text: 'have apt-get install the browser where it is missing' },
+    firefox: { type: 'boolean', text: 'in Firefox (the environment variable FIREFOX, or firefox-esr)' }
+  },
   packages: true,
 
-  async run({ install }, { progress }) {
+  async run({ install, firefox }, { progress }) {
     const results = new Results([], progress);
     const server = createServer(certificate);
     const sessions = new Set();
     server.on('session', (session) => sessions.add(session));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const browser = await startChromium({ chromium: require('playwright-core').chromium, install, progress });
-    const page = await browser.newPage({ ignoreHTTPSErrors: true });
+    const { browser, page } = await (firefox ? openFirefox : openChromium)({ install, progress });
     const url = `https://127.0.0.1:${server.address().port}/`;
     const linesOf = () =>
       page.waitForFunction(() => document.querySelector('pre').textContent.trim().split('\n').length === 8);
@@ -53,7 +73,7 @@ end of the server.`,
         await results.add(`the page of the example, ${time}`, async () => {
           await page.goto(url);
           await linesOf();
-          const text = await page.textContent('pre');
+          const text = await page.evaluate(() => document.querySelector('pre').textContent);
           const lines = text.trim().split('\n');
           return { faults: lines.filter((line) => !line.endsWith('over HTTP/2.0')) };
         });
