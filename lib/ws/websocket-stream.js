@@ -153,15 +153,13 @@ class WebSocketStream {
     if (websocket?.isPaused) websocket.resume();
   }
 
-  /** Closes as a reason of `cancel` or `abort` says, if it is a WebSocketError. */
+  /**
+   * Closes as a reason of `cancel` or `abort` says, if it is a WebSocketError with a code that may be
+   * sent: one that a connection has ended with may have another.
+   */
   _closeBy(error) {
-    const { closeCode, reason } = error instanceof WebSocketError ? error : {};
-    try {
-      this._close(closeCode ?? undefined, reason);
-    } catch {
-      // It is an error that a connection ended with: its code can't be sent.
-      this._close();
-    }
+    const { closeCode, reason } = error instanceof WebSocketError && isOwnCode(error.closeCode) ? error : {};
+    this._close(closeCode ?? undefined, reason);
   }
 
   _reject(error) {
@@ -203,11 +201,16 @@ function ownBytes(chunk) {
   return bytes.length < COPY_BELOW ? Buffer.from(bytes) : bytes;
 }
 
+/** Whether programs may send a code, or none. */
+function isOwnCode(code) {
+  return code === undefined || code === null || code === 1000 || (code >= 3000 && code <= 4999);
+}
+
 /** @returns {{ closeCode?: number, reason: string }} with the code that a reason needs */
 function checkCloseInfo(closeInfo) {
   if (typeof closeInfo !== 'object') throw new TypeError('closeInfo must be an object');
   const { closeCode, reason = '' } = closeInfo ?? {};
-  if (closeCode !== undefined && closeCode !== 1000 && !(closeCode >= 3000 && closeCode <= 4999)) {
+  if (!isOwnCode(closeCode)) {
     throw new DOMException(`closeCode must be 1000, or 3000 to 4999, not ${closeCode}`, 'InvalidAccessError');
   }
   const text = String(reason);
