@@ -50,5 +50,45 @@
         ]
       ]
     }
+  ],
+  "conditions": [
+    [
+      "OS=='linux' and prebuild in ('', 'linux')",
+      {
+        "targets": [
+          {
+            "target_name": "reactor",
+            "type": "shared_library",
+            "product_prefix": "",
+            "sources": ["src/reactor/reactor.cc"],
+            "defines": ["NAPI_VERSION=8"],
+            "cflags!": ["-fexceptions"],
+            "cflags_cc!": ["-fexceptions", "-std=gnu++17", "-std=gnu++20"],
+            "cflags_cc": [
+              "-std=c++17",
+              "-O2",
+              "-Wall",
+              "-Wextra",
+              "-fno-exceptions",
+              "-fno-rtti",
+              "-fno-threadsafe-statics",
+              "-fvisibility=hidden",
+              "-ffunction-sections",
+              "-fdata-sections"
+            ],
+            "conditions": [
+              ["prebuild==''", { "ldflags": ["-nodefaultlibs", "-Wl,--gc-sections", "-Wl,-z,now"], "libraries": ["-lgcc", "-lc"] }],
+              [
+                "sanitize!=''",
+                {
+                  "cflags_cc": ["-fsanitize=<(sanitize)", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O1", "-g"],
+                  "ldflags": ["-fsanitize=<(sanitize)"]
+                }
+              ]
+            ]
+          }
+        ]
+      }
+    ]
   ]
 }
