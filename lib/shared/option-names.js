@@ -35,8 +35,9 @@ const OPTIONS = {
     'threshold',
     'threadPoolFrom'
   ],
+  readInto: ['batched'],
   // Those that framemask/ws adds to ws's.
-  WebSocketServer: ['sharedReads', 'streamFrom', 'minRate'],
+  WebSocketServer: ['sharedReads', 'batchedReads', 'streamFrom', 'minRate'],
   perMessageDeflate: ['contextTakeover']
 };
 

@@ -3,6 +3,7 @@
 const { Decoder } = require('../codec/decoder');
 const { copyOf } = require('../shared/buffers');
 const { invalidType } = require('../shared/errors');
+const { checkNames } = require('../shared/option-names');
 const { isShared, shareReads } = require('./shared-reads');
 
 const { write } = Decoder.prototype;
@@ -14,16 +15,17 @@ const kAfterRead = Symbol('afterRead');
  * Writes all that a socket reads to a Decoder. If the Decoder borrows its chunks, the socket reads
  * into memory that all sockets of the thread share. index.d.ts documents it.
  */
-function readInto(socket, decoder, afterRead) {
+function readInto(socket, decoder, afterRead, options = undefined) {
   if (typeof socket?.on !== 'function') throw invalidType('socket', 'a stream', socket);
   if (!(decoder instanceof Decoder)) throw invalidType('decoder', 'a Decoder', decoder);
   if (typeof afterRead !== 'function') throw invalidType('afterRead', 'a function', afterRead);
+  checkNames(options, 'readInto');
   // A second call is for another Decoder.
   if (socket[kDecoder] !== undefined) socket.removeListener('data', onData);
   socket[kDecoder] = decoder;
   socket[kAfterRead] = afterRead;
   socket.on('data', onData);
-  return isTrusted(decoder) && shareReads(socket, onData) ? 'shared' : 'events';
+  return isTrusted(decoder) ? shareReads(socket, onData, options?.batched === true) : 'events';
 }
 
 /** A Decoder that keeps chunks, or whose `write` has been replaced, sees no shared memory. */

@@ -17,6 +17,8 @@ const TLS_SIZE = 16 * 1024;
 const MIN_PROOF = 8;
 
 const kListener = Symbol('listener');
+/** Whether the socket joins the rounds when it is read first. */
+const kJoins = Symbol('joins');
 
 /**
  * The memory that all sockets of this thread are read into. It must not reach a program's code. A
@@ -38,25 +40,33 @@ let before = null;
 /** The names of the two properties, and Node.js's own `emit`; null if reads are not shared. */
 let parts;
 
+/** Whether FRAMEMASK_READS asks for batched reads, and the module for them once they are used. */
+let wantsBatches = false;
+let rounds = null;
+
 /**
  * Has a socket read into memory that all sockets of the thread share, for one of its listeners of
  * 'data', which must not keep a chunk, nor give it away. Where the listener is not the only one to
  * see a chunk, the chunk is a copy.
  *
- * @returns {boolean} false if the socket can't, and reads as ever
+ * @param {boolean} batched whether a TCP socket is read in rounds, see rounds.js
+ * @returns {'batched' | 'shared' | 'events'} 'events' if the socket can't, and reads as ever
  */
-function shareReads(socket, listener) {
-  if (!canShareReads()) return false;
-  if (socket[kListener] === listener) return true;
-  if (!isUnchanged(socket)) return false;
+function shareReads(socket, listener, batched = false) {
+  if (!canShareReads()) return 'events';
+  if (socket[kListener] === listener) return socket[kJoins] ? 'batched' : 'shared';
+  if (!isUnchanged(socket)) return 'events';
   if (memory === null) createMemories();
-  const target = memoryFor(socket._handle.constructor.name);
-  if (target === null) return false;
+  const { name } = socket._handle.constructor;
+  const target = memoryFor(name);
+  if (target === null) return 'events';
   socket[kListener] = listener;
+  if (batched || wantsBatches) rounds ??= require('./rounds');
+  socket[kJoins] = (batched || wantsBatches) && name === 'TCP' && rounds.canBatch();
   socket._handle.useUserBuffer(target);
   socket[parts.buffer] = target;
   socket[parts.callback] = onRead;
-  return true;
+  return socket[kJoins] ? 'batched' : 'shared';
 }
 
 function canShareReads() {
@@ -64,8 +74,17 @@ function canShareReads() {
   return parts !== null;
 }
 
+/** @returns {{ reads: 'batched' | 'shared' | 'events', batchedSockets: number, batchError: Error | null }} */
+function describeReads() {
+  const reads = canShareReads() ? 'shared' : 'events';
+  if (reads === 'shared' && wantsBatches) rounds ??= require('./rounds');
+  if (rounds === null) return { reads, batchedSockets: 0, batchError: null };
+  const { sockets, fault } = rounds.describeRounds();
+  return { reads: wantsBatches && fault === null ? 'batched' : reads, batchedSockets: sockets, batchError: fault };
+}
+
 function isShared(chunk) {
-  return memory !== null && chunk.buffer === memory.buffer;
+  return memory !== null && (chunk.buffer === memory.buffer || rounds?.isOfRound(chunk) === true);
 }
 
 /** Finds the properties of a socket in which net.Socket keeps its option `onread`. */
@@ -74,8 +93,10 @@ function findParts() {
   const { FRAMEMASK_READS: wanted = '' } = env;
   // Bun and Deno have a net.Socket of their own.
   if (versions.bun !== undefined || versions.deno !== undefined || wanted === 'events') return null;
-  if (!['', 'shared'].includes(wanted)) {
-    process.emitWarning(`FRAMEMASK_READS is ${JSON.stringify(wanted)}, and must be "events" or "shared": ignored`);
+  wantsBatches = wanted === 'batched';
+  if (!['', 'batched', 'shared'].includes(wanted)) {
+    const given = JSON.stringify(wanted);
+    process.emitWarning(`FRAMEMASK_READS is ${given}, and must be "events", "shared" or "batched": ignored`);
   }
   const option = { buffer: Buffer.alloc(1), callback: onRead };
   const socket = new modules.net.Socket({ onread: option });
@@ -130,12 +151,48 @@ function onRead(length, bytes) {
   // A read within a listener is TLS: `memory` has the chunk of that listener.
   if (isLent || !isAlone(this)) return this.push(copyOf(bytes, 0, length));
   if (bytes !== memory) memory.set(new FastBuffer(bytes.buffer, 0, length));
+  // In the context of the handle, before the listener can change it.
+  if (this[kJoins]) join(this);
   isLent = true;
   try {
     this[kListener](new FastBuffer(memory.buffer, 0, length)); // not `emit`, which could be replaced
   } finally {
     isLent = false;
   }
+  return true;
+}
+
+/**
+ * Has a socket read in rounds, as long as its listener is there: TLS, if it takes the socket over,
+ * reads past JavaScript. Node.js does not emit 'removeListener' for the only listener of a stream.
+ */
+function join(socket) {
+  socket[kJoins] = false;
+  removals ??= ['off', 'removeAllListeners', 'removeListener'].map(leaveAfter);
+  if (removals.some(({ name, original }) => socket[name] !== original)) return;
+  for (const { name, value } of removals) {
+    Object.defineProperty(socket, name, { value, writable: true, configurable: true });
+  }
+  rounds.joinRounds(socket, onReceive);
+}
+
+/** The methods that remove listeners, and those that are put in front of them. */
+let removals = null;
+
+function leaveAfter(name) {
+  const original = modules.net.Socket.prototype[name];
+  const value = function (...args) {
+    const result = original.apply(this, args);
+    if (!this.listeners('data').includes(this[kListener])) rounds.leaveRounds(this);
+    return result;
+  };
+  return { name, original, value };
+}
+
+/** The rounds have received so many bytes. False stops reading. */
+function onReceive(bytes, start, length) {
+  if (!isAlone(this)) return this.push(copyOf(bytes, start, start + length));
+  this[kListener](new FastBuffer(bytes.buffer, start, length));
   return true;
 }
 
@@ -163,4 +220,4 @@ function isAlone(socket) {
   );
 }
 
-module.exports = { canShareReads, isShared, shareReads };
+module.exports = { describeReads, isShared, shareReads };

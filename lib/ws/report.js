@@ -1,7 +1,7 @@
 'use strict';
 
 const { kernel, nativeError } = require('../masking/backend');
-const { canShareReads } = require('../sockets/shared-reads');
+const { describeReads } = require('../sockets/shared-reads');
 
 let registered = false;
 
@@ -15,9 +15,18 @@ function setRegistered() {
 /** See ws.d.ts. */
 function report() {
   const { version } = require('ws/package.json');
-  const reads = canShareReads() ? 'shared' : 'events';
   const deflate = require('./compression').compressesHere() ? 'framemask' : 'ws';
-  return { kernel, nativeError, ws: version, reads, deflate, registered, connections: { ...connections } };
+  const { reads, batchedSockets, batchError } = describeReads();
+  return {
+    kernel,
+    nativeError,
+    ws: version,
+    reads,
+    batchError: batchError === null ? null : batchError.message,
+    deflate,
+    registered,
+    connections: { ...connections, batched: batchedSockets }
+  };
 }
 
 module.exports = { connections, report, setRegistered };

@@ -15,7 +15,7 @@ class WebSocketServer extends ws.WebSocketServer {
   handleUpgrade(request, socket, head, callback) {
     // ws throws if it is none.
     const isStream = typeof socket?.on === 'function';
-    if (isStream) noteHandshake(socket, request.headers['sec-websocket-key'], this.options.sharedReads !== false);
+    if (isStream) noteHandshake(socket, request.headers['sec-websocket-key'], this.options);
     super.handleUpgrade(request, socket, head, callback);
   }
 }

@@ -21,8 +21,8 @@ const kMessages = Symbol('messages');
 const kRequest = Symbol('request');
 /** Where a WebSocket keeps its options of streams, if it has them. */
 const kStreamOptions = Symbol('streamOptions');
-/** Where a server's socket says that its reads may be shared. */
-const kSharedReads = Symbol('sharedReads');
+/** Where a server's socket has the server's options. */
+const kServerOptions = Symbol('serverOptions');
 
 /**
  * ws's WebSocket with framemask's codec. ws does the handshake, the closing handshake and all that
@@ -71,10 +71,11 @@ function extend(Base) {
     /** ws calls it when the handshake is done. It listens to the socket's data, and emits 'open'. */
     setSocket(socket, ...rest) {
       super.setSocket(socket, ...rest);
-      if (socket[kSharedReads] !== true) return;
+      const options = socket[kServerOptions];
+      if (options === undefined || options.sharedReads === false) return;
       const [listener, another] = socket.listeners('data');
       const isAlone = listener !== undefined && another === undefined;
-      if (!isAlone || !shareReads(socket, listener)) return;
+      if (!isAlone || shareReads(socket, listener, options.batchedReads === true) === 'events') return;
       borrowChunks(this._receiver);
       connections.shared++;
     }
@@ -188,9 +189,9 @@ function streamOptionsOf(options) {
 }
 
 /** Keeps a server's part of a connection, before ws makes the WebSocket. */
-function noteHandshake(socket, key, sharedReads) {
+function noteHandshake(socket, key, options) {
   socket[kKey] = key;
-  if (sharedReads) socket[kSharedReads] = true;
+  socket[kServerOptions] = options;
 }
 
 const WebSocket = withOwnKeys(extend(ws.WebSocket));

@@ -168,7 +168,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3']) {
 t.test('TLS over a stream of JavaScript reads during a read, and does not write over its chunk', async (t) => {
   // A connection carries TLS in its messages, and the same read brings messages behind them.
   if (!isNode) return t.skip('Bun and Deno do not share reads');
-  const reads = new Reads(t, 'tcp', true);
+  const reads = new Reads(t, 'tcp', 'shared');
   const { socket, client } = await reads.connect();
   const carrier = new Duplex({ read() {}, write: (chunk, _encoding, done) => socket.write(chunk, done) });
   const inner = new tls.TLSSocket(carrier, { isServer: true, ...certificate });

@@ -10,7 +10,7 @@ const t = require('tap');
 const { Decoder, Encoder } = require('../../index.js');
 const { string } = require('../support/recorder');
 const { runScript } = require('../support/run-script');
-const { Reads, compareReads, frames, isNode, until } = require('../support/socket-pairs');
+const { KINDS, Reads, compareReads, frames, isNode, until } = require('../support/socket-pairs');
 
 // Threads, processes, and the ends of connections that a client has opened.
 
@@ -59,80 +59,88 @@ async function talkToAll(t, members, send) {
   return accepted;
 }
 
-t.test('each worker thread has its own memory', async (t) => {
-  const workers = Array.from({ length: 2 }, () => new Worker(SCRIPT, { execArgv: [] }));
-  t.teardown(() => Promise.all(workers.map((worker) => worker.terminate())));
-  const accepted = await talkToAll(t, workers, (worker, message) => worker.postMessage(message));
-  const memories = accepted.map(([{ memory }]) => memory);
-  if (isNode) t.equal(new Set(memories).size, workers.length, 'each thread has random bytes of its own');
-});
+for (const kind of KINDS.slice(1)) {
+  const env = { ...process.env, FRAMEMASK_READS: kind };
 
-t.test('a thread that is terminated while its sockets are read harms no other', async (t) => {
-  const workers = Array.from({ length: 2 }, () => new Worker(SCRIPT, { execArgv: [] }));
-  t.teardown(() => Promise.all(workers.map((worker) => worker.terminate())));
-  const ports = await Promise.all(workers.map(async (worker) => (await once(worker, 'message'))[0].port));
-  const doomed = net.connect(ports[0], '127.0.0.1').on('error', () => {});
-  await once(doomed, 'connect');
-  const bytes = frames('x'.repeat(50_000));
-  const timer = setInterval(() => doomed.write(bytes), 1);
-  doomed.resume();
-  const other = echo(ports[1], 'other');
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  await workers[0].terminate();
-  clearInterval(timer);
-  doomed.destroy();
-  t.ok(await other);
-  t.ok(await echo(ports[1], 'after it'));
-});
-
-t.test('the processes of a cluster share a port, and each has its own memory', { skip: !isNode }, async (t) => {
-  cluster.setupPrimary({ exec: SCRIPT, args: [] });
-  const workers = [cluster.fork(), cluster.fork()];
-  t.teardown(() => {
-    for (const worker of workers) worker.kill();
+  t.test(`each worker thread has its own memory, ${kind} reads`, async (t) => {
+    const workers = Array.from({ length: 2 }, () => new Worker(SCRIPT, { execArgv: [], env }));
+    t.teardown(() => Promise.all(workers.map((worker) => worker.terminate())));
+    const accepted = await talkToAll(t, workers, (worker, message) => worker.postMessage(message));
+    const memories = accepted.map(([{ memory }]) => memory);
+    if (isNode) t.equal(new Set(memories).size, workers.length, 'each thread has random bytes of its own');
   });
-  const told = [];
-  cluster.on('message', (_worker, message) => told.push(message));
-  await until(() => told.filter(({ port }) => port).length === 2);
-  const ports = told.filter(({ port }) => port).map(({ port }) => port);
-  t.equal(ports[0], ports[1], 'one port');
-  const right = await Promise.all(Array.from({ length: 6 }, (_, i) => echo(ports[0], `connection ${i} `)));
-  t.same(right, Array(6).fill(true), 'every byte came back');
-  const accepted = told.filter(({ shared }) => shared);
-  t.equal(accepted.length, 6);
-  t.equal(new Set(accepted.map(({ id }) => id)).size, 2, 'both processes had connections');
-  await Promise.all(
-    workers.map(async (worker) => {
-      const ended = once(worker, 'exit');
-      worker.send('close');
-      await ended;
-    })
-  );
-});
 
-t.test('a socket that is sent to another process is read there', { skip: !isNode }, async (t) => {
-  const source = `process.on('message', (message, socket) => {
+  t.test(`a thread that is terminated while its sockets are read harms no other, ${kind} reads`, async (t) => {
+    const workers = Array.from({ length: 2 }, () => new Worker(SCRIPT, { execArgv: [], env }));
+    t.teardown(() => Promise.all(workers.map((worker) => worker.terminate())));
+    const ports = await Promise.all(workers.map(async (worker) => (await once(worker, 'message'))[0].port));
+    const doomed = net.connect(ports[0], '127.0.0.1').on('error', () => {});
+    await once(doomed, 'connect');
+    const bytes = frames('x'.repeat(50_000));
+    const timer = setInterval(() => doomed.write(bytes), 1);
+    doomed.resume();
+    const other = echo(ports[1], 'other');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await workers[0].terminate();
+    clearInterval(timer);
+    doomed.destroy();
+    t.ok(await other);
+    t.ok(await echo(ports[1], 'after it'));
+  });
+
+  t.test(
+    `the processes of a cluster share a port, and each has its own memory, ${kind} reads`,
+    { skip: !isNode },
+    async (t) => {
+      cluster.setupPrimary({ exec: SCRIPT, args: [] });
+      const workers = [cluster.fork(env), cluster.fork(env)];
+      t.teardown(() => {
+        for (const worker of workers) worker.kill();
+      });
+      const told = [];
+      cluster.on('message', (_worker, message) => told.push(message));
+      await until(() => told.filter(({ port }) => port).length === 2);
+      const ports = told.filter(({ port }) => port).map(({ port }) => port);
+      t.equal(ports[0], ports[1], 'one port');
+      const right = await Promise.all(Array.from({ length: 6 }, (_, i) => echo(ports[0], `connection ${i} `)));
+      t.same(right, Array(6).fill(true), 'every byte came back');
+      const accepted = told.filter(({ shared }) => shared);
+      t.equal(accepted.length, 6);
+      t.equal(new Set(accepted.map(({ id }) => id)).size, 2, 'both processes had connections');
+      await Promise.all(
+        workers.map(async (worker) => {
+          const ended = once(worker, 'exit');
+          worker.send('close');
+          await ended;
+        })
+      );
+    }
+  );
+
+  t.test(`a socket that is sent to another process is read there, ${kind} reads`, { skip: !isNode }, async (t) => {
+    const source = `process.on('message', (message, socket) => {
     if (socket) socket.on('data', (chunk) => socket.write(String(chunk.length))).resume();
     process.send('has it');
   });`;
-  const reads = new Reads(t, 'tcp', true);
-  const { socket, client } = await reads.connect();
-  const { begin, events } = reads.readInto(socket);
-  await begin(client);
-  client.write(frames('here'));
-  await until(() => events.length === 1);
-  reads.checkShared();
-  const folder = t.testdir({ 'child.js': source });
-  const child = fork(path.join(folder, 'child.js'));
-  t.teardown(() => child.kill());
-  child.send('take', socket);
-  await once(child, 'message');
-  client.write('there');
-  const [answer] = await once(client, 'data');
-  t.equal(String(answer), '5');
-  t.same(events, [string('here')]);
-  client.destroy();
-});
+    const reads = new Reads(t, 'tcp', kind);
+    const { socket, client } = await reads.connect();
+    const { begin, events } = reads.readInto(socket);
+    await begin(client);
+    client.write(frames('here'));
+    await until(() => events.length === 1);
+    reads.checkShared();
+    const folder = t.testdir({ 'child.js': source });
+    const child = fork(path.join(folder, 'child.js'));
+    t.teardown(() => child.kill());
+    child.send('take', socket);
+    await once(child, 'message');
+    client.write('there');
+    const [answer] = await once(client, 'data');
+    t.equal(String(answer), '5');
+    t.same(events, [string('here')]);
+    client.destroy();
+  });
+}
 
 compareReads(t, "a client's socket reads as a server's", async (reads) => {
   const { socket, client } = await reads.connect();
@@ -231,7 +239,7 @@ t.test('any other value of FRAMEMASK_READS is ignored, by a warning if it is a s
   t.same(await Promise.all(['shared', ''].map(probeWith)), [shared, shared]);
   t.same(await probeWith('event'), {
     ...shared,
-    warning: 'FRAMEMASK_READS is "event", and must be "events" or "shared": ignored'
+    warning: 'FRAMEMASK_READS is "event", and must be "events", "shared" or "batched": ignored'
   });
 });
 

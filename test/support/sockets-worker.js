@@ -17,7 +17,7 @@ const server = net.createServer((socket) => {
     borrowed: true,
     onMessage: (data, isBinary) => (isBinary ? encoder.binary(data) : encoder.text(data))
   });
-  const shared = readInto(socket, decoder, () => encoder.flush(socket)) === 'shared';
+  const shared = readInto(socket, decoder, () => encoder.flush(socket)) !== 'events';
   const memory = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'kBuffer');
   socket.on('error', () => {}).on('end', () => socket.end());
   // Its first 64 bytes, which are random where nothing has been read.

@@ -9,7 +9,9 @@ const { setImmediate } = require('node:timers/promises');
 const { promisify } = require('node:util');
 const { MessageChannel } = require('node:worker_threads');
 const { Encoder } = require('../../index.js');
-const { WebSocket, WebSocketServer } = require('../../ws.js');
+const { canBatch, describeRounds } = require('../../lib/sockets/rounds');
+const { WebSocket, WebSocketServer, report } = require('../../ws.js');
+const { isNode } = require('../support/socket-pairs');
 const { connectPair, connectRaw } = require('../support/websockets');
 
 const implementation = { WebSocket, WebSocketServer };
@@ -162,8 +164,42 @@ t.test('a listener may transfer each message, and all of a read are delivered', 
   }
 });
 
-t.test('FRAMEMASK_READS=events has all sockets read as ever', async (t) => {
-  const code = `
+t.test(
+  'with batchedReads: true the replies of all connections come, and the report counts them',
+  { skip: !isNode },
+  async (t) => {
+    const pairs = [];
+    for (let i = 0; i < 20; i++) pairs.push(await connectPair(t, implementation, { server: { batchedReads: true } }));
+    const expected = [];
+    for (const [i, { server, client }] of pairs.entries()) {
+      server.on('message', (data, isBinary) => server.send(data, { binary: isBinary }));
+      expected.push(Array.from({ length: 50 }, (_, k) => `${i} ${k}`));
+      client.received = [];
+      client.on('message', (data) => client.received.push(String(data)));
+    }
+    for (let k = 0; k < 50; k++) {
+      for (const [i, { client }] of pairs.entries()) client.send(expected[i][k]);
+      await setImmediate();
+    }
+    for (const { client } of pairs) {
+      while (client.received.length < 50) await once(client, 'message');
+    }
+    t.same(
+      pairs.map(({ client }) => client.received),
+      expected
+    );
+    const { batchError, connections } = report();
+    t.equal(connections.batched, canBatch() ? pairs.length : 0);
+    t.equal(batchError, canBatch() ? null : describeRounds().fault.message);
+  }
+);
+
+for (const [reads, shown] of [
+  ['events', 'events'],
+  ['batched', isNode ? (canBatch() ? 'batched' : 'shared') : 'events']
+]) {
+  t.test(`FRAMEMASK_READS=${reads} counts for all sockets`, async (t) => {
+    const code = `
     const { WebSocket, WebSocketServer, report } = require('./ws.js');
     const server = new WebSocketServer({ port: 0, host: '127.0.0.1' }, () => {
       server.on('connection', (websocket) => websocket.on('message', (data) => websocket.send(data)));
@@ -176,10 +212,11 @@ t.test('FRAMEMASK_READS=events has all sockets read as ever', async (t) => {
       });
     });
   `;
-  const child = spawn(process.execPath, ['-e', code], {
-    cwd: path.join(__dirname, '../..'),
-    env: { ...process.env, FRAMEMASK_READS: 'events' },
-    stdio: ['ignore', 'pipe', 'inherit']
+    const child = spawn(process.execPath, ['-e', code], {
+      cwd: path.join(__dirname, '../..'),
+      env: { ...process.env, FRAMEMASK_READS: reads },
+      stdio: ['ignore', 'pipe', 'inherit']
+    });
+    t.equal(await text(child.stdout), `${shown} hello\n`);
   });
-  t.equal(await text(child.stdout), 'events hello\n');
-});
+}

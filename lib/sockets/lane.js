@@ -1,0 +1,177 @@
+'use strict';
+
+const { AsyncResource } = require('node:async_hooks');
+const { getSystemErrorName } = require('node:util');
+const { kTaker } = require('../codec/write-buffer');
+const { Buffer } = require('../shared/buffers');
+const modules = require('../shared/node-modules');
+const { canTake, takeHandle } = require('./lane-handle');
+
+/** How sockets write. A replaced one shall see all writes. */
+const { write, _write, _writev } = modules.net.Socket.prototype;
+
+/** The longest time between two attempts to send the last bytes. */
+const MAX_DELAY_MS = 64;
+
+/**
+ * A socket that is read in rounds. Its handle stays, and asks the lane in place of libuv to start
+ * and to stop reading, so that pausing, ending and errors of the socket stay Node.js's.
+ */
+class Lane {
+  /** Must be called while the handle reads, in its context. */
+  static open(rounds, socket, deliver) {
+    const handle = socket._handle;
+    const lane = new Lane(rounds, socket, deliver);
+    if (lane.slot < 0) return;
+    if (!canTake(handle) || handle.readStop() !== 0) {
+      lane.leave();
+      return;
+    }
+    takeHandle(handle, lane);
+    if (lane.start() === 0) Object.defineProperty(socket, kTaker, { value: lane, configurable: true });
+    else lane.giveBack();
+  }
+
+  constructor(rounds, socket, deliver) {
+    this._rounds = rounds;
+    this._socket = socket;
+    this._handle = socket._handle;
+    this._deliver = deliver;
+    // The context of the handle: a round has the sockets of many.
+    this._resource = new AsyncResource('framemask', { requireManualDestroy: true });
+    this.slot = rounds.enter(this, this._handle.fd);
+    this._isReading = false;
+    this._isHolding = false;
+    /** Whether libuv reads the socket again. */
+    this.isAway = false;
+    /** The bytes that were received and sent past the handle. */
+    this.bytesRead = 0;
+    this.bytesWritten = 0;
+    /** Whether the outbox has a reply. */
+    this.hasReplies = false;
+    /** The bytes that the system did not take, while the handle asks for them. */
+    this._rest = null;
+    this._isAsked = false;
+  }
+
+  /** @returns {number} 0, or an error of libuv's, as from `readStart` */
+  start() {
+    const result = this._isReading ? 0 : this._rounds.watch(this.slot, true);
+    if (result !== 0) return result;
+    this._isReading = true;
+    this.changeHold();
+    return 0;
+  }
+
+  stop() {
+    if (!this._isReading) return 0;
+    this._isReading = false;
+    this.changeHold();
+    return this._rounds.watch(this.slot, false);
+  }
+
+  /** As a handle of libuv, it keeps the loop alive while it reads, unless `unref` was called. */
+  changeHold() {
+    const holds = this._isReading && this._handle.hasRef();
+    if (holds === this._isHolding) return;
+    this._isHolding = holds;
+    this._rounds.hold(holds);
+  }
+
+  /** The socket closes, or libuv reads it again. */
+  leave() {
+    if (this.isAway) return;
+    if (this.hasReplies) this._rounds.outbox.flush();
+    this.stop();
+    this.isAway = true;
+    this._rounds.leave(this.slot);
+    this._resource.emitDestroy();
+  }
+
+  /** Has libuv read the socket again: it then sees the end, or the error. */
+  giveBack() {
+    if (this.isAway) return;
+    this.leave();
+    const result = this._handle.reading ? this._handle.readStart() : 0;
+    if (result !== 0) this._fail(result, 'read');
+  }
+
+  /** Takes an entry of a round: bytes, the end, or an error. */
+  receive(start, length) {
+    if (this._socket.destroyed) return;
+    if (length === 0) this.giveBack();
+    else if (length > 0) this._resource.runInAsyncScope(this._receiveBytes, this, start, length);
+    else this._resource.runInAsyncScope(this._fail, this, length, 'read');
+  }
+
+  /** As Node.js does when a handle has read. */
+  _receiveBytes(start, length) {
+    const { _socket: socket, _handle: handle } = this;
+    this.bytesRead += length;
+    if (socket.timeout) socket._unrefTimer();
+    if (this._deliver.call(socket, this._rounds.memory, start, length)) return;
+    handle.reading = false;
+    const result = socket.destroyed ? 0 : handle.readStop();
+    if (result !== 0) this._fail(result, 'read');
+  }
+
+  /**
+   * Takes a reply that is sent at the end of the round.
+   *
+   * @returns {boolean} false if the socket must write it: after other bytes, or if something has been
+   *   put in the place of its `write`
+   */
+  take(bytes) {
+    const socket = this._socket;
+    const canWait =
+      this._rounds.inRound &&
+      !this.isAway &&
+      socket.writableLength === 0 &&
+      socket.writableCorked === 0 &&
+      socket.write === write &&
+      socket._write === _write &&
+      socket._writev === _writev;
+    if (!canWait) return false;
+    this.hasReplies = true;
+    if (!this._rounds.outbox.take(this, bytes)) return false;
+    if (socket.timeout) socket._unrefTimer();
+    return true;
+  }
+
+  /** Takes back bytes that the system did not take: the stream's backpressure begins. */
+  takeBack(rest, error) {
+    if (error !== 0) this._fail(error, 'write');
+    else if (this._isAsked) this._rest = this._rest === null ? rest : Buffer.concat([this._rest, rest]);
+    else this._socket.write(rest);
+  }
+
+  /** @returns {Buffer | null} the bytes that must go before those that the handle is to write */
+  askRest() {
+    if (!this.hasReplies) return null;
+    this._isAsked = true;
+    this._rounds.outbox.flush();
+    this._isAsked = false;
+    const rest = this._rest;
+    this._rest = null;
+    return rest;
+  }
+
+  /** Sends the last bytes before the end of the stream, which can no longer write them. */
+  sendLast(bytes, done, delay = 1) {
+    setTimeout(() => {
+      if (this.isAway) return;
+      this.hasReplies = true;
+      this._rounds.outbox.take(this, bytes);
+      const rest = this.askRest();
+      if (rest === null) done();
+      else this.sendLast(rest, done, Math.min(delay * 2, MAX_DELAY_MS));
+    }, delay);
+  }
+
+  _fail(errno, syscall) {
+    const code = getSystemErrorName(errno);
+    this._socket.destroy(Object.assign(new Error(`${syscall} ${code}`), { errno, code, syscall }));
+  }
+}
+
+module.exports = { Lane };

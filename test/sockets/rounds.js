@@ -1,0 +1,371 @@
+'use strict';
+
+// Batched reads, beside the tests of flow.js and others, which run with them, too.
+
+const { once } = require('node:events');
+const net = require('node:net');
+const path = require('node:path');
+const tls = require('node:tls');
+const t = require('tap');
+const { Decoder, Encoder, nativeError, readInto } = require('../../index.js');
+const { kTaker } = require('../../lib/codec/write-buffer');
+const { canBatch, describeRounds } = require('../../lib/sockets/rounds');
+const certificate = require('../support/certificate');
+const { runScript } = require('../support/run-script');
+const { Reads, frames, isNode, until } = require('../support/socket-pairs');
+
+const ROOT = path.join(__dirname, '../..');
+
+if (process.platform === 'linux' && isNode && nativeError === null && process.env.FRAMEMASK_KERNEL !== 'js') {
+  t.ok(canBatch(), 'the addon for batched reads is there');
+}
+
+t.test('without the addon reads are shared, or events, and the error says why', { skip: canBatch() }, async (t) => {
+  t.match(describeRounds().fault, Error);
+  const reads = new Reads(t, 'tcp', isNode ? 'shared' : 'events');
+  reads.batched = true;
+  const { socket, client } = await reads.connect();
+  const { events } = reads.readInto(socket);
+  client.write(frames('here'));
+  await until(() => events.length === 1);
+});
+
+const inRounds = { skip: !canBatch() };
+
+/** A connection that has joined the rounds; `onMessage` is called with each text in a round. */
+async function join(t, onMessage, options) {
+  const { socket, client } = await new Reads(t, 'tcp', 'batched').connect(options);
+  const encoder = new Encoder({ role: 'server', recycle: true });
+  const seen = [];
+  const decoder = new Decoder({
+    role: 'server',
+    borrowed: true,
+    onMessage(text) {
+      seen.push(text);
+      if (!text.startsWith('join')) onMessage?.(text);
+    }
+  });
+  t.equal(
+    readInto(socket, decoder, () => {}, { batched: true }),
+    'batched'
+  );
+  // The first read is Node.js's, the second makes the socket join.
+  for (const text of ['join 1', 'join 2']) {
+    client.write(frames(text));
+    await until(() => seen.includes(text));
+  }
+  const lane = socket[kTaker];
+  t.ok(lane, 'the socket has joined');
+  return { socket, client, encoder, decoder, seen, lane };
+}
+
+/** All that a client receives, until its connection ends. */
+function receiveAll(client) {
+  const chunks = [];
+  client.on('data', (chunk) => chunks.push(chunk));
+  return once(client, 'close').then(() => Buffer.concat(chunks));
+}
+
+/** Lets the system take only so many bytes of the next replies; below 0 it is an error. */
+function limitSends(lane, limits) {
+  const { outbox } = lane._rounds;
+  const { send, _table: table } = outbox;
+  outbox.send = (first, end) => {
+    for (let i = first; i < end && limits.length > 0; i++) {
+      const limit = limits.shift();
+      table[3 + i * 3] = limit < 0 ? -1 : Math.min(table[3 + i * 3], limit);
+      if (limit < 0) table[1 + i * 3] = 2 ** 20;
+    }
+    if (limits.length === 0) outbox.send = send;
+    send(first, end);
+  };
+}
+
+const WRITES = {
+  'a Buffer': (socket) => socket.write(Buffer.from('next')),
+  'a string of UTF-8': (socket) => socket.write('next é'),
+  'a string of Latin-1': (socket) => socket.write('next é', 'latin1'),
+  'a string of ASCII': (socket) => socket.write('next', 'ascii'),
+  'a string of UTF-16': (socket) => socket.write('next', 'utf16le'),
+  'corked Buffers': (socket) => {
+    socket.cork();
+    socket.write(Buffer.from('next'));
+    socket.write(Buffer.from('last'));
+    socket.uncork();
+  },
+  'a corked string and a Buffer': (socket) => {
+    socket.cork();
+    socket.write('next é');
+    socket.write(Buffer.from('last'));
+    socket.uncork();
+  },
+  nothing: () => {}
+};
+
+for (const [name, write] of Object.entries(WRITES)) {
+  for (const limits of [[], [3, 0], [0, 0]]) {
+    t.test(
+      `replies go before ${name}, and before the end, if the system takes ${limits.join(', ') || 'all'}`,
+      inRounds,
+      async (t) => {
+        const { socket, client, encoder, lane } = await join(t, () => {
+          limitSends(lane, [...limits]);
+          for (const text of ['one', 'two']) {
+            encoder.text(text);
+            t.equal(encoder.flush(socket), true);
+          }
+          write(socket);
+          socket.end();
+        });
+        const received = receiveAll(client);
+        client.write(frames('go'));
+        const expected = [];
+        write({ cork() {}, uncork() {}, write: (data, encoding) => expected.push(Buffer.from(data, encoding)) });
+        t.same(await received, Buffer.concat([Buffer.from('\x81\x03one\x81\x03two', 'latin1'), ...expected]));
+      }
+    );
+  }
+}
+
+t.test('a rest that the system takes later goes before the next round', inRounds, async (t) => {
+  const { socket, client, encoder, lane } = await join(t, (text) => {
+    encoder.text(text);
+    encoder.flush(socket);
+    if (text === 'last') socket.end();
+  });
+  const received = receiveAll(client);
+  limitSends(lane, [2, 0]);
+  client.write(frames('one', 'two'));
+  await until(() => socket.bytesWritten === 10 && socket.writableLength === 0);
+  client.write(frames('last'));
+  t.equal(String(await received), '\u0081\x03one\u0081\x03two\u0081\x04last'.replaceAll('\u0081', '\ufffd'));
+  t.equal(socket.bytesWritten, 16, 'all bytes are counted');
+});
+
+t.test('an error of the system ends the connection as that of a write does', inRounds, async (t) => {
+  const { socket, client, encoder, lane } = await join(t, (text) => {
+    encoder.text(text);
+    encoder.flush(socket);
+  });
+  limitSends(lane, [-1]);
+  client.write(frames('one'));
+  const [error] = await once(socket, 'error');
+  t.match(error, { code: 'EINVAL', syscall: 'write', errno: -22 });
+  await once(client, 'close');
+});
+
+t.test('a reply goes before destroy, and before the end of the process', inRounds, async (t) => {
+  const { socket, client, encoder } = await join(t, (text) => {
+    encoder.text(text);
+    encoder.flush(socket);
+    socket.destroy();
+  });
+  const received = receiveAll(client);
+  client.write(frames('bye'));
+  t.equal((await received).length, 5);
+
+  const folder = t.testdir({
+    'exit.js': `
+      const net = require('node:net');
+      const { Decoder, Encoder, readInto } = require(${JSON.stringify(ROOT)});
+      const server = net.createServer((socket) => {
+        const encoder = new Encoder({ role: 'server' });
+        const onMessage = (text) => {
+          encoder.text(text);
+          encoder.flush(socket);
+          if (text === 'three') process.exit();
+        };
+        readInto(socket, new Decoder({ role: 'server', borrowed: true, onMessage }), () => {}, { batched: true });
+      });
+      server.listen(0, '127.0.0.1', () => process.send(server.address().port));`
+  });
+  const child = require('node:child_process').fork(path.join(folder, 'exit.js'));
+  const [port] = await once(child, 'message');
+  const other = net.connect(port, '127.0.0.1');
+  for (const text of ['one', 'two', 'three']) {
+    other.write(frames(text));
+    t.equal(String((await once(other, 'data'))[0].subarray(2)), text);
+  }
+  other.destroy();
+});
+
+t.test(
+  'more replies than the outbox takes, long ones, and those of a slow handler, keep their order',
+  inRounds,
+  async (t) => {
+    const count = 40;
+    const { socket, client, encoder } = await join(t, () => {
+      for (let i = 0; i < count; i++) {
+        encoder.binary(Buffer.alloc(i % 7 === 0 ? 5000 : 100, i));
+        encoder.flush(socket);
+      }
+      const { now } = performance;
+      const end = now.call(performance) + 2;
+      while (now.call(performance) < end);
+      encoder.binary(Buffer.alloc(1, count));
+      encoder.flush(socket);
+      socket.setTimeout(100_000);
+    });
+    const seen = [];
+    const decoder = new Decoder({ role: 'client', onMessage: (data) => seen.push(data[0]) });
+    client.on('data', (chunk) => decoder.write(chunk));
+    client.write(frames('go', 'on'));
+    await until(() => seen.length === 2 * (count + 1));
+    const once_ = Array.from({ length: count + 1 }, (_, i) => i);
+    t.same(seen, [...once_, ...once_]);
+  }
+);
+
+t.test('a replaced write, and a corked socket, see all replies', inRounds, async (t) => {
+  const written = [];
+  const { socket, client, encoder } = await join(t, (text) => {
+    if (text === 'cork') socket.cork();
+    encoder.text(text);
+    encoder.flush(socket);
+    if (text === 'cork') {
+      t.ok(socket.writableLength > 0, 'the reply waits in the socket');
+      socket.uncork();
+    }
+  });
+  client.write(frames('cork'));
+  await once(client, 'data');
+  socket.write = function (...args) {
+    written.push(Buffer.from(args[0]));
+    return net.Socket.prototype.write.apply(this, args);
+  };
+  client.write(frames('seen'));
+  await once(client, 'data');
+  t.equal(written.length, 1);
+});
+
+t.test('a socket whose listener is removed is given back, and can become TLS', inRounds, async (t) => {
+  const { socket, client, seen } = await join(t);
+  socket.on('data', () => {}).removeAllListeners('data');
+  t.equal(describeRounds().sockets, 0);
+  const server = new tls.TLSSocket(socket, { isServer: true, ...certificate });
+  const secure = tls.connect({ socket: client, rejectUnauthorized: false });
+  server.on('data', (chunk) => server.write(chunk));
+  await once(secure, 'secureConnect');
+  secure.write('over TLS');
+  t.equal(String((await once(secure, 'data'))[0]), 'over TLS');
+  t.same(seen, ['join 1', 'join 2']);
+  secure.destroy();
+});
+
+t.test('bytes of a round that come to a socket which has just been given back are not lost', inRounds, async (t) => {
+  const others = [];
+  const give = () => {
+    for (const { socket } of others) socket.removeAllListeners('data').on('data', (chunk) => late.push(chunk));
+  };
+  const late = [];
+  const connections = [];
+  for (let i = 0; i < 3; i++) connections.push(await join(t, () => give()));
+  others.push(...connections);
+  // One turn of the loop receives for all three.
+  for (const { client } of connections) client.write(frames('now'));
+  await until(() => late.length + connections.filter(({ seen }) => seen.includes('now')).length === 3);
+  t.ok(late.every((chunk) => chunk.length === 9));
+});
+
+t.test('a socket can be unref-ed, and then keeps no process alive', inRounds, async (t) => {
+  const folder = t.testdir({
+    'unref.js': `
+      const net = require('node:net');
+      const { Decoder, Encoder, readInto } = require(${JSON.stringify(ROOT)});
+      const server = net.createServer((socket) => {
+        let count = 0;
+        const onMessage = () => {
+          if (++count < 3) return client.write(bytes);
+          socket.unref().ref().unref();
+          client.unref();
+          server.unref();
+        };
+        readInto(socket, new Decoder({ role: 'server', borrowed: true, onMessage }), () => {}, { batched: true });
+      });
+      const encoder = new Encoder({ role: 'client' });
+      encoder.text('message');
+      const bytes = Buffer.concat(encoder.take());
+      let client;
+      server.listen(0, '127.0.0.1', () => {
+        client = net.connect(server.address().port, '127.0.0.1', () => client.write(bytes));
+      });
+      process.on('exit', () => console.log('ended'));`
+  });
+  t.equal(await runScript(path.join(folder, 'unref.js'), []), 'ended\n');
+});
+
+t.test('with full rounds, all connections are read equally often', inRounds, async (t) => {
+  const CONNECTIONS = 8;
+  const counts = Array(CONNECTIONS).fill(0);
+  let reads = 0;
+  const message = frames(Buffer.alloc(200_000));
+  await new Promise((resolve) => {
+    Promise.all(
+      Array.from({ length: CONNECTIONS }, async (_, i) => {
+        const { socket, client } = await new Reads(t, 'tcp', 'batched').connect();
+        const afterRead = () => {
+          counts[i]++;
+          if (++reads === 4000) resolve();
+        };
+        readInto(socket, new Decoder({ role: 'server', borrowed: true }), afterRead, { batched: true });
+        const fill = () => {
+          while (reads < 4000 && client.write(message));
+        };
+        client.on('drain', fill);
+        fill();
+      })
+    );
+  });
+  const mean = reads / CONNECTIONS;
+  t.ok(
+    counts.every((count) => count > mean / 3),
+    `${counts}`
+  );
+});
+
+t.test('the reactor refuses wrong arguments', inRounds, (t) => {
+  const { findReactor } = require('../../lib/sockets/find-reactor');
+  const addon = findReactor();
+  const memory = Buffer.alloc(128 * 1024);
+  const table = new Int32Array(1 + 3 * 256);
+  const good = [memory, table, Buffer.alloc(100), new Int32Array(table), () => {}];
+  const bad = [
+    [memory.subarray(1)],
+    [memory, new Int32Array(10)],
+    [table, table],
+    [memory, table, memory, {}, () => {}]
+  ];
+  for (const args of [
+    [],
+    ...bad,
+    good.slice(0, 4),
+    [...good.slice(0, 4), 'function'],
+    [memory, memory, ...good.slice(2)]
+  ]) {
+    t.throws(() => addon.open(...args), { code: 'FRAMEMASK_ERR_REACTOR' });
+  }
+  const reactor = addon.open(...good);
+  for (const name of ['enter', 'watch', 'leave', 'send', 'hold']) {
+    for (const args of [[], [-1, 0], [1.5, 0], [2 ** 31, 0], ['1', 0], [NaN, NaN]]) {
+      t.throws(() => reactor[name](...args), { code: 'FRAMEMASK_ERR_REACTOR' }, `${name}(${args})`);
+    }
+  }
+  t.throws(() => reactor.send(0, 257), { code: 'FRAMEMASK_ERR_REACTOR' });
+  t.ok(reactor.enter(1, 2 ** 20) < 0, 'a descriptor that is not open');
+  t.ok(reactor.enter(2 ** 20, 0) < 0);
+  t.ok(reactor.watch(5, 1) < 0, 'a slot without a socket');
+  t.ok(reactor.leave(5) < 0);
+  const replies = good[3];
+  for (const entry of [
+    [5, 0, 10],
+    [-1, 0, 10],
+    [5, 90, 20],
+    [5, -1, 5],
+    [5, 0, -5]
+  ]) {
+    replies.set(entry, 1);
+    reactor.send(0, 1);
+    t.equal(replies[3], -22, `${entry} is refused`);
+  }
+  t.end();
+});
