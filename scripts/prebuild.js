@@ -7,7 +7,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { check } = require('./prebuild/check');
+const { check, checkReactor } = require('./prebuild/check');
 const { ROOT, build } = require('./prebuild/build');
 const { TARGETS } = require('./prebuild/targets');
 const { installToolchain } = require('./prebuild/toolchain');
@@ -17,10 +17,10 @@ const { select } = require('../test/support/select');
 const USAGE = `usage: npm run build:prebuilds [-- [--only <target>[,<target>...]] [--out <folder>] [--help]]
 
 Builds prebuilds/<platform>-<arch>/framemask.node for each target with prebuildify, and zig as its
-compiler. Then checks each file: its imports, exports and libraries, the pages it is laid out for,
-and the instructions. Each kernel must have its vector instructions; no other code may have one that
-the oldest supported processor lacks. The same source gives the same bytes on every machine and in
-every folder.
+compiler; on linux-x64 and linux-arm64 also reactor.so, for batched reads. Then checks each file:
+its imports, exports and libraries, the pages it is laid out for, and the instructions. Each kernel
+must have its vector instructions; no other code may have one that the oldest supported processor
+lacks. The same source gives the same bytes on every machine and in every folder.
 
 Linux with make and python3. The first run installs zig, LIEF and Capstone from PyPI in .cache/.
 
@@ -48,16 +48,21 @@ targets: ${TARGETS.map(({ name }) => name).join(' ')}`;
 async function make(target, out) {
   const built = await build(target, path.join(ROOT, '.cache/prebuild', target.name));
   const { faults, kernels } = await check(built, target);
+  if (target.reactor !== undefined) faults.push(...(await checkReactor(built.reactor, target)));
   if (faults.length > 0) throw new Error(`${target.name}:\n  ${faults.slice(0, 20).join('\n  ')}`);
 
   const bytes = fs.readFileSync(built.file);
-  const file = path.join(out, target.file);
-  fs.mkdirSync(path.dirname(file), { recursive: true });
-  // Renamed into place: a program that has mapped the old file must not see it change.
-  fs.writeFileSync(`${file}.new`, bytes, { mode: 0o644 });
-  fs.renameSync(`${file}.new`, file);
+  put(bytes, path.join(out, target.file));
+  if (target.reactor !== undefined) put(fs.readFileSync(built.reactor), path.join(out, target.reactor));
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   return { name: target.name, file: target.file, size: bytes.length, sha256, kernels };
+}
+
+/** Renamed into place: a program that has mapped the old file must not see it change. */
+function put(bytes, file) {
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(`${file}.new`, bytes, { mode: 0o644 });
+  fs.renameSync(`${file}.new`, file);
 }
 
 /** Runs `work` on all items, one for each processor at a time. */

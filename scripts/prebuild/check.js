@@ -64,4 +64,25 @@ async function check(built, target) {
   return { faults: [...faults, ...inKernels.faults], kernels: inKernels.kernels };
 }
 
-module.exports = { check };
+/** Node.js has libuv, and its process the C library, whichever it is. */
+const REACTOR_IMPORTS =
+  /^(napi_|uv_)|^(__errno_location|calloc|close|epoll_create1|epoll_ctl|epoll_wait|free|getsockopt|memcpy|memset|realloc|recv|send|socketpair)$/;
+
+/**
+ * Checks the addon for batched reads, which has no kernels.
+ *
+ * @param {string} file
+ * @param {import('./targets').Target} target
+ * @returns {Promise<string[]>} faults
+ */
+async function checkReactor(file, target) {
+  const { faults, machine, imports, libraries, alignment } = await readLibrary({ file, symbols: file }, target.machine);
+  if (machine !== target.machine) faults.push(`for ${machine}, not ${target.machine}`);
+  const extra = imports.filter((name) => !REACTOR_IMPORTS.test(name));
+  if (extra.length > 0) faults.push(`imports: ${extra.join(', ')} not expected`);
+  if (libraries.length > 0) faults.push(`libraries: ${libraries.join(', ')} not expected`);
+  if (alignment < ELF_PAGE) faults.push(`laid out for pages of ${alignment} bytes`);
+  return faults.map((fault) => `reactor: ${fault}`);
+}
+
+module.exports = { check, checkReactor };
