@@ -152,4 +152,14 @@ async function weighConnections(server, count, weighed = true) {
   }
 }
 
-module.exports = { ECHO, ask, findServers, forkClient, nodeServer, startServers, weighConnections, wsServer };
+module.exports = {
+  ECHO,
+  ask,
+  findServers,
+  forkClient,
+  nodeServer,
+  startServer,
+  startServers,
+  weighConnections,
+  wsServer
+};

@@ -11,6 +11,8 @@ const FIGURES = {
   serverShare: { title: 'server, % of a core', scale: 100, whole: true },
   clientShare: { title: 'client', scale: 100, whole: true },
   resident: { title: 'peak RSS, MiB', scale: 1 / 1024 ** 2 },
+  median: { title: 'p50, µs', whole: true },
+  late: { title: 'p99, µs', whole: true },
   microseconds: { title: 'µs' },
   arrived: { title: 'all received, ms' },
   compressed: { title: 'compressed, B', whole: true },
