@@ -24,20 +24,25 @@ const METHODS = [
   'writev'
 ];
 
+const NUMBERS = ['bytesRead', 'bytesWritten', 'fd'];
+
 /** The lanes of handles, also of those that libuv reads again: they count bytes. */
 const lanes = new WeakMap();
 
 /** The prototypes of handles, and those in front of them. */
 const fronts = new WeakMap();
 
-/** @returns {boolean} whether a handle is as this module knows it, and has not been taken before */
-function canTake(handle) {
+/** @returns {boolean} whether a socket and its handle are as lanes know them; each is taken once */
+function canTake(socket) {
+  const handle = socket._handle;
   const prototype = Object.getPrototypeOf(handle);
-  const isKnown = [...METHODS, ...Object.keys(WRITES)].every(
-    (name) => typeof prototype[name] === 'function' && handle[name] === prototype[name]
-  );
   return (
-    isKnown && typeof handle.bytesRead === 'number' && typeof handle.bytesWritten === 'number' && !lanes.has(handle)
+    [...METHODS, ...Object.keys(WRITES)].every(
+      (name) => typeof prototype[name] === 'function' && handle[name] === prototype[name]
+    ) &&
+    NUMBERS.every((name) => typeof handle[name] === 'number') &&
+    typeof socket._unrefTimer === 'function' &&
+    !lanes.has(handle)
   );
 }
 

@@ -21,12 +21,10 @@ class Lane {
   /** Must be called while the handle reads, in its context. */
   static open(rounds, socket, deliver) {
     const handle = socket._handle;
+    if (!canTake(socket)) return;
     const lane = new Lane(rounds, socket, deliver);
     if (lane.slot < 0) return;
-    if (!canTake(handle) || handle.readStop() !== 0) {
-      lane.leave();
-      return;
-    }
+    handle.readStop();
     takeHandle(handle, lane);
     if (lane.start() === 0) Object.defineProperty(socket, kTaker, { value: lane, configurable: true });
     else lane.giveBack();
@@ -56,15 +54,13 @@ class Lane {
 
   /** @returns {number} 0, or an error of libuv's, as from `readStart` */
   start() {
-    const result = this._isReading ? 0 : this._rounds.watch(this.slot, true);
-    if (result !== 0) return result;
-    this._isReading = true;
+    const result = this._rounds.watch(this.slot, true);
+    this._isReading = result === 0;
     this.changeHold();
-    return 0;
+    return result;
   }
 
   stop() {
-    if (!this._isReading) return 0;
     this._isReading = false;
     this.changeHold();
     return this._rounds.watch(this.slot, false);
@@ -111,8 +107,7 @@ class Lane {
     if (socket.timeout) socket._unrefTimer();
     if (this._deliver.call(socket, this._rounds.memory, start, length)) return;
     handle.reading = false;
-    const result = socket.destroyed ? 0 : handle.readStop();
-    if (result !== 0) this._fail(result, 'read');
+    if (!socket.destroyed) handle.readStop();
   }
 
   /**

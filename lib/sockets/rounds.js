@@ -10,7 +10,7 @@ const { Outbox } = require('./outbox');
 // JavaScript once for all of them, a round. Node.js calls it for each.
 
 /** The sizes that src/reactor/reactor.cc checks. */
-const MEMORY_SIZE = 128 * 1024;
+const MEMORY_SIZE = 80 * 1024;
 const MAX_ENTRIES = 256;
 const ENTRY_LENGTH = 3;
 

@@ -17,7 +17,8 @@ const TLS_SIZE = 16 * 1024;
 const MIN_PROOF = 8;
 
 const kListener = Symbol('listener');
-/** Whether the socket joins the rounds when it is read first. */
+const kReads = Symbol('reads');
+/** Whether the socket joins the rounds when it is read next. */
 const kJoins = Symbol('joins');
 
 /**
@@ -54,7 +55,7 @@ let rounds = null;
  */
 function shareReads(socket, listener, batched = false) {
   if (!canShareReads()) return 'events';
-  if (socket[kListener] === listener) return socket[kJoins] ? 'batched' : 'shared';
+  if (socket[kListener] === listener) return socket[kReads];
   if (!isUnchanged(socket)) return 'events';
   if (memory === null) createMemories();
   const { name } = socket._handle.constructor;
@@ -66,7 +67,8 @@ function shareReads(socket, listener, batched = false) {
   socket._handle.useUserBuffer(target);
   socket[parts.buffer] = target;
   socket[parts.callback] = onRead;
-  return socket[kJoins] ? 'batched' : 'shared';
+  socket[kReads] = socket[kJoins] ? 'batched' : 'shared';
+  return socket[kReads];
 }
 
 function canShareReads() {

@@ -40,7 +40,7 @@ constexpr int kUvReadable = 1;
 
 // Receiving ends when so many bytes have come: what is received last is decoded last, and should
 // still be in the processor's cache then.
-constexpr size_t kRoundBytes = 64 * 1024;
+constexpr size_t kRoundBytes = 16 * 1024;
 // Each receives so many at most, as with libuv.
 constexpr size_t kReceiveBytes = 64 * 1024;
 constexpr size_t kMemoryBytes = kRoundBytes + kReceiveBytes;
@@ -138,24 +138,25 @@ int Receive(Reactor* reactor, const Memory& memory) {
 }
 
 // Calls JavaScript until it returns: an error that a handler throws is the process's, as in Node.js's
-// own reads, and the entries after it are delivered then.
-void Deliver(Reactor* reactor, int entries, volatile int32_t* table) {
+// own reads, and the entries after it are delivered then. False if the thread ends.
+bool Deliver(Reactor* reactor, int entries, volatile int32_t* table) {
   napi_env env = reactor->env;
   napi_value callback, receiver, argument, error;
   table[0] = 0;
   for (int calls = 0; calls <= entries; calls++) {
     if (napi_get_reference_value(env, reactor->callback, &callback) != napi_ok ||
         napi_get_global(env, &receiver) != napi_ok || napi_create_int32(env, entries, &argument) != napi_ok) {
-      return;
+      return false;
     }
     const napi_status status = napi_make_callback(env, reactor->context, receiver, callback, 1, &argument, nullptr);
-    if (status == napi_ok) return;
+    if (status == napi_ok) return true;
     bool pending = false;
     if (napi_is_exception_pending(env, &pending) != napi_ok || !pending ||
         napi_get_and_clear_last_exception(env, &error) != napi_ok || napi_fatal_exception(env, error) != napi_ok) {
-      return;  // the thread ends
+      return false;
     }
   }
+  return false;
 }
 
 void OnReadable(uv_poll_s* poll, int status, int) {
@@ -165,12 +166,15 @@ void OnReadable(uv_poll_s* poll, int status, int) {
   napi_handle_scope scope;
   if (napi_open_handle_scope(reactor->env, &scope) != napi_ok) return;
   Memory memory;
-  if (GetReceived(reactor, &memory)) {
-    reactor->in_round = true;
+  reactor->in_round = true;
+  // Long reads fill a round with one or two sockets. A turn of the loop for each would cost more than
+  // libuv's own reads do.
+  do {
+    if (!GetReceived(reactor, &memory)) break;
     const int entries = Receive(reactor, memory);
-    if (entries > 0) Deliver(reactor, entries, memory.table);
-    reactor->in_round = false;
-  }
+    if (entries > 0 && !Deliver(reactor, entries, memory.table)) break;
+  } while (reactor->next < reactor->count);
+  reactor->in_round = false;
   napi_close_handle_scope(reactor->env, scope);
 }
 

@@ -2,7 +2,9 @@
 
 // Batched reads, beside the tests of flow.js and others, which run with them, too.
 
+const { AsyncLocalStorage } = require('node:async_hooks');
 const { once } = require('node:events');
+const fs = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
 const tls = require('node:tls');
@@ -103,7 +105,7 @@ const WRITES = {
 };
 
 for (const [name, write] of Object.entries(WRITES)) {
-  for (const limits of [[], [3, 0], [0, 0]]) {
+  for (const limits of [[], [3, 0], [0, 0], ...(name === 'nothing' ? [[0, 0, 0]] : [])]) {
     t.test(
       `replies go before ${name}, and before the end, if the system takes ${limits.join(', ') || 'all'}`,
       inRounds,
@@ -216,6 +218,126 @@ t.test(
   }
 );
 
+t.test('a socket that is destroyed before its last reply has left closes', inRounds, async (t) => {
+  const { socket, client, encoder, lane } = await join(t, (text) => {
+    limitSends(lane, [0]);
+    encoder.text(text);
+    encoder.flush(socket);
+    socket.end();
+    socket.destroy();
+  });
+  client.write(frames('bye'));
+  client.resume();
+  await once(client, 'close');
+});
+
+t.test('a socket that ends itself, or resets, is released', inRounds, async (t) => {
+  const { socket, client } = await join(t, () => socket.resetAndDestroy());
+  client.write(frames('go'));
+  const [error] = await once(client, 'error');
+  t.equal(error.code, 'ECONNRESET');
+  t.equal(describeRounds().sockets, 0);
+});
+
+t.test('reads and replies re-arm the timeout of a socket', inRounds, async (t) => {
+  const { socket, client, encoder } = await join(t, (text) => {
+    encoder.text(text);
+    encoder.flush(socket);
+  });
+  socket.setTimeout(1e6);
+  let armed = 0;
+  const { _unrefTimer } = socket;
+  socket._unrefTimer = function () {
+    armed++;
+    return _unrefTimer.call(this);
+  };
+  client.write(frames('go'));
+  await once(client, 'data');
+  t.equal(armed, 2);
+});
+
+t.test('a socket that is not as lanes know it, or that the reactor refuses, reads by itself', inRounds, async (t) => {
+  const { lane } = await join(t);
+  const rounds = lane._rounds;
+  const { watch } = rounds;
+  const changes = {
+    'an off of its own': (socket) => {
+      socket.off = (...args) => net.Socket.prototype.off.apply(socket, args);
+    },
+    'a method of its own': ({ _handle: handle }) => {
+      handle.readStart = (...args) => Object.getPrototypeOf(handle).readStart.apply(handle, args);
+    },
+    'a descriptor that is not open': ({ _handle: handle }) => Object.defineProperty(handle, 'fd', { value: 2 ** 20 }),
+    'no room in epoll': () => {
+      rounds.watch = (_slot, isWatched) => {
+        rounds.watch = watch;
+        return isWatched ? -28 : 0;
+      };
+    }
+  };
+  for (const [name, change] of Object.entries(changes)) {
+    await t.test(name, async (t) => {
+      const { socket, client } = await new Reads(t, 'tcp', 'batched').connect();
+      change(socket);
+      const seen = [];
+      const decoder = new Decoder({ role: 'server', borrowed: true, onMessage: (text) => seen.push(text) });
+      readInto(socket, decoder, () => {}, { batched: true });
+      for (const text of ['1', '2', '3']) {
+        client.write(frames(text));
+        await until(() => seen.includes(text));
+      }
+      t.equal(socket[kTaker], undefined);
+      t.equal(describeRounds().sockets, 1);
+    });
+  }
+});
+
+t.test('errors of the system end the connection as those of reads do', inRounds, async (t) => {
+  const received = await join(t);
+  const failed = once(received.socket, 'error');
+  received.lane.receive(0, -104);
+  t.match((await failed)[0], { code: 'ECONNRESET', syscall: 'read', errno: -104 });
+
+  const resumed = await join(t);
+  const rounds = resumed.lane._rounds;
+  const { watch } = rounds;
+  const stopped = once(resumed.socket, 'error');
+  resumed.socket.pause();
+  rounds.watch = () => -28;
+  resumed.socket.resume();
+  t.match((await stopped)[0], { code: 'ENOSPC', syscall: 'read' });
+  rounds.watch = watch;
+
+  const given = await join(t);
+  const { prototype } = given.socket._handle.constructor;
+  const refused = once(given.socket, 'error');
+  prototype.readStart = () => -9;
+  given.socket.removeAllListeners('data');
+  delete prototype.readStart;
+  t.match((await refused)[0], { code: 'EBADF', syscall: 'read' });
+});
+
+t.test('where there is no addon, the error says so', (t) => {
+  const { findReactor } = require('../../lib/sockets/find-reactor');
+  const { existsSync } = fs;
+  const platform = Object.getOwnPropertyDescriptor(process, 'platform');
+  t.teardown(() => {
+    fs.existsSync = existsSync;
+    Object.defineProperty(process, 'platform', platform);
+  });
+  fs.existsSync = () => false;
+  if (isNode && process.platform === 'linux')
+    t.throws(findReactor, { message: /^No addon for batched reads on linux-/ });
+  Object.defineProperty(process, 'platform', { value: 'darwin' });
+  t.throws(findReactor, { message: 'Batched reads need Node.js on Linux' });
+  const file = require.resolve('../../lib/sockets/rounds');
+  const loaded = require.cache[file];
+  delete require.cache[file];
+  t.match(require(file).describeRounds(), { sockets: 0, fault: Error });
+  require.cache[file] = loaded;
+  t.end();
+});
+
 t.test('a replaced write, and a corked socket, see all replies', inRounds, async (t) => {
   const written = [];
   const { socket, client, encoder } = await join(t, (text) => {
@@ -239,8 +361,15 @@ t.test('a replaced write, and a corked socket, see all replies', inRounds, async
 });
 
 t.test('a socket whose listener is removed is given back, and can become TLS', inRounds, async (t) => {
-  const { socket, client, seen } = await join(t);
-  socket.on('data', () => {}).removeAllListeners('data');
+  const { socket, client, seen, decoder } = await join(t);
+  t.equal(
+    readInto(socket, decoder, () => {}, { batched: true }),
+    'batched'
+  );
+  socket
+    .on('data', () => {})
+    .removeAllListeners('data')
+    .removeAllListeners('data');
   t.equal(describeRounds().sockets, 0);
   const server = new tls.TLSSocket(socket, { isServer: true, ...certificate });
   const secure = tls.connect({ socket: client, rejectUnauthorized: false });
@@ -250,6 +379,36 @@ t.test('a socket whose listener is removed is given back, and can become TLS', i
   t.equal(String((await once(secure, 'data'))[0]), 'over TLS');
   t.same(seen, ['join 1', 'join 2']);
   secure.destroy();
+});
+
+t.test('a paused socket is given back paused', inRounds, async (t) => {
+  const { socket, client, encoder } = await join(t);
+  socket.pause().removeAllListeners('data');
+  encoder.text('not in a round');
+  encoder.flush(socket);
+  await once(client, 'data');
+  client.write('later');
+  const read = once(socket, 'data');
+  socket.resume();
+  t.equal(String((await read)[0]), 'later');
+  socket.pause();
+  client.write('more');
+  socket.resume();
+  t.equal(String((await once(socket, 'data'))[0]), 'more');
+});
+
+t.test('a socket that another of its round has destroyed is not delivered to', inRounds, async (t) => {
+  const connections = [];
+  const first = [];
+  for (let i = 0; i < 3; i++) {
+    const onMessage = () => {
+      first.push(i);
+      for (const { socket } of connections.filter((_, k) => k !== i)) socket.destroy();
+    };
+    connections.push(await join(t, onMessage));
+  }
+  for (const { client } of connections) client.on('error', () => {}).write(frames('now'));
+  await until(() => first.length === 1 && describeRounds().sockets === 1);
 });
 
 t.test('bytes of a round that come to a socket which has just been given back are not lost', inRounds, async (t) => {
@@ -265,6 +424,27 @@ t.test('bytes of a round that come to a socket which has just been given back ar
   for (const { client } of connections) client.write(frames('now'));
   await until(() => late.length + connections.filter(({ seen }) => seen.includes('now')).length === 3);
   t.ok(late.every((chunk) => chunk.length === 9));
+});
+
+t.test('a store that one connection enters is not seen by the others of a round', inRounds, async (t) => {
+  const storage = new AsyncLocalStorage();
+  const seen = [];
+  const connections = [];
+  for (const name of ['a', 'b', 'c']) {
+    connections.push(
+      await join(t, () => {
+        seen.push([name, storage.getStore()]);
+        storage.enterWith(name);
+      })
+    );
+  }
+  // One turn of the loop receives for all three.
+  for (const { client } of connections) client.write(frames('now'));
+  await until(() => seen.length === 3);
+  t.same(
+    seen.map(([, store]) => store),
+    [undefined, undefined, undefined]
+  );
 });
 
 t.test('a socket can be unref-ed, and then keeps no process alive', inRounds, async (t) => {
@@ -326,7 +506,7 @@ t.test('with full rounds, all connections are read equally often', inRounds, asy
 t.test('the reactor refuses wrong arguments', inRounds, (t) => {
   const { findReactor } = require('../../lib/sockets/find-reactor');
   const addon = findReactor();
-  const memory = Buffer.alloc(128 * 1024);
+  const memory = Buffer.alloc(80 * 1024);
   const table = new Int32Array(1 + 3 * 256);
   const good = [memory, table, Buffer.alloc(100), new Int32Array(table), () => {}];
   const bad = [
