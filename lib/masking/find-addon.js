@@ -76,16 +76,20 @@ function open(file) {
  * process with SIGBUS. A complete file ends with its section headers. Other loaders check this.
  */
 function checkLength(file) {
-  const bytes = fs.readFileSync(file);
-  if (bytes.length < 64 || bytes.toString('latin1', 0, 4) !== '\x7fELF') return;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, 64);
-  const wide = bytes[4] === 2;
-  const little = bytes[5] === 1;
+  const header = Buffer.alloc(64);
+  const descriptor = fs.openSync(file, 'r');
+  const { size } = fs.fstatSync(descriptor);
+  fs.readSync(descriptor, header);
+  fs.closeSync(descriptor);
+  if (size < header.length || header.toString('latin1', 0, 4) !== '\x7fELF') return;
+  const view = new DataView(header.buffer, header.byteOffset, header.length);
+  const wide = header[4] === 2;
+  const little = header[5] === 1;
   const sections = wide ? Number(view.getBigUint64(0x28, little)) : view.getUint32(0x20, little);
-  const size = view.getUint16(wide ? 0x3a : 0x2e, little);
+  const sectionSize = view.getUint16(wide ? 0x3a : 0x2e, little);
   const count = view.getUint16(wide ? 0x3c : 0x30, little);
-  const length = sections + size * count;
-  if (length > bytes.length) throw new Error(`${file} is cut short: it has ${bytes.length} bytes of ${length}`);
+  const length = sections + sectionSize * count;
+  if (length > size) throw new Error(`${file} is cut short: it has ${size} bytes of ${length}`);
 }
 
 module.exports = { checkLength, findAddon };

@@ -1,7 +1,6 @@
 'use strict';
 
 const { checkBytes, lengthOf } = require('../shared/buffers');
-const { invalidType, outOfRange } = require('../shared/errors');
 const { advanceKey } = require('./fallback');
 
 // Functions that throw are separate, so that V8 inlines the checks.
@@ -18,7 +17,7 @@ function readKey(key, phase) {
 }
 
 function refuseKey(key) {
-  throw outOfRange('key', '4 bytes long', `${lengthOf(key)} bytes long`);
+  throw require('../shared/errors').outOfRange('key', '4 bytes long', `${lengthOf(key)} bytes long`);
 }
 
 function readPhase(key, phase) {
@@ -33,6 +32,7 @@ function checkSize(name, value, max) {
 }
 
 function refuseSize(name, value, max) {
+  const { invalidType, outOfRange } = require('../shared/errors');
   if (typeof value !== 'number') throw invalidType(name, 'a number', value);
   throw outOfRange(name, `a whole number from 0 to ${max}`, value);
 }
