@@ -1,7 +1,8 @@
 'use strict';
 
 // The handle of a net.Socket that is read in rounds. A prototype in front of its own gives the calls
-// of the socket to a lane. The methods are not documented: `canTake` checks that they are there.
+// of the socket to a lane. Lanes know no other undocumented part of net.Socket than those named here:
+// `canTake` checks that they are there.
 
 const { Buffer } = require('../shared/buffers');
 
@@ -34,7 +35,7 @@ const fronts = new WeakMap();
 
 /** @returns {boolean} whether a socket and its handle are as lanes know them; each is taken once */
 function canTake(socket) {
-  const handle = socket._handle;
+  const handle = handleOf(socket);
   const prototype = Object.getPrototypeOf(handle);
   return (
     [...METHODS, ...Object.keys(WRITES)].every(
@@ -54,8 +55,14 @@ function takeHandle(handle, lane) {
 }
 
 /** @returns {import('./lane').Lane | undefined} */
-function laneOf(handle) {
-  return lanes.get(handle);
+const laneOf = (socket) => lanes.get(handleOf(socket));
+
+/** @returns {object | null} null when the socket has closed */
+const handleOf = (socket) => socket._handle;
+
+/** Re-arms the timeout of `setTimeout`, as reads and writes do. */
+function rearm(socket) {
+  if (socket.timeout) socket._unrefTimer();
 }
 
 function inFrontOf(prototype) {
@@ -118,4 +125,4 @@ function inFrontOf(prototype) {
   return Object.setPrototypeOf(front, prototype);
 }
 
-module.exports = { canTake, laneOf, takeHandle };
+module.exports = { canTake, handleOf, laneOf, rearm, takeHandle };

@@ -5,7 +5,7 @@ const { getSystemErrorName } = require('node:util');
 const { kTaker } = require('../codec/write-buffer');
 const { Buffer } = require('../shared/buffers');
 const modules = require('../shared/node-modules');
-const { canTake, takeHandle } = require('./lane-handle');
+const { canTake, handleOf, rearm, takeHandle } = require('./lane-handle');
 
 /** How sockets write. A replaced one shall see all writes. */
 const { write, _write, _writev } = modules.net.Socket.prototype;
@@ -20,7 +20,7 @@ const MAX_DELAY_MS = 64;
 class Lane {
   /** Must be called while the handle reads, in its context. */
   static open(rounds, socket, deliver) {
-    const handle = socket._handle;
+    const handle = handleOf(socket);
     if (!canTake(socket)) return;
     const lane = new Lane(rounds, socket, deliver);
     if (lane.slot < 0) return;
@@ -33,7 +33,7 @@ class Lane {
   constructor(rounds, socket, deliver) {
     this._rounds = rounds;
     this._socket = socket;
-    this._handle = socket._handle;
+    this._handle = handleOf(socket);
     this._deliver = deliver;
     // The context of the handle: a round has the sockets of many.
     this._resource = new AsyncResource('framemask', { requireManualDestroy: true });
@@ -104,7 +104,7 @@ class Lane {
   _receiveBytes(start, length) {
     const { _socket: socket, _handle: handle } = this;
     this.bytesRead += length;
-    if (socket.timeout) socket._unrefTimer();
+    rearm(socket);
     if (this._deliver.call(socket, this._rounds.memory, start, length)) return;
     handle.reading = false;
     if (!socket.destroyed) handle.readStop();
@@ -129,7 +129,7 @@ class Lane {
     if (!canWait) return false;
     this.hasReplies = true;
     if (!this._rounds.outbox.take(this, bytes)) return false;
-    if (socket.timeout) socket._unrefTimer();
+    rearm(socket);
     return true;
   }
 

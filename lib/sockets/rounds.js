@@ -125,7 +125,7 @@ function joinRounds(socket, deliver) {
 
 /** Has a socket that was read in rounds read as before. */
 function leaveRounds(socket) {
-  laneOf(socket._handle)?.giveBack();
+  laneOf(socket)?.giveBack();
 }
 
 /** @returns {boolean} whether a chunk lies in the memory of the rounds */

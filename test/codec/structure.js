@@ -18,6 +18,7 @@ const NAMING = [
   'lib/ws/internals.js',
   'lib/ws/register.js',
   'lib/sockets/shared-reads.js',
+  'lib/sockets/lane-handle.js',
   'lib/deflate/zlib-handle.js'
 ];
 
