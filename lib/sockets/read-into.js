@@ -21,10 +21,10 @@ function readInto(socket, decoder, afterRead, options = undefined) {
   if (typeof afterRead !== 'function') throw invalidType('afterRead', 'a function', afterRead);
   checkNames(options, 'readInto');
   // A second call is for another Decoder.
-  if (socket[kDecoder] !== undefined) socket.removeListener('data', onData);
+  const isHeard = socket[kDecoder] !== undefined && socket.listeners('data').includes(onData);
   socket[kDecoder] = decoder;
   socket[kAfterRead] = afterRead;
-  socket.on('data', onData);
+  if (!isHeard) socket.on('data', onData);
   return isTrusted(decoder) ? shareReads(socket, onData, options?.batched === true) : 'events';
 }
 

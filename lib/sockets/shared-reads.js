@@ -185,10 +185,15 @@ function leaveAfter(name) {
   const original = modules.net.Socket.prototype[name];
   const value = function (...args) {
     const result = original.apply(this, args);
-    if (!this.listeners('data').includes(this[kListener])) rounds.leaveRounds(this);
+    if (!this.listeners('data').includes(this[kListener])) leave(this);
     return result;
   };
   return { name, original, value };
+}
+
+function leave(socket) {
+  rounds.leaveRounds(socket);
+  socket[kReads] = 'shared';
 }
 
 /** The rounds have received so many bytes. False stops reading. */
