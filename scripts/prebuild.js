@@ -35,7 +35,7 @@ targets: ${TARGETS.map(({ name }) => name).join(' ')}`;
  * @property {string} name
  * @property {string} file its path below the output folder
  * @property {number} size
- * @property {string} sha256
+ * @property {string[]} sums lines of sha256sum
  * @property {string[]} kernels
  */
 
@@ -51,11 +51,13 @@ async function make(target, out) {
   if (target.reactor !== undefined) faults.push(...(await checkReactor(built.reactor, target)));
   if (faults.length > 0) throw new Error(`${target.name}:\n  ${faults.slice(0, 20).join('\n  ')}`);
 
-  const bytes = fs.readFileSync(built.file);
-  put(bytes, path.join(out, target.file));
-  if (target.reactor !== undefined) put(fs.readFileSync(built.reactor), path.join(out, target.reactor));
-  const sha256 = createHash('sha256').update(bytes).digest('hex');
-  return { name: target.name, file: target.file, size: bytes.length, sha256, kernels };
+  const files = { [target.file]: built.file, ...(target.reactor && { [target.reactor]: built.reactor }) };
+  const sums = Object.entries(files).map(([name, from]) => {
+    const bytes = fs.readFileSync(from);
+    put(bytes, path.join(out, name));
+    return `${createHash('sha256').update(bytes).digest('hex')}  ${name}`;
+  });
+  return { name: target.name, file: target.file, size: fs.statSync(built.file).size, sums, kernels };
 }
 
 /** Renamed into place: a program that has mapped the old file must not see it change. */
@@ -84,7 +86,7 @@ function printTable(results) {
   const total = results.reduce((sum, { size }) => sum + size, 0);
   console.log(`${`${results.length} files`.padEnd(38)} ${String(total).padStart(6)}`);
   console.log();
-  for (const { file, sha256 } of results) console.log(`${sha256}  ${file}`);
+  for (const { sums } of results) console.log(sums.join('\n'));
 }
 
 async function main() {
