@@ -10,6 +10,9 @@
 const get = process.getBuiltinModule;
 
 module.exports = {
+  get asyncHooks() {
+    return get ? get('node:async_hooks') : require('node:async_hooks');
+  },
   get buffer() {
     return get ? get('node:buffer') : require('node:buffer');
   },

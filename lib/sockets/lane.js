@@ -1,11 +1,12 @@
 'use strict';
 
-const { AsyncResource } = require('node:async_hooks');
-const { getSystemErrorName } = require('node:util');
 const { kTaker } = require('../codec/write-buffer');
 const { Buffer } = require('../shared/buffers');
 const modules = require('../shared/node-modules');
 const { canTake, handleOf, rearm, takeHandle } = require('./lane-handle');
+
+const { AsyncResource } = modules.asyncHooks;
+const { getSystemErrorName } = modules.util;
 
 /** How sockets write. A replaced one shall see all writes. */
 const { write, _write, _writev } = modules.net.Socket.prototype;
