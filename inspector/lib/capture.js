@@ -113,19 +113,19 @@ function otherKind({ client, server }) {
 }
 
 async function addConnections(session, connections) {
-  const { generation } = session;
   const others = new Map();
-  let found = 0;
+  const found = [];
   for (const tcp of connections.values()) {
     const streams = streamsOf(tcp);
-    const { key, hasHandshake, target, settings, ...ends } = connectionOf(streams);
+    const addresses = { client: streams.client.name, server: streams.server?.name };
+    const { hasHandshake, ...connection } = connectionOf(streams, addresses);
     if (!hasHandshake && !looksLikeFrames(streams)) {
       const kind = otherKind(streams);
       others.set(kind, (others.get(kind) ?? 0) + 1);
       continue;
     }
-    found++;
-    const name = `${streams.client.name} → ${streams.server?.name ?? '?'}${target === null ? '' : ` ${target}`}`;
+    found.push(connection);
+    const { name } = connection;
     if (!hasHandshake) session.note(`${name} began before the capture: its handshake is missing.`);
     for (const from of ['client', 'server']) {
       const missing = streams[from]?.missing;
@@ -135,11 +135,10 @@ async function addConnections(session, connections) {
         );
       }
     }
-    await addStreams(session, { name, ...ends, settings });
-    if (session.generation !== generation) return;
   }
   for (const [kind, count] of others) session.note(`${count} TCP connection${count === 1 ? '' : 's'} ${kind}.`);
-  if (found === 0) session.note('The capture has no unencrypted WebSocket connection.');
+  if (found.length === 0) session.note('The capture has no unencrypted WebSocket connection.');
+  await addStreams(session, found);
 }
 
 /**

@@ -2,7 +2,7 @@
 
 // All that the page shows of one frame.
 
-const { beginningOf } = require('./rows');
+const { beginningOf, beginningOfMessage, isCompressed } = require('./rows');
 const { State } = require('./judge');
 const { headerFields } = require('./parse-frames');
 const { opcodeName } = require('./rfc');
@@ -51,25 +51,16 @@ function closeOf(frame) {
 
 /** The message of a frame: its frames, the control frames between them, and its bytes. */
 function messageOf(session, frame, count) {
+  const { head } = frame;
+  if (head === null) return null;
+  const { last } = head;
   const all = session.messageOf(frame);
-  const data = all.filter(({ opcode }) => opcode !== null && opcode < 8);
-  if (data.length === 0) return null;
-  const [first] = data;
-  const last = data.at(-1);
-  const pieces = [];
-  let left = count;
-  for (const fragment of data) {
-    if (left <= 0) break;
-    const bytes = beginningOf(fragment, left) ?? Buffer.alloc(0);
-    pieces.push(bytes);
-    left -= bytes.length;
-  }
   return {
-    kind: opcodeName(first.opcode),
+    kind: opcodeName(head.opcode),
     complete: last.fin,
-    compressed: (first.rsv & 4) !== 0,
-    length: data.reduce((sum, { length }) => sum + (length ?? 0), 0),
-    fragments: data.length,
+    compressed: isCompressed(head),
+    length: head.size,
+    fragments: head.fragments,
     frames: all.slice(0, MAX_FRAMES).map(({ index, opcode, length, sequence }) => ({
       index,
       sequence,
@@ -77,7 +68,7 @@ function messageOf(session, frame, count) {
       length
     })),
     omitted: Math.max(all.length - MAX_FRAMES, 0),
-    bytes: base64(Buffer.concat(pieces)),
+    bytes: base64(beginningOfMessage(session.fragmentsOf(frame), count)),
     inflated: last.inflated === null ? null : base64(last.inflated.subarray(0, count)),
     inflatedLength: last.inflated?.length ?? null
   };

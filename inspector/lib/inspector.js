@@ -7,7 +7,7 @@ const { PageConnection } = require('./page-connection');
 const { RecordReader } = require('./records');
 const { InspectorServer, createToken } = require('./server');
 const { Session } = require('./session');
-const { open } = require('./sources');
+const { open, openSample } = require('./sources');
 
 const LIVE = path.join(__dirname, '../live.js');
 const PART = 4 * 1024 * 1024;
@@ -57,6 +57,15 @@ class Inspector {
     return opened;
   }
 
+  /** Shows the sample, after the sources that are being opened. */
+  openSample() {
+    this._opening = this._opening.then(() => {
+      this._records = null;
+      return openSample(this.session);
+    });
+    return this._opening;
+  }
+
   clear() {
     this._records = null;
     this.session.reset('');
@@ -89,7 +98,7 @@ class Inspector {
             this.session.note('A program sends records. Clear the list to see them.');
             return;
           }
-          this.session.reset('live');
+          this.session.reset('live', true);
           this._records = new RecordReader(this.session);
         }
         for (const record of records) this._records.add(record);

@@ -24,6 +24,7 @@ class PageConnection {
     this._again = false;
     this._search = 0;
     this._upload = null;
+    this._progress = null;
     peer.send({ type: 'hello', live: inspector.liveCommand, maxSize: inspector.maxSize });
     this.update();
   }
@@ -52,13 +53,15 @@ class PageConnection {
       this._frames = this._connections = this._notes = 0;
       // Rows are made when they are sent, so that they have the changes before.
       this._changes = session.changes.length;
-      this._peer.send({ type: 'reset', title: session.title });
+      this._peer.send({ type: 'reset', title: session.title, isLive: session.isLive });
     }
     this._sendNew('connections', session.connections, ({ name }) => name);
     this._sendNew('notes', session.notes, (note) => note);
+    this._sendProgress(session);
     while (this._frames < session.frames.length && this._generation === session.generation && this._peer.isOpen) {
-      const rows = session.frames.slice(this._frames, this._frames + BATCH).map(rowOf);
+      const rows = session.frames.slice(this._frames, this._frames + BATCH).map((frame) => rowOf(session, frame));
       this._sendNew('connections', session.connections, ({ name }) => name);
+      this._sendProgress(session);
       this._peer.send({ type: 'frames', from: this._frames, rows });
       this._frames += rows.length;
       await this._peer.drained();
@@ -68,10 +71,19 @@ class PageConnection {
     this._changes = session.changes.length;
     for (let i = 0; i < changed.length; i += BATCH) {
       const indexes = changed.slice(i, i + BATCH);
-      this._peer.send({ type: 'changed', rows: indexes.map((index) => [index, rowOf(session.frames[index])]) });
+      this._peer.send({
+        type: 'changed',
+        rows: indexes.map((index) => [index, rowOf(session, session.frames[index])])
+      });
       await this._peer.drained();
       if (this._generation !== session.generation) return;
     }
+  }
+
+  _sendProgress({ progress }) {
+    if (progress === this._progress) return;
+    this._progress = progress;
+    this._peer.send({ type: 'progress', part: progress });
   }
 
   _sendNew(type, list, format) {
@@ -93,6 +105,7 @@ class PageConnection {
     if (type === 'detail') this._peer.send({ type, detail: detailOf(this._inspector.session, index, count) });
     else if (type === 'search') this._runSearch(String(query ?? ''), number);
     else if (type === 'open') this._beginUpload(message);
+    else if (type === 'sample') this._inspector.openSample();
     else if (type === 'clear') this._inspector.clear();
     else throw new TypeError('The page sent an unknown message');
   }
@@ -110,7 +123,7 @@ class PageConnection {
     if (!Number.isInteger(size) || size < 0) throw new TypeError('A source has no size');
     const { maxSize } = this._inspector;
     this._upload = size > maxSize ? null : { source, parts: [], left: size };
-    if (this._upload === null) this._report(`This is larger than ${maxSize} bytes`);
+    if (this._upload === null) this._peer.send({ type: 'error', text: `This is larger than ${maxSize} bytes` });
     else this._receivePart(Buffer.alloc(0));
   }
 
@@ -127,12 +140,8 @@ class PageConnection {
       await this._inspector.open({ data: Buffer.concat(upload.parts), name: title, from, format, add: add === true });
       this._peer.send({ type: 'opened' });
     } catch (error) {
-      this._report(error.message);
+      this._peer.send({ type: 'error', text: error.message, at: error.at ?? null });
     }
-  }
-
-  _report(text) {
-    this._peer.send({ type: 'error', text });
   }
 
   close() {

@@ -3,15 +3,21 @@
 // Records of framemask:frame (docs/tracing.md of framemask) → the frames of the session. Those of
 // both ends of a connection are joined. Nothing in a record is trusted: a program wrote it.
 
+const { RecordInflater } = require('./inflate-records');
 const { State, faultOf, textOf } = require('./judge');
 
 const ROLES = new Set(['client', 'server']);
 const MAX_BEGINNING = 64 * 1024;
+/** Lines or records that are read before others have their turn. */
+const BATCH = 2000;
 
 /** @returns {number | null} milliseconds since 1970, which a version 7 UUID begins with */
 function timeOf(id) {
   return /^[\da-f]{8}-[\da-f]{4}-7/.test(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : null;
 }
+
+/** @returns {boolean} whether Date takes it */
+const isTime = (value) => typeof value === 'number' && Math.abs(value) <= 8.64e15;
 
 const isCount = (value, max) => Number.isInteger(value) && value >= 0 && value <= max;
 
@@ -27,10 +33,12 @@ function beginningOf(payload) {
  */
 function checkRecord(record) {
   if (typeof record !== 'object' || record === null) return null;
-  const { id, connection, key, from, sequence, direction, role, opcode, fin, rsv, masked, length, error } = record;
+  const { id, time, connection, key, from, sequence, direction, role } = record;
+  const { opcode, fin, rsv, masked, length, error } = record;
   if (typeof connection !== 'string' || !ROLES.has(from) || !ROLES.has(role)) return null;
   if (!isCount(sequence, Number.MAX_SAFE_INTEGER) || (direction !== 'sent' && direction !== 'received')) return null;
   const checked = { id: textOf(id), connection: textOf(connection), key: null, from, sequence, direction, role };
+  checked.time = isTime(time) ? time : timeOf(checked.id);
   if (typeof key === 'string') checked.key = textOf(key);
   if (typeof error === 'object' && error !== null) return { ...checked, error: faultOf(error) };
   if (!isCount(opcode, 15) || !isCount(length, Number.MAX_SAFE_INTEGER) || !isCount(rsv, 7)) return null;
@@ -72,9 +80,10 @@ class RecordReader {
     let connection = this._connections.get(name);
     if (connection === undefined) {
       connection = this._otherEnd(name, key, role) ?? {
-        index: this._session.addConnection(name),
+        index: this._session.addConnection({ name }),
         client: new Map(),
-        server: new Map()
+        server: new Map(),
+        inflaters: { client: new RecordInflater(), server: new RecordInflater() }
       };
       this._connections.set(name, connection);
     }
@@ -101,12 +110,15 @@ class RecordReader {
 
   _addFrame(connection, record) {
     // Only an error is known of some.
-    const { id, from, sequence, opcode = null, fin = false, rsv = 0, masked = null, length = null, error } = record;
-    const frame = { connection: connection.index, from, sequence, time: timeOf(id), opcode, fin, rsv, masked, length };
+    const { time, from, sequence, opcode = null, fin = false, rsv = 0, masked = null, length = null, error } = record;
+    const frame = { connection: connection.index, from, sequence, time, opcode, fin, rsv, masked, length };
     Object.assign(frame, { parsed: null, beginning: this._keep(record), inflated: null, fault: error });
     frame.state = error === null ? State.GOOD : State.BAD;
     frame.ends = { sent: null, received: null, [record.direction]: endOf(record) };
-    if (this._session.addFrame(frame)) connection[from].set(sequence, frame);
+    if (!this._session.addFrame(frame)) return;
+    connection[from].set(sequence, frame);
+    const inflated = connection.inflaters[from].inflate(this._session, frame);
+    if (inflated !== null) frame.inflated = this._session.keep(inflated);
   }
 
   _keep({ beginning = null }) {
@@ -134,25 +146,31 @@ class RecordReader {
 }
 
 /** What the page shows of one end's record. */
-const endOf = ({ id, role, length, error }) => ({ id, role, time: timeOf(id), length, error: error?.code ?? null });
+const endOf = ({ id, role, time, length, error }) => ({ id, role, time, length, error: error?.code ?? null });
 
 /**
  * @param {string} text JSON lines
- * @returns {unknown[]} the values, those with ids in the order of these, so that the lines of two ends
- *   may follow each other
+ * @param {(part: number) => Promise<void>} [onBatch] called now and then
+ * @returns {Promise<unknown[]>} the values, those with ids in the order of these, so that the lines of
+ *   two ends may follow each other
  */
-function parseLines(text) {
+async function parseLines(text, onBatch = async () => {}) {
   const values = [];
-  for (const line of text.split('\n')) {
+  for (let start = 0; start < text.length; ) {
+    const newline = text.indexOf('\n', start);
+    const end = newline === -1 ? text.length : newline;
+    const line = text.slice(start, end);
+    start = end + 1;
     if (line.trim() === '') continue;
     try {
       values.push(JSON.parse(line));
     } catch {
       values.push(null);
     }
+    if (values.length % BATCH === 0) await onBatch(end / text.length);
   }
   const idOf = (value) => (typeof value?.id === 'string' ? value.id : '');
   return values.sort((a, b) => (idOf(a) < idOf(b) ? -1 : idOf(a) > idOf(b) ? 1 : 0));
 }
 
-module.exports = { RecordReader, checkRecord, parseLines };
+module.exports = { BATCH, RecordReader, checkRecord, parseLines };

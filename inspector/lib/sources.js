@@ -2,10 +2,12 @@
 
 // A source that is opened → the frames of the session.
 
+const { setImmediate: turn } = require('node:timers/promises');
 const { readCapture, isCapture } = require('./capture');
 const { streamsFromText } = require('./bytes-from-text');
 const { connectionOf } = require('./handshake');
-const { RecordReader, parseLines } = require('./records');
+const { BATCH, RecordReader, parseLines } = require('./records');
+const { createSample } = require('./sample');
 const { addStreams, senderOf } = require('./streams');
 
 /** @returns {'capture' | 'records' | 'bytes' | 'raw'} the kind of a file or a pasted text */
@@ -19,10 +21,10 @@ function kindOf(data) {
 /** Joins the pieces that each end has sent, and notes in which order they came. */
 function joinPieces(pieces) {
   const streams = {};
-  for (const [order, { from, bytes }] of pieces.entries()) {
+  for (const [place, { from, bytes, time = null, order = place }] of pieces.entries()) {
     streams[from] ??= { chunks: [], bytes: [], length: 0 };
     const stream = streams[from];
-    stream.chunks.push({ offset: stream.length, order, time: null });
+    stream.chunks.push({ offset: stream.length, order, time });
     stream.bytes.push(bytes);
     stream.length += bytes.length;
   }
@@ -59,8 +61,22 @@ async function open(session, { data, name, from = 'auto', format = 'auto', add =
     from: named ?? (from === 'auto' ? senderOf(bytes) : from),
     bytes
   }));
-  await addStreams(session, { name, ...connectionOf(joinPieces(sent)) });
+  await addStreams(session, [{ ...connectionOf(joinPieces(sent)), name }]);
   return null;
+}
+
+/** Opens the sample. */
+async function openSample(session) {
+  session.reset('sample');
+  const connections = createSample();
+  const times = connections.flatMap(({ pieces }) => pieces).sort((a, b) => a.time - b.time);
+  await addStreams(
+    session,
+    connections.map(({ pieces, names }) => {
+      const streams = joinPieces(pieces.map((piece) => ({ ...piece, order: times.indexOf(piece) })));
+      return connectionOf(streams, names);
+    })
+  );
 }
 
 /** Says why no frame has the records of both ends, if there are records of both. */
@@ -76,10 +92,22 @@ function noteApart(session) {
   );
 }
 
-function openRecords(session, data, reader) {
+async function openRecords(session, data, reader) {
   const before = reader.refused;
   const count = session.frames.length;
-  for (const value of parseLines(data.toString())) reader.add(value);
+  const { generation } = session;
+  const values = await parseLines(data.toString(), (part) => {
+    if (session.generation === generation) session.setProgress(part / 2);
+    return turn();
+  });
+  for (const [i, value] of values.entries()) {
+    if (session.generation !== generation) return null; // it was cleared
+    reader.add(value);
+    if (i % BATCH !== BATCH - 1) continue;
+    session.setProgress((1 + i / values.length) / 2);
+    await turn();
+  }
+  session.setProgress(null);
   const refused = reader.refused - before;
   if (refused > 0) session.note(`${refused} lines are no records of framemask:frame.`);
   noteApart(session);
@@ -89,4 +117,4 @@ function openRecords(session, data, reader) {
   return reader;
 }
 
-module.exports = { joinPieces, kindOf, open };
+module.exports = { joinPieces, kindOf, open, openSample };

@@ -25,14 +25,17 @@ export function fromBase64(text) {
 
 const hex = (byte) => byte.toString(16).padStart(2, '0');
 
-/** @returns {string} lines of an offset, 16 bytes in hex, and the same as ASCII */
-export function hexDump(bytes) {
+/** @returns {string} lines of an offset, `width` bytes in hex, and the same as ASCII */
+export function hexDump(bytes, width = 16) {
   const lines = [];
-  for (let at = 0; at < bytes.length; at += 16) {
-    const line = [...bytes.subarray(at, at + 16)];
+  for (let at = 0; at < bytes.length; at += width) {
+    const line = [...bytes.subarray(at, at + width)];
     const ascii = line.map((byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : '.')).join('');
-    const digits = line.map(hex).join(' ').padEnd(47);
-    lines.push(`${at.toString(16).padStart(6, '0')}  ${digits}  ${ascii}`);
+    const digits = line
+      .map(hex)
+      .join(' ')
+      .padEnd(3 * width - 1);
+    lines.push(`${at.toString(16).padStart(4, '0')}  ${digits}  ${ascii}`);
   }
   return lines.join('\n');
 }

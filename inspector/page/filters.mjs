@@ -28,6 +28,13 @@ export class FilterBar {
     const changed = () => onFilters(this.read());
     byId('opcodes').addEventListener('change', changed);
     for (const id of ['min', 'max', 'connection', 'sender', 'verdict']) byId(id).addEventListener('input', changed);
+    // Narrow windows have the list first.
+    const narrow = matchMedia('(max-width: 900px)');
+    const fold = () => {
+      byId('filters').open = !narrow.matches;
+    };
+    narrow.addEventListener('change', fold);
+    fold();
     let timer;
     byId('search').addEventListener('input', () => {
       clearTimeout(timer);

@@ -5,7 +5,7 @@ import { byId, element } from './dom.mjs';
 import { FilterBar } from './filters.mjs';
 import { clearDetail, FIRST_BYTES, showDetail } from './frame-detail.mjs';
 import { FrameList } from './frame-list.mjs';
-import { listenToSources } from './sources.mjs';
+import { listenToSources, showError, showProgress } from './sources.mjs';
 import { Store } from './store.mjs';
 import { Timeline } from './timeline.mjs';
 
@@ -14,7 +14,7 @@ const list = new FrameList(store, (index) => {
   askFor(index, FIRST_BYTES);
   timeline.draw();
 });
-const timeline = new Timeline(store, list);
+const timeline = new Timeline(store, list, redraw);
 const filters = new FilterBar({
   onFilters(chosen) {
     store.setFilters(chosen);
@@ -25,6 +25,7 @@ const filters = new FilterBar({
 let title = '';
 let searches = 0;
 let isSearchDue = false;
+let isPaused = false;
 
 function askFor(index, count) {
   connection.send({ type: 'detail', index, count });
@@ -33,9 +34,18 @@ function askFor(index, count) {
 function redraw() {
   list.draw();
   timeline.draw();
-  const { rows, shown } = store;
-  const of = shown.length === rows.length ? '' : `${shown.length.toLocaleString('en')} of `;
+  const { rows, count, held } = store;
+  document.body.classList.toggle('empty', rows.length === 0);
+  const of = count === rows.length ? '' : `${count.toLocaleString('en')} of `;
   byId('status').textContent = `${title === '' ? '' : `${title}: `}${of}${rows.length.toLocaleString('en')} frames`;
+  byId('pause').textContent = isPaused ? `Resume${held === 0 ? '' : `, ${held.toLocaleString('en')} new`}` : 'Pause';
+}
+
+function pause(wanted) {
+  isPaused = wanted;
+  byId('pause').setAttribute('aria-pressed', String(isPaused));
+  store.pause(isPaused);
+  redraw();
 }
 
 function search(query) {
@@ -58,25 +68,23 @@ function searchAgain() {
   }, 500);
 }
 
-function showError(text) {
-  byId('error').textContent = text;
-  byId('error').hidden = text === '';
-}
-
 const connection = new Connection({
   hello({ live }) {
     byId('live').value = live;
   },
   reset(message) {
     title = message.title;
+    list.isLive = message.isLive;
+    byId('pause').hidden = !message.isLive;
     store.reset();
     list.reset();
     filters.reset();
+    timeline.reset();
     store.setFilters(filters.read());
     byId('notes').replaceChildren();
     byId('notes').hidden = true;
     clearDetail();
-    redraw();
+    pause(false);
     searchAgain();
   },
   connections({ from, connections }) {
@@ -113,27 +121,44 @@ const connection = new Connection({
       }
     });
   },
+  progress: showProgress,
   closed() {
     showError(CLOSED);
   }
 });
 
-listenToSources(connection, showError);
+listenToSources(connection);
 clearDetail();
+byId('pause').addEventListener('click', () => pause(!isPaused));
 
 const isTyping = ({ target }) => /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && target.type !== 'checkbox';
 
+/** What the keys do that are no movement in the list. */
+const KEYS = {
+  '/': () => byId('search').focus(),
+  n: () => list.select(store.nextBad(list.selected, 1)),
+  p: () => list.select(store.nextBad(list.selected, -1)),
+  '+': () => timeline.zoom(4),
+  '-': () => timeline.zoom(1 / 4),
+  0: () => timeline.zoom(0)
+};
+/** Those of the list. */
+const LIST_KEYS = {
+  Enter: () => byId('detail').focus(),
+  ' ': () => {
+    if (list.isLive) pause(!isPaused);
+  }
+};
+
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
-  if (event.key === 'Escape') list.focus();
-  else if (isTyping(event)) return;
-  else if (event.key === '/') {
-    event.preventDefault();
-    byId('search').focus();
-  } else if (event.key === 'n' || event.key === 'p') {
-    const index = store.nextBad(list.selected, event.key === 'n' ? 1 : -1);
-    if (index !== -1) list.select(index);
-  } else if (event.key === 'Enter' && event.target === byId('list')) {
-    byId('detail').focus();
+  if (event.key === 'Escape') {
+    list.focus();
+    return;
   }
+  if (isTyping(event)) return;
+  const act = KEYS[event.key] ?? (event.target === byId('list') ? LIST_KEYS[event.key] : undefined);
+  if (act === undefined) return;
+  event.preventDefault();
+  act();
 });

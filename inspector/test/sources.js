@@ -173,7 +173,7 @@ test('TCP: bytes are in order, each once, also where sequence numbers wrap', () 
 
 test('a list that is full says so', () => {
   const session = new Session();
-  session.addConnection('x');
+  session.addConnection({ name: 'x' });
   session.frames.length = MAX_FRAMES;
   assert.equal(session.addFrame({ connection: 0, from: 'client', opcode: 1, fin: true }), false);
   assert.match(session.notes[0], /full/);

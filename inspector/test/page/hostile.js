@@ -20,6 +20,7 @@ testScreen('hostile payloads and records stay text', async (screen, inspector) =
   });
   await screen.paste(bytes.toString('hex'));
   await screen.waitForFrames('4 frames');
+  await screen.unfold();
   for (const index of [0, 1, 2, 3]) {
     await screen.select(index);
     assert.ok((await screen.detail()).includes('<img src=x'), 'the payload is shown as text');

@@ -108,6 +108,7 @@ for (const colorScheme of ['light', 'dark']) {
       await screen.paste(`client: ${long.toString('hex')}\nserver: 81ffffffffffffffffff`);
       await screen.waitForFrames('6 frames');
       await screen.checkWidth();
+      await screen.unfold();
       for (const index of [0, 3, 5]) {
         await screen.select(index);
         await screen.checkWidth();

@@ -11,10 +11,11 @@ testScreen('live: the two ends of a conversation, a process each', async (screen
   const env = { FRAMEMASK_INSPECTOR: inspector.liveUrl, FRAMEMASK_INSPECTOR_PAYLOAD: '8' };
   await converse(env);
   await screen.waitForFrames(`live: ${FRAMES} frames`);
+  await screen.unfold();
   await screen.waitForBothEnds(FRAMES);
   const rows = await screen.rows();
-  const fragments = rows.filter(({ bracket }) => bracket !== '').map(({ opcode }) => opcode);
-  assert.deepEqual(fragments, ['text', 'ping', 'continuation']);
+  const fragments = rows.filter(({ fold }) => fold !== '').map(({ opcode }) => opcode);
+  assert.deepEqual(fragments, ['text', 'ping', 'cont.']);
   const previews = rows.map(({ preview }) => preview);
   for (const text of ['Hello', 'two frag', 'between']) assert.ok(previews.includes(text), previews.join());
   assert.ok(inspector.session.frames.every(({ beginning }) => beginning.length <= 8));
@@ -22,7 +23,7 @@ testScreen('live: the two ends of a conversation, a process each', async (screen
 
 const TEXTS = ['Καλημέρα 1', 'x'.repeat(3000), 'last'];
 /** The characters of a payload that the list shows. */
-const PREVIEW = 48;
+const PREVIEW = 80;
 const OPCODES = { text: 1, close: 8, ping: 9, pong: 10 };
 
 /** The servers of the examples: SIGUSR2 has them send Pings, SIGTERM ends them. */
@@ -78,10 +79,10 @@ async function talk(page, answers) {
 async function checkTexts(screen, connection, sender, texts, payload) {
   await screen.filter({ opcodes: [OPCODES.text], connection, sender });
   assert.deepEqual(
-    (await screen.rows()).map((row) => [row.connection, row.number, row.fin, row.length, row.preview]),
+    (await screen.rows()).map((row) => [row.connection, row.number, row.length, row.preview]),
     texts.map((text, i) => {
       const preview = Buffer.from(text).subarray(0, payload).toString().slice(0, PREVIEW);
-      return [`${connection + 1}`, `${i + 1}`, '1', `${Buffer.byteLength(text)}`, preview];
+      return [`${connection + 1}`, `${i + 1}`, Buffer.byteLength(text).toLocaleString('en'), preview];
     }),
     `the ${sender} of connection ${connection + 1}`
   );

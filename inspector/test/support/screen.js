@@ -120,6 +120,15 @@ class Screen {
     await this.drawn();
   }
 
+  /** Shows the fragments of the messages that are in view. */
+  async unfold() {
+    const folded = this.page.locator('#list .fold:visible', { hasText: '▸' });
+    while ((await folded.count()) > 0) {
+      await folded.first().click();
+      await this.drawn();
+    }
+  }
+
   /** Selects a row that is in view, and waits for its details. */
   async select(index) {
     await this.page.click(`#list .row[data-index="${index}"]:visible`);
