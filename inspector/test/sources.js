@@ -42,6 +42,16 @@ test('hex is read in the ways in which it is written, and base64', () => {
   }
   assert.equal(bytesFromText('abcd', 'base64').toString('hex'), '69b71d');
   assert.throws(() => bytesFromText('818'), /odd number/);
+  for (const [text, at, message] of [
+    ['81 85 37 zz 21', 9, /not hex: line 1, character 10\n81 85 37 zz 21\n {9}\^$/],
+    ['818537fa213d7f9f4d51g8', 20, /not hex/], // base64, but for the reader
+    ['client: 81\r\n80 00\nserver: 81?0', 28, /nor base64: line 3, character 11\nserver: 81\?0\n {10}\^$/],
+    ['hello world, this is no hex!', 11, /neither hex nor base64: line 1, character 12/],
+    [`${' '.repeat(1000)}81 8x`, 1004, /\n {26}81 8x\n {30}\^$/],
+    ['81 8', 4, /odd number of digits: line 1, character 5/]
+  ]) {
+    assert.throws(() => streamsFromText(text), { at, message }, text);
+  }
   assert.throws(() => bytesFromText('no bytes!'), /neither hex nor base64/);
   assert.throws(() => bytesFromText('xyz', 'hex'), /not hex/);
 });

@@ -48,9 +48,11 @@ testScreen('pasted hex and base64', async (screen) => {
   for (const field of ['FIN', 'RSV1', 'opcode', 'MASK', 'Payload length', 'Masking key']) {
     assert.ok(detail.includes(field), field);
   }
-  await screen.paste('this is no hex!');
+  await screen.paste('client: 8100\nserver: 81 0z 00');
   await screen.page.waitForSelector('#error:visible');
-  assert.match(await screen.text('#error'), /neither hex nor base64/);
+  assert.match(await screen.text('#error'), /not hex: line 2, character 13\nserver: 81 0z 00\n {12}\^/);
+  const chosen = await screen.page.evaluate(() => globalThis.getSelection().toString());
+  assert.equal(chosen, 'z');
 });
 
 testScreen('the sample: what was said, inflated, indented, and put together', async (screen) => {
