@@ -8,7 +8,7 @@ const { rowOf } = require('./rows');
 const { search } = require('./search');
 
 /** Rows or names in one message: few enough that the page shows each without a pause. */
-const BATCH = 1000;
+const BATCH = 4000;
 
 /** Sends a page what the session has, and then what is new in it. */
 class PageConnection {

@@ -8,8 +8,6 @@ const { State, faultOf, textOf } = require('./judge');
 
 const ROLES = new Set(['client', 'server']);
 const MAX_BEGINNING = 64 * 1024;
-/** Lines or records that are read before others have their turn. */
-const BATCH = 2000;
 
 /** @returns {number | null} milliseconds since 1970, which a version 7 UUID begins with */
 function timeOf(id) {
@@ -148,29 +146,54 @@ class RecordReader {
 /** What the page shows of one end's record. */
 const endOf = ({ id, role, time, length, error }) => ({ id, role, time, length, error: error?.code ?? null });
 
-/**
- * @param {string} text JSON lines
- * @param {(part: number) => Promise<void>} [onBatch] called now and then
- * @returns {Promise<unknown[]>} the values, those with ids in the order of these, so that the lines of
- *   two ends may follow each other
- */
-async function parseLines(text, onBatch = async () => {}) {
-  const values = [];
+/** Yields the values of JSON lines, and the place after each; null for a line that is no JSON. */
+function* parseLines(text) {
   for (let start = 0; start < text.length; ) {
     const newline = text.indexOf('\n', start);
     const end = newline === -1 ? text.length : newline;
     const line = text.slice(start, end);
     start = end + 1;
     if (line.trim() === '') continue;
+    let value = null;
     try {
-      values.push(JSON.parse(line));
-    } catch {
-      values.push(null);
-    }
-    if (values.length % BATCH === 0) await onBatch(end / text.length);
+      value = JSON.parse(line);
+    } catch {}
+    yield { value, end };
   }
-  const idOf = (value) => (typeof value?.id === 'string' ? value.id : '');
-  return values.sort((a, b) => (idOf(a) < idOf(b) ? -1 : idOf(a) > idOf(b) ? 1 : 0));
 }
 
-module.exports = { BATCH, RecordReader, checkRecord, parseLines };
+const idOf = (value) => (typeof value?.id === 'string' ? value.id : '');
+
+/** Whether the ids of the lines ascend, as far as one sees without reading them as JSON. */
+function isSorted(text) {
+  let last = '';
+  for (const [, id] of text.matchAll(/"id":"([^"]*)"/g)) {
+    if (id < last) return false;
+    last = id;
+  }
+  return true;
+}
+
+/**
+ * Yields the values of JSON lines, each with the part of the work that is done. Those with ids are in
+ * their order, so that the lines of two ends may follow each other.
+ *
+ * @param {string} text
+ * @returns {Generator<{ value?: unknown, part: number }>} without a value while lines are sorted
+ */
+function* sortedLines(text) {
+  const size = text.length;
+  if (isSorted(text)) {
+    for (const { value, end } of parseLines(text)) yield { value, part: end / size };
+    return;
+  }
+  const values = [];
+  for (const { value, end } of parseLines(text)) {
+    values.push(value);
+    yield { part: end / size / 2 };
+  }
+  values.sort((a, b) => (idOf(a) < idOf(b) ? -1 : idOf(a) > idOf(b) ? 1 : 0));
+  for (const [i, value] of values.entries()) yield { value, part: (1 + i / values.length) / 2 };
+}
+
+module.exports = { RecordReader, checkRecord, sortedLines };

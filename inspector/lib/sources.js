@@ -6,9 +6,12 @@ const { setImmediate: turn } = require('node:timers/promises');
 const { readCapture, isCapture } = require('./capture');
 const { streamsFromText } = require('./bytes-from-text');
 const { connectionOf } = require('./handshake');
-const { BATCH, RecordReader, parseLines } = require('./records');
+const { RecordReader, sortedLines } = require('./records');
 const { createSample } = require('./sample');
 const { addStreams, senderOf } = require('./streams');
+
+/** Lines that are read before others have their turn. */
+const BATCH = 2000;
 
 /** @returns {'capture' | 'records' | 'bytes' | 'raw'} the kind of a file or a pasted text */
 function kindOf(data) {
@@ -96,16 +99,13 @@ async function openRecords(session, data, reader) {
   const before = reader.refused;
   const count = session.frames.length;
   const { generation } = session;
-  const values = await parseLines(data.toString(), (part) => {
-    if (session.generation === generation) session.setProgress(part / 2);
-    return turn();
-  });
-  for (const [i, value] of values.entries()) {
-    if (session.generation !== generation) return null; // it was cleared
-    reader.add(value);
-    if (i % BATCH !== BATCH - 1) continue;
-    session.setProgress((1 + i / values.length) / 2);
+  let lines = 0;
+  for (const { value, part } of sortedLines(data.toString())) {
+    if (value !== undefined) reader.add(value);
+    if (++lines % BATCH !== 0) continue;
+    session.setProgress(part);
     await turn();
+    if (session.generation !== generation) return null; // it was cleared
   }
   session.setProgress(null);
   const refused = reader.refused - before;

@@ -1,6 +1,6 @@
 // The WebSocket to the inspector that has served this page. Nothing else is connected to.
 
-const PART = 1024 * 1024;
+const PART = 2 * 1024 * 1024;
 
 export const CLOSED =
   'The connection to the inspector is closed. Is it still running? Open the URL that it has printed.';

@@ -7,6 +7,9 @@ import { Column, State } from './store.mjs';
 const HEIGHT = 64;
 /** The width of a bar and the gap after it. */
 const BAR = 4;
+/** More frames are drawn with a delay, in milliseconds. */
+const MANY = 20_000;
+const DELAY = 200;
 /** A drag of fewer pixels is a click. */
 const LEAST_DRAG = 4;
 /** The columns of a picture: data, control frames, and what is not good, of both ends. */
@@ -103,8 +106,12 @@ export class Timeline {
     this._store.setRange();
   }
 
+  /** Draws soon. All frames are drawn each time: while many come, that is done now and then. */
   draw() {
-    this._frame ||= requestAnimationFrame(() => {
+    if (this._frame) return;
+    const isMany = this._store.shown.length > MANY;
+    const wait = isMany ? (run) => setTimeout(() => requestAnimationFrame(run), DELAY) : requestAnimationFrame;
+    this._frame = wait(() => {
       this._frame = 0;
       this._draw();
     });

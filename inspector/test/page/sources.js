@@ -78,6 +78,18 @@ testScreen('the sample: what was said, inflated, indented, and put together', as
   assert.ok(hex.x >= text.x + text.width && hex.y === text.y, 'the bytes are beside the text');
 });
 
+testScreen('files that are dropped', async (screen) => {
+  await screen.page.evaluate(() => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(['client: 8100 8900'], 'dropped.txt'));
+    const fire = (type) =>
+      document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+    if (fire('dragover')) throw new Error('a drop is not allowed here');
+    fire('drop');
+  });
+  await screen.waitForFrames('dropped.txt: 2 frames');
+});
+
 testScreen('a bad frame, and those after it', async (screen) => {
   await screen.page.selectOption('#from', 'client');
   const frames = [
@@ -151,8 +163,22 @@ testScreen('more connections than a call has arguments', async (screen, inspecto
     length: 1
   };
   const lines = Array.from({ length: MANY }, (_, i) => JSON.stringify({ ...record, connection: `c${i}` }));
+  await screen.page.evaluate(() => {
+    const progress = document.getElementById('progress');
+    globalThis.seen = [];
+    const note = () => progress.checkVisibility() && globalThis.seen.push([progress.value, status.textContent]);
+    const status = document.getElementById('status');
+    new MutationObserver(note).observe(progress, { attributes: true });
+  });
   await inspector.open({ data: Buffer.from(lines.join('\n')), name: 'many' });
   await screen.waitForFrames(`${MANY.toLocaleString('en')} frames`);
+  await screen.page.waitForSelector('#progress', { state: 'hidden' });
+  const seen = await screen.page.evaluate(() => globalThis.seen);
+  assert.ok(new Set(seen.map(([part]) => part)).size > 3, 'the progress is shown');
+  assert.ok(
+    seen.some(([part, status]) => part < 0.9 && /[1-9]\S* frames/.test(status)),
+    'and rows before the end'
+  );
   assert.match(await screen.page.locator('#connection option').last().textContent(), /^and 129,000 more$/);
   await screen.filter({ connection: 999 });
   assert.deepEqual(await screen.column('connection'), ['1000']);
