@@ -49,6 +49,13 @@ function closeOf(frame) {
   return { code: bytes.readUInt16BE(0), reason: bytes.subarray(2).toString() };
 }
 
+/** @returns {{ name: string, state: string }} a connection, as the page shows it */
+function connectionRow({ name, isOpen, client, server }) {
+  const frame = client.close === null || server.close?.time < client.close.time ? server.close : client.close;
+  const code = frame === null ? null : closeOf(frame)?.code;
+  return { name, state: isOpen ? 'open' : code == null ? 'closed' : `closed ${code}` };
+}
+
 /** The message of a frame: its frames, the control frames between them, and its bytes. */
 function messageOf(session, frame, count) {
   const { head } = frame;
@@ -112,7 +119,7 @@ function detailOf(session, index, count) {
   return {
     index,
     name: opcodeName(frame.opcode),
-    connection: session.connections[frame.connection].name,
+    connection: connectionRow(session.connections[frame.connection]),
     from: frame.from,
     sequence: frame.sequence,
     length: frame.length,
@@ -130,4 +137,4 @@ function detailOf(session, index, count) {
   };
 }
 
-module.exports = { detailOf };
+module.exports = { connectionRow, detailOf };

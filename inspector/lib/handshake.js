@@ -64,8 +64,8 @@ function agreementOf(header) {
 }
 
 /** @returns {string | null} the address that a client would connect to */
-function urlOf(host, target) {
-  const url = `ws://${host}${target}`;
+function urlOf(host, target, scheme = 'ws') {
+  const url = `${scheme}://${host}${target}`;
   return /^[\w.:[\]-]+$/.test(host) && target?.startsWith('/') && URL.canParse(url) ? new URL(url).href : null;
 }
 

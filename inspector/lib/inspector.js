@@ -89,6 +89,8 @@ class Inspector {
 
   /** A program that sends its records: see live.js. */
   _openLive(_peer) {
+    const connections = new Set();
+    const { session } = this;
     return {
       onMessage: (message) => {
         const { records, dropped = 0 } = message ?? {};
@@ -101,10 +103,14 @@ class Inspector {
           this.session.reset('live', true);
           this._records = new RecordReader(this.session);
         }
-        for (const record of records) this._records.add(record);
+        for (const record of records) connections.add(this._records.add(record));
         if (Number(dropped) > 0) this.session.note(`A program has dropped records, because it sent them too fast.`);
       },
-      onClose: () => {}
+      onClose: () => {
+        for (const index of connections) {
+          if (session.connections[index]?.isOpen) session.changeConnection(index, { isOpen: false });
+        }
+      }
     };
   }
 }

@@ -3,7 +3,7 @@
 // The conversation with a page that is open: it is sent rows of the list as they come, and asks
 // for the details of a frame, searches, and sources.
 
-const { detailOf } = require('./detail');
+const { connectionRow, detailOf } = require('./detail');
 const { rowOf } = require('./rows');
 const { search } = require('./search');
 
@@ -53,28 +53,33 @@ class PageConnection {
       this._frames = this._connections = this._notes = 0;
       // Rows are made when they are sent, so that they have the changes before.
       this._changes = session.changes.length;
+      this._connectionChanges = session.connectionChanges.length;
       this._peer.send({ type: 'reset', title: session.title, isLive: session.isLive });
     }
-    this._sendNew('connections', session.connections, ({ name }) => name);
+    this._sendNew('connections', session.connections, connectionRow);
     this._sendNew('notes', session.notes, (note) => note);
     this._sendProgress(session);
     while (this._frames < session.frames.length && this._generation === session.generation && this._peer.isOpen) {
       const rows = session.frames.slice(this._frames, this._frames + BATCH).map((frame) => rowOf(session, frame));
-      this._sendNew('connections', session.connections, ({ name }) => name);
+      this._sendNew('connections', session.connections, connectionRow);
       this._sendProgress(session);
       this._peer.send({ type: 'frames', from: this._frames, rows });
       this._frames += rows.length;
       await this._peer.drained();
     }
     if (this._generation !== session.generation) return;
-    const changed = [...new Set(session.changes.slice(this._changes))];
-    this._changes = session.changes.length;
+    await this._sendChanged('connectionChanges', session.connections, 'connectionsChanged', connectionRow);
+    await this._sendChanged('changes', session.frames, 'changed', (frame) => rowOf(session, frame));
+  }
+
+  async _sendChanged(field, list, type, format) {
+    const { session } = this._inspector;
+    if (this._generation !== session.generation) return;
+    const changed = [...new Set(session[field].slice(this[`_${field}`]))];
+    this[`_${field}`] = session[field].length;
     for (let i = 0; i < changed.length; i += BATCH) {
-      const indexes = changed.slice(i, i + BATCH);
-      this._peer.send({
-        type: 'changed',
-        rows: indexes.map((index) => [index, rowOf(session, session.frames[index])])
-      });
+      const rows = changed.slice(i, i + BATCH).map((index) => [index, format(list[index])]);
+      this._peer.send({ type, rows });
       await this._peer.drained();
       if (this._generation !== session.generation) return;
     }

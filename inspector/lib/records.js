@@ -3,6 +3,7 @@
 // Records of framemask:frame (docs/tracing.md of framemask) → the frames of the session. Those of
 // both ends of a connection are joined. Nothing in a record is trusted: a program wrote it.
 
+const { urlOf } = require('./handshake');
 const { RecordInflater } = require('./inflate-records');
 const { State, faultOf, textOf } = require('./judge');
 
@@ -53,25 +54,60 @@ class RecordReader {
     this._connections = new Map();
     /** By Sec-WebSocket-Key: the names of the ends that use it. */
     this._keys = new Map();
+    /** Handshakes of programs, by role and key, and those of connections that are open, by id. */
+    this._handshakes = new Map();
+    this._open = new Map();
     /** Lines or records that were none. */
     this.refused = 0;
   }
 
-  /** @param {unknown} record @returns {boolean} whether it was a record of a frame */
+  /** @param {unknown} record @returns {number} the index of its connection; -1 if it is no record of a frame */
   add(record) {
+    if (typeof record?.handshake === 'string') return this._addHandshake(record);
+    if (typeof record?.closed === 'string') return this._close(record.closed);
     const checked = checkRecord(record);
     if (checked === null) {
       // Records of framemask:message repeat what those of its frames say.
       if (typeof record !== 'object' || record === null || record.fragments === undefined) this.refused++;
-      return false;
+      return -1;
     }
     // A program may go on for days.
-    if (this._session.isFull && !this._connections.has(checked.connection)) return false;
+    if (this._session.isFull && !this._connections.has(checked.connection)) return -1;
     const connection = this._findConnection(checked);
     const known = connection[checked.from].get(checked.sequence);
     if (known === undefined) this._addFrame(connection, checked);
     else this._join(known, checked);
-    return true;
+    return connection.index;
+  }
+
+  /** What a program says of a handshake: see live-handshakes.js. */
+  _addHandshake({ handshake: id, role, key, isSecure, host, path, client }) {
+    const place = `${ROLES.has(role) ? role : ''} ${textOf(key)}`;
+    // The first with a key: see _otherEnd.
+    if (this._handshakes.has(place) || this._session.isFull) return -1;
+    const url = urlOf(textOf(host), textOf(path), isSecure === true ? 'wss' : 'ws');
+    const known = { place, url, target: `${textOf(host)} ${textOf(path)}`, client: textOf(client), connection: null };
+    this._handshakes.set(place, known);
+    this._open.set(id, known);
+    const connection = this._connections.get(this._keys.get(textOf(key))?.[textOf(role)]);
+    if (connection !== undefined) this._describe(connection, known);
+    return -1;
+  }
+
+  _describe(connection, known) {
+    const { url, target } = known;
+    known.connection = connection;
+    connection.address ||= known.client;
+    this._session.changeConnection(connection.index, { name: `${connection.address || '?'} → ${target}`, url });
+  }
+
+  _close(id) {
+    const known = this._open.get(id);
+    if (known === undefined) return -1;
+    this._open.delete(id);
+    this._handshakes.delete(known.place);
+    if (known.connection !== null) this._session.changeConnection(known.connection.index, { isOpen: false });
+    return -1;
   }
 
   _findConnection({ connection: name, key, role }) {
@@ -84,6 +120,8 @@ class RecordReader {
         inflaters: { client: new RecordInflater(), server: new RecordInflater() }
       };
       this._connections.set(name, connection);
+      const handshake = this._handshakes.get(`${role} ${key}`);
+      if (handshake !== undefined) this._describe(connection, handshake);
     }
     return connection;
   }

@@ -56,6 +56,8 @@ class Session {
     this.frames = [];
     /** The indexes of frames that changed after they were added, in the order of the changes. */
     this.changes = [];
+    /** The same for connections. */
+    this.connectionChanges = [];
     this.notes = [];
     this._kept = 0;
     this._onChange();
@@ -90,10 +92,17 @@ class Session {
    * @returns {number} the index of a new connection
    */
   addConnection({ name, url = null }) {
-    const direction = () => ({ frames: [], open: null, messages: 0 });
-    this.connections.push({ name, url, client: direction(), server: direction() });
+    const direction = () => ({ frames: [], open: null, messages: 0, close: null, hasEnded: false });
+    this.connections.push({ name, url, isOpen: true, client: direction(), server: direction() });
     this._onChange();
     return this.connections.length - 1;
+  }
+
+  /** @param {{ name?: string, url?: string | null, isOpen?: boolean }} changed */
+  changeConnection(index, changed) {
+    Object.assign(this.connections[index], changed);
+    this.connectionChanges.push(index);
+    this._onChange();
   }
 
   /**
@@ -113,9 +122,18 @@ class Session {
     stitch(direction, frame);
     direction.frames.push(frame);
     this.frames.push(frame);
+    if (frame.opcode === 8 || frame.fault !== null) this._close(frame, direction);
     if (frame.head !== null && frame.head !== frame) this.changes.push(frame.head.index);
     this._onChange();
     return true;
+  }
+
+  /** A connection is closed once both ends have said so, or have failed (RFC 6455 section 7.1.4). */
+  _close(frame, direction) {
+    direction.hasEnded = true;
+    if (frame.opcode === 8) direction.close ??= frame;
+    const { client, server } = this.connections[frame.connection];
+    this.changeConnection(frame.connection, client.hasEnded && server.hasEnded ? { isOpen: false } : {});
   }
 
   get isFull() {

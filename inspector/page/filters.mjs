@@ -1,6 +1,6 @@
 // The search and the filters above the list.
 
-import { byId, element, OPCODES } from './dom.mjs';
+import { byId, element, OPCODES, visible } from './dom.mjs';
 import { noFilters } from './store.mjs';
 
 /** Connections that are offered: the layout of more options takes seconds. */
@@ -12,6 +12,12 @@ const CLASSES = { ...OPCODES, 3: 'others' };
 function numberOf(id, otherwise) {
   const { value } = byId(id);
   return value === '' ? otherwise : Number(value);
+}
+
+/** ● is open. */
+function optionText(index, { name, state }) {
+  const isOpen = state === 'open';
+  return `${isOpen ? '●' : '○'} ${index + 1}: ${visible(name.slice(0, 80))}${isOpen ? '' : `, ${state}`}`;
 }
 
 export class FilterBar {
@@ -63,15 +69,20 @@ export class FilterBar {
   }
 
   /** Offers further connections, and says how many are not offered. */
-  addConnections(from, names) {
-    for (const [i, name] of names.slice(0, Math.max(OFFERED - from, 0)).entries()) {
-      byId('connection').append(element('option', { value: from + i, text: `${from + i + 1}: ${name.slice(0, 80)}` }));
+  addConnections(from, connections) {
+    for (const [i, connection] of connections.slice(0, Math.max(OFFERED - from, 0)).entries()) {
+      byId('connection').append(element('option', { value: from + i, text: optionText(from + i, connection) }));
     }
-    const more = from + names.length - OFFERED;
+    const more = from + connections.length - OFFERED;
     if (more <= 0) return;
     byId('more-connections')?.remove();
     const text = `and ${more.toLocaleString('en')} more`;
     byId('connection').append(element('option', { id: 'more-connections', disabled: '', text }));
+  }
+
+  changeConnection(index, connection) {
+    const option = byId('connection').options[index + 1];
+    if (index < OFFERED && option !== undefined) option.textContent = optionText(index, connection);
   }
 
   /** Forgets the connections. */

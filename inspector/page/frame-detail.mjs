@@ -150,7 +150,7 @@ export function showDetail(detail, actions) {
   const place = byId('detail');
   const parts = [
     element('h2', { text: `Frame ${detail.sequence} of the ${detail.from}: ${detail.name}` }),
-    paragraph(visible(detail.connection), 'hint'),
+    paragraph(`${visible(detail.connection.name)}, ${detail.connection.state}`, 'hint'),
     verdictPart(detail.verdict),
     messagePart(detail, actions),
     payloadPart(detail, actions),

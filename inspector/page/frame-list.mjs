@@ -130,7 +130,8 @@ export class FrameList {
     const [nth, server, sequence, time, opcode, bits, length, , place, stateNumber, ends, payload, message] =
       rows[index];
     const state = STATES[stateNumber];
-    const connection = String(nth + 1);
+    const { state: connectionState } = this._store.connections[nth];
+    const connection = `${connectionState === 'open' ? '● ' : ''}${nth + 1}`;
     const name = opcodeName(opcode);
     const isUnfolded = this._store.isUnfolded(index);
     // A message that is folded stands for its fragments.
@@ -156,7 +157,7 @@ export class FrameList {
       const cell = row.children[i];
       if (cell.textContent !== text) cell.textContent = text;
     }
-    const where = this._store.connections.length > 1 ? `, connection ${connection}` : '';
+    const where = this._store.connections.length > 1 ? `, connection ${nth + 1}` : '';
     row.className = `row ${opcode >= 8 ? 'control' : 'data'} ${server === 1 ? 'from-server' : 'from-client'} ${state}`;
     row.style.top = `${position * ROW}px`;
     row.dataset.index = String(index);

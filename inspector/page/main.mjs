@@ -34,10 +34,14 @@ function askFor(index, count) {
 function redraw() {
   list.draw();
   timeline.draw();
-  const { rows, count, held } = store;
+  const { rows, connections, count, held } = store;
   document.body.classList.toggle('empty', rows.length === 0);
   const of = count === rows.length ? '' : `${count.toLocaleString('en')} of `;
   byId('status').textContent = `${title === '' ? '' : `${title}: `}${of}${rows.length.toLocaleString('en')} frames`;
+  const open = connections.filter(({ state }) => state === 'open').length;
+  byId('open').textContent =
+    `${open.toLocaleString('en')} of ${connections.length.toLocaleString('en')} connections open`;
+  byId('open').hidden = connections.length === 0;
   byId('pause').textContent = isPaused ? `Resume${held === 0 ? '' : `, ${held.toLocaleString('en')} new`}` : 'Pause';
 }
 
@@ -90,6 +94,13 @@ const connection = new Connection({
   connections({ from, connections }) {
     store.connections.push(...connections);
     filters.addConnections(from, connections);
+    redraw();
+  },
+  connectionsChanged({ rows }) {
+    for (const [index, changed] of rows) {
+      store.connections[index] = changed;
+      filters.changeConnection(index, changed);
+    }
     redraw();
   },
   notes({ notes }) {

@@ -2,6 +2,9 @@
 
 import { byId } from './dom.mjs';
 
+/** Enough for most messages to be inflated, and shown as JSON. */
+const PAYLOAD = 'FRAMEMASK_INSPECTOR_PAYLOAD=65536 ';
+
 /** @param {string} text why something did not work; '' if it did */
 export function showError(text) {
   byId('error').textContent = text;
@@ -74,6 +77,10 @@ export function listenToSources(connection) {
     connection.send({ type: 'sample' });
   });
   byId('clear').addEventListener('click', () => connection.send({ type: 'clear' }));
+  byId('live-payload').addEventListener('change', ({ target }) => {
+    const command = byId('live').value.replace(PAYLOAD, '');
+    byId('live').value = target.checked ? `${PAYLOAD}${command}` : command;
+  });
   byId('live').addEventListener('focus', ({ target }) => target.select());
   byId('copy-live').addEventListener('click', ({ target }) => copy(byId('live').value, target));
 }

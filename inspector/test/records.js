@@ -65,6 +65,26 @@ test('ends with a name each are joined by their key, if it is that of one client
   assert.deepEqual(read(converse({ client: { id: 'c' }, server: { id: 's' } })).counts, [2, 4], 'without a key');
 });
 
+const HANDSHAKE = { role: 'server', key: KEY, host: 'chat.example:8080', path: '/a', client: '192.0.2.7:5000' };
+
+test('a program names the address of a connection by its handshake, and its end', () => {
+  const records = converse({ client: { id: 'c', key: KEY }, server: { id: 's', key: KEY } });
+  const first = { ...HANDSHAKE, handshake: '1' };
+  const second = { ...HANDSHAKE, handshake: '2', path: '/hostile' };
+  for (const order of [
+    [first, second, ...records],
+    [...records, first, second]
+  ]) {
+    const { session, reader, counts } = read([...order, { closed: '2' }]);
+    assert.deepEqual([counts[0], reader.refused], [1, 0]);
+    const [{ name, url, isOpen }] = session.connections;
+    assert.deepEqual([name, url], ['192.0.2.7:5000 → chat.example:8080 /a', 'ws://chat.example:8080/a']);
+    assert.equal(isOpen, true, 'a client chose the key of another');
+    reader.add({ closed: '1' });
+    assert.equal(session.connections[0].isOpen, false);
+  }
+});
+
 test('an error is the verdict on the frame that was sent', () => {
   const records = converse({ client: { id: 'x' } }, (encoder) => {
     encoder.text('good');
@@ -116,7 +136,7 @@ test('a field of any type harms no other record', () => {
   const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
   const texts = ['{"toString":1,"valueOf":1}', deep, '1e400', '-1.5', 'true', 'null', '""', '"x"', '[]'];
   for (const value of [...texts.map(JSON.parse), 'x'.repeat(1e6)]) {
-    for (const base of [record, { ...record, error }]) {
+    for (const base of [record, { ...record, error }, { ...HANDSHAKE, handshake: 'x' }, { closed: 'x' }]) {
       const changed = [
         ...Object.keys({ ...base, payload: '' }).map((name) => ({ ...base, [name]: value })),
         ...Object.keys(error).map((name) => ({ ...base, error: { ...error, [name]: value } }))
