@@ -86,6 +86,7 @@ function connectionOf({ client, server }, addresses = {}) {
   return {
     name: `${addresses.client ?? '?'} → ${addresses.server ?? '?'}${target === null ? '' : ` ${target}`}`,
     url: urlOf(host, target),
+    extensions,
     client: cut(client, request?.end ?? 0),
     server: cut(server, answer?.end ?? 0),
     key: request === null ? null : (headerOf(request.text, 'Sec-WebSocket-Key') ?? null),

@@ -27,13 +27,13 @@ class RecordInflater {
    *   compressed
    */
   inflate(session, frame) {
-    const { sequence, head, fin } = frame;
+    const { sequence, head, fin, fault } = frame;
     if (sequence !== this._sequence + 1) {
       this._window = EMPTY;
       if (head !== frame) this._broken = head;
     }
     this._sequence = sequence;
-    if (!isCompressed(frame) || !fin || head === null) return null;
+    if (!isCompressed(frame) || !fin || head === null || fault !== null) return null;
     const bytes = head === this._broken ? EMPTY : beginningOfMessage(session.fragmentsOf(frame), MAX_MESSAGE);
     const isWhole = bytes.length === head.size;
     const dictionary = this._window;

@@ -3,12 +3,17 @@
 // The conversation with a page that is open: it is sent rows of the list as they come, and asks
 // for the details of a frame, searches, and sources.
 
+const { copyOf } = require('./copy');
 const { connectionRow, detailOf } = require('./detail');
+const { exportFrames } = require('./export');
 const { rowOf } = require('./rows');
 const { search } = require('./search');
 
 /** Rows or names in one message: few enough that the page shows each without a pause. */
 const BATCH = 4000;
+
+/** Bytes of an export in one message. */
+const EXPORT_PART = 512 * 1024;
 
 /** Sends a page what the session has, and then what is new in it. */
 class PageConnection {
@@ -110,9 +115,45 @@ class PageConnection {
     if (type === 'detail') this._peer.send({ type, detail: detailOf(this._inspector.session, index, count) });
     else if (type === 'search') this._runSearch(String(query ?? ''), number);
     else if (type === 'open') this._beginUpload(message);
+    else if (type === 'copy') this._copy(message);
+    else if (type === 'export') this._export(exportFrames(this._inspector.session, message.format, message.indexes));
     else if (type === 'sample') this._inspector.openSample();
     else if (type === 'clear') this._inspector.clear();
     else throw new TypeError('The page sent an unknown message');
+  }
+
+  _copy({ index, what }) {
+    try {
+      this._peer.send({ type: 'copy', text: copyOf(this._inspector.session, index, what) });
+    } catch (error) {
+      this._peer.send({ type: 'copy', error: error.message });
+    }
+  }
+
+  /** Sends a file in parts, in base64. */
+  async _export(file) {
+    const { session } = this._inspector;
+    const { generation } = session;
+    let parts = [];
+    let size = 0;
+    const send = async (done) => {
+      this._peer.send({ type: 'export', part: Buffer.concat(parts).toString('base64'), done });
+      parts = [];
+      size = 0;
+      await this._peer.drained();
+    };
+    try {
+      for (const part of file) {
+        parts.push(Buffer.from(part));
+        size += parts.at(-1).length;
+        if (size < EXPORT_PART) continue;
+        await send(false);
+        if (!this._peer.isOpen || generation !== session.generation) return;
+      }
+      await send(true);
+    } catch (error) {
+      this._peer.send({ type: 'export', error: error.message });
+    }
   }
 
   async _runSearch(query, number) {

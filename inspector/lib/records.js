@@ -39,10 +39,12 @@ function checkRecord(record) {
   const checked = { id: textOf(id), connection: textOf(connection), key: null, from, sequence, direction, role };
   checked.time = isTime(time) ? time : timeOf(checked.id);
   if (typeof key === 'string') checked.key = textOf(key);
-  if (typeof error === 'object' && error !== null) return { ...checked, error: faultOf(error) };
-  if (!isCount(opcode, 15) || !isCount(length, Number.MAX_SAFE_INTEGER) || !isCount(rsv, 7)) return null;
+  const fault = typeof error === 'object' && error !== null ? faultOf(error) : null;
+  if (!isCount(opcode, 15) || !isCount(length, Number.MAX_SAFE_INTEGER) || !isCount(rsv, 7)) {
+    return fault === null ? null : { ...checked, error: fault };
+  }
   const beginning = typeof record.payload === 'string' ? beginningOf(record.payload) : null;
-  return { ...checked, opcode, fin: fin === true, rsv, masked: masked === true, length, beginning, error: null };
+  return { ...checked, opcode, fin: fin === true, rsv, masked: masked === true, length, beginning, error: fault };
 }
 
 /** Joins records to connections and frames, and adds those to the session. */

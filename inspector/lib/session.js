@@ -88,12 +88,13 @@ class Session {
   }
 
   /**
-   * @param {{ name: string, url?: string | null }} names `url` is the server's
+   * @param {{ name: string, url?: string | null, extensions?: string }} names `url` is the server's,
+   *   `extensions` those that it has agreed on
    * @returns {number} the index of a new connection
    */
-  addConnection({ name, url = null }) {
+  addConnection({ name, url = null, extensions }) {
     const direction = () => ({ frames: [], open: null, messages: 0, close: null, hasEnded: false });
-    this.connections.push({ name, url, isOpen: true, client: direction(), server: direction() });
+    this.connections.push({ name, url, extensions, isOpen: true, client: direction(), server: direction() });
     this._onChange();
     return this.connections.length - 1;
   }

@@ -23,6 +23,13 @@ export function fromBase64(text) {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
+/** Has the browser save a file. */
+export function save(parts, name) {
+  const link = element('a', { href: URL.createObjectURL(new Blob(parts)), download: name });
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
 const hex = (byte) => byte.toString(16).padStart(2, '0');
 
 /** @returns {string} lines of an offset, `width` bytes in hex, and the same as ASCII */

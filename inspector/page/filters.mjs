@@ -6,6 +6,7 @@ import { noFilters } from './store.mjs';
 /** Connections that are offered: the layout of more options takes seconds. */
 const OFFERED = 1000;
 
+const FIELDS = ['search', 'connection', 'verdict', 'sender', 'min', 'max'];
 const CLASSES = { ...OPCODES, 3: 'others' };
 
 /** A number that is typed; `otherwise` if there is none. */
@@ -66,6 +67,21 @@ export class FilterBar {
       sender: Number(byId('sender').value),
       verdict: Number(byId('verdict').value)
     };
+  }
+
+  /** @returns {Record<string, string>} the fields that leave something out, by their ids */
+  chosen() {
+    const left = this._boxes.filter(({ checked }) => !checked).map(({ value }) => value);
+    const fields = Object.fromEntries(FIELDS.map((id) => [id, byId(id).value]));
+    for (const id of FIELDS) if (fields[id] === '' || fields[id] === '-1') delete fields[id];
+    return left.length === 0 ? fields : { ...fields, without: left.join(' ') };
+  }
+
+  /** Sets fields to what `chosen` said. */
+  choose({ without = '', ...fields }) {
+    for (const id of FIELDS) if (fields[id] !== undefined) byId(id).value = fields[id];
+    const left = without.split(' ');
+    for (const box of this._boxes) box.checked = !left.includes(box.value);
   }
 
   /** Offers further connections, and says how many are not offered. */

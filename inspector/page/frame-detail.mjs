@@ -70,6 +70,26 @@ function headerPart({ header, bits }) {
   );
 }
 
+const COPIES = {
+  payload: 'Copy payload',
+  hex: 'as hex',
+  frame: 'Copy frame',
+  command: 'Copy command',
+  link: 'Copy link'
+};
+const HINTS = { command: 'A command of Node.js that connects, and sends the message again' };
+
+/** Buttons that copy the frame. */
+function copiesPart({ message, header }, { onCopy }) {
+  const made = Object.entries(COPIES).map(([what, text]) => {
+    const title = HINTS[what] ?? '';
+    const own = button(text, () => onCopy(what, own), { title });
+    own.disabled = (what === 'frame' && header === null) || (what === 'command' && message === null);
+    return own;
+  });
+  return element('div', { class: 'controls', role: 'group', 'aria-label': 'Copy' }, ...made);
+}
+
 /** The message, as its sender meant it: inflated, and put together. */
 function messagePart({ message, index, shown }, { onMore, onSelect }) {
   if (message === null) return null;
@@ -144,13 +164,15 @@ function endsPart({ ends, from }) {
 
 /**
  * @param {object} detail made by lib/detail.js
- * @param {{ onMore: (bytes: number) => void, onSelect: (index: number) => void }} actions
+ * @param {{ onMore: (bytes: number) => void, onSelect: (index: number) => void,
+ *   onCopy: (what: string, button: HTMLElement) => void }} actions
  */
 export function showDetail(detail, actions) {
   const place = byId('detail');
   const parts = [
     element('h2', { text: `Frame ${detail.sequence} of the ${detail.from}: ${detail.name}` }),
     paragraph(`${visible(detail.connection.name)}, ${detail.connection.state}`, 'hint'),
+    copiesPart(detail, actions),
     verdictPart(detail.verdict),
     messagePart(detail, actions),
     payloadPart(detail, actions),

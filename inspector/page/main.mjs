@@ -1,11 +1,12 @@
 // The page: what the inspector sends goes to the store, and is drawn from there.
 
 import { CLOSED, Connection } from './connection.mjs';
-import { byId, element } from './dom.mjs';
+import { byId, element, fromBase64, save } from './dom.mjs';
 import { FilterBar } from './filters.mjs';
 import { clearDetail, FIRST_BYTES, showDetail } from './frame-detail.mjs';
 import { FrameList } from './frame-list.mjs';
-import { listenToSources, showError, showProgress } from './sources.mjs';
+import { readLink, writeLink } from './link.mjs';
+import { copy, listenToSources, showError, showProgress } from './sources.mjs';
 import { Store } from './store.mjs';
 import { Timeline } from './timeline.mjs';
 
@@ -13,12 +14,14 @@ const store = new Store();
 const list = new FrameList(store, (index) => {
   askFor(index, FIRST_BYTES);
   timeline.draw();
+  keepLink();
 });
 const timeline = new Timeline(store, list, redraw);
 const filters = new FilterBar({
   onFilters(chosen) {
     store.setFilters(chosen);
     redraw();
+    keepLink();
   },
   onSearch: search
 });
@@ -26,6 +29,11 @@ let title = '';
 let searches = 0;
 let isSearchDue = false;
 let isPaused = false;
+let copying = null;
+let exported = null;
+/** The selection of the page's link, until its rows are there. */
+let linked = readLink();
+let linkTimer;
 
 function askFor(index, count) {
   connection.send({ type: 'detail', index, count });
@@ -45,6 +53,37 @@ function redraw() {
   byId('pause').textContent = isPaused ? `Resume${held === 0 ? '' : `, ${held.toLocaleString('en')} new`}` : 'Pause';
 }
 
+/** Has the page's address say what is selected, soon: browsers limit how often. */
+function keepLink() {
+  linked = null;
+  clearTimeout(linkTimer);
+  linkTimer = setTimeout(() => writeLink(selection()), 300);
+}
+
+const selection = () => ({ ...filters.chosen(), frame: list.selected, range: store.filters.range });
+
+/** Selects, as far as its rows have come, what the page's link says. */
+function followLink() {
+  if (linked === null || linked.frame >= store.rows.length || linked.connection >= store.connections.length) return;
+  const { frame, range, ...fields } = linked;
+  filters.choose(fields);
+  if (range !== null) timeline.showRange(...range);
+  store.setFilters(filters.read());
+  search(filters.query);
+  list.select(frame);
+  redraw();
+}
+
+function copyFrom(index, what, button) {
+  copying = button;
+  if (what === 'link') {
+    writeLink(selection());
+    copy(location.href, button);
+  } else {
+    connection.send({ type: 'copy', index, what });
+  }
+}
+
 function pause(wanted) {
   isPaused = wanted;
   byId('pause').setAttribute('aria-pressed', String(isPaused));
@@ -54,6 +93,7 @@ function pause(wanted) {
 
 function search(query) {
   searches++;
+  keepLink();
   if (query === '') {
     store.setFound(null);
     redraw();
@@ -77,6 +117,7 @@ const connection = new Connection({
     byId('live').value = live;
   },
   reset(message) {
+    if (title !== '') linked = null; // it was of the frames before
     title = message.title;
     list.isLive = message.isLive;
     byId('pause').hidden = !message.isLive;
@@ -109,6 +150,7 @@ const connection = new Connection({
   },
   frames({ rows }) {
     store.append(rows);
+    followLink();
     redraw();
     searchAgain();
   },
@@ -125,6 +167,7 @@ const connection = new Connection({
   detail({ detail }) {
     if (detail === null || detail.index !== list.selected) return;
     showDetail(detail, {
+      onCopy: (what, button) => copyFrom(detail.index, what, button),
       onMore: (bytes) => askFor(detail.index, bytes),
       onSelect(index) {
         list.select(index);
@@ -133,6 +176,15 @@ const connection = new Connection({
     });
   },
   progress: showProgress,
+  copy({ text, error }) {
+    if (error === undefined) copy(text, copying);
+    else showError(error);
+  },
+  export({ part, done, error }) {
+    if (error !== undefined) showError(error);
+    else exported.parts.push(fromBase64(part));
+    if (done) save(exported.parts, exported.name);
+  },
   closed() {
     showError(CLOSED);
   }
@@ -140,6 +192,14 @@ const connection = new Connection({
 
 listenToSources(connection);
 clearDetail();
+byId('export').addEventListener('change', ({ target }) => {
+  const format = target.value;
+  target.value = '';
+  exported = { name: `${title.replace(/[^\w.-]+/g, '-') || 'frames'}.${format}`, parts: [] };
+  connection.send({ type: 'export', format, indexes: store.passing() });
+});
+// A link that is pasted here changes nothing but what follows '#'.
+addEventListener('hashchange', () => location.reload());
 byId('pause').addEventListener('click', () => pause(!isPaused));
 
 const isTyping = ({ target }) => /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && target.type !== 'checkbox';

@@ -131,6 +131,11 @@ export class Store {
     this._refilter();
   }
 
+  /** @returns {number[]} the indexes of the rows that pass the filters: fragments that are folded, too */
+  passing() {
+    return [...this.rows.keys()].filter((index) => this._passes(index));
+  }
+
   /** @returns {boolean} whether the message that this row begins shows its fragments; null if it has none */
   isUnfolded(index) {
     return this.rows[index]?.[Column.PLACE] === Place.FIRST ? this._unfolded.has(index) : null;

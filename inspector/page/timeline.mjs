@@ -72,14 +72,15 @@ export class Timeline {
       const [from, to] = rangeTo(event).map((x) => Math.min(Math.max(x / canvas.clientWidth, 0), 1));
       start = null;
       if (chosen.hidden) this._list.select(this._rowAt(to));
-      else this._setRange(this._rowAt(from), this._rowAt(to));
+      else this.showRange(this._rowAt(from), this._rowAt(to));
       chosen.hidden = true;
       this._list.focus();
     });
   }
 
   /** Shows a part of the frames, and draws it over the whole width. */
-  _setRange(first, last) {
+  showRange(first, last) {
+    if (first === -1) return;
     this._store.setRange(first, last);
     byId('zoom-out').hidden = last === undefined;
     this._onZoom();
@@ -92,13 +93,13 @@ export class Timeline {
     const [first, last] = [filters.range[0], Math.min(filters.range[1], rows.length - 1)];
     const width = (last - first + 1) / factor;
     if (factor === 0 || width >= rows.length) {
-      this._setRange();
+      this.showRange();
       return;
     }
     const selected = this._list.selected;
     const middle = selected >= first && selected <= last ? selected : (first + last) / 2;
     const begin = Math.min(Math.max(Math.round(middle - width / 2), 0), rows.length - 1);
-    this._setRange(begin, Math.max(Math.round(begin + width) - 1, begin));
+    this.showRange(begin, Math.max(Math.round(begin + width) - 1, begin));
   }
 
   reset() {

@@ -96,6 +96,34 @@ testScreen(
   }
 );
 
+testScreen('capture: exported, filtered, and opened again', async (screen) => {
+  const { page } = screen;
+  const save = async (format) => {
+    const download = page.waitForEvent('download');
+    await page.selectOption('#export', format);
+    const file = await download;
+    return { [file.suggestedFilename()]: fs.readFileSync(await file.path()) };
+  };
+  await page.click('#sample');
+  await screen.waitForFrames('sample: 25 frames');
+  const previews = await screen.column('preview');
+  for (const format of ['jsonl', 'pcapng']) {
+    await screen.openFiles(await save(format));
+    await screen.waitForFrames(`sample.${format}: 25 frames`);
+    assert.deepEqual(await screen.column('preview'), previews);
+    await screen.clear();
+    await screen.openSources();
+    await page.click('#sample');
+    await screen.waitForFrames('sample: 25 frames');
+  }
+  await page.fill('#search', 'three frames');
+  await screen.waitForFrames('3 of 25 frames');
+  await screen.openFiles(await save('pcapng'));
+  await page.fill('#search', '');
+  await screen.waitForFrames('sample.pcapng: 3 frames');
+  assert.deepEqual(await screen.column('marks'), ['3 frames']);
+});
+
 testScreen('capture: cleared while tshark reads it, then a program sends records', async (screen, inspector) => {
   const live = new WebSocket(inspector.liveUrl);
   await once(live, 'open');

@@ -44,6 +44,63 @@ testScreen('many frames', async (screen) => {
   assert.deepEqual(await screen.rows(), []);
 });
 
+testScreen('a frame is copied, and a link opens the same selection', async (screen) => {
+  const { page } = screen;
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  const copied = async (name) => {
+    await page.click(`#detail button:visible:text-is("${name}")`);
+    await page.locator('#detail button:visible', { hasText: 'Copied' }).waitFor();
+    await page.locator('#detail button:visible', { hasText: 'Copied' }).waitFor({ state: 'hidden' });
+    return page.evaluate(() => navigator.clipboard.readText());
+  };
+  await page.click('#sample');
+  await screen.waitForFrames('sample: 25 frames');
+  await screen.select(4);
+  assert.equal(await copied('Copy payload'), '{"type":"accepted","id":1}');
+  assert.equal(await copied('as hex'), Buffer.from('{"type":"accepted","id":1}').toString('hex'));
+  assert.match(await copied('Copy frame'), /^c116[\da-f]{44}$/);
+  assert.match(await copied('Copy command'), /^node .*"ws:\/\/192\.0\.2\.1:8080\/chat"/);
+  await page.selectOption('#connection', '0');
+  await page.uncheck('#opcode-9');
+  await page.fill('#search', 'type');
+  await screen.waitForFrames('7 of 25 frames');
+  const link = await copied('Copy link');
+  const other = await page.context().newPage();
+  await other.goto(link);
+  await other.waitForSelector('#detail[data-index="4"]:visible');
+  await other.waitForFunction(() => document.getElementById('status').textContent.endsWith(': 7 of 25 frames'));
+  assert.deepEqual(
+    await other.evaluate(() => ['search', 'connection'].map((id) => document.getElementById(id).value)),
+    ['type', '0']
+  );
+  assert.ok(!(await other.isChecked('#opcode-9')));
+  await other.close();
+});
+
+testScreen('a drag on the timeline zooms, and the rows follow', async (screen) => {
+  const { page } = screen;
+  await page.click('#sample');
+  await screen.waitForFrames('sample: 25 frames');
+  const { x, y, width } = await page.locator('#timeline').boundingBox();
+  await page.mouse.move(x + width * 0.5, y + 20);
+  await page.mouse.down();
+  await page.mouse.move(x + width * 0.7, y + 30, { steps: 4 });
+  assert.ok(await page.isVisible('#chosen-range'));
+  await page.mouse.up();
+  await screen.waitForFrames('10 of 25 frames');
+  const times = (await screen.column('time')).map(Number);
+  assert.ok(Math.min(...times) > 700 && Math.max(...times) < 1100, times.join());
+  await page.click('#zoom-out');
+  await screen.waitForFrames('sample: 25 frames');
+  await page.mouse.click(x + width - 2, y + 20);
+  await screen.waitForDetail(23);
+  await page.keyboard.press('+');
+  await screen.waitForFrames('6 of 25 frames');
+  assert.ok((await screen.rows()).length < 12);
+  await page.keyboard.press('0');
+  await screen.waitForFrames('sample: 25 frames');
+});
+
 testScreen('keyboard only', async (screen) => {
   const { page } = screen;
   const press = async (...keys) => {
