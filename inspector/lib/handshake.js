@@ -73,10 +73,11 @@ function urlOf(host, target, scheme = 'ws') {
  * @param {{ client?: import('./streams').Stream, server?: import('./streams').Stream }} streams what
  *   both ends have sent
  * @param {{ client?: string, server?: string }} [addresses] of the ends
+ * @param {'ws' | 'wss'} [scheme]
  * @returns the same without the handshake, with the settings of Judge, the key of the handshake,
  *   whether there was one, and the connection's name and URL
  */
-function connectionOf({ client, server }, addresses = {}) {
+function connectionOf({ client, server }, addresses = {}, scheme = 'ws') {
   const request = client === undefined ? null : findHead(client.bytes, 'GET ');
   const answer = server === undefined ? null : findHead(server.bytes, 'HTTP/1.1 101');
   const extensions = answer === null ? undefined : headerOf(answer.text, 'Sec-WebSocket-Extensions');
@@ -85,7 +86,7 @@ function connectionOf({ client, server }, addresses = {}) {
   const host = addresses.server ?? (request === null ? undefined : headerOf(request.text, 'Host'));
   return {
     name: `${addresses.client ?? '?'} → ${addresses.server ?? '?'}${target === null ? '' : ` ${target}`}`,
-    url: urlOf(host, target),
+    url: urlOf(host, target, scheme),
     extensions,
     client: cut(client, request?.end ?? 0),
     server: cut(server, answer?.end ?? 0),

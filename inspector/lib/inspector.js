@@ -7,7 +7,7 @@ const { PageConnection } = require('./page-connection');
 const { RecordReader } = require('./records');
 const { InspectorServer, createToken } = require('./server');
 const { Session } = require('./session');
-const { open, openSample } = require('./sources');
+const { kindOf, open, openSample } = require('./sources');
 
 const LIVE = path.join(__dirname, '../live.js');
 const PART = 4 * 1024 * 1024;
@@ -20,7 +20,7 @@ class Inspector {
     this._pages = new Set();
     this.session = new Session(() => this._update());
     this.liveCommand = '';
-    this._records = null;
+    this._records = this._capture = this._keys = null;
     this._opening = Promise.resolve();
     this._pageToken = createToken();
     this._liveToken = createToken();
@@ -46,7 +46,7 @@ class Inspector {
   open(source) {
     const opened = this._opening.then(async () => {
       const before = this.session.generation;
-      const opening = open(this.session, { ...source, records: this._records });
+      const opening = open(this.session, { ...this._withKeys(source), records: this._records, keys: this._keys });
       const { generation } = this.session;
       if (generation !== before) this._records = null; // it knows connections of the list before
       const records = await opening;
@@ -55,6 +55,18 @@ class Inspector {
     });
     this._opening = opened.catch(() => {});
     return opened;
+  }
+
+  /** A log of TLS keys is kept for the capture, which may come before it or after it. */
+  _withKeys(source) {
+    const kind = kindOf(source.data);
+    if (kind !== 'keys') {
+      this._capture = kind === 'capture' ? source : null;
+      return source;
+    }
+    this._keys = source.data;
+    if (this._capture === null) throw new Error('This is a log of TLS keys. Open the capture that it is of.');
+    return this._capture;
   }
 
   /** Shows the sample, after the sources that are being opened. */
@@ -67,7 +79,7 @@ class Inspector {
   }
 
   clear() {
-    this._records = null;
+    this._records = this._capture = this._keys = null;
     this.session.reset('');
   }
 

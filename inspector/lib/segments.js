@@ -27,6 +27,11 @@ class SegmentList {
     this._segments.push({ position, length, payload, order, time });
   }
 
+  /** @returns {boolean} whether one of its segments came in this packet */
+  hasPacket(order) {
+    return this._segments.some((segment) => segment.order === order);
+  }
+
   /**
    * @returns {{ bytes: Buffer, chunks: object[], missing: { after: number, count: number } | null }}
    *   `chunks` as lib/streams.js wants them; `missing` says where bytes are missing: what comes

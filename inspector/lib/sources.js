@@ -9,16 +9,18 @@ const { connectionOf } = require('./handshake');
 const { RecordReader, sortedLines } = require('./records');
 const { createSample } = require('./sample');
 const { addStreams, senderOf } = require('./streams');
+const { isKeyLog } = require('./tls');
 
 /** Lines that are read before others have their turn. */
 const BATCH = 2000;
 
-/** @returns {'capture' | 'records' | 'bytes' | 'raw'} the kind of a file or a pasted text */
+/** @returns {'capture' | 'keys' | 'records' | 'bytes' | 'raw'} the kind of a file or a pasted text */
 function kindOf(data) {
   if (isCapture(data)) return 'capture';
-  const beginning = data.subarray(0, 4096);
-  if (/^\s*\{/.test(beginning.toString('latin1'))) return 'records';
-  return /^[\t\n\r\x20-\x7e]*$/.test(beginning.toString('latin1')) ? 'bytes' : 'raw';
+  const beginning = data.subarray(0, 4096).toString('latin1');
+  if (isKeyLog(beginning)) return 'keys';
+  if (/^\s*\{/.test(beginning)) return 'records';
+  return /^[\t\n\r\x20-\x7e]*$/.test(beginning) ? 'bytes' : 'raw';
 }
 
 /** Joins the pieces that each end has sent, and notes in which order they came. */
@@ -46,16 +48,17 @@ function joinPieces(pieces) {
  * @param {'auto' | 'hex' | 'base64'} [source.format] of text
  * @param {boolean} [source.add] whether to keep the frames of the session, if both are records
  * @param {RecordReader | null} [source.records] the reader of those that it has
+ * @param {Buffer | null} [source.keys] of the TLS connections of a capture
  * @returns {Promise<RecordReader | null>} the reader of records, if they were some
  * @throws {Error} that says what is wrong
  */
-async function open(session, { data, name, from = 'auto', format = 'auto', add = false, records = null }) {
+async function open(session, { data, name, from = 'auto', format = 'auto', add = false, records = null, keys = null }) {
   const kind = kindOf(data);
   const isAdded = add && kind === 'records' && records !== null;
   if (!isAdded) session.reset(name);
   if (kind === 'records') return openRecords(session, data, isAdded ? records : new RecordReader(session));
   if (kind === 'capture') {
-    await readCapture(session, data);
+    await readCapture(session, data, keys);
     return null;
   }
   const pieces = kind === 'raw' ? [{ from: null, bytes: data }] : streamsFromText(data.toString(), format);

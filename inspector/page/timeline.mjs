@@ -91,15 +91,15 @@ export class Timeline {
     const { rows, shown, filters } = this._store;
     if (shown.length === 0 && factor !== 0) return;
     const [first, last] = [filters.range[0], Math.min(filters.range[1], rows.length - 1)];
-    const width = (last - first + 1) / factor;
+    const width = Math.max(Math.round((last - first + 1) / factor), 1);
     if (factor === 0 || width >= rows.length) {
       this.showRange();
       return;
     }
     const selected = this._list.selected;
     const middle = selected >= first && selected <= last ? selected : (first + last) / 2;
-    const begin = Math.min(Math.max(Math.round(middle - width / 2), 0), rows.length - 1);
-    this.showRange(begin, Math.max(Math.round(begin + width) - 1, begin));
+    const begin = Math.min(Math.max(Math.round(middle - width / 2), 0), rows.length - width);
+    this.showRange(begin, begin + width - 1);
   }
 
   reset() {

@@ -13,7 +13,8 @@ const { MISSING } = require('../../lib/capture');
 const { State } = require('../../lib/judge');
 const { testScreen } = require('../support/screen');
 
-const read = (name) => gunzipSync(fs.readFileSync(path.join(__dirname, `../captures/${name}.pcap.gz`)));
+const FOLDER = path.join(__dirname, '../captures');
+const read = (name) => gunzipSync(fs.readFileSync(path.join(FOLDER, `${name}.pcap.gz`)));
 const open = (screen, name) => screen.openFiles({ [`${name}.pcap`]: read(name) });
 
 for (const kind of ['plain', 'compressed']) {
@@ -122,6 +123,22 @@ testScreen('capture: exported, filtered, and opened again', async (screen) => {
   await page.fill('#search', '');
   await screen.waitForFrames('sample.pcapng: 3 frames');
   assert.deepEqual(await screen.column('marks'), ['3 frames']);
+});
+
+testScreen('capture: encrypted, with the log of its keys before it or after it', async (screen) => {
+  const files = { 'tls.pcap': read('tls'), 'tls.keys': gunzipSync(fs.readFileSync(path.join(FOLDER, 'tls.keys.gz'))) };
+  await screen.openFiles({ 'tls.pcap': files['tls.pcap'] });
+  await screen.page.locator('#notes:visible', { hasText: /1 TCP connection of TLS.*SSLKEYLOGFILE/ }).waitFor();
+  for (const order of [['tls.keys'], ['tls.keys', 'tls.pcap'], ['tls.pcap', 'tls.keys']]) {
+    await screen.openFiles(Object.fromEntries(order.map((name) => [name, files[name]])));
+    await screen.waitForFrames('tls.pcap: 6 frames');
+    assert.equal((await screen.column('preview'))[0], '{"hello":"over TLS"}');
+    assert.ok((await screen.column('marks')).slice(0, 4).every((mark) => mark === 'deflate'));
+    await screen.page.waitForSelector('#error', { state: 'hidden' });
+    await screen.clear();
+  }
+  await screen.openFiles({ 'tls.keys': files['tls.keys'] });
+  await screen.page.locator('#error:visible', { hasText: 'log of TLS keys' }).waitFor();
 });
 
 testScreen('capture: cleared while tshark reads it, then a program sends records', async (screen, inspector) => {
