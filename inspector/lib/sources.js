@@ -55,20 +55,23 @@ function joinPieces(pieces) {
 async function open(session, { data, name, from = 'auto', format = 'auto', add = false, records = null, keys = null }) {
   const kind = kindOf(data);
   const isAdded = add && kind === 'records' && records !== null;
+  // First, so that bytes that are refused leave the list as it is.
+  const sent = kind === 'bytes' || kind === 'raw' ? piecesOf(kind, data, format, from) : null;
   if (!isAdded) session.reset(name);
   if (kind === 'records') return openRecords(session, data, isAdded ? records : new RecordReader(session));
-  if (kind === 'capture') {
-    await readCapture(session, data, keys);
-    return null;
-  }
+  if (kind === 'capture') await readCapture(session, data, keys);
+  else await addStreams(session, [{ ...connectionOf(joinPieces(sent)), name }]);
+  return null;
+}
+
+/** @returns {{ from: 'client' | 'server', bytes: Buffer }[]} the pieces that each end has sent */
+function piecesOf(kind, data, format, from) {
   const pieces = kind === 'raw' ? [{ from: null, bytes: data }] : streamsFromText(data.toString(), format);
   if (pieces.length === 0) throw new Error('There are no bytes');
-  const sent = pieces.map(({ from: named, bytes }) => ({
+  return pieces.map(({ from: named, bytes }) => ({
     from: named ?? (from === 'auto' ? senderOf(bytes) : from),
     bytes
   }));
-  await addStreams(session, [{ ...connectionOf(joinPieces(sent)), name }]);
-  return null;
 }
 
 /** Opens the sample. */

@@ -47,9 +47,6 @@ export function hexDump(bytes, width = 16) {
   return lines.join('\n');
 }
 
-/** @returns {string} bytes as text */
-export const asText = (bytes) => visible(new TextDecoder().decode(bytes));
-
 /** Invisible characters, and those that change the direction of text; not line ends and tabs. */
 const HIDDEN = /(?![\n\t\r])[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 

@@ -1,6 +1,6 @@
 // All about one frame: the verdict, its header bit by bit, its payload, its message, both ends.
 
-import { asText, byId, element, fromBase64, hexDump, visible } from './dom.mjs';
+import { byId, element, fromBase64, hexDump, visible } from './dom.mjs';
 import { indentJson } from './json.mjs';
 
 /** Bytes of a payload that are shown at first. */
@@ -29,11 +29,11 @@ function button(text, onClick, attributes = {}) {
 function bytesPart(bytes, isText = true) {
   const hex = element('pre', { text: hexDump(bytes, isText ? 8 : 16), tabindex: 0 });
   if (!isText) return hex;
-  const text = asText(bytes);
+  const text = new TextDecoder().decode(bytes);
   return element(
     'div',
     { class: 'beside' },
-    element('pre', { class: 'text', text: indentJson(text) ?? text, tabindex: 0 }),
+    element('pre', { class: 'text', text: visible(indentJson(text) ?? text), tabindex: 0 }),
     hex
   );
 }
@@ -70,24 +70,18 @@ function headerPart({ header, bits }) {
   );
 }
 
-const COPIES = {
-  payload: 'Copy payload',
-  hex: 'as hex',
-  frame: 'Copy frame',
-  command: 'Copy command',
-  link: 'Copy link'
-};
+const COPIES = ['payload', 'hex', 'frame', 'command', 'link'];
 const HINTS = { command: 'A command of Node.js that connects, and sends the message again' };
 
 /** Buttons that copy the frame. */
 function copiesPart({ message, header }, { onCopy }) {
-  const made = Object.entries(COPIES).map(([what, text]) => {
+  const made = COPIES.map((what) => {
     const title = HINTS[what] ?? '';
-    const own = button(text, () => onCopy(what, own), { title });
+    const own = button(what, () => onCopy(what, own), { title });
     own.disabled = (what === 'frame' && header === null) || (what === 'command' && message === null);
     return own;
   });
-  return element('div', { class: 'controls', role: 'group', 'aria-label': 'Copy' }, ...made);
+  return element('div', { class: 'controls', role: 'group', 'aria-label': 'Copy' }, paragraph('Copy', 'hint'), ...made);
 }
 
 /** The message, as its sender meant it: inflated, and put together. */

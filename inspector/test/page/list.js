@@ -56,15 +56,15 @@ testScreen('a frame is copied, and a link opens the same selection', async (scre
   await page.click('#sample');
   await screen.waitForFrames('sample: 25 frames');
   await screen.select(4);
-  assert.equal(await copied('Copy payload'), '{"type":"accepted","id":1}');
-  assert.equal(await copied('as hex'), Buffer.from('{"type":"accepted","id":1}').toString('hex'));
-  assert.match(await copied('Copy frame'), /^c116[\da-f]{44}$/);
-  assert.match(await copied('Copy command'), /^node .*"ws:\/\/192\.0\.2\.1:8080\/chat"/);
+  assert.equal(await copied('payload'), '{"type":"accepted","id":1}');
+  assert.equal(await copied('hex'), Buffer.from('{"type":"accepted","id":1}').toString('hex'));
+  assert.match(await copied('frame'), /^c116[\da-f]{44}$/);
+  assert.match(await copied('command'), /^node .*"ws:\/\/192\.0\.2\.1:8080\/chat"/);
   await page.selectOption('#connection', '0');
   await page.uncheck('#opcode-9');
   await page.fill('#search', 'type');
   await screen.waitForFrames('7 of 25 frames');
-  const link = await copied('Copy link');
+  const link = await copied('link');
   const other = await page.context().newPage();
   await other.goto(link);
   await other.waitForSelector('#detail[data-index="4"]:visible');
@@ -99,6 +99,12 @@ testScreen('a drag on the timeline zooms, and the rows follow', async (screen) =
   assert.ok((await screen.rows()).length < 12);
   await page.keyboard.press('0');
   await screen.waitForFrames('sample: 25 frames');
+  for (const key of ['Home', 'ArrowDown', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key);
+  await screen.drawn();
+  assert.deepEqual((await screen.column('fold')).join(''), '▾├│└');
+  await page.keyboard.press('ArrowLeft');
+  await screen.drawn();
+  assert.deepEqual((await screen.column('fold')).join(''), '▸│');
 });
 
 testScreen('keyboard only', async (screen) => {
@@ -155,6 +161,7 @@ for (const colorScheme of ['light', 'dark']) {
     `a window of 360 px, ${colorScheme}`,
     async (screen) => {
       await screen.checkWidth();
+      await screen.checkContrast();
       const long = encode('client', (encoder) => {
         encoder.text('x'.repeat(2000));
         encoder.text('a fragment ', { fin: false });
@@ -169,7 +176,16 @@ for (const colorScheme of ['light', 'dark']) {
       for (const index of [0, 3, 5]) {
         await screen.select(index);
         await screen.checkWidth();
+        await screen.checkContrast();
       }
+      assert.ok(await screen.page.isHidden('#opcode-1'), 'the filters are folded');
+      await screen.page.click('#filters > summary');
+      await screen.page.uncheck('#opcode-1');
+      await screen.waitForFrames('3 of 6 frames');
+      await screen.checkWidth();
+      await screen.paste('81 0');
+      await screen.page.waitForSelector('#error:visible');
+      await screen.checkContrast();
       const [back, front] = await screen.page.evaluate(() => {
         const { backgroundColor, color } = getComputedStyle(document.body);
         return [backgroundColor, color];
