@@ -4,7 +4,7 @@
 
 /** A line of `hexdump -C`, xxd or Wireshark: an offset, bytes, and the same as text. */
 const DUMP_LINE =
-  /^\s*[\da-f]{4,8}:?\s{1,2}((?:[\da-f]{2}\s?){1,16}(?:\s{1,2}(?:[\da-f]{2}\s?){1,8})?)(?:\s{2}.*|\|.*)?$/i;
+  /^\s*[\da-f]{4,8}:?\s{1,3}((?:[\da-f]{2}\s?){1,16}(?:\s{1,2}(?:[\da-f]{2}\s?){1,8})?)(?:\s{2}.*|\|.*)?$/i;
 const SENDER = /^\s*(?:(client|server|[CS])\s*:|([<>]))\s*/;
 
 /** Hex digits, and what may stand between them. */
@@ -69,8 +69,8 @@ function dumpDigits(text) {
 
 function fromHex(part) {
   const { text } = part;
-  // An offset in front of each line makes it a dump: as bare hex, it would have too many digits.
-  const isDump = /^\s*[\da-f]{8}:?\s{1,2}[\da-f]{2}/i.test(text);
+  // An offset in front of each line, the first of them 0, makes it a dump.
+  const isDump = /^\s*(?:0{8}:?|0{4}[:\s])\s{1,2}[\da-f]{2}/i.test(text);
   const digits = (isDump ? dumpDigits(text) : null) ?? hexDigits(text);
   if (digits === null) return null;
   if (digits.length % 2 === 1) throw part.errorAt(text.trimEnd().length, 'The hex has an odd number of digits');

@@ -37,7 +37,7 @@ function previewOf(frame) {
   if (frame.fault !== null) return frame.fault.code.replace('FRAMEMASK_ERR_', '');
   const bytes = beginningOf(frame, PREVIEW * 3);
   if (frame.opcode === 8 && bytes?.length >= 2) {
-    return `${bytes.readUInt16BE(0)} ${bytes.subarray(2).toString()}`.slice(0, PREVIEW);
+    return `${bytes.readUInt16BE(0)} ${bytes.subarray(2).toString()}`.slice(0, PREVIEW).trimEnd();
   }
   return previewOfBytes(bytes, !isCompressed(frame) && (frame.head ?? frame).opcode !== 2);
 }

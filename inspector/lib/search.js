@@ -34,6 +34,7 @@ function matcher(query) {
   return ({ fault, opcode }, payload) =>
     lower(payload).includes(needle) ||
     (fault !== null && (fault.code.toLowerCase().includes(text) || String(fault.closeCode) === text)) ||
+    (opcode === 8 && payload.length >= 2 && String(payload.readUInt16BE(0)) === text) ||
     (opcode !== null && opcodeName(opcode) === text);
 }
 

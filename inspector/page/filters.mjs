@@ -35,13 +35,6 @@ export class FilterBar {
     const changed = () => onFilters(this.read());
     byId('opcodes').addEventListener('change', changed);
     for (const id of ['min', 'max', 'connection', 'sender', 'verdict']) byId(id).addEventListener('input', changed);
-    // Narrow windows have the list first.
-    const narrow = matchMedia('(max-width: 900px)');
-    const fold = () => {
-      byId('filters').open = !narrow.matches;
-    };
-    narrow.addEventListener('change', fold);
-    fold();
     let timer;
     byId('search').addEventListener('input', () => {
       clearTimeout(timer);
@@ -55,6 +48,9 @@ export class FilterBar {
 
   /** @returns {import('./store.mjs').Filters} */
   read() {
+    const { min = 0, max = 0, sender = 0, without = 0 } = this.chosen();
+    const folded = [min, max, sender, without].filter((value) => value !== 0).length;
+    byId('filters').firstElementChild.textContent = folded === 0 ? 'Filters' : `Filters: ${folded}`;
     const chosen = this._boxes.filter(({ checked }) => checked).map(({ value }) => Number(value));
     const all = chosen.length === this._boxes.length;
     return {

@@ -35,6 +35,8 @@ test('hex is read in the ways in which it is written, and base64', () => {
     '81:85:37:fa:21:3d:7f:9f:4d:51:58\n',
     '00000000  81 85 37 fa 21 3d 7f 9f  4d 51 58                 |..7.!=..MQX|\n0000000b\n',
     '00000000: 8185 37fa 213d 7f9f 4d51 58              ..7.!=..MQX\n',
+    '0000   81 85 37 fa 21 3d 7f 9f 4d 51 58                  ..7.!=..MQX\n',
+    '818537fa 213d7f9f 4d5158',
     'gYU3+iE9f59NUVg=',
     'gYU3-iE9f59N\nUVg'
   ]) {
@@ -101,13 +103,14 @@ test('5.4: fragments are one message, and control frames lie between them', asyn
 });
 
 test('a search finds text across fragments, bytes, errors and opcodes', async () => {
-  const session = await opened('client: 0182 00000000 4845 808300000000 4c6c6f 8900\nserver: 82020aff');
+  const session = await opened('client: 0182 00000000 4845 808300000000 4c6c6f 8900\nserver: 82020aff 880203e9');
   for (const [query, found] of [
     ['hello', [0, 1]], // without regard to case
     ['hex:0aff', [3]],
     ['MASK_MISSING', [2]],
     ['1002', [2]],
     ['binary', [3]],
+    ['1001', [4]],
     ['nothing', []]
   ]) {
     assert.deepEqual(await find(session, query), found, query);

@@ -25,6 +25,7 @@ testScreen('many frames', async (screen) => {
   await screen.waitForDetail(MANY - 1);
   assert.match(await screen.detail(), /message 99999/);
   for (let i = 0; i < 30; i++) await page.keyboard.press('PageUp');
+  await screen.openFilters();
   await page.mouse.move(200, 600);
   for (let i = 0; i < 20; i++) await page.mouse.wheel(0, -20_000);
   await page.uncheck('#opcode-1');
@@ -61,6 +62,7 @@ testScreen('a frame is copied, and a link opens the same selection', async (scre
   assert.match(await copied('frame'), /^c116[\da-f]{44}$/);
   assert.match(await copied('command'), /^node .*"ws:\/\/192\.0\.2\.1:8080\/chat"/);
   await page.selectOption('#connection', '0');
+  await screen.openFilters();
   await page.uncheck('#opcode-9');
   await page.fill('#search', 'type');
   await screen.waitForFrames('7 of 25 frames');
@@ -74,6 +76,7 @@ testScreen('a frame is copied, and a link opens the same selection', async (scre
     ['type', '0']
   );
   assert.ok(!(await other.isChecked('#opcode-9')));
+  assert.equal(await other.textContent('#filters > summary'), 'Filters: 1');
   await other.close();
 });
 
@@ -142,6 +145,7 @@ testScreen('keyboard only', async (screen) => {
   await screen.waitForFrames('1 of 4 frames');
   await page.fill('#search', '');
   await screen.waitForFrames('4 frames');
+  await press('Tab', 'Tab', 'Tab', 'Enter');
   await tabTo('opcode-8');
   await press('Space');
   await screen.waitForFrames('3 of 4 frames');
@@ -179,8 +183,9 @@ for (const colorScheme of ['light', 'dark']) {
         await screen.checkContrast();
       }
       assert.ok(await screen.page.isHidden('#opcode-1'), 'the filters are folded');
-      await screen.page.click('#filters > summary');
+      await screen.openFilters();
       await screen.page.uncheck('#opcode-1');
+      assert.equal(await screen.text('#filters > summary'), 'Filters: 1');
       await screen.waitForFrames('3 of 6 frames');
       await screen.checkWidth();
       await screen.paste('81 0');

@@ -115,6 +115,7 @@ class Screen {
         for (const box of boxes) if (box.checked !== (wanted?.includes(Number(box.value)) ?? true)) box.click();
       }, opcodes);
     }
+    await this.openFilters();
     if (connection !== undefined) await this.page.selectOption('#connection', String(connection));
     if (sender !== undefined) await this.page.selectOption('#sender', { label: sender });
     await this.drawn();
@@ -127,6 +128,10 @@ class Screen {
       await folded.first().click();
       await this.drawn();
     }
+  }
+
+  async openFilters() {
+    if (await this.page.isHidden('#sender')) await this.page.click('#filters > summary');
   }
 
   /** Selects a row that is in view, and waits for its details. */
