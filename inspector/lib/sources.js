@@ -58,10 +58,16 @@ async function open(session, { data, name, from = 'auto', format = 'auto', add =
   // First, so that bytes that are refused leave the list as it is.
   const sent = kind === 'bytes' || kind === 'raw' ? piecesOf(kind, data, format, from) : null;
   if (!isAdded) session.reset(name);
-  if (kind === 'records') return openRecords(session, data, isAdded ? records : new RecordReader(session));
-  if (kind === 'capture') await readCapture(session, data, keys);
-  else await addStreams(session, [{ ...connectionOf(joinPieces(sent)), name }]);
-  return null;
+  const { generation } = session;
+  session.setProgress(0);
+  try {
+    if (kind === 'records') return await openRecords(session, data, isAdded ? records : new RecordReader(session));
+    if (kind === 'capture') await readCapture(session, data, keys);
+    else await addStreams(session, [{ ...connectionOf(joinPieces(sent)), name }]);
+    return null;
+  } finally {
+    if (session.generation === generation) session.setProgress(null);
+  }
 }
 
 /** @returns {{ from: 'client' | 'server', bytes: Buffer }[]} the pieces that each end has sent */
@@ -113,7 +119,6 @@ async function openRecords(session, data, reader) {
     await turn();
     if (session.generation !== generation) return null; // it was cleared
   }
-  session.setProgress(null);
   const refused = reader.refused - before;
   if (refused > 0) session.note(`${refused} lines are no records of framemask:frame.`);
   noteApart(session);

@@ -59,6 +59,8 @@ function* merge(streams) {
   }
 }
 
+const sizeOf = (stream) => stream?.bytes?.length ?? 0;
+
 /**
  * Adds connections and their frames. Others have their turn meanwhile.
  *
@@ -72,13 +74,17 @@ async function addStreams(session, connections) {
     const connection = session.addConnection(names);
     return [framesOf(connection, 'client', client, settings), framesOf(connection, 'server', server, settings)];
   });
+  const total = connections.reduce((sum, { client, server }) => sum + sizeOf(client) + sizeOf(server), 0);
+  let done = 0;
   let bytes = 0;
   for (const frame of merge(streams)) {
     if (!session.addFrame(frame)) return;
+    done += frame.parsed.bytes.length;
     bytes += FRAME + frame.parsed.bytes.length + (frame.inflated?.length ?? 0);
     keepInflated(session, frame);
     if (bytes < BATCH_BYTES) continue;
     bytes = 0;
+    session.setProgress(done / total);
     await turn();
     if (session.generation !== generation) return;
   }

@@ -49,7 +49,7 @@ function redraw() {
   const open = connections.filter(({ state }) => state === 'open').length;
   byId('open').textContent =
     `${open.toLocaleString('en')} of ${connections.length.toLocaleString('en')} connections open`;
-  byId('open').hidden = connections.length === 0;
+  byId('open').hidden = !list.isLive || connections.length === 0;
   byId('pause').textContent = isPaused ? `Resume${held === 0 ? '' : `, ${held.toLocaleString('en')} new`}` : 'Pause';
 }
 
@@ -119,6 +119,7 @@ const connection = new Connection({
   reset(message) {
     if (title !== '') linked = null; // it was of the frames before
     title = message.title;
+    byId('sources').open = title === '';
     list.isLive = message.isLive;
     byId('pause').hidden = !message.isLive;
     store.reset();

@@ -14,7 +14,9 @@ export function showError(text) {
 /** @param {{ part: number | null }} progress from 0 to 1; null at the end */
 export function showProgress({ part }) {
   byId('progress').hidden = part === null;
-  if (part !== null) byId('progress').value = part;
+  if (part === 0)
+    byId('progress').removeAttribute('value'); // it is not known yet
+  else if (part !== null) byId('progress').value = part;
 }
 
 /** Puts a text on the clipboard, and says so on the button that asked for it. */
@@ -72,10 +74,7 @@ export function listenToSources(connection) {
       if (type === 'drop') openFiles(event.dataTransfer.files);
     });
   }
-  byId('sample').addEventListener('click', () => {
-    byId('sources').open = false;
-    connection.send({ type: 'sample' });
-  });
+  byId('sample').addEventListener('click', () => connection.send({ type: 'sample' }));
   byId('clear').addEventListener('click', () => connection.send({ type: 'clear' }));
   byId('live-payload').addEventListener('change', ({ target }) => {
     const command = byId('live').value.replace(PAYLOAD, '');

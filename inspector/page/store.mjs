@@ -101,7 +101,9 @@ export class Store {
   change(changed) {
     let differs = false;
     for (const [index, row] of changed) {
-      differs ||= passes(this.rows[index], this.filters) !== passes(row, this.filters);
+      const before = this.rows[index];
+      differs ||=
+        passes(before, this.filters) !== passes(row, this.filters) || before[Column.STATE] !== row[Column.STATE];
       this.rows[index] = row;
     }
     if (differs) this._refilter();
@@ -164,7 +166,8 @@ export class Store {
     if (!this._passes(index)) return;
     this.count++;
     const head = this._heads.get(index);
-    if (head === undefined || this._unfolded.has(head) || !this._passes(head)) this.shown.push(index);
+    const isGood = this.rows[index][Column.STATE] === State.GOOD;
+    if (head === undefined || !isGood || this._unfolded.has(head) || !this._passes(head)) this.shown.push(index);
   }
 
   _refilter() {

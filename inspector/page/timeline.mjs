@@ -144,10 +144,16 @@ export class Timeline {
     for (let i = 0; i < shown.length; i++) {
       const row = rows[shown[i]];
       const x = Math.min(Math.floor(place(i) * bars), bars - 1);
-      columns[x * 6 + row[Column.SERVER] * 3 + kindOf(row)] += Math.max(row[Column.LENGTH], 0) + 2;
+      columns[x * 6 + row[Column.SERVER] * 3 + kindOf(row)] += Math.max(this._lengthOf(shown[i]), 0) + 2;
     }
     this._paint(columns, width, ratio);
     this._describe(place, width, ratio);
+  }
+
+  /** The bytes of a frame, or of the message that it stands for. */
+  _lengthOf(index) {
+    const row = this._store.rows[index];
+    return this._store.isUnfolded(index) === false ? row[Column.MESSAGE_ROW][1] : row[Column.LENGTH];
   }
 
   _paint(columns, width, ratio) {

@@ -22,7 +22,6 @@ async function main() {
     const page = await browser.newPage(options);
     await page.goto(url);
     await page.locator('#list .row:visible').nth(10).waitFor();
-    await page.evaluate(() => document.querySelector('#sources').removeAttribute('open'));
     if (frame === 'n') await page.keyboard.press('n');
     else await page.click(`#list .row[data-index="${frame}"]`);
     await page.locator('#detail h2:visible').waitFor();

@@ -81,6 +81,8 @@ test('a message stands for its fragments, until it is unfolded', async () => {
   store.setFilters({ ...noFilters(), opcodes: new Set([0]) });
   assert.deepEqual(store.shown, [3, 4, 5], 'fragments are shown if their first one is not');
   store.setFilters(noFilters());
+  store.change([[3, row({ place: 2, opcode: 0, state: 1 })]]);
+  assert.deepEqual([store.shown, store.nextBad(0, 1)], [[0, 1, 2, 3, 6], 3], 'a bad one is never folded');
   store.setFound([0, 5]);
   assert.deepEqual([store.shown, store.count], [[0], 2]);
 });

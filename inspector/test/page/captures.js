@@ -75,7 +75,8 @@ testScreen(
   'capture: Autobahn|Testsuite has the Decoder’s verdicts, and the answers of the server',
   async (screen, inspector) => {
     await open(screen, 'autobahn');
-    await screen.page.waitForFunction(() => !document.getElementById('sources').open);
+    // The page empties the field once all of the file is read.
+    await screen.page.waitForFunction(() => document.getElementById('files').value === '');
     const { connections, frames } = inspector.session;
     let count = 0;
     for (const { client, server } of connections) {

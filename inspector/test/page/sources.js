@@ -181,5 +181,5 @@ testScreen('more connections than a call has arguments', async (screen, inspecto
   );
   assert.match(await screen.page.locator('#connection option').last().textContent(), /^and 129,000 more$/);
   await screen.filter({ connection: 999 });
-  assert.deepEqual(await screen.column('connection'), ['1000']);
+  assert.deepEqual(await screen.column('connection'), ['● 1000']);
 });
