@@ -7,7 +7,7 @@ const DUMP_LINE =
   /^\s*[\da-f]{4,8}:?\s{1,3}((?:[\da-f]{2}\s?){1,16}(?:\s{1,2}(?:[\da-f]{2}\s?){1,8})?)(?:\s{2}.*|\|.*)?$/i;
 const SENDER = /^\s*(?:(client|server|[CS])\s*:|([<>]))\s*/;
 
-/** Hex digits, and what may stand between them. */
+/** Hex digits, and characters between them. */
 const HEX = /0x|\\x|[\da-f\s,:;"'[\](){}]/giy;
 const BASE64 = /[A-Za-z\d+/_\-\s]|=(?=[=\s]*$)/gy;
 
@@ -28,18 +28,18 @@ class Part {
   }
 
   /** @returns {Error} that points to a character */
-  errorAt(at, what) {
-    return errorAt(this._whole, this._start + at, what);
+  errorAt(at, fault) {
+    return errorAt(this._whole, this._start + at, fault);
   }
 }
 
-function errorAt(text, at, what) {
+function errorAt(text, at, fault) {
   const before = text.slice(0, at).split('\n');
   const line = text.split('\n')[before.length - 1];
   const column = before.at(-1).length;
   const [first, last] = [Math.max(column - 30, 0), column + 30];
   const pointer = `${line.slice(first, last)}\n${' '.repeat(column - first)}^`;
-  const message = `${what}: line ${before.length}, character ${column + 1}\n${pointer}`;
+  const message = `${fault}: line ${before.length}, character ${column + 1}\n${pointer}`;
   return Object.assign(new Error(message), { at });
 }
 
@@ -108,7 +108,7 @@ function bytesOf(part, format = 'auto') {
 
 /**
  * Reads what both ends have sent: a line that begins with `client:` or `server:` (or `>`, `<`) and
- * those behind it are that end's. Without such lines all is one end's, which is not known.
+ * those after it are that end's. Without such lines all is one end's, which is not known.
  *
  * @param {string} text
  * @param {'auto' | 'hex' | 'base64'} [format]

@@ -145,7 +145,7 @@ async function addConnections(session, connections) {
       const missing = streams[from]?.missing;
       if (missing != null) {
         session.note(
-          `${name}: ${missing.count} bytes of the ${from} are missing behind byte ${missing.after}; what it sent then cannot be read.`
+          `${name}: ${missing.count} bytes of the ${from} are missing after byte ${missing.after}; the rest cannot be read.`
         );
       }
     }

@@ -44,22 +44,22 @@ function commandOf(url, { bytes, isText }) {
 /**
  * @param {import('./session').Session} session
  * @param {number} index of a frame
- * @param {'payload' | 'hex' | 'frame' | 'command'} what
+ * @param {'payload' | 'hex' | 'frame' | 'command'} part
  * @returns {string}
  * @throws {Error} that says why there is none
  */
-function copyOf(session, index, what) {
+function copyOf(session, index, part) {
   const frame = session.frames[index];
   if (frame === undefined) throw new Error('There is no such frame');
-  if (what === 'frame') {
+  if (part === 'frame') {
     if (frame.parsed === null) throw new Error('Records do not have the bytes of a frame');
     return frame.parsed.bytes.subarray(0, MAX_BYTES).toString('hex');
   }
   const content = contentOf(session, frame);
   if (content === null) throw new Error('The payload is not known');
   const { bytes, isText, isWhole } = content;
-  if (what === 'hex' || (what === 'payload' && !isText)) return bytes.toString('hex');
-  if (what === 'payload') return bytes.toString();
+  if (part === 'hex' || (part === 'payload' && !isText)) return bytes.toString('hex');
+  if (part === 'payload') return bytes.toString();
   if (frame.head === null) throw new Error('A command sends text and binary messages only');
   if (!isWhole || bytes.length > MAX_COMMAND) throw new Error('The message is not complete, or too long for a command');
   return commandOf(session.connections[frame.connection].url, content);

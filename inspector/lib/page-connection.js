@@ -122,9 +122,9 @@ class PageConnection {
     else throw new TypeError('The page sent an unknown message');
   }
 
-  _copy({ index, what }) {
+  _copy({ index, part }) {
     try {
-      this._peer.send({ type: 'copy', text: copyOf(this._inspector.session, index, what) });
+      this._peer.send({ type: 'copy', text: copyOf(this._inspector.session, index, part) });
     } catch (error) {
       this._peer.send({ type: 'copy', error: error.message });
     }

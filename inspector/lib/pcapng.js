@@ -1,7 +1,7 @@
 'use strict';
 
 // pcapng (draft-ietf-opsawg-pcapng) of TCP connections that carry frames. Each begins with a handshake,
-// so that Wireshark, and the inspector, take what follows for WebSocket.
+// so that Wireshark, and the inspector, take the rest for WebSocket.
 
 const RAW_IP = 101;
 /** An IPv4 packet has up to 65,535 bytes. */

@@ -82,7 +82,7 @@ class RecordReader {
     return connection.index;
   }
 
-  /** What a program says of a handshake: see live-handshakes.js. */
+  /** A program's notice of a handshake: see live-handshakes.js. */
   _addHandshake({ handshake: id, role, key, isSecure, host, path, client }) {
     const place = `${ROLES.has(role) ? role : ''} ${textOf(key)}`;
     // The first with a key: see _otherEnd.

@@ -50,7 +50,7 @@ function beginningOfMessage(data, count) {
     const bytes = beginningOf(frame, count) ?? Buffer.alloc(0);
     pieces.push(bytes);
     count -= bytes.length;
-    if (bytes.length < (frame.length ?? 0)) break; // what follows is not next to it
+    if (bytes.length < (frame.length ?? 0)) break; // the next frame's bytes are not next to these
   }
   return Buffer.concat(pieces);
 }

@@ -38,7 +38,7 @@ class Conversation {
     this.pieces.push({ from, bytes, time: this._time });
   }
 
-  /** One end sends what `fill` adds, some milliseconds later. */
+  /** One end sends the frames that `fill` adds, some milliseconds later. */
   send(from, after, fill) {
     fill(this._ends[from]);
     this._add(from, Buffer.concat(this._ends[from].take()), after);

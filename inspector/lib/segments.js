@@ -35,7 +35,7 @@ class SegmentList {
   /**
    * @returns {{ bytes: Buffer, chunks: object[], missing: { after: number, count: number } | null }}
    *   `chunks` as lib/streams.js wants them; `missing` says where bytes are missing: what comes
-   *   behind them is left out, because nobody knows where a frame begins
+   *   after them is left out, because nobody knows where a frame begins
    */
   join() {
     if (!this._sorted) this._segments.sort((a, b) => a.position - b.position || a.order - b.order);

@@ -45,7 +45,7 @@ class Session {
     this.reset('');
   }
 
-  /** Forgets all. `title` says what comes, `isLive` whether it comes while one looks. */
+  /** Forgets all. `title` names the next source; `isLive` says that it has no end yet. */
   reset(title, isLive = false) {
     this.generation++;
     this.title = title;

@@ -12,7 +12,7 @@ const isKeyLog = (text) => KEY_LOG.test(text);
 /** @returns {boolean} whether bytes begin a TLS handshake (RFC 8446 section 5.1) */
 const isTls = (bytes) => bytes.length > 2 && bytes[0] === 0x16 && bytes[1] === 3;
 
-/** The arguments of tshark that print what the ends of these connections have said. */
+/** The arguments of tshark that print the decrypted bytes of these connections. */
 function followArguments(connections, keyFile) {
   const ends = connections.slice(0, MAX_CONNECTIONS).map(({ ends }) => [...ends.keys()].join(','));
   return ['-o', `tls.keylog_file:${keyFile}`, '-q', ...ends.flatMap((pair) => ['-z', `follow,tls,yaml,${pair}`])];

@@ -28,8 +28,8 @@ export class Connection {
    * Sends a source after those before it, and waits until the inspector has read it.
    *
    * @param {(progress: { part: number | null }) => void} onProgress of the sending
-   * @returns {Promise<void>} rejected with an Error that says what is wrong with it, and `at` which
-   *   character
+   * @returns {Promise<void>} rejected with an Error; its `at` is the index of the character at
+   *   fault, or null
    */
   upload(source, blob, onProgress) {
     const sent = this._uploads.then(() => this._sendSource(source, blob, onProgress));

@@ -73,7 +73,7 @@ export class FilterBar {
     return left.length === 0 ? fields : { ...fields, without: left.join(' ') };
   }
 
-  /** Sets fields to what `chosen` said. */
+  /** Sets fields to a result of `chosen`. */
   choose({ without = '', ...fields }) {
     for (const id of FIELDS) if (fields[id] !== undefined) byId(id).value = fields[id];
     const left = without.split(' ');

@@ -75,10 +75,10 @@ const HINTS = { command: 'A command of Node.js that connects, and sends the mess
 
 /** Buttons that copy the frame. */
 function copiesPart({ message, header }, { onCopy }) {
-  const made = COPIES.map((what) => {
-    const title = HINTS[what] ?? '';
-    const own = button(what, () => onCopy(what, own), { title });
-    own.disabled = (what === 'frame' && header === null) || (what === 'command' && message === null);
+  const made = COPIES.map((part) => {
+    const title = HINTS[part] ?? '';
+    const own = button(part, () => onCopy(part, own), { title });
+    own.disabled = (part === 'frame' && header === null) || (part === 'command' && message === null);
     return own;
   });
   return element('div', { class: 'controls', role: 'group', 'aria-label': 'Copy' }, paragraph('Copy', 'hint'), ...made);
@@ -159,7 +159,7 @@ function endsPart({ ends, from }) {
 /**
  * @param {object} detail made by lib/detail.js
  * @param {{ onMore: (bytes: number) => void, onSelect: (index: number) => void,
- *   onCopy: (what: string, button: HTMLElement) => void }} actions
+ *   onCopy: (part: string, button: HTMLElement) => void }} actions
  */
 export function showDetail(detail, actions) {
   const place = byId('detail');

@@ -159,6 +159,7 @@ export class FrameList {
     }
     const where = this._store.connections.length > 1 ? `, connection ${nth + 1}` : '';
     row.className = `row ${opcode >= 8 ? 'control' : 'data'} ${server === 1 ? 'from-server' : 'from-client'} ${state}`;
+    row.lastElementChild.dataset.opcode = name;
     row.style.top = `${position * ROW}px`;
     row.dataset.index = String(index);
     const label = `frame ${sequence} of the ${server === 1 ? 'server' : 'client'}${where}, ${name}, ${bytes} bytes`;
@@ -192,7 +193,7 @@ export class FrameList {
     const { shown } = this._store;
     if (shown.length === 0) return;
     const at = this._store.positionOf(this.selected);
-    // Without a selected row that is shown, one begins before the next one, or behind the last.
+    // Without a selected row that is shown, one begins before the next one, or after the last.
     let from = step > 0 ? at - 1 : at;
     if (this.selected === -1) from = step > 0 ? -1 : shown.length;
     else if (shown[at] === this.selected) from = at;

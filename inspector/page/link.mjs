@@ -1,5 +1,5 @@
-// What is selected on the page, in its address after the token: such a link shows the same to whoever
-// may see the page, while the inspector has the same frames.
+// The page's selection, in its address after the token: the link shows the same again, while the
+// inspector has the same frames.
 
 const token = location.hash.slice(1).split('&')[0];
 

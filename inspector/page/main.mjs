@@ -53,7 +53,7 @@ function redraw() {
   byId('pause').textContent = isPaused ? `Resume${held === 0 ? '' : `, ${held.toLocaleString('en')} new`}` : 'Pause';
 }
 
-/** Has the page's address say what is selected, soon: browsers limit how often. */
+/** Puts the selection into the page's address, soon: browsers limit how often. */
 function keepLink() {
   linked = null;
   clearTimeout(linkTimer);
@@ -62,7 +62,7 @@ function keepLink() {
 
 const selection = () => ({ ...filters.chosen(), frame: list.selected, range: store.filters.range });
 
-/** Selects, as far as its rows have come, what the page's link says. */
+/** Selects the frame and the filters of the page's link, once their rows have come. */
 function followLink() {
   if (linked === null || linked.frame >= store.rows.length || linked.connection >= store.connections.length) return;
   const { frame, range, ...fields } = linked;
@@ -74,13 +74,13 @@ function followLink() {
   redraw();
 }
 
-function copyFrom(index, what, button) {
+function copyFrom(index, part, button) {
   copying = button;
-  if (what === 'link') {
+  if (part === 'link') {
     writeLink(selection());
     copy(location.href, button);
   } else {
-    connection.send({ type: 'copy', index, what });
+    connection.send({ type: 'copy', index, part });
   }
 }
 
@@ -168,7 +168,7 @@ const connection = new Connection({
   detail({ detail }) {
     if (detail === null || detail.index !== list.selected) return;
     showDetail(detail, {
-      onCopy: (what, button) => copyFrom(detail.index, what, button),
+      onCopy: (part, button) => copyFrom(detail.index, part, button),
       onMore: (bytes) => askFor(detail.index, bytes),
       onSelect(index) {
         list.select(index);
@@ -199,13 +199,13 @@ byId('export').addEventListener('change', ({ target }) => {
   exported = { name: `${title.replace(/[^\w.-]+/g, '-') || 'frames'}.${format}`, parts: [] };
   connection.send({ type: 'export', format, indexes: store.passing() });
 });
-// A link that is pasted here changes nothing but what follows '#'.
+// Pasted into the address bar, a link does not load the page again by itself.
 addEventListener('hashchange', () => location.reload());
 byId('pause').addEventListener('click', () => pause(!isPaused));
 
 const isTyping = ({ target }) => /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && target.type !== 'checkbox';
 
-/** What the keys do that are no movement in the list. */
+/** Keys that do not move in the list. */
 const KEYS = {
   '/': () => byId('search').focus(),
   n: () => list.select(store.nextBad(list.selected, 1)),

@@ -27,7 +27,7 @@ export async function copy(text, button) {
   button.textContent = 'Copied';
   setTimeout(() => {
     button.textContent = before;
-  }, 1500);
+  }, 1000);
 }
 
 /** @param {import('./connection.mjs').Connection} connection */

@@ -17,7 +17,7 @@ export const Column = {
   MESSAGE_ROW: 12
 };
 
-/** What a row is to its message: lib/session.js has it. */
+/** The places of a row in its message: lib/session.js has them. */
 const Place = { FIRST: 1, MIDDLE: 2, LAST: 3 };
 
 /** The states of a row: lib/judge.js has them. */

@@ -1,6 +1,6 @@
 'use strict';
 
-// Frames that are copied and exported: the command sends what was sent, the records show the same again.
+// Frames that are copied and exported: the command sends the message again, the records show the same frames.
 
 const assert = require('node:assert/strict');
 const { execFile } = require('node:child_process');
@@ -51,7 +51,7 @@ test('the command sends the same message to the same address, and nothing else',
   assert.deepEqual(received, [wanted, wanted, ["/it's", '00ff']]);
 });
 
-test('what is not known is not copied', async () => {
+test('a payload that is not known is not copied', async () => {
   const session = await openMessages('ws://127.0.0.1/', (encoder) => {
     encoder.ping('a ping');
     encoder.text('x'.repeat(200_000));

@@ -46,9 +46,9 @@ for (const kind of ['plain', 'compressed']) {
 testScreen('capture: segments in another order, overlapping, missing and cut', async (screen) => {
   for (const [name, previews, note, count = previews.length] of [
     ['reordered', ['one', 'two', 'three'], null],
-    ['gap', ['one'], /bytes of the client are missing behind byte/],
-    ['beginning-missing', [], /4 bytes of the client are missing behind byte/],
-    ['short', ['one'], /4 bytes of the client are missing behind byte/, 2],
+    ['gap', ['one'], /bytes of the client are missing after byte/],
+    ['beginning-missing', [], /4 bytes of the client are missing after byte/],
+    ['short', ['one'], /4 bytes of the client are missing after byte/, 2],
     ['late', ['from the server', 'one'], /began before the capture/]
   ]) {
     await open(screen, name);

@@ -1,6 +1,6 @@
 'use strict';
 
-// The questions of GUIDE.md, answered on the page as it says, from what is visible.
+// The questions of GUIDE.md, answered on the page as it says, from visible elements.
 
 const assert = require('node:assert/strict');
 const fs = require('node:fs');

@@ -55,7 +55,7 @@ testScreen('pasted hex and base64', async (screen) => {
   assert.equal(chosen, 'z');
 });
 
-testScreen('the sample: what was said, inflated, indented, and put together', async (screen) => {
+testScreen('the sample: messages inflated, indented, and put together', async (screen) => {
   await screen.page.click('#sample');
   await screen.waitForFrames('sample: 25 frames');
   const rows = await screen.rows();
