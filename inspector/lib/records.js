@@ -33,18 +33,31 @@ function beginningOf(payload) {
 function checkRecord(record) {
   if (typeof record !== 'object' || record === null) return null;
   const { id, time, connection, key, from, sequence, direction, role } = record;
-  const { opcode, fin, rsv, masked, length, error } = record;
+  const { opcode, fin, rsv, masked, length, payload, error } = record;
   if (typeof connection !== 'string' || !ROLES.has(from) || !ROLES.has(role)) return null;
   if (!isCount(sequence, Number.MAX_SAFE_INTEGER) || (direction !== 'sent' && direction !== 'received')) return null;
-  const checked = { id: textOf(id), connection: textOf(connection), key: null, from, sequence, direction, role };
-  checked.time = isTime(time) ? time : timeOf(checked.id);
-  if (typeof key === 'string') checked.key = textOf(key);
   const fault = typeof error === 'object' && error !== null ? faultOf(error) : null;
-  if (!isCount(opcode, 15) || !isCount(length, Number.MAX_SAFE_INTEGER) || !isCount(rsv, 7)) {
-    return fault === null ? null : { ...checked, error: fault };
-  }
-  const beginning = typeof record.payload === 'string' ? beginningOf(record.payload) : null;
-  return { ...checked, opcode, fin: fin === true, rsv, masked: masked === true, length, beginning, error: fault };
+  // An error says nothing of the frame but its place.
+  const isKnown = isCount(opcode, 15) && isCount(length, Number.MAX_SAFE_INTEGER) && isCount(rsv, 7);
+  if (!isKnown && fault === null) return null;
+  // In one piece: there are 100,000 of them.
+  return {
+    id: textOf(id),
+    time: isTime(time) ? time : timeOf(textOf(id)),
+    connection: textOf(connection),
+    key: typeof key === 'string' ? textOf(key) : null,
+    from,
+    sequence,
+    direction,
+    role,
+    opcode: isKnown ? opcode : null,
+    fin: isKnown && fin === true,
+    rsv: isKnown ? rsv : 0,
+    masked: isKnown ? masked === true : null,
+    length: isKnown ? length : null,
+    beginning: isKnown && typeof payload === 'string' ? beginningOf(payload) : null,
+    error: fault
+  };
 }
 
 /** Joins records to connections and frames, and adds those to the session. */
@@ -147,19 +160,32 @@ class RecordReader {
   }
 
   _addFrame(connection, record) {
-    // Only an error is known of some.
-    const { time, from, sequence, opcode = null, fin = false, rsv = 0, masked = null, length = null, error } = record;
-    const frame = { connection: connection.index, from, sequence, time, opcode, fin, rsv, masked, length };
-    Object.assign(frame, { parsed: null, beginning: this._keep(record), inflated: null, fault: error });
-    frame.state = error === null ? State.GOOD : State.BAD;
-    frame.ends = { sent: null, received: null, [record.direction]: endOf(record) };
+    const { time, from, sequence, direction, opcode, fin, rsv, masked, length, error } = record;
+    const end = endOf(record);
+    const frame = {
+      connection: connection.index,
+      from,
+      sequence,
+      time,
+      opcode,
+      fin,
+      rsv,
+      masked,
+      length,
+      parsed: null,
+      beginning: this._keep(record),
+      inflated: null,
+      fault: error,
+      state: error === null ? State.GOOD : State.BAD,
+      ends: direction === 'sent' ? { sent: end, received: null } : { sent: null, received: end }
+    };
     if (!this._session.addFrame(frame)) return;
     connection[from].set(sequence, frame);
     const inflated = connection.inflaters[from].inflate(this._session, frame);
     if (inflated !== null) frame.inflated = this._session.keep(inflated);
   }
 
-  _keep({ beginning = null }) {
+  _keep({ beginning }) {
     return beginning === null ? null : this._session.keep(beginning);
   }
 
