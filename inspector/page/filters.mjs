@@ -9,7 +9,7 @@ const OFFERED = 1000;
 const FIELDS = ['search', 'connection', 'verdict', 'sender', 'min', 'max'];
 const CLASSES = { ...OPCODES, 3: 'others' };
 
-/** A number that is typed; `otherwise` if there is none. */
+/** A number that is typed or chosen; `otherwise` if there is none. */
 function numberOf(id, otherwise) {
   const { value } = byId(id);
   return value === '' ? otherwise : Number(value);
@@ -59,9 +59,9 @@ export class FilterBar {
       opcodes: all ? null : new Set(chosen.includes(3) ? [...chosen, -1] : chosen),
       min: numberOf('min', 0),
       max: numberOf('max', Infinity),
-      connection: Number(byId('connection').value),
-      sender: Number(byId('sender').value),
-      verdict: Number(byId('verdict').value)
+      connection: numberOf('connection', -1),
+      sender: numberOf('sender', -1),
+      verdict: numberOf('verdict', -1)
     };
   }
 

@@ -100,8 +100,13 @@ export class FrameList {
     const isRecorded = rows.length > 0 && rows[0][Column.ENDS] !== 0;
     const isTimed = this._store.startTime !== null;
     const isSeveral = this._store.connections.length > 1;
-    byId('list-part').className =
-      `${isRecorded ? 'records' : 'unrecorded'} ${isTimed ? 'timed' : 'untimed'} ${isSeveral ? 'several' : 'single'}`;
+    const classes = [
+      isRecorded ? 'records' : 'unrecorded',
+      isTimed ? 'timed' : 'untimed',
+      isSeveral ? 'several' : 'single',
+      rows.length < 10_000 ? 'few' : 'many'
+    ];
+    byId('list-part').className = classes.join(' ');
     this._space.style.height = `${shown.length * ROW}px`;
     this._follow();
     const first = Math.max(Math.floor(this._list.scrollTop / ROW) - MARGIN, 0);

@@ -193,9 +193,8 @@ const connection = new Connection({
 
 listenToSources(connection);
 clearDetail();
-byId('export').addEventListener('change', ({ target }) => {
-  const format = target.value;
-  target.value = '';
+byId('export-part').addEventListener('click', ({ target: { value: format } }) => {
+  if (!format) return;
   exported = { name: `${title.replace(/[^\w.-]+/g, '-') || 'frames'}.${format}`, parts: [] };
   connection.send({ type: 'export', format, indexes: store.passing() });
 });

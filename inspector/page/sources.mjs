@@ -21,7 +21,12 @@ export function showProgress({ part }) {
 
 /** Puts a text on the clipboard, and says so on the button that asked for it. */
 export async function copy(text, button) {
-  await navigator.clipboard.writeText(text);
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch (error) {
+    showError(`The browser did not copy: ${error.message}`);
+    return;
+  }
   const before = button.dataset.text ?? button.textContent;
   button.dataset.text = before;
   button.textContent = 'Copied';

@@ -102,7 +102,7 @@ testScreen('capture: exported, filtered, and opened again', async (screen) => {
   const { page } = screen;
   const save = async (format) => {
     const download = page.waitForEvent('download');
-    await page.selectOption('#export', format);
+    await page.click(`#export-part [value="${format}"]`);
     const file = await download;
     return { [file.suggestedFilename()]: fs.readFileSync(await file.path()) };
   };

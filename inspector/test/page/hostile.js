@@ -37,7 +37,7 @@ async function checkNewParts(screen, inspector) {
   assert.match(command, /^node [ -~]*new WebSocket\("ws:\/\/ADDRESS\/"\)/);
   assert.equal(command.split("'").length, 3, 'it is one argument');
   const download = page.waitForEvent('download');
-  await page.selectOption('#export', 'jsonl');
+  await page.click('#export-part [value="jsonl"]');
   assert.equal((await download).suggestedFilename(), 'live.jsonl');
   const hash = `&search=${encodeURIComponent(HOSTILE)}&frame=0&connection=${HOSTILE}&range=0-99999999999999999999&without=1e9`;
   // Another hash has the page load again.
