@@ -10,6 +10,7 @@ const { opcodeName } = require('./rfc');
 /** The most bytes of a payload, and the most frames of a message, that are sent at a time. */
 const MAX_BYTES = 256 * 1024;
 const MAX_FRAMES = 200;
+const MAX_HEAD = 8192;
 
 const AFTER_ERROR = {
   rfc: 6455,
@@ -120,6 +121,9 @@ function detailOf(session, index, count) {
     index,
     name: opcodeName(frame.opcode),
     connection: connectionRow(session.connections[frame.connection]),
+    handshake: session.connections[frame.connection].heads.map((head) =>
+      head.subarray(0, MAX_HEAD).latin1Slice().trim()
+    ),
     from: frame.from,
     sequence: frame.sequence,
     length: frame.length,

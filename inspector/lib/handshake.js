@@ -63,6 +63,9 @@ function agreementOf(header) {
   }
 }
 
+/** The bytes of a head, without those around it: its text may hold on to more. */
+const headBytes = (stream, head) => head && stream.bytes.subarray(head.end - head.text.length, head.end);
+
 /** @returns {string | null} the address that a client would connect to */
 function urlOf(host, target, scheme = 'ws') {
   const url = `${scheme}://${host}${target}`;
@@ -88,6 +91,7 @@ function connectionOf({ client, server }, addresses = {}, scheme = 'ws') {
     name: `${addresses.client ?? '?'} → ${addresses.server ?? '?'}${target === null ? '' : ` ${target}`}`,
     url: urlOf(host, target, scheme),
     extensions,
+    heads: [headBytes(client, request), headBytes(server, answer)].filter((head) => head !== null),
     client: cut(client, request?.end ?? 0),
     server: cut(server, answer?.end ?? 0),
     key: request === null ? null : (headerOf(request.text, 'Sec-WebSocket-Key') ?? null),

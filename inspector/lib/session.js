@@ -88,13 +88,13 @@ class Session {
   }
 
   /**
-   * @param {{ name: string, url?: string | null, extensions?: string }} names `url` is the server's,
-   *   `extensions` those that it has agreed on
+   * @param {{ name: string, url?: string | null, extensions?: string, heads?: Buffer[] }} names `url` is
+   *   the server's, `extensions` those that it has agreed on, `heads` are the handshake
    * @returns {number} the index of a new connection
    */
-  addConnection({ name, url = null, extensions }) {
+  addConnection({ name, url = null, extensions, heads = [] }) {
     const direction = () => ({ frames: [], open: null, messages: 0, close: null, hasEnded: false });
-    this.connections.push({ name, url, extensions, isOpen: true, client: direction(), server: direction() });
+    this.connections.push({ name, url, extensions, heads, isOpen: true, client: direction(), server: direction() });
     this._onChange();
     return this.connections.length - 1;
   }

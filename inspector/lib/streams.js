@@ -18,8 +18,9 @@ const FRAME = 2048;
  *   the offset of the first byte, the time, and a number that ascends over both ends
  */
 
-/** @returns {'client' | 'server'} the end that sends such frames: only clients mask (section 5.1) */
+/** @returns {'client' | 'server'} the end that sends such bytes: only clients ask, and mask (section 5.1) */
 function senderOf(bytes) {
+  if (bytes.subarray(0, 4).latin1Slice() === 'GET ') return 'client';
   return bytes.length > 1 && (bytes[1] & 0x80) !== 0 ? 'client' : 'server';
 }
 

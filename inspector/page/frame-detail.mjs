@@ -144,6 +144,12 @@ function payloadPart({ payload, length, shown, close, message }, { onMore }) {
   );
 }
 
+function handshakePart({ handshake }) {
+  if (handshake.length === 0) return null;
+  const heads = handshake.map((text) => element('pre', { class: 'text', text: visible(text), tabindex: 0 }));
+  return element('details', {}, element('summary', { text: 'Handshake of the connection' }), ...heads);
+}
+
 function endsPart({ ends, from }) {
   if (ends === null) return null;
   const line = (direction, role) => {
@@ -171,7 +177,8 @@ export function showDetail(detail, actions) {
     messagePart(detail, actions),
     payloadPart(detail, actions),
     headerPart(detail),
-    endsPart(detail)
+    endsPart(detail),
+    handshakePart(detail)
   ];
   const isOther = place.dataset.index !== String(detail.index);
   place.replaceChildren(...parts.filter((part) => part !== null));

@@ -124,6 +124,8 @@ test('the bytes of a handshake are no frames', async () => {
   const requests = 'GET /first HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nUpgrade: WebSocket\r\n\r\n';
   const session = await opened(Buffer.concat([Buffer.from(requests), Buffer.from(HELLO, 'hex')]), 'client');
   assert.equal(session.frames.length, 1);
+  const asked = await opened(Buffer.concat([Buffer.from(requests), Buffer.from(HELLO, 'hex')]));
+  assert.deepEqual([asked.frames[0].from, asked.connections[0].url], ['client', 'ws://a/']);
   const { hasHandshake } = connectionOf(joinPieces([{ from: 'server', bytes: Buffer.from('HTTP/1.1 101') }]));
   assert.equal(hasHandshake, false);
 });

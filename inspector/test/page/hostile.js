@@ -36,6 +36,17 @@ async function checkNewParts(screen, inspector) {
   const command = await page.evaluate(() => navigator.clipboard.readText());
   assert.match(command, /^node [ -~]*new WebSocket\("ws:\/\/ADDRESS\/"\)/);
   assert.equal(command.split("'").length, 3, 'it is one argument');
+  const head = `GET /${HOSTILE} HTTP/1.1\r\nHost: ${HOSTILE}\r\nUpgrade: websocket\r\n\r\n`;
+  const bytes = Buffer.concat([Buffer.from(head), encode('client', (encoder) => encoder.text('x'))]);
+  await screen.openFiles({ [`${HOSTILE.replaceAll('/', '')}.bin`]: bytes });
+  await screen.waitForFrames('1 frames');
+  await screen.select(0);
+  await page.click('#detail summary');
+  await page.locator('#detail details pre:visible', { hasText: `Host: ${HOSTILE}` }).waitFor();
+  live.send(JSON.stringify({ records: [] }));
+  inspector.clear();
+  live.send(JSON.stringify({ records }));
+  await screen.waitForFrames('live: 1 frames');
   const download = page.waitForEvent('download');
   await page.click('#export-part [value="jsonl"]');
   assert.equal((await download).suggestedFilename(), 'live.jsonl');

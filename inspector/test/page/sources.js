@@ -74,6 +74,10 @@ testScreen('the sample: messages inflated, indented, and put together', async (s
   const said = screen.page.locator('[aria-label="Message"] pre:visible');
   assert.equal(await said.nth(0).textContent(), '{\n  "type": "accepted",\n  "id": 1\n}');
   assert.match(await said.nth(1).textContent(), /^0000 {2}7b 22 74 79 70 65 22 3a {2}\{"type":\n/);
+  await screen.page.click('#detail summary');
+  const heads = await screen.page.locator('#detail details pre:visible').allTextContents();
+  assert.match(heads[0], /^GET \/chat HTTP\/1\.1\r?\n[\s\S]*Sec-WebSocket-Extensions: permessage-deflate/);
+  assert.match(heads[1], /^HTTP\/1\.1 101 /);
   const [text, hex] = [await said.nth(0).boundingBox(), await said.nth(1).boundingBox()];
   assert.ok(hex.x >= text.x + text.width && hex.y === text.y, 'the bytes are beside the text');
 });
