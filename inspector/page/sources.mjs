@@ -5,6 +5,8 @@ import { byId } from './dom.mjs';
 /** Enough for most messages to be inflated, and shown as JSON. */
 const PAYLOAD = 'FRAMEMASK_INSPECTOR_PAYLOAD=65536 ';
 
+const DONE = 'Copied';
+
 /** @param {string} text why something did not work; '' if it did */
 export function showError(text) {
   byId('error').textContent = text;
@@ -19,7 +21,7 @@ export function showProgress({ part }) {
   else if (part !== null) byId('progress').value = part;
 }
 
-/** Puts a text on the clipboard, and says so on the button that asked for it. */
+/** Puts a text on the clipboard, and says so on the button that asked for it, until one leaves it. */
 export async function copy(text, button) {
   try {
     await navigator.clipboard.writeText(text);
@@ -27,12 +29,13 @@ export async function copy(text, button) {
     showError(`The browser did not copy: ${error.message}`);
     return;
   }
-  const before = button.dataset.text ?? button.textContent;
-  button.dataset.text = before;
-  button.textContent = 'Copied';
-  setTimeout(() => {
+  const before = button.textContent;
+  if (before === DONE) return;
+  button.textContent = DONE;
+  const restore = () => {
     button.textContent = before;
-  }, 1000);
+  };
+  for (const type of ['blur', 'pointerleave']) button.addEventListener(type, restore, { once: true });
 }
 
 /** @param {import('./connection.mjs').Connection} connection */

@@ -51,7 +51,6 @@ testScreen('a frame is copied, and a link opens the same selection', async (scre
   const copied = async (name) => {
     await page.click(`#detail button:visible:text-is("${name}")`);
     await page.locator('#detail button:visible', { hasText: 'Copied' }).waitFor();
-    await page.locator('#detail button:visible', { hasText: 'Copied' }).waitFor({ state: 'hidden' });
     return page.evaluate(() => navigator.clipboard.readText());
   };
   await page.click('#sample');
