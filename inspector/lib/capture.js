@@ -1,6 +1,6 @@
 'use strict';
 
-// Captures of unencrypted connections (pcap, pcapng), read by tshark.
+// Captures (pcap, pcapng), read by tshark.
 
 const { spawn } = require('node:child_process');
 const fs = require('node:fs/promises');
@@ -12,6 +12,7 @@ const { Judge, State } = require('./judge');
 const { parseFrames } = require('./parse-frames');
 const { SegmentList } = require('./segments');
 const { addStreams, senderOf } = require('./streams');
+const { followArguments, isTls, readFollowed } = require('./tls');
 
 const MISSING =
   'tshark is not installed, and captures are read by it. Install it (Debian and Ubuntu: apt-get install tshark; ' +
@@ -22,6 +23,11 @@ const FIELDS = (
   'tcp.seq tcp.len tcp.flags.syn tcp.flags.ack tcp.payload'
 ).split(' ');
 
+const PACKETS = [
+  ...['-Y', 'tcp.len > 0 || tcp.flags.syn == 1', '-T', 'fields', '-E', 'occurrence=f'],
+  ...FIELDS.flatMap((field) => ['-e', field])
+];
+
 /** pcap in both byte orders, with micro- and nanoseconds, and pcapng. */
 const MAGIC = new Set(['d4c3b2a1', 'a1b2c3d4', '4d3cb2a1', 'a1b23c4d', '0a0d0d0a']);
 
@@ -30,13 +36,16 @@ function isCapture(data) {
   return MAGIC.has(data.subarray(0, 4).toString('hex'));
 }
 
-/** Runs tshark, and calls `onLine` with the fields of each packet. */
-async function runTshark(file, onLine) {
+const ENCRYPTED = 'of TLS, which is encrypted';
+const KEYS_WANTED =
+  'To read them, open the log of their keys, too: a file that the environment variable SSLKEYLOGFILE has a browser ' +
+  'write, or --tls-keylog Node.js. It must be of the time of the capture.';
+
+/** Runs tshark on a file, and calls `onLine` with each line of its answer. */
+async function runTshark(file, args, onLine) {
   // -n: no names are looked up.
-  const options = ['-n', '-r', file, '-o', 'tcp.relative_sequence_numbers:TRUE'];
-  const filter = ['-Y', 'tcp.len > 0 || tcp.flags.syn == 1', '-T', 'fields', '-E', 'occurrence=f'];
-  const args = [...options, ...filter, ...FIELDS.flatMap((field) => ['-e', field])];
-  const child = spawn(process.env.TSHARK ?? 'tshark', args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const options = ['-n', '-r', file, '-o', 'tcp.relative_sequence_numbers:TRUE', ...args];
+  const child = spawn(process.env.TSHARK ?? 'tshark', options, { stdio: ['ignore', 'pipe', 'pipe'] });
   let errors = '';
   child.stderr.on('data', (chunk) => {
     if (errors.length < 2000) errors += chunk;
@@ -47,7 +56,7 @@ async function runTshark(file, onLine) {
   });
   ended.catch(() => {});
   child.stdout.setEncoding('latin1');
-  for await (const line of createInterface({ input: child.stdout, crlfDelay: Infinity })) onLine(line.split('\t'));
+  for await (const line of createInterface({ input: child.stdout, crlfDelay: Infinity })) onLine(line);
   const code = await ended;
   const said = errors.replace(/^Running as user.*$/m, '').trim();
   return { code, said };
@@ -86,16 +95,21 @@ class TcpConnections {
   }
 }
 
-/** @returns the streams by the end that sent them */
-function streamsOf({ ends, client }) {
-  const joined = [...ends].map(([name, segments]) => ({ name, ...segments.join() }));
+/** @returns the streams by the end that sent them, and whether they were encrypted */
+function streamsOf({ ends, client, decrypted }) {
+  const names = [...ends.keys()];
   const beginsWith = ({ bytes }, text) => bytes.subarray(0, text.length).latin1Slice() === text;
+  const joined = decrypted ?? [...ends.values()].map((segments) => segments.join());
   const sender =
-    joined.find(({ name }) => name === client) ??
+    (decrypted === undefined ? joined[names.indexOf(client)] : undefined) ??
     joined.find((stream) => beginsWith(stream, 'GET ')) ??
     joined.find(({ bytes }) => bytes.length > 1 && senderOf(bytes) === 'client') ??
     joined[0];
-  return { client: sender, server: joined.find((stream) => stream !== sender) };
+  // tshark does not say which end is which, but the handshake does.
+  const name = client ?? names[Math.max(joined.indexOf(sender), 0)];
+  const other = joined.find((stream) => stream !== sender);
+  const server = other && { name: names.find((each) => each !== name), ...other };
+  return { client: { name, ...sender }, server };
 }
 
 /** Whether a connection that began before the capture has frames: the first ones must be good. */
@@ -108,38 +122,52 @@ function looksLikeFrames(streams) {
 /** @returns {string} the kind of a connection without frames */
 function otherKind({ client, server }) {
   const begin = client.bytes.length > 0 ? client.bytes : (server?.bytes ?? client.bytes);
-  if (begin.length > 2 && begin[0] === 0x16 && begin[1] === 3) return 'TLS, which is encrypted';
+  if (isTls(begin)) return ENCRYPTED;
   return begin.length === 0 ? 'without data' : 'without WebSocket frames';
 }
 
 async function addConnections(session, connections) {
-  const { generation } = session;
   const others = new Map();
-  let found = 0;
+  const found = [];
   for (const tcp of connections.values()) {
     const streams = streamsOf(tcp);
-    const { key, hasHandshake, target, settings, ...ends } = connectionOf(streams);
+    const addresses = { client: streams.client.name, server: streams.server?.name };
+    const { hasHandshake, ...connection } = connectionOf(streams, addresses, tcp.decrypted ? 'wss' : 'ws');
     if (!hasHandshake && !looksLikeFrames(streams)) {
       const kind = otherKind(streams);
       others.set(kind, (others.get(kind) ?? 0) + 1);
       continue;
     }
-    found++;
-    const name = `${streams.client.name} → ${streams.server?.name ?? '?'}${target === null ? '' : ` ${target}`}`;
+    found.push(connection);
+    const { name } = connection;
     if (!hasHandshake) session.note(`${name} began before the capture: its handshake is missing.`);
     for (const from of ['client', 'server']) {
       const missing = streams[from]?.missing;
       if (missing != null) {
         session.note(
-          `${name}: ${missing.count} bytes of the ${from} are missing behind byte ${missing.after}; what it sent then cannot be read.`
+          `${name}: ${missing.count} bytes of the ${from} are missing after byte ${missing.after}; the rest cannot be read.`
         );
       }
     }
-    await addStreams(session, { name, ...ends, settings });
-    if (session.generation !== generation) return;
   }
   for (const [kind, count] of others) session.note(`${count} TCP connection${count === 1 ? '' : 's'} ${kind}.`);
-  if (found === 0) session.note('The capture has no unencrypted WebSocket connection.');
+  if (others.has(ENCRYPTED)) session.note(KEYS_WANTED);
+  if (found.length === 0) session.note('The capture has no WebSocket connection that can be read.');
+  await addStreams(session, found);
+}
+
+/** Has tshark decrypt the connections of TLS that it has keys for. */
+async function decrypt(file, connections, keyFile) {
+  const encrypted = [...connections.values()].filter(({ ends }) => {
+    return [...ends.values()].some((segments) => isTls(segments.join().bytes));
+  });
+  if (encrypted.length === 0) return;
+  const lines = [];
+  await runTshark(file, followArguments(encrypted, keyFile), (line) => lines.push(line));
+  for (const { first, streams } of readFollowed(lines)) {
+    const tcp = encrypted.find(({ ends }) => [...ends.values()].some((segments) => segments.hasPacket(first)));
+    if (tcp !== undefined) tcp.decrypted = streams;
+  }
 }
 
 /**
@@ -147,20 +175,27 @@ async function addConnections(session, connections) {
  *
  * @param {import('./session').Session} session
  * @param {Buffer} data
+ * @param {Buffer | null} keys a log of TLS keys
  * @throws {Error} that says what is wrong: no tshark, no capture, no connection in it
  */
-async function readCapture(session, data) {
+async function readCapture(session, data, keys) {
   const { generation } = session;
   const folder = await fs.mkdtemp(path.join(os.tmpdir(), 'framemask-inspector-'));
   try {
     const file = path.join(folder, 'capture');
     await fs.writeFile(file, data, { mode: 0o600 });
     const connections = new TcpConnections();
-    const { code, said } = await runTshark(file, (fields) => connections.add(fields));
+    const { code, said } = await runTshark(file, PACKETS, (line) => connections.add(line.split('\t')));
     if (session.generation !== generation) return; // it was cleared
     if (code !== 0) {
       if (connections.byNumber.size === 0) throw new Error(`tshark cannot read this capture: ${said}`);
       session.note(`tshark did not read all of the capture: ${said.replaceAll(file, 'it')}`);
+    }
+    if (keys !== null) {
+      const keyFile = path.join(folder, 'keys');
+      await fs.writeFile(keyFile, keys, { mode: 0o600 });
+      await decrypt(file, connections.byNumber, keyFile);
+      if (session.generation !== generation) return;
     }
     await addConnections(session, connections.byNumber);
   } finally {

@@ -2,7 +2,7 @@
 
 // All that the page shows of one frame.
 
-const { beginningOf } = require('./rows');
+const { beginningOf, beginningOfMessage, isCompressed } = require('./rows');
 const { State } = require('./judge');
 const { headerFields } = require('./parse-frames');
 const { opcodeName } = require('./rfc');
@@ -10,6 +10,7 @@ const { opcodeName } = require('./rfc');
 /** The most bytes of a payload, and the most frames of a message, that are sent at a time. */
 const MAX_BYTES = 256 * 1024;
 const MAX_FRAMES = 200;
+const MAX_HEAD = 8192;
 
 const AFTER_ERROR = {
   rfc: 6455,
@@ -49,27 +50,25 @@ function closeOf(frame) {
   return { code: bytes.readUInt16BE(0), reason: bytes.subarray(2).toString() };
 }
 
+/** @returns {{ name: string, state: string }} a connection, as the page shows it */
+function connectionRow({ name, isOpen, client, server }) {
+  const frame = client.close === null || server.close?.time < client.close.time ? server.close : client.close;
+  const code = frame === null ? null : closeOf(frame)?.code;
+  return { name, state: isOpen ? 'open' : code == null ? 'closed' : `closed ${code}` };
+}
+
 /** The message of a frame: its frames, the control frames between them, and its bytes. */
 function messageOf(session, frame, count) {
+  const { head } = frame;
+  if (head === null) return null;
+  const { last } = head;
   const all = session.messageOf(frame);
-  const data = all.filter(({ opcode }) => opcode !== null && opcode < 8);
-  if (data.length === 0) return null;
-  const [first] = data;
-  const last = data.at(-1);
-  const pieces = [];
-  let left = count;
-  for (const fragment of data) {
-    if (left <= 0) break;
-    const bytes = beginningOf(fragment, left) ?? Buffer.alloc(0);
-    pieces.push(bytes);
-    left -= bytes.length;
-  }
   return {
-    kind: opcodeName(first.opcode),
+    kind: opcodeName(head.opcode),
     complete: last.fin,
-    compressed: (first.rsv & 4) !== 0,
-    length: data.reduce((sum, { length }) => sum + (length ?? 0), 0),
-    fragments: data.length,
+    compressed: isCompressed(head),
+    length: head.size,
+    fragments: head.fragments,
     frames: all.slice(0, MAX_FRAMES).map(({ index, opcode, length, sequence }) => ({
       index,
       sequence,
@@ -77,7 +76,7 @@ function messageOf(session, frame, count) {
       length
     })),
     omitted: Math.max(all.length - MAX_FRAMES, 0),
-    bytes: base64(Buffer.concat(pieces)),
+    bytes: base64(beginningOfMessage(session.fragmentsOf(frame), count)),
     inflated: last.inflated === null ? null : base64(last.inflated.subarray(0, count)),
     inflatedLength: last.inflated?.length ?? null
   };
@@ -121,7 +120,10 @@ function detailOf(session, index, count) {
   return {
     index,
     name: opcodeName(frame.opcode),
-    connection: session.connections[frame.connection].name,
+    connection: connectionRow(session.connections[frame.connection]),
+    handshake: session.connections[frame.connection].heads.map((head) =>
+      head.subarray(0, MAX_HEAD).latin1Slice().trim()
+    ),
     from: frame.from,
     sequence: frame.sequence,
     length: frame.length,
@@ -139,4 +141,4 @@ function detailOf(session, index, count) {
   };
 }
 
-module.exports = { detailOf };
+module.exports = { connectionRow, detailOf };

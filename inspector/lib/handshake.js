@@ -63,24 +63,41 @@ function agreementOf(header) {
   }
 }
 
+/** The bytes of a head, without those around it: its text may hold on to more. */
+const headBytes = (stream, head) => head && stream.bytes.subarray(head.end - head.text.length, head.end);
+
+/** @returns {string | null} the address that a client would connect to */
+function urlOf(host, target, scheme = 'ws') {
+  const url = `${scheme}://${host}${target}`;
+  return /^[\w.:[\]-]+$/.test(host) && target?.startsWith('/') && URL.canParse(url) ? new URL(url).href : null;
+}
+
 /**
  * @param {{ client?: import('./streams').Stream, server?: import('./streams').Stream }} streams what
  *   both ends have sent
- * @returns the same without the handshake, with the settings of Judge, the key of the handshake and
- *   whether there was one
+ * @param {{ client?: string, server?: string }} [addresses] of the ends
+ * @param {'ws' | 'wss'} [scheme]
+ * @returns the same without the handshake, with the settings of Judge, the key of the handshake,
+ *   whether there was one, and the connection's name and URL
  */
-function connectionOf({ client, server }) {
+function connectionOf({ client, server }, addresses = {}, scheme = 'ws') {
   const request = client === undefined ? null : findHead(client.bytes, 'GET ');
   const answer = server === undefined ? null : findHead(server.bytes, 'HTTP/1.1 101');
   const extensions = answer === null ? undefined : headerOf(answer.text, 'Sec-WebSocket-Extensions');
+  const target = request === null ? null : request.text.split(' ')[1];
+  // The address of a capture cannot lie, as a header can.
+  const host = addresses.server ?? (request === null ? undefined : headerOf(request.text, 'Host'));
   return {
+    name: `${addresses.client ?? '?'} → ${addresses.server ?? '?'}${target === null ? '' : ` ${target}`}`,
+    url: urlOf(host, target, scheme),
+    extensions,
+    heads: [headBytes(client, request), headBytes(server, answer)].filter((head) => head !== null),
     client: cut(client, request?.end ?? 0),
     server: cut(server, answer?.end ?? 0),
     key: request === null ? null : (headerOf(request.text, 'Sec-WebSocket-Key') ?? null),
-    target: request === null ? null : request.text.split(' ')[1],
     hasHandshake: request !== null || answer !== null,
     settings: { deflate: agreementOf(extensions) }
   };
 }
 
-module.exports = { connectionOf };
+module.exports = { connectionOf, urlOf };

@@ -7,7 +7,7 @@ const { PageConnection } = require('./page-connection');
 const { RecordReader } = require('./records');
 const { InspectorServer, createToken } = require('./server');
 const { Session } = require('./session');
-const { open } = require('./sources');
+const { kindOf, open, openSample } = require('./sources');
 
 const LIVE = path.join(__dirname, '../live.js');
 const PART = 4 * 1024 * 1024;
@@ -20,7 +20,7 @@ class Inspector {
     this._pages = new Set();
     this.session = new Session(() => this._update());
     this.liveCommand = '';
-    this._records = null;
+    this._records = this._capture = this._keys = null;
     this._opening = Promise.resolve();
     this._pageToken = createToken();
     this._liveToken = createToken();
@@ -46,7 +46,7 @@ class Inspector {
   open(source) {
     const opened = this._opening.then(async () => {
       const before = this.session.generation;
-      const opening = open(this.session, { ...source, records: this._records });
+      const opening = open(this.session, { ...this._withKeys(source), records: this._records, keys: this._keys });
       const { generation } = this.session;
       if (generation !== before) this._records = null; // it knows connections of the list before
       const records = await opening;
@@ -57,8 +57,29 @@ class Inspector {
     return opened;
   }
 
+  /** A log of TLS keys is kept for the capture, which may come before it or after it. */
+  _withKeys(source) {
+    const kind = kindOf(source.data);
+    if (kind !== 'keys') {
+      this._capture = kind === 'capture' ? source : null;
+      return source;
+    }
+    this._keys = source.data;
+    if (this._capture === null) throw new Error('This is a log of TLS keys. Open the capture that it is of.');
+    return this._capture;
+  }
+
+  /** Shows the sample, after the sources that are being opened. */
+  openSample() {
+    this._opening = this._opening.then(() => {
+      this._records = null;
+      return openSample(this.session);
+    });
+    return this._opening;
+  }
+
   clear() {
-    this._records = null;
+    this._records = this._capture = this._keys = null;
     this.session.reset('');
   }
 
@@ -80,6 +101,8 @@ class Inspector {
 
   /** A program that sends its records: see live.js. */
   _openLive(_peer) {
+    const connections = new Set();
+    const { session } = this;
     return {
       onMessage: (message) => {
         const { records, dropped = 0 } = message ?? {};
@@ -89,13 +112,17 @@ class Inspector {
             this.session.note('A program sends records. Clear the list to see them.');
             return;
           }
-          this.session.reset('live');
+          this.session.reset('live', true);
           this._records = new RecordReader(this.session);
         }
-        for (const record of records) this._records.add(record);
+        for (const record of records) connections.add(this._records.add(record));
         if (Number(dropped) > 0) this.session.note(`A program has dropped records, because it sent them too fast.`);
       },
-      onClose: () => {}
+      onClose: () => {
+        for (const index of connections) {
+          if (session.connections[index]?.isOpen) session.changeConnection(index, { isOpen: false });
+        }
+      }
     };
   }
 }

@@ -3,6 +3,7 @@
 // The subscriber in a program: records of framemask:frame → an inspector.
 
 const { subscribe, unsubscribe } = require('node:diagnostics_channel');
+const { watchHandshakes } = require('./live-handshakes');
 const { LiveSender } = require('./live-sender');
 const { OWN } = require('./peer');
 const { takePayload, watchPayloads } = require('./watch-payloads');
@@ -45,6 +46,7 @@ function errorOf({ code, closeCode, message, firstByte, length, receivedCode }) 
 function startLive({ url, payload }) {
   const sender = new LiveSender(url, stop);
   if (payload > 0) watchPayloads(payload);
+  const unwatch = watchHandshakes((notice) => sender.send(notice));
 
   function onRecord(record) {
     if (record.connection === OWN) return;
@@ -57,6 +59,7 @@ function startLive({ url, payload }) {
 
   function stop() {
     unsubscribe(CHANNEL, onRecord);
+    unwatch();
     process.off('beforeExit', onExit);
   }
 

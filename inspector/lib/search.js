@@ -34,6 +34,7 @@ function matcher(query) {
   return ({ fault, opcode }, payload) =>
     lower(payload).includes(needle) ||
     (fault !== null && (fault.code.toLowerCase().includes(text) || String(fault.closeCode) === text)) ||
+    (opcode === 8 && payload.length >= 2 && String(payload.readUInt16BE(0)) === text) ||
     (opcode !== null && opcodeName(opcode) === text);
 }
 
@@ -53,7 +54,7 @@ async function search(session, query, isWanted) {
     if (matches(frame, payload)) found.add(i);
     bytes += payload.length + 1000;
     if (frame.place === Place.LAST) {
-      const data = session.messageOf(frame).filter(({ opcode }) => opcode !== null && opcode < 8);
+      const data = session.fragmentsOf(frame);
       const whole = Buffer.concat(data.map((fragment) => beginningOf(fragment, Infinity) ?? Buffer.alloc(0)));
       bytes += whole.length;
       if (matches(frame, frame.inflated ?? whole)) for (const { index } of data) found.add(index);

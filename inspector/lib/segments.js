@@ -27,10 +27,15 @@ class SegmentList {
     this._segments.push({ position, length, payload, order, time });
   }
 
+  /** @returns {boolean} whether one of its segments came in this packet */
+  hasPacket(order) {
+    return this._segments.some((segment) => segment.order === order);
+  }
+
   /**
    * @returns {{ bytes: Buffer, chunks: object[], missing: { after: number, count: number } | null }}
    *   `chunks` as lib/streams.js wants them; `missing` says where bytes are missing: what comes
-   *   behind them is left out, because nobody knows where a frame begins
+   *   after them is left out, because nobody knows where a frame begins
    */
   join() {
     if (!this._sorted) this._segments.sort((a, b) => a.position - b.position || a.order - b.order);

@@ -28,6 +28,9 @@ const MAX_KEPT = 256 * 1024 * 1024;
  * @property {{ sent: object | null, received: object | null } | null} ends the records of both ends
  * @property {number} message counts the messages of this end, 0 for none
  * @property {number} place
+ * @property {Frame | null} head the first frame of its message; null for control frames
+ * @property {number} [fragments] @property {number} [size] @property {Frame} [last] of a head: how many
+ *   frames its message has so far, the bytes of their payloads, and the last of them
  */
 
 class Session {
@@ -42,14 +45,19 @@ class Session {
     this.reset('');
   }
 
-  /** Forgets all. `title` says what comes. */
-  reset(title) {
+  /** Forgets all. `title` names the next source; `isLive` says that it has no end yet. */
+  reset(title, isLive = false) {
     this.generation++;
     this.title = title;
+    this.isLive = isLive;
+    /** How much of a source is read, from 0 to 1; null if none is being read. */
+    this.progress = null;
     this.connections = [];
     this.frames = [];
     /** The indexes of frames that changed after they were added, in the order of the changes. */
     this.changes = [];
+    /** The same for connections. */
+    this.connectionChanges = [];
     this.notes = [];
     this._kept = 0;
     this._onChange();
@@ -73,12 +81,29 @@ class Session {
     return bytes;
   }
 
-  /** @returns {number} the index of a new connection */
-  addConnection(name) {
-    const direction = () => ({ frames: [], open: 0, messages: 0 });
-    this.connections.push({ name, client: direction(), server: direction() });
+  /** @param {number | null} progress */
+  setProgress(progress) {
+    this.progress = progress;
+    this._onChange();
+  }
+
+  /**
+   * @param {{ name: string, url?: string | null, extensions?: string, heads?: Buffer[] }} names `url` is
+   *   the server's, `extensions` those that it has agreed on, `heads` are the handshake
+   * @returns {number} the index of a new connection
+   */
+  addConnection({ name, url = null, extensions, heads = [] }) {
+    const direction = () => ({ frames: [], open: null, messages: 0, close: null, hasEnded: false });
+    this.connections.push({ name, url, extensions, heads, isOpen: true, client: direction(), server: direction() });
     this._onChange();
     return this.connections.length - 1;
+  }
+
+  /** @param {{ name?: string, url?: string | null, isOpen?: boolean }} changed */
+  changeConnection(index, changed) {
+    Object.assign(this.connections[index], changed);
+    this.connectionChanges.push(index);
+    this._onChange();
   }
 
   /**
@@ -98,8 +123,18 @@ class Session {
     stitch(direction, frame);
     direction.frames.push(frame);
     this.frames.push(frame);
+    if (frame.opcode === 8 || frame.fault !== null) this._close(frame, direction);
+    if (frame.head !== null && frame.head !== frame) this.changes.push(frame.head.index);
     this._onChange();
     return true;
+  }
+
+  /** A connection is closed once both ends have said so, or have failed (RFC 6455 section 7.1.4). */
+  _close(frame, direction) {
+    direction.hasEnded = true;
+    if (frame.opcode === 8) direction.close ??= frame;
+    const { client, server } = this.connections[frame.connection];
+    this.changeConnection(frame.connection, client.hasEnded && server.hasEnded ? { isOpen: false } : {});
   }
 
   get isFull() {
@@ -125,22 +160,34 @@ class Session {
     while (last + 1 < frames.length && frames[last + 1].message === frame.message) last++;
     return frames.slice(first, last + 1);
   }
+
+  /** @returns {Frame[]} the frames of a frame's message that carry its data */
+  fragmentsOf(frame) {
+    return frame.head === null ? [] : this.messageOf(frame).filter(({ head }) => head === frame.head);
+  }
 }
 
 /** Gives a frame its message and its place in it (RFC 6455 section 5.4), also in a bad stream. */
 function stitch(direction, frame) {
   const { opcode, fin } = frame;
-  frame.message = direction.open;
+  frame.message = direction.open?.message ?? 0;
+  frame.head = null;
   if (opcode === null || opcode >= 8) {
-    frame.place = direction.open === 0 ? Place.APART : Place.INSIDE;
+    frame.place = direction.open === null ? Place.APART : Place.INSIDE;
   } else if (opcode === 0) {
-    frame.place = direction.open === 0 ? Place.APART : fin ? Place.LAST : Place.MIDDLE;
-    if (fin) direction.open = 0;
+    frame.place = direction.open === null ? Place.APART : fin ? Place.LAST : Place.MIDDLE;
+    frame.head = direction.open;
+    if (fin) direction.open = null;
   } else {
     frame.message = ++direction.messages;
     frame.place = fin ? Place.WHOLE : Place.FIRST;
-    direction.open = fin ? 0 : frame.message;
+    Object.assign(frame, { head: frame, fragments: 0, size: 0 });
+    direction.open = fin ? null : frame;
   }
+  if (frame.head === null) return;
+  frame.head.fragments++;
+  frame.head.size += frame.length ?? 0;
+  frame.head.last = frame;
 }
 
 module.exports = { MAX_FRAMES, Place, Session };

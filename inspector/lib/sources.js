@@ -2,27 +2,34 @@
 
 // A source that is opened → the frames of the session.
 
+const { setImmediate: turn } = require('node:timers/promises');
 const { readCapture, isCapture } = require('./capture');
 const { streamsFromText } = require('./bytes-from-text');
 const { connectionOf } = require('./handshake');
-const { RecordReader, parseLines } = require('./records');
+const { RecordReader, sortedLines } = require('./records');
+const { createSample } = require('./sample');
 const { addStreams, senderOf } = require('./streams');
+const { isKeyLog } = require('./tls');
 
-/** @returns {'capture' | 'records' | 'bytes' | 'raw'} the kind of a file or a pasted text */
+/** Lines that are read before others have their turn. */
+const BATCH = 2000;
+
+/** @returns {'capture' | 'keys' | 'records' | 'bytes' | 'raw'} the kind of a file or a pasted text */
 function kindOf(data) {
   if (isCapture(data)) return 'capture';
-  const beginning = data.subarray(0, 4096);
-  if (/^\s*\{/.test(beginning.toString('latin1'))) return 'records';
-  return /^[\t\n\r\x20-\x7e]*$/.test(beginning.toString('latin1')) ? 'bytes' : 'raw';
+  const beginning = data.subarray(0, 4096).toString('latin1');
+  if (isKeyLog(beginning)) return 'keys';
+  if (/^\s*\{/.test(beginning)) return 'records';
+  return /^[\t\n\r\x20-\x7e]*$/.test(beginning) ? 'bytes' : 'raw';
 }
 
 /** Joins the pieces that each end has sent, and notes in which order they came. */
 function joinPieces(pieces) {
   const streams = {};
-  for (const [order, { from, bytes }] of pieces.entries()) {
+  for (const [place, { from, bytes, time = null, order = place }] of pieces.entries()) {
     streams[from] ??= { chunks: [], bytes: [], length: 0 };
     const stream = streams[from];
-    stream.chunks.push({ offset: stream.length, order, time: null });
+    stream.chunks.push({ offset: stream.length, order, time });
     stream.bytes.push(bytes);
     stream.length += bytes.length;
   }
@@ -41,26 +48,50 @@ function joinPieces(pieces) {
  * @param {'auto' | 'hex' | 'base64'} [source.format] of text
  * @param {boolean} [source.add] whether to keep the frames of the session, if both are records
  * @param {RecordReader | null} [source.records] the reader of those that it has
+ * @param {Buffer | null} [source.keys] of the TLS connections of a capture
  * @returns {Promise<RecordReader | null>} the reader of records, if they were some
  * @throws {Error} that says what is wrong
  */
-async function open(session, { data, name, from = 'auto', format = 'auto', add = false, records = null }) {
+async function open(session, { data, name, from = 'auto', format = 'auto', add = false, records = null, keys = null }) {
   const kind = kindOf(data);
   const isAdded = add && kind === 'records' && records !== null;
+  // First, so that bytes that are refused leave the list as it is.
+  const sent = kind === 'bytes' || kind === 'raw' ? piecesOf(kind, data, format, from) : null;
   if (!isAdded) session.reset(name);
-  if (kind === 'records') return openRecords(session, data, isAdded ? records : new RecordReader(session));
-  if (kind === 'capture') {
-    await readCapture(session, data);
+  const { generation } = session;
+  session.setProgress(0);
+  try {
+    if (kind === 'records') return await openRecords(session, data, isAdded ? records : new RecordReader(session));
+    if (kind === 'capture') await readCapture(session, data, keys);
+    else await addStreams(session, [{ ...connectionOf(joinPieces(sent)), name }]);
     return null;
+  } finally {
+    if (session.generation === generation) session.setProgress(null);
   }
+}
+
+/** @returns {{ from: 'client' | 'server', bytes: Buffer }[]} the pieces that each end has sent */
+function piecesOf(kind, data, format, from) {
   const pieces = kind === 'raw' ? [{ from: null, bytes: data }] : streamsFromText(data.toString(), format);
   if (pieces.length === 0) throw new Error('There are no bytes');
-  const sent = pieces.map(({ from: named, bytes }) => ({
+  return pieces.map(({ from: named, bytes }) => ({
     from: named ?? (from === 'auto' ? senderOf(bytes) : from),
     bytes
   }));
-  await addStreams(session, { name, ...connectionOf(joinPieces(sent)) });
-  return null;
+}
+
+/** Opens the sample. */
+async function openSample(session) {
+  session.reset('sample');
+  const connections = createSample();
+  const times = connections.flatMap(({ pieces }) => pieces).sort((a, b) => a.time - b.time);
+  await addStreams(
+    session,
+    connections.map(({ pieces, names }) => {
+      const streams = joinPieces(pieces.map((piece) => ({ ...piece, order: times.indexOf(piece) })));
+      return connectionOf(streams, names);
+    })
+  );
 }
 
 /** Says why no frame has the records of both ends, if there are records of both. */
@@ -76,10 +107,18 @@ function noteApart(session) {
   );
 }
 
-function openRecords(session, data, reader) {
+async function openRecords(session, data, reader) {
   const before = reader.refused;
   const count = session.frames.length;
-  for (const value of parseLines(data.toString())) reader.add(value);
+  const { generation } = session;
+  let lines = 0;
+  for (const { value, part } of sortedLines(data.toString())) {
+    if (value !== undefined) reader.add(value);
+    if (++lines % BATCH !== 0) continue;
+    session.setProgress(part);
+    await turn();
+    if (session.generation !== generation) return null; // it was cleared
+  }
   const refused = reader.refused - before;
   if (refused > 0) session.note(`${refused} lines are no records of framemask:frame.`);
   noteApart(session);
@@ -89,4 +128,4 @@ function openRecords(session, data, reader) {
   return reader;
 }
 
-module.exports = { joinPieces, kindOf, open };
+module.exports = { joinPieces, kindOf, open, openSample };

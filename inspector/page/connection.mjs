@@ -1,6 +1,6 @@
 // The WebSocket to the inspector that has served this page. Nothing else is connected to.
 
-const PART = 1024 * 1024;
+const PART = 2 * 1024 * 1024;
 
 export const CLOSED =
   'The connection to the inspector is closed. Is it still running? Open the URL that it has printed.';
@@ -11,7 +11,7 @@ export class Connection {
     this._handlers = handlers;
     this._upload = null;
     this._uploads = Promise.resolve();
-    const token = encodeURIComponent(location.hash.slice(1));
+    const token = encodeURIComponent(location.hash.slice(1).split('&')[0]);
     this._socket = new WebSocket(`ws://${location.host}/page?token=${token}`);
     this._socket.onmessage = ({ data }) => this._receive(JSON.parse(data));
     this._socket.onclose = ({ code }) => {
@@ -27,15 +27,17 @@ export class Connection {
   /**
    * Sends a source after those before it, and waits until the inspector has read it.
    *
-   * @returns {Promise<void>} rejected with an Error that says what is wrong with it
+   * @param {(progress: { part: number | null }) => void} onProgress of the sending
+   * @returns {Promise<void>} rejected with an Error; its `at` is the index of the character at
+   *   fault, or null
    */
-  upload(source, blob) {
-    const sent = this._uploads.then(() => this._sendSource(source, blob));
+  upload(source, blob, onProgress) {
+    const sent = this._uploads.then(() => this._sendSource(source, blob, onProgress));
     this._uploads = sent.catch(() => {});
     return sent;
   }
 
-  async _sendSource(source, blob) {
+  async _sendSource(source, blob, onProgress) {
     if (this._socket.readyState !== WebSocket.OPEN) throw new Error(CLOSED);
     const done = new Promise((resolve, reject) => {
       this._upload = { resolve, reject };
@@ -46,6 +48,7 @@ export class Connection {
       const part = await blob.slice(at, at + PART).arrayBuffer();
       if (this._upload === null || this._socket.readyState !== WebSocket.OPEN) break;
       this._socket.send(part);
+      if (blob.size > PART) onProgress({ part: at / blob.size });
       // What a closed socket holds never gets less.
       while (this._upload !== null && this._socket.bufferedAmount > 4 * PART) {
         await new Promise((resolve) => setTimeout(resolve, 10));
@@ -56,7 +59,8 @@ export class Connection {
 
   _receive(message) {
     if (message.type === 'opened') this._endUpload('resolve');
-    else if (message.type === 'error') this._endUpload('reject', new Error(message.text));
+    else if (message.type === 'error')
+      this._endUpload('reject', Object.assign(new Error(message.text), { at: message.at }));
     else this._handlers[message.type]?.(message);
   }
 

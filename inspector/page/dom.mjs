@@ -23,22 +23,29 @@ export function fromBase64(text) {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
+/** Has the browser save a file. */
+export function save(parts, name) {
+  const link = element('a', { href: URL.createObjectURL(new Blob(parts)), download: name });
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
 const hex = (byte) => byte.toString(16).padStart(2, '0');
 
-/** @returns {string} lines of an offset, 16 bytes in hex, and the same as ASCII */
-export function hexDump(bytes) {
+/** @returns {string} lines of an offset, `width` bytes in hex, and the same as ASCII */
+export function hexDump(bytes, width = 16) {
   const lines = [];
-  for (let at = 0; at < bytes.length; at += 16) {
-    const line = [...bytes.subarray(at, at + 16)];
+  for (let at = 0; at < bytes.length; at += width) {
+    const line = [...bytes.subarray(at, at + width)];
     const ascii = line.map((byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : '.')).join('');
-    const digits = line.map(hex).join(' ').padEnd(47);
-    lines.push(`${at.toString(16).padStart(6, '0')}  ${digits}  ${ascii}`);
+    const digits = line
+      .map(hex)
+      .join(' ')
+      .padEnd(3 * width - 1);
+    lines.push(`${at.toString(16).padStart(4, '0')}  ${digits}  ${ascii}`);
   }
   return lines.join('\n');
 }
-
-/** @returns {string} bytes as text */
-export const asText = (bytes) => visible(new TextDecoder().decode(bytes));
 
 /** Invisible characters, and those that change the direction of text; not line ends and tabs. */
 const HIDDEN = /(?![\n\t\r])[\p{Cc}\p{Cf}\u2028\u2029]/gu;

@@ -1,17 +1,24 @@
 // The search and the filters above the list.
 
-import { byId, element, OPCODES } from './dom.mjs';
+import { byId, element, OPCODES, visible } from './dom.mjs';
 import { noFilters } from './store.mjs';
 
 /** Connections that are offered: the layout of more options takes seconds. */
 const OFFERED = 1000;
 
+const FIELDS = ['search', 'connection', 'verdict', 'sender', 'min', 'max'];
 const CLASSES = { ...OPCODES, 3: 'others' };
 
-/** A number that is typed; `otherwise` if there is none. */
+/** A number that is typed or chosen; `otherwise` if there is none. */
 function numberOf(id, otherwise) {
   const { value } = byId(id);
   return value === '' ? otherwise : Number(value);
+}
+
+/** ● is open. */
+function optionText(index, { name, state }) {
+  const isOpen = state === 'open';
+  return `${isOpen ? '●' : '○'} ${index + 1}: ${visible(name.slice(0, 80))}${isOpen ? '' : `, ${state}`}`;
 }
 
 export class FilterBar {
@@ -41,6 +48,9 @@ export class FilterBar {
 
   /** @returns {import('./store.mjs').Filters} */
   read() {
+    const { min = 0, max = 0, sender = 0, without = 0 } = this.chosen();
+    const folded = [min, max, sender, without].filter((value) => value !== 0).length;
+    byId('filters').firstElementChild.textContent = folded === 0 ? 'Filters' : `Filters: ${folded}`;
     const chosen = this._boxes.filter(({ checked }) => checked).map(({ value }) => Number(value));
     const all = chosen.length === this._boxes.length;
     return {
@@ -49,22 +59,42 @@ export class FilterBar {
       opcodes: all ? null : new Set(chosen.includes(3) ? [...chosen, -1] : chosen),
       min: numberOf('min', 0),
       max: numberOf('max', Infinity),
-      connection: Number(byId('connection').value),
-      sender: Number(byId('sender').value),
-      verdict: Number(byId('verdict').value)
+      connection: numberOf('connection', -1),
+      sender: numberOf('sender', -1),
+      verdict: numberOf('verdict', -1)
     };
   }
 
+  /** @returns {Record<string, string>} the fields that leave something out, by their ids */
+  chosen() {
+    const left = this._boxes.filter(({ checked }) => !checked).map(({ value }) => value);
+    const fields = Object.fromEntries(FIELDS.map((id) => [id, byId(id).value]));
+    for (const id of FIELDS) if (fields[id] === '' || fields[id] === '-1') delete fields[id];
+    return left.length === 0 ? fields : { ...fields, without: left.join(' ') };
+  }
+
+  /** Sets fields to a result of `chosen`. */
+  choose({ without = '', ...fields }) {
+    for (const id of FIELDS) if (fields[id] !== undefined) byId(id).value = fields[id];
+    const left = without.split(' ');
+    for (const box of this._boxes) box.checked = !left.includes(box.value);
+  }
+
   /** Offers further connections, and says how many are not offered. */
-  addConnections(from, names) {
-    for (const [i, name] of names.slice(0, Math.max(OFFERED - from, 0)).entries()) {
-      byId('connection').append(element('option', { value: from + i, text: `${from + i + 1}: ${name.slice(0, 80)}` }));
+  addConnections(from, connections) {
+    for (const [i, connection] of connections.slice(0, Math.max(OFFERED - from, 0)).entries()) {
+      byId('connection').append(element('option', { value: from + i, text: optionText(from + i, connection) }));
     }
-    const more = from + names.length - OFFERED;
+    const more = from + connections.length - OFFERED;
     if (more <= 0) return;
     byId('more-connections')?.remove();
     const text = `and ${more.toLocaleString('en')} more`;
     byId('connection').append(element('option', { id: 'more-connections', disabled: '', text }));
+  }
+
+  changeConnection(index, connection) {
+    const option = byId('connection').options[index + 1];
+    if (index < OFFERED && option !== undefined) option.textContent = optionText(index, connection);
   }
 
   /** Forgets the connections. */

@@ -1,9 +1,10 @@
 // All about one frame: the verdict, its header bit by bit, its payload, its message, both ends.
 
-import { asText, byId, element, fromBase64, hexDump, visible } from './dom.mjs';
+import { byId, element, fromBase64, hexDump, visible } from './dom.mjs';
+import { indentJson } from './json.mjs';
 
 /** Bytes of a payload that are shown at first. */
-export const FIRST_BYTES = 1024;
+export const FIRST_BYTES = 8192;
 
 const count = (number, word) => `${number} ${word}${number === 1 ? '' : 's'}`;
 const paragraph = (text, name = '') => element('p', { class: name, text });
@@ -24,13 +25,21 @@ function button(text, onClick, attributes = {}) {
   return made;
 }
 
-/** Bytes in hex, and as text. */
-function bytesPart(title, bytes, isText = true) {
-  const text = isText ? element('pre', { class: 'text', text: asText(bytes), tabindex: 0 }) : null;
-  return section(title, null, element('pre', { text: hexDump(bytes), tabindex: 0 }), text);
+/** Bytes as text, or as indented JSON, with their hex beside it. */
+function bytesPart(bytes, isText = true) {
+  const hex = element('pre', { text: hexDump(bytes, isText ? 8 : 16), tabindex: 0 });
+  if (!isText) return hex;
+  const text = new TextDecoder().decode(bytes);
+  return element(
+    'div',
+    { class: 'beside' },
+    element('pre', { class: 'text', text: visible(indentJson(text) ?? text), tabindex: 0 }),
+    hex
+  );
 }
 
 function verdictPart({ word, code, closeCode, message, rule }) {
+  if (word === 'good') return element('p', { class: 'verdict', 'aria-label': 'Verdict', text: `good: ${message}` });
   const title = code === undefined ? word : `${word}: ${code}, close code ${closeCode}`;
   const sentence = rule ? element('blockquote', { text: rule.sentence }) : null;
   const place = rule ? paragraph(`RFC ${rule.rfc}, section ${rule.section}`, 'hint') : null;
@@ -61,45 +70,84 @@ function headerPart({ header, bits }) {
   );
 }
 
-function payloadPart({ payload, length, shown, close }, onMore) {
-  if (length === 0) return paragraph('The payload is empty.');
-  if (payload === null) {
-    return paragraph(`The payload of ${count(length ?? 0, 'byte')} is not known: records do not have it.`, 'hint');
-  }
-  const part = element('section', { 'aria-label': 'Payload' });
-  const bytes = fromBase64(payload.unmasked);
-  const isMore = payload.available > bytes.length;
-  const some = isMore ? `, the first ${bytes.length} of ${payload.available}` : '';
-  if (close !== null) {
-    const reason = close.reason === '' ? '' : `, reason: ${visible(close.reason)}`;
-    part.append(paragraph(`close code ${close.code}${reason} (section 5.5.1)`));
-  }
-  if (payload.masked !== null) {
-    part.append(paragraph(`masking key ${payload.key}`, 'mono'));
-    part.append(bytesPart(`Payload, masked${some}`, fromBase64(payload.masked), false));
-  }
-  part.append(bytesPart(`Payload${payload.masked === null ? '' : ', unmasked'}${some}`, bytes));
-  if (isMore) part.append(button('Show more', () => onMore(shown * 16)));
-  return part;
+const COPIES = ['payload', 'hex', 'frame', 'command', 'link'];
+const HINTS = { command: 'A command of Node.js that connects, and sends the message again' };
+
+/** Buttons that copy the frame. */
+function copiesPart({ message, header }, { onCopy }) {
+  const made = COPIES.map((part) => {
+    const title = HINTS[part] ?? '';
+    const own = button(part, () => onCopy(part, own), { title });
+    own.disabled = (part === 'frame' && header === null) || (part === 'command' && message === null);
+    return own;
+  });
+  return element('div', { class: 'controls', role: 'group', 'aria-label': 'Copy' }, paragraph('Copy', 'hint'), ...made);
 }
 
-function messagePart({ message, index }, onSelect) {
-  if (message === null || (message.frames.length === 1 && message.inflated === null)) return null;
+/** The message, as its sender meant it: inflated, and put together. */
+function messagePart({ message, index, shown }, { onMore, onSelect }) {
+  if (message === null) return null;
   const { kind, length, fragments, compressed, complete, inflated, inflatedLength, omitted } = message;
-  const state = `${compressed ? ', compressed' : ''}${complete ? '' : ', not complete'}`;
+  const title = [
+    `${kind} of ${count(length, 'byte')}`,
+    fragments > 1 ? ` in ${count(fragments, 'frame')}` : '',
+    compressed ? ', compressed' : '',
+    inflated === null ? '' : `, inflated ${count(inflatedLength, 'byte')}`,
+    complete ? '' : ', not complete'
+  ];
+  const bytes = fromBase64(inflated ?? message.bytes);
+  const all = inflatedLength ?? length;
+  const isMore = bytes.length < all && bytes.length === shown;
   const frames = message.frames.map((frame) => {
     const text = `${frame.sequence} ${frame.name} ${frame.length ?? '?'}`;
     return button(text, () => onSelect(frame.index), { 'aria-current': String(frame.index === index) });
   });
   if (omitted > 0) frames.push(element('span', { text: `and ${omitted} more` }));
-  const bytes = fromBase64(message.bytes);
   return section(
-    `Its message: ${kind} of ${count(length, 'byte')} in ${count(fragments, 'frame')}${state}`,
+    `Message: ${title.join('')}`,
     'Message',
-    element('div', { class: 'frames' }, ...frames),
-    bytes.length > 0 && !compressed ? bytesPart('Its bytes, put together', bytes) : null,
-    inflated === null ? null : bytesPart(`Inflated, ${count(inflatedLength, 'byte')}`, fromBase64(inflated))
+    frames.length > 1 ? element('div', { class: 'frames' }, ...frames) : null,
+    bytes.length === 0 || (compressed && inflated === null) ? null : bytesPart(bytes, kind !== 'binary'),
+    bytes.length < all && bytes.length > 0 && (inflated !== null || !compressed)
+      ? paragraph(`The first ${bytes.length} of ${count(all, 'byte')}.`, 'hint')
+      : null,
+    isMore ? button('Show more', () => onMore(shown * 16)) : null
   );
+}
+
+/** The payload of the frame itself, if the message does not say it all. */
+function payloadPart({ payload, length, shown, close, message }, { onMore }) {
+  if (length === 0) return paragraph('The payload is empty.');
+  if (payload === null) {
+    return paragraph(`The payload of ${count(length ?? 0, 'byte')} is not known: records do not have it.`, 'hint');
+  }
+  const bytes = fromBase64(payload.unmasked);
+  const isMore = payload.available > bytes.length && bytes.length === shown;
+  const some = payload.available > bytes.length ? `, the first ${bytes.length} of ${payload.available}` : '';
+  const parts = [];
+  if (close !== null) {
+    const reason = close.reason === '' ? '' : `, reason: ${visible(close.reason)}`;
+    parts.push(paragraph(`close code ${close.code}${reason} (section 5.5.1)`));
+  }
+  if (message === null || message.fragments > 1 || message.compressed) {
+    parts.push(bytesPart(bytes, !message?.compressed && message?.kind !== 'binary'));
+  }
+  if (payload.masked !== null) {
+    parts.push(paragraph(`Masked by the key ${payload.key}:`), bytesPart(fromBase64(payload.masked), false));
+  }
+  if (parts.length === 0) return null;
+  return section(
+    `Payload of this frame${some}`,
+    'Payload',
+    ...parts,
+    isMore ? button('Show more', () => onMore(shown * 16)) : null
+  );
+}
+
+function handshakePart({ handshake }) {
+  if (handshake.length === 0) return null;
+  const heads = handshake.map((text) => element('pre', { class: 'text', text: visible(text), tabindex: 0 }));
+  return element('details', {}, element('summary', { text: 'Handshake of the connection' }), ...heads);
 }
 
 function endsPart({ ends, from }) {
@@ -116,22 +164,26 @@ function endsPart({ ends, from }) {
 
 /**
  * @param {object} detail made by lib/detail.js
- * @param {{ onMore: (bytes: number) => void, onSelect: (index: number) => void }} actions
+ * @param {{ onMore: (bytes: number) => void, onSelect: (index: number) => void,
+ *   onCopy: (part: string, button: HTMLElement) => void }} actions
  */
-export function showDetail(detail, { onMore, onSelect }) {
+export function showDetail(detail, actions) {
   const place = byId('detail');
   const parts = [
     element('h2', { text: `Frame ${detail.sequence} of the ${detail.from}: ${detail.name}` }),
-    paragraph(visible(detail.connection), 'hint'),
+    paragraph(`${visible(detail.connection.name)}, ${detail.connection.state}`, 'hint'),
+    copiesPart(detail, actions),
     verdictPart(detail.verdict),
+    messagePart(detail, actions),
+    payloadPart(detail, actions),
     headerPart(detail),
-    payloadPart(detail, onMore),
-    messagePart(detail, onSelect),
-    endsPart(detail)
+    endsPart(detail),
+    handshakePart(detail)
   ];
+  const isOther = place.dataset.index !== String(detail.index);
   place.replaceChildren(...parts.filter((part) => part !== null));
   place.dataset.index = String(detail.index);
-  place.scrollTop = 0;
+  if (isOther) place.scrollTop = 0;
 }
 
 export function clearDetail() {

@@ -6,10 +6,21 @@ import { Column } from './store.mjs';
 const ROW = 24;
 /** Rows above and below the view. */
 const MARGIN = 6;
-const BRACKETS = ['', '┐', '┤', '┘', '│', ''];
+/** By the place of a frame: of a message that is unfolded, and of control frames amid it. */
+const BRACKETS = ['', '┌', '├', '└', '│', ''];
 const STATES = ['good', 'bad', 'unread', 'incomplete'];
 const ENDS = ['', 'sent', 'received', 'both'];
-const CELLS = ['connection', 'number', 'sender', 'opcode', 'fin', 'length', 'bracket', 'time', 'ends', 'preview'];
+const CELLS = ['connection', 'number', 'sender', 'fold', 'opcode', 'length', 'time', 'ends', 'marks', 'preview'];
+const NAMES = { continuation: 'cont.' };
+const RSV1 = 16;
+
+const count = (number) => number.toLocaleString('en');
+
+/** The bytes of a message on the wire, and inflated. */
+function sizeText(length, inflated) {
+  if (length === -1) return '';
+  return inflated === -1 ? count(length) : `${count(length)} → ${count(inflated)}`;
+}
 
 export class FrameList {
   /**
@@ -25,15 +36,50 @@ export class FrameList {
     this._frame = 0;
     /** The index of the frame that is selected; -1 for none. */
     this.selected = -1;
-    this._list.addEventListener('scroll', () => this.draw());
+    /** Whether rows come while one looks: then the list follows its end. */
+    this.isLive = false;
+    this._follows = true;
+    this._seen = 0;
+    this._list.addEventListener('scroll', () => {
+      this._follows = this._list.scrollTop + this._list.clientHeight >= this._space.clientHeight - ROW / 2;
+      this.draw();
+    });
     this._list.addEventListener('keydown', (event) => {
-      this.onKey(event, Math.max(Math.floor(this._list.clientHeight / ROW) - 1, 1));
+      if (event.key === 'ArrowRight' || event.key === 'ArrowLeft')
+        this.unfold(this.selected, event.key === 'ArrowRight');
+      else this.onKey(event, Math.max(Math.floor(this._list.clientHeight / ROW) - 1, 1));
     });
-    this._list.addEventListener('click', (event) => {
-      const row = event.target.closest('.row');
-      if (row !== null) this.select(Number(row.dataset.index));
+    this._list.addEventListener('click', ({ target }) => {
+      const row = target.closest('.row');
+      if (row === null) return;
+      const index = Number(row.dataset.index);
+      if (target.className === 'fold') this.unfold(index, !store.isUnfolded(index));
+      this.select(index);
     });
+    byId('new').addEventListener('click', () => this._goToEnd());
     new ResizeObserver(() => this.draw()).observe(this._list);
+  }
+
+  /** Shows the fragments of the message that a row begins, or hides them. */
+  unfold(index, isUnfolded) {
+    if ((this._store.isUnfolded(index) ?? isUnfolded) === isUnfolded) return;
+    this._store.unfold(index, isUnfolded);
+    this.draw();
+  }
+
+  _goToEnd() {
+    this._follows = true;
+    this._draw();
+  }
+
+  /** Follows the end, or says how many rows have come below. */
+  _follow() {
+    const { length } = this._store.shown;
+    if (this.isLive && this._follows) this._list.scrollTop = length * ROW;
+    if (this._follows || length < this._seen) this._seen = length;
+    const unseen = length - this._seen;
+    byId('new').hidden = !this.isLive || unseen === 0;
+    byId('new').textContent = `${count(unseen)} new ↓`;
   }
 
   focus() {
@@ -54,8 +100,15 @@ export class FrameList {
     const isRecorded = rows.length > 0 && rows[0][Column.ENDS] !== 0;
     const isTimed = this._store.startTime !== null;
     const isSeveral = this._store.connections.length > 1;
-    this._list.parentElement.className = `${isRecorded ? 'records' : 'unrecorded'} ${isTimed ? 'timed' : 'untimed'} ${isSeveral ? 'several' : 'single'}`;
+    const classes = [
+      isRecorded ? 'records' : 'unrecorded',
+      isTimed ? 'timed' : 'untimed',
+      isSeveral ? 'several' : 'single',
+      rows.length < 10_000 ? 'few' : 'many'
+    ];
+    byId('list-part').className = classes.join(' ');
     this._space.style.height = `${shown.length * ROW}px`;
+    this._follow();
     const first = Math.max(Math.floor(this._list.scrollTop / ROW) - MARGIN, 0);
     const count = Math.min(Math.ceil(this._list.clientHeight / ROW) + 2 * MARGIN, shown.length - first);
     while (this._pool.length < count) this._pool.push(this._createRow());
@@ -69,7 +122,7 @@ export class FrameList {
   }
 
   _createRow() {
-    const row = element('div', { class: 'row', role: 'option', id: `row-${this._pool.length}` });
+    const row = element('div', { class: 'row', role: 'treeitem', id: `row-${this._pool.length}` });
     for (const name of CELLS) row.append(element('span', { class: name }));
     this._space.append(row);
     return row;
@@ -79,33 +132,45 @@ export class FrameList {
     const { rows, shown, startTime } = this._store;
     const index = shown[position];
     // The order of Column.
-    const [nth, server, sequence, time, opcode, bits, length, , place, stateNumber, ends, beginning] = rows[index];
+    const [nth, server, sequence, time, opcode, bits, length, , place, stateNumber, ends, payload, message] =
+      rows[index];
     const state = STATES[stateNumber];
-    const connection = String(nth + 1);
+    const { state: connectionState } = this._store.connections[nth];
+    const connection = `${connectionState === 'open' ? '● ' : ''}${nth + 1}`;
     const name = opcodeName(opcode);
-    const preview = visible(beginning).replace(/\s/g, ' ');
+    const isUnfolded = this._store.isUnfolded(index);
+    // A message that is folded stands for its fragments.
+    const [frames, size, inflated, said] = (isUnfolded ? null : message) ?? [1, length, -1, payload];
+    const preview = visible(state === 'bad' ? payload : said).replace(/\s/g, ' ');
+    const marks = [];
+    if (bits & RSV1 && opcode < 8 && state !== 'bad') marks.push('deflate');
+    if (frames > 1) marks.push(`${count(frames)} frames`);
+    const bytes = sizeText(size, inflated);
     const texts = [
       connection,
       String(sequence),
-      server === 1 ? '◀ srv' : 'cli ▶',
-      name,
-      String(bits & 1),
-      length === -1 ? '' : String(length),
-      BRACKETS[place],
+      server === 1 ? '↓ server' : '↑ client',
+      isUnfolded === false ? '▸' : isUnfolded ? '▾' : BRACKETS[place],
+      NAMES[name] ?? name,
+      bytes,
       time === null ? '' : (time - startTime).toFixed(2),
       ENDS[ends],
+      marks.join(' '),
       preview
     ];
     for (const [i, text] of texts.entries()) {
       const cell = row.children[i];
       if (cell.textContent !== text) cell.textContent = text;
     }
-    const where = this._store.connections.length > 1 ? `, connection ${connection}` : '';
-    row.className = `row ${opcode >= 8 ? 'control' : 'data'} ${state}`;
+    const where = this._store.connections.length > 1 ? `, connection ${nth + 1}` : '';
+    row.className = `row ${opcode >= 8 ? 'control' : 'data'} ${server === 1 ? 'from-server' : 'from-client'} ${state}`;
+    row.lastElementChild.dataset.opcode = name;
     row.style.top = `${position * ROW}px`;
     row.dataset.index = String(index);
-    const label = `frame ${sequence} of the ${server === 1 ? 'server' : 'client'}${where}, ${name}, ${length} bytes`;
-    row.setAttribute('aria-label', `${label}, ${state}, ${preview}`);
+    const label = `frame ${sequence} of the ${server === 1 ? 'server' : 'client'}${where}, ${name}, ${bytes} bytes`;
+    row.setAttribute('aria-label', [label, ...marks, state, preview].join(', '));
+    if (isUnfolded === null) row.removeAttribute('aria-expanded');
+    else row.setAttribute('aria-expanded', String(isUnfolded));
     row.setAttribute('aria-selected', String(index === this.selected));
     row.setAttribute('aria-posinset', String(position + 1));
     row.setAttribute('aria-setsize', String(shown.length));
@@ -114,6 +179,7 @@ export class FrameList {
   /** Selects a frame that is shown, and scrolls to it. */
   select(index) {
     if (index < 0 || index >= this._store.rows.length) return;
+    this._store.reveal(index);
     const position = this._store.positionOf(index);
     const isOther = index !== this.selected;
     this.selected = index;
@@ -132,7 +198,7 @@ export class FrameList {
     const { shown } = this._store;
     if (shown.length === 0) return;
     const at = this._store.positionOf(this.selected);
-    // Without a selected row that is shown, one begins before the next one, or behind the last.
+    // Without a selected row that is shown, one begins before the next one, or after the last.
     let from = step > 0 ? at - 1 : at;
     if (this.selected === -1) from = step > 0 ? -1 : shown.length;
     else if (shown[at] === this.selected) from = at;
@@ -159,6 +225,8 @@ export class FrameList {
 
   reset() {
     this.selected = -1;
+    this._follows = true;
+    this._seen = 0;
     this._list.scrollTop = 0;
     this.draw();
   }

@@ -1,11 +1,12 @@
 // The page: what the inspector sends goes to the store, and is drawn from there.
 
 import { CLOSED, Connection } from './connection.mjs';
-import { byId, element } from './dom.mjs';
+import { byId, element, fromBase64, save } from './dom.mjs';
 import { FilterBar } from './filters.mjs';
 import { clearDetail, FIRST_BYTES, showDetail } from './frame-detail.mjs';
 import { FrameList } from './frame-list.mjs';
-import { listenToSources } from './sources.mjs';
+import { readLink, writeLink } from './link.mjs';
+import { copy, listenToSources, showError, showProgress } from './sources.mjs';
 import { Store } from './store.mjs';
 import { Timeline } from './timeline.mjs';
 
@@ -13,18 +14,26 @@ const store = new Store();
 const list = new FrameList(store, (index) => {
   askFor(index, FIRST_BYTES);
   timeline.draw();
+  keepLink();
 });
-const timeline = new Timeline(store, list);
+const timeline = new Timeline(store, list, redraw);
 const filters = new FilterBar({
   onFilters(chosen) {
     store.setFilters(chosen);
     redraw();
+    keepLink();
   },
   onSearch: search
 });
 let title = '';
 let searches = 0;
 let isSearchDue = false;
+let isPaused = false;
+let copying = null;
+let exported = null;
+/** The selection of the page's link, until its rows are there. */
+let linked = readLink();
+let linkTimer;
 
 function askFor(index, count) {
   connection.send({ type: 'detail', index, count });
@@ -33,13 +42,58 @@ function askFor(index, count) {
 function redraw() {
   list.draw();
   timeline.draw();
-  const { rows, shown } = store;
-  const of = shown.length === rows.length ? '' : `${shown.length.toLocaleString('en')} of `;
+  const { rows, connections, count, held } = store;
+  document.body.classList.toggle('empty', rows.length === 0);
+  const of = count === rows.length ? '' : `${count.toLocaleString('en')} of `;
   byId('status').textContent = `${title === '' ? '' : `${title}: `}${of}${rows.length.toLocaleString('en')} frames`;
+  const open = connections.filter(({ state }) => state === 'open').length;
+  byId('open').textContent =
+    `${open.toLocaleString('en')} of ${connections.length.toLocaleString('en')} connections open`;
+  byId('open').hidden = !list.isLive || connections.length === 0;
+  byId('pause').textContent = isPaused ? `Resume${held === 0 ? '' : `, ${held.toLocaleString('en')} new`}` : 'Pause';
+}
+
+/** Puts the selection into the page's address, soon: browsers limit how often. */
+function keepLink() {
+  linked = null;
+  clearTimeout(linkTimer);
+  linkTimer = setTimeout(() => writeLink(selection()), 300);
+}
+
+const selection = () => ({ ...filters.chosen(), frame: list.selected, range: store.filters.range });
+
+/** Selects the frame and the filters of the page's link, once their rows have come. */
+function followLink() {
+  if (linked === null || linked.frame >= store.rows.length || linked.connection >= store.connections.length) return;
+  const { frame, range, ...fields } = linked;
+  filters.choose(fields);
+  if (range !== null) timeline.showRange(...range);
+  store.setFilters(filters.read());
+  search(filters.query);
+  list.select(frame);
+  redraw();
+}
+
+function copyFrom(index, part, button) {
+  copying = button;
+  if (part === 'link') {
+    writeLink(selection());
+    copy(location.href, button);
+  } else {
+    connection.send({ type: 'copy', index, part });
+  }
+}
+
+function pause(wanted) {
+  isPaused = wanted;
+  byId('pause').setAttribute('aria-pressed', String(isPaused));
+  store.pause(isPaused);
+  redraw();
 }
 
 function search(query) {
   searches++;
+  keepLink();
   if (query === '') {
     store.setFound(null);
     redraw();
@@ -58,30 +112,37 @@ function searchAgain() {
   }, 500);
 }
 
-function showError(text) {
-  byId('error').textContent = text;
-  byId('error').hidden = text === '';
-}
-
 const connection = new Connection({
   hello({ live }) {
     byId('live').value = live;
   },
   reset(message) {
+    if (title !== '') linked = null; // it was of the frames before
     title = message.title;
+    byId('sources').open = title === '';
+    list.isLive = message.isLive;
+    byId('pause').hidden = !message.isLive;
     store.reset();
     list.reset();
     filters.reset();
+    timeline.reset();
     store.setFilters(filters.read());
     byId('notes').replaceChildren();
     byId('notes').hidden = true;
     clearDetail();
-    redraw();
+    pause(false);
     searchAgain();
   },
   connections({ from, connections }) {
     store.connections.push(...connections);
     filters.addConnections(from, connections);
+    redraw();
+  },
+  connectionsChanged({ rows }) {
+    for (const [index, changed] of rows) {
+      store.connections[index] = changed;
+      filters.changeConnection(index, changed);
+    }
     redraw();
   },
   notes({ notes }) {
@@ -90,6 +151,7 @@ const connection = new Connection({
   },
   frames({ rows }) {
     store.append(rows);
+    followLink();
     redraw();
     searchAgain();
   },
@@ -106,6 +168,7 @@ const connection = new Connection({
   detail({ detail }) {
     if (detail === null || detail.index !== list.selected) return;
     showDetail(detail, {
+      onCopy: (part, button) => copyFrom(detail.index, part, button),
       onMore: (bytes) => askFor(detail.index, bytes),
       onSelect(index) {
         list.select(index);
@@ -113,27 +176,60 @@ const connection = new Connection({
       }
     });
   },
+  progress: showProgress,
+  copy({ text, error }) {
+    if (error === undefined) copy(text, copying);
+    else showError(error);
+  },
+  export({ part, done, error }) {
+    if (error !== undefined) showError(error);
+    else exported.parts.push(fromBase64(part));
+    if (done) save(exported.parts, exported.name);
+  },
   closed() {
     showError(CLOSED);
   }
 });
 
-listenToSources(connection, showError);
+listenToSources(connection);
 clearDetail();
+byId('export-part').addEventListener('click', ({ target: { value: format } }) => {
+  if (!format) return;
+  exported = { name: `${title.replace(/[^\w.-]+/g, '-') || 'frames'}.${format}`, parts: [] };
+  connection.send({ type: 'export', format, indexes: store.passing() });
+});
+// Pasted into the address bar, a link does not load the page again by itself.
+addEventListener('hashchange', () => location.reload());
+byId('pause').addEventListener('click', () => pause(!isPaused));
 
 const isTyping = ({ target }) => /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && target.type !== 'checkbox';
 
+/** Keys that do not move in the list. */
+const KEYS = {
+  '/': () => byId('search').focus(),
+  n: () => list.select(store.nextBad(list.selected, 1)),
+  p: () => list.select(store.nextBad(list.selected, -1)),
+  '+': () => timeline.zoom(4),
+  '-': () => timeline.zoom(1 / 4),
+  0: () => timeline.zoom(0)
+};
+/** Those of the list. */
+const LIST_KEYS = {
+  Enter: () => byId('detail').focus(),
+  ' ': () => {
+    if (list.isLive) pause(!isPaused);
+  }
+};
+
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
-  if (event.key === 'Escape') list.focus();
-  else if (isTyping(event)) return;
-  else if (event.key === '/') {
-    event.preventDefault();
-    byId('search').focus();
-  } else if (event.key === 'n' || event.key === 'p') {
-    const index = store.nextBad(list.selected, event.key === 'n' ? 1 : -1);
-    if (index !== -1) list.select(index);
-  } else if (event.key === 'Enter' && event.target === byId('list')) {
-    byId('detail').focus();
+  if (event.key === 'Escape') {
+    list.focus();
+    return;
   }
+  if (isTyping(event)) return;
+  const act = KEYS[event.key] ?? (event.target === byId('list') ? LIST_KEYS[event.key] : undefined);
+  if (act === undefined) return;
+  event.preventDefault();
+  act();
 });

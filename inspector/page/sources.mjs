@@ -2,36 +2,92 @@
 
 import { byId } from './dom.mjs';
 
-/**
- * @param {import('./connection.mjs').Connection} connection
- * @param {(text: string) => void} showError
- */
-export function listenToSources(connection, showError) {
+/** Enough for most messages to be inflated, and shown as JSON. */
+const PAYLOAD = 'FRAMEMASK_INSPECTOR_PAYLOAD=65536 ';
+
+const DONE = 'Copied';
+
+/** @param {string} text why something did not work; '' if it did */
+export function showError(text) {
+  byId('error').textContent = text;
+  byId('error').hidden = text === '';
+}
+
+/** @param {{ part: number | null }} progress from 0 to 1; null at the end */
+export function showProgress({ part }) {
+  byId('progress').hidden = part === null;
+  if (part === 0)
+    byId('progress').removeAttribute('value'); // it is not known yet
+  else if (part !== null) byId('progress').value = part;
+}
+
+/** Puts a text on the clipboard, and says so on the button that asked for it, until one leaves it. */
+export async function copy(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch (error) {
+    showError(`The browser did not copy: ${error.message}`);
+    return;
+  }
+  const before = button.textContent;
+  if (before === DONE) return;
+  button.textContent = DONE;
+  const restore = () => {
+    button.textContent = before;
+  };
+  for (const type of ['blur', 'pointerleave']) button.addEventListener(type, restore, { once: true });
+}
+
+/** @param {import('./connection.mjs').Connection} connection */
+export function listenToSources(connection) {
+  const pasted = byId('pasted');
+
   async function open(blob, name, add = byId('add').checked) {
     const [format, from] = [byId('format').value, byId('from').value];
     try {
-      await connection.upload({ type: 'open', name, size: blob.size, format, from, add }, blob);
+      await connection.upload({ type: 'open', name, size: blob.size, format, from, add }, blob, showProgress);
       showError('');
       byId('sources').open = false;
     } catch (error) {
       showError(error.message);
+      if (name !== 'pasted' || error.at === null) return;
+      pasted.focus();
+      pasted.setSelectionRange(error.at, error.at + 1);
     }
+    showProgress({ part: null });
   }
 
-  const openText = () => open(new Blob([byId('pasted').value]), 'pasted');
+  /** Several files are opened one after the other: they are the records of several ends, or a capture and its keys. */
+  async function openFiles(files) {
+    for (const [i, file] of [...files].entries()) await open(file, file.name, i > 0 || undefined);
+  }
+
+  const openText = () => open(new Blob([pasted.value]), 'pasted');
 
   byId('paste').addEventListener('submit', (event) => {
     event.preventDefault();
     openText();
   });
-  byId('pasted').addEventListener('keydown', (event) => {
+  pasted.addEventListener('keydown', (event) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) openText();
   });
   byId('files').addEventListener('change', async ({ target }) => {
-    // Several files are opened one after the other: they are the records of several ends.
-    for (const [i, file] of [...target.files].entries()) await open(file, file.name, i > 0 || undefined);
+    await openFiles(target.files);
     target.value = '';
   });
+  for (const type of ['dragover', 'dragleave', 'drop']) {
+    document.addEventListener(type, (event) => {
+      event.preventDefault();
+      document.body.classList.toggle('dropping', type === 'dragover');
+      if (type === 'drop') openFiles(event.dataTransfer.files);
+    });
+  }
+  byId('sample').addEventListener('click', () => connection.send({ type: 'sample' }));
   byId('clear').addEventListener('click', () => connection.send({ type: 'clear' }));
+  byId('live-payload').addEventListener('change', ({ target }) => {
+    const command = byId('live').value.replace(PAYLOAD, '');
+    byId('live').value = target.checked ? `${PAYLOAD}${command}` : command;
+  });
   byId('live').addEventListener('focus', ({ target }) => target.select());
+  byId('copy-live').addEventListener('click', ({ target }) => copy(byId('live').value, target));
 }

@@ -13,8 +13,12 @@ export const Column = {
   PLACE: 8,
   STATE: 9,
   ENDS: 10,
-  PREVIEW: 11
+  PREVIEW: 11,
+  MESSAGE_ROW: 12
 };
+
+/** The places of a row in its message: lib/session.js has them. */
+const Place = { FIRST: 1, MIDDLE: 2, LAST: 3 };
 
 /** The states of a row: lib/judge.js has them. */
 export const State = { GOOD: 0, BAD: 1, UNREAD: 2, INCOMPLETE: 3 };
@@ -26,11 +30,12 @@ export const State = { GOOD: 0, BAD: 1, UNREAD: 2, INCOMPLETE: 3 };
  * @property {number} connection -1 for all
  * @property {number} sender 0 the client, 1 the server, -1 both
  * @property {number} verdict a State, -1 for all
+ * @property {[number, number]} range the first and the last row of the timeline
  */
 
 /** @returns {Filters} that leave everything */
 export function noFilters() {
-  return { opcodes: null, min: 0, max: Infinity, connection: -1, sender: -1, verdict: -1 };
+  return { opcodes: null, min: 0, max: Infinity, connection: -1, sender: -1, verdict: -1, range: [0, Infinity] };
 }
 
 const KNOWN = new Set([-1, 0, 1, 2, 8, 9, 10]);
@@ -55,50 +60,120 @@ export class Store {
 
   reset() {
     this.rows = [];
-    /** Their names. */
+    /** Their names and states. */
     this.connections = [];
     /** The earliest time of a row, null without times. */
     this.startTime = null;
     /** The indexes of the rows that are shown, ascending. */
     this.shown = [];
-    /** The indexes that a search has found, ascending; null without one. */
+    /** How many rows pass the filters: fragments that are folded, too. */
+    this.count = 0;
+    /** How many rows have come since `pause`. */
+    this.held = 0;
+    this._pausedAt = Infinity;
+    /** The indexes that a search has found; null without one. */
     this._found = null;
+    /** By the index of a continuation: the row that begins its message. */
+    this._heads = new Map();
+    this._open = new Map();
+    this._unfolded = new Set();
   }
 
   append(rows) {
     for (const row of rows) {
       if (row[Column.TIME] !== null) this.startTime = Math.min(this.startTime ?? Infinity, row[Column.TIME]);
       const index = this.rows.push(row) - 1;
+      this._findHead(row, index);
       // A search tells later which of them it has found.
-      if (this._found === null && passes(row, this.filters)) this.shown.push(index);
+      if (this._found === null) this._add(index);
     }
+    this.held = Math.max(this.rows.length - this._pausedAt, 0);
+  }
+
+  _findHead(row, index) {
+    const place = row[Column.PLACE];
+    const direction = row[Column.CONNECTION] * 2 + row[Column.SERVER];
+    if (place === Place.FIRST) this._open.set(direction, index);
+    else if (place === Place.MIDDLE || place === Place.LAST) this._heads.set(index, this._open.get(direction));
   }
 
   /** @param {[number, unknown[]][]} changed indexes, with their new rows */
   change(changed) {
     let differs = false;
     for (const [index, row] of changed) {
-      differs ||= passes(this.rows[index], this.filters) !== passes(row, this.filters);
+      const before = this.rows[index];
+      differs ||=
+        passes(before, this.filters) !== passes(row, this.filters) || before[Column.STATE] !== row[Column.STATE];
       this.rows[index] = row;
     }
     if (differs) this._refilter();
   }
 
   setFilters(filters) {
-    this.filters = filters;
+    this.filters = { ...filters, range: this.filters.range };
+    this._refilter();
+  }
+
+  /** Leaves the rows of a part of the timeline; all of them without one. */
+  setRange(first = 0, last = Infinity) {
+    this.filters.range = [first, last];
     this._refilter();
   }
 
   /** @param {number[] | null} found */
   setFound(found) {
-    this._found = found;
+    this._found = found === null ? null : new Set(found);
     this._refilter();
   }
 
+  /** Shows no row that comes from now on, or those that have come meanwhile. */
+  pause(isPaused) {
+    this._pausedAt = isPaused ? this.rows.length : Infinity;
+    this.held = 0;
+    this._refilter();
+  }
+
+  /** @returns {number[]} the indexes of the rows that pass the filters: fragments that are folded, too */
+  passing() {
+    return [...this.rows.keys()].filter((index) => this._passes(index));
+  }
+
+  /** @returns {boolean} whether the message that this row begins shows its fragments; null if it has none */
+  isUnfolded(index) {
+    return this.rows[index]?.[Column.PLACE] === Place.FIRST ? this._unfolded.has(index) : null;
+  }
+
+  /** Shows the fragments of a message, or hides them. */
+  unfold(index, isUnfolded) {
+    if (isUnfolded) this._unfolded.add(index);
+    else this._unfolded.delete(index);
+    this._refilter();
+  }
+
+  /** Unfolds the message of a fragment that is to be seen. */
+  reveal(index) {
+    const head = this._heads.get(index);
+    if (head !== undefined && !this._unfolded.has(head)) this.unfold(head, true);
+  }
+
+  _passes(index) {
+    const [first, last] = this.filters.range;
+    if (index < first || index > last || index >= this._pausedAt) return false;
+    return (this._found?.has(index) ?? true) && passes(this.rows[index], this.filters);
+  }
+
+  _add(index) {
+    if (!this._passes(index)) return;
+    this.count++;
+    const head = this._heads.get(index);
+    const isGood = this.rows[index][Column.STATE] === State.GOOD;
+    if (head === undefined || !isGood || this._unfolded.has(head) || !this._passes(head)) this.shown.push(index);
+  }
+
   _refilter() {
-    const candidates = this._found ?? this.rows.keys();
     this.shown = [];
-    for (const i of candidates) if (i < this.rows.length && passes(this.rows[i], this.filters)) this.shown.push(i);
+    this.count = 0;
+    for (let i = 0; i < this.rows.length; i++) this._add(i);
   }
 
   /** @returns {number} the place in `shown` of the row `index`, or of the first one after it */

@@ -83,6 +83,29 @@ test('where payloads are asked for, received frames have their first bytes', asy
   assert.deepEqual(textsOf(await trace(t, PAYLOAD, work, 3)), ['world', 'abc', 'hi']);
 });
 
+test('compressed messages of a program are inflated, its connection has an address, and is closed', async (t) => {
+  const inspector = new Inspector();
+  await inspector.listen(0);
+  t.after(() => inspector.close());
+  const program = `
+    const { WebSocketServer, WebSocket } = require('framemask/ws');
+    const perMessageDeflate = { threshold: 0 };
+    const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate }, () => {
+      const client = new WebSocket('ws://127.0.0.1:' + server.address().port + '/room?x=1', { perMessageDeflate });
+      client.on('open', () => { for (const id of [1, 2]) client.send(JSON.stringify({ user: 'Ada', id })); });
+      client.on('close', () => server.close());
+    });
+    server.on('connection', (socket) => socket.on('message', (data) => { if (/2/.test(data)) socket.close(1000); }));`;
+  const env = { FRAMEMASK_INSPECTOR: inspector.liveUrl, FRAMEMASK_INSPECTOR_PAYLOAD: '100' };
+  await run(program, env, '--require', LIVE);
+  const { session } = inspector;
+  await until(() => session.connections[0]?.isOpen === false);
+  const texts = session.frames.map(({ inflated }) => inflated?.toString());
+  assert.deepEqual(texts, ['{"user":"Ada","id":1}', '{"user":"Ada","id":2}', undefined, undefined]);
+  assert.ok(session.frames[1].length < 10, 'the second refers to the first');
+  assert.match(session.connections[0].name, /^127\.0\.0\.1:\d+ → 127\.0\.0\.1:\d+ \/room\?x=1$/);
+});
+
 test('a program runs as ever where there is no inspector, or none that knows it', async (t) => {
   const inspector = new Inspector();
   await inspector.listen(0);

@@ -5,10 +5,11 @@
 const assert = require('node:assert/strict');
 const { channel } = require('node:diagnostics_channel');
 const { test } = require('node:test');
-const { Decoder, Encoder } = require('framemask');
+const { Decoder, Encoder, acceptDeflate } = require('framemask');
 const { detailOf } = require('../lib/detail');
 const { readSettings } = require('../lib/live');
-const { RecordReader, checkRecord, parseLines } = require('../lib/records');
+const { parseFrames, unmasked } = require('../lib/parse-frames');
+const { RecordReader, checkRecord, sortedLines } = require('../lib/records');
 const { rowOf } = require('../lib/rows');
 const { Session } = require('../lib/session');
 
@@ -64,6 +65,26 @@ test('ends with a name each are joined by their key, if it is that of one client
   assert.deepEqual(read(converse({ client: { id: 'c' }, server: { id: 's' } })).counts, [2, 4], 'without a key');
 });
 
+const HANDSHAKE = { role: 'server', key: KEY, host: 'chat.example:8080', path: '/a', client: '192.0.2.7:5000' };
+
+test('a program names the address of a connection by its handshake, and its end', () => {
+  const records = converse({ client: { id: 'c', key: KEY }, server: { id: 's', key: KEY } });
+  const first = { ...HANDSHAKE, handshake: '1' };
+  const second = { ...HANDSHAKE, handshake: '2', path: '/hostile' };
+  for (const order of [
+    [first, second, ...records],
+    [...records, first, second]
+  ]) {
+    const { session, reader, counts } = read([...order, { closed: '2' }]);
+    assert.deepEqual([counts[0], reader.refused], [1, 0]);
+    const [{ name, url, isOpen }] = session.connections;
+    assert.deepEqual([name, url], ['192.0.2.7:5000 → chat.example:8080 /a', 'ws://chat.example:8080/a']);
+    assert.equal(isOpen, true, 'a client chose the key of another');
+    reader.add({ closed: '1' });
+    assert.equal(session.connections[0].isOpen, false);
+  }
+});
+
 test('an error is the verdict on the frame that was sent', () => {
   const records = converse({ client: { id: 'x' } }, (encoder) => {
     encoder.text('good');
@@ -73,7 +94,7 @@ test('an error is the verdict on the frame that was sent', () => {
   assert.equal(frames.length, 2);
   const { opcode, length, fault } = frames[1];
   assert.deepEqual(
-    [opcode, length, fault.code, fault.closeCode, fault.rule.section, rowOf(frames[1])[11]],
+    [opcode, length, fault.code, fault.closeCode, fault.rule.section, rowOf(null, frames[1])[11]],
     [1, 1, 'FRAMEMASK_ERR_UTF8', 1007, '8.1', 'UTF8']
   );
 });
@@ -82,8 +103,11 @@ test('the lines of two ends are put in the order of their ids', () => {
   const records = converse({ client: { id: 'x' } });
   const lines = [...records].reverse().map((record) => JSON.stringify(record));
   const idOf = ({ id }) => id;
-  assert.deepEqual(parseLines(lines.join('\n')).map(idOf), records.map(idOf));
-  assert.deepEqual(parseLines('\n{"id":\n'), [null]);
+  const valuesOf = (text) => [...sortedLines(text)].map(({ value }) => value).filter((value) => value !== undefined);
+  for (const order of [lines, [...lines].reverse()]) {
+    assert.deepEqual(valuesOf(order.join('\n')).map(idOf), records.map(idOf));
+  }
+  assert.deepEqual(valuesOf('\n{"id":\n'), [null]);
 });
 
 test('other values are refused and counted, those of framemask:message are passed over', () => {
@@ -112,7 +136,7 @@ test('a field of any type harms no other record', () => {
   const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
   const texts = ['{"toString":1,"valueOf":1}', deep, '1e400', '-1.5', 'true', 'null', '""', '"x"', '[]'];
   for (const value of [...texts.map(JSON.parse), 'x'.repeat(1e6)]) {
-    for (const base of [record, { ...record, error }]) {
+    for (const base of [record, { ...record, error }, { ...HANDSHAKE, handshake: 'x' }, { closed: 'x' }]) {
       const changed = [
         ...Object.keys({ ...base, payload: '' }).map((name) => ({ ...base, [name]: value })),
         ...Object.keys(error).map((name) => ({ ...base, error: { ...error, [name]: value } }))
@@ -120,11 +144,47 @@ test('a field of any type harms no other record', () => {
       const { session } = read([...changed, { ...record, connection: 'another', error: null }]);
       assert.equal(session.connections.at(-1).name, 'another');
       for (const frame of session.frames) {
-        const size = JSON.stringify([rowOf(frame), detailOf(session, frame.index, 100)]).length;
+        const size = JSON.stringify([rowOf(session, frame), detailOf(session, frame.index, 100)]).length;
         assert.ok(size <= 10_000, `${size} characters of one frame`);
       }
     }
   }
+});
+
+test('RFC 7692: compressed messages of records are inflated, as far as their bytes are there', () => {
+  const deflate = acceptDeflate('permessage-deflate', {
+    contextTakeover: true,
+    threshold: 0,
+    threadPoolFrom: Infinity
+  });
+  const texts = ['{"user":"ada","say":"hello"}', '{"user":"ada","say":"hello again"}', 'x'.repeat(500)];
+  const sent = [];
+  const encoder = new Encoder({ role: 'server', deflate });
+  for (const text of texts) encoder.text(text);
+  const frames = [...parseFrames(Buffer.concat(encoder.take()))];
+  for (const [i, frame] of frames.entries()) {
+    const { opcode, fin, rsv, length } = frame;
+    const record = {
+      connection: 'x',
+      from: 'server',
+      role: 'server',
+      direction: 'sent',
+      sequence: i + 1,
+      masked: false
+    };
+    sent.push({ ...record, opcode, fin, rsv, length, payload: unmasked(frame).toString('base64') });
+  }
+  const said = (records) => read(records).session.frames.map(({ inflated }) => inflated?.toString());
+  assert.deepEqual(said(sent), texts);
+  const [first, second, third] = sent;
+  assert.deepEqual(said([second, third]), [undefined, texts[2]], 'the second refers to the first, which is missing');
+  assert.deepEqual(said([first, { ...second, sequence: 3 }]), [texts[0], undefined]);
+  const cut = { ...first, payload: Buffer.from(first.payload, 'base64').subarray(0, 20).toString('base64') };
+  const [beginning, next] = said([cut, second]);
+  assert.ok(beginning.length > 5 && texts[0].startsWith(beginning), beginning);
+  assert.equal(next, undefined);
+  const end = { ...second, opcode: 0, rsv: 0, sequence: 3 };
+  assert.deepEqual(said([{ ...first, fin: false }, end]), [undefined, undefined], 'a fragment is missing');
 });
 
 test('payloads of records are kept up to a limit', () => {

@@ -146,7 +146,9 @@ test('a program goes on sending records after a source that was refused', async 
   const { session } = inspector;
   await send(1, () => session.frames.length === 1);
   await assert.rejects(inspector.open({ data: Buffer.from('?'), name: 'x' }), /neither hex/);
-  const noted = send(2, () => session.notes.length > 0).then(() => session.notes[0]);
+  assert.equal(await Promise.race([send(2, () => session.frames.length === 2), closed]), undefined);
+  await inspector.open({ data: Buffer.from('8100'), name: 'x' });
+  const noted = send(3, () => session.notes.length > 0).then(() => session.notes[0]);
   assert.match(await Promise.race([noted, closed]), /Clear the list/);
 });
 

@@ -35,6 +35,8 @@ test('hex is read in the ways in which it is written, and base64', () => {
     '81:85:37:fa:21:3d:7f:9f:4d:51:58\n',
     '00000000  81 85 37 fa 21 3d 7f 9f  4d 51 58                 |..7.!=..MQX|\n0000000b\n',
     '00000000: 8185 37fa 213d 7f9f 4d51 58              ..7.!=..MQX\n',
+    '0000   81 85 37 fa 21 3d 7f 9f 4d 51 58                  ..7.!=..MQX\n',
+    '818537fa 213d7f9f 4d5158',
     'gYU3+iE9f59NUVg=',
     'gYU3-iE9f59N\nUVg'
   ]) {
@@ -42,6 +44,16 @@ test('hex is read in the ways in which it is written, and base64', () => {
   }
   assert.equal(bytesFromText('abcd', 'base64').toString('hex'), '69b71d');
   assert.throws(() => bytesFromText('818'), /odd number/);
+  for (const [text, at, message] of [
+    ['81 85 37 zz 21', 9, /not hex: line 1, character 10\n81 85 37 zz 21\n {9}\^$/],
+    ['818537fa213d7f9f4d51g8', 20, /not hex/], // base64, but for the reader
+    ['client: 81\r\n80 00\nserver: 81?0', 28, /nor base64: line 3, character 11\nserver: 81\?0\n {10}\^$/],
+    ['hello world, this is no hex!', 11, /neither hex nor base64: line 1, character 12/],
+    [`${' '.repeat(1000)}81 8x`, 1004, /\n {26}81 8x\n {30}\^$/],
+    ['81 8', 4, /odd number of digits: line 1, character 5/]
+  ]) {
+    assert.throws(() => streamsFromText(text), { at, message }, text);
+  }
   assert.throws(() => bytesFromText('no bytes!'), /neither hex nor base64/);
   assert.throws(() => bytesFromText('xyz', 'hex'), /not hex/);
 });
@@ -91,13 +103,14 @@ test('5.4: fragments are one message, and control frames lie between them', asyn
 });
 
 test('a search finds text across fragments, bytes, errors and opcodes', async () => {
-  const session = await opened('client: 0182 00000000 4845 808300000000 4c6c6f 8900\nserver: 82020aff');
+  const session = await opened('client: 0182 00000000 4845 808300000000 4c6c6f 8900\nserver: 82020aff 880203e9');
   for (const [query, found] of [
     ['hello', [0, 1]], // without regard to case
     ['hex:0aff', [3]],
     ['MASK_MISSING', [2]],
     ['1002', [2]],
     ['binary', [3]],
+    ['1001', [4]],
     ['nothing', []]
   ]) {
     assert.deepEqual(await find(session, query), found, query);
@@ -111,6 +124,8 @@ test('the bytes of a handshake are no frames', async () => {
   const requests = 'GET /first HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nUpgrade: WebSocket\r\n\r\n';
   const session = await opened(Buffer.concat([Buffer.from(requests), Buffer.from(HELLO, 'hex')]), 'client');
   assert.equal(session.frames.length, 1);
+  const asked = await opened(Buffer.concat([Buffer.from(requests), Buffer.from(HELLO, 'hex')]));
+  assert.deepEqual([asked.frames[0].from, asked.connections[0].url], ['client', 'ws://a/']);
   const { hasHandshake } = connectionOf(joinPieces([{ from: 'server', bytes: Buffer.from('HTTP/1.1 101') }]));
   assert.equal(hasHandshake, false);
 });
@@ -173,7 +188,7 @@ test('TCP: bytes are in order, each once, also where sequence numbers wrap', () 
 
 test('a list that is full says so', () => {
   const session = new Session();
-  session.addConnection('x');
+  session.addConnection({ name: 'x' });
   session.frames.length = MAX_FRAMES;
   assert.equal(session.addFrame({ connection: 0, from: 'client', opcode: 1, fin: true }), false);
   assert.match(session.notes[0], /full/);

@@ -13,29 +13,31 @@ const { MISSING } = require('../../lib/capture');
 const { State } = require('../../lib/judge');
 const { testScreen } = require('../support/screen');
 
-const read = (name) => gunzipSync(fs.readFileSync(path.join(__dirname, `../captures/${name}.pcap.gz`)));
+const FOLDER = path.join(__dirname, '../captures');
+const read = (name) => gunzipSync(fs.readFileSync(path.join(FOLDER, `${name}.pcap.gz`)));
 const open = (screen, name) => screen.openFiles({ [`${name}.pcap`]: read(name) });
 
 for (const kind of ['plain', 'compressed']) {
   testScreen(`capture: ${kind} traffic`, async (screen) => {
     await open(screen, kind);
     await screen.waitForFrames('11 frames');
+    await screen.unfold();
     const rows = await screen.rows();
     const of = (sender) => rows.filter((row) => row.sender.includes(sender)).map(({ opcode }) => opcode);
-    assert.deepEqual(of('cli'), ['text', 'text', 'ping', 'continuation', 'text', 'close']);
-    assert.deepEqual(of('srv'), ['text', 'pong', 'text', 'text', 'close']);
+    assert.deepEqual(of('cli'), ['text', 'text', 'ping', 'cont.', 'text', 'close']);
+    assert.deepEqual(of('server'), ['text', 'pong', 'text', 'text', 'close']);
     for (const { time, classes } of rows) {
       assert.match(time, /^\d+\.\d\d$/);
       assert.doesNotMatch(classes, /bad|unread|incomplete/);
     }
-    await screen.select(rows.findIndex(({ opcode }) => opcode === 'continuation'));
+    await screen.select(rows.findIndex(({ opcode }) => opcode === 'cont.'));
     assert.match(await screen.detail(), /fragment and the rest/);
     assert.match(await screen.detail(), new RegExp(`→ 127\\.0\\.0\\.1:\\d+ /${kind}`));
     await screen.page.fill('#search', 'from the wire');
     await screen.waitForFrames('2 of 11 frames');
     await screen.select(0);
     if (kind === 'compressed') {
-      assert.match(await screen.detail(), /compressed[\s\S]*Inflated, 19 bytes[\s\S]*Hello from the wire/);
+      assert.match(await screen.detail(), /compressed, inflated 19 bytes[\s\S]*Hello from the wire/);
     }
   });
 }
@@ -44,9 +46,9 @@ for (const kind of ['plain', 'compressed']) {
 testScreen('capture: segments in another order, overlapping, missing and cut', async (screen) => {
   for (const [name, previews, note, count = previews.length] of [
     ['reordered', ['one', 'two', 'three'], null],
-    ['gap', ['one'], /bytes of the client are missing behind byte/],
-    ['beginning-missing', [], /4 bytes of the client are missing behind byte/],
-    ['short', ['one'], /4 bytes of the client are missing behind byte/, 2],
+    ['gap', ['one'], /bytes of the client are missing after byte/],
+    ['beginning-missing', [], /4 bytes of the client are missing after byte/],
+    ['short', ['one'], /4 bytes of the client are missing after byte/, 2],
     ['late', ['from the server', 'one'], /began before the capture/]
   ]) {
     await open(screen, name);
@@ -73,7 +75,8 @@ testScreen(
   'capture: Autobahn|Testsuite has the Decoder’s verdicts, and the answers of the server',
   async (screen, inspector) => {
     await open(screen, 'autobahn');
-    await screen.page.waitForFunction(() => !document.getElementById('sources').open);
+    // The page empties the field once all of the file is read.
+    await screen.page.waitForFunction(() => document.getElementById('files').value === '');
     const { connections, frames } = inspector.session;
     let count = 0;
     for (const { client, server } of connections) {
@@ -94,6 +97,50 @@ testScreen(
     await screen.waitForFrames(`${count} of ${frames.length} frames`);
   }
 );
+
+testScreen('capture: exported, filtered, and opened again', async (screen) => {
+  const { page } = screen;
+  const save = async (format) => {
+    const download = page.waitForEvent('download');
+    await page.click(`#export-part [value="${format}"]`);
+    const file = await download;
+    return { [file.suggestedFilename()]: fs.readFileSync(await file.path()) };
+  };
+  await page.click('#sample');
+  await screen.waitForFrames('sample: 25 frames');
+  const previews = await screen.column('preview');
+  for (const format of ['jsonl', 'pcapng']) {
+    await screen.openFiles(await save(format));
+    await screen.waitForFrames(`sample.${format}: 25 frames`);
+    assert.deepEqual(await screen.column('preview'), previews);
+    await screen.clear();
+    await screen.openSources();
+    await page.click('#sample');
+    await screen.waitForFrames('sample: 25 frames');
+  }
+  await page.fill('#search', 'three frames');
+  await screen.waitForFrames('3 of 25 frames');
+  await screen.openFiles(await save('pcapng'));
+  await page.fill('#search', '');
+  await screen.waitForFrames('sample.pcapng: 3 frames');
+  assert.deepEqual(await screen.column('marks'), ['3 frames']);
+});
+
+testScreen('capture: encrypted, with the log of its keys before it or after it', async (screen) => {
+  const files = { 'tls.pcap': read('tls'), 'tls.keys': gunzipSync(fs.readFileSync(path.join(FOLDER, 'tls.keys.gz'))) };
+  await screen.openFiles({ 'tls.pcap': files['tls.pcap'] });
+  await screen.page.locator('#notes:visible', { hasText: /1 TCP connection of TLS.*SSLKEYLOGFILE/ }).waitFor();
+  for (const order of [['tls.keys'], ['tls.keys', 'tls.pcap'], ['tls.pcap', 'tls.keys']]) {
+    await screen.openFiles(Object.fromEntries(order.map((name) => [name, files[name]])));
+    await screen.waitForFrames('tls.pcap: 6 frames');
+    assert.equal((await screen.column('preview'))[0], '{"hello":"over TLS"}');
+    assert.ok((await screen.column('marks')).slice(0, 4).every((mark) => mark === 'deflate'));
+    await screen.page.waitForSelector('#error', { state: 'hidden' });
+    await screen.clear();
+  }
+  await screen.openFiles({ 'tls.keys': files['tls.keys'] });
+  await screen.page.locator('#error:visible', { hasText: 'log of TLS keys' }).waitFor();
+});
 
 testScreen('capture: cleared while tshark reads it, then a program sends records', async (screen, inspector) => {
   const live = new WebSocket(inspector.liveUrl);

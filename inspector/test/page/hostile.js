@@ -5,10 +5,58 @@
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
 const http = require('node:http');
+const { WebSocket } = require('ws');
 const { encode } = require('../support/frames');
 const { testScreen } = require('../support/screen');
 
 const HOSTILE = '<img src=x onerror="alert(1)"><script>alert(2)</script><svg/onload=alert(3)>';
+
+/** JSON, addresses, links, files and copies. */
+async function checkNewParts(screen, inspector) {
+  const { page } = screen;
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  const json = JSON.stringify({ [HOSTILE]: `${HOSTILE}\u202e`, __proto__: [HOSTILE] });
+  const live = new WebSocket(inspector.liveUrl);
+  await once(live, 'open');
+  inspector.clear();
+  const role = 'client';
+  const sent = { id: '', connection: HOSTILE, key: 'k', from: role, role, direction: 'sent', sequence: 1, opcode: 1 };
+  const records = [
+    { handshake: HOSTILE, role, key: 'k', host: `${HOSTILE}\u202e`, path: HOSTILE, client: HOSTILE },
+    { ...sent, fin: true, rsv: 0, length: Buffer.byteLength(json), payload: Buffer.from(json).toString('base64') }
+  ];
+  live.send(JSON.stringify({ records }));
+  await screen.waitForFrames('live: 1 frames');
+  await screen.select(0);
+  assert.match(await screen.text('[aria-label="Message"] pre'), /^\{\n {2}"<img src=x[\s\S]*\n\}$/);
+  const shown = await page.evaluate(() => document.body.textContent);
+  assert.ok(shown.includes('→ <img src=x') && !shown.includes('\u202e'));
+  await page.click('#detail button:text-is("command")');
+  await page.locator('#detail button:visible', { hasText: 'Copied' }).waitFor();
+  const command = await page.evaluate(() => navigator.clipboard.readText());
+  assert.match(command, /^node [ -~]*new WebSocket\("ws:\/\/ADDRESS\/"\)/);
+  assert.equal(command.split("'").length, 3, 'it is one argument');
+  const head = `GET /${HOSTILE} HTTP/1.1\r\nHost: ${HOSTILE}\r\nUpgrade: websocket\r\n\r\n`;
+  const bytes = Buffer.concat([Buffer.from(head), encode('client', (encoder) => encoder.text('x'))]);
+  await screen.openFiles({ [`${HOSTILE.replaceAll('/', '')}.bin`]: bytes });
+  await screen.waitForFrames('1 frames');
+  await screen.select(0);
+  await page.click('#detail summary');
+  await page.locator('#detail details pre:visible', { hasText: `Host: ${HOSTILE}` }).waitFor();
+  live.send(JSON.stringify({ records: [] }));
+  inspector.clear();
+  live.send(JSON.stringify({ records }));
+  await screen.waitForFrames('live: 1 frames');
+  const download = page.waitForEvent('download');
+  await page.click('#export-part [value="jsonl"]');
+  assert.equal((await download).suggestedFilename(), 'live.jsonl');
+  const hash = `&search=${encodeURIComponent(HOSTILE)}&frame=0&connection=${HOSTILE}&range=0-99999999999999999999&without=1e9`;
+  // Another hash has the page load again.
+  await Promise.all([page.waitForEvent('load'), page.goto(`${screen.url}${hash}`)]);
+  await screen.waitForFrames('live: 0 of 1 frames');
+  await screen.waitForDetail(0);
+  live.close();
+}
 
 testScreen('hostile payloads and records stay text', async (screen, inspector) => {
   const { page } = screen;
@@ -20,6 +68,7 @@ testScreen('hostile payloads and records stay text', async (screen, inspector) =
   });
   await screen.paste(bytes.toString('hex'));
   await screen.waitForFrames('4 frames');
+  await screen.unfold();
   for (const index of [0, 1, 2, 3]) {
     await screen.select(index);
     assert.ok((await screen.detail()).includes('<img src=x'), 'the payload is shown as text');
@@ -37,6 +86,7 @@ testScreen('hostile payloads and records stay text', async (screen, inspector) =
   await screen.select(1);
   assert.ok((await screen.verdict()).includes('<img src=x'));
   assert.equal(await page.locator('main :is(img, script, svg), header img, #notes img').count(), 0);
+  await checkNewParts(screen, inspector);
   // A payload that did run would be stopped by the policy. Both are reported to the console.
   const stopped = await page.evaluate(async () => {
     let trusted = 'allowed';

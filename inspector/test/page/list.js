@@ -25,6 +25,7 @@ testScreen('many frames', async (screen) => {
   await screen.waitForDetail(MANY - 1);
   assert.match(await screen.detail(), /message 99999/);
   for (let i = 0; i < 30; i++) await page.keyboard.press('PageUp');
+  await screen.openFilters();
   await page.mouse.move(200, 600);
   for (let i = 0; i < 20; i++) await page.mouse.wheel(0, -20_000);
   await page.uncheck('#opcode-1');
@@ -42,6 +43,70 @@ testScreen('many frames', async (screen) => {
   await screen.clear();
   await screen.drawn();
   assert.deepEqual(await screen.rows(), []);
+});
+
+testScreen('a frame is copied, and a link opens the same selection', async (screen) => {
+  const { page } = screen;
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  const copied = async (name) => {
+    await page.click(`#detail button:visible:text-is("${name}")`);
+    await page.locator('#detail button:visible', { hasText: 'Copied' }).waitFor();
+    return page.evaluate(() => navigator.clipboard.readText());
+  };
+  await page.click('#sample');
+  await screen.waitForFrames('sample: 25 frames');
+  await screen.select(4);
+  assert.equal(await copied('payload'), '{"type":"accepted","id":1}');
+  assert.equal(await copied('hex'), Buffer.from('{"type":"accepted","id":1}').toString('hex'));
+  assert.match(await copied('frame'), /^c116[\da-f]{44}$/);
+  assert.match(await copied('command'), /^node .*"ws:\/\/192\.0\.2\.1:8080\/chat"/);
+  await page.selectOption('#connection', '0');
+  await screen.openFilters();
+  await page.uncheck('#opcode-9');
+  await page.fill('#search', 'type');
+  await screen.waitForFrames('7 of 25 frames');
+  const link = await copied('link');
+  const other = await page.context().newPage();
+  await other.goto(link);
+  await other.waitForSelector('#detail[data-index="4"]:visible');
+  await other.waitForFunction(() => document.getElementById('status').textContent.endsWith(': 7 of 25 frames'));
+  assert.deepEqual(
+    await other.evaluate(() => ['search', 'connection'].map((id) => document.getElementById(id).value)),
+    ['type', '0']
+  );
+  assert.ok(!(await other.isChecked('#opcode-9')));
+  assert.equal(await other.textContent('#filters > summary'), 'Filters: 1');
+  await other.close();
+});
+
+testScreen('a drag on the timeline zooms, and the rows follow', async (screen) => {
+  const { page } = screen;
+  await page.click('#sample');
+  await screen.waitForFrames('sample: 25 frames');
+  const { x, y, width } = await page.locator('#timeline').boundingBox();
+  await page.mouse.move(x + width * 0.5, y + 20);
+  await page.mouse.down();
+  await page.mouse.move(x + width * 0.7, y + 30, { steps: 4 });
+  assert.ok(await page.isVisible('#chosen-range'));
+  await page.mouse.up();
+  await screen.waitForFrames('10 of 25 frames');
+  const times = (await screen.column('time')).map(Number);
+  assert.ok(Math.min(...times) > 700 && Math.max(...times) < 1100, times.join());
+  await page.click('#zoom-out');
+  await screen.waitForFrames('sample: 25 frames');
+  await page.mouse.click(x + width - 2, y + 20);
+  await screen.waitForDetail(23);
+  await page.keyboard.press('+');
+  await screen.waitForFrames('6 of 25 frames');
+  assert.ok((await screen.rows()).length < 12);
+  await page.keyboard.press('0');
+  await screen.waitForFrames('sample: 25 frames');
+  for (const key of ['Home', 'ArrowDown', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key);
+  await screen.drawn();
+  assert.deepEqual((await screen.column('fold')).join(''), '▾├│└');
+  await page.keyboard.press('ArrowLeft');
+  await screen.drawn();
+  assert.deepEqual((await screen.column('fold')).join(''), '▸│');
 });
 
 testScreen('keyboard only', async (screen) => {
@@ -79,6 +144,7 @@ testScreen('keyboard only', async (screen) => {
   await screen.waitForFrames('1 of 4 frames');
   await page.fill('#search', '');
   await screen.waitForFrames('4 frames');
+  await press('Tab', 'Tab', 'Tab', 'Enter');
   await tabTo('opcode-8');
   await press('Space');
   await screen.waitForFrames('3 of 4 frames');
@@ -98,6 +164,7 @@ for (const colorScheme of ['light', 'dark']) {
     `a window of 360 px, ${colorScheme}`,
     async (screen) => {
       await screen.checkWidth();
+      await screen.checkContrast();
       const long = encode('client', (encoder) => {
         encoder.text('x'.repeat(2000));
         encoder.text('a fragment ', { fin: false });
@@ -108,10 +175,21 @@ for (const colorScheme of ['light', 'dark']) {
       await screen.paste(`client: ${long.toString('hex')}\nserver: 81ffffffffffffffffff`);
       await screen.waitForFrames('6 frames');
       await screen.checkWidth();
+      await screen.unfold();
       for (const index of [0, 3, 5]) {
         await screen.select(index);
         await screen.checkWidth();
+        await screen.checkContrast();
       }
+      assert.ok(await screen.page.isHidden('#opcode-1'), 'the filters are folded');
+      await screen.openFilters();
+      await screen.page.uncheck('#opcode-1');
+      assert.equal(await screen.text('#filters > summary'), 'Filters: 1');
+      await screen.waitForFrames('3 of 6 frames');
+      await screen.checkWidth();
+      await screen.paste('81 0');
+      await screen.page.waitForSelector('#error:visible');
+      await screen.checkContrast();
       const [back, front] = await screen.page.evaluate(() => {
         const { backgroundColor, color } = getComputedStyle(document.body);
         return [backgroundColor, color];

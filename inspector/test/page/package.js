@@ -46,7 +46,7 @@ test('packed, installed in an empty project, and used', async (t) => {
   t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
   const project = install(folder);
   const installed = path.join(project, 'node_modules/framemask-inspector');
-  const files = ['LICENSE', 'README.md', 'cli.js', 'lib', 'live.js', 'package.json', 'page'];
+  const files = ['GUIDE.md', 'LICENSE', 'README.md', 'cli.js', 'lib', 'live.js', 'package.json', 'page'];
   assert.deepEqual(fs.readdirSync(installed).sort(), files);
   const read = (place) => fs.readFileSync(path.join(place, 'LICENSE'), 'utf8');
   assert.equal(read(installed), read(ROOT));

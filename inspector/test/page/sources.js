@@ -28,23 +28,70 @@ testScreen('pasted hex and base64', async (screen) => {
     await screen.paste(text);
     await screen.waitForFrames('7 frames');
     assert.ok(await screen.page.locator('.row.head .connection').isHidden(), 'there is one connection only');
-    const opcodes = ['text', 'ping', 'continuation', 'ping', 'continuation', 'binary', 'close'];
-    assert.deepEqual(await screen.column('opcode'), opcodes);
-    assert.deepEqual(await screen.column('bracket'), ['┐', '│', '┤', '│', '┘', '', '']);
-    const previews = await screen.column('preview');
-    assert.deepEqual([previews[1], previews[6]], ['are you there?', '1000 bye']);
+    const hex = '07 '.repeat(26).trim();
+    for (const [isFolded, opcodes, folds, previews] of [
+      [true, 'text ping ping binary close', '▸││', ['Hello, Wörld', 'are you there?', '', hex, '1000 bye']],
+      [false, 'text ping cont. ping cont. binary close', '▾│├│└', ['Hello', 'are you there?', ', ', '', 'Wörld']]
+    ]) {
+      if (!isFolded) await screen.unfold();
+      assert.equal((await screen.column('opcode')).join(' '), opcodes);
+      assert.equal((await screen.column('fold')).join(''), folds);
+      assert.deepEqual((await screen.column('preview')).slice(0, previews.length), previews);
+      assert.equal((await screen.column('length'))[0], isFolded ? '13' : '5');
+    }
   }
   await screen.select(2);
   const detail = await screen.detail();
-  for (const words of [/text of 13 bytes in 3 frames/, /Hello, Wörld/, /masking key [\da-f]{8}/]) {
+  for (const words of [/text of 13 bytes in 3 frames/, /Hello, Wörld/, /Masked by the key [\da-f]{8}/]) {
     assert.match(detail, words);
   }
   for (const field of ['FIN', 'RSV1', 'opcode', 'MASK', 'Payload length', 'Masking key']) {
     assert.ok(detail.includes(field), field);
   }
-  await screen.paste('this is no hex!');
+  await screen.paste('client: 8100\nserver: 81 0z 00');
   await screen.page.waitForSelector('#error:visible');
-  assert.match(await screen.text('#error'), /neither hex nor base64/);
+  assert.match(await screen.text('#error'), /not hex: line 2, character 13\nserver: 81 0z 00\n {12}\^/);
+  const chosen = await screen.page.evaluate(() => globalThis.getSelection().toString());
+  assert.equal(chosen, 'z');
+});
+
+testScreen('the sample: messages inflated, indented, and put together', async (screen) => {
+  await screen.page.click('#sample');
+  await screen.waitForFrames('sample: 25 frames');
+  const rows = await screen.rows();
+  assert.deepEqual([rows[4].marks, rows[4].length], ['deflate', '22 → 26']);
+  assert.equal(rows[4].preview, '{"type":"accepted","id":1}');
+  assert.deepEqual([rows[2].marks, rows[2].fold, rows[2].length], ['3 frames', '▸', '69']);
+  assert.equal(rows[2].preview, 'Once upon a time, a message was so long that it came in three frames.');
+  const binary = rows.find(({ opcode }) => opcode === 'binary');
+  assert.match(binary.preview, /^89 50 4e 47 /);
+  assert.deepEqual(
+    [rows.filter(({ classes }) => / bad/.test(classes)).map(({ preview }) => preview)],
+    [['RESERVED_BITS']]
+  );
+  await screen.page.click('#list .row[data-index="4"]:visible');
+  await screen.waitForDetail(4);
+  const said = screen.page.locator('[aria-label="Message"] pre:visible');
+  assert.equal(await said.nth(0).textContent(), '{\n  "type": "accepted",\n  "id": 1\n}');
+  assert.match(await said.nth(1).textContent(), /^0000 {2}7b 22 74 79 70 65 22 3a {2}\{"type":\n/);
+  await screen.page.click('#detail summary');
+  const heads = await screen.page.locator('#detail details pre:visible').allTextContents();
+  assert.match(heads[0], /^GET \/chat HTTP\/1\.1\r?\n[\s\S]*Sec-WebSocket-Extensions: permessage-deflate/);
+  assert.match(heads[1], /^HTTP\/1\.1 101 /);
+  const [text, hex] = [await said.nth(0).boundingBox(), await said.nth(1).boundingBox()];
+  assert.ok(hex.x >= text.x + text.width && hex.y === text.y, 'the bytes are beside the text');
+});
+
+testScreen('files that are dropped', async (screen) => {
+  await screen.page.evaluate(() => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(['client: 8100 8900'], 'dropped.txt'));
+    const fire = (type) =>
+      document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+    if (fire('dragover')) throw new Error('a drop is not allowed here');
+    fire('drop');
+  });
+  await screen.waitForFrames('dropped.txt: 2 frames');
 });
 
 testScreen('a bad frame, and those after it', async (screen) => {
@@ -75,6 +122,7 @@ testScreen('records of two ends, from a file each', async (screen) => {
   const of = (role) => Buffer.from(lines.filter((line) => JSON.parse(line).role === role).join('\n'));
   await screen.openFiles({ 'server.jsonl': of('server'), 'client.jsonl': of('client') });
   await screen.waitForFrames(`${FRAMES} frames`);
+  await screen.unfold();
   await screen.waitForBothEnds(FRAMES);
   await screen.select(0);
   assert.match(
@@ -119,9 +167,23 @@ testScreen('more connections than a call has arguments', async (screen, inspecto
     length: 1
   };
   const lines = Array.from({ length: MANY }, (_, i) => JSON.stringify({ ...record, connection: `c${i}` }));
+  await screen.page.evaluate(() => {
+    const progress = document.getElementById('progress');
+    globalThis.seen = [];
+    const note = () => progress.checkVisibility() && globalThis.seen.push([progress.value, status.textContent]);
+    const status = document.getElementById('status');
+    new MutationObserver(note).observe(progress, { attributes: true });
+  });
   await inspector.open({ data: Buffer.from(lines.join('\n')), name: 'many' });
   await screen.waitForFrames(`${MANY.toLocaleString('en')} frames`);
+  await screen.page.waitForSelector('#progress', { state: 'hidden' });
+  const seen = await screen.page.evaluate(() => globalThis.seen);
+  assert.ok(new Set(seen.map(([part]) => part)).size > 3, 'the progress is shown');
+  assert.ok(
+    seen.some(([part, status]) => part < 0.9 && /[1-9]\S* frames/.test(status)),
+    'and rows before the end'
+  );
   assert.match(await screen.page.locator('#connection option').last().textContent(), /^and 129,000 more$/);
   await screen.filter({ connection: 999 });
-  assert.deepEqual(await screen.column('connection'), ['1000']);
+  assert.deepEqual(await screen.column('connection'), ['● 1000']);
 });

@@ -115,9 +115,23 @@ class Screen {
         for (const box of boxes) if (box.checked !== (wanted?.includes(Number(box.value)) ?? true)) box.click();
       }, opcodes);
     }
+    await this.openFilters();
     if (connection !== undefined) await this.page.selectOption('#connection', String(connection));
     if (sender !== undefined) await this.page.selectOption('#sender', { label: sender });
     await this.drawn();
+  }
+
+  /** Shows the fragments of the messages that are in view. */
+  async unfold() {
+    const folded = this.page.locator('#list .fold:visible', { hasText: '▸' });
+    while ((await folded.count()) > 0) {
+      await folded.first().click();
+      await this.drawn();
+    }
+  }
+
+  async openFilters() {
+    if (await this.page.isHidden('#sender')) await this.page.click('#filters > summary');
   }
 
   /** Selects a row that is in view, and waits for its details. */
@@ -156,6 +170,35 @@ class Screen {
       return [scrollWidth, clientWidth];
     });
     assert.ok(content <= window, `the page is ${content} px wide, its window ${window}`);
+  }
+
+  /** Fails if the contrast of a text that is shown is below 4.5 (WCAG 2.2, 1.4.3, level AA). */
+  async checkContrast() {
+    const low = await this.page.evaluate(() => {
+      const context = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+      const luminanceOf = (colors) => {
+        context.clearRect(0, 0, 1, 1);
+        for (const color of colors) {
+          context.fillStyle = color;
+          context.fillRect(0, 0, 1, 1);
+        }
+        const parts = [...context.getImageData(0, 0, 1, 1).data].map((value) => value / 255);
+        const [r, g, b] = parts.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const isText = ({ tagName, childNodes }) =>
+        /^(INPUT|TEXTAREA|SELECT)$/.test(tagName) ||
+        [...childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+      return [...document.body.querySelectorAll('*')].filter(isText).flatMap((each) => {
+        if (!each.checkVisibility() || each.disabled) return [];
+        const backs = [];
+        for (let at = each; at !== null; at = at.parentElement) backs.unshift(getComputedStyle(at).backgroundColor);
+        const values = [luminanceOf(backs), luminanceOf([...backs, getComputedStyle(each).color])];
+        const ratio = (Math.max(...values) + 0.05) / (Math.min(...values) + 0.05);
+        return ratio < 4.5 ? [`${each.tagName} ${each.className} ${each.textContent.slice(0, 30)}: ${ratio}`] : [];
+      });
+    });
+    assert.deepEqual(low, []);
   }
 
   /** Fails if the page has asked another host, or reported an error. */
