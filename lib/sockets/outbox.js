@@ -65,7 +65,8 @@ class Outbox {
     let end = this._used;
     for (let i = this._lanes.length - 1; i >= 0; i--) {
       const lane = this._lanes[i];
-      const [start, sent] = [table[entryAt(i) + 1], table[entryAt(i) + 2]];
+      const start = table[entryAt(i) + 1];
+      const sent = table[entryAt(i) + 2];
       lane.hasReplies = false;
       lane.bytesWritten += Math.max(sent, 0);
       if (start + sent !== end) {
