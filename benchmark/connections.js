@@ -12,7 +12,7 @@ const { createInterface } = require('node:readline');
 
 const { runBenchmark } = require('./support/harness');
 const { ROOT } = require('./support/modules');
-const { count, text, texts } = require('./support/options');
+const { count, text } = require('./support/options');
 const { processorTime } = require('./support/process-use');
 const { findServers, startServer } = require('./support/servers');
 
@@ -20,8 +20,8 @@ const USAGE = `usage: node benchmark/connections.js [options]
 
 Measures echo servers with 50, 200 and 1,000 connections of which each has one message of 64 bytes at a time, and with
 10 connections that send more. Prints medians of the server's processor time for a message, in microseconds, and of the
-latency of a batch and its 99th percentile; and how many times cheaper the first server is than each other one. Needs
-Linux and a C compiler. Takes about six minutes.`;
+latency of a batch and its 99th percentile; and how many times cheaper batched reads are than shared reads and Bun, and
+in framemask/ws than shared reads and ws. Needs Linux and a C compiler. Takes about five minutes.`;
 
 /** Connections, messages that each sends at once, and their bytes. */
 const ROWS = {
@@ -33,14 +33,18 @@ const ROWS = {
   '4 × 64 KiB, 10 connections': [10, 4, 64 * 1024]
 };
 
-/** The servers of support/servers.js, and how they read. */
-const CANDIDATES = {
-  'framemask, batched': ['framemask, shared reads', 'batched'],
-  'framemask, shared': ['framemask, shared reads', 'shared'],
-  'framemask/ws, batched': ['framemask/ws', 'batched'],
-  'framemask/ws, shared': ['framemask/ws', 'shared'],
-  ws: ['ws'],
-  Bun: ['Bun']
+/** The servers of support/servers.js, and how they read; the first is compared with the others. */
+const KINDS = {
+  codec: {
+    batched: ['framemask, shared reads', 'batched'],
+    shared: ['framemask, shared reads', 'shared'],
+    Bun: ['Bun']
+  },
+  'framemask/ws': {
+    batched: ['framemask/ws', 'batched'],
+    shared: ['framemask/ws', 'shared'],
+    ws: ['ws']
+  }
 };
 const WARM = 500;
 
@@ -60,57 +64,69 @@ function compileLoad() {
 /** Puts load on a server. @returns {Promise<object>} its figures */
 async function putLoad(program, { port, child }, [connections, pipelined, size], turn) {
   const args = [port, connections, pipelined, size, WARM, turn].map(String);
-  const load = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const load = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: load.stdout })[Symbol.asyncIterator]();
   const closed = once(load, 'close');
   await lines.next();
   const before = processorTime(child.pid);
   const { value } = await lines.next();
   const cost = processorTime(child.pid) - before;
+  load.stdin.end();
   const [code] = await closed;
   if (code !== 0) throw new Error('the client failed');
   const { messages, median, late } = JSON.parse(value);
   return { rate: (messages / turn) * 1000, cost: cost / messages, median, late };
 }
 
-/** @throws {Error} if batched reads are impossible here */
-function checkBatches(node) {
-  const code = `console.log(require(${JSON.stringify(path.join(ROOT, 'lib/sockets/rounds'))}).describeRounds().fault)`;
-  const fault = execFileSync(node, ['-e', code], { encoding: 'utf8' }).trim();
-  if (fault !== 'null') throw new Error(`no batched reads: ${fault}`);
+/** @throws {Error} if a server would not read as it is asked to */
+function checkReads(node, reads) {
+  const env = { ...process.env, FRAMEMASK_READS: reads };
+  const code = 'const { reads, batchError } = require("./ws").report(); console.log(reads, batchError)';
+  const report = execFileSync(node, ['-e', code], { cwd: ROOT, env, encoding: 'utf8' }).trim();
+  if (report !== `${reads} null`) throw new Error(`no ${reads} reads here: ${report}`);
+}
+
+/** Filled when the servers are known. */
+const versions = {};
+
+/** Starts the servers of a kind that can be had. @returns {Promise<[name: string, server: object][]>} */
+async function startAll(candidates, node) {
+  const known = findServers('bytes', [...new Set(Object.values(candidates).map(([name]) => name))]);
+  const running = [];
+  for (const [name, [file, reads]] of Object.entries(candidates)) {
+    const server = known.find((each) => each.name === file);
+    if (server === undefined) continue;
+    if (reads !== undefined) checkReads(node, reads);
+    if (server.version !== undefined) versions[name] = server.version;
+    const command = (options) => [
+      ...(reads === undefined ? [] : ['env', `FRAMEMASK_READS=${reads}`]),
+      ...server.command(options).map((part) => (part === process.execPath ? node : part))
+    ];
+    running.push([name, await startServer({ ...server, command }, { text: 'buffer' })]);
+  }
+  return running;
 }
 
 runBenchmark({
   name: 'connections',
   usage: USAGE,
   options: {
-    servers: texts('<text>', 'only the servers whose name has this in it; may be given several times'),
     node: text('<file>', 'another Node.js for the servers'),
     turn: count('<ms>', 'how long a turn of a server takes', 1000, 200)
   },
   peers: ['ws', 'bufferutil'],
-  sets({ servers: wanted, node = process.execPath, turn }) {
-    const names = Object.keys(CANDIDATES).filter((name) => wanted.length === 0 || wanted.some((w) => name.includes(w)));
-    const pairs = names.slice(1).map((peer) => [names[0], peer]);
-    const rows = Object.entries(ROWS).map(([name, work]) => ({ name, group: 'connections', work, pairs }));
-    return [
-      {
+  versions,
+  sets({ node = process.execPath, turn }) {
+    versions['Node.js of the servers'] = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();
+    return Object.entries(KINDS).map(([kind, candidates]) => {
+      const [own, ...peers] = Object.keys(candidates);
+      const pairs = peers.map((peer) => [own, peer]);
+      const rows = Object.entries(ROWS).map(([name, work]) => ({ name: `${kind}: ${name}`, group: kind, work, pairs }));
+      return {
         rows,
         async start() {
-          checkBatches(node);
           const program = compileLoad();
-          const known = findServers('bytes', []);
-          const running = [];
-          for (const name of names) {
-            const [file, reads = ''] = CANDIDATES[name];
-            const server = known.find((each) => each.name === file);
-            const command = (options) => [
-              'env',
-              `FRAMEMASK_READS=${reads}`,
-              ...server.command(options).map((part) => (part === process.execPath ? node : part))
-            ];
-            running.push([name, await startServer({ ...server, command }, { text: 'buffer' })]);
-          }
+          const running = await startAll(candidates, node);
           const candidate = (server, work) => () => putLoad(program, server, work, turn);
           return {
             candidates: ({ work }) =>
@@ -120,7 +136,7 @@ runBenchmark({
             }
           };
         }
-      }
-    ];
+      };
+    });
   }
 });

@@ -4,7 +4,8 @@
 //   load PORT CONNECTIONS COUNT SIZE WARM_MS TURN_MS
 //
 // Prints "measuring" after the warm-up, then JSON: messages that came back, and the median and the
-// 99th percentile of the microseconds of a batch. Fails if a connection ends or sends other bytes.
+// 99th percentile of the microseconds of a batch. Keeps the connections open until stdin ends: their
+// end is not measured. Fails if a connection ends, stalls or sends other bytes.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -81,13 +82,16 @@ static void open_connection(struct connection* it, int port) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int on = 1;
+  const struct timeval patience = {.tv_sec = 10};
   it->fd = socket(AF_INET, SOCK_STREAM, 0);
   if (it->fd < 0 || connect(it->fd, (struct sockaddr*)&address, sizeof address) != 0) fail("connect");
+  setsockopt(it->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   setsockopt(it->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (send(it->fd, request, sizeof request - 1, MSG_NOSIGNAL) != sizeof request - 1) fail("send");
   char answer[1024];
   size_t length = 0;
   while (length < 4 || memcmp(answer + length - 4, "\r\n\r\n", 4) != 0) {
+    errno = 0;
     if (length == sizeof answer || recv(it->fd, answer + length, 1, 0) != 1) fail("no answer to the handshake");
     length++;
   }
@@ -114,6 +118,7 @@ static void begin_batch(struct connection* it) {
 }
 
 static void receive(struct connection* it) {
+  errno = 0;
   const ssize_t length = recv(it->fd, chunk, sizeof chunk, MSG_DONTWAIT);
   if (length < 0 && errno == EAGAIN) return;
   if (length <= 0) fail("a connection has ended");
@@ -169,6 +174,10 @@ int main(int argc, char** argv) {
   messages = 0;
   memset(latencies, 0, sizeof latencies);
   run(atoi(argv[6]));
+  errno = 0;
+  if (messages == 0) fail("the server has stalled");
   printf("{\"messages\":%lld,\"median\":%d,\"late\":%d}\n", (long long)messages, percentile(50), percentile(99));
+  fflush(stdout);
+  while (getchar() != EOF) continue;
   return 0;
 }
