@@ -24,11 +24,8 @@ class Lane {
     const handle = handleOf(socket);
     if (!canTake(socket)) return;
     const lane = new Lane(rounds, socket, deliver);
-    if (lane.slot < 0) return;
-    handle.readStop();
     takeHandle(handle, lane);
-    if (lane.start() === 0) Object.defineProperty(socket, kTaker, { value: lane, configurable: true });
-    else lane.giveBack();
+    if (lane.comeBack()) Object.defineProperty(socket, kTaker, { value: lane, configurable: true });
   }
 
   constructor(rounds, socket, deliver) {
@@ -36,13 +33,12 @@ class Lane {
     this._socket = socket;
     this._handle = handleOf(socket);
     this._deliver = deliver;
-    // The context of the handle: a round has the sockets of many.
-    this._resource = new AsyncResource('framemask', { requireManualDestroy: true });
-    this.slot = rounds.enter(this, this._handle.fd);
+    this._resource = null;
+    this.slot = -1;
     this._isReading = false;
     this._isHolding = false;
-    /** Whether libuv reads the socket again. */
-    this.isAway = false;
+    /** Whether libuv reads the socket. */
+    this.isAway = true;
     /** The bytes that were received and sent past the handle. */
     this.bytesRead = 0;
     this.bytesWritten = 0;
@@ -51,6 +47,20 @@ class Lane {
     /** The bytes that the system did not take, while the handle asks for them. */
     this._rest = null;
     this._isAsked = false;
+  }
+
+  /** Has the rounds read the socket, from a read of libuv's on. @returns {boolean} false if they can't */
+  comeBack() {
+    const slot = this._rounds.enter(this, this._handle.fd);
+    if (slot < 0) return false;
+    this._handle.readStop();
+    this.slot = slot;
+    // The context of the handle: a round has the sockets of many.
+    this._resource = new AsyncResource('framemask', { requireManualDestroy: true });
+    this.isAway = false;
+    if (this.start() === 0) return true;
+    this.giveBack();
+    return false;
   }
 
   /** @returns {number} 0, or an error of libuv's, as from `readStart` */

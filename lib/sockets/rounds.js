@@ -113,14 +113,16 @@ function canBatch() {
 }
 
 /**
- * Has a socket read in rounds from now on. Where that is impossible it reads as before.
+ * Has a socket read in rounds from now on, or again. Where that is impossible it reads as before.
  *
  * @param {import('node:net').Socket} socket one that is being read
  * @param {(this: object, memory: Buffer, start: number, length: number) => boolean} deliver called
  *   with the socket as `this`, and a chunk that it must not keep; false stops reading
  */
 function joinRounds(socket, deliver) {
-  if (canBatch()) Lane.open(rounds, socket, deliver);
+  const lane = laneOf(socket);
+  if (lane !== undefined) lane.comeBack();
+  else if (canBatch()) Lane.open(rounds, socket, deliver);
 }
 
 /** Has a socket that was read in rounds read as before. */

@@ -381,6 +381,29 @@ t.test('a socket whose listener is removed is given back, and can become TLS', i
   secure.destroy();
 });
 
+t.test('a socket with long reads leaves the rounds, and comes back with short ones', inRounds, async (t) => {
+  const { socket, client, seen } = await join(t);
+  let count = seen.length;
+  const send = async (text) => {
+    client.write(frames(text));
+    count++;
+    await until(() => seen.length === count);
+  };
+  const isJoined = () => describeRounds().sockets === 1;
+  for (let i = 0; isJoined(); i++) {
+    if (i === 100) throw new Error('it has not left');
+    await send('long '.repeat(20_000));
+    if (i === 0) await send('short');
+  }
+  for (let i = 0; !isJoined(); i++) {
+    if (i === 100) throw new Error('it has not come back');
+    await send('short');
+  }
+  await send('long '.repeat(20_000));
+  socket.removeAllListeners('data');
+  t.notOk(isJoined());
+});
+
 t.test('a paused socket is given back paused', inRounds, async (t) => {
   const { socket, client, encoder } = await join(t);
   socket.pause().removeAllListeners('data');
