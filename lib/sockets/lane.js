@@ -49,7 +49,11 @@ class Lane {
     this._isAsked = false;
   }
 
-  /** Has the rounds read the socket, from a read of libuv's on. @returns {boolean} false if they can't */
+  /**
+   * Has the rounds read the socket, from a read of libuv's on.
+   *
+   * @returns {boolean} false if they can't
+   */
   comeBack() {
     const slot = this._rounds.enter(this, this._handle.fd);
     if (slot < 0) return false;

@@ -54,7 +54,7 @@ class Outbox {
     const rests = this._readResults();
     this._lanes = [];
     this._used = 0;
-    // All have been read: who writes a rest may come here again.
+    // After all results have been read: a lane that writes its rest may come here again.
     for (const { lane, rest, error } of rests) lane.takeBack(rest, error);
   }
 

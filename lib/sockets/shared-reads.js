@@ -71,8 +71,9 @@ function shareReads(socket, listener, batched = false) {
   const target = memoryFor(name);
   if (target === null) return 'events';
   socket[kListener] = listener;
-  if (batched || wantsBatches) rounds ??= require('./rounds');
-  socket[kJoins] = (batched || wantsBatches) && name === 'TCP' && rounds.canBatch();
+  const isAsked = batched || wantsBatches;
+  if (isAsked) rounds ??= require('./rounds');
+  socket[kJoins] = isAsked && name === 'TCP' && rounds.canBatch();
   socket._handle.useUserBuffer(target);
   socket[parts.buffer] = target;
   socket[parts.callback] = onRead;
@@ -85,7 +86,11 @@ function canShareReads() {
   return parts !== null;
 }
 
-/** @returns {{ reads: 'batched' | 'shared' | 'events', batchedSockets: number, batchError: Error | null }} */
+/**
+ * For `report()`.
+ *
+ * @returns {{ reads: string, batchedSockets: number, batchError: Error | null }}
+ */
 function describeReads() {
   const reads = canShareReads() ? 'shared' : 'events';
   if (reads === 'shared' && wantsBatches) rounds ??= require('./rounds');
@@ -163,8 +168,7 @@ function onRead(length, bytes) {
   if (isLent || !isAlone(this)) return this.push(copyOf(bytes, 0, length));
   if (bytes !== memory) memory.set(new FastBuffer(bytes.buffer, 0, length));
   // In the context of the handle, before the listener can change it.
-  if (this[kJoins]) join(this);
-  else if (this[kLongReads] > 0 && countLongReads(this, length) === 0) rounds.joinRounds(this, onReceive);
+  if (rounds !== null) joinIfDue(this, length);
   isLent = true;
   try {
     this[kListener](new FastBuffer(memory.buffer, 0, length)); // not `emit`, which could be replaced
@@ -172,6 +176,12 @@ function onRead(length, bytes) {
     isLent = false;
   }
   return true;
+}
+
+/** Has a socket join the rounds at first, and come back when short reads prevail. */
+function joinIfDue(socket, length) {
+  if (socket[kJoins]) join(socket);
+  else if (socket[kLongReads] > 0 && countLongReads(socket, length) === 0) rounds.joinRounds(socket, onReceive);
 }
 
 /**
