@@ -1,5 +1,20 @@
 {
-  "variables": { "sanitize%": "", "prebuild%": "" },
+  "variables": {
+    "sanitize%": "",
+    "prebuild%": "",
+    "flags": [
+      "-std=c++17",
+      "-Wall",
+      "-Wextra",
+      "-fno-exceptions",
+      "-fno-rtti",
+      "-fno-threadsafe-statics",
+      "-fvisibility=hidden",
+      "-ffunction-sections",
+      "-fdata-sections"
+    ],
+    "linked": ["-nodefaultlibs", "-Wl,--gc-sections", "-Wl,-z,now"]
+  },
   "targets": [
     {
       "target_name": "framemask",
@@ -17,18 +32,7 @@
       "defines": ["NAPI_VERSION=8", "NAPI_DISABLE_CPP_EXCEPTIONS", "NODE_ADDON_API_DISABLE_DEPRECATED"],
       "cflags!": ["-fexceptions"],
       "cflags_cc!": ["-fexceptions", "-std=gnu++17", "-std=gnu++20"],
-      "cflags_cc": [
-        "-std=c++17",
-        "-O3",
-        "-Wall",
-        "-Wextra",
-        "-fno-exceptions",
-        "-fno-rtti",
-        "-fno-threadsafe-statics",
-        "-fvisibility=hidden",
-        "-ffunction-sections",
-        "-fdata-sections"
-      ],
+      "cflags_cc": ["-O3", "<@(flags)"],
       "xcode_settings": {
         "CLANG_CXX_LANGUAGE_STANDARD": "c++17",
         "GCC_ENABLE_CPP_EXCEPTIONS": "NO",
@@ -39,7 +43,7 @@
       },
       "msvs_settings": { "VCCLCompilerTool": { "AdditionalOptions": ["/std:c++17"], "Optimization": 2 } },
       "conditions": [
-        ["OS=='linux' and prebuild==''", { "ldflags": ["-nodefaultlibs", "-Wl,--gc-sections", "-Wl,-z,now"], "libraries": ["-lgcc", "-lc"] }],
+        ["OS=='linux' and prebuild==''", { "ldflags": ["<@(linked)"], "libraries": ["-lgcc", "-lc"] }],
         ["prebuild=='win32'", { "sources": ["src/windows.cc"] }],
         [
           "sanitize!=''",
@@ -64,20 +68,9 @@
             "defines": ["NAPI_VERSION=8"],
             "cflags!": ["-fexceptions"],
             "cflags_cc!": ["-fexceptions", "-std=gnu++17", "-std=gnu++20"],
-            "cflags_cc": [
-              "-std=c++17",
-              "-O2",
-              "-Wall",
-              "-Wextra",
-              "-fno-exceptions",
-              "-fno-rtti",
-              "-fno-threadsafe-statics",
-              "-fvisibility=hidden",
-              "-ffunction-sections",
-              "-fdata-sections"
-            ],
+            "cflags_cc": ["-O2", "<@(flags)"],
             "conditions": [
-              ["prebuild==''", { "ldflags": ["-nodefaultlibs", "-Wl,--gc-sections", "-Wl,-z,now"], "libraries": ["-lgcc", "-lc"] }],
+              ["prebuild==''", { "ldflags": ["<@(linked)"], "libraries": ["-lgcc", "-lc"] }],
               [
                 "sanitize!=''",
                 {

@@ -11,6 +11,7 @@
 #define NODE_API_NO_EXTERNAL_BUFFERS_ALLOWED
 #include <napi.h>
 
+#include "add-function.h"
 #include "dispatch.h"
 #include "scan.h"
 
@@ -208,12 +209,6 @@ napi_value ScanFunction(napi_env env, napi_callback_info info) {
 
 // Of node-addon-api, only the module entry is used. Its classes for values need std::string and an
 // allocator from a C++ runtime: 45 KB, and no file that runs on both glibc and musl.
-
-bool AddFunction(napi_env env, napi_value target, const char* name, napi_callback callback, void* data) {
-  napi_value function;
-  return napi_create_function(env, name, NAPI_AUTO_LENGTH, callback, data, &function) == napi_ok &&
-         napi_set_named_property(env, target, name, function) == napi_ok;
-}
 
 // Reads the params; false if they can't be used. The functions hold a raw pointer to them, so a
 // reference keeps their memory until the environment ends. It must be shared memory: an ArrayBuffer

@@ -5,8 +5,8 @@
 // receives once for each of them, into one piece of memory, and fills a table with the places. The
 // replies come in a piece of memory and a table, too.
 //
-// Every argument and the result of every call are checked. There is no global state: each thread
-// has a reactor of its own, which its functions hold.
+// Each argument is checked, and the result of each call. Each thread has a reactor of its own, which
+// its functions hold.
 #include <errno.h>
 #include <node_api.h>
 #include <stdint.h>
@@ -14,6 +14,8 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "../add-function.h"
 
 // The functions of libuv that are used, whose ABI is stable within a major version. Its header is
 // not among those that npm's node-api-headers has.
@@ -34,12 +36,14 @@ void uv_unref(uv_poll_s* handle);
 
 namespace {
 
+using framemask::AddFunction;
+
 constexpr unsigned int kUvMajor = 1;
 constexpr int kUvPoll = 8;
 constexpr int kUvReadable = 1;
 
-// Receiving ends when so many bytes have come: what is received last is decoded last, and should
-// still be in the processor's cache then.
+// A round ends after so many bytes: the last of them are decoded last, and should still be in the
+// processor's cache then.
 constexpr size_t kRoundBytes = 16 * 1024;
 // Each receives so many at most, as with libuv.
 constexpr size_t kReceiveBytes = 64 * 1024;
@@ -351,12 +355,6 @@ bool Prove(const Reactor* reactor) {
   close(pair[0]);
   close(pair[1]);
   return proved;
-}
-
-bool AddFunction(napi_env env, napi_value target, const char* name, napi_callback callback, void* data) {
-  napi_value function;
-  return napi_create_function(env, name, NAPI_AUTO_LENGTH, callback, data, &function) == napi_ok &&
-         napi_set_named_property(env, target, name, function) == napi_ok;
 }
 
 // Keeps the memories, their tables and the callback; false if they can't be used.
