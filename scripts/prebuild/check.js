@@ -30,6 +30,25 @@ function nodeApiFunctions() {
   return [...source.matchAll(/\bF\((napi_\w+)\)/g)].map(([, name]) => name);
 }
 
+/** @returns {string[]} faults of a file that may import the names of `required` and `optional` */
+function faultsOf(image, target, required, optional) {
+  const faults = [...image.faults];
+
+  function compare(what, actual, expected, allowed = []) {
+    const missing = expected.filter((name) => !actual.includes(name));
+    const extra = actual.filter((name) => !expected.includes(name) && !allowed.includes(name));
+    if (missing.length > 0) faults.push(`${what}: ${missing.join(', ')} missing`);
+    if (extra.length > 0) faults.push(`${what}: ${extra.join(', ')} not expected`);
+  }
+
+  if (image.machine !== target.machine) faults.push(`for ${image.machine}, not ${target.machine}`);
+  compare('imports', image.imports, required, optional);
+  compare('exports', image.exports, EXPORTS);
+  compare('libraries', image.libraries, NEEDS[target.format].libraries);
+  if (image.alignment < PAGES[target.format](target)) faults.push(`laid out for pages of ${image.alignment} bytes`);
+  return faults;
+}
+
 /**
  * Checks a file that was built for all that can be wrong with it and that no compiler or linker
  * reports.
@@ -40,25 +59,11 @@ function nodeApiFunctions() {
  */
 async function check(built, target) {
   const image = await readLibrary(built, target.machine);
-  const { libraries, all, some } = NEEDS[target.format];
-  const mustImport = target.format === 'pe' ? all : [...all, ...nodeApiFunctions()];
+  const { all, some } = NEEDS[target.format];
+  const required = target.format === 'pe' ? all : [...all, ...nodeApiFunctions()];
   // NEON is optional in armv7; getauxval tells whether a processor has it.
-  const mayImport = target.name === 'linux-arm-armv7' ? [...some, 'getauxval'] : some;
-  const faults = [...image.faults];
-
-  function compare(what, actual, expected, optional = []) {
-    const missing = expected.filter((name) => !actual.includes(name));
-    const extra = actual.filter((name) => !expected.includes(name) && !optional.includes(name));
-    if (missing.length > 0) faults.push(`${what}: ${missing.join(', ')} missing`);
-    if (extra.length > 0) faults.push(`${what}: ${extra.join(', ')} not expected`);
-  }
-
-  if (image.machine !== target.machine) faults.push(`for ${image.machine}, not ${target.machine}`);
-  compare('imports', image.imports, mustImport, mayImport);
-  compare('exports', image.exports, EXPORTS);
-  compare('libraries', image.libraries, libraries);
-  if (image.alignment < PAGES[target.format](target)) faults.push(`laid out for pages of ${image.alignment} bytes`);
-
+  const optional = target.name === 'linux-arm-armv7' ? [...some, 'getauxval'] : some;
+  const faults = faultsOf(image, target, required, optional);
   if (image.instructions.length === 0) faults.push('no code');
   const inKernels = checkInstructions(target, image.instructions, image.functions);
   return { faults: [...faults, ...inKernels.faults], kernels: inKernels.kernels };
@@ -76,13 +81,9 @@ const REACTOR_IMPORTS =
  * @returns {Promise<string[]>} faults
  */
 async function checkReactor(file, target) {
-  const { faults, machine, imports, libraries, alignment } = await readLibrary({ file, symbols: file }, target.machine);
-  if (machine !== target.machine) faults.push(`for ${machine}, not ${target.machine}`);
-  const extra = imports.filter((name) => !REACTOR_IMPORTS.test(name));
-  if (extra.length > 0) faults.push(`imports: ${extra.join(', ')} not expected`);
-  if (libraries.length > 0) faults.push(`libraries: ${libraries.join(', ')} not expected`);
-  if (alignment < ELF_PAGE) faults.push(`laid out for pages of ${alignment} bytes`);
-  return faults.map((fault) => `reactor: ${fault}`);
+  const image = await readLibrary({ file, symbols: file }, target.machine);
+  const allowed = image.imports.filter((name) => REACTOR_IMPORTS.test(name));
+  return faultsOf(image, target, [], allowed).map((fault) => `reactor: ${fault}`);
 }
 
 module.exports = { check, checkReactor };
