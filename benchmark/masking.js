@@ -6,7 +6,7 @@
 const { runCodec } = require('./support/codec');
 const { randomFillSync } = require('node:crypto');
 const http = require('node:http');
-const { findAddon } = require('../lib/masking/find-addon');
+const { findAddon } = require('../lib/masking/native');
 const { loadFramemask } = require('./support/modules');
 const { flag, sizes, text } = require('./support/options');
 const { fresh } = require('./support/race');

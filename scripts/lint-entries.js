@@ -27,7 +27,7 @@ function expectedFiles() {
         `addons/${name}.js`,
         `'use strict';
 
-require('../../masking/bundled-addon').load = () => require('../../../prebuilds/${file}');
+require('../../masking/native').provideAddon(() => require('../../../prebuilds/${file}'));
 `
       ],
       [

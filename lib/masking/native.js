@@ -1,6 +1,8 @@
 'use strict';
 
-const { findAddon } = require('./find-addon');
+const modules = require('../shared/node-modules');
+
+const { fs, path } = modules;
 
 /**
  * The functions of one kernel, from src/addon.cc. They take and return numbers in `params`: an
@@ -98,4 +100,131 @@ function unknownKernel(wanted, kernels, cause) {
   return error;
 }
 
-module.exports = { Param, bind, load };
+/** Systems with Linux's calling convention and file format: they load the prebuild for Linux. */
+const LIKE_LINUX = ['android', 'freebsd'];
+
+/** Variables by which node-gyp-build looks for another file. */
+const ELSEWHERE = ['FRAMEMASK_PREBUILD', 'PREBUILDS_ONLY', 'npm_config_arch', 'npm_config_platform'];
+
+/** @type {(() => object) | null} */
+let loadProvided = null;
+
+/**
+ * Sets the addon of an entry for one platform, such as `framemask/prebuilds/linux-x64`. Call it before
+ * index.js is loaded.
+ *
+ * @param {(() => object) | null} load
+ */
+function provideAddon(load) {
+  loadProvided = load;
+}
+
+/**
+ * Finds and loads the addon: the one of an entry for one platform, else by node-gyp-build's rules
+ * the one in build/Release, which the user has compiled, or else the one in prebuilds/. Throws if
+ * there is none, it can't be loaded, or it is not framemask's.
+ */
+function findAddon(platform = process.platform) {
+  if (loadProvided !== null) return unwrap(loadProvided());
+  let file = null;
+  try {
+    // All of it in `try`: a bundle may lack node-gyp-build, a bundle of ES modules __dirname.
+    file = resolveAddon(path.join(__dirname, '../..'), LIKE_LINUX.includes(platform) ? 'linux' : platform);
+  } catch {
+    // The call below throws it.
+  }
+  if (file !== null) {
+    checkOwner(file, path.join(__dirname, '../..'));
+    return open(file);
+  }
+  // @vercel/nft and ncc, which copy the files that a program needs, look for this expression. ncc
+  // puts the copied file in its place, so it must run even if no file was found: it throws then.
+  return require('node-gyp-build')(`${__dirname}/../..`);
+}
+
+/**
+ * The file that node-gyp-build finds. Where it usually lies, it is found here: node-gyp-build would
+ * take a fifth of the time of loading masking.
+ */
+function resolveAddon(root, platform) {
+  if (ELSEWHERE.every((name) => !process.env[name])) {
+    const compiled = path.join(root, 'build/Release/framemask.node');
+    if (fs.existsSync(compiled)) return compiled;
+    const prebuilt = path.join(root, 'prebuilds', `${platform}-${process.arch}`, 'framemask.node');
+    if (fs.existsSync(prebuilt) && !fs.existsSync(path.join(root, 'build/Debug'))) return prebuilt;
+  }
+  return require('node-gyp-build').resolve(root);
+}
+
+/**
+ * Refuses a file that is not named for framemask or not below framemask's own folder. A bundle lies
+ * in the folder of another package, whose build/Release/ may have an addon; and node-gyp-build also
+ * looks beside the program.
+ */
+function checkOwner(file, root) {
+  const inside = !path.relative(root, file).startsWith('..') && /^framemask\b.*\.node$/.test(path.basename(file));
+  if (inside && readName(path.join(root, 'package.json')) === 'framemask') return;
+  throw new Error(`${file} is not framemask's`);
+}
+
+/** The name in a package.json, if it can be read. */
+function readName(file) {
+  try {
+    return JSON.parse(fs.readFileSync(file, 'utf8')).name;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The exports of the addon in a bundle: those, or the file's path from the bundle or its
+ * file: URL, or an ES module whose default export is one of these.
+ */
+function unwrap(bundled) {
+  const addon = bundled.default ?? bundled;
+  if (typeof addon !== 'string') return addon;
+  return open(addon.startsWith('file:') ? modules.url.fileURLToPath(addon) : path.resolve(__dirname, addon));
+}
+
+function open(file) {
+  checkLength(file);
+  // As `require` does. Bundlers would try to resolve a `require` when they build.
+  const addon = { exports: {} };
+  process.dlopen(addon, file);
+  return addon.exports;
+}
+
+/** The first bytes of an ELF file. */
+const ELF = [0x7f, 0x45, 0x4c, 0x46];
+
+/**
+ * Refuses an ELF file that was cut short, for example by a full disk: loading it would end the
+ * process with SIGBUS. A complete file ends with its section headers. Other loaders check this.
+ */
+function checkLength(file) {
+  const descriptor = fs.openSync(file, 'r');
+  try {
+    const header = new Uint8Array(64);
+    if (fs.readSync(descriptor, header) < header.length || ELF.some((byte, i) => header[i] !== byte)) return;
+    const length = elfLength(header);
+    // Reading its last byte takes less time than fstat, which creates dates.
+    if (fs.readSync(descriptor, header, 0, 1, length - 1) === 1) return;
+    throw new Error(`${file} is cut short: it has ${fs.fstatSync(descriptor).size} bytes of ${length}`);
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}
+
+/** The length of an ELF file, from its header. */
+function elfLength(header) {
+  const view = new DataView(header.buffer);
+  const wide = header[4] === 2;
+  const little = header[5] === 1;
+  const sections = wide ? Number(view.getBigUint64(0x28, little)) : view.getUint32(0x20, little);
+  const sectionSize = view.getUint16(wide ? 0x3a : 0x2e, little);
+  const count = view.getUint16(wide ? 0x3c : 0x30, little);
+  // A damaged header may give more than readSync accepts.
+  return Math.min(sections + sectionSize * count, Number.MAX_SAFE_INTEGER);
+}
+
+module.exports = { Param, bind, checkLength, findAddon, load, provideAddon };

@@ -10,7 +10,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { promisify } = require('node:util');
-const { checkLength, findAddon } = require('../../lib/masking/find-addon');
+const { checkLength, findAddon, provideAddon } = require('../../lib/masking/native');
 const builtin = require('../../lib/shared/node-modules');
 const { addon } = require('../support/natives');
 
@@ -78,6 +78,7 @@ t.test('an addon that the user has built is preferred to a prebuilt one', { skip
   t.equal((await load(root)).kernel, 'js');
   place(root, 'build/Release');
   t.match(await load(root), { kernel: /^(?!js)/, error: null });
+  t.equal((await load(root, { PREBUILDS_ONLY: '1' })).kernel, 'js', "node-gyp-build's variable");
 });
 
 t.test('a file that is not an addon, or is cut short, is not loaded', { skip: noElf }, async (t) => {
@@ -164,33 +165,23 @@ function interceptLoading(t) {
   return opened;
 }
 
-t.test('FreeBSD and Android load the addon of Linux', (t) => {
-  const refuse = () => {
-    throw new Error('No native build was found');
-  };
+t.test('the addon is the file that node-gyp-build finds', (t) => {
   const root = createPackage(t);
-  const folder = `prebuilds/linux-${process.arch}`;
-  place(root, folder, 'an addon');
-  const { findAddon: find } = t.mockRequire('../../lib/masking/find-addon', {
-    // As node-gyp-build does on a system without a prebuilt addon.
-    'node-gyp-build': Object.assign(refuse, { resolve: refuse }),
-    '../../lib/shared/node-modules': {
-      ...builtin,
-      path: { ...path, join: (...parts) => path.join(...parts).replace(ROOT, root) }
-    }
-  });
-  const opened = interceptLoading(t);
-  const file = path.join(root, folder, 'framemask.node');
-  for (const name of ['freebsd', 'android']) t.same(find(name), { file }, name);
-  for (const name of ['linux', 'win32', undefined]) t.throws(() => find(name), /No native build was found/, `${name}`);
-  t.same(opened, [file, file]);
+  const find = require(path.join(root, 'lib/masking/native')).findAddon;
+  interceptLoading(t);
+  for (const folder of [PREBUILT, 'build/Debug', 'build/Release']) {
+    place(root, folder, 'an addon');
+    const file = path.join(root, folder, 'framemask.node');
+    t.same(find(), { file }, folder);
+    t.equal(require('node-gyp-build').resolve(root), file, folder);
+  }
   t.end();
 });
 
-/** `findAddon` of a package in another folder, where node-gyp-build finds a file by `resolve`. */
-function findWith(t, folder, resolve) {
-  const { findAddon: find } = t.mockRequire('../../lib/masking/find-addon', {
-    'node-gyp-build': Object.assign(() => assert.fail('loaded without a look at it'), { resolve }),
+/** `findAddon` of a package in another folder, with a node-gyp-build of `load` and `resolve`. */
+function findWith(t, folder, resolve, load = () => assert.fail('loaded without a look at it')) {
+  const { findAddon: find } = t.mockRequire('../../lib/masking/native', {
+    'node-gyp-build': Object.assign(load, { resolve }),
     '../../lib/shared/node-modules': {
       ...builtin,
       path: { ...path, join: (...parts) => path.join(...parts).replace(ROOT, folder) }
@@ -199,16 +190,31 @@ function findWith(t, folder, resolve) {
   return find;
 }
 
+t.test('FreeBSD and Android load the addon of Linux', (t) => {
+  // As node-gyp-build does on a system without a prebuilt addon.
+  const refuse = () => assert.fail('No native build was found');
+  const root = createPackage(t);
+  const folder = `prebuilds/linux-${process.arch}`;
+  place(root, folder, 'an addon');
+  const find = findWith(t, root, refuse, refuse);
+  const opened = interceptLoading(t);
+  const file = path.join(root, folder, 'framemask.node');
+  for (const name of ['freebsd', 'android']) t.same(find(name), { file }, name);
+  t.throws(() => find('win32'), /No native build was found/);
+  t.same(opened, [file, file]);
+  t.end();
+});
+
 t.test('only files named for framemask, below its own folder, are loaded', (t) => {
   const root = createPackage(t);
-  place(root, 'build/Release', 'an addon');
-  const file = path.join(root, 'build/Release/framemask.node');
+  place(root, 'found', 'an addon');
+  const file = path.join(root, 'found/framemask.node');
   const opened = interceptLoading(t);
   const find = (found) => findWith(t, root, () => found)();
   t.same(find(file), { file });
   for (const other of [
-    path.join(root, 'build/Release/other.node'),
-    path.join(root, 'build/Release/notframemask.node'),
+    path.join(root, 'found/other.node'),
+    path.join(root, 'found/notframemask.node'),
     path.join(root, '../framemask.node'),
     path.join(path.dirname(process.execPath), 'prebuilds/framemask.node')
   ]) {
@@ -248,28 +254,19 @@ t.test('the length of the file that node-gyp-build finds is checked before it is
 
 t.test('an addon that a bundler has put in place of the call of node-gyp-build is loaded', (t) => {
   const exported = {};
-  const { findAddon: find } = t.mockRequire('../../lib/masking/find-addon', {
-    // As in a bundle of ncc, which has no prebuilds/.
-    'node-gyp-build': Object.assign(() => exported, {
-      resolve() {
-        throw new Error('No native build was found');
-      }
-    })
-  });
+  // As in a bundle of ncc, which lacks prebuilds/.
+  const resolve = () => assert.fail('No native build was found');
+  const find = findWith(t, createPackage(t), resolve, () => exported);
   t.equal(find('linux'), exported);
   t.end();
 });
 
 t.test('an entry for one platform loads its addon', (t) => {
-  const provided = require('../../lib/masking/bundled-addon');
-  t.equal(provided.load, null);
-  t.teardown(() => {
-    provided.load = null;
-  });
+  t.teardown(() => provideAddon(null));
   const exported = {};
-  provided.load = () => exported;
+  provideAddon(() => exported);
   t.equal(findAddon(), exported, 'its exports');
-  provided.load = () => ({ default: exported });
+  provideAddon(() => ({ default: exported }));
   t.equal(findAddon(), exported, 'an ES module around them');
 
   const folder = createPackage(t);
@@ -277,10 +274,10 @@ t.test('an entry for one platform loads its addon', (t) => {
   const file = path.join(folder, 'assets/framemask.node');
   const opened = interceptLoading(t);
   for (const where of [file, path.relative(path.join(ROOT, 'lib/masking'), file), pathToFileURL(file).href]) {
-    provided.load = () => where;
+    provideAddon(() => where);
     t.same(findAddon(), { file }, where);
   }
-  provided.load = () => './nowhere.node';
+  provideAddon(() => './nowhere.node');
   t.throws(findAddon, { code: 'ENOENT' });
   t.equal(opened.length, 3);
   t.end();

@@ -30,8 +30,7 @@ const { values } = parseArgs({
   }
 });
 const root = path.resolve(values.root || path.join(__dirname, '../..'));
-const { findAddon } = require(path.join(root, 'lib/masking/find-addon.js'));
-const { Param, bind, load } = require(path.join(root, 'lib/masking/native.js'));
+const { Param, bind, findAddon, load } = require(path.join(root, 'lib/masking/native.js'));
 const { advanceKey, maskInto, maskInPlace } = require(path.join(root, 'lib/masking/fallback.js'));
 const { scanChunk } = require(path.join(root, 'lib/codec/scan.js'));
 

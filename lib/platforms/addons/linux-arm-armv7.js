@@ -1,3 +1,3 @@
 'use strict';
 
-require('../../masking/bundled-addon').load = () => require('../../../prebuilds/linux-arm/framemask.armv7.node');
+require('../../masking/native').provideAddon(() => require('../../../prebuilds/linux-arm/framemask.armv7.node'));

@@ -1,3 +1,3 @@
 'use strict';
 
-require('../../masking/bundled-addon').load = () => require('../../../prebuilds/win32-x64/framemask.node');
+require('../../masking/native').provideAddon(() => require('../../../prebuilds/win32-x64/framemask.node'));
