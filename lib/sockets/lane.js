@@ -20,19 +20,19 @@ const MAX_DELAY_MS = 64;
  */
 class Lane {
   /** Must be called while the handle reads, in its context. */
-  static open(rounds, socket, deliver) {
+  static open(rounds, socket, receiver) {
     const handle = handleOf(socket);
     if (!canTake(socket)) return;
-    const lane = new Lane(rounds, socket, deliver);
+    const lane = new Lane(rounds, socket, receiver);
     takeHandle(handle, lane);
     if (lane.comeBack()) Object.defineProperty(socket, kTaker, { value: lane, configurable: true });
   }
 
-  constructor(rounds, socket, deliver) {
+  constructor(rounds, socket, receiver) {
     this._rounds = rounds;
     this._socket = socket;
     this._handle = handleOf(socket);
-    this._deliver = deliver;
+    this._receiver = receiver;
     this._resource = null;
     this.slot = -1;
     this._isReading = false;
@@ -120,7 +120,7 @@ class Lane {
     const { _socket: socket, _handle: handle } = this;
     this.bytesRead += length;
     rearm(socket);
-    if (this._deliver.call(socket, this._rounds.memory, start, length)) return;
+    if (this._receiver.receive(this._rounds.memory, start, length)) return;
     handle.reading = false;
     if (!socket.destroyed) handle.readStop();
   }

@@ -116,13 +116,13 @@ function canBatch() {
  * Has a socket read in rounds from now on, or again. Where that is impossible it reads as before.
  *
  * @param {import('node:net').Socket} socket one that is being read
- * @param {(this: object, memory: Buffer, start: number, length: number) => boolean} deliver called
- *   with the socket as `this`, and a chunk that it must not keep; false stops reading
+ * @param {{ receive(memory: Buffer, start: number, length: number): boolean }} receiver takes a chunk,
+ *   which it must not keep; false stops reading
  */
-function joinRounds(socket, deliver) {
+function joinRounds(socket, receiver) {
   const lane = laneOf(socket);
   if (lane !== undefined) lane.comeBack();
-  else if (canBatch()) Lane.open(rounds, socket, deliver);
+  else if (canBatch()) Lane.open(rounds, socket, receiver);
 }
 
 /** Has a socket that was read in rounds read as before. */

@@ -17,18 +17,8 @@ const TLS_SIZE = 16 * 1024;
 const MIN_PROOF = 8;
 
 const kListener = Symbol('listener');
-const kReads = Symbol('reads');
-/** Whether the socket joins the rounds when it is read next. */
-const kJoins = Symbol('joins');
-/** How much longer reads prevail among those of a socket that has joined: 0 to MOSTLY_LONG. */
-const kLongReads = Symbol('longReads');
-
-/**
- * Long reads cost more in rounds than by themselves (1.2 times with 50 × 1 KiB), so that a socket
- * with so many more long than short ones leaves, and comes back after as many short ones.
- */
-const LONG_READ = 16 * 1024;
-const MOSTLY_LONG = 8;
+/** Decides when the socket is read in rounds; null if never. */
+const kBatching = Symbol('batching');
 
 /**
  * The memory that all sockets of this thread are read into. It must not reach a program's code. A
@@ -50,9 +40,10 @@ let before = null;
 /** The names of the two properties, and Node.js's own `emit`; null if reads are not shared. */
 let parts;
 
-/** Whether FRAMEMASK_READS asks for batched reads, and the module for them once they are used. */
+/** Whether FRAMEMASK_READS asks for batched reads, and the modules for them once they are used. */
 let wantsBatches = false;
 let rounds = null;
+let Batching = null;
 
 /**
  * Has a socket read into memory that all sockets of the thread share, for one of its listeners of
@@ -64,21 +55,26 @@ let rounds = null;
  */
 function shareReads(socket, listener, batched = false) {
   if (!canShareReads()) return 'events';
-  if (socket[kListener] === listener) return socket[kReads];
-  if (!isUnchanged(socket)) return 'events';
-  if (memory === null) createMemories();
-  const { name } = socket._handle.constructor;
-  const target = memoryFor(name);
-  if (target === null) return 'events';
-  socket[kListener] = listener;
-  const isAsked = batched || wantsBatches;
-  if (isAsked) rounds ??= require('./rounds');
-  socket[kJoins] = isAsked && name === 'TCP' && rounds.canBatch();
-  socket._handle.useUserBuffer(target);
-  socket[parts.buffer] = target;
-  socket[parts.callback] = onRead;
-  socket[kReads] = socket[kJoins] ? 'batched' : 'shared';
-  return socket[kReads];
+  if (socket[kListener] !== listener) {
+    if (!isUnchanged(socket)) return 'events';
+    if (memory === null) createMemories();
+    const { name } = socket._handle.constructor;
+    const target = memoryFor(name);
+    if (target === null) return 'events';
+    const canJoin = (batched || wantsBatches) && loadRounds().canBatch() && name === 'TCP';
+    socket[kBatching] = canJoin ? new Batching(socket, listener, isAlone) : null;
+    socket[kListener] = listener;
+    socket._handle.useUserBuffer(target);
+    socket[parts.buffer] = target;
+    socket[parts.callback] = onRead;
+  }
+  return socket[kBatching]?.isActive ? 'batched' : 'shared';
+}
+
+function loadRounds() {
+  rounds ??= require('./rounds');
+  Batching ??= require('./batching').Batching;
+  return rounds;
 }
 
 function canShareReads() {
@@ -93,7 +89,7 @@ function canShareReads() {
  */
 function describeReads() {
   const reads = canShareReads() ? 'shared' : 'events';
-  if (reads === 'shared' && wantsBatches) rounds ??= require('./rounds');
+  if (reads === 'shared' && wantsBatches) loadRounds();
   if (rounds === null) return { reads, batchedSockets: 0, batchError: null };
   const { sockets, fault } = rounds.describeRounds();
   return { reads: wantsBatches && fault === null ? 'batched' : reads, batchedSockets: sockets, batchError: fault };
@@ -168,7 +164,7 @@ function onRead(length, bytes) {
   if (isLent || !isAlone(this)) return this.push(copyOf(bytes, 0, length));
   if (bytes !== memory) memory.set(new FastBuffer(bytes.buffer, 0, length));
   // In the context of the handle, before the listener can change it.
-  if (rounds !== null) joinIfDue(this, length);
+  this[kBatching]?.afterRead(length);
   isLent = true;
   try {
     this[kListener](new FastBuffer(memory.buffer, 0, length)); // not `emit`, which could be replaced
@@ -176,62 +172,6 @@ function onRead(length, bytes) {
     isLent = false;
   }
   return true;
-}
-
-/** Has a socket join the rounds at first, and come back when short reads prevail. */
-function joinIfDue(socket, length) {
-  if (socket[kJoins]) join(socket);
-  else if (socket[kLongReads] > 0 && countLongReads(socket, length) === 0) rounds.joinRounds(socket, onReceive);
-}
-
-/**
- * Has a socket read in rounds, as long as its listener is there: TLS, if it takes the socket over,
- * reads past JavaScript. Node.js does not emit 'removeListener' for the only listener of a stream.
- */
-function join(socket) {
-  socket[kJoins] = false;
-  removals ??= ['off', 'removeAllListeners', 'removeListener'].map(leaveAfter);
-  if (removals.some(({ name, original }) => socket[name] !== original)) return;
-  for (const { name, value } of removals) {
-    Object.defineProperty(socket, name, { value, writable: true, configurable: true });
-  }
-  rounds.joinRounds(socket, onReceive);
-}
-
-/** The methods that remove listeners, and those that are put in front of them. */
-let removals = null;
-
-function leaveAfter(name) {
-  const original = modules.net.Socket.prototype[name];
-  const value = function (...args) {
-    const result = original.apply(this, args);
-    if (!this.listeners('data').includes(this[kListener])) leave(this);
-    return result;
-  };
-  return { name, original, value };
-}
-
-function leave(socket) {
-  rounds.leaveRounds(socket);
-  socket[kReads] = 'shared';
-  socket[kLongReads] = 0;
-}
-
-/** The rounds have received so many bytes. False stops reading. */
-function onReceive(bytes, start, length) {
-  if (!isAlone(this)) return this.push(copyOf(bytes, start, start + length));
-  this[kListener](new FastBuffer(bytes.buffer, start, length));
-  if (length >= LONG_READ || this[kLongReads] > 0) {
-    if (countLongReads(this, length) === MOSTLY_LONG) rounds.leaveRounds(this);
-  }
-  return true;
-}
-
-/** @returns {number} 0 if short reads prevail, MOSTLY_LONG if long ones do */
-function countLongReads(socket, length) {
-  const change = length >= LONG_READ ? 1 : -1;
-  socket[kLongReads] = Math.min((socket[kLongReads] ?? 0) + change, MOSTLY_LONG);
-  return socket[kLongReads];
 }
 
 /**
