@@ -6,8 +6,9 @@
 const zlib = require('node:zlib');
 const t = require('tap');
 const framemask = require('../../ws.js');
-const { Decoder, acceptDeflate, offerDeflate } = require('../../index');
+const { Decoder } = require('../../index');
 const { inflateAlone } = require('../../lib/deflate/inflate-message');
+const { agree, deflateByZlib, json } = require('../support/deflate');
 const { framesFor } = require('../support/frames');
 const { connectRaw, record } = require('../support/websockets');
 
@@ -19,9 +20,8 @@ const BLOCKS = Buffer.from(
   'hex'
 );
 const emptyBlocks = (size) => Buffer.alloc(size - (size % BLOCKS.length), BLOCKS);
-/** A message of some kilobytes, as zlib compresses it. */
-const ordinary = (size) =>
-  zlib.deflateRawSync(JSON.stringify(Array.from({ length: size / 50 }, (_, id) => ({ id, name: `user ${id * 7}` }))));
+const SMALL = deflateByZlib(json(160));
+const LARGER = deflateByZlib(json(1280));
 const nextTurn = () => new Promise(setImmediate);
 
 /** Counts the input of all zlib handles on the event loop. @returns {() => number} the most in a turn */
@@ -47,13 +47,12 @@ function countInput(t) {
 }
 
 function openDecoder(contextTakeover, threadPoolFrom) {
-  const options = { contextTakeover, threadPoolFrom };
-  const deflate = acceptDeflate(offerDeflate(options).header, options);
-  let onMessage;
+  const { server } = agree({ contextTakeover, threadPoolFrom });
+  let decoder;
   const message = new Promise((resolve) => {
-    onMessage = resolve;
+    decoder = new Decoder({ role: 'server', deflate: server, onMessage: resolve });
   });
-  return { decoder: new Decoder({ role: 'server', deflate, onMessage }), message };
+  return { decoder, message };
 }
 
 for (const contextTakeover of [false, true]) {
@@ -77,11 +76,11 @@ for (const contextTakeover of [false, true]) {
     t.equal(inflating, 46, 'four connections inflate 64 KiB on the event loop');
     t.ok(most() > 0 && most() < 65 * KIB, `${most()} bytes on the event loop`);
     const { decoder } = openDecoder(contextTakeover);
-    decoder.write(binary(ordinary(8 * KIB), { rsv: 0x40 }));
+    decoder.write(binary(SMALL, { rsv: 0x40 }));
     t.equal(decoder.inflating, false, 'a small message is inflated at once');
     for (const { message } of opened) t.equal((await message).length, 0);
     await nextTurn();
-    decoder.write(binary(ordinary(64 * KIB), { rsv: 0x40 }));
+    decoder.write(binary(LARGER, { rsv: 0x40 }));
     t.equal(decoder.inflating, false, 'and so is a larger one in another turn');
   });
 
