@@ -157,11 +157,12 @@ for (const threadPoolFrom of [0, Infinity]) {
       seen = decoder.fragmentLengths;
     };
     const { decoder } = decoderOf(client, { fragmentLengths: true, onMessage });
-    encoder.binary(Buffer.from(json(30)), { fin: false });
+    encoder.binary(Buffer.from(json(100)), { fin: false });
+    t.ok(threadPoolFrom === 0 || encoder.pending < 1000, 'compressed');
     encoder.continuation('', { fin: false });
     encoder.continuation('abc');
     await transfer(encoder, decoder, () => seen !== undefined);
-    t.same(seen, [json(30).length, 0, 3]);
+    t.same(seen, [json(100).length, 0, 3]);
   });
 }
 
@@ -251,6 +252,18 @@ for (const [title, frames, expected, options] of [
     t.end();
   });
 }
+
+t.test('7.2.2: without takeover, a message that refers to the one before is refused', (t) => {
+  for (const fin of [true, false]) {
+    const encoder = new Encoder({ role: 'server', deflate: agree({ contextTakeover: true }).server });
+    for (let i = 0; i < 2; i++) {
+      encoder.text(json(100), { fin });
+      if (!fin) encoder.continuation('');
+    }
+    assert.deepEqual(decode(encoder.take()), [text(json(100)), ['error', 'DEFLATE', 1007]]);
+  }
+  t.end();
+});
 
 t.test('maxPayload counts bytes while they are inflated, over all fragments', async () => {
   const tooBig = [['error', 'MESSAGE_TOO_BIG', 1009]];
