@@ -175,6 +175,7 @@ compareReads(t, 'half-open: after its end the peer still gets what is written', 
 compareReads(
   t,
   'a connection that the peer resets is closed with an error',
+  { transports: ['tcp', 'http'] },
   async (reads) => {
     const { socket, client } = await reads.connect();
     const order = [];
@@ -187,8 +188,7 @@ compareReads(
     await until(() => order.length === 2);
     reads.t.same(order, ['ECONNRESET', true]);
     return [events, order];
-  },
-  ['tcp', 'http']
+  }
 );
 
 compareReads(t, 'bytesRead counts what was read, and readableDidRead tells that something was', async (reads) => {

@@ -186,17 +186,18 @@ class Reads {
  *
  * @param {import('tap').Test} t
  * @param {string} title
- * @param {(reads: Reads, t: import('tap').Test) => Promise<*>} body returns what it saw
- * @param {string[]} [transports]
+ * @param {{ transports?: string[] }} options maybe left out
+ * @param {(reads: Reads) => Promise<*>} body returns what it saw
  */
-function compareReads(t, title, body, transports = ALL) {
+function compareReads(t, title, ...rest) {
+  const [body, { transports = ALL } = {}] = rest.reverse();
   t.test(title, async (t) => {
     for (const name of transports) {
       await t.test(name, async (t) => {
         const seen = {};
         for (const kind of KINDS) {
           await t.test(kind, async (t) => {
-            seen[kind] = await body(new Reads(t, name, kind), t);
+            seen[kind] = await body(new Reads(t, name, kind));
           });
           t.same(seen[kind], seen.events, `${kind} reads do what events do`);
         }
@@ -230,7 +231,6 @@ async function until(condition) {
 }
 
 module.exports = {
-  ALL,
   HANDSHAKE,
   KINDS,
   Reads,
