@@ -250,39 +250,40 @@ t.test("answers of a listener of 'upgrade'", async (t) => {
   }
 });
 
-t.test('the codec: acceptUpgrade and offerUpgrade', async (t) => {
-  const echo = (request, socket, head) => {
-    const { deflate } = acceptUpgrade(request, socket, head, { protocol: 'chat', deflate: true });
-    const encoder = new Encoder({ role: 'server', deflate, writable: socket });
-    const onClose = (code) => {
-      encoder.close(code);
-      encoder.flush();
-      socket.end();
-    };
-    const decoder = new Decoder({ role: 'server', deflate, onMessage: (data) => encoder.text(data), onClose });
-    socket.on('data', (chunk) => decoder.write(chunk));
+/** An endpoint that echoes Close frames. @returns {Encoder} */
+function speak(socket, role, deflate, onMessage) {
+  const encoder = new Encoder({ role, deflate, writable: socket });
+  const onClose = (code) => {
+    encoder.close(code);
+    encoder.flush();
+    socket.end();
   };
-  const { origin } = await startServer(t, { attach: (server) => server.on('upgrade', echo) });
+  const decoder = new Decoder({ role, deflate, onMessage: (data) => onMessage(data, encoder), onClose });
+  socket.on('data', (chunk) => decoder.write(chunk));
+  return encoder;
+}
+
+t.test('the codec: acceptUpgrade and offerUpgrade', async (t) => {
+  const attach = (server) =>
+    server.on('upgrade', (request, socket, head) => {
+      const { deflate } = acceptUpgrade(request, socket, head, { protocol: 'chat', deflate: true });
+      speak(socket, 'server', deflate, (data, encoder) => encoder.text(data));
+    });
+  const { origin } = await startServer(t, { attach });
   const offer = offerUpgrade({ protocols: ['chat'], deflate: true });
   const sent = http.get(origin, { headers: offer.headers, createConnection: overHttp2() });
   const [response, socket] = await once(sent, 'upgrade');
   const { deflate, protocol } = offer.readAnswer(response);
   t.equal(protocol, 'chat');
-  const encoder = new Encoder({ role: 'client', deflate, writable: socket });
-  const seen = [];
-  const onMessage = (data) => {
-    seen.push(data);
-    encoder.close(1000);
-  };
-  const onClose = (code) => {
-    seen.push(code);
-    socket.end();
-  };
-  const decoder = new Decoder({ role: 'client', deflate, onMessage, onClose });
-  socket.on('data', (chunk) => decoder.write(chunk));
-  encoder.text('x'.repeat(10_000));
+  const text = 'x'.repeat(10_000);
+  const echoed = new Promise((resolve) => {
+    speak(socket, 'client', deflate, (data, encoder) => {
+      resolve(data);
+      encoder.close(1000);
+    }).text(text);
+  });
   await once(socket, 'close');
-  t.same(seen, ['x'.repeat(10_000), 1000]);
+  t.equal(await echoed, text);
 });
 
 t.test('closing: END_STREAM after both Close frames, CANCEL without', async (t) => {

@@ -10,7 +10,7 @@ const { deflateAlone, deflateAloneLater } = require('../../lib/deflate/deflate-m
 const { noteUse, releaseIdle } = require('../../lib/deflate/idle-release');
 const { inflateAlone, inflateAloneLater } = require('../../lib/deflate/inflate-message');
 const { MAX_JOBS, runInPool } = require('../../lib/deflate/concurrency-limiter');
-const { ZlibHandle, supportsSyncZlib, copyIfShared, trySyncZlib } = require('../../lib/deflate/zlib-handle');
+const { ZlibHandle, supportsSyncZlib, trySyncZlib } = require('../../lib/deflate/zlib-handle');
 const { deflateByZlib, json: textOf } = require('../support/deflate');
 const { createRandom, seed } = require('../support/random');
 
@@ -327,14 +327,3 @@ function quiet(stream) {
   handle.onerror = () => {};
   return stream;
 }
-
-t.test('a result that is given away is in memory of its own', (t) => {
-  const small = copyIfShared(inflate(deflateByZlib(json(5))));
-  t.equal(small.buffer.byteLength, small.length);
-  const large = copyIfShared(inflate(deflateByZlib(json(20_000))));
-  t.ok(large.equals(json(20_000)));
-  const before = Buffer.from(small);
-  inflate(deflateByZlib(json(3000)));
-  t.ok(small.equals(before));
-  t.end();
-});

@@ -169,15 +169,33 @@ t.test('a rest that the system takes later goes before the next round', inRounds
   t.equal(socket.bytesWritten, 16, 'all bytes are counted');
 });
 
-t.test('a reply goes before destroy, and before the end of the process', inRounds, async (t) => {
-  const { socket, client } = await join(t, (text, reply) => {
-    reply(text);
-    socket.destroy();
+for (const [title, act, bytes, code] of [
+  ['a reply goes before destroy', ({ socket }) => socket.destroy(), 5],
+  ['a socket that resets is released', ({ socket }) => socket.resetAndDestroy(), null, 'ECONNRESET'],
+  [
+    'a socket that is destroyed before its last reply has left closes',
+    ({ socket, lane }) => {
+      limitSends(lane, [0]);
+      socket.end().destroy();
+    },
+    0
+  ]
+]) {
+  t.test(title, inRounds, async (t) => {
+    const connection = await join(t, (text, reply) => {
+      if (code === undefined) reply(text);
+      act(connection);
+    });
+    const { client } = connection;
+    const received = receiveAll(client);
+    client.write(frames('bye'));
+    if (code === undefined) t.equal((await received).length, bytes);
+    else t.match(await received.catch((error) => error), { code });
+    t.equal(describeRounds().sockets, 0);
   });
-  const received = receiveAll(client);
-  client.write(frames('bye'));
-  t.equal((await received).length, 5);
+}
 
+t.test('a reply goes before the end of the process', inRounds, async (t) => {
   const folder = t.testdir({
     'exit.js': `${LISTEN}
       const server = listen((text, _socket, reply) => {
@@ -188,12 +206,12 @@ t.test('a reply goes before destroy, and before the end of the process', inRound
   });
   const child = fork(path.join(folder, 'exit.js'));
   const [port] = await once(child, 'message');
-  const other = net.connect(port, '127.0.0.1');
+  const client = net.connect(port, '127.0.0.1');
   for (const text of ['one', 'two', 'three']) {
-    other.write(frames(text));
-    t.equal(String((await once(other, 'data'))[0].subarray(2)), text);
+    client.write(frames(text));
+    t.equal(String((await once(client, 'data'))[0].subarray(2)), text);
   }
-  other.destroy();
+  client.destroy();
 });
 
 t.test('replies keep their order: many, long ones, and those of a slow handler', inRounds, async (t) => {
@@ -215,26 +233,6 @@ t.test('replies keep their order: many, long ones, and those of a slow handler',
   await until(() => seen.length === 2 * (count + 1));
   const numbers = [...Array(count + 1).keys()];
   t.same(seen, [...numbers, ...numbers]);
-});
-
-t.test('a socket that is destroyed before its last reply has left closes', inRounds, async (t) => {
-  const { socket, client, lane } = await join(t, (text, reply) => {
-    limitSends(lane, [0]);
-    reply(text);
-    socket.end();
-    socket.destroy();
-  });
-  client.write(frames('bye'));
-  client.resume();
-  await once(client, 'close');
-});
-
-t.test('a socket that resets is released', inRounds, async (t) => {
-  const { socket, client } = await join(t, () => socket.resetAndDestroy());
-  client.write(frames('go'));
-  const [error] = await once(client, 'error');
-  t.equal(error.code, 'ECONNRESET');
-  t.equal(describeRounds().sockets, 0);
 });
 
 t.test('reads and replies re-arm the timeout of a socket', inRounds, async (t) => {

@@ -3,12 +3,11 @@
 // Connections of which one end reads by readInto, for test/sockets: with events, with shared reads,
 // and with batched reads.
 
-const { createHash } = require('node:crypto');
 const { once } = require('node:events');
 const http = require('node:http');
 const net = require('node:net');
 const tls = require('node:tls');
-const { Decoder, Encoder, readInto } = require('../../index.js');
+const { Decoder, Encoder, acceptUpgrade, readInto } = require('../../index.js');
 const { canBatch } = require('../../lib/sockets/rounds');
 const { isShared } = require('../../lib/sockets/shared-reads');
 const certificate = require('./certificate');
@@ -21,18 +20,6 @@ const isNode = process.versions.bun === undefined && process.versions.deno === u
 const HANDSHAKE =
   'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
   'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
-
-/** Answers the handshake of a client, as examples/echo-server.js does. */
-function answerHandshake(request, socket, head) {
-  const accept = createHash('sha1')
-    .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
-    .digest('base64');
-  socket.write(
-    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
-      `Sec-WebSocket-Accept: ${accept}\r\n\r\n`
-  );
-  if (head.length > 0) socket.unshift(head);
-}
 
 /** Makes a client's end of an HTTP connection one of a WebSocket. */
 async function shakeHands(client) {
@@ -56,7 +43,7 @@ const TRANSPORTS = {
   http: {
     createServer: (accept, options) =>
       http.createServer(options).on('upgrade', (request, socket, head) => {
-        answerHandshake(request, socket, head);
+        acceptUpgrade(request, socket, head);
         accept(socket);
       }),
     connect: (address, options) => net.connect({ ...address, ...options }),
@@ -234,8 +221,6 @@ module.exports = {
   HANDSHAKE,
   KINDS,
   Reads,
-  TRANSPORTS,
-  answerHandshake,
   compareReads,
   frames,
   isNode,
