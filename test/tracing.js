@@ -10,6 +10,7 @@ const { Encoder } = require('../lib/codec/encoder');
 const { prepare } = require('../lib/codec/prepared');
 const { forEachCase } = require('./support/cases');
 const { framesFor } = require('./support/frames');
+const { uncaught } = require('./support/uncaught');
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -53,36 +54,34 @@ const expectedMessages = [
 
 /** Throws unless there is a record for each object of `expected`, with its properties. */
 function assertRecords(records, expected, common, what) {
-  const properties = { ...common, ...expected[0] };
-  const actual = records.map((record) => Object.fromEntries(Object.keys(properties).map((key) => [key, record[key]])));
-  assert.deepEqual(
-    actual,
-    expected.map((one) => ({ ...common, ...one })),
-    what
-  );
+  const keys = Object.keys({ ...common, ...expected[0] });
+  const actual = records.map((record) => Object.fromEntries(keys.map((key) => [key, record[key]])));
+  const wanted = expected.map((one) => ({ ...common, ...one }));
+  assert.deepEqual(actual, wanted, what);
+}
+
+function writeInChunks(decoder, bytes, size) {
+  for (let i = 0; i < bytes.length; i += size) decoder.write(bytes.subarray(i, i + size));
 }
 
 for (const role of ['server', 'client']) {
   const peer = role === 'server' ? 'client' : 'server';
-  const masked = role === 'client';
+  const frameCommon = { rsv: 0, masked: role === 'client', error: null };
 
   t.test(`a ${role} publishes each frame and message that it sends, ids ascend`, (t) => {
     const run = () => converse(new Encoder({ role, trace: { id: 'c-1' } }));
     const common = { connection: 'c-1', from: role, direction: 'sent', role };
     const frames = published('framemask:frame', run);
-    assertRecords(frames, expectedFrames, { ...common, rsv: 0, masked, error: null }, 'frames');
+    assertRecords(frames, expectedFrames, { ...common, ...frameCommon }, 'frames');
     const ids = frames.map(({ id }) => id);
-    t.ok(
-      ids.every((id) => UUID.test(id)),
-      'ids are UUIDs'
-    );
+    for (const id of ids) t.match(id, UUID);
     t.same(ids, [...ids].sort(), 'ids ascend');
     assertRecords(published('framemask:message', run), expectedMessages, common, 'messages');
     t.end();
   });
 
   t.test(`a ${peer} publishes each frame and message that it receives, in one chunk and byte by byte`, (t) => {
-    const common = { connection: 'c-2', direction: 'received', role: peer };
+    const common = { connection: 'c-2', from: role, direction: 'received', role: peer };
     const onMessage = () => {};
     const onFrame = () => {};
     const cases = [];
@@ -95,86 +94,65 @@ for (const role of ['server', 'client']) {
       }
     }
     forEachCase(cases, ({ options, size }) => {
-      const run = () => {
-        const bytes = Buffer.concat(converse(new Encoder({ role })));
+      const bytes = Buffer.concat(converse(new Encoder({ role })));
+      const received = (name) => {
+        const copy = Buffer.from(bytes);
         const decoder = new Decoder({ role: peer, trace: { id: 'c-2' }, ...options });
-        for (let i = 0; i < bytes.length; i += size) decoder.write(bytes.subarray(i, i + size));
+        return published(name, () => writeInChunks(decoder, copy, size));
       };
-      const received = (name) => published(name, run).filter(({ direction }) => direction === 'received');
-      assertRecords(received('framemask:frame'), expectedFrames, { ...common, rsv: 0, masked, error: null }, 'frames');
+      assertRecords(received('framemask:frame'), expectedFrames, { ...common, ...frameCommon }, 'frames');
       assertRecords(received('framemask:message'), expectedMessages, common, 'messages');
     });
     t.end();
   });
 }
 
-t.test('each record has the time of its publication, finer than a millisecond', (t) => {
-  const now = () => performance.timeOrigin + performance.now();
-  const { text } = framesFor('server');
-  for (const name of ['framemask:frame', 'framemask:message']) {
+t.test('the reserved bits are recorded as a number from 0 to 7', (t) => {
+  const run = () => new Encoder({ role: 'server' }).text('compressed', { rsv1: true });
+  for (const name of ['framemask:frame', 'framemask:message']) t.match(published(name, run), [{ rsv: 4 }], name);
+  t.end();
+});
+
+for (const name of ['framemask:frame', 'framemask:message']) {
+  t.test(`${name}: each record has the time of its publication, finer than a millisecond`, (t) => {
+    const now = () => performance.timeOrigin + performance.now();
     const start = now();
     const records = published(name, () => {
       const encoder = new Encoder({ role: 'server' });
       for (let i = 0; i < 20; i++) encoder.text('a');
-      new Decoder({ role: 'server' }).write(text('a'));
+      new Decoder({ role: 'server' }).write(framesFor('server').text('a'));
     });
-    const times = records.map(({ time }) => time);
-    const all = [start, ...times, now()];
-    t.same(
-      all,
-      [...all].sort((a, b) => a - b),
-      `${name}: in order`
-    );
-    t.ok(times.some((time) => !Number.isInteger(time), name));
-    const ofIds = records.map(({ id }) => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
-    t.ok(
-      ofIds.every((ofId, i) => Math.abs(times[i] - ofId) < 60_000),
-      `${name}: the clock of the ids`
-    );
-  }
-  t.end();
-});
-
-t.test('frames count for the sequence number while there are no subscribers', (t) => {
-  for (const size of [1, 10, 1000]) {
-    for (const options of [{ onMessage() {} }, { onFrame() {} }, { text: 'buffer', onMessage() {} }]) {
-      const encoder = new Encoder({ role: 'client' });
-      for (let i = 0; i < 50; i++) encoder.text('x'.repeat(i));
-      const bytes = Buffer.concat(encoder.take());
-      const decoder = new Decoder({ role: 'server', ...options });
-      for (let i = 0; i < bytes.length; i += size) decoder.write(bytes.subarray(i, i + size));
-      const frames = published('framemask:frame', () => {
-        encoder.ping();
-        for (const chunk of encoder.take()) decoder.write(chunk);
-      });
-      t.match(
-        frames,
-        [
-          { direction: 'sent', sequence: 51 },
-          { direction: 'received', sequence: 51 }
-        ],
-        `chunks of ${size} bytes, options {${Object.keys(options)}}`
-      );
+    const all = [start, ...records.map(({ time }) => time), now()];
+    const sorted = [...all].sort((a, b) => a - b);
+    t.same(all, sorted, 'in order');
+    t.ok(records.some(({ time }) => !Number.isInteger(time)));
+    for (const { id, time } of records) {
+      const ofId = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+      t.ok(Math.abs(time - ofId) < 60_000, 'the clock of the ids');
     }
-  }
-  t.end();
-});
+    t.end();
+  });
+}
 
-t.test('frames that were published count once for the sequence number', (t) => {
-  for (const size of [1, 1000]) {
-    const encoder = new Encoder({ role: 'client' });
-    const decoder = new Decoder({ role: 'server' });
-    const send = () => {
-      for (let i = 0; i < 5; i++) encoder.text('x'.repeat(i));
-      const bytes = Buffer.concat(encoder.take());
-      for (let i = 0; i < bytes.length; i += size) decoder.write(bytes.subarray(i, i + size));
-    };
-    const received = [1, 2].flatMap(() => published('framemask:frame', send).filter((one) => one.role === 'server'));
-    t.same(
-      received.map(({ sequence }) => sequence),
-      [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
-      `chunks of ${size} bytes`
-    );
+t.test('frames count for the sequence number once, with subscribers and without', (t) => {
+  for (const size of [1, 10, 1000]) {
+    for (const options of [{}, { onMessage() {} }, { onFrame() {} }, { text: 'buffer', onMessage() {} }]) {
+      const encoder = new Encoder({ role: 'client' });
+      const decoder = new Decoder({ role: 'server', ...options });
+      const send = (count) => {
+        for (let i = 0; i < count; i++) encoder.text('x'.repeat(i));
+        writeInChunks(decoder, Buffer.concat(encoder.take()), size);
+      };
+      const sequences = { sent: [], received: [] };
+      for (let i = 0; i < 2; i++) {
+        send(48);
+        const records = published('framemask:frame', () => send(2));
+        for (const { direction, sequence } of records) sequences[direction].push(sequence);
+      }
+      const expected = [49, 50, 99, 100];
+      const what = `chunks of ${size} bytes, options {${Object.keys(options)}}`;
+      t.same(sequences, { sent: expected, received: expected }, what);
+    }
   }
   t.end();
 });
@@ -212,72 +190,58 @@ t.test('prepared messages are published for each connection; without an id it ha
   t.end();
 });
 
-t.test('the id of a connection may be empty', (t) => {
-  const [sent] = published('framemask:frame', () => new Encoder({ role: 'server', trace: { id: '' } }).text('a'));
-  t.equal(sent.connection, '');
-  const { text } = framesFor('server');
-  const [received] = published('framemask:frame', () =>
-    new Decoder({ role: 'server', trace: { id: '' } }).write(text('a'))
-  );
-  t.equal(received.connection, '');
-  t.end();
-});
-
-t.test('an error is published as a frame, before onError is called; not as a message', (t) => {
-  const { text, frame } = framesFor('server');
-  const badFrames = { 'a reserved opcode': frame(3), 'bad text': text(Buffer.from([0xff])) };
-  for (const [name, bad] of Object.entries(badFrames)) {
-    const order = [];
-    const errors = published('framemask:frame', () => {
-      const listen = ({ error }) => error !== null && order.push('traced');
-      channel('framemask:frame').subscribe(listen);
-      new Decoder({ role: 'server', onError: () => order.push('onError') }).write(Buffer.from(bad));
-      channel('framemask:frame').unsubscribe(listen);
-    }).filter(({ error }) => error !== null);
-    t.equal(errors[0]?.sequence, 1, `${name}: the sequence number`);
-    const none = { opcode: null, fin: null, rsv: null, masked: null, length: null };
-    t.match(errors, [{ ...none, error: { name: 'FrameError' } }], `${name}: the record`);
-    t.same(order, ['traced', 'onError'], `${name}: the order`);
-    const messages = published('framemask:message', () => {
-      new Decoder({ role: 'server', onError() {} }).write(Buffer.from(bad));
+t.test('the id and the key of a connection: both codecs share them, and the id may be empty', (t) => {
+  const key = 'dGhlIHNhbXBsZSBub25jZQ==';
+  for (const [id, expected] of [
+    [undefined, UUID],
+    ['', '']
+  ]) {
+    const trace = { id, key };
+    const encoder = new Encoder({ role: 'client', trace });
+    const decoder = new Decoder({ role: 'server', trace });
+    const records = published('framemask:frame', () => {
+      encoder.text('a');
+      decoder.write(Buffer.concat(encoder.take()));
     });
-    t.same(messages, [], `${name}: messages`);
+    const connection = { connection: trace.id, key };
+    t.match(records, [connection, connection]);
+    t.match(trace.id, expected);
   }
   t.end();
 });
 
+for (const [name, bad] of [
+  ['a reserved opcode', framesFor('server').frame(3)],
+  ['bad text', framesFor('server').text(Buffer.from([0xff]))]
+]) {
+  t.test(`${name} is published as a frame, before onError is called; not as a message`, (t) => {
+    const order = [];
+    const decode = () => new Decoder({ role: 'server', onError: () => order.push('onError') }).write(Buffer.from(bad));
+    const listen = ({ error }) => error !== null && order.push('traced');
+    channel('framemask:frame').subscribe(listen);
+    const [error, ...others] = published('framemask:frame', decode).filter((record) => record.error !== null);
+    channel('framemask:frame').unsubscribe(listen);
+    const none = { opcode: null, fin: null, rsv: null, masked: null, length: null };
+    t.match(error, { ...none, sequence: 1, error: { name: 'FrameError' } });
+    t.same(others, []);
+    t.same(order, ['traced', 'onError']);
+    t.same(published('framemask:message', decode), []);
+    t.end();
+  });
+}
+
 t.test('a subscriber that throws does no harm to a codec', async (t) => {
-  const thrown = [];
-  process.on('uncaughtException', (error) => thrown.push(error.message));
-  t.teardown(() => process.removeAllListeners('uncaughtException'));
   const listen = () => {
     throw new Error('from a subscriber');
   };
-  for (const name of ['framemask:frame', 'framemask:message']) channel(name).subscribe(listen);
   const received = [];
-  const decoder = new Decoder({ role: 'server', onMessage: (data) => received.push(String(data)) });
-  for (const chunk of converse(new Encoder({ role: 'client' }))) decoder.write(chunk);
-  for (const name of ['framemask:frame', 'framemask:message']) channel(name).unsubscribe(listen);
-  t.same(received, ['fragmented', '\0\0\0', 'é']);
-  await new Promise(setImmediate);
-  t.ok(thrown.length > 0 && thrown.every((message) => message === 'from a subscriber'));
-});
-
-t.test('codecs that share a connection share its id and its key', (t) => {
-  const trace = { key: 'dGhlIHNhbXBsZSBub25jZQ==' };
-  const encoder = new Encoder({ role: 'client', trace });
-  const decoder = new Decoder({ role: 'server', trace });
-  const records = published('framemask:frame', () => {
-    encoder.text('a');
-    decoder.write(Buffer.concat(encoder.take()));
+  const thrown = await uncaught(async () => {
+    for (const name of ['framemask:frame', 'framemask:message']) channel(name).subscribe(listen);
+    const decoder = new Decoder({ role: 'server', onMessage: (data) => received.push(String(data)) });
+    for (const chunk of converse(new Encoder({ role: 'client' }))) decoder.write(chunk);
+    for (const name of ['framemask:frame', 'framemask:message']) channel(name).unsubscribe(listen);
+    await new Promise(setImmediate);
   });
-  t.match(trace.id, UUID);
-  t.same(
-    records.map(({ connection, key }) => [connection, key]),
-    [
-      [trace.id, trace.key],
-      [trace.id, trace.key]
-    ]
-  );
-  t.end();
+  t.same(received, ['fragmented', '\0\0\0', 'é']);
+  t.ok(thrown.length > 0 && thrown.every(({ message }) => message === 'from a subscriber'));
 });

@@ -24,37 +24,24 @@ t.test('9.1: reads names, parameters and values', (t) => {
 });
 
 t.test('9.1: refuses what is not the ABNF', (t) => {
-  for (const header of [
-    '',
-    ' ',
-    ',',
-    'a,',
-    ',a',
-    'a,,b',
-    'a b',
-    'a;',
-    'a;;b',
-    'a;=1',
-    'a;b=',
-    'a;b= 1',
-    'a;b =1',
-    'a;b=1=2',
-    'a;b="',
-    'a;b="1',
-    'a;b=""',
-    'a;b="\\',
-    'a;b="1 2"',
-    'a;b="1"2',
-    'a="b"',
-    'a;b="é"',
-    'é',
-    'a\n',
-    '"a"'
-  ]) {
+  const elements = ['', ' ', ',', 'a,', ',a', 'a,,b', 'a b', 'a;', 'a;;b', 'a="b"', 'é', 'a\n', '"a"'];
+  const values = ['=1', 'b=', 'b= 1', 'b =1', 'b=1=2', 'b="', 'b="1', 'b=""', 'b="\\', 'b="1 2"', 'b="1"2', 'b="é"'];
+  for (const header of [...elements, ...values.map((value) => `a;${value}`)]) {
     t.equal(parseExtensions(header), null, JSON.stringify(header));
   }
   t.end();
 });
+
+/** As ws has them: the extensions of one name together, and the values of one parameter. */
+function groupAsWs(extensions) {
+  const byName = Object.create(null);
+  for (const { name, parameters } of extensions) {
+    const values = Object.create(null);
+    for (const [key, value] of parameters) values[key] = [...(values[key] ?? []), value ?? true];
+    byName[name] = [...(byName[name] ?? []), values];
+  }
+  return byName;
+}
 
 t.test(`9.1: reads what ws reads, and refuses what it refuses (seed ${seed})`, (t) => {
   const random = createRandom(seed);
@@ -65,41 +52,15 @@ t.test(`9.1: reads what ws reads, and refuses what it refuses (seed ${seed})`, (
     header = header.trim(); // ws refuses white space at the end
     let expected = null;
     try {
-      expected = [];
-      for (const [name, list] of Object.entries(wsExtension.parse(header))) {
-        for (const parameters of list) expected.push({ name, parameters });
-      }
+      expected = wsExtension.parse(header);
     } catch {
-      expected = null;
+      // It is refused.
     }
     const got = parseExtensions(header);
-    if (expected === null) {
-      assert.equal(got, null, JSON.stringify(header));
-      continue;
-    }
-    // ws keeps the extensions of one name together, and the values of one parameter.
-    assert.notEqual(got, null, JSON.stringify(header));
-    const byName = groupByName(got);
-    const grouped = [...byName.values()].flat().map(({ name, parameters }) => {
-      const values = Object.create(null);
-      for (const [key, value] of parameters) {
-        values[key] ??= [];
-        values[key].push(value ?? true);
-      }
-      return { name, parameters: values };
-    });
-    // Object.entries puts names that are numbers first.
-    const sorted = (list) => [...list].sort((a, b) => (a.name === b.name ? 0 : a.name < b.name ? -1 : 1));
-    assert.deepEqual(sorted(grouped), sorted(expected), JSON.stringify(header));
+    assert.deepEqual(got === null ? null : groupAsWs(got), expected, JSON.stringify(header));
   }
   t.end();
 });
-
-function groupByName(extensions) {
-  const groups = new Map();
-  for (const extension of extensions) groups.set(extension.name, [...(groups.get(extension.name) ?? []), extension]);
-  return groups;
-}
 
 t.test('a header of 128 KiB, eight times what Node.js accepts, takes less than a second of processor time', (t) => {
   const size = 1 << 17;

@@ -6,64 +6,23 @@
 const assert = require('node:assert/strict');
 const t = require('tap');
 const { once } = require('node:events');
+const { setTimeout: sleep } = require('node:timers/promises');
 const { Decoder, readInto } = require('../../index.js');
-const { BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, closePayload, frame } = require('../support/frames');
+const { framesFor } = require('../support/frames');
 const { createRandom, seed } = require('../support/random');
-const { record, sameEvents, string } = require('../support/recorder');
+const { eventsOf, record, sameEvents } = require('../support/recorder');
 const { TRIES_ALL } = require('../support/sample');
 const { Reads, isNode } = require('../support/socket-pairs');
-const { randomCuts } = require('../support/streams');
+const { createStreamMaker, randomCuts } = require('../support/streams');
 
 const CONNECTIONS = TRIES_ALL ? 2000 : 600;
 const AT_ONCE = 250;
 const TRANSPORTS = ['tcp', 'tcp', 'http', 'http', 'http', 'pipe', 'pipe', 'tls'];
 
-/** @returns {Buffer} a payload that says whose it is, all over */
-function patternOf(id, number, length) {
-  return Buffer.alloc(length, `<connection ${id}, message ${number}>`);
-}
-
-/**
- * What a connection sends, and the events that must come of it.
- *
- * @param {number} id
- * @param {(below: number) => number} random
- */
-function makeStream(id, random) {
-  const parts = [];
-  const expected = [];
-  const add = (opcode, payload, options) => {
-    const key = Buffer.alloc(4);
-    key.writeUInt32LE(random(2 ** 32));
-    parts.push(frame(opcode, payload, { key, ...options }));
-  };
-  const control = (number) => {
-    const payload = patternOf(id, number, random(126));
-    const isPing = random(2) === 0;
-    add(isPing ? PING : PONG, payload);
-    expected.push([isPing ? 'ping' : 'pong', payload.latin1Slice()]);
-  };
-  add(TEXT, `id ${id}`);
-  expected.push(string(`id ${id}`));
-  for (let number = 1; number < 6 + random(20); number++) {
-    const length = [random(20), random(126), random(126), random(1000), random(9000)][random(5)];
-    const payload = patternOf(id, number, random(300) === 0 ? 66_000 + random(60_000) : length);
-    const isText = random(2) === 0;
-    const event = isText ? string(payload.latin1Slice()) : ['binary', payload.latin1Slice(), false];
-    if (random(6) === 0) control(number);
-    if (random(4) !== 0) {
-      add(isText ? TEXT : BINARY, payload);
-    } else {
-      const middle = random(payload.length + 1);
-      add(isText ? TEXT : BINARY, payload.subarray(0, middle), { fin: false });
-      if (random(3) === 0) control(number);
-      add(CONTINUATION, payload.subarray(middle));
-    }
-    expected.push(event);
-  }
-  add(CLOSE, closePayload(1000, `bye ${id}`));
-  expected.push(['close', 1000, `bye ${id}`]);
-  return { bytes: Buffer.concat(parts), expected };
+/** What a connection sends: its name, and random frames, some of them wrong; and the events that must come of it. */
+function createStream(id, makeStream) {
+  const bytes = Buffer.concat([framesFor('server').text(`id ${id}`), makeStream('server')]);
+  return { bytes, expected: eventsOf(Decoder, { role: 'server' }, bytes) };
 }
 
 /** What a server's connections have delivered. */
@@ -107,7 +66,7 @@ async function send(client, bytes, random) {
   for (const end of [...randomCuts(random, bytes.length), bytes.length]) {
     client.write(bytes.subarray(start, end));
     start = end;
-    if (random(4) === 0) await new Promise((resolve) => setTimeout(resolve, random(4)));
+    if (random(4) === 0) await sleep(random(4));
   }
   const closed = once(client, 'close');
   client.resume();
@@ -123,21 +82,22 @@ t.test(`${CONNECTIONS} connections get every byte that is theirs, and what is de
     const reads = new Reads(t, name, 'shared');
     servers.push({ reads, ...(await reads.listen((socket) => flood.accept(socket))) });
   }
+  const makeStream = createStreamMaker(random);
   const expected = new Map();
   let id = 0;
   async function run() {
     while (id < CONNECTIONS) {
       const mine = id++;
       const { reads, address } = servers[mine % servers.length];
-      const stream = makeStream(mine, random);
+      const stream = createStream(mine, makeStream);
       expected.set(`id ${mine}`, stream.expected);
       await send(await reads.open(address), stream.bytes, random);
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, run));
   // A paused connection delivers its last messages a moment later.
-  const isComplete = ({ events }) => events.at(-1)?.[0] === 'close';
-  for (let i = 0; i < 500 && !flood.recorded.every(isComplete); i++) await new Promise((r) => setTimeout(r, 10));
+  const isComplete = ({ events }) => events.length === expected.get(events[0]?.[1])?.length;
+  for (let i = 0; i < 500 && !flood.recorded.every(isComplete); i++) await sleep(10);
 
   t.equal(flood.recorded.length, CONNECTIONS);
   if (isNode) t.ok(flood.lent > CONNECTIONS / 2, `${flood.lent} connections shared reads`);

@@ -3,12 +3,11 @@
 // Connections of which one end reads by readInto, for test/sockets: with events, with shared reads,
 // and with batched reads.
 
-const { createHash } = require('node:crypto');
 const { once } = require('node:events');
 const http = require('node:http');
 const net = require('node:net');
 const tls = require('node:tls');
-const { Decoder, Encoder, readInto } = require('../../index.js');
+const { Decoder, Encoder, acceptUpgrade, readInto } = require('../../index.js');
 const { canBatch } = require('../../lib/sockets/rounds');
 const { isShared } = require('../../lib/sockets/shared-reads');
 const certificate = require('./certificate');
@@ -21,18 +20,6 @@ const isNode = process.versions.bun === undefined && process.versions.deno === u
 const HANDSHAKE =
   'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
   'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
-
-/** Answers the handshake of a client, as examples/echo-server.js does. */
-function answerHandshake(request, socket, head) {
-  const accept = createHash('sha1')
-    .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
-    .digest('base64');
-  socket.write(
-    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
-      `Sec-WebSocket-Accept: ${accept}\r\n\r\n`
-  );
-  if (head.length > 0) socket.unshift(head);
-}
 
 /** Makes a client's end of an HTTP connection one of a WebSocket. */
 async function shakeHands(client) {
@@ -56,7 +43,7 @@ const TRANSPORTS = {
   http: {
     createServer: (accept, options) =>
       http.createServer(options).on('upgrade', (request, socket, head) => {
-        answerHandshake(request, socket, head);
+        acceptUpgrade(request, socket, head);
         accept(socket);
       }),
     connect: (address, options) => net.connect({ ...address, ...options }),
@@ -186,17 +173,18 @@ class Reads {
  *
  * @param {import('tap').Test} t
  * @param {string} title
- * @param {(reads: Reads, t: import('tap').Test) => Promise<*>} body returns what it saw
- * @param {string[]} [transports]
+ * @param {{ transports?: string[] }} options maybe left out
+ * @param {(reads: Reads) => Promise<*>} body returns what it saw
  */
-function compareReads(t, title, body, transports = ALL) {
+function compareReads(t, title, ...rest) {
+  const [body, { transports = ALL } = {}] = rest.reverse();
   t.test(title, async (t) => {
     for (const name of transports) {
       await t.test(name, async (t) => {
         const seen = {};
         for (const kind of KINDS) {
           await t.test(kind, async (t) => {
-            seen[kind] = await body(new Reads(t, name, kind), t);
+            seen[kind] = await body(new Reads(t, name, kind));
           });
           t.same(seen[kind], seen.events, `${kind} reads do what events do`);
         }
@@ -230,12 +218,9 @@ async function until(condition) {
 }
 
 module.exports = {
-  ALL,
   HANDSHAKE,
   KINDS,
   Reads,
-  TRANSPORTS,
-  answerHandshake,
   compareReads,
   frames,
   isNode,
