@@ -20,7 +20,7 @@ const DIRECTIONS = [
   [/^lib\/masking\//, [/^lib\/(masking|shared)\//]],
   [/^lib\/codec\//, [/^lib\/(codec|deflate|masking|shared)\//, /^lib\/tracing\.js$/]],
   [/^lib\/deflate\//, [/^lib\/(deflate|shared)\//]],
-  [/^lib\/sockets\//, [/^lib\/(sockets|codec|shared)\//]],
+  [/^lib\/sockets\//, [/^lib\/(sockets|codec|masking|shared)\//]],
   [/^lib\//, [PUBLIC, /^prebuilds\//]],
   [/^scripts\//, [PUBLIC, SUPPORT, /^scripts\//]],
   [SUPPORT, [PUBLIC, SUPPORT, EXAMPLES]],

@@ -135,7 +135,7 @@ function findAddon(platform = process.platform) {
   }
   if (file !== null) {
     checkOwner(file, path.join(__dirname, '../..'));
-    return open(file);
+    return openAddon(file);
   }
   // @vercel/nft and ncc, which copy the files that a program needs, look for this expression. ncc
   // puts the copied file in its place, so it must run even if no file was found: it throws then.
@@ -183,10 +183,11 @@ function readName(file) {
 function unwrap(bundled) {
   const addon = bundled.default ?? bundled;
   if (typeof addon !== 'string') return addon;
-  return open(addon.startsWith('file:') ? modules.url.fileURLToPath(addon) : path.resolve(__dirname, addon));
+  return openAddon(addon.startsWith('file:') ? modules.url.fileURLToPath(addon) : path.resolve(__dirname, addon));
 }
 
-function open(file) {
+/** @returns {object} the exports of the addon in a file */
+function openAddon(file) {
   checkLength(file);
   // As `require` does. Bundlers would try to resolve a `require` when they build.
   const addon = { exports: {} };
@@ -227,4 +228,4 @@ function elfLength(header) {
   return Math.min(sections + sectionSize * count, Number.MAX_SAFE_INTEGER);
 }
 
-module.exports = { Param, bind, checkLength, findAddon, load, provideAddon };
+module.exports = { Param, bind, checkLength, findAddon, load, openAddon, provideAddon };

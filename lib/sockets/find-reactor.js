@@ -1,5 +1,6 @@
 'use strict';
 
+const { openAddon } = require('../masking/native');
 const modules = require('../shared/node-modules');
 
 /**
@@ -20,9 +21,7 @@ function findReactor() {
   );
   const file = files.find((each) => fs.existsSync(each));
   if (file === undefined) throw new Error(`No addon for batched reads on linux-${process.arch}`);
-  const addon = { exports: {} };
-  process.dlopen(addon, file);
-  return addon.exports;
+  return openAddon(file);
 }
 
 module.exports = { findReactor };

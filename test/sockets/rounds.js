@@ -345,6 +345,20 @@ t.test('where there is no addon, the error says so', (t) => {
   t.end();
 });
 
+t.test('an addon that was cut short is an error', inRounds, (t) => {
+  const root = t.testdir({ build: { Release: {} } });
+  fs.cpSync(path.join(ROOT, 'lib'), path.join(root, 'lib'), { recursive: true });
+  const [file] = ['build/Release', `prebuilds/linux-${process.arch}`]
+    .map((folder) => path.join(ROOT, folder, 'reactor.so'))
+    .filter((each) => fs.existsSync(each));
+  const whole = fs.readFileSync(file);
+  fs.writeFileSync(path.join(root, 'build/Release/reactor.so'), whole.subarray(0, whole.length >> 1));
+  const other = require(path.join(root, 'lib/sockets/find-reactor'));
+  // To load it would end the process with SIGBUS.
+  t.throws(other.findReactor, { message: /reactor\.so is cut short: it has \d+ bytes of \d+$/ });
+  t.end();
+});
+
 t.test('a replaced write, and a corked socket, see all replies', inRounds, async (t) => {
   const written = [];
   const { socket, client } = await join(t, (text, reply) => {
