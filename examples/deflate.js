@@ -53,7 +53,7 @@ class Connection {
     });
   }
 
-  /** What waits to be sent: `pending` counts messages in zlib's thread pool, and behind those. */
+  /** What waits to be sent: `pending` counts messages in zlib's thread pool, and after those. */
   get isFull() {
     return this.encoder.pending + this.socket.writableLength >= HIGH_WATER_MARK;
   }
@@ -206,7 +206,7 @@ async function demonstrate(url, deflate, print) {
     onClose: isClosed
   });
   print(connection.deflate.header);
-  // Compressed in the thread pool. Those behind it wait, so that the order stays.
+  // Compressed in the thread pool. Those after it wait, so that the order stays.
   connection.send(JSON.stringify(Array.from({ length: 5000 }, (_, id) => ({ id, name: `user ${id}` }))));
   for (let id = 0; id < 100; id++) {
     connection.send(JSON.stringify({ id, name: `user ${id}`, roles: ['reader', 'writer'], on: id % 2 === 0 }));

@@ -79,7 +79,7 @@ t.test("a kernel's params can't be detached", { skip }, (t) => {
   t.end();
 });
 
-t.test('the addon refuses params that can be detached, and what is no params', { skip }, (t) => {
+t.test('the addon refuses params that can be detached, and other values', { skip }, (t) => {
   const params = [
     undefined,
     null,
@@ -168,7 +168,7 @@ function assertUntouched(view, size) {
   );
   assert.ok(
     all.subarray(1000 + size).every((byte) => byte === 0xaa),
-    'bytes behind the view'
+    'bytes after the view'
   );
 }
 

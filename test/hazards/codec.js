@@ -52,7 +52,7 @@ t.test('an empty payload is memory of its own', (t) => {
   t.end();
 });
 
-t.test('frames behind a transferred one end the decoder with one error', (t) => {
+t.test('frames after a transferred one end the decoder with one error', (t) => {
   forEachDecoder(({ Decoder, role, f }) => {
     const first = f.binary('first');
     forEachCase(
@@ -94,7 +94,7 @@ t.test('frames behind a transferred one end the decoder with one error', (t) => 
       }
     });
     for (let i = 0; i < 3; i++) decoder.write(fresh(first));
-    assert.deepEqual(alone, ['first', 'first', 'first'], 'chunks with nothing behind');
+    assert.deepEqual(alone, ['first', 'first', 'first'], 'chunks with nothing after it');
   });
   t.end();
 });
@@ -189,7 +189,7 @@ t.test('take and sinks get memory of their connection alone', (t) => {
         for (const bytes of own.take()) transfer(bytes);
         own.binary(Buffer.alloc(1000 * i));
         own.flush(sinkOf([]));
-        own.ping('behind');
+        own.ping('after');
         own.flush(sinkOf([], { writableLength: 7 }));
       }
       const sent = other.take();
@@ -229,7 +229,7 @@ t.test('frames that a sink has transferred away with earlier ones are lost, and 
     const [first] = encoder.take();
     encoder.text('in the same memory');
     transfer(first);
-    encoder.text('behind it');
+    encoder.text('after it');
     t.throws(() => send(encoder), TypeError);
     encoder.text('later');
     t.same(encoder.take(), [Buffer.from('\x81\x05later', 'latin1')]);
@@ -532,9 +532,9 @@ t.test('frames that are sent and flushed during a write follow the frames being 
       encoder.text('and more');
     });
     encoder.binary(large);
-    encoder.text('behind');
+    encoder.text('after');
     encoder.flush(sink);
-    const expected = [frame(BINARY, large), frame(TEXT, 'behind'), frame(PING, 'inside'), frame(TEXT, 'and more')];
+    const expected = [frame(BINARY, large), frame(TEXT, 'after'), frame(PING, 'inside'), frame(TEXT, 'and more')];
     assertBytes(Buffer.concat(sink.written), Buffer.concat(expected));
     assert.equal(encoder.pending, 0);
   });
@@ -589,7 +589,7 @@ t.test('two ends that answer each other in memory', (t) => {
   t.end();
 });
 
-// On Deno, Buffer.prototype.utf8Slice refuses a start behind the end, so reading the reason of an
+// On Deno, Buffer.prototype.utf8Slice refuses a start after the end, so reading the reason of an
 // empty Close frame threw out of `write`.
 
 /** Makes the methods that read strings as strict as Deno's until the test ends. */

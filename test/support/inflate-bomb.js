@@ -22,7 +22,7 @@ const MARGIN = 2 ** 20;
 const MIB = zlib.deflateRawSync(Buffer.alloc(2 ** 20), { finishFlush: zlib.constants.Z_FULL_FLUSH });
 const bomb = Buffer.concat(Array(512).fill(MIB));
 
-/** Frames of a message, with a Ping frame behind each but the last. */
+/** Frames of a message, with a Ping frame after each but the last. */
 function framesOf(payload, count, role) {
   const { binary, continuation, ping } = framesFor(role);
   const size = Math.ceil(payload.length / count);

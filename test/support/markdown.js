@@ -4,11 +4,11 @@
  * A fenced block of code.
  *
  * @typedef {object} Block
- * @property {string} language what stands behind the fence
+ * @property {string} language what stands after the fence
  * @property {string} code
  * @property {number} line the 1-based line of the opening fence
  * @property {string} setup code of an HTML comment `<!-- setup: … -->` right before the block
- * @property {string} check code of an HTML comment `<!-- check: … -->` right behind the block; run,
+ * @property {string} check code of an HTML comment `<!-- check: … -->` right after the block; run,
  *   but not compiled
  * @property {string | null} notRun the reason given by `<!-- not run: … -->` right before the block
  *

@@ -118,7 +118,7 @@ t.test('many connections send what waits when it is 64 KiB together', async (t) 
   t.equal(sizes.flat().length, 12);
 });
 
-t.test("what is no frame is sent by ws's own sendFrame, behind what was held back", async (t) => {
+t.test("bytes that are not a frame are sent by ws's own sendFrame, after the held frames", async (t) => {
   const { server, socket } = await connectRaw(t, framemask);
   server.send('a');
   const written = new Promise((resolve) => server._sender.sendFrame([Buffer.from('no frame')], resolve));
@@ -509,7 +509,7 @@ async function connectSlow(implementation) {
   return { server, chunks, go };
 }
 
-t.test('behind others that wait, payloads from 1 KiB on are not copied', async (t) => {
+t.test('after others that wait, payloads from 1 KiB on are not copied', async (t) => {
   for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
     const slow = [await connectSlow(implementation), await connectSlow(implementation)];
     const bytes = Buffer.alloc(12 * 1024, 'x');
@@ -586,7 +586,7 @@ t.test('a Buffer that is changed is sent as by ws', async (t) => {
       await turn();
       go();
       const sent = name === 'ws' || size >= 1024 ? bytes : Buffer.alloc(size, 'x');
-      t.ok(Buffer.concat(chunks).equals(frame(BINARY, sent)), `${name}: ${size} bytes, behind others`);
+      t.ok(Buffer.concat(chunks).equals(frame(BINARY, sent)), `${name}: ${size} bytes, after others`);
     }
     const { server, socket } = await connectRaw(t, implementation);
     const bytes = Buffer.alloc(12 * 1024, 'x');

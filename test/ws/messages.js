@@ -53,8 +53,8 @@ const DATA = [
   { name: 'options that are null', data: 'abc', options: null, expected: 'abc', isBinary: false },
   // What follows it waits in ws's Sender.
   ...(hasBlobs ? [{ name: 'a Blob', data: new Blob(['blob']), expected: 'blob', isBinary: true }] : []),
-  { name: 'a string behind a Blob', data: 'abc', expected: 'abc', isBinary: false },
-  { name: 'bytes behind it', data: 'abc', options: { binary: true }, expected: 'abc', isBinary: true }
+  { name: 'a string after a Blob', data: 'abc', expected: 'abc', isBinary: false },
+  { name: 'bytes after it', data: 'abc', options: { binary: true }, expected: 'abc', isBinary: true }
 ];
 
 const DEFLATE = { server: { perMessageDeflate: { threshold: 0 } }, client: { perMessageDeflate: { threshold: 0 } } };
@@ -389,7 +389,7 @@ for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
         sent.push(chunk);
         socket.end();
       });
-      socket.write(Buffer.concat([masked(TEXT, 'before'), bytes, masked(TEXT, 'behind')]));
+      socket.write(Buffer.concat([masked(TEXT, 'before'), bytes, masked(TEXT, 'after')]));
       const found = await events;
       seen[name][title] = [found, Buffer.concat(sent).toString('hex')];
       t.equal(found.at(-1)[0], 'close');

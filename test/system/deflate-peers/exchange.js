@@ -31,7 +31,7 @@ function createMessages(isShort) {
     { data: Buffer.from(json(length, i + 3)), isBinary: true }
   ]);
   messages.push({ data: 'é世🜂'.repeat(5000), isBinary: false }, { data: randomBytes(20_000), isBinary: true });
-  // Small ones behind large ones, which they may refer to.
+  // Small ones after large ones, which they may refer to.
   for (let i = 0; i < 20; i++) messages.push({ data: json(200, i), isBinary: false });
   return messages;
 }
