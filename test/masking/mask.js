@@ -53,32 +53,26 @@ class Payload extends Uint8Array {
   }
 }
 
+/** Makes a Uint8Array in the memory that `allocate` makes; `tracking` gives it no length of its own. */
+const viewOf = (allocate, tracking) => (length) =>
+  fill(new Uint8Array(allocate(length + 3), 3, tracking ? undefined : length));
+const resizable = (length) => ({ maxByteLength: length + 100 });
+const newResizable = (length) => new ArrayBuffer(length, resizable(length));
+const newGrowable = (length) => new SharedArrayBuffer(length, resizable(length));
+const newWasm = (length) => new WebAssembly.Memory({ initial: 1 + (length >> 16) }).buffer;
+const newForeign = (length) => vm.runInNewContext('new Uint8Array(new ArrayBuffer(length + 5), 3, length)', { length });
+
 /** Kinds of memory: a Uint8Array of `length` random bytes, most of them at an odd address. */
 const MEMORIES = [
   { name: 'Buffer', create: (length) => randomBytes(length + 3).subarray(3) },
   { name: 'a pooled Buffer', create: (length) => Buffer.from(randomBytes(length)) },
-  { name: 'ArrayBuffer', create: (length) => fill(new Uint8Array(new ArrayBuffer(length + 5), 3, length)) },
-  { name: 'SharedArrayBuffer', create: (length) => fill(new Uint8Array(new SharedArrayBuffer(length + 5), 3, length)) },
-  {
-    name: 'a resizable ArrayBuffer',
-    create: (length) => fill(new Uint8Array(new ArrayBuffer(length + 5, { maxByteLength: length + 100 }), 3, length))
-  },
-  {
-    name: 'a resizable ArrayBuffer, its length tracked',
-    create: (length) => fill(new Uint8Array(new ArrayBuffer(length + 3, { maxByteLength: length + 100 }), 3))
-  },
-  {
-    name: 'a growable SharedArrayBuffer, its length tracked',
-    create: (length) => fill(new Uint8Array(new SharedArrayBuffer(length + 3, { maxByteLength: length + 100 }), 3))
-  },
-  {
-    name: 'WebAssembly',
-    create: (length) => fill(new Uint8Array(new WebAssembly.Memory({ initial: 1 + (length >> 16) }).buffer, 7, length))
-  },
-  {
-    name: 'another realm',
-    create: (length) => fill(vm.runInNewContext('new Uint8Array(new ArrayBuffer(length + 5), 3, length)', { length }))
-  },
+  { name: 'ArrayBuffer', create: viewOf((length) => new ArrayBuffer(length)) },
+  { name: 'SharedArrayBuffer', create: viewOf((length) => new SharedArrayBuffer(length)) },
+  { name: 'a resizable ArrayBuffer', create: viewOf(newResizable) },
+  { name: 'a resizable ArrayBuffer, its length tracked', create: viewOf(newResizable, true) },
+  { name: 'a growable SharedArrayBuffer, its length tracked', create: viewOf(newGrowable, true) },
+  { name: 'WebAssembly', create: viewOf(newWasm) },
+  { name: 'another realm', create: (length) => fill(newForeign(length)) },
   { name: 'a subclass', create: (length) => Object.setPrototypeOf(fill(new Uint8Array(length)), Payload.prototype) }
 ];
 
@@ -245,11 +239,8 @@ const errorOf = (name, code) => (argument, expected, was) => ({
 const type = errorOf('TypeError', 'ERR_INVALID_ARG_TYPE');
 const range = errorOf('RangeError', 'ERR_OUT_OF_RANGE');
 
-const BYTES = 'a Buffer or Uint8Array';
-const noBytes = (argument) => type(argument, BYTES, 'undefined');
+const noBytes = (argument) => type(argument, 'a Buffer or Uint8Array', 'undefined');
 const noNumber = (argument) => type(argument, 'a number', 'undefined');
-const DETACHED = 'an instance of Uint8Array whose memory is detached';
-
 /** Values that are not a number, and how an error names them. */
 const NO_NUMBERS = [
   [null, 'null'],
@@ -282,42 +273,26 @@ function forEachMasking(check) {
 }
 
 t.test('refuses what is not a Uint8Array, and detached memory', (t) => {
-  const garbage = createGarbage().map((value) => [
-    value,
-    /^The "\w+" argument must be a Buffer or Uint8Array, but was /
-  ]);
-  const detached = createDetached().map((value) => [value, new RegExp(`but was ${DETACHED}$`)]);
+  const wrong = [
+    ...createGarbage().map((value, i) => [value, `garbage ${i}`, '']),
+    ...createDetached().map((value, i) => [
+      value,
+      `detached ${i}`,
+      'an instance of Uint8Array whose memory is detached$'
+    ])
+  ];
   forEachMasking(({ mask, unmask, source, output, size, refused }) => {
-    for (const [i, [value, message]] of [...garbage, ...detached].entries()) {
-      const name = i < garbage.length ? `garbage ${i}` : `detached ${i - garbage.length}`;
-      const calls = {
-        buffer: () => unmask(value, KEY),
-        'key of unmask': () => unmask(source, value),
-        source: () => mask(value, KEY, output, 0, 0),
-        'key of mask': () => mask(source, value, output, 0, size),
-        output: () => mask(source, KEY, value, 0, 0)
-      };
-      for (const [argument, call] of Object.entries(calls)) {
-        const named = new RegExp(`^The "${argument.split(' ')[0]}" argument`);
-        const check = ({ name, code, message: was }) => {
-          assert.deepEqual([name, code], ['TypeError', 'ERR_INVALID_ARG_TYPE']);
-          assert.match(was, named);
-          assert.match(was, message);
-          return true;
-        };
-        refused(`${name} as ${argument}`, check, call);
-      }
-    }
-  });
-  t.end();
-});
-
-t.test('5.3: refuses a key that is not 4 bytes long', (t) => {
-  forEachMasking(({ mask, unmask, source, output, size, refused }) => {
-    for (const length of [0, 3, 5, 8]) {
-      const error = range('key', '4 bytes long', `${length} bytes long`);
-      refused(`unmask, ${length} bytes`, error, () => unmask(source, new Uint8Array(length)));
-      refused(`mask, ${length} bytes`, error, () => mask(source, new Uint8Array(length), output, 0, size));
+    for (const [value, name, was] of wrong) {
+      const error = (argument) => ({
+        name: 'TypeError',
+        code: 'ERR_INVALID_ARG_TYPE',
+        message: new RegExp(`^The "${argument}" argument must be a Buffer or Uint8Array, but was ${was}`)
+      });
+      refused(`${name} as buffer`, error('buffer'), () => unmask(value, KEY));
+      refused(`${name} as key of unmask`, error('key'), () => unmask(source, value));
+      refused(`${name} as source`, error('source'), () => mask(value, KEY, output, 0, 0));
+      refused(`${name} as key of mask`, error('key'), () => mask(source, value, output, 0, size));
+      refused(`${name} as output`, error('output'), () => mask(source, KEY, value, 0, 0));
     }
   });
   t.end();
@@ -343,35 +318,36 @@ t.test('refuses an offset, a length or a phase that is not an index', (t) => {
   t.end();
 });
 
-t.test('refuses a range that does not lie in the source and the output', (t) => {
+t.test('refuses a key of another length, a range outside of the source and the output, and too few arguments', (t) => {
   forEachMasking(({ mask, unmask, source, output, size, refused }) => {
     const end = size + 10;
     const small = output.subarray(0, 6);
-    const sizeUpTo = (argument, most, was) => range(argument, `a whole number from 0 to ${most}`, was);
+    const upTo = (argument, most, was) => range(argument, `a whole number from 0 to ${most}`, was);
     const cases = [
-      ['beyond the source', sizeUpTo('length', size, size + 1), () => mask(source, KEY, output, 0, size + 1)],
-      ['beyond a small output', sizeUpTo('length', 6, 7), () => mask(source, KEY, small, 0, 7)],
-      ['beyond the output', sizeUpTo('offset', 10, 11), () => mask(source, KEY, output, 11, size)],
-      ['beyond a small output, moved', sizeUpTo('offset', 0, 1), () => mask(source, KEY, small, 1, 6)],
-      ['no bytes beyond the output', sizeUpTo('offset', end, end + 1), () => mask(source, KEY, output, end + 1, 0)],
-      ['phase 4', sizeUpTo('phase', 3, 4), () => unmask(source, KEY, 4)]
+      ['beyond the source', upTo('length', size, size + 1), () => mask(source, KEY, output, 0, size + 1)],
+      ['beyond a small output', upTo('length', 6, 7), () => mask(source, KEY, small, 0, 7)],
+      ['beyond the output', upTo('offset', 10, 11), () => mask(source, KEY, output, 11, size)],
+      ['beyond a small output, moved', upTo('offset', 0, 1), () => mask(source, KEY, small, 1, 6)],
+      ['no bytes beyond the output', upTo('offset', end, end + 1), () => mask(source, KEY, output, end + 1, 0)],
+      ['phase 4', upTo('phase', 3, 4), () => unmask(source, KEY, 4)],
+      ['mask()', noBytes('source'), () => mask()],
+      ['mask(source, key)', noBytes('output'), () => mask(source, KEY)],
+      ['mask(source, key, output)', noNumber('length'), () => mask(source, KEY, output)],
+      ['mask(source, key, output, offset)', noNumber('length'), () => mask(source, KEY, output, 0)],
+      ['unmask()', noBytes('buffer'), () => unmask()],
+      ['unmask(buffer)', noBytes('key'), () => unmask(source)],
+      ...[0, 3, 5, 8].flatMap((length) => {
+        const key = new Uint8Array(length);
+        const error = range('key', '4 bytes long', `${length} bytes long`);
+        return [
+          [`unmask, a key of ${length} bytes`, error, () => unmask(source, key)],
+          [`mask, a key of ${length} bytes`, error, () => mask(source, key, output, 0, size)]
+        ];
+      })
     ];
     for (const row of cases) refused(...row);
     assert.equal(mask(source, KEY, output, end, 0), 0, 'no bytes at the end of the output');
     assert.equal(mask(source, KEY, output, -0, -0, -0), 0, '-0 is 0');
-  });
-  t.end();
-});
-
-t.test('refuses calls with too few arguments', (t) => {
-  forEachMasking(({ mask, unmask, source, output, refused }) => {
-    refused('mask()', noBytes('source'), () => mask());
-    refused('mask(source)', noBytes('output'), () => mask(source));
-    refused('mask(source, key)', noBytes('output'), () => mask(source, KEY));
-    refused('mask(source, key, output)', noNumber('length'), () => mask(source, KEY, output));
-    refused('mask(source, key, output, offset)', noNumber('length'), () => mask(source, KEY, output, 0));
-    refused('unmask()', noBytes('buffer'), () => unmask());
-    refused('unmask(buffer)', noBytes('key'), () => unmask(source));
   });
   t.end();
 });
@@ -383,16 +359,8 @@ async function runCalls(what, count) {
 
 t.test(`${CALL_COUNT} random wrong calls: the addon and JavaScript do the same`, async (t) => {
   const tally = await runCalls('public', CALL_COUNT);
-  const few = CALL_COUNT / 1000;
   t.ok(tally.wrong >= CALL_COUNT);
   t.ok(tally.right > CALL_COUNT / 10, 'right calls between them');
-  const KINDS = {
-    TypeError: 'mask source, mask key, mask output, mask offset, mask length, mask phase, unmask buffer, unmask key',
-    RangeError: 'mask key, mask offset, mask length, mask phase, unmask key, unmask phase'
-  };
-  for (const [error, kinds] of Object.entries(KINDS)) {
-    for (const kind of kinds.split(', ')) t.ok(tally[`${kind} ${error}`] > few, `${kind}: a ${error}`);
-  }
 });
 
 t.test(`${CALL_COUNT} random calls of the addon: no crash, nothing written outside of the arguments`, async (t) => {
