@@ -11,9 +11,9 @@ const vm = require('node:vm');
 const { Worker } = require('node:worker_threads');
 const t = require('tap');
 const { formatFrameId, frameId, parseFrameId } = require('../lib/frame-id');
+const nodeModules = require('../lib/shared/node-modules');
 const { assertBytes, forEachCase } = require('./support/cases');
 const { MAX_SIGMA, checkOrdered, checkRandom, withRestlessClock } = require('./support/frame-id-checks');
-const { loadWithKnownEntropy, loadWithSource } = require('./support/known-entropy');
 
 // frameId: UUIDs of version 4 and 7 (RFC 9562), and the entropy that they use.
 
@@ -32,6 +32,27 @@ async function runScript(t, source) {
   const script = join(t.testdir({ 'script.js': source }), 'script.js');
   const { stdout } = await run(process.execPath, [script], { maxBuffer: 2 ** 24 });
   return stdout.split(/\s+/).filter(Boolean);
+}
+
+/** A copy of lib/frame-id.js that gets its entropy from a function, and other modules of Node.js. */
+function loadWithSource(t, randomFillSync, modules = {}) {
+  return t.mockRequire('../lib/frame-id', {
+    '../lib/shared/node-modules': { ...nodeModules, crypto: { ...crypto, randomFillSync }, ...modules }
+  });
+}
+
+/**
+ * A copy of lib/frame-id.js whose entropy is known: word n of batch m is `m * 0x10000000 + n`.
+ * `batches` has the arrays that it has filled.
+ */
+function loadWithKnownEntropy(t, modules) {
+  const batches = [];
+  const randomFillSync = (array) => {
+    for (let i = 0; i < array.length; i++) array[i] = (batches.length + 1) * 0x10000000 + i;
+    batches.push(array);
+    return array;
+  };
+  return { ...loadWithSource(t, randomFillSync, modules), batches };
 }
 
 /** Replaces the clock for one test: Date.now returns what the clock's `now` is. */

@@ -82,7 +82,7 @@ t.test('invalidState and FrameError make an error with a code', (t) => {
 
 const onOneLine = (value) => inspect(value, { breakLength: Number.POSITIVE_INFINITY });
 
-t.test('inspecting a codec shows its public state', (t) => {
+t.test('inspecting a codec shows its public state, of a subclass also its fields but those with an underscore', (t) => {
   const decoder = new Decoder({ role: 'server' });
   t.equal(
     onOneLine(decoder),
@@ -96,10 +96,7 @@ t.test('inspecting a codec shows its public state', (t) => {
   encoder.close();
   t.match(inspect(encoder), /closed: true/);
   t.equal(onOneLine(prepare('abc')), 'PreparedMessage { length: 3 }');
-  t.end();
-});
 
-t.test('of a subclass, its name and its fields but those with an underscore', (t) => {
   class Mine extends Encoder {
     name = 'mine';
     _hidden = 1;
