@@ -2,6 +2,7 @@
 
 // `npm start`: an echo server, and a client that shows what a few messages look like on the wire.
 
+const { once } = require('node:events');
 const { parseArgs } = require('node:util');
 
 const { demonstrate } = require('./start/demonstration');
@@ -38,18 +39,22 @@ async function main() {
   const port = readPort(process.env.PORT || '8080');
   // Loaded here, so that main's caller also reports a FRAMEMASK_KERNEL that this machine can't run.
   const { kernel, nativeError } = require('framemask');
-  const { startServer } = require('./start/server');
-  const server = await startServer(port);
+  const { createEchoServer, shutDown } = require('./echo-server');
+  const server = createEchoServer().listen(port, '127.0.0.1');
+  await once(server, 'listening').catch(({ message }) => {
+    throw new Error(`Can't listen on port ${port} (${message}); PORT=0 npm start uses a free one`);
+  });
+  const url = `ws://127.0.0.1:${server.address().port}`;
   const why = nativeError === null ? '' : `, as there is no addon (${nativeError.message})`;
-  console.log(`Echo server on ${server.url}, unmasking with the kernel ${kernel}${why}\n`);
+  console.log(`Echo server on ${url}, unmasking with the kernel ${kernel}${why}\n`);
 
-  const allRight = await demonstrate(server.url, console.log);
+  const allRight = await demonstrate(url, console.log);
   if (values.once) {
     process.exitCode = Number(!allRight);
-    await server.close();
+    shutDown(server);
     return;
   }
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => server.close());
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => shutDown(server));
   console.log('The server goes on until Ctrl-C.');
 }
 

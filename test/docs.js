@@ -62,17 +62,6 @@ const folder = t.testdir({
   run: Object.fromEntries(snippets.map(({ file, program }) => [file, program]))
 });
 
-t.test('a block of code is js, ts, text or a chart', (t) => {
-  const blocks = PAGES.flatMap(({ name, blocks }) =>
-    blocks.map(({ language, line }) => ({ language, where: `${name}:${line}` }))
-  );
-  t.same(
-    blocks.filter(({ language }) => !['js', 'ts', 'text', 'mermaid'].includes(language)),
-    []
-  );
-  t.end();
-});
-
 t.test('snippets compile under tsc --strict', (t) => {
   const program = ts.createProgram(
     snippets.map(({ file }) => path.join(folder, 'compile', file)),
@@ -114,64 +103,64 @@ for (const { where, file, language, notRun, code: shown } of snippets) {
   });
 }
 
-t.test('commands exist', (t) => {
-  const unknown = [];
+const exists = (...names) => fs.existsSync(path.join(ROOT, ...names));
+
+function* unknownCommands() {
   for (const { name } of PAGES) {
     const page = read(name);
     for (const [command, script] of page.matchAll(/\bnpm run (?:--silent )?([\w:-]+)/g)) {
-      if (!(script in scripts)) unknown.push(`${name}: ${command}`);
+      if (!(script in scripts)) yield `${name}: ${command}`;
     }
     for (const [command, check] of page.matchAll(/\btest:system -- ([a-z][\w-]*)/g)) {
-      const place = path.join(ROOT, 'test/system', check);
-      if (!fs.existsSync(`${place}.js`) && !fs.existsSync(path.join(place, 'index.js')))
-        unknown.push(`${name}: ${command}`);
+      const there = exists('test/system', `${check}.js`) || exists('test/system', check, 'index.js');
+      if (!there) yield `${name}: ${command}`;
     }
     for (const [command, program] of page.matchAll(/\bnode ((?!--)[\w/]+\/[\w/-]+\.js)/g)) {
-      if (!fs.existsSync(path.join(ROOT, program))) unknown.push(`${name}: ${command}`);
+      if (!exists(program)) yield `${name}: ${command}`;
     }
   }
-  t.same(unknown, []);
-  t.end();
-});
+}
 
-t.test('files that are named in the text exist', (t) => {
-  const named = PAGES.flatMap(({ name, files }) => files.map(({ file, line }) => ({ file, where: `${name}:${line}` })));
-  t.same(
-    named.filter(({ file }) => !fs.existsSync(path.join(ROOT, file))),
-    []
-  );
-  t.end();
-});
-
-t.test('links lead to files and headings that exist', (t) => {
+function* brokenLinks() {
   const anchors = new Map(PAGES.map((page) => [page.name, page.anchors]));
-  const broken = [];
   for (const { name, links } of PAGES) {
     for (const { target, line } of links) {
       if (/^https?:/.test(target)) continue;
       const [link, anchor] = target.split('#');
       const file = link === '' ? name : path.posix.join(path.posix.dirname(name), link);
-      const there = fs.existsSync(path.join(ROOT, file));
-      if (!there || (anchor !== undefined && !anchors.get(file)?.has(anchor)))
-        broken.push(`${name}:${line}: ${target}`);
+      const there = exists(file) && (anchor === undefined || anchors.get(file)?.has(anchor));
+      if (!there) yield `${name}:${line}: ${target}`;
     }
   }
-  t.same(broken, []);
-  t.end();
-});
+}
 
-t.test('the types need no package but @types/node', (t) => {
+/** Modules that the types import, but Node.js and the package itself. */
+function* packagesOfTypes() {
   for (const name of ['index.d.ts', 'index.d.mts', 'ws.d.ts', 'ws.d.mts']) {
-    const source = fs.readFileSync(path.join(ROOT, name), 'utf8');
-    const modules = Array.from(
-      source.matchAll(/(?:\bfrom |\brequire\(|^import |types=)['"]([^'"]+)['"]/gm),
-      ([, it]) => it
-    );
-    t.same(
-      modules.filter((module) => module !== 'node' && !/^(node:|\.)/.test(module)),
-      [],
-      name
-    );
+    for (const [, module] of read(name).matchAll(/(?:\bfrom |\brequire\(|^import |types=)['"]([^'"]+)['"]/gm)) {
+      if (module !== 'node' && !/^(node:|\.)/.test(module)) yield `${name}: ${module}`;
+    }
   }
-  t.end();
-});
+}
+
+/** Each part of all pages that fits, with its place. */
+const parts = (key, fits) =>
+  PAGES.flatMap((page) => page[key].filter(fits).map((part) => ({ ...part, where: `${page.name}:${part.line}` })));
+
+const FAULTS = {
+  'a block of code is js, ts, text or a chart': parts(
+    'blocks',
+    ({ language }) => !['js', 'ts', 'text', 'mermaid'].includes(language)
+  ),
+  'commands exist': [...unknownCommands()],
+  'files that are named in the text exist': parts('files', ({ file }) => !exists(file)),
+  'links lead to files and headings that exist': [...brokenLinks()],
+  'the types need no package but @types/node': [...packagesOfTypes()]
+};
+
+for (const [title, faults] of Object.entries(FAULTS)) {
+  t.test(title, (t) => {
+    t.same(faults, []);
+    t.end();
+  });
+}

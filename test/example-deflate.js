@@ -25,7 +25,7 @@ const {
   startWsServer,
   withResolvers
 } = require('./support/connections');
-const { BINARY, CONTINUATION, TEXT, frame } = require('./support/frames');
+const { BINARY, TEXT, frame } = require('./support/frames');
 
 const RSV1 = 0x40;
 
@@ -54,100 +54,84 @@ async function open(t, url, options) {
   return { connection, closed: closed.promise };
 }
 
-/** A raw connection that has agreed on compression without context takeover. */
-async function openRaw(t, port) {
-  const raw = new RawConnection(port);
-  t.teardown(() => raw.socket.destroy());
-  raw.socket.write(head(...HANDSHAKE, 'Sec-WebSocket-Extensions: permessage-deflate'));
-  const answer = await raw.readHead();
-  t.match(answer, /\r\nSec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover;/);
-  return raw;
+/** A client of the example and a server of ws, and the server's end of the connection. */
+async function openToWs(t, options) {
+  const { server, url } = await startWsServer(t, { perMessageDeflate: true });
+  const connected = once(server, 'connection');
+  const { connection, closed } = await open(t, url, options);
+  const [peer] = await connected;
+  return { connection, closed, peer };
 }
 
 /** Random messages, short enough to be compressed in a moment; some go to the thread pool. */
 const someMessages = () => randomMessages().filter(({ data }) => data.length <= 131_072);
 
 const TAKEOVER = { contextTakeover: true };
-const NO_TAKEOVER = { serverNoContextTakeover: true, clientNoContextTakeover: true };
+const NINE_BITS = { clientMaxWindowBits: 9, serverMaxWindowBits: 9 };
 
 t.test('a client of ws gets every byte back, in order, with context takeover and without', async (t) => {
-  for (const deflate of [undefined, { ...TAKEOVER, threadPoolFrom: 0, threshold: 0 }]) {
+  for (const [deflate, perMessageDeflate] of [
+    [undefined, true],
+    [{ ...TAKEOVER, threadPoolFrom: 0, threshold: 0 }, NINE_BITS],
+    [undefined, false]
+  ]) {
     const { url } = await startServer(t, { deflate });
-    for (const perMessageDeflate of [true, NO_TAKEOVER, { clientMaxWindowBits: 9, serverMaxWindowBits: 9 }, false]) {
-      const messages = someMessages();
-      const client = new WebSocket(url, { perMessageDeflate });
-      const came = [];
-      client.on('message', (data, isBinary) => {
-        came.push({ data, isBinary });
-        if (came.length === messages.length) client.close(1000, 'bye');
-      });
-      await once(client, 'open');
-      t.match(client.extensions, perMessageDeflate === false ? /^$/ : /^permessage-deflate/);
-      for (const { data, isBinary } of messages) client.send(data, { binary: isBinary });
-      t.equal((await once(client, 'close'))[0], 1000);
-      assertMessages(came, messages);
-    }
+    const messages = someMessages();
+    const client = new WebSocket(url, { perMessageDeflate });
+    const came = [];
+    client.on('message', (data, isBinary) => {
+      came.push({ data, isBinary });
+      if (came.length === messages.length) client.close(1000, 'bye');
+    });
+    await once(client, 'open');
+    t.match(client.extensions, perMessageDeflate === false ? /^$/ : /^permessage-deflate/);
+    for (const { data, isBinary } of messages) client.send(data, { binary: isBinary });
+    t.equal((await once(client, 'close'))[0], 1000);
+    assertMessages(came, messages);
   }
 });
 
-t.test('its client gets every byte back from ws, and from its server', async (t) => {
-  const ours = await startServer(t, { deflate: TAKEOVER });
-  const theirs = await startWsServer(t, { perMessageDeflate: { threshold: 0 } });
-  theirs.server.on('connection', (socket) => {
-    socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
-  });
-  const plain = await startWsServer(t, { perMessageDeflate: false });
-  plain.server.on('connection', (socket) => {
-    socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
-  });
-  for (const { url } of [ours, theirs, plain]) {
-    for (const deflate of [undefined, { ...TAKEOVER, clientWindowBits: 9, threshold: 0 }]) {
-      const messages = someMessages();
-      const came = [];
-      const { connection, closed } = await open(t, url, {
-        deflate,
-        onMessage(data, isBinary) {
-          came.push({ data: Buffer.from(data), isBinary });
-          if (came.length === messages.length) this.close(1000);
-        }
-      });
-      t.equal(connection.deflate === null, url === plain.url);
-      for (const { data, isBinary } of messages) connection.send(isBinary ? data : data.toString(), isBinary);
-      t.match(await closed, { code: 1000, error: null });
-      assertMessages(came, messages);
-    }
+t.test('its client gets every byte back from ws', async (t) => {
+  const startWsEcho = async (perMessageDeflate) => {
+    const { server, url } = await startWsServer(t, { perMessageDeflate });
+    server.on('connection', (socket) => {
+      socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
+    });
+    return url;
+  };
+  for (const [url, deflate, compressed] of [
+    [await startWsEcho({}), undefined, true],
+    [await startWsEcho({ threshold: 0 }), { ...TAKEOVER, clientWindowBits: 9, threshold: 0 }, true],
+    [await startWsEcho(false), undefined, false]
+  ]) {
+    const messages = someMessages();
+    const came = [];
+    const { connection, closed } = await open(t, url, {
+      deflate,
+      onMessage(data, isBinary) {
+        came.push({ data: Buffer.from(data), isBinary });
+        if (came.length === messages.length) this.close(1000);
+      }
+    });
+    t.equal(connection.deflate !== null, compressed);
+    for (const { data, isBinary } of messages) connection.send(isBinary ? data : data.toString(), isBinary);
+    t.match(await closed, { code: 1000, error: null });
+    assertMessages(came, messages);
   }
 });
 
-t.test('a bomb, in one frame or in fragments, is refused with 1009 and other connections go on', async (t) => {
+t.test('a bomb is refused with 1009 and other connections go on', async (t) => {
   const { port, url } = await startServer(t, { maxPayload: 100_000 });
-  const other = await open(t, url);
-  const bomb = zlib.deflateRawSync(Buffer.alloc(100 * MIB));
-  const half = bomb.length >> 1;
-  const inFragments = [
-    masked(BINARY, bomb.subarray(0, half), { rsv: RSV1, fin: false }),
-    masked(CONTINUATION, bomb.subarray(half))
-  ];
-  t.equal(bomb.length > 100_000, true);
-  const small = zlib.deflateRawSync(Buffer.alloc(100_001));
-  for (const frames of [[masked(BINARY, small, { rsv: RSV1 })], inFragments]) {
-    const raw = await openRaw(t, port);
-    raw.socket.write(Buffer.concat(frames));
-    t.equal((await raw.ended).toString('hex'), '880203f1', 'a Close frame with 1009');
-  }
-  const reply = withResolvers();
-  other.connection.options.onMessage = (data) => reply.resolve(String(data));
+  const replied = withResolvers();
+  const other = await open(t, url, { onMessage: (data) => replied.resolve(String(data)) });
+  const raw = new RawConnection(port);
+  t.teardown(() => raw.socket.destroy());
+  raw.socket.write(head(...HANDSHAKE, 'Sec-WebSocket-Extensions: permessage-deflate'));
+  await raw.readHead();
+  raw.socket.write(masked(BINARY, zlib.deflateRawSync(Buffer.alloc(100_001)), { rsv: RSV1 }));
+  t.equal((await raw.ended).toString('hex'), '880203f1', 'a Close frame with 1009');
   other.connection.send('still there?');
-  t.equal(await reply.promise, 'still there?');
-});
-
-t.test('bad text is refused with 1007, and what is not DEFLATE', async (t) => {
-  const { port } = await startServer(t);
-  for (const payload of [zlib.deflateRawSync(Buffer.from([0xff])), Buffer.from([7])]) {
-    const raw = await openRaw(t, port);
-    raw.socket.write(masked(TEXT, payload, { rsv: RSV1 }));
-    t.equal((await raw.ended).toString('hex'), '880203ef');
-  }
+  t.equal(await replied.promise, 'still there?');
 });
 
 t.test('a client that does not read its replies makes the server stop reading', async (t) => {
@@ -166,7 +150,14 @@ t.test('a client that does not read its replies makes the server stop reading', 
   connection.send(randomBytes(100_000).toString('hex'));
   const data = randomBytes(500_000); // does not shrink
   for (let i = 0; i < 40; i++) connection.send(data);
-  await sleep(500);
+  // The server has stopped once it has read nothing for 20 turns; it also pauses while it inflates.
+  let read = 0;
+  for (let turns = 0; turns < 20; turns++) {
+    await sleep(5);
+    if (peer.bytesRead !== read) turns = 0;
+    read = peer.bytesRead;
+  }
+  t.ok(peer.bytesRead < 15 * MIB, `${peer.bytesRead} bytes of 20 MB were read`);
   t.ok(peer.writableLength < 4 * MIB, `${peer.writableLength} bytes wait`);
   t.equal(received, 0);
   connection.resume();
@@ -185,10 +176,7 @@ t.test('send returns false until onDrain', async (t) => {
 });
 
 t.test('compress: false leaves a secret as it is', async (t) => {
-  const { server, url } = await startWsServer(t, { perMessageDeflate: true });
-  const connected = once(server, 'connection');
-  const { connection } = await open(t, url, { deflate: { threshold: 0 } });
-  const [peer] = await connected;
+  const { connection, peer } = await openToWs(t, { deflate: { threshold: 0 } });
   const chunks = [];
   peer._socket.prependListener('data', (chunk) => chunks.push(Buffer.from(chunk)));
   connection.send('secret'.repeat(10), false, { compress: false });
@@ -203,10 +191,7 @@ t.test('compress: false leaves a secret as it is', async (t) => {
 });
 
 t.test('ping, pong and close, from either end', async (t) => {
-  const { server, url } = await startWsServer(t, { perMessageDeflate: true });
-  const connected = once(server, 'connection');
-  const { closed } = await open(t, url);
-  const [peer] = await connected;
+  const { closed, peer } = await openToWs(t);
   peer.ping('there');
   t.equal(String((await once(peer, 'pong'))[0]), 'there');
   peer.close();
@@ -226,10 +211,7 @@ t.test('ping, pong and close, from either end', async (t) => {
 });
 
 t.test('a Close frame waits for the message that is compressed in the thread pool', async (t) => {
-  const { server, url } = await startWsServer(t, { perMessageDeflate: true });
-  const connected = once(server, 'connection');
-  const { connection, closed } = await open(t, url);
-  const [peer] = await connected;
+  const { connection, closed, peer } = await openToWs(t);
   connection.send('a'.repeat(MIB));
   connection.close(1000);
   t.equal((await once(peer, 'message'))[0].length, MIB);
@@ -237,12 +219,10 @@ t.test('a Close frame waits for the message that is compressed in the thread poo
 });
 
 t.test('7.1 of RFC 7692: an answer that is none to the offer fails the connection', async (t) => {
-  const cases = [
+  for (const [line, message] of [
     ['Sec-WebSocket-Extensions: permessage-deflate', /server_no_context_takeover/],
-    ['Sec-WebSocket-Extensions: permessage-snappy', /not offered/],
     ['Sec-WebSocket-Accept: wrong', /Sec-WebSocket-Accept/]
-  ];
-  for (const [line, message] of cases) {
+  ]) {
     const url = await startFalseServer(t, (socket, lines) => {
       socket.write(head(...lines.filter((other) => other.split(':')[0] !== line.split(':')[0]), line));
     });
@@ -259,10 +239,8 @@ t.test('7.1 of RFC 7692: an answer that is none to the offer fails the connectio
 
 t.test('a request that is no handshake is refused', async (t) => {
   const { port } = await startServer(t);
-  for (const wrong of ['Sec-WebSocket-Version: 8', 'Sec-WebSocket-Key: short', 'Upgrade: h2c']) {
-    const lines = HANDSHAKE.map((line) => (line.split(':')[0] === wrong.split(':')[0] ? wrong : line));
-    t.match(await request(t, port, head(...lines)), /^HTTP\/1\.1 4(00|26) /);
-  }
+  const wrong = HANDSHAKE.map((line) => line.replace(/Key: .*/, 'Key: short'));
+  t.match(await request(t, port, head(...wrong)), /^HTTP\/1\.1 400 /);
   t.match(await request(t, port, head('GET / HTTP/1.1', 'Host: localhost', 'Connection: close')), /^HTTP\/1\.1 426 /);
 });
 

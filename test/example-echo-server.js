@@ -1,11 +1,11 @@
 'use strict';
 
-// examples/echo-server.js over real connections, with FRAMEMASK_TEST=all also on JavaScript: with ws
-// and undici at the other end, and with clients that break the rules, are slow, or disappear.
+// examples/echo-server.js over real connections: with ws and undici at the other end, and with clients
+// that break the rules, are slow, or disappear.
 // Autobahn|Testsuite, which test/system/autobahn runs on it, does not compare the bytes of large
 // messages; this test compares each byte.
 
-const { randomBytes, randomInt } = require('node:crypto');
+const { randomBytes } = require('node:crypto');
 const { once } = require('node:events');
 const { setTimeout: sleep } = require('node:timers/promises');
 const t = require('tap');
@@ -26,45 +26,37 @@ const {
   withResolvers
 } = require('./support/connections');
 const { BINARY, CLOSE, PING, PONG, TEXT, closePayload, frame } = require('./support/frames');
-const { TRIES_ALL } = require('./support/sample');
 
-t.test('echoes every byte to a client of ws', async (t) => {
-  const { url } = await startServer(t);
-  const messages = randomMessages();
-  const client = new WebSocket(url);
-  const came = [];
-  client.on('message', (data, isBinary) => {
-    came.push({ data, isBinary });
-    if (came.length === messages.length) client.close(1000, 'bye');
-  });
-  await once(client, 'open');
-  for (const { data, isBinary } of messages) client.send(data, { binary: isBinary });
-  const [code] = await once(client, 'close');
-  t.equal(code, 1000);
-  assertMessages(came, messages);
-});
+/** The teardown closes the server, so it must listen. */
+function listenAgain(server) {
+  return once(server.listen(0, '127.0.0.1'), 'listening');
+}
 
-t.test('echoes every byte to a client of undici', async (t) => {
-  const { url } = await startServer(t);
-  const messages = randomMessages();
-  const client = new UndiciWebSocket(url);
-  client.binaryType = 'arraybuffer';
-  const came = [];
-  const closed = withResolvers();
-  client.onclose = closed.resolve;
-  client.onmessage = ({ data }) => {
-    came.push({ data: Buffer.from(data), isBinary: typeof data !== 'string' });
-    if (came.length === messages.length) client.close(3001, 'bye');
-  };
-  await new Promise((resolve) => {
-    client.onopen = resolve;
+for (const [name, Client, longest] of [
+  ['ws', WebSocket, Number.POSITIVE_INFINITY],
+  // It takes seconds for the messages of MiB.
+  ['undici', UndiciWebSocket, 131_072]
+]) {
+  t.test(`echoes every byte to a client of ${name}`, async (t) => {
+    const { url } = await startServer(t);
+    const messages = randomMessages().filter(({ data }) => data.length <= longest);
+    const client = new Client(url);
+    client.binaryType = 'arraybuffer';
+    const came = [];
+    const closed = withResolvers();
+    client.onclose = closed.resolve;
+    client.onmessage = ({ data }) => {
+      came.push({ data: Buffer.from(data), isBinary: typeof data !== 'string' });
+      if (came.length === messages.length) client.close(3001, 'bye');
+    };
+    client.onopen = () => {
+      for (const { data, isBinary } of messages) client.send(isBinary ? data : data.toString());
+    };
+    const { code, wasClean } = await closed.promise;
+    t.same([code, wasClean], [3001, true]);
+    assertMessages(came, messages);
   });
-  for (const { data, isBinary } of messages) client.send(isBinary ? data : data.toString());
-  const { code, wasClean } = await closed.promise;
-  t.equal(code, 3001);
-  t.equal(wasClean, true);
-  assertMessages(came, messages);
-});
+}
 
 t.test('5.4: takes single bytes, and fragments with a Ping frame between them', async (t) => {
   const { port } = await startServer(t);
@@ -116,59 +108,26 @@ t.test('4.1: takes frames that arrive in the packet of the handshake', async (t)
   t.same(await raw.read(10), Buffer.concat([frame(TEXT, 'Hello'), frame(PONG, 'x')]));
 });
 
-t.test('4.2.1: refuses a handshake that lacks a header or has a wrong one', async (t) => {
-  const { port, server } = await startServer(t);
-  const without = (name) => HANDSHAKE.filter((line) => !line.startsWith(name));
-  const [get, ...headers] = HANDSHAKE;
-  const key = 'Sec-WebSocket-Key: ';
-  const cases = [
-    [without('Upgrade'), /^HTTP\/1\.1 426 .*Upgrade: websocket/s],
-    [without('Connection'), /^HTTP\/1\.1 426 .*Upgrade: websocket/s],
-    [[...without('Upgrade'), 'Upgrade: h2c'], /^HTTP\/1\.1 426 .*Upgrade: websocket/s],
-    [['POST / HTTP/1.1', ...headers, 'Content-Length: 0'], /^HTTP\/1\.1 405 /],
-    [['GET / HTTP/1.0', ...headers], /^HTTP\/1\.1 400 /],
-    [without('Host'), /^HTTP\/1\.1 400 /],
-    [without(key), /^HTTP\/1\.1 400 /],
-    [[...without(key), `${key}dGhlIHNhbXBsZSBub25jZQ`], /^HTTP\/1\.1 400 /],
-    [[...without(key), `${key}dGhlIHNhbXBsZSBub25jZR==`], /^HTTP\/1\.1 400 /],
-    [[...HANDSHAKE, `${key}dGhlIHNhbXBsZSBub25jZQ==`], /^HTTP\/1\.1 400 /],
-    [without('Sec-WebSocket-Version'), /^HTTP\/1\.1 426 .*Sec-WebSocket-Version: 13/s],
-    [[...without('Sec-WebSocket-Version'), 'Sec-WebSocket-Version: 8'], /^HTTP\/1\.1 426 .*Sec-WebSocket-Version: 13/s]
-  ];
-  for (const [lines, expected] of cases) t.match(await request(t, port, head(...lines)), expected, lines.join(' | '));
-  const accepted = [get, 'Host: a', 'UPGRADE: foo, WebSocket', 'Connection: keep-alive, upgrade', ...headers.slice(3)];
-  const raw = new RawConnection(port);
-  raw.socket.write(head(...accepted));
-  t.match(await raw.readHead(), /^HTTP\/1\.1 101 /);
-  raw.socket.destroy();
-  await untilAllClosed(server);
-});
-
-t.test('refuses what is not a handshake, and a handshake that is slow or huge', async (t) => {
+t.test('refuses what is not a handshake, and a handshake that is slow', async (t) => {
   const { port } = await startServer(t);
-  // A server that closes while bytes arrive resets the connection, and its answer may be lost.
-  t.match(await request(t, port, randomBytes(10000)), /^$|^HTTP\/1\.1 400 /);
-  t.match(await request(t, port, masked(TEXT, 'Hello')), /^HTTP\/1\.1 400 /);
-  t.match(await request(t, port, head(...HANDSHAKE, `X: ${'x'.repeat(100000)}`)), /^$|^HTTP\/1\.1 431 /);
+  const without = (name) => HANDSHAKE.filter((line) => !line.startsWith(name));
+  const cases = [
+    [head(...without('Upgrade')), /^HTTP\/1\.1 426 .*Upgrade: websocket/s],
+    [head(...without('Sec-WebSocket-Key')), /^HTTP\/1\.1 400 /],
+    [masked(TEXT, 'Hello'), /^HTTP\/1\.1 400 /]
+  ];
+  for (const [bytes, expected] of cases) t.match(await request(t, port, bytes), expected);
   const limits = { headersTimeout: 200, requestTimeout: 400, connectionsCheckingInterval: 50 };
   const { port: hasty } = await startServer(t, limits);
   t.match(await request(t, hasty, head(...HANDSHAKE).slice(0, -2)), /^HTTP\/1\.1 408 /);
-  const drip = new RawConnection(hasty);
-  const timer = setInterval(() => drip.socket.write('G'), 20);
-  await drip.closed;
-  clearInterval(timer);
-  t.match(drip.bytes().toString(), /^$|^HTTP\/1\.1 40[08] /);
 });
 
 t.test('7.1.7: answers a protocol error with a Close frame, and then ignores the client', async (t) => {
   const { server, port } = await startServer(t, { maxPayload: 1000 });
   const cases = [
     [frame(TEXT, 'not masked'), 1002],
-    [masked(3, ''), 1002],
     [masked(TEXT, Buffer.from('c328', 'hex')), 1007],
     [masked(TEXT, 'a'.repeat(1001)), 1009],
-    [masked(BINARY, '', { length: 2n ** 62n }), 1009],
-    [masked(CLOSE, Buffer.from([3])), 1002],
     [randomBytes(100000).fill(0xff, 0, 2), 1002]
   ];
   for (const [bytes, code] of cases) {
@@ -180,29 +139,13 @@ t.test('7.1.7: answers a protocol error with a Close frame, and then ignores the
   await untilAllClosed(server);
 });
 
-t.test('closes connections that send random bytes', async (t) => {
-  const { server, port } = await startServer(t, { closeTimeout: 300 });
-  for (let i = 0; i < 50; i++) {
-    const raw = await RawConnection.open(t, port);
-    raw.socket.end(randomBytes(randomInt(1, 3000)));
-    await raw.ended;
-  }
-  await untilAllClosed(server);
-});
-
 t.test('7.1: the closing handshake', async (t) => {
   await t.test('the client begins it', async (t) => {
     const { server, url, port } = await startServer(t);
-    for (const [args, code] of [
-      [[], 1005],
-      [[1000], 1000],
-      [[3999, 'why not'], 3999]
-    ]) {
-      const client = new WebSocket(url);
-      await once(client, 'open');
-      client.close(...args);
-      t.equal((await once(client, 'close'))[0], code, `close(${args})`);
-    }
+    const client = new WebSocket(url);
+    await once(client, 'open');
+    client.close();
+    t.equal((await once(client, 'close'))[0], 1005, 'without a code');
     const raw = await RawConnection.open(t, port);
     raw.socket.write(
       Buffer.concat([masked(TEXT, 'last'), masked(CLOSE, closePayload(1001, 'x')), masked(TEXT, 'more')])
@@ -223,9 +166,7 @@ t.test('7.1: the closing handshake', async (t) => {
     t.same(await raw.ended, Buffer.alloc(0));
     raw.socket.end();
     await closed;
-    // The teardown closes the server, so it must listen.
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    await listenAgain(server);
   });
 
   await t.test('the server drops a client that does not end its half of the connection', async (t) => {
@@ -266,16 +207,25 @@ t.test('7.1: the closing handshake', async (t) => {
   });
 });
 
-t.test('5.5.2: sends a Ping frame to a silent client, and drops it if it does not answer', async (t) => {
+t.test('5.5.2: pings a silent client, also while it writes to it, and drops it without an answer', async (t) => {
   const { server, port } = await startServer(t, { idleTimeout: 500 });
   const raw = await RawConnection.open(t, port);
-  for (let i = 0; i < 3; i++) {
-    t.same(await raw.read(2), frame(PING), `Ping frame ${i}`);
-    t.equal(server.connections.size, 1, `connected at Ping frame ${i}`);
-    raw.socket.write(masked(PONG, ''));
+  const [connection] = server.connections;
+  const timer = setInterval(() => {
+    connection.encoder.binary(Buffer.from('news'));
+    connection.flush();
+  }, 10);
+  t.teardown(() => clearInterval(timer));
+  // A client that answers stays: the second Ping frame comes after two idle timeouts.
+  for (let pings = 0; pings < 2; ) {
+    const [first, length] = await raw.read(2);
+    await raw.read(length);
+    if (first !== 0x89) continue;
+    pings++;
+    if (pings < 2) raw.socket.write(masked(PONG, ''));
   }
-  t.same(await raw.read(2), frame(PING));
-  await raw.closed;
+  t.equal(server.connections.size, 1);
+  raw.socket.pause();
   await untilAllClosed(server);
 });
 
@@ -316,62 +266,23 @@ t.test('stops reading from a client that does not read', async (t) => {
   t.same(came.subarray(-4), frame(CLOSE, closePayload(1000)));
 });
 
-t.test('drops a client that does not read while the server pushes to it', async (t) => {
-  await t.test('after twice the idle timeout, however often the server writes', async (t) => {
-    const { server, port } = await startServer(t, { idleTimeout: 100 });
-    const raw = await RawConnection.open(t, port);
-    raw.socket.pause();
-    const [connection] = server.connections;
-    let pushes = 0;
-    const timer = setInterval(() => {
-      pushes++;
-      connection.encoder.text('news');
-      connection.flush();
-    }, 10);
-    await untilAllClosed(server);
-    clearInterval(timer);
-    t.ok(pushes > 1, `after ${pushes} messages`);
-  });
-
-  await t.test('a client that answers the Ping frames stays', async (t) => {
-    const { server, port } = await startServer(t, { idleTimeout: 500 });
-    const raw = await RawConnection.open(t, port);
-    const [connection] = server.connections;
-    const timer = setInterval(() => {
-      connection.encoder.binary(Buffer.from('news'));
-      connection.flush();
-    }, 10);
-    // Until four Ping frames have come, which takes four idle timeouts.
-    let pings = 0;
-    while (pings < 4) {
-      const [first, length] = await raw.read(2);
-      await raw.read(length);
-      if (first !== 0x89) continue;
-      pings++;
-      raw.socket.write(masked(PONG, ''));
-    }
-    clearInterval(timer);
-    t.equal(server.connections.size, 1);
-  });
-
-  await t.test('when more bytes wait than it may leave', async (t) => {
-    const maxQueued = 4 * MIB;
-    const { server, port } = await startServer(t, { maxQueued });
-    const raw = await RawConnection.open(t, port);
-    raw.socket.pause();
-    const [connection] = server.connections;
-    const news = Buffer.alloc(MIB);
-    let most = 0;
-    for (let i = 0; i < 100 && !connection.socket.destroyed; i++) {
-      connection.encoder.binary(news);
-      connection.flush();
-      most = Math.max(most, connection.socket.writableLength);
-      await sleep(0);
-    }
-    t.ok(connection.socket.destroyed);
-    t.ok(most <= maxQueued + 2 * MIB, `${most} bytes waited`);
-    await untilAllClosed(server);
-  });
+t.test('drops a client when more bytes wait for it than it may leave', async (t) => {
+  const maxQueued = 4 * MIB;
+  const { server, port } = await startServer(t, { maxQueued });
+  const raw = await RawConnection.open(t, port);
+  raw.socket.pause();
+  const [connection] = server.connections;
+  const news = Buffer.alloc(MIB);
+  let most = 0;
+  for (let i = 0; i < 100 && !connection.socket.destroyed; i++) {
+    connection.encoder.binary(news);
+    connection.flush();
+    most = Math.max(most, connection.socket.writableLength);
+    await sleep(0);
+  }
+  t.ok(connection.socket.destroyed);
+  t.ok(most <= maxQueued + 2 * MIB, `${most} bytes waited`);
+  await untilAllClosed(server);
 });
 
 t.test('shutDown ends connections that have sent no request, or not all of one', async (t) => {
@@ -383,12 +294,5 @@ t.test('shutDown ends connections that have sent no request, or not all of one',
   const closed = once(server, 'close');
   shutDown(server);
   await Promise.all([silent.closed, begun.closed, closed]);
-  // The teardown closes the server, so it must listen.
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  await listenAgain(server);
 });
-
-// The codec's own tests have tried it in JavaScript.
-if (TRIES_ALL && !process.env.FRAMEMASK_KERNEL) {
-  t.spawn(process.execPath, [__filename], { env: { ...process.env, FRAMEMASK_KERNEL: 'js' } }, 'in JavaScript');
-}

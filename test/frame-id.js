@@ -3,6 +3,7 @@
 const assert = require('node:assert/strict');
 const { execFile } = require('node:child_process');
 const crypto = require('node:crypto');
+const { once } = require('node:events');
 const { join } = require('node:path');
 const { promisify } = require('node:util');
 const v8 = require('node:v8');
@@ -10,36 +11,59 @@ const vm = require('node:vm');
 const { Worker } = require('node:worker_threads');
 const t = require('tap');
 const { formatFrameId, frameId, parseFrameId } = require('../lib/frame-id');
-const { MAX_SIGMA, checkOrdered, checkRandom, countRepeats, withRestlessClock } = require('./support/frame-id-checks');
+const nodeModules = require('../lib/shared/node-modules');
 const { assertBytes, forEachCase } = require('./support/cases');
-const { loadWithKnownEntropy, loadWithSource } = require('./support/known-entropy');
+const { MAX_SIGMA, checkOrdered, checkRandom, withRestlessClock } = require('./support/frame-id-checks');
 
-// frameId: UUIDs of version 4 and 7 (RFC 9562), and the entropy that they use. frame-id-text.js has
-// the other functions.
+// frameId: UUIDs of version 4 and 7 (RFC 9562), and the entropy that they use.
 
 const MODULE = require.resolve('../lib/frame-id');
 const COUNT = 200_000;
 const VERSION_7 = { version: 7 };
 const BATCH_WORDS = 1024;
+const ID = '0a1b2c3d-4e5f-4a6b-8c7d-9e8f7a6b5c4d';
+const TYPE = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' };
+const RANGE = { name: 'RangeError', code: 'ERR_OUT_OF_RANGE' };
 
 const run = promisify(execFile);
 
 /** Runs a script in a process of its own; returns the words that it prints. */
-async function runScript(t, source, before = [], after = []) {
-  const dir = t.testdir({ 'script.js': source });
-  const { stdout } = await run(process.execPath, [...before, join(dir, 'script.js'), ...after], {
-    cwd: dir,
-    maxBuffer: 2 ** 24
-  });
+async function runScript(t, source) {
+  const script = join(t.testdir({ 'script.js': source }), 'script.js');
+  const { stdout } = await run(process.execPath, [script], { maxBuffer: 2 ** 24 });
   return stdout.split(/\s+/).filter(Boolean);
 }
 
-function timestampOf(id) {
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+/** A copy of lib/frame-id.js that gets its entropy from a function, and other modules of Node.js. */
+function loadWithSource(t, randomFillSync, modules = {}) {
+  return t.mockRequire('../lib/frame-id', {
+    '../lib/shared/node-modules': { ...nodeModules, crypto: { ...crypto, randomFillSync }, ...modules }
+  });
 }
 
-function counterOf(id) {
-  return (Number.parseInt(id.slice(15, 18), 16) << 6) | (Number.parseInt(id.slice(19, 21), 16) & 0x3f);
+/**
+ * A copy of lib/frame-id.js whose entropy is known: word n of batch m is `m * 0x10000000 + n`.
+ * `batches` has the arrays that it has filled.
+ */
+function loadWithKnownEntropy(t, modules) {
+  const batches = [];
+  const randomFillSync = (array) => {
+    for (let i = 0; i < array.length; i++) array[i] = (batches.length + 1) * 0x10000000 + i;
+    batches.push(array);
+    return array;
+  };
+  return { ...loadWithSource(t, randomFillSync, modules), batches };
+}
+
+/** Replaces the clock for one test: Date.now returns what the clock's `now` is. */
+function setClock(t, now) {
+  const clock = { now };
+  const { now: systemClock } = Date;
+  Date.now = () => clock.now;
+  t.teardown(() => {
+    Date.now = systemClock;
+  });
+  return clock;
 }
 
 t.test('RFC 9562, 5.4: version 4 has 122 random bits', (t) => {
@@ -52,16 +76,6 @@ t.test('RFC 9562, 5.4: version 4 has 122 random bits', (t) => {
   t.end();
 });
 
-t.test('countRepeats finds repeated ids', (t) => {
-  const ids = Array.from({ length: 50 }, () => crypto.randomBytes(16));
-  t.equal(countRepeats(Buffer.concat(ids), 50), 0);
-  const sameHalf = Buffer.from(ids[7]);
-  sameHalf[15] ^= 1;
-  t.equal(countRepeats(Buffer.concat([...ids, sameHalf]), 51), 0);
-  t.equal(countRepeats(Buffer.concat([...ids, sameHalf, ids[7], ids[7]]), 53), 2);
-  t.end();
-});
-
 t.test('RFC 9562, 6.2: ids of version 7 ascend, also when the clock steps back', (t) => {
   t.same(checkOrdered(COUNT), { malformed: 0, disordered: 0 });
   const restless = withRestlessClock(COUNT, () => checkOrdered(COUNT));
@@ -69,64 +83,39 @@ t.test('RFC 9562, 6.2: ids of version 7 ascend, also when the clock steps back',
   t.end();
 });
 
-t.test('RFC 9562, 5.7: version 7', async (t) => {
-  t.test('begins with the time in milliseconds', (t) => {
-    const { now } = Date;
-    t.teardown(() => {
-      Date.now = now;
-    });
-    const { frameId } = loadWithKnownEntropy(t);
-    // The example of RFC 9562, appendix A.6.
-    Date.now = () => 0x017f22e279b0;
-    t.match(frameId(VERSION_7), /^017f22e2-79b0-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-    Date.now = () => 2 ** 48 - 1;
-    t.match(frameId(VERSION_7), /^ffffffff-ffff-7/);
-    t.end();
-  });
+t.test('RFC 9562, 5.7: version 7 begins with the time in milliseconds', (t) => {
+  const { frameId } = loadWithKnownEntropy(t);
+  // The example of RFC 9562, appendix A.6.
+  const clock = setClock(t, 0x017f22e279b0);
+  t.match(frameId(VERSION_7), /^017f22e2-79b0-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  clock.now = 2 ** 48 - 1;
+  t.match(frameId(VERSION_7), /^ffffffff-ffff-7/);
+  t.end();
+});
 
-  t.test('counts within a millisecond, from a random number whose first bit is 0', (t) => {
-    const { now } = Date;
-    t.teardown(() => {
-      Date.now = now;
-    });
-    const { frameId, batches } = loadWithKnownEntropy(t, {
-      crypto: {
-        ...crypto,
-        randomFillSync: (array) => {
-          batches.push(array);
-          return array.fill(0xffffffff);
-        }
-      }
-    });
-    let time = 1_700_000_000_000;
-    Date.now = () => time;
-    const first = frameId(VERSION_7);
-    t.equal(timestampOf(first), time);
-    t.equal(counterOf(first), 0x1ffff, '18 bits, the first of them 0');
-    t.equal(first, '018bcfe5-6800-77ff-bfff-ffffffffffff');
-    const second = frameId(VERSION_7);
-    t.equal(second, '018bcfe5-6800-7800-80ff-ffffffffffff');
+t.test('RFC 9562, 6.2: version 7 counts within a millisecond, from a random number whose first bit is 0', (t) => {
+  const { frameId } = loadWithSource(t, (array) => array.fill(0xffffffff));
+  const clock = setClock(t, 1_700_000_000_000);
+  t.equal(frameId(VERSION_7), '018bcfe5-6800-77ff-bfff-ffffffffffff', '18 bits, the first of them 0');
+  clock.now += 0.5;
+  t.equal(frameId(VERSION_7), '018bcfe5-6800-7800-80ff-ffffffffffff', 'a clock with fractions');
+  clock.now -= 1000.5;
+  t.equal(frameId(VERSION_7), '018bcfe5-6800-7800-81ff-ffffffffffff', 'the clock steps back');
+  t.match(frameId(), /^ffffffff-ffff-4fff-bfff-ffffffffffff$/, 'an id of version 4 between them');
 
-    time -= 1000;
-    t.equal(frameId(VERSION_7), '018bcfe5-6800-7800-81ff-ffffffffffff', 'the clock steps back');
-    t.match(frameId(), /^ffffffff-ffff-4fff-bfff-ffffffffffff$/, 'an id of version 4 between them');
-
-    let latest = second;
-    for (let i = 4; i <= 0x1ffff; i++) {
-      const id = frameId(VERSION_7);
-      assert.ok(id > latest, `${id} after ${latest}`);
-      latest = id;
-    }
-    t.equal(latest, '018bcfe5-6800-7fff-bdff-ffffffffffff');
-    t.equal(frameId(VERSION_7), '018bcfe5-6800-7fff-beff-ffffffffffff');
-    t.equal(frameId(VERSION_7), '018bcfe5-6800-7fff-bfff-ffffffffffff');
-    t.equal(frameId(VERSION_7), '018bcfe5-6801-77ff-bfff-ffffffffffff', 'the counter is full: the time goes on by one');
-    time += 1001;
-    t.equal(frameId(VERSION_7), '018bcfe5-6801-7800-80ff-ffffffffffff', 'the clock reaches that time');
-    time += 1;
-    t.equal(frameId(VERSION_7), '018bcfe5-6802-77ff-bfff-ffffffffffff');
-    t.end();
-  });
+  let latest = '';
+  for (let i = 4; i <= 0x20001; i++) {
+    const id = frameId(VERSION_7);
+    assert.ok(id > latest, `${id} after ${latest}`);
+    latest = id;
+  }
+  t.equal(latest, '018bcfe5-6800-7fff-bfff-ffffffffffff', 'the counter is full');
+  t.equal(frameId(VERSION_7), '018bcfe5-6801-77ff-bfff-ffffffffffff', 'the time goes on by one');
+  clock.now += 1001;
+  t.equal(frameId(VERSION_7), '018bcfe5-6801-7800-80ff-ffffffffffff', 'the clock reaches that time');
+  clock.now += 1;
+  t.equal(frameId(VERSION_7), '018bcfe5-6802-77ff-bfff-ffffffffffff');
+  t.end();
 });
 
 t.test('entropy', async (t) => {
@@ -156,13 +145,6 @@ t.test('entropy', async (t) => {
     t.end();
   });
 
-  t.test('version 7 fills the next batch, too', (t) => {
-    const { frameId, batches } = loadWithKnownEntropy(t);
-    for (let i = 0; i <= BATCH_WORDS / 4; i++) frameId(VERSION_7);
-    t.equal(batches.length, 2);
-    t.end();
-  });
-
   t.test('after an error of the source no id is made of old words', (t) => {
     let failing = true;
     const randomFillSync = (array) => {
@@ -175,19 +157,13 @@ t.test('entropy', async (t) => {
       t.throws(() => frameId(VERSION_7), { message: 'no entropy' }, `version 7, call ${i}`);
     }
     failing = false;
+    // Three batches of 256 ids.
     const ids = new Set(Array.from({ length: 600 }, () => frameId()));
-    t.equal(ids.size, 600);
     failing = true;
-    // Three batches of 256 ids: 168 are left.
     for (let i = 0; i < 168; i++) ids.add(frameId());
     t.equal(ids.size, 768);
     t.throws(() => frameId(), { message: 'no entropy' });
     t.throws(() => frameId(), { message: 'no entropy' });
-    t.end();
-  });
-
-  t.test('the module exports only its three functions', (t) => {
-    t.same(Object.keys(require('../lib/frame-id')), ['frameId', 'formatFrameId', 'parseFrameId']);
     t.end();
   });
 
@@ -235,16 +211,9 @@ t.test('no two threads or processes share ids', async (t) => {
 
   t.test('worker threads', async (t) => {
     const source = `${makeIds} require('node:worker_threads').parentPort.postMessage(ids);`;
-    const lists = await Promise.all(
-      Array.from(
-        { length: 4 },
-        () =>
-          new Promise((resolve, reject) => {
-            new Worker(source, { eval: true, execArgv: [] }).once('message', resolve).once('error', reject);
-          })
-      )
-    );
-    t.equal(new Set([...own, ...lists.flat()]).size, 4100);
+    const start = () => once(new Worker(source, { eval: true, execArgv: [] }), 'message');
+    const lists = await Promise.all(Array.from({ length: 4 }, start));
+    t.equal(new Set([...own, ...lists.flat(2)]).size, 4100);
   });
 
   t.test('cluster', async (t) => {
@@ -281,26 +250,21 @@ t.test('no two threads or processes share ids', async (t) => {
   });
 
   t.test('a runtime may lack snapshots', (t) => {
-    const { frameId } = loadWithKnownEntropy(t, { v8: {} });
-    t.equal(frameId(), '10000000-1000-4001-9000-000210000003');
+    t.equal(loadWithKnownEntropy(t, { v8: {} }).frameId(), '10000000-1000-4001-9000-000210000003');
     t.end();
   });
 });
 
 t.test('frameId refuses wrong options', (t) => {
-  const type = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' };
-  forEachCase([null, 7, 'version 7', true, 7n, Symbol('7'), () => {}], (options) => {
-    assert.throws(() => frameId(options), { ...type, message: /"options" argument/ });
+  forEachCase([null, 7, 'version 7', () => {}], (options) => {
+    assert.throws(() => frameId(options), { ...TYPE, message: /"options" argument/ });
   });
-  forEachCase([null, '7', '4', true, 7n, {}, [7]], (version) => {
-    assert.throws(() => frameId({ version }), { ...type, message: /"options\.version" argument/ });
+  forEachCase([null, '7', 7n, {}, [7]], (version) => {
+    assert.throws(() => frameId({ version }), { ...TYPE, message: /"options\.version" argument/ });
   });
-  forEachCase([0, 1, 3, 5, 6, 8, 4.5, -7, Number.NaN, Number.POSITIVE_INFINITY], (version) => {
-    assert.throws(() => frameId({ version }), {
-      name: 'RangeError',
-      code: 'ERR_OUT_OF_RANGE',
-      message: `The "options.version" argument must be 4 or 7, but was ${version}`
-    });
+  forEachCase([0, 5, 6, 8, 4.5, -7, Number.NaN, Number.POSITIVE_INFINITY], (version) => {
+    const message = `The "options.version" argument must be 4 or 7, but was ${version}`;
+    assert.throws(() => frameId({ version }), { ...RANGE, message });
   });
   t.end();
 });
@@ -334,10 +298,9 @@ t.test('RFC 9562, 4: each byte in each place is formatted as hex and parsed from
 });
 
 t.test('either function may be called first', (t) => {
-  const bytes = Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex');
-  const id = '00010203-0405-0607-0809-0a0b0c0d0e0f';
-  t.equal(loadWithKnownEntropy(t).formatFrameId(bytes), id);
-  t.same(loadWithKnownEntropy(t).parseFrameId(id), bytes);
+  const bytes = Buffer.from(ID.replaceAll('-', ''), 'hex');
+  t.equal(loadWithKnownEntropy(t).formatFrameId(bytes), ID);
+  t.same(loadWithKnownEntropy(t).parseFrameId(ID), bytes);
   t.end();
 });
 
@@ -352,8 +315,7 @@ t.test('both take an offset', (t) => {
     assertBytes(target, expected, `the target, to ${offset}`);
   }
   const target = Buffer.alloc(16);
-  t.equal(parseFrameId(formatFrameId(bytes), target), target);
-  t.equal(parseFrameId(formatFrameId(bytes), target, undefined), target);
+  t.equal(parseFrameId(formatFrameId(bytes), target), target, 'to a target without an offset');
   t.same(target, bytes.subarray(0, 16));
   t.end();
 });
@@ -361,86 +323,60 @@ t.test('both take an offset', (t) => {
 t.test('without a target, parseFrameId makes a Buffer with memory of its own', (t) => {
   const bytes = parseFrameId(frameId());
   t.ok(Buffer.isBuffer(bytes));
-  t.equal(bytes.length, 16);
-  t.equal(bytes.buffer.byteLength, 16);
+  t.same([bytes.length, bytes.buffer.byteLength], [16, 16]);
   t.end();
 });
 
 t.test('both take arrays of another realm and of shared memory', (t) => {
-  const foreign = vm.runInNewContext('new Uint8Array(20)');
-  t.notOk(foreign instanceof Uint8Array);
-  const id = frameId();
-  t.equal(parseFrameId(id, foreign, 2), foreign);
-  t.equal(formatFrameId(foreign, 2), id);
-  const shared = new Uint8Array(new SharedArrayBuffer(16));
-  t.equal(formatFrameId(parseFrameId(id, shared)), id);
-  t.end();
-});
-
-t.test('parseFrameId takes strings that V8 keeps in parts, as slices, or in two bytes for each character', (t) => {
-  const id = '0a1b2c3d-4e5f-4a6b-8c7d-9e8f7a6b5c4d';
-  const bytes = Buffer.from(id.replaceAll('-', ''), 'hex');
-  t.same(parseFrameId(id.slice(0, 20) + id.slice(20)), bytes);
-  t.same(parseFrameId(`<<${id}>>`.slice(2, 38)), bytes);
-  t.same(parseFrameId(`\u20ac${id}\u20ac`.slice(1, 37)), bytes);
+  forEachCase([vm.runInNewContext('new Uint8Array(20)'), new Uint8Array(new SharedArrayBuffer(20))], (bytes) => {
+    assert.equal(parseFrameId(ID, bytes, 2), bytes);
+    assert.equal(formatFrameId(bytes, 2), ID);
+  });
   t.end();
 });
 
 t.test('both refuse arguments of a wrong type', (t) => {
-  const wrong = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' };
-  const id = frameId();
   const faked = Object.setPrototypeOf({ length: 16 }, Uint8Array.prototype);
-  forEachCase([undefined, null, id, 16, {}, [], new Array(16).fill(0), new ArrayBuffer(16), faked], (bytes) => {
+  const memory = new ArrayBuffer(16);
+  const others = [Uint8ClampedArray, Uint32Array, BigUint64Array, DataView].map((Type) => new Type(memory));
+  forEachCase([null, ID, 16, {}, new Array(16).fill(0), memory, faked, ...others], (bytes) => {
     const message = /"bytes" argument must be a Buffer or Uint8Array/;
-    assert.throws(() => formatFrameId(bytes), { ...wrong, message }, 'formatFrameId');
-    if (bytes === undefined) return;
-    assert.throws(() => parseFrameId(id, bytes), { ...wrong, message: /"target" argument/ }, 'parseFrameId');
+    assert.throws(() => formatFrameId(bytes), { ...TYPE, message }, 'formatFrameId');
+    assert.throws(() => parseFrameId(ID, bytes), { ...TYPE, message: /"target" argument/ }, 'parseFrameId');
   });
-  forEachCase([Int8Array, Uint8ClampedArray, Uint16Array, Uint32Array, Float64Array, BigUint64Array], (Type) => {
-    const message = new RegExp(`was an instance of ${Type.name}`);
-    assert.throws(() => formatFrameId(new Type(16)), { ...wrong, message });
-  });
-  t.throws(() => formatFrameId(new DataView(new ArrayBuffer(16))), wrong);
-  t.throws(
-    () => parseFrameId(id, undefined, 4),
-    { ...wrong, message: /"target" argument/ },
-    'an offset without a target'
-  );
-  forEachCase([null, '0', true, 0n, {}, []], (offset) => {
-    const error = { ...wrong, message: /"offset" argument/ };
+  t.throws(() => formatFrameId(), { ...TYPE, message: /"bytes" argument/ });
+  const withoutTarget = { ...TYPE, message: /"target" argument/ };
+  t.throws(() => parseFrameId(ID, undefined, 4), withoutTarget, 'an offset without a target');
+  forEachCase([null, '0', 0n, {}], (offset) => {
+    const error = { ...TYPE, message: /"offset" argument/ };
     assert.throws(() => formatFrameId(Buffer.alloc(32), offset), error, 'formatFrameId');
-    assert.throws(() => parseFrameId(id, Buffer.alloc(32), offset), error, 'parseFrameId');
+    assert.throws(() => parseFrameId(ID, Buffer.alloc(32), offset), error, 'parseFrameId');
   });
-  forEachCase([undefined, null, 36, {}, [id], Buffer.from(id), Object(id), Symbol(id)], (string) => {
-    assert.throws(() => parseFrameId(string), { ...wrong, message: /"string" argument must be a string/ });
+  forEachCase([undefined, null, 36, [ID], Buffer.from(ID), Object(ID), Symbol(ID)], (string) => {
+    assert.throws(() => parseFrameId(string), { ...TYPE, message: /"string" argument must be a string/ });
   });
   t.end();
 });
 
 t.test('both refuse less than 16 bytes, and offsets out of range', (t) => {
-  const wrong = { name: 'RangeError', code: 'ERR_OUT_OF_RANGE' };
-  const id = frameId();
-  forEachCase([0, 1, 15], (length) => {
-    const message = new RegExp(`must be 16 bytes or longer, but was ${length} bytes`);
-    assert.throws(() => formatFrameId(Buffer.alloc(length)), { ...wrong, message }, 'formatFrameId');
-    assert.throws(() => parseFrameId(id, Buffer.alloc(length)), { ...wrong, message }, 'parseFrameId');
-  });
   const detached = new Uint8Array(16);
   structuredClone(detached.buffer, { transfer: [detached.buffer] });
-  t.throws(() => formatFrameId(detached), { ...wrong, message: /"bytes" argument.*0 bytes/ });
-
+  forEachCase([Buffer.alloc(0), Buffer.alloc(15), detached], (bytes) => {
+    const message = new RegExp(`must be 16 bytes or longer, but was ${bytes.length} bytes`);
+    assert.throws(() => formatFrameId(bytes), { ...RANGE, message }, 'formatFrameId');
+    assert.throws(() => parseFrameId(ID, bytes), { ...RANGE, message }, 'parseFrameId');
+  });
   const bytes = Buffer.alloc(20, 0xa5);
-  forEachCase([-1, 5, 20, 0.5, 2 ** 32, 2 ** 53, -(2 ** 31), Number.NaN, Number.POSITIVE_INFINITY], (offset) => {
+  forEachCase([-1, 5, 20, 0.5, 2 ** 32, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY], (offset) => {
     const message = `The "offset" argument must be an integer from 0 to 4, but was ${offset}`;
-    assert.throws(() => formatFrameId(bytes, offset), { ...wrong, message }, 'formatFrameId');
-    assert.throws(() => parseFrameId(id, bytes, offset), { ...wrong, message }, 'parseFrameId');
+    assert.throws(() => formatFrameId(bytes, offset), { ...RANGE, message }, 'formatFrameId');
+    assert.throws(() => parseFrameId(ID, bytes, offset), { ...RANGE, message }, 'parseFrameId');
   });
   t.same(bytes, Buffer.alloc(20, 0xa5));
   t.end();
 });
 
 t.test('parseFrameId refuses any other string, and does not change the target', (t) => {
-  const id = '0a1b2c3d-4e5f-4a6b-8c7d-9e8f7a6b5c4d';
   const target = Buffer.alloc(16, 0xa5);
   const refused = (string) => {
     try {
@@ -451,27 +387,18 @@ t.test('parseFrameId refuses any other string, and does not change the target', 
     return false;
   };
   const others = [
-    '',
-    id.slice(1),
-    `${id}0`,
-    ` ${id}`,
-    `${id}\n`,
-    `{${id}}`,
-    `urn:uuid:${id}`,
-    id.replaceAll('-', ''),
-    `0a1b2c3d4-e5f-4a6b-8c7d-9e8f7a6b5c4d`,
-    id.replaceAll('-', '\u2010')
+    ...['', ID.slice(1), `${ID}0`, ` ${ID}`, `${ID}\n`, `{${ID}}`, ID.replaceAll('-', ''), `urn:uuid:${ID}`],
+    ...['0a1b2c3d4-e5f-4a6b-8c7d-9e8f7a6b5c4d', ID.replaceAll('-', '\u2010')]
   ];
   forEachCase(others, (string) => assert.ok(refused(string)));
 
   // Each character in each place; some would pass if their code were cut to 7 or 8 bits.
   const wide = [0x80, 0xad, 0xb0, 0xe1, 0xff, 0x12d, 0x130, 0x161, 0x2d00, 0x3030, 0xff10, 0xff41, 0xd800, 0xdc30];
-  const codes = [...Array(128).keys(), ...wide];
   for (let at = 0; at < 36; at++) {
-    for (const code of codes) {
+    for (const code of [...Array(128).keys(), ...wide]) {
       const character = String.fromCharCode(code);
-      const good = id[at] === '-' ? character === '-' : /^[0-9A-Fa-f]$/.test(character);
-      const string = id.slice(0, at) + character + id.slice(at + 1);
+      const good = ID[at] === '-' ? character === '-' : /^[0-9A-Fa-f]$/.test(character);
+      const string = ID.slice(0, at) + character + ID.slice(at + 1);
       assert.equal(refused(string), !good, `whether ${JSON.stringify(string)} was refused`);
       if (good) target.fill(0xa5);
     }

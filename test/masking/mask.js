@@ -8,7 +8,6 @@ const { pathToFileURL } = require('node:url');
 const { promisify } = require('node:util');
 const vm = require('node:vm');
 const t = require('tap');
-const { isUint8Array } = require('../../lib/shared/buffers');
 const { assertBytes, forEachCase } = require('../support/cases');
 const { createDetached, createGarbage } = require('../support/garbage');
 const { createMaskings } = require('../support/maskings');
@@ -17,7 +16,8 @@ const { seed } = require('../support/random');
 const { runScript } = require('../support/run-script');
 const { TRIES_ALL } = require('../support/sample');
 
-// The public functions mask and unmask, over each backend.
+// The public functions mask and unmask, over each backend. kernels.js has more lengths, alignments
+// and overlaps.
 
 const run = promisify(execFile);
 const ROOT = path.join(__dirname, '../..');
@@ -29,7 +29,16 @@ const MASKINGS = createMaskings();
 
 /** Masks with a byte loop. */
 function masked(source, start, length, phase = 0) {
-  return Buffer.from(Array.from({ length }, (_, i) => source[start + i] ^ KEY[(i + phase) & 3]));
+  const result = Buffer.alloc(length);
+  for (let i = 0; i < length; i++) result[i] = source[start + i] ^ KEY[(i + phase) & 3];
+  return result;
+}
+
+/** A copy of `bytes` that has `part` from `at` on. */
+function withPart(bytes, at, part) {
+  const result = Buffer.from(bytes);
+  result.set(part, at);
+  return result;
 }
 
 function fill(bytes) {
@@ -37,33 +46,34 @@ function fill(bytes) {
   return bytes;
 }
 
+/** A subclass whose constructor must not be called, as TypedArray.prototype.subarray would do. */
+class Payload extends Uint8Array {
+  constructor() {
+    throw new Error('This must not be called');
+  }
+}
+
+/** Makes a Uint8Array in the memory that `allocate` makes; `tracking` gives it no length of its own. */
+const viewOf = (allocate, tracking) => (length) =>
+  fill(new Uint8Array(allocate(length + 3), 3, tracking ? undefined : length));
+const resizable = (length) => ({ maxByteLength: length + 100 });
+const newResizable = (length) => new ArrayBuffer(length, resizable(length));
+const newGrowable = (length) => new SharedArrayBuffer(length, resizable(length));
+const newWasm = (length) => new WebAssembly.Memory({ initial: 1 + (length >> 16) }).buffer;
+const newForeign = (length) => vm.runInNewContext('new Uint8Array(new ArrayBuffer(length + 5), 3, length)', { length });
+
 /** Kinds of memory: a Uint8Array of `length` random bytes, most of them at an odd address. */
 const MEMORIES = [
   { name: 'Buffer', create: (length) => randomBytes(length + 3).subarray(3) },
   { name: 'a pooled Buffer', create: (length) => Buffer.from(randomBytes(length)) },
-  { name: 'ArrayBuffer', create: (length) => fill(new Uint8Array(new ArrayBuffer(length + 5), 3, length)) },
-  { name: 'SharedArrayBuffer', create: (length) => fill(new Uint8Array(new SharedArrayBuffer(length + 5), 3, length)) },
-  {
-    name: 'a resizable ArrayBuffer',
-    create: (length) => fill(new Uint8Array(new ArrayBuffer(length + 5, { maxByteLength: length + 100 }), 3, length))
-  },
-  {
-    name: 'a resizable ArrayBuffer, its length tracked',
-    create: (length) => fill(new Uint8Array(new ArrayBuffer(length + 3, { maxByteLength: length + 100 }), 3))
-  },
-  {
-    name: 'a growable SharedArrayBuffer, its length tracked',
-    create: (length) => fill(new Uint8Array(new SharedArrayBuffer(length + 3, { maxByteLength: length + 100 }), 3))
-  },
-  {
-    name: 'WebAssembly',
-    create: (length) => fill(new Uint8Array(new WebAssembly.Memory({ initial: 1 + (length >> 16) }).buffer, 7, length))
-  },
-  {
-    name: 'another realm',
-    create: (length) => fill(vm.runInNewContext('new Uint8Array(new ArrayBuffer(length + 5), 3, length)', { length }))
-  },
-  { name: 'a subclass', create: (length) => fill(new (class Payload extends Uint8Array {})(length)) }
+  { name: 'ArrayBuffer', create: viewOf((length) => new ArrayBuffer(length)) },
+  { name: 'SharedArrayBuffer', create: viewOf((length) => new SharedArrayBuffer(length)) },
+  { name: 'a resizable ArrayBuffer', create: viewOf(newResizable) },
+  { name: 'a resizable ArrayBuffer, its length tracked', create: viewOf(newResizable, true) },
+  { name: 'a growable SharedArrayBuffer, its length tracked', create: viewOf(newGrowable, true) },
+  { name: 'WebAssembly', create: viewOf(newWasm) },
+  { name: 'another realm', create: (length) => fill(newForeign(length)) },
+  { name: 'a subclass', create: (length) => Object.setPrototypeOf(fill(new Uint8Array(length)), Payload.prototype) }
 ];
 
 t.test('5.7: masks and unmasks the example of the RFC', (t) => {
@@ -83,73 +93,18 @@ t.test('5.7: masks and unmasks the example of the RFC', (t) => {
 t.test('5.3: starts with the byte of the key that the phase names, and returns the next phase', (t) => {
   forEachCase(MASKINGS, ({ mask, unmask }) => {
     forEachCase(LENGTHS, (length) => {
-      for (const phase of [undefined, 0, 1, 2, 3, -0]) {
+      for (const phase of [undefined, 0, 1, 2, 3]) {
         const source = randomBytes(length + 4);
+        const output = randomBytes(length + 8);
         const expected = masked(source, 0, length, phase);
-        const output = Buffer.alloc(length + 8);
         const next = ((phase ?? 0) + length) & 3;
-        assert.equal(mask(source, KEY, output, 5, length, phase), next, `mask, phase ${phase}: what it returns`);
-        assertBytes(output.subarray(5, 5 + length), expected, `mask, phase ${phase}`);
-        assert.equal(unmask(source.subarray(0, length), KEY, phase), next, `unmask, phase ${phase}: what it returns`);
-        assertBytes(source.subarray(0, length), expected, `unmask, phase ${phase}`);
+        const both = [withPart(output, 5, expected), withPart(source, 0, expected)];
+        assert.equal(mask(source, KEY, output, 5, length, phase), next, `mask, phase ${phase}: the next phase`);
+        assertBytes(output, both[0], `mask, phase ${phase}, and the bytes around`);
+        assert.equal(unmask(source.subarray(0, length), KEY, phase), next, `unmask, phase ${phase}: the next phase`);
+        assertBytes(source, both[1], `unmask, phase ${phase}, and the bytes around`);
       }
     });
-  });
-  t.end();
-});
-
-t.test('changes only the range', (t) => {
-  forEachCase(MASKINGS, ({ mask, unmask }) => {
-    const source = randomBytes(300);
-    const output = randomBytes(400);
-    const expected = Buffer.concat([output.subarray(0, 17), masked(source, 0, 200), output.subarray(217)]);
-    mask(source, KEY, output, 17, 200);
-    assertBytes(output, expected, 'mask');
-    const around = [output.subarray(0, 9), masked(output, 9, 221), output.subarray(230)];
-    const unmasked = Buffer.concat(around);
-    unmask(output.subarray(9, 230), KEY);
-    assertBytes(output, unmasked, 'unmask');
-  });
-  t.end();
-});
-
-t.test('5.3: a payload in pieces gives the same bytes as in one', (t) => {
-  forEachCase(MASKINGS, ({ mask, unmask }) => {
-    const payload = randomBytes(3000);
-    for (let turn = 0; turn < 50; turn++) {
-      const inPlace = Buffer.from(payload);
-      const output = Buffer.alloc(payload.length);
-      let [phase, maskPhase] = [turn & 3, turn & 3];
-      for (let at = 0; at < payload.length; ) {
-        const end = Math.min(at + (randomBytes(2).readUInt16LE() % 300), payload.length);
-        phase = unmask(inPlace.subarray(at, end), KEY, phase);
-        maskPhase = mask(payload.subarray(at), KEY, output, at, end - at, maskPhase);
-        at = end;
-      }
-      const expected = masked(payload, 0, payload.length, turn & 3);
-      assertBytes(inPlace, expected, `unmask, turn ${turn}`);
-      assertBytes(output, expected, `mask, turn ${turn}`);
-      assert.equal(phase, turn & 3, `unmask, turn ${turn}: the phase after a multiple of 4 bytes`);
-      assert.equal(maskPhase, phase, `mask, turn ${turn}: the phase`);
-    }
-  });
-  t.end();
-});
-
-t.test('source and output may overlap in any way', (t) => {
-  forEachCase(MASKINGS, ({ mask }) => {
-    for (const length of LENGTHS) {
-      for (const distance of [-length, -65, -8, -3, -1, 0, 1, 2, 4, 9, 64, length - 1, length]) {
-        const memory = randomBytes(2 * length + 200);
-        const from = length + 70;
-        const to = from + distance;
-        if (to < 0 || to + length > memory.length) continue;
-        const expected = Buffer.from(memory);
-        masked(memory, from, length, 2).copy(expected, to);
-        mask(memory.subarray(from), KEY, memory, to, length, 2);
-        assertBytes(memory, expected, `${length} bytes, moved by ${distance}`);
-      }
-    }
   });
   t.end();
 });
@@ -173,9 +128,11 @@ t.test('takes bytes in memory of any kind', (t) => {
         const [source, output, key] = [create(length), create(length + 11), create(4)];
         key.set(KEY);
         const payload = masked(source, 0, length, 1);
-        const around = [Buffer.from(output.slice(0, 6)), Buffer.from(output.slice(6 + length))];
+        const expected = withPart(output, 6, payload);
         mask(source, key, output, 6, length, 1);
-        assertBytes(Buffer.from(output), Buffer.concat([around[0], payload, around[1]]), `mask, ${length} bytes`);
+        assertBytes(Buffer.from(output), expected, `mask, ${length} bytes`);
+        mask(source, key, output, 6, Math.floor(length / 2), 1);
+        assertBytes(Buffer.from(output), expected, `mask, half of ${length} bytes`);
         unmask(source, key, 1);
         assertBytes(Buffer.from(source), payload, `unmask, ${length} bytes`);
       }
@@ -199,10 +156,8 @@ t.test('source and output may overlap in two SharedArrayBuffers of one memory', 
         const twin = structuredClone(memory);
         assert.notEqual(twin, memory, 'two objects');
         const source = fill(new Uint8Array(memory));
-        const output = new Uint8Array(twin);
-        const expected = Buffer.from(source);
-        masked(source, from, length).copy(expected, to);
-        mask(source.subarray(from), KEY, output, to, length);
+        const expected = withPart(source, to, masked(source, from, length));
+        mask(source.subarray(from), KEY, new Uint8Array(twin), to, length);
         assertBytes(Buffer.from(memory), expected, `${length} bytes, from ${from} to ${to}`);
       }
     }
@@ -211,62 +166,37 @@ t.test('source and output may overlap in two SharedArrayBuffers of one memory', 
 });
 
 t.test('follows memory that is resized', (t) => {
+  const outOfRange = { code: 'ERR_OUT_OF_RANGE' };
   forEachCase(MASKINGS, ({ mask, unmask }) => {
     forEachCase([20, 500], (length) => {
       const memory = new ArrayBuffer(length, { maxByteLength: 1000 });
-      const tracking = new Uint8Array(memory);
+      const tracking = fill(new Uint8Array(memory));
       const fixed = new Uint8Array(memory, 4, length - 4);
-      assert.equal(unmask(tracking, KEY), length & 3, 'memory that was not resized: the phase');
 
       memory.resize(length + 7);
-      const grown = Buffer.from(memory.slice(0));
+      const grown = masked(tracking, 0, length + 7);
       assert.equal(unmask(tracking, KEY), (length + 7) & 3, 'memory that has grown: the phase');
-      assertBytes(Buffer.from(memory), masked(grown, 0, length + 7), 'memory that has grown');
+      assertBytes(Buffer.from(memory), grown, 'memory that has grown');
 
       memory.resize(length - 1);
-      const shrunk = Buffer.from(memory.slice(0));
-      assert.equal(fixed.length, 0, 'the length of a view that is out of bounds');
-      assert.equal(unmask(fixed, KEY, 3), 3, 'a view that is out of bounds is empty');
-      const outOfRange = { code: 'ERR_OUT_OF_RANGE' };
+      const shrunk = Buffer.from(tracking);
+      assert.equal(unmask(fixed, KEY, 3), 3, 'unmask takes a view that is out of bounds as empty');
+      assert.equal(mask(fixed, KEY, tracking, 0, 0), 0, 'no bytes of a source that is out of bounds');
+      assert.equal(mask(tracking, KEY, fixed, 0, 0), 0, 'no bytes to an output that is out of bounds');
       assert.throws(() => mask(fixed, KEY, tracking, 0, 1), outOfRange, 'a source that is out of bounds');
       assert.throws(() => mask(tracking, KEY, fixed, 0, 1), outOfRange, 'an output that is out of bounds');
       assert.throws(() => mask(tracking, KEY, tracking, 0, length), outOfRange, 'the length before it has shrunk');
       assertBytes(Buffer.from(memory), shrunk, 'memory that has shrunk');
 
       memory.resize(length);
-      const back = Buffer.from(memory.slice(0));
+      const back = withPart(tracking, 4, masked(tracking, 4, length - 4));
       assert.equal(unmask(fixed, KEY), length & 3, 'a view that is in bounds again: the phase');
-      const expected = Buffer.concat([back.subarray(0, 4), masked(back, 4, length - 4)]);
-      assertBytes(Buffer.from(memory), expected, 'a view that is in bounds again');
+      assertBytes(Buffer.from(memory), back, 'a view that is in bounds again');
 
       memory.resize(0);
       assert.equal(unmask(tracking, KEY), 0, 'no memory, a view with the length tracked');
       assert.equal(unmask(fixed, KEY), 0, 'no memory, a view with a fixed length');
     });
-  });
-  t.end();
-});
-
-t.test('isUint8Array is true for a Uint8Array of any class and realm, and for nothing else', (t) => {
-  forEachCase(MEMORIES, ({ create }) => assert.equal(isUint8Array(create(4)), true));
-  const pretender = { [Symbol.toStringTag]: 'Uint8Array', length: 4 };
-  const object = Object.create(Uint8Array.prototype);
-  const proxy = new Proxy(new Uint8Array(4), {});
-  const others = [Int8Array, Uint8ClampedArray, Uint16Array, Int32Array, BigUint64Array, Float64Array, ArrayBuffer];
-  const values = [
-    pretender,
-    object,
-    proxy,
-    Uint8Array.prototype,
-    new DataView(new ArrayBuffer(4)),
-    null,
-    undefined,
-    4,
-    'a',
-    4n
-  ];
-  forEachCase([...values, Symbol('s'), ...others.map((Type) => new Type(4))], (value) => {
-    assert.equal(isUint8Array(value), false);
   });
   t.end();
 });
@@ -283,20 +213,15 @@ t.test('FRAMEMASK_KERNEL names the kernel of a process, by require and by import
   const module = `import framemask, * as named from ${JSON.stringify(pathToFileURL(path.join(ROOT, 'index.mjs')))};
     for (const name of ['mask', 'unmask', 'kernel', 'nativeError']) if (named[name] !== framemask[name]) throw name;
     ${common}`;
-  for (const name of ['js', ...kernels]) {
-    const env = { ...process.env, FRAMEMASK_KERNEL: name };
-    const required = await run(process.execPath, ['-e', commonjs], { env });
-    t.equal(required.stdout.trim(), `${name} 0 true`, `require, ${name}`);
-  }
-  const imported = await run(process.execPath, ['--input-type=module', '-e', module], {
-    env: { ...process.env, FRAMEMASK_KERNEL: 'js' }
-  });
-  t.equal(imported.stdout.trim(), 'js 0 true', 'import');
-  const env = { ...process.env, FRAMEMASK_KERNEL: 'mmx' };
-  await t.rejects(run(process.execPath, ['-e', commonjs], { env }), {
-    stderr: /FRAMEMASK_KERNEL is "mmx", but this machine can run: js/
-  });
-  await t.rejects(run(process.execPath, ['--input-type=module', '-e', module], { env }), { stderr: /can run: js/ });
+  const modes = { require: ['-e', commonjs], import: ['--input-type=module', '-e', module] };
+  const check = async ([mode, args]) => {
+    const start = (name) => run(process.execPath, args, { env: { ...process.env, FRAMEMASK_KERNEL: name } });
+    for (const name of ['js', ...kernels.slice(0, 1)]) {
+      t.equal((await start(name)).stdout.trim(), `${name} 0 true`, `${mode}, ${name}`);
+    }
+    await t.rejects(start('mmx'), { stderr: /FRAMEMASK_KERNEL is "mmx", but this machine can run: js/ });
+  };
+  await Promise.all(Object.entries(modes).map(check));
 });
 
 // The errors of mask and unmask: which argument they name, and that nothing has been written.
@@ -305,73 +230,27 @@ const CALLS = path.join(__dirname, '../support/random-calls.js');
 /** Each kind of wrong argument comes dozens of times in 5,000 calls. */
 const CALL_COUNT = TRIES_ALL ? 100_000 : 5000;
 
-const type = (name, expected, was) => ({
-  name: 'TypeError',
-  code: 'ERR_INVALID_ARG_TYPE',
-  message: `The "${name}" argument must be ${expected}, but was ${was}`
+const errorOf = (name, code) => (argument, expected, was) => ({
+  name,
+  code,
+  message: `The "${argument}" argument must be ${expected}, but was ${was}`
 });
-const range = (name, expected, was) => ({
-  name: 'RangeError',
-  code: 'ERR_OUT_OF_RANGE',
-  message: `The "${name}" argument must be ${expected}, but was ${was}`
-});
+const type = errorOf('TypeError', 'ERR_INVALID_ARG_TYPE');
+const range = errorOf('RangeError', 'ERR_OUT_OF_RANGE');
 
-const BYTES = 'a Buffer or Uint8Array';
-const DETACHED = 'an instance of Uint8Array whose memory is detached';
-
-/** Values that are not a Uint8Array, and how an error names them. */
-const NO_BYTES = [
-  [undefined, 'undefined'],
-  [null, 'null'],
-  ['abcd', "the string 'abcd'"],
-  [4, 'the number 4'],
-  [4n, 'the bigint 4n'],
-  [Symbol('s'), 'the symbol Symbol(s)'],
-  [true, 'the boolean true'],
-  [{ length: 4 }, 'an instance of Object'],
-  [[1, 2, 3, 4], 'an instance of Array'],
-  [() => {}, 'a function'],
-  [new ArrayBuffer(4), 'an instance of ArrayBuffer'],
-  [new SharedArrayBuffer(4), 'an instance of SharedArrayBuffer'],
-  [new DataView(new ArrayBuffer(4)), 'an instance of DataView'],
-  [new Int8Array(4), 'an instance of Int8Array'],
-  [new Uint8ClampedArray(4), 'an instance of Uint8ClampedArray'],
-  [new Uint32Array(4), 'an instance of Uint32Array'],
-  [new Proxy(new Uint8Array(4), {}), 'an instance of Uint8Array'],
-  [Object.create(Uint8Array.prototype), 'an instance of Uint8Array'],
-  [vm.runInNewContext('new Uint16Array(4)'), 'an instance of Uint16Array']
-];
-
+const noBytes = (argument) => type(argument, 'a Buffer or Uint8Array', 'undefined');
+const noNumber = (argument) => type(argument, 'a number', 'undefined');
 /** Values that are not a number, and how an error names them. */
 const NO_NUMBERS = [
-  [undefined, 'undefined'],
   [null, 'null'],
   ['1', "the string '1'"],
   [1n, 'the bigint 1n'],
-  [Symbol('s'), 'the symbol Symbol(s)'],
-  [false, 'the boolean false'],
   [{ valueOf: () => 1 }, 'an instance of Object'],
   [Object(1), 'an instance of Number']
 ];
 
 /** Numbers that are not an index. */
-const NO_SIZES = [
-  -1,
-  -0.5,
-  0.5,
-  1.5,
-  5e-324,
-  Number.NaN,
-  Number.POSITIVE_INFINITY,
-  Number.NEGATIVE_INFINITY,
-  2 ** 31,
-  2 ** 32,
-  2 ** 32 + 1,
-  2 ** 53,
-  2 ** 64,
-  -(2 ** 31),
-  -(2 ** 53)
-];
+const NO_SIZES = [-1, -0.5, 5e-324, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, 2 ** 32, 2 ** 53, -(2 ** 31)];
 
 /**
  * Calls mask and unmask over each backend with payloads of 8 and 200 bytes; the addon would mask
@@ -382,7 +261,7 @@ function forEachMasking(check) {
     forEachCase([8, 200], (size) => {
       const source = Buffer.alloc(size, 1);
       const output = Buffer.alloc(size + 10, 2);
-      const refused = (what, call, error) => {
+      const refused = (what, error, call) => {
         assert.throws(call, error, what);
         assertBytes(source, Buffer.alloc(size, 1), `${what}: the source afterwards`);
         assertBytes(output, Buffer.alloc(size + 10, 2), `${what}: the output afterwards`);
@@ -392,51 +271,27 @@ function forEachMasking(check) {
   });
 }
 
-t.test('refuses what is not a Uint8Array', (t) => {
+t.test('refuses what is not a Uint8Array, and detached memory', (t) => {
+  const wrong = [
+    ...createGarbage().map((value, i) => [value, `garbage ${i}`, '']),
+    ...createDetached().map((value, i) => [
+      value,
+      `detached ${i}`,
+      'an instance of Uint8Array whose memory is detached$'
+    ])
+  ];
   forEachMasking(({ mask, unmask, source, output, size, refused }) => {
-    for (const [value, was] of NO_BYTES) {
-      refused(`${was} as buffer`, () => unmask(value, KEY), type('buffer', BYTES, was));
-      refused(`${was} as key of unmask`, () => unmask(source, value), type('key', BYTES, was));
-      refused(`${was} as source`, () => mask(value, KEY, output, 0, size), type('source', BYTES, was));
-      refused(`${was} as key of mask`, () => mask(source, value, output, 0, size), type('key', BYTES, was));
-      refused(`${was} as output`, () => mask(source, KEY, value, 0, size), type('output', BYTES, was));
-    }
-  });
-  t.end();
-});
-
-t.test('refuses detached memory', (t) => {
-  forEachMasking(({ mask, unmask, source, output, size, refused }) => {
-    for (const [i, detached] of createDetached().entries()) {
-      refused(`buffer ${i}`, () => unmask(detached, KEY), type('buffer', BYTES, DETACHED));
-      refused(`key ${i} of unmask`, () => unmask(source, detached), type('key', BYTES, DETACHED));
-      refused(`source ${i}`, () => mask(detached, KEY, output, 0, 0), type('source', BYTES, DETACHED));
-      refused(`key ${i} of mask`, () => mask(source, detached, output, 0, size), type('key', BYTES, DETACHED));
-      refused(`output ${i}`, () => mask(source, KEY, detached, 0, 0), type('output', BYTES, DETACHED));
-    }
-  });
-  t.end();
-});
-
-t.test('5.3: refuses a key that is not 4 bytes long', (t) => {
-  forEachMasking(({ mask, unmask, source, output, size, refused }) => {
-    for (const length of [0, 1, 3, 5, 8, 100]) {
-      const error = range('key', '4 bytes long', `${length} bytes long`);
-      refused(`unmask, ${length} bytes`, () => unmask(source, new Uint8Array(length)), error);
-      refused(`mask, ${length} bytes`, () => mask(source, new Uint8Array(length), output, 0, size), error);
-    }
-  });
-  t.end();
-});
-
-t.test('refuses an offset, a length or a phase that is not a number', (t) => {
-  forEachMasking(({ mask, unmask, source, output, size, refused }) => {
-    for (const [value, was] of NO_NUMBERS) {
-      refused(`${was} as offset`, () => mask(source, KEY, output, value, size), type('offset', 'a number', was));
-      refused(`${was} as length`, () => mask(source, KEY, output, 0, value), type('length', 'a number', was));
-      if (value === undefined) continue;
-      refused(`${was} as phase`, () => mask(source, KEY, output, 0, size, value), type('phase', 'a number', was));
-      refused(`${was} as phase of unmask`, () => unmask(source, KEY, value), type('phase', 'a number', was));
+    for (const [value, name, was] of wrong) {
+      const error = (argument) => ({
+        name: 'TypeError',
+        code: 'ERR_INVALID_ARG_TYPE',
+        message: new RegExp(`^The "${argument}" argument must be a Buffer or Uint8Array, but was ${was}`)
+      });
+      refused(`${name} as buffer`, error('buffer'), () => unmask(value, KEY));
+      refused(`${name} as key of unmask`, error('key'), () => unmask(source, value));
+      refused(`${name} as source`, error('source'), () => mask(value, KEY, output, 0, 0));
+      refused(`${name} as key of mask`, error('key'), () => mask(source, value, output, 0, size));
+      refused(`${name} as output`, error('output'), () => mask(source, KEY, value, 0, 0));
     }
   });
   t.end();
@@ -444,60 +299,54 @@ t.test('refuses an offset, a length or a phase that is not a number', (t) => {
 
 t.test('refuses an offset, a length or a phase that is not an index', (t) => {
   forEachMasking(({ mask, unmask, source, output, size, refused }) => {
-    const offset = (value) => range('offset', 'a whole number from 0 to 10', value);
-    const length = (value) => range('length', `a whole number from 0 to ${size}`, value);
-    const phase = (value) => range('phase', 'a whole number from 0 to 3', value);
-    for (const value of NO_SIZES) {
-      refused(`offset ${value}`, () => mask(source, KEY, output, value, size), offset(value));
-      refused(`length ${value}`, () => mask(source, KEY, output, 0, value), length(value));
-      refused(`phase ${value}`, () => mask(source, KEY, output, 0, size, value), phase(value));
-      refused(`phase ${value} of unmask`, () => unmask(source, KEY, value), phase(value));
+    const wrong = [
+      ...NO_NUMBERS.map(([value, was]) => [value, (argument) => type(argument, 'a number', was)]),
+      ...NO_SIZES.map((value) => [
+        value,
+        (argument, most) => range(argument, `a whole number from 0 to ${most}`, value)
+      ])
+    ];
+    for (const [value, error] of wrong) {
+      const what = String(value);
+      refused(`offset ${what}`, error('offset', 10), () => mask(source, KEY, output, value, size));
+      refused(`length ${what}`, error('length', size), () => mask(source, KEY, output, 0, value));
+      refused(`phase ${what}`, error('phase', 3), () => mask(source, KEY, output, 0, size, value));
+      refused(`phase ${what} of unmask`, error('phase', 3), () => unmask(source, KEY, value));
     }
-    refused('phase 4 of unmask', () => unmask(source, KEY, 4), phase(4));
   });
   t.end();
 });
 
-t.test('refuses a range that does not lie in the source and the output', (t) => {
-  forEachMasking(({ mask, source, output, size, refused }) => {
+t.test('refuses a key of another length, a range outside of the source and the output, and too few arguments', (t) => {
+  forEachMasking(({ mask, unmask, source, output, size, refused }) => {
     const end = size + 10;
     const small = output.subarray(0, 6);
-    const length = (most, value) => range('length', `a whole number from 0 to ${most}`, value);
-    const offset = (most, value) => range('offset', `a whole number from 0 to ${most}`, value);
-    refused('beyond the source', () => mask(source, KEY, output, 0, size + 1), length(size, size + 1));
-    refused('beyond a small output', () => mask(source, KEY, small, 0, 7), length(6, 7));
-    refused('beyond the output', () => mask(source, KEY, output, 11, size), offset(10, 11));
-    refused('beyond a small output, moved', () => mask(source, KEY, small, 1, 6), offset(0, 1));
-    refused('no bytes beyond the output', () => mask(source, KEY, output, end + 1, 0), offset(end, end + 1));
+    const upTo = (argument, most, was) => range(argument, `a whole number from 0 to ${most}`, was);
+    const cases = [
+      ['beyond the source', upTo('length', size, size + 1), () => mask(source, KEY, output, 0, size + 1)],
+      ['beyond a small output', upTo('length', 6, 7), () => mask(source, KEY, small, 0, 7)],
+      ['beyond the output', upTo('offset', 10, 11), () => mask(source, KEY, output, 11, size)],
+      ['beyond a small output, moved', upTo('offset', 0, 1), () => mask(source, KEY, small, 1, 6)],
+      ['no bytes beyond the output', upTo('offset', end, end + 1), () => mask(source, KEY, output, end + 1, 0)],
+      ['phase 4', upTo('phase', 3, 4), () => unmask(source, KEY, 4)],
+      ['mask()', noBytes('source'), () => mask()],
+      ['mask(source, key)', noBytes('output'), () => mask(source, KEY)],
+      ['mask(source, key, output)', noNumber('length'), () => mask(source, KEY, output)],
+      ['mask(source, key, output, offset)', noNumber('length'), () => mask(source, KEY, output, 0)],
+      ['unmask()', noBytes('buffer'), () => unmask()],
+      ['unmask(buffer)', noBytes('key'), () => unmask(source)],
+      ...[0, 3, 5, 8].flatMap((length) => {
+        const key = new Uint8Array(length);
+        const error = range('key', '4 bytes long', `${length} bytes long`);
+        return [
+          [`unmask, a key of ${length} bytes`, error, () => unmask(source, key)],
+          [`mask, a key of ${length} bytes`, error, () => mask(source, key, output, 0, size)]
+        ];
+      })
+    ];
+    for (const row of cases) refused(...row);
     assert.equal(mask(source, KEY, output, end, 0), 0, 'no bytes at the end of the output');
     assert.equal(mask(source, KEY, output, -0, -0, -0), 0, '-0 is 0');
-  });
-  t.end();
-});
-
-t.test('refuses calls with too few arguments', (t) => {
-  forEachMasking(({ mask, unmask, source, output, refused }) => {
-    refused('mask()', () => mask(), type('source', BYTES, 'undefined'));
-    refused('mask(source)', () => mask(source), type('output', BYTES, 'undefined'));
-    refused('mask(source, key)', () => mask(source, KEY), type('output', BYTES, 'undefined'));
-    refused('mask(source, key, output)', () => mask(source, KEY, output), type('length', 'a number', 'undefined'));
-    const noLength = type('length', 'a number', 'undefined');
-    refused('mask(source, key, output, offset)', () => mask(source, KEY, output, 0), noLength);
-    refused('unmask()', () => unmask(), type('buffer', BYTES, 'undefined'));
-    refused('unmask(buffer)', () => unmask(source), type('key', BYTES, 'undefined'));
-  });
-  t.end();
-});
-
-t.test('an error names the argument, with any value', (t) => {
-  const garbage = createGarbage();
-  forEachCase(MASKINGS, ({ mask, unmask }) => {
-    forEachCase(garbage, (value) => {
-      const error = (name) => ({ name: 'TypeError', message: new RegExp(`^The "${name}" argument must be `) });
-      assert.throws(() => unmask(value, KEY), error('buffer'), 'as buffer');
-      assert.throws(() => unmask(KEY, value), error('key'), 'as key');
-      assert.throws(() => mask(KEY, KEY, value, 0, 4), error('output'), 'as output');
-    });
   });
   t.end();
 });
@@ -509,18 +358,8 @@ async function runCalls(what, count) {
 
 t.test(`${CALL_COUNT} random wrong calls: the addon and JavaScript do the same`, async (t) => {
   const tally = await runCalls('public', CALL_COUNT);
-  const few = CALL_COUNT / 1000;
   t.ok(tally.wrong >= CALL_COUNT);
   t.ok(tally.right > CALL_COUNT / 10, 'right calls between them');
-  for (const kind of ['mask source', 'mask key', 'mask output', 'mask offset', 'mask length', 'mask phase']) {
-    t.ok(tally[`${kind} TypeError`] > few, `${kind}: a TypeError`);
-  }
-  for (const kind of ['mask key', 'mask offset', 'mask length', 'mask phase', 'unmask key', 'unmask phase']) {
-    t.ok(tally[`${kind} RangeError`] > few, `${kind}: a RangeError`);
-  }
-  for (const kind of ['unmask buffer', 'unmask key', 'unmask phase']) {
-    t.ok(tally[`${kind} TypeError`] > few, `${kind}: a TypeError`);
-  }
 });
 
 t.test(`${CALL_COUNT} random calls of the addon: no crash, nothing written outside of the arguments`, async (t) => {

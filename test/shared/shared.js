@@ -11,25 +11,19 @@ const { FrameError, invalidState, invalidType, outOfRange } = require('../../lib
 const nodeModules = require('../../lib/shared/node-modules');
 const { isSendableCloseCode } = require('../../lib/shared/protocol');
 
-const describe = (value) => invalidType('key', 'a Buffer', value).message.replace(/^.* but was /, '');
+const CONSTRUCTORS = [
+  [invalidType('key', 'a Buffer', 1), TypeError, 'INVALID_ARG_TYPE', 'must be a Buffer, but was the number 1'],
+  [outOfRange('key', 'a whole number', 1.5), RangeError, 'OUT_OF_RANGE', 'must be a whole number, but was 1.5'],
+  [outOfRange('key', 'so', -0), RangeError, 'OUT_OF_RANGE', 'must be so, but was -0'],
+  [outOfRange('key', 'so', 2n ** 64n), RangeError, 'OUT_OF_RANGE', 'must be so, but was 18446744073709551616n'],
+  [outOfRange('key', 'so', '3 bytes long'), RangeError, 'OUT_OF_RANGE', 'must be so, but was 3 bytes long']
+];
 
-t.test('invalidType makes a TypeError that names the argument', (t) => {
-  const error = invalidType('key', 'a Buffer', 1);
-  t.type(error, TypeError);
-  t.equal(error.code, 'ERR_INVALID_ARG_TYPE');
-  t.equal(error.message, 'The "key" argument must be a Buffer, but was the number 1');
-  t.end();
-});
-
-t.test('outOfRange makes a RangeError that names the argument', (t) => {
-  const error = outOfRange('offset', 'a whole number', 1.5);
-  t.type(error, RangeError);
-  t.equal(error.code, 'ERR_OUT_OF_RANGE');
-  t.equal(error.message, 'The "offset" argument must be a whole number, but was 1.5');
-  t.match(outOfRange('offset', 'so', -0).message, /but was -0$/);
-  t.match(outOfRange('offset', 'so', Number.NaN).message, /but was NaN$/);
-  t.match(outOfRange('offset', 'so', 2n ** 64n).message, /but was 18446744073709551616n$/);
-  t.match(outOfRange('key', '4 bytes long', '3 bytes long').message, /but was 3 bytes long$/);
+t.test('invalidType and outOfRange make an error that names the argument', (t) => {
+  for (const [error, Class, code, message] of CONSTRUCTORS) {
+    t.type(error, Class);
+    t.match(error, { code: `ERR_${code}`, message: `The "key" argument ${message}` });
+  }
   t.end();
 });
 
@@ -43,14 +37,6 @@ t.test('an error describes any value on a short line', (t) => {
   };
   const { proxy: revoked, revoke } = Proxy.revocable({}, {});
   revoke();
-  const hostile = new Proxy(
-    {},
-    {
-      get() {
-        throw new Error('not for you');
-      }
-    }
-  );
   const cases = [
     [undefined, 'undefined'],
     [null, 'null'],
@@ -75,29 +61,20 @@ t.test('an error describes any value on a short line', (t) => {
     [{ constructor: { name: 7 } }, 'an object'],
     [{ constructor: { name: 'n'.repeat(1e6) } }, `an instance of ${'n'.repeat(64)}`],
     [throwing, 'an object'],
-    [hostile, 'an object'],
     [revoked, 'an object']
   ];
-  for (const [i, [value, expected]] of cases.entries()) assert.equal(describe(value), expected, `value ${i}`);
+  for (const [i, [value, expected]] of cases.entries()) {
+    assert.equal(invalidType('key', 'a Buffer', value).message.replace(/^.* but was /, ''), expected, `value ${i}`);
+  }
   t.end();
 });
 
-t.test('invalidState makes an Error with a code', (t) => {
-  const error = invalidState('the connection is closed');
-  t.equal(error.name, 'Error');
-  t.equal(error.code, 'ERR_INVALID_STATE');
-  t.equal(error.message, 'the connection is closed');
-  t.end();
-});
-
-t.test('a FrameError has a code and a close code', (t) => {
+t.test('invalidState and FrameError make an error with a code', (t) => {
+  const state = invalidState('the connection is closed');
+  t.match(state, { name: 'Error', code: 'ERR_INVALID_STATE', message: 'the connection is closed' });
   const error = new FrameError('INVALID_UTF8', 1007, 'a text message is not UTF-8');
   t.type(error, Error);
-  t.type(error, FrameError);
-  t.equal(error.name, 'FrameError');
-  t.equal(error.code, 'FRAMEMASK_ERR_INVALID_UTF8');
-  t.equal(error.closeCode, 1007);
-  t.equal(error.message, 'a text message is not UTF-8');
+  t.match(error, { name: 'FrameError', code: 'FRAMEMASK_ERR_INVALID_UTF8', closeCode: 1007 });
   t.same(Object.keys(error), ['code', 'closeCode', 'firstByte', 'length', 'receivedCode']);
   t.match(inspect(error), /^FrameError: a text message is not UTF-8\n/);
   t.end();
@@ -105,7 +82,7 @@ t.test('a FrameError has a code and a close code', (t) => {
 
 const onOneLine = (value) => inspect(value, { breakLength: Number.POSITIVE_INFINITY });
 
-t.test('inspecting a codec shows its public state', (t) => {
+t.test('inspecting a codec shows its public state, of a subclass also its fields but those with an underscore', (t) => {
   const decoder = new Decoder({ role: 'server' });
   t.equal(
     onOneLine(decoder),
@@ -119,10 +96,7 @@ t.test('inspecting a codec shows its public state', (t) => {
   encoder.close();
   t.match(inspect(encoder), /closed: true/);
   t.equal(onOneLine(prepare('abc')), 'PreparedMessage { length: 3 }');
-  t.end();
-});
 
-t.test('of a subclass, its name and its fields but those with an underscore', (t) => {
   class Mine extends Encoder {
     name = 'mine';
     _hidden = 1;

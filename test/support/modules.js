@@ -35,11 +35,6 @@ function prebuildEntries() {
   }));
 }
 
-/** @returns {string[]} the files of src/ */
-function sources() {
-  return filesOf('src', /\.(cc|h)$/);
-}
-
 /**
  * @param {string} module
  * @returns {string[]} the files of this checkout that it imports, as paths from the checkout
@@ -55,4 +50,4 @@ function requiresOf(module) {
   });
 }
 
-module.exports = { filesOf, libModules, prebuildEntries, requiresOf, sources };
+module.exports = { filesOf, libModules, prebuildEntries, requiresOf };

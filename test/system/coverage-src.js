@@ -9,10 +9,10 @@ const { installPython } = require('./support/python');
 const COPY = path.join(ROOT, '.cache/coverage-src');
 const TESTS = [
   'test/masking/native.js',
-  'test/masking/wrong-arguments.js',
+  'test/masking/mask.js',
   'test/masking/kernels.js',
   'test/codec/scan.js',
-  'test/hazards/detached-registers.js'
+  'test/hazards/addon.js'
 ];
 
 module.exports = {
