@@ -14,14 +14,14 @@ const { runBenchmark } = require('./support/harness');
 const { ROOT } = require('./support/modules');
 const { count, text } = require('./support/options');
 const { processorTime } = require('./support/process-use');
-const { findServers, startServer } = require('./support/servers');
+const { findServers, startServer } = require('./support/peers');
 
 const USAGE = `usage: node benchmark/connections.js [options]
 
 Measures echo servers with 50, 200 and 1,000 connections of which each has one message of 64 bytes at a time, and with
 10 connections that send more. Prints medians of the server's processor time for a message, in microseconds, and of the
-latency of a batch and its 99th percentile; and how many times cheaper batched reads are than shared reads and Bun, and
-in framemask/ws than shared reads and ws. Needs Linux and a C compiler. Takes about five minutes.`;
+latency of a batch and its 99th percentile; and how many times faster, by processor time, batched reads are than shared
+reads and Bun, and in framemask/ws than shared reads and ws. Needs Linux and a C compiler. Takes about five minutes.`;
 
 /** Connections, messages that each sends at once, and their bytes. */
 const ROWS = {
@@ -75,7 +75,7 @@ async function putLoad(program, { port, child }, [connections, pipelined, size],
   const [code] = await closed;
   if (code !== 0) throw new Error('the client failed');
   const { messages, median, late } = JSON.parse(value);
-  return { rate: (messages / turn) * 1000, cost: cost / messages, median, late };
+  return { cost: cost / messages, rate: (messages / turn) * 1000, median, late };
 }
 
 /** @throws {Error} if a server would not read as it is asked to */
@@ -91,29 +91,25 @@ const versions = {};
 
 /** Finds the servers of a kind that can be had. @returns {[name: string, server: object][]} for startServer */
 function findCandidates(candidates, node) {
-  const known = findServers('bytes', [...new Set(Object.values(candidates).map(([name]) => name))]);
-  const found = [];
-  for (const [name, [file, reads]] of Object.entries(candidates)) {
-    const server = known.find((each) => each.name === file);
-    if (server === undefined) continue;
+  const known = findServers(Object.values(candidates).map(([name]) => name));
+  return Object.entries(candidates).flatMap(([name, [base, reads]]) => {
+    const server = known.find((each) => each.name === base);
+    if (server === undefined) return [];
     if (reads !== undefined) checkReads(node, reads);
     if (server.version !== undefined) versions[name] = server.version;
-    const command = (options) => [
-      ...(reads === undefined ? [] : ['env', `FRAMEMASK_READS=${reads}`]),
-      ...server.command(options).map((part) => (part === process.execPath ? node : part))
-    ];
-    found.push([name, { ...server, command }]);
-  }
-  return found;
+    const [program, ...args] = server.command;
+    const command = [program === process.execPath ? node : program, ...args];
+    return [[name, { ...server, command, env: reads && { FRAMEMASK_READS: reads } }]];
+  });
 }
 
 /** A turn of a process of its own: one differs from another of the same code by 15 %. */
 async function takeTurn(program, candidate, work, turn) {
-  const server = await startServer(candidate, { text: 'buffer' });
+  const server = await startServer(candidate, { env: candidate.env });
   try {
     return await putLoad(program, server, work, turn);
   } finally {
-    server.child.kill();
+    server.stop();
   }
 }
 

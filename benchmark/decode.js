@@ -1,9 +1,10 @@
 'use strict';
 
 // How fast are frames decoded? framemask, on the addon and in JavaScript, beside the receiving
-// half of ws (with bufferutil). All work by turns, in one process, on the same bytes. Text is delivered as strings, binary as Buffers.
+// half of ws (with bufferutil). All work by turns, in one process, on the same bytes. Text is
+// delivered as strings, binary as Buffers.
 
-const { runCodec } = require('./support/codec');
+const { runCodec } = require('./support/harness');
 const { BINARY, TEXT, asciiPayload, cut, maskedFrame, uniformMessages } = require('./support/messages');
 const { loadFramemask, loadPeer } = require('./support/modules');
 const { fresh } = require('./support/race');
@@ -88,7 +89,6 @@ function writeAll(write, chunks, calls) {
   }
 }
 
-/** @returns {import('./support/codec').CodecRow} */
 function row(name, group, make, framesOnly = false) {
   const create = () => {
     const { count, chunks, limits } = make();
@@ -102,7 +102,7 @@ function row(name, group, make, framesOnly = false) {
     };
     return { count, bytes: chunks.reduce((sum, { length }) => sum + length, 0) / count, limits, loop };
   };
-  return { name, group, create };
+  return { name, group, create, ofFramemask };
 }
 
 const SMALL = 'decode 64 KiB chunks of small frames';
@@ -123,15 +123,15 @@ const ROWS = [
   row('1,000 messages', 'decode 1,000 messages of 0 to 64 KiB', thousandMessages)
 ];
 
-module.exports = { ROWS, ofFramemask };
+module.exports = { ROWS };
 
 if (require.main === module) {
   runCodec({
     name: 'decode',
     usage: USAGE,
     peers: ['bufferutil', 'ws'],
-    rows: () => ROWS,
-    contestants: () => CONTESTANTS,
+    rows: ROWS,
+    contestants: CONTESTANTS,
     pairs: [
       ['framemask', 'ws'],
       ['framemask js', 'ws']

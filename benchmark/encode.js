@@ -4,7 +4,7 @@
 // half of ws (with bufferutil). All work by turns, in one process, and write to a stand-in for a
 // socket.
 
-const { runCodec } = require('./support/codec');
+const { runCodec } = require('./support/harness');
 const { BINARY, TEXT, asciiPayload, uniformMessages } = require('./support/messages');
 const { loadFramemask, loadPeer } = require('./support/modules');
 const { fresh } = require('./support/race');
@@ -37,7 +37,7 @@ class Sink {
 function createSender({ Encoder, prepare }, sink, { role, prepared }) {
   const encoder = new Encoder({ role, recycle: true });
   return {
-    prepare: prepared ? (data) => prepare(data) : undefined,
+    ...(prepared && { prepare }),
     text: prepared ? (message) => encoder.addPrepared(message) : (data) => encoder.text(data),
     binary: (data) => encoder.binary(data),
     flush: () => encoder.flush(sink)
@@ -98,7 +98,7 @@ function sendAll({ text, binary, flush }, messages, flushEach, calls) {
   }
 }
 
-/** @returns {import('./support/codec').CodecRow} `work` has its role, and whether messages are prepared or flushed each */
+/** `work` has its role, and whether messages are prepared or flushed each. */
 function row(name, work, make) {
   const create = () => {
     const frames = make();
@@ -121,7 +121,7 @@ function row(name, work, make) {
     };
     return { count: frames.length, bytes: size / frames.length, loop };
   };
-  return { name, group: `encode as a ${work.role}`, create };
+  return { name, group: `encode as a ${work.role}`, create, ofFramemask };
 }
 
 /** How many small messages are encoded before each flush. */
@@ -139,15 +139,15 @@ const ROWS = [
   row('client: one of 1,000', { role: 'client', flushEach: true }, () => uniformMessages(1000))
 ];
 
-module.exports = { ROWS, ofFramemask };
+module.exports = { ROWS };
 
 if (require.main === module) {
   runCodec({
     name: 'encode',
     usage: USAGE,
     peers: ['bufferutil', 'ws'],
-    rows: () => ROWS,
-    contestants: () => CONTESTANTS,
+    rows: ROWS,
+    contestants: CONTESTANTS,
     pairs: [
       ['framemask', 'ws'],
       ['framemask js', 'ws']

@@ -5,7 +5,7 @@
 
 const { runBenchmark } = require('./support/harness');
 const { count } = require('./support/options');
-const { ECHO, nodeServer, startServers, weighConnections } = require('./support/servers');
+const { ECHO, nodeServer, startServers, weighConnections } = require('./support/peers');
 
 const USAGE = `usage: node benchmark/http2.js [options]
 
@@ -15,10 +15,11 @@ many times better HTTP/2 is. Then the bytes of the server's resident memory that
 each connection of HTTP/2. Takes about two minutes.`;
 
 const OWN = 'HTTP/2';
+const WEIGHED = { weighed: 'resident' };
 const CANDIDATES = {
-  [OWN]: { ...nodeServer('http2'), client: { http2: true } },
-  'HTTP/1.1': { ...nodeServer('http2'), client: { tls: true } },
-  'bare stream': { ...nodeServer('http2', { bare: true }), bare: true, client: { http2: true } }
+  [OWN]: { ...nodeServer('http2', WEIGHED), client: { http2: true } },
+  'HTTP/1.1': { ...nodeServer('http2', WEIGHED), client: { tls: true } },
+  'bare stream': { ...nodeServer('http2', { ...WEIGHED, bare: true }), bare: true, client: { http2: true } }
 };
 const list = Object.entries(CANDIDATES).map(([name, server]) => ({ name, ...server }));
 
@@ -42,7 +43,7 @@ runBenchmark({
       })),
       start: () => startServers(list, { milliseconds: turn })
     };
-    const weigh = ([name, server]) => [name, () => weighConnections(server, idle, 'resident')];
+    const weigh = ([name, server]) => [name, () => weighConnections(server, idle)];
     const memory = {
       rows: [{ name: 'idle WebSockets', group: 'HTTP/2: memory', pairs: [] }],
       rounds: 3,

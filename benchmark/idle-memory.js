@@ -7,8 +7,7 @@
 
 const { runBenchmark } = require('./support/harness');
 const { count } = require('./support/options');
-const { ROOT } = require('./support/modules');
-const { runChild } = require('./support/processes');
+const { runChild } = require('./support/child');
 
 const USAGE = `usage: node benchmark/idle-memory.js [options]
 
@@ -22,7 +21,7 @@ runBenchmark({
   options: { pairs: count('<n>', 'how many connections', 10_000) },
   peers: ['ws'],
   sets({ pairs }) {
-    const weigh = (object) => ({ held: runChild({ object, root: ROOT, count: pairs }) });
+    const weigh = (object) => ({ held: runChild({ object, count: pairs }) });
     const candidates = () => Object.fromEntries(NAMES.map((name) => [name, () => weigh(name)]));
     const rows = [{ name: 'idle connection', group: 'memory of an idle connection', pairs: [] }];
     return [{ rows, start: () => ({ candidates }) }];

@@ -6,9 +6,8 @@
 
 const { runBenchmark } = require('./support/harness');
 const path = require('node:path');
-const { startBroadcast } = require('./support/broadcast');
 const { count, text } = require('./support/options');
-const { ECHO, nodeServer, startServers, weighConnections, wsServer } = require('./support/servers');
+const { ECHO, nodeServer, startBroadcast, startServers, weighConnections, wsServer } = require('./support/peers');
 
 const USAGE = `usage: node benchmark/ws.js [options]
 
@@ -22,7 +21,7 @@ const OWN = 'framemask/ws';
 const prefixed = (prefix, works, suffix = '') =>
   Object.entries(works).map(([name, work]) => ({ name: `${prefix} ${name}${suffix}`, work }));
 
-/** What servers do with messages: the options of servers/ws.js, and the rows. */
+/** What servers do with messages: the options of ws in servers/node.js, and the rows. */
 const KINDS = [
   { group: '`framemask/ws`: echo', server: {}, works: prefixed('echo', ECHO) },
   {
@@ -32,8 +31,8 @@ const KINDS = [
   },
   {
     group: '`framemask/ws`: echo with permessage-deflate',
-    server: { deflate: 'takeover' },
-    works: [{ name: 'echo 20 × 1 KiB, deflate', work: { pipelined: 20, size: 1024, deflate: true } }]
+    server: { deflate: true },
+    works: [{ name: 'echo 20 × 1 KiB, deflate', work: { pipelined: 20, size: 1024 } }]
   }
 ];
 
@@ -74,8 +73,8 @@ async function startBroadcasts(modules, clients, turn) {
 /** An idle connection of each, beside its socket: that of a server of sockets alone is subtracted. */
 function weighBesideSocket(modules, count) {
   const candidate = (module) => async () => {
-    const alone = await weighConnections(nodeServer('socket', { http: true }), count);
-    const { opened, used } = await weighConnections(wsServer(module), count);
+    const alone = await weighConnections(nodeServer('socket', { weighed: true }), count);
+    const { opened, used } = await weighConnections(wsServer(module, { weighed: true }), count);
     return { opened: opened - alone.opened, used: used - alone.used };
   };
   return Object.fromEntries(Object.entries(modules).map(([name, module]) => [name, candidate(module)]));
@@ -99,8 +98,8 @@ runBenchmark({
     const echo = KINDS.map(({ group, server, works }) => ({
       rows: works.map((row) => ({ ...row, group, pairs })),
       start() {
-        const list = Object.entries(modules).map(([name, module]) => ({ name, ...wsServer(module) }));
-        return startServers(list, { milliseconds: turn }, server);
+        const list = Object.entries(modules).map(([name, module]) => ({ name, ...wsServer(module, server) }));
+        return startServers(list, { milliseconds: turn, deflate: server.deflate });
       }
     }));
     const broadcast = {

@@ -4,14 +4,13 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { machineLine } = require('../support/report');
+const { machineLine, percent } = require('../support/report');
 const { findRanges, formatFigure, formatRange, formatRows, formatTimes } = require('../support/tables');
 const { drawCharts, picture } = require('./draw');
 
 /** @param {import('../support/report').Report} report @returns {string} where, when and how it was measured */
 function sourceOf({ machine, versions, date, rounds, others, spread, noise }) {
   const peers = Object.entries(versions).map((pair) => pair.join(' '));
-  const percent = (share) => `${Math.round(share * 100)} %`;
   const lines = [
     `${machineLine(machine)}, ${machine.release}; ${peers.join(', ')}; ${date.slice(0, 10)}; ${rounds} rounds.`,
     `Other processes took ${percent(others)} of the cores; the quartiles of half of all figures are at most ${percent(spread)} apart.`

@@ -3,9 +3,8 @@
 require('./packages');
 
 const { loadFramemask } = require('./modules');
-const { COMMON, readOptions, refuse, selects } = require('./options');
-const { createProgress } = require('./progress');
-const { takeTurns } = require('./race');
+const { COMMON, count, readOptions, refuse, selects } = require('./options');
+const { takeTurns, timed } = require('./race');
 const { publish, startReport, toRow } = require('./report');
 
 /**
@@ -15,12 +14,12 @@ const { publish, startReport, toRow } = require('./report');
  * @typedef {object} RowSet
  * @property {{ name: string, group: string, bytes?: number, pairs: [own: string, peer: string][] }[]} rows
  * @property {number} [rounds] fewer than `--rounds`
- * @property {(rows: object[]) => Started | Promise<Started>} start is called with the rows that were selected
+ * @property {() => Started | Promise<Started>} start
  *
  * @typedef {object} Started
  * @property {(row: object) => Record<string, () => object>} [candidates] each takes a turn, and returns
  *   its figures; see race.js
- * @property {(row: object, rounds: number) => Promise<Record<string, object[]>>} [turns] takes all instead
+ * @property {(row: object, rounds: number) => Record<string, object[]>} [turns] takes all instead
  * @property {() => void} [stop]
  */
 
@@ -31,37 +30,57 @@ const { publish, startReport, toRow } = require('./report');
  */
 async function runBenchmark({ name, usage, options = {}, allowPositionals, peers = [], sets, remarks, versions }) {
   const values = readOptions(usage, { ...options, ...COMMON }, allowPositionals);
-  const { only, json } = values;
   let chosen;
   try {
     const all = sets(values);
-    chosen = all.map((set) => ({ ...set, rows: set.rows.filter((row) => selects(only, row.name)) }));
+    chosen = all.map((set) => ({ ...set, rows: set.rows.filter((row) => selects(values.only, row.name)) }));
     const names = all.flatMap(({ rows }) => rows.map((row) => row.name)).join('; ');
     if (chosen.every(({ rows }) => rows.length === 0))
-      throw new RangeError(`no row has ${only.join(' or ')} in its name: ${names}`);
+      throw new RangeError(`no row has ${values.only.join(' or ')} in its name: ${names}`);
   } catch (error) {
     refuse(error);
   }
-  const { kernel } = loadFramemask(values.kernel);
+  const { kernel } = loadFramemask();
   const finish = await startReport(name);
-  const progress = createProgress(chosen.reduce((sum, { rows }) => sum + rows.length, 0));
+  const total = chosen.reduce((sum, { rows }) => sum + rows.length, 0);
   const results = [];
   for (const { rows, start, rounds: most = Infinity } of chosen.filter(({ rows }) => rows.length > 0)) {
-    const { candidates, turns, stop } = await start(rows);
+    const { candidates, turns, stop } = await start();
     try {
       for (const row of rows) {
-        progress.step(row.name);
-        const count = Math.min(values.rounds, most);
-        const taken = turns === undefined ? await takeTurns(await candidates(row), count) : await turns(row, count);
-        if (Object.keys(taken).length > 0) results.push(toRow(row, taken));
+        console.error(`${results.length + 1}/${total} ${row.name}`);
+        const rounds = Math.min(values.rounds, most);
+        results.push(toRow(row, await (turns?.(row, rounds) ?? takeTurns(await candidates(row), rounds))));
       }
     } finally {
       stop?.();
     }
   }
-  progress.end();
   const report = await finish({ options: values, kernel, peers, versions, rows: results });
-  publish(report, json, remarks?.(values));
+  publish(report, values.json, remarks?.(values, report));
 }
 
-module.exports = { runBenchmark };
+/**
+ * Runs a benchmark of loops in one process. Its `rows` have `create`, which makes the work: `count`
+ * messages of `bytes` in a call of a loop, and `loop(name, contestant)`, which is null if the
+ * contestant can't do it. `limits` are loops that no library is faster than.
+ */
+function runCodec({ rows, contestants, pairs, ...benchmark }) {
+  const start = ({ turn }) => {
+    const found = Object.entries(contestants);
+    const candidates = (row) => {
+      const { count, bytes, loop, limits } = row.create();
+      row.bytes = bytes;
+      const loops = found.map(([name, contestant]) => [name, loop(name, contestant)]);
+      return timed({ ...Object.fromEntries(loops.filter(([, run]) => run !== null)), ...limits }, { turn, count });
+    };
+    return { candidates };
+  };
+  return runBenchmark({
+    ...benchmark,
+    options: { turn: count('<ms>', 'how long a turn of a candidate takes', 10, 2) },
+    sets: (values) => [{ rows: rows.map((row) => ({ ...row, pairs })), start: () => start(values) }]
+  });
+}
+
+module.exports = { runBenchmark, runCodec };

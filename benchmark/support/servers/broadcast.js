@@ -1,21 +1,22 @@
 'use strict';
 
-// The server process that broadcast.js and ws.js fork. It sends messages of framemask or ws to all
-// of its clients, which are in client.js. Its argument is framemask, or a module with the API of
-// ws.
+// Sends messages of framemask or ws to all of its clients. Its argument is framemask, or a module with
+// the API of ws. Prints its port, and the one of a connection on which the clients report that all of
+// a broadcast has arrived.
 
 const { once } = require('node:events');
 const net = require('node:net');
 const { setImmediate } = require('node:timers/promises');
 const { Sender } = require('ws');
 
-const { createEchoServer } = require('../../examples/echo-server');
-const { asciiPayload, unmaskedFrame, TEXT } = require('./messages');
+const { createEchoServer } = require('../../../examples/echo-server');
+const { prepare } = require('../../../index');
+const { asciiPayload, unmaskedFrame, TEXT } = require('../messages');
 
 /** A way to send takes a text and a number of messages, and returns a function that sends them to a client. */
 const WAYS = {
   framemask(text, count) {
-    const message = require('../../index.js').prepare(text);
+    const message = prepare(text);
     return (connection) => {
       for (let i = 0; i < count; i++) connection.encoder.addPrepared(message);
       connection.flush();
@@ -49,14 +50,12 @@ function createServer(name) {
 }
 
 async function main() {
-  const name = process.argv[2];
-  const server = createServer(name);
+  const server = createServer(process.argv[2]);
+  // The HTTP server of the example has them in a Set; its own `connections` is a number.
   const clients = server.connections instanceof Set ? server.connections : server.clients;
-  await once(server, 'listening');
-  // On this connection the clients report that all of a broadcast has arrived.
   const control = net.createServer().listen(0, '127.0.0.1');
-  await once(control, 'listening');
-  process.send({ port: server.address().port, controlPort: control.address().port });
+  await Promise.all([once(server, 'listening'), once(control, 'listening')]);
+  console.log(server.address().port, control.address().port);
   const [acknowledgements] = await once(control, 'connection');
 
   process.on('message', async ({ way, size, count, milliseconds }) => {
@@ -76,7 +75,7 @@ async function main() {
       arrived.push(performance.now() - began);
     }
     const { user, system } = process.cpuUsage(before);
-    process.send({ sent, arrived, microseconds: user + system });
+    process.send({ result: { sent, arrived, microseconds: user + system } });
   });
 }
 
