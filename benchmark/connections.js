@@ -1,8 +1,7 @@
 'use strict';
 
-// The ordinary load: many connections, each with one small message at a time. How much processor time
-// does a server take for a message? Echo servers on framemask, framemask/ws, ws and Bun, each in a
-// process of its own, over loopback. The client is in C (support/load.c).
+// The ordinary load: many connections, each with one small message at a time. The client is in C
+// (support/load.c).
 
 const { execFileSync, spawn } = require('node:child_process');
 const { once } = require('node:events');
@@ -33,18 +32,14 @@ const ROWS = {
   '4 × 64 KiB, 10 connections': [10, 4, 64 * 1024]
 };
 
-/** The servers of support/servers.js, and how they read; the first is compared with the others. */
+/** The servers of support/peers.js, and how they read; the first is compared with the others. */
 const KINDS = {
   codec: {
     batched: ['framemask, shared reads', 'batched'],
     shared: ['framemask, shared reads', 'shared'],
     Bun: ['Bun']
   },
-  'framemask/ws': {
-    batched: ['framemask/ws', 'batched'],
-    shared: ['framemask/ws', 'shared'],
-    ws: ['ws']
-  }
+  'framemask/ws': { batched: ['framemask/ws', 'batched'], shared: ['framemask/ws', 'shared'], ws: ['ws'] }
 };
 const WARM = 500;
 
@@ -113,6 +108,10 @@ async function takeTurn(program, candidate, work, turn) {
   }
 }
 
+function listRows(kind, pairs) {
+  return Object.entries(ROWS).map(([name, work]) => ({ name: `${kind}: ${name}`, group: kind, work, pairs }));
+}
+
 runBenchmark({
   name: 'connections',
   usage: USAGE,
@@ -126,18 +125,18 @@ runBenchmark({
     versions['Node.js of the servers'] = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();
     return Object.entries(KINDS).map(([kind, candidates]) => {
       const [own, ...peers] = Object.keys(candidates);
-      const pairs = peers.map((peer) => [own, peer]);
-      const rows = Object.entries(ROWS).map(([name, work]) => ({ name: `${kind}: ${name}`, group: kind, work, pairs }));
+      const start = () => {
+        const program = compileLoad();
+        const found = findCandidates(candidates, node);
+        const turns = (work) => found.map(([name, server]) => [name, () => takeTurn(program, server, work, turn)]);
+        return { candidates: ({ work }) => Object.fromEntries(turns(work)) };
+      };
       return {
-        rows,
-        start() {
-          const program = compileLoad();
-          const found = findCandidates(candidates, node);
-          return {
-            candidates: ({ work }) =>
-              Object.fromEntries(found.map(([name, server]) => [name, () => takeTurn(program, server, work, turn)]))
-          };
-        }
+        rows: listRows(
+          kind,
+          peers.map((peer) => [own, peer])
+        ),
+        start
       };
     });
   }

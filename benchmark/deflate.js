@@ -50,11 +50,10 @@ function agree(contextTakeover) {
   return { server, client: offer.readAnswer(server.header) };
 }
 
-function createDeflate(contextTakeover, isServer) {
-  const flags = { server_no_context_takeover: true, client_no_context_takeover: true };
+function agreeWs(contextTakeover, isServer) {
   const deflate = new PerMessageDeflate({ isServer, threshold: 0 });
-  deflate.params = contextTakeover ? {} : flags;
-  return deflate;
+  deflate.params = contextTakeover ? {} : { server_no_context_takeover: true, client_no_context_takeover: true };
+  return { 'permessage-deflate': deflate };
 }
 
 /** Each makes a function that compresses messages, and returns the frames; zlib alone makes none. */
@@ -68,19 +67,21 @@ const COMPRESS = {
       });
   },
   ws(contextTakeover) {
-    let frames = [];
+    let parts = [];
     const write = (chunk, callback) => {
-      frames.push(Buffer.from(chunk));
+      parts.push(Buffer.from(chunk));
       callback?.();
     };
-    const socket = { cork() {}, uncork() {}, write };
-    const sender = new Sender(socket, { 'permessage-deflate': createDeflate(contextTakeover, true) });
+    const sender = new Sender({ cork() {}, uncork() {}, write }, agreeWs(contextTakeover, true));
+    const options = { fin: true, compress: true, binary: false };
     return async (messages) => {
-      frames = [];
-      const options = { fin: true, compress: true, binary: false };
-      for (const message of messages) await new Promise((resolve) => sender.send(message, options, resolve));
-      // A header and a payload each.
-      return frames.filter((_, i) => i % 2 === 0).map((header, i) => Buffer.concat([header, frames[i * 2 + 1]]));
+      const frames = [];
+      for (const message of messages) {
+        parts = [];
+        await new Promise((resolve) => sender.send(message, options, resolve));
+        frames.push(Buffer.concat(parts));
+      }
+      return frames;
     };
   },
   zlib(contextTakeover) {
@@ -102,22 +103,14 @@ const INFLATE = {
     };
   },
   ws(contextTakeover) {
-    const extensions = { 'permessage-deflate': createDeflate(contextTakeover, false) };
-    const receiver = new Receiver({ isServer: false, extensions });
-    let count = 0;
-    let resolve;
-    receiver.on('message', () => {
-      count++;
-      resolve();
-    });
+    const receiver = new Receiver({ isServer: false, extensions: agreeWs(contextTakeover, false) });
     return async (frames) => {
-      count = 0;
       for (const frame of frames) {
-        const received = new Promise((done) => (resolve = done));
+        const received = new Promise((resolve) => receiver.once('message', resolve));
         receiver.write(frame);
         await received;
       }
-      return count;
+      return frames.length;
     };
   },
   zlib(contextTakeover) {
@@ -126,12 +119,12 @@ const INFLATE = {
   }
 };
 
-/** @returns {Promise<number>} microseconds of CPU a message */
-async function time(work, messages) {
+/** @returns {Promise<[result: *, microseconds: number]>} of a work, and its CPU a message */
+async function time(work, { length }) {
   const before = process.cpuUsage();
-  await work();
+  const result = await work();
   const { user, system } = process.cpuUsage(before);
-  return (user + system) / messages.length;
+  return [result, (user + system) / length];
 }
 
 /** @returns {Record<string, Buffer[]>} messages by the name of their row */
@@ -143,17 +136,14 @@ function readSets([file, ...others]) {
 
 /** @returns {Promise<Record<string, () => Promise<object>>>} compress or inflate the messages, after a warm-up */
 async function createCandidates({ work, messages, contextTakeover }) {
-  const largest = Math.max(...messages.map(({ length }) => length));
   // What does not compress becomes a little larger.
-  output = Buffer.allocUnsafeSlow(Math.max(64 * 1024, 2 * largest));
+  output = Buffer.allocUnsafeSlow(Math.max(64 * 1024, ...messages.map(({ length }) => 2 * length)));
   const candidates = {};
   for (const name of Object.keys(COMPRESS)) {
     const [compress, inflate] = [COMPRESS[name](contextTakeover), INFLATE[name](contextTakeover)];
     candidates[name] = async () => {
-      let frames;
-      let count;
-      const compressing = await time(async () => (frames = await compress(messages)), messages);
-      const inflating = await time(async () => (count = await inflate(frames)), messages);
+      const [frames, compressing] = await time(() => compress(messages), messages);
+      const [count, inflating] = await time(() => inflate(frames), messages);
       if (count !== messages.length) throw new Error(`${name} delivered ${count} messages`);
       const compressed = frames.reduce((sum, { length }) => sum + length, 0) / count;
       return { microseconds: work === 'compress' ? compressing : inflating, compressed };
@@ -174,22 +164,18 @@ function describeMessages([messages]) {
   );
 }
 
-const listRows = (sets) =>
-  Object.entries(sets).flatMap(([label, messages]) =>
+function listRows(sets) {
+  return Object.entries(sets).flatMap(([label, messages]) =>
     [false, true].flatMap((contextTakeover) =>
-      ['compress', 'inflate'].map((work) => {
-        const name = `${work} ${label}, ${contextTakeover ? 'takeover' : 'no takeover'}`;
-        return {
-          name,
-          group: `permessage-deflate, ${work}`,
-          pairs: [['framemask', 'ws']],
-          work,
-          messages,
-          contextTakeover
-        };
-      })
+      ['compress', 'inflate'].map((work) => ({
+        name: `${work} ${label}, ${contextTakeover ? 'takeover' : 'no takeover'}`,
+        group: `permessage-deflate, ${work}`,
+        pairs: [['framemask', 'ws']],
+        ...{ work, messages, contextTakeover }
+      }))
     )
   );
+}
 
 runBenchmark({
   name: 'deflate',

@@ -6,34 +6,24 @@
 
 const { runBenchmark } = require('./support/harness');
 const path = require('node:path');
+const { ROOT } = require('./support/modules');
 const { count, text } = require('./support/options');
 const { ECHO, nodeServer, startBroadcast, startServers, weighConnections, wsServer } = require('./support/peers');
 
 const USAGE = `usage: node benchmark/ws.js [options]
 
 Measures servers of ws and of framemask/ws over loopback. Prints medians of messages a second and of the server's
-processor time for each message, and how many times better framemask/ws is, with quartiles over the rounds. Then the
+processor time for each message, and how many times faster framemask/ws is, with quartiles over the rounds. Then the
 bytes of memory that an idle connection holds beside its socket. With --candidate, another checkout's framemask/ws takes
 turns with this one's and with ws. Takes about four minutes.`;
 
 const OWN = 'framemask/ws';
 
-const prefixed = (prefix, works, suffix = '') =>
-  Object.entries(works).map(([name, work]) => ({ name: `${prefix} ${name}${suffix}`, work }));
-
-/** What servers do with messages: the options of ws in servers/node.js, and the rows. */
+/** What echo servers do with messages: their options in servers/node.js, and the rows. */
 const KINDS = [
-  { group: '`framemask/ws`: echo', server: {}, works: prefixed('echo', ECHO) },
-  {
-    group: '`framemask/ws`: echo with callbacks',
-    server: { callbacks: true },
-    works: prefixed('echo', ECHO, ', callbacks')
-  },
-  {
-    group: '`framemask/ws`: echo with permessage-deflate',
-    server: { deflate: true },
-    works: [{ name: 'echo 20 × 1 KiB, deflate', work: { pipelined: 20, size: 1024 } }]
-  }
+  { kind: 'echo', works: ECHO, server: {} },
+  { kind: 'echo', suffix: 'callbacks', works: ECHO, server: { callbacks: true } },
+  { kind: 'echo', suffix: 'deflate', works: { '20 × 1 KiB': { pipelined: 20, size: 1024 } }, server: { deflate: true } }
 ];
 
 const BROADCAST = {
@@ -42,21 +32,17 @@ const BROADCAST = {
   '10 × 4 KiB': { size: 4096, count: 10 }
 };
 
-/** @returns {Record<string, string>} modules with the API of ws, by the name of the candidate */
+/** @returns {[name: string, module: string][]} the candidates, and their modules with the API of ws */
 function findModules(candidate) {
-  const modules = { [OWN]: path.join(__dirname, '..', 'ws.js') };
-  if (candidate !== undefined) {
-    const isPath = candidate.startsWith('.') || path.isAbsolute(candidate);
-    modules.candidate = isPath ? path.resolve(candidate) : candidate;
-    require.resolve(modules.candidate);
-  }
-  return { ...modules, ws: 'ws' };
+  const modules = { [OWN]: path.join(ROOT, 'ws.js') };
+  if (candidate !== undefined) modules.candidate = require.resolve(path.resolve(candidate));
+  return Object.entries({ ...modules, ws: 'ws' });
 }
 
 /** @returns {Promise<import('./support/harness').Started>} messages a second, until the last client has the last one */
 async function startBroadcasts(modules, clients, turn) {
   const running = [];
-  for (const [name, module] of Object.entries(modules)) running.push([name, await startBroadcast(module, clients)]);
+  for (const [name, module] of modules) running.push([name, await startBroadcast(module, clients)]);
   const candidate = (send, work) => async () => {
     const { arrived, microseconds } = await send('ws', work, turn);
     const messages = work.count * clients;
@@ -70,14 +56,11 @@ async function startBroadcasts(modules, clients, turn) {
   };
 }
 
-/** An idle connection of each, beside its socket: that of a server of sockets alone is subtracted. */
-function weighBesideSocket(modules, count) {
-  const candidate = (module) => async () => {
-    const alone = await weighConnections(nodeServer('socket', { weighed: true }), count);
-    const { opened, used } = await weighConnections(wsServer(module, { weighed: true }), count);
-    return { opened: opened - alone.opened, used: used - alone.used };
-  };
-  return Object.fromEntries(Object.entries(modules).map(([name, module]) => [name, candidate(module)]));
+/** An idle connection, beside its socket: that of a server of sockets alone is subtracted. */
+async function weighBesideSocket(module, count) {
+  const alone = await weighConnections(nodeServer('socket', { weighed: true }), count);
+  const { opened, used } = await weighConnections(wsServer(module, { weighed: true }), count);
+  return { opened: opened - alone.opened, used: used - alone.used };
 }
 
 runBenchmark({
@@ -87,30 +70,32 @@ runBenchmark({
     clients: count('<n>', 'how many connections a broadcast goes to', 300),
     idle: count('<n>', 'how many idle connections are weighed', 1000),
     turn: count('<ms>', 'how long a turn of a server takes', 500, 150),
-    candidate: text('<file>', 'one more with the API of ws, by its path or name, such as ../other/ws.js')
+    candidate: text('<file>', "another checkout's ws.js, such as ../other/ws.js")
   },
   peers: ['bufferutil', 'ws'],
   sets({ candidate, clients, idle, turn }) {
     const modules = findModules(candidate);
-    const pairs = Object.keys(modules)
-      .slice(1)
-      .map((peer) => [OWN, peer]);
-    const echo = KINDS.map(({ group, server, works }) => ({
-      rows: works.map((row) => ({ ...row, group, pairs })),
-      start() {
-        const list = Object.entries(modules).map(([name, module]) => ({ name, ...wsServer(module, server) }));
-        return startServers(list, { milliseconds: turn, deflate: server.deflate });
+    const pairs = modules.slice(1).map(([peer]) => [OWN, peer]);
+    const listRows = (kind, works, suffix) => {
+      const [end, group] = suffix === undefined ? ['', kind] : [`, ${suffix}`, `${kind} with ${suffix}`];
+      const named = (name) => ({ name: `${kind} ${name}${end}`, group: `\`framemask/ws\`: ${group}`, pairs });
+      return Object.entries(works).map(([name, work]) => ({ ...named(name), work }));
+    };
+    const weigh = ([name, module]) => [name, () => weighBesideSocket(module, idle)];
+    return [
+      ...KINDS.map(({ kind, suffix, works, server }) => ({
+        rows: listRows(kind, works, suffix),
+        start() {
+          const list = modules.map(([name, module]) => ({ name, ...wsServer(module, server) }));
+          return startServers(list, { milliseconds: turn, deflate: server.deflate });
+        }
+      })),
+      { rows: listRows('broadcast', BROADCAST), start: () => startBroadcasts(modules, clients, turn) },
+      {
+        rows: [{ name: 'idle connections', group: '`framemask/ws`: memory', pairs: [] }],
+        rounds: 3,
+        start: () => ({ candidates: () => Object.fromEntries(modules.map(weigh)) })
       }
-    }));
-    const broadcast = {
-      rows: prefixed('broadcast', BROADCAST).map((row) => ({ ...row, group: '`framemask/ws`: broadcast', pairs })),
-      start: () => startBroadcasts(modules, clients, turn)
-    };
-    const memory = {
-      rows: [{ name: 'idle connections', group: '`framemask/ws`: memory', pairs: [] }],
-      rounds: 3,
-      start: () => ({ candidates: () => weighBesideSocket(modules, idle) })
-    };
-    return [...echo, broadcast, memory];
+    ];
   }
 });

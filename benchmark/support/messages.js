@@ -32,11 +32,12 @@ const asciiPayload = (length) => Buffer.from({ length }, (_, i) => 32 + ((i * 7)
 function jsonPayloads(size, count) {
   const random = createRandom(size);
   const names = ['Ada', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Donald'];
+  const tags = ['a', 'b'];
   return Array.from({ length: count }, () => {
     let text = '[';
     while (text.length < size) {
       const user = names[random(names.length)];
-      text += `${JSON.stringify({ id: random(1e6), user, price: random(1e5) / 100, on: random(2) === 1, tags: ['a', 'b'] })},`;
+      text += `${JSON.stringify({ id: random(1e6), user, price: random(1e5) / 100, on: random(2) === 1, tags })},`;
     }
     return Buffer.from(text.slice(0, size));
   });
@@ -48,10 +49,9 @@ function jsonPayloads(size, count) {
  */
 function uniformMessages(count) {
   const most = asciiPayload(65535);
-  let state = 1;
+  const random = createRandom(count);
   return Array.from({ length: count }, (_, i) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return { first: i % 2 === 0 ? TEXT : BINARY, payload: most.subarray(0, state >>> 16) };
+    return { first: i % 2 === 0 ? TEXT : BINARY, payload: most.subarray(0, random(65536)) };
   });
 }
 
@@ -59,10 +59,7 @@ function uniformMessages(count) {
 function cut(bytes, size) {
   const chunks = [];
   for (let at = 0; at < bytes.length; at += size) {
-    const piece = bytes.subarray(at, at + size);
-    const chunk = Buffer.from(new ArrayBuffer(piece.length));
-    piece.copy(chunk);
-    chunks.push(chunk);
+    chunks.push(Buffer.from(new Uint8Array(bytes.subarray(at, at + size)).buffer));
   }
   return chunks;
 }
