@@ -1,9 +1,7 @@
 'use strict';
 
-// What does a message to a thousand connections cost the server? Prepared messages of framemask
-// beside `send` of ws, the way that ws's authors advise for a broadcast, and the socket alone: one
-// write of ready bytes for each client, which no library can avoid. Over loopback; the clients only
-// read, in a process of their own.
+// Prepared messages of framemask beside `send` of ws, the way that ws's authors advise for a broadcast,
+// and the socket alone, which no library can avoid. The clients only read.
 
 const { runBenchmark } = require('./support/harness');
 const { count } = require('./support/options');

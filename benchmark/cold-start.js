@@ -1,7 +1,6 @@
 'use strict';
 
-// How long does a program wait for `require`? Each turn is a process of its own, which takes the time
-// of its first require and first call. The files are in the system's cache.
+// Each turn is a process of its own. The files are in the system's cache.
 
 const { runBenchmark } = require('./support/harness');
 const { execFileSync } = require('node:child_process');

@@ -11,7 +11,7 @@ const { createInterface } = require('node:readline');
 
 const { runBenchmark } = require('./support/harness');
 const { ROOT } = require('./support/modules');
-const { count, text } = require('./support/options');
+const { count } = require('./support/options');
 const { processorTime } = require('./support/process-use');
 const { findServers, startServer } = require('./support/peers');
 
@@ -74,10 +74,10 @@ async function putLoad(program, { port, child }, [connections, pipelined, size],
 }
 
 /** @throws {Error} if a server would not read as it is asked to */
-function checkReads(node, reads) {
+function checkReads(reads) {
   const env = { ...process.env, FRAMEMASK_READS: reads };
   const code = 'const { reads, batchError } = require("./ws").report(); console.log(reads, batchError)';
-  const report = execFileSync(node, ['-e', code], { cwd: ROOT, env, encoding: 'utf8' }).trim();
+  const report = execFileSync(process.execPath, ['-e', code], { cwd: ROOT, env, encoding: 'utf8' }).trim();
   if (report !== `${reads} null`) throw new Error(`no ${reads} reads here: ${report}`);
 }
 
@@ -85,16 +85,14 @@ function checkReads(node, reads) {
 const versions = {};
 
 /** Finds the servers of a kind that can be had. @returns {[name: string, server: object][]} for startServer */
-function findCandidates(candidates, node) {
+function findCandidates(candidates) {
   const known = findServers(Object.values(candidates).map(([name]) => name));
   return Object.entries(candidates).flatMap(([name, [base, reads]]) => {
     const server = known.find((each) => each.name === base);
     if (server === undefined) return [];
-    if (reads !== undefined) checkReads(node, reads);
+    if (reads !== undefined) checkReads(reads);
     if (server.version !== undefined) versions[name] = server.version;
-    const [program, ...args] = server.command;
-    const command = [program === process.execPath ? node : program, ...args];
-    return [[name, { ...server, command, env: reads && { FRAMEMASK_READS: reads } }]];
+    return [[name, { ...server, env: reads && { FRAMEMASK_READS: reads } }]];
   });
 }
 
@@ -115,19 +113,15 @@ function listRows(kind, pairs) {
 runBenchmark({
   name: 'connections',
   usage: USAGE,
-  options: {
-    node: text('<file>', 'another Node.js for the servers'),
-    turn: count('<ms>', 'how long a turn of a server takes', 1000, 200)
-  },
+  options: { turn: count('<ms>', 'how long a turn of a server takes', 1000, 200) },
   peers: ['ws', 'bufferutil'],
   versions,
-  sets({ node = process.execPath, turn }) {
-    versions['Node.js of the servers'] = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();
-    return Object.entries(KINDS).map(([kind, candidates]) => {
+  sets: ({ turn }) =>
+    Object.entries(KINDS).map(([kind, candidates]) => {
       const [own, ...peers] = Object.keys(candidates);
       const start = () => {
         const program = compileLoad();
-        const found = findCandidates(candidates, node);
+        const found = findCandidates(candidates);
         const turns = (work) => found.map(([name, server]) => [name, () => takeTurn(program, server, work, turn)]);
         return { candidates: ({ work }) => Object.fromEntries(turns(work)) };
       };
@@ -138,6 +132,5 @@ runBenchmark({
         ),
         start
       };
-    });
-  }
+    })
 });

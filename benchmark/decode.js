@@ -1,8 +1,6 @@
 'use strict';
 
-// How fast are frames decoded? framemask, on the addon and in JavaScript, beside the receiving
-// half of ws (with bufferutil). All work by turns, in one process, on the same bytes. Text is
-// delivered as strings, binary as Buffers.
+// All work by turns, in one process, on the same bytes. Text is delivered as strings, binary as Buffers.
 
 const { runCodec } = require('./support/harness');
 const { BINARY, TEXT, asciiPayload, cut, maskedFrame, uniformMessages } = require('./support/messages');

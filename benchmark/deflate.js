@@ -10,7 +10,8 @@ const path = require('node:path');
 const zlib = require('node:zlib');
 const { PerMessageDeflate, Receiver, Sender } = require('ws');
 const { Decoder, Encoder, acceptDeflate, offerDeflate } = require('../index');
-const { jsonPayloads, parseMessages } = require('./support/messages');
+const { jsonPayloads } = require('./support/messages');
+const { median } = require('./support/race');
 
 const USAGE = `usage: node benchmark/deflate.js [file] [options]
 
@@ -18,10 +19,9 @@ Compresses and inflates JSON of 128 bytes, 1 KiB and 16 KiB, with and without co
 microseconds of CPU a message, how many times faster framemask is than ws, and the bytes that the message is compressed
 to. "zlib" is zlib alone, called as cheaply as Node.js can: the least that is possible. Takes about a minute.
 
-With a file, its messages are measured instead: one a line, or a JSON array, in which a string is a message and any
-other value is the message of its JSON. Take a hundred or more, in the order in which one connection sends them. All
-are compressed; the program also says how many are shorter than the default threshold, so that they would go out
-uncompressed without takeover.`;
+With a file, its messages are measured instead, one a line. Take a hundred or more, in the order in which one connection
+sends them. All are compressed; the program also says how many are shorter than the default threshold, so that they
+would go out uncompressed without takeover.`;
 
 const SIZES = { '128 B': 128, '1 KiB': 1024, '16 KiB': 16 * 1024 };
 /** The default of ws and of framemask. */
@@ -127,11 +127,17 @@ async function time(work, { length }) {
   return [result, (user + system) / length];
 }
 
-/** @returns {Record<string, Buffer[]>} messages by the name of their row */
+/** @returns {Record<string, Buffer[]>} messages by the name of their row @throws {RangeError} if there are none */
 function readSets([file, ...others]) {
   if (others.length > 0) throw new RangeError('one file at most');
-  if (file !== undefined) return { [path.basename(file)]: parseMessages(fs.readFileSync(file, 'utf8')) };
-  return Object.fromEntries(Object.entries(SIZES).map(([label, size]) => [label, jsonPayloads(size, MESSAGES)]));
+  if (file === undefined)
+    return Object.fromEntries(Object.entries(SIZES).map(([label, size]) => [label, jsonPayloads(size, MESSAGES)]));
+  const lines = fs
+    .readFileSync(file, 'utf8')
+    .split(/\r?\n/)
+    .filter((line) => line !== '');
+  if (lines.length === 0) throw new RangeError('the file has no messages');
+  return { [path.basename(file)]: lines.map((line) => Buffer.from(line)) };
 }
 
 /** @returns {Promise<Record<string, () => Promise<object>>>} compress or inflate the messages, after a warm-up */
@@ -153,15 +159,12 @@ async function createCandidates({ work, messages, contextTakeover }) {
   return candidates;
 }
 
-/** @returns {string} how long the messages of a file are, and which the default threshold leaves alone */
+/** @returns {string} how many messages of a file the default threshold leaves alone */
 function describeMessages([messages]) {
-  const lengths = messages.map(({ length }) => length).sort((a, b) => a - b);
+  const lengths = messages.map(({ length }) => length);
   const below = lengths.filter((length) => length < THRESHOLD).length;
-  return (
-    `${lengths.length} messages of ${lengths[0]} to ${lengths.at(-1)} bytes, ${lengths[lengths.length >> 1]} in the ` +
-    `median. Without takeover, ${below} of them go out uncompressed by default: they have less than ${THRESHOLD} ` +
-    'bytes, the option threshold.'
-  );
+  const range = `${Math.min(...lengths)} to ${Math.max(...lengths)} bytes, ${median(lengths)} in the median`;
+  return `${lengths.length} messages of ${range}. Without takeover, the ${below} of less than ${THRESHOLD} bytes, the option threshold, go out uncompressed by default.`;
 }
 
 function listRows(sets) {

@@ -1,9 +1,7 @@
 'use strict';
 
-// How many messages a second does an echo server send back, and what does each cost it? framemask's
-// example beside servers of ws (with bufferutil), Bun and Deno, and beside sockets that send back
-// what came. Over loopback, each in a process of its own. One client process serves them all: it
-// writes batches of ready frames to raw sockets, and counts the bytes that come back.
+// Each server has a process of its own. One client process serves them all: it writes batches of ready
+// frames to raw sockets, and counts the bytes that come back.
 
 const { runBenchmark } = require('./support/harness');
 const { KINDS: CONNECTIONS } = require('../examples/httparena/server');

@@ -1,8 +1,6 @@
 'use strict';
 
-// How fast are messages encoded? framemask, on the addon and in JavaScript, beside the sending
-// half of ws (with bufferutil). All work by turns, in one process, and write to a stand-in for a
-// socket.
+// All work by turns, in one process, and write to a stand-in for a socket.
 
 const { runCodec } = require('./support/harness');
 const { BINARY, TEXT, asciiPayload, uniformMessages } = require('./support/messages');

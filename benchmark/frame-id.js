@@ -1,8 +1,7 @@
 'use strict';
 
-// What does a frame id cost? frameId, formatFrameId and parseFrameId beside Node's own function and
-// npm's uuid, by turns, in one process. A text is written to a Buffer, as for a log line, because a
-// string that Node made of pieces costs most when it is first read.
+// A text is written to a Buffer, as for a log line, because a string that Node made of pieces costs
+// most when it is first read.
 
 const { runCodec } = require('./support/harness');
 const assert = require('node:assert/strict');

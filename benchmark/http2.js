@@ -1,7 +1,6 @@
 'use strict';
 
-// What does a WebSocket over HTTP/2 cost beside one with a TLS connection of its own? The same server
-// of framemask/ws, and streams of node:http2 that parse nothing, as the limit.
+// The same server of framemask/ws, and streams of node:http2 that parse nothing, as the limit.
 
 const { runBenchmark } = require('./support/harness');
 const { count } = require('./support/options');

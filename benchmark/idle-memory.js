@@ -1,9 +1,6 @@
 'use strict';
 
-// How much memory does an idle connection hold? framemask's Decoder and Encoder beside ws's
-// Receiver and Sender, ten thousand pairs of each, each kind in a process of its own. And how much
-// does a framemask connection hold after its peer has announced a frame of 1 GiB and sent ten bytes
-// of it?
+// Ten thousand connections of each kind, in a process of its own.
 
 const { runBenchmark } = require('./support/harness');
 const { count } = require('./support/options');

@@ -1,7 +1,6 @@
 'use strict';
 
-// How fast is masking? framemask, on each kernel and in JavaScript, beside npm's bufferutil, on its
-// addon and its fallback, and the loop of ws. All work by turns, in one process, on the same bytes.
+// All work by turns, in one process, on the same bytes.
 
 const { runCodec } = require('./support/harness');
 const { randomFillSync } = require('node:crypto');

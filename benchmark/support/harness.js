@@ -8,25 +8,14 @@ const { takeTurns, timed } = require('./race');
 const { publish, startReport, toRow } = require('./report');
 
 /**
- * Rows that need the same servers, or none. A row has a `name`, a `group` that a summary puts into one
- * range, the `bytes` of a message, and the `pairs` of candidates that are compared.
- *
- * @typedef {object} RowSet
- * @property {{ name: string, group: string, bytes?: number, pairs: [own: string, peer: string][] }[]} rows
- * @property {number} [rounds] fewer than `--rounds`
- * @property {() => Started | Promise<Started>} start
- *
- * @typedef {object} Started
- * @property {(row: object) => Record<string, () => object>} [candidates] each takes a turn, and returns
- *   its figures; see race.js
- * @property {(row: object, rounds: number) => Record<string, object[]>} [turns] takes all instead
- * @property {() => void} [stop]
- */
-
-/**
  * Measures the rows that `--only` selects, prints a table with `remarks` below, and writes the file of
- * `--json`. `sets` makes the RowSets of the options, and throws a RangeError for a wrong one; `peers`
+ * `--json`. `sets` makes sets of rows of the options, and throws a RangeError for a wrong one; `peers`
  * are installed packages whose versions matter, `versions` those of others.
+ *
+ * A set has `rows`, `start`, and `rounds` if it needs few. `start` returns `candidates(row)`, functions
+ * that take a turn and return its figures, or `turns(row, rounds)`, which takes all; and `stop`. A row
+ * has a `name`, a `group` that a summary puts into one range, the `bytes` of a message, and the `pairs`
+ * of candidates that are compared.
  */
 async function runBenchmark({ name, usage, options = {}, allowPositionals, peers = [], sets, remarks, versions }) {
   const values = readOptions(usage, { ...options, ...COMMON }, allowPositionals);

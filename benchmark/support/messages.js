@@ -64,21 +64,6 @@ function cut(bytes, size) {
   return chunks;
 }
 
-/** @param {string} text one message a line, or a JSON array of messages @throws {RangeError} if there are none */
-function parseMessages(text) {
-  let values = text.split(/\r?\n/);
-  try {
-    const parsed = JSON.parse(text);
-    if (Array.isArray(parsed))
-      values = parsed.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
-  } catch {
-    // Lines, of which each may be an array.
-  }
-  const messages = values.filter((message) => message !== '').map((message) => Buffer.from(message));
-  if (messages.length === 0) throw new RangeError('the file has no messages');
-  return messages;
-}
-
 module.exports = {
   BINARY,
   TEXT,
@@ -86,7 +71,6 @@ module.exports = {
   cut,
   jsonPayloads,
   maskedFrame,
-  parseMessages,
   uniformMessages,
   unmaskedFrame
 };

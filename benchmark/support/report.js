@@ -11,13 +11,9 @@ const { median, quartiles } = require('./race');
 const { formatRows } = require('./tables');
 
 /**
- * @typedef {object} Row
- * @property {string} name
- * @property {string} group rows that a summary puts into one range
- * @property {number} [bytes] of a message, or of the payload of a call
- * @property {Record<string, import('./race').Figures>} medians by candidate
- * @property {{ own: string, peer: string, times: [number, number, number] }[]} faster quartiles, above 1
- *   where `own` is the faster one
+ * @typedef {{ name: string, group: string, bytes?: number, medians: Record<string, object>, faster:
+ *   { own: string, peer: string, times: [number, number, number] }[] }} Row the median figures of each
+ *   candidate, and quartiles of each pair, above 1 where `own` is the faster one
  *
  * @typedef {object} Report the benchmark, its date, rounds, machine, rows, and versions of its peers, and
  * @property {number} others the most that other processes took of all cores, before or after
@@ -72,11 +68,11 @@ const percent = (share) => `${Math.round(share * 100)} %`;
 
 /** @returns {string[]} why the figures are not to be quoted */
 function findNoise(quick, others, spread) {
-  const noise = [];
-  if (quick) noise.push('few and short turns (--quick)');
-  if (others > MOST_OTHERS) noise.push(`other processes took ${percent(others)} of the cores`);
-  if (spread > MOST_SPREAD) noise.push(`half of all figures have quartiles ${percent(spread)} apart or more`);
-  return noise;
+  return [
+    ...(quick ? ['few and short turns (--quick)'] : []),
+    ...(others > MOST_OTHERS ? [`other processes took ${percent(others)} of the cores`] : []),
+    ...(spread > MOST_SPREAD ? [`half of all figures have quartiles ${percent(spread)} apart or more`] : [])
+  ];
 }
 
 /** @param {string} kernel that framemask uses @returns {Report['machine']} */
@@ -120,13 +116,11 @@ async function startReport(benchmark) {
 }
 
 /** @param {Report} report @returns {string} JSON with one line for each row and five digits for each number */
-function toJson(report) {
+function toJson({ rows, ...facts }) {
   const shorten = (_key, value) =>
     typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(5)) : value;
   const line = (value) => JSON.stringify(value, shorten);
-  const { rows, ...facts } = report;
-  const lines = Object.entries(facts).map(([name, value]) => `  ${line(name)}: ${line(value)},`);
-  return `{\n${lines.join('\n')}\n  "rows": [\n${rows.map((row) => `    ${line(row)}`).join(',\n')}\n  ]\n}\n`;
+  return `${line(facts).slice(0, -1)},"rows":[\n${rows.map(line).join(',\n')}\n]}\n`;
 }
 
 /** Prints what was measured, and writes it to the file of `--json`. */

@@ -134,15 +134,13 @@ function formatRange({ weakest, strongest }) {
 
 /** @param {import('./report').Report} report @returns {string[]} the lines of a summary */
 function summarize({ rows }) {
-  const lines = findRanges(rows).map(
-    (range) => `${range.work.replaceAll('`', '')}: ${formatRange(range)} times faster than ${range.peer}`
+  const plain = (group) => group.replaceAll('`', '');
+  const ranges = findRanges(rows).map(
+    (range) => `${plain(range.work)}: ${formatRange(range)} times faster than ${range.peer}`
   );
-  for (const { group, medians } of rows.filter(({ medians }) => medians.framemask?.held !== undefined)) {
-    lines.push(
-      `${group}: framemask ${formatFigure('held', medians.framemask.held)} bytes, ws ${formatFigure('held', medians.ws.held)}`
-    );
-  }
-  return lines;
+  const [{ group, medians }] = rows;
+  const held = Object.entries(medians).map(([name, figures]) => `${name} ${formatFigure('held', figures.held)} bytes`);
+  return medians.framemask?.held === undefined ? ranges : [`${group}: ${held.join(', ')}`];
 }
 
 module.exports = {
