@@ -3,7 +3,7 @@
 // All work by turns, in one process, and write to a stand-in for a socket.
 
 const { runCodec } = require('./support/harness');
-const { BINARY, TEXT, asciiPayload, uniformMessages } = require('./support/messages');
+const { BINARY, TEXT, asciiPayload, headerSize, uniformMessages } = require('./support/messages');
 const { loadFramemask, loadPeer } = require('./support/modules');
 const { fresh } = require('./support/race');
 
@@ -69,14 +69,13 @@ const CONTESTANTS = {
     keepShape(Sender, sender);
     const send = (binary, data) =>
       sender.send(data, { fin: true, binary, compress: false, mask: role === 'client' }, undefined);
+    // As ws's authors advise for a broadcast: https://github.com/websockets/ws/issues/617
+    const framed = { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: true };
     const write = (list) => {
       for (const part of list) sink.write(part);
     };
     return {
-      // As ws's authors advise for a broadcast: https://github.com/websockets/ws/issues/617
-      prepare: prepared
-        ? (data) => Sender.frame(Buffer.from(data), { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: true })
-        : undefined,
+      ...(prepared && { prepare: (data) => Sender.frame(Buffer.from(data), framed) }),
       text: prepared ? write : (data) => send(false, data),
       binary: (data) => send(true, data),
       flush() {}
@@ -101,8 +100,8 @@ function row(name, work, make) {
   const create = () => {
     const frames = make();
     const size = frames.reduce((sum, { payload }) => sum + payload.length, 0);
-    const header = (length) => (length < 126 ? 2 : length < 65536 ? 4 : 10) + (work.role === 'client' ? 4 : 0);
-    const expected = frames.reduce((sum, { payload }) => sum + header(payload.length), size);
+    const headers = frames.map(({ payload }) => headerSize(payload.length, work.role === 'client'));
+    const expected = headers.reduce((sum, length) => sum + length, size);
     const loop = (who, contestant) => {
       const sink = new Sink();
       const sender = contestant(sink, work);

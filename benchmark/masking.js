@@ -5,6 +5,7 @@
 const { runCodec } = require('./support/harness');
 const { randomFillSync } = require('node:crypto');
 const { findAddon } = require('../lib/masking/find-addon');
+const { headerSize } = require('./support/messages');
 const { loadFramemask } = require('./support/modules');
 const { fresh } = require('./support/race');
 const { formatSize } = require('./support/tables');
@@ -18,14 +19,8 @@ const KIB = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096, 16384];
 /** The payload lengths. */
 const SIZES = [8, 16, 24, 32, 48, 64, 96, 125, ...KIB.map((size) => size * 1024)];
 
-/**
- * Where a payload begins in its frame: the header has 2 bytes, 4 for lengths from 126 on and 10 from
- * 65536 on. A masking key has 4 more (RFC 6455 section 5.2).
- */
-function headerSizes(size) {
-  const server = size < 126 ? 2 : size < 65536 ? 4 : 10;
-  return { server, client: server + 4 };
-}
+/** Where a payload begins in its frame (RFC 6455 section 5.2). */
+const headerSizes = (size) => ({ server: headerSize(size, false), client: headerSize(size, true) });
 
 /** Shorter payloads take turns, so that no call uses bytes that the processor is still writing. */
 const SPREAD = 8192;
@@ -75,31 +70,35 @@ const byteLoop = {
   }
 };
 
-/** @returns {object[]} rows for these payload lengths */
-function listRows(sizes) {
-  return Object.entries(WORKS).flatMap(([work, { group, prepare, repeat }]) =>
-    sizes.map((bytes) => {
-      const create = () => {
-        const key = randomFillSync(Buffer.alloc(4));
-        const prepared = prepare(bytes);
-        const resultOf = (contestant, before) => {
-          before.copy(prepared.result);
-          repeat(contestant, key, prepared, 1);
-          return Buffer.from(prepared.result);
-        };
-        const loop = (who, contestant) => {
-          const before = Buffer.from(prepared.result);
-          const expected = resultOf(byteLoop, before);
-          if (!resultOf(contestant, before).equals(expected)) throw new Error(`${who} masks wrongly`);
-          const run = fresh(repeat);
-          return (calls) => run(contestant, key, prepared, calls);
-        };
-        return { count: 1, bytes, loop };
-      };
-      return { name: `${work} ${formatSize(bytes)}`, group, create, ofFramemask: (framemask) => framemask };
-    })
-  );
+/** @returns {object} the loops of a work, each of which is first compared with the one of ws */
+function createWork({ prepare, repeat }, bytes) {
+  const key = randomFillSync(Buffer.alloc(4));
+  const prepared = prepare(bytes);
+  const { result } = prepared;
+  const resultOf = (contestant, before) => {
+    before.copy(result);
+    repeat(contestant, key, prepared, 1);
+    return Buffer.from(result);
+  };
+  const loop = (who, contestant) => {
+    const before = Buffer.from(result);
+    if (!resultOf(contestant, before).equals(resultOf(byteLoop, before))) throw new Error(`${who} masks wrongly`);
+    const run = fresh(repeat);
+    return (calls) => run(contestant, key, prepared, calls);
+  };
+  return { count: 1, bytes, loop };
 }
+
+/** @returns {object[]} rows for these payload lengths */
+const listRows = (sizes) =>
+  Object.entries(WORKS).flatMap(([name, work]) =>
+    sizes.map((bytes) => ({
+      name: `${name} ${formatSize(bytes)}`,
+      group: work.group,
+      create: () => createWork(work, bytes),
+      ofFramemask: (framemask) => framemask
+    }))
+  );
 
 /** @returns {Record<string, { mask: Function, unmask: Function }>} by name */
 function findContestants() {

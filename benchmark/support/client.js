@@ -49,25 +49,22 @@ function connect(port, onBytes, { deflate = false, tls = false, http2: isHttp2 =
   });
 }
 
-const STREAMS = 100;
-/** The session of new streams. */
-let session = null;
-let opened = 0;
+/** The session of each port. */
+const sessions = new Map();
 
-/** The same over HTTP/2 and TLS, where so many WebSockets share a connection. */
+/** The same over HTTP/2 and TLS, where all WebSockets share a connection. */
 async function openStream(port, onBytes) {
-  const url = `https://127.0.0.1:${port}`;
-  if (session === null || session.originSet?.[0] !== url || opened % STREAMS === 0 || session.destroyed) {
-    opened = 0;
-    session = http2.connect(url, { rejectUnauthorized: false });
-    session.setMaxListeners(0);
+  if (!sessions.has(port)) {
+    const session = http2.connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+    sessions.set(
+      port,
+      once(session, 'remoteSettings').then(() => session)
+    );
   }
-  opened++;
-  const own = session;
-  if (!own.remoteSettings?.enableConnectProtocol) await once(own, 'remoteSettings');
+  const session = await sessions.get(port);
   const pseudo = { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': 'https', ':path': '/' };
   const headers = { ...pseudo, ':authority': `127.0.0.1:${port}`, 'sec-websocket-version': '13' };
-  const stream = own.request(headers, { endStream: false });
+  const stream = session.request(headers, { endStream: false });
   const [{ ':status': status }] = await once(stream, 'response');
   if (status !== 200) throw new Error(`the handshake failed: ${status}`);
   stream.on('error', () => {});
@@ -197,8 +194,8 @@ async function putLoad(load) {
 const sockets = [];
 let onReply = () => {};
 
-async function open({ port, count, ...options }) {
-  for (let i = 0; i < count; i++) sockets.push(await connect(port, () => onReply(), options));
+async function open({ port, count }) {
+  for (let i = 0; i < count; i++) sockets.push(await connect(port, () => onReply()));
 }
 
 /** Sends a message on each of the open connections, and ends when each has its answer. */

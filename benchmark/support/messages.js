@@ -25,6 +25,9 @@ const maskedFrame = (first, payload) => makeFrame(first, payload, true);
 /** A frame as a server sends it. */
 const unmaskedFrame = (first, payload) => makeFrame(first, payload, false);
 
+/** @returns {number} the bytes of a frame before its payload */
+const headerSize = (size, masked) => (size < 126 ? 2 : size < 65536 ? 4 : 10) + (masked ? 4 : 0);
+
 /** @param {number} length @returns {Buffer} printable ASCII */
 const asciiPayload = (length) => Buffer.from({ length }, (_, i) => 32 + ((i * 7) % 95));
 
@@ -69,6 +72,7 @@ module.exports = {
   TEXT,
   asciiPayload,
   cut,
+  headerSize,
   jsonPayloads,
   maskedFrame,
   uniformMessages,

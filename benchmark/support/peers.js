@@ -114,7 +114,6 @@ async function startServer(
 }
 
 const startClient = () => watch(fork(path.join(__dirname, 'client.js')), 'the client');
-
 const MOST_SECONDS = 60;
 
 /** Sends a message to a peer, and waits for its answer. */
@@ -157,13 +156,12 @@ const FIRST = 100;
 
 /** @returns {Promise<{ opened: number, used: number }>} bytes of memory of a connection, idle and idle after an echo */
 async function weighConnections(server, count) {
-  const { child, port, client: options } = await startServer({ name: 'to weigh', ...server }, { ipc: true });
+  const { child, port } = await startServer({ name: 'to weigh', ...server }, { ipc: true });
   const client = startClient();
-  const open = (count) => ask(client, { task: 'open', port, count, ...options });
-  await open(FIRST);
+  await ask(client, { task: 'open', port, count: FIRST });
   await ask(client, { task: 'echo' });
   const before = await ask(child);
-  await open(count);
+  await ask(client, { task: 'open', port, count });
   const opened = await ask(child);
   await ask(client, { task: 'echo' });
   const used = await ask(child);

@@ -10,8 +10,6 @@ const FIGURES = {
   cost: { title: 'CPU µs' },
   serverShare: { title: 'server, % of a core', scale: 100, whole: true },
   clientShare: { title: 'client', scale: 100, whole: true },
-  median: { title: 'p50, µs', whole: true },
-  late: { title: 'p99, µs', whole: true },
   microseconds: { title: 'µs' },
   compressed: { title: 'compressed, B', whole: true },
   held: { title: 'held, B', whole: true },

@@ -32,8 +32,7 @@ const WAYS = {
   },
   // As ws's authors advise for a broadcast: https://github.com/websockets/ws/issues/617
   'ws, framed once'(text, count) {
-    const options = { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: true };
-    const list = Sender.frame(Buffer.from(text), options);
+    const list = Sender.frame(Buffer.from(text), { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: true });
     return ({ _socket: socket }) => {
       for (let i = 0; i < count; i++) {
         socket.cork();
@@ -44,15 +43,18 @@ const WAYS = {
   }
 };
 
+/** @returns {[server: object, clients: Set<object>]} */
 function createServer(name) {
-  if (name !== 'framemask') return new (require(name).WebSocketServer)({ host: '127.0.0.1', port: 0 });
-  return createEchoServer({ idleTimeout: 0 }).listen(0, '127.0.0.1');
+  if (name === 'framemask') {
+    const server = createEchoServer({ idleTimeout: 0 }).listen(0, '127.0.0.1');
+    return [server, server.connections];
+  }
+  const server = new (require(name).WebSocketServer)({ host: '127.0.0.1', port: 0 });
+  return [server, server.clients];
 }
 
 async function main() {
-  const server = createServer(process.argv[2]);
-  // The HTTP server of the example has them in a Set; its own `connections` is a number.
-  const clients = server.connections instanceof Set ? server.connections : server.clients;
+  const [server, clients] = createServer(process.argv[2]);
   const control = net.createServer().listen(0, '127.0.0.1');
   await Promise.all([once(server, 'listening'), once(control, 'listening')]);
   console.log(server.address().port, control.address().port);

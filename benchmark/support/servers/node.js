@@ -69,14 +69,11 @@ const SERVERS = {
   }
 };
 
-// Answers each message with its memory: on the heap and external, or all that is resident.
+// Answers each message with its memory.
 if (options.weighed) {
   v8.setFlagsFromString('--expose-gc');
   globalThis.gc = vm.runInNewContext('gc');
-  process.on('message', async () => {
-    const used = await memoryUse();
-    process.send({ result: options.weighed === 'resident' ? process.memoryUsage.rss() : used });
-  });
+  process.on('message', async () => process.send({ result: await memoryUse() }));
 }
 
 const server = SERVERS[kind](options);
