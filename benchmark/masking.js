@@ -103,8 +103,7 @@ const listRows = (sizes) =>
 /** @returns {Record<string, { mask: Function, unmask: Function }>} by name */
 function findContestants() {
   const framemask = loadFramemask();
-  const { kernel, nativeError } = framemask;
-  if (nativeError !== null) console.error(`framemask has no addon here: ${nativeError.message}`);
+  const { kernel } = framemask;
   const others = kernel === 'js' ? [] : findAddon().kernels.filter((name) => name !== kernel);
   const bufferutil = require('bufferutil');
   const fallback = require('bufferutil/fallback');

@@ -29,7 +29,8 @@ async function runBenchmark({ name, usage, options = {}, allowPositionals, peers
   } catch (error) {
     refuse(error);
   }
-  const { kernel } = loadFramemask();
+  const { kernel, nativeError } = loadFramemask();
+  if (nativeError !== null) console.error(`framemask has no addon here: ${nativeError.message}`);
   const finish = await startReport(name);
   const total = chosen.reduce((sum, { rows }) => sum + rows.length, 0);
   const results = [];
