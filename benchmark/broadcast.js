@@ -5,7 +5,7 @@
 
 const { runBenchmark } = require('./support/harness');
 const { count } = require('./support/options');
-const { startBroadcast } = require('./support/peers');
+const { startBroadcasts } = require('./support/peers');
 const { formatSize } = require('./support/tables');
 
 const USAGE = `usage: node benchmark/broadcast.js [options]
@@ -15,9 +15,15 @@ minutes.`;
 
 const WORK = [64, 4096].flatMap((size) => [1, 10].map((count) => ({ size, count })));
 
-/** The ways to send, and the server that each belongs to. */
-const WAYS = { framemask: 'framemask', ws: 'ws', 'ws, framed once': 'ws', 'socket alone': 'framemask' };
+/** The server of each candidate, and its way to send. */
+const WAYS = {
+  framemask: ['framemask', 'framemask'],
+  ws: ['ws', 'ws'],
+  'ws, framed once': ['ws', 'ws, framed once'],
+  'socket alone': ['framemask', 'socket alone']
+};
 const [OWN, ...OTHERS] = Object.keys(WAYS);
+const pairs = OTHERS.map((peer) => [OWN, peer]);
 
 runBenchmark({
   name: 'broadcast',
@@ -27,31 +33,11 @@ runBenchmark({
     turn: count('<ms>', 'how long a turn of a candidate takes', 400, 100)
   },
   peers: ['ws'],
-  sets: ({ clients, turn }) => [
-    {
-      rows: WORK.map((work) => ({
-        name: `${work.count} × ${formatSize(work.size)}`,
-        group: `broadcast to ${clients.toLocaleString('en')} connections`,
-        work,
-        pairs: OTHERS.map((peer) => [OWN, peer])
-      })),
-      async start() {
-        const servers = {
-          framemask: await startBroadcast('framemask', clients),
-          ws: await startBroadcast('ws', clients)
-        };
-        const candidate = (way, server, work) => async () => {
-          const { sent } = await servers[server].send(way, work, turn);
-          return { microseconds: (sent / clients) * 1000 };
-        };
-        return {
-          candidates: ({ work }) =>
-            Object.fromEntries(Object.entries(WAYS).map(([way, server]) => [way, candidate(way, server, work)])),
-          stop() {
-            for (const { stop } of Object.values(servers)) stop();
-          }
-        };
-      }
-    }
-  ]
+  sets(options) {
+    const { clients } = options;
+    const group = `broadcast to ${clients.toLocaleString('en')} connections`;
+    const rows = WORK.map((work) => ({ name: `${work.count} × ${formatSize(work.size)}`, group, work, pairs }));
+    const figuresOf = ({ sent }) => ({ microseconds: (sent / clients) * 1000 });
+    return [{ rows, start: () => startBroadcasts(WAYS, options, figuresOf) }];
+  }
 });

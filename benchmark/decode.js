@@ -115,15 +115,5 @@ const ROWS = [
 module.exports = { ROWS };
 
 if (require.main === module) {
-  runCodec({
-    name: 'decode',
-    usage: USAGE,
-    peers: ['bufferutil', 'ws'],
-    rows: ROWS,
-    contestants: CONTESTANTS,
-    pairs: [
-      ['framemask', 'ws'],
-      ['framemask js', 'ws']
-    ]
-  });
+  runCodec({ name: 'decode', usage: USAGE, peers: ['bufferutil', 'ws'], rows: ROWS, contestants: CONTESTANTS });
 }

@@ -139,15 +139,5 @@ const ROWS = [
 module.exports = { ROWS };
 
 if (require.main === module) {
-  runCodec({
-    name: 'encode',
-    usage: USAGE,
-    peers: ['bufferutil', 'ws'],
-    rows: ROWS,
-    contestants: CONTESTANTS,
-    pairs: [
-      ['framemask', 'ws'],
-      ['framemask js', 'ws']
-    ]
-  });
+  runCodec({ name: 'encode', usage: USAGE, peers: ['bufferutil', 'ws'], rows: ROWS, contestants: CONTESTANTS });
 }

@@ -7,7 +7,7 @@ const { runBenchmark } = require('./support/harness');
 const path = require('node:path');
 const { ROOT } = require('./support/modules');
 const { count, text } = require('./support/options');
-const { ECHO, nodeServer, startBroadcast, startServers, weighConnections, wsServer } = require('./support/peers');
+const { ECHO, nodeServer, startBroadcasts, startServers, weighConnections, wsServer } = require('./support/peers');
 
 const USAGE = `usage: node benchmark/ws.js [options]
 
@@ -38,23 +38,6 @@ function findModules(candidate) {
   return Object.entries({ ...modules, ws: 'ws' });
 }
 
-/** @returns {Promise<import('./support/harness').Started>} messages a second, until the last client has the last one */
-async function startBroadcasts(modules, clients, turn) {
-  const running = [];
-  for (const [name, module] of modules) running.push([name, await startBroadcast(module, clients)]);
-  const candidate = (send, work) => async () => {
-    const { arrived, microseconds } = await send('ws', work, turn);
-    const messages = work.count * clients;
-    return { rate: (messages * 1000) / arrived, cost: microseconds / messages };
-  };
-  return {
-    candidates: ({ work }) => Object.fromEntries(running.map(([name, { send }]) => [name, candidate(send, work)])),
-    stop() {
-      for (const [, { stop }] of running) stop();
-    }
-  };
-}
-
 /** An idle connection, beside its socket: that of a server of sockets alone is subtracted. */
 async function weighBesideSocket(module, count) {
   const alone = await weighConnections(nodeServer('socket', { weighed: true }), count);
@@ -72,8 +55,15 @@ runBenchmark({
     candidate: text('<file>', "another checkout's ws.js, such as ../other/ws.js")
   },
   peers: ['bufferutil', 'ws'],
-  sets({ candidate, clients, idle, turn }) {
+  sets(options) {
+    const { candidate, clients, idle, turn } = options;
     const modules = findModules(candidate);
+    const ways = Object.fromEntries(modules.map(([name, module]) => [name, [module, 'ws']]));
+    /** Messages a second, until the last client has the last one. */
+    const ratesOf = ({ arrived, microseconds }, { count }) => {
+      const messages = count * clients;
+      return { rate: (messages * 1000) / arrived, cost: microseconds / messages };
+    };
     const pairs = modules.slice(1).map(([peer]) => [OWN, peer]);
     const listRows = (kind, works, suffix) => {
       const [end, group] = suffix === undefined ? ['', kind] : [`, ${suffix}`, `${kind} with ${suffix}`];
@@ -89,7 +79,7 @@ runBenchmark({
           return startServers(list, { milliseconds: turn, deflate: server.deflate });
         }
       })),
-      { rows: listRows('broadcast', BROADCAST), start: () => startBroadcasts(modules, clients, turn) },
+      { rows: listRows('broadcast', BROADCAST), start: () => startBroadcasts(ways, options, ratesOf) },
       {
         rows: [{ name: 'idle connections', group: '`framemask/ws`: memory', pairs: [] }],
         rounds: 3,

@@ -50,12 +50,14 @@ async function runBenchmark({ name, usage, options = {}, allowPositionals, peers
   publish(report, values.json, remarks?.(values, report));
 }
 
+const PAIRS = ['framemask', 'framemask js'].map((own) => [own, 'ws']);
+
 /**
  * Runs a benchmark of loops in one process. Its `rows` have `create`, which makes the work: `count`
  * messages of `bytes` in a call of a loop, and `loop(name, contestant)`, which is null if the
  * contestant can't do it. `limits` are loops that no library is faster than.
  */
-function runCodec({ rows, contestants, pairs, ...benchmark }) {
+function runCodec({ rows, contestants, pairs = PAIRS, ...benchmark }) {
   const start = ({ turn }) => {
     const found = Object.entries(contestants);
     const candidates = (row) => {

@@ -127,7 +127,7 @@ async function ask(child, message = {}) {
   return result;
 }
 
-/** Starts echo servers for rows with `work`. @returns {Promise<import('./harness').Started>} */
+/** Starts echo servers for rows with `work`. */
 async function startServers(servers, load) {
   const client = startClient();
   const running = [];
@@ -171,29 +171,42 @@ async function weighConnections(server, count) {
 }
 
 /**
- * Starts a server and its clients. `send` repeats a broadcast, and returns median milliseconds until all
- * is `sent` and until all has `arrived`, and the microseconds of the server's processor time for one.
- *
- * @param {string} name of servers/broadcast.js
+ * Starts servers of broadcasts, each with its clients. `ways` has, by candidate, the name of the server
+ * and the way to send that servers/broadcast.js takes. `figuresOf` makes the figures of a turn: it gets
+ * median milliseconds until all is `sent` and until all has `arrived`, and the microseconds of the
+ * server's processor time for a broadcast.
  */
-async function startBroadcast(name, clients) {
-  const command = [process.execPath, script('broadcast'), name];
-  const { child, port, controlPort } = await startServer({ name, command }, { ipc: true });
-  const client = startClient();
-  await ask(client, { task: 'drain', port, controlPort, clients });
-  const send = async (way, work, milliseconds) => {
-    await ask(client, { task: 'expect', ...work });
-    const { sent, arrived, microseconds } = await ask(child, { way, ...work, milliseconds });
-    return { sent: median(sent), arrived: median(arrived), microseconds: microseconds / sent.length };
+async function startBroadcasts(ways, { clients, turn: milliseconds }, figuresOf) {
+  const servers = {};
+  for (const [name] of Object.values(ways)) {
+    if (name in servers) continue;
+    const command = [process.execPath, script('broadcast'), name];
+    const { child, port, controlPort } = await startServer({ name, command }, { ipc: true });
+    servers[name] = { child, client: startClient() };
+    await ask(servers[name].client, { task: 'drain', port, controlPort, clients });
+  }
+  const candidate =
+    ([name, way], work) =>
+    async () => {
+      const { child, client } = servers[name];
+      await ask(client, { task: 'expect', ...work });
+      const { sent, arrived, microseconds } = await ask(child, { way, ...work, milliseconds });
+      return figuresOf(
+        { sent: median(sent), arrived: median(arrived), microseconds: microseconds / sent.length },
+        work
+      );
+    };
+  return {
+    candidates: ({ work }) => Object.fromEntries(Object.entries(ways).map(([who, way]) => [who, candidate(way, work)])),
+    stop: () => Object.values(servers).flatMap(Object.values).forEach(stop)
   };
-  return { send, stop: () => [child, client].forEach(stop) };
 }
 
 module.exports = {
   ECHO,
   findServers,
   nodeServer,
-  startBroadcast,
+  startBroadcasts,
   startServer,
   startServers,
   weighConnections,
