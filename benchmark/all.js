@@ -3,18 +3,35 @@
 // Runs all benchmarks, one after the other, ends in a summary, and draws what docs/figures.md shows.
 
 require('./support/packages');
+const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { generateDocs, generateLocal } = require('./charts/pages');
-const { loadFramemask } = require('./support/modules');
+const { loadFramemask, ROOT } = require('./support/modules');
 const { COMMON, flag, readOptions, refuse, texts } = require('./support/options');
-const { CHARTED, PARTS, runPart } = require('./support/parts');
 const { describeMachine, machineLine } = require('./support/report');
 const { summarize } = require('./support/tables');
 
-const ROOT = path.join(__dirname, '..');
 const COMMITTED = path.join(__dirname, 'results');
 const LOCAL = path.join(COMMITTED, 'local');
+
+/** The parts whose results are kept in benchmark/results/. */
+const CHARTED = ['masking', 'decode', 'encode', 'echo', 'ws', 'broadcast', 'idle-memory'];
+
+/** The arguments of each benchmark for a run of a few seconds, and for a whole run. */
+const PARTS = {
+  masking: ['--only 125 --only 512 --turn 1', '--turn 5'],
+  decode: ['--only binary --turn 1'],
+  encode: ['--only server: --turn 1'],
+  echo: ['--only 100 --turn 60 --servers framemask --servers ws', '--turn 250'],
+  ws: ['--only 100 --only idle --idle 200 --turn 60', '--turn 250'],
+  broadcast: ['--clients 100 --turn 30', '--turn 250'],
+  http2: ['--only 100 --turn 150', '--turn 250'],
+  'idle-memory': ['--pairs 2000 --rounds 1'],
+  deflate: ['--only 128'],
+  'cold-start': ['--rounds 1'],
+  'frame-id': ['--only written --turn 1']
+};
 
 const USAGE = `usage: npm run bench -- [options]
        npm run bench:charts -- [options]
@@ -36,12 +53,25 @@ const OPTIONS = {
   help: COMMON.help
 };
 
+const readReport = (folder, name) => JSON.parse(fs.readFileSync(path.join(folder, `${name}.json`), 'utf8'));
+
 /** @returns {Record<string, import('./support/report').Report>} the results in a folder, by part */
 function readResults(folder) {
-  const files = CHARTED.map((name) => [name, path.join(folder, `${name}.json`)]).filter(([, file]) =>
-    fs.existsSync(file)
-  );
-  return Object.fromEntries(files.map(([name, file]) => [name, JSON.parse(fs.readFileSync(file, 'utf8'))]));
+  const found = CHARTED.filter((name) => fs.existsSync(path.join(folder, `${name}.json`)));
+  return Object.fromEntries(found.map((name) => [name, readReport(folder, name)]));
+}
+
+/** Runs a benchmark in a process of its own. @returns {import('./support/report').Report} never half written */
+function runPart(name, quick) {
+  const file = path.join(LOCAL, `${name}.json`);
+  const [few, whole = ''] = PARTS[name];
+  const args = (quick ? `${few} --quick` : whole).split(' ').filter((word) => word !== '');
+  args.unshift(path.join(__dirname, `${name}.js`), '--json', `${file}.unfinished`);
+  fs.mkdirSync(LOCAL, { recursive: true });
+  const { status, signal } = spawnSync(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  if (status !== 0) throw new Error(`benchmark/${name}.js ended with ${signal ?? `exit code ${status}`}`);
+  fs.renameSync(`${file}.unfinished`, file);
+  return readReport(LOCAL, name);
 }
 
 /** @throws {RangeError} if parts can't be run or committed: one machine stands below all figures */
@@ -74,28 +104,27 @@ function writeFiles(files, check = false) {
   }
 }
 
+/** Runs parts, prints a summary, and draws their charts. */
+async function runParts(names, quick) {
+  const lines = [];
+  for (const [i, name] of names.entries()) {
+    console.error(`part ${i + 1} of ${names.length}: ${name}`);
+    const report = runPart(name, quick);
+    lines.push(...summarize(report));
+    if (report.noise.length > 0) lines.push(`  ${name} was noisy, not to be quoted: ${report.noise.join('; ')}`);
+  }
+  console.log(lines.join('\n'));
+  writeFiles(await generateLocal(readResults(LOCAL), LOCAL));
+}
+
 async function main() {
   const options = readOptions(USAGE, OPTIONS);
   const { only, quick, charts, commit, draw, check } = options;
   const known = charts || commit ? CHARTED : Object.keys(PARTS);
   const names = only.length > 0 ? only : known;
-  try {
-    checkParts(names, known, options);
-  } catch (error) {
-    refuse(error);
-  }
+  checkParts(names, known, options);
   if (!draw && !check) {
-    const lines = [];
-    for (const [i, name] of names.entries()) {
-      console.error(`part ${i + 1} of ${names.length}: ${name}`);
-      const { noise, ...report } = await runPart(name, quick, LOCAL);
-      lines.push(
-        ...summarize(report),
-        ...(noise.length > 0 ? [`  ${name} was noisy, not to be quoted: ${noise.join('; ')}`] : [])
-      );
-    }
-    console.log(lines.join('\n'));
-    writeFiles(await generateLocal(readResults(LOCAL), LOCAL));
+    await runParts(names, quick);
     if (!commit) return;
     for (const name of names) fs.copyFileSync(path.join(LOCAL, `${name}.json`), path.join(COMMITTED, `${name}.json`));
   }
@@ -103,6 +132,7 @@ async function main() {
 }
 
 main().catch((error) => {
+  if (error instanceof RangeError) refuse(error);
   console.error(error.message);
   process.exitCode = 1;
 });

@@ -1,25 +1,29 @@
 'use strict';
 
-// What does a message to a thousand connections cost the server? Prepared messages of framemask
-// beside `send` of ws, the way that ws's authors advise for a broadcast, and the socket alone: one
-// write of ready bytes for each client, which no library can avoid. Over loopback; the clients only
-// read, in a process of their own.
+// Prepared messages of framemask beside `send` of ws, the way that ws's authors advise for a broadcast,
+// and the socket alone, which no library can avoid. The clients only read.
 
 const { runBenchmark } = require('./support/harness');
-const { startBroadcast } = require('./support/broadcast');
 const { count } = require('./support/options');
+const { startBroadcasts } = require('./support/peers');
 const { formatSize } = require('./support/tables');
 
 const USAGE = `usage: node benchmark/broadcast.js [options]
 
-Measures broadcasts over loopback. Prints the median microseconds of the server for each client, and the milliseconds
-until the last client has all messages. Takes about two minutes.`;
+Measures broadcasts over loopback. Prints the median microseconds of the server for each client. Takes about two
+minutes.`;
 
 const WORK = [64, 4096].flatMap((size) => [1, 10].map((count) => ({ size, count })));
 
-/** The ways to send, and the server that each belongs to. */
-const WAYS = { framemask: 'framemask', ws: 'ws', 'ws, framed once': 'ws', 'socket alone': 'framemask' };
+/** The server of each candidate, and its way to send. */
+const WAYS = {
+  framemask: ['framemask', 'framemask'],
+  ws: ['ws', 'ws'],
+  'ws, framed once': ['ws', 'ws, framed once'],
+  'socket alone': ['framemask', 'socket alone']
+};
 const [OWN, ...OTHERS] = Object.keys(WAYS);
+const pairs = OTHERS.map((peer) => [OWN, peer]);
 
 runBenchmark({
   name: 'broadcast',
@@ -29,30 +33,11 @@ runBenchmark({
     turn: count('<ms>', 'how long a turn of a candidate takes', 400, 100)
   },
   peers: ['ws'],
-  sets: ({ clients, turn }) => [
-    {
-      rows: WORK.map((work) => ({
-        name: `${work.count} × ${formatSize(work.size)}`,
-        group: `broadcast to ${clients.toLocaleString('en')} connections`,
-        work,
-        pairs: OTHERS.map((peer) => [OWN, peer])
-      })),
-      async start() {
-        const servers = {
-          framemask: await startBroadcast('framemask', clients),
-          ws: await startBroadcast('ws', clients)
-        };
-        const candidate = (way, server, work) => async () => {
-          const { sent, arrived } = await servers[server].send(way, work, turn);
-          return { microseconds: (sent / clients) * 1000, arrived };
-        };
-        const stop = () => {
-          for (const server of Object.values(servers)) server.stop();
-        };
-        const candidates = ({ work }) =>
-          Object.fromEntries(Object.entries(WAYS).map(([way, server]) => [way, candidate(way, server, work)]));
-        return { candidates, stop };
-      }
-    }
-  ]
+  sets(options) {
+    const { clients } = options;
+    const group = `broadcast to ${clients.toLocaleString('en')} connections`;
+    const rows = WORK.map((work) => ({ name: `${work.count} × ${formatSize(work.size)}`, group, work, pairs }));
+    const figuresOf = ({ sent }) => ({ microseconds: (sent / clients) * 1000 });
+    return [{ rows, start: () => startBroadcasts(WAYS, options, figuresOf) }];
+  }
 });

@@ -1,8 +1,7 @@
 'use strict';
 
-// The ordinary load: many connections, each with one small message at a time. How much processor time
-// does a server take for a message? Echo servers on framemask, framemask/ws, ws and Bun, each in a
-// process of its own, over loopback. The client is in C (support/load.c).
+// The ordinary load: many connections, each with one small message at a time. The client is in C
+// (support/load.c).
 
 const { execFileSync, spawn } = require('node:child_process');
 const { once } = require('node:events');
@@ -12,16 +11,16 @@ const { createInterface } = require('node:readline');
 
 const { runBenchmark } = require('./support/harness');
 const { ROOT } = require('./support/modules');
-const { count, text } = require('./support/options');
+const { count } = require('./support/options');
 const { processorTime } = require('./support/process-use');
-const { findServers, startServer } = require('./support/servers');
+const { findServers, startServer } = require('./support/peers');
 
 const USAGE = `usage: node benchmark/connections.js [options]
 
 Measures echo servers with 50, 200 and 1,000 connections of which each has one message of 64 bytes at a time, and with
-10 connections that send more. Prints medians of the server's processor time for a message, in microseconds, and of the
-latency of a batch and its 99th percentile; and how many times cheaper batched reads are than shared reads and Bun, and
-in framemask/ws than shared reads and ws. Needs Linux and a C compiler. Takes about five minutes.`;
+10 connections that send more. Prints medians of the server's processor time for a message, in microseconds, and of
+messages a second; and how many times faster, by processor time, batched reads are than shared
+reads and Bun, and in framemask/ws than shared reads and ws. Needs Linux and a C compiler. Takes about five minutes.`;
 
 /** Connections, messages that each sends at once, and their bytes. */
 const ROWS = {
@@ -33,18 +32,14 @@ const ROWS = {
   '4 × 64 KiB, 10 connections': [10, 4, 64 * 1024]
 };
 
-/** The servers of support/servers.js, and how they read; the first is compared with the others. */
+/** The servers of support/peers.js, and how they read; the first is compared with the others. */
 const KINDS = {
   codec: {
     batched: ['framemask, shared reads', 'batched'],
     shared: ['framemask, shared reads', 'shared'],
     Bun: ['Bun']
   },
-  'framemask/ws': {
-    batched: ['framemask/ws', 'batched'],
-    shared: ['framemask/ws', 'shared'],
-    ws: ['ws']
-  }
+  'framemask/ws': { batched: ['framemask/ws', 'batched'], shared: ['framemask/ws', 'shared'], ws: ['ws'] }
 };
 const WARM = 500;
 
@@ -74,15 +69,15 @@ async function putLoad(program, { port, child }, [connections, pipelined, size],
   load.stdin.end();
   const [code] = await closed;
   if (code !== 0) throw new Error('the client failed');
-  const { messages, median, late } = JSON.parse(value);
-  return { rate: (messages / turn) * 1000, cost: cost / messages, median, late };
+  const messages = Number(value);
+  return { cost: cost / messages, rate: (messages / turn) * 1000 };
 }
 
 /** @throws {Error} if a server would not read as it is asked to */
-function checkReads(node, reads) {
+function checkReads(reads) {
   const env = { ...process.env, FRAMEMASK_READS: reads };
   const code = 'const { reads, batchError } = require("./ws").report(); console.log(reads, batchError)';
-  const report = execFileSync(node, ['-e', code], { cwd: ROOT, env, encoding: 'utf8' }).trim();
+  const report = execFileSync(process.execPath, ['-e', code], { cwd: ROOT, env, encoding: 'utf8' }).trim();
   if (report !== `${reads} null`) throw new Error(`no ${reads} reads here: ${report}`);
 }
 
@@ -90,59 +85,52 @@ function checkReads(node, reads) {
 const versions = {};
 
 /** Finds the servers of a kind that can be had. @returns {[name: string, server: object][]} for startServer */
-function findCandidates(candidates, node) {
-  const known = findServers('bytes', [...new Set(Object.values(candidates).map(([name]) => name))]);
-  const found = [];
-  for (const [name, [file, reads]] of Object.entries(candidates)) {
-    const server = known.find((each) => each.name === file);
-    if (server === undefined) continue;
-    if (reads !== undefined) checkReads(node, reads);
+function findCandidates(candidates) {
+  const known = findServers(Object.values(candidates).map(([name]) => name));
+  return Object.entries(candidates).flatMap(([name, [base, reads]]) => {
+    const server = known.find((each) => each.name === base);
+    if (server === undefined) return [];
+    if (reads !== undefined) checkReads(reads);
     if (server.version !== undefined) versions[name] = server.version;
-    const command = (options) => [
-      ...(reads === undefined ? [] : ['env', `FRAMEMASK_READS=${reads}`]),
-      ...server.command(options).map((part) => (part === process.execPath ? node : part))
-    ];
-    found.push([name, { ...server, command }]);
-  }
-  return found;
+    return [[name, { ...server, env: reads && { FRAMEMASK_READS: reads } }]];
+  });
 }
 
 /** A turn of a process of its own: one differs from another of the same code by 15 %. */
 async function takeTurn(program, candidate, work, turn) {
-  const server = await startServer(candidate, { text: 'buffer' });
+  const server = await startServer(candidate, { env: candidate.env });
   try {
     return await putLoad(program, server, work, turn);
   } finally {
-    server.child.kill();
+    server.stop();
   }
+}
+
+function listRows(kind, pairs) {
+  return Object.entries(ROWS).map(([name, work]) => ({ name: `${kind}: ${name}`, group: kind, work, pairs }));
 }
 
 runBenchmark({
   name: 'connections',
   usage: USAGE,
-  options: {
-    node: text('<file>', 'another Node.js for the servers'),
-    turn: count('<ms>', 'how long a turn of a server takes', 1000, 200)
-  },
+  options: { turn: count('<ms>', 'how long a turn of a server takes', 1000, 200) },
   peers: ['ws', 'bufferutil'],
   versions,
-  sets({ node = process.execPath, turn }) {
-    versions['Node.js of the servers'] = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();
-    return Object.entries(KINDS).map(([kind, candidates]) => {
+  sets: ({ turn }) =>
+    Object.entries(KINDS).map(([kind, candidates]) => {
       const [own, ...peers] = Object.keys(candidates);
-      const pairs = peers.map((peer) => [own, peer]);
-      const rows = Object.entries(ROWS).map(([name, work]) => ({ name: `${kind}: ${name}`, group: kind, work, pairs }));
-      return {
-        rows,
-        start() {
-          const program = compileLoad();
-          const found = findCandidates(candidates, node);
-          return {
-            candidates: ({ work }) =>
-              Object.fromEntries(found.map(([name, server]) => [name, () => takeTurn(program, server, work, turn)]))
-          };
-        }
+      const start = () => {
+        const program = compileLoad();
+        const found = findCandidates(candidates);
+        const turns = (work) => found.map(([name, server]) => [name, () => takeTurn(program, server, work, turn)]);
+        return { candidates: ({ work }) => Object.fromEntries(turns(work)) };
       };
-    });
-  }
+      return {
+        rows: listRows(
+          kind,
+          peers.map((peer) => [own, peer])
+        ),
+        start
+      };
+    })
 });

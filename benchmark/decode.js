@@ -1,9 +1,8 @@
 'use strict';
 
-// How fast are frames decoded? framemask, on the addon and in JavaScript, beside the receiving
-// half of ws (with bufferutil). All work by turns, in one process, on the same bytes. Text is delivered as strings, binary as Buffers.
+// All work by turns, in one process, on the same bytes. Text is delivered as strings, binary as Buffers.
 
-const { runCodec } = require('./support/codec');
+const { runCodec } = require('./support/harness');
 const { BINARY, TEXT, asciiPayload, cut, maskedFrame, uniformMessages } = require('./support/messages');
 const { loadFramemask, loadPeer } = require('./support/modules');
 const { fresh } = require('./support/race');
@@ -16,22 +15,10 @@ kinds of work. Takes about two minutes.`;
 
 const KIB64 = 64 * 1024;
 
-/** Four reads of 64 KiB that are full of small frames of one kind, as a busy socket gives them. */
-function manyFrames(first, size) {
+/** @returns {Buffer[]} masked frames of the same kind */
+function makeFrames(count, first, size) {
   const payload = asciiPayload(size);
-  const count = Math.floor((4 * KIB64) / (size + 6));
-  return { count, chunks: cut(Buffer.concat(Array.from({ length: count }, () => maskedFrame(first, payload))), KIB64) };
-}
-
-/** 64 frames, each in a read of its own and each read in memory of its own. */
-function singleFrames(first, size) {
-  const frames = Array.from({ length: 64 }, () => maskedFrame(first, asciiPayload(size)));
-  return { count: 64, chunks: frames.flatMap((frame) => cut(frame, frame.length)) };
-}
-
-/** 16 frames in reads of one byte. */
-function singleBytes(first, size) {
-  return { count: 16, chunks: cut(Buffer.concat(singleFrames(first, size).chunks.slice(0, 16)), 1) };
+  return Array.from({ length: count }, () => maskedFrame(first, payload));
 }
 
 /** Copies the same number of bytes between chunks of the same size: the limit that memory sets. */
@@ -40,18 +27,6 @@ function copyAll(chunks) {
   return (calls) => {
     for (let i = 0; i < calls; i++) chunks.forEach((chunk, j) => void copies[j].set(chunk));
   };
-}
-
-/** 1,000 messages of 0 to 65,535 bytes in reads of 64 KiB. */
-function thousandMessages() {
-  const frames = uniformMessages(1000).map(({ first, payload }) => maskedFrame(first, payload));
-  const chunks = cut(Buffer.concat(frames), KIB64);
-  return { count: 1000, chunks, limits: { memcpy: copyAll(chunks) } };
-}
-
-/** One long frame in reads of 64 KiB. */
-function oneMessage(first, size) {
-  return { count: 1, chunks: cut(maskedFrame(first, asciiPayload(size)), KIB64) };
 }
 
 /** A copy is made of it for each framemask: closures made in one place share V8's type feedback. */
@@ -88,10 +63,14 @@ function writeAll(write, chunks, calls) {
   }
 }
 
-/** @returns {import('./support/codec').CodecRow} */
-function row(name, group, make, framesOnly = false) {
+/** Frames come in chunks of 64 KiB, or of another size, or each in a chunk of its own. */
+function row(name, group, make, { chunkSize = KIB64, oneEach = false, framesOnly = false, memcpy = false } = {}) {
   const create = () => {
-    const { count, chunks, limits } = make();
+    const frames = make();
+    const count = frames.length;
+    const chunks = oneEach
+      ? frames.flatMap((frame) => cut(frame, frame.length))
+      : cut(Buffer.concat(frames), chunkSize);
     const loop = (who, contestant) => {
       const { found, deliver } = fresh(createCounter)();
       const write = contestant(deliver, framesOnly);
@@ -100,41 +79,41 @@ function row(name, group, make, framesOnly = false) {
       const repeat = fresh(writeAll);
       return (calls) => repeat(write, chunks, calls);
     };
-    return { count, bytes: chunks.reduce((sum, { length }) => sum + length, 0) / count, limits, loop };
+    const bytes = chunks.reduce((sum, { length }) => sum + length, 0) / count;
+    return { count, bytes, limits: memcpy ? { memcpy: copyAll(chunks) } : {}, loop };
   };
-  return { name, group, create };
+  return { name, group, create, ofFramemask };
 }
 
 const SMALL = 'decode 64 KiB chunks of small frames';
 const FRAMES = 'decode the same by `onFrame`, which makes no object';
+const ALONE = 'decode one small frame a chunk';
+const BYTES = 'decode byte by byte';
+const LONG = 'decode one message of 1 MiB';
+
+/** Four reads of 64 KiB, as a busy socket gives them. */
+const many = (first, size) => () => makeFrames(Math.floor((4 * KIB64) / (size + 6)), first, size);
+const few = (count, first, size) => () => makeFrames(count, first, size);
+const thousand = () => uniformMessages(1000).map(({ first, payload }) => maskedFrame(first, payload));
+
 const ROWS = [
   ...[16, 64, 125].flatMap((size) => [
-    row(`text ${size} B`, SMALL, () => manyFrames(TEXT, size)),
-    row(`binary ${size} B`, SMALL, () => manyFrames(BINARY, size)),
-    row(`frames ${size} B`, FRAMES, () => manyFrames(BINARY, size), true)
+    row(`text ${size} B`, SMALL, many(TEXT, size)),
+    row(`binary ${size} B`, SMALL, many(BINARY, size)),
+    row(`frames ${size} B`, FRAMES, many(BINARY, size), { framesOnly: true })
   ]),
-  row('text 64 B, one a chunk', 'decode one small frame a chunk', () => singleFrames(TEXT, 64)),
-  row('binary 64 B, one a chunk', 'decode one small frame a chunk', () => singleFrames(BINARY, 64)),
-  row('text 16 B, byte by byte', 'decode byte by byte', () => singleBytes(TEXT, 16)),
-  row('binary 16 B, byte by byte', 'decode byte by byte', () => singleBytes(BINARY, 16)),
-  row('binary 64 B, byte by byte', 'decode byte by byte', () => singleBytes(BINARY, 64)),
-  row('text 1 MiB', 'decode one message of 1 MiB', () => oneMessage(TEXT, 16 * KIB64)),
-  row('binary 1 MiB', 'decode one message of 1 MiB', () => oneMessage(BINARY, 16 * KIB64)),
-  row('1,000 messages', 'decode 1,000 messages of 0 to 64 KiB', thousandMessages)
+  row('text 64 B, one a chunk', ALONE, few(64, TEXT, 64), { oneEach: true }),
+  row('binary 64 B, one a chunk', ALONE, few(64, BINARY, 64), { oneEach: true }),
+  row('text 16 B, byte by byte', BYTES, few(16, TEXT, 16), { chunkSize: 1 }),
+  row('binary 16 B, byte by byte', BYTES, few(16, BINARY, 16), { chunkSize: 1 }),
+  row('binary 64 B, byte by byte', BYTES, few(16, BINARY, 64), { chunkSize: 1 }),
+  row('text 1 MiB', LONG, few(1, TEXT, 16 * KIB64)),
+  row('binary 1 MiB', LONG, few(1, BINARY, 16 * KIB64)),
+  row('1,000 messages', 'decode 1,000 messages of 0 to 64 KiB', thousand, { memcpy: true })
 ];
 
-module.exports = { ROWS, ofFramemask };
+module.exports = { ROWS };
 
 if (require.main === module) {
-  runCodec({
-    name: 'decode',
-    usage: USAGE,
-    peers: ['bufferutil', 'ws'],
-    rows: () => ROWS,
-    contestants: () => CONTESTANTS,
-    pairs: [
-      ['framemask', 'ws'],
-      ['framemask js', 'ws']
-    ]
-  });
+  runCodec({ name: 'decode', usage: USAGE, peers: ['bufferutil', 'ws'], rows: ROWS, contestants: CONTESTANTS });
 }

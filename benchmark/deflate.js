@@ -10,7 +10,8 @@ const path = require('node:path');
 const zlib = require('node:zlib');
 const { PerMessageDeflate, Receiver, Sender } = require('ws');
 const { Decoder, Encoder, acceptDeflate, offerDeflate } = require('../index');
-const { jsonPayloads, parseMessages } = require('./support/messages');
+const { jsonPayloads } = require('./support/messages');
+const { median } = require('./support/race');
 
 const USAGE = `usage: node benchmark/deflate.js [file] [options]
 
@@ -18,10 +19,9 @@ Compresses and inflates JSON of 128 bytes, 1 KiB and 16 KiB, with and without co
 microseconds of CPU a message, how many times faster framemask is than ws, and the bytes that the message is compressed
 to. "zlib" is zlib alone, called as cheaply as Node.js can: the least that is possible. Takes about a minute.
 
-With a file, its messages are measured instead: one a line, or a JSON array, in which a string is a message and any
-other value is the message of its JSON. Take a hundred or more, in the order in which one connection sends them. All
-are compressed; the program also says how many are shorter than the default threshold, so that they would go out
-uncompressed without takeover.`;
+With a file, its messages are measured instead, one a line. Take a hundred or more, in the order in which one connection
+sends them. All are compressed; the program also says how many are shorter than the default threshold, so that they
+would go out uncompressed without takeover.`;
 
 const SIZES = { '128 B': 128, '1 KiB': 1024, '16 KiB': 16 * 1024 };
 /** The default of ws and of framemask. */
@@ -50,11 +50,10 @@ function agree(contextTakeover) {
   return { server, client: offer.readAnswer(server.header) };
 }
 
-function createDeflate(contextTakeover, isServer) {
-  const flags = { server_no_context_takeover: true, client_no_context_takeover: true };
+function agreeWs(contextTakeover, isServer) {
   const deflate = new PerMessageDeflate({ isServer, threshold: 0 });
-  deflate.params = contextTakeover ? {} : flags;
-  return deflate;
+  deflate.params = contextTakeover ? {} : { server_no_context_takeover: true, client_no_context_takeover: true };
+  return { 'permessage-deflate': deflate };
 }
 
 /** Each makes a function that compresses messages, and returns the frames; zlib alone makes none. */
@@ -68,19 +67,21 @@ const COMPRESS = {
       });
   },
   ws(contextTakeover) {
-    let frames = [];
+    let parts = [];
     const write = (chunk, callback) => {
-      frames.push(Buffer.from(chunk));
+      parts.push(Buffer.from(chunk));
       callback?.();
     };
-    const socket = { cork() {}, uncork() {}, write };
-    const sender = new Sender(socket, { 'permessage-deflate': createDeflate(contextTakeover, true) });
+    const sender = new Sender({ cork() {}, uncork() {}, write }, agreeWs(contextTakeover, true));
+    const options = { fin: true, compress: true, binary: false };
     return async (messages) => {
-      frames = [];
-      const options = { fin: true, compress: true, binary: false };
-      for (const message of messages) await new Promise((resolve) => sender.send(message, options, resolve));
-      // A header and a payload each.
-      return frames.filter((_, i) => i % 2 === 0).map((header, i) => Buffer.concat([header, frames[i * 2 + 1]]));
+      const frames = [];
+      for (const message of messages) {
+        parts = [];
+        await new Promise((resolve) => sender.send(message, options, resolve));
+        frames.push(Buffer.concat(parts));
+      }
+      return frames;
     };
   },
   zlib(contextTakeover) {
@@ -102,22 +103,14 @@ const INFLATE = {
     };
   },
   ws(contextTakeover) {
-    const extensions = { 'permessage-deflate': createDeflate(contextTakeover, false) };
-    const receiver = new Receiver({ isServer: false, extensions });
-    let count = 0;
-    let resolve;
-    receiver.on('message', () => {
-      count++;
-      resolve();
-    });
+    const receiver = new Receiver({ isServer: false, extensions: agreeWs(contextTakeover, false) });
     return async (frames) => {
-      count = 0;
       for (const frame of frames) {
-        const received = new Promise((done) => (resolve = done));
+        const received = new Promise((resolve) => receiver.once('message', resolve));
         receiver.write(frame);
         await received;
       }
-      return count;
+      return frames.length;
     };
   },
   zlib(contextTakeover) {
@@ -126,34 +119,37 @@ const INFLATE = {
   }
 };
 
-/** @returns {Promise<number>} microseconds of CPU a message */
-async function time(work, messages) {
+/** @returns {Promise<[result: *, microseconds: number]>} of a work, and its CPU a message */
+async function time(work, { length }) {
   const before = process.cpuUsage();
-  await work();
+  const result = await work();
   const { user, system } = process.cpuUsage(before);
-  return (user + system) / messages.length;
+  return [result, (user + system) / length];
 }
 
-/** @returns {Record<string, Buffer[]>} messages by the name of their row */
+/** @returns {Record<string, Buffer[]>} messages by the name of their row @throws {RangeError} if there are none */
 function readSets([file, ...others]) {
   if (others.length > 0) throw new RangeError('one file at most');
-  if (file !== undefined) return { [path.basename(file)]: parseMessages(fs.readFileSync(file, 'utf8')) };
-  return Object.fromEntries(Object.entries(SIZES).map(([label, size]) => [label, jsonPayloads(size, MESSAGES)]));
+  if (file === undefined)
+    return Object.fromEntries(Object.entries(SIZES).map(([label, size]) => [label, jsonPayloads(size, MESSAGES)]));
+  const lines = fs
+    .readFileSync(file, 'utf8')
+    .split(/\r?\n/)
+    .filter((line) => line !== '');
+  if (lines.length === 0) throw new RangeError('the file has no messages');
+  return { [path.basename(file)]: lines.map((line) => Buffer.from(line)) };
 }
 
 /** @returns {Promise<Record<string, () => Promise<object>>>} compress or inflate the messages, after a warm-up */
 async function createCandidates({ work, messages, contextTakeover }) {
-  const largest = Math.max(...messages.map(({ length }) => length));
   // What does not compress becomes a little larger.
-  output = Buffer.allocUnsafeSlow(Math.max(64 * 1024, 2 * largest));
+  output = Buffer.allocUnsafeSlow(Math.max(64 * 1024, ...messages.map(({ length }) => 2 * length)));
   const candidates = {};
   for (const name of Object.keys(COMPRESS)) {
     const [compress, inflate] = [COMPRESS[name](contextTakeover), INFLATE[name](contextTakeover)];
     candidates[name] = async () => {
-      let frames;
-      let count;
-      const compressing = await time(async () => (frames = await compress(messages)), messages);
-      const inflating = await time(async () => (count = await inflate(frames)), messages);
+      const [frames, compressing] = await time(() => compress(messages), messages);
+      const [count, inflating] = await time(() => inflate(frames), messages);
       if (count !== messages.length) throw new Error(`${name} delivered ${count} messages`);
       const compressed = frames.reduce((sum, { length }) => sum + length, 0) / count;
       return { microseconds: work === 'compress' ? compressing : inflating, compressed };
@@ -163,33 +159,26 @@ async function createCandidates({ work, messages, contextTakeover }) {
   return candidates;
 }
 
-/** @returns {string} how long the messages of a file are, and which the default threshold leaves alone */
+/** @returns {string} how many messages of a file the default threshold leaves alone */
 function describeMessages([messages]) {
-  const lengths = messages.map(({ length }) => length).sort((a, b) => a - b);
+  const lengths = messages.map(({ length }) => length);
   const below = lengths.filter((length) => length < THRESHOLD).length;
-  return (
-    `${lengths.length} messages of ${lengths[0]} to ${lengths.at(-1)} bytes, ${lengths[lengths.length >> 1]} in the ` +
-    `median. Without takeover, ${below} of them go out uncompressed by default: they have less than ${THRESHOLD} ` +
-    'bytes, the option threshold.'
-  );
+  const range = `${Math.min(...lengths)} to ${Math.max(...lengths)} bytes, ${median(lengths)} in the median`;
+  return `${lengths.length} messages of ${range}. Without takeover, the ${below} of less than ${THRESHOLD} bytes, the option threshold, go out uncompressed by default.`;
 }
 
-const listRows = (sets) =>
-  Object.entries(sets).flatMap(([label, messages]) =>
+function listRows(sets) {
+  return Object.entries(sets).flatMap(([label, messages]) =>
     [false, true].flatMap((contextTakeover) =>
-      ['compress', 'inflate'].map((work) => {
-        const name = `${work} ${label}, ${contextTakeover ? 'takeover' : 'no takeover'}`;
-        return {
-          name,
-          group: `permessage-deflate, ${work}`,
-          pairs: [['framemask', 'ws']],
-          work,
-          messages,
-          contextTakeover
-        };
-      })
+      ['compress', 'inflate'].map((work) => ({
+        name: `${work} ${label}, ${contextTakeover ? 'takeover' : 'no takeover'}`,
+        group: `permessage-deflate, ${work}`,
+        pairs: [['framemask', 'ws']],
+        ...{ work, messages, contextTakeover }
+      }))
     )
   );
+}
 
 runBenchmark({
   name: 'deflate',

@@ -1,11 +1,9 @@
 'use strict';
 
-// How fast are messages encoded? framemask, on the addon and in JavaScript, beside the sending
-// half of ws (with bufferutil). All work by turns, in one process, and write to a stand-in for a
-// socket.
+// All work by turns, in one process, and write to a stand-in for a socket.
 
-const { runCodec } = require('./support/codec');
-const { BINARY, TEXT, asciiPayload, uniformMessages } = require('./support/messages');
+const { runCodec } = require('./support/harness');
+const { BINARY, TEXT, asciiPayload, headerSize, uniformMessages } = require('./support/messages');
 const { loadFramemask, loadPeer } = require('./support/modules');
 const { fresh } = require('./support/race');
 
@@ -37,7 +35,7 @@ class Sink {
 function createSender({ Encoder, prepare }, sink, { role, prepared }) {
   const encoder = new Encoder({ role, recycle: true });
   return {
-    prepare: prepared ? (data) => prepare(data) : undefined,
+    ...(prepared && { prepare }),
     text: prepared ? (message) => encoder.addPrepared(message) : (data) => encoder.text(data),
     binary: (data) => encoder.binary(data),
     flush: () => encoder.flush(sink)
@@ -71,14 +69,13 @@ const CONTESTANTS = {
     keepShape(Sender, sender);
     const send = (binary, data) =>
       sender.send(data, { fin: true, binary, compress: false, mask: role === 'client' }, undefined);
+    // As ws's authors advise for a broadcast: https://github.com/websockets/ws/issues/617
+    const framed = { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: true };
     const write = (list) => {
       for (const part of list) sink.write(part);
     };
     return {
-      // As ws's authors advise for a broadcast: https://github.com/websockets/ws/issues/617
-      prepare: prepared
-        ? (data) => Sender.frame(Buffer.from(data), { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: true })
-        : undefined,
+      ...(prepared && { prepare: (data) => Sender.frame(Buffer.from(data), framed) }),
       text: prepared ? write : (data) => send(false, data),
       binary: (data) => send(true, data),
       flush() {}
@@ -98,13 +95,13 @@ function sendAll({ text, binary, flush }, messages, flushEach, calls) {
   }
 }
 
-/** @returns {import('./support/codec').CodecRow} `work` has its role, and whether messages are prepared or flushed each */
+/** `work` has its role, and whether messages are prepared or flushed each. */
 function row(name, work, make) {
   const create = () => {
     const frames = make();
     const size = frames.reduce((sum, { payload }) => sum + payload.length, 0);
-    const header = (length) => (length < 126 ? 2 : length < 65536 ? 4 : 10) + (work.role === 'client' ? 4 : 0);
-    const expected = frames.reduce((sum, { payload }) => sum + header(payload.length), size);
+    const headers = frames.map(({ payload }) => headerSize(payload.length, work.role === 'client'));
+    const expected = headers.reduce((sum, length) => sum + length, size);
     const loop = (who, contestant) => {
       const sink = new Sink();
       const sender = contestant(sink, work);
@@ -121,7 +118,7 @@ function row(name, work, make) {
     };
     return { count: frames.length, bytes: size / frames.length, loop };
   };
-  return { name, group: `encode as a ${work.role}`, create };
+  return { name, group: `encode as a ${work.role}`, create, ofFramemask };
 }
 
 /** How many small messages are encoded before each flush. */
@@ -139,18 +136,8 @@ const ROWS = [
   row('client: one of 1,000', { role: 'client', flushEach: true }, () => uniformMessages(1000))
 ];
 
-module.exports = { ROWS, ofFramemask };
+module.exports = { ROWS };
 
 if (require.main === module) {
-  runCodec({
-    name: 'encode',
-    usage: USAGE,
-    peers: ['bufferutil', 'ws'],
-    rows: () => ROWS,
-    contestants: () => CONTESTANTS,
-    pairs: [
-      ['framemask', 'ws'],
-      ['framemask js', 'ws']
-    ]
-  });
+  runCodec({ name: 'encode', usage: USAGE, peers: ['bufferutil', 'ws'], rows: ROWS, contestants: CONTESTANTS });
 }

@@ -1,91 +1,55 @@
 'use strict';
 
-// What does a frame id cost? frameId, formatFrameId and parseFrameId beside Node's own functions
-// and npm's uuid, by turns, in one process. The result of each call is used, because a string that
-// Node made of pieces costs most when it is first read.
+// A text is written to a Buffer, as for a log line, because a string that Node made of pieces costs
+// most when it is first read.
 
-const { runCodec } = require('./support/codec');
+const { runCodec } = require('./support/harness');
+const assert = require('node:assert/strict');
 const crypto = require('node:crypto');
-const { frameId, formatFrameId, parseFrameId } = require('../lib/frame-id');
+const { frameId, formatFrameId, parseFrameId } = require('../index');
 const { fresh } = require('./support/race');
 
 const USAGE = `usage: node benchmark/frame-id.js [options]
 
-Times frame ids. Prints the median nanoseconds a call, and how many times faster framemask is. Takes about a minute.
-The result of each call is copied into a Buffer, as for a log line ("written"), a key of a Map ("map key"),
-or not used at all ("dropped").`;
-
-/** The ways to use a result. */
-const SINKS = {
-  written: (make, inputs, calls) => {
-    const output = Buffer.alloc(64);
-    let sum = 0;
-    for (let i = 0; i < calls; i++) sum += output.latin1Write(make(inputs[i & 1023]), 0);
-    return sum;
-  },
-  'map key': (make, inputs, calls) => {
-    const map = new Map();
-    for (let i = 0; i < calls; i++) {
-      map.set(make(inputs[i & 1023]), i);
-      if ((i & 255) === 255) map.clear();
-    }
-    return map.size;
-  },
-  dropped: (make, inputs, calls) => {
-    let sum = 0;
-    for (let i = 0; i < calls; i++) sum += make(inputs[i & 1023]).length;
-    return sum;
-  }
-};
+Times frame ids. Prints the median nanoseconds a call, and how many times faster framemask is. Takes half a minute.`;
 
 const IDS = Array.from({ length: 1024 }, () => Buffer.from(crypto.randomUUID()).latin1Slice());
-const BYTES = IDS.map((id) => parseFrameId(id));
-const PAIRS = [
-  ['frameId()', 'crypto.randomUUID()'],
-  ['frameId({ version: 7 })', 'crypto.randomUUIDv7()'],
-  ['frameId({ version: 7 })', 'uuid v7()'],
-  ['formatFrameId', 'uuid stringify'],
-  ['parseFrameId', 'uuid parse']
-];
+const BYTES = IDS.map((id) => Buffer.from(id.replaceAll('-', ''), 'hex'));
 
-async function main() {
-  const uuid = await import('uuid');
-  const contestants = {
-    'frameId()': () => frameId(),
-    'crypto.randomUUID()': () => crypto.randomUUID(),
-    'frameId({ version: 7 })': () => frameId({ version: 7 }),
-    // Node.js has it from 26 on.
-    ...(crypto.randomUUIDv7 && { 'crypto.randomUUIDv7()': () => crypto.randomUUIDv7() }),
-    'uuid v7()': () => uuid.v7(),
-    formatFrameId: (bytes) => formatFrameId(bytes),
-    'uuid stringify': (bytes) => uuid.stringify(bytes),
-    parseFrameId: (id) => parseFrameId(id),
-    'uuid parse': (id) => uuid.parse(id)
-  };
-  const works = [
-    { group: 'make an id', able: /^(frameId|crypto.randomUUID)\(\)/, sinks: Object.keys(SINKS) },
-    { group: 'make a version 7 id', able: /7/, sinks: ['written', 'map key'] },
-    { group: 'format 16 bytes', able: /format|stringify/, sinks: ['written', 'map key'], inputs: BYTES },
-    { group: 'parse an id', able: /parse/, sinks: ['dropped'] }
-  ];
-  const rows = works.flatMap(({ group, able, sinks, inputs = IDS }) =>
-    sinks.map((sink) => {
-      const loop = (name, make) => {
-        if (!able.test(name)) return null;
-        const use = fresh(SINKS[sink]);
-        return (calls) => use(make, inputs, calls);
-      };
-      return { name: `${group}, ${sink}`, group, create: () => ({ count: 1, loop }) };
-    })
-  );
-  await runCodec({
-    name: 'frame-id',
-    usage: USAGE,
-    peers: ['uuid'],
-    rows: () => rows,
-    contestants: () => contestants,
-    pairs: PAIRS
-  });
+/** The ways to use a result. */
+function write(make, inputs, calls) {
+  const output = Buffer.alloc(64);
+  for (let i = 0; i < calls; i++) output.latin1Write(make(inputs[i & 1023]), 0);
 }
 
-main();
+function drop(make, inputs, calls) {
+  let sum = 0;
+  for (let i = 0; i < calls; i++) sum += make(inputs[i & 1023]).length;
+  return sum;
+}
+
+import('uuid').then((uuid) => {
+  const works = {
+    'make an id, written': [write, { 'frameId()': () => frameId(), 'crypto.randomUUID()': () => crypto.randomUUID() }],
+    'format 16 bytes, written': [
+      write,
+      { formatFrameId, 'uuid stringify': (bytes) => uuid.stringify(bytes) },
+      BYTES,
+      IDS
+    ],
+    'parse an id': [drop, { parseFrameId: (id) => parseFrameId(id), 'uuid parse': (id) => uuid.parse(id) }, IDS, BYTES]
+  };
+  const rows = Object.entries(works).map(([name, [use, able, inputs = IDS, results]]) => {
+    const loop = (who, make) => {
+      if (!(who in able)) return null;
+      for (const [i, result] of results?.entries() ?? [])
+        assert.deepEqual(Buffer.from(make(inputs[i])), Buffer.from(result));
+      const repeat = fresh(use);
+      return (calls) => repeat(make, inputs, calls);
+    };
+    return { name, group: name, create: () => ({ count: 1, loop }) };
+  });
+  const contestants = Object.assign({}, ...Object.values(works).map(([, able]) => able));
+  const pairs = Object.values(works).map(([, able]) => Object.keys(able));
+  runCodec({ name: 'frame-id', usage: USAGE, peers: ['uuid'], rows, contestants, pairs });
+});

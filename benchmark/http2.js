@@ -1,26 +1,30 @@
 'use strict';
 
-// What does a WebSocket over HTTP/2 cost beside one with a TLS connection of its own? The same server
-// of framemask/ws, and streams of node:http2 that parse nothing, as the limit.
+// The same server of framemask/ws, and streams of node:http2 that parse nothing, as the limit.
 
 const { runBenchmark } = require('./support/harness');
 const { count } = require('./support/options');
-const { ECHO, nodeServer, startServers, weighConnections } = require('./support/servers');
+const { ECHO, nodeServer, startServers, weighConnections } = require('./support/peers');
 
 const USAGE = `usage: node benchmark/http2.js [options]
 
 Measures an echo server of framemask/ws over HTTP/2 with TLS, ten WebSockets on one connection, and over HTTP/1.1 with
 TLS, ten connections. Prints medians of messages a second and of the server's processor time for each message, and how
-many times better HTTP/2 is. Then the bytes of the server's resident memory that an idle WebSocket holds, 100 on
-each connection of HTTP/2. Takes about two minutes.`;
+many times faster HTTP/2 is. Then the bytes of the server's resident memory that an idle WebSocket holds, 100 on each
+connection of HTTP/2. Takes about two minutes.`;
 
-const OWN = 'HTTP/2';
-const CANDIDATES = {
-  [OWN]: { ...nodeServer('http2'), client: { http2: true } },
-  'HTTP/1.1': { ...nodeServer('http2'), client: { tls: true } },
-  'bare stream': { ...nodeServer('http2', { bare: true }), bare: true, client: { http2: true } }
-};
-const list = Object.entries(CANDIDATES).map(([name, server]) => ({ name, ...server }));
+const serversOf = (options) => [
+  { name: 'HTTP/2', ...nodeServer('http2', options), client: { http2: true } },
+  { name: 'HTTP/1.1', ...nodeServer('http2', options), client: { tls: true } },
+  { name: 'bare stream', ...nodeServer('http2', { bare: true, ...options }), bare: true, client: { http2: true } }
+];
+const [own, ...peers] = serversOf().map(({ name }) => name);
+const pairs = peers.map((peer) => [own, peer]);
+
+const weighers = (idle) =>
+  Object.fromEntries(
+    serversOf({ weighed: 'resident' }).map((server) => [server.name, () => weighConnections(server, idle)])
+  );
 
 runBenchmark({
   name: 'http2',
@@ -29,25 +33,15 @@ runBenchmark({
     idle: count('<n>', 'how many idle WebSockets are weighed', 2000),
     turn: count('<ms>', 'how long a turn of a server takes', 500, 150)
   },
-  sets({ idle, turn }) {
-    const echo = {
-      rows: Object.entries(ECHO).map(([name, work]) => ({
-        name: `echo ${name}`,
-        work,
-        group: 'HTTP/2: echo',
-        pairs: [
-          [OWN, 'HTTP/1.1'],
-          [OWN, 'bare stream']
-        ]
-      })),
-      start: () => startServers(list, { milliseconds: turn })
-    };
-    const weigh = ([name, server]) => [name, () => weighConnections(server, idle, 'resident')];
-    const memory = {
+  sets: ({ idle, turn }) => [
+    {
+      rows: Object.entries(ECHO).map(([name, work]) => ({ name: `echo ${name}`, group: 'HTTP/2: echo', work, pairs })),
+      start: () => startServers(serversOf(), { milliseconds: turn })
+    },
+    {
       rows: [{ name: 'idle WebSockets', group: 'HTTP/2: memory', pairs: [] }],
       rounds: 3,
-      start: () => ({ candidates: () => Object.fromEntries(Object.entries(CANDIDATES).map(weigh)) })
-    };
-    return [echo, memory];
-  }
+      start: () => ({ candidates: () => weighers(idle) })
+    }
+  ]
 });

@@ -1,14 +1,10 @@
 'use strict';
 
-// How much memory does an idle connection hold? framemask's Decoder and Encoder beside ws's
-// Receiver and Sender, ten thousand pairs of each, each kind in a process of its own. And how much
-// does a framemask connection hold after its peer has announced a frame of 1 GiB and sent ten bytes
-// of it?
+// Ten thousand connections of each kind, in a process of its own.
 
 const { runBenchmark } = require('./support/harness');
 const { count } = require('./support/options');
-const { ROOT } = require('./support/modules');
-const { runChild } = require('./support/processes');
+const { runChild } = require('./support/child');
 
 const USAGE = `usage: node benchmark/idle-memory.js [options]
 
@@ -22,7 +18,7 @@ runBenchmark({
   options: { pairs: count('<n>', 'how many connections', 10_000) },
   peers: ['ws'],
   sets({ pairs }) {
-    const weigh = (object) => ({ held: runChild({ object, root: ROOT, count: pairs }) });
+    const weigh = (object) => ({ held: runChild({ object, count: pairs }) });
     const candidates = () => Object.fromEntries(NAMES.map((name) => [name, () => weigh(name)]));
     const rows = [{ name: 'idle connection', group: 'memory of an idle connection', pairs: [] }];
     return [{ rows, start: () => ({ candidates }) }];

@@ -1,33 +1,26 @@
 'use strict';
 
-// How fast is masking? framemask, on the addon and in JavaScript, beside npm's bufferutil, on its
-// addon and its fallback, and the loop of ws. All work by turns, in one process, on the same bytes.
+// All work by turns, in one process, on the same bytes.
 
-const { runCodec } = require('./support/codec');
+const { runCodec } = require('./support/harness');
 const { randomFillSync } = require('node:crypto');
-const http = require('node:http');
 const { findAddon } = require('../lib/masking/native');
+const { headerSize } = require('./support/messages');
 const { loadFramemask } = require('./support/modules');
-const { flag, sizes, text } = require('./support/options');
 const { fresh } = require('./support/race');
 const { formatSize } = require('./support/tables');
 
 const USAGE = `usage: node benchmark/masking.js [options]
 
 Times mask and unmask of framemask, bufferutil and a byte loop. Prints the median nanoseconds a call,
-framemask's GB/s, and how many times faster framemask is. Takes about half a minute.`;
+framemask's GB/s, and how many times faster framemask is. Takes about two minutes.`;
 
-/** The payload lengths, as --sizes takes them. */
-const SIZES = '0,8,16,32,64,125,512,1k,4k,16k,32k,64k,256k,1m,16m';
+const KIB = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096, 16384];
+/** The payload lengths. */
+const SIZES = [8, 16, 24, 32, 48, 64, 96, 125, ...KIB.map((size) => size * 1024)];
 
-/**
- * Where a payload begins in its frame: the header has 2 bytes, 4 for lengths from 126 on and 10 from
- * 65536 on. A masking key has 4 more (RFC 6455 section 5.2).
- */
-function headerSizes(size) {
-  const server = size < 126 ? 2 : size < 65536 ? 4 : 10;
-  return { server, client: server + 4 };
-}
+/** Where a payload begins in its frame (RFC 6455 section 5.2). */
+const headerSizes = (size) => ({ server: headerSize(size, false), client: headerSize(size, true) });
 
 /** Shorter payloads take turns, so that no call uses bytes that the processor is still writing. */
 const SPREAD = 8192;
@@ -46,7 +39,7 @@ const WORKS = {
     group: '`unmask` in place',
     prepare(size) {
       const buffers = makePayloads(size, headerSizes(size).client);
-      return { buffers, last: buffers.length - 1 };
+      return { buffers, last: buffers.length - 1, result: buffers[0] };
     },
     repeat: ({ unmask }, key, { buffers, last }, calls) => {
       for (let i = 0; i < calls; i++) unmask(buffers[i & last], key);
@@ -55,34 +48,17 @@ const WORKS = {
   mask: {
     group: '`mask` into another buffer',
     prepare(size) {
-      const { server, client } = headerSizes(size);
+      const { server, client: offset } = headerSizes(size);
       const sources = makePayloads(size, server);
-      const outputs = makePayloads(size + client, 0);
-      return { sources, outputs, offset: client, size, last: Math.min(sources.length, outputs.length) - 1 };
+      const outputs = makePayloads(size + offset, 0);
+      const last = Math.min(sources.length, outputs.length) - 1;
+      return { sources, outputs, offset, size, last, result: outputs[0] };
     },
     repeat: ({ mask }, key, { sources, outputs, offset, size, last }, calls) => {
       for (let i = 0; i < calls; i++) mask(sources[i & last], key, outputs[i & last], offset, size);
     }
   }
 };
-
-/** @returns {import('./support/codec').CodecRow[]} for these payload lengths */
-function listRows(sizes) {
-  return Object.entries(WORKS).flatMap(([work, { group, prepare, repeat }]) =>
-    sizes.map((bytes) => {
-      const create = () => {
-        const key = randomFillSync(Buffer.alloc(4));
-        const prepared = prepare(bytes);
-        const loop = (_who, contestant) => {
-          const run = fresh(repeat);
-          return (calls) => run(contestant, key, prepared, calls);
-        };
-        return { count: 1, bytes, loop };
-      };
-      return { name: `${work} ${formatSize(bytes)}`, group, create };
-    })
-  );
-}
 
 /** The loop that ws uses without bufferutil, and for short payloads. */
 const byteLoop = {
@@ -94,12 +70,41 @@ const byteLoop = {
   }
 };
 
+/** @returns {object} the loops of a work, each of which is first compared with the one of ws */
+function createWork({ prepare, repeat }, bytes) {
+  const key = randomFillSync(Buffer.alloc(4));
+  const prepared = prepare(bytes);
+  const { result } = prepared;
+  const resultOf = (contestant, before) => {
+    before.copy(result);
+    repeat(contestant, key, prepared, 1);
+    return Buffer.from(result);
+  };
+  const loop = (who, contestant) => {
+    const before = Buffer.from(result);
+    if (!resultOf(contestant, before).equals(resultOf(byteLoop, before))) throw new Error(`${who} masks wrongly`);
+    const run = fresh(repeat);
+    return (calls) => run(contestant, key, prepared, calls);
+  };
+  return { count: 1, bytes, loop };
+}
+
+/** @returns {object[]} rows for these payload lengths */
+const listRows = (sizes) =>
+  Object.entries(WORKS).flatMap(([name, work]) =>
+    sizes.map((bytes) => ({
+      name: `${name} ${formatSize(bytes)}`,
+      group: work.group,
+      create: () => createWork(work, bytes),
+      ofFramemask: (framemask) => framemask
+    }))
+  );
+
 /** @returns {Record<string, { mask: Function, unmask: Function }>} by name */
-function findContestants(wanted, all) {
-  const framemask = loadFramemask(wanted);
-  const { kernel, nativeError } = framemask;
-  if (nativeError !== null) console.error(`framemask has no addon here: ${nativeError.message}`);
-  const others = all && kernel !== 'js' ? findAddon().kernels.filter((name) => name !== kernel) : [];
+function findContestants() {
+  const framemask = loadFramemask();
+  const { kernel } = framemask;
+  const others = kernel === 'js' ? [] : findAddon().kernels.filter((name) => name !== kernel);
   const bufferutil = require('bufferutil');
   const fallback = require('bufferutil/fallback');
   return {
@@ -108,31 +113,22 @@ function findContestants(wanted, all) {
     'framemask js': loadFramemask('js'),
     ...(bufferutil !== fallback && { bufferutil }),
     'bufferutil js': fallback,
-    'byte loop': byteLoop,
-    // Node.js has these from 26.12 on.
-    ...(http.websocketMask && { 'node:http': { mask: http.websocketMask, unmask: http.websocketUnmask } })
+    'byte loop': byteLoop
   };
 }
 
-module.exports = { SIZES, listRows };
+module.exports = { listRows };
 
 if (require.main === module) {
   runCodec({
     name: 'masking',
     usage: USAGE,
-    options: {
-      sizes: sizes('payload lengths, such as 125,4k,1m', SIZES),
-      kernel: text('<name>', 'the kernel to use, as FRAMEMASK_KERNEL names it'),
-      kernels: flag('also each other kernel that the processor has')
-    },
     peers: ['bufferutil'],
-    rows: ({ sizes }) => listRows(sizes),
-    contestants: ({ kernel, kernels }) => findContestants(kernel, kernels),
+    rows: listRows(SIZES),
+    contestants: findContestants(),
     pairs: [
       ['framemask', 'bufferutil'],
-      ['framemask', 'node:http'],
       ['framemask js', 'bufferutil js']
-    ],
-    warm: 0
+    ]
   });
 }

@@ -34,6 +34,14 @@ function titleOf(text, explanation, { machine: { cpu, cores, runtime }, date, ro
   return { text, subtitle: lines, anchor: 'start', frame: 'bounds', offset: 14 };
 }
 
+/** Where both kinds of charts have their size, and how they fit. */
+const FRAME = { width: WIDTH, autosize: { type: 'fit', contains: 'padding' } };
+const logarithmic = (field, scale) => ({
+  field,
+  type: 'quantitative',
+  scale: { type: 'log', ...scale, nice: false }
+});
+
 const LENGTHS = [8, 125, 2048, 65536, 2 ** 24];
 const SPEEDS = [0.1, 1, 10, 100];
 const LABEL = `datum.value < 1024 ? datum.value + ' B'
@@ -53,15 +61,13 @@ function linesChart(report, work, series, title) {
   const ends = known.map((line) => point(rows.at(-1), line)).sort((a, b) => b.speed - a.speed);
   for (const [i, end] of ends.entries()) if (i > 0) end.speed = Math.min(end.speed, ends[i - 1].speed / step);
 
-  const x = { field: 'bytes', type: 'quantitative', scale: { type: 'log', base: 2, nice: false } };
-  const y = { field: 'speed', type: 'quantitative', scale: { type: 'log', domain, nice: false } };
+  const [x, y] = [logarithmic('bytes', { base: 2 }), logarithmic('speed', { domain })];
   const scale = { domain: known.map(([, [label]]) => label), range: known.map(([, [, color]]) => color) };
   const color = { field: 'label', type: 'nominal', legend: null, scale };
   return {
     title: titleOf(title, ['GB/s by length of the payload.', 'Both axes are logarithmic. Higher is better.'], report),
-    width: WIDTH,
+    ...FRAME,
     height: PLOT + 130,
-    autosize: { type: 'fit', contains: 'padding' },
     encoding: { color },
     layer: [
       {
@@ -85,9 +91,9 @@ const TIMES = [0.5, 1, 2, 5, 10, 20, 40];
 const BAR = 19;
 
 /** Bars of how many times faster candidates are than a peer, which is the line at 1. */
-function timesChart(report, values, { title, explanation, colors }) {
+function timesChart(report, { title, explanation = QUARTILES, values, colors }) {
   const series = Object.keys(colors);
-  const points = values.map(({ row, series: name, times: [low, median, high] }) => {
+  const points = values(report).map(({ row, series: name, times: [low, median, high] }) => {
     const text = `${series.length > 1 ? `${name} ` : ''}${formatTimes(median)}×`;
     // The number stands after all that is drawn, and after the line at 1.
     return { row, series: name, one: 1, low, median, high, text, end: Math.max(1, high) };
@@ -99,15 +105,17 @@ function timesChart(report, values, { title, explanation, colors }) {
   const names = Math.max(...points.map(({ row }) => row.length)) * FONT_SIZE * CHARACTER + 20;
   const share = room / (WIDTH - names - 20);
   const domain = [least, most * (most / least) ** (share / (1 - share))];
-  const x = (field) => ({ field, type: 'quantitative', scale: { type: 'log', domain, nice: false } });
+  const x = (field) => logarithmic(field, { domain });
   const rows = new Set(points.map(({ row }) => row)).size;
   const offset = series.length > 1 ? { yOffset: { field: 'series', type: 'nominal', scale: { domain: series } } } : {};
+  const axis = { title: null, values: TIMES.filter((value) => value <= most), format: '~g' };
+  const scale = { domain: series, range: Object.values(colors) };
+  const color = { field: 'series', type: 'nominal', legend: null, scale };
   return {
     title: titleOf(title, explanation, report),
     data: { values: points },
-    width: WIDTH,
+    ...FRAME,
     height: points.length * BAR + rows * 5 + 150,
-    autosize: { type: 'fit', contains: 'padding' },
     encoding: {
       y: { field: 'row', type: 'nominal', sort: null, axis: { title: null, ticks: false, labelPadding: 6 } },
       ...offset
@@ -115,16 +123,7 @@ function timesChart(report, values, { title, explanation, colors }) {
     layer: [
       {
         mark: { type: 'bar', height: { band: 0.7 } },
-        encoding: {
-          x: { ...x('one'), axis: { title: null, values: TIMES.filter((value) => value <= most), format: '~g' } },
-          x2: { field: 'median' },
-          color: {
-            field: 'series',
-            type: 'nominal',
-            legend: null,
-            scale: { domain: series, range: Object.values(colors) }
-          }
-        }
+        encoding: { x: { ...x('one'), axis }, x2: { field: 'median' }, color }
       },
       {
         mark: { type: 'rule', strokeWidth: 1.5, color: COLORS.text },
@@ -144,31 +143,27 @@ function timesChart(report, values, { title, explanation, colors }) {
 }
 
 /** @returns {object[]} how many times faster than ws the rows are that have a name in the chart */
-const timesOf = ({ rows }, own, label) =>
+const timesOf = ({ rows }, own, label = (name) => name) =>
   rows
-    .map((row) => ({ row: label(row), series: own, times: findTimes(row, own, 'ws') }))
+    .map((row) => ({ row: label(row.name), series: own, times: findTimes(row, own, 'ws') }))
     .filter(({ row, times }) => row !== null && times !== undefined);
 
 /** The rows in which `onFrame` is compared with work of another kind are in the table alone. */
-function labelDecode({ name }) {
-  if (name.startsWith('frames')) return null;
-  return name.replace(', one a chunk', ' alone').replace(', byte by byte', ', by bytes');
-}
+const labelDecode = (name) =>
+  name.startsWith('frames') ? null : name.replace(', one a chunk', ' alone').replace(', byte by byte', ', by bytes');
 
 /** Callbacks change little: they are in the table alone. */
-function labelWs({ name }) {
-  if (name.endsWith('callbacks')) return null;
-  return name.replace(/^echo (.*), deflate$/, 'deflate $1').replace('broadcast', 'to 300:');
-}
+const labelWs = (name) =>
+  name.endsWith('callbacks')
+    ? null
+    : name.replace(/^echo (.*), deflate$/, 'deflate $1').replace('broadcast', 'to 300:');
 
 /** @returns {object[]} framemask beside ws, and Bun, whose ratio is that of the medians */
 function echoValues(report) {
-  const own = timesOf(report, 'framemask', ({ name }) => name);
-  return own.flatMap((value) => {
+  return timesOf(report, 'framemask').flatMap((value) => {
     const { Bun, ws } = report.rows.find(({ name }) => name === value.row).medians;
-    if (Bun === undefined) return [value];
-    const ratio = Bun.rate / ws.rate;
-    return [value, { row: value.row, series: 'Bun', times: [ratio, ratio, ratio] }];
+    const ratio = Bun?.rate / ws.rate;
+    return Bun === undefined ? [value] : [value, { row: value.row, series: 'Bun', times: [ratio, ratio, ratio] }];
   });
 }
 
@@ -183,50 +178,45 @@ function kernelLines({ machine: { kernel } }) {
   return { framemask: [kernel, own], ...Object.fromEntries(lines) };
 }
 
-const bars =
-  (title, values, colors, explanation = QUARTILES) =>
-  (report) =>
-    timesChart(report, values(report), { title, explanation, colors });
-
-/** By the name of the file: the part, the text for people who do not see the chart, and what draws it. */
+/** By the name of the file: the part, the text for people who do not see the chart, and its spec. */
 const CHARTS = {
-  unmask: [
-    'masking',
-    'unmask: GB/s of framemask and bufferutil by payload length',
-    (report) => linesChart(report, 'unmask', LINES, 'unmask, in place')
-  ],
-  mask: [
-    'masking',
-    'mask: GB/s of framemask and bufferutil by payload length',
-    (report) => linesChart(report, 'mask', LINES, 'mask, into another buffer')
-  ],
-  kernels: [
-    'masking',
-    "unmask: GB/s of framemask's kernels by payload length",
-    (report) => linesChart(report, 'unmask', kernelLines(report), "unmask with each of framemask's kernels")
-  ],
-  decode: [
-    'decode',
-    'decode: times faster than ws, by kind of message',
-    bars("decode: times faster than ws's Receiver", (report) => timesOf(report, 'framemask', labelDecode), {
-      framemask: own
-    })
-  ],
-  echo: [
-    'echo',
-    'echo: times as many messages a second as ws, of framemask and Bun',
-    bars('echo: messages a second, times those of ws', echoValues, { framemask: own, Bun: other }, [
-      'Ten connections over loopback, a batch at once.',
-      ...QUARTILES
-    ])
-  ],
-  ws: [
-    'ws',
-    'framemask/ws: times as many messages a second as ws',
-    bars('framemask/ws: messages/s, times those of ws', (report) => timesOf(report, 'framemask/ws', labelWs), {
-      'framemask/ws': own
-    })
-  ]
+  unmask: {
+    part: 'masking',
+    alt: 'unmask: GB/s of framemask and bufferutil by payload length',
+    spec: (report) => linesChart(report, 'unmask', LINES, 'unmask, in place')
+  },
+  mask: {
+    part: 'masking',
+    alt: 'mask: GB/s of framemask and bufferutil by payload length',
+    spec: (report) => linesChart(report, 'mask', LINES, 'mask, into another buffer')
+  },
+  kernels: {
+    part: 'masking',
+    alt: "unmask: GB/s of framemask's kernels by payload length",
+    spec: (report) => linesChart(report, 'unmask', kernelLines(report), "unmask with each of framemask's kernels")
+  },
+  decode: {
+    part: 'decode',
+    alt: 'decode: times faster than ws, by kind of message',
+    title: "decode: times faster than ws's Receiver",
+    values: (report) => timesOf(report, 'framemask', labelDecode),
+    colors: { framemask: own }
+  },
+  echo: {
+    part: 'echo',
+    alt: 'echo: times as many messages a second as ws, of framemask and Bun',
+    title: 'echo: messages a second, times those of ws',
+    explanation: ['Ten connections over loopback, a batch at once.', ...QUARTILES],
+    values: echoValues,
+    colors: { framemask: own, Bun: other }
+  },
+  ws: {
+    part: 'ws',
+    alt: 'framemask/ws: times as many messages a second as ws',
+    title: 'framemask/ws: messages/s, times those of ws',
+    values: (report) => timesOf(report, 'framemask/ws', labelWs),
+    colors: { 'framemask/ws': own }
+  }
 };
 
 /** In the colors of the light theme. */
@@ -277,9 +267,10 @@ const darken = (svg) => svg.replace(/#[\da-f]{6}/g, (color) => new Map(Object.va
 /** @param {object} reports by part @returns {Promise<Record<string, string>>} the charts of these parts, by file */
 async function drawCharts(reports) {
   const files = {};
-  for (const [name, [part, , spec]] of Object.entries(CHARTS)) {
-    if (reports[part] === undefined) continue;
-    const light = await drawSvg(spec(reports[part]));
+  for (const [name, chart] of Object.entries(CHARTS)) {
+    const report = reports[chart.part];
+    if (report === undefined) continue;
+    const light = await drawSvg(chart.spec?.(report) ?? timesChart(report, chart));
     files[`${name}-light.svg`] = light;
     files[`${name}-dark.svg`] = darken(light);
   }
@@ -291,7 +282,7 @@ function picture(name, folder) {
   return [
     '<picture>',
     `<source media="(prefers-color-scheme: dark)" srcset="${folder}${name}-dark.svg">`,
-    `<img width="${SHOWN}" alt="${CHARTS[name][1]}" src="${folder}${name}-light.svg">`,
+    `<img width="${SHOWN}" alt="${CHARTS[name].alt}" src="${folder}${name}-light.svg">`,
     '</picture>'
   ].join('\n');
 }

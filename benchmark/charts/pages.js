@@ -4,14 +4,13 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { machineLine } = require('../support/report');
+const { machineLine, percent } = require('../support/report');
 const { findRanges, formatFigure, formatRange, formatRows, formatTimes } = require('../support/tables');
 const { drawCharts, picture } = require('./draw');
 
 /** @param {import('../support/report').Report} report @returns {string} where, when and how it was measured */
 function sourceOf({ machine, versions, date, rounds, others, spread, noise }) {
   const peers = Object.entries(versions).map((pair) => pair.join(' '));
-  const percent = (share) => `${Math.round(share * 100)} %`;
   const lines = [
     `${machineLine(machine)}, ${machine.release}; ${peers.join(', ')}; ${date.slice(0, 10)}; ${rounds} rounds.`,
     `Other processes took ${percent(others)} of the cores; the quartiles of half of all figures are at most ${percent(spread)} apart.`
@@ -49,18 +48,13 @@ function figureBlocks(reports) {
   );
 }
 
+const [BUFFERS, FRAMES] = ["ws's Receiver, which makes Buffers", 'decode the same by `onFrame`, which makes no object'];
 /** The ranges of README: the part, whom with whom, and what its rows are called together. */
 const RANGES = [
   ['masking', 'framemask', 'bufferutil', '`unmask` in place'],
   ['masking', 'framemask', 'bufferutil', '`mask` into another buffer'],
   ['decode', 'framemask', 'ws', 'decode 64 KiB chunks of small frames'],
-  [
-    'decode',
-    'framemask',
-    'ws',
-    'decode the same by `onFrame`, which makes no object',
-    "ws's Receiver, which makes Buffers"
-  ],
+  ['decode', 'framemask', 'ws', FRAMES, BUFFERS],
   ['decode', 'framemask', 'ws', 'decode 1,000 messages of 0 to 64 KiB'],
   ['encode', 'framemask', 'ws', 'encode as a server'],
   ['encode', 'framemask', 'ws', 'encode as a client'],
@@ -69,20 +63,20 @@ const RANGES = [
   ['ws', 'framemask/ws', 'ws', '`framemask/ws`: echo'],
   ['broadcast', 'framemask', 'ws', 'broadcast to 1,000 connections']
 ];
+
 /** @param {string} name of a row @returns {string} without what the name of the work says already */
 const shorten = (name) => name.replace(/^(unmask|mask|echo|server:|client:) /, '');
 
 /** @returns {string} the rows that are slowest without the addon */
 function weakestWithoutAddon({ masking, decode, encode }) {
-  const isJs = ({ own }) => own === 'framemask js';
+  const weakest = ({ benchmark, rows }) =>
+    findRanges(rows, ({ own }) => own === 'framemask js').map((range) => ({ benchmark, ...range.weakest }));
+  const place = ({ benchmark, name }) => (benchmark === 'masking' ? name : `${benchmark} ${name}`);
   return [masking, decode, encode]
-    .flatMap(({ benchmark, rows }) => findRanges(rows, isJs).map(({ weakest }) => ({ benchmark, ...weakest })))
+    .flatMap(weakest)
     .sort((a, b) => a.times - b.times)
     .slice(0, 3)
-    .map(
-      ({ benchmark, name, times }) =>
-        `${formatTimes(times)}× (${benchmark === 'masking' ? '' : `${benchmark} `}${name})`
-    )
+    .map((row) => `${formatTimes(row.times)}× (${place(row)})`)
     .join(', ');
 }
 
@@ -94,22 +88,16 @@ function readmeBlock(reports) {
     const { weakest, strongest } = range;
     return [work, shown, `${formatRange(range)}×`, weakest === strongest ? '' : shorten(weakest.name)];
   });
-  const [own, peer] = ['framemask', 'ws'].map((name) =>
-    formatFigure('held', reports['idle-memory'].rows[0].medians[name].held)
-  );
+  const { medians } = reports['idle-memory'].rows[0];
+  const [own, peer] = ['framemask', 'ws'].map((name) => formatFigure('held', medians[name].held));
   lines.push(['memory of an idle connection', 'ws', `${own} bytes, ws ${peer}`, '']);
   const { machine, date } = reports.echo;
   return [
     ...['unmask', 'decode', 'echo'].map((name) => picture(name, 'docs/charts/')),
-    [
-      `From the weakest to the strongest row, on ${machine.cpu}, ${machine.cores} cores, ${machine.runtime},`,
-      `${date.slice(0, 10)}. All rows: [docs/figures.md](docs/figures.md).`
-    ].join('\n'),
-    [
-      '| work | against | times faster | weakest row |',
-      '|---|---|--:|---|',
-      ...lines.map((cells) => `| ${cells.join(' | ')} |`)
-    ].join('\n'),
+    `From the weakest to the strongest row, on ${machine.cpu}, ${machine.cores} cores, ${machine.runtime},\n` +
+      `${date.slice(0, 10)}. All rows: [docs/figures.md](docs/figures.md).`,
+    '| work | against | times faster | weakest row |\n|---|---|--:|---|\n' +
+      lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n'),
     `Without the addon the weakest rows are ${weakestWithoutAddon(reports)}.`
   ].join('\n\n');
 }

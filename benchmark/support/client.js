@@ -10,7 +10,7 @@ const secure = require('node:tls');
 const { constants, deflateRawSync } = require('node:zlib');
 
 const { TEXT, asciiPayload, jsonPayloads, maskedFrame, unmaskedFrame } = require('./messages');
-const { processorTime, watchMemory } = require('./process-use');
+const { processorTime } = require('./process-use');
 
 /** The bit of a frame's first byte that permessage-deflate sets. */
 const DEFLATED = 0x40;
@@ -49,28 +49,26 @@ function connect(port, onBytes, { deflate = false, tls = false, http2: isHttp2 =
   });
 }
 
-const STREAMS = 100;
-/** The session of new streams. */
-let session = null;
-let opened = 0;
+/** The sessions of HTTP/2, and how many streams each has. */
+const sessions = [];
+const MOST_STREAMS = 100;
 
-/** The same over HTTP/2 and TLS, where so many WebSockets share a connection. */
+/** The same over HTTP/2 and TLS, where WebSockets share a connection. */
 async function openStream(port, onBytes) {
-  const url = `https://127.0.0.1:${port}`;
-  if (session === null || session.originSet?.[0] !== url || opened % STREAMS === 0 || session.destroyed) {
-    opened = 0;
-    session = http2.connect(url, { rejectUnauthorized: false });
-    session.setMaxListeners(0);
+  let shared = sessions.find((one) => one.port === port && one.streams < MOST_STREAMS);
+  if (shared === undefined) {
+    const session = http2.connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+    shared = { port, streams: 0, ready: once(session, 'remoteSettings').then(() => session) };
+    sessions.push(shared);
   }
-  opened++;
-  const own = session;
-  if (!own.remoteSettings?.enableConnectProtocol) await once(own, 'remoteSettings');
+  shared.streams++;
+  const session = await shared.ready;
   const pseudo = { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': 'https', ':path': '/' };
   const headers = { ...pseudo, ':authority': `127.0.0.1:${port}`, 'sec-websocket-version': '13' };
-  const stream = own.request(headers, { endStream: false });
+  const stream = session.request(headers, { endStream: false });
   const [{ ':status': status }] = await once(stream, 'response');
   if (status !== 200) throw new Error(`the handshake failed: ${status}`);
-  stream.on('error', () => {});
+  stream.on('error', () => {}).on('close', () => shared.streams--);
   return stream.on('data', (chunk) => onBytes(chunk.length, chunk));
 }
 
@@ -98,16 +96,14 @@ function countFrames(frames) {
   let rest = Buffer.alloc(0);
   return (length, bytes) => {
     // A copy, because the memory is read into again.
-    let at = 0;
     rest = Buffer.concat([rest, bytes.subarray(0, length)]);
-    while (rest.length >= at + 4) {
-      if (rest[at] !== (DEFLATED | TEXT) || rest[at + 1] > 126) throw new Error('The echo is no compressed text');
-      const size = rest[at + 1] === 126 ? 4 + rest.readUInt16BE(at + 2) : 2 + rest[at + 1];
-      if (rest.length < at + size) break;
-      at += size;
+    while (rest.length >= 4) {
+      if (rest[0] !== (DEFLATED | TEXT) || rest[1] > 126) throw new Error('The echo is no compressed text');
+      const size = rest[1] === 126 ? 4 + rest.readUInt16BE(2) : 2 + rest[1];
+      if (rest.length < size) break;
+      rest = rest.subarray(size);
       left--;
     }
-    rest = rest.subarray(at);
     if (left > 0) return false;
     left = frames;
     return true;
@@ -122,55 +118,43 @@ function createClock(pid, milliseconds) {
   const warm = performance.now() + milliseconds / 3;
   let messages = 0;
   let start = null;
-  let end = null;
-  let readMost;
   const readUse = () => {
     const { user, system } = process.cpuUsage();
-    return { messages, server: processorTime(pid), client: user + system };
+    return { messages, server: processorTime(pid), client: user + system, time: performance.now() };
   };
-  return {
-    /** @returns {boolean} whether the turn is over */
-    add(count) {
-      messages += count;
-      const time = performance.now();
-      // Reading takes time, which is no part of the turn.
-      if (start === null && time >= warm) {
-        readMost = watchMemory(pid);
-        start = { ...readUse(), time: performance.now() };
-      } else if (start !== null && end === null && time - start.time >= milliseconds) {
-        end = { ...readUse(), time, resident: readMost() };
-      }
-      return end !== null;
-    },
-    get turn() {
-      const [count, time, server, client] = ['messages', 'time', 'server', 'client'].map(
-        (key) => end[key] - start[key]
-      );
-      return {
-        rate: (count / time) * 1000,
-        cost: server / count,
-        serverShare: server / (time * 1000),
-        clientShare: client / (time * 1000),
-        resident: end.resident
-      };
-    }
+  /** @returns {object | null} the figures, if the turn is over */
+  return (count) => {
+    messages += count;
+    const time = performance.now();
+    if (start === null && time >= warm) start = readUse();
+    if (start === null || time - start.time < milliseconds) return null;
+    const end = readUse();
+    const [total, passed, server, client] = ['messages', 'time', 'server', 'client'].map(
+      (key) => end[key] - start[key]
+    );
+    return {
+      rate: (total / passed) * 1000,
+      cost: server / total,
+      serverShare: server / (passed * 1000),
+      clientShare: client / (passed * 1000)
+    };
   };
 }
+
+/** @returns {Buffer} what a server sends for so many texts of this size */
+const repliesOf = (count, size) => Buffer.concat(Array(count).fill(unmaskedFrame(TEXT, asciiPayload(size))));
 
 /** What is sent at once, and what counts its reply. */
 function prepareBatch({ pipelined, size, deflate, bare }) {
   const repeat = (frame) => Buffer.concat(Array(pipelined).fill(frame));
   if (deflate) {
     // Refers to nothing before it, so that it can be sent again and again.
-    const compressed = deflateRawSync(jsonPayloads(size, 1)[0], { finishFlush: constants.Z_SYNC_FLUSH }).subarray(
-      0,
-      -4
-    );
-    return { batch: repeat(maskedFrame(TEXT | DEFLATED, compressed)), createCount: () => countFrames(pipelined) };
+    const flushed = deflateRawSync(jsonPayloads(size, 1)[0], { finishFlush: constants.Z_SYNC_FLUSH });
+    const batch = repeat(maskedFrame(TEXT | DEFLATED, flushed.subarray(0, -4)));
+    return { batch, createCount: () => countFrames(pipelined) };
   }
-  const payload = asciiPayload(size);
-  const batch = repeat(maskedFrame(TEXT, payload));
-  const reply = bare ? batch : repeat(unmaskedFrame(TEXT, payload));
+  const batch = repeat(maskedFrame(TEXT, asciiPayload(size)));
+  const reply = bare ? batch : repliesOf(pipelined, size);
   return { batch, createCount: () => countBytes(reply) };
 }
 
@@ -178,7 +162,8 @@ function prepareBatch({ pipelined, size, deflate, bare }) {
 async function putLoad(load) {
   const { port, pid, connections, pipelined, milliseconds } = load;
   const { batch, createCount } = prepareBatch(load);
-  const clock = createClock(pid, milliseconds);
+  const add = createClock(pid, milliseconds);
+  let figures = null;
   const run = () =>
     new Promise((resolve, reject) => {
       const count = createCount();
@@ -186,7 +171,8 @@ async function putLoad(load) {
       const onBytes = (length, bytes) => {
         try {
           if (!count(length, bytes)) return;
-          if (!clock.add(pipelined)) {
+          figures ??= add(pipelined);
+          if (figures === null) {
             socket.write(batch);
             return;
           }
@@ -202,7 +188,7 @@ async function putLoad(load) {
       }, reject);
     });
   await Promise.all(Array.from({ length: connections }, run));
-  return clock.turn;
+  return figures;
 }
 
 // Connections that stay open.
@@ -225,26 +211,29 @@ function echo() {
   });
 }
 
-let expected = Number.POSITIVE_INFINITY;
-let missing = expected;
+/** What counts the broadcasts of each connection of `drain`, and the connections that lack one. */
+let counters = [];
+let missing = 0;
 
-/** Opens connections that read everything, and tell the server when the expected bytes have arrived. */
+/** Opens connections that read everything, and tell the server when all of a broadcast has arrived. */
 async function drain({ port, controlPort, clients }) {
   const control = net.connect(controlPort, '127.0.0.1');
   await once(control, 'connect');
-  const onBytes = (length) => {
-    missing -= length;
-    if (missing > 0) return;
-    missing += expected;
-    control.write('.');
-  };
-  for (let i = 0; i < clients; i++) await connect(port, onBytes);
+  for (let i = 0; i < clients; i++) {
+    await connect(port, (length, bytes) => {
+      if (!counters[i](length, bytes) || --missing > 0) return;
+      missing = clients;
+      control.write('.');
+    });
+    counters.push(null);
+  }
 }
 
-/** Says how many bytes a broadcast brings to all connections of `drain`. */
-function expect({ bytes }) {
-  expected = bytes;
-  missing = bytes;
+/** Says which messages a broadcast brings to each connection of `drain`. */
+function expect({ size, count }) {
+  const reply = repliesOf(count, size);
+  counters = counters.map(() => countBytes(reply));
+  missing = counters.length;
 }
 
 const TASKS = { putLoad, open, echo, drain, expect };

@@ -25,6 +25,9 @@ const maskedFrame = (first, payload) => makeFrame(first, payload, true);
 /** A frame as a server sends it. */
 const unmaskedFrame = (first, payload) => makeFrame(first, payload, false);
 
+/** @returns {number} the bytes of a frame before its payload */
+const headerSize = (size, masked) => (size < 126 ? 2 : size < 65536 ? 4 : 10) + (masked ? 4 : 0);
+
 /** @param {number} length @returns {Buffer} printable ASCII */
 const asciiPayload = (length) => Buffer.from({ length }, (_, i) => 32 + ((i * 7) % 95));
 
@@ -32,11 +35,12 @@ const asciiPayload = (length) => Buffer.from({ length }, (_, i) => 32 + ((i * 7)
 function jsonPayloads(size, count) {
   const random = createRandom(size);
   const names = ['Ada', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Donald'];
+  const tags = ['a', 'b'];
   return Array.from({ length: count }, () => {
     let text = '[';
     while (text.length < size) {
       const user = names[random(names.length)];
-      text += `${JSON.stringify({ id: random(1e6), user, price: random(1e5) / 100, on: random(2) === 1, tags: ['a', 'b'] })},`;
+      text += `${JSON.stringify({ id: random(1e6), user, price: random(1e5) / 100, on: random(2) === 1, tags })},`;
     }
     return Buffer.from(text.slice(0, size));
   });
@@ -48,10 +52,9 @@ function jsonPayloads(size, count) {
  */
 function uniformMessages(count) {
   const most = asciiPayload(65535);
-  let state = 1;
+  const random = createRandom(count);
   return Array.from({ length: count }, (_, i) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return { first: i % 2 === 0 ? TEXT : BINARY, payload: most.subarray(0, state >>> 16) };
+    return { first: i % 2 === 0 ? TEXT : BINARY, payload: most.subarray(0, random(65536)) };
   });
 }
 
@@ -59,27 +62,9 @@ function uniformMessages(count) {
 function cut(bytes, size) {
   const chunks = [];
   for (let at = 0; at < bytes.length; at += size) {
-    const piece = bytes.subarray(at, at + size);
-    const chunk = Buffer.from(new ArrayBuffer(piece.length));
-    piece.copy(chunk);
-    chunks.push(chunk);
+    chunks.push(Buffer.from(new Uint8Array(bytes.subarray(at, at + size)).buffer));
   }
   return chunks;
-}
-
-/** @param {string} text one message a line, or a JSON array of messages @throws {RangeError} if there are none */
-function parseMessages(text) {
-  let values = text.split(/\r?\n/);
-  try {
-    const parsed = JSON.parse(text);
-    if (Array.isArray(parsed))
-      values = parsed.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
-  } catch {
-    // Lines, of which each may be an array.
-  }
-  const messages = values.filter((message) => message !== '').map((message) => Buffer.from(message));
-  if (messages.length === 0) throw new RangeError('the file has no messages');
-  return messages;
 }
 
 module.exports = {
@@ -87,9 +72,9 @@ module.exports = {
   TEXT,
   asciiPayload,
   cut,
+  headerSize,
   jsonPayloads,
   maskedFrame,
-  parseMessages,
   uniformMessages,
   unmaskedFrame
 };

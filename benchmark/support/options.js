@@ -2,19 +2,15 @@
 
 const { parseArgs } = require('node:util');
 
-/**
- * Each makes an option: what `--help` prints of it, its default (another with `--quick`), and `read`
- * for its text, which throws a RangeError for a wrong one.
- */
+/** Each makes an option: what `--help` prints of it, its default, and another default with `--quick`. */
 const flag = (help) => ({ type: 'boolean', help, initial: false });
 const text = (value, help, initial) => ({ type: 'string', value, help, initial });
 const texts = (value, help) => ({ type: 'string', multiple: true, value, help, initial: [] });
 const count = (value, help, initial, quick = initial) => ({
   ...text(value, `${help} (default ${initial})`, `${initial}`),
   quick: `${quick}`,
-  read: readCount
+  isCount: true
 });
-const sizes = (help, initial) => ({ ...text('<list>', help, initial), read: readSizes });
 
 /** The options of every benchmark. */
 const COMMON = {
@@ -43,9 +39,11 @@ function readOptions(usage, options, allowPositionals = false) {
       process.exit(0);
     }
     const result = { positionals };
-    for (const [name, { initial, quick, read }] of Object.entries(options)) {
-      const given = values[name] ?? (values.quick ? (quick ?? initial) : initial);
-      result[name] = read === undefined || given === undefined ? given : read(name, given);
+    for (const [name, { initial, quick = initial, isCount }] of Object.entries(options)) {
+      const given = values[name] ?? (values.quick ? quick : initial);
+      if (isCount && !/^[1-9]\d{0,8}$/.test(given))
+        throw new RangeError(`--${name} must be a whole number from 1 on, but was "${given}"`);
+      result[name] = isCount ? Number(given) : given;
     }
     return result;
   } catch (error) {
@@ -59,26 +57,10 @@ function refuse(error) {
   process.exit(2);
 }
 
-function readCount(name, text) {
-  if (!/^[1-9]\d{0,8}$/.test(text))
-    throw new RangeError(`--${name} must be a whole number from 1 on, but was "${text}"`);
-  return Number(text);
-}
-
-const UNITS = { '': 1, k: 1024, m: 1024 ** 2 };
-
-function readSizes(name, text) {
-  return text.split(',').map((part) => {
-    const match = /^(\d{1,9})([km]?)$/i.exec(part.trim());
-    if (match === null) throw new RangeError(`--${name} takes sizes such as 125,4k,1m, but was "${text}"`);
-    return Number(match[1]) * UNITS[match[2].toLowerCase()];
-  });
-}
-
 /** @returns {boolean} whether a word of the name begins with a text of `--only`: `mask` does not select `unmask` */
 function selects(chosen, name) {
   const pattern = (text) => new RegExp(`(?<![\\p{L}\\p{N}])${text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`, 'u');
   return chosen.length === 0 || chosen.some((text) => pattern(text).test(name));
 }
 
-module.exports = { COMMON, count, flag, readOptions, refuse, selects, sizes, text, texts };
+module.exports = { COMMON, count, flag, readOptions, refuse, selects, text, texts };

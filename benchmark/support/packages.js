@@ -6,21 +6,13 @@ const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
-const FOLDER = path.join(__dirname, '..');
+const cwd = path.join(__dirname, '..');
 const { dependencies } = require('../package.json');
 
-const isMissing = (name) => !fs.existsSync(path.join(FOLDER, 'node_modules', name));
-
-if (Object.keys(dependencies).some(isMissing)) {
+if (Object.keys(dependencies).some((name) => !fs.existsSync(path.join(cwd, 'node_modules', name)))) {
   console.error('installing the packages of benchmark/, once');
   const args = ['install', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'];
-  const { status } = spawnSync('npm', args, {
-    cwd: FOLDER,
-    stdio: ['ignore', 'ignore', 'inherit'],
-    shell: process.platform === 'win32'
-  });
-  if (status !== 0) {
-    console.error('npm install failed in benchmark/');
-    process.exit(1);
-  }
+  const shell = process.platform === 'win32';
+  const { status } = spawnSync('npm', args, { cwd, shell, stdio: ['ignore', 'ignore', 'inherit'] });
+  if (status !== 0) throw new Error('npm install failed in benchmark/');
 }

@@ -5,20 +5,15 @@
 
 const fs = require('node:fs');
 const os = require('node:os');
-const path = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
 
 const { median, quartiles } = require('./race');
 const { formatRows } = require('./tables');
 
 /**
- * @typedef {object} Row
- * @property {string} name
- * @property {string} group rows that a summary puts into one range
- * @property {number} [bytes] of a message, or of the payload of a call
- * @property {Record<string, import('./race').Figures>} medians by candidate
- * @property {{ own: string, peer: string, times: [number, number, number] }[]} faster quartiles, above 1
- *   where `own` is the faster one; `cheaper` is the same for the processor time of servers
+ * @typedef {{ name: string, group: string, bytes?: number, medians: Record<string, object>, faster:
+ *   { own: string, peer: string, times: [number, number, number] }[] }} Row the median figures of each
+ *   candidate, and quartiles of each pair, above 1 where `own` is the faster one
  *
  * @typedef {object} Report the benchmark, its date, rounds, machine, rows, and versions of its peers, and
  * @property {number} others the most that other processes took of all cores, before or after
@@ -33,6 +28,7 @@ const SETTLE = 100;
 /** Above these, a machine counts as noisy. */
 const MOST_OTHERS = 0.1;
 const MOST_SPREAD = 0.2;
+
 /** @returns {Promise<number>} how busy all cores are while this process sleeps, as a share */
 async function watchOthers() {
   const read = () =>
@@ -40,45 +36,43 @@ async function watchOthers() {
   await sleep(SETTLE);
   const before = read();
   await sleep(WATCH);
-  const passed = (key) => after.reduce((sum, core, i) => sum + core[key] - before[i][key], 0);
   const after = read();
+  const passed = (key) => after.reduce((sum, core, i) => sum + core[key] - before[i][key], 0);
   return passed('all') === 0 ? 0 : 1 - passed('idle') / passed('all');
 }
 
 /** @returns {Row & { spreads: number[] }} of the turns of each candidate; `pairs` are compared */
 function toRow({ name, group, bytes, pairs }, turns) {
-  const values = (who, figure) => turns[who].map((turn) => turn[figure]);
   const [main] = Object.keys(Object.values(turns)[0][0]);
+  const values = (who, figure = main) => turns[who].map((turn) => turn[figure]);
   // Of a rate, more is better; of all other figures, less.
-  const ratio = (own, peer, figure) => (figure === 'rate' ? own / peer : peer / own);
-  const compare = (figure) =>
-    pairs
-      .filter(([own, peer]) => own in turns && peer in turns)
-      .map(([own, peer]) => {
-        const peers = values(peer, figure);
-        return { own, peer, times: quartiles(values(own, figure).map((value, i) => ratio(value, peers[i], figure))) };
-      })
-      .filter(({ times }) => Number.isFinite(times[1]));
+  const ratio = (own, peer) => (main === 'rate' ? own / peer : peer / own);
+  const faster = pairs
+    .filter(([own, peer]) => own in turns && peer in turns)
+    .map(([own, peer]) => {
+      const peers = values(peer);
+      return { own, peer, times: quartiles(values(own).map((value, i) => ratio(value, peers[i]))) };
+    });
   const medians = {};
   const spreads = [];
   for (const [who, [first]] of Object.entries(turns)) {
     const figures = Object.keys(first).map((figure) => [figure, median(values(who, figure))]);
     medians[who] = Object.fromEntries(figures.filter(([, value]) => Number.isFinite(value)));
-    const [low, middle, high] = quartiles(values(who, main));
+    const [low, middle, high] = quartiles(values(who));
     spreads.push((high - low) / middle);
   }
-  const cheaper = main === 'rate' ? { cheaper: compare('cost') } : {};
-  return { name, group, bytes, medians, faster: compare(main), ...cheaper, spreads };
+  return { name, group, bytes, medians, faster: faster.filter(({ times }) => Number.isFinite(times[1])), spreads };
 }
+
+const percent = (share) => `${Math.round(share * 100)} %`;
 
 /** @returns {string[]} why the figures are not to be quoted */
 function findNoise(quick, others, spread) {
-  const percent = (share) => `${Math.round(share * 100)} %`;
-  const noise = [];
-  if (quick) noise.push('few and short turns (--quick)');
-  if (others > MOST_OTHERS) noise.push(`other processes took ${percent(others)} of the cores`);
-  if (spread > MOST_SPREAD) noise.push(`half of all figures have quartiles ${percent(spread)} apart or more`);
-  return noise;
+  return [
+    ...(quick ? ['few and short turns (--quick)'] : []),
+    ...(others > MOST_OTHERS ? [`other processes took ${percent(others)} of the cores`] : []),
+    ...(spread > MOST_SPREAD ? [`half of all figures have quartiles ${percent(spread)} apart or more`] : [])
+  ];
 }
 
 /** @param {string} kernel that framemask uses @returns {Report['machine']} */
@@ -122,13 +116,11 @@ async function startReport(benchmark) {
 }
 
 /** @param {Report} report @returns {string} JSON with one line for each row and five digits for each number */
-function toJson(report) {
+function toJson({ rows, ...facts }) {
   const shorten = (_key, value) =>
     typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(5)) : value;
   const line = (value) => JSON.stringify(value, shorten);
-  const { rows, ...facts } = report;
-  const lines = Object.entries(facts).map(([name, value]) => `  ${line(name)}: ${line(value)},`);
-  return `{\n${lines.join('\n')}\n  "rows": [\n${rows.map((row) => `    ${line(row)}`).join(',\n')}\n  ]\n}\n`;
+  return `${line(facts).slice(0, -1)},"rows":[\n${rows.map(line).join(',\n')}\n]}\n`;
 }
 
 /** Prints what was measured, and writes it to the file of `--json`. */
@@ -139,9 +131,7 @@ function publish(report, file, remarks = []) {
   console.log(`${facts}; medians of ${rounds} rounds`);
   if (noise.length > 0) console.log(`Noisy, not to be quoted: ${noise.join('; ')}`);
   console.log(['', formatRows(rows), ...remarks].join('\n'));
-  if (file === undefined) return;
-  fs.mkdirSync(path.dirname(path.resolve(file)), { recursive: true });
-  fs.writeFileSync(file, toJson(report));
+  if (file !== undefined) fs.writeFileSync(file, toJson(report));
 }
 
-module.exports = { describeMachine, machineLine, publish, startReport, toJson, toRow };
+module.exports = { describeMachine, machineLine, percent, publish, startReport, toRow };

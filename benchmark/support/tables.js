@@ -10,19 +10,12 @@ const FIGURES = {
   cost: { title: 'CPU µs' },
   serverShare: { title: 'server, % of a core', scale: 100, whole: true },
   clientShare: { title: 'client', scale: 100, whole: true },
-  resident: { title: 'peak RSS, MiB', scale: 1 / 1024 ** 2 },
-  median: { title: 'p50, µs', whole: true },
-  late: { title: 'p99, µs', whole: true },
   microseconds: { title: 'µs' },
-  arrived: { title: 'all received, ms' },
   compressed: { title: 'compressed, B', whole: true },
   held: { title: 'held, B', whole: true },
   opened: { title: 'opened, B', whole: true },
   used: { title: 'after an echo, B', whole: true }
 };
-
-/** Above 1, `own` is the better one of a pair. */
-const RATIOS = { faster: 'times faster', cheaper: 'times cheaper' };
 
 /** @returns {string} a Markdown table with aligned columns, of which the first `names` are aligned to the left */
 function formatTable(head, rows, names = 1) {
@@ -61,8 +54,8 @@ const formatRatio = (times) =>
   times === undefined ? ['', ''] : [`${times[1].toFixed(2)}×`, `${times[0].toFixed(2)} to ${times[2].toFixed(2)}`];
 
 /** @returns {[number, number, number] | undefined} quartiles of a pair of a row */
-function findTimes(row, own, peer, ratio = 'faster') {
-  return row[ratio]?.find((pair) => pair.own === own && pair.peer === peer)?.times;
+function findTimes(row, own, peer) {
+  return row.faster.find((pair) => pair.own === own && pair.peer === peer)?.times;
 }
 
 /** One line for each row, one column for each candidate. */
@@ -86,15 +79,14 @@ function wideTable(rows) {
 /** One line for each candidate of each row, one column for each figure; the first is compared with the others. */
 function longTable(rows) {
   const figures = [...new Set(rows.flatMap(({ medians }) => Object.values(medians).flatMap(Object.keys)))];
-  const ratios = Object.keys(RATIOS).filter((ratio) => rows.some((row) => row[ratio]?.length > 0));
-  const head = ['', 'candidate', ...figures.map((figure) => FIGURES[figure].title)];
-  for (const ratio of ratios) head.push(RATIOS[ratio], 'quartiles');
+  const ratios = rows.some(({ faster }) => faster.length > 0) ? ['times faster', 'quartiles'] : [];
+  const head = ['', 'candidate', ...figures.map((figure) => FIGURES[figure].title), ...ratios];
   const lines = rows.flatMap((row) =>
     Object.entries(row.medians).map(([name, medians], i) => [
       i === 0 ? row.name : '',
       name,
       ...figures.map((figure) => formatFigure(figure, medians[figure])),
-      ...ratios.flatMap((ratio) => formatRatio(row[ratio]?.find(({ peer }) => peer === name)?.times))
+      ...formatRatio(row.faster.find(({ peer }) => peer === name)?.times).slice(0, ratios.length)
     ])
   );
   return formatTable(head, lines, 2);
@@ -114,7 +106,7 @@ function formatRows(rows) {
 }
 
 /** Whom a summary compares with. */
-const PEERS = ['bufferutil', 'ws', 'Bun', 'Deno', 'crypto.randomUUID()', 'uuid stringify', 'uuid parse', 'without'];
+const PEERS = ['bufferutil', 'ws', 'Bun', 'Deno', 'crypto.randomUUID()', 'uuid stringify', 'uuid parse'];
 
 /** For each kind of work and each pair how many times faster framemask is, from the weakest row to the strongest. */
 function findRanges(rows, wanted = ({ own, peer }) => own !== 'framemask js' && PEERS.includes(peer)) {
@@ -140,15 +132,13 @@ function formatRange({ weakest, strongest }) {
 
 /** @param {import('./report').Report} report @returns {string[]} the lines of a summary */
 function summarize({ rows }) {
-  const lines = findRanges(rows).map(
-    (range) => `${range.work.replaceAll('`', '')}: ${formatRange(range)} times faster than ${range.peer}`
+  const plain = (group) => group.replaceAll('`', '');
+  const ranges = findRanges(rows).map(
+    (range) => `${plain(range.work)}: ${formatRange(range)} times faster than ${range.peer}`
   );
-  for (const { group, medians } of rows.filter(({ medians }) => medians.framemask?.held !== undefined)) {
-    lines.push(
-      `${group}: framemask ${formatFigure('held', medians.framemask.held)} bytes, ws ${formatFigure('held', medians.ws.held)}`
-    );
-  }
-  return lines;
+  const [{ group, medians }] = rows;
+  const held = Object.entries(medians).map(([name, figures]) => `${name} ${formatFigure('held', figures.held)} bytes`);
+  return medians.framemask?.held === undefined ? ranges : [`${group}: ${held.join(', ')}`];
 }
 
 module.exports = {

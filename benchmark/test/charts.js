@@ -22,18 +22,17 @@ const PAGES = {
   'README.md': ['unmask', 'decode', 'echo'],
   'docs/figures.md': ['unmask', 'kernels', 'mask', 'decode', 'echo', 'ws']
 };
-const MODES = ['light', 'dark'];
 /** Pixels. */
 const SCREENS = [360, 1280];
 const SMALLEST_TEXT = 11;
 /** WCAG 2.2, success criterion 1.4.3. */
 const LEAST_CONTRAST = 4.5;
-/** Of the height of a text. */
+/** Of the height of a text: boxes are higher than their letters. */
 const MOST_OVERLAP = 0.2;
 /** Below this a chart is empty, or has lost its labels. */
 const FEWEST_TEXTS = 12;
 
-/** What matters of GitHub's styles. */
+/** The parts of GitHub's styles that matter here. */
 const STYLE = `
   :root { color-scheme: light dark; }
   body { max-width: 830px; margin: 16px auto; padding: 0 16px; font: 16px/1.5 Helvetica, Arial, "DejaVu Sans", sans-serif;
@@ -66,13 +65,10 @@ async function writeHtml(name) {
   const file = path.join(ROOT, name);
   const base = pathToFileURL(`${path.dirname(file)}${path.sep}`).href;
   const html = path.join(SHOTS, `${path.basename(name, '.md')}.html`);
-  fs.mkdirSync(SHOTS, { recursive: true });
   const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width"><base href="${base}">`;
   const body = await marked.parse(fs.readFileSync(file, 'utf8'), { gfm: true });
-  fs.writeFileSync(
-    html,
-    `<!doctype html><html lang="en"><head>${head}<style>${STYLE}</style></head><body>${body}</body></html>`
-  );
+  fs.mkdirSync(SHOTS, { recursive: true });
+  fs.writeFileSync(html, `<!doctype html><html lang="en">${head}<style>${STYLE}</style><body>${body}</body></html>`);
   return html;
 }
 
@@ -80,12 +76,9 @@ async function writeHtml(name) {
 async function findPictures() {
   const images = [...document.querySelectorAll('picture img')];
   await Promise.all(images.map((image) => image.decode().catch(() => {})));
-  return images.map((image) => ({
-    file: image.currentSrc.split('/').at(-1),
-    alt: image.alt,
-    natural: image.naturalWidth,
-    shown: image.clientWidth
-  }));
+  return images.map(({ currentSrc, alt, naturalWidth, clientWidth }) => {
+    return { file: currentSrc.split('/').at(-1), alt, natural: naturalWidth, shown: clientWidth };
+  });
 }
 
 /** Runs in the browser. @returns {{ background: string, texts: object[] }} of a chart */
@@ -113,7 +106,6 @@ function luminance(color) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** @returns {boolean} whether the texts overlap by more than boxes that are higher than their letters */
 function covers(one, other) {
   const width = Math.min(one.right, other.right) - Math.max(one.left, other.left);
   const height = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
@@ -135,21 +127,18 @@ function findFaults({ background, texts }) {
 }
 
 test('docs/ and README.md show the committed results', () => {
-  const args = [path.join(__dirname, '../all.js'), '--check'];
-  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-  assert.equal(status, 0, stderr);
+  const { status, stderr } = spawnSync(process.execPath, [path.join(__dirname, '../all.js'), '--check']);
+  assert.equal(status, 0, `${stderr}`);
 });
 
 /** The size of the smallest text of each chart. */
 const sizes = {};
 
-for (const mode of MODES) {
-  for (const name of Object.keys(CHARTS)) {
-    test(`${name}-${mode}.svg can be read`, async () => {
-      const chart = await visit(path.join(ROOT, `docs/charts/${name}-${mode}.svg`), {}, (page) =>
-        page.evaluate(findTexts)
-      );
-      sizes[`${name}-${mode}.svg`] = Math.min(...chart.texts.map(({ size }) => size));
+for (const mode of ['light', 'dark']) {
+  for (const name of Object.keys(CHARTS).map((chart) => `${chart}-${mode}.svg`)) {
+    test(`${name} can be read`, async () => {
+      const chart = await visit(path.join(ROOT, 'docs/charts', name), {}, (page) => page.evaluate(findTexts));
+      sizes[name] = Math.min(...chart.texts.map(({ size }) => size));
       assert.deepEqual(findFaults(chart), []);
     });
   }
@@ -157,18 +146,14 @@ for (const mode of MODES) {
     for (const width of SCREENS) {
       test(`${name}, ${mode}, ${width} px wide, shows its charts large enough`, async () => {
         const options = { viewport: { width, height: 900 }, colorScheme: mode };
+        const shot = path.join(SHOTS, `${path.basename(name, '.md')}-${mode}-${width}.png`);
         const pictures = await visit(await writeHtml(name), options, async (page) => {
-          const found = await page.evaluate(findPictures);
-          await page.screenshot({
-            path: path.join(SHOTS, `${path.basename(name, '.md')}-${mode}-${width}.png`),
-            fullPage: true
-          });
-          return found;
+          await page.screenshot({ path: shot, fullPage: true });
+          return page.evaluate(findPictures);
         });
-        assert.deepEqual(
-          pictures.map(({ file }) => file),
-          charts.map((chart) => `${chart}-${mode}.svg`)
-        );
+        const wanted = charts.map((chart) => `${chart}-${mode}.svg`);
+        const found = pictures.map(({ file }) => file);
+        assert.deepEqual(found, wanted);
         for (const { file, alt, natural, shown } of pictures) {
           assert.notEqual(alt, '', file);
           const size = (sizes[file] * shown) / natural;

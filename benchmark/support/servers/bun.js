@@ -1,21 +1,16 @@
 // Runs in Bun, on its own server. Bun delivers text as strings only.
 
-const { tls, deflate } = JSON.parse(process.argv[2]);
-
 const server = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,
-  ...(tls && { tls }),
   fetch(request, self) {
     return self.upgrade(request) ? undefined : new Response('', { status: 400 });
   },
   websocket: {
     // Bun drops what its send buffer can't hold. This limit is never reached here.
     backpressureLimit: 1 << 30,
-    // One context for all connections, so that none is taken over.
-    perMessageDeflate: deflate,
     message(socket, data) {
-      socket.send(data, deflate);
+      socket.send(data);
     }
   }
 });

@@ -1,21 +1,22 @@
 'use strict';
 
-// The server process that broadcast.js and ws.js fork. It sends messages of framemask or ws to all
-// of its clients, which are in client.js. Its argument is framemask, or a module with the API of
-// ws.
+// Sends messages of framemask or ws to all of its clients. Its argument is framemask, or a module with
+// the API of ws. Prints its port, and the one of a connection on which the clients report that all of
+// a broadcast has arrived.
 
 const { once } = require('node:events');
 const net = require('node:net');
 const { setImmediate } = require('node:timers/promises');
 const { Sender } = require('ws');
 
-const { createEchoServer } = require('../../examples/echo-server');
-const { asciiPayload, unmaskedFrame, TEXT } = require('./messages');
+const { createEchoServer } = require('../../../examples/echo-server');
+const { prepare } = require('../../../index');
+const { asciiPayload, unmaskedFrame, TEXT } = require('../messages');
 
 /** A way to send takes a text and a number of messages, and returns a function that sends them to a client. */
 const WAYS = {
   framemask(text, count) {
-    const message = require('../../index.js').prepare(text);
+    const message = prepare(text);
     return (connection) => {
       for (let i = 0; i < count; i++) connection.encoder.addPrepared(message);
       connection.flush();
@@ -31,8 +32,7 @@ const WAYS = {
   },
   // As ws's authors advise for a broadcast: https://github.com/websockets/ws/issues/617
   'ws, framed once'(text, count) {
-    const options = { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: true };
-    const list = Sender.frame(Buffer.from(text), options);
+    const list = Sender.frame(Buffer.from(text), { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: true });
     return ({ _socket: socket }) => {
       for (let i = 0; i < count; i++) {
         socket.cork();
@@ -43,20 +43,21 @@ const WAYS = {
   }
 };
 
+/** @returns {[server: object, clients: Set<object>]} */
 function createServer(name) {
-  if (name !== 'framemask') return new (require(name).WebSocketServer)({ host: '127.0.0.1', port: 0 });
-  return createEchoServer({ idleTimeout: 0 }).listen(0, '127.0.0.1');
+  if (name === 'framemask') {
+    const server = createEchoServer({ idleTimeout: 0 }).listen(0, '127.0.0.1');
+    return [server, server.connections];
+  }
+  const server = new (require(name).WebSocketServer)({ host: '127.0.0.1', port: 0 });
+  return [server, server.clients];
 }
 
 async function main() {
-  const name = process.argv[2];
-  const server = createServer(name);
-  const clients = server.connections instanceof Set ? server.connections : server.clients;
-  await once(server, 'listening');
-  // On this connection the clients report that all of a broadcast has arrived.
+  const [server, clients] = createServer(process.argv[2]);
   const control = net.createServer().listen(0, '127.0.0.1');
-  await once(control, 'listening');
-  process.send({ port: server.address().port, controlPort: control.address().port });
+  await Promise.all([once(server, 'listening'), once(control, 'listening')]);
+  console.log(server.address().port, control.address().port);
   const [acknowledgements] = await once(control, 'connection');
 
   process.on('message', async ({ way, size, count, milliseconds }) => {
@@ -76,7 +77,7 @@ async function main() {
       arrived.push(performance.now() - began);
     }
     const { user, system } = process.cpuUsage(before);
-    process.send({ sent, arrived, microseconds: user + system });
+    process.send({ result: { sent, arrived, microseconds: user + system } });
   });
 }
 

@@ -1,0 +1,83 @@
+'use strict';
+
+// The echo servers on Node.js. The arguments are the kind and its options, as JSON. Prints the port.
+
+const http = require('node:http');
+const v8 = require('node:v8');
+const vm = require('node:vm');
+const { memoryUse } = require('../child');
+
+const [kind, json] = process.argv.slice(2);
+const options = JSON.parse(json);
+
+const RESPONSE =
+  'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+  'Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n';
+
+/** Writes back what comes. */
+function sendBack(stream) {
+  stream.on('error', () => {});
+  stream.on('data', (chunk) => stream.write(chunk));
+}
+
+function throwError(error) {
+  if (error) throw error;
+}
+
+/** Each loads only what it runs. */
+const SERVERS = {
+  framemask: ({ sharedReads = false }) => require('../../../examples/echo-server').createEchoServer({ sharedReads }),
+
+  httparena: ({ connections }) => require('../../../examples/httparena/server').createServer(connections),
+
+  /** Over HTTP/2 and TLS; WebSockets over HTTP/1.1 come to the same port. With `bare`, nothing is parsed but HTTP/2. */
+  http2({ bare }) {
+    const settings = { enableConnectProtocol: true, maxConcurrentStreams: 200 };
+    const options = { ...require('../../../test/support/certificate'), allowHTTP1: true, settings };
+    const server = require('node:http2').createSecureServer(options);
+    if (bare) {
+      return server.on('stream', (stream) => {
+        stream.respond({ ':status': 200 });
+        sendBack(stream);
+      });
+    }
+    const { acceptHttp2 } = require('../../../index');
+    const { WebSocketServer } = require('../../../ws');
+    new WebSocketServer({ server: acceptHttp2(server) }).on('connection', (socket) => {
+      socket.on('error', () => {});
+      socket.on('message', (data, binary) => socket.send(data, { binary }));
+    });
+    return server;
+  },
+
+  /** The limit: sockets of Node.js, of which nothing is parsed but the handshake. */
+  socket: () =>
+    http.createServer().on('upgrade', (_request, socket) => {
+      socket.write(RESPONSE);
+      sendBack(socket);
+    }),
+
+  /** A module with the API of ws. With `callbacks`, each message is sent with one. */
+  ws({ module, callbacks, deflate = false }) {
+    const { WebSocketServer } = require(module);
+    const onSent = callbacks ? throwError : undefined;
+    const server = http.createServer();
+    new WebSocketServer({ server, perMessageDeflate: deflate }).on('connection', (socket) => {
+      socket.on('message', (data, binary) => socket.send(data, { binary }, onSent));
+    });
+    return server;
+  }
+};
+
+// Answers each message with its memory: heap and external, or `weighed: 'resident'`.
+if (options.weighed) {
+  v8.setFlagsFromString('--expose-gc');
+  globalThis.gc = vm.runInNewContext('gc');
+  process.on('message', async () => {
+    const held = await memoryUse();
+    process.send({ result: options.weighed === 'resident' ? process.memoryUsage().rss : held });
+  });
+}
+
+const server = SERVERS[kind](options);
+server.listen(0, '127.0.0.1', () => console.log(server.address().port));
