@@ -159,8 +159,15 @@ function withOwnKeys(WebSocket) {
 /** @returns {boolean} the option `binary` of `send`, if it is an own property */
 function isBinary(options, otherwise) {
   const { binary } = options;
-  // Object.hasOwn takes 9 ns.
-  return binary === otherwise || !Object.hasOwn(options, 'binary') ? otherwise : Boolean(binary);
+  return binary === otherwise || !hasOwnBinary(options, binary) ? otherwise : Boolean(binary);
+}
+
+/** Object.hasOwn takes 9 ns. A literal inherits from Object.prototype alone. */
+function hasOwnBinary(options, binary) {
+  const isLiteral = Object.getPrototypeOf(options) === Object.prototype;
+  return (
+    (isLiteral && binary !== undefined && Object.prototype.binary === undefined) || Object.hasOwn(options, 'binary')
+  );
 }
 
 /** @returns {object} options with `perMessageDeflate: { contextTakeover: false }` in ws's words */
