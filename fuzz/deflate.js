@@ -132,10 +132,7 @@ function isBeyondWindow(payloads, inflated) {
 }
 
 /** One connection: messages from its server, until one is refused. */
-async function round(random, counts) {
-  const count = (what) => {
-    counts[what] = (counts[what] ?? 0) + 1;
-  };
+async function round(random, count) {
   const contextTakeover = random(2) === 0;
   const serverWindowBits = 9 + random(7);
   // 0 is no limit for ws.
@@ -220,4 +217,4 @@ function compare({ theirs, ours, data, isGood, maxPayload, isFragmented }) {
 
 const show = ({ data, closeCode }) => (data === null ? `refused with ${closeCode}` : `${data.length} bytes`);
 
-if (require.main === module) runProgram('deflate.js', PURPOSE, round);
+runProgram('deflate.js', PURPOSE, round);
