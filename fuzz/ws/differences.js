@@ -4,6 +4,7 @@
 // meant to stay.
 
 const zlib = require('node:zlib');
+const { parseFrames } = require('./values');
 
 /**
  * What a predicate looks at: the logs of one WebSocket under test.
@@ -13,7 +14,7 @@ const zlib = require('node:zlib');
  * @property {string[]} theirs the events under ws
  * @property {string[]} ours the events under framemask/ws
  * @property {number} shared how many events are the same in the beginning, and in the same steps
- * @property {RawFrame[] | null} frames what the raw peer has sent, if there is one
+ * @property {import('./values').RawFrame[] | null} frames what the raw peer has sent, if there is one
  * @property {Record<'theirs' | 'ours', string[]>} exceptions that nobody has caught
  */
 
@@ -83,7 +84,7 @@ const DIFFERENCES = [
     applies: ({ ours, theirs, shared, frames }) =>
       frames !== null &&
       [ours, theirs].some((lines) => /^message|^error .* Z_/.test(lines[shared] ?? '')) &&
-      ours.slice(0, shared).filter(isMessage).length >= countToFinalBlock(frames)
+      ours.slice(0, shared).filter(isMessage).length >= countTo(endsWithFinalBlock, frames)
   },
   {
     name: 'messages behind an empty compressed one are inflated',
@@ -91,7 +92,7 @@ const DIFFERENCES = [
     applies: ({ ours, theirs, shared, frames }) =>
       frames !== null &&
       [ours, theirs].some((lines) => isError(lines[shared] ?? '')) &&
-      ours.slice(0, shared).filter(isMessage).length >= countToEmpty(frames)
+      ours.slice(0, shared).filter(isMessage).length >= countTo(isEmpty, frames)
   },
   {
     name: JOINED,
@@ -111,38 +112,7 @@ const isMessage = (line) => line.startsWith('message ');
 const isDelivery = (line) => /^(message|ping|pong) /.test(line);
 
 /**
- * A frame that was sent, not validated.
- *
- * @typedef {{ first: number, minimal: boolean, payload: Buffer, complete: boolean }} RawFrame
- *
- * @param {Buffer} bytes
- * @returns {RawFrame[]}
- */
-function parseFrames(bytes) {
-  const frames = [];
-  for (let at = 0; at < bytes.length; ) {
-    const rest = bytes.subarray(at);
-    const frame = { first: rest[0], minimal: true, payload: Buffer.alloc(0), complete: false };
-    frames.push(frame);
-    if (rest.length < 2) break;
-    const short = rest[1] & 127;
-    const size = short < 126 ? 2 : short === 126 ? 4 : 10;
-    const start = size + (rest[1] > 127 ? 4 : 0);
-    if (rest.length < size) break;
-    const length = size === 2 ? short : size === 4 ? rest.readUInt16BE(2) : Number(rest.readBigUInt64BE(2));
-    frame.minimal = size === 2 || length >= (size === 4 ? 126 : 65536);
-    if (rest.length < start) break;
-    frame.payload = Buffer.from(rest.subarray(start, Math.min(rest.length, start + length)));
-    if (start > size) for (let i = 0; i < frame.payload.length; i++) frame.payload[i] ^= rest[size + (i & 3)];
-    frame.complete = frame.payload.length === length;
-    if (!frame.complete) break;
-    at += start + length;
-  }
-  return frames;
-}
-
-/**
- * @param {RawFrame[]} frames
+ * @param {import('./values').RawFrame[]} frames
  * @returns {boolean} whether a text message, which need not be complete, is no UTF-8
  */
 function hasBadText(frames) {
@@ -160,13 +130,8 @@ function hasBadText(frames) {
   return false;
 }
 
-/** @returns {number} messages up to the first one that `endsWithFinalBlock`; Infinity without one */
-const countToFinalBlock = (frames) => countToCompressed(frames, endsWithFinalBlock);
-
-/** @returns {number} messages up to the first compressed one without a byte; Infinity without one */
-const countToEmpty = (frames) => countToCompressed(frames, ({ length }) => length === 0);
-
-function countToCompressed(frames, isMeant) {
+/** @returns {number} messages up to the first compressed one that is meant; Infinity without one */
+function countTo(isMeant, frames) {
   let count = 0;
   let pieces = [];
   let isCompressed = false;
@@ -181,8 +146,10 @@ function countToCompressed(frames, isMeant) {
     count++;
     if (isCompressed && isMeant(Buffer.concat(pieces))) return count;
   }
-  return Number.POSITIVE_INFINITY;
+  return Infinity;
 }
+
+const isEmpty = ({ length }) => length === 0;
 
 /** @returns {boolean} whether DEFLATE ends just with a message and the tail that it is given */
 function endsWithFinalBlock(payload) {

@@ -267,13 +267,13 @@ function createProgram(random) {
     const key = () => (role === 'server' ? (chance(12) ? 0 : seed()) : -1);
     const control = () => {
       const payload = makeBytes(pick(CONTROL.slice(0, -1)), seed());
-      frames.push(makeFrame({ first: 0x89 + random(2), payload, key: key() }));
+      frames.push(makeFrame(0x89 + random(2), payload, key()));
     };
     const count = chance(10) && !waits && !limits.throws ? 70 : 1 + random(8);
     const pingsOnly = count === 70 && chance(2);
     for (let i = 0; i < count; i++) {
       if (pingsOnly || chance(5)) {
-        if (pingsOnly) frames.push(makeFrame({ first: 0x89, payload: Buffer.alloc(0), key: key() }));
+        if (pingsOnly) frames.push(makeFrame(0x89, Buffer.alloc(0), key()));
         else control();
         continue;
       }
@@ -288,7 +288,7 @@ function createProgram(random) {
         const fin = piece === pieces - 1;
         const to = fin ? payload.length : from + random(payload.length - from + 1);
         const first = (fin ? 0x80 : 0) | (piece === 0 ? opcode | (deflated ? 0x40 : 0) : 0);
-        frames.push(makeFrame({ first, payload: payload.subarray(from, to), key: key() }));
+        frames.push(makeFrame(first, payload.subarray(from, to), key()));
         from = to;
         if (!fin && chance(4)) control();
       }

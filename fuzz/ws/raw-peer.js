@@ -4,7 +4,7 @@
 // writes any bytes, cut anywhere, and logs the frames that it reads.
 
 const { createHash } = require('node:crypto');
-const { makeFrame } = require('./values');
+const { makeFrame, parseFrames } = require('./values');
 const { PipeEnd } = require('./transports');
 const { describeBytes } = require('./recorder');
 
@@ -107,35 +107,19 @@ class RawPeer {
       bytes = Buffer.from(this.#handshake.slice(end + END.length), 'latin1');
       this.#handshake = null;
     }
-    this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
-    while (this.#readFrame());
+    this.#rest = Buffer.concat([this.#rest, bytes]);
+    const frames = parseFrames(this.#rest).filter(({ complete }) => complete);
+    this.#rest = this.#rest.subarray(frames.at(-1)?.end ?? 0);
+    for (const frame of frames) this.#onFrame(frame);
   }
 
-  /** @returns {boolean} whether there was a whole frame */
-  #readFrame() {
-    const rest = this.#rest;
-    if (rest.length < 2) return false;
-    const short = rest[1] & 127;
-    const size = short < 126 ? 2 : short === 126 ? 4 : 10;
-    const key = rest[1] > 127 ? size : -1;
-    const start = size + (key === -1 ? 0 : 4);
-    if (rest.length < start) return false;
-    const length = size === 2 ? short : size === 4 ? rest.readUInt16BE(2) : Number(rest.readBigUInt64BE(2));
-    if (rest.length < start + length) return false;
-    const payload = Buffer.from(rest.subarray(start, start + length));
-    let shownKey = '';
-    if (key !== -1) {
-      for (let i = 0; i < length; i++) payload[i] ^= rest[key + (i & 3)];
-      if (this.#showsKeys) shownKey = ` key ${rest.toString('hex', key, key + 4)}`;
-    }
-    this.#rest = rest.subarray(start + length);
-    this.#log(`${rest.toString('hex', 0, size)}${shownKey} ${describeBytes(payload)}`);
-    if (rest[0] === 0x88 && this.#answersClose && !this.#answered && this.socket.writable) {
-      this.#answered = true;
-      this.#write(EMPTY, makeFrame({ first: 0x88, payload, key: this.#masks ? 0x01020304 : -1 }));
-      if (!this.#masks) this.socket.end();
-    }
-    return true;
+  #onFrame({ first, header, key, payload }) {
+    const shownKey = key.length > 0 && this.#showsKeys ? ` key ${key.toString('hex')}` : '';
+    this.#log(`${header.toString('hex')}${shownKey} ${describeBytes(payload)}`);
+    if (first !== 0x88 || !this.#answersClose || this.#answered || !this.socket.writable) return;
+    this.#answered = true;
+    this.#write(EMPTY, makeFrame(first, payload, this.#masks ? 0x01020304 : -1));
+    if (!this.#masks) this.socket.end();
   }
 
   #close() {
