@@ -186,8 +186,8 @@ function compareWithWs(stream, cuts = []) {
  * @typedef {object} Seen a call of a handler
  * @property {string} kind of an event of the reference, or 'frame', or 'error'
  * @property {Buffer} data a copy
- * @property {string | number} detail the first byte of a frame, RSV1, the close code, or the
- *   error's code
+ * @property {string | number} detail the first byte of a frame, RSV1, the close code, or the codes
+ *   of an error
  */
 
 /** A Decoder that reads a stream, with handlers that act. */
@@ -259,8 +259,11 @@ class Reading {
       return !asString;
     };
     const handlers = {
-      onMessage: (data, isBinary, rsv1) =>
-        this.see(isBinary ? 'binary' : 'text', toBuffer(data), rsv1, isView(data, isBinary, rsv1)),
+      onMessage: (data, isBinary, rsv1) => {
+        const bytes = toBuffer(data);
+        if (bytes.length >= stream.partsFrom) this.check(() => this.fail('a long message comes as a whole'));
+        this.see(isBinary ? 'binary' : 'text', bytes, rsv1, isView(data, isBinary, rsv1));
+      },
       onPart: (data, isBinary, isLast, rsv1) => {
         const bytes = toBuffer(data);
         this.parts.push(Buffer.from(bytes));
@@ -270,7 +273,7 @@ class Reading {
       onPing: (payload) => this.see('ping', payload, false, true),
       onPong: (payload) => this.see('pong', payload, false, true),
       onClose: (code, reason) => this.see('close', Buffer.from(reason), code, false),
-      onError: (error) => this.see('error', EMPTY, error.code, false),
+      onError: (error) => this.see('error', EMPTY, detailOf(error), false),
       onFrame: (firstByte, bytes, start, end) => this.see('frame', bytes.subarray(start, end), firstByte, true, bytes)
     };
     // Without onFrame, or with messages or frames alone, a decoder takes other ways.
@@ -287,7 +290,7 @@ class Reading {
 
   /** The calls of the handlers, without acts. */
   expected() {
-    const { frames, events, error, header } = this.reference;
+    const { frames, events, error, closeCode, header } = this.reference;
     const list = [];
     frames.forEach(({ firstByte, payload }, i) => {
       list.push({ kind: 'frame', data: payload, detail: firstByte, frame: i });
@@ -299,7 +302,7 @@ class Reading {
     });
     if (error !== '') {
       const frame = frames.length - (header.length > 0 ? 0 : 1);
-      list.push({ kind: 'error', data: EMPTY, detail: `FRAMEMASK_ERR_${error}`, frame });
+      list.push({ kind: 'error', data: EMPTY, detail: `FRAMEMASK_ERR_${error} ${closeCode}`, frame });
     }
     return list.filter(({ kind }) => kind === 'error' || this.handlers[NAMES[kind]] !== undefined);
   }
@@ -475,7 +478,7 @@ class Reading {
     } catch (error) {
       if (error instanceof Finding) throw error;
       if (error.name === 'FrameError' && this.handlers.onError === undefined) {
-        this.seen.push({ kind: 'error', data: EMPTY, detail: error.code });
+        this.seen.push({ kind: 'error', data: EMPTY, detail: detailOf(error) });
       } else if (!(error instanceof Thrown)) {
         this.fail(`throws ${error.stack}`);
       }
@@ -521,7 +524,7 @@ class Reading {
   /** Whether the decoder may end in another way than the reference. */
   isAccepted(rest, other) {
     const { reference, detachedTo } = this;
-    const isDetached = ({ detail }) => detail === 'FRAMEMASK_ERR_DETACHED' && detachedTo !== -1;
+    const isDetached = ({ detail }) => /^FRAMEMASK_ERR_DETACHED /.test(detail) && detachedTo !== -1;
     // onFrame sees a text frame that is complete in a chunk before its text is judged.
     if (rest[0].kind === 'frame' && other?.kind === 'error' && reference.error === 'UTF8') {
       return rest.length === 1 ? this.stopped : rest.length === 2 && (same(rest[1], other) || isDetached(rest[1]));
@@ -552,6 +555,8 @@ const NAMES = {
   close: 'onClose',
   frame: 'onFrame'
 };
+
+const detailOf = ({ code, closeCode }) => `${code} ${closeCode}`;
 
 /** @param {Seen} one @param {Seen} other */
 function same(one, other) {
