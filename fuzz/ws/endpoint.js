@@ -8,21 +8,14 @@ const { describeBytes, describeData, describeError } = require('./recorder');
 /** How many delivered messages are looked at again in the end. */
 const KEPT = 20;
 
-const WHEN = {
-  nextTick: (run) => process.nextTick(run),
-  microtask: (run) => queueMicrotask(run),
-  immediate: (run) => setImmediate(run)
-};
+const WHEN = { nextTick: process.nextTick, microtask: queueMicrotask, immediate: setImmediate };
 
 /** What a listener throws on purpose. */
 class Thrown extends Error {}
 
 class Endpoint {
   #add;
-  #throws;
-  #reactions;
-  #style;
-  #showsAmounts;
+  #settings;
   #counts = {};
   #calls = 0;
   #received = [];
@@ -40,17 +33,15 @@ class Endpoint {
    * @param {typeof import('ws').createWebSocketStream} settings.createWebSocketStream
    * @param {(channel: string, line: string) => void} settings.add to a log
    */
-  constructor(ws, socket, { side, throws, showsAmounts, createWebSocketStream, add }) {
-    this.#throws = throws;
+  constructor(ws, socket, settings) {
+    const { side, createWebSocketStream, add } = settings;
     this.ws = ws;
     this.socket = socket;
     this.#add = add;
-    this.#reactions = side.reactions;
-    this.#style = side.style;
-    this.#showsAmounts = showsAmounts;
+    this.#settings = settings;
     ws.binaryType = side.binaryType;
     if (side.style === 'stream') this.#stream(createWebSocketStream(ws));
-    this.#listen();
+    this.#listen(side.style);
   }
 
   #stream(stream) {
@@ -60,11 +51,11 @@ class Endpoint {
     stream.on('error', (error) => this.#add('stream', `error ${describeError(error)}`));
   }
 
-  #listen() {
+  #listen(style) {
     const { ws } = this;
     for (const name of ['ping', 'pong']) ws.on(name, (data) => this.#onData(name, data, ''));
     ws.on('upgrade', () => this.#onEvent('upgrade', ''));
-    if (['on', 'stream', 'parts'].includes(this.#style)) {
+    if (['on', 'stream', 'parts'].includes(style)) {
       ws.on('open', (...args) => this.#onEvent('open', args.length === 0 ? '' : 'with arguments'));
       ws.on('message', (data, isBinary, ...more) => this.#onData('message', data, `${isBinary}${more.length || ''}`));
       ws.on('stream', (stream, isBinary) => this.#onStream(stream, isBinary));
@@ -80,7 +71,7 @@ class Endpoint {
       close: (event) => this.#onEvent('close', `${isOurs(event)} ${event.code} '${event.reason}' ${event.wasClean}`)
     };
     for (const [name, listener] of Object.entries(listeners)) {
-      if (this.#style === 'target') ws.addEventListener(name, listener);
+      if (style === 'target') ws.addEventListener(name, listener);
       else ws[`on${name}`] = listener;
     }
   }
@@ -106,10 +97,10 @@ class Endpoint {
     const nth = this.#counts[name] ?? 0;
     this.#counts[name] = nth + 1;
     let throws = false;
-    for (const { event, nth: when, ops } of this.#reactions) {
+    for (const { event, nth: when, ops } of this.#settings.side.reactions) {
       if (event !== name || when !== nth) continue;
       this.perform(ops.filter(({ op }) => op !== 'throw'));
-      throws ||= this.#throws && ops.some(({ op }) => op === 'throw');
+      throws ||= this.#settings.throws && ops.some(({ op }) => op === 'throw');
     }
     if (throws) throw new Thrown(`in a listener of ${name}`);
   }
@@ -125,7 +116,7 @@ class Endpoint {
         result = ` threw ${describeError(error)}`;
       }
       const { readyState, isPaused } = this.ws;
-      const amount = this.#showsAmounts ? ` ${this.ws.bufferedAmount} buffered` : '';
+      const amount = this.#settings.showsAmounts ? ` ${this.ws.bufferedAmount} buffered` : '';
       this.#add('operations', `${operation.op}${result} [${readyState}${isPaused ? ' paused' : ''}]${amount}`);
     }
   }
@@ -133,15 +124,11 @@ class Endpoint {
   #do({ op, value, options, mask, callback, code, reason, type, when, ops }) {
     const { ws } = this;
     switch (op) {
-      case 'send': {
-        const args = [this.#make(value)];
-        if (options !== undefined) args.push({ ...options });
-        if (callback !== undefined) args.push(this.#callback(op, callback));
-        return ws.send(...args);
-      }
+      case 'send':
       case 'ping':
       case 'pong': {
         const args = value === undefined ? [] : [this.#make(value)];
+        if (options !== undefined) args.push({ ...options });
         if (mask !== undefined) args.push(...(args.length === 0 ? [undefined, mask] : [mask]));
         if (callback !== undefined) args.push(this.#callback(op, callback));
         return ws[op](...args);
@@ -153,20 +140,16 @@ class Endpoint {
         return void (ws._socket ?? this.socket).destroy();
       case 'streamWrite':
         // Whether it returns true depends on when the callbacks of `send` come.
-        this.stream.write(this.#make(value), callback && this.#callback(op, callback));
-        return undefined;
+        return void this.stream.write(this.#make(value), callback && this.#callback(op, callback));
       case 'streamEnd':
-        this.stream.end();
-        return undefined;
+        return void this.stream.end();
       case 'streamDestroy':
-        this.stream.destroy();
-        return undefined;
+        return void this.stream.destroy();
       case 'binaryType':
         ws.binaryType = type;
         return undefined;
       case 'later':
-        WHEN[when](() => this.perform(ops));
-        return undefined;
+        return void WHEN[when](() => this.perform(ops));
       default:
         return ws[op]();
     }
