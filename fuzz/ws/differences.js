@@ -10,7 +10,6 @@ const { parseFrames } = require('./values');
  * What a predicate looks at: the logs of one WebSocket under test.
  *
  * @typedef {object} Context
- * @property {import('./generator').Program} program
  * @property {string[]} theirs the events under ws
  * @property {string[]} ours the events under framemask/ws
  * @property {number} shared how many events are the same in the beginning, and in the same steps
@@ -162,20 +161,11 @@ function endsWithFinalBlock(payload) {
   }
 }
 
-/**
- * @param {string[]} [some]
- * @param {string[]} [others]
- * @returns {boolean}
- */
 function sameLines(some = [], others = []) {
   return some.length === others.length && some.every((line, i) => line === others[i]);
 }
 
-/**
- * @param {Record<string, string[]>} theirs
- * @param {Record<string, string[]>} ours
- * @returns {string[]} the channels that differ
- */
+/** @returns {string[]} the channels of two logs that differ */
 function findDifferent(theirs, ours) {
   const names = new Set([...Object.keys(theirs), ...Object.keys(ours)]);
   return [...names].sort().filter((name) => !sameLines(theirs[name], ours[name]));
@@ -195,7 +185,7 @@ function explain(program, theirs, ours, sent) {
   const isCallbacks = (name) => name.endsWith('.callbacks') && name in theirs && name in ours;
   if (different.every((name) => isCallbacks(name) && sameButForTicks(theirs[name], ours[name]))) return JOINED;
   for (const role of program.tested) {
-    const context = createContext(program, role, theirs, ours, sent);
+    const context = createContext(role, theirs, ours, sent);
     const difference = DIFFERENCES.find(({ applies }) => applies(context));
     if (difference !== undefined) return difference.name;
   }
@@ -218,14 +208,15 @@ function sameButForCompression(program, theirs, ours, channel) {
   const setsBinaryType = JSON.stringify(program).includes('"op":"binaryType"');
   const logs = [theirs[channel] ?? [], ours[channel] ?? []];
   const isCompressed = (log) => log.some((line) => /^in the end .* permessage-deflate/.test(line));
-  const isSame = (kind) => {
+  const isSame = (start) => {
     // Without readyState, which may be CLOSING by then.
-    const [some, others] = logs.map((log) => log.filter(kind).map((line) => line.replace(/\[[0-3]\]$/, '')));
+    const [some, others] = logs.map((log) =>
+      log.filter((line) => line.startsWith(start)).map((line) => line.replace(/\[[0-3]\]$/, ''))
+    );
     const isSameLine = (line, other) => line === other || (setsBinaryType && sameButForType(line, other));
     return some.slice(0, others.length).every((line, i) => isSameLine(line, others[i]));
   };
-  const kinds = ['message ', 'ping ', 'pong ', 'error '].map((start) => (line) => line.startsWith(start));
-  return logs.every(isCompressed) && kinds.every(isSame);
+  return logs.every(isCompressed) && ['message ', 'ping ', 'pong ', 'error '].every(isSame);
 }
 
 /**
@@ -254,38 +245,29 @@ function sameButForType(line, other) {
  * @returns {boolean}
  */
 function sameButForTicks(theirs, ours) {
-  const isAtOnce = (line) => line.startsWith('--') || /is not open: |_AFTER_END/.test(line);
-  const isLater = (line) => line.startsWith('--') || !isAtOnce(line);
+  const isAtOnce = (line) => isStep(line) || /is not open: |_AFTER_END/.test(line);
+  const isLater = (line) => isStep(line) || !isAtOnce(line);
   return [isAtOnce, isLater].every((kind) => sameLines(theirs.filter(kind), ours.filter(kind)));
 }
 
-/** @returns {Record<'lines' | 'steps', string[]>} events, and the step of each */
-function eventsOf(log = []) {
-  const lines = [];
-  const steps = [];
-  let step = '';
-  for (const line of log) {
-    if (line.startsWith('--')) {
-      step = line;
-      continue;
-    }
-    lines.push(line);
-    steps.push(step);
-  }
-  return { lines, steps };
-}
+const isStep = (line) => line.startsWith('--');
+const withoutSteps = (log = []) => log.filter((line) => !isStep(line));
 
 /** @returns {Context} */
-function createContext(program, role, theirs, ours, sent) {
-  const [a, b] = [theirs, ours].map((logs) => eventsOf(logs[`${role}.events`]));
-  let shared = 0;
-  while (shared < b.lines.length && a.lines[shared] === b.lines[shared] && a.steps[shared] === b.steps[shared])
-    shared++;
-  const context = { program, theirs: a.lines, ours: b.lines, shared, frames: null };
-  if (sent !== null) context.frames = parseFrames(sent);
-  const exceptions = (logs) => (logs['process.exceptions'] ?? []).filter((line) => !line.startsWith('--'));
-  context.exceptions = { theirs: exceptions(theirs), ours: exceptions(ours) };
-  return context;
+function createContext(role, theirs, ours, sent) {
+  const [some, others] = [theirs, ours].map((logs) => logs[`${role}.events`] ?? []);
+  let same = 0;
+  while (same < others.length && some[same] === others[same]) same++;
+  return {
+    theirs: withoutSteps(some),
+    ours: withoutSteps(others),
+    shared: withoutSteps(others.slice(0, same)).length,
+    frames: sent === null ? null : parseFrames(sent),
+    exceptions: {
+      theirs: withoutSteps(theirs['process.exceptions']),
+      ours: withoutSteps(ours['process.exceptions'])
+    }
+  };
 }
 
 module.exports = { DIFFERENCES, explain, findDifferent, sameLines };

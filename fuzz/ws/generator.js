@@ -7,7 +7,7 @@ const { createStreamMaker, randomCuts } = require('../../test/support/streams');
 const { KINDS, deflate, makeBytes, makeFrame, makeText } = require('./values');
 
 /**
- * What an endpoint does. Each has `op`, and what belongs to it:
+ * An operation has `op`, and its arguments:
  * - `send`: `value`, `options`, `callback`; `ping` and `pong`: `value`, `mask`, `callback`;
  *   a callback is `undefined`, or the operations that it does
  * - `close`: `code`, `reason`; `terminate`, `destroy` (of the socket), `pause`, `resume`
@@ -18,27 +18,23 @@ const { KINDS, deflate, makeBytes, makeFrame, makeText } = require('./values');
  *
  * @typedef {object & { op: string }} Operation
  *
- * @typedef {object} Reaction
- * @property {string} event
- * @property {number} nth from 0 on; -1 for each
- * @property {Operation[]} ops
- *
  * @typedef {object} Side
  * @property {object} options of the WebSocket or WebSocketServer
  * @property {'on' | 'parts' | 'target' | 'attribute' | 'stream'} style how it listens: `parts` of
  *   framemask/ws joins those of long messages; a `stream` listens, too
  * @property {string} binaryType
- * @property {Reaction[]} reactions
+ * @property {{ event: string, nth: number, ops: Operation[] }[]} reactions to the nth event of a
+ *   kind, from 0 on
  *
  * @typedef {object} Program
- * @property {'pair' | 'server' | 'client'} kind what is no raw peer
+ * @property {'pair' | 'server' | 'client'} kind which endpoints are no raw peers
  * @property {('server' | 'client')[]} tested which of them are the implementation under test
  * @property {'tcp' | 'tls' | 'http2' | 'unix' | 'memory'} transport
  * @property {boolean} slow whether a write in memory is done only when it has been read
  * @property {boolean} large whether it sends more than a chunk
  * @property {boolean} showsAmounts whether `bufferedAmount` is determined at any time
  * @property {boolean} stalls whether a raw peer stops reading: the time of callbacks is open then
- * @property {string} extensions what a raw peer says in its handshake; '' for nothing
+ * @property {string} extensions a raw peer's in its handshake; '' for none
  * @property {Buffer} early what a raw peer sends with its handshake
  * @property {boolean} answersClose whether a raw peer answers a Close frame
  * @property {Record<'server' | 'client', Side>} sides
@@ -106,7 +102,7 @@ function createProgram(random) {
   if (isPair && limits.timed !== '') limits.calm = true;
   if (limits.calm) limits.abrupt = false;
   limits.throws = limits.reactive && !deflates && !limits.abrupt && chance(3);
-  // Not with abrupt ends: of frames that wait behind a write, ws loses more than framemask/ws.
+  // Not with abrupt ends: of frames that wait after a write, ws loses more than framemask/ws.
   const slow = transport === 'memory' && !limits.abrupt && chance(4);
   if (slow && isPair) limits.calm = true;
   const waits = slow || isLayered(transport);
@@ -137,25 +133,18 @@ function createProgram(random) {
 
   function operation(depth, style) {
     const roll = random(100);
+    const done = callback(depth, style);
     if (style === 'stream' && depth === 0 && chance(2)) {
-      return {
-        op: 'streamWrite',
-        value: value(['string', 'buffer', 'uint8'], sizes),
-        callback: callback(depth, style)
-      };
+      return { op: 'streamWrite', value: value(['string', 'buffer', 'uint8'], sizes), callback: done };
     }
     if (roll < 62) {
       const kinds = chance(2) ? ['string', 'buffer'] : KINDS;
-      return { op: 'send', value: value(kinds, sizes), options: sendOptions(depth), callback: callback(depth, style) };
+      return { op: 'send', value: value(kinds, sizes), options: sendOptions(depth), callback: done };
     }
     if (roll < 76) {
-      const none = chance(3);
-      return {
-        op: pick(['ping', 'pong']),
-        value: none ? undefined : value(KINDS, CONTROL),
-        mask: chance(60) && !limits.calm ? chance(2) : undefined,
-        callback: callback(depth, style)
-      };
+      const payload = chance(3) ? undefined : value(KINDS, CONTROL);
+      const mask = chance(60) && !limits.calm ? chance(2) : undefined;
+      return { op: pick(['ping', 'pong']), value: payload, mask, callback: done };
     }
     // A write behind a Close frame destroys a stream's connection, which only memory does at once.
     // Slow callbacks that send find out sooner or later.
@@ -181,13 +170,11 @@ function createProgram(random) {
     // What comes after a part comes ticks later.
     const mayWait = !limits.throws && !isFixed && !isOpen;
     if (depth < 2 && roll < 97 && limits.timed !== 'callbacks' && mayWait) {
-      const when =
-        limits.timed === 'timers' && !limits.calm && !deflates
-          ? pick(['nextTick', 'microtask', 'immediate'])
-          : pick(['nextTick', 'microtask']);
+      const immediate = limits.timed === 'timers' && !limits.calm && !deflates ? ['immediate'] : [];
+      const when = pick(['nextTick', 'microtask', ...immediate]);
       return { op: 'later', when, ops: operations(1 + random(3), depth + 1, style) };
     }
-    return { op: 'send', value: value(['string'], sizes), options: undefined, callback: callback(depth, style) };
+    return { op: 'send', value: value(['string'], sizes), options: undefined, callback: done };
   }
 
   function operations(count, depth, style) {
@@ -261,39 +248,36 @@ function createProgram(random) {
 
   const makeStream = createStreamMaker(random, { longest: large ? 70000 : 4000 });
 
-  /** Frames without a mistake, some of them compressed. */
+  /** Frames without a mistake, some of them compressed; sometimes many short ones. */
   function goodFrames(role, compressed) {
     const frames = [];
-    const key = () => (role === 'server' ? (chance(12) ? 0 : seed()) : -1);
-    const control = () => {
-      const payload = makeBytes(pick(CONTROL.slice(0, -1)), seed());
-      frames.push(makeFrame(0x89 + random(2), payload, key()));
-    };
-    const count = chance(10) && !waits && !limits.throws ? 70 : 1 + random(8);
-    const pingsOnly = count === 70 && chance(2);
-    for (let i = 0; i < count; i++) {
-      if (pingsOnly || chance(5)) {
-        if (pingsOnly) frames.push(makeFrame(0x89, Buffer.alloc(0), key()));
-        else control();
-        continue;
-      }
+    const put = (first, payload) =>
+      frames.push(makeFrame(first, payload, role === 'client' ? -1 : chance(12) ? 0 : seed()));
+    const putControl = () => put(0x89 + random(2), makeBytes(pick(CONTROL.slice(0, -1)), seed()));
+    const many = chance(10) && !waits && !limits.throws;
+    const pingsOnly = many && chance(2);
+    for (let i = many ? 70 : 1 + random(8); i > 0; i--) {
+      if (pingsOnly) put(0x89, Buffer.alloc(0));
+      else if (chance(5)) putControl();
+      else putMessage(many ? random(40) : pick(sizes));
+    }
+    return Buffer.concat(frames);
+
+    function putMessage(size) {
       const opcode = 1 + random(2);
-      const size = count === 70 ? random(40) : pick(sizes);
       let payload = opcode === 1 ? makeText(size, seed()) : makeBytes(size, seed());
       const deflated = compressed && chance(2);
       if (deflated) payload = deflate(payload);
-      const pieces = chance(3) ? 1 + random(4) : 1;
-      let from = 0;
-      for (let piece = 0; piece < pieces; piece++) {
-        const fin = piece === pieces - 1;
-        const to = fin ? payload.length : from + random(payload.length - from + 1);
-        const first = (fin ? 0x80 : 0) | (piece === 0 ? opcode | (deflated ? 0x40 : 0) : 0);
-        frames.push(makeFrame(first, payload.subarray(from, to), key()));
-        from = to;
-        if (!fin && chance(4)) control();
+      let first = opcode | (deflated ? 0x40 : 0);
+      for (let pieces = chance(3) ? random(4) : 0; pieces > 0; pieces--) {
+        const to = random(payload.length + 1);
+        put(first, payload.subarray(0, to));
+        if (chance(4)) putControl();
+        payload = payload.subarray(to);
+        first = 0;
       }
+      put(first | 0x80, payload);
     }
-    return Buffer.concat(frames);
   }
 
   /** @param {'server' | 'client'} role of the one that reads them */
@@ -328,19 +312,18 @@ function createProgram(random) {
     const chosen = both ? ['server', 'client'] : [pick(['server', 'client'])];
     return chosen.map((name) => {
       if (name === rawSide) return { side: name, ops: rawOperations(kind, extensions !== '', stalls) };
-      // A burst, now and then, of more frames than ws writes before anything is read.
-      const count = chance(12) && !large ? 20 + random(20) : 1 + random(5);
       const { style } = sides[name];
-      const ops = operations(count, 0, style);
-      // Behind an end, writes are errors, which destroy the stream: not in the same step.
-      if (style === 'stream' && !limits.calm && chance(5))
-        ops.push({ op: limits.abrupt && chance(2) ? 'streamDestroy' : 'streamEnd' });
       // Alone and at rest, everybody may be abrupt.
       if (!limits.abrupt && !both && chance(10)) {
         const close = { op: 'close', code: pick(CODES), reason: value(['string'], [0, 20, 123]) };
         const end = style === 'stream' && chance(2) ? { op: 'streamEnd' } : close;
         return { side: name, ops: [pick([end, { op: 'terminate' }, { op: 'destroy' }])] };
       }
+      // A burst, now and then, of more frames than ws writes before anything is read.
+      const ops = operations(chance(12) && !large ? 20 + random(20) : 1 + random(5), 0, style);
+      // After an end, writes are errors, which destroy the stream: not in the same step.
+      if (style === 'stream' && !limits.calm && chance(5))
+        ops.push({ op: limits.abrupt && chance(2) ? 'streamDestroy' : 'streamEnd' });
       return { side: name, ops };
     });
   });
