@@ -15,11 +15,8 @@ const EMPTY = Buffer.alloc(0);
 class RawPeer {
   /** All frames that it has sent. @type {Buffer[]} */
   sent = [];
-  #log;
-  #masks;
-  #showsKeys;
-  #answersClose;
-  #rest = Buffer.alloc(0);
+  #settings;
+  #rest = EMPTY;
   #handshake = '';
   #answered = false;
   #closed = false;
@@ -32,12 +29,9 @@ class RawPeer {
    * @param {boolean} settings.answersClose
    * @param {boolean} settings.showsKeys whether masking keys are determined, and logged
    */
-  constructor(socket, { role, log, answersClose, showsKeys }) {
+  constructor(socket, settings) {
     this.socket = socket;
-    this.#log = log;
-    this.#masks = role === 'client';
-    this.#answersClose = answersClose;
-    this.#showsKeys = showsKeys;
+    this.#settings = settings;
     socket.on('data', (bytes) => this.#read(bytes));
     socket.on('error', () => {});
     socket.on('end', () => {
@@ -52,28 +46,25 @@ class RawPeer {
     this.socket.write(Buffer.concat([head, frames]));
   }
 
-  /** Sends the request of a client, and with it the first bytes behind it. */
-  request(path, extensions, early) {
-    const extra = extensions === '' ? '' : `Sec-WebSocket-Extensions: ${extensions}\r\n`;
-    const head =
-      `GET ${path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${extra}` +
-      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
-    this.#write(Buffer.from(head), early);
+  /** Sends the first line of a request or response, headers, and the first bytes after them. */
+  #shake(firstLine, extensions, headers, early) {
+    const lines = [firstLine, 'Upgrade: websocket', 'Connection: Upgrade', ...headers];
+    if (extensions !== '') lines.push(`Sec-WebSocket-Extensions: ${extensions}`);
+    this.#write(Buffer.from(lines.join('\r\n') + END), early);
   }
 
-  /** Answers the request of a client, and sends the first bytes behind it. */
+  request(path, extensions, early) {
+    const headers = ['Host: localhost', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
+    this.#shake(`GET ${path} HTTP/1.1`, extensions, headers, early);
+  }
+
+  /** Answers the request of a client. */
   respond(request, extensions, early) {
     const key = /^sec-websocket-key: (.*)\r$/im.exec(request)[1];
-    const accept = createHash('sha1')
-      .update(key + GUID)
-      .digest('base64');
-    const offered = extensions !== '' && /^sec-websocket-extensions:/im.test(request);
-    const extra = offered ? `Sec-WebSocket-Extensions: ${extensions}\r\n` : '';
-    const head =
-      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${extra}` +
-      `Sec-WebSocket-Accept: ${accept}${END}`;
+    const accept = createHash('sha1').update(`${key}${GUID}`).digest('base64');
+    const offered = /^sec-websocket-extensions:/im.test(request) ? extensions : '';
     this.#handshake = null;
-    this.#write(Buffer.from(head), early);
+    this.#shake('HTTP/1.1 101 Switching Protocols', offered, [`Sec-WebSocket-Accept: ${accept}`], early);
   }
 
   /**
@@ -82,10 +73,7 @@ class RawPeer {
    */
   async act({ op, bytes, cuts, mode }, rest) {
     const { socket } = this;
-    if (op === 'end' || op === 'destroy' || op === 'pause' || op === 'resume') {
-      socket[op]();
-      return;
-    }
+    if (op !== 'bytes') return void socket[op]();
     // In a burst, the other end reads several chunks in one turn.
     if (socket instanceof PipeEnd) socket.peer.apart = mode === 'burst';
     let from = 0;
@@ -103,7 +91,7 @@ class RawPeer {
       const end = this.#handshake.indexOf(END);
       if (end === -1) return;
       const lines = this.#handshake.slice(0, end).split('\r\n');
-      this.#log(lines.filter((line) => /^HTTP|^Sec-WebSocket-Ext/.test(line)).join('; '));
+      this.#settings.log(lines.filter((line) => /^HTTP|^Sec-WebSocket-Ext/.test(line)).join('; '));
       bytes = Buffer.from(this.#handshake.slice(end + END.length), 'latin1');
       this.#handshake = null;
     }
@@ -114,20 +102,21 @@ class RawPeer {
   }
 
   #onFrame({ first, header, key, payload }) {
-    const shownKey = key.length > 0 && this.#showsKeys ? ` key ${key.toString('hex')}` : '';
-    this.#log(`${header.toString('hex')}${shownKey} ${describeBytes(payload)}`);
-    if (first !== 0x88 || !this.#answersClose || this.#answered || !this.socket.writable) return;
+    const { role, answersClose, showsKeys } = this.#settings;
+    const shownKey = key.length > 0 && showsKeys ? ` key ${key.toString('hex')}` : '';
+    this.#settings.log(`${header.toString('hex')}${shownKey} ${describeBytes(payload)}`);
+    if (first !== 0x88 || !answersClose || this.#answered || !this.socket.writable) return;
     this.#answered = true;
-    this.#write(EMPTY, makeFrame(first, payload, this.#masks ? 0x01020304 : -1));
-    if (!this.#masks) this.socket.end();
+    this.#write(EMPTY, makeFrame(first, payload, role === 'client' ? 0x01020304 : -1));
+    if (role === 'server') this.socket.end();
   }
 
   #close() {
     if (this.#closed) return;
     this.#closed = true;
     // How many bytes of it a kernel has taken is open.
-    if (this.#rest.length > 0) this.#log('a part of a frame');
-    this.#log('closed');
+    if (this.#rest.length > 0) this.#settings.log('a part of a frame');
+    this.#settings.log('closed');
   }
 }
 
