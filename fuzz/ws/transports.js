@@ -36,6 +36,8 @@ class PipeEnd extends Duplex {
   slow = false;
   apart = false;
   #queue = [];
+  /** The callback of the write that is read, if it is slow. */
+  #done = null;
   #ended = false;
   #wants = false;
   #scheduled = false;
@@ -46,14 +48,14 @@ class PipeEnd extends Duplex {
   }
 
   _writev(chunks, callback) {
+    const { peer } = this;
     for (const { chunk } of chunks) {
       this.bytesWritten += chunk.length;
       // A copy: after its callback, the writer may use the memory again.
-      this.peer.#queue.push({ bytes: Buffer.from(chunk), done: null });
+      peer.#queue.push(Buffer.from(chunk));
     }
-    const last = this.peer.#queue.at(-1);
-    this.peer.#schedule();
-    if (this.slow && !this.peer.destroyed && last !== undefined) last.done = callback;
+    peer.#schedule();
+    if (this.slow && !peer.destroyed) peer.#done = callback;
     else callback();
   }
 
@@ -62,35 +64,20 @@ class PipeEnd extends Duplex {
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      if (this.#wants || this.destroyed) this.#take();
+      if (this.destroyed) this.#queue = [];
+      else if (this.#wants && this.#queue.length > 0) this.#take();
+      else if (this.#wants && this.#ended) this.push(null);
+      if (this.#queue.length === 0) this.#finish();
     });
   }
 
   #take() {
-    let waiting = this.#queue;
-    if (this.destroyed) {
-      this.#queue = [];
-      for (const { done } of waiting) done?.();
-      return;
-    }
-    if (waiting.length === 0) {
-      if (this.#ended) this.push(null);
-      return;
-    }
-    const chunks = [];
-    if (this.apart) {
-      this.#queue = [];
-      chunks.push(...waiting.map(({ bytes }) => bytes));
-    } else {
-      const all = Buffer.concat(waiting.map(({ bytes }) => bytes));
-      chunks.push(all.subarray(0, CHUNK));
-      this.#queue = all.length > CHUNK ? [{ bytes: all.subarray(CHUNK), done: null }] : [];
-      if (all.length > CHUNK) {
-        // Those whose writes are not done are done with the last chunk.
-        const late = waiting.filter(({ done }) => done !== null);
-        this.#queue[0].done = () => late.forEach(({ done }) => void done());
-        waiting = [];
-      }
+    let chunks = this.#queue;
+    this.#queue = [];
+    if (!this.apart) {
+      const all = Buffer.concat(chunks);
+      chunks = [all.subarray(0, CHUNK)];
+      if (all.length > CHUNK) this.#queue = [all.subarray(CHUNK)];
     }
     try {
       while (chunks.length > 0) {
@@ -100,10 +87,15 @@ class PipeEnd extends Duplex {
       }
     } finally {
       // A socket goes on, too, when a listener has thrown.
-      this.#queue.unshift(...chunks.map((bytes) => ({ bytes, done: null })));
-      for (const { done } of waiting) done?.();
-      if (this.#queue.length > 0 || this.#ended) this.#schedule();
+      this.#queue.unshift(...chunks);
+      this.#schedule();
     }
+  }
+
+  #finish() {
+    const done = this.#done;
+    this.#done = null;
+    done?.();
   }
 
   _read() {
@@ -124,7 +116,7 @@ class PipeEnd extends Duplex {
 
   _destroy(error, callback) {
     this.peer.#end();
-    if (this.#queue.length > 0) this.#schedule();
+    this.#schedule();
     callback(error);
   }
 }
