@@ -149,11 +149,8 @@ const DIFFERENCES = [
 ];
 
 /**
- * @param {ReferenceDecoder} reference which has read the stream
- * @param {string[]} theirs the events of ws
- * @param {number} size of the stream
- * @returns {string | undefined} the name of the accepted difference, '' if there is none; undefined
- *   if it is not accepted
+ * @returns {string | undefined} the name of the accepted difference of a stream of so many bytes, ''
+ *   if there is none; undefined if it is not accepted
  */
 function explain(reference, theirs, size) {
   const ours = eventsOf(reference);
@@ -192,6 +189,24 @@ function compareWithWs(stream, cuts = []) {
 
 /** A Decoder that reads a stream, with handlers that act. */
 class Reading {
+  written = 0;
+  /** @type {Seen[]} */
+  seen = [];
+  calls = 0;
+  /** The parts of the message that comes in parts. */
+  parts = [];
+  /** Buffers that were delivered, with copies of the bytes that they must have at the end. */
+  kept = [];
+  /** Chunks with the memory around them, and where each ends in the stream. */
+  chunks = [];
+  /** Where the first chunk that was transferred ends in the stream; -1 if none was. */
+  detachedTo = -1;
+  stopped = false;
+  thrown = null;
+  failure = null;
+  subscribed = false;
+  onRecord = (record) => this.check(() => this.checkRecord(record));
+
   /**
    * @param {typeof Decoder} DecoderClass
    * @param {Stream} stream
@@ -201,7 +216,6 @@ class Reading {
    */
   constructor(DecoderClass, stream, reference, random, count) {
     this.stream = stream;
-    this.bytes = stream.bytes;
     this.reference = reference;
     this.random = random;
     this.count = count;
@@ -212,26 +226,8 @@ class Reading {
     this.transfers = this.chance(3);
     /** Whether chunks are borrowed: each is overwritten when `write` returns. */
     this.borrowed = this.chance(2);
-    this.cuts = randomCuts(random, this.bytes.length);
-    this.pieces = cut(this.bytes, this.cuts);
-    this.written = 0;
-
-    /** @type {Seen[]} */
-    this.seen = [];
-    this.calls = 0;
-    /** The parts of the message that comes in parts. */
-    this.parts = [];
-    /** Buffers that were delivered, with copies of the bytes that they must have at the end. */
-    this.kept = [];
-    /** Chunks with the memory around them, and where each ends in the stream. */
-    this.chunks = [];
-    /** Where the first chunk that was transferred ends in the stream; -1 if none was. */
-    this.detachedTo = -1;
-    this.stopped = false;
-    this.thrown = null;
-    this.failure = null;
-    this.subscribed = false;
-    this.onRecord = (record) => this.check(() => this.checkRecord(record));
+    this.cuts = randomCuts(random, stream.bytes.length);
+    this.pieces = cut(stream.bytes, this.cuts);
     this.handlers = this.makeHandlers();
     const { bytes: _, ...options } = { ...stream, borrowed: this.borrowed, trace: { id: this.name } };
     this.decoder = new DecoderClass({ ...options, ...this.handlers });
@@ -252,24 +248,20 @@ class Reading {
 
   makeHandlers() {
     const { chance, stream } = this;
-    const toBuffer = (data) => (typeof data === 'string' ? Buffer.from(data) : data);
-    const isView = (data, isBinary, rsv1 = false) => {
+    const give = (data, isBinary, rsv1 = false, isPart = false, isLast = true) => {
+      const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+      this.parts.push(Buffer.from(bytes));
+      const whole = isLast ? Buffer.concat(this.parts.splice(0)) : null;
       const asString = stream.text !== 'buffer' && !isBinary && !rsv1;
-      if ((typeof data === 'string') !== asString) this.check(() => this.fail(`a message is a ${typeof data}`));
-      return !asString;
+      this.check(() => {
+        if ((typeof data === 'string') !== asString) this.fail(`a message is a ${typeof data}`);
+        if (!isPart && bytes.length >= stream.partsFrom) this.fail('a long message comes as a whole');
+      });
+      this.see(isBinary ? 'binary' : 'text', bytes, rsv1, !asString, bytes, whole);
     };
     const handlers = {
-      onMessage: (data, isBinary, rsv1) => {
-        const bytes = toBuffer(data);
-        if (bytes.length >= stream.partsFrom) this.check(() => this.fail('a long message comes as a whole'));
-        this.see(isBinary ? 'binary' : 'text', bytes, rsv1, isView(data, isBinary, rsv1));
-      },
-      onPart: (data, isBinary, isLast, rsv1) => {
-        const bytes = toBuffer(data);
-        this.parts.push(Buffer.from(bytes));
-        const whole = isLast ? Buffer.concat(this.parts.splice(0)) : null;
-        this.see(isBinary ? 'binary' : 'text', bytes, rsv1, isView(data, isBinary, rsv1), bytes, whole);
-      },
+      onMessage: (data, isBinary, rsv1) => give(data, isBinary, rsv1),
+      onPart: (data, isBinary, isLast, rsv1) => give(data, isBinary, rsv1, true, isLast),
       onPing: (payload) => this.see('ping', payload, false, true),
       onPong: (payload) => this.see('pong', payload, false, true),
       onClose: (code, reason) => this.see('close', Buffer.from(reason), code, false),
@@ -355,52 +347,38 @@ class Reading {
     this.count('transfers');
   }
 
-  /**
-   * Does something that a handler or a subscriber may do, or nothing.
-   *
-   * @param {boolean} inHandler
-   * @param {() => void} [use] does something with the data
-   */
+  /** Does something that a handler or a subscriber may do, or nothing. A handler may `use` its data. */
   act(inHandler, use) {
     if (this.actsIn === Infinity || !this.chance(this.actsIn)) return;
     const { decoder } = this;
     this.count('acts');
-    switch (this.random(inHandler ? 10 : 7)) {
-      case 0:
-      case 1:
-        decoder.pause();
-        break;
-      case 2:
+    const acts = [
+      () => decoder.pause(),
+      () => decoder.pause(),
+      () => {
         decoder.pause();
         decoder.resume();
-        break;
-      case 3:
-        this.write();
-        break;
-      case 4:
-        this.toggle();
-        break;
-      case 5:
-        this.decodeOther();
-        break;
-      case 6:
-        if (!this.chance(12)) break;
+      },
+      () => this.write(),
+      () => this.toggle(),
+      () => this.decodeOther(),
+      () => {
+        if (!this.chance(12)) return;
         decoder.stop();
         this.stopped = true;
-        break;
-      case 7:
+      },
+      () => {
         this.thrown = new Thrown('a handler throws');
         throw this.thrown;
-      default:
-        use();
-    }
+      },
+      use,
+      use
+    ];
+    acts[this.random(inHandler ? acts.length : 7)]();
   }
 
   toggle() {
-    for (const traces of CHANNELS) {
-      if (this.subscribed) traces.unsubscribe(this.onRecord);
-      else traces.subscribe(this.onRecord);
-    }
+    for (const records of CHANNELS) records[this.subscribed ? 'unsubscribe' : 'subscribe'](this.onRecord);
     this.subscribed = !this.subscribed;
   }
 
@@ -563,14 +541,7 @@ function same(one, other) {
   return one.kind === other.kind && one.detail === other.detail && one.data.equals(other.data);
 }
 
-/**
- * Reads a stream with a Decoder over each backend, with the reference, and with ws.
- *
- * @param {Stream} stream
- * @param {import('./program').Random} random
- * @param {(what: string) => void} count
- * @returns {ReturnType<typeof compareWithWs>}
- */
+/** Reads a stream with the reference, with ws, and with a Decoder over each backend. */
 function checkStream(stream, random, count) {
   const compared = compareWithWs(stream, randomCuts(random, stream.bytes.length));
   const { reference, ours, theirs, difference } = compared;
@@ -613,4 +584,4 @@ subscribers that act, with the Receiver of ws and fuzz/reference.js over random 
 
 if (require.main === module) runProgram('differential.js', PURPOSE, round);
 
-module.exports = { DIFFERENCES, checkStream, explain, run: (settings) => runRounds(round, settings) };
+module.exports = { DIFFERENCES, checkStream, run: (settings) => runRounds(round, settings) };
