@@ -120,14 +120,15 @@ function createProgram(random) {
 
   function sendOptions(depth) {
     if (chance(2)) return undefined;
-    const options = {};
-    if (chance(2)) options.binary = limits.calm || chance(2);
-    if (chance(3)) options.fin = depth === 0 && chance(2);
+    const options = some({
+      binary: [2, () => limits.calm || chance(2)],
+      fin: [3, () => depth === 0 && chance(2)],
+      compress: [4, () => chance(2)],
+      // A mask where there should be none, or none where there should be one.
+      mask: [limits.calm ? Infinity : 60, () => chance(2)]
+    });
     // What follows may be no text.
     if (limits.calm && options.fin === false) options.binary = true;
-    if (chance(4)) options.compress = chance(2);
-    // A mask where there should be none, or none where there should be one.
-    if (chance(60) && !limits.calm) options.mask = chance(2);
     return options;
   }
 
@@ -151,12 +152,9 @@ function createProgram(random) {
     const isLost = style === 'stream' && (slow || transport !== 'memory');
     const mayClose = !isLayered(transport) && !isLost && !(slow && limits.timed === 'callbacks');
     if (roll < 78 && !limits.calm && !limits.throws && mayClose) {
-      const bad = chance(6);
-      return {
-        op: 'close',
-        code: chance(4) ? undefined : pick(bad ? BAD_CODES : CODES),
-        reason: chance(2) ? undefined : value(chance(8) ? KINDS : ['string'], [0, 1, 20, 123, 124])
-      };
+      const code = chance(4) ? undefined : pick(chance(6) ? BAD_CODES : CODES);
+      const reason = chance(2) ? undefined : value(chance(8) ? KINDS : ['string'], [0, 1, 20, 123, 124]);
+      return { op: 'close', code, reason };
     }
     // Which compressed messages have come by the time of a reaction or a callback is open.
     // The parts of a stream are Buffers.
@@ -189,42 +187,52 @@ function createProgram(random) {
     return { event, nth: random(4), ops };
   }
 
+  /** Options, each with its value in one of so many cases. */
+  function some(options) {
+    const chosen = Object.entries(options).filter(([, [oneIn]]) => chance(oneIn));
+    return Object.fromEntries(chosen.map(([name, [, make]]) => [name, make()]));
+  }
+
   function deflateOptions() {
     if (chance(3)) return true;
-    const options = { threshold: pick([0, 0, 10, 1024]) };
-    if (chance(3)) options.serverNoContextTakeover = chance(2);
-    if (chance(3)) options.clientNoContextTakeover = chance(2);
-    if (chance(4)) options.serverMaxWindowBits = 9 + random(7);
-    if (chance(4)) options.clientMaxWindowBits = 9 + random(7);
-    if (chance(4)) options.zlibDeflateOptions = { level: random(10), memLevel: 1 + random(9), chunkSize: 128 };
-    if (chance(4)) options.zlibInflateOptions = { chunkSize: 64 + random(4096) };
-    return options;
+    return some({
+      threshold: [1, () => pick([0, 0, 10, 1024])],
+      serverNoContextTakeover: [3, () => chance(2)],
+      clientNoContextTakeover: [3, () => chance(2)],
+      serverMaxWindowBits: [4, () => 9 + random(7)],
+      clientMaxWindowBits: [4, () => 9 + random(7)],
+      zlibDeflateOptions: [4, () => ({ level: random(10), memLevel: 1 + random(9), chunkSize: 128 })],
+      zlibInflateOptions: [4, () => ({ chunkSize: 64 + random(4096) })]
+    });
   }
 
   function limitsOf() {
-    const options = {};
+    const options = some({ autoPong: [8, () => false] });
     if (deferred && chance(2)) options.allowSynchronousEvents = false;
-    if (chance(8)) options.autoPong = false;
     if (limits.calm) return options;
-    if (chance(6)) options.maxPayload = pick([0, -1, 1, 125, 126, 1000, 5000]);
-    if (chance(8)) options.maxFragments = pick([0, -1, 1, 2, 3]);
-    if (chance(8)) options.maxBufferedChunks = pick([0, 100]);
-    if (chance(6)) options.skipUTF8Validation = true;
-    // It terminates. Pongs that wait behind a write are lost with ws then, and of a pair, joined
+    // It terminates. Pongs that wait after a write are lost with ws then, and of a pair, joined
     // Pings come at once.
     const mayTerminate = !waits && !limits.throws && !isPair;
-    if (chance(8) && mayTerminate) options.maxPendingAutoPongs = pick([0, 1, 2, 5]);
-    return options;
+    return Object.assign(
+      options,
+      some({
+        maxPayload: [6, () => pick([0, -1, 1, 125, 126, 1000, 5000])],
+        maxFragments: [8, () => pick([0, -1, 1, 2, 3])],
+        maxBufferedChunks: [8, () => pick([0, 100])],
+        skipUTF8Validation: [6, () => true]
+      }),
+      mayTerminate && some({ maxPendingAutoPongs: [8, () => pick([0, 1, 2, 5])] })
+    );
   }
 
   function side(role) {
     const options = limitsOf();
     if (role === 'server') {
+      Object.assign(options, some({ clientTracking: [10, () => false] }));
       options.perMessageDeflate = deflates ? deflateOptions() : false;
-      if (chance(10)) options.clientTracking = false;
     } else {
+      Object.assign(options, some({ generateMask: [8, () => pick(['zero', 'count', 'same'])] }));
       options.perMessageDeflate = deflates ? deflateOptions() : chance(4);
-      if (chance(8)) options.generateMask = pick(['zero', 'count', 'same']);
     }
     const count = limits.reactive ? 1 + random(3) : 0;
     // A stream writes when what it wrote before is done, and when a reaction comes then is open.
@@ -238,12 +246,8 @@ function createProgram(random) {
       // It terminates, maybe before a stream has been read.
       delete options.maxPendingAutoPongs;
     }
-    return {
-      options,
-      style,
-      binaryType: style === 'stream' || style === 'parts' || chance(2) ? 'nodebuffer' : pick(BINARY_TYPES),
-      reactions: times(count, () => reaction(style))
-    };
+    const binaryType = style === 'stream' || style === 'parts' || chance(2) ? 'nodebuffer' : pick(BINARY_TYPES);
+    return { options, style, binaryType, reactions: times(count, () => reaction(style)) };
   }
 
   const makeStream = createStreamMaker(random, { longest: large ? 70000 : 4000 });

@@ -15,7 +15,9 @@ const EMPTY = Buffer.alloc(0);
 class RawPeer {
   /** All frames that it has sent. @type {Buffer[]} */
   sent = [];
-  #settings;
+  #role;
+  #program;
+  #log;
   #rest = EMPTY;
   #handshake = '';
   #answered = false;
@@ -23,15 +25,15 @@ class RawPeer {
 
   /**
    * @param {import('node:stream').Duplex} socket
-   * @param {object} settings
-   * @param {'server' | 'client'} settings.role of this peer
-   * @param {(line: string) => void} settings.log takes a line for each frame
-   * @param {boolean} settings.answersClose
-   * @param {boolean} settings.showsKeys whether masking keys are determined, and logged
+   * @param {'server' | 'client'} role of this peer
+   * @param {import('./generator').Program} program
+   * @param {(line: string) => void} log takes a line for each frame
    */
-  constructor(socket, settings) {
+  constructor(socket, role, program, log) {
     this.socket = socket;
-    this.#settings = settings;
+    this.#role = role;
+    this.#program = program;
+    this.#log = log;
     socket.on('data', (bytes) => this.#read(bytes));
     socket.on('error', () => {});
     socket.on('end', () => {
@@ -47,33 +49,39 @@ class RawPeer {
   }
 
   /** Sends the first line of a request or response, headers, and the first bytes after them. */
-  #shake(firstLine, extensions, headers, early) {
+  #shake(firstLine, extensions, headers) {
     const lines = [firstLine, 'Upgrade: websocket', 'Connection: Upgrade', ...headers];
     if (extensions !== '') lines.push(`Sec-WebSocket-Extensions: ${extensions}`);
-    this.#write(Buffer.from(lines.join('\r\n') + END), early);
+    this.#write(Buffer.from(lines.join('\r\n') + END), this.#program.early);
   }
 
-  request(path, extensions, early) {
+  request(path) {
     const headers = ['Host: localhost', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
-    this.#shake(`GET ${path} HTTP/1.1`, extensions, headers, early);
+    this.#shake(`GET ${path} HTTP/1.1`, this.#program.extensions, headers);
   }
 
   /** Answers the request of a client. */
-  respond(request, extensions, early) {
+  respond(request) {
     const key = /^sec-websocket-key: (.*)\r$/im.exec(request)[1];
     const accept = createHash('sha1').update(`${key}${GUID}`).digest('base64');
-    const offered = /^sec-websocket-extensions:/im.test(request) ? extensions : '';
+    const offered = /^sec-websocket-extensions:/im.test(request) ? this.#program.extensions : '';
     this.#handshake = null;
-    this.#shake('HTTP/1.1 101 Switching Protocols', offered, [`Sec-WebSocket-Accept: ${accept}`], early);
+    this.#shake('HTTP/1.1 101 Switching Protocols', offered, [`Sec-WebSocket-Accept: ${accept}`]);
   }
 
   /**
-   * @param {import('./generator').Operation} operation
+   * @param {import('./generator').Operation[]} ops
    * @param {() => Promise<void>} rest waits until everything is at rest
    */
-  async act({ op, bytes, cuts, mode }, rest) {
+  async perform(ops, rest) {
+    for (const operation of ops) {
+      if (operation.op === 'bytes') await this.#send(operation, rest);
+      else this.socket[operation.op]();
+    }
+  }
+
+  async #send({ bytes, cuts, mode }, rest) {
     const { socket } = this;
-    if (op !== 'bytes') return void socket[op]();
     // In a burst, the other end reads several chunks in one turn.
     if (socket instanceof PipeEnd) socket.peer.apart = mode === 'burst';
     let from = 0;
@@ -91,7 +99,7 @@ class RawPeer {
       const end = this.#handshake.indexOf(END);
       if (end === -1) return;
       const lines = this.#handshake.slice(0, end).split('\r\n');
-      this.#settings.log(lines.filter((line) => /^HTTP|^Sec-WebSocket-Ext/.test(line)).join('; '));
+      this.#log(lines.filter((line) => /^HTTP|^Sec-WebSocket-Ext/.test(line)).join('; '));
       bytes = Buffer.from(this.#handshake.slice(end + END.length), 'latin1');
       this.#handshake = null;
     }
@@ -102,21 +110,23 @@ class RawPeer {
   }
 
   #onFrame({ first, header, key, payload }) {
-    const { role, answersClose, showsKeys } = this.#settings;
+    const { answersClose, sides } = this.#program;
+    // The option is a client's; a server that masks takes random keys.
+    const showsKeys = this.#role === 'server' && sides.client.options.generateMask !== undefined;
     const shownKey = key.length > 0 && showsKeys ? ` key ${key.toString('hex')}` : '';
-    this.#settings.log(`${header.toString('hex')}${shownKey} ${describeBytes(payload)}`);
+    this.#log(`${header.toString('hex')}${shownKey} ${describeBytes(payload)}`);
     if (first !== 0x88 || !answersClose || this.#answered || !this.socket.writable) return;
     this.#answered = true;
-    this.#write(EMPTY, makeFrame(first, payload, role === 'client' ? 0x01020304 : -1));
-    if (role === 'server') this.socket.end();
+    this.#write(EMPTY, makeFrame(first, payload, this.#role === 'client' ? 0x01020304 : -1));
+    if (this.#role === 'server') this.socket.end();
   }
 
   #close() {
     if (this.#closed) return;
     this.#closed = true;
     // How many bytes of it a kernel has taken is open.
-    if (this.#rest.length > 0) this.#settings.log('a part of a frame');
-    this.#settings.log('closed');
+    if (this.#rest.length > 0) this.#log('a part of a frame');
+    this.#log('closed');
   }
 }
 

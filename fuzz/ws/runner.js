@@ -44,27 +44,25 @@ function bytesOf({ bytesRead, session }) {
 class Run {
   #program;
   #transports;
-  #modules;
+  /** @type {Record<'server' | 'client', typeof import('ws')>} */
+  #modules = {};
   #throws;
   #path = `/${serial++}`;
   #links = [];
-  /** @type {Record<string, Endpoint | RawPeer>} */
+  /** @type {Record<'server' | 'client', Endpoint | RawPeer>} */
   #ends = {};
   #server = null;
   /** Whether it ever waited in vain. */
   stuck = false;
 
-  /**
-   * @param {import('./generator').Program} program
-   * @param {import('./transports').Transports} transports
-   * @param {Record<'server' | 'client', typeof import('ws')>} modules
-   * @param {boolean} throws whether listeners of what is tested throw where the program says so
-   */
-  constructor(program, transports, modules, throws) {
+  constructor(program, transports, implementation, other) {
     this.#program = program;
-    this.#throws = throws;
     this.#transports = transports;
-    this.#modules = modules;
+    for (const role of ['server', 'client'])
+      this.#modules[role] = program.tested.includes(role) ? implementation : other;
+    // A connection of ws hangs for good when a listener throws. What the implementation under test
+    // does then is compared with what ws does when nothing is thrown.
+    this.#throws = implementation !== other;
     this.logs = new Logs(program.stalls ? ['server.callbacks', 'client.callbacks'] : []);
   }
 
@@ -75,7 +73,7 @@ class Run {
       await this.#open();
       for (let i = 0; i < steps.length; i++) {
         this.logs.begin(`step ${i}`);
-        for (const { side, ops } of steps[i]) await this.#act(side, ops);
+        for (const { side, ops } of steps[i]) await this.#ends[side]?.perform(ops, () => this.#rest());
         await this.#rest();
       }
       await this.#finish();
@@ -86,20 +84,14 @@ class Run {
     }
   }
 
-  /** What the raw peer has sent, if there is one. */
+  /** The bytes of the raw peer after its handshake; null without one. */
   get sent() {
     const peer = Object.values(this.#ends).find((end) => end instanceof RawPeer);
     return peer === undefined ? null : Buffer.concat(peer.sent);
   }
 
-  async #act(side, ops) {
-    const end = this.#ends[side];
-    if (end instanceof Endpoint) end.perform(ops);
-    else for (const operation of ops) await end?.act(operation, () => this.#rest());
-  }
-
   async #open() {
-    const { kind, transport, slow, extensions, early, sides } = this.#program;
+    const { kind, transport, slow, sides } = this.#program;
     const { upgrades, raws, connect } = this.#transports;
     const accept = (far) => {
       if (slow) far.slow = true;
@@ -107,7 +99,7 @@ class Run {
     };
     raws.set(this.#path, (socket, request) => {
       accept(socket);
-      this.#rawPeer('server', socket).respond(request, extensions, early);
+      this.#rawPeer('server', socket).respond(request);
     });
     upgrades.set(this.#path, (request, socket, head) => {
       accept(socket);
@@ -117,7 +109,7 @@ class Run {
     const near = connect(transport, kind !== 'client');
     if (slow) near.slow = true;
     if (kind === 'server') {
-      this.#rawPeer('client', near).request(this.#path, extensions, early);
+      this.#rawPeer('client', near).request(this.#path);
     } else {
       const options = { ...sides.client.options, createConnection: () => near };
       if (options.generateMask !== undefined) options.generateMask = MASKS[options.generateMask]();
@@ -138,14 +130,7 @@ class Run {
   }
 
   #rawPeer(role, socket) {
-    const { answersClose, sides } = this.#program;
-    this.#ends[role] = new RawPeer(socket, {
-      role,
-      log: (line) => this.logs.add(`${role}.wire`, line),
-      answersClose,
-      // The option is a client's; a server that masks takes random keys.
-      showsKeys: role === 'server' && sides.client.options.generateMask !== undefined
-    });
+    this.#ends[role] = new RawPeer(socket, role, this.#program, (line) => this.logs.add(`${role}.wire`, line));
     return this.#ends[role];
   }
 
@@ -205,8 +190,7 @@ class Run {
       await end.check();
     }
     if (this.#server === null) return;
-    const { clients } = this.#server;
-    this.logs.add('server.events', `${clients?.size} clients`);
+    this.logs.add('server.events', `${this.#server.clients?.size} clients`);
     this.#server.close(() => this.logs.add('server.events', 'server closed'));
     await this.#rest();
   }
@@ -218,14 +202,9 @@ class Run {
  * @param {typeof import('ws')} implementation of the endpoints that are tested
  * @param {typeof import('ws')} other that of the others
  * @returns {Promise<{ logs: Record<string, string[]>, stuck: boolean, sent: Buffer | null }>}
- *   `sent` are the bytes of a raw peer after its handshake
  */
 async function runProgram(program, transports, implementation, other) {
-  // A connection of ws hangs for good when a listener throws. What the implementation under test
-  // does then is compared with what ws does when nothing is thrown.
-  const throws = implementation !== other;
-  const of = (role) => (program.tested.includes(role) ? implementation : other);
-  const run = new Run(program, transports, { server: of('server'), client: of('client') }, throws);
+  const run = new Run(program, transports, implementation, other);
   await run.execute();
   return { logs: run.logs.channels, stuck: run.stuck, sent: run.sent };
 }
