@@ -43,13 +43,15 @@ class ReferenceDecoder {
    * @param {number} [options.maxPayload] bytes of a message
    * @param {number} [options.maxText] bytes of a text message without RSV1, if fewer
    * @param {number} [options.maxFragments] frames of a message
+   * @param {boolean} [options.skipUTF8Validation] of messages
    */
-  constructor({ role, rsv1 = false, maxPayload = Infinity, maxText = maxPayload, maxFragments = Infinity }) {
+  constructor({ role, rsv1 = false, maxPayload = Infinity, maxText = maxPayload, maxFragments = Infinity, ...more }) {
     this.masked = role === 'server';
     this.rsv1 = rsv1;
     this.maxPayload = maxPayload;
     this.maxText = Math.min(maxText, maxPayload);
     this.maxFragments = maxFragments;
+    this.skipsUtf8 = more.skipUTF8Validation;
   }
 
   /** @param {Uint8Array} bytes */
@@ -120,7 +122,7 @@ class ReferenceDecoder {
     const [firstByte] = this.header;
     if ((firstByte & 15) < 8) {
       if (this.misplaced() !== '') return this.fail(this.misplaced(), 1002);
-      const isText = (firstByte & 0x4f) === 1;
+      const isText = (firstByte & 0x4f) === 1 && !this.skipsUtf8;
       this.message ??= { firstByte, payloads: [], length: 0n, isText, utf8: new Utf8() };
       const { message } = this;
       message.length += this.length;

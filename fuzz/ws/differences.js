@@ -4,7 +4,7 @@
 // meant to stay.
 
 const zlib = require('node:zlib');
-const { parseFrames } = require('./values');
+const { ReferenceDecoder } = require('../reference');
 
 /**
  * What a predicate looks at: the logs of one WebSocket under test.
@@ -13,7 +13,7 @@ const { parseFrames } = require('./values');
  * @property {string[]} theirs the events under ws
  * @property {string[]} ours the events under framemask/ws
  * @property {number} shared how many events are the same in the beginning, and in the same steps
- * @property {import('./values').RawFrame[] | null} frames what the raw peer has sent, if there is one
+ * @property {ReferenceDecoder | null} reference which has read the bytes of the raw peer, if there is one
  * @property {Record<'theirs' | 'ours', string[]>} exceptions that nobody has caught
  */
 
@@ -25,13 +25,13 @@ const DIFFERENCES = [
   {
     name: 'text is refused at its first bad byte',
     why: 'RFC 6455, section 8.1, allows it; ws looks at the end of a message, after other frames.',
-    applies: ({ ours, theirs, shared, frames }) => {
+    applies: ({ ours, theirs, shared, reference }) => {
       // The same error, but sooner: what a reaction does later then finds the WebSocket closing.
-      const at = frames === null ? shared : ours.slice(0, shared + 1).findIndex(isTextError);
+      const at = reference === null ? shared : ours.slice(0, shared + 1).findIndex(isTextError);
       return (
         at !== -1 &&
         isTextError(ours[at] ?? '') &&
-        (frames === null || hasBadText(frames)) &&
+        (reference === null || (reference.error === 'UTF8' && reference.message !== null)) &&
         // ws does not deliver the message either, and so none behind it.
         !theirs.slice(at).some(isMessage)
       );
@@ -40,18 +40,16 @@ const DIFFERENCES = [
   {
     name: 'a length that is not minimal is refused',
     why: 'RFC 6455, section 5.2: "the minimal number of bytes MUST be used". ws takes it.',
-    applies: ({ ours, theirs, shared, frames }) =>
-      frames !== null &&
+    applies: ({ ours, theirs, shared, reference }) =>
+      reference?.error === 'LENGTH_NOT_MINIMAL' &&
       ours[shared]?.startsWith('error ') &&
-      !theirs.slice(0, shared).some(isError) &&
-      frames.some(({ minimal }) => !minimal) &&
-      ours.filter(isMessage).length <= frames.findIndex(({ minimal }) => !minimal)
+      !theirs.slice(0, shared).some(isError)
   },
   {
     name: 'a mistake in a header that is cut is found some bytes earlier or later',
     why: 'ws waits for two bytes, and then does not wait for the rest. framemask looks at the first, and at the whole.',
-    applies: ({ ours, theirs, shared, frames }) =>
-      frames !== null &&
+    applies: ({ ours, theirs, shared, reference }) =>
+      reference !== null &&
       [ours, theirs].some((lines) => isError(lines[shared] ?? '')) &&
       [ours, theirs].every((lines) => !lines.slice(shared).some(isDelivery)) &&
       // If both find one, it is the same.
@@ -67,31 +65,31 @@ const DIFFERENCES = [
   {
     name: 'nothing is parsed behind an error',
     why: 'ws delivers what is in chunks that wait behind the one with the error.',
-    applies: ({ ours, theirs, shared, frames, exceptions }) =>
+    applies: ({ ours, theirs, shared, reference, exceptions }) =>
       (theirs.slice(0, shared).some(isError) &&
         theirs.length > ours.length &&
         sameLines(ours, [...theirs.slice(0, shared), ...theirs.slice(shared).filter((line) => !isDelivery(line))])) ||
       (exceptions.theirs.length > 0 &&
         exceptions.ours.length === 0 &&
         // Of a pair, the other one may be the one that had it.
-        (frames === null || ours.some((line) => /^error .*WS_ERR_/.test(line))))
+        (reference === null || ours.some((line) => /^error .*WS_ERR_/.test(line))))
   },
   {
     name: 'messages behind a final block that ends with its message are inflated',
     why: 'RFC 7692, section 7.2.3.4, allows such blocks. ws goes on with the ended stream, and delivers nothing.',
     // What is no DEFLATE is an error for framemask, while ws skips the first fragment.
-    applies: ({ ours, theirs, shared, frames }) =>
-      frames !== null &&
+    applies: ({ ours, theirs, shared, reference }) =>
+      reference !== null &&
       [ours, theirs].some((lines) => /^message|^error .* Z_/.test(lines[shared] ?? '')) &&
-      ours.slice(0, shared).filter(isMessage).length >= countTo(endsWithFinalBlock, frames)
+      ours.slice(0, shared).filter(isMessage).length >= countTo(endsWithFinalBlock, reference)
   },
   {
     name: 'messages behind an empty compressed one are inflated',
     why: 'It has no block. Of the tail alone, ws begins a stored block, which the next compressed message breaks.',
-    applies: ({ ours, theirs, shared, frames }) =>
-      frames !== null &&
+    applies: ({ ours, theirs, shared, reference }) =>
+      reference !== null &&
       [ours, theirs].some((lines) => isError(lines[shared] ?? '')) &&
-      ours.slice(0, shared).filter(isMessage).length >= countTo(isEmpty, frames)
+      ours.slice(0, shared).filter(isMessage).length >= countTo(isEmpty, reference)
   },
   {
     name: JOINED,
@@ -110,42 +108,10 @@ const isTextError = (line) => /^error .*WS_ERR_INVALID_UTF8 Invalid WebSocket fr
 const isMessage = (line) => line.startsWith('message ');
 const isDelivery = (line) => /^(message|ping|pong) /.test(line);
 
-/**
- * @param {import('./values').RawFrame[]} frames
- * @returns {boolean} whether a text message, which need not be complete, is no UTF-8
- */
-function hasBadText(frames) {
-  let decoder = null;
-  for (const { first, payload, complete } of frames) {
-    const opcode = first & 15;
-    if (opcode > 2) continue;
-    if (opcode !== 0) decoder = (first & 0x4f) === 1 ? new TextDecoder('utf-8', { fatal: true }) : null;
-    try {
-      decoder?.decode(payload, { stream: !(complete && first > 127) });
-    } catch {
-      return true;
-    }
-  }
-  return false;
-}
-
 /** @returns {number} messages up to the first compressed one that is meant; Infinity without one */
-function countTo(isMeant, frames) {
-  let count = 0;
-  let pieces = [];
-  let isCompressed = false;
-  for (const { first, payload, complete } of frames) {
-    if ((first & 15) > 2) continue;
-    if ((first & 15) !== 0) {
-      pieces = [];
-      isCompressed = (first & 0x40) !== 0;
-    }
-    pieces.push(payload);
-    if (first <= 127 || !complete) continue;
-    count++;
-    if (isCompressed && isMeant(Buffer.concat(pieces))) return count;
-  }
-  return Infinity;
+function countTo(isMeant, { events }) {
+  const messages = events.filter(({ kind }) => kind === 'text' || kind === 'binary');
+  return messages.findIndex(({ rsv1, data }) => rsv1 && isMeant(data)) + 1 || Infinity;
 }
 
 const isEmpty = ({ length }) => length === 0;
@@ -185,7 +151,7 @@ function explain(program, theirs, ours, sent) {
   const isCallbacks = (name) => name.endsWith('.callbacks') && name in theirs && name in ours;
   if (different.every((name) => isCallbacks(name) && sameButForTicks(theirs[name], ours[name]))) return JOINED;
   for (const role of program.tested) {
-    const context = createContext(role, theirs, ours, sent);
+    const context = createContext(program, role, theirs, ours, sent);
     const difference = DIFFERENCES.find(({ applies }) => applies(context));
     if (difference !== undefined) return difference.name;
   }
@@ -254,7 +220,10 @@ const isStep = (line) => line.startsWith('--');
 const withoutSteps = (log = []) => log.filter((line) => !isStep(line));
 
 /** @returns {Context} */
-function createContext(role, theirs, ours, sent) {
+function createContext({ sides }, role, theirs, ours, sent) {
+  const { skipUTF8Validation } = sides[role].options;
+  const reference = sent && new ReferenceDecoder({ role, rsv1: true, skipUTF8Validation });
+  reference?.write(sent);
   const [some, others] = [theirs, ours].map((logs) => logs[`${role}.events`] ?? []);
   let same = 0;
   while (same < others.length && some[same] === others[same]) same++;
@@ -262,7 +231,7 @@ function createContext(role, theirs, ours, sent) {
     theirs: withoutSteps(some),
     ours: withoutSteps(others),
     shared: withoutSteps(others.slice(0, same)).length,
-    frames: sent === null ? null : parseFrames(sent),
+    reference,
     exceptions: {
       theirs: withoutSteps(theirs['process.exceptions']),
       ours: withoutSteps(ours['process.exceptions'])

@@ -4,7 +4,7 @@
 // writes any bytes, cut anywhere, and logs the frames that it reads.
 
 const { createHash } = require('node:crypto');
-const { makeFrame, parseFrames } = require('./values');
+const { makeFrame } = require('./values');
 const { PipeEnd } = require('./transports');
 const { describeBytes } = require('./recorder');
 
@@ -104,20 +104,36 @@ class RawPeer {
       this.#handshake = null;
     }
     this.#rest = Buffer.concat([this.#rest, bytes]);
-    const frames = parseFrames(this.#rest).filter(({ complete }) => complete);
-    this.#rest = this.#rest.subarray(frames.at(-1)?.end ?? 0);
-    for (const frame of frames) this.#onFrame(frame);
+    while (this.#readFrame());
   }
 
-  #onFrame({ first, header, key, payload }) {
+  /** @returns {boolean} whether there was a whole frame */
+  #readFrame() {
+    const rest = this.#rest;
+    if (rest.length < 2) return false;
+    const short = rest[1] & 127;
+    const size = short < 126 ? 2 : short === 126 ? 4 : 10;
+    const start = rest[1] > 127 ? size + 4 : size;
+    if (rest.length < start) return false;
+    const length = size === 2 ? short : size === 4 ? rest.readUInt16BE(2) : Number(rest.readBigUInt64BE(2));
+    if (rest.length < start + length) return false;
+    const key = rest.subarray(size, start);
+    const payload = Buffer.from(rest.subarray(start, start + length));
+    if (key.length > 0) for (let i = 0; i < length; i++) payload[i] ^= key[i & 3];
+    this.#rest = rest.subarray(start + length);
+    this.#onFrame(rest.subarray(0, size), key, payload);
+    return true;
+  }
+
+  #onFrame(header, key, payload) {
     const { answersClose, sides } = this.#program;
     // The option is a client's; a server that masks takes random keys.
     const showsKeys = this.#role === 'server' && sides.client.options.generateMask !== undefined;
     const shownKey = key.length > 0 && showsKeys ? ` key ${key.toString('hex')}` : '';
     this.#log(`${header.toString('hex')}${shownKey} ${describeBytes(payload)}`);
-    if (first !== 0x88 || !answersClose || this.#answered || !this.socket.writable) return;
+    if (header[0] !== 0x88 || !answersClose || this.#answered || !this.socket.writable) return;
     this.#answered = true;
-    this.#write(EMPTY, makeFrame(first, payload, this.#role === 'client' ? 0x01020304 : -1));
+    this.#write(EMPTY, makeFrame(0x88, payload, this.#role === 'client' ? 0x01020304 : -1));
     if (this.#role === 'server') this.socket.end();
   }
 

@@ -80,46 +80,7 @@ function makeFrame(first, payload, key) {
   return frame(first & 15, payload, { fin: first > 127, rsv: first & 0x70, key: bytes });
 }
 
-/**
- * @typedef {object} RawFrame not validated
- * @property {number} first the first byte
- * @property {Buffer} header up to the masking key
- * @property {Buffer} key
- * @property {Buffer} payload unmasked, as much as there is
- * @property {boolean} minimal whether its length takes as few bytes as possible
- * @property {boolean} complete
- * @property {number} end its place in the bytes
- *
- * @param {Buffer} bytes
- * @returns {RawFrame[]} the last one may not be complete
- */
-function parseFrames(bytes) {
-  const frames = [];
-  for (let at = 0; at < bytes.length; ) {
-    const rest = bytes.subarray(at);
-    const short = rest[1] & 127;
-    const size = short < 126 ? 2 : short === 126 ? 4 : 10;
-    const start = rest[1] > 127 ? size + 4 : size;
-    let length = short;
-    if (size > 2 && rest.length >= size) length = size === 4 ? rest.readUInt16BE(2) : Number(rest.readBigUInt64BE(2));
-    const key = rest.subarray(size, start);
-    const payload = Buffer.from(rest.subarray(start, start + length));
-    if (key.length === 4) for (let i = 0; i < payload.length; i++) payload[i] ^= key[i & 3];
-    frames.push({
-      first: rest[0],
-      header: rest.subarray(0, size),
-      key,
-      payload,
-      minimal: size === 2 || rest.length < size || length >= (size === 4 ? 126 : 65536),
-      complete: rest.length >= start + length,
-      end: at + start + length
-    });
-    at += start + length;
-  }
-  return frames;
-}
-
 /** Compresses a message as permessage-deflate does, without context takeover. */
 const deflate = (bytes) => zlib.deflateRawSync(bytes, { finishFlush: zlib.constants.Z_SYNC_FLUSH }).subarray(0, -4);
 
-module.exports = { KINDS: Object.keys(KINDS), deflate, makeBytes, makeFrame, makeText, makeValue, parseFrames };
+module.exports = { KINDS: Object.keys(KINDS), deflate, makeBytes, makeFrame, makeText, makeValue };
