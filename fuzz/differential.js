@@ -38,6 +38,8 @@ class Thrown extends Error {}
  * @property {Buffer} bytes
  */
 
+const LETTERS = { text: 't', binary: 'b', ping: 'P', pong: 'p' };
+
 /** The bytes of a stream in pieces. */
 const cut = (bytes, cuts) => [0, ...cuts].map((start, i) => bytes.subarray(start, cuts[i]));
 
@@ -47,7 +49,6 @@ const cut = (bytes, cuts) => [0, ...cuts].map((start, i) => bytes.subarray(start
  * the close code follow.
  */
 class Recorder extends Receiver {
-  /** @param {Stream} stream */
   constructor({ role, rsv1, maxPayload, maxFragments }) {
     const extensions = rsv1 ? { 'permessage-deflate': { decompress: (data, _fin, done) => done(null, data) } } : {};
     super({ isServer: role === 'server', maxPayload, maxFragments, extensions, allowSynchronousEvents: true });
@@ -56,10 +57,9 @@ class Recorder extends Receiver {
   }
 
   emit(name, data, more) {
-    if (name === 'message') this.events.push((more ? 'b' : 't') + data.latin1Slice());
-    else if (name === 'ping') this.events.push(`P${data.latin1Slice()}`);
-    else if (name === 'pong') this.events.push(`p${data.latin1Slice()}`);
-    else if (name === 'conclude') this.events.push(`c${data} ${more}`);
+    const letter = name === 'message' ? (more ? 'b' : 't') : LETTERS[name];
+    if (name === 'conclude') this.events.push(`c${data} ${more}`);
+    else if (letter !== undefined) this.events.push(letter + data.latin1Slice());
     return true;
   }
 
@@ -77,8 +77,6 @@ class Recorder extends Receiver {
     });
   }
 }
-
-const LETTERS = { text: 't', binary: 'b', ping: 'P', pong: 'p' };
 
 /** @returns {string[]} the events of the reference, as those of the Recorder */
 function eventsOf({ events, error, closeCode }) {
@@ -162,12 +160,8 @@ function explain(reference, theirs, size) {
   return DIFFERENCES.find(({ applies }) => applies({ reference, ...rest }))?.name;
 }
 
-/**
- * @param {Stream} stream
- * @param {number[]} [cuts]
- * @returns {{ reference: ReferenceDecoder, ours: string[], theirs: string[], difference: string | undefined }}
- */
-function compareWithWs(stream, cuts = []) {
+/** @returns {object} the reference, the events of both, and their difference: see `explain` */
+function compareWithWs(stream, cuts) {
   const { text, partsFrom, bytes } = stream;
   // Text in parts has no longest string.
   const maxText = text === 'buffer' || partsFrom !== undefined ? Infinity : constants.MAX_STRING_LENGTH;
@@ -207,13 +201,7 @@ class Reading {
   subscribed = false;
   onRecord = (record) => this.check(() => this.checkRecord(record));
 
-  /**
-   * @param {typeof Decoder} DecoderClass
-   * @param {Stream} stream
-   * @param {ReferenceDecoder} reference which has read the stream
-   * @param {import('./program').Random} random
-   * @param {(what: string) => void} count
-   */
+  /** @param {ReferenceDecoder} reference which has read the stream */
   constructor(DecoderClass, stream, reference, random, count) {
     this.stream = stream;
     this.reference = reference;
@@ -296,7 +284,7 @@ class Reading {
       const frame = frames.length - (header.length > 0 ? 0 : 1);
       list.push({ kind: 'error', data: EMPTY, detail: `FRAMEMASK_ERR_${error} ${closeCode}`, frame });
     }
-    return list.filter(({ kind }) => kind === 'error' || this.handlers[NAMES[kind]] !== undefined);
+    return list.filter(({ kind }) => kind === 'error' || (NAMES[kind] ?? 'onMessage') in this.handlers);
   }
 
   /** Runs a check where an error would be taken for a handler's, or lost. */
@@ -447,9 +435,7 @@ class Reading {
     }
   }
 
-  /**
-   * Calls the decoder, and expects of it what a handler throws, or the error that nobody handles.
-   */
+  /** Calls the decoder, and expects the error of a handler, or one that nobody handles. */
   call(method) {
     try {
       method();
@@ -525,21 +511,12 @@ class Reading {
   }
 }
 
-const NAMES = {
-  text: 'onMessage',
-  binary: 'onMessage',
-  ping: 'onPing',
-  pong: 'onPong',
-  close: 'onClose',
-  frame: 'onFrame'
-};
+const NAMES = { ping: 'onPing', pong: 'onPong', close: 'onClose', frame: 'onFrame' };
 
 const detailOf = ({ code, closeCode }) => `${code} ${closeCode}`;
 
-/** @param {Seen} one @param {Seen} other */
-function same(one, other) {
-  return one.kind === other.kind && one.detail === other.detail && one.data.equals(other.data);
-}
+/** Whether one call was seen twice. */
+const same = (one, other) => one.kind === other.kind && one.detail === other.detail && one.data.equals(other.data);
 
 /** Reads a stream with the reference, with ws, and with a Decoder over each backend. */
 function checkStream(stream, random, count) {

@@ -31,10 +31,6 @@ const ASCII = BYTES.toString('base64').slice(0, 1 << 17);
 const WIDE = Array.from({ length: 1 << 15 }, () => ['a', 'é', '한', '😀', '\ufeff', '\0'][random(6)]).join('');
 
 class Sink {
-  /**
-   * @param {World} world
-   * @param {Connection} connection
-   */
   constructor(world, connection) {
     const { chance } = world;
     this.world = world;
@@ -48,15 +44,16 @@ class Sink {
     // The contract of `recycle`: written bytes are no longer read once `writableLength` is 0.
     this.counts = connection.recycle || chance(2);
     this.corked = 0;
-    if (chance(2)) {
-      this.cork = () => {
-        this.corked++;
-      };
-      this.uncork = () => {
-        this.corked--;
-        if (!this.late) connection.read();
-      };
-    }
+    if (chance(2)) this.cork = this.uncork = undefined;
+  }
+
+  cork() {
+    this.corked++;
+  }
+
+  uncork() {
+    this.corked--;
+    if (!this.late) this.connection.read();
   }
 
   get writableLength() {
@@ -72,13 +69,13 @@ class Sink {
       throw world.error;
     }
     connection.give(chunk, false);
-    const acts = this.acts && world.depth < MAX_DEPTH;
+    const act = () => this.acts && world.depth < MAX_DEPTH && world.chance(2) && world.act(connection);
     // Counted here, too, since encoders flush by themselves.
     connection.flushing++;
     try {
-      if (acts && world.chance(2)) world.act(connection);
+      act();
       if (!this.late && this.corked === 0) connection.read();
-      if (acts && world.chance(2)) world.act(connection);
+      act();
     } finally {
       connection.flushing--;
     }
@@ -86,7 +83,7 @@ class Sink {
   }
 }
 
-/** An encoder, what was encoded on it, and what has come out of it. */
+/** An encoder, the frames that were encoded on it, and the bytes that have come out of it. */
 class Connection {
   /** @type {{ firstByte: number, payload: Buffer }[]} */
   expected = [];
@@ -104,7 +101,6 @@ class Connection {
   givenBytes = 0;
   wire = [];
 
-  /** @param {World} world @param {number} number */
   constructor(world, number) {
     const { chance, pick } = world;
     this.world = world;
@@ -125,7 +121,7 @@ class Connection {
     throw new Finding(`${message}, on ${name} ${JSON.stringify(settings)}`);
   }
 
-  /** @param {Uint8Array} chunk which the encoder has written @param {boolean} taken by `take` */
+  /** Has a chunk wait, which the encoder has written, or given to `take`. */
   give(chunk, taken) {
     if (chunk.length === 0) this.loseToTransfer(`${taken ? 'take' : 'flush'} gave an empty Buffer`);
     if (taken || !this.recycle) this.world.claim(chunk, this);
@@ -157,14 +153,7 @@ class Connection {
     }
   }
 
-  /**
-   * Adds a frame. What is expected is noted before the call, because subscribers may add frames
-   * during it.
-   *
-   * @param {number} firstByte
-   * @param {Buffer} payload
-   * @param {() => void} add
-   */
+  /** Adds a frame. It is expected before the call, because subscribers may add frames during it. */
   frame(firstByte, payload, add) {
     const opcode = firstByte & 15;
     const invalid = !this.closed && opcode < 8 && this.fragmented !== (opcode === 0);
@@ -307,10 +296,6 @@ class Connection {
 
 /** The connections of a round. */
 class World {
-  /**
-   * @param {import('./program').Random} random
-   * @param {(what: string) => void} count
-   */
   constructor(random, count) {
     this.random = random;
     this.count = count;
@@ -370,11 +355,7 @@ class World {
     connection.fail(`memory of ${owner.name} was handed out, ${chunk.length} of ${chunk.buffer.byteLength} bytes`);
   }
 
-  /**
-   * A sink or a subscriber acts: mostly on its own connection, which is in the middle of something.
-   *
-   * @param {Connection} connection
-   */
+  /** A sink or a subscriber acts: mostly on its own connection, which is in the middle of something. */
   act(connection) {
     this.depth++;
     try {
@@ -386,7 +367,6 @@ class World {
     }
   }
 
-  /** @param {Connection} connection */
   step(connection) {
     const kind = this.random(24);
     if (kind < 12) connection.data();

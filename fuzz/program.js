@@ -88,8 +88,7 @@ async function minimise(round, random) {
         if (smaller.length === draws.length && draws.slice(at, at + size).every((draw) => draw === 0)) continue;
         const error = await replay(smaller);
         if (error === null) continue;
-        smallest = error;
-        draws = smaller;
+        [smallest, draws] = [error, smaller];
         break;
       }
     }

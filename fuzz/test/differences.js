@@ -153,13 +153,6 @@ const CASES = {
       ]
     }
   ],
-  'a message of more than maxFragments frames is refused at the header of the one too many': [
-    (t, implementation) => {
-      const bytes = Buffer.concat([masked(TEXT, 'a', { fin: false }), masked(CONTINUATION, 'b').subarray(0, 6)]);
-      return eventsFor(t, implementation, bytes, { maxFragments: 1 });
-    },
-    { ws: [], framemask: ['error WS_ERR_TOO_MANY_BUFFERED_PARTS'], since: '8.21.0' }
-  ],
   'maxBufferedChunks has no effect': [
     async (t, implementation) => {
       const { server } = await connectRaw(t, implementation, { maxBufferedChunks: 2 });

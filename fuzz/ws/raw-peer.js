@@ -121,20 +121,16 @@ class RawPeer {
     const payload = Buffer.from(rest.subarray(start, start + length));
     if (key.length > 0) for (let i = 0; i < length; i++) payload[i] ^= key[i & 3];
     this.#rest = rest.subarray(start + length);
-    this.#onFrame(rest.subarray(0, size), key, payload);
-    return true;
-  }
-
-  #onFrame(header, key, payload) {
     const { answersClose, sides } = this.#program;
     // The option is a client's; a server that masks takes random keys.
     const showsKeys = this.#role === 'server' && sides.client.options.generateMask !== undefined;
     const shownKey = key.length > 0 && showsKeys ? ` key ${key.toString('hex')}` : '';
-    this.#log(`${header.toString('hex')}${shownKey} ${describeBytes(payload)}`);
-    if (header[0] !== 0x88 || !answersClose || this.#answered || !this.socket.writable) return;
+    this.#log(`${rest.toString('hex', 0, size)}${shownKey} ${describeBytes(payload)}`);
+    if (rest[0] !== 0x88 || !answersClose || this.#answered || !this.socket.writable) return true;
     this.#answered = true;
     this.#write(EMPTY, makeFrame(0x88, payload, this.#role === 'client' ? 0x01020304 : -1));
     if (this.#role === 'server') this.socket.end();
+    return true;
   }
 
   #close() {
