@@ -83,11 +83,8 @@ function frame(random, payload) {
 }
 
 /**
- * Gives frames to a Receiver of ws or a Decoder.
+ * Gives frames to a Receiver of ws or a Decoder, whose handlers call `finish`.
  *
- * @param {{ write: (bytes: Buffer) => void }} reader
- * @param {{ finish: (result: { data?: Buffer, closeCode?: number }) => void }} handlers of the
- *   reader, which call `finish`
  * @returns {Promise<{ data?: Buffer, closeCode?: number }>} one of both
  */
 function receive(reader, handlers, frames) {
@@ -100,9 +97,7 @@ function receive(reader, handlers, frames) {
 /**
  * Whether a message refers to bytes outside of its window. zlib notices that only where it has put
  * something out in between, for ws every 16 KiB, for the Decoder every 64 KiB.
- *
- * @param {Buffer[]} payloads it, after those that it may refer to
- * @param {Buffer} [inflated] it, inflated
+ * `payloads` begins with those that it may refer to.
  */
 function isBeyondWindow(payloads, inflated) {
   const input = Buffer.concat(payloads.flatMap((payload) => [payload, TAIL]));

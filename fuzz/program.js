@@ -20,13 +20,8 @@ const randomOf = (seed, number) => createRandom((seed + Math.imul(number, 0x9e37
 
 /**
  * @param {Round} round
- * @param {object} settings
- * @param {number} settings.seed
- * @param {number} [settings.from] the number of the first round
- * @param {number} [settings.rounds]
- * @param {number} [settings.seconds] after which no round begins
- * @param {number} [settings.together] how many rounds run at a time
- * @param {(done: number) => void} [settings.progress] called before each round
+ * @param {object} settings the options of `runProgram`; `together`: how many rounds run at a time;
+ *   and `progress`, which is called before each batch
  * @returns {Promise<{ rounds: number, counts: Record<string, number> }>} `counts` of `count`
  * @throws {Finding} the first one, with the seed and the number of its round
  */
@@ -60,9 +55,7 @@ async function runRounds(round, settings) {
 /**
  * Makes a finding smaller: removes drawn numbers, or replaces them by 0, while it stays a finding.
  *
- * @param {Round} round
- * @param {Random} random
- * @returns {Promise<Finding | null>} null if it does not come again
+ * @returns {Promise<Error | null>} null if it does not come again
  */
 async function minimise(round, random) {
   const attempt = async (draw) => {
@@ -135,14 +128,7 @@ const OPTIONS = `
 The exit code is 0 without a finding, 1 at the first finding, which is printed with its seed and round, and 2 if the
 options are wrong.`;
 
-/**
- * The main program of a fuzzer. Sets `process.exitCode`.
- *
- * @param {string} name of its file
- * @param {string} purpose for --help
- * @param {Round} round
- * @param {number} [together] how many rounds run at a time
- */
+/** The main program of a fuzzer, which runs so many rounds at a time. Sets `process.exitCode`. */
 async function runProgram(name, purpose, round, together = 1) {
   const number = { type: 'string' };
   const flags = { rounds: number, seconds: number, seed: number, from: number, minimise: { type: 'boolean' } };

@@ -22,16 +22,8 @@ const REPEATED = 6;
 const PURPOSE = `Runs random programs under ws and under framemask/ws, ${TOGETHER} at a time: servers and clients over TCP, TLS, HTTP/2,
 Unix sockets and pipes in memory, against each other and against raw peers. Both must show the same.`;
 
-/**
- * @typedef {object} Compared a program, and the functions that settle its round
- * @property {import('./ws/generator').Program} program
- * @property {(what: string) => void} count
- * @property {() => void} resolve
- * @property {(error: Error) => void} reject
- */
-
 let transports = null;
-/** @type {Compared[]} */
+/** Programs that will run together, with the functions that settle their rounds. */
 const waiting = [];
 
 /** @type {import('./program').Round} */
@@ -42,7 +34,6 @@ function round(random, count) {
   });
 }
 
-/** @param {Compared[]} batch */
 async function compareAll(batch) {
   transports ??= await openTransports();
   const programs = batch.map(({ program }) => program);
@@ -81,8 +72,6 @@ async function runAll(programs, implementation) {
 /**
  * Repeats a program, alone and then with the others, to tell findings from what a busy machine
  * does to sockets: no run of one may be like any of the other.
- *
- * @returns {Promise<Finding | null>}
  */
 async function confirm(programs, i) {
   const groups = programs.length === 1 ? [programs] : [[programs[i]], programs];

@@ -138,10 +138,6 @@ function findDifferent(theirs, ours) {
 }
 
 /**
- * @param {import('./generator').Program} program
- * @param {Record<string, string[]>} theirs
- * @param {Record<string, string[]>} ours
- * @param {Buffer | null} sent what a raw peer has sent
  * @returns {string | undefined} the name of the difference that is meant to stay; '' if the logs
  *   are the same; undefined for a finding
  */
@@ -163,12 +159,6 @@ function explain(program, theirs, ours, sent) {
  * Whether a WebSocket that has negotiated permessage-deflate received the same messages, Pings and
  * Pongs, as far as both received them before the end, each kind in its order; and the same errors.
  * A message that comes in another step may come as the binaryType that was set meanwhile.
- *
- * @param {import('./generator').Program} program
- * @param {Record<string, string[]>} theirs
- * @param {Record<string, string[]>} ours
- * @param {string} channel
- * @returns {boolean}
  */
 function sameButForCompression(program, theirs, ours, channel) {
   const setsBinaryType = JSON.stringify(program).includes('"op":"binaryType"');
@@ -205,10 +195,6 @@ function sameButForType(line, other) {
  * A callback that is called with an error because the WebSocket is closing comes in the next tick.
  * The callbacks of what was sent before come when it has been written: with joined writes, a tick
  * later than with ws. Each kind must have its order, and the same step.
- *
- * @param {string[]} theirs
- * @param {string[]} ours
- * @returns {boolean}
  */
 function sameButForTicks(theirs, ours) {
   const isAtOnce = (line) => isStep(line) || /is not open: |_AFTER_END/.test(line);

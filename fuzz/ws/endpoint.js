@@ -5,8 +5,8 @@
 const { makeValue } = require('./values');
 const { describeBytes, describeData, describeError } = require('./recorder');
 
-/** How many delivered messages are looked at again in the end. */
-const KEPT = 20;
+/** How many pieces of data are looked at again in the end. */
+const KEPT = 40;
 
 const WHEN = { nextTick: process.nextTick, microtask: queueMicrotask, immediate: setImmediate };
 
@@ -18,20 +18,16 @@ class Endpoint {
   #settings;
   #counts = {};
   #calls = 0;
-  #received = [];
-  #sent = [];
+  /** Data that was sent or received, as it was then. */
+  #kept = [];
   #blobs = [];
 
   /**
    * @param {import('ws').WebSocket} ws
    * @param {import('node:stream').Duplex} socket under it, because a look at `ws._socket` may have
    *   an effect
-   * @param {object} settings
-   * @param {import('./generator').Side} settings.side
-   * @param {boolean} settings.throws whether the operation `throw` does
-   * @param {boolean} settings.showsAmounts whether `bufferedAmount` is determined at any time
-   * @param {typeof import('ws').createWebSocketStream} settings.createWebSocketStream
-   * @param {(channel: string, line: string) => void} settings.add to a log
+   * @param {object} settings its side of the program; whether the operation `throw` throws, and
+   *   `bufferedAmount` is shown; and a function that adds a line to a log
    */
   constructor(ws, socket, settings) {
     const { side, createWebSocketStream, add } = settings;
@@ -77,8 +73,7 @@ class Endpoint {
   }
 
   #onData(name, data, more) {
-    const described = describeData(data);
-    if (this.#received.length < KEPT) this.#received.push({ data, described });
+    const described = this.#keep('events', data);
     if (data instanceof Blob) {
       this.#blobs.push(data.arrayBuffer().then((bytes) => describeBytes(new Uint8Array(bytes))));
     }
@@ -157,8 +152,14 @@ class Endpoint {
 
   #make(value) {
     const made = makeValue(value);
-    if (this.#sent.length < KEPT) this.#sent.push({ value, made });
+    this.#keep('operations', made);
     return made;
+  }
+
+  #keep(channel, data) {
+    const described = describeData(data);
+    if (this.#kept.length < KEPT) this.#kept.push({ channel, data, described });
+    return described;
   }
 
   #callback(op, ops) {
@@ -171,28 +172,13 @@ class Endpoint {
     };
   }
 
-  /**
-   * Looks once more at what was sent and received: nobody may have changed it. Logs the content of
-   * Blobs.
-   */
+  /** Checks that nobody has changed the data that was sent and received. Logs the bytes of Blobs. */
   async check() {
     for (const blob of await Promise.all(this.#blobs)) this.#add('blobs', blob);
-    this.#received.forEach(({ data, described }, i) => {
-      if (describeData(data) !== described) this.#add('events', `received ${i} has changed`);
-    });
-    this.#sent.forEach(({ value, made }, i) => {
-      if (!isBytes(made)) return;
-      if (describeData(toBuffer(made)) !== describeData(toBuffer(makeValue(value)))) {
-        this.#add('operations', `the value ${i} has changed`);
-      }
-    });
+    for (const { channel, data, described } of this.#kept) {
+      if (describeData(data) !== described) this.#add(channel, `${described} has changed`);
+    }
   }
-}
-
-const isBytes = (value) => ArrayBuffer.isView(value) || value instanceof ArrayBuffer;
-
-function toBuffer(value) {
-  return ArrayBuffer.isView(value) ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : Buffer.from(value);
 }
 
 module.exports = { Endpoint, Thrown };

@@ -342,7 +342,8 @@ function createProgram(random) {
     showsAmounts: !slow && !large && !deflates && !isLayered(transport) && !(limits.calm && limits.reactive),
     stalls,
     extensions,
-    early: rawSide !== null && chance(6) ? rawBytes(kind, extensions !== '') : Buffer.alloc(0),
+    // With a request over HTTP/2, overHttp2() takes nothing else.
+    early: rawSide !== null && transport !== 'http2' && chance(6) ? rawBytes(kind, extensions !== '') : Buffer.alloc(0),
     answersClose: chance(2),
     sides,
     steps

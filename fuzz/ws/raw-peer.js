@@ -23,12 +23,7 @@ class RawPeer {
   #answered = false;
   #closed = false;
 
-  /**
-   * @param {import('node:stream').Duplex} socket
-   * @param {'server' | 'client'} role of this peer
-   * @param {import('./generator').Program} program
-   * @param {(line: string) => void} log takes a line for each frame
-   */
+  /** @param {(line: string) => void} log takes a line for each frame */
   constructor(socket, role, program, log) {
     this.socket = socket;
     this.#role = role;
@@ -69,10 +64,7 @@ class RawPeer {
     this.#shake('HTTP/1.1 101 Switching Protocols', offered, [`Sec-WebSocket-Accept: ${accept}`]);
   }
 
-  /**
-   * @param {import('./generator').Operation[]} ops
-   * @param {() => Promise<void>} rest waits until everything is at rest
-   */
+  /** @param {() => Promise<void>} rest waits until everything is at rest */
   async perform(ops, rest) {
     for (const operation of ops) {
       if (operation.op === 'bytes') await this.#send(operation, rest);

@@ -53,6 +53,8 @@ function describeBytes(bytes) {
 function describeData(data) {
   if (typeof data === 'string') return `string ${describeBytes(Buffer.from(data))}`;
   if (Buffer.isBuffer(data)) return `Buffer ${describeBytes(data)}`;
+  if (ArrayBuffer.isView(data))
+    return `view ${describeBytes(Buffer.from(data.buffer, data.byteOffset, data.byteLength))}`;
   if (data instanceof ArrayBuffer) return `ArrayBuffer ${describeBytes(new Uint8Array(data))}`;
   if (Array.isArray(data)) return `[${data.map(describeData).join(', ')}]`;
   if (data instanceof Blob) return `Blob ${data.size} '${data.type}'`;

@@ -198,10 +198,9 @@ class Run {
 
 /**
  * @param {import('./generator').Program} program
- * @param {import('./transports').Transports} transports
+ * @param {object} transports of `openTransports`
  * @param {typeof import('ws')} implementation of the endpoints that are tested
  * @param {typeof import('ws')} other that of the others
- * @returns {Promise<{ logs: Record<string, string[]>, stuck: boolean, sent: Buffer | null }>}
  */
 async function runProgram(program, transports, implementation, other) {
   const run = new Run(program, transports, implementation, other);

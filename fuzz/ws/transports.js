@@ -129,15 +129,9 @@ function connectHttp2({ host, port }) {
 }
 
 /**
- * @typedef {object} Transports
- * @property {(kind: string, toHttp: boolean) => Duplex} connect a connection to the HTTP server of
- *   that kind, or to the raw one
- * @property {Map<string, (request: http.IncomingMessage, socket: Duplex, head: Buffer) => void>}
- *   upgrades what serves a path, at HTTP servers
- * @property {Map<string, (socket: Duplex, request: string) => void>} raws the same at raw servers
+ * Opens servers: `upgrades` has the listener of each path at HTTP servers, `raws` that at raw ones.
+ * `connect` makes a connection to the HTTP server of a kind, or to the raw one.
  */
-
-/** @returns {Promise<Transports>} */
 async function openTransports() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'fuzz-ws-'));
   process.on('exit', () => fs.rmSync(folder, { recursive: true }));

@@ -69,12 +69,7 @@ const KINDS = {
 /** @param {{ kind: string, size: number, seed: number }} value `kind` is a key of KINDS */
 const makeValue = ({ kind, size, seed }) => KINDS[kind](size, seed);
 
-/**
- * @param {number} first the first byte of the frame
- * @param {Buffer} payload
- * @param {number} key the masking key; -1 for none
- * @returns {Buffer}
- */
+/** @returns {Buffer} a frame with this first byte and masking key, -1 for none */
 function makeFrame(first, payload, key) {
   const bytes = key < 0 ? null : Buffer.from(Int32Array.of(key).buffer);
   return frame(first & 15, payload, { fin: first > 127, rsv: first & 0x70, key: bytes });
