@@ -547,7 +547,7 @@ function round(random, count) {
   const stream = {
     role,
     rsv1,
-    maxPayload: pick([2 ** 20, 2 ** 20, 2 ** 30, 1 + random(3000)]),
+    maxPayload: pick([2 ** 20, 2 ** 20, 2 ** 30, 1 + random(130), 1 + random(3000)]),
     maxFragments: pick([2 ** 17, 2 ** 17, 2 ** 17, 1 + random(5)]),
     text: pick(['string', 'string', 'buffer']),
     partsFrom: pick([undefined, undefined, undefined, 0, 100, 5000]),
