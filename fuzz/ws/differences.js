@@ -86,10 +86,17 @@ const DIFFERENCES = [
   {
     name: 'messages behind an empty compressed one are inflated',
     why: 'It has no block. Of the tail alone, ws begins a stored block, which the next compressed message breaks.',
-    applies: ({ ours, theirs, shared, reference }) =>
-      reference !== null &&
-      [ours, theirs].some((lines) => isError(lines[shared] ?? '')) &&
-      ours.slice(0, shared).filter(isMessage).length >= countTo(isEmpty, reference)
+    // A next one without a byte is the tail's for ws.
+    applies: ({ ours, theirs, shared, reference }) => {
+      if (reference === null) return false;
+      const count = countTo(isEmpty, reference);
+      const [some, others] = [ours, theirs].map((lines) => lines.filter(isMessage).map(withoutState));
+      return (
+        some.findIndex((line, i) => i < others.length && line !== others[i]) >= count ||
+        ([ours, theirs].some((lines) => isError(lines[shared] ?? '')) &&
+          ours.slice(0, shared).filter(isMessage).length >= count)
+      );
+    }
   },
   {
     name: JOINED,
@@ -105,6 +112,8 @@ const DIFFERENCES = [
 
 const isError = (line) => line.startsWith('error ');
 const isTextError = (line) => /^error .*WS_ERR_INVALID_UTF8 Invalid WebSocket frame: invalid UTF-8 sequence/.test(line);
+/** Without readyState, which may be CLOSING in one of two logs. */
+const withoutState = (line) => line.replace(/\[[0-3]\]$/, '');
 const isMessage = (line) => line.startsWith('message ');
 const isDelivery = (line) => /^(message|ping|pong) /.test(line);
 
@@ -165,10 +174,7 @@ function sameButForCompression(program, theirs, ours, channel) {
   const logs = [theirs[channel] ?? [], ours[channel] ?? []];
   const isCompressed = (log) => log.some((line) => /^in the end .* permessage-deflate/.test(line));
   const isSame = (start) => {
-    // Without readyState, which may be CLOSING by then.
-    const [some, others] = logs.map((log) =>
-      log.filter((line) => line.startsWith(start)).map((line) => line.replace(/\[[0-3]\]$/, ''))
-    );
+    const [some, others] = logs.map((log) => log.filter((line) => line.startsWith(start)).map(withoutState));
     const isSameLine = (line, other) => line === other || (setsBinaryType && sameButForType(line, other));
     return some.slice(0, others.length).every((line, i) => isSameLine(line, others[i]));
   };
