@@ -1,7 +1,8 @@
 'use strict';
 
 // Compressed messages, good, cut, changed and made up, through the Decoder beside ws's
-// PerMessageDeflate and zlib; and what an Encoder compresses, back through both.
+// PerMessageDeflate and zlib; and messages that an Encoder compresses, back through both.
+// `node fuzz/deflate.js --help`
 
 const zlib = require('node:zlib');
 const { PerMessageDeflate, Receiver } = require('ws');
@@ -30,31 +31,38 @@ function createData(random) {
   return data;
 }
 
+/** @returns {Buffer[]} bytes in pieces, at least one, which may be empty */
+function cutAnywhere(random, bytes, oneIn) {
+  const pieces = [];
+  for (let at = 0; pieces.length < 100 && random(oneIn) === 0; at += pieces.at(-1).length) {
+    pieces.push(bytes.subarray(at, at + random(bytes.length - at + 1)));
+  }
+  const used = pieces.reduce((sum, { length }) => sum + length, 0);
+  return [...pieces, bytes.subarray(used)];
+}
+
 /** Runs zlib's stream over a message, as any compressor may: with blocks and flushes anywhere. */
 async function deflateAnyhow(random, stream, data) {
   const chunks = [];
   const collect = (chunk) => chunks.push(chunk);
   stream.on('data', collect);
-  let at = 0;
-  do {
-    const end = random(3) === 0 ? at + random(data.length - at + 1) : data.length;
-    stream.write(data.subarray(at, end));
-    if (end < data.length && random(2) === 0) stream.flush(random(2) === 0 ? Z_FULL_FLUSH : Z_SYNC_FLUSH);
-    at = end;
-  } while (at < data.length);
+  for (const piece of cutAnywhere(random, data, 3)) {
+    stream.write(piece);
+    if (random(2) === 0) stream.flush(random(2) === 0 ? Z_FULL_FLUSH : Z_SYNC_FLUSH);
+  }
   await new Promise((resolve) => stream.flush(Z_SYNC_FLUSH, resolve));
   stream.off('data', collect);
   return Buffer.concat(chunks).subarray(0, -4);
 }
 
 /**
- * @returns {{ payload: Buffer, isGood: boolean }} a payload, and whether it is what the data
- *   compresses to
+ * @returns {Promise<{ payload: Buffer, isGood: boolean }>} a payload, and whether it is the data,
+ *   compressed
  */
 async function createPayload(random, stream, data, takeover, windowBits) {
   const kind = random(10);
   if (kind === 0) return { payload: createData(random), isGood: false };
-  // A block with BFINAL set, and what may follow it.
+  // A block with BFINAL set, and bytes that may follow it.
   if (kind === 1 && !takeover) {
     const final = zlib.deflateRawSync(data, { finishFlush: Z_FINISH, windowBits, level: random(10) });
     return { payload: Buffer.concat([final, Buffer.alloc(random(2))]), isGood: true };
@@ -62,80 +70,51 @@ async function createPayload(random, stream, data, takeover, windowBits) {
   if (!takeover) stream.reset();
   const payload = data.length === 0 ? Buffer.from([0]) : await deflateAnyhow(random, stream, data);
   if (kind === 2 && payload.length > 1) return { payload: payload.subarray(0, random(payload.length)), isGood: false };
-  if (kind === 3) {
-    const changed = Buffer.from(payload);
-    for (let n = 1 + random(3); n > 0; n--) changed[random(changed.length)] ^= 1 << random(8);
-    return { payload: changed, isGood: false };
-  }
-  return { payload, isGood: true };
+  if (kind === 3) for (let n = 1 + random(3); n > 0; n--) payload[random(payload.length)] ^= 1 << random(8);
+  return { payload, isGood: kind !== 3 };
 }
 
 /** @returns {Buffer[]} the frames of a message */
 function frame(random, payload) {
-  const frames = [];
-  let at = 0;
-  for (;;) {
-    const end = random(4) === 0 ? at + random(payload.length - at + 1) : payload.length;
-    const options = { fin: end === payload.length, rsv: frames.length === 0 ? RSV1 : 0 };
-    const piece = payload.subarray(at, end);
-    frames.push(frames.length === 0 ? CLIENT.binary(piece, options) : CLIENT.continuation(piece, options));
-    if (options.fin) return frames;
-    at = end;
-  }
-}
-
-/**
- * @returns {Promise<{ data: Buffer | null, closeCode: number | null }>} what ws makes of a message
- */
-function receiveByWs(receiver, frames) {
-  return new Promise((resolve) => {
-    const onMessage = (data) => finish({ data, closeCode: null });
-    const onError = (error) => {
-      const [symbol] = Object.getOwnPropertySymbols(error);
-      finish({ data: null, closeCode: error[symbol] });
-    };
-    const finish = (result) => {
-      receiver.off('message', onMessage).off('error', onError);
-      resolve(result);
-    };
-    receiver.on('message', onMessage).on('error', onError);
-    for (const bytes of frames) receiver.write(Buffer.from(bytes));
+  return cutAnywhere(random, payload, 4).map((piece, i, pieces) => {
+    const fin = i === pieces.length - 1;
+    return i === 0 ? CLIENT.binary(piece, { fin, rsv: RSV1 }) : CLIENT.continuation(piece, { fin });
   });
 }
 
 /**
- * @returns {Promise<{ data: Buffer | null, closeCode: number | null }>} what the Decoder makes of
- *   it
- */
-function receive(decoder, frames) {
-  return new Promise((resolve) => {
-    decoder.context = resolve;
-    for (const bytes of frames) decoder.write(Buffer.from(bytes));
-  });
-}
-
-/**
- * Whether a message refers to what is outside of its window. zlib notices that only where it has put
- * something out in between, for ws every 16 KiB, for the Decoder every 64 KiB.
+ * Gives frames to a Receiver of ws or a Decoder, whose handlers call `finish`.
  *
- * @param {Buffer[]} payloads it, behind those that it may refer to
- * @param {Buffer | null} inflated what it was inflated to
+ * @returns {Promise<{ data?: Buffer, closeCode?: number }>} one of both
+ */
+function receive(reader, handlers, frames) {
+  return new Promise((resolve) => {
+    handlers.finish = resolve;
+    for (const bytes of frames) reader.write(Buffer.from(bytes));
+  });
+}
+
+/**
+ * Whether a message refers to bytes outside of its window. zlib notices that only where it has put
+ * something out in between, for ws every 16 KiB, for the Decoder every 64 KiB.
+ * `payloads` begins with those that it may refer to.
  */
 function isBeyondWindow(payloads, inflated) {
   const input = Buffer.concat(payloads.flatMap((payload) => [payload, TAIL]));
   try {
     const whole = zlib.inflateRawSync(input, { finishFlush: Z_SYNC_FLUSH });
-    return inflated !== null && whole.subarray(-inflated.length).equals(inflated);
+    return inflated !== undefined && whole.subarray(-inflated.length).equals(inflated);
   } catch {
     return false;
   }
 }
 
-/** One connection: messages from its server, until one is refused. */
-async function round(random, counts) {
-  const count = (what) => {
-    counts[what] = (counts[what] ?? 0) + 1;
-  };
+/**
+ * One connection: messages from its server, until one is refused.
+ *
+ * @type {import('./program').Round}
+ */
+async function round(random, count) {
   const contextTakeover = random(2) === 0;
   const serverWindowBits = 9 + random(7);
   // 0 is no limit for ws.
@@ -144,17 +123,20 @@ async function round(random, counts) {
   const options = { contextTakeover, serverWindowBits, threadPoolFrom, threshold: 0, level: random(10) };
   const offer = offerDeflate(options);
   const server = acceptDeflate(offer.header, options);
-  const client = offer.readAnswer(server.header);
 
   const peer = new PerMessageDeflate({ maxPayload });
   peer.params = { server_max_window_bits: serverWindowBits, server_no_context_takeover: !contextTakeover };
   const receiver = new Receiver({ isServer: false, maxPayload, extensions: { 'permessage-deflate': peer } });
+  const ofWs = {};
+  receiver.on('message', (data) => ofWs.finish({ data }));
+  receiver.on('error', (error) => ofWs.finish({ closeCode: error[Object.getOwnPropertySymbols(error)[0]] }));
+  const ofDecoder = {};
   const decoder = new Decoder({
     role: 'client',
-    deflate: client,
+    deflate: offer.readAnswer(server.header),
     maxPayload,
-    onMessage: (data) => decoder.context({ data, closeCode: null }),
-    onError: (error) => decoder.context({ data: null, closeCode: error.closeCode })
+    onMessage: (data) => ofDecoder.finish({ data }),
+    onError: ({ closeCode }) => ofDecoder.finish({ closeCode })
   });
   const stream = zlib.createDeflateRaw({ windowBits: serverWindowBits, level: random(10), memLevel: 1 + random(9) });
   const encoder = new Encoder({ role: 'server', deflate: server, onDeflated: () => {} });
@@ -179,13 +161,15 @@ async function round(random, counts) {
         if (!contextTakeover) payloads.length = 0;
         payloads.push(made.payload);
       }
-      const [theirs, ours] = await Promise.all([receiveByWs(receiver, frames), receive(decoder, frames)]);
-      const isFragmented = frames.length > 1;
+      const [theirs, ours] = await Promise.all([receive(receiver, ofWs, frames), receive(decoder, ofDecoder, frames)]);
       const mayDiffer = !isGood && theirs.closeCode === 1007 && isBeyondWindow(payloads, ours.data);
-      if (!mayDiffer) compare({ theirs, ours, data, isGood, maxPayload, isFragmented });
-      count(ours.data === null ? `refused with ${ours.closeCode}` : 'delivered');
-      if (ours.data === null || theirs.data === null) return;
-      // What was changed and delivered nevertheless is in no compressor's window.
+      const fault = mayDiffer
+        ? ''
+        : findFault({ theirs, ours, data, isGood, maxPayload, isFragmented: frames.length > 1 });
+      if (fault !== '') throw new Finding(`${fault}. ws: ${show(theirs)}, framemask: ${show(ours)}`);
+      count(ours.data === undefined ? show(ours) : 'delivered');
+      if (ours.data === undefined || theirs.data === undefined) return;
+      // Changed bytes that were delivered nevertheless are in no compressor's window.
       if (contextTakeover && !isGood) return;
     }
   } finally {
@@ -196,28 +180,23 @@ async function round(random, counts) {
   }
 }
 
-/** @throws {Finding} */
-function compare({ theirs, ours, data, isGood, maxPayload, isFragmented }) {
-  const what = `ws: ${show(theirs)}, framemask: ${show(ours)}`;
-  if (isGood && data.length <= maxPayload && ours.data === null && ours.closeCode !== 1009)
-    throw new Finding(`a good message is refused: ${what}`);
-  if (isGood && ours.data !== null && !ours.data.equals(data)) throw new Finding(`not what was sent: ${what}`);
-  if (ours.data !== null && ours.data.length > maxPayload) throw new Finding(`above maxPayload ${maxPayload}: ${what}`);
-  if (theirs.data === null && ours.data === null) {
-    // What is too big and broken further on: whichever is noticed first.
-    if (theirs.closeCode !== ours.closeCode && isGood) throw new Finding(`other codes: ${what}`);
-    return;
+/** @returns {string} '' if there is none */
+function findFault({ theirs, ours, data, isGood, maxPayload, isFragmented }) {
+  const isDelivered = ours.data !== undefined;
+  if (isGood && data.length <= maxPayload && !isDelivered && ours.closeCode !== 1009)
+    return 'a good message is refused';
+  if (isGood && isDelivered && !ours.data.equals(data)) return 'not what was sent';
+  if (isDelivered && ours.data.length > maxPayload) return `above maxPayload ${maxPayload}`;
+  if (isDelivered !== (theirs.data !== undefined)) {
+    // What follows a final block is ignored, in the next fragment, too; ws inflates that from the
+    // start.
+    return !isGood && isFragmented && theirs.closeCode === 1007 ? '' : 'one delivers, the other does not';
   }
-  if (theirs.data !== null && ours.data !== null) {
-    if (!theirs.data.equals(ours.data) && (isGood || !isFragmented)) throw new Finding(`other data: ${what}`);
-    return;
-  }
-  // What follows a final block is ignored, in the next fragment, too; ws inflates that from the
-  // start.
-  if (!isGood && isFragmented && theirs.closeCode === 1007) return;
-  throw new Finding(`one delivers, the other does not: ${what}`);
+  if (isDelivered) return theirs.data.equals(ours.data) || (!isGood && isFragmented) ? '' : 'other data';
+  // What is too big and broken further on: whichever is noticed first.
+  return theirs.closeCode === ours.closeCode || !isGood ? '' : 'other codes';
 }
 
-const show = ({ data, closeCode }) => (data === null ? `refused with ${closeCode}` : `${data.length} bytes`);
+const show = ({ data, closeCode }) => (data === undefined ? `refused with ${closeCode}` : `${data.length} bytes`);
 
-if (require.main === module) runProgram('deflate.js', PURPOSE, round);
+runProgram('deflate.js', PURPOSE, round);

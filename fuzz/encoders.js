@@ -10,14 +10,14 @@ const { Encoder } = require('../lib/codec/encoder');
 const { createCodecBackend } = require('../lib/codec/backend');
 const { prepare } = require('../lib/codec/prepared');
 const { encoderOver } = require('../test/support/codecs');
+const { closePayload } = require('../test/support/frames');
 const { createRandom } = require('../test/support/random');
-const { Finding, runProgram, runRounds } = require('./program');
+const { Finding, runProgram } = require('./program');
 const { ReferenceDecoder } = require('./reference');
 
 const JavascriptEncoder = encoderOver(createCodecBackend(null));
 
-const FRAMES = channel('framemask:frame');
-const MESSAGES = channel('framemask:message');
+const CHANNELS = [channel('framemask:frame'), channel('framemask:message')];
 
 /** How deep sinks and subscribers that act may nest. */
 const MAX_DEPTH = 3;
@@ -30,12 +30,7 @@ const BYTES = Buffer.from(Uint8Array.from({ length: 1 << 18 }, () => random(256)
 const ASCII = BYTES.toString('base64').slice(0, 1 << 17);
 const WIDE = Array.from({ length: 1 << 15 }, () => ['a', 'é', '한', '😀', '\ufeff', '\0'][random(6)]).join('');
 
-/** What a sink does with what it is given. */
 class Sink {
-  /**
-   * @param {World} world
-   * @param {Connection} connection
-   */
   constructor(world, connection) {
     const { chance } = world;
     this.world = world;
@@ -44,23 +39,21 @@ class Sink {
     this.late = chance(2);
     this.acts = chance(3);
     this.throws = chance(12);
-    /**
-     * What is done with memory that has been read: nothing, a transfer to a worker, say, or other
-     * bytes.
-     */
+    /** Done with memory that has been read: a transfer to a worker, or a use for other bytes. */
     this.afterwards = world.pick(['nothing', 'nothing', connection.automatic ? 'nothing' : 'transfer', 'overwrite']);
     // The contract of `recycle`: written bytes are no longer read once `writableLength` is 0.
     this.counts = connection.recycle || chance(2);
     this.corked = 0;
-    if (chance(2)) {
-      this.cork = () => {
-        this.corked++;
-      };
-      this.uncork = () => {
-        this.corked--;
-        if (!this.late) connection.read();
-      };
-    }
+    if (chance(2)) this.cork = this.uncork = undefined;
+  }
+
+  cork() {
+    this.corked++;
+  }
+
+  uncork() {
+    this.corked--;
+    if (!this.late) this.connection.read();
   }
 
   get writableLength() {
@@ -76,13 +69,13 @@ class Sink {
       throw world.error;
     }
     connection.give(chunk, false);
-    const acts = this.acts && world.depth < MAX_DEPTH;
+    const act = () => this.acts && world.depth < MAX_DEPTH && world.chance(2) && world.act(connection);
     // Counted here, too, since encoders flush by themselves.
     connection.flushing++;
     try {
-      if (acts && world.chance(2)) world.act(connection);
+      act();
       if (!this.late && this.corked === 0) connection.read();
-      if (acts && world.chance(2)) world.act(connection);
+      act();
     } finally {
       connection.flushing--;
     }
@@ -90,9 +83,24 @@ class Sink {
   }
 }
 
-/** An encoder, what was encoded on it, and what has come out of it. */
+/** An encoder, the frames that were encoded on it, and the bytes that have come out of it. */
 class Connection {
-  /** @param {World} world @param {number} number */
+  /** @type {{ firstByte: number, payload: Buffer }[]} */
+  expected = [];
+  expectedBytes = 0;
+  closed = false;
+  fragmented = false;
+  /** Whether the last message is text. */
+  textual = false;
+  /** Whether bytes are missing, because a sink threw or transferred memory. */
+  lost = false;
+  /** How many calls of `flush` are at work. */
+  flushing = 0;
+  /** @type {{ chunk: Uint8Array, length: number }[]} given to the sink or taken, and not read yet */
+  waiting = [];
+  givenBytes = 0;
+  wire = [];
+
   constructor(world, number) {
     const { chance, pick } = world;
     this.world = world;
@@ -104,37 +112,16 @@ class Connection {
     const options = { role: this.role, recycle: this.recycle, trace: { id: this.name } };
     if (this.automatic) options.writable = this.sink;
     this.encoder = new (chance(3) ? JavascriptEncoder : Encoder)(options);
-    /** @type {{ firstByte: number, payload: Buffer }[]} */
-    this.expected = [];
-    this.expectedBytes = 0;
-    this.closed = false;
-    this.fragmented = false;
-    /** Whether the last message is text. */
-    this.textual = false;
-    /** Whether a sink threw or ended, so that bytes are missing. */
-    this.lost = false;
-    /** How many calls of `flush` are at work. */
-    this.flushing = 0;
-    /**
-     * @type {{ chunk: Uint8Array, length: number }[]} Given to the sink or taken, and not read yet.
-     */
-    this.waiting = [];
-    this.reading = false;
-    this.givenBytes = 0;
-    this.wire = [];
-  }
-
-  describe() {
-    const { name, role, recycle, automatic } = this;
-    const { late, acts, afterwards, counts } = this.sink;
-    return `${name} ${JSON.stringify({ role, recycle, automatic, late, acts, afterwards, counts })}`;
   }
 
   fail(message) {
-    throw new Finding(`${message}, on ${this.describe()}`);
+    const { name, role, recycle, automatic } = this;
+    const { late, acts, afterwards, counts } = this.sink;
+    const settings = { role, recycle, automatic, late, acts, afterwards, counts };
+    throw new Finding(`${message}, on ${name} ${JSON.stringify(settings)}`);
   }
 
-  /** @param {Uint8Array} chunk what has come out of the encoder @param {boolean} taken by `take` */
+  /** Has a chunk wait, which the encoder has written, or given to `take`. */
   give(chunk, taken) {
     if (chunk.length === 0) this.loseToTransfer(`${taken ? 'take' : 'flush'} gave an empty Buffer`);
     if (taken || !this.recycle) this.world.claim(chunk, this);
@@ -152,32 +139,25 @@ class Connection {
     this.world.count('connections that lost bytes to a transfer of their own');
   }
 
-  /** Reads some of what waits, all by default. */
+  /** Reads some of the chunks that wait, all by default. */
   read(most = Infinity) {
+    const { afterwards } = this.sink;
     for (let i = 0; i < most && this.waiting.length > 0; i++) {
       const { chunk, length } = this.waiting[0];
       if (chunk.length !== length) this.loseToTransfer(`${length} bytes that wait to be sent were detached`);
       this.wire.push(Buffer.from(chunk));
       this.waiting.shift();
-      if (this.sink.afterwards === 'transfer' && chunk.length > 0)
+      if (afterwards === 'overwrite') chunk.fill(0xee);
+      else if (afterwards === 'transfer' && chunk.length > 0)
         structuredClone(chunk.buffer, { transfer: [chunk.buffer] });
-      else if (this.sink.afterwards === 'overwrite') chunk.fill(0xee);
     }
   }
 
-  /**
-   * Adds a frame. What is expected is noted before the call, because subscribers may add frames
-   * during it.
-   *
-   * @param {number} firstByte
-   * @param {Buffer} payload
-   * @param {() => boolean} add
-   */
+  /** Adds a frame. It is expected before the call, because subscribers may add frames during it. */
   frame(firstByte, payload, add) {
     const opcode = firstByte & 15;
-    const invalid = opcode < 8 && this.fragmented !== (opcode === 0);
-    const refused = this.closed;
-    if (!refused && !invalid) {
+    const invalid = !this.closed && opcode < 8 && this.fragmented !== (opcode === 0);
+    if (!this.closed && !invalid) {
       const { length } = payload;
       this.expected.push({ firstByte, payload });
       this.expectedBytes += (length < 126 ? 2 : length < 65536 ? 4 : 10) + (this.role === 'client' ? 4 : 0) + length;
@@ -185,19 +165,16 @@ class Connection {
       if (opcode < 8) this.fragmented = firstByte < 128;
       this.closed = opcode === 8;
     }
-    let added;
     try {
-      added = add();
+      add();
     } catch (error) {
-      if (invalid && !refused && error.code === 'ERR_INVALID_STATE') return;
+      if (invalid && error.code === 'ERR_INVALID_STATE') return;
       if (this.sink.afterwards !== 'transfer') throw error;
       this.loseToTransfer(error.message);
       return;
     }
-    // An encoder that has lost bytes may have refused a frame that was expected.
-    if (this.lost) return;
-    if (added === refused || (invalid && !refused))
-      this.fail(`a frame ${firstByte} was ${added ? 'added' : 'refused'}`);
+    // An encoder that has lost bytes may have begun no message.
+    if (invalid && !this.lost) this.fail(`a frame ${firstByte} was added`);
   }
 
   data() {
@@ -207,21 +184,21 @@ class Connection {
     const fin = !chance(4);
     const rsv1 = !continues && chance(6);
     const asText = continues ? this.textual : !chance(3);
-    const binary = !continues && !asText;
-    let data;
-    if (asText && chance(4)) data = Buffer.from(world.text());
-    else data = asText ? world.text() : world.bytes();
-    const payload = Buffer.from(data);
+    const data = asText ? world.text() : world.bytes();
+    const given = asText && chance(4) ? Buffer.from(data) : data;
+    const isBytes = typeof given !== 'string';
+    const payload = Buffer.from(given);
     const options = fin && !rsv1 && chance(2) ? undefined : { fin, rsv1 };
-    const owned = typeof data !== 'string' && chance(3);
+    const owned = isBytes && chance(3);
     if (options !== undefined && owned) options.owned = true;
-    const opcode = continues ? 0 : binary ? 2 : 1;
-    const method = continues ? 'continuation' : binary ? 'binary' : 'text';
-    const given = typeof data === 'string' ? data : world.dress(data, opcode === 2 || continues);
-    this.frame((fin ? 0x80 : 0) | (rsv1 ? 0x40 : 0) | opcode, payload, () => encoder[method](given, options));
+    const method = continues ? 'continuation' : asText ? 'text' : 'binary';
+    const opcode = ['continuation', 'text', 'binary'].indexOf(method);
+    const dressed = isBytes && method !== 'text' ? world.dress(given) : given;
+    const firstByte = (fin ? 0x80 : 0) | (rsv1 ? 0x40 : 0) | opcode;
+    this.frame(firstByte, payload, () => encoder[method](dressed, options));
     world.count('data frames');
     // In a round without actors nobody but the encoder can have changed the caller's data.
-    if (typeof data !== 'string' && !owned && world.quiet && !payload.equals(data)) this.fail('the data was changed');
+    if (isBytes && !owned && world.quiet && !payload.equals(given)) this.fail('the data was changed');
   }
 
   control() {
@@ -238,8 +215,7 @@ class Connection {
     const { world, encoder } = this;
     const code = world.chance(3) ? undefined : 1000 + world.random(3);
     const reason = code === undefined ? '' : ASCII.substr(world.random(1000), world.random(124));
-    const payload = Buffer.from(code === undefined ? '' : `xx${reason}`);
-    if (code !== undefined) payload.writeUInt16BE(code);
+    const payload = code === undefined ? Buffer.alloc(0) : closePayload(code, reason);
     this.frame(0x88, payload, () => encoder.close(code, reason));
   }
 
@@ -254,10 +230,7 @@ class Connection {
     world.count('prepared messages');
   }
 
-  /**
-   * Whether all that was expected has come out or is pending. Bytes of a frame may be on their way
-   * in a round that acts.
-   */
+  /** Whether all expected bytes have come out or are pending: not while frames are under way. */
   checkPending() {
     if (this.lost || this.flushing > 0 || this.world.depth > 0) return;
     const pending = this.expectedBytes - this.givenBytes;
@@ -269,8 +242,7 @@ class Connection {
     this.checkPending();
     this.flushing++;
     try {
-      if (this.automatic) encoder.flush();
-      else encoder.flush(sink);
+      encoder.flush(this.automatic ? undefined : sink);
     } catch (error) {
       // The sink may be another connection's: one that was flushed while this one was.
       if (error === world.error && world.connections.some(({ lost }) => lost)) this.lost = true;
@@ -284,24 +256,19 @@ class Connection {
   }
 
   take() {
-    // During a flush the place of what is taken would be behind Buffers that are still to be
-    // written.
-    if (this.flushing > 0 || this.world.ticking) return;
+    // During a flush, what is taken would come after Buffers that are still to be written.
+    if (this.flushing > 0) return;
     this.checkPending();
-    for (const chunk of this.takeBuffers()) this.give(chunk, true);
+    let chunks = [];
+    try {
+      chunks = this.encoder.take();
+    } catch (error) {
+      this.loseToTransfer(error.message);
+    }
+    for (const chunk of chunks) this.give(chunk, true);
     if (!this.sink.late) this.read();
     this.checkPending();
     this.world.count('takes');
-  }
-
-  takeBuffers() {
-    try {
-      return this.encoder.take();
-    } catch (error) {
-      if (this.sink.afterwards !== 'transfer') throw error;
-      this.loseToTransfer(error.message);
-      return [];
-    }
   }
 
   /** Compares what was sent with what was encoded, once all is flushed and read. */
@@ -311,18 +278,16 @@ class Connection {
     const wire = Buffer.concat(this.wire);
     const reference = new ReferenceDecoder({ role: this.role === 'server' ? 'client' : 'server', rsv1: true });
     reference.write(wire);
-    const { frames, error, position } = reference;
-    this.expected.forEach(({ firstByte, payload }, i) => {
-      const frame = frames[i];
-      if (frame === undefined) this.fail(`frame ${i} of ${this.expected.length} is missing ${error}`);
-      if (frame.firstByte !== firstByte || !frame.payload.equals(payload)) {
-        this.fail(
-          `frame ${i} of ${this.expected.length} is ${frame.firstByte} with ${frame.payload.length} bytes, ` +
-            `not ${firstByte} with ${payload.length} bytes, or with other bytes`
-        );
-      }
-    });
-    if (error !== '' || frames.length !== this.expected.length || position !== wire.length) {
+    const { frames, error } = reference;
+    const isSame = ({ firstByte, payload }, i) =>
+      frames[i]?.firstByte === firstByte && frames[i].payload.equals(payload);
+    const wrong = this.expected.findIndex((frame, i) => !isSame(frame, i));
+    if (wrong !== -1) {
+      const show = (frame) => frame && `${frame.firstByte} with ${frame.payload.length} bytes`;
+      const which = `frame ${wrong} of ${this.expected.length}`;
+      this.fail(`${which} is ${show(frames[wrong])}, not ${show(this.expected[wrong])}, or with other bytes ${error}`);
+    }
+    if (error !== '' || frames.length !== this.expected.length) {
       this.fail(`after ${this.expected.length} frames came more: ${error}`);
     }
     if (this.expectedBytes !== wire.length) this.fail(`${wire.length} bytes, not ${this.expectedBytes}`);
@@ -331,26 +296,20 @@ class Connection {
 
 /** The connections of a round. */
 class World {
-  /** @param {import('./program').Random} random @param {Object<string, number>} counts */
-  constructor(random, counts) {
+  constructor(random, count) {
     this.random = random;
-    this.counts = counts;
+    this.count = count;
     this.chance = (oneIn) => random(oneIn) === 0;
     this.pick = (values) => values[random(values.length)];
-    /** What sinks throw. */
+    /** Thrown by sinks. */
     this.error = new Error('a sink throws');
     /** How many sinks and subscribers that act are at work. */
     this.depth = 0;
-    this.ticking = false;
     this.owners = new WeakMap();
     this.prepared = [this.prepare(), this.prepare(), this.prepare()];
     this.connections = Array.from({ length: 1 + random(6) }, (_, i) => new Connection(this, i));
     this.subscriber = this.chance(3) ? (record) => this.onRecord(record) : null;
     this.quiet = this.subscriber === null && this.connections.every(({ sink, automatic }) => !sink.acts && !automatic);
-  }
-
-  count(what) {
-    this.counts[what] = (this.counts[what] ?? 0) + 1;
   }
 
   length() {
@@ -368,20 +327,16 @@ class World {
   }
 
   text() {
-    const length = this.length();
-    if (this.chance(3)) {
-      const start = this.random(WIDE.length - 24_000);
-      return WIDE.slice(start, start + Math.min(length, 24_000));
-    }
-    const start = this.random(ASCII.length - length);
-    return ASCII.slice(start, start + length);
+    const [source, length] = this.chance(3) ? [WIDE, Math.min(this.length(), 24_000)] : [ASCII, this.length()];
+    const start = this.random(source.length - length);
+    return source.slice(start, start + length);
   }
 
-  /** The same bytes as another kind of object. */
-  dress(buffer, anyBytes) {
-    if (!anyBytes || this.chance(2)) return buffer;
-    const { buffer: memory, byteOffset, length } = buffer;
-    return this.chance(2) ? new DataView(memory, byteOffset, length) : new Uint8Array(memory, byteOffset, length);
+  /** The same bytes as another kind of object, or not. */
+  dress(bytes) {
+    const { buffer, byteOffset, length } = bytes;
+    if (this.chance(2)) return bytes;
+    return this.chance(2) ? new DataView(buffer, byteOffset, length) : new Uint8Array(buffer, byteOffset, length);
   }
 
   prepare() {
@@ -391,27 +346,16 @@ class World {
     return { firstByte, payload: Buffer.from(data), message: prepare(data, { rsv1 }) };
   }
 
-  /**
-   * Notes whose memory it is that an encoder has handed out for good. Only prepared messages belong
-   * to many.
-   */
+  /** Notes the owner of memory that an encoder has handed out for good. */
   claim(chunk, connection) {
-    const owner = this.owners.get(chunk.buffer);
-    if (owner === undefined) this.owners.set(chunk.buffer, connection);
-    else if (owner !== connection && !this.isPrepared(chunk)) {
-      connection.fail(`memory of ${owner.name} was handed out, ${chunk.length} of ${chunk.buffer.byteLength} bytes`);
-    }
+    const owner = this.owners.get(chunk.buffer) ?? connection;
+    this.owners.set(chunk.buffer, owner);
+    // Only prepared messages belong to many.
+    if (owner === connection || this.prepared.some(({ message }) => message.frame.equals(chunk))) return;
+    connection.fail(`memory of ${owner.name} was handed out, ${chunk.length} of ${chunk.buffer.byteLength} bytes`);
   }
 
-  isPrepared(chunk) {
-    return this.prepared.some(({ message: { frame } }) => frame.equals(chunk));
-  }
-
-  /**
-   * A sink or a subscriber acts: mostly on its own connection, which is in the middle of something.
-   *
-   * @param {Connection} connection
-   */
+  /** A sink or a subscriber acts: mostly on its own connection, which is in the middle of something. */
   act(connection) {
     this.depth++;
     try {
@@ -423,7 +367,6 @@ class World {
     }
   }
 
-  /** @param {Connection} connection */
   step(connection) {
     const kind = this.random(24);
     if (kind < 12) connection.data();
@@ -436,7 +379,7 @@ class World {
     else if (connection.sink.late) connection.read(1 + this.random(3));
   }
 
-  /** What a subscriber is told is what was encoded; then it acts. */
+  /** Compares a record with the frame that was encoded; then it acts. */
   onRecord(record) {
     const connection = this.connections.find(({ name }) => name === record.connection);
     // Another codec's, or frames are missing.
@@ -444,10 +387,10 @@ class World {
     this.count('records');
     try {
       const { firstByte, payload } = connection.expected[record.sequence - 1] ?? {};
-      const isFrame = record.opcode !== undefined;
-      const wrong = isFrame
-        ? record.opcode !== (firstByte & 15) || record.length !== payload.length || record.fin !== firstByte > 127
-        : (firstByte & 0x88) !== 0x80;
+      const wrong =
+        record.opcode !== undefined
+          ? record.opcode !== (firstByte & 15) || record.length !== payload.length || record.fin !== firstByte > 127
+          : (firstByte & 0x88) !== 0x80;
       if (wrong) connection.fail(`a record is wrong: ${JSON.stringify(record)}`);
       if (this.depth < MAX_DEPTH && this.chance(4)) this.act(connection);
     } catch (error) {
@@ -457,54 +400,39 @@ class World {
   }
 
   async run() {
-    if (this.subscriber !== null) {
-      FRAMES.subscribe(this.subscriber);
-      MESSAGES.subscribe(this.subscriber);
-    }
-    // Encoders with the option `writable` flush by themselves between two steps.
-    const ticks = this.connections.some(({ automatic }) => automatic);
+    const { connections, subscriber } = this;
+    if (subscriber !== null) for (const records of CHANNELS) records.subscribe(subscriber);
     try {
       for (let steps = 5 + this.random(40); steps > 0; steps--) {
-        this.step(this.pick(this.connections));
-        if (ticks && this.chance(5)) await this.tick();
+        this.step(this.pick(connections));
+        if (this.chance(5)) await this.tick();
         if (this.thrown) throw this.thrown;
       }
-      if (ticks) await this.tick();
+      await this.tick();
       // Sinks that act add more frames, but not for ever.
-      for (const { sink } of this.connections) sink.acts = false;
-      for (const connection of this.connections) connection.flush();
-      if (ticks) await this.tick();
-      for (const connection of this.connections) connection.flush();
-      for (const connection of this.connections) connection.read();
-      if (this.thrown) throw this.thrown;
-      for (const connection of this.connections) connection.check();
+      for (const { sink } of connections) sink.acts = false;
+      for (let again = 2; again > 0; again--) {
+        for (const connection of connections) connection.flush();
+        await this.tick();
+      }
+      for (const connection of connections) connection.read();
+      for (const connection of connections) connection.check();
     } finally {
-      FRAMES.unsubscribe(this.subscriber ?? (() => {}));
-      MESSAGES.unsubscribe(this.subscriber ?? (() => {}));
+      if (subscriber !== null) for (const records of CHANNELS) records.unsubscribe(subscriber);
     }
   }
 
-  /**
-   * Lets the encoders flush that do it by themselves. What their sinks throw is nobody's to catch.
-   */
+  /** Lets the encoders with the option `writable` flush by themselves. */
   async tick() {
-    for (const { automatic, sink } of this.connections) if (automatic) sink.throws = false;
-    await new Promise((resolve) => setImmediate(resolve));
+    const automatic = this.connections.filter((connection) => connection.automatic);
+    // Nobody can catch an error that their sinks throw.
+    for (const { sink } of automatic) sink.throws = false;
+    if (automatic.length > 0) await new Promise(setImmediate);
     if (this.thrown) throw this.thrown;
   }
-}
-
-/**
- * @param {import('./program').Random} random
- * @param {Object<string, number>} counts
- */
-function round(random, counts) {
-  return new World(random, counts).run();
 }
 
 const PURPOSE = `Encodes on many connections at a time, with sinks and subscribers that act, and compares what comes out of each
 connection with what was encoded on it, decoded by fuzz/reference.js.`;
 
-if (require.main === module) runProgram('encoders.js', PURPOSE, round);
-
-module.exports = { run: (settings) => runRounds(round, settings) };
+runProgram('encoders.js', PURPOSE, (random, count) => new World(random, count).run());

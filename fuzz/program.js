@@ -1,54 +1,120 @@
 'use strict';
 
-// What the fuzzers encoders.js and handlers.js share: options, a live count, and the report of a
+// The main program of the fuzzers in JavaScript: options, rounds, a live count, and the report of a
 // finding.
 
 const { parseArgs } = require('node:util');
 const { createRandom } = require('../test/support/random');
 
-/** What a fuzzer throws when the code under test is wrong; its message says what. */
+/** Thrown by a fuzzer when the code under test is wrong. The message describes it. */
 class Finding extends Error {}
 
 /**
  * @typedef {(below: number) => number} Random whole numbers from 0 to below its argument
- *
- * @typedef {object} Summary
- * @property {number} rounds how many rounds ran
- * @property {Object<string, number>} counts what they did, as the rounds counted it
+ * @typedef {(random: Random, count: (what: string) => void) => void | Promise<void>} Round throws
+ *   a Finding
  */
 
+/** The numbers of a round, which a seed determines, so that it can be repeated alone. */
+const randomOf = (seed, number) => createRandom((seed + Math.imul(number, 0x9e3779b9)) | 0);
+
 /**
- * Runs rounds, each from a seed of its own, so that it can be repeated alone.
- *
- * @param {(random: Random, counts: Object<string, number>) => void | Promise<void>} round throws a
- *   Finding
- * @param {object} settings
- * @param {number} settings.seed
- * @param {number} [settings.from] the number of the first round
- * @param {number} [settings.rounds]
- * @param {number} [settings.seconds] after which no round begins
- * @param {(done: number) => void} [settings.progress] called after each 64 rounds
- * @returns {Promise<Summary>}
+ * @param {Round} round
+ * @param {object} settings the options of `runProgram`; `together`: how many rounds run at a time;
+ *   and `progress`, which is called before each batch
+ * @returns {Promise<{ rounds: number, counts: Record<string, number> }>} `counts` of `count`
  * @throws {Finding} the first one, with the seed and the number of its round
  */
-async function runRounds(round, { seed, from = 0, rounds = Infinity, seconds = Infinity, progress = () => {} }) {
+async function runRounds(round, settings) {
+  const { seed, from = 0, rounds = Infinity, seconds = Infinity, together = 1, progress = () => {} } = settings;
   const counts = {};
-  const until = Date.now() + seconds * 1000;
-  let i = from;
-  for (; i < from + rounds; i++) {
-    if ((i & 63) === 0 && i !== from) {
-      progress(i - from);
-      if (Date.now() >= until) break;
-    }
+  const count = (what) => {
+    counts[what] = (counts[what] ?? 0) + 1;
+  };
+  const run = async (number) => {
     try {
-      const pending = round(createRandom((seed + Math.imul(i, 0x9e3779b9)) | 0), counts);
-      if (pending !== undefined) await pending;
+      await round(randomOf(seed, number), count);
     } catch (error) {
-      // Whatever else is thrown is a finding, too: the rounds catch what they expect.
-      throw new Finding(`seed ${seed}, round ${i}: ${error instanceof Finding ? error.message : error.stack}`);
+      // Rounds catch the errors that they expect.
+      const text = error instanceof Finding ? error.message : error.stack;
+      throw Object.assign(new Finding(`seed ${seed}, round ${number}: ${text}`), { round: number });
+    }
+  };
+  const until = performance.now() + seconds * 1000;
+  let done = 0;
+  while (done < rounds && performance.now() < until) {
+    progress(done);
+    const batch = Array.from({ length: Math.min(together, rounds - done) }, (_, i) => run(from + done + i));
+    const failed = (await Promise.allSettled(batch)).find(({ status }) => status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    done += batch.length;
+  }
+  return { rounds: done, counts };
+}
+
+/**
+ * Makes a finding smaller: removes drawn numbers, or replaces them by 0, while it stays a finding.
+ *
+ * @returns {Promise<Error | null>} null if it does not come again
+ */
+async function minimise(round, random) {
+  const attempt = async (draw) => {
+    try {
+      await round(draw, () => {});
+      return null;
+    } catch (error) {
+      return error;
+    }
+  };
+  const replay = (draws) => {
+    let at = 0;
+    return attempt((below) => (at < draws.length ? draws[at++] % below : 0));
+  };
+  let draws = [];
+  let smallest = await attempt((below) => {
+    draws.push(random(below));
+    return draws.at(-1);
+  });
+  for (let size = draws.length; smallest !== null && size > 0; size >>= 1) {
+    for (let at = 0; at < draws.length; at += size) {
+      for (const smaller of [draws.toSpliced(at, size), draws.slice().fill(0, at, at + size)]) {
+        if (smaller.length === draws.length && draws.slice(at, at + size).every((draw) => draw === 0)) continue;
+        const error = await replay(smaller);
+        if (error === null) continue;
+        [smallest, draws] = [error, smaller];
+        break;
+      }
     }
   }
-  return { rounds: i - from, counts };
+  return smallest;
+}
+
+/**
+ * @param {string} usage printed for --help and after an error
+ * @param {Record<string, { type: string }>} flags besides --help; those that are strings are numbers
+ * @param {(positionals: string[]) => void} [check] of arguments that are no flags; throws
+ * @returns {Record<string, any> | null} null if the program ends: `process.exitCode` is set
+ */
+function readOptions(usage, flags, check) {
+  try {
+    const options = { ...flags, help: { type: 'boolean' } };
+    const { values, positionals } = parseArgs({ options, allowPositionals: check !== undefined });
+    if (values.help) {
+      console.log(usage);
+      return null;
+    }
+    check?.(positionals);
+    for (const [name, value] of Object.entries(values)) {
+      if (typeof value !== 'string') continue;
+      values[name] = Number(value);
+      if (!(value !== '' && values[name] >= 0)) throw new Error(`--${name} must be a number, but was '${value}'`);
+    }
+    return { ...values, positionals };
+  } catch (error) {
+    console.error(`${error.message}\n\n${usage}`);
+    process.exitCode = 2;
+    return null;
+  }
 }
 
 const OPTIONS = `
@@ -56,58 +122,47 @@ const OPTIONS = `
   --seconds <n>   begin no round after that time (default: 60, or no end with --rounds)
   --seed <n>      determines the rounds (default: another one in each run)
   --from <n>      number of the first round; with --rounds 1, repeats that round
+  --minimise      make the round of a finding smaller, and print it, too
   --help          print this
 
 The exit code is 0 without a finding, 1 at the first finding, which is printed with its seed and round, and 2 if the
 options are wrong.`;
 
-/**
- * The main program of a fuzzer. Sets `process.exitCode`.
- *
- * @param {string} name of its file
- * @param {string} purpose what it does, for --help
- * @param {Parameters<typeof runRounds>[0]} round
- */
-async function runProgram(name, purpose, round) {
-  const usage = `Usage: node fuzz/${name} [options]\n\n${purpose}\n${OPTIONS}`;
+/** The main program of a fuzzer, which runs so many rounds at a time. Sets `process.exitCode`. */
+async function runProgram(name, purpose, round, together = 1) {
   const number = { type: 'string' };
-  const settings = { seed: Math.floor(Math.random() * 2 ** 32) };
-  try {
-    const options = { rounds: number, seconds: number, seed: number, from: number, help: { type: 'boolean' } };
-    const { help, ...values } = parseArgs({ options }).values;
-    if (help) {
-      console.log(usage);
-      return;
-    }
-    for (const [key, value] of Object.entries(values)) {
-      settings[key] = Number(value);
-      if (!(value !== '' && settings[key] >= 0)) throw new Error(`--${key} must be a number, but was '${value}'`);
-    }
-    if (settings.rounds === undefined) settings.seconds ??= 60;
-  } catch (error) {
-    console.error(`${error.message}\n\n${usage}`);
-    process.exitCode = 2;
-    return;
-  }
+  const flags = { rounds: number, seconds: number, seed: number, from: number, minimise: { type: 'boolean' } };
+  const options = readOptions(`Usage: node fuzz/${name} [options]\n\n${purpose}\n${OPTIONS}`, flags);
+  if (options === null) return;
+  const {
+    seed = Math.floor(Math.random() * 2 ** 32),
+    rounds,
+    seconds = rounds === undefined ? 60 : Infinity
+  } = options;
 
-  const begun = Date.now();
-  const perSecond = (done) => Math.round(done / Math.max((Date.now() - begun) / 1000, 0.001));
+  const begun = performance.now();
+  const rate = (done) => `${done} rounds, ${Math.round((done * 1000) / (performance.now() - begun))} a second`;
   let shown = begun;
   const progress = (done) => {
-    if (Date.now() - shown < 5000) return;
-    shown = Date.now();
-    console.error(`${done} rounds, ${perSecond(done)} a second`);
+    if (performance.now() - shown < 5000) return;
+    shown = performance.now();
+    console.error(rate(done));
   };
-  console.error(`seed ${settings.seed}`);
+  console.error(`seed ${seed}`);
   try {
-    const { rounds, counts } = await runRounds(round, { ...settings, progress });
-    console.log(`${rounds} rounds, ${perSecond(rounds)} a second`);
-    for (const [key, count] of Object.entries(counts).sort(([, a], [, b]) => b - a)) console.log(`  ${key}: ${count}`);
+    const { rounds: done, counts } = await runRounds(round, { ...options, seed, seconds, together, progress });
+    console.log(rate(done));
+    for (const [what, count] of Object.entries(counts).sort(([, a], [, b]) => b - a))
+      console.log(`  ${what}: ${count}`);
   } catch (error) {
     if (!(error instanceof Finding)) throw error;
-    console.error(`${error.message}\nRepeat it: node fuzz/${name} --seed ${settings.seed} --rounds 1 --from <round>`);
+    console.error(`${error.message}\nRepeat it: node fuzz/${name} --seed ${seed} --from ${error.round} --rounds 1`);
+    if (options.minimise) {
+      const smaller = await minimise(round, randomOf(seed, error.round));
+      console.error(`\nMinimised: ${smaller?.message ?? 'it did not come again'}`);
+    }
     process.exitCode = 1;
   }
 }
 
-module.exports = { Finding, runProgram, runRounds };
+module.exports = { Finding, minimise, readOptions, runProgram, runRounds };

@@ -7,7 +7,7 @@
  * @typedef {object} Frame
  * @property {number} firstByte
  * @property {Buffer} payload unmasked
- * @property {number} end the index in the stream of the byte behind the frame
+ * @property {number} end the index in the stream of the byte after the frame
  *
  * @typedef {object} Event
  * @property {'text' | 'binary' | 'ping' | 'pong' | 'close'} kind
@@ -16,53 +16,51 @@
  * @property {boolean} rsv1
  * @property {number} frame the index of the frame that completes it
  * @property {number} fragments the number of frames of a message; 1 for other kinds
- *
- * @typedef {object} Options
- * @property {'server' | 'client'} role
- * @property {boolean} [rsv1] whether an extension uses RSV1
- * @property {number} [maxPayload] bytes of a message
- * @property {number} [maxText] bytes of a text message without RSV1, if fewer
- * @property {number} [maxFragments] frames of a message
  */
-
 class ReferenceDecoder {
-  /** @param {Options} options */
-  constructor({ role, rsv1 = false, maxPayload = Infinity, maxText = maxPayload, maxFragments = Infinity }) {
+  /** @type {Frame[]} */
+  frames = [];
+  /** @type {Event[]} */
+  events = [];
+  /** The name of the first error, '' if there is none; `closeCode` goes with it. */
+  error = '';
+  closeCode = 0;
+  /** Whether an error or a Close frame has ended the stream. */
+  ended = false;
+  /** How many bytes of the stream were read. */
+  position = 0;
+  /** The frame that is not complete: its header, length and payload, null before it. */
+  header = [];
+  length = 0n;
+  payload = null;
+  /** The message that is not complete. */
+  message = null;
+
+  /**
+   * @param {object} options
+   * @param {'server' | 'client'} options.role
+   * @param {boolean} [options.rsv1] whether an extension uses RSV1
+   * @param {number} [options.maxPayload] bytes of a message
+   * @param {number} [options.maxText] bytes of a text message without RSV1, if fewer
+   * @param {number} [options.maxFragments] frames of a message
+   * @param {boolean} [options.skipUTF8Validation] of messages
+   */
+  constructor({ role, rsv1 = false, maxPayload = Infinity, maxText = maxPayload, maxFragments = Infinity, ...more }) {
     this.masked = role === 'server';
     this.rsv1 = rsv1;
     this.maxPayload = maxPayload;
     this.maxText = Math.min(maxText, maxPayload);
     this.maxFragments = maxFragments;
-    /** @type {Frame[]} */
-    this.frames = [];
-    /** @type {Event[]} */
-    this.events = [];
-    /** The name of the first error, '' if there is none; `closeCode` goes with it. */
-    this.error = '';
-    this.closeCode = 0;
-    /** Whether an error or a Close frame has ended the stream. */
-    this.ended = false;
-    /** Bytes of the stream that were read, and of the frame that is not complete. */
-    this.position = 0;
-    this.header = [];
-    this.length = 0n;
-    this.payload = null;
-    this.message = null;
+    this.skipsUtf8 = more.skipUTF8Validation;
   }
 
   /** @param {Uint8Array} bytes */
   write(bytes) {
-    for (const byte of bytes) {
-      if (this.ended) return;
+    for (let i = 0; i < bytes.length && !this.ended; i++) {
       this.position++;
-      if (this.payload === null) this.readHeader(byte);
-      else this.readPayload(byte);
+      if (this.payload === null) this.readHeader(bytes[i]);
+      else this.readPayload(bytes[i]);
     }
-  }
-
-  /** Whether the stream may end here: no frame and no message is incomplete. */
-  get complete() {
-    return this.header.length === 0 && this.payload === null && this.message === null;
   }
 
   fail(error, closeCode) {
@@ -121,40 +119,26 @@ class ReferenceDecoder {
   }
 
   beginPayload() {
-    const [first] = this.header;
-    const opcode = first & 15;
-    if (opcode < 8) {
-      if (this.misplaced() !== '') {
-        this.fail(this.misplaced(), 1002);
-        return;
-      }
-      const { firstByte, bytes, fragments } = this.message ?? { firstByte: first, bytes: [], fragments: 0 };
-      const isText = (firstByte & 0x4f) === 1;
-      if (BigInt(bytes.length) + this.length > (isText ? this.maxText : this.maxPayload)) {
-        this.fail('MESSAGE_TOO_BIG', 1009);
-        return;
-      }
-      if (fragments + 1 > this.maxFragments) {
-        this.fail('TOO_MANY_FRAGMENTS', 1008);
-        return;
-      }
-      this.message = { firstByte, bytes, fragments: fragments + 1, isText, utf8: this.message?.utf8 ?? new Utf8() };
+    const [firstByte] = this.header;
+    if ((firstByte & 15) < 8) {
+      if (this.misplaced() !== '') return this.fail(this.misplaced(), 1002);
+      const isText = (firstByte & 0x4f) === 1 && !this.skipsUtf8;
+      this.message ??= { firstByte, payloads: [], length: 0n, isText, utf8: new Utf8() };
+      const { message } = this;
+      message.length += this.length;
+      if (message.length > (message.isText ? this.maxText : this.maxPayload)) return this.fail('MESSAGE_TOO_BIG', 1009);
+      if (message.payloads.length >= this.maxFragments) return this.fail('TOO_MANY_FRAGMENTS', 1008);
     }
     this.payload = [];
     if (this.length === 0n) this.endFrame();
   }
 
   readPayload(byte) {
-    const unmasked = byte ^ this.key[this.payload.length % 4];
-    this.payload.push(unmasked);
-    if ((this.header[0] & 15) < 8) {
-      this.message.bytes.push(unmasked);
-      if (this.message.isText && !this.message.utf8.accepts(unmasked)) {
-        this.fail('UTF8', 1007);
-        return;
-      }
-    }
-    if (BigInt(this.payload.length) === this.length) this.endFrame();
+    const { header, key, message, payload } = this;
+    const unmasked = byte ^ key[payload.length % 4];
+    payload.push(unmasked);
+    if ((header[0] & 15) < 8 && message.isText && !message.utf8.accepts(unmasked)) this.fail('UTF8', 1007);
+    else if (payload.length === Number(this.length)) this.endFrame();
   }
 
   endFrame() {
@@ -164,6 +148,7 @@ class ReferenceDecoder {
     this.header = [];
     this.payload = null;
     const opcode = firstByte & 15;
+    if (opcode < 8) this.message.payloads.push(payload);
     if (opcode === 8) this.endClose(payload);
     else if (opcode === 9) this.emit('ping', payload);
     else if (opcode === 10) this.emit('pong', payload);
@@ -171,14 +156,11 @@ class ReferenceDecoder {
   }
 
   endMessage() {
-    const { firstByte, bytes, fragments, isText, utf8 } = this.message;
-    if (isText && !utf8.complete) {
-      this.fail('UTF8', 1007);
-      return;
-    }
+    const { firstByte, payloads, isText, utf8 } = this.message;
+    if (isText && !utf8.complete) return this.fail('UTF8', 1007);
     this.message = null;
     const kind = (firstByte & 15) === 1 ? 'text' : 'binary';
-    this.emit(kind, Buffer.from(bytes), { rsv1: (firstByte & 0x40) !== 0, fragments });
+    this.emit(kind, Buffer.concat(payloads), { rsv1: (firstByte & 0x40) !== 0, fragments: payloads.length });
   }
 
   // Section 5.5.1.
@@ -205,14 +187,23 @@ function maySend(code) {
   return [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014].includes(code);
 }
 
-/**
- * The grammar of RFC 3629 section 4, which refuses the first byte that can't belong to a character.
- */
+/** The tail of a character (RFC 3629 section 4), by its first byte: the ranges of its bytes. */
+const TAIL = [0x80, 0xbf];
+const TAILS = [
+  [0x00, 0x7f, []],
+  [0xc2, 0xdf, [TAIL]],
+  [0xe0, 0xe0, [[0xa0, 0xbf], TAIL]],
+  [0xed, 0xed, [[0x80, 0x9f], TAIL]],
+  [0xe1, 0xef, [TAIL, TAIL]],
+  [0xf0, 0xf0, [[0x90, 0xbf], TAIL, TAIL]],
+  [0xf1, 0xf3, [TAIL, TAIL, TAIL]],
+  [0xf4, 0xf4, [[0x80, 0x8f], TAIL, TAIL]]
+];
+
+/** Refuses the first byte that can't belong to a character. */
 class Utf8 {
-  constructor() {
-    /** The ranges that the bytes to come of a character must be in. */
-    this.expected = [];
-  }
+  /** The ranges of the bytes to come of a character. */
+  expected = [];
 
   get complete() {
     return this.expected.length === 0;
@@ -220,21 +211,14 @@ class Utf8 {
 
   /** @param {number} byte @returns {boolean} */
   accepts(byte) {
-    if (this.expected.length > 0) {
-      const [from, to] = this.expected.shift();
-      return byte >= from && byte <= to;
+    if (this.complete) {
+      const tail = TAILS.find(([from, to]) => byte >= from && byte <= to)?.[2];
+      this.expected = tail ?? [];
+      return tail !== undefined;
     }
-    const tail = [0x80, 0xbf];
-    if (byte < 0x80) return true;
-    if (byte >= 0xc2 && byte <= 0xdf) this.expected = [tail];
-    else if (byte === 0xe0) this.expected = [[0xa0, 0xbf], tail];
-    else if (byte === 0xed) this.expected = [[0x80, 0x9f], tail];
-    else if (byte >= 0xe1 && byte <= 0xef) this.expected = [tail, tail];
-    else if (byte === 0xf0) this.expected = [[0x90, 0xbf], tail, tail];
-    else if (byte >= 0xf1 && byte <= 0xf3) this.expected = [tail, tail, tail];
-    else if (byte === 0xf4) this.expected = [[0x80, 0x8f], tail, tail];
-    else return false;
-    return true;
+    const [[from, to], ...rest] = this.expected;
+    this.expected = rest;
+    return byte >= from && byte <= to;
   }
 }
 

@@ -3,11 +3,9 @@
 cd "$(dirname "$0")/../.."
 
 out=$PWD/.cache/fuzz/coverage
-mkdir -p "$out"
-OUT=$out CXXFLAGS='-g -O1 -fprofile-instr-generate -fcoverage-mapping' \
-  LIB_FUZZING_ENGINE=fuzz/native/standalone.cc fuzz/native/build.sh
+OUT=$out CXXFLAGS='-g -O1 -fprofile-instr-generate -fcoverage-mapping -fsanitize=fuzzer-no-link' fuzz/native/build.sh
 for target in mask scan; do
-  LLVM_PROFILE_FILE="$out/$target.profraw" "$out/${target}_fuzzer" "fuzz/native/corpus/$target" "$@"
+  LLVM_PROFILE_FILE="$out/$target.profraw" "$out/${target}_fuzzer" -runs=0 "fuzz/native/corpus/$target" "$@"
 done
 llvm-profdata merge -o "$out/all.profdata" "$out"/*.profraw
 llvm-cov report "$out/mask_fuzzer" -object "$out/scan_fuzzer" -instr-profile "$out/all.profdata" src

@@ -51,24 +51,19 @@ void TestKernel(const Kernel& kernel, const Plan& plan, const Bytes& payload, co
     Check(kernel.name, "apart", destination.get(), seen, expected);
     if (length != 0 && memcmp(source.get(), payload.data(), length) != 0) Fail(kernel.name, "the source has changed");
   }
-  {
-    const Memory both(length, source_offset);
-    fill(both.get());
-    const uint8_t seen = framemask::Mask(kernel.mask, both.get(), both.get(), length, key);
-    Check(kernel.name, "in place", both.get(), seen, expected);
-  }
+  struct Overlap {
+    const char* name;
+    size_t source;
+    size_t destination;
+  };
   const size_t distance = plan.distance;
-  {
-    const Memory both(length + distance, source_offset);
-    fill(both.get() + distance);
-    const uint8_t seen = framemask::Mask(kernel.mask, both.get() + distance, both.get(), length, key);
-    Check(kernel.name, "the destination below the source", both.get(), seen, expected);
-  }
-  {
-    const Memory both(length + distance, source_offset);
-    fill(both.get());
-    const uint8_t seen = framemask::Mask(kernel.mask, both.get(), both.get() + distance, length, key);
-    Check(kernel.name, "the destination above the source", both.get() + distance, seen, expected);
+  for (const auto& [name, from, to] :
+       {Overlap{"in place", 0, 0}, Overlap{"the destination below the source", distance, 0},
+        Overlap{"the destination above the source", 0, distance}}) {
+    const Memory both(length + from + to, source_offset);
+    fill(both.get() + from);
+    const uint8_t seen = framemask::Mask(kernel.mask, both.get() + from, both.get() + to, length, key);
+    Check(kernel.name, name, both.get() + to, seen, expected);
   }
 }
 

@@ -8,10 +8,7 @@ const zlib = require('node:zlib');
 
 let pending = 0;
 
-/** @returns {boolean} */
-function isZlibBusy() {
-  return pending > 0;
-}
+const isZlibBusy = () => pending > 0;
 
 /** The position of the callback among the arguments of a handle's `init`. */
 const CALLBACK = 5;
@@ -30,19 +27,15 @@ for (const create of [zlib.createInflateRaw, zlib.createDeflateRaw]) {
     return init.apply(this, args);
   };
   prototype.write = function writeWithoutThread(...args) {
-    let failed = false;
     const { onerror } = this;
     const errors = [];
-    this.onerror = (...error) => {
-      failed = true;
-      errors.push(error);
-    };
+    this.onerror = (...error) => errors.push(error);
     this.writeSync(...args);
     this.onerror = onerror;
     pending++;
     setImmediate(() => {
       pending--;
-      if (failed) errors.forEach((error) => void onerror.apply(this, error));
+      if (errors.length > 0) errors.forEach((error) => void onerror.apply(this, error));
       else callbacks.get(this).call(this);
     });
   };

@@ -4,16 +4,16 @@
 // meant to stay.
 
 const zlib = require('node:zlib');
+const { ReferenceDecoder } = require('../reference');
 
 /**
  * What a predicate looks at: the logs of one WebSocket under test.
  *
  * @typedef {object} Context
- * @property {import('./generator').Program} program
  * @property {string[]} theirs the events under ws
  * @property {string[]} ours the events under framemask/ws
  * @property {number} shared how many events are the same in the beginning, and in the same steps
- * @property {RawFrame[] | null} frames what the raw peer has sent, if there is one
+ * @property {ReferenceDecoder | null} reference which has read the bytes of the raw peer, if there is one
  * @property {Record<'theirs' | 'ours', string[]>} exceptions that nobody has caught
  */
 
@@ -25,13 +25,13 @@ const DIFFERENCES = [
   {
     name: 'text is refused at its first bad byte',
     why: 'RFC 6455, section 8.1, allows it; ws looks at the end of a message, after other frames.',
-    applies: ({ ours, theirs, shared, frames }) => {
+    applies: ({ ours, theirs, shared, reference }) => {
       // The same error, but sooner: what a reaction does later then finds the WebSocket closing.
-      const at = frames === null ? shared : ours.slice(0, shared + 1).findIndex(isTextError);
+      const at = reference === null ? shared : ours.slice(0, shared + 1).findIndex(isTextError);
       return (
         at !== -1 &&
         isTextError(ours[at] ?? '') &&
-        (frames === null || hasBadText(frames)) &&
+        (reference === null || (reference.error === 'UTF8' && reference.message !== null)) &&
         // ws does not deliver the message either, and so none behind it.
         !theirs.slice(at).some(isMessage)
       );
@@ -40,18 +40,16 @@ const DIFFERENCES = [
   {
     name: 'a length that is not minimal is refused',
     why: 'RFC 6455, section 5.2: "the minimal number of bytes MUST be used". ws takes it.',
-    applies: ({ ours, theirs, shared, frames }) =>
-      frames !== null &&
+    applies: ({ ours, theirs, shared, reference }) =>
+      reference?.error === 'LENGTH_NOT_MINIMAL' &&
       ours[shared]?.startsWith('error ') &&
-      !theirs.slice(0, shared).some(isError) &&
-      frames.some(({ minimal }) => !minimal) &&
-      ours.filter(isMessage).length <= frames.findIndex(({ minimal }) => !minimal)
+      !theirs.slice(0, shared).some(isError)
   },
   {
     name: 'a mistake in a header that is cut is found some bytes earlier or later',
     why: 'ws waits for two bytes, and then does not wait for the rest. framemask looks at the first, and at the whole.',
-    applies: ({ ours, theirs, shared, frames }) =>
-      frames !== null &&
+    applies: ({ ours, theirs, shared, reference }) =>
+      reference !== null &&
       [ours, theirs].some((lines) => isError(lines[shared] ?? '')) &&
       [ours, theirs].every((lines) => !lines.slice(shared).some(isDelivery)) &&
       // If both find one, it is the same.
@@ -67,31 +65,38 @@ const DIFFERENCES = [
   {
     name: 'nothing is parsed behind an error',
     why: 'ws delivers what is in chunks that wait behind the one with the error.',
-    applies: ({ ours, theirs, shared, frames, exceptions }) =>
+    applies: ({ ours, theirs, shared, reference, exceptions }) =>
       (theirs.slice(0, shared).some(isError) &&
         theirs.length > ours.length &&
         sameLines(ours, [...theirs.slice(0, shared), ...theirs.slice(shared).filter((line) => !isDelivery(line))])) ||
       (exceptions.theirs.length > 0 &&
         exceptions.ours.length === 0 &&
         // Of a pair, the other one may be the one that had it.
-        (frames === null || ours.some((line) => /^error .*WS_ERR_/.test(line))))
+        (reference === null || ours.some((line) => /^error .*WS_ERR_/.test(line))))
   },
   {
     name: 'messages behind a final block that ends with its message are inflated',
     why: 'RFC 7692, section 7.2.3.4, allows such blocks. ws goes on with the ended stream, and delivers nothing.',
     // What is no DEFLATE is an error for framemask, while ws skips the first fragment.
-    applies: ({ ours, theirs, shared, frames }) =>
-      frames !== null &&
+    applies: ({ ours, theirs, shared, reference }) =>
+      reference !== null &&
       [ours, theirs].some((lines) => /^message|^error .* Z_/.test(lines[shared] ?? '')) &&
-      ours.slice(0, shared).filter(isMessage).length >= countToFinalBlock(frames)
+      ours.slice(0, shared).filter(isMessage).length >= countTo(endsWithFinalBlock, reference)
   },
   {
     name: 'messages behind an empty compressed one are inflated',
     why: 'It has no block. Of the tail alone, ws begins a stored block, which the next compressed message breaks.',
-    applies: ({ ours, theirs, shared, frames }) =>
-      frames !== null &&
-      [ours, theirs].some((lines) => isError(lines[shared] ?? '')) &&
-      ours.slice(0, shared).filter(isMessage).length >= countToEmpty(frames)
+    // A next one without a byte is the tail's for ws.
+    applies: ({ ours, theirs, shared, reference }) => {
+      if (reference === null) return false;
+      const count = countTo(isEmpty, reference);
+      const [some, others] = [ours, theirs].map((lines) => lines.filter(isMessage).map(withoutState));
+      return (
+        some.findIndex((line, i) => i < others.length && line !== others[i]) >= count ||
+        ([ours, theirs].some((lines) => isError(lines[shared] ?? '')) &&
+          ours.slice(0, shared).filter(isMessage).length >= count)
+      );
+    }
   },
   {
     name: JOINED,
@@ -107,82 +112,18 @@ const DIFFERENCES = [
 
 const isError = (line) => line.startsWith('error ');
 const isTextError = (line) => /^error .*WS_ERR_INVALID_UTF8 Invalid WebSocket frame: invalid UTF-8 sequence/.test(line);
+/** Without readyState, which may be CLOSING in one of two logs. */
+const withoutState = (line) => line.replace(/\[[0-3]\]$/, '');
 const isMessage = (line) => line.startsWith('message ');
 const isDelivery = (line) => /^(message|ping|pong) /.test(line);
 
-/**
- * A frame that was sent, not validated.
- *
- * @typedef {{ first: number, minimal: boolean, payload: Buffer, complete: boolean }} RawFrame
- *
- * @param {Buffer} bytes
- * @returns {RawFrame[]}
- */
-function parseFrames(bytes) {
-  const frames = [];
-  for (let at = 0; at < bytes.length; ) {
-    const rest = bytes.subarray(at);
-    const frame = { first: rest[0], minimal: true, payload: Buffer.alloc(0), complete: false };
-    frames.push(frame);
-    if (rest.length < 2) break;
-    const short = rest[1] & 127;
-    const size = short < 126 ? 2 : short === 126 ? 4 : 10;
-    const start = size + (rest[1] > 127 ? 4 : 0);
-    if (rest.length < size) break;
-    const length = size === 2 ? short : size === 4 ? rest.readUInt16BE(2) : Number(rest.readBigUInt64BE(2));
-    frame.minimal = size === 2 || length >= (size === 4 ? 126 : 65536);
-    if (rest.length < start) break;
-    frame.payload = Buffer.from(rest.subarray(start, Math.min(rest.length, start + length)));
-    if (start > size) for (let i = 0; i < frame.payload.length; i++) frame.payload[i] ^= rest[size + (i & 3)];
-    frame.complete = frame.payload.length === length;
-    if (!frame.complete) break;
-    at += start + length;
-  }
-  return frames;
+/** @returns {number} messages up to the first compressed one that is meant; Infinity without one */
+function countTo(isMeant, { events }) {
+  const messages = events.filter(({ kind }) => kind === 'text' || kind === 'binary');
+  return messages.findIndex(({ rsv1, data }) => rsv1 && isMeant(data)) + 1 || Infinity;
 }
 
-/**
- * @param {RawFrame[]} frames
- * @returns {boolean} whether a text message, which need not be complete, is no UTF-8
- */
-function hasBadText(frames) {
-  let decoder = null;
-  for (const { first, payload, complete } of frames) {
-    const opcode = first & 15;
-    if (opcode > 2) continue;
-    if (opcode !== 0) decoder = (first & 0x4f) === 1 ? new TextDecoder('utf-8', { fatal: true }) : null;
-    try {
-      decoder?.decode(payload, { stream: !(complete && first > 127) });
-    } catch {
-      return true;
-    }
-  }
-  return false;
-}
-
-/** @returns {number} messages up to the first one that `endsWithFinalBlock`; Infinity without one */
-const countToFinalBlock = (frames) => countToCompressed(frames, endsWithFinalBlock);
-
-/** @returns {number} messages up to the first compressed one without a byte; Infinity without one */
-const countToEmpty = (frames) => countToCompressed(frames, ({ length }) => length === 0);
-
-function countToCompressed(frames, isMeant) {
-  let count = 0;
-  let pieces = [];
-  let isCompressed = false;
-  for (const { first, payload, complete } of frames) {
-    if ((first & 15) > 2) continue;
-    if ((first & 15) !== 0) {
-      pieces = [];
-      isCompressed = (first & 0x40) !== 0;
-    }
-    pieces.push(payload);
-    if (first <= 127 || !complete) continue;
-    count++;
-    if (isCompressed && isMeant(Buffer.concat(pieces))) return count;
-  }
-  return Number.POSITIVE_INFINITY;
-}
+const isEmpty = ({ length }) => length === 0;
 
 /** @returns {boolean} whether DEFLATE ends just with a message and the tail that it is given */
 function endsWithFinalBlock(payload) {
@@ -195,30 +136,17 @@ function endsWithFinalBlock(payload) {
   }
 }
 
-/**
- * @param {string[]} [some]
- * @param {string[]} [others]
- * @returns {boolean}
- */
 function sameLines(some = [], others = []) {
   return some.length === others.length && some.every((line, i) => line === others[i]);
 }
 
-/**
- * @param {Record<string, string[]>} theirs
- * @param {Record<string, string[]>} ours
- * @returns {string[]} the channels that differ
- */
+/** @returns {string[]} the channels of two logs that differ */
 function findDifferent(theirs, ours) {
   const names = new Set([...Object.keys(theirs), ...Object.keys(ours)]);
   return [...names].sort().filter((name) => !sameLines(theirs[name], ours[name]));
 }
 
 /**
- * @param {import('./generator').Program} program
- * @param {Record<string, string[]>} theirs
- * @param {Record<string, string[]>} ours
- * @param {Buffer | null} sent what a raw peer has sent
  * @returns {string | undefined} the name of the difference that is meant to stay; '' if the logs
  *   are the same; undefined for a finding
  */
@@ -240,25 +168,17 @@ function explain(program, theirs, ours, sent) {
  * Whether a WebSocket that has negotiated permessage-deflate received the same messages, Pings and
  * Pongs, as far as both received them before the end, each kind in its order; and the same errors.
  * A message that comes in another step may come as the binaryType that was set meanwhile.
- *
- * @param {import('./generator').Program} program
- * @param {Record<string, string[]>} theirs
- * @param {Record<string, string[]>} ours
- * @param {string} channel
- * @returns {boolean}
  */
 function sameButForCompression(program, theirs, ours, channel) {
   const setsBinaryType = JSON.stringify(program).includes('"op":"binaryType"');
   const logs = [theirs[channel] ?? [], ours[channel] ?? []];
   const isCompressed = (log) => log.some((line) => /^in the end .* permessage-deflate/.test(line));
-  const isSame = (kind) => {
-    // Without readyState, which may be CLOSING by then.
-    const [some, others] = logs.map((log) => log.filter(kind).map((line) => line.replace(/\[[0-3]\]$/, '')));
+  const isSame = (start) => {
+    const [some, others] = logs.map((log) => log.filter((line) => line.startsWith(start)).map(withoutState));
     const isSameLine = (line, other) => line === other || (setsBinaryType && sameButForType(line, other));
     return some.slice(0, others.length).every((line, i) => isSameLine(line, others[i]));
   };
-  const kinds = ['message ', 'ping ', 'pong ', 'error '].map((start) => (line) => line.startsWith(start));
-  return logs.every(isCompressed) && kinds.every(isSame);
+  return logs.every(isCompressed) && ['message ', 'ping ', 'pong ', 'error '].every(isSame);
 }
 
 /**
@@ -281,44 +201,34 @@ function sameButForType(line, other) {
  * A callback that is called with an error because the WebSocket is closing comes in the next tick.
  * The callbacks of what was sent before come when it has been written: with joined writes, a tick
  * later than with ws. Each kind must have its order, and the same step.
- *
- * @param {string[]} theirs
- * @param {string[]} ours
- * @returns {boolean}
  */
 function sameButForTicks(theirs, ours) {
-  const isAtOnce = (line) => line.startsWith('--') || /is not open: |_AFTER_END/.test(line);
-  const isLater = (line) => line.startsWith('--') || !isAtOnce(line);
+  const isAtOnce = (line) => isStep(line) || /is not open: |_AFTER_END/.test(line);
+  const isLater = (line) => isStep(line) || !isAtOnce(line);
   return [isAtOnce, isLater].every((kind) => sameLines(theirs.filter(kind), ours.filter(kind)));
 }
 
-/** @returns {Record<'lines' | 'steps', string[]>} events, and the step of each */
-function eventsOf(log = []) {
-  const lines = [];
-  const steps = [];
-  let step = '';
-  for (const line of log) {
-    if (line.startsWith('--')) {
-      step = line;
-      continue;
-    }
-    lines.push(line);
-    steps.push(step);
-  }
-  return { lines, steps };
-}
+const isStep = (line) => line.startsWith('--');
+const withoutSteps = (log = []) => log.filter((line) => !isStep(line));
 
 /** @returns {Context} */
-function createContext(program, role, theirs, ours, sent) {
-  const [a, b] = [theirs, ours].map((logs) => eventsOf(logs[`${role}.events`]));
-  let shared = 0;
-  while (shared < b.lines.length && a.lines[shared] === b.lines[shared] && a.steps[shared] === b.steps[shared])
-    shared++;
-  const context = { program, theirs: a.lines, ours: b.lines, shared, frames: null };
-  if (sent !== null) context.frames = parseFrames(sent);
-  const exceptions = (logs) => (logs['process.exceptions'] ?? []).filter((line) => !line.startsWith('--'));
-  context.exceptions = { theirs: exceptions(theirs), ours: exceptions(ours) };
-  return context;
+function createContext({ sides }, role, theirs, ours, sent) {
+  const { skipUTF8Validation } = sides[role].options;
+  const reference = sent && new ReferenceDecoder({ role, rsv1: true, skipUTF8Validation });
+  reference?.write(sent);
+  const [some, others] = [theirs, ours].map((logs) => logs[`${role}.events`] ?? []);
+  let same = 0;
+  while (same < others.length && some[same] === others[same]) same++;
+  return {
+    theirs: withoutSteps(some),
+    ours: withoutSteps(others),
+    shared: withoutSteps(others.slice(0, same)).length,
+    reference,
+    exceptions: {
+      theirs: withoutSteps(theirs['process.exceptions']),
+      ours: withoutSteps(ours['process.exceptions'])
+    }
+  };
 }
 
 module.exports = { DIFFERENCES, explain, findDifferent, sameLines };

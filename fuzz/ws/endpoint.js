@@ -5,52 +5,39 @@
 const { makeValue } = require('./values');
 const { describeBytes, describeData, describeError } = require('./recorder');
 
-/** How many delivered messages are looked at again in the end. */
-const KEPT = 20;
+/** How many pieces of data are looked at again in the end. */
+const KEPT = 40;
 
-const WHEN = {
-  nextTick: (run) => process.nextTick(run),
-  microtask: (run) => queueMicrotask(run),
-  immediate: (run) => setImmediate(run)
-};
+const WHEN = { nextTick: process.nextTick, microtask: queueMicrotask, immediate: setImmediate };
 
 /** What a listener throws on purpose. */
 class Thrown extends Error {}
 
 class Endpoint {
   #add;
-  #throws;
-  #reactions;
-  #style;
-  #showsAmounts;
+  #settings;
   #counts = {};
   #calls = 0;
-  #received = [];
-  #sent = [];
+  /** Data that was sent or received, as it was then. */
+  #kept = [];
   #blobs = [];
 
   /**
    * @param {import('ws').WebSocket} ws
    * @param {import('node:stream').Duplex} socket under it, because a look at `ws._socket` may have
    *   an effect
-   * @param {object} settings
-   * @param {import('./generator').Side} settings.side
-   * @param {boolean} settings.throws whether the operation `throw` does
-   * @param {boolean} settings.showsAmounts whether `bufferedAmount` is determined at any time
-   * @param {typeof import('ws').createWebSocketStream} settings.createWebSocketStream
-   * @param {(channel: string, line: string) => void} settings.add to a log
+   * @param {object} settings its side of the program; whether the operation `throw` throws, and
+   *   `bufferedAmount` is shown; and a function that adds a line to a log
    */
-  constructor(ws, socket, { side, throws, showsAmounts, createWebSocketStream, add }) {
-    this.#throws = throws;
+  constructor(ws, socket, settings) {
+    const { side, createWebSocketStream, add } = settings;
     this.ws = ws;
     this.socket = socket;
     this.#add = add;
-    this.#reactions = side.reactions;
-    this.#style = side.style;
-    this.#showsAmounts = showsAmounts;
+    this.#settings = settings;
     ws.binaryType = side.binaryType;
     if (side.style === 'stream') this.#stream(createWebSocketStream(ws));
-    this.#listen();
+    this.#listen(side.style);
   }
 
   #stream(stream) {
@@ -60,11 +47,11 @@ class Endpoint {
     stream.on('error', (error) => this.#add('stream', `error ${describeError(error)}`));
   }
 
-  #listen() {
+  #listen(style) {
     const { ws } = this;
     for (const name of ['ping', 'pong']) ws.on(name, (data) => this.#onData(name, data, ''));
     ws.on('upgrade', () => this.#onEvent('upgrade', ''));
-    if (['on', 'stream', 'parts'].includes(this.#style)) {
+    if (['on', 'stream', 'parts'].includes(style)) {
       ws.on('open', (...args) => this.#onEvent('open', args.length === 0 ? '' : 'with arguments'));
       ws.on('message', (data, isBinary, ...more) => this.#onData('message', data, `${isBinary}${more.length || ''}`));
       ws.on('stream', (stream, isBinary) => this.#onStream(stream, isBinary));
@@ -80,14 +67,13 @@ class Endpoint {
       close: (event) => this.#onEvent('close', `${isOurs(event)} ${event.code} '${event.reason}' ${event.wasClean}`)
     };
     for (const [name, listener] of Object.entries(listeners)) {
-      if (this.#style === 'target') ws.addEventListener(name, listener);
+      if (style === 'target') ws.addEventListener(name, listener);
       else ws[`on${name}`] = listener;
     }
   }
 
   #onData(name, data, more) {
-    const described = describeData(data);
-    if (this.#received.length < KEPT) this.#received.push({ data, described });
+    const described = this.#keep('events', data);
     if (data instanceof Blob) {
       this.#blobs.push(data.arrayBuffer().then((bytes) => describeBytes(new Uint8Array(bytes))));
     }
@@ -106,10 +92,10 @@ class Endpoint {
     const nth = this.#counts[name] ?? 0;
     this.#counts[name] = nth + 1;
     let throws = false;
-    for (const { event, nth: when, ops } of this.#reactions) {
+    for (const { event, nth: when, ops } of this.#settings.side.reactions) {
       if (event !== name || when !== nth) continue;
       this.perform(ops.filter(({ op }) => op !== 'throw'));
-      throws ||= this.#throws && ops.some(({ op }) => op === 'throw');
+      throws ||= this.#settings.throws && ops.some(({ op }) => op === 'throw');
     }
     if (throws) throw new Thrown(`in a listener of ${name}`);
   }
@@ -125,7 +111,7 @@ class Endpoint {
         result = ` threw ${describeError(error)}`;
       }
       const { readyState, isPaused } = this.ws;
-      const amount = this.#showsAmounts ? ` ${this.ws.bufferedAmount} buffered` : '';
+      const amount = this.#settings.showsAmounts ? ` ${this.ws.bufferedAmount} buffered` : '';
       this.#add('operations', `${operation.op}${result} [${readyState}${isPaused ? ' paused' : ''}]${amount}`);
     }
   }
@@ -133,15 +119,11 @@ class Endpoint {
   #do({ op, value, options, mask, callback, code, reason, type, when, ops }) {
     const { ws } = this;
     switch (op) {
-      case 'send': {
-        const args = [this.#make(value)];
-        if (options !== undefined) args.push({ ...options });
-        if (callback !== undefined) args.push(this.#callback(op, callback));
-        return ws.send(...args);
-      }
+      case 'send':
       case 'ping':
       case 'pong': {
         const args = value === undefined ? [] : [this.#make(value)];
+        if (options !== undefined) args.push({ ...options });
         if (mask !== undefined) args.push(...(args.length === 0 ? [undefined, mask] : [mask]));
         if (callback !== undefined) args.push(this.#callback(op, callback));
         return ws[op](...args);
@@ -153,20 +135,16 @@ class Endpoint {
         return void (ws._socket ?? this.socket).destroy();
       case 'streamWrite':
         // Whether it returns true depends on when the callbacks of `send` come.
-        this.stream.write(this.#make(value), callback && this.#callback(op, callback));
-        return undefined;
+        return void this.stream.write(this.#make(value), callback && this.#callback(op, callback));
       case 'streamEnd':
-        this.stream.end();
-        return undefined;
+        return void this.stream.end();
       case 'streamDestroy':
-        this.stream.destroy();
-        return undefined;
+        return void this.stream.destroy();
       case 'binaryType':
         ws.binaryType = type;
         return undefined;
       case 'later':
-        WHEN[when](() => this.perform(ops));
-        return undefined;
+        return void WHEN[when](() => this.perform(ops));
       default:
         return ws[op]();
     }
@@ -174,8 +152,14 @@ class Endpoint {
 
   #make(value) {
     const made = makeValue(value);
-    if (this.#sent.length < KEPT) this.#sent.push({ value, made });
+    this.#keep('operations', made);
     return made;
+  }
+
+  #keep(channel, data) {
+    const described = describeData(data);
+    if (this.#kept.length < KEPT) this.#kept.push({ channel, data, described });
+    return described;
   }
 
   #callback(op, ops) {
@@ -188,28 +172,13 @@ class Endpoint {
     };
   }
 
-  /**
-   * Looks once more at what was sent and received: nobody may have changed it. Logs the content of
-   * Blobs.
-   */
+  /** Checks that nobody has changed the data that was sent and received. Logs the bytes of Blobs. */
   async check() {
     for (const blob of await Promise.all(this.#blobs)) this.#add('blobs', blob);
-    this.#received.forEach(({ data, described }, i) => {
-      if (describeData(data) !== described) this.#add('events', `received ${i} has changed`);
-    });
-    this.#sent.forEach(({ value, made }, i) => {
-      if (!isBytes(made)) return;
-      if (describeData(toBuffer(made)) !== describeData(toBuffer(makeValue(value)))) {
-        this.#add('operations', `the value ${i} has changed`);
-      }
-    });
+    for (const { channel, data, described } of this.#kept) {
+      if (describeData(data) !== described) this.#add(channel, `${described} has changed`);
+    }
   }
-}
-
-const isBytes = (value) => ArrayBuffer.isView(value) || value instanceof ArrayBuffer;
-
-function toBuffer(value) {
-  return ArrayBuffer.isView(value) ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : Buffer.from(value);
 }
 
 module.exports = { Endpoint, Thrown };

@@ -7,7 +7,7 @@ const { createStreamMaker, randomCuts } = require('../../test/support/streams');
 const { KINDS, deflate, makeBytes, makeFrame, makeText } = require('./values');
 
 /**
- * What an endpoint does. Each has `op`, and what belongs to it:
+ * An operation has `op`, and its arguments:
  * - `send`: `value`, `options`, `callback`; `ping` and `pong`: `value`, `mask`, `callback`;
  *   a callback is `undefined`, or the operations that it does
  * - `close`: `code`, `reason`; `terminate`, `destroy` (of the socket), `pause`, `resume`
@@ -18,27 +18,23 @@ const { KINDS, deflate, makeBytes, makeFrame, makeText } = require('./values');
  *
  * @typedef {object & { op: string }} Operation
  *
- * @typedef {object} Reaction
- * @property {string} event
- * @property {number} nth from 0 on; -1 for each
- * @property {Operation[]} ops
- *
  * @typedef {object} Side
  * @property {object} options of the WebSocket or WebSocketServer
  * @property {'on' | 'parts' | 'target' | 'attribute' | 'stream'} style how it listens: `parts` of
  *   framemask/ws joins those of long messages; a `stream` listens, too
  * @property {string} binaryType
- * @property {Reaction[]} reactions
+ * @property {{ event: string, nth: number, ops: Operation[] }[]} reactions to the nth event of a
+ *   kind, from 0 on
  *
  * @typedef {object} Program
- * @property {'pair' | 'server' | 'client'} kind what is no raw peer
+ * @property {'pair' | 'server' | 'client'} kind which endpoints are no raw peers
  * @property {('server' | 'client')[]} tested which of them are the implementation under test
  * @property {'tcp' | 'tls' | 'http2' | 'unix' | 'memory'} transport
  * @property {boolean} slow whether a write in memory is done only when it has been read
  * @property {boolean} large whether it sends more than a chunk
  * @property {boolean} showsAmounts whether `bufferedAmount` is determined at any time
  * @property {boolean} stalls whether a raw peer stops reading: the time of callbacks is open then
- * @property {string} extensions what a raw peer says in its handshake; '' for nothing
+ * @property {string} extensions a raw peer's in its handshake; '' for none
  * @property {Buffer} early what a raw peer sends with its handshake
  * @property {boolean} answersClose whether a raw peer answers a Close frame
  * @property {Record<'server' | 'client', Side>} sides
@@ -106,7 +102,7 @@ function createProgram(random) {
   if (isPair && limits.timed !== '') limits.calm = true;
   if (limits.calm) limits.abrupt = false;
   limits.throws = limits.reactive && !deflates && !limits.abrupt && chance(3);
-  // Not with abrupt ends: of frames that wait behind a write, ws loses more than framemask/ws.
+  // Not with abrupt ends: of frames that wait after a write, ws loses more than framemask/ws.
   const slow = transport === 'memory' && !limits.abrupt && chance(4);
   if (slow && isPair) limits.calm = true;
   const waits = slow || isLayered(transport);
@@ -124,50 +120,41 @@ function createProgram(random) {
 
   function sendOptions(depth) {
     if (chance(2)) return undefined;
-    const options = {};
-    if (chance(2)) options.binary = limits.calm || chance(2);
-    if (chance(3)) options.fin = depth === 0 && chance(2);
+    const options = some({
+      binary: [2, () => limits.calm || chance(2)],
+      fin: [3, () => depth === 0 && chance(2)],
+      compress: [4, () => chance(2)],
+      // A mask where there should be none, or none where there should be one.
+      mask: [limits.calm ? Infinity : 60, () => chance(2)]
+    });
     // What follows may be no text.
     if (limits.calm && options.fin === false) options.binary = true;
-    if (chance(4)) options.compress = chance(2);
-    // A mask where there should be none, or none where there should be one.
-    if (chance(60) && !limits.calm) options.mask = chance(2);
     return options;
   }
 
   function operation(depth, style) {
     const roll = random(100);
+    const done = callback(depth, style);
     if (style === 'stream' && depth === 0 && chance(2)) {
-      return {
-        op: 'streamWrite',
-        value: value(['string', 'buffer', 'uint8'], sizes),
-        callback: callback(depth, style)
-      };
+      return { op: 'streamWrite', value: value(['string', 'buffer', 'uint8'], sizes), callback: done };
     }
     if (roll < 62) {
       const kinds = chance(2) ? ['string', 'buffer'] : KINDS;
-      return { op: 'send', value: value(kinds, sizes), options: sendOptions(depth), callback: callback(depth, style) };
+      return { op: 'send', value: value(kinds, sizes), options: sendOptions(depth), callback: done };
     }
     if (roll < 76) {
-      const none = chance(3);
-      return {
-        op: pick(['ping', 'pong']),
-        value: none ? undefined : value(KINDS, CONTROL),
-        mask: chance(60) && !limits.calm ? chance(2) : undefined,
-        callback: callback(depth, style)
-      };
+      const payload = chance(3) ? undefined : value(KINDS, CONTROL);
+      const mask = chance(60) && !limits.calm ? chance(2) : undefined;
+      return { op: pick(['ping', 'pong']), value: payload, mask, callback: done };
     }
     // A write behind a Close frame destroys a stream's connection, which only memory does at once.
     // Slow callbacks that send find out sooner or later.
     const isLost = style === 'stream' && (slow || transport !== 'memory');
     const mayClose = !isLayered(transport) && !isLost && !(slow && limits.timed === 'callbacks');
     if (roll < 78 && !limits.calm && !limits.throws && mayClose) {
-      const bad = chance(6);
-      return {
-        op: 'close',
-        code: chance(4) ? undefined : pick(bad ? BAD_CODES : CODES),
-        reason: chance(2) ? undefined : value(chance(8) ? KINDS : ['string'], [0, 1, 20, 123, 124])
-      };
+      const code = chance(4) ? undefined : pick(chance(6) ? BAD_CODES : CODES);
+      const reason = chance(2) ? undefined : value(chance(8) ? KINDS : ['string'], [0, 1, 20, 123, 124]);
+      return { op: 'close', code, reason };
     }
     // Which compressed messages have come by the time of a reaction or a callback is open.
     // The parts of a stream are Buffers.
@@ -181,13 +168,11 @@ function createProgram(random) {
     // What comes after a part comes ticks later.
     const mayWait = !limits.throws && !isFixed && !isOpen;
     if (depth < 2 && roll < 97 && limits.timed !== 'callbacks' && mayWait) {
-      const when =
-        limits.timed === 'timers' && !limits.calm && !deflates
-          ? pick(['nextTick', 'microtask', 'immediate'])
-          : pick(['nextTick', 'microtask']);
+      const immediate = limits.timed === 'timers' && !limits.calm && !deflates ? ['immediate'] : [];
+      const when = pick(['nextTick', 'microtask', ...immediate]);
       return { op: 'later', when, ops: operations(1 + random(3), depth + 1, style) };
     }
-    return { op: 'send', value: value(['string'], sizes), options: undefined, callback: callback(depth, style) };
+    return { op: 'send', value: value(['string'], sizes), options: undefined, callback: done };
   }
 
   function operations(count, depth, style) {
@@ -202,42 +187,52 @@ function createProgram(random) {
     return { event, nth: random(4), ops };
   }
 
+  /** Options, each with its value in one of so many cases. */
+  function some(options) {
+    const chosen = Object.entries(options).filter(([, [oneIn]]) => chance(oneIn));
+    return Object.fromEntries(chosen.map(([name, [, make]]) => [name, make()]));
+  }
+
   function deflateOptions() {
     if (chance(3)) return true;
-    const options = { threshold: pick([0, 0, 10, 1024]) };
-    if (chance(3)) options.serverNoContextTakeover = chance(2);
-    if (chance(3)) options.clientNoContextTakeover = chance(2);
-    if (chance(4)) options.serverMaxWindowBits = 9 + random(7);
-    if (chance(4)) options.clientMaxWindowBits = 9 + random(7);
-    if (chance(4)) options.zlibDeflateOptions = { level: random(10), memLevel: 1 + random(9), chunkSize: 128 };
-    if (chance(4)) options.zlibInflateOptions = { chunkSize: 64 + random(4096) };
-    return options;
+    return some({
+      threshold: [1, () => pick([0, 0, 10, 1024])],
+      serverNoContextTakeover: [3, () => chance(2)],
+      clientNoContextTakeover: [3, () => chance(2)],
+      serverMaxWindowBits: [4, () => 9 + random(7)],
+      clientMaxWindowBits: [4, () => 9 + random(7)],
+      zlibDeflateOptions: [4, () => ({ level: random(10), memLevel: 1 + random(9), chunkSize: 128 })],
+      zlibInflateOptions: [4, () => ({ chunkSize: 64 + random(4096) })]
+    });
   }
 
   function limitsOf() {
-    const options = {};
+    const options = some({ autoPong: [8, () => false] });
     if (deferred && chance(2)) options.allowSynchronousEvents = false;
-    if (chance(8)) options.autoPong = false;
     if (limits.calm) return options;
-    if (chance(6)) options.maxPayload = pick([0, -1, 1, 125, 126, 1000, 5000]);
-    if (chance(8)) options.maxFragments = pick([0, -1, 1, 2, 3]);
-    if (chance(8)) options.maxBufferedChunks = pick([0, 100]);
-    if (chance(6)) options.skipUTF8Validation = true;
-    // It terminates. Pongs that wait behind a write are lost with ws then, and of a pair, joined
+    // It terminates. Pongs that wait after a write are lost with ws then, and of a pair, joined
     // Pings come at once.
     const mayTerminate = !waits && !limits.throws && !isPair;
-    if (chance(8) && mayTerminate) options.maxPendingAutoPongs = pick([0, 1, 2, 5]);
-    return options;
+    return Object.assign(
+      options,
+      some({
+        maxPayload: [6, () => pick([0, -1, 1, 125, 126, 1000, 5000])],
+        maxFragments: [8, () => pick([0, -1, 1, 2, 3])],
+        maxBufferedChunks: [8, () => pick([0, 100])],
+        skipUTF8Validation: [6, () => true]
+      }),
+      mayTerminate && some({ maxPendingAutoPongs: [8, () => pick([0, 1, 2, 5])] })
+    );
   }
 
   function side(role) {
     const options = limitsOf();
     if (role === 'server') {
+      Object.assign(options, some({ clientTracking: [10, () => false] }));
       options.perMessageDeflate = deflates ? deflateOptions() : false;
-      if (chance(10)) options.clientTracking = false;
     } else {
+      Object.assign(options, some({ generateMask: [8, () => pick(['zero', 'count', 'same'])] }));
       options.perMessageDeflate = deflates ? deflateOptions() : chance(4);
-      if (chance(8)) options.generateMask = pick(['zero', 'count', 'same']);
     }
     const count = limits.reactive ? 1 + random(3) : 0;
     // A stream writes when what it wrote before is done, and when a reaction comes then is open.
@@ -251,49 +246,42 @@ function createProgram(random) {
       // It terminates, maybe before a stream has been read.
       delete options.maxPendingAutoPongs;
     }
-    return {
-      options,
-      style,
-      binaryType: style === 'stream' || style === 'parts' || chance(2) ? 'nodebuffer' : pick(BINARY_TYPES),
-      reactions: times(count, () => reaction(style))
-    };
+    const binaryType = style === 'stream' || style === 'parts' || chance(2) ? 'nodebuffer' : pick(BINARY_TYPES);
+    return { options, style, binaryType, reactions: times(count, () => reaction(style)) };
   }
 
   const makeStream = createStreamMaker(random, { longest: large ? 70000 : 4000 });
 
-  /** Frames without a mistake, some of them compressed. */
+  /** Frames without a mistake, some of them compressed; sometimes many short ones. */
   function goodFrames(role, compressed) {
     const frames = [];
-    const key = () => (role === 'server' ? (chance(12) ? 0 : seed()) : -1);
-    const control = () => {
-      const payload = makeBytes(pick(CONTROL.slice(0, -1)), seed());
-      frames.push(makeFrame({ first: 0x89 + random(2), payload, key: key() }));
-    };
-    const count = chance(10) && !waits && !limits.throws ? 70 : 1 + random(8);
-    const pingsOnly = count === 70 && chance(2);
-    for (let i = 0; i < count; i++) {
-      if (pingsOnly || chance(5)) {
-        if (pingsOnly) frames.push(makeFrame({ first: 0x89, payload: Buffer.alloc(0), key: key() }));
-        else control();
-        continue;
-      }
+    const put = (first, payload) =>
+      frames.push(makeFrame(first, payload, role === 'client' ? -1 : chance(12) ? 0 : seed()));
+    const putControl = () => put(0x89 + random(2), makeBytes(pick(CONTROL.slice(0, -1)), seed()));
+    const many = chance(10) && !waits && !limits.throws;
+    const pingsOnly = many && chance(2);
+    for (let i = many ? 70 : 1 + random(8); i > 0; i--) {
+      if (pingsOnly) put(0x89, Buffer.alloc(0));
+      else if (chance(5)) putControl();
+      else putMessage(many ? random(40) : pick(sizes));
+    }
+    return Buffer.concat(frames);
+
+    function putMessage(size) {
       const opcode = 1 + random(2);
-      const size = count === 70 ? random(40) : pick(sizes);
       let payload = opcode === 1 ? makeText(size, seed()) : makeBytes(size, seed());
       const deflated = compressed && chance(2);
       if (deflated) payload = deflate(payload);
-      const pieces = chance(3) ? 1 + random(4) : 1;
-      let from = 0;
-      for (let piece = 0; piece < pieces; piece++) {
-        const fin = piece === pieces - 1;
-        const to = fin ? payload.length : from + random(payload.length - from + 1);
-        const first = (fin ? 0x80 : 0) | (piece === 0 ? opcode | (deflated ? 0x40 : 0) : 0);
-        frames.push(makeFrame({ first, payload: payload.subarray(from, to), key: key() }));
-        from = to;
-        if (!fin && chance(4)) control();
+      let first = opcode | (deflated ? 0x40 : 0);
+      for (let pieces = chance(3) ? random(4) : 0; pieces > 0; pieces--) {
+        const to = random(payload.length + 1);
+        put(first, payload.subarray(0, to));
+        if (chance(4)) putControl();
+        payload = payload.subarray(to);
+        first = 0;
       }
+      put(first | 0x80, payload);
     }
-    return Buffer.concat(frames);
   }
 
   /** @param {'server' | 'client'} role of the one that reads them */
@@ -328,19 +316,18 @@ function createProgram(random) {
     const chosen = both ? ['server', 'client'] : [pick(['server', 'client'])];
     return chosen.map((name) => {
       if (name === rawSide) return { side: name, ops: rawOperations(kind, extensions !== '', stalls) };
-      // A burst, now and then, of more frames than ws writes before anything is read.
-      const count = chance(12) && !large ? 20 + random(20) : 1 + random(5);
       const { style } = sides[name];
-      const ops = operations(count, 0, style);
-      // Behind an end, writes are errors, which destroy the stream: not in the same step.
-      if (style === 'stream' && !limits.calm && chance(5))
-        ops.push({ op: limits.abrupt && chance(2) ? 'streamDestroy' : 'streamEnd' });
       // Alone and at rest, everybody may be abrupt.
       if (!limits.abrupt && !both && chance(10)) {
         const close = { op: 'close', code: pick(CODES), reason: value(['string'], [0, 20, 123]) };
         const end = style === 'stream' && chance(2) ? { op: 'streamEnd' } : close;
         return { side: name, ops: [pick([end, { op: 'terminate' }, { op: 'destroy' }])] };
       }
+      // A burst, now and then, of more frames than ws writes before anything is read.
+      const ops = operations(chance(12) && !large ? 20 + random(20) : 1 + random(5), 0, style);
+      // After an end, writes are errors, which destroy the stream: not in the same step.
+      if (style === 'stream' && !limits.calm && chance(5))
+        ops.push({ op: limits.abrupt && chance(2) ? 'streamDestroy' : 'streamEnd' });
       return { side: name, ops };
     });
   });
@@ -355,7 +342,8 @@ function createProgram(random) {
     showsAmounts: !slow && !large && !deflates && !isLayered(transport) && !(limits.calm && limits.reactive),
     stalls,
     extensions,
-    early: rawSide !== null && chance(6) ? rawBytes(kind, extensions !== '') : Buffer.alloc(0),
+    // With a request over HTTP/2, overHttp2() takes nothing else.
+    early: rawSide !== null && transport !== 'http2' && chance(6) ? rawBytes(kind, extensions !== '') : Buffer.alloc(0),
     answersClose: chance(2),
     sides,
     steps

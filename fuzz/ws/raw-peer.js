@@ -15,29 +15,20 @@ const EMPTY = Buffer.alloc(0);
 class RawPeer {
   /** All frames that it has sent. @type {Buffer[]} */
   sent = [];
+  #role;
+  #program;
   #log;
-  #masks;
-  #showsKeys;
-  #answersClose;
-  #rest = Buffer.alloc(0);
+  #rest = EMPTY;
   #handshake = '';
   #answered = false;
   #closed = false;
 
-  /**
-   * @param {import('node:stream').Duplex} socket
-   * @param {object} settings
-   * @param {'server' | 'client'} settings.role of this peer
-   * @param {(line: string) => void} settings.log takes a line for each frame
-   * @param {boolean} settings.answersClose
-   * @param {boolean} settings.showsKeys whether masking keys are determined, and logged
-   */
-  constructor(socket, { role, log, answersClose, showsKeys }) {
+  /** @param {(line: string) => void} log takes a line for each frame */
+  constructor(socket, role, program, log) {
     this.socket = socket;
+    this.#role = role;
+    this.#program = program;
     this.#log = log;
-    this.#masks = role === 'client';
-    this.#answersClose = answersClose;
-    this.#showsKeys = showsKeys;
     socket.on('data', (bytes) => this.#read(bytes));
     socket.on('error', () => {});
     socket.on('end', () => {
@@ -52,40 +43,37 @@ class RawPeer {
     this.socket.write(Buffer.concat([head, frames]));
   }
 
-  /** Sends the request of a client, and with it the first bytes behind it. */
-  request(path, extensions, early) {
-    const extra = extensions === '' ? '' : `Sec-WebSocket-Extensions: ${extensions}\r\n`;
-    const head =
-      `GET ${path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${extra}` +
-      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
-    this.#write(Buffer.from(head), early);
+  /** Sends the first line of a request or response, headers, and the first bytes after them. */
+  #shake(firstLine, extensions, headers) {
+    const lines = [firstLine, 'Upgrade: websocket', 'Connection: Upgrade', ...headers];
+    if (extensions !== '') lines.push(`Sec-WebSocket-Extensions: ${extensions}`);
+    this.#write(Buffer.from(lines.join('\r\n') + END), this.#program.early);
   }
 
-  /** Answers the request of a client, and sends the first bytes behind it. */
-  respond(request, extensions, early) {
+  request(path) {
+    const headers = ['Host: localhost', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
+    this.#shake(`GET ${path} HTTP/1.1`, this.#program.extensions, headers);
+  }
+
+  /** Answers the request of a client. */
+  respond(request) {
     const key = /^sec-websocket-key: (.*)\r$/im.exec(request)[1];
-    const accept = createHash('sha1')
-      .update(key + GUID)
-      .digest('base64');
-    const offered = extensions !== '' && /^sec-websocket-extensions:/im.test(request);
-    const extra = offered ? `Sec-WebSocket-Extensions: ${extensions}\r\n` : '';
-    const head =
-      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${extra}` +
-      `Sec-WebSocket-Accept: ${accept}${END}`;
+    const accept = createHash('sha1').update(`${key}${GUID}`).digest('base64');
+    const offered = /^sec-websocket-extensions:/im.test(request) ? this.#program.extensions : '';
     this.#handshake = null;
-    this.#write(Buffer.from(head), early);
+    this.#shake('HTTP/1.1 101 Switching Protocols', offered, [`Sec-WebSocket-Accept: ${accept}`]);
   }
 
-  /**
-   * @param {import('./generator').Operation} operation
-   * @param {() => Promise<void>} rest waits until everything is at rest
-   */
-  async act({ op, bytes, cuts, mode }, rest) {
-    const { socket } = this;
-    if (op === 'end' || op === 'destroy' || op === 'pause' || op === 'resume') {
-      socket[op]();
-      return;
+  /** @param {() => Promise<void>} rest waits until everything is at rest */
+  async perform(ops, rest) {
+    for (const operation of ops) {
+      if (operation.op === 'bytes') await this.#send(operation, rest);
+      else this.socket[operation.op]();
     }
+  }
+
+  async #send({ bytes, cuts, mode }, rest) {
+    const { socket } = this;
     // In a burst, the other end reads several chunks in one turn.
     if (socket instanceof PipeEnd) socket.peer.apart = mode === 'burst';
     let from = 0;
@@ -107,7 +95,7 @@ class RawPeer {
       bytes = Buffer.from(this.#handshake.slice(end + END.length), 'latin1');
       this.#handshake = null;
     }
-    this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
+    this.#rest = Buffer.concat([this.#rest, bytes]);
     while (this.#readFrame());
   }
 
@@ -117,24 +105,23 @@ class RawPeer {
     if (rest.length < 2) return false;
     const short = rest[1] & 127;
     const size = short < 126 ? 2 : short === 126 ? 4 : 10;
-    const key = rest[1] > 127 ? size : -1;
-    const start = size + (key === -1 ? 0 : 4);
+    const start = rest[1] > 127 ? size + 4 : size;
     if (rest.length < start) return false;
     const length = size === 2 ? short : size === 4 ? rest.readUInt16BE(2) : Number(rest.readBigUInt64BE(2));
     if (rest.length < start + length) return false;
+    const key = rest.subarray(size, start);
     const payload = Buffer.from(rest.subarray(start, start + length));
-    let shownKey = '';
-    if (key !== -1) {
-      for (let i = 0; i < length; i++) payload[i] ^= rest[key + (i & 3)];
-      if (this.#showsKeys) shownKey = ` key ${rest.toString('hex', key, key + 4)}`;
-    }
+    if (key.length > 0) for (let i = 0; i < length; i++) payload[i] ^= key[i & 3];
     this.#rest = rest.subarray(start + length);
+    const { answersClose, sides } = this.#program;
+    // The option is a client's; a server that masks takes random keys.
+    const showsKeys = this.#role === 'server' && sides.client.options.generateMask !== undefined;
+    const shownKey = key.length > 0 && showsKeys ? ` key ${key.toString('hex')}` : '';
     this.#log(`${rest.toString('hex', 0, size)}${shownKey} ${describeBytes(payload)}`);
-    if (rest[0] === 0x88 && this.#answersClose && !this.#answered && this.socket.writable) {
-      this.#answered = true;
-      this.#write(EMPTY, makeFrame({ first: 0x88, payload, key: this.#masks ? 0x01020304 : -1 }));
-      if (!this.#masks) this.socket.end();
-    }
+    if (rest[0] !== 0x88 || !answersClose || this.#answered || !this.socket.writable) return true;
+    this.#answered = true;
+    this.#write(EMPTY, makeFrame(0x88, payload, this.#role === 'client' ? 0x01020304 : -1));
+    if (this.#role === 'server') this.socket.end();
     return true;
   }
 

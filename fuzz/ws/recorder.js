@@ -24,57 +24,44 @@ class Logs {
   /** @param {string} name of the step that begins */
   begin(name) {
     this.#step = name;
-    for (const [channel, lines] of Object.entries(this.channels)) this.#mark(channel, lines);
+    for (const channel of Object.keys(this.channels)) this.#mark(channel);
   }
 
-  #mark(channel, lines) {
-    if (this.#step !== '' && !this.#timeless.includes(channel)) lines.push(`-- ${this.#step}`);
+  #mark(channel) {
+    if (this.#step !== '' && !this.#timeless.includes(channel)) this.channels[channel].push(`-- ${this.#step}`);
   }
 
-  /**
-   * @param {string} channel
-   * @param {string} line
-   */
+  /** Adds a line to a channel. */
   add(channel, line) {
     this.count++;
     if (this.channels[channel] === undefined) {
       this.channels[channel] = [];
-      this.#mark(channel, this.channels[channel]);
+      this.#mark(channel);
     }
     this.channels[channel].push(line);
   }
 }
 
-/**
- * @param {Uint8Array} bytes
- * @returns {string} the length, and the bytes or their hash
- */
+/** @returns {string} the length of some bytes, and they or their hash */
 function describeBytes(bytes) {
   const { length } = bytes;
   const text = length <= 24 ? Buffer.from(bytes).toString('hex') : createHash('md5').update(bytes).digest('base64');
   return `${length} ${text}`;
 }
 
-/**
- * @param {unknown} data of a message, ping or pong
- * @returns {string}
- */
+/** Describes the data of a message, ping or pong. */
 function describeData(data) {
   if (typeof data === 'string') return `string ${describeBytes(Buffer.from(data))}`;
   if (Buffer.isBuffer(data)) return `Buffer ${describeBytes(data)}`;
+  if (ArrayBuffer.isView(data))
+    return `view ${describeBytes(Buffer.from(data.buffer, data.byteOffset, data.byteLength))}`;
   if (data instanceof ArrayBuffer) return `ArrayBuffer ${describeBytes(new Uint8Array(data))}`;
   if (Array.isArray(data)) return `[${data.map(describeData).join(', ')}]`;
   if (data instanceof Blob) return `Blob ${data.size} '${data.type}'`;
   return `${data?.constructor?.name} ${String(data)}`;
 }
 
-/**
- * @param {Error | null | undefined} error
- * @returns {string}
- */
-function describeError(error) {
-  if (error === undefined || error === null) return String(error);
-  return `${error.name} ${error.code} ${error.message}`;
-}
+/** @param {Error | null | undefined} error */
+const describeError = (error) => (error ? `${error.name} ${error.code} ${error.message}` : String(error));
 
 module.exports = { Logs, describeBytes, describeData, describeError };

@@ -14,8 +14,6 @@ const QUIET_TURNS = 4;
 const QUIET_TURNS_LAYERED = 8;
 const PATIENCE = 3000;
 
-const turn = () => new Promise(setImmediate);
-
 /** Functions for the option `generateMask`. */
 const MASKS = {
   zero: () => (mask) => mask.fill(0),
@@ -46,33 +44,28 @@ function bytesOf({ bytesRead, session }) {
 class Run {
   #program;
   #transports;
-  #modules;
+  /** @type {Record<'server' | 'client', typeof import('ws')>} */
+  #modules = {};
   #throws;
   #path = `/${serial++}`;
   #links = [];
-  #turns;
-  /** @type {Record<string, Endpoint | RawPeer>} */
+  /** @type {Record<'server' | 'client', Endpoint | RawPeer>} */
   #ends = {};
-  #webSocketServer = null;
+  #server = null;
   /** Whether it ever waited in vain. */
   stuck = false;
 
-  /**
-   * @param {import('./generator').Program} program
-   * @param {import('./transports').Transports} transports
-   * @param {Record<'server' | 'client', typeof import('ws')>} modules
-   * @param {boolean} throws whether listeners of what is tested throw where the program says so
-   */
-  constructor(program, transports, modules, throws) {
+  constructor(program, transports, implementation, other) {
     this.#program = program;
-    this.#throws = throws;
     this.#transports = transports;
-    this.#modules = modules;
-    this.#turns = isLayered(program.transport) ? QUIET_TURNS_LAYERED : QUIET_TURNS;
+    for (const role of ['server', 'client'])
+      this.#modules[role] = program.tested.includes(role) ? implementation : other;
+    // A connection of ws hangs for good when a listener throws. What the implementation under test
+    // does then is compared with what ws does when nothing is thrown.
+    this.#throws = implementation !== other;
     this.logs = new Logs(program.stalls ? ['server.callbacks', 'client.callbacks'] : []);
   }
 
-  /** @returns {Promise<Record<string, string[]>>} the logs */
   async execute() {
     const { steps } = this.#program;
     running.add(this);
@@ -80,7 +73,7 @@ class Run {
       await this.#open();
       for (let i = 0; i < steps.length; i++) {
         this.logs.begin(`step ${i}`);
-        for (const { side, ops } of steps[i]) await this.#act(side, ops);
+        for (const { side, ops } of steps[i]) await this.#ends[side]?.perform(ops, () => this.#rest());
         await this.#rest();
       }
       await this.#finish();
@@ -89,61 +82,40 @@ class Run {
       this.#transports.upgrades.delete(this.#path);
       this.#transports.raws.delete(this.#path);
     }
-    return this.logs.channels;
   }
 
-  /** What the raw peer has sent, if there is one. */
+  /** The bytes of the raw peer after its handshake; null without one. */
   get sent() {
     const peer = Object.values(this.#ends).find((end) => end instanceof RawPeer);
     return peer === undefined ? null : Buffer.concat(peer.sent);
   }
 
-  async #act(side, ops) {
-    const end = this.#ends[side];
-    if (end instanceof Endpoint) {
-      end.perform(ops);
-      return;
-    }
-    for (const operation of ops) await end?.act(operation, () => this.#rest());
-  }
-
   async #open() {
-    const { kind, transport, slow, extensions, early } = this.#program;
+    const { kind, transport, slow, sides } = this.#program;
     const { upgrades, raws, connect } = this.#transports;
-    if (kind === 'client') raws.set(this.#path, (socket, request) => this.#onRawServer(socket, request));
-    else upgrades.set(this.#path, (request, socket, head) => this.#onServer(request, socket, head));
-    this.near = connect(transport, kind !== 'client');
-    if (slow) this.near.slow = true;
-    if (kind === 'server') this.#rawPeer('client', this.near).request(this.#path, extensions, early);
-    else this.#connectClient();
+    const accept = (far) => {
+      if (slow) far.slow = true;
+      this.#links.push({ from: near, to: far }, { from: far, to: near });
+    };
+    raws.set(this.#path, (socket, request) => {
+      accept(socket);
+      this.#rawPeer('server', socket).respond(request);
+    });
+    upgrades.set(this.#path, (request, socket, head) => {
+      accept(socket);
+      this.#server = new this.#modules.server.WebSocketServer({ ...sides.server.options, noServer: true });
+      this.#server.handleUpgrade(request, socket, head, (ws) => this.#endpoint('server', ws, socket));
+    });
+    const near = connect(transport, kind !== 'client');
+    if (slow) near.slow = true;
+    if (kind === 'server') {
+      this.#rawPeer('client', near).request(this.#path);
+    } else {
+      const options = { ...sides.client.options, createConnection: () => near };
+      if (options.generateMask !== undefined) options.generateMask = MASKS[options.generateMask]();
+      this.#endpoint('client', new this.#modules.client.WebSocket(`ws://localhost${this.#path}`, options), near);
+    }
     await this.#rest();
-  }
-
-  #connectClient() {
-    const { options } = this.#program.sides.client;
-    const { WebSocket } = this.#modules.client;
-    const settings = { ...options, createConnection: () => this.near };
-    if (options.generateMask !== undefined) settings.generateMask = MASKS[options.generateMask]();
-    this.#endpoint('client', new WebSocket(`ws://localhost${this.#path}`, settings), this.near);
-  }
-
-  #onServer(request, socket, head) {
-    const { WebSocketServer } = this.#modules.server;
-    const { options } = this.#program.sides.server;
-    this.#webSocketServer = new WebSocketServer({ ...options, noServer: true });
-    this.#onAccepted(socket);
-    this.#webSocketServer.handleUpgrade(request, socket, head, (ws) => this.#endpoint('server', ws, socket));
-  }
-
-  #onRawServer(socket, request) {
-    this.#onAccepted(socket);
-    const { extensions, early } = this.#program;
-    this.#rawPeer('server', socket).respond(request, extensions, early);
-  }
-
-  #onAccepted(far) {
-    if (this.#program.slow) far.slow = true;
-    this.#links.push({ from: this.near, to: far }, { from: far, to: this.near });
   }
 
   #endpoint(role, ws, socket) {
@@ -158,14 +130,7 @@ class Run {
   }
 
   #rawPeer(role, socket) {
-    const { answersClose, sides } = this.#program;
-    this.#ends[role] = new RawPeer(socket, {
-      role,
-      log: (line) => this.logs.add(`${role}.wire`, line),
-      answersClose,
-      // The option is a client's; a server that masks takes random keys.
-      showsKeys: role === 'server' && sides.client.options.generateMask !== undefined
-    });
+    this.#ends[role] = new RawPeer(socket, role, this.#program, (line) => this.logs.add(`${role}.wire`, line));
     return this.#ends[role];
   }
 
@@ -182,8 +147,9 @@ class Run {
     let seen = -1;
     let quiet = 0;
     let until = performance.now() + PATIENCE;
-    while (quiet < this.#turns) {
-      await turn();
+    const turns = isLayered(this.#program.transport) ? QUIET_TURNS_LAYERED : QUIET_TURNS;
+    while (quiet < turns) {
+      await new Promise(setImmediate);
       let now = this.logs.count;
       for (const { to } of this.#links) now += bytesOf(to);
       if (now !== seen) {
@@ -216,38 +182,30 @@ class Run {
       else if (end !== undefined && end.ws.readyState !== 3) end.ws.terminate();
       await this.#rest();
     }
-    for (const role of ['client', 'server']) {
-      const end = this.#ends[role];
+    for (const [role, end] of Object.entries(this.#ends)) {
       if (!(end instanceof Endpoint)) continue;
       const { readyState, protocol, extensions, bufferedAmount } = end.ws;
       const amount = this.#program.large || this.#program.stalls ? '' : `, ${bufferedAmount} buffered`;
       this.logs.add(`${role}.events`, `in the end [${readyState}] ${protocol} ${extensions}${amount}`);
       await end.check();
     }
-    if (this.#webSocketServer === null) return;
-    const { clients } = this.#webSocketServer;
-    this.logs.add('server.events', `${clients?.size} clients`);
-    this.#webSocketServer.close(() => this.logs.add('server.events', 'server closed'));
+    if (this.#server === null) return;
+    this.logs.add('server.events', `${this.#server.clients?.size} clients`);
+    this.#server.close(() => this.logs.add('server.events', 'server closed'));
     await this.#rest();
   }
 }
 
 /**
  * @param {import('./generator').Program} program
- * @param {import('./transports').Transports} transports
+ * @param {object} transports of `openTransports`
  * @param {typeof import('ws')} implementation of the endpoints that are tested
  * @param {typeof import('ws')} other that of the others
- * @returns {Promise<{ logs: Record<string, string[]>, stuck: boolean, sent: Buffer | null }>}
- *   `sent` is what a raw peer has sent behind its handshake
  */
 async function runProgram(program, transports, implementation, other) {
-  // A connection of ws hangs for good when a listener throws. What the implementation under test
-  // does then is compared with what ws does when nothing is thrown.
-  const throws = implementation !== other;
-  const of = (role) => (program.tested.includes(role) ? implementation : other);
-  const run = new Run(program, transports, { server: of('server'), client: of('client') }, throws);
-  const logs = await run.execute();
-  return { logs, stuck: run.stuck, sent: run.sent };
+  const run = new Run(program, transports, implementation, other);
+  await run.execute();
+  return { logs: run.logs.channels, stuck: run.stuck, sent: run.sent };
 }
 
 module.exports = { runProgram };

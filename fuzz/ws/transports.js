@@ -1,8 +1,8 @@
 'use strict';
 
 // The connections of fuzz/ws.js: TCP, TLS and Unix sockets on loopback, streams of HTTP/2, and a pipe
-// in memory, whose chunks are the same in every run. The servers are opened once and serve all programs; the path of
-// a request names the program that it belongs to.
+// in memory, whose chunks are the same in every run. The servers are opened once and serve all
+// programs; the path of a request names its program.
 
 const { once } = require('node:events');
 const fs = require('node:fs');
@@ -20,14 +20,10 @@ const CHUNK = 65536;
 const HANDSHAKE_END = '\r\n\r\n';
 
 /** TLS by a key that both sides know: it needs no certificate. */
-const SECRET = Buffer.alloc(16, 'fuzz');
+const psk = Buffer.alloc(16, 'fuzz');
 const TLS = { ciphers: 'PSK-AES128-GCM-SHA256', maxVersion: 'TLSv1.2' };
-const TLS_SERVER = { ...TLS, pskCallback: () => SECRET };
-const TLS_CLIENT = {
-  ...TLS,
-  pskCallback: () => ({ psk: SECRET, identity: 'fuzz' }),
-  checkServerIdentity: () => undefined
-};
+const TLS_SERVER = { ...TLS, pskCallback: () => psk };
+const TLS_CLIENT = { ...TLS, pskCallback: () => ({ psk, identity: 'fuzz' }), checkServerIdentity: () => undefined };
 
 /**
  * One end of a pipe. What is written in one turn arrives in the next, joined as a kernel joins it,
@@ -36,39 +32,30 @@ const TLS_CLIENT = {
 class PipeEnd extends Duplex {
   bytesRead = 0;
   bytesWritten = 0;
-  peer = null;
   /** Whether a write is done when the peer has it; otherwise, at once. */
   slow = false;
   apart = false;
   #queue = [];
+  /** The callback of the write that is read, if it is slow. */
+  #done = null;
   #ended = false;
   #wants = false;
   #scheduled = false;
 
-  constructor() {
+  constructor(peer = null) {
     super({ allowHalfOpen: true });
-  }
-
-  _write(chunk, _encoding, callback) {
-    this.#give([chunk], callback);
+    this.peer = peer;
   }
 
   _writev(chunks, callback) {
-    this.#give(
-      chunks.map(({ chunk }) => chunk),
-      callback
-    );
-  }
-
-  #give(chunks, callback) {
-    for (const chunk of chunks) {
+    const { peer } = this;
+    for (const { chunk } of chunks) {
       this.bytesWritten += chunk.length;
       // A copy: after its callback, the writer may use the memory again.
-      this.peer.#queue.push({ bytes: Buffer.from(chunk), done: null });
+      peer.#queue.push(Buffer.from(chunk));
     }
-    const last = this.peer.#queue.at(-1);
-    this.peer.#schedule();
-    if (this.slow && !this.peer.destroyed && last !== undefined) last.done = callback;
+    peer.#schedule();
+    if (this.slow && !peer.destroyed) peer.#done = callback;
     else callback();
   }
 
@@ -77,35 +64,20 @@ class PipeEnd extends Duplex {
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      if (this.#wants || this.destroyed) this.#take();
+      if (this.destroyed) this.#queue = [];
+      else if (this.#wants && this.#queue.length > 0) this.#take();
+      else if (this.#wants && this.#ended) this.push(null);
+      if (this.#queue.length === 0) this.#finish();
     });
   }
 
   #take() {
-    let waiting = this.#queue;
-    if (this.destroyed) {
-      this.#queue = [];
-      for (const { done } of waiting) done?.();
-      return;
-    }
-    if (this.#queue.length === 0) {
-      if (this.#ended) this.push(null);
-      return;
-    }
-    const chunks = [];
-    if (this.apart) {
-      this.#queue = [];
-      chunks.push(...waiting.map(({ bytes }) => bytes));
-    } else {
-      const all = Buffer.concat(waiting.map(({ bytes }) => bytes));
-      chunks.push(all.subarray(0, CHUNK));
-      this.#queue = all.length > CHUNK ? [{ bytes: all.subarray(CHUNK), done: null }] : [];
-      if (all.length > CHUNK) {
-        // Those whose writes are not done are done with the last chunk.
-        const late = waiting.filter(({ done }) => done !== null);
-        this.#queue[0].done = () => late.forEach(({ done }) => void done());
-        waiting = [];
-      }
+    let chunks = this.#queue;
+    this.#queue = [];
+    if (!this.apart) {
+      const all = Buffer.concat(chunks);
+      chunks = [all.subarray(0, CHUNK)];
+      if (all.length > CHUNK) this.#queue = [all.subarray(CHUNK)];
     }
     try {
       while (chunks.length > 0) {
@@ -115,10 +87,15 @@ class PipeEnd extends Duplex {
       }
     } finally {
       // A socket goes on, too, when a listener has thrown.
-      this.#queue.unshift(...chunks.map((bytes) => ({ bytes, done: null })));
-      for (const { done } of waiting) done?.();
-      if (this.#queue.length > 0 || this.#ended) this.#schedule();
+      this.#queue.unshift(...chunks);
+      this.#schedule();
     }
+  }
+
+  #finish() {
+    const done = this.#done;
+    this.#done = null;
+    done?.();
   }
 
   _read() {
@@ -139,17 +116,9 @@ class PipeEnd extends Duplex {
 
   _destroy(error, callback) {
     this.peer.#end();
-    if (this.#queue.length > 0) this.#schedule();
+    this.#schedule();
     callback(error);
   }
-}
-
-/** @returns {[PipeEnd, PipeEnd]} */
-function createPipe() {
-  const ends = [new PipeEnd(), new PipeEnd()];
-  ends[0].peer = ends[1];
-  ends[1].peer = ends[0];
-  return ends;
 }
 
 /** A stream of a session of its own: an exception in one program must not end that of another. */
@@ -160,18 +129,12 @@ function connectHttp2({ host, port }) {
 }
 
 /**
- * @typedef {object} Transports
- * @property {(kind: string, toHttp: boolean) => Duplex} connect a connection to the HTTP server of
- *   that kind, or to the raw one
- * @property {Map<string, (request: http.IncomingMessage, socket: Duplex, head: Buffer) => void>}
- *   upgrades what serves a path, at HTTP servers
- * @property {Map<string, (socket: Duplex, request: string) => void>} raws the same at raw servers
- * @property {() => void} close
+ * Opens servers: `upgrades` has the listener of each path at HTTP servers, `raws` that at raw ones.
+ * `connect` makes a connection to the HTTP server of a kind, or to the raw one.
  */
-
-/** @returns {Promise<Transports>} */
 async function openTransports() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'fuzz-ws-'));
+  process.on('exit', () => fs.rmSync(folder, { recursive: true }));
   const upgrades = new Map();
   const raws = new Map();
 
@@ -193,17 +156,12 @@ async function openTransports() {
     unix: [http.createServer(), net.createServer(onRaw)],
     http2: [acceptHttp2(http2.createServer())]
   };
-  const addresses = {};
   for (const [kind, pair] of Object.entries(servers)) {
     pair[0].on('upgrade', onUpgrade);
-    pair.forEach((server, i) => {
-      if (kind === 'unix') server.listen(path.join(folder, String(i)));
-      else server.listen(0, '127.0.0.1');
-    });
-    await Promise.all(pair.map((server) => once(server, 'listening')));
-    addresses[kind] = pair.map((server) =>
-      kind === 'unix' ? { path: server.address() } : { host: '127.0.0.1', port: server.address().port }
-    );
+    for (const [i, server] of pair.entries()) {
+      server.listen(kind === 'unix' ? { path: path.join(folder, String(i)) } : { host: '127.0.0.1', port: 0 });
+      await once(server, 'listening');
+    }
   }
   const memory = http.createServer().on('upgrade', onUpgrade);
 
@@ -212,19 +170,18 @@ async function openTransports() {
     raws,
     connect(kind, toHttp) {
       if (kind === 'memory') {
-        const [near, far] = createPipe();
+        const near = new PipeEnd();
+        const far = new PipeEnd(near);
+        near.peer = far;
         if (toHttp) memory.emit('connection', far);
         else onRaw(far);
         return near;
       }
-      const address = addresses[kind][toHttp ? 0 : 1];
+      const bound = servers[kind][toHttp ? 0 : 1].address();
+      const address = kind === 'unix' ? { path: bound } : { host: bound.address, port: bound.port };
       if (kind === 'http2') return connectHttp2(address);
       if (kind === 'tls') return tls.connect({ ...address, ...TLS_CLIENT });
       return net.connect({ ...address, noDelay: true });
-    },
-    close() {
-      for (const server of Object.values(servers).flat()) server.close();
-      fs.rmSync(folder, { recursive: true });
     }
   };
 }

@@ -5,26 +5,14 @@
 // is made anew in each run, so that no run sees what another has done to it.
 
 const zlib = require('node:zlib');
+const { frame } = require('../../test/support/frames');
 const { createRandom } = require('../../test/support/random');
 
 const CHARACTERS = ['a', 'b', ' ', '\0', '\x7f', 'é', 'ß', '߿', 'ࠀ', '한', '\ufeff', '😀', '\u{10ffff}'];
 /** A long payload repeats its first bytes. The period is odd, because keys have four bytes. */
 const PERIOD = 1021;
 
-/**
- * A value to send.
- *
- * @typedef {object} Value
- * @property {string} kind a key of `KINDS`
- * @property {number} size in bytes, for the kinds that have one
- * @property {number} seed
- */
-
-/**
- * @param {number} size
- * @param {number} seed
- * @returns {Buffer} in memory of its own
- */
+/** @returns {Buffer} in memory of its own */
 function makeBytes(size, seed) {
   const bytes = Buffer.from(new ArrayBuffer(size));
   const random = createRandom(seed);
@@ -34,11 +22,7 @@ function makeBytes(size, seed) {
   return bytes;
 }
 
-/**
- * @param {number} size
- * @param {number} seed
- * @returns {Buffer} UTF-8
- */
+/** @returns {Buffer} UTF-8 */
 function makeText(size, seed) {
   const random = createRandom(seed);
   const bytes = Buffer.from(new ArrayBuffer(size)).fill('z');
@@ -52,7 +36,7 @@ function makeText(size, seed) {
 
 const even = (size, unit) => size - (size % unit);
 
-/** @type {Record<string, (size: number, seed: number) => unknown>} */
+/** @type {Record<string, (size: number, seed: number) => unknown>} `size` is in bytes */
 const KINDS = {
   string: (size, seed) => makeText(size, seed).toString(),
   buffer: (size, seed) => makeBytes(size, seed),
@@ -82,48 +66,16 @@ const KINDS = {
   object: (_, seed) => [{}, true, 5n, Symbol.iterator][seed % 4]
 };
 
-/**
- * @param {Value} value
- * @returns {unknown}
- */
-function makeValue({ kind, size, seed }) {
-  return KINDS[kind](size, seed);
+/** @param {{ kind: string, size: number, seed: number }} value `kind` is a key of KINDS */
+const makeValue = ({ kind, size, seed }) => KINDS[kind](size, seed);
+
+/** @returns {Buffer} a frame with this first byte and masking key, -1 for none */
+function makeFrame(first, payload, key) {
+  const bytes = key < 0 ? null : Buffer.from(Int32Array.of(key).buffer);
+  return frame(first & 15, payload, { fin: first > 127, rsv: first & 0x70, key: bytes });
 }
 
-/**
- * A frame, right or wrong.
- *
- * @param {object} frame
- * @param {number} frame.first its first byte
- * @param {Buffer} frame.payload
- * @param {number} frame.key the masking key; -1 for none
- * @param {number} [frame.lengthSize] 0, 2 or 8 bytes of extended length; the least by default
- * @returns {Buffer}
- */
-function makeFrame({ first, payload, key, lengthSize }) {
-  const { length } = payload;
-  const extended = lengthSize ?? (length < 126 ? 0 : length < 65536 ? 2 : 8);
-  const header = Buffer.alloc(2 + extended + (key < 0 ? 0 : 4));
-  header[0] = first;
-  header[1] = extended === 0 ? length & 127 : extended === 2 ? 126 : 127;
-  if (extended === 2) header.writeUInt16BE(length & 0xffff, 2);
-  if (extended === 8) header.writeBigUInt64BE(BigInt(length), 2);
-  if (key < 0) return Buffer.concat([header, payload]);
-  header[1] |= 0x80;
-  header.writeUInt32LE(key, 2 + extended);
-  const masked = Buffer.from(payload);
-  for (let i = 0; i < length; i++) masked[i] ^= header[2 + extended + (i & 3)];
-  return Buffer.concat([header, masked]);
-}
-
-/**
- * Compresses a message as permessage-deflate does, without context takeover.
- *
- * @param {Buffer} bytes
- * @returns {Buffer}
- */
-function deflate(bytes) {
-  return zlib.deflateRawSync(bytes, { finishFlush: zlib.constants.Z_SYNC_FLUSH }).subarray(0, -4);
-}
+/** Compresses a message as permessage-deflate does, without context takeover. */
+const deflate = (bytes) => zlib.deflateRawSync(bytes, { finishFlush: zlib.constants.Z_SYNC_FLUSH }).subarray(0, -4);
 
 module.exports = { KINDS: Object.keys(KINDS), deflate, makeBytes, makeFrame, makeText, makeValue };
