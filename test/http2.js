@@ -286,6 +286,26 @@ t.test('the codec: acceptUpgrade and offerUpgrade', async (t) => {
   t.equal(await echoed, text);
 });
 
+t.test('a handshake that a program writes itself: with bytes after it, and in pieces', async (t) => {
+  const { wss, origin } = await startServer(t);
+  const { hostname: host, port, host: authority } = new URL(origin);
+  const connect = () => overHttp2()({ host, port, defaultPort: 80 });
+  const headers = { ...offerUpgrade().headers, Host: authority };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = Buffer.from(`GET / HTTP/1.1\r\n${lines.join('')}\r\n`);
+
+  const message = new Promise((resolve) => wss.on('connection', (end) => end.on('message', resolve)));
+  const socket = connect();
+  t.teardown(() => socket.destroy());
+  socket.write(Buffer.concat([head, Buffer.from('8182000000006869', 'hex')]));
+  t.equal(String(await message), 'hi');
+
+  const inPieces = connect();
+  const failed = once(inPieces, 'error');
+  inPieces.write(head.subarray(0, 20));
+  t.match((await failed)[0], { message: 'The request must be written in one piece' });
+});
+
 t.test('closing: END_STREAM after both Close frames, CANCEL without', async (t) => {
   const { open } = await startServer(t);
   const sibling = await open();

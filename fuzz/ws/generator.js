@@ -343,7 +343,7 @@ function createProgram(random) {
     stalls,
     extensions,
     // With a request over HTTP/2, overHttp2() takes nothing else.
-    early: rawSide !== null && transport !== 'http2' && chance(6) ? rawBytes(kind, extensions !== '') : Buffer.alloc(0),
+    early: rawSide !== null && chance(6) ? rawBytes(kind, extensions !== '') : Buffer.alloc(0),
     answersClose: chance(2),
     sides,
     steps

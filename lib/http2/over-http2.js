@@ -96,7 +96,12 @@ class Tunnel extends Duplex {
     }
     if (this.destroyed) return;
     try {
-      this._attach(this._openStream(readHead(bytes)));
+      const head = readHead(bytes);
+      if (head === null) throw new Error('The request must be written in one piece');
+      const stream = this._openStream(head);
+      this._attach(stream);
+      // As over TCP, bytes after the request reach the server.
+      if (head.body.length > 0) stream.write(head.body);
     } catch (error) {
       callback(error);
       return;
