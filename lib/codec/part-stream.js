@@ -91,19 +91,30 @@ class PartStream {
     if (this._length < this._from && !this.hasEnded) return null;
     this.isWhole = this._length < this._from;
     this._from = 0;
-    const joined = Buffer.concat(this._joined);
+    const joined = join(this._joined);
     this._joined = null;
     return joined;
   }
 
   _decode(bytes) {
     if (this._text === null) return bytes;
-    const all = this._rest.length === 0 ? bytes : Buffer.concat([this._rest, bytes]);
+    const all = this._rest.length === 0 ? bytes : join([this._rest, bytes]);
     const end = completeUntil(all, 0, all.length);
     if (end === -1 || (this.hasEnded && end !== all.length)) throw utf8Error();
     this._rest = end === all.length ? EMPTY : copyOf(all, end, all.length);
     return this._text === 'string' ? all.utf8Slice(0, end) : view(all, 0, end);
   }
+}
+
+/** Joins parts in memory of their own: a handler can't transfer that of Node.js's pool. */
+function join(parts) {
+  const joined = Buffer.allocUnsafeSlow(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
 }
 
 module.exports = { PartStream };

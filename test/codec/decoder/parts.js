@@ -301,6 +301,22 @@ t.test('memory that a handler transfers in the middle of a chunk', { skip }, (t)
   t.end();
 });
 
+t.test('parts that were joined can be transferred: they do not lie in the pool of Node.js', (t) => {
+  forEachDecoder(({ Decoder, role, f }) => {
+    const { decoder, parts } = collect(Decoder, { role, borrowed: true, text: 'buffer', partsFrom: 4 });
+    const [first, second] = [f.text('aé', { fin: false }), f.continuation('aéaé')];
+    // The first frame is not enough for a part, and the second chunk ends within a character.
+    const at = second.length - 4;
+    for (const chunk of [first, second.subarray(0, at), second.subarray(at)]) decoder.write(Buffer.from(chunk));
+    assert.equal(Buffer.concat(parts.map(({ data }) => data)).toString(), 'aéaéaé');
+    for (const { data } of parts) {
+      structuredClone(data.buffer, { transfer: [data.buffer] });
+      assert.equal(data.length, 0);
+    }
+  });
+  t.end();
+});
+
 t.test('parts that wait during a pause, and were transferred meanwhile', (t) => {
   const { binary, continuation } = framesFor('server');
   const codes = [];
