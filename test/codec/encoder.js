@@ -3,12 +3,12 @@
 const assert = require('node:assert/strict');
 const t = require('tap');
 const { Encoder } = require('../../lib/codec/encoder');
+const { nextMaskingKey } = require('../../lib/codec/masking-key');
 const { prepare } = require('../../lib/codec/prepared');
 const { assertBytes, forEachCase } = require('../support/cases');
 const { encoderOver } = require('../support/codecs');
 const { ROLES, createDecoders } = require('../support/decoders');
 const { BINARY, CLOSE, CONTINUATION, KEY, PING, PONG, TEXT, closePayload, frame } = require('../support/frames');
-const { binary, record, string } = require('../support/recorder');
 
 /** All that an encoder has collected, as one Buffer. */
 const bytesOf = (encoder) => Buffer.concat(encoder.take());
@@ -64,48 +64,44 @@ t.test('5.7: encodes the examples of the RFC', (t) => {
 
 const LENGTHS = [0, 1, 63, 64, 125, 126, 127, 4095, 16383, 16384, 32767, 32768, 65535, 65536, 200_001];
 
-t.test('5.2: gives each payload the shortest header, masked or not', (t) => {
-  forEachCase(LENGTHS, (length) => {
-    const data = Buffer.from(Array.from({ length }, (_, i) => (i * 7) & 255));
-    const before = Buffer.from(data);
-    const ascii = 'x'.repeat(length);
-    const text = Buffer.from('é€😀a'.repeat(length / 4 + 1)).subarray(0, length);
-    const wide = text.toString();
-    forEachCase(ROLES, (role) => {
-      const encoder = new Encoder({ role });
-      const encode = () => {
-        encoder.binary(data);
-        encoder.text(ascii);
-        encoder.text(wide);
-      };
-      encode();
-      const { pending } = encoder;
-      assert.equal(
-        pending,
-        encoder.take().reduce((sum, { length }) => sum + length, 0),
-        'pending counts the bytes'
-      );
-      assert.equal(encoder.pending, 0, 'pending after take');
-      encode();
-      assertBytes(
-        framesOf(encoder, role),
-        Buffer.concat([frame(BINARY, data), frame(TEXT, ascii), frame(TEXT, wide)]),
-        'the frames'
-      );
-    });
-    assertBytes(data, before, 'the data of the caller, afterwards');
+/** Calls `check` with an Encoder over each backend, and each role. */
+function forEachEncoder(check) {
+  forEachCase(createDecoders(), ({ backend }) => {
+    const EncoderOver = encoderOver(backend);
+    forEachCase(ROLES, (role) => check(EncoderOver, role));
   });
-  t.end();
-});
+}
 
-t.test('5.2: the length of text counts bytes, not characters', (t) => {
-  const texts = ['é'.repeat(63), 'é'.repeat(125), '€'.repeat(42), '😀'.repeat(32), '\ud800', 'é'.repeat(4096)];
-  forEachCase(ROLES, (role) => {
-    forEachCase(texts, (text) => {
+t.test('5.2: gives each payload the shortest header, masked or not', (t) => {
+  forEachEncoder((Encoder, role) => {
+    forEachCase(LENGTHS, (length) => {
+      const data = Buffer.from(Array.from({ length }, (_, i) => (i * 7) & 255));
+      const before = Buffer.from(data);
+      const ascii = 'x'.repeat(length);
+      const wide = Buffer.from('é€😀a'.repeat(length / 4 + 1))
+        .subarray(0, length)
+        .toString();
       const encoder = new Encoder({ role });
-      encoder.text(text);
-      assertBytes(framesOf(encoder, role), frame(TEXT, text));
+      encoder.binary(data);
+      encoder.text(ascii);
+      encoder.text(wide);
+      const { pending } = encoder;
+      const bytes = bytesOf(encoder);
+      assert.equal(pending, bytes.length, 'pending counts the bytes');
+      assert.equal(encoder.pending, 0, 'pending after take');
+      const expected = Buffer.concat([frame(BINARY, data), frame(TEXT, ascii), frame(TEXT, wide)]);
+      assertBytes(role === 'client' ? unmasked(bytes) : bytes, expected, 'the frames');
+      assertBytes(data, before, 'the data of the caller, afterwards');
     });
+    // The length counts bytes, not characters.
+    forEachCase(
+      ['é'.repeat(63), 'é'.repeat(125), '€'.repeat(42), '😀'.repeat(32), '\ud800', 'é'.repeat(4096)],
+      (text) => {
+        const encoder = new Encoder({ role });
+        encoder.text(text);
+        assertBytes(framesOf(encoder, role), frame(TEXT, text));
+      }
+    );
   });
   t.end();
 });
@@ -132,21 +128,16 @@ t.test('data may be bytes of any kind', (t) => {
   t.end();
 });
 
-t.test('a server sends large data without a copy', (t) => {
+t.test('large data is sent without a copy, and masked in place, if that is allowed', (t) => {
   const data = Buffer.alloc(16384, 1);
   const server = new Encoder({ role: 'server' });
   server.binary(data);
-  t.equal(server.take()[1].buffer, data.buffer);
-  t.end();
-});
-
-t.test('a client masks large data in place if it owns the data', (t) => {
-  const data = Buffer.alloc(16384, 1);
+  t.equal(server.take()[1].buffer, data.buffer, 'of a server');
   const client = new Encoder({ role: 'client' });
   client.binary(data, { owned: true });
   const [header, payload] = client.take();
-  t.equal(payload.buffer, data.buffer);
-  t.equal(data.equals(Buffer.alloc(16384, 1)), false, 'masked');
+  t.equal(payload.buffer, data.buffer, 'of a client that owns it');
+  t.notOk(data.equals(Buffer.alloc(16384, 1)), 'masked');
   assertBytes(unmasked(Buffer.concat([header, payload])), frame(BINARY, Buffer.alloc(16384, 1)));
   t.end();
 });
@@ -250,33 +241,35 @@ t.test('7.4: sends each close code that may be sent, and no other', (t) => {
   t.end();
 });
 
-t.test('5.5.1: a Close frame has no payload, or a code and a reason of at most 123 bytes', (t) => {
-  const encoder = new Encoder({ role: 'server' });
-  t.throws(() => encoder.close('1000'), { code: 'ERR_INVALID_ARG_TYPE', message: /"code" .* '1000'/ });
-  t.throws(() => encoder.close(undefined, 'why'), { code: 'ERR_INVALID_ARG_TYPE', message: /"code"/ });
-  t.throws(() => encoder.close(1000, 7), { code: 'ERR_INVALID_ARG_TYPE', message: /"reason"/ });
-  t.throws(() => encoder.close(1000, '€'.repeat(42)), { code: 'ERR_OUT_OF_RANGE', message: /"reason" .* 126 bytes/ });
-  t.throws(() => encoder.close(1000.5), { code: 'ERR_OUT_OF_RANGE' });
-  t.equal(encoder.closed, false);
+t.test('5.5: a control frame has at most 125 bytes, a Close frame a code before its reason', (t) => {
+  const encoder = new Encoder({ role: 'client' });
+  const TYPE = 'ERR_INVALID_ARG_TYPE';
+  const RANGE = 'ERR_OUT_OF_RANGE';
+  const wrong = [
+    ['close', ['1000'], TYPE, /"code" .* '1000'/],
+    ['close', [undefined, 'why'], TYPE, /"code"/],
+    ['close', [1000, 7], TYPE, /"reason"/],
+    ['close', [1000, '€'.repeat(42)], RANGE, /"reason" .* 126 bytes/],
+    ['close', [1000.5], RANGE, /"code"/],
+    ['ping', [Buffer.alloc(126)], RANGE, /"data" .* 126 bytes long/],
+    ['pong', ['é'.repeat(63)], RANGE, /"data" .* 126 bytes long/],
+    ['pong', [7], TYPE, /"data"/]
+  ];
+  for (const [method, args, code, message] of wrong) {
+    t.throws(() => encoder[method](...args), { code, message }, `${method} ${String(args[0]).slice(0, 20)}`);
+  }
+  t.match(encoder, { closed: false, pending: 0 });
+  encoder.ping(Buffer.alloc(125));
+  encoder.pong('x'.repeat(125));
+  encoder.pong();
   encoder.close(4999, Buffer.from('x'.repeat(123)));
-  assertBytes(bytesOf(encoder), frame(CLOSE, closePayload(4999, 'x'.repeat(123))));
+  const expected = [frame(PING, Buffer.alloc(125)), frame(PONG, 'x'.repeat(125)), frame(PONG)];
+  expected.push(frame(CLOSE, closePayload(4999, 'x'.repeat(123))));
+  assertBytes(unmasked(bytesOf(encoder)), Buffer.concat(expected));
 
   const bare = new Encoder({ role: 'server' });
   bare.close(1005); // the code that onClose reports for none
   assertBytes(bytesOf(bare), frame(CLOSE));
-  t.end();
-});
-
-t.test('5.5: a control frame has at most 125 bytes', (t) => {
-  const encoder = new Encoder({ role: 'client' });
-  encoder.ping(Buffer.alloc(125));
-  encoder.pong('x'.repeat(125));
-  encoder.pong();
-  t.throws(() => encoder.ping(Buffer.alloc(126)), { code: 'ERR_OUT_OF_RANGE', message: /"data" .* 126 bytes long/ });
-  t.throws(() => encoder.pong('é'.repeat(63)), { code: 'ERR_OUT_OF_RANGE' });
-  t.throws(() => encoder.pong(7), { code: 'ERR_INVALID_ARG_TYPE' });
-  const expected = [frame(PING, Buffer.alloc(125)), frame(PONG, 'x'.repeat(125)), frame(PONG)];
-  assertBytes(unmasked(bytesOf(encoder)), Buffer.concat(expected));
   t.end();
 });
 
@@ -302,13 +295,14 @@ t.test('an error names the wrong argument, and no bytes are collected', (t) => {
 
 t.test('a prepared message is framed once, for all encoders', (t) => {
   const small = prepare('hé');
-  const bytes = prepare(Uint8Array.of(1, 2));
-  const text = prepare(Buffer.from('utf8'), { binary: false, rsv1: true });
   const large = prepare('x'.repeat(70_000));
+  const data = Buffer.from('utf8');
+  const text = prepare(data, { binary: false, rsv1: true });
+  data.fill(0);
   t.equal(small.length, 3);
   assertBytes(small.frame, frame(TEXT, 'hé'));
-  assertBytes(bytes.frame, frame(BINARY, [1, 2]));
-  assertBytes(text.frame, frame(TEXT, 'utf8', { rsv: 0x40 }));
+  assertBytes(prepare(Uint8Array.of(1, 2)).frame, frame(BINARY, [1, 2]));
+  assertBytes(text.frame, frame(TEXT, 'utf8', { rsv: 0x40 }), 'a copy of the data');
   assertBytes(large.frame, frame(TEXT, 'x'.repeat(70_000)));
 
   const encoder = new Encoder({ role: 'server' });
@@ -321,9 +315,67 @@ t.test('a prepared message is framed once, for all encoders', (t) => {
   encoder.addPrepared(large);
   t.equal(encoder.pending, 8 + 5 + 70_010);
   const chunks = encoder.take();
-  t.equal(chunks.length, 2, 'a small one is copied behind the frames before it');
+  t.equal(chunks.length, 2, 'a small one is copied after the frames before it');
   t.ok(chunks[1].equals(large.frame), 'a large one is sent on its own');
   assertBytes(chunks[0], Buffer.concat([frame(TEXT, 'before'), frame(TEXT, 'hé')]));
+  t.end();
+});
+
+const HELLO = frame(TEXT, 'hello');
+
+t.test('only what prepare() has made is sent', (t) => {
+  const message = prepare('hello');
+  const PreparedMessage = message.constructor;
+  const { prototype } = PreparedMessage;
+  const forged = {
+    'an object of the same shape': { frame: HELLO, length: 5 },
+    'an object of the same class': Object.create(prototype),
+    'one with a frame': Object.create(prototype, { frame: { value: HELLO }, length: { value: 5 } }),
+    'one that inherits from a message': Object.create(message),
+    'a Proxy of a message': new Proxy(message, {}),
+    'a copy of a message': structuredClone(message),
+    'the prototype': prototype,
+    null: null,
+    undefined: undefined,
+    'a string': 'hello',
+    'a function': () => message
+  };
+  const encoder = new Encoder({ role: 'server' });
+  for (const [name, value] of Object.entries(forged)) {
+    t.throws(
+      () => encoder.addPrepared(value),
+      { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message: /prepare\(\)/ },
+      name
+    );
+  }
+  t.throws(() => new PreparedMessage({ frame: HELLO, length: 5 }, {}), { code: 'ERR_INVALID_ARG_TYPE' });
+  t.equal(encoder.pending, 0);
+  encoder.addPrepared(new PreparedMessage('hello', {}));
+  t.same(encoder.take(), [HELLO], 'the constructor frames data, as prepare() does');
+  t.end();
+});
+
+t.test('a message can not be changed, and is refused when its memory has been transferred away', (t) => {
+  const message = prepare('hello');
+  message.frame.fill(0);
+  t.throws(() => {
+    message.frame = Buffer.alloc(3);
+  }, TypeError);
+  t.throws(() => {
+    message.length = 1;
+  }, TypeError);
+  Object.defineProperty(message, 'frame', { value: Buffer.alloc(3) });
+  const encoder = new Encoder({ role: 'server' });
+  encoder.addPrepared(message);
+  t.equal(encoder.pending, HELLO.length);
+  const [sent] = encoder.take();
+  t.same(sent, HELLO);
+
+  structuredClone(sent.buffer, { transfer: [sent.buffer] });
+  t.throws(() => encoder.addPrepared(message), { code: 'ERR_INVALID_STATE', message: /transferred/ });
+  t.equal(encoder.pending, 0);
+  encoder.text('hello');
+  t.same(encoder.take(), [HELLO]);
   t.end();
 });
 
@@ -375,116 +427,7 @@ t.test('adds frames that others have framed', (t) => {
   t.end();
 });
 
-t.test('a decoder delivers what an encoder was given, in both roles and with each backend', (t) => {
-  const events = [
-    string('short'),
-    string('länger '.repeat(900)),
-    binary('b'.repeat(40_000)),
-    ['ping', 'are you there'],
-    string('in pieces'),
-    ['close', 1001, 'going']
-  ];
-  forEachCase(createDecoders(), ({ backend, Decoder }) => {
-    const EncoderOver = encoderOver(backend);
-    forEachCase(ROLES, (role) => {
-      const encoder = new EncoderOver({ role });
-      encoder.text('short');
-      encoder.text('länger '.repeat(900));
-      encoder.binary(Buffer.alloc(40_000, 'b'));
-      encoder.ping('are you there');
-      encoder.text('in', { fin: false });
-      encoder.continuation(' pie', { fin: false });
-      encoder.continuation('ces');
-      encoder.close(1001, 'going');
-      const recorder = record(Decoder, { role: role === 'server' ? 'client' : 'server' });
-      for (const chunk of encoder.take()) recorder.decoder.write(Buffer.from(chunk));
-      assert.deepEqual(recorder.events, events);
-    });
-  });
-  t.end();
-});
-
-const WRONG_TYPE = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message: /prepare\(\)/ };
-const server = () => new Encoder({ role: 'server' });
-const HELLO = Buffer.from('\x81\x05hello', 'latin1');
-
-t.test('only what prepare() has made is sent', (t) => {
-  const message = prepare('hello');
-  const { prototype } = message.constructor;
-  const forged = {
-    'an object of the same shape': { frame: HELLO, length: 5 },
-    'an object of the same class': Object.create(prototype),
-    'one with a frame': Object.create(prototype, { frame: { value: HELLO }, length: { value: 5 } }),
-    'one that inherits from a message': Object.create(message),
-    'a Proxy of a message': new Proxy(message, {}),
-    'a copy of a message': structuredClone(message),
-    'the prototype': prototype,
-    null: null,
-    undefined: undefined,
-    'a string': 'hello',
-    'a function': () => message
-  };
-  for (const [name, value] of Object.entries(forged)) {
-    const encoder = server();
-    t.throws(() => encoder.addPrepared(value), WRONG_TYPE, name);
-    t.equal(encoder.pending, 0, name);
-  }
-  t.end();
-});
-
-t.test('the constructor of a message frames data, as prepare() does', (t) => {
-  const PreparedMessage = prepare('').constructor;
-  const encoder = server();
-  encoder.addPrepared(new PreparedMessage('hello', {}));
-  t.same(encoder.take(), [HELLO]);
-  t.throws(() => new PreparedMessage({ frame: HELLO, length: 5 }, {}), { code: 'ERR_INVALID_ARG_TYPE' });
-  t.end();
-});
-
-t.test('a message can not be changed', (t) => {
-  const message = prepare('hello');
-  t.equal(message.length, 5);
-  t.same(message.frame, HELLO);
-  message.frame.fill(0);
-  const { buffer } = Buffer.from(new Uint8Array(message.frame).buffer);
-  structuredClone(buffer, { transfer: [buffer] });
-  t.throws(() => {
-    message.frame = Buffer.alloc(3);
-  }, TypeError);
-  t.throws(() => {
-    message.length = 1;
-  }, TypeError);
-  Object.defineProperty(message, 'frame', { value: Buffer.alloc(3) });
-  const encoder = server();
-  encoder.addPrepared(message);
-  t.equal(encoder.pending, HELLO.length);
-  t.same(encoder.take(), [HELLO]);
-  t.end();
-});
-
-t.test('the data of a message is copied', (t) => {
-  const data = Buffer.from('hello');
-  const message = prepare(data, { binary: false });
-  data.fill(0);
-  t.same(message.frame, HELLO);
-  t.end();
-});
-
-t.test('a message whose memory somebody has transferred away is refused', (t) => {
-  const message = prepare('hello');
-  const encoder = server();
-  encoder.addPrepared(message);
-  const [frame] = encoder.take();
-  structuredClone(frame.buffer, { transfer: [frame.buffer] });
-  t.throws(() => encoder.addPrepared(message), { code: 'ERR_INVALID_STATE', message: /transferred/ });
-  t.equal(encoder.pending, 0);
-  encoder.text('x');
-  t.same(encoder.take(), [Buffer.from('\x81\x01x', 'latin1')]);
-  t.end();
-});
-
 t.test('5.3: keys are random and never 0, over several batches', (t) => {
-  const { nextMaskingKey } = require('../../lib/codec/masking-key');
   const keys = Array.from({ length: 10_000 }, nextMaskingKey);
   t.ok(keys.every((key) => key === (key | 0) && key !== 0));
   // More than three equal pairs among 10,000 of 2^32 keys come once in 50 million runs.
@@ -496,17 +439,16 @@ t.test('5.3: keys are random and never 0, over several batches', (t) => {
   t.end();
 });
 
+/** Loads the masking keys with another source of random bytes. */
+function loadKeys(t, randomFillSync, v8 = {}) {
+  const modules = { crypto: { randomFillSync }, v8 };
+  return t.mockRequire('../../lib/codec/masking-key', { '../../lib/shared/node-modules': modules }).nextMaskingKey;
+}
+
 t.test('a key of 0, which would mask nothing, is skipped', (t) => {
-  const { nextMaskingKey } = t.mockRequire('../../lib/codec/masking-key', {
-    '../../lib/shared/node-modules': {
-      crypto: {
-        randomFillSync(keys) {
-          keys.fill(0);
-          keys[5] = 7;
-        }
-      },
-      v8: {}
-    }
+  const nextMaskingKey = loadKeys(t, (keys) => {
+    keys.fill(0);
+    keys[5] = 7;
   });
   t.equal(nextMaskingKey(), 7);
   t.equal(nextMaskingKey(), 7, 'in the next batch');
@@ -516,19 +458,10 @@ t.test('a key of 0, which would mask nothing, is skipped', (t) => {
 t.test('keys are forgotten before a startup snapshot', (t) => {
   const callbacks = [];
   const batches = [];
-  const { nextMaskingKey } = t.mockRequire('../../lib/codec/masking-key', {
-    '../../lib/shared/node-modules': {
-      crypto: {
-        randomFillSync(keys) {
-          keys.fill(batches.push(keys));
-        }
-      },
-      v8: {
-        startupSnapshot: {
-          isBuildingSnapshot: () => true,
-          addSerializeCallback: (callback) => callbacks.push(callback)
-        }
-      }
+  const nextMaskingKey = loadKeys(t, (keys) => keys.fill(batches.push(keys)), {
+    startupSnapshot: {
+      isBuildingSnapshot: () => true,
+      addSerializeCallback: (callback) => callbacks.push(callback)
     }
   });
   t.equal(nextMaskingKey(), 1);
@@ -540,37 +473,34 @@ t.test('keys are forgotten before a startup snapshot', (t) => {
 });
 
 t.test('beginFrame: a payload that comes later, in pieces of any size, by any way', (t) => {
-  forEachCase(createDecoders(), ({ backend }) => {
-    forEachCase(ROLES, (role) => {
-      const random = (length, seed) => Buffer.from(Array.from({ length }, (_, i) => (i * seed) & 255));
-      for (const owned of [false, true]) {
-        const encoder = new (encoderOver(backend))({ role });
-        const pieces = [random(1, 3), random(70, 5), random(20_000, 7), random(100_000, 11), Buffer.alloc(0)];
-        const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-        encoder.text('before');
-        encoder.beginFrame(length, { fin: false });
-        let left = length;
-        for (const piece of pieces) {
-          assert.equal(encoder.payloadLeft, left);
-          encoder.addPayload(owned ? Buffer.from(piece) : piece, { owned });
-          left -= piece.length;
-        }
-        assert.equal(encoder.payloadLeft, 0);
-        encoder.ping('between');
-        encoder.beginFrame(3);
-        encoder.addPayload(new Uint8Array([1, 2, 3]).buffer);
-        encoder.beginFrame(0, { binary: false });
-        const expected = [
-          frame(TEXT, 'before'),
-          frame(BINARY, Buffer.concat(pieces), { fin: false }),
-          frame(PING, 'between'),
-          frame(CONTINUATION, Buffer.of(1, 2, 3)),
-          frame(TEXT, '')
-        ];
-        const sent = bytesOf(encoder);
-        assertBytes(role === 'client' ? unmasked(sent) : sent, Buffer.concat(expected));
+  forEachEncoder((Encoder, role) => {
+    const random = (length, seed) => Buffer.from(Array.from({ length }, (_, i) => (i * seed) & 255));
+    for (const owned of [false, true]) {
+      const encoder = new Encoder({ role });
+      const pieces = [random(1, 3), random(70, 5), random(20_000, 7), random(100_000, 11), Buffer.alloc(0)];
+      const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+      encoder.text('before');
+      encoder.beginFrame(length, { fin: false });
+      let left = length;
+      for (const piece of pieces) {
+        assert.equal(encoder.payloadLeft, left);
+        encoder.addPayload(owned ? Buffer.from(piece) : piece, { owned });
+        left -= piece.length;
       }
-    });
+      assert.equal(encoder.payloadLeft, 0);
+      encoder.ping('between');
+      encoder.beginFrame(3);
+      encoder.addPayload(new Uint8Array([1, 2, 3]).buffer);
+      encoder.beginFrame(0, { binary: false });
+      const expected = [
+        frame(TEXT, 'before'),
+        frame(BINARY, Buffer.concat(pieces), { fin: false }),
+        frame(PING, 'between'),
+        frame(CONTINUATION, Buffer.of(1, 2, 3)),
+        frame(TEXT, '')
+      ];
+      assertBytes(framesOf(encoder, role), Buffer.concat(expected));
+    }
   });
   t.end();
 });

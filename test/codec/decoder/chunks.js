@@ -1,7 +1,7 @@
 'use strict';
 
 const assert = require('node:assert/strict');
-const { inspect } = require('node:util');
+const diagnostics = require('node:diagnostics_channel');
 const vm = require('node:vm');
 const t = require('tap');
 const { createCodecBackend } = require('../../../lib/codec/backend');
@@ -56,6 +56,8 @@ const SOURCES = [
     }
   }
 ];
+
+const cut = (bytes, at) => [bytes.subarray(0, at), bytes.subarray(at)];
 
 const someFrames = (f) => [
   f.text('Hello'),
@@ -143,22 +145,15 @@ t.test('the frames of a chunk are found by one call into the addon, a single fra
       return double.calls.filter((call) => call === 'scan').length;
     };
     assert.equal(scans(Buffer.concat(Array(100).fill(f.text('a')))), 1, '100 frames');
-    for (const size of [0, 1, 60, 125]) {
+    const two = f.binary('b'.repeat(50));
+    const [begin, rest] = cut(two, 20);
+    forEachCase([0, 1, 60, 125], (size) => {
       const one = f.binary('a'.repeat(size));
-      assert.equal(scans(one), 0, `one frame of ${size} bytes`);
-      assert.equal(scans(Buffer.concat([one, f.binary('b'.repeat(50))])), 1, `two frames, the first of ${size} bytes`);
-      const cut = f.binary('c'.repeat(50));
-      assert.equal(
-        scans(cut.subarray(0, 20), Buffer.concat([cut.subarray(20), one])),
-        0,
-        `one frame of ${size} bytes behind the rest of another`
-      );
-      assert.equal(
-        scans(cut.subarray(0, 20), Buffer.concat([cut.subarray(20), one, cut])),
-        1,
-        `two frames behind the rest of another, the first of ${size} bytes`
-      );
-    }
+      assert.equal(scans(one), 0, 'one frame');
+      assert.equal(scans(Buffer.concat([one, two])), 1, 'two frames');
+      assert.equal(scans(begin, Buffer.concat([rest, one])), 0, 'one frame after the rest of another');
+      assert.equal(scans(begin, Buffer.concat([rest, one, two])), 1, 'two frames after the rest of another');
+    });
   });
   t.end();
 });
@@ -220,25 +215,7 @@ const framesOf = (f) => [
   f.close(1000, 'bye')
 ];
 
-const cut = (bytes, at) => [bytes.subarray(0, at), bytes.subarray(at)];
-
-t.test('borrowed: what is delivered is the same, and stays when the chunk is overwritten', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
-    const bytes = Buffer.concat(framesOf(f));
-    const cuts = [[bytes], ...Array.from({ length: 40 }, (_, i) => cut(bytes, i * 211 + 1))];
-    for (const options of [{}, { text: 'buffer' }, { text: 'buffer', skipUTF8Validation: true }]) {
-      const expected = deliveries(Decoder, { role, ...options }, [bytes], (decoder, chunk) =>
-        decoder.write(Buffer.from(chunk))
-      );
-      for (const chunks of cuts) {
-        const seen = deliveries(Decoder, { role, ...options, borrowed: true }, chunks, lend);
-        assert.deepEqual(seen, expected, `${inspect(options)}, cut at ${chunks[0].length}`);
-      }
-    }
-  });
-  t.end();
-});
-
+/** What a decoder delivers of chunks, none of it in their memory. */
 function deliveries(Decoder, options, chunks, write) {
   const seen = [];
   const add = (...what) => {
@@ -251,73 +228,97 @@ function deliveries(Decoder, options, chunks, write) {
     onPong: (payload) => add('pong', payload),
     onClose: (code, reason, bytes) => add('close', code, reason, bytes)
   };
-  const decoder = new Decoder({ ...options, ...handlers });
+  const onFrame = (firstByte, bytes, start, end) => {
+    assert.ok(!isLent(bytes), 'the memory of a chunk is shown');
+    add('frame', firstByte, bytes.subarray(start, end));
+  };
+  const { frames = 'none', ...others } = options;
+  const decoder = new Decoder({
+    ...others,
+    ...(frames !== 'only' && handlers),
+    ...(frames !== 'none' && { onFrame })
+  });
   for (const chunk of chunks) write(decoder, chunk);
   return seen;
 }
 
-t.test('borrowed: onFrame is given copies', (t) => {
+t.test('borrowed: what is delivered is the same, and stays when the chunk is overwritten', (t) => {
   forEachDecoder(({ Decoder, role, f }) => {
-    const seen = [];
-    const decoder = new Decoder({
-      role,
-      borrowed: true,
-      onFrame(_firstByte, bytes, start, end) {
-        assert.ok(!isLent(bytes), 'the memory of a chunk is shown');
-        seen.push(bytes.subarray(start, end));
+    const bytes = Buffer.concat(framesOf(f));
+    const cuts = [[bytes], ...Array.from({ length: 40 }, (_, i) => cut(bytes, i * 211 + 1))];
+    const variants = [
+      {},
+      { text: 'buffer' },
+      { text: 'buffer', skipUTF8Validation: true },
+      { frames: 'too' },
+      { frames: 'only' }
+    ];
+    forEachCase(variants, (options) => {
+      const expected = deliveries(Decoder, { role, ...options }, [bytes], (decoder, chunk) =>
+        decoder.write(Buffer.from(chunk))
+      );
+      for (const chunks of cuts) {
+        const seen = deliveries(Decoder, { role, ...options, borrowed: true }, chunks, lend);
+        assert.deepEqual(seen, expected, `cut at ${chunks[0].length}`);
       }
     });
-    lend(decoder, Buffer.concat([f.binary(Buffer.from('one')), f.binary(Buffer.from('two')), f.text('three')]));
-    lend(decoder, f.binary(Buffer.from('four')));
-    assert.deepEqual(seen.map(String), ['one', 'two', 'three', 'four']);
   });
   t.end();
 });
 
+/** A decoder of borrowed chunks that records its messages as strings, and then calls `after`. */
+function borrower({ Decoder, role }, after = () => {}) {
+  const seen = [];
+  const decoder = new Decoder({
+    role,
+    borrowed: true,
+    onMessage(data) {
+      seen.push(String(data));
+      after(this);
+    }
+  });
+  return { decoder, seen };
+}
+
 t.test('borrowed: what a pause holds back is copied', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
+  forEachDecoder((one) => {
+    const { f } = one;
+    const { decoder, seen } = borrower(one, (decoder) => decoder.pause());
     const frames = framesOf(f).slice(0, -1);
-    const seen = [];
-    const decoder = new Decoder({
-      role,
-      borrowed: true,
-      onMessage(data) {
-        seen.push(String(data));
-        this.pause();
-      },
-      onPing: (payload) => seen.push(String(payload))
-    });
-    const expected = [
-      'short',
-      '\x01'.repeat(100),
-      'é'.repeat(2000),
-      '',
-      'ping',
-      '\x02'.repeat(5000),
-      'fragment, more',
-      '\x03'.repeat(64)
-    ];
     assert.equal(lend(decoder, Buffer.concat(frames)), false, 'write says that the decoder is paused');
-    assert.equal(lend(decoder, f.text('behind')), false);
+    assert.equal(lend(decoder, f.text('after')), false);
     assert.equal(lend(decoder, f.text('the pause')), false);
     while (decoder.paused) decoder.resume();
-    assert.deepEqual(seen, [...expected, 'behind', 'the pause']);
+    const [ones, twos, threes] = ['\x01'.repeat(100), '\x02'.repeat(5000), '\x03'.repeat(64)];
+    const expected = ['short', ones, 'é'.repeat(2000), '', twos, 'fragment, more', threes, 'after', 'the pause'];
+    assert.deepEqual(seen, expected);
+  });
+  t.end();
+});
+
+t.test('borrowed: what a trace subscriber that pauses holds back is copied', (t) => {
+  forEachDecoder((one) => {
+    const { decoder, seen } = borrower(one);
+    const pause = () => decoder.pause();
+    diagnostics.subscribe('framemask:frame', pause);
+    try {
+      lend(decoder, Buffer.concat(['one', 'two', 'é'].map((text) => one.f.text(text))));
+    } finally {
+      diagnostics.unsubscribe('framemask:frame', pause);
+    }
+    decoder.resume();
+    assert.deepEqual(seen, ['one', 'two', 'é']);
   });
   t.end();
 });
 
 t.test('borrowed: what a handler that throws leaves is copied', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
-    const seen = [];
-    const decoder = new Decoder({
-      role,
-      borrowed: true,
-      onMessage(data) {
-        seen.push(String(data));
-        throw new Error('of the handler');
-      }
+  forEachDecoder((one) => {
+    const { f } = one;
+    const { decoder, seen } = borrower(one, () => {
+      throw new Error('of the handler');
     });
-    const chunk = Buffer.concat([f.text('one'), f.binary(Buffer.from('two')), f.binary(Buffer.alloc(0))]);
+    const chunk = Buffer.concat([f.text('one'), f.binary('two'), f.binary('')]);
     assert.throws(() => lend(decoder, chunk), /of the handler/);
     assert.throws(() => decoder.resume(), /of the handler/);
     assert.throws(() => lend(decoder, f.text('three')), /of the handler/);
@@ -329,15 +330,10 @@ t.test('borrowed: what a handler that throws leaves is copied', (t) => {
 });
 
 t.test('borrowed: a chunk that a handler writes is copied', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
-    const seen = [];
-    const decoder = new Decoder({
-      role,
-      borrowed: true,
-      onMessage(data) {
-        seen.push(String(data));
-        if (seen.length === 1) lend(decoder, Buffer.concat([f.text('three'), f.text('four')]));
-      }
+  forEachDecoder((one) => {
+    const { Decoder, role, f } = one;
+    const { decoder, seen } = borrower(one, (decoder) => {
+      if (seen.length === 1) lend(decoder, Buffer.concat([f.text('three'), f.text('four')]));
     });
     // Without the copy of a chunk the handler would overwrite what it reads.
     decoder.write(Buffer.concat([f.text('one'), f.text('two')]));
@@ -352,7 +348,7 @@ t.test('borrowed: a chunk that a handler writes is copied', (t) => {
         if (seen.length === 0) this.pause();
       },
       onMessage(data) {
-        seen.push(String(data));
+        seen.push(data);
         if (seen.length === 1) lend(held, f.text('second'));
       }
     });
@@ -363,35 +359,26 @@ t.test('borrowed: a chunk that a handler writes is copied', (t) => {
   t.end();
 });
 
-t.test('borrowed: a message of 2 KiB or more has memory of its own, shorter ones share it with neighbours', (t) => {
+t.test('borrowed: a message of 2 KiB or more has memory of its own, shorter ones share up to 8 KiB', (t) => {
   forEachDecoder(({ Decoder, role, f }) => {
-    const kept = [];
-    const decoder = new Decoder({ role, borrowed: true, onMessage: (data) => kept.push(data) });
-    const sizes = [10, 2047, 1000, 2048, 10, 5000, 5000, 10];
-    const frames = sizes.map((size) => f.binary(Buffer.alloc(size)));
-    lend(decoder, Buffer.concat(frames));
+    const keep = (sizes) => {
+      const kept = [];
+      const decoder = new Decoder({ role, borrowed: true, onMessage: (data) => kept.push(data) });
+      const payloads = sizes.map((size, i) => Buffer.alloc(size, i));
+      lend(decoder, Buffer.concat(payloads.map((payload) => f.binary(payload))));
+      assert.deepEqual(kept, payloads);
+      return kept;
+    };
+    const kept = keep([10, 2047, 1000, 2048, 10, 5000, 5000, 10]);
     assert.ok(kept.every((data) => data.length < 2048 || data.buffer.byteLength === data.length));
     const shared = kept.slice(0, 3).map(({ buffer }) => buffer);
     assert.equal(new Set(shared).size, 1, 'the first three are neighbours');
     assert.ok(shared[0].byteLength < 10 + 2047 + 1000 + 30);
     assert.equal(kept[4].buffer.byteLength, 10, 'it has no short neighbour');
-  });
-  t.end();
-});
-
-t.test('borrowed: a short message that is kept keeps at most 8 KiB', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
     for (const size of [240, 2047]) {
-      const kept = [];
-      const decoder = new Decoder({ role, borrowed: true, onMessage: (data) => kept.push(data) });
-      const count = Math.floor(60_000 / size);
-      lend(decoder, Buffer.concat(Array.from({ length: count }, (_, i) => f.binary(Buffer.alloc(size, i)))));
-      const longest = Math.max(...kept.map(({ buffer }) => buffer.byteLength));
+      const short = keep(Array(Math.floor(60_000 / size)).fill(size));
+      const longest = Math.max(...short.map(({ buffer }) => buffer.byteLength));
       assert.ok(longest > 4096 && longest <= 8192, `${longest} bytes`);
-      assert.deepEqual(
-        kept,
-        Array.from({ length: count }, (_, i) => Buffer.alloc(size, i))
-      );
     }
   });
   t.end();
@@ -434,24 +421,6 @@ t.test('borrowed: an onFrame that transfers the memory of an empty frame and oth
     });
     lend(decoder, Buffer.concat([f.pong(Buffer.alloc(0)), f.text('behind it')]));
     assert.deepEqual(errors, ['FRAMEMASK_ERR_DETACHED']);
-  });
-  t.end();
-});
-
-t.test('borrowed: a trace subscriber that pauses holds a copy', (t) => {
-  const { channel } = require('node:diagnostics_channel');
-  forEachDecoder(({ Decoder, role, f }) => {
-    const seen = [];
-    const decoder = new Decoder({ role, borrowed: true, onMessage: (data) => seen.push(data) });
-    const pause = () => decoder.pause();
-    channel('framemask:frame').subscribe(pause);
-    try {
-      lend(decoder, Buffer.concat([f.text('one'), f.text('two'), f.text('é')]));
-    } finally {
-      channel('framemask:frame').unsubscribe(pause);
-    }
-    decoder.resume();
-    assert.deepEqual(seen, ['one', 'two', 'é']);
   });
   t.end();
 });

@@ -1,10 +1,9 @@
 'use strict';
 
 const assert = require('node:assert/strict');
-const { constants, deflateRawSync, inflateRaw } = require('node:zlib');
 const t = require('tap');
 const { forEachCase } = require('../../support/cases');
-const { DECODER_CASES, ROLES, createDecoders, everyByte, forEachDecoder } = require('../../support/decoders');
+const { DECODER_CASES, ROLES, createDecoders, forEachDecoder } = require('../../support/decoders');
 const { framesFor } = require('../../support/frames');
 const { createRandom, seed } = require('../../support/random');
 const { assertEvents, binary, eventsOf, record, string } = require('../../support/recorder');
@@ -12,59 +11,119 @@ const { TRIES_ALL, titleOf } = require('../../support/sample');
 const { createStreamMaker, randomCuts } = require('../../support/streams');
 const { runSource } = require('../../support/websockets');
 
-// Which handler is called for what, with which arguments, in which order.
+// Which handler is called for what, with which arguments, in which order; and handlers that pause,
+// stop, throw, write to their own decoder or feed others: nothing is lost, delivered twice or out
+// of order.
+
+/** Streams: each frame, what onFrame gets of it, and the event that follows, if one does. */
+const STREAMS = {
+  'each kind of frame': (f) => [
+    [f.text('Hello'), ['frame', 0x81, 'Hello'], string('Hello')],
+    [f.text('again'), ['frame', 0x81, 'again'], string('again')],
+    [f.text('é'), ['frame', 0x81, '\xc3\xa9'], string('é')],
+    [f.binary('b'), ['frame', 0x82, 'b'], binary('b')],
+    [f.ping('p'), ['frame', 0x89, 'p'], ['ping', 'p']],
+    [f.text('f', { fin: false }), ['frame', 0x01, 'f']],
+    [f.pong(''), ['frame', 0x8a, ''], ['pong', '']],
+    [f.continuation('', { fin: false }), ['frame', 0x00, '']],
+    [f.continuation('g'), ['frame', 0x80, 'g'], string('fg')],
+    [f.binary('h', { fin: false }), ['frame', 0x02, 'h']],
+    [f.continuation('i'.repeat(200)), ['frame', 0x80, 'i'.repeat(200)], binary(`h${'i'.repeat(200)}`)],
+    [f.text('j'.repeat(300)), ['frame', 0x81, 'j'.repeat(300)], string('j'.repeat(300))],
+    [f.text('', { fin: false }), ['frame', 0x01, '']],
+    [f.continuation(''), ['frame', 0x80, ''], string('')],
+    [f.ping(''), ['frame', 0x89, ''], ['ping', '']],
+    [f.close(1000, 'k'), ['frame', 0x88, '\x03\xe8k'], ['close', 1000, 'k']],
+    [f.text('late')]
+  ],
+  'an error': (f) => [
+    [f.text('a'), ['frame', 0x81, 'a'], string('a')],
+    [f.text('b', { fin: false }), ['frame', 0x01, 'b']],
+    [f.ping('c'), ['frame', 0x89, 'c'], ['ping', 'c']],
+    [f.text('d'), ['error', 'INTERLEAVED', 1002]],
+    [f.text('late')]
+  ]
+};
+
+const CONTROLS = { onPing: undefined, onPong: undefined, onClose: undefined };
+const SILENT = { onMessage: undefined, ...CONTROLS };
+const isOneOf =
+  (...kinds) =>
+  ([kind]) =>
+    kinds.includes(kind);
+
+/** Sets of handlers, and which events each sees. */
+const VARIANTS = [
+  { handlers: 'all but onFrame', options: {}, sees: ([kind]) => kind !== 'frame' },
+  { handlers: 'onFrame before each message', options: { frames: true }, sees: () => true },
+  { handlers: 'only onFrame', options: { frames: true, ...SILENT }, sees: isOneOf('frame', 'error') },
+  { handlers: 'only onMessage', options: CONTROLS, sees: isOneOf('string', 'binary', 'error') },
+  { handlers: 'only onError', options: SILENT, sees: isOneOf('error') },
+  { handlers: 'text as Buffers', options: { text: 'buffer' }, sees: ([kind]) => kind !== 'frame', asBuffers: true }
+];
+
+/** The event of text that is delivered as a Buffer. */
+function asBuffer(event) {
+  return event[0] === 'string' ? ['text', Buffer.from(event[1]).toString('latin1'), false] : event;
+}
+
+/** @returns {Object<string, Buffer[]>} ways to cut a stream into chunks */
+function chunkings(frames) {
+  const bytes = Buffer.concat(frames);
+  const pieces = (size) => {
+    const chunks = [];
+    for (let at = 0; at < bytes.length; at += size) chunks.push(bytes.subarray(at, at + size));
+    return chunks;
+  };
+  return {
+    'one chunk': [bytes],
+    'a chunk for each frame': frames,
+    'a chunk for each byte': pieces(1),
+    'chunks of 100 bytes': pieces(100)
+  };
+}
 
 /**
- * A stream with each kind of frame: the frame, what onFrame gets of it, and the event that follows,
- * if one does.
+ * @typedef {object} StreamCase
+ * @property {string} name
+ * @property {Buffer[]} chunks of the stream; a decoder is to get copies, because it unmasks in
+ *   place
+ * @property {Array[]} expected the events of the stream
+ * @property {(options?: object) => ReturnType<typeof import('../../support/recorder').record>} record
  */
-const streamOf = (f) => [
-  [f.text('Hello'), ['frame', 0x81, 'Hello'], string('Hello')],
-  [f.text('é'), ['frame', 0x81, '\xc3\xa9'], string('é')],
-  [f.binary('b'), ['frame', 0x82, 'b'], binary('b')],
-  [f.ping('p'), ['frame', 0x89, 'p'], ['ping', 'p']],
-  [f.text('f', { fin: false }), ['frame', 0x01, 'f']],
-  [f.pong(''), ['frame', 0x8a, ''], ['pong', '']],
-  [f.continuation('', { fin: false }), ['frame', 0x00, '']],
-  [f.continuation('g'), ['frame', 0x80, 'g'], string('fg')],
-  [f.binary('h', { fin: false }), ['frame', 0x02, 'h']],
-  [f.continuation('i'.repeat(200)), ['frame', 0x80, 'i'.repeat(200)], binary(`h${'i'.repeat(200)}`)],
-  [f.text('j'.repeat(2000)), ['frame', 0x81, 'j'.repeat(2000)], string('j'.repeat(2000))],
-  [f.text('', { fin: false }), ['frame', 0x01, '']],
-  [f.continuation(''), ['frame', 0x80, ''], string('')],
-  [f.close(1000, 'k'), ['frame', 0x88, '\x03\xe8k'], ['close', 1000, 'k']]
-];
 
-const isMessage = ([kind]) => kind === 'string' || kind === 'binary';
-const CONTROLS = { onPing: undefined, onPong: undefined, onClose: undefined };
-
-/** Handlers, and which of all events they see. */
-const HANDLERS = [
-  { name: 'onFrame before each message', options: { frames: true }, sees: () => true },
-  {
-    name: 'only onFrame',
-    options: { frames: true, onMessage: undefined, ...CONTROLS },
-    sees: ([kind]) => kind === 'frame'
-  },
-  { name: 'only onMessage', options: CONTROLS, sees: isMessage },
-  { name: 'no handlers', options: { onMessage: undefined, ...CONTROLS }, sees: () => false }
-];
-
-for (const { name, options, sees } of HANDLERS) {
-  t.test(`the calls of handlers: ${name}`, (t) => {
-    forEachDecoder(({ decodeCut, f }) => {
-      const stream = streamOf(f);
-      const bytes = Buffer.concat(stream.map(([frame]) => frame));
-      const expected = stream.flatMap(([, ...events]) => events).filter(sees);
-      const boundaries = [];
-      for (const [frame] of stream.slice(0, -1)) boundaries.push((boundaries.at(-1) ?? 0) + frame.length);
-      assert.deepEqual(decodeCut(bytes, [], options), expected, 'one chunk');
-      assert.deepEqual(decodeCut(bytes, boundaries, options), expected, 'a chunk for each frame');
-      assert.deepEqual(decodeCut(bytes, everyByte(bytes.length), options), expected, 'a chunk for each byte');
-    });
-    t.end();
-  });
+/** @returns {Generator<StreamCase>} each decoder, stream, set of handlers, and way to cut the stream */
+function* streamCases() {
+  for (const { name, f, record } of DECODER_CASES) {
+    for (const [ending, make] of Object.entries(STREAMS)) {
+      const stream = make(f);
+      const frames = stream.map(([frame]) => frame);
+      for (const { handlers, options, sees, asBuffers = false } of VARIANTS) {
+        const seen = stream.flatMap(([, ...events]) => events).filter(sees);
+        const expected = asBuffers ? seen.map(asBuffer) : seen;
+        for (const [how, chunks] of Object.entries(chunkings(frames))) {
+          yield {
+            name: `${name}, stream with ${ending}, ${handlers}, ${how}`,
+            chunks,
+            expected,
+            record: (more) => record({ ...options, ...more })
+          };
+        }
+      }
+    }
+  }
 }
+
+const fresh = (chunk) => Buffer.from(chunk);
+
+t.test('each event comes in its order, however the stream is cut', (t) => {
+  forEachCase(streamCases(), ({ chunks, expected, record }) => {
+    const { decoder, events } = record();
+    for (const chunk of chunks) assert.ok(decoder.write(fresh(chunk)), 'write returns true');
+    assertEvents(events, expected);
+  });
+  t.end();
+});
 
 t.test('onFrame is called for a frame with a bad payload, not for one with a bad header or in a wrong place', (t) => {
   forEachDecoder(({ decode, f }) => {
@@ -87,39 +146,25 @@ t.test('onFrame is called for a frame with a bad payload, not for one with a bad
   t.end();
 });
 
-t.test('onFrame gets a Buffer and the range of the payload in it', (t) => {
-  forEachDecoder(({ Decoder, f, role }) => {
-    const calls = [];
-    const decoder = new Decoder({
-      role,
-      context: 'the connection',
-      onFrame(_first, data, start, end) {
-        calls.push(this.context, Buffer.isBuffer(data), end - start);
-      }
-    });
-    decoder.write(f.text('abc'));
-    assert.deepEqual(calls, ['the connection', true, 3]);
-  });
-  t.end();
-});
-
 t.test('`this` of each handler is the decoder, with its context', (t) => {
   const NAMES = ['onMessage', 'onPing', 'onPong', 'onClose', 'onError'];
+  const context = { name: 'connection' };
   forEachDecoder(({ Decoder, f, role }) => {
-    const connection = { name: 'connection' };
-    const seen = [];
-    let decoder;
-    const note = (name) =>
-      function () {
-        seen.push([name, this === decoder, this.context === connection]);
-      };
-    const handlers = Object.fromEntries(NAMES.map((name) => [name, note(name)]));
-    decoder = new Decoder({ role, context: connection, ...handlers });
-    decoder.write(Buffer.concat([f.text('a'), f.binary(''), f.text('é'), f.ping(''), f.pong(''), f.close(1000)]));
-    decoder = new Decoder({ role, context: connection, ...handlers });
-    decoder.write(f.frame(3));
-    const expected = ['onMessage', 'onMessage', ...NAMES].map((name) => [name, true, true]);
-    assert.deepEqual(seen, expected, 'each call: the handler, whether `this` is right, and the context');
+    forEachCase([NAMES, ['onFrame', ...NAMES], ['onFrame']], (names) => {
+      const seen = new Set();
+      const note = (name) =>
+        function () {
+          assert.equal(this, decoder, name);
+          assert.equal(this.context, context, `${name}: the context`);
+          seen.add(name);
+        };
+      const handlers = Object.fromEntries(names.map((name) => [name, note(name)]));
+      let decoder = new Decoder({ role, context, onError() {}, ...handlers });
+      decoder.write(Buffer.concat([f.text('a'), f.binary(''), f.text('é'), f.ping(''), f.pong(''), f.close(1000)]));
+      decoder = new Decoder({ role, context, onError() {}, ...handlers });
+      decoder.write(f.frame(3));
+      assert.deepEqual([...seen].sort(), [...names].sort(), 'the handlers that were called');
+    });
     assert.equal(new Decoder({ role }).context, undefined, 'no context by default');
   });
   t.end();
@@ -150,93 +195,6 @@ t.test(
   }
 );
 
-// The matrix of the flow-control tests: each backend, role, stream, set of handlers, and way to cut
-// the stream.
-
-const SILENT = { onMessage: undefined, onPing: undefined, onPong: undefined, onClose: undefined };
-
-/**
- * Sets of handlers: for messages, for messages and frames, for frames alone, and with text as
- * Buffers.
- */
-const VARIANTS = [{}, { frames: true }, { frames: true, ...SILENT }, { text: 'buffer' }];
-
-/**
- * A stream that ends with a Close frame, with each kind of event, and one that ends with an error.
- */
-const STREAMS = {
-  close: (f) => [
-    f.text('Hello'),
-    f.text('again'),
-    f.binary('b'),
-    f.ping('p'),
-    f.text('é'),
-    f.text('one ', { fin: false }),
-    f.pong(''),
-    f.continuation('two ', { fin: false }),
-    f.continuation('three'),
-    f.binary('x'.repeat(300)),
-    f.text(''),
-    f.text('y'.repeat(2000)),
-    f.ping(''),
-    f.close(1000, 'bye'),
-    f.text('late')
-  ],
-  error: (f) => [f.text('a'), f.text('b', { fin: false }), f.ping('c'), f.text('d'), f.text('late')]
-};
-
-/** @returns {Object<string, Buffer[]>} ways to cut a stream into chunks */
-function chunkings(frames) {
-  const bytes = Buffer.concat(frames);
-  const pieces = (size) => {
-    const chunks = [];
-    for (let at = 0; at < bytes.length; at += size) chunks.push(bytes.subarray(at, at + size));
-    return chunks;
-  };
-  return {
-    'one chunk': [bytes],
-    'a chunk for each frame': frames,
-    'a chunk for each byte': pieces(1),
-    'chunks of 7 bytes': pieces(7),
-    'chunks of 100 bytes': pieces(100)
-  };
-}
-
-/**
- * @typedef {object} StreamCase
- * @property {string} name
- * @property {Buffer[]} chunks of the stream; a decoder is to get copies, because it unmasks in
- *   place
- * @property {Array[]} expected the events of the stream
- * @property {(options?: object) => ReturnType<typeof import('../../support/recorder').record>} record
- */
-
-/** @returns {Generator<StreamCase>} */
-function* streamCases() {
-  for (const { name, f, decodeCut, record } of DECODER_CASES) {
-    for (const [ending, make] of Object.entries(STREAMS)) {
-      const frames = make(f);
-      for (const variant of VARIANTS) {
-        const expected = decodeCut(Buffer.concat(frames), [], variant);
-        for (const [how, chunks] of Object.entries(chunkings(frames))) {
-          const handlers = `handlers {${Object.keys(variant)}}`;
-          yield {
-            name: `${name}, stream with ${ending}, ${handlers}, ${how}`,
-            chunks,
-            expected,
-            record: (options) => record({ ...variant, ...options })
-          };
-        }
-      }
-    }
-  }
-}
-
-/** @param {(one: StreamCase) => void} check */
-function forEachStream(check) {
-  forEachCase(streamCases(), check);
-}
-
 /**
  * How many events there are when the event at `k` has thrown. If it is the call of `onFrame`, the
  * message of that frame follows still: nothing is lost.
@@ -247,58 +205,89 @@ function endOfFrame(expected, k) {
   return together ? k + 2 : k + 1;
 }
 
-/** Whether nothing follows an event. */
-function isEnd([type]) {
-  return type === 'close' || type === 'error';
+/** Decodes a stream whose handler calls `act` at the event `k`. */
+function runTo(k, { chunks, record }, act) {
+  const { decoder, events, intact } = record({
+    after(_event, decoder) {
+      if (events.length === k + 1) act(decoder);
+    }
+  });
+  const results = chunks.map((chunk) => decoder.write(fresh(chunk)));
+  return { decoder, events, intact, results };
 }
 
-/** 600 frames in a chunk, and one that begins behind them and ends in a chunk of its own. */
-function manyFrames(f) {
-  const frames = Array.from({ length: 600 }, (_, i) => (i % 11 === 0 ? f.ping(String(i)) : f.text(String(i))));
-  const bytes = Buffer.concat([...frames, f.binary('across chunks')]);
-  return [bytes.subarray(0, bytes.length - 5), bytes.subarray(bytes.length - 5)];
+/** Checks a handler that pauses, stops or throws at the event `k` of a stream. */
+function checkInterruptions(k, one) {
+  const { chunks, expected, record } = one;
+  const before = expected.slice(0, k + 1);
+  const isEnd = ['close', 'error'].includes(expected[k][0]);
+
+  const paused = runTo(k, one, (decoder) => decoder.pause());
+  assertEvents(paused.events, before, `paused at event ${k}`);
+  assert.equal(paused.decoder.paused, !isEnd, `paused at event ${k}, unless it has ended`);
+  assert.equal(paused.decoder.closed, isEnd, `paused at event ${k}: closed`);
+  assert.equal(paused.results.at(-1), isEnd, `paused at event ${k}: what write returns`);
+  paused.decoder.resume();
+  assert.ok(!paused.decoder.paused, `paused at event ${k}: resumed`);
+  assertEvents(paused.events, expected, `resumed after event ${k}`);
+  assert.ok(paused.intact(), `paused at event ${k}: a Buffer has changed after it was delivered`);
+
+  const stopped = runTo(k, one, (decoder) => decoder.stop());
+  assert.ok(!stopped.results.includes(false), `stopped at event ${k}: write returns true`);
+  stopped.decoder.resume();
+  assert.ok(stopped.decoder.closed, `stopped at event ${k}: closed`);
+  assertEvents(stopped.events, before, `stopped at event ${k}`);
+
+  const thrown = new Error('from a handler');
+  let caught = 0;
+  const { decoder, events } = record({
+    after() {
+      if (events.length === k + 1) throw thrown;
+    }
+  });
+  for (const chunk of chunks) {
+    try {
+      decoder.write(fresh(chunk));
+    } catch (error) {
+      if (error !== thrown) throw error;
+      assertEvents(events, expected.slice(0, endOfFrame(expected, k)), `thrown at event ${k}`);
+      caught++;
+    }
+  }
+  assert.equal(caught, 1, `thrown at event ${k}: how often write threw`);
+  decoder.resume();
+  assertEvents(events, expected, `thrown at event ${k}, then resumed`);
 }
+
+t.test('pause, stop or an error in any handler', (t) => {
+  forEachCase(streamCases(), (one) => {
+    for (const k of one.expected.keys()) checkInterruptions(k, one);
+  });
+  t.end();
+});
 
 /**
- * @returns {number[]} the events of `manyFrames` that a test tries one by one. A sample has those
- * about the ends of the frame tables, of 256 frames each, and every fifth.
+ * Whether an event of 600 frames is tried. A sample has those about the ends of the frame tables, of
+ * 256 frames each, and every fifth.
  */
-function someOf(events) {
-  const isTried = (k) => TRIES_ALL || (k + 2) % 256 < 5 || k > 597 || (k + seed) % 5 === 0;
-  return [...events.keys()].filter(isTried);
-}
+const isTried = (k) => TRIES_ALL || (k + 2) % 256 < 5 || k > 597 || (k + seed) % 5 === 0;
 
-// A decoder may be paused, resumed or stopped at any time: nothing is lost, delivered twice or out
-// of order.
-
-const fresh = (chunk) => Buffer.from(chunk);
-
-t.test('pause in a handler holds what follows until resume', (t) => {
-  forEachStream(({ chunks, expected, record }) => {
-    for (let k = 0; k < expected.length; k++) {
-      const after = (_event, decoder) => {
-        if (events.length === k + 1) decoder.pause();
-      };
-      const { decoder, events, intact } = record({ after });
-      const results = chunks.map((chunk) => decoder.write(fresh(chunk)));
-      assertEvents(events, expected.slice(0, k + 1), `paused at event ${k}`);
-      if (isEnd(expected[k])) {
-        assert.ok(!decoder.paused && decoder.closed, `at event ${k}: a decoder that has ended is not paused`);
-      } else {
-        assert.ok(decoder.paused && !decoder.closed, `at event ${k}: paused`);
-        assert.equal(results.at(-1), false, `paused at event ${k}: write returns false`);
-      }
-      decoder.resume();
-      assert.ok(!decoder.paused, `paused at event ${k}: resumed`);
-      assertEvents(events, expected, `resumed after event ${k}`);
-      assert.ok(intact(), `paused at event ${k}: a Buffer has changed after it was delivered`);
-    }
+t.test(titleOf('pause, stop or an error at any of 600 frames of one chunk', `every fifth, seed ${seed}`), (t) => {
+  forEachDecoder(({ f, record }) => {
+    const texts = Array.from({ length: 600 }, (_, i) => String(i));
+    const frames = texts.map((text, i) => (i % 11 === 0 ? f.ping(text) : f.text(text)));
+    const expected = texts.map((text, i) => (i % 11 === 0 ? ['ping', text] : string(text)));
+    expected.push(binary('across chunks'));
+    // The last frame ends in a chunk of its own.
+    const bytes = Buffer.concat([...frames, f.binary('across chunks')]);
+    const chunks = [bytes.subarray(0, bytes.length - 5), bytes.subarray(bytes.length - 5)];
+    for (const k of expected.keys()) if (isTried(k)) checkInterruptions(k, { chunks, expected, record });
   });
   t.end();
 });
 
 t.test('pause and resume in one handler change nothing, and deliver nothing inside it', (t) => {
-  forEachStream(({ chunks, expected, record }) => {
+  forEachCase(streamCases(), ({ chunks, expected, record }) => {
     const after = (_event, decoder) => {
       const before = events.length;
       decoder.resume();
@@ -311,61 +300,6 @@ t.test('pause and resume in one handler change nothing, and deliver nothing insi
     const { decoder, events } = record({ after });
     for (const chunk of chunks) assert.ok(decoder.write(fresh(chunk)), 'write returns true');
     assertEvents(events, expected);
-  });
-  t.end();
-});
-
-t.test('stop in a handler drops all that follows', (t) => {
-  forEachStream(({ chunks, expected, record }) => {
-    for (let k = 0; k < expected.length; k++) {
-      const after = (_event, decoder) => {
-        if (events.length === k + 1) decoder.stop();
-      };
-      const { decoder, events } = record({ after });
-      for (const chunk of chunks) assert.ok(decoder.write(fresh(chunk)), `stopped at event ${k}: write returns true`);
-      decoder.resume();
-      assert.ok(decoder.closed, `stopped at event ${k}: closed`);
-      assertEvents(events, expected.slice(0, k + 1), `stopped at event ${k}`);
-    }
-  });
-  t.end();
-});
-
-t.test(titleOf('pause, stop or an error at any of 600 frames of one chunk', `every fifth, seed ${seed}`), (t) => {
-  forEachDecoder(({ decodeCut, f, record }) => {
-    const chunks = manyFrames(f);
-    const expected = decodeCut(Buffer.concat(chunks), []);
-    assert.equal(expected.length, 601, 'events in one chunk');
-    for (const k of someOf(expected)) {
-      const run = (act) => {
-        let caught = 0;
-        const after = (_event, decoder) => {
-          if (events.length === k + 1) act(decoder);
-        };
-        const { decoder, events } = record({ after });
-        for (const chunk of chunks) {
-          try {
-            decoder.write(fresh(chunk));
-          } catch {
-            assertEvents(events, expected.slice(0, k + 1), `thrown at event ${k}`);
-            caught++;
-          }
-        }
-        return { decoder, events, caught };
-      };
-      const paused = run((decoder) => decoder.pause());
-      assertEvents(paused.events, expected.slice(0, k + 1), `paused at event ${k}`);
-      paused.decoder.resume();
-      assertEvents(paused.events, expected, `resumed after event ${k}`);
-      const stopped = run((decoder) => decoder.stop());
-      assertEvents(stopped.events, expected.slice(0, k + 1), `stopped at event ${k}`);
-      const thrown = run(() => {
-        throw new Error('from a handler');
-      });
-      assert.equal(thrown.caught, 1, `thrown at event ${k}: how often write threw`);
-      thrown.decoder.resume();
-      assertEvents(thrown.events, expected, `thrown at event ${k}, then resumed`);
-    }
   });
   t.end();
 });
@@ -430,37 +364,8 @@ t.test('stop outside of handlers drops what is held, and ends the decoder for go
   t.end();
 });
 
-// A handler that throws: write or resume throws the error, and the decoder goes on with the next
-// frame when it is resumed.
-
-t.test('an error from a handler leaves the rest for resume', (t) => {
-  forEachStream(({ chunks, expected, record }) => {
-    for (let k = 0; k < expected.length; k++) {
-      const thrown = new Error('from a handler');
-      const after = () => {
-        if (events.length === k + 1) throw thrown;
-      };
-      const { decoder, events } = record({ after });
-      let caught = 0;
-      for (const chunk of chunks) {
-        try {
-          decoder.write(fresh(chunk));
-        } catch (error) {
-          if (error !== thrown) throw error;
-          assertEvents(events, expected.slice(0, endOfFrame(expected, k)), `thrown at event ${k}`);
-          caught++;
-        }
-      }
-      assert.equal(caught, 1, `thrown at event ${k}: how often write threw`);
-      decoder.resume();
-      assertEvents(events, expected, `thrown at event ${k}, then resumed`);
-    }
-  });
-  t.end();
-});
-
 t.test('each of the errors from all handlers is thrown once', (t) => {
-  forEachStream(({ chunks, expected, record }) => {
+  forEachCase(streamCases(), ({ chunks, expected, record }) => {
     const after = () => {
       throw new Error(`event ${events.length}`);
     };
@@ -509,19 +414,19 @@ t.test('an error from onError or onClose leaves the decoder closed, and comes on
   t.end();
 });
 
-// Handlers that write to their own decoder, feed other decoders, or give memory away.
-
 const f = framesFor('server');
 
 t.test('what a handler writes is delivered after the chunk at hand', (t) => {
   forEachDecoder(({ decodeCut, f, record }) => {
-    const frames = STREAMS.close(f).slice(0, -2);
+    const frames = STREAMS['each kind of frame'](f)
+      .slice(0, -2)
+      .map(([frame]) => frame);
     const extra = [f.ping('extra'), f.text('of many'), f.text('frames')];
-    for (const variant of VARIANTS) {
-      const first = decodeCut(Buffer.concat(frames), [], variant);
-      const second = decodeCut(Buffer.concat(extra), [], variant);
+    for (const { handlers, options } of VARIANTS) {
+      const first = decodeCut(Buffer.concat(frames), [], options);
+      const second = decodeCut(Buffer.concat(extra), [], options);
       for (let k = 0; k < first.length; k++) {
-        const what = `handlers {${Object.keys(variant)}}, written at event ${k}`;
+        const what = `${handlers}, written at event ${k}`;
         const after = (_event, decoder) => {
           if (events.length !== k + 1) return;
           // Two pieces: the second is written while the first waits.
@@ -530,7 +435,7 @@ t.test('what a handler writes is delivered after the chunk at hand', (t) => {
           decoder.write(bytes.subarray(5));
           assert.equal(events.length, k + 1, `${what}: delivered inside the handler`);
         };
-        const { decoder, events } = record({ ...variant, after });
+        const { decoder, events } = record({ ...options, after });
         decoder.write(Buffer.concat(frames));
         assert.deepEqual(events, [...first, ...second], what);
       }
@@ -554,9 +459,10 @@ t.test('a handler may write for each message that it gets: no recursion', (t) =>
   t.end();
 });
 
-// Each level is inside a chunk of many frames, so it needs a frame table of its own.
+// Each level is inside a chunk of many frames, so it needs a frame table of its own. Four tables
+// are kept for later.
 t.test('a handler may feed other decoders, whose handlers feed others', (t) => {
-  const texts = Array.from({ length: 12 }, (_, i) => `text ${i}`);
+  const texts = Array.from({ length: 4 }, (_, i) => `text ${i}`);
   forEachCase(createDecoders(), ({ Decoder }) => {
     let decoders = 0;
     const feed = (depth) => {
@@ -575,8 +481,8 @@ t.test('a handler may feed other decoders, whose handlers feed others', (t) => {
       decoders++;
       assert.deepEqual(seen, own, `level ${depth}`);
     };
-    feed(3);
-    assert.equal(decoders, 1 + 12 + 144 + 1728, 'how many decoders there were');
+    feed(4);
+    assert.equal(decoders, 1 + 4 + 16 + 64 + 256, 'how many decoders there were');
   });
   t.end();
 });
@@ -615,31 +521,12 @@ t.test('a decoder that throws inside the handler of another', (t) => {
   t.end();
 });
 
-t.test('two decoders that feed each other: each finishes its chunk first', (t) => {
-  forEachCase(createDecoders(), ({ Decoder }) => {
-    const log = [];
-    const pair = ['a', 'b'].map(
-      (own, i) =>
-        new Decoder({
-          role: 'server',
-          onMessage(text) {
-            log.push(`${own}${text}`);
-            if (Number(text) > 0) pair[1 - i].write(Buffer.concat([f.text(String(text - 1)), f.text('0')]));
-          }
-        })
-    );
-    pair[0].write(Buffer.concat([f.text('3'), f.text('0')]));
-    assert.deepEqual(log, ['a3', 'b2', 'b0', 'a0', 'a1', 'b0', 'b0', 'a0']);
-  });
-  t.end();
-});
-
 t.test('a paused decoder keeps its frames while other decoders work', (t) => {
   const texts = Array.from({ length: 300 }, (_, i) => `text ${i}`);
   const chunk = Buffer.concat(texts.map((text) => f.text(text)));
   const others = Buffer.concat(Array.from({ length: 300 }, (_, i) => f.binary('x'.repeat(1 + (i % 100)))));
   forEachCase(createDecoders(), ({ Decoder }) => {
-    for (const at of [0, 1, 100, 254, 255, 256, 298, 299]) {
+    for (const at of [0, 255, 256, 299]) {
       const held = Array.from({ length: 3 }, () => {
         const after = (_event, decoder) => {
           if (events.length === at + 1) decoder.pause();
@@ -662,10 +549,7 @@ t.test('a paused decoder keeps its frames while other decoders work', (t) => {
   t.end();
 });
 
-// The rest of such a chunk is lost. The next chunk is decoded.
-
-const DECODERS = createDecoders();
-const RUNS = 3000;
+const RUNS = TRIES_ALL ? 3000 : 1000;
 
 /** Calls `work`; returns whether it threw no error of a handler. */
 function attempt(work) {
@@ -679,6 +563,7 @@ function attempt(work) {
 }
 
 t.test(`handlers that pause, throw and feed others at random deliver the same (seed ${seed})`, (t) => {
+  const decoders = createDecoders();
   const random = createRandom(seed);
   const makeStream = createStreamMaker(random, { rsv1: true, longest: 3000 });
   const few = Buffer.concat(Array(9).fill(framesFor('client').text('for another decoder')));
@@ -686,10 +571,10 @@ t.test(`handlers that pause, throw and feed others at random deliver the same (s
 
   function checkStream() {
     const role = ROLES[random(2)];
-    const options = { role, rsv1: random(3) > 0, ...VARIANTS[random(VARIANTS.length)] };
+    const options = { role, rsv1: random(3) > 0, ...VARIANTS[random(VARIANTS.length)].options };
     const bytes = makeStream(role);
     const cuts = [...randomCuts(random, bytes.length), bytes.length];
-    const { Decoder } = DECODERS[random(DECODERS.length)];
+    const { Decoder } = decoders[random(decoders.length)];
     const other = new Decoder({ role: 'client', onMessage() {} });
     const after = (_event, decoder) => {
       calls++;
@@ -730,116 +615,7 @@ t.test(`handlers that pause, throw and feed others at random deliver the same (s
     assert.ok(intact(), 'a Buffer has changed after it was delivered');
   }
 
-  for (let i = 0; i < RUNS; i++) {
-    try {
-      checkStream();
-    } catch (error) {
-      error.message = `FRAMEMASK_TEST_SEED=${seed}, stream ${i}: ${error.message}`;
-      throw error;
-    }
-  }
+  for (let i = 0; i < RUNS; i++) forEachCase([`FRAMEMASK_TEST_SEED=${seed}, stream ${i}`], checkStream);
   t.ok(calls > RUNS, `${calls} calls of handlers`);
   t.end();
 });
-
-// An extension that answers later, such as permessage-deflate: onMessage pauses the decoder and
-// inflates, and the callback resumes it. Later messages wait.
-
-/** What an inflater must add to a message (RFC 7692 section 7.2.2). */
-const TAIL = Buffer.from('0000ffff', 'hex');
-
-/** permessage-deflate without context takeover (RFC 7692 section 7.2.1). */
-function deflate(text) {
-  const bytes = deflateRawSync(text, { finishFlush: constants.Z_SYNC_FLUSH });
-  return bytes.subarray(0, bytes.length - TAIL.length);
-}
-
-/**
- * A third of the messages is compressed, some of those in two fragments with a Ping frame between
- * them.
- */
-function createStream(f) {
-  const frames = [];
-  const expected = [];
-  for (let i = 0; i < 200; i++) {
-    const text = `message ${i} `.repeat(1 + (i % 9));
-    if (i % 3 === 1) {
-      frames.push(f.text(text));
-      expected.push(text);
-    } else if (i % 3 === 2) {
-      frames.push(f.ping(text.slice(0, 60)));
-      expected.push(`ping ${text.slice(0, 60)}`);
-    } else if (i % 2 === 0) {
-      frames.push(f.text(deflate(text), { rsv: 0x40 }));
-      expected.push(text);
-    } else {
-      const data = deflate(text);
-      const half = data.length >> 1;
-      frames.push(f.text(data.subarray(0, half), { rsv: 0x40, fin: false }));
-      frames.push(f.ping(`during ${i}`), f.continuation(data.subarray(half)));
-      expected.push(`ping during ${i}`, text);
-    }
-  }
-  frames.push(f.close(1000));
-  expected.push('close 1000');
-  return { bytes: Buffer.concat(frames), expected };
-}
-
-/**
- * Decodes a stream in chunks of `size` bytes. A `heedful` caller writes nothing to a decoder that
- * is paused.
- *
- * @returns {Promise<string[]>} what was delivered
- */
-function inflateStream({ Decoder, role }, bytes, size, heedful) {
-  return new Promise((resolve, reject) => {
-    const got = [];
-    let at = 0;
-    const decoder = new Decoder({
-      role,
-      rsv1: true,
-      onMessage(data, _isBinary, rsv1) {
-        if (!rsv1) {
-          got.push(data);
-          return;
-        }
-        this.pause();
-        const before = got.length;
-        inflateRaw(Buffer.concat([data, TAIL]), { finishFlush: constants.Z_SYNC_FLUSH }, (error, inflated) => {
-          if (error) return reject(error);
-          if (got.length !== before) return reject(new Error(`${got.at(-1)} was delivered before ${inflated}`));
-          got.push(String(inflated));
-          this.resume();
-          writeOn();
-        });
-      },
-      onPing: (payload) => got.push(`ping ${payload}`),
-      onClose(code) {
-        got.push(`close ${code}`);
-        resolve(got);
-      },
-      onError: reject
-    });
-
-    function writeOn() {
-      while (at < bytes.length && !(heedful && decoder.paused)) {
-        decoder.write(Buffer.from(bytes.subarray(at, at + size)));
-        at += size;
-      }
-    }
-    writeOn();
-  });
-}
-
-for (const one of DECODER_CASES) {
-  t.test(`an extension that answers later: messages stay in order, ${one.name}`, async (t) => {
-    const { bytes, expected } = createStream(one.f);
-    for (const size of [bytes.length, 1000, 64, 1]) {
-      for (const heedful of size === 1 ? [true] : [true, false]) {
-        const got = await inflateStream(one, bytes, size, heedful);
-        assert.deepEqual(got, expected, `chunks of ${size} bytes, ${heedful ? '' : 'not '}waiting while paused`);
-      }
-    }
-    t.end();
-  });
-}
