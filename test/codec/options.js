@@ -84,28 +84,19 @@ const OPTIONS = [
   ...one
 }));
 
-t.test('each option takes what it is documented to take', (t) => {
-  forEachCase(OPTIONS, ({ good, create }) => {
+t.test('each option takes what it is documented to take, and refuses another type by name', (t) => {
+  forEachCase(OPTIONS, ({ option, expected, good, wrong, create }) => {
     forEachCase(good, (value) => create(value));
-  });
-  t.end();
-});
-
-t.test('each option refuses another type, and the error names the option', (t) => {
-  forEachCase(OPTIONS, ({ option, expected, wrong, create }) => {
-    const start = `The "options.${option}" argument must be ${expected}, but was `;
     forEachCase(wrong, (value) => {
+      const start = `The "options.${option}" argument must be ${expected}, but was `;
       assert.throws(
         () => create(value),
-        (error) => {
-          assert.equal(error.message.slice(0, start.length), start, 'the message');
-          assert.equal(error.name, TYPE.name, 'the name');
-          assert.equal(error.code, TYPE.code, 'the code');
-          return true;
-        }
+        ({ code, message, name }) => message.startsWith(start) && code === TYPE.code && name === TYPE.name
       );
     });
   });
+  const message = 'The "options.rsv1" argument must be a boolean, but was the number 1';
+  t.throws(() => new Decoder({ role: 'server', rsv1: 1 }), { ...TYPE, message }, 'the value that was refused');
   t.end();
 });
 
@@ -131,20 +122,6 @@ t.test('an option that needs another one says so', (t) => {
   });
   t.throws(refused({ onPart() {}, onFrame() {} }), { code: 'ERR_INVALID_STATE', message: /onPart and onFrame/ });
   t.throws(refused({ trace: { id: 1 } }), { code: 'ERR_INVALID_ARG_TYPE', message: /"options.trace.id"/ });
-  t.end();
-});
-
-t.test('an error says which value was refused', (t) => {
-  const messages = {
-    'a function, but was null': { onPing: null },
-    'an object, but was the number 1': { trace: 1 },
-    'a boolean, but was the number 1': { rsv1: 1 },
-    "one of 'server', 'client', but was undefined": { role: undefined }
-  };
-  for (const [end, option] of Object.entries(messages)) {
-    const message = `The "options.${Object.keys(option)[0]}" argument must be ${end}`;
-    t.throws(() => new Decoder({ role: 'server', ...option }), { message }, message);
-  }
   t.end();
 });
 
