@@ -10,8 +10,7 @@
 const { readSettings, startLive } = require('./lib/live');
 
 try {
-  const settings = readSettings(process.env);
-  if (settings !== null) startLive(settings);
+  startLive(readSettings(process.env));
 } catch (error) {
   console.error(`framemask-inspector: ${error.message}`);
 }

@@ -3,13 +3,14 @@
 // Captures (pcap, pcapng), read by tshark.
 
 const { spawn } = require('node:child_process');
+const { once } = require('node:events');
 const fs = require('node:fs/promises');
 const os = require('node:os');
 const path = require('node:path');
 const { createInterface } = require('node:readline');
 const { connectionOf } = require('./handshake');
 const { Judge, State } = require('./judge');
-const { parseFrames } = require('./parse-frames');
+const { parseFrame } = require('./parse-frames');
 const { SegmentList } = require('./segments');
 const { addStreams, senderOf } = require('./streams');
 const { followArguments, isTls, readFollowed } = require('./tls');
@@ -50,16 +51,13 @@ async function runTshark(file, args, onLine) {
   child.stderr.on('data', (chunk) => {
     if (errors.length < 2000) errors += chunk;
   });
-  const ended = new Promise((resolve, reject) => {
-    child.once('error', (error) => reject(error.code === 'ENOENT' ? new Error(MISSING) : error));
-    child.once('close', resolve);
+  const ended = once(child, 'close').catch((error) => {
+    throw error.code === 'ENOENT' ? new Error(MISSING) : error;
   });
   ended.catch(() => {});
-  child.stdout.setEncoding('latin1');
-  for await (const line of createInterface({ input: child.stdout, crlfDelay: Infinity })) onLine(line);
-  const code = await ended;
-  const said = errors.replace(/^Running as user.*$/m, '').trim();
-  return { code, said };
+  for await (const line of createInterface({ input: child.stdout.setEncoding('latin1') })) onLine(line);
+  const [code] = await ended;
+  return { code, said: errors.replace(/^Running as user.*$/m, '').trim() };
 }
 
 /** The TCP connections of a capture, by the number that tshark gives them. */
@@ -73,19 +71,19 @@ class TcpConnections {
     if (seq === undefined) return;
     const source = `${ip4 || `[${ip6}]`}:${port}`;
     const target = `${toIp4 || `[${toIp6}]`}:${toPort}`;
-    let connection = this.byNumber.get(number);
-    if (connection === undefined) {
-      connection = { ends: new Map(), client: null };
-      this.byNumber.set(number, connection);
+    if (!this.byNumber.has(number)) {
+      const ends = [source, target].map((end) => [end, new SegmentList()]);
+      this.byNumber.set(number, { ends: new Map(ends), client: null });
     }
-    for (const end of [source, target]) if (!connection.ends.has(end)) connection.ends.set(end, new SegmentList());
+    const connection = this.byNumber.get(number);
+    const segments = connection.ends.get(source);
     const isSyn = /^(1|true)$/i.test(syn);
     if (isSyn) {
-      connection.ends.get(source).hasStart = true;
+      segments.hasStart = true;
       connection.client ??= /^(1|true)$/i.test(ack) ? target : source;
     }
     if (Number(length) === 0) return;
-    connection.ends.get(source).add({
+    segments.add({
       seq: Number(seq) + (isSyn ? 1 : 0),
       length: Number(length),
       payload: Buffer.from((payload ?? '').replaceAll(':', ''), 'hex'),
@@ -95,35 +93,37 @@ class TcpConnections {
   }
 }
 
-/** @returns the streams by the end that sent them, and whether they were encrypted */
+/** @returns the streams of both ends, each with the name of its end */
 function streamsOf({ ends, client, decrypted }) {
   const names = [...ends.keys()];
-  const beginsWith = ({ bytes }, text) => bytes.subarray(0, text.length).latin1Slice() === text;
   const joined = decrypted ?? [...ends.values()].map((segments) => segments.join());
+  const sends = (stream, beginning) => stream.bytes.toString('latin1', 0, beginning.length) === beginning;
+  // tshark does not say which end is which, but the handshake does.
   const sender =
     (decrypted === undefined ? joined[names.indexOf(client)] : undefined) ??
-    joined.find((stream) => beginsWith(stream, 'GET ')) ??
-    joined.find(({ bytes }) => bytes.length > 1 && senderOf(bytes) === 'client') ??
+    joined.find((stream) => sends(stream, 'GET ')) ??
+    joined.find(({ bytes }) => senderOf(bytes) === 'client') ??
     joined[0];
-  // tshark does not say which end is which, but the handshake does.
-  const name = client ?? names[Math.max(joined.indexOf(sender), 0)];
-  const other = joined.find((stream) => stream !== sender);
-  const server = other && { name: names.find((each) => each !== name), ...other };
-  return { client: { name, ...sender }, server };
+  const name = client ?? names[joined.indexOf(sender)];
+  const server = joined.find((stream) => stream !== sender);
+  return {
+    client: { name, ...sender },
+    server: server && { name: names.find((each) => each !== name), ...server }
+  };
 }
 
 /** Whether a connection that began before the capture has frames: the first ones must be good. */
 function looksLikeFrames(streams) {
   const ends = Object.entries(streams).filter(([, stream]) => stream?.bytes.length > 0);
-  const isGood = ([from, { bytes }]) => new Judge(from).judge(parseFrames(bytes).next().value).state === State.GOOD;
+  const isGood = ([from, { bytes }]) => new Judge(from).judge(parseFrame(bytes, 0)).state === State.GOOD;
   return ends.length > 0 && ends.every(isGood);
 }
 
 /** @returns {string} the kind of a connection without frames */
 function otherKind({ client, server }) {
-  const begin = client.bytes.length > 0 ? client.bytes : (server?.bytes ?? client.bytes);
-  if (isTls(begin)) return ENCRYPTED;
-  return begin.length === 0 ? 'without data' : 'without WebSocket frames';
+  const ends = [client, server].filter((stream) => stream?.bytes.length > 0);
+  if (ends.length === 0) return 'without data';
+  return isTls(ends[0].bytes) ? ENCRYPTED : 'without WebSocket frames';
 }
 
 async function addConnections(session, connections) {
@@ -143,11 +143,9 @@ async function addConnections(session, connections) {
     if (!hasHandshake) session.note(`${name} began before the capture: its handshake is missing.`);
     for (const from of ['client', 'server']) {
       const missing = streams[from]?.missing;
-      if (missing != null) {
-        session.note(
-          `${name}: ${missing.count} bytes of the ${from} are missing after byte ${missing.after}; the rest cannot be read.`
-        );
-      }
+      if (!missing) continue;
+      const { count, after } = missing;
+      session.note(`${name}: ${count} bytes of the ${from} are missing after byte ${after}; the rest cannot be read.`);
     }
   }
   for (const [kind, count] of others) session.note(`${count} TCP connection${count === 1 ? '' : 's'} ${kind}.`);
@@ -171,11 +169,8 @@ async function decrypt(file, connections, keyFile) {
 }
 
 /**
- * Reads a capture into the session.
+ * Reads a capture into the session, with the keys of TLS if there are some.
  *
- * @param {import('./session').Session} session
- * @param {Buffer} data
- * @param {Buffer | null} keys a log of TLS keys
  * @throws {Error} that says what is wrong: no tshark, no capture, no connection in it
  */
 async function readCapture(session, data, keys) {

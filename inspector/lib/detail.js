@@ -2,101 +2,85 @@
 
 // All that the page shows of one frame.
 
-const { beginningOf, beginningOfMessage, isCompressed } = require('./rows');
 const { State } = require('./judge');
 const { headerFields } = require('./parse-frames');
-const { opcodeName } = require('./rfc');
+const { opcodeName, rule } = require('./rfc');
+const { payloadOf } = require('./session');
 
 /** The most bytes of a payload, and the most frames of a message, that are sent at a time. */
 const MAX_BYTES = 256 * 1024;
 const MAX_FRAMES = 200;
 const MAX_HEAD = 8192;
 
-const AFTER_ERROR = {
-  rfc: 6455,
-  section: '7.1.7',
-  sentence:
-    'An endpoint MUST NOT continue to attempt to process data (including a responding Close frame) from the remote ' +
+const AFTER_ERROR = rule(
+  '7.1.7',
+  'An endpoint MUST NOT continue to attempt to process data (including a responding Close frame) from the remote ' +
     'endpoint after being instructed to _Fail the WebSocket Connection_.'
-};
-const AFTER_CLOSE = {
-  rfc: 6455,
-  section: '5.5.1',
-  sentence: 'The application MUST NOT send any more data frames after sending a Close frame.'
-};
+);
+const AFTER_CLOSE = rule('5.5.1', 'The application MUST NOT send any more data frames after sending a Close frame.');
 
-const base64 = (bytes) => Buffer.from(bytes).toString('base64');
+const base64 = (bytes) => bytes?.toString('base64') ?? null;
 
 /** The payload's first `count` bytes, in base64. */
-function payloadOf(frame, count) {
-  const plain = beginningOf(frame, count);
+function shownPayload(frame, count) {
+  const plain = payloadOf(frame, count);
   if (plain === null) return null;
   const { parsed, beginning } = frame;
-  if (parsed === null) return { available: beginning.length, key: null, masked: null, unmasked: base64(plain) };
-  const { bytes, headerSize, key } = parsed;
+  const wire = parsed?.bytes.subarray(parsed.headerSize) ?? beginning;
+  const key = parsed?.key ?? null;
   return {
-    available: bytes.length - headerSize,
+    available: wire.length,
     key: key?.toString('hex') ?? null,
-    masked: key === null ? null : base64(bytes.subarray(headerSize, headerSize + count)),
+    masked: key && base64(wire.subarray(0, count)),
     unmasked: base64(plain)
   };
 }
 
 /** The code and reason of a Close frame (RFC 6455 section 5.5.1). */
 function closeOf(frame) {
-  if (frame.opcode !== 8) return null;
-  const bytes = beginningOf(frame, 125);
-  if (bytes === null || bytes.length < 2) return null;
-  return { code: bytes.readUInt16BE(0), reason: bytes.subarray(2).toString() };
+  const bytes = frame?.opcode === 8 ? payloadOf(frame, 125) : null;
+  return bytes?.length >= 2 ? { code: bytes.readUInt16BE(0), reason: bytes.toString('utf8', 2) } : null;
 }
 
 /** @returns {{ name: string, state: string }} a connection, as the page shows it */
 function connectionRow({ name, isOpen, client, server }) {
-  const frame = client.close === null || server.close?.time < client.close.time ? server.close : client.close;
-  const code = frame === null ? null : closeOf(frame)?.code;
-  return { name, state: isOpen ? 'open' : code == null ? 'closed' : `closed ${code}` };
+  const isServerFirst = client.close === null || server.close?.time < client.close.time;
+  const code = closeOf(isServerFirst ? server.close : client.close)?.code;
+  return { name, state: isOpen ? 'open' : `closed ${code ?? ''}`.trim() };
 }
 
 /** The message of a frame: its frames, the control frames between them, and its bytes. */
-function messageOf(session, frame, count) {
-  const { head } = frame;
-  if (head === null) return null;
-  const { last } = head;
-  const all = session.messageOf(frame);
+function shownMessage(message, count) {
+  if (message === null) return null;
+  const { all, head, inflated, size, fragments, isComplete, isCompressed } = message;
   return {
     kind: opcodeName(head.opcode),
-    complete: last.fin,
-    compressed: isCompressed(head),
-    length: head.size,
-    fragments: head.fragments,
-    frames: all.slice(0, MAX_FRAMES).map(({ index, opcode, length, sequence }) => ({
-      index,
-      sequence,
-      name: opcodeName(opcode),
-      length
-    })),
+    complete: isComplete,
+    compressed: isCompressed,
+    length: size,
+    fragments,
+    frames: all.slice(0, MAX_FRAMES).map(({ index, opcode, length, sequence }) => {
+      return { index, sequence, name: opcodeName(opcode), length };
+    }),
     omitted: Math.max(all.length - MAX_FRAMES, 0),
-    bytes: base64(beginningOfMessage(session.fragmentsOf(frame), count)),
-    inflated: last.inflated === null ? null : base64(last.inflated.subarray(0, count)),
-    inflatedLength: last.inflated?.length ?? null
+    bytes: base64(message.content(count)),
+    inflatedLength: inflated?.length ?? null
   };
 }
 
 /** What the Decoder says, in words. */
-function verdictOf(session, frame) {
-  const { state, fault, connection, from, parsed } = frame;
+function verdictOf(session, { state, fault, connection, from, parsed, length }) {
   if (state === State.BAD) return { word: 'bad', ...fault };
   if (state === State.INCOMPLETE) {
-    const { headerSize, bytes } = parsed;
+    const { headerSize, bytes, key, masked } = parsed;
     const there =
-      parsed.key === null && parsed.masked !== false
+      key === null && masked !== false
         ? 'not all of its header is there'
-        : `${bytes.length - headerSize} of ${frame.length} bytes of its payload are there`;
+        : `${bytes.length - headerSize} of ${length} bytes of its payload are there`;
     return { word: 'incomplete', message: `The bytes end amid this frame: ${there}` };
   }
   if (state === State.UNREAD) {
-    const { frames } = session.connections[connection][from];
-    const end = frames.find((other) => other.state === State.BAD) ?? frames.find(({ opcode }) => opcode === 8);
+    const { end } = session.connections[connection][from];
     return {
       word: 'not read',
       message: `The Decoder ended with frame ${end?.sequence ?? '?'} of the ${from}, and ignores what follows`,
@@ -115,29 +99,25 @@ function verdictOf(session, frame) {
 function detailOf(session, index, count) {
   const frame = session.frames[index];
   if (frame === undefined) return null;
-  const { parsed } = frame;
+  const { parsed, opcode, from, sequence, length, fin, rsv, masked, ends } = frame;
+  const connection = session.connections[frame.connection];
   const shown = Math.min(Math.max(Number(count) || 0, 0), MAX_BYTES);
   return {
     index,
-    name: opcodeName(frame.opcode),
-    connection: connectionRow(session.connections[frame.connection]),
-    handshake: session.connections[frame.connection].heads.map((head) =>
-      head.subarray(0, MAX_HEAD).latin1Slice().trim()
-    ),
-    from: frame.from,
-    sequence: frame.sequence,
-    length: frame.length,
+    name: opcodeName(opcode),
+    connection: connectionRow(connection),
+    handshake: connection.heads.map((head) => head.toString('latin1', 0, MAX_HEAD).trim()),
+    from,
+    sequence,
+    length,
     shown,
     verdict: verdictOf(session, frame),
-    header:
-      parsed === null
-        ? null
-        : { hex: parsed.bytes.subarray(0, parsed.headerSize).toString('hex'), fields: headerFields(parsed) },
-    bits: parsed === null ? { fin: frame.fin, rsv: frame.rsv, masked: frame.masked } : null,
-    payload: payloadOf(frame, shown),
+    header: parsed && { hex: parsed.bytes.toString('hex', 0, parsed.headerSize), fields: headerFields(parsed) },
+    bits: { fin, rsv, masked },
+    payload: shownPayload(frame, shown),
     close: closeOf(frame),
-    message: messageOf(session, frame, shown),
-    ends: frame.ends
+    message: shownMessage(frame.message, shown),
+    ends
   };
 }
 

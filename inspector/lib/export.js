@@ -3,66 +3,46 @@
 // Frames as files: JSON lines, which the inspector reads again, and pcapng for Wireshark.
 
 const { PcapngWriter } = require('./pcapng');
-const { beginningOf, isCompressed } = require('./rows');
+const { payloadOf } = require('./session');
 
 const MAX_PAYLOAD = 64 * 1024;
 
 /** @returns {string | undefined} the text of the message that a frame ends */
-function textOf(session, frame) {
-  const { head, inflated } = frame;
-  if (head?.opcode !== 1 || head.last !== frame || !frame.fin) return undefined;
-  if (inflated !== null) return inflated.toString();
-  if (isCompressed(frame)) return undefined;
-  const pieces = session.fragmentsOf(frame).map((fragment) => beginningOf(fragment, Infinity));
-  return pieces.includes(null) ? undefined : Buffer.concat(pieces).toString();
+function textOf({ message, fin }) {
+  if (!fin || message?.head.opcode !== 1) return undefined;
+  const content = message.content();
+  return message.isWhole(content) ? content.toString() : undefined;
 }
 
 /** Yields records of framemask:frame with payloads, and the texts of messages. */
-function* jsonLines(session, indexes) {
+function* jsonLines(session, frames) {
   const names = new Map();
-  for (const index of indexes) {
-    const frame = session.frames[index];
-    const { connection, from, sequence, opcode, fin, rsv, masked, length, fault } = frame;
-    const { name } = session.connections[connection];
+  for (const frame of frames) {
+    const { connection: nth, from, sequence, opcode, fin, rsv, masked, length, fault, time } = frame;
+    const { name } = session.connections[nth];
     // Two may have the same name, one after the other.
-    const isOther = (names.get(name) ?? connection) !== connection;
-    if (!isOther) names.set(name, connection);
-    const fields = {
-      connection: isOther ? `${name} #${connection + 1}` : name,
-      key: null,
-      from,
-      sequence,
-      opcode,
-      fin,
-      rsv,
-      masked,
-      length
-    };
-    const error = fault === null ? null : { code: fault.code, closeCode: fault.closeCode, message: fault.message };
-    const payload = beginningOf(frame, MAX_PAYLOAD)?.toString('base64');
+    if (!names.has(name)) names.set(name, nth);
+    const connection = names.get(name) === nth ? name : `${name} #${nth + 1}`;
+    const fields = { connection, key: null, from, sequence, opcode, fin, rsv, masked, length };
+    const error = fault && { code: fault.code, closeCode: fault.closeCode, message: fault.message };
+    const payload = payloadOf(frame, MAX_PAYLOAD)?.toString('base64');
+    const ends = frame.ends ?? { sent: { id: '', role: from, time } };
     for (const direction of ['sent', 'received']) {
-      const end = frame.ends === null ? { id: '', role: from, time: frame.time } : frame.ends[direction];
-      if (end === null || (frame.ends === null && direction === 'received')) continue;
-      const { id, role, time } = end;
-      yield `${JSON.stringify({ id, time, ...fields, direction, role, error, payload, text: textOf(session, frame) })}\n`;
+      if (!ends[direction]) continue;
+      const { id, role, time } = ends[direction];
+      yield `${JSON.stringify({ id, time, ...fields, direction, role, error, payload, text: textOf(frame) })}\n`;
     }
   }
 }
 
 /** Yields the blocks of a pcapng file. Frames whose bytes are not known are left out. */
-function* pcapng(session, indexes) {
+function* pcapng(session, frames) {
   const writer = new PcapngWriter();
   yield writer.begin();
-  const opened = new Set();
-  for (const index of indexes) {
-    const frame = session.frames[index];
+  for (const frame of frames) {
+    const { connection, from, time } = frame;
     const bytes = frame.parsed?.bytes ?? wireBytes(frame);
-    if (bytes === null) continue;
-    const { name, url, extensions } = session.connections[frame.connection];
-    if (!opened.has(frame.connection))
-      yield* writer.open(frame.connection, { name, url, extensions, time: frame.time });
-    opened.add(frame.connection);
-    yield* writer.send(frame.connection, frame.from, bytes, frame.time);
+    if (bytes !== null) yield* writer.send(connection, session.connections[connection], from, bytes, time);
   }
 }
 
@@ -81,17 +61,14 @@ const FORMATS = { jsonl: jsonLines, pcapng };
 
 /**
  * @param {import('./session').Session} session
- * @param {unknown} format
- * @param {unknown} indexes of frames
+ * @param {unknown} format @param {unknown} indexes of frames, from the page
  * @returns {Generator<string | Buffer>}
  * @throws {TypeError} if the page asks for anything else
  */
 function exportFrames(session, format, indexes) {
   if (!Object.hasOwn(FORMATS, format) || !Array.isArray(indexes)) throw new TypeError('There is no such export');
-  return FORMATS[format](
-    session,
-    indexes.filter((index) => session.frames[index] !== undefined)
-  );
+  const frames = indexes.flatMap((index) => session.frames[index] ?? []);
+  return FORMATS[format](session, frames);
 }
 
 module.exports = { exportFrames };

@@ -5,7 +5,6 @@
 // reaches too far, and the list shows the compressed bytes: a guess is never shown.
 
 const { constants, inflateRawSync } = require('node:zlib');
-const { beginningOfMessage, isCompressed } = require('./rows');
 
 const WINDOW = 32 * 1024;
 const MAX_MESSAGE = 1024 * 1024;
@@ -21,21 +20,20 @@ class RecordInflater {
   }
 
   /**
-   * @param {import('./session').Session} session
    * @param {import('./session').Frame} frame a further one of this direction
    * @returns {Buffer | null} the message that it ends, as far as its recorded bytes tell, if that is
    *   compressed
    */
-  inflate(session, frame) {
-    const { sequence, head, fin, fault } = frame;
+  inflate(frame) {
+    const { sequence, message, fin, fault } = frame;
     if (sequence !== this._sequence + 1) {
       this._window = EMPTY;
-      if (head !== frame) this._broken = head;
+      if (message?.head !== frame) this._broken = message;
     }
     this._sequence = sequence;
-    if (!isCompressed(frame) || !fin || head === null || fault !== null) return null;
-    const bytes = head === this._broken ? EMPTY : beginningOfMessage(session.fragmentsOf(frame), MAX_MESSAGE);
-    const isWhole = bytes.length === head.size;
+    if (!message?.isCompressed || !fin || fault !== null) return null;
+    const bytes = message === this._broken ? EMPTY : message.sent(MAX_MESSAGE);
+    const isWhole = bytes.length === message.size;
     const dictionary = this._window;
     this._window = EMPTY;
     if (bytes.length === 0) return null;

@@ -18,7 +18,9 @@ class Inspector {
   constructor({ maxSize = DEFAULT_SIZE } = {}) {
     this.maxSize = maxSize;
     this._pages = new Set();
-    this.session = new Session(() => this._update());
+    this.session = new Session((list, index) => {
+      for (const page of this._pages) page.update(list, index);
+    });
     this.liveCommand = '';
     this._records = this._capture = this._keys = null;
     this._opening = Promise.resolve();
@@ -26,7 +28,7 @@ class Inspector {
     this._liveToken = createToken();
     this._server = new InspectorServer({
       '/page': { token: this._pageToken, fromPage: true, maxPayload: PART, open: (peer) => this._openPage(peer) },
-      '/live': { token: this._liveToken, fromPage: false, maxPayload: PART, open: (peer) => this._openLive(peer) }
+      '/live': { token: this._liveToken, fromPage: false, maxPayload: PART, open: () => this._openLive() }
     });
   }
 
@@ -83,10 +85,6 @@ class Inspector {
     this.session.reset('');
   }
 
-  _update() {
-    for (const page of this._pages) page.update();
-  }
-
   _openPage(peer) {
     const page = new PageConnection(peer, this);
     this._pages.add(page);
@@ -100,7 +98,7 @@ class Inspector {
   }
 
   /** A program that sends its records: see live.js. */
-  _openLive(_peer) {
+  _openLive() {
     const connections = new Set();
     const { session } = this;
     return {
@@ -116,7 +114,7 @@ class Inspector {
           this._records = new RecordReader(this.session);
         }
         for (const record of records) connections.add(this._records.add(record));
-        if (Number(dropped) > 0) this.session.note(`A program has dropped records, because it sent them too fast.`);
+        if (Number(dropped) > 0) this.session.note('A program has dropped records, because it sent them too fast.');
       },
       onClose: () => {
         for (const index of connections) {

@@ -30,11 +30,8 @@ function faultOf({ code, closeCode, message, receivedCode }) {
 
 /** Judges the frames that one end has sent, in their order. */
 class Judge {
-  /**
-   * @param {'client' | 'server'} from the end that sent the frames
-   * @param {{ deflate?: import('framemask').NegotiatedDeflate | null }} [options] of the handshake
-   */
-  constructor(from, { deflate = null } = {}) {
+  /** @param {import('framemask').NegotiatedDeflate | null} [deflate] of the handshake */
+  constructor(from, deflate = null) {
     this._fault = null;
     this._message = null;
     this._decoder = new Decoder({
@@ -60,8 +57,8 @@ class Judge {
     this._message = null;
     // The Decoder unmasks in place.
     this._decoder.write(Buffer.from(frame.bytes));
-    if (this._fault !== null) return { state: State.BAD, fault: this._fault, message: null };
-    return { state: frame.complete ? State.GOOD : State.INCOMPLETE, fault: null, message: this._message };
+    const good = frame.complete ? State.GOOD : State.INCOMPLETE;
+    return { state: this._fault === null ? good : State.BAD, fault: this._fault, message: this._message };
   }
 }
 

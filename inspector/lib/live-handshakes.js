@@ -37,14 +37,8 @@ function watchHandshakes(send) {
       if (event === 'upgrade') {
         const { 'sec-websocket-key': key, host } = request.headers;
         const client = `${socket.remoteAddress}:${socket.remotePort}`;
-        tell(socket, {
-          role: 'server',
-          key,
-          isSecure: prototype !== http.Server.prototype,
-          host,
-          path: request.url,
-          client
-        });
+        const isSecure = prototype !== http.Server.prototype;
+        tell(socket, { role: 'server', key, isSecure, host, path: request.url, client });
       }
       return emit.call(this, event, request, socket, ...rest);
     }

@@ -4,6 +4,7 @@
 // at its end, so that the last records arrive.
 
 const http = require('node:http');
+const { setTimeout: sleep } = require('node:timers/promises');
 const { offerUpgrade } = require('./framemask');
 const { Peer } = require('./peer');
 
@@ -18,10 +19,7 @@ const MAX_QUEUED = 4 * 1024 * 1024;
 const LAST_WAIT = 1000;
 
 class LiveSender {
-  /**
-   * @param {URL} url
-   * @param {() => void} onEnd called once there is no connection any more
-   */
+  /** `onEnd` is called once there is no connection any more. */
   constructor(url, onEnd) {
     this._onEnd = onEnd;
     this._waiting = [];
@@ -98,7 +96,7 @@ class LiveSender {
     await this._connected;
     while (!this._ended && (this._waiting.length > 0 || this._peer.queued > 0)) {
       this._flush();
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await sleep(5);
     }
     clearTimeout(timer);
   }

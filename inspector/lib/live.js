@@ -13,13 +13,11 @@ const MAX_PAYLOAD = 64 * 1024;
 
 /**
  * @param {Record<string, string | undefined>} env
- * @returns {{ url: URL, payload: number } | null} null if nobody has asked for it
- * @throws {Error} that says what is wrong
+ * @returns {{ url: URL, payload: number }} `payload` is how many bytes of each payload to add
+ * @throws {Error} that says which of them is wrong
  */
 function readSettings({ FRAMEMASK_INSPECTOR: address, FRAMEMASK_INSPECTOR_PAYLOAD: payload = '0' }) {
-  if (address === undefined || address === '') {
-    throw new Error('FRAMEMASK_INSPECTOR is not set: the inspector prints its address');
-  }
+  if (!address) throw new Error('FRAMEMASK_INSPECTOR is not set: the inspector prints its address');
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url?.protocol !== 'ws:') throw new Error('FRAMEMASK_INSPECTOR is no ws: address');
   // Records go to this machine only.
@@ -32,17 +30,7 @@ function readSettings({ FRAMEMASK_INSPECTOR: address, FRAMEMASK_INSPECTOR_PAYLOA
   return { url, payload: Number(payload) };
 }
 
-/** An error's own message is no field that JSON has. */
-function errorOf({ code, closeCode, message, firstByte, length, receivedCode }) {
-  return { code, closeCode, message, firstByte, length, receivedCode };
-}
-
-/**
- * Sends all records from now on.
- *
- * @param {{ url: URL, payload: number }} settings `payload` is how many bytes of each payload to add
- * @returns {() => void} ends it
- */
+/** Sends all records from now on. @returns {() => void} ends it */
 function startLive({ url, payload }) {
   const sender = new LiveSender(url, stop);
   if (payload > 0) watchPayloads(payload);
@@ -51,7 +39,8 @@ function startLive({ url, payload }) {
   function onRecord(record) {
     if (record.connection === OWN) return;
     const sent = { ...record };
-    if (record.error !== null) sent.error = errorOf(record.error);
+    // An error's own message is no field that JSON has.
+    if (record.error !== null) sent.error = { ...record.error, message: record.error.message };
     const beginning = payload > 0 ? takePayload(record) : null;
     if (beginning !== null) sent.payload = beginning.toString('base64');
     sender.send(sent);

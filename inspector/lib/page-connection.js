@@ -3,17 +3,21 @@
 // The conversation with a page that is open: it is sent rows of the list as they come, and asks
 // for the details of a frame, searches, and sources.
 
+const { setTimeout: sleep } = require('node:timers/promises');
 const { copyOf } = require('./copy');
 const { connectionRow, detailOf } = require('./detail');
 const { exportFrames } = require('./export');
 const { rowOf } = require('./rows');
 const { search } = require('./search');
 
-/** Rows or names in one message: few enough that the page shows each without a pause. */
+/** Rows in one message: few enough that the page shows each without a pause. */
 const BATCH = 4000;
 
 /** Bytes of an export in one message. */
 const EXPORT_PART = 512 * 1024;
+
+/** The lists of the session, and their rows on the page: a frame's connection comes before it. */
+const ROWS = { connections: connectionRow, notes: (note) => note, frames: rowOf };
 
 /** Sends a page what the session has, and then what is new in it. */
 class PageConnection {
@@ -30,12 +34,13 @@ class PageConnection {
     this._search = 0;
     this._upload = null;
     this._progress = null;
-    peer.send({ type: 'hello', live: inspector.liveCommand, maxSize: inspector.maxSize });
+    peer.send({ type: 'hello', live: inspector.liveCommand });
     this.update();
   }
 
-  /** Sends what has changed. It may be called at any time. */
-  update() {
+  /** Sends soon what has changed: the `index` of a list, if one is named, and what is new in all. */
+  update(list, index) {
+    if (index < this._sent?.[list]) this._changed[list].add(index);
     this._again = true;
     if (!this._pumping) this._pump();
   }
@@ -45,7 +50,7 @@ class PageConnection {
     while (this._again && this._peer.isOpen) {
       this._again = false;
       // Changes of one turn are sent together.
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await sleep(20);
       await this._sendChanges();
     }
     this._pumping = false;
@@ -53,56 +58,36 @@ class PageConnection {
 
   async _sendChanges() {
     const { session } = this._inspector;
-    if (this._generation !== session.generation) {
-      this._generation = session.generation;
-      this._frames = this._connections = this._notes = 0;
-      // Rows are made when they are sent, so that they have the changes before.
-      this._changes = session.changes.length;
-      this._connectionChanges = session.connectionChanges.length;
-      this._peer.send({ type: 'reset', title: session.title, isLive: session.isLive });
+    const { generation, title, isLive } = session;
+    if (this._generation !== generation) {
+      this._generation = generation;
+      this._sent = { connections: 0, notes: 0, frames: 0 };
+      this._changed = { connections: new Set(), notes: new Set(), frames: new Set() };
+      this._peer.send({ type: 'reset', title, isLive });
     }
-    this._sendNew('connections', session.connections, connectionRow);
-    this._sendNew('notes', session.notes, (note) => note);
-    this._sendProgress(session);
-    while (this._frames < session.frames.length && this._generation === session.generation && this._peer.isOpen) {
-      const rows = session.frames.slice(this._frames, this._frames + BATCH).map((frame) => rowOf(session, frame));
-      this._sendNew('connections', session.connections, connectionRow);
+    const sendSome = (list) => this._sendSome(list, session[list]);
+    while (this._peer.isOpen && generation === session.generation && Object.keys(ROWS).some(sendSome)) {
       this._sendProgress(session);
-      this._peer.send({ type: 'frames', from: this._frames, rows });
-      this._frames += rows.length;
       await this._peer.drained();
     }
-    if (this._generation !== session.generation) return;
-    await this._sendChanged('connectionChanges', session.connections, 'connectionsChanged', connectionRow);
-    await this._sendChanged('changes', session.frames, 'changed', (frame) => rowOf(session, frame));
+    this._sendProgress(session);
   }
 
-  async _sendChanged(field, list, type, format) {
-    const { session } = this._inspector;
-    if (this._generation !== session.generation) return;
-    const changed = [...new Set(session[field].slice(this[`_${field}`]))];
-    this[`_${field}`] = session[field].length;
-    for (let i = 0; i < changed.length; i += BATCH) {
-      const rows = changed.slice(i, i + BATCH).map((index) => [index, format(list[index])]);
-      this._peer.send({ type, rows });
-      await this._peer.drained();
-      if (this._generation !== session.generation) return;
-    }
+  /** @returns {boolean} whether some rows of a list were changed, or new */
+  _sendSome(list, items) {
+    const changed = [...this._changed[list]].slice(0, BATCH);
+    for (const index of changed) this._changed[list].delete(index);
+    const from = this._sent[list];
+    this._sent[list] = Math.min(from + BATCH - changed.length, items.length);
+    for (let index = from; index < this._sent[list]; index++) changed.push(index);
+    if (changed.length === 0) return false;
+    this._peer.send({ type: list, rows: changed.map((index) => [index, ROWS[list](items[index])]) });
+    return true;
   }
 
   _sendProgress({ progress }) {
-    if (progress === this._progress) return;
+    if (progress !== this._progress) this._peer.send({ type: 'progress', part: progress });
     this._progress = progress;
-    this._peer.send({ type: 'progress', part: progress });
-  }
-
-  _sendNew(type, list, format) {
-    const field = `_${type}`;
-    while (this[field] < list.length) {
-      const part = list.slice(this[field], this[field] + BATCH).map(format);
-      this._peer.send({ type, from: this[field], [type]: part });
-      this[field] += part.length;
-    }
   }
 
   /** A message of the page. */
@@ -111,18 +96,19 @@ class PageConnection {
       this._receivePart(message);
       return;
     }
-    const { type, index, count, query, number } = message ?? {};
-    if (type === 'detail') this._peer.send({ type, detail: detailOf(this._inspector.session, index, count) });
+    const { type, index, count, query, number, part, format, indexes } = message ?? {};
+    const { session } = this._inspector;
+    if (type === 'detail') this._peer.send({ type, detail: detailOf(session, index, count) });
     else if (type === 'search') this._runSearch(String(query ?? ''), number);
     else if (type === 'open') this._beginUpload(message);
-    else if (type === 'copy') this._copy(message);
-    else if (type === 'export') this._export(exportFrames(this._inspector.session, message.format, message.indexes));
+    else if (type === 'copy') this._copy(index, part);
+    else if (type === 'export') this._export(exportFrames(session, format, indexes));
     else if (type === 'sample') this._inspector.openSample();
     else if (type === 'clear') this._inspector.clear();
     else throw new TypeError('The page sent an unknown message');
   }
 
-  _copy({ index, part }) {
+  _copy(index, part) {
     try {
       this._peer.send({ type: 'copy', text: copyOf(this._inspector.session, index, part) });
     } catch (error) {
@@ -136,11 +122,11 @@ class PageConnection {
     const { generation } = session;
     let parts = [];
     let size = 0;
-    const send = async (done) => {
+    const send = (done) => {
       this._peer.send({ type: 'export', part: Buffer.concat(parts).toString('base64'), done });
       parts = [];
       size = 0;
-      await this._peer.drained();
+      return this._peer.drained();
     };
     try {
       for (const part of file) {
@@ -150,7 +136,7 @@ class PageConnection {
         await send(false);
         if (!this._peer.isOpen || generation !== session.generation) return;
       }
-      await send(true);
+      send(true);
     } catch (error) {
       this._peer.send({ type: 'export', error: error.message });
     }
@@ -161,7 +147,7 @@ class PageConnection {
     const { session } = this._inspector;
     const { generation } = session;
     const found = await search(session, query, () => own === this._search && generation === session.generation);
-    if (found !== null) this._peer.send({ type: 'found', number, found, searched: session.frames.length });
+    if (found !== null) this._peer.send({ type: 'found', number, found });
   }
 
   /** A source comes as one message that describes it, and binary messages with its bytes. */

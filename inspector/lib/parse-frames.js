@@ -5,14 +5,11 @@
 
 const { opcodeName } = require('./rfc');
 
-const MAX_INTEGER = BigInt(Number.MAX_SAFE_INTEGER);
-
 /**
  * @typedef {object} ParsedFrame
  * @property {number} start the index of its first byte
  * @property {number} end the index after its last byte that is there
  * @property {Buffer} bytes header and payload as they came, as far as they are there
- * @property {number} firstByte
  * @property {boolean} fin
  * @property {number} rsv RSV1 is 4, RSV2 is 2, RSV3 is 1
  * @property {number} opcode
@@ -24,50 +21,43 @@ const MAX_INTEGER = BigInt(Number.MAX_SAFE_INTEGER);
  * @property {boolean} complete
  */
 
-/**
- * @param {Buffer} bytes
- * @param {number} start less than the length of `bytes`
- * @returns {ParsedFrame}
- */
-function parseFrame(bytes, start) {
-  const available = bytes.length - start;
-  const firstByte = bytes[start];
+/** @returns {ParsedFrame} of the bytes from `start` on, of which there is at least one */
+function parseFrame(stream, start) {
+  const bytes = stream.subarray(start);
+  const [first, second] = bytes;
   const frame = {
     start,
-    end: bytes.length,
-    bytes: bytes.subarray(start),
-    firstByte,
-    fin: (firstByte & 0x80) !== 0,
-    rsv: (firstByte & 0x70) >> 4,
-    opcode: firstByte & 0x0f,
+    end: stream.length,
+    bytes,
+    fin: first >= 0x80,
+    rsv: (first & 0x70) >> 4,
+    opcode: first & 0x0f,
     masked: null,
     length: null,
-    headerSize: available,
+    headerSize: bytes.length,
     key: null,
     complete: false
   };
-  if (available < 2) return frame;
-  frame.masked = (bytes[start + 1] & 0x80) !== 0;
-  const lengthSize = sizeOfLength(bytes[start + 1] & 0x7f);
-  if (available < 2 + lengthSize) return frame;
-  frame.length = readLength(bytes, start + 1, lengthSize);
+  if (second === undefined) return frame;
+  frame.masked = second >= 0x80;
+  const lengthSize = sizeOfLength(second);
+  if (bytes.length < 2 + lengthSize) return frame;
+  frame.length = Number(readLength(bytes, lengthSize));
   const headerSize = 2 + lengthSize + (frame.masked ? 4 : 0);
-  if (available < headerSize) return frame;
+  if (bytes.length < headerSize) return frame;
   frame.headerSize = headerSize;
-  if (frame.masked) frame.key = bytes.subarray(start + headerSize - 4, start + headerSize);
-  if (available - headerSize < frame.length) return frame;
-  frame.end = start + headerSize + frame.length;
-  frame.bytes = bytes.subarray(start, frame.end);
-  frame.complete = true;
-  return frame;
+  if (frame.masked) frame.key = bytes.subarray(headerSize - 4, headerSize);
+  const end = headerSize + frame.length;
+  if (bytes.length < end) return frame;
+  return Object.assign(frame, { end: start + end, bytes: bytes.subarray(0, end), complete: true });
 }
 
 /** How many bytes of extended length follow the second byte. */
-const sizeOfLength = (shortLength) => ({ 126: 2, 127: 8 })[shortLength] ?? 0;
+const sizeOfLength = (second) => ({ 126: 2, 127: 8 })[second & 0x7f] ?? 0;
 
-function readLength(bytes, at, size) {
-  if (size === 0) return bytes[at] & 0x7f;
-  return size === 2 ? bytes.readUInt16BE(at + 1) : Number(bytes.readBigUInt64BE(at + 1));
+function readLength(bytes, size) {
+  if (size === 0) return bytes[1] & 0x7f;
+  return size === 2 ? bytes.readUInt16BE(2) : bytes.readBigUInt64BE(2);
 }
 
 /** Yields the frames of a stream, one after the other. The last one may be incomplete. */
@@ -79,67 +69,63 @@ function* parseFrames(bytes) {
   }
 }
 
-/**
- * @param {ParsedFrame} frame
- * @param {number} [from] the first byte of the payload that is wanted
- * @param {number} [count] how many
- * @returns {Buffer} a copy of that part of the payload, unmasked
- */
-function unmasked({ bytes, headerSize, key }, from = 0, count = Infinity) {
-  const end = Math.min(headerSize + from + count, bytes.length);
-  const copy = Buffer.from(bytes.subarray(Math.min(headerSize + from, end), end));
-  if (key === null) return copy;
-  for (let i = 0; i < copy.length; i++) copy[i] ^= key[(from + i) & 3];
+/** @returns {Buffer} a copy of the payload's first `count` bytes, unmasked */
+function unmasked({ bytes, headerSize, key }, count = Infinity) {
+  const copy = Buffer.from(bytes.subarray(headerSize, Math.min(headerSize + count, bytes.length)));
+  if (key !== null) for (let i = 0; i < copy.length; i++) copy[i] ^= key[i & 3];
   return copy;
 }
+
+const binary = (value, width) => value.toString(2).padStart(width, '0');
 
 /**
  * The fields of a frame's header, bit by bit (RFC 6455 section 5.2).
  *
  * @param {ParsedFrame} frame
- * @returns {{ name: string, byte: number, bits: string, value: string, meaning: string,
- *   section: string }[]} `byte` is the index of its first byte
+ * @returns {string[][]} of each its name, the index of its first byte, its bits, its value, the
+ *   meaning, and the section
  */
-function headerFields({ bytes, firstByte, fin, opcode }) {
-  const fields = [];
-  const add = (name, byte, bits, value, meaning, section) => {
-    fields.push({ name, byte, bits, value: String(value), meaning, section });
+function headerFields({ bytes, fin, rsv, opcode }) {
+  const [, second] = bytes;
+  const sectionOfOpcode = opcode === 0 ? '5.4' : opcode >= 8 ? '5.5' : '5.6';
+  const bit = (name, byte, isSet, [set, unset], section = '5.2') => {
+    const value = isSet ? '1' : '0';
+    return [name, byte, value, value, isSet ? set : unset, section];
   };
-  const binary = (value, width) => value.toString(2).padStart(width, '0');
+  const reserved = ['set: only an extension may give it a meaning', 'unused'];
+  const fields = [
+    bit('FIN', '0', fin, ['the last frame of its message', 'more follow']),
+    ...[4, 2, 1].map((mask, i) => bit(`RSV${i + 1}`, '0', rsv & mask, reserved)),
+    ['opcode', '0', binary(opcode, 4), `0x${opcode.toString(16)}`, opcodeName(opcode), sectionOfOpcode]
+  ];
+  if (second === undefined) return fields;
   const binaryOf = (part) => [...part].map((byte) => binary(byte, 8)).join(' ');
-  add('FIN', 0, binary(firstByte >> 7, 1), fin ? 1 : 0, fin ? 'the last frame of its message' : 'more follow', '5.2');
-  for (const name of ['RSV1', 'RSV2', 'RSV3']) {
-    const bit = (firstByte >> (7 - name[3])) & 1;
-    add(name, 0, String(bit), bit, bit === 0 ? 'unused' : 'set: only an extension may give it a meaning', '5.2');
-  }
-  add('opcode', 0, binary(opcode, 4), `0x${opcode.toString(16)}`, opcodeName(opcode), sectionOf(opcode));
-  if (bytes.length < 2) return fields;
-  const mask = bytes[1] >> 7;
-  add('MASK', 1, String(mask), mask, mask === 1 ? 'masked, as clients do' : 'not masked, as servers do', '5.1');
-  const short = bytes[1] & 0x7f;
-  const size = sizeOfLength(short);
+  const short = second & 0x7f;
+  const size = sizeOfLength(second);
   const meaning = size === 0 ? `${short} bytes` : `the next ${size} bytes are the length`;
-  add('Payload length', 1, binary(short, 7), short, meaning, '5.2');
+  fields.push(bit('MASK', '1', second >= 0x80, ['masked, as clients do', 'not masked, as servers do'], '5.1'), [
+    'Payload length',
+    '1',
+    binary(short, 7),
+    String(short),
+    meaning,
+    '5.2'
+  ]);
   if (size > 0) {
     const part = bytes.subarray(2, 2 + size);
-    const value = part.length < size ? 'cut off' : lengthText(bytes, size);
-    add(`Extended payload length (${size * 8} bits)`, 2, binaryOf(part), value, `${value} bytes`, '5.2');
+    const value = part.length < size ? 'cut off' : lengthText(readLength(bytes, size));
+    fields.push([`Extended payload length (${size * 8} bits)`, '2', binaryOf(part), value, `${value} bytes`, '5.2']);
   }
-  if (mask === 1 && bytes.length > 2 + size) {
-    const key = bytes.subarray(2 + size, 6 + size);
-    const hex = key.toString('hex');
-    add('Masking key', 2 + size, binaryOf(key), hex, 'each byte of the payload is XORed with it', '5.3');
+  const key = bytes.subarray(2 + size, 6 + size);
+  if (second >= 0x80 && key.length > 0) {
+    const place = String(2 + size);
+    const use = 'each byte of the payload is XORed with it';
+    fields.push(['Masking key', place, binaryOf(key), key.toString('hex'), use, '5.3']);
   }
   return fields;
 }
 
-/** The section that defines an opcode, or reserves it. */
-const sectionOf = (opcode) => (opcode === 0 ? '5.4' : opcode >= 8 ? '5.5' : '5.6');
-
 /** The exact length, which may be above 2^53. */
-function lengthText(bytes, size) {
-  const length = size === 2 ? bytes.readUInt16BE(2) : bytes.readBigUInt64BE(2);
-  return length > MAX_INTEGER ? `${length} (above 2^53 - 1)` : String(length);
-}
+const lengthText = (length) => (length > Number.MAX_SAFE_INTEGER ? `${length} (above 2^53 - 1)` : String(length));
 
 module.exports = { headerFields, parseFrame, parseFrames, unmasked };

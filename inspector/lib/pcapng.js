@@ -3,13 +3,14 @@
 // pcapng (draft-ietf-opsawg-pcapng) of TCP connections that carry frames. Each begins with a handshake,
 // so that Wireshark, and the inspector, take the rest for WebSocket.
 
+const { makeHandshake } = require('./handshake');
+
 const RAW_IP = 101;
 /** An IPv4 packet has up to 65,535 bytes. */
 const MAX_SEGMENT = 65_000;
 const [SYN, ACK, PUSH] = [0x02, 0x10, 0x08];
 const ADDRESSES = /^(\d+\.\d+\.\d+\.\d+):(\d+) → (\d+\.\d+\.\d+\.\d+):(\d+)(?: |$)/;
-const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
-const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=';
+const EMPTY = Buffer.alloc(0);
 
 /** A block: its type, its total length before and after its body. */
 function block(type, ...parts) {
@@ -35,22 +36,8 @@ function endsOf(name, nth) {
 /** An IPv4 packet (RFC 791) with a TCP segment (RFC 9293), whose checksum is left out. */
 function packet(from, to, flags, data) {
   const bytes = Buffer.alloc(40 + data.length);
-  bytes.set([
-    0x45,
-    0,
-    bytes.length >> 8,
-    bytes.length & 0xff,
-    0,
-    0,
-    0x40,
-    0,
-    64,
-    6,
-    0,
-    0,
-    ...from.address,
-    ...to.address
-  ]);
+  bytes.set([0x45, 0, bytes.length >> 8, bytes.length & 0xff, 0, 0, 0x40, 0, 64, 6]);
+  bytes.set([...from.address, ...to.address], 12);
   let sum = 0;
   for (let i = 0; i < 20; i += 2) sum += bytes.readUInt16BE(i);
   sum = (sum & 0xffff) + (sum >> 16);
@@ -76,35 +63,35 @@ class PcapngWriter {
     return Buffer.concat([section, block(1, uint32s(RAW_IP, 0))]);
   }
 
-  /** Yields the beginning of a connection: SYN, and a handshake with the extensions that were agreed on. */
-  *open(id, { name, url, extensions, time }) {
-    const ends = endsOf(name, id);
-    this._connections.set(id, ends);
-    yield this._packet(ends.client, ends.server, SYN, Buffer.alloc(0), time);
-    yield this._packet(ends.server, ends.client, SYN | ACK, Buffer.alloc(0), time);
-    const { host, pathname, search } = new URL(url ?? 'ws://10.0.0.2/');
-    const deflate = extensions ? `Sec-WebSocket-Extensions: ${extensions}\r\n` : '';
-    const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
-    const request = `GET ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\n${upgrade}Sec-WebSocket-Version: 13\r\n`;
-    yield* this.send(id, 'client', Buffer.from(`${request}Sec-WebSocket-Key: ${KEY}\r\n${deflate}\r\n`), time);
-    const answer = `HTTP/1.1 101 Switching Protocols\r\n${upgrade}Sec-WebSocket-Accept: ${ACCEPT}\r\n${deflate}\r\n`;
-    yield* this.send(id, 'server', Buffer.from(answer), time);
+  /** Yields the packets of bytes that one end sends, after the beginning of a connection that is new. */
+  *send(id, connection, from, bytes, time) {
+    if (!this._connections.has(id)) yield* this._open(id, connection, time);
+    yield* this._segments(this._connections.get(id), from, bytes, time);
   }
 
-  /** Yields the packets of bytes that one end sends. */
-  *send(id, sender, bytes, time) {
-    const { client, server } = this._connections.get(id);
-    const [from, to] = sender === 'client' ? [client, server] : [server, client];
+  /** Yields SYN, and a handshake with the extensions that were agreed on. */
+  *_open(id, { name, url, extensions }, time) {
+    const ends = endsOf(name, id);
+    this._connections.set(id, ends);
+    yield this._packet(ends.client, ends.server, SYN, EMPTY, time);
+    yield this._packet(ends.server, ends.client, SYN | ACK, EMPTY, time);
+    const { host, pathname, search } = new URL(url ?? 'ws://10.0.0.2/');
+    const heads = makeHandshake(`${pathname}${search}`, host, { client: extensions, server: extensions });
+    yield* this._segments(ends, 'client', heads.client, time);
+    yield* this._segments(ends, 'server', heads.server, time);
+  }
+
+  *_segments({ client, server }, from, bytes, time) {
+    const ends = from === 'client' ? [client, server] : [server, client];
     for (let at = 0; at < bytes.length; at += MAX_SEGMENT) {
-      yield this._packet(from, to, PUSH | ACK, bytes.subarray(at, at + MAX_SEGMENT), time);
+      yield this._packet(...ends, PUSH | ACK, bytes.subarray(at, at + MAX_SEGMENT), time);
     }
   }
 
   _packet(from, to, flags, data, time) {
     const bytes = packet(from, to, flags, data);
-    const microseconds = BigInt(Math.round(Math.max(time ?? 0, 0) * 1000));
-    const [high, low] = [Number((microseconds >> 32n) & 0xffffffffn), Number(microseconds & 0xffffffffn)];
-    return block(6, uint32s(0, high, low, bytes.length, bytes.length), bytes);
+    const microseconds = Math.round(Math.max(time ?? 0, 0) * 1000);
+    return block(6, uint32s(0, microseconds / 2 ** 32, microseconds % 2 ** 32, bytes.length, bytes.length), bytes);
   }
 }
 

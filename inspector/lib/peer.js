@@ -10,15 +10,7 @@ const OWN = frameId();
 
 /** A connection whose handshake is done. */
 class Peer {
-  /**
-   * @param {import('node:net').Socket} socket
-   * @param {object} options
-   * @param {'client' | 'server'} options.role
-   * @param {number} [options.maxPayload] of a message that comes in, in bytes
-   * @param {(message: unknown) => void} [options.onMessage] a Buffer, or what the JSON said; what it
-   *   throws closes the connection
-   * @param {() => void} [options.onClose]
-   */
+  /** `onMessage` is called with a Buffer or a value of JSON; an error that it throws closes the connection. */
   constructor(socket, { role, maxPayload, onMessage = () => {}, onClose = () => {} }) {
     this._socket = socket;
     this._waiting = [];
@@ -71,13 +63,11 @@ class Peer {
     if (!this.isOpen) return;
     this._encoder.flush();
     if (!this._socket.writableNeedDrain) return;
-    await new Promise((resolve) => {
-      this._waiting.push(resolve);
-    });
+    await new Promise((resolve) => this._waiting.push(resolve));
   }
 
   close(code, reason = '') {
-    this._encoder.close(code, code === undefined ? undefined : Buffer.from(reason).subarray(0, 60).toString('latin1'));
+    this._encoder.close(code, reason.slice(0, 30));
     this._encoder.flush();
     this._socket.end();
     this._decoder.stop();

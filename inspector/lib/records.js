@@ -12,10 +12,11 @@ const MAX_BEGINNING = 64 * 1024;
 
 /** @returns {number | null} milliseconds since 1970, which a version 7 UUID begins with */
 function timeOf(id) {
-  return /^[\da-f]{8}-[\da-f]{4}-7/.test(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : null;
+  const [, high, low] = /^([\da-f]{8})-([\da-f]{4})-7/.exec(id) ?? [];
+  return high === undefined ? null : Number.parseInt(high + low, 16);
 }
 
-/** @returns {boolean} whether Date takes it */
+/** Whether Date takes it. */
 const isTime = (value) => typeof value === 'number' && Math.abs(value) <= 8.64e15;
 
 const isCount = (value, max) => Number.isInteger(value) && value >= 0 && value <= max;
@@ -78,12 +79,17 @@ class RecordReader {
 
   /** @param {unknown} record @returns {number} the index of its connection; -1 if it is no record of a frame */
   add(record) {
-    if (typeof record?.handshake === 'string') return this._addHandshake(record);
-    if (typeof record?.closed === 'string') return this._close(record.closed);
+    if (typeof record?.handshake === 'string') this._addHandshake(record);
+    else if (typeof record?.closed === 'string') this._close(record.closed);
+    else return this._addRecord(record);
+    return -1;
+  }
+
+  _addRecord(record) {
     const checked = checkRecord(record);
     if (checked === null) {
       // Records of framemask:message repeat what those of its frames say.
-      if (typeof record !== 'object' || record === null || record.fragments === undefined) this.refused++;
+      if (record?.fragments === undefined) this.refused++;
       return -1;
     }
     // A program may go on for days.
@@ -99,46 +105,41 @@ class RecordReader {
   _addHandshake({ handshake: id, role, key, isSecure, host, path, client }) {
     const place = `${ROLES.has(role) ? role : ''} ${textOf(key)}`;
     // The first with a key: see _otherEnd.
-    if (this._handshakes.has(place) || this._session.isFull) return -1;
+    if (this._handshakes.has(place) || this._session.isFull) return;
     const url = urlOf(textOf(host), textOf(path), isSecure === true ? 'wss' : 'ws');
     const known = { place, url, target: `${textOf(host)} ${textOf(path)}`, client: textOf(client), connection: null };
     this._handshakes.set(place, known);
     this._open.set(id, known);
-    const connection = this._connections.get(this._keys.get(textOf(key))?.[textOf(role)]);
-    if (connection !== undefined) this._describe(connection, known);
-    return -1;
+    this._describe(this._connections.get(this._keys.get(textOf(key))?.[textOf(role)]), known);
   }
 
   _describe(connection, known) {
-    const { url, target } = known;
+    if (connection === undefined || known === undefined) return;
+    const { url, target, client } = known;
     known.connection = connection;
-    connection.address ||= known.client;
+    connection.address ||= client;
     this._session.changeConnection(connection.index, { name: `${connection.address || '?'} → ${target}`, url });
   }
 
   _close(id) {
     const known = this._open.get(id);
-    if (known === undefined) return -1;
     this._open.delete(id);
-    this._handshakes.delete(known.place);
-    if (known.connection !== null) this._session.changeConnection(known.connection.index, { isOpen: false });
-    return -1;
+    this._handshakes.delete(known?.place);
+    if (known?.connection) this._session.changeConnection(known.connection.index, { isOpen: false });
   }
 
   _findConnection({ connection: name, key, role }) {
-    let connection = this._connections.get(name);
-    if (connection === undefined) {
-      connection = this._otherEnd(name, key, role) ?? {
+    if (!this._connections.has(name)) {
+      const connection = this._otherEnd(name, key, role) ?? {
         index: this._session.addConnection({ name }),
         client: new Map(),
         server: new Map(),
         inflaters: { client: new RecordInflater(), server: new RecordInflater() }
       };
       this._connections.set(name, connection);
-      const handshake = this._handshakes.get(`${role} ${key}`);
-      if (handshake !== undefined) this._describe(connection, handshake);
+      this._describe(connection, this._handshakes.get(`${role} ${key}`));
     }
-    return connection;
+    return this._connections.get(name);
   }
 
   /**
@@ -148,62 +149,49 @@ class RecordReader {
    */
   _otherEnd(name, key, role) {
     if (key === null) return undefined;
-    if (!this._keys.has(key)) this._keys.set(key, { client: null, server: null });
+    if (!this._keys.has(key)) this._keys.set(key, {});
     const ends = this._keys.get(key);
-    if (ends[role] !== null) {
+    if (ends[role] !== undefined) {
       this._session.note(`Several connections of the role ${role} have the key ${key}: they are not joined.`);
       return undefined;
     }
     ends[role] = name;
-    const other = ends[role === 'client' ? 'server' : 'client'];
-    return other === null ? undefined : this._connections.get(other);
+    return this._connections.get(ends[role === 'client' ? 'server' : 'client']);
   }
 
-  _addFrame(connection, record) {
-    const { time, from, sequence, direction, opcode, fin, rsv, masked, length, error } = record;
-    const end = endOf(record);
+  _addFrame(connection, { id, key, direction, role, beginning, error, ...record }) {
+    const end = endOf({ id, role, error, ...record });
     const frame = {
+      ...record,
       connection: connection.index,
-      from,
-      sequence,
-      time,
-      opcode,
-      fin,
-      rsv,
-      masked,
-      length,
       parsed: null,
-      beginning: this._keep(record),
-      inflated: null,
+      beginning: beginning && this._session.keep(beginning),
       fault: error,
       state: error === null ? State.GOOD : State.BAD,
-      ends: direction === 'sent' ? { sent: end, received: null } : { sent: null, received: end }
+      ends: { sent: null, received: null, [direction]: end }
     };
     if (!this._session.addFrame(frame)) return;
-    connection[from].set(sequence, frame);
-    const inflated = connection.inflaters[from].inflate(this._session, frame);
-    if (inflated !== null) frame.inflated = this._session.keep(inflated);
-  }
-
-  _keep({ beginning }) {
-    return beginning === null ? null : this._session.keep(beginning);
+    connection[frame.from].set(frame.sequence, frame);
+    const inflated = connection.inflaters[frame.from].inflate(frame);
+    if (inflated !== null) frame.message.inflated = this._session.keep(inflated);
   }
 
   /** Adds what the other end, or a second record of this one, says of a frame. */
   _join(frame, record) {
-    if (record.error !== null) {
-      frame.fault = record.error;
+    const { direction, error, opcode, length, masked, fin, rsv, beginning } = record;
+    if (error !== null) {
+      frame.fault = error;
       frame.state = State.BAD;
-      frame.ends[record.direction] ??= endOf(record);
+      frame.ends[direction] ??= endOf(record);
     } else {
-      frame.ends[record.direction] = endOf(record);
+      frame.ends[direction] = endOf(record);
       // Of a bad frame the receiver may say nothing but the error.
-      frame.opcode ??= record.opcode;
-      frame.length ??= record.length;
-      frame.masked ??= record.masked;
-      frame.fin ||= record.fin;
-      frame.rsv ||= record.rsv;
-      frame.beginning ??= this._keep(record);
+      frame.opcode ??= opcode;
+      frame.length ??= length;
+      frame.masked ??= masked;
+      frame.fin ||= fin;
+      frame.rsv ||= rsv;
+      frame.beginning ??= beginning && this._session.keep(beginning);
     }
     this._session.changed(frame);
   }
@@ -212,54 +200,28 @@ class RecordReader {
 /** What the page shows of one end's record. */
 const endOf = ({ id, role, time, length, error }) => ({ id, role, time, length, error: error?.code ?? null });
 
-/** Yields the values of JSON lines, and the place after each; null for a line that is no JSON. */
-function* parseLines(text) {
-  for (let start = 0; start < text.length; ) {
-    const newline = text.indexOf('\n', start);
-    const end = newline === -1 ? text.length : newline;
-    const line = text.slice(start, end);
-    start = end + 1;
-    if (line.trim() === '') continue;
-    let value = null;
-    try {
-      value = JSON.parse(line);
-    } catch {}
-    yield { value, end };
+function parse(line) {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null;
   }
-}
-
-const idOf = (value) => (typeof value?.id === 'string' ? value.id : '');
-
-/** Whether the ids of the lines ascend, as far as one sees without reading them as JSON. */
-function isSorted(text) {
-  let last = '';
-  for (const [, id] of text.matchAll(/"id":"([^"]*)"/g)) {
-    if (id < last) return false;
-    last = id;
-  }
-  return true;
 }
 
 /**
- * Yields the values of JSON lines, each with the part of the work that is done. Those with ids are in
- * their order, so that the lines of two ends may follow each other.
+ * Yields the values of JSON lines, null for a line that is no JSON, each with the part of the work that is
+ * done. They are in the order of their ids, so that the lines of two ends may follow each other.
  *
  * @param {string} text
- * @returns {Generator<{ value?: unknown, part: number }>} without a value while lines are sorted
+ * @returns {Generator<{ value: unknown, part: number }>}
  */
 function* sortedLines(text) {
-  const size = text.length;
-  if (isSorted(text)) {
-    for (const { value, end } of parseLines(text)) yield { value, part: end / size };
-    return;
-  }
-  const values = [];
-  for (const { value, end } of parseLines(text)) {
-    values.push(value);
-    yield { part: end / size / 2 };
-  }
-  values.sort((a, b) => (idOf(a) < idOf(b) ? -1 : idOf(a) > idOf(b) ? 1 : 0));
-  for (const [i, value] of values.entries()) yield { value, part: (1 + i / values.length) / 2 };
+  const idOf = (line) => /"id":\s*"([^"]*)"/.exec(line)?.[1] ?? '';
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const sorted = lines
+    .map((line) => ({ line, id: idOf(line) }))
+    .sort((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
+  for (const [i, { line }] of sorted.entries()) yield { value: parse(line), part: (i + 1) / sorted.length };
 }
 
 module.exports = { RecordReader, checkRecord, sortedLines };

@@ -51,11 +51,7 @@ const RULES = {
     'When an endpoint is to interpret a byte stream as UTF-8 but finds that the byte stream is not, in fact, a valid ' +
       'UTF-8 stream, that endpoint MUST _Fail the WebSocket Connection_.'
   ),
-  DEFLATE: {
-    rfc: 7692,
-    section: '7.2.2',
-    sentence: 'Decompress the resulting data using DEFLATE.'
-  },
+  DEFLATE: { rfc: 7692, section: '7.2.2', sentence: 'Decompress the resulting data using DEFLATE.' },
   TOO_MANY_FRAGMENTS: rule('10.4', LIMITS),
   MESSAGE_TOO_BIG: rule('10.4', LIMITS)
 };
@@ -95,9 +91,6 @@ function ruleOf({ code, receivedCode }) {
 }
 
 /** @returns {string} such as `text`, or `reserved 3`; `unknown` for null */
-function opcodeName(opcode) {
-  if (opcode === null) return 'unknown';
-  return OPCODES[opcode] ?? `reserved ${opcode}`;
-}
+const opcodeName = (opcode) => (opcode === null ? 'unknown' : (OPCODES[opcode] ?? `reserved ${opcode}`));
 
-module.exports = { RULES, opcodeName, ruleOf };
+module.exports = { RULES, opcodeName, rule, ruleOf };

@@ -3,30 +3,24 @@
 // Three connections to try the inspector with, made by framemask: a compressed chat with a message in
 // fragments, a message that is too big for its receiver, and a bad frame.
 
-const { createHash } = require('node:crypto');
 const { Encoder, acceptDeflate, offerDeflate } = require('./framemask');
+const { makeHandshake } = require('./handshake');
 
-const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const START = Date.UTC(2026, 0, 5, 9, 30);
 const OPTIONS = { contextTakeover: true, threshold: 0, threadPoolFrom: Infinity };
 
 /** Two ends that talk to each other: their bytes, with times. */
 class Conversation {
-  constructor({ port, path, isCompressed, after }) {
+  constructor(port, path, after, isCompressed = false) {
     this._time = START + after;
     this.pieces = [];
-    this.names = { client: `192.0.2.7:${port}`, server: '192.0.2.1:8080', target: path };
-    const key = createHash('md5').update(path).digest('base64');
-    const accept = createHash('sha1').update(`${key}${GUID}`).digest('base64');
+    this.names = { client: `192.0.2.7:${port}`, server: '192.0.2.1:8080' };
     const offer = offerDeflate(OPTIONS);
     const accepted = isCompressed ? acceptDeflate(offer.header, OPTIONS) : null;
-    const extensions = (header) => (isCompressed ? `Sec-WebSocket-Extensions: ${header}\r\n` : '');
-    const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
-    const host = `Host: chat.example\r\nSec-WebSocket-Version: 13\r\n`;
-    const ask = `${upgrade}${host}Sec-WebSocket-Key: ${key}\r\n${extensions(offer.header)}`;
-    const answer = `${upgrade}Sec-WebSocket-Accept: ${accept}\r\n${extensions(accepted?.header)}`;
-    this._add('client', Buffer.from(`GET ${path} HTTP/1.1\r\n${ask}\r\n`));
-    this._add('server', Buffer.from(`HTTP/1.1 101 Switching Protocols\r\n${answer}\r\n`));
+    const extensions = isCompressed ? { client: offer.header, server: accepted.header } : {};
+    const heads = makeHandshake(path, 'chat.example', extensions);
+    this._add('client', heads.client);
+    this._add('server', heads.server);
     this._ends = {
       client: new Encoder({ role: 'client', deflate: isCompressed ? offer.readAnswer(accepted.header) : null }),
       server: new Encoder({ role: 'server', deflate: accepted })
@@ -56,14 +50,11 @@ const text = (value) => (encoder) => encoder.text(JSON.stringify(value));
 
 /** @returns {Conversation[]} */
 function createSample() {
-  const say = (user, message, id) => ({
-    type: 'message',
-    room: 'lobby',
-    id,
-    user: { name: user, color: '#1a6847' },
-    message
-  });
-  const chat = new Conversation({ port: 50112, path: '/chat', isCompressed: true, after: 0 })
+  const say = (name, message, id) => {
+    return { type: 'message', room: 'lobby', id, user: { name, color: '#1a6847' }, message };
+  };
+  const upload = { type: 'upload', name: 'novel.txt', text: 'It was a dark and stormy night. '.repeat(2200) };
+  const chat = new Conversation(50112, '/chat', 0, true)
     .send('client', 20, text({ type: 'join', room: 'lobby', user: 'Ada' }))
     .send('server', 4, text({ type: 'welcome', room: 'lobby', members: ['Ada', 'Grace', 'Edsger'] }))
     .send('client', 420, text(say('Ada', 'Has anybody seen the new frames?', 1)))
@@ -74,20 +65,16 @@ function createSample() {
     .send('server', 330, text(say('Edsger', 'Simplicity is a prerequisite for reliability.', 3)))
     .send('client', 150, (encoder) => encoder.binary(Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')))
     .send('server', 6, text({ type: 'accepted', id: 4 }));
-  const story = new Conversation({ port: 50114, path: '/story', isCompressed: false, after: 300 })
+  const story = new Conversation(50114, '/story', 300)
     .send('server', 60, (encoder) => encoder.text('Once upon a time, ', { fin: false }))
     .send('server', 200, (encoder) => encoder.continuation('a message was so long ', { fin: false }))
     .send('server', 80, (encoder) => encoder.ping())
     .send('client', 3, (encoder) => encoder.pong())
     .send('server', 160, (encoder) => encoder.continuation('that it came in three frames.'))
-    .send(
-      'client',
-      90,
-      text({ type: 'upload', name: 'novel.txt', text: 'It was a dark and stormy night. '.repeat(2200) })
-    )
+    .send('client', 90, text(upload))
     .send('server', 4, (encoder) => encoder.close(1009, 'At most 65536 bytes, please'))
     .send('client', 3, (encoder) => encoder.close(1009));
-  const bad = new Conversation({ port: 50120, path: '/legacy', isCompressed: false, after: 700 })
+  const bad = new Conversation(50120, '/legacy', 700)
     .send('client', 30, text({ type: 'hello', version: 1 }))
     .send('server', 3, text({ type: 'hello', version: 2 }))
     // RSV1 is set, though no extension was agreed on.

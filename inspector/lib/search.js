@@ -1,22 +1,20 @@
 'use strict';
 
-// Finds the frames that have a text or bytes in them, the text of a message also across its
-// fragments.
+// Finds the frames that have a text or bytes in them, the text of a message also across its fragments.
 
 const { setImmediate: turn } = require('node:timers/promises');
-const { beginningOf } = require('./rows');
-const { Place } = require('./session');
 const { opcodeName } = require('./rfc');
+const { payloadOf } = require('./session');
 
 /** How many bytes are looked at before others have their turn. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** @returns {Buffer} a copy with ASCII letters in lower case */
-function lower(bytes) {
-  const copy = Buffer.from(bytes);
-  for (let i = 0; i < copy.length; i++) if (copy[i] >= 65 && copy[i] <= 90) copy[i] |= 32;
-  return copy;
-}
+const lower = (bytes) =>
+  Buffer.from(
+    bytes.latin1Slice().replace(/[A-Z]+/g, (text) => text.toLowerCase()),
+    'latin1'
+  );
 
 /**
  * @param {string} query text, compared without regard to the case of ASCII letters; or `hex:` and
@@ -44,22 +42,19 @@ function matcher(query) {
  * @param {() => boolean} isWanted false ends the search
  * @returns {Promise<number[] | null>} the indexes of the frames, ascending; null if it was ended
  */
-async function search(session, query, isWanted) {
+async function search({ frames }, query, isWanted) {
   const matches = matcher(query);
   const found = new Set();
   let bytes = 0;
-  for (let i = 0; i < session.frames.length; i++) {
-    const frame = session.frames[i];
-    const payload = beginningOf(frame, Infinity) ?? Buffer.alloc(0);
-    if (matches(frame, payload)) found.add(i);
+  const look = (payload, frame, places) => {
     bytes += payload.length + 1000;
-    if (frame.place === Place.LAST) {
-      const data = session.fragmentsOf(frame);
-      const whole = Buffer.concat(data.map((fragment) => beginningOf(fragment, Infinity) ?? Buffer.alloc(0)));
-      bytes += whole.length;
-      if (matches(frame, frame.inflated ?? whole)) for (const { index } of data) found.add(index);
-    } else if (frame.inflated !== null && matches(frame, frame.inflated)) {
-      found.add(i);
+    if (matches(frame, payload)) for (const { index } of places) found.add(index);
+  };
+  for (const frame of frames) {
+    const { message } = frame;
+    look(payloadOf(frame) ?? Buffer.alloc(0), frame, [frame]);
+    if (frame.fin && (message?.fragments > 1 || message?.inflated)) {
+      look(message.inflated ?? message.sent(), frame, message.frames);
     }
     if (bytes < BATCH_BYTES) continue;
     bytes = 0;

@@ -5,6 +5,7 @@
 // those who know its token.
 
 const { randomBytes, timingSafeEqual } = require('node:crypto');
+const { once } = require('node:events');
 const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
@@ -40,23 +41,18 @@ function headersFor(host) {
   };
 }
 
-/** @returns {boolean} whether two texts are the same, in a time that does not tell where they differ */
+/** Whether two texts are the same, in a time that does not tell where they differ. */
 function isSame(a, b) {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/**
- * @typedef {object} Route what a WebSocket connection of a path is for
- * @property {string} token
- * @property {boolean} fromPage whether the page connects, whose origin must be this server; anything
- *   else must have no origin, as programs have
- * @property {number} maxPayload
- * @property {(peer: Peer) => { onMessage: (message: unknown) => void, onClose: () => void }} open
- */
-
 class InspectorServer {
-  /** @param {Record<string, Route>} routes by path */
+  /**
+   * @param {Record<string, object>} routes by path: the token and `maxPayload` of its WebSocket connections;
+   *   `fromPage`, whether their origin must be this server, or none, as of programs; and `open`, which is
+   *   called with a Peer and returns its handlers
+   */
   constructor(routes) {
     this._routes = routes;
     this._files = readPage();
@@ -67,9 +63,7 @@ class InspectorServer {
 
   /** @returns {Promise<number>} the port */
   async listen(port) {
-    await new Promise((resolve, reject) => {
-      this._server.once('error', reject).listen(port, '127.0.0.1', resolve);
-    });
+    await once(this._server.listen(port, '127.0.0.1'), 'listening');
     return this._server.address().port;
   }
 
@@ -134,8 +128,6 @@ class InspectorServer {
 }
 
 /** @returns {string} a secret that nobody can guess */
-function createToken() {
-  return randomBytes(16).toString('base64url');
-}
+const createToken = () => randomBytes(16).toString('base64url');
 
 module.exports = { InspectorServer, createToken };

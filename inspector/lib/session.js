@@ -2,6 +2,8 @@
 
 // What the page shows: connections, and their frames in one list.
 
+const { unmasked } = require('./parse-frames');
+
 /** What a frame is to its message. */
 const Place = { WHOLE: 0, FIRST: 1, MIDDLE: 2, LAST: 3, INSIDE: 4, APART: 5 };
 
@@ -9,6 +11,7 @@ const Place = { WHOLE: 0, FIRST: 1, MIDDLE: 2, LAST: 3, INSIDE: 4, APART: 5 };
 const MAX_FRAMES = 500_000;
 /** Bytes of messages that were inflated, and of payloads in records: a few bytes inflate to many. */
 const MAX_KEPT = 256 * 1024 * 1024;
+const EMPTY = Buffer.alloc(0);
 
 /**
  * @typedef {object} Frame
@@ -22,20 +25,73 @@ const MAX_KEPT = 256 * 1024 * 1024;
  * @property {number | null} length of the payload, as announced
  * @property {import('./parse-frames').ParsedFrame | null} parsed null if there is only a record
  * @property {Buffer | null} beginning the payload's first bytes, unmasked, if a record brought them
- * @property {Buffer | null} inflated the message that it ends, if that was compressed and is kept
- * @property {number} state as lib/judge.js has it
- * @property {import('./judge').Fault | null} fault
+ * @property {number} state @property {import('./judge').Fault | null} fault
  * @property {{ sent: object | null, received: object | null } | null} ends the records of both ends
- * @property {number} message counts the messages of this end, 0 for none
- * @property {number} place
- * @property {Frame | null} head the first frame of its message; null for control frames
- * @property {number} [fragments] @property {number} [size] @property {Frame} [last] of a head: how many
- *   frames its message has so far, the bytes of their payloads, and the last of them
+ * @property {number} place @property {Message | null} message null for control frames
  */
+
+/** @returns {Buffer | null} the payload's first bytes, unmasked; null if they are not known */
+function payloadOf({ parsed, beginning }, count = Infinity) {
+  return parsed === null ? (beginning?.subarray(0, count) ?? null) : unmasked(parsed, count);
+}
+
+/** A message, as far as it has come. */
+class Message {
+  constructor() {
+    /** Its frames, and the control frames amid them. */
+    this.all = [];
+    this.fragments = 0;
+    this.size = 0;
+    /** Its bytes, if it was compressed and they are kept. */
+    this.inflated = null;
+  }
+
+  get head() {
+    return this.all[0];
+  }
+
+  /** The frames that carry its data. */
+  get frames() {
+    return this.all.filter(({ message }) => message === this);
+  }
+
+  /** RFC 7692 section 6: the first frame has RSV1. */
+  get isCompressed() {
+    return (this.head.rsv & 4) !== 0;
+  }
+
+  get isComplete() {
+    return this.frames.at(-1).fin;
+  }
+
+  /** @returns {Buffer} its first bytes, as they were sent */
+  sent(count = Infinity) {
+    const pieces = [];
+    for (const frame of this.frames) {
+      if (count <= 0) break;
+      const bytes = payloadOf(frame, count) ?? EMPTY;
+      pieces.push(bytes);
+      count -= bytes.length;
+      if (bytes.length < (frame.length ?? 0)) break; // the next frame's bytes are not next to these
+    }
+    return Buffer.concat(pieces);
+  }
+
+  /** @returns {Buffer | null} its first bytes, inflated; null if they are not known */
+  content(count = Infinity) {
+    return this.inflated?.subarray(0, count) ?? (this.isCompressed ? null : this.sent(count));
+  }
+
+  /** Whether a result of `content` is all of it. */
+  isWhole(content) {
+    return this.isComplete && content?.length === (this.inflated?.length ?? this.size);
+  }
+}
 
 class Session {
   /**
-   * @param {() => void} [onChange] called after each change
+   * @param {(kind: string, index: number) => void} [onChange] called after a change of a frame, a
+   *   connection or a note, and of anything else without arguments
    * @param {{ maxKept?: number }} [options] `maxKept` is the limit of `keep`, in bytes
    */
   constructor(onChange = () => {}, { maxKept = MAX_KEPT } = {}) {
@@ -48,17 +104,9 @@ class Session {
   /** Forgets all. `title` names the next source; `isLive` says that it has no end yet. */
   reset(title, isLive = false) {
     this.generation++;
-    this.title = title;
-    this.isLive = isLive;
+    Object.assign(this, { title, isLive, connections: [], frames: [], notes: [] });
     /** How much of a source is read, from 0 to 1; null if none is being read. */
     this.progress = null;
-    this.connections = [];
-    this.frames = [];
-    /** The indexes of frames that changed after they were added, in the order of the changes. */
-    this.changes = [];
-    /** The same for connections. */
-    this.connectionChanges = [];
-    this.notes = [];
     this._kept = 0;
     this._onChange();
   }
@@ -71,17 +119,15 @@ class Session {
 
   /** @returns {Buffer | null} these bytes; null if that is more than is kept of bytes that no source has */
   keep(bytes) {
-    if (this._kept + bytes.length > this._maxKept) {
-      this.note(
-        `${this._maxKept} bytes of inflated messages and of records' payloads are kept: further ones are left out.`
-      );
-      return null;
+    if (this._kept + bytes.length <= this._maxKept) {
+      this._kept += bytes.length;
+      return bytes;
     }
-    this._kept += bytes.length;
-    return bytes;
+    const what = "inflated messages and of records' payloads";
+    this.note(`${this._maxKept} bytes of ${what} are kept: further ones are left out.`);
+    return null;
   }
 
-  /** @param {number | null} progress */
   setProgress(progress) {
     this.progress = progress;
     this._onChange();
@@ -93,7 +139,7 @@ class Session {
    * @returns {number} the index of a new connection
    */
   addConnection({ name, url = null, extensions, heads = [] }) {
-    const direction = () => ({ frames: [], open: null, messages: 0, close: null, hasEnded: false });
+    const direction = () => ({ open: null, close: null, end: null });
     this.connections.push({ name, url, extensions, heads, isOpen: true, client: direction(), server: direction() });
     this._onChange();
     return this.connections.length - 1;
@@ -102,8 +148,7 @@ class Session {
   /** @param {{ name?: string, url?: string | null, isOpen?: boolean }} changed */
   changeConnection(index, changed) {
     Object.assign(this.connections[index], changed);
-    this.connectionChanges.push(index);
-    this._onChange();
+    this._onChange('connections', index);
   }
 
   /**
@@ -119,22 +164,19 @@ class Session {
     }
     const direction = this.connections[frame.connection][frame.from];
     frame.index = this.frames.length;
-    frame.position = direction.frames.length;
     stitch(direction, frame);
-    direction.frames.push(frame);
     this.frames.push(frame);
-    if (frame.opcode === 8 || frame.fault !== null) this._close(frame, direction);
-    if (frame.head !== null && frame.head !== frame) this.changes.push(frame.head.index);
-    this._onChange();
+    if (frame.opcode === 8 || frame.fault !== null) this._end(frame, direction);
+    this.changed(frame.message?.head ?? frame);
     return true;
   }
 
   /** A connection is closed once both ends have said so, or have failed (RFC 6455 section 7.1.4). */
-  _close(frame, direction) {
-    direction.hasEnded = true;
+  _end(frame, direction) {
+    direction.end ??= frame;
     if (frame.opcode === 8) direction.close ??= frame;
     const { client, server } = this.connections[frame.connection];
-    this.changeConnection(frame.connection, client.hasEnded && server.hasEnded ? { isOpen: false } : {});
+    this.changeConnection(frame.connection, client.end && server.end ? { isOpen: false } : {});
   }
 
   get isFull() {
@@ -142,52 +184,27 @@ class Session {
   }
 
   /** Says that a frame is not what it was. */
-  changed(frame) {
-    this.changes.push(frame.index);
-    this._onChange();
-  }
-
-  /**
-   * @param {Frame} frame
-   * @returns {Frame[]} the frames of its message, and the control frames between them
-   */
-  messageOf(frame) {
-    const { frames } = this.connections[frame.connection][frame.from];
-    if (frame.message === 0) return [frame];
-    let first = frame.position;
-    let last = frame.position;
-    while (first > 0 && frames[first - 1].message === frame.message) first--;
-    while (last + 1 < frames.length && frames[last + 1].message === frame.message) last++;
-    return frames.slice(first, last + 1);
-  }
-
-  /** @returns {Frame[]} the frames of a frame's message that carry its data */
-  fragmentsOf(frame) {
-    return frame.head === null ? [] : this.messageOf(frame).filter(({ head }) => head === frame.head);
+  changed({ index }) {
+    this._onChange('frames', index);
   }
 }
 
 /** Gives a frame its message and its place in it (RFC 6455 section 5.4), also in a bad stream. */
 function stitch(direction, frame) {
   const { opcode, fin } = frame;
-  frame.message = direction.open?.message ?? 0;
-  frame.head = null;
-  if (opcode === null || opcode >= 8) {
-    frame.place = direction.open === null ? Place.APART : Place.INSIDE;
-  } else if (opcode === 0) {
-    frame.place = direction.open === null ? Place.APART : fin ? Place.LAST : Place.MIDDLE;
-    frame.head = direction.open;
-    if (fin) direction.open = null;
-  } else {
-    frame.message = ++direction.messages;
-    frame.place = fin ? Place.WHOLE : Place.FIRST;
-    Object.assign(frame, { head: frame, fragments: 0, size: 0 });
-    direction.open = fin ? null : frame;
-  }
-  if (frame.head === null) return;
-  frame.head.fragments++;
-  frame.head.size += frame.length ?? 0;
-  frame.head.last = frame;
+  const isControl = opcode === null || opcode >= 8;
+  if (!isControl && opcode !== 0) direction.open = new Message();
+  const { open } = direction;
+  frame.message = isControl ? null : open;
+  if (open === null) frame.place = Place.APART;
+  else if (isControl) frame.place = Place.INSIDE;
+  else if (opcode === 0) frame.place = fin ? Place.LAST : Place.MIDDLE;
+  else frame.place = fin ? Place.WHOLE : Place.FIRST;
+  open?.all.push(frame);
+  if (frame.message === null) return;
+  open.fragments++;
+  open.size += frame.length ?? 0;
+  if (fin) direction.open = null;
 }
 
-module.exports = { MAX_FRAMES, Place, Session };
+module.exports = { MAX_FRAMES, Place, Session, payloadOf };

@@ -3,12 +3,12 @@
 // A source that is opened → the frames of the session.
 
 const { setImmediate: turn } = require('node:timers/promises');
-const { readCapture, isCapture } = require('./capture');
 const { streamsFromText } = require('./bytes-from-text');
+const { isCapture, readCapture } = require('./capture');
 const { connectionOf } = require('./handshake');
 const { RecordReader, sortedLines } = require('./records');
 const { createSample } = require('./sample');
-const { addStreams, senderOf } = require('./streams');
+const { addStreams, joinPieces, senderOf } = require('./streams');
 const { isKeyLog } = require('./tls');
 
 /** Lines that are read before others have their turn. */
@@ -17,24 +17,10 @@ const BATCH = 2000;
 /** @returns {'capture' | 'keys' | 'records' | 'bytes' | 'raw'} the kind of a file or a pasted text */
 function kindOf(data) {
   if (isCapture(data)) return 'capture';
-  const beginning = data.subarray(0, 4096).toString('latin1');
+  const beginning = data.toString('latin1', 0, 4096);
   if (isKeyLog(beginning)) return 'keys';
   if (/^\s*\{/.test(beginning)) return 'records';
   return /^[\t\n\r\x20-\x7e]*$/.test(beginning) ? 'bytes' : 'raw';
-}
-
-/** Joins the pieces that each end has sent, and notes in which order they came. */
-function joinPieces(pieces) {
-  const streams = {};
-  for (const [place, { from, bytes, time = null, order = place }] of pieces.entries()) {
-    streams[from] ??= { chunks: [], bytes: [], length: 0 };
-    const stream = streams[from];
-    stream.chunks.push({ offset: stream.length, order, time });
-    stream.bytes.push(bytes);
-    stream.length += bytes.length;
-  }
-  for (const stream of Object.values(streams)) stream.bytes = Buffer.concat(stream.bytes);
-  return streams;
 }
 
 /**
@@ -74,34 +60,27 @@ async function open(session, { data, name, from = 'auto', format = 'auto', add =
 function piecesOf(kind, data, format, from) {
   const pieces = kind === 'raw' ? [{ from: null, bytes: data }] : streamsFromText(data.toString(), format);
   if (pieces.length === 0) throw new Error('There are no bytes');
-  return pieces.map(({ from: named, bytes }) => ({
-    from: named ?? (from === 'auto' ? senderOf(bytes) : from),
-    bytes
-  }));
+  return pieces.map(({ from: named, bytes }) => {
+    return { from: named ?? (from === 'auto' ? senderOf(bytes) : from), bytes };
+  });
 }
 
-/** Opens the sample. */
-async function openSample(session) {
+function openSample(session) {
   session.reset('sample');
   const connections = createSample();
   const times = connections.flatMap(({ pieces }) => pieces).sort((a, b) => a.time - b.time);
-  await addStreams(
+  for (const [order, piece] of times.entries()) piece.order = order;
+  return addStreams(
     session,
-    connections.map(({ pieces, names }) => {
-      const streams = joinPieces(pieces.map((piece) => ({ ...piece, order: times.indexOf(piece) })));
-      return connectionOf(streams, names);
-    })
+    connections.map(({ pieces, names }) => connectionOf(joinPieces(pieces), names))
   );
 }
 
 /** Says why no frame has the records of both ends, if there are records of both. */
 function noteApart(session) {
-  const roles = new Set();
-  for (const { ends } of session.frames) {
-    if (ends.sent !== null && ends.received !== null) return;
-    roles.add((ends.sent ?? ends.received).role);
-  }
-  if (roles.size < 2) return;
+  const ends = session.frames.map(({ ends }) => ends);
+  if (ends.some(({ sent, received }) => sent && received)) return;
+  if (new Set(ends.map(({ sent, received }) => (sent ?? received).role)).size < 2) return;
   session.note(
     'The ends are not joined: their records have neither the same connection nor the same key. Give both the same id in their option trace.'
   );
@@ -109,11 +88,11 @@ function noteApart(session) {
 
 async function openRecords(session, data, reader) {
   const before = reader.refused;
-  const count = session.frames.length;
   const { generation } = session;
   let lines = 0;
+  let isEmpty = true;
   for (const { value, part } of sortedLines(data.toString())) {
-    if (value !== undefined) reader.add(value);
+    if (reader.add(value) !== -1) isEmpty = false;
     if (++lines % BATCH !== 0) continue;
     session.setProgress(part);
     await turn();
@@ -122,10 +101,8 @@ async function openRecords(session, data, reader) {
   const refused = reader.refused - before;
   if (refused > 0) session.note(`${refused} lines are no records of framemask:frame.`);
   noteApart(session);
-  if (session.frames.length === count && session.changes.length === 0) {
-    throw new Error('There is no record of framemask:frame in it');
-  }
+  if (isEmpty) throw new Error('There is no record of framemask:frame in it');
   return reader;
 }
 
-module.exports = { joinPieces, kindOf, open, openSample };
+module.exports = { kindOf, open, openSample };

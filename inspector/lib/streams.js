@@ -5,7 +5,6 @@
 const { setImmediate: turn } = require('node:timers/promises');
 const { Judge } = require('./judge');
 const { parseFrames } = require('./parse-frames');
-const { isCompressed } = require('./rows');
 
 /** How many bytes are judged before others have their turn; a frame counts as so many more. */
 const BATCH_BYTES = 4 * 1024 * 1024;
@@ -18,24 +17,53 @@ const FRAME = 2048;
  *   the offset of the first byte, the time, and a number that ascends over both ends
  */
 
+/** Joins the pieces that one end has sent. */
+class StreamBuilder {
+  constructor() {
+    this.length = 0;
+    this._pieces = [];
+    this._chunks = [];
+  }
+
+  add(bytes, order, time = null) {
+    if (this._chunks.at(-1)?.order !== order) this._chunks.push({ offset: this.length, order, time });
+    this._pieces.push(bytes);
+    this.length += bytes.length;
+  }
+
+  /** @returns {Stream} */
+  build() {
+    return { bytes: Buffer.concat(this._pieces), chunks: this._chunks };
+  }
+}
+
+/** @returns {{ client?: Stream, server?: Stream }} of pieces, in the order in which they were sent */
+function joinPieces(pieces) {
+  const builders = {};
+  for (const [place, { from, bytes, time, order = place }] of pieces.entries()) {
+    builders[from] ??= new StreamBuilder();
+    builders[from].add(bytes, order, time);
+  }
+  return Object.fromEntries(Object.entries(builders).map(([from, builder]) => [from, builder.build()]));
+}
+
 /** @returns {'client' | 'server'} the end that sends such bytes: only clients ask, and mask (section 5.1) */
 function senderOf(bytes) {
-  if (bytes.subarray(0, 4).latin1Slice() === 'GET ') return 'client';
-  return bytes.length > 1 && (bytes[1] & 0x80) !== 0 ? 'client' : 'server';
+  return bytes.toString('latin1', 0, 4) === 'GET ' || bytes[1] >= 0x80 ? 'client' : 'server';
 }
 
 /** Yields the frames of one end, with the order of the chunk that each began in. */
-function* framesOf(connection, from, { bytes, chunks } = { bytes: Buffer.alloc(0) }, settings) {
-  const judge = new Judge(from, settings);
+function* framesOf(connection, from, { bytes, chunks } = { bytes: Buffer.alloc(0) }, deflate) {
+  const judge = new Judge(from, deflate);
   let chunk = 0;
   let sequence = 0;
   for (const parsed of parseFrames(bytes)) {
-    while (chunk + 1 < chunks.length && chunks[chunk + 1].offset <= parsed.start) chunk++;
-    const { order, time } = chunks[chunk] ?? { order: 0, time: null };
-    const { state, fault, message } = judge.judge(parsed);
+    while (chunks[chunk + 1]?.offset <= parsed.start) chunk++;
+    const { order, time } = chunks[chunk];
+    const { message, ...verdict } = judge.judge(parsed);
     const { opcode, fin, rsv, masked, length } = parsed;
     const fields = { connection, from, sequence: ++sequence, time, opcode, fin, rsv, masked, length, parsed };
-    yield { order, frame: { ...fields, beginning: null, inflated: message, state, fault, ends: null } };
+    yield { order, message, frame: { ...fields, beginning: null, ...verdict, ends: null } };
   }
 }
 
@@ -46,7 +74,7 @@ function* merge(streams) {
   waiting.sort((a, b) => orderOf(a) - orderOf(b));
   while (waiting.length > 0) {
     const first = waiting.shift();
-    yield first.next.value.frame;
+    yield first.next.value;
     first.next = first.frames.next();
     if (first.next.done) continue;
     // Before those of the same order: the frames of a chunk stay together.
@@ -60,29 +88,28 @@ function* merge(streams) {
   }
 }
 
-const sizeOf = (stream) => stream?.bytes?.length ?? 0;
-
 /**
  * Adds connections and their frames. Others have their turn meanwhile.
  *
  * @param {import('./session').Session} session
- * @param {{ name: string, url: string | null, client?: Stream, server?: Stream, settings: object }[]} connections
- *   `settings` are those of Judge
+ * @param {object[]} connections results of connectionOf
  */
 async function addStreams(session, connections) {
   const { generation } = session;
-  const streams = connections.flatMap(({ client, server, settings, ...names }) => {
+  const streams = connections.flatMap(({ client, server, deflate, ...names }) => {
     const connection = session.addConnection(names);
-    return [framesOf(connection, 'client', client, settings), framesOf(connection, 'server', server, settings)];
+    return [framesOf(connection, 'client', client, deflate), framesOf(connection, 'server', server, deflate)];
   });
-  const total = connections.reduce((sum, { client, server }) => sum + sizeOf(client) + sizeOf(server), 0);
+  const sizes = connections.flatMap(({ client, server }) => [client?.bytes.length ?? 0, server?.bytes.length ?? 0]);
+  const total = sizes.reduce((sum, size) => sum + size, 0);
   let done = 0;
   let bytes = 0;
-  for (const frame of merge(streams)) {
+  for (const { frame, message } of merge(streams)) {
     if (!session.addFrame(frame)) return;
     done += frame.parsed.bytes.length;
-    bytes += FRAME + frame.parsed.bytes.length + (frame.inflated?.length ?? 0);
-    keepInflated(session, frame);
+    bytes += FRAME + frame.parsed.bytes.length + (message?.length ?? 0);
+    // Only if the frames do not have the same bytes.
+    if (message !== null && frame.message.isCompressed) frame.message.inflated = session.keep(message);
     if (bytes < BATCH_BYTES) continue;
     bytes = 0;
     session.setProgress(done / total);
@@ -91,10 +118,4 @@ async function addStreams(session, connections) {
   }
 }
 
-/** Keeps the Decoder's message only if its frames do not have the same bytes. */
-function keepInflated(session, frame) {
-  if (frame.inflated === null) return;
-  frame.inflated = isCompressed(frame) ? session.keep(frame.inflated) : null;
-}
-
-module.exports = { addStreams, senderOf };
+module.exports = { StreamBuilder, addStreams, joinPieces, senderOf };

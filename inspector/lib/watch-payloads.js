@@ -12,10 +12,8 @@ let current = null;
 
 function startOf(data, count) {
   if (typeof data === 'string') return Buffer.from(data.slice(0, count)).subarray(0, count);
-  const bytes = ArrayBuffer.isView(data)
-    ? Buffer.from(data.buffer, data.byteOffset, data.byteLength)
-    : Buffer.from(data);
-  return Buffer.from(bytes.subarray(0, count));
+  const { buffer = data, byteOffset = 0, byteLength } = data;
+  return Buffer.from(Buffer.from(buffer, byteOffset, Math.min(byteLength, count)));
 }
 
 /** The payload's beginning in the arguments of each method, which publishes the frame's record. */
@@ -27,7 +25,7 @@ const FINDERS = {
     _addFrame: (count, _firstByte, data) => startOf(data, count),
     _addControl: (count, _firstByte, bytes) => startOf(bytes, count),
     _addPrepared: (count, frame, _firstByte, length) => startOf(frame.subarray(frame.length - length), count),
-    _addFramed: (count, pieces) => unmasked(parseFrame(Buffer.concat(pieces), 0), 0, count)
+    _addFramed: (count, pieces) => unmasked(parseFrame(Buffer.concat(pieces), 0), count)
   }
 };
 

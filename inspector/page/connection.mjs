@@ -6,7 +6,7 @@ export const CLOSED =
   'The connection to the inspector is closed. Is it still running? Open the URL that it has printed.';
 
 export class Connection {
-  /** @param {Record<string, (message: object) => void>} handlers by the type of a message */
+  /** @param {Record<string, Function>} handlers by the type of a message */
   constructor(handlers) {
     this._handlers = handlers;
     this._upload = null;
@@ -25,11 +25,8 @@ export class Connection {
   }
 
   /**
-   * Sends a source after those before it, and waits until the inspector has read it.
-   *
-   * @param {(progress: { part: number | null }) => void} onProgress of the sending
-   * @returns {Promise<void>} rejected with an Error; its `at` is the index of the character at
-   *   fault, or null
+   * Sends a source after those before it, and waits until the inspector has read it. An error's `at` is the
+   * index of the character at fault, or null.
    */
   upload(source, blob, onProgress) {
     const sent = this._uploads.then(() => this._sendSource(source, blob, onProgress));
@@ -59,9 +56,8 @@ export class Connection {
 
   _receive(message) {
     if (message.type === 'opened') this._endUpload('resolve');
-    else if (message.type === 'error')
-      this._endUpload('reject', Object.assign(new Error(message.text), { at: message.at }));
-    else this._handlers[message.type]?.(message);
+    else if (message.type === 'error') this._endUpload('reject', Object.assign(new Error(message.text), message));
+    else this._handlers[message.type](message);
   }
 
   _endUpload(how, value) {

@@ -3,13 +3,7 @@
 /** @returns {HTMLElement} the element of this id, which the page has */
 export const byId = (id) => document.getElementById(id);
 
-/**
- * @param {string} tag
- * @param {{ class?: string, text?: string, [attribute: string]: unknown }} [attributes] set as they
- *   are; `text` becomes the content
- * @param {...(Node | string | null)} children null is left out
- * @returns {HTMLElement}
- */
+/** Makes an element; `text` becomes its content. Children that are null are left out. */
 export function element(tag, { text, ...attributes } = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
@@ -18,10 +12,17 @@ export function element(tag, { text, ...attributes } = {}, ...children) {
   return made;
 }
 
-/** @returns {Uint8Array} the bytes of a text in base64 */
-export function fromBase64(text) {
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+/** Shows a text in an element, or hides the element if there is none. */
+export function showText(id, text) {
+  byId(id).textContent = text;
+  byId(id).hidden = text === '';
 }
+
+/** @returns {string} such as `1,000` */
+export const formatNumber = (number) => number.toLocaleString('en');
+
+/** @returns {Uint8Array} the bytes of a text in base64 */
+export const fromBase64 = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 
 /** Has the browser save a file. */
 export function save(parts, name) {
@@ -37,7 +38,7 @@ export function hexDump(bytes, width = 16) {
   const lines = [];
   for (let at = 0; at < bytes.length; at += width) {
     const line = [...bytes.subarray(at, at + width)];
-    const ascii = line.map((byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : '.')).join('');
+    const ascii = String.fromCharCode(...line).replace(/[^ -~]/g, '.');
     const digits = line
       .map(hex)
       .join(' ')
@@ -60,7 +61,5 @@ export function visible(text) {
 
 export const OPCODES = { 0: 'continuation', 1: 'text', 2: 'binary', 8: 'close', 9: 'ping', 10: 'pong' };
 
-/** @returns {string} what an opcode is called; -1 is unknown */
-export function opcodeName(opcode) {
-  return opcode === -1 ? 'unknown' : (OPCODES[opcode] ?? `reserved ${opcode}`);
-}
+/** @returns {string} such as `text`, or `reserved 3`; -1 is unknown */
+export const opcodeName = (opcode) => ({ ...OPCODES, [-1]: 'unknown' })[opcode] ?? `reserved ${opcode}`;

@@ -10,7 +10,7 @@ const count = (number, word) => `${number} ${word}${number === 1 ? '' : 's'}`;
 const paragraph = (text, name = '') => element('p', { class: name, text });
 
 function section(title, label, ...children) {
-  return element('section', label === null ? {} : { 'aria-label': label }, element('h3', { text: title }), ...children);
+  return element('section', { 'aria-label': label }, element('h3', { text: title }), ...children);
 }
 
 function table(head, rows, name) {
@@ -25,21 +25,18 @@ function button(text, onClick, attributes = {}) {
   return made;
 }
 
+const textPart = (text) => element('pre', { class: 'text', text: visible(text), tabindex: 0 });
+
 /** Bytes as text, or as indented JSON, with their hex beside it. */
 function bytesPart(bytes, isText = true) {
   const hex = element('pre', { text: hexDump(bytes, isText ? 8 : 16), tabindex: 0 });
   if (!isText) return hex;
   const text = new TextDecoder().decode(bytes);
-  return element(
-    'div',
-    { class: 'beside' },
-    element('pre', { class: 'text', text: visible(indentJson(text) ?? text), tabindex: 0 }),
-    hex
-  );
+  return element('div', { class: 'beside' }, textPart(indentJson(text) ?? text), hex);
 }
 
 function verdictPart({ word, code, closeCode, message, rule }) {
-  if (word === 'good') return element('p', { class: 'verdict', 'aria-label': 'Verdict', text: `good: ${message}` });
+  if (word === 'good') return paragraph(`good: ${message}`, 'verdict');
   const title = code === undefined ? word : `${word}: ${code}, close code ${closeCode}`;
   const sentence = rule ? element('blockquote', { text: rule.sentence }) : null;
   const place = rule ? paragraph(`RFC ${rule.rfc}, section ${rule.section}`, 'hint') : null;
@@ -54,19 +51,11 @@ function headerPart({ header, bits }) {
     const text = `FIN ${fin ? 1 : 0}, RSV ${rsv.toString(2).padStart(3, '0')}, ${masked ? 'masked' : 'not masked'}`;
     return section('Header', 'Header', paragraph(`${text}. This is from records, which do not have the bytes.`));
   }
-  const rows = header.fields.map((field) => [
-    field.name,
-    String(field.byte),
-    field.bits,
-    field.value,
-    field.meaning,
-    field.section
-  ]);
   return section(
     `Header, ${count(header.hex.length / 2, 'byte')}`,
     'Header',
     element('pre', { text: header.hex.replace(/../g, '$& ').trim() }),
-    table(['field', 'byte', 'bits', 'value', 'meaning', 'RFC 6455'], rows, 'fields')
+    table(['field', 'byte', 'bits', 'value', 'meaning', 'RFC 6455'], header.fields, 'fields')
   );
 }
 
@@ -84,20 +73,26 @@ function copiesPart({ message, header }, { onCopy }) {
   return element('div', { class: 'controls', role: 'group', 'aria-label': 'Copy' }, paragraph('Copy', 'hint'), ...made);
 }
 
+/** Says that these are the first bytes of more. */
+function morePart({ length }, all, shown, onMore) {
+  if (length === all) return [];
+  const said = paragraph(`The first ${length} of ${count(all, 'byte')}.`, 'hint');
+  return length === shown ? [said, button('Show more', () => onMore(shown * 16))] : [said];
+}
+
 /** The message, as its sender meant it: inflated, and put together. */
 function messagePart({ message, index, shown }, { onMore, onSelect }) {
   if (message === null) return null;
-  const { kind, length, fragments, compressed, complete, inflated, inflatedLength, omitted } = message;
+  const { kind, length, fragments, compressed, complete, inflatedLength, omitted } = message;
   const title = [
     `${kind} of ${count(length, 'byte')}`,
     fragments > 1 ? ` in ${count(fragments, 'frame')}` : '',
     compressed ? ', compressed' : '',
-    inflated === null ? '' : `, inflated ${count(inflatedLength, 'byte')}`,
+    inflatedLength === null ? '' : `, inflated ${count(inflatedLength, 'byte')}`,
     complete ? '' : ', not complete'
   ];
-  const bytes = fromBase64(inflated ?? message.bytes);
+  const bytes = fromBase64(message.bytes ?? '');
   const all = inflatedLength ?? length;
-  const isMore = bytes.length < all && bytes.length === shown;
   const frames = message.frames.map((frame) => {
     const text = `${frame.sequence} ${frame.name} ${frame.length ?? '?'}`;
     return button(text, () => onSelect(frame.index), { 'aria-current': String(frame.index === index) });
@@ -107,11 +102,7 @@ function messagePart({ message, index, shown }, { onMore, onSelect }) {
     `Message: ${title.join('')}`,
     'Message',
     frames.length > 1 ? element('div', { class: 'frames' }, ...frames) : null,
-    bytes.length === 0 || (compressed && inflated === null) ? null : bytesPart(bytes, kind !== 'binary'),
-    bytes.length < all && bytes.length > 0 && (inflated !== null || !compressed)
-      ? paragraph(`The first ${bytes.length} of ${count(all, 'byte')}.`, 'hint')
-      : null,
-    isMore ? button('Show more', () => onMore(shown * 16)) : null
+    ...(bytes.length === 0 ? [] : [bytesPart(bytes, kind !== 'binary'), ...morePart(bytes, all, shown, onMore)])
   );
 }
 
@@ -122,8 +113,6 @@ function payloadPart({ payload, length, shown, close, message }, { onMore }) {
     return paragraph(`The payload of ${count(length ?? 0, 'byte')} is not known: records do not have it.`, 'hint');
   }
   const bytes = fromBase64(payload.unmasked);
-  const isMore = payload.available > bytes.length && bytes.length === shown;
-  const some = payload.available > bytes.length ? `, the first ${bytes.length} of ${payload.available}` : '';
   const parts = [];
   if (close !== null) {
     const reason = close.reason === '' ? '' : `, reason: ${visible(close.reason)}`;
@@ -136,18 +125,13 @@ function payloadPart({ payload, length, shown, close, message }, { onMore }) {
     parts.push(paragraph(`Masked by the key ${payload.key}:`), bytesPart(fromBase64(payload.masked), false));
   }
   if (parts.length === 0) return null;
-  return section(
-    `Payload of this frame${some}`,
-    'Payload',
-    ...parts,
-    isMore ? button('Show more', () => onMore(shown * 16)) : null
-  );
+  return section('Payload of this frame', 'Payload', ...parts, ...morePart(bytes, payload.available, shown, onMore));
 }
 
 function handshakePart({ handshake }) {
   if (handshake.length === 0) return null;
-  const heads = handshake.map((text) => element('pre', { class: 'text', text: visible(text), tabindex: 0 }));
-  return element('details', {}, element('summary', { text: 'Handshake of the connection' }), ...heads);
+  const summary = element('summary', { text: 'Handshake of the connection' });
+  return element('details', {}, summary, ...handshake.map(textPart));
 }
 
 function endsPart({ ends, from }) {
@@ -163,9 +147,8 @@ function endsPart({ ends, from }) {
 }
 
 /**
- * @param {object} detail made by lib/detail.js
- * @param {{ onMore: (bytes: number) => void, onSelect: (index: number) => void,
- *   onCopy: (part: string, button: HTMLElement) => void }} actions
+ * Shows a result of lib/detail.js. `actions` are `onMore`, which is called with the number of bytes,
+ * `onSelect`, with the index of a frame, and `onCopy`, with the part and the button.
  */
 export function showDetail(detail, actions) {
   const place = byId('detail');

@@ -1,7 +1,7 @@
 // The page: what the inspector sends goes to the store, and is drawn from there.
 
 import { CLOSED, Connection } from './connection.mjs';
-import { byId, element, fromBase64, save } from './dom.mjs';
+import { byId, element, formatNumber, fromBase64, save, showText } from './dom.mjs';
 import { FilterBar } from './filters.mjs';
 import { clearDetail, FIRST_BYTES, showDetail } from './frame-detail.mjs';
 import { FrameList } from './frame-list.mjs';
@@ -44,13 +44,12 @@ function redraw() {
   timeline.draw();
   const { rows, connections, count, held } = store;
   document.body.classList.toggle('empty', rows.length === 0);
-  const of = count === rows.length ? '' : `${count.toLocaleString('en')} of `;
-  byId('status').textContent = `${title === '' ? '' : `${title}: `}${of}${rows.length.toLocaleString('en')} frames`;
-  const open = connections.filter(({ state }) => state === 'open').length;
-  byId('open').textContent =
-    `${open.toLocaleString('en')} of ${connections.length.toLocaleString('en')} connections open`;
-  byId('open').hidden = !list.isLive || connections.length === 0;
-  byId('pause').textContent = isPaused ? `Resume${held === 0 ? '' : `, ${held.toLocaleString('en')} new`}` : 'Pause';
+  const of = count === rows.length ? '' : `${formatNumber(count)} of `;
+  byId('status').textContent = `${title === '' ? '' : `${title}: `}${of}${formatNumber(rows.length)} frames`;
+  const open = formatNumber(connections.filter(({ state }) => state === 'open').length);
+  const isOpenShown = list.isLive && connections.length > 0;
+  showText('open', isOpenShown ? `${open} of ${formatNumber(connections.length)} connections open` : '');
+  byId('pause').textContent = isPaused ? `Resume${held === 0 ? '' : `, ${formatNumber(held)} new`}` : 'Pause';
 }
 
 /** Puts the selection into the page's address, soon: browsers limit how often. */
@@ -127,38 +126,27 @@ const connection = new Connection({
     filters.reset();
     timeline.reset();
     store.setFilters(filters.read());
-    byId('notes').replaceChildren();
-    byId('notes').hidden = true;
+    showText('notes', '');
     clearDetail();
     pause(false);
     searchAgain();
   },
-  connections({ from, connections }) {
-    store.connections.push(...connections);
-    filters.addConnections(from, connections);
+  connections({ rows }) {
+    for (const [index, row] of rows) store.connections[index] = row;
+    filters.update(rows, store.connections.length);
     redraw();
   },
-  connectionsChanged({ rows }) {
-    for (const [index, changed] of rows) {
-      store.connections[index] = changed;
-      filters.changeConnection(index, changed);
-    }
-    redraw();
-  },
-  notes({ notes }) {
-    byId('notes').append(...notes.map((text) => element('li', { text })));
+  notes({ rows }) {
+    byId('notes').append(...rows.map(([, text]) => element('li', { text })));
     byId('notes').hidden = false;
   },
   frames({ rows }) {
-    store.append(rows);
+    const before = store.rows.length;
+    store.update(rows);
+    if (rows.some(([index]) => index === list.selected)) askFor(list.selected, FIRST_BYTES);
     followLink();
     redraw();
-    searchAgain();
-  },
-  changed({ rows }) {
-    store.change(rows);
-    if (rows.some(([index]) => index === list.selected)) askFor(list.selected, FIRST_BYTES);
-    redraw();
+    if (store.rows.length > before) searchAgain();
   },
   found({ number, found }) {
     if (number !== searches || filters.query === '') return;
@@ -223,10 +211,7 @@ const LIST_KEYS = {
 
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
-  if (event.key === 'Escape') {
-    list.focus();
-    return;
-  }
+  if (event.key === 'Escape') list.focus();
   if (isTyping(event)) return;
   const act = KEYS[event.key] ?? (event.target === byId('list') ? LIST_KEYS[event.key] : undefined);
   if (act === undefined) return;

@@ -1,6 +1,6 @@
 // Sources that are opened on the page: pasted text and files, sent to the inspector.
 
-import { byId } from './dom.mjs';
+import { byId, showText } from './dom.mjs';
 
 /** Enough for most messages to be inflated, and shown as JSON. */
 const PAYLOAD = 'FRAMEMASK_INSPECTOR_PAYLOAD=65536 ';
@@ -8,17 +8,14 @@ const PAYLOAD = 'FRAMEMASK_INSPECTOR_PAYLOAD=65536 ';
 const DONE = 'Copied';
 
 /** @param {string} text why something did not work; '' if it did */
-export function showError(text) {
-  byId('error').textContent = text;
-  byId('error').hidden = text === '';
-}
+export const showError = (text) => showText('error', text);
 
 /** @param {{ part: number | null }} progress from 0 to 1; null at the end */
 export function showProgress({ part }) {
   byId('progress').hidden = part === null;
-  if (part === 0)
-    byId('progress').removeAttribute('value'); // it is not known yet
-  else if (part !== null) byId('progress').value = part;
+  // At first it is not known.
+  if (part) byId('progress').value = part;
+  else byId('progress').removeAttribute('value');
 }
 
 /** Puts a text on the clipboard, and says so on the button that asked for it, until one leaves it. */
@@ -32,10 +29,9 @@ export async function copy(text, button) {
   const before = button.textContent;
   if (before === DONE) return;
   button.textContent = DONE;
-  const restore = () => {
-    button.textContent = before;
-  };
-  for (const type of ['blur', 'pointerleave']) button.addEventListener(type, restore, { once: true });
+  for (const type of ['blur', 'pointerleave']) {
+    button.addEventListener(type, () => button.replaceChildren(before), { once: true });
+  }
 }
 
 /** @param {import('./connection.mjs').Connection} connection */

@@ -1,22 +1,5 @@
 // The rows of the list, and which of them the filters leave. It knows nothing of the page.
 
-/** The columns of a row: lib/rows.js makes them. */
-export const Column = {
-  CONNECTION: 0,
-  SERVER: 1,
-  SEQUENCE: 2,
-  TIME: 3,
-  OPCODE: 4,
-  BITS: 5,
-  LENGTH: 6,
-  MESSAGE: 7,
-  PLACE: 8,
-  STATE: 9,
-  ENDS: 10,
-  PREVIEW: 11,
-  MESSAGE_ROW: 12
-};
-
 /** The places of a row in its message: lib/session.js has them. */
 const Place = { FIRST: 1, MIDDLE: 2, LAST: 3 };
 
@@ -24,32 +7,44 @@ const Place = { FIRST: 1, MIDDLE: 2, LAST: 3 };
 export const State = { GOOD: 0, BAD: 1, UNREAD: 2, INCOMPLETE: 3 };
 
 /**
- * @typedef {object} Filters
- * @property {Set<number> | null} opcodes 3 stands for the reserved ones, -1 for unknown ones; null for all
- * @property {number} min @property {number} max bytes of payload
- * @property {number} connection -1 for all
- * @property {number} sender 0 the client, 1 the server, -1 both
- * @property {number} verdict a State, -1 for all
- * @property {[number, number]} range the first and the last row of the timeline
+ * The filters that are numbers, as they leave everything: bytes of payload; the index of a connection; 0 for
+ * the client, 1 for the server; a State.
  */
+export const NUMBERS = { min: 0, max: Infinity, connection: -1, sender: -1, verdict: -1 };
 
-/** @returns {Filters} that leave everything */
-export function noFilters() {
-  return { opcodes: null, min: 0, max: Infinity, connection: -1, sender: -1, verdict: -1, range: [0, Infinity] };
-}
+/**
+ * @returns filters that leave everything. `opcodes` is a Set, in which 3 stands for the reserved ones and -1
+ *   for unknown ones; `range` the first and the last row of the timeline
+ */
+export const noFilters = () => ({ ...NUMBERS, opcodes: null, range: [0, Infinity] });
 
 const KNOWN = new Set([-1, 0, 1, 2, 8, 9, 10]);
 
+/** lib/rows.js makes rows. */
+function rowOf([connection, server, sequence, time, opcode, bits, length, place, state, ends, preview, message]) {
+  return { connection, server, sequence, time, opcode, bits, length, place, state, ends, preview, message };
+}
+
 function passes(row, { opcodes, min, max, connection, sender, verdict }) {
-  const length = row[Column.LENGTH];
-  const opcode = row[Column.OPCODE];
+  const { length, opcode } = row;
   return (
     (opcodes === null || opcodes.has(KNOWN.has(opcode) ? opcode : 3)) &&
     ((length >= min && length <= max) || (length === -1 && min === 0 && max === Infinity)) &&
-    (connection === -1 || row[Column.CONNECTION] === connection) &&
-    (sender === -1 || row[Column.SERVER] === sender) &&
-    (verdict === -1 || row[Column.STATE] === verdict)
+    (connection === -1 || row.connection === connection) &&
+    (sender === -1 || row.server === sender) &&
+    (verdict === -1 || row.state === verdict)
   );
+}
+
+/** @returns {number} the first index for which `isBefore`, which is true up to some index, is false; at most `end` */
+export function firstIndex(end, isBefore) {
+  let low = 0;
+  for (let high = end; low < high; ) {
+    const middle = (low + high) >> 1;
+    if (isBefore(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 export class Store {
@@ -79,34 +74,27 @@ export class Store {
     this._unfolded = new Set();
   }
 
-  append(rows) {
-    for (const row of rows) {
-      if (row[Column.TIME] !== null) this.startTime = Math.min(this.startTime ?? Infinity, row[Column.TIME]);
-      const index = this.rows.push(row) - 1;
-      this._findHead(row, index);
-      // A search tells later which of them it has found.
-      if (this._found === null) this._add(index);
+  /** @param {[number, unknown[]][]} changed indexes of rows that are new or have changed, ascending; the rows */
+  update(changed) {
+    let differs = false;
+    for (const [index, columns] of changed) {
+      const row = rowOf(columns);
+      const before = this.rows[index];
+      this.rows[index] = row;
+      if (before === undefined) this._append(row, index);
+      else differs ||= passes(before, this.filters) !== passes(row, this.filters) || before.state !== row.state;
     }
     this.held = Math.max(this.rows.length - this._pausedAt, 0);
+    if (differs) this._refilter();
   }
 
-  _findHead(row, index) {
-    const place = row[Column.PLACE];
-    const direction = row[Column.CONNECTION] * 2 + row[Column.SERVER];
+  _append({ time, place, connection, server }, index) {
+    if (time !== null) this.startTime = Math.min(this.startTime ?? Infinity, time);
+    const direction = connection * 2 + server;
     if (place === Place.FIRST) this._open.set(direction, index);
     else if (place === Place.MIDDLE || place === Place.LAST) this._heads.set(index, this._open.get(direction));
-  }
-
-  /** @param {[number, unknown[]][]} changed indexes, with their new rows */
-  change(changed) {
-    let differs = false;
-    for (const [index, row] of changed) {
-      const before = this.rows[index];
-      differs ||=
-        passes(before, this.filters) !== passes(row, this.filters) || before[Column.STATE] !== row[Column.STATE];
-      this.rows[index] = row;
-    }
-    if (differs) this._refilter();
+    // A search tells later which of them it has found.
+    if (this._found === null) this._add(index);
   }
 
   setFilters(filters) {
@@ -122,7 +110,7 @@ export class Store {
 
   /** @param {number[] | null} found */
   setFound(found) {
-    this._found = found === null ? null : new Set(found);
+    this._found = found && new Set(found);
     this._refilter();
   }
 
@@ -140,7 +128,7 @@ export class Store {
 
   /** @returns {boolean} whether the message that this row begins shows its fragments; null if it has none */
   isUnfolded(index) {
-    return this.rows[index]?.[Column.PLACE] === Place.FIRST ? this._unfolded.has(index) : null;
+    return this.rows[index]?.place === Place.FIRST ? this._unfolded.has(index) : null;
   }
 
   /** Shows the fragments of a message, or hides them. */
@@ -166,7 +154,7 @@ export class Store {
     if (!this._passes(index)) return;
     this.count++;
     const head = this._heads.get(index);
-    const isGood = this.rows[index][Column.STATE] === State.GOOD;
+    const isGood = this.rows[index].state === State.GOOD;
     if (head === undefined || !isGood || this._unfolded.has(head) || !this._passes(head)) this.shown.push(index);
   }
 
@@ -178,24 +166,14 @@ export class Store {
 
   /** @returns {number} the place in `shown` of the row `index`, or of the first one after it */
   positionOf(index) {
-    let low = 0;
-    let high = this.shown.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.shown[middle] < index) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstIndex(this.shown.length, (i) => this.shown[i] < index);
   }
 
   /** @returns {number} the next shown row after (or before) `index` that is bad; -1 if none is */
   nextBad(index, step) {
-    let i = this.positionOf(index);
-    if (step < 0) i--;
-    else if (this.shown[i] === index) i++;
-    for (; i >= 0 && i < this.shown.length; i += step) {
-      if (this.rows[this.shown[i]][Column.STATE] === State.BAD) return this.shown[i];
-    }
-    return -1;
+    const isBad = (i) => this.rows[i].state === State.BAD;
+    const position = this.positionOf(index);
+    if (step < 0) return this.shown.slice(0, position).findLast(isBad) ?? -1;
+    return this.shown.slice(position).find((i) => i !== index && isBad(i)) ?? -1;
   }
 }

@@ -2,7 +2,7 @@
 // high as the bytes in it, on a logarithmic scale.
 
 import { byId } from './dom.mjs';
-import { Column, State } from './store.mjs';
+import { firstIndex, State } from './store.mjs';
 
 const HEIGHT = 64;
 /** The width of a bar and the gap after it. */
@@ -12,27 +12,22 @@ const MANY = 20_000;
 const DELAY = 200;
 /** A drag of fewer pixels is a click. */
 const LEAST_DRAG = 4;
-/** The columns of a picture: data, control frames, and what is not good, of both ends. */
+/** The colors of a column: data, control frames, and what is not good. */
 const KINDS = ['--data', '--control', '--bad'];
 
-function kindOf(row) {
-  if (row[Column.STATE] !== State.GOOD) return 2;
-  return row[Column.OPCODE] >= 8 ? 1 : 0;
-}
+const kindOf = ({ state, opcode }) => (state !== State.GOOD ? 2 : opcode >= 8 ? 1 : 0);
+
+const limit = (value, least, most) => Math.min(Math.max(value, least), most);
 
 export class Timeline {
-  /**
-   * @param {import('./store.mjs').Store} store
-   * @param {import('./frame-list.mjs').FrameList} list
-   * @param {() => void} onZoom called when another part is shown
-   */
+  /** `onZoom` is called when another part is shown. */
   constructor(store, list, onZoom) {
     this._store = store;
     this._list = list;
     this._onZoom = onZoom;
     this._canvas = byId('timeline');
+    this._context = this._canvas.getContext('2d');
     this._frame = 0;
-    this._colors = new Map();
     this._listenToDrags();
     byId('zoom-out').addEventListener('click', () => this.zoom(0));
     this._canvas.addEventListener('keydown', (event) => {
@@ -40,10 +35,7 @@ export class Timeline {
       list.onKey(event, far, { ArrowRight: 1, ArrowLeft: -1 });
     });
     new ResizeObserver(() => this.draw()).observe(this._canvas);
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-      this._colors.clear();
-      this.draw();
-    });
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
   }
 
   /** A click selects a frame, a drag zooms. */
@@ -63,18 +55,17 @@ export class Timeline {
       chosen.style.left = `${from}px`;
       chosen.style.width = `${to - from}px`;
     });
-    canvas.addEventListener('pointercancel', () => {
-      start = null;
-      chosen.hidden = true;
-    });
     canvas.addEventListener('pointerup', (event) => {
       if (start === null) return;
-      const [from, to] = rangeTo(event).map((x) => Math.min(Math.max(x / canvas.clientWidth, 0), 1));
-      start = null;
-      if (chosen.hidden) this._list.select(this._rowAt(to));
-      else this.showRange(this._rowAt(from), this._rowAt(to));
-      chosen.hidden = true;
+      const [from, to] = rangeTo(event).map((x) => this._rowAt(limit(x / canvas.clientWidth, 0, 1)));
+      if (chosen.hidden) this._list.select(to);
+      else this.showRange(from, to);
       this._list.focus();
+    });
+    // It follows 'pointerup', too.
+    canvas.addEventListener('lostpointercapture', () => {
+      start = null;
+      chosen.hidden = true;
     });
   }
 
@@ -92,13 +83,13 @@ export class Timeline {
     if (shown.length === 0 && factor !== 0) return;
     const [first, last] = [filters.range[0], Math.min(filters.range[1], rows.length - 1)];
     const width = Math.max(Math.round((last - first + 1) / factor), 1);
-    if (factor === 0 || width >= rows.length) {
+    if (width >= rows.length) {
       this.showRange();
       return;
     }
-    const selected = this._list.selected;
+    const { selected } = this._list;
     const middle = selected >= first && selected <= last ? selected : (first + last) / 2;
-    const begin = Math.min(Math.max(Math.round(middle - width / 2), 0), rows.length - width);
+    const begin = limit(Math.round(middle - width / 2), 0, rows.length - width);
     this.showRange(begin, begin + width - 1);
   }
 
@@ -121,120 +112,94 @@ export class Timeline {
   /** Where a row is, from 0 to 1: by its time, or by its place if there are no times. */
   _measure() {
     const { rows, shown } = this._store;
-    const first = shown.length === 0 ? null : rows[shown[0]][Column.TIME];
-    const last = shown.length === 0 ? null : rows[shown.at(-1)][Column.TIME];
-    if (first === null || last === null || last <= first) {
-      return (position) => (position + 0.5) / shown.length;
-    }
-    return (position) => {
-      const time = rows[shown[position]][Column.TIME];
-      return time === null ? 0 : Math.min(Math.max((time - first) / (last - first), 0), 1);
-    };
+    const timeOf = (position) => rows[shown[position]].time;
+    const [first, last] = shown.length === 0 ? [null, null] : [timeOf(0), timeOf(shown.length - 1)];
+    if (first === null || last === null || last <= first) return (position) => (position + 0.5) / shown.length;
+    return (position) => limit(((timeOf(position) ?? first) - first) / (last - first), 0, 1);
   }
 
   _draw() {
     const { rows, shown } = this._store;
     const width = Math.max(this._canvas.clientWidth, 1);
     const ratio = globalThis.devicePixelRatio || 1;
-    this._canvas.width = width * ratio;
+    this._canvas.width = width * ratio; // it clears the picture
     this._canvas.height = HEIGHT * ratio;
+    this._context.scale(ratio, ratio);
     const place = this._measure();
     const bars = Math.ceil(width / BAR);
     const columns = new Float64Array(bars * 6);
     for (let i = 0; i < shown.length; i++) {
       const row = rows[shown[i]];
       const x = Math.min(Math.floor(place(i) * bars), bars - 1);
-      columns[x * 6 + row[Column.SERVER] * 3 + kindOf(row)] += Math.max(this._lengthOf(shown[i]), 0) + 2;
+      // Of a message that is folded, the bytes of all fragments.
+      const length = this._store.isUnfolded(shown[i]) === false ? row.message[1] : row.length;
+      columns[x * 6 + row.server * 3 + kindOf(row)] += Math.max(length, 0) + 2;
     }
-    this._paint(columns, width, ratio);
-    this._describe(place, width, ratio);
+    this._paint(columns);
+    this._fill('--quiet', 0, HEIGHT / 2, width, 1);
+    this._paintTimes(width);
+    this._describe(place, width);
   }
 
-  /** The bytes of a frame, or of the message that it stands for. */
-  _lengthOf(index) {
-    const row = this._store.rows[index];
-    return this._store.isUnfolded(index) === false ? row[Column.MESSAGE_ROW][1] : row[Column.LENGTH];
+  /** Fills a rectangle with a color of style.css: a canvas knows no light-dark(). */
+  _fill(color, ...rectangle) {
+    this._canvas.style.color = `var(${color})`;
+    this._context.fillStyle = getComputedStyle(this._canvas).color;
+    this._context.fillRect(...rectangle);
   }
 
-  _paint(columns, width, ratio) {
-    const context = this._canvas.getContext('2d');
-    context.scale(ratio, ratio);
-    context.clearRect(0, 0, width, HEIGHT);
-    const colors = KINDS.map((name) => this._color(name));
+  /** Draws a kind after the other, each next to the line or on those before it. */
+  _paint(columns) {
     const middle = HEIGHT / 2;
     const unit = (middle - 2) / Math.log2(Math.max(...columns, 64));
-    for (let x = 0; x * BAR < width; x++) {
-      for (const server of [0, 1]) {
-        let from = 0;
-        for (const kind of [0, 1, 2]) {
-          const bytes = columns[x * 6 + server * 3 + kind];
-          if (bytes === 0) continue;
-          const height = Math.min(Math.max(Math.log2(bytes) * unit, 3), middle - from - 1);
-          context.fillStyle = colors[kind];
-          if (height > 0)
-            context.fillRect(x * BAR, server === 0 ? middle - from - height : middle + from, BAR - 1, height);
-          from += height;
-        }
+    const heights = new Float64Array(columns.length / 3);
+    for (const [kind, color] of KINDS.entries()) {
+      this._fill(color, 0, 0, 0, 0);
+      for (const [i, from] of heights.entries()) {
+        const bytes = columns[i * 3 + kind];
+        const height = Math.min(Math.max(Math.log2(bytes) * unit, 3), middle - from - 1);
+        if (bytes === 0 || height <= 0) continue;
+        const y = i % 2 === 0 ? middle - from - height : middle + from;
+        this._context.fillRect(Math.floor(i / 2) * BAR, y, BAR - 1, height);
+        heights[i] += height;
       }
     }
-    context.fillStyle = this._color('--quiet');
-    context.fillRect(0, middle, width, 1);
-    this._paintTimes(context, width);
   }
 
   /** The times of the first and the last frame, in milliseconds from the first of all. */
-  _paintTimes(context, width) {
+  _paintTimes(width) {
     const { rows, shown, startTime } = this._store;
-    if (startTime === null || shown.length === 0) return;
-    context.font = '11px system-ui';
+    this._context.font = '11px system-ui';
     for (const [index, x, align] of [
       [shown[0], 4, 'left'],
       [shown.at(-1), width - 4, 'right']
     ]) {
-      const time = rows[index][Column.TIME];
-      context.textAlign = align;
-      if (time !== null) context.fillText(`${(time - startTime).toFixed(0)} ms`, x, HEIGHT - 5);
+      const time = rows[index]?.time ?? null;
+      this._context.textAlign = align;
+      if (time !== null) this._context.fillText(`${(time - startTime).toFixed(0)} ms`, x, HEIGHT - 5);
     }
-  }
-
-  /** A color of style.css as a canvas takes it, which knows no light-dark(). */
-  _color(name) {
-    if (!this._colors.has(name)) {
-      this._canvas.style.color = `var(${name})`;
-      this._colors.set(name, getComputedStyle(this._canvas).color);
-    }
-    return this._colors.get(name);
   }
 
   /** Marks the selected frame, for eyes and for screen readers. */
-  _describe(place, width, ratio) {
+  _describe(place, width) {
     const { rows, shown } = this._store;
-    const position = this._store.positionOf(this._list.selected);
-    const row = shown[position] === this._list.selected ? rows[shown[position]] : undefined;
-    const sender = row?.[Column.SERVER] === 1 ? 'server' : 'client';
-    const text = row === undefined ? `${shown.length} frames` : `frame ${row[Column.SEQUENCE]} of the ${sender}`;
-    const now = row === undefined ? 0 : position;
-    const values = { valuemin: 0, valuemax: Math.max(shown.length - 1, 0), valuenow: now, valuetext: text };
-    for (const [name, value] of Object.entries(values)) this._canvas.setAttribute(`aria-${name}`, String(value));
-    if (row === undefined) return;
-    const context = this._canvas.getContext('2d');
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.fillStyle = this._color('--focus');
-    context.fillRect(Math.min(Math.floor(place(position) * width), width - 2), 0, 2, HEIGHT);
+    const position = shown.length === 0 ? 0 : this._store.positionOf(this._list.selected);
+    const isShown = shown[position] === this._list.selected;
+    const { sequence, server } = rows[this._list.selected] ?? {};
+    const text = `frame ${sequence} of the ${server === 1 ? 'server' : 'client'}`;
+    this._canvas.ariaValueMin = '0';
+    this._canvas.ariaValueMax = String(Math.max(shown.length - 1, 0));
+    this._canvas.ariaValueNow = String(isShown ? position : 0);
+    this._canvas.ariaValueText = isShown ? text : `${shown.length} frames`;
+    if (isShown) this._fill('--focus', Math.min(Math.floor(place(position) * width), width - 2), 0, 2, HEIGHT);
   }
 
   /** @returns {number} the index of the row next to a place from 0 to 1; -1 if none is shown */
   _rowAt(wanted) {
     const { shown } = this._store;
     const place = this._measure();
-    let low = 0;
-    let high = shown.length - 1;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (place(middle) < wanted) low = middle + 1;
-      else high = middle;
-    }
-    if (low > 0 && wanted - place(low - 1) < place(low) - wanted) low--;
-    return shown[low] ?? -1;
+    let nearest = firstIndex(shown.length - 1, (i) => place(i) < wanted);
+    if (nearest > 0 && wanted - place(nearest - 1) < place(nearest) - wanted) nearest--;
+    return shown[nearest] ?? -1;
   }
 }

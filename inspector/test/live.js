@@ -100,7 +100,7 @@ test('compressed messages of a program are inflated, its connection has an addre
   await run(program, env, '--require', LIVE);
   const { session } = inspector;
   await until(() => session.connections[0]?.isOpen === false);
-  const texts = session.frames.map(({ inflated }) => inflated?.toString());
+  const texts = session.frames.map(({ message }) => message?.inflated?.toString());
   assert.deepEqual(texts, ['{"user":"Ada","id":1}', '{"user":"Ada","id":2}', undefined, undefined]);
   assert.ok(session.frames[1].length < 10, 'the second refers to the first');
   assert.match(session.connections[0].name, /^127\.0\.0\.1:\d+ → 127\.0\.0\.1:\d+ \/room\?x=1$/);

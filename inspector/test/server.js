@@ -101,22 +101,15 @@ test('other hosts, origins and tokens are refused', async (t) => {
 test('a page opens a source in parts, and asks for details', async (t) => {
   const { port, token } = await start(t);
   const { find, send, socket } = await connect(t, port, token);
-  assert.equal((await find('hello')).maxSize, 1000);
   send({ type: 'open', name: 'x', size: 11 });
   socket.send(Buffer.from('8101'));
   socket.send(Buffer.from('61 8900'));
   await find('opened');
-  const { from, rows } = await find('frames');
-  assert.deepEqual(
-    [from, rows.map((row) => row.slice(0, 3))],
-    [
-      0,
-      [
-        [0, 1, 1],
-        [0, 1, 2]
-      ]
-    ]
+  const { rows } = await find('frames');
+  const firstColumns = rows.map(([index, [connection, server, sequence]]) =>
+    [index, connection, server, sequence].join()
   );
+  assert.deepEqual(firstColumns, ['0,0,1,1', '1,0,1,2']);
   send({ type: 'detail', index: 0, count: 10 });
   const { name, verdict } = (await find('detail')).detail;
   assert.deepEqual([name, verdict.word], ['text', 'good']);

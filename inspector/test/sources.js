@@ -5,13 +5,14 @@
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
 const { acceptDeflate, Encoder } = require('framemask');
-const { bytesFromText, streamsFromText } = require('../lib/bytes-from-text');
+const { streamsFromText } = require('../lib/bytes-from-text');
 const { detailOf } = require('../lib/detail');
 const { connectionOf } = require('../lib/handshake');
 const { search } = require('../lib/search');
 const { SegmentList } = require('../lib/segments');
 const { MAX_FRAMES, Place, Session } = require('../lib/session');
-const { joinPieces, kindOf, open } = require('../lib/sources');
+const { kindOf, open } = require('../lib/sources');
+const { joinPieces } = require('../lib/streams');
 
 const ANSWER = 'HTTP/1.1 101 x\r\nUpgrade: websocket\r\n';
 const DEFLATE = 'permessage-deflate; server_no_context_takeover; client_no_context_takeover';
@@ -23,6 +24,7 @@ async function opened(data, from, session = new Session()) {
   return session;
 }
 
+const hexOf = (...args) => streamsFromText(...args)[0].bytes.toString('hex');
 const find = (session, query) => search(session, query, () => true);
 
 test('hex is read in the ways in which it is written, and base64', () => {
@@ -40,22 +42,20 @@ test('hex is read in the ways in which it is written, and base64', () => {
     'gYU3+iE9f59NUVg=',
     'gYU3-iE9f59N\nUVg'
   ]) {
-    assert.equal(bytesFromText(text).toString('hex'), HELLO, text);
+    assert.equal(hexOf(text), HELLO, text);
   }
-  assert.equal(bytesFromText('abcd', 'base64').toString('hex'), '69b71d');
-  assert.throws(() => bytesFromText('818'), /odd number/);
-  for (const [text, at, message] of [
+  assert.equal(hexOf('abcd', 'base64'), '69b71d');
+  for (const [text, at, message, format] of [
     ['81 85 37 zz 21', 9, /not hex: line 1, character 10\n81 85 37 zz 21\n {9}\^$/],
     ['818537fa213d7f9f4d51g8', 20, /not hex/], // base64, but for the reader
     ['client: 81\r\n80 00\nserver: 81?0', 28, /nor base64: line 3, character 11\nserver: 81\?0\n {10}\^$/],
     ['hello world, this is no hex!', 11, /neither hex nor base64: line 1, character 12/],
     [`${' '.repeat(1000)}81 8x`, 1004, /\n {26}81 8x\n {30}\^$/],
-    ['81 8', 4, /odd number of digits: line 1, character 5/]
+    ['81 8', 4, /odd number of digits: line 1, character 5/],
+    ['xyz', 0, /not hex/, 'hex']
   ]) {
-    assert.throws(() => streamsFromText(text), { at, message }, text);
+    assert.throws(() => streamsFromText(text, format), { at, message }, text);
   }
-  assert.throws(() => bytesFromText('no bytes!'), /neither hex nor base64/);
-  assert.throws(() => bytesFromText('xyz', 'hex'), /not hex/);
 });
 
 test('lines say which end has sent the bytes', () => {
@@ -82,20 +82,11 @@ test('a source is known by its bytes', () => {
 test('5.4: fragments are one message, and control frames lie between them', async () => {
   const session = await opened('010161 8900 000162 800163 8a00', 'server');
   const { FIRST, INSIDE, MIDDLE, LAST, APART } = Place;
-  const { frames } = session;
-  assert.deepEqual(
-    frames.map(({ place }) => place),
-    [FIRST, INSIDE, MIDDLE, LAST, APART]
-  );
-  assert.deepEqual(
-    frames.map(({ message }) => message),
-    [1, 1, 1, 1, 0]
-  );
+  const places = session.frames.map(({ place }) => place);
+  assert.deepEqual(places, [FIRST, INSIDE, MIDDLE, LAST, APART]);
   const { message, header, payload } = detailOf(session, 3, 100);
-  assert.deepEqual(
-    message.frames.map(({ name }) => name),
-    ['text', 'ping', 'continuation', 'continuation']
-  );
+  const names = message.frames.map(({ name }) => name);
+  assert.deepEqual(names, ['text', 'ping', 'continuation', 'continuation']);
   assert.deepEqual([Buffer.from(message.bytes, 'base64').toString(), message.complete], ['abc', true]);
   assert.deepEqual([header.hex, payload.masked], ['8001', null]);
   assert.equal(detailOf(session, 5, 100), null);
@@ -134,7 +125,7 @@ test('a line of a handshake takes no longer than it is long', () => {
   const spaces = ' '.repeat(100_000);
   const deflateOf = (line) => {
     const pieces = joinPieces([{ from: 'server', bytes: Buffer.from(`${ANSWER}${line}\r\n\r\n`) }]);
-    return connectionOf(pieces).settings.deflate;
+    return connectionOf(pieces).deflate;
   };
   const name = 'Sec-WebSocket-Extensions:';
   for (const line of [`${name}${spaces}\n`, `${name} x${spaces}\n`, `${name}${spaces}x`]) {
@@ -147,7 +138,7 @@ test('RFC 7692: a compressed message is shown inflated, and found', async () => 
   const answer = Buffer.from(`${ANSWER}Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n`);
   const frames = Buffer.from('c107f248cdc9c90700c105f200110000', 'hex');
   const session = await opened(Buffer.concat([answer, frames]), 'server');
-  const texts = session.frames.map(({ inflated }) => inflated.toString());
+  const texts = session.frames.map(({ message }) => message.inflated.toString());
   assert.deepEqual(texts, ['Hello', 'Hello'], 'the second refers to the first');
   assert.deepEqual(await find(session, 'hello'), [0, 1]);
 });
@@ -157,15 +148,15 @@ test('inflated messages are kept up to a limit, and judged beyond it', async () 
   for (let i = 0; i < 4; i++) encoder.binary(Buffer.alloc(1000));
   encoder.text(Buffer.alloc(1000, 0xff));
   const answer = Buffer.from(`${ANSWER}Sec-WebSocket-Extensions: ${DEFLATE}\r\n\r\n`);
-  const session = new Session(() => {}, { maxKept: 2500 });
+  const session = new Session(undefined, { maxKept: 2500 });
   const data = Buffer.concat([answer, ...encoder.take()]);
   for (let i = 0; i < 2; i++) {
     const { frames, notes } = await opened(data, 'server', session);
-    const lengths = frames.map(({ inflated }) => inflated?.length);
+    const lengths = frames.map(({ message }) => message.inflated?.length);
     assert.deepEqual(lengths, [1000, 1000, undefined, undefined, undefined]);
     assert.equal(frames[4].fault.code, 'FRAMEMASK_ERR_UTF8');
     assert.match(notes.join(), /further ones are left out/);
-    assert.equal(detailOf(session, 2, 100).message.inflated, null);
+    assert.equal(detailOf(session, 2, 100).message.bytes, null);
   }
 });
 

@@ -11,13 +11,15 @@ const load = (name) => import(pathToFileURL(path.join(__dirname, '../page', name
 
 /** A row: the next frame of the client, with the given columns. */
 const row = ({ connection = 0, server = 0, opcode = 1, length = 5, place = 5, state = 0 } = {}) => {
-  return [connection, server, 1, null, opcode, 1, length, 0, place, state, 0, '', null];
+  return [connection, server, 1, null, opcode, 1, length, place, state, 0, '', null];
 };
+
+const append = (store, rows) => store.update(rows.map((row, i) => [store.rows.length + i, row]));
 
 async function createStore() {
   const { Store, noFilters } = await load('store.mjs');
   const store = new Store();
-  store.append([
+  append(store, [
     row(),
     row({ opcode: 9, length: 0 }),
     row({ opcode: 2, length: 70_000, server: 1 }),
@@ -50,15 +52,15 @@ test('each filter leaves the rows that it names, and several together', async ()
 test('rows that come later are filtered, and left out of a search before them', async () => {
   const { store, filter } = await createStore();
   filter({ opcodes: new Set([9]) });
-  store.append([row({ opcode: 9 }), row()]);
+  append(store, [row({ opcode: 9 }), row()]);
   assert.deepEqual(store.shown, [1, 7]);
-  store.change([[0, row({ opcode: 9 })]]);
+  store.update([[0, row({ opcode: 9 })]]);
   assert.deepEqual(store.shown, [0, 1, 7]);
   filter({});
   store.setFound([0, 3, 6]);
   assert.deepEqual(store.shown, [0, 3, 6]);
   filter({ connection: 1 });
-  store.append([row({ connection: 1 })]);
+  append(store, [row({ connection: 1 })]);
   assert.deepEqual(store.shown, [6]);
   store.setFound(null);
   assert.deepEqual(store.shown, [5, 6, 9]);
@@ -69,8 +71,8 @@ test('a message stands for its fragments, until it is unfolded', async () => {
   const store = new Store();
   const part = (place, server = 0) => row({ place, server, opcode: place === 1 ? 1 : 0 });
   // Two messages in fragments, of both ends, and a Ping amid them.
-  store.append([part(1), part(1, 1), row({ opcode: 9, place: 4 }), part(2)]);
-  store.append([part(3, 1), part(3), row()]);
+  append(store, [part(1), part(1, 1), row({ opcode: 9, place: 4 }), part(2)]);
+  append(store, [part(3, 1), part(3), row()]);
   assert.deepEqual([store.shown, store.count], [[0, 1, 2, 6], 7]);
   store.unfold(0, true);
   assert.deepEqual([store.shown, store.isUnfolded(0), store.isUnfolded(6)], [[0, 1, 2, 3, 5, 6], true, null]);
@@ -81,7 +83,7 @@ test('a message stands for its fragments, until it is unfolded', async () => {
   store.setFilters({ ...noFilters(), opcodes: new Set([0]) });
   assert.deepEqual(store.shown, [3, 4, 5], 'fragments are shown if their first one is not');
   store.setFilters(noFilters());
-  store.change([[3, row({ place: 2, opcode: 0, state: 1 })]]);
+  store.update([[3, row({ place: 2, opcode: 0, state: 1 })]]);
   assert.deepEqual([store.shown, store.nextBad(0, 1)], [[0, 1, 2, 3, 6], 3], 'a bad one is never folded');
   store.setFound([0, 5]);
   assert.deepEqual([store.shown, store.count], [[0], 2]);
@@ -90,7 +92,7 @@ test('a message stands for its fragments, until it is unfolded', async () => {
 test('rows that come while the list is paused, and a part of the timeline', async () => {
   const { store } = await createStore();
   store.pause(true);
-  store.append([row(), row()]);
+  append(store, [row(), row()]);
   assert.deepEqual([store.shown.length, store.held], [7, 2]);
   store.setRange(2, 7);
   assert.deepEqual(store.shown, [2, 3, 4, 5, 6]);

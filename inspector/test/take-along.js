@@ -76,8 +76,18 @@ test('exported records show the same frames and messages again', async () => {
   const again = new Session();
   await open(again, { data: Buffer.from(lines.join('')), name: 'again' });
   const said = ({ frames, connections }) =>
-    frames.map(({ connection, from, time, opcode, fin, rsv, length, inflated, fault }) => {
-      return [connections[connection].name, from, time, opcode, fin, rsv, length, inflated?.toString(), fault?.code];
+    frames.map(({ connection, from, time, opcode, fin, rsv, length, message, fault }) => {
+      return [
+        connections[connection].name,
+        from,
+        time,
+        opcode,
+        fin,
+        rsv,
+        length,
+        message?.inflated?.toString(),
+        fault?.code
+      ];
     });
   assert.deepEqual(said(again), said(session));
   const texts = lines.map((line) => JSON.parse(line).text).filter((text) => text !== undefined);
