@@ -200,23 +200,26 @@ t.test('5.4: one message at a time, control frames between its fragments', (t) =
   t.end();
 });
 
+/** Each method that sends, with arguments. */
+const CALLS = [
+  ['text', 'x'],
+  ['binary', Buffer.alloc(1)],
+  ['continuation', 'x'],
+  ['ping'],
+  ['pong'],
+  ['close', 1000],
+  ['close'],
+  ['addPrepared', prepare('x')],
+  ['addFramed', [frame(PING, '')]],
+  ['beginFrame', 1]
+];
+
 t.test('5.5.1: sends nothing after a Close frame', (t) => {
   const encoder = new Encoder({ role: 'server' });
   t.equal(encoder.closed, false);
   encoder.close(1000, 'bye');
   t.equal(encoder.closed, true);
-  const { pending } = encoder;
-  encoder.close(1000);
-  encoder.close();
-  encoder.text('x');
-  encoder.binary(Buffer.alloc(1));
-  encoder.continuation('x');
-  encoder.ping();
-  encoder.pong();
-  encoder.addPrepared(prepare('x'));
-  encoder.beginFrame(1);
-  encoder.addPayload(Buffer.alloc(1));
-  t.equal(encoder.pending, pending, 'nothing is added');
+  for (const [method, ...args] of [...CALLS, ['addPayload', Buffer.alloc(1)]]) encoder[method](...args);
   assertBytes(bytesOf(encoder), frame(CLOSE, closePayload(1000, 'bye')));
   t.end();
 });
@@ -505,11 +508,20 @@ t.test('beginFrame: a payload that comes later, in pieces of any size, by any wa
   t.end();
 });
 
-t.test('beginFrame: the longest header, and rsv1', (t) => {
-  const encoder = new Encoder({ role: 'server' });
-  encoder.beginFrame(2 ** 53 - 1, { rsv1: true });
-  assertBytes(bytesOf(encoder), Buffer.from('c27f001fffffffffffff', 'hex'));
-  t.equal(encoder.payloadLeft, 2 ** 53 - 1);
+t.test('5.2: beginFrame writes the shortest header for a payload of any length, and rsv1', (t) => {
+  const lengths = [0, 125, 126, 65535, 65536, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1];
+  forEachEncoder((Encoder, role) => {
+    forEachCase(lengths, (length) => {
+      const encoder = new Encoder({ role });
+      encoder.beginFrame(length, { rsv1: true });
+      assert.equal(encoder.payloadLeft, length);
+      const key = role === 'client' ? KEY : null;
+      const expected = frame(BINARY, '', { key, length, rsv: 0x40 });
+      const bytes = bytesOf(encoder);
+      if (key !== null) bytes.set(key, bytes.length - 4);
+      assertBytes(bytes, expected);
+    });
+  });
   t.end();
 });
 
@@ -518,19 +530,8 @@ t.test('while a payload is incomplete, nothing else can be sent', (t) => {
   encoder.beginFrame(5);
   encoder.addPayload(Buffer.from('ab'));
   const pending = encoder.pending;
-  const calls = {
-    text: ['x'],
-    binary: [Buffer.alloc(1)],
-    continuation: ['x'],
-    ping: [],
-    pong: [],
-    close: [1000],
-    addPrepared: [prepare('x')],
-    addFramed: [[frame(PING, '')]],
-    beginFrame: [1]
-  };
-  for (const [name, args] of Object.entries(calls)) {
-    t.throws(() => encoder[name](...args), { code: 'ERR_INVALID_STATE', message: /lacks 3 bytes/ }, name);
+  for (const [method, ...args] of CALLS) {
+    t.throws(() => encoder[method](...args), { code: 'ERR_INVALID_STATE', message: /lacks 3 bytes/ }, method);
   }
   t.throws(() => encoder.addPayload(Buffer.alloc(4)), { code: 'ERR_OUT_OF_RANGE', message: /at most 3 bytes/ });
   t.throws(() => encoder.addPayload('abc'), { code: 'ERR_INVALID_ARG_TYPE' });

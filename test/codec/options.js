@@ -222,7 +222,7 @@ t.test('refuses a slip in any place of a name of six letters or more, and ignore
   t.end();
 });
 
-t.test('ignores names that are like no option, as often as they come', (t) => {
+t.test('ignores names that are like no option of the class, as often as they come', (t) => {
   const others = [
     ...['test', 'next', 'roles', 'rule', 'rsv', 'rsv2', 'content', 'connection', 'minPayload', 'payload'],
     ...['port', 'path', 'host', 'server', 'readable', 'perMessageDeflate', 'maxPayloadLength', 'highWaterMark'],
@@ -230,20 +230,12 @@ t.test('ignores names that are like no option, as often as they come', (t) => {
     '__proto__x',
     'x'.repeat(1e6)
   ];
+  // The options of the other class, and a slip in one.
+  const ofOther = { Decoder: [...NAMES.Encoder, 'recyle'], Encoder: [...NAMES.Decoder, 'onmessage'] };
   for (const owner of Object.keys(CLASSES)) {
-    for (const name of [...others, ...others]) t.equal(complaint(owner, name), null, name.slice(0, 20));
+    const names = [...others, ...others, ...ofOther[owner].filter((name) => name !== 'role')];
+    for (const name of names) assert.equal(complaint(owner, name), null, `${owner}: ${name.slice(0, 20)}`);
   }
-  t.end();
-});
-
-t.test('ignores the options of the other class, and what is almost one of them', (t) => {
-  for (const name of [...NAMES.Encoder, 'recyle']) {
-    if (name !== 'role') t.equal(complaint('Decoder', name), null, name);
-  }
-  for (const name of [...NAMES.Decoder, 'onmessage']) {
-    if (name !== 'role') t.equal(complaint('Encoder', name), null, name);
-  }
-  t.equal(complaint('Decoder', 'onmessage'), 'Decoder has no option "onmessage". Did you mean "onMessage"?');
   t.end();
 });
 

@@ -3,12 +3,12 @@
 const assert = require('node:assert/strict');
 const t = require('tap');
 const { codecBackend, createCodecBackend } = require('../../lib/codec/backend');
-const { header, headerSize, readHeader, writeHeader } = require('../../lib/codec/header');
+const { header, readHeader } = require('../../lib/codec/header');
 const { scanChunk } = require('../../lib/codec/scan');
 const { kernel, nativeError } = require('../../lib/masking/backend');
 const fallback = require('../../lib/masking/fallback');
 const { acceptsFirstByte } = require('../../lib/shared/protocol');
-const { assertBytes, forEachCase } = require('../support/cases');
+const { forEachCase } = require('../support/cases');
 const { BINARY, CLOSE, CONTINUATION, KEY, PING, PONG, TEXT, frame } = require('../support/frames');
 const { createNativeDouble } = require('../support/native-double');
 const { kernels, nativeKernels } = require('../support/natives');
@@ -465,32 +465,6 @@ t.test('5.2: a good header is read at any position, once all of it is there', (t
               assert.equal(read(placed, mode, position, end), 'more', `${what}, cut after ${end - position} bytes`);
             }
           }
-        }
-      }
-    }
-  });
-  t.end();
-});
-
-t.test('5.2: writeHeader writes the shortest header, and nothing around it', (t) => {
-  forEachCase([0, 1, 125, 126, 127, 65535, 65536, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1], (length) => {
-    for (const maskBit of [0, MASKED]) {
-      for (const first of [0x00, 0x81, 0x82, 0x41]) {
-        for (const at of [0, 5]) {
-          const what = `mask bit ${maskBit}, first byte ${first}, at ${at}`;
-          const target = Buffer.alloc(24, 0xaa);
-          const key = writeHeader(target, at, first, length, maskBit);
-          const size = headerSize(length, maskBit);
-          const expected = frame(first & 15, '', { length, key: maskBit === 0 ? null : Buffer.alloc(4) });
-          expected[0] = first;
-          assert.equal(size, expected.length, `${what}: headerSize`);
-          const found = maskBit === 0 ? { first, length, size } : { first, length, size, key };
-          assert.deepEqual(read(target, maskBit | RSV1, at), found, `${what}: what readHeader finds`);
-          assert.equal(key !== 0, maskBit !== 0, `${what}: the key`);
-          target.fill(0, at + size - (maskBit === 0 ? 0 : 4), at + size);
-          assertBytes(target.subarray(at, at + size), expected, `${what}: the bytes without the key`);
-          target.fill(0xaa, at, at + size);
-          assertBytes(target, Buffer.alloc(24, 0xaa), `${what}: the bytes around it`);
         }
       }
     }

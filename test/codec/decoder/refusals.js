@@ -189,34 +189,24 @@ t.test('an error says what the peer sent', (t) => {
 const HINT = 'give a Decoder only what follows the handshake';
 const ANSWER = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n';
 
-/** @type {[string, 'client' | 'server', Buffer | string, RegExp][]} */
-const MESSAGES = [
-  ["a server's answer", 'client', ANSWER, new RegExp(`It is the HTTP of a server's answer: ${HINT}$`)],
-  ['the start of it', 'client', ANSWER.slice(0, 5), new RegExp(`It is the HTTP of a server's answer: ${HINT}$`)],
-  ["a client's request", 'server', 'GET / HTTP/1.1\r\n', new RegExp(`It is the HTTP of a client's request: ${HINT}$`)],
-  ...['HTTP', 'GET', 'H', 'POST / HTTP/1.1\r\n\r\n'].map((bytes) => [
-    `the bytes ${bytes.slice(0, 4)}`,
-    'client',
-    bytes,
-    /no extension has given a meaning$/
-  ]),
-  [
-    'a frame without a mask',
-    'server',
-    frame(TEXT, 'a'),
-    /^A frame from a client is not masked, or the Decoder's role should be 'client'$/
-  ],
-  ['a mask', 'client', masked(TEXT), /^A frame from a server is masked, or the Decoder's role should be 'server'$/]
-];
-
-for (const [bad, role, bytes, expected] of MESSAGES) {
-  t.test(`the message of the error tells of ${bad}`, (t) => {
+t.test('the message of an error tells of a handshake, or of the wrong role', (t) => {
+  const cases = [
+    { role: 'client', bytes: ANSWER, end: `It is the HTTP of a server's answer: ${HINT}` },
+    { role: 'client', bytes: ANSWER.slice(0, 5), end: `It is the HTTP of a server's answer: ${HINT}` },
+    { role: 'server', bytes: 'GET / HTTP/1.1\r\n\r\n', end: `It is the HTTP of a client's request: ${HINT}` },
+    ...['HTTP', 'GET', 'H', 'POST / HTTP/1.1\r\n\r\n'].map((bytes) => {
+      return { role: 'client', bytes, end: 'no extension has given a meaning' };
+    }),
+    { role: 'server', bytes: frame(TEXT, 'a'), end: "is not masked, or the Decoder's role should be 'client'" },
+    { role: 'client', bytes: masked(TEXT), end: "is masked, or the Decoder's role should be 'server'" }
+  ];
+  for (const { role, bytes, end } of cases) {
     const errors = [];
     new Decoder({ role, onError: (error) => errors.push(error) }).write(Buffer.from(bytes));
-    t.match(errors[0].message, expected);
-    t.end();
-  });
-}
+    t.equal(errors[0].message.slice(-end.length), end, `${role}: ${bytes.toString('latin1').slice(0, 5)}`);
+  }
+  t.end();
+});
 
 // Section 8.1: text that is not UTF-8 fails the connection. framemask does so at the first byte
 // that cannot be part of UTF-8, no matter what follows.
@@ -328,21 +318,6 @@ const kindsOf = (f) => [
   { name: 'binary', make: f.binary, event: binary }
 ];
 
-t.test('maxPayload: 0 allows only empty messages', (t) => {
-  const options = { maxPayload: 0 };
-  forEachDecoder(({ decode, f }) => {
-    forEachCase(kindsOf(f), ({ make, event }) => {
-      const frames = [make(''), f.ping('control frames do not count'), make('')];
-      assert.deepEqual(decode(frames, options).length, 3, 'a control frame between empty messages');
-      assert.deepEqual(decode([make(''), make('a')], options), [event(''), TOO_BIG], 'one byte');
-      const start = make('', { fin: false });
-      assert.deepEqual(decode([start, f.continuation('')], options), [event('')], 'empty fragments');
-      assert.deepEqual(decode([start, f.continuation('a')], options), [TOO_BIG], 'one byte in the second fragment');
-    });
-  });
-  t.end();
-});
-
 t.test('maxPayload allows a message of that many bytes, and no more', (t) => {
   forEachDecoder(({ decode, f, refusedAfter }) => {
     forEachCase(kindsOf(f), ({ make, event }) => {
@@ -351,6 +326,13 @@ t.test('maxPayload allows a message of that many bytes, and no more', (t) => {
         [event('a'), event('b'), event(''), TOO_BIG],
         'one byte'
       );
+      const empty = [make('', { fin: false }), f.ping('does not count')];
+      assert.deepEqual(
+        decode([make(''), ...empty, f.continuation(''), make('a')], { maxPayload: 0 }),
+        [event(''), ['ping', 'does not count'], event(''), TOO_BIG],
+        'empty messages alone'
+      );
+      assert.deepEqual(decode([...empty, f.continuation('a')], { maxPayload: 0 }).at(-1), TOO_BIG, 'a fragment');
       forEachCase([20, 125, 126, 1000, 65535, 65536], (maxPayload) => {
         const options = { maxPayload };
         const exact = 'e'.repeat(maxPayload);
