@@ -15,9 +15,9 @@ class MemoryBus {
   }
 
   /**
-   * @param {(entry: { id: string, room: string, body: string }) => void} deliver called with each
-   *   message, once, in the same order in each process
-   * @param {(text: string) => void} hear called with each announcement, at most once
+   * Calls `deliver` with each message, `{ id, room, body }`, once, in the same order in each process; `hear`
+   * with each announcement, at most once.
+   *
    * @returns {Promise<{ recent: object[], complete: boolean }>} messages from before
    */
   async start(deliver, hear) {
@@ -30,7 +30,6 @@ class MemoryBus {
    * Publishes a message, unless this sender has published one with this number or a later one: a
    * client that was cut off sends again what was not acknowledged.
    *
-   * @param {{ from: string, n: number, room: string, body: string }} message
    * @returns {Promise<boolean>} false if it was there already
    */
   async publish({ from, n, room, body }) {

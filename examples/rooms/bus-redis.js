@@ -57,10 +57,7 @@ const entryOf = ({ id, message: { room, body } }) => ({ id, room, body });
 
 /** Publishes the messages of many processes. Its methods are those of MemoryBus. */
 class RedisBus {
-  /**
-   * @param {string} url such as redis://127.0.0.1:6379
-   * @param {(error: Error) => void} [report] is told why Redis can't be reached
-   */
+  /** `report` is called with an error if Redis can't be reached. */
   constructor(url, report = () => {}) {
     // A connection that is silent for longer than XREAD blocks, or a Ping takes, is dead.
     const socket = { reconnectStrategy: (retries) => Math.min(2 ** retries * 20, 1000), socketTimeout: BLOCK * 3 };
@@ -70,9 +67,7 @@ class RedisBus {
     this._subscriber = createClient({ url, socket, pingInterval: BLOCK });
     for (const client of this._clients) client.on('error', report);
     this._report = report;
-    this._deliver = null;
-    this._reading = null;
-    this._publishing = null;
+    this._reading = this._publishing = null;
     this._waiting = [];
     this._isClosed = false;
     this.lastId = '0-0';

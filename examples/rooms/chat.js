@@ -41,19 +41,12 @@ const MAX_NAME = 64; // of a nickname and of a room, in characters
 const MAX_TEXT = 4000;
 const SHOWN_TO_NEWCOMERS = 20; // messages
 
-const isName = (value) => typeof value === 'string' && value.length > 0 && value.length <= MAX_NAME;
-const isText = (value) => typeof value === 'string' && value.length > 0 && value.length <= MAX_TEXT;
+const isText = (value, most, least = 1) => typeof value === 'string' && value.length >= least && value.length <= most;
 const isId = (value) => typeof value === 'string' && /^\d{1,15}-\d{1,15}$/.test(value);
-const isSession = (value) => typeof value === 'string' && value.length >= 16 && value.length <= 64;
 
 /** The rooms of this process. */
 class Chat {
-  /**
-   * @param {object} options
-   * @param {import('./bus-memory').MemoryBus} options.bus
-   * @param {(text: string) => { length: number }} options.frameOnce of the kind of connections
-   * @param {typeof LIMITS} options.limits
-   */
+  /** `frameOnce` is that of the kind of connections. */
   constructor({ bus, frameOnce, limits }) {
     this.limits = limits;
     this.bus = bus;
@@ -112,8 +105,7 @@ class Chat {
   }
 
   _tellMembers(members, room, count, listed) {
-    const message = this._frameOnce(JSON.stringify({ type: 'members', room, count, members: listed }));
-    for (const member of members) if (member.isKeepingUp()) member.connection.send(message);
+    sendAll(members, this._frameOnce(JSON.stringify({ type: 'members', room, count, members: listed })));
   }
 
   _remember({ id, room, body }) {
@@ -127,13 +119,7 @@ class Chat {
   _deliver(published) {
     const { room, message } = this._remember(published);
     this.counts.broadcast++;
-    const members = this.rooms.get(room);
-    if (members === undefined) return;
-    for (const member of members) {
-      if (!member.isKeepingUp()) continue;
-      member.connection.send(message);
-      this.counts.delivered++;
-    }
+    this.counts.delivered += sendAll(this.rooms.get(room) ?? [], message);
   }
 
   /** A member enters a room, and gets what was said after `since`, or the latest without it. */
@@ -158,6 +144,17 @@ class Chat {
   }
 }
 
+/** @returns {number} how many members a message was sent to */
+function sendAll(members, message) {
+  let count = 0;
+  for (const member of members) {
+    if (!member.isKeepingUp()) continue;
+    member.connection.send(message);
+    count++;
+  }
+  return count;
+}
+
 /** A client, and what it asks for. */
 class Member {
   constructor(chat, connection) {
@@ -171,7 +168,6 @@ class Member {
     this._rate = new RateLimit(chat.limits);
   }
 
-  /** @param {object} message */
   reply(message) {
     if (this.isKeepingUp()) this.connection.sendText(JSON.stringify(message));
   }
@@ -225,7 +221,7 @@ class Member {
   }
 
   _hello({ name, session }) {
-    if (!isName(name) || !isSession(session)) return false;
+    if (!isText(name, MAX_NAME) || !isText(session, 64, 16)) return false;
     this.name = name;
     // Everybody sees `from`: with the session they could publish in its place.
     this.from = createHash('sha256').update(session).digest('base64url').slice(0, 16);
@@ -234,7 +230,7 @@ class Member {
   }
 
   _join({ room, since }) {
-    if (!isName(room) || (since !== undefined && !isId(since))) return false;
+    if (!isText(room, MAX_NAME) || (since !== undefined && !isId(since))) return false;
     if (this.rooms.has(room) || this.rooms.size >= this.chat.limits.maxRooms) return false;
     this.rooms.add(room);
     this.chat.enter(this, room, since);
@@ -248,7 +244,7 @@ class Member {
   }
 
   _say({ room, n, text }) {
-    if (!this.rooms.has(room) || !isText(text)) return false;
+    if (!this.rooms.has(room) || !isText(text, MAX_TEXT)) return false;
     if (!Number.isSafeInteger(n) || n <= this._lastNumber) return false;
     this._lastNumber = n;
     this._publish(room, n, text);

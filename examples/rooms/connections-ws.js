@@ -50,13 +50,7 @@ function frameOnce(text) {
   return { frame, length: frame.length };
 }
 
-/**
- * @param {{ maxPayload: number, closeTimeout: number }} limits in bytes and milliseconds
- * @param {(connection: Connection) => { onMessage(data: string | Buffer, isBinary: boolean): void,
- *   onEnd(): void }} open
- * @returns {(request: import('node:http').IncomingMessage, socket: import('node:stream').Duplex,
- *   head: Buffer) => void} does the handshake of one connection
- */
+/** `open` is called with a Connection, and returns its `onMessage` and `onEnd`. @returns a listener of 'upgrade' */
 function createUpgrade({ maxPayload, closeTimeout }, open) {
   const server = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload, closeTimeout });
 

@@ -3,13 +3,7 @@
 /** The bytes that an entry costs besides its frame, about. */
 const ENTRY = 200;
 
-/**
- * Compares the ids of two messages: milliseconds, a hyphen, and a number within the millisecond.
- *
- * @param {string} one
- * @param {string} other
- * @returns {number} below 0 if `one` is earlier
- */
+/** Compares the ids of two messages: milliseconds, a hyphen, and a number within the millisecond. */
 function compareIds(one, other) {
   const [ms, number] = one.split('-');
   const [otherMs, otherNumber] = other.split('-');
@@ -21,11 +15,6 @@ function compareIds(one, other) {
  * that they have, and get those after it. The oldest go first where there is no room for more.
  */
 class History {
-  /**
-   * @param {object} limits in bytes
-   * @param {number} limits.maxRoomHistory of one room; below what may wait for one client
-   * @param {number} limits.maxHistory of all rooms
-   */
   constructor({ maxRoomHistory, maxHistory }) {
     this._maxRoomBytes = maxRoomHistory;
     this._maxBytes = maxHistory;
@@ -49,11 +38,9 @@ class History {
 
   /** @param {{ id: string, room: string, message: { length: number } }} entry the newest one */
   add(entry) {
-    let log = this._rooms.get(entry.room);
-    if (log === undefined) {
-      log = { entries: [], bytes: 0, floor: this._floor };
-      this._rooms.set(entry.room, log);
-    }
+    const { room } = entry;
+    if (!this._rooms.has(room)) this._rooms.set(room, { entries: [], bytes: 0, floor: this._floor });
+    const log = this._rooms.get(room);
     log.entries.push(entry);
     log.bytes += entry.message.length + ENTRY;
     this._all.add(entry);
@@ -85,21 +72,13 @@ class History {
   }
 
   /**
-   * @param {string} room
-   * @param {string} id of a message; it need not be in this room
-   * @returns {{ entries: object[], complete: boolean }} the entries after that message; `complete`
-   *   is false if some of them may be gone
+   * @returns {{ entries: object[], complete: boolean }} the entries of a room after a message, which may be of
+   *   another room; `complete` is false if some of them may be gone
    */
   after(room, id) {
     const { entries, floor } = this._rooms.get(room) ?? { entries: [], floor: this._floor };
-    let low = 0;
-    let high = entries.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (compareIds(entries[middle].id, id) > 0) high = middle;
-      else low = middle + 1;
-    }
-    return { entries: entries.slice(low), complete: compareIds(id, floor) >= 0 };
+    const last = entries.findLastIndex((entry) => compareIds(entry.id, id) <= 0);
+    return { entries: entries.slice(last + 1), complete: compareIds(id, floor) >= 0 };
   }
 }
 

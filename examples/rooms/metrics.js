@@ -27,19 +27,21 @@ const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowe
  * tell. The connections have no code for it. It costs a record for each frame.
  */
 class Metrics {
-  /**
-   * @param {() => Record<string, number>} read returns the values of GAUGES and COUNTERS
-   * @param {{ tracing?: boolean }} [options] false counts no frames, and costs nothing
-   */
+  /** `read` returns the values of GAUGES and COUNTERS; `tracing: false` counts no frames, and costs nothing. */
   constructor(read, { tracing = true } = {}) {
     this._registry = new Registry();
     const registers = [this._registry];
     collectDefaultMetrics({ register: this._registry });
-    for (const [name, help] of Object.entries(GAUGES)) {
-      new Gauge({ name: `rooms_${name}`, help, registers, collect: gauge(() => read()[name]) });
+    for (const [field, help] of Object.entries(GAUGES)) {
+      const collect = () => gauge.set(read()[field]);
+      const gauge = new Gauge({ name: `rooms_${field}`, help, registers, collect });
     }
-    for (const [name, help] of Object.entries(COUNTERS)) {
-      new Counter({ name: `rooms_${snakeCase(name)}_total`, help, registers, collect: counter(() => read()[name]) });
+    for (const [field, help] of Object.entries(COUNTERS)) {
+      const collect = () => {
+        counter.reset();
+        counter.inc(read()[field]);
+      };
+      const counter = new Counter({ name: `rooms_${snakeCase(field)}_total`, help, registers, collect });
     }
     const count = (name, help, labelNames) =>
       new Counter({ name: `framemask_${name}_total`, help, labelNames, registers });
@@ -72,20 +74,6 @@ class Metrics {
   stop() {
     unsubscribe('framemask:frame', this._onFrame);
   }
-}
-
-// prom-client calls `collect` with the metric as `this`.
-function gauge(read) {
-  return function () {
-    this.set(read());
-  };
-}
-
-function counter(read) {
-  return function () {
-    this.reset();
-    this.inc(read());
-  };
 }
 
 module.exports = { Metrics };

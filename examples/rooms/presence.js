@@ -15,11 +15,7 @@ const SHOWN = 100;
  * and again every few seconds, so that a lost announcement matters for a short time only.
  */
 class Presence {
-  /**
-   * @param {{ announce(text: string): void }} bus
-   * @param {(room: string) => { from: string, name: string }[]} membersOf of this process
-   * @param {(room: string, count: number, members: object[]) => void} onChange
-   */
+  /** `membersOf` returns those of this process in a room; `onChange` is called with the result of `list`. */
   constructor(bus, membersOf, onChange) {
     this._bus = bus;
     this._membersOf = membersOf;
@@ -43,8 +39,8 @@ class Presence {
     this._timer = null;
     for (const room of this._changed) {
       const members = this._membersOf(room);
-      const { length: count } = members;
-      this._bus.announce(JSON.stringify({ process: this._process, room, count, members: members.slice(0, SHOWN) }));
+      const shown = members.slice(0, SHOWN);
+      this._bus.announce(JSON.stringify({ process: this._process, room, count: members.length, members: shown }));
     }
     this._changed.clear();
   }

@@ -9,10 +9,7 @@ class RateLimit {
     this._at = now;
   }
 
-  /**
-   * @param {number} [now] milliseconds
-   * @returns {boolean} whether one more message is within the limit
-   */
+  /** @returns {boolean} whether one more message is within the limit, at `now` milliseconds */
   take(now = performance.now()) {
     const earned = ((now - this._at) / 1000) * this._perSecond;
     this._tokens = Math.min(this._burst, this._tokens + earned);

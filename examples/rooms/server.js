@@ -3,6 +3,7 @@
 // A chat server: rooms, a page, and as many processes as are wanted. docs/scaling.md says more.
 
 const { timingSafeEqual, createHash } = require('node:crypto');
+const { once } = require('node:events');
 const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
@@ -22,13 +23,8 @@ The connections are framemask/ws's, or with --codec those of a Decoder and an En
   TRACING    off: /metrics does not count frames`;
 
 const PAGE = path.join(__dirname, 'page');
-const FILES = {
-  '/': ['index.html', 'text/html'],
-  '/page.mjs': ['page.mjs', 'text/javascript'],
-  '/client.mjs': ['client.mjs', 'text/javascript'],
-  '/style.css': ['style.css', 'text/css'],
-  '/icon.svg': ['icon.svg', 'image/svg+xml']
-};
+const FILES = new Set(fs.readdirSync(PAGE).map((name) => path.join(PAGE, name)));
+const TYPES = { '.html': 'text/html', '.mjs': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
 const HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'",
@@ -38,14 +34,7 @@ const HEADERS = {
 
 /** The chat over HTTP. */
 class RoomsServer {
-  /**
-   * @param {object} [options]
-   * @param {'ws' | 'codec'} [options.connections]
-   * @param {import('./bus-memory').MemoryBus} [options.bus]
-   * @param {Partial<typeof LIMITS>} [options.limits]
-   * @param {boolean} [options.tracing] whether /metrics counts frames
-   * @param {string} [options.token] that clients must name
-   */
+  /** `tracing` says whether /metrics counts frames; `token` is a secret that clients must name. */
   constructor({ connections = 'ws', bus = new MemoryBus(), limits = {}, tracing = true, token } = {}) {
     const { createUpgrade, frameOnce } = require(`./connections-${connections}`);
     this.limits = { ...LIMITS, ...limits };
@@ -63,7 +52,7 @@ class RoomsServer {
   /** Listens once the messages of before are there. @returns {Promise<number>} the port */
   async listen(port = 0, host = '127.0.0.1') {
     await this.chat.start();
-    await new Promise((resolve, reject) => this.http.once('error', reject).listen(port, host, resolve));
+    await once(this.http.listen(port, host), 'listening');
     this._heartbeat = setInterval(() => this.chat.beat(), this.limits.heartbeat);
     return this.http.address().port;
   }
@@ -91,19 +80,17 @@ class RoomsServer {
   }
 
   _answer({ method, url }, response) {
-    const file = FILES[url];
-    if (method !== 'GET') respond(response, 405, 'Only GET\n');
-    else if (file !== undefined) respond(response, 200, fs.readFileSync(path.join(PAGE, file[0])), file[1]);
+    const respond = (status, body, type = 'text/plain; charset=utf-8') => {
+      response.writeHead(status, { ...HEADERS, 'Content-Type': type }).end(body);
+    };
+    const file = path.join(PAGE, url === '/' ? 'index.html' : url);
+    if (method !== 'GET') respond(405, 'Only GET\n');
+    else if (FILES.has(file)) respond(200, fs.readFileSync(file), `${TYPES[path.extname(file)]}; charset=utf-8`);
     // For a load balancer: whether clients should be sent here.
-    else if (url === '/health')
-      respond(response, this.bus.isReady ? 200 : 503, this.bus.isReady ? 'ok\n' : 'no Redis\n');
+    else if (url === '/health') respond(...(this.bus.isReady ? [200, 'ok\n'] : [503, 'no Redis\n']));
     // Keep this path from the outside where the page is public.
-    else if (url === '/metrics') this._answerMetrics(response);
-    else respond(response, 404, 'Not found\n');
-  }
-
-  async _answerMetrics(response) {
-    response.writeHead(200, { ...HEADERS, 'Content-Type': this.metrics.contentType }).end(await this.metrics.format());
+    else if (url === '/metrics') this.metrics.format().then((text) => respond(200, text, this.metrics.contentType));
+    else respond(404, 'Not found\n');
   }
 
   _counts() {
@@ -118,7 +105,7 @@ class RoomsServer {
   async shutDown() {
     this._isEnding = true;
     clearInterval(this._heartbeat);
-    const closed = new Promise((resolve) => this.http.close(resolve));
+    const closed = once(this.http.close(), 'close');
     this.chat.close();
     this.http.closeIdleConnections();
     // Upgraded connections count until they are closed, which `closeTimeout` limits.
@@ -131,10 +118,6 @@ class RoomsServer {
   }
 }
 
-function respond(response, status, body, type = 'text/plain') {
-  response.writeHead(status, { ...HEADERS, 'Content-Type': `${type}; charset=utf-8` }).end(body);
-}
-
 /** Whether two secrets are the same; the time that it takes tells nothing about them. */
 function isSame(given, secret) {
   const [one, other] = [given ?? '', secret].map((text) => createHash('sha256').update(text).digest());
@@ -142,9 +125,7 @@ function isSame(given, secret) {
 }
 
 /** @returns {string | null} the host and port of an origin */
-function hostOf(origin) {
-  return URL.canParse(origin) ? new URL(origin).host : null;
-}
+const hostOf = (origin) => (URL.canParse(origin) ? new URL(origin).host : null);
 
 async function main() {
   const { values } = parseArgs({ options: { codec: { type: 'boolean' }, help: { type: 'boolean' } } });

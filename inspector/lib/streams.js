@@ -60,10 +60,10 @@ function* framesOf(connection, from, { bytes, chunks } = { bytes: Buffer.alloc(0
   for (const parsed of parseFrames(bytes)) {
     while (chunks[chunk + 1]?.offset <= parsed.start) chunk++;
     const { order, time } = chunks[chunk];
-    const { message, ...verdict } = judge.judge(parsed);
+    const { message, state, fault } = judge.judge(parsed);
     const { opcode, fin, rsv, masked, length } = parsed;
     const fields = { connection, from, sequence: ++sequence, time, opcode, fin, rsv, masked, length, parsed };
-    yield { order, message, frame: { ...fields, beginning: null, ...verdict, ends: null } };
+    yield { order, message, frame: { ...fields, beginning: null, state, fault, ends: null } };
   }
 }
 

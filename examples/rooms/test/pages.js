@@ -102,6 +102,7 @@ test('pages chat through three processes, of which one is killed', async (t) => 
   lines.push('Ada in the first room');
   await expectLines([ada, bob], lines);
   await expectLines([eve], ['Eve in the second room']);
+  await expectMembers(ada, ['Ada', 'Bob']);
   for (const page of pages) {
     assert.equal(await page.title(), 'Rooms', 'no page has run the hostile message');
     assert.equal(await page.locator('#messages :is(img, script)').count(), 0);

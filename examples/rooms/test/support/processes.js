@@ -67,10 +67,7 @@ async function startRedis(t) {
 
 /** One process of a server on a port of its own, which can be killed and started again. */
 class ServerProcess {
-  /**
-   * @param {string[]} args of Node.js; the program prints a line with its address when it listens
-   * @param {object} env besides PORT
-   */
+  /** The program of `args` prints a line with its address when it listens on PORT. */
   constructor(args, env) {
     this._args = args;
     this._env = env;
@@ -103,14 +100,7 @@ class ServerProcess {
   }
 }
 
-/**
- * Starts a Redis and processes that share it, which end with the test.
- *
- * @param {import('node:test').TestContext} t
- * @param {string[]} args of Node.js
- * @param {number} [count] a single process gets no Redis
- * @returns {Promise<{ servers: ServerProcess[], redis: string }>}
- */
+/** Starts a Redis and processes that share it, which end with the test. A single process gets no Redis. */
 async function startServers(t, args, count = SERVERS) {
   const redis = count === 1 ? '' : await startRedis(t);
   const servers = Array.from({ length: count }, () => new ServerProcess(args, { REDIS_URL: redis }));

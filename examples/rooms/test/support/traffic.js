@@ -23,27 +23,12 @@ async function until(condition) {
 
 const sum = (items, of) => items.reduce((total, item) => total + of(item), 0);
 
-/**
- * @typedef {object} Client in one room with its neighbours
- * @property {number} index
- * @property {string} room
- * @property {boolean} isJoined
- * @property {number} said
- * @property {Set<number>} published the numbers of its messages that must be heard
- * @property {number[][]} heard by neighbour: the numbers of its messages, in the order in which they came
- * @property {number} order a sum over all that was heard, in its order: the same for all neighbours
- * @property {() => boolean} say says the next message; false: not now
- * @property {() => void} close
- */
-
-/** Many clients in rooms of `roomSize`, which say `messages` messages each. */
+/** Clients in rooms of `roomSize`, of which `clients` is a multiple, that say `messages` messages each. */
 class Traffic {
   /**
-   * @param {object} options
-   * @param {(client: Client) => void} options.connect adds `say` and `close`, and calls `hear`
-   * @param {number} options.clients a multiple of roomSize
-   * @param {number} options.roomSize
-   * @param {number} options.messages
+   * `connect` sets the `isJoined` of a client once it is in its room, adds the numbers to `published` of its
+   * messages that must be heard, calls `hear`, and adds `close` and `say`, which returns false if it can say
+   * nothing now.
    */
   constructor({ connect, clients, roomSize, messages }) {
     this.total = clients * messages;
@@ -57,7 +42,9 @@ class Traffic {
       isJoined: false,
       said: 0,
       published: new Set(),
+      /** By neighbour: the numbers of its messages, in the order in which they came. */
       heard: Array.from({ length: roomSize }, () => []),
+      /** A sum over all that was heard, in its order: the same for all neighbours. */
       order: 0,
       close() {}
     }));
@@ -91,7 +78,7 @@ class Traffic {
     const first = index - (index % this._roomSize);
     return sum([...heard.entries()], ([i, numbers]) => {
       const distinct = new Set(numbers);
-      return sum([...this.clients[first + i].published], (n) => Number(!distinct.has(n)));
+      return [...this.clients[first + i].published].filter((n) => !distinct.has(n)).length;
     });
   }
 
