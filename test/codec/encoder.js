@@ -47,18 +47,15 @@ function framesOf(encoder, role) {
 
 t.test('5.7: encodes the examples of the RFC', (t) => {
   const server = new Encoder({ role: 'server' });
-  const hexOf = (encoder, end) => bytesOf(encoder).toString('hex', 0, end);
   server.text('Hello');
-  t.equal(hexOf(server), '810548656c6c6f', 'a single-frame unmasked text message');
   server.text('Hel', { fin: false });
   server.continuation('lo');
-  t.equal(hexOf(server), '010348656c80026c6f', 'a fragmented unmasked text message');
   server.ping('Hello');
-  t.equal(hexOf(server), '890548656c6c6f', 'an unmasked Ping frame');
+  t.equal(bytesOf(server).toString('hex'), '810548656c6c6f' + '010348656c80026c6f' + '890548656c6c6f');
   server.binary(Buffer.alloc(256));
-  t.equal(hexOf(server, 4), '827e0100', '256 bytes in one unmasked frame');
+  t.equal(bytesOf(server).toString('hex', 0, 4), '827e0100');
   server.binary(Buffer.alloc(65536));
-  t.equal(hexOf(server, 10), '827f0000000000010000', '64 KiB in one unmasked frame');
+  t.equal(bytesOf(server).toString('hex', 0, 10), '827f0000000000010000');
   t.end();
 });
 

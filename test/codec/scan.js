@@ -309,23 +309,6 @@ t.test('5.5.1: stops after a Close frame', (t) => {
   t.end();
 });
 
-t.test('a chunk in shared or in resizable memory', (t) => {
-  const [, { mode, key }] = ROLES;
-  const bytes = Buffer.concat([frame(TEXT, 'Hello', { key }), frame(TEXT, '', { key })]);
-  forEachCase(scans, ({ scan }) => {
-    for (const memory of [new SharedArrayBuffer(64), new ArrayBuffer(64, { maxByteLength: 128 })]) {
-      const what = memory.constructor.name;
-      const chunk = new Uint8Array(memory, 3, bytes.length);
-      chunk.set(bytes);
-      const table = new Uint32Array(6);
-      assert.equal(scan(chunk, 0, mode, table), 2, what);
-      assert.deepEqual([...table], [0x81, 6, 11, 0x81, 17, 17], what);
-      assert.equal(Buffer.from(chunk).toString('latin1', 6, 11), 'Hello', what);
-    }
-  });
-  t.end();
-});
-
 t.test('stops at a frame that ends beyond 32 bits, which the frame table cannot hold', (t) => {
   let chunk;
   try {

@@ -22,38 +22,24 @@ class Own extends Uint8Array {
 }
 class OwnBuffer extends Buffer {}
 
+/** Copies bytes to the middle of a memory. */
+function place(memory, bytes) {
+  new Uint8Array(memory).fill(0xaa);
+  const chunk = new Uint8Array(memory, 7, bytes.length);
+  chunk.set(bytes);
+  return chunk;
+}
+
 const SOURCES = [
   { name: 'Buffer', make: (bytes) => Buffer.from(bytes) },
-  { name: 'Uint8Array', make: (bytes) => Uint8Array.from(bytes) },
   { name: 'a subclass of Uint8Array', make: (bytes) => new Own(Uint8Array.from(bytes).buffer) },
-  {
-    name: 'a subclass of Buffer',
-    make: (bytes) => Object.setPrototypeOf(Buffer.from(bytes), OwnBuffer.prototype)
-  },
+  { name: 'a subclass of Buffer', make: (bytes) => Object.setPrototypeOf(Buffer.from(bytes), OwnBuffer.prototype) },
   { name: 'another realm', make: (bytes) => vm.runInNewContext('Uint8Array.from(bytes)', { bytes: [...bytes] }) },
-  {
-    name: 'the middle of its memory',
-    make(bytes) {
-      const memory = new Uint8Array(bytes.length + 20).fill(0xaa);
-      memory.set(bytes, 7);
-      return memory.subarray(7, 7 + bytes.length);
-    }
-  },
-  {
-    name: 'shared memory',
-    make(bytes) {
-      const chunk = new Uint8Array(new SharedArrayBuffer(bytes.length));
-      chunk.set(bytes);
-      return chunk;
-    }
-  },
+  { name: 'the middle of its memory', make: (bytes) => place(new ArrayBuffer(bytes.length + 20), bytes) },
+  { name: 'shared memory', make: (bytes) => place(new SharedArrayBuffer(bytes.length + 20), bytes) },
   {
     name: 'resizable memory',
-    make(bytes) {
-      const chunk = new Uint8Array(new ArrayBuffer(bytes.length, { maxByteLength: bytes.length * 2 }));
-      chunk.set(bytes);
-      return chunk;
-    }
+    make: (bytes) => place(new ArrayBuffer(bytes.length + 20, { maxByteLength: 20_000 }), bytes)
   }
 ];
 

@@ -64,7 +64,7 @@ for (const backend of BACKENDS) {
   // Each fragment is copied once; growing by doubling copies less than twice the whole, and
   // allocates less than four times. A character that is cut is checked again: at most three bytes
   // for each fragment or chunk.
-  t.test(`${COPIED}, ${backend}`, async (t) => {
+  t.test(`${COPIED}, ${backend}`, { skip }, async (t) => {
     const results = await measure('copied', backend);
     t.equal(results.length, 48);
     forEachCase(results, ({ copied, allocated, checked, length, memory, chunk }) => {
@@ -109,15 +109,10 @@ t.test('a message in chunks of 64 KiB, the first of which has the header too, is
       sizes.push(size);
       return allocUnsafeSlow(size);
     };
-    let length = 0;
-    const decoder = new Decoder({
-      role: 'server',
-      onMessage(data) {
-        length = data.length;
-      }
-    });
+    const lengths = [];
+    const decoder = new Decoder({ role: 'server', onMessage: (data) => lengths.push(data.length) });
     for (let at = 0; at < frame.length; at += 65536) decoder.write(frame.subarray(at, at + 65536));
-    assert.equal(length, kib * 1024, `${kib} KiB: the message`);
+    assert.deepEqual(lengths, [kib * 1024], `${kib} KiB: the message`);
     assert.ok(sizes.length <= 2, `${kib} KiB: allocations of ${sizes} bytes`);
     assert.equal(sizes.at(-1), kib * 1024, `${kib} KiB: the memory of the message`);
   }
