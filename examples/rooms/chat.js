@@ -173,9 +173,7 @@ class Member {
   }
 
   /**
-   * Drops a client that does not read what waits for it. It may come back, and gets what it has
-   * missed.
-   *
+   * Drops a client that does not read what waits for it. It may come back, and gets what it has missed.
    * @returns {boolean} false if it is dropped, or closing
    */
   isKeepingUp() {

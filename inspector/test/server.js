@@ -12,6 +12,7 @@ const path = require('node:path');
 const { test } = require('node:test');
 const { WebSocket } = require('ws');
 const { Inspector } = require('../lib/inspector');
+const { RECORD, connectLive, until } = require('./support/programs');
 
 const CLI = path.join(__dirname, '../cli.js');
 const PAGE = path.join(__dirname, '../page');
@@ -127,14 +128,12 @@ test('a page opens a source in parts, and asks for details', async (t) => {
 
 test('a program goes on sending records after a source that was refused', async (t) => {
   const { inspector } = await start(t);
-  const live = new WebSocket(inspector.liveUrl);
+  const live = await connectLive(inspector);
   t.after(() => live.terminate());
-  await once(live, 'open');
   const closed = once(live, 'close').then(([code]) => `closed with ${code}`);
-  const record = { connection: 'x', from: 'client', role: 'client', direction: 'sent', opcode: 1, rsv: 0, length: 1 };
-  const send = async (sequence, isDone) => {
-    live.send(JSON.stringify({ records: [{ ...record, sequence }] }));
-    while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 5));
+  const send = (sequence, isDone) => {
+    live.sendRecords([{ ...RECORD, sequence }]);
+    return until(isDone);
   };
   const { session } = inspector;
   await send(1, () => session.frames.length === 1);
