@@ -99,7 +99,7 @@ test('other hosts, origins and tokens are refused', async (t) => {
   }
 });
 
-test('a page opens a source in parts, and asks for details', async (t) => {
+test('a page opens a source in parts, of a limited size', async (t) => {
   const { port, token } = await start(t);
   const { find, send, socket } = await connect(t, port, token);
   send({ type: 'open', name: 'x', size: 11 });
@@ -111,11 +111,6 @@ test('a page opens a source in parts, and asks for details', async (t) => {
     [index, connection, server, sequence].join()
   );
   assert.deepEqual(firstColumns, ['0,0,1,1', '1,0,1,2']);
-  send({ type: 'detail', index: 0, count: 10 });
-  const { name, verdict } = (await find('detail')).detail;
-  assert.deepEqual([name, verdict.word], ['text', 'good']);
-  send({ type: 'search', query: 'a', number: 1 });
-  assert.deepEqual((await find('found')).found, [0]);
   send({ type: 'open', name: 'x', size: 1001 });
   assert.match((await find('error')).text, /larger than 1000 bytes/);
   send({ type: 'open', name: 'x', size: 1 });

@@ -1,10 +1,8 @@
 'use strict';
 
-// Payloads, names and records that would run if they were taken for HTML, and a page of another origin.
+// Payloads, names and records that would run if they were taken for HTML.
 
 const assert = require('node:assert/strict');
-const { once } = require('node:events');
-const http = require('node:http');
 const { encode } = require('../support/frames');
 const { RECORD, connectLive } = require('../support/programs');
 const { testScreen } = require('../support/screen');
@@ -98,26 +96,4 @@ testScreen('hostile payloads and records stay text', async (screen, inspector) =
   assert.ok(screen.errors.length > 0);
   for (const text of screen.errors.splice(0)) assert.match(text, /Trusted|Content Security Policy|connect-src/i);
   screen.requests = screen.requests.filter((url) => url !== 'http://127.0.0.1:9/');
-});
-
-testScreen('a page of another origin that knows the token is refused', async (screen) => {
-  const other = http.createServer((_request, response) => response.setHeader('Content-Type', 'text/html').end('<p>'));
-  await once(other.listen(0, '127.0.0.1'), 'listening');
-  const { host, hash } = new URL(screen.url);
-  try {
-    const tab = await screen.page.context().newPage();
-    await tab.goto(`http://127.0.0.1:${other.address().port}/`);
-    const event = await tab.evaluate(
-      (url) =>
-        new Promise((resolve) => {
-          const socket = new WebSocket(url);
-          socket.onopen = socket.onerror = ({ type }) => resolve(type);
-        }),
-      `ws://${host}/page?token=${hash.slice(1)}`
-    );
-    assert.equal(event, 'error');
-  } finally {
-    other.closeAllConnections();
-    other.close();
-  }
 });
