@@ -60,7 +60,7 @@ class Chat {
     this._presence = new Presence(
       bus,
       (room) => [...(this.rooms.get(room) ?? [])].map(({ from, name }) => ({ from, name })),
-      (room, count, members) => this._tellMembers(this.rooms.get(room) ?? [], room, count, members)
+      (room, count, members) => this._send(room, frameOnce(JSON.stringify({ type: 'members', room, count, members })))
     );
   }
 
@@ -104,8 +104,11 @@ class Chat {
     this._presence.stop();
   }
 
-  _tellMembers(members, room, count, listed) {
-    sendAll(members, this._frameOnce(JSON.stringify({ type: 'members', room, count, members: listed })));
+  /** Sends a message that is framed once. @returns {number} how many members it was sent to */
+  _send(room, message) {
+    const members = [...(this.rooms.get(room) ?? [])].filter((member) => member.isKeepingUp());
+    for (const { connection } of members) connection.send(message);
+    return members.length;
   }
 
   _remember({ id, room, body }) {
@@ -119,7 +122,7 @@ class Chat {
   _deliver(published) {
     const { room, message } = this._remember(published);
     this.counts.broadcast++;
-    this.counts.delivered += sendAll(this.rooms.get(room) ?? [], message);
+    this.counts.delivered += this._send(room, message);
   }
 
   /** A member enters a room, and gets what was said after `since`, or the latest without it. */
@@ -144,17 +147,6 @@ class Chat {
   }
 }
 
-/** @returns {number} how many members a message was sent to */
-function sendAll(members, message) {
-  let count = 0;
-  for (const member of members) {
-    if (!member.isKeepingUp()) continue;
-    member.connection.send(message);
-    count++;
-  }
-  return count;
-}
-
 /** A client, and what it asks for. */
 class Member {
   constructor(chat, connection) {
@@ -173,9 +165,7 @@ class Member {
   }
 
   /**
-   * Drops a client that does not read what waits for it. It may come back, and gets what it has
-   * missed.
-   *
+   * Drops a client that does not read what waits for it. It may come back, and gets what it has missed.
    * @returns {boolean} false if it is dropped, or closing
    */
   isKeepingUp() {

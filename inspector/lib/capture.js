@@ -170,7 +170,6 @@ async function decrypt(file, connections, keyFile) {
 
 /**
  * Reads a capture into the session, with the keys of TLS if there are some.
- *
  * @throws {Error} that says what is wrong: no tshark, no capture, no connection in it
  */
 async function readCapture(session, data, keys) {

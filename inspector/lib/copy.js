@@ -25,10 +25,7 @@ function commandOf(url, bytes, isText) {
 }
 
 /**
- * @param {import('./session').Session} session
  * @param {number} index of a frame
- * @param {'payload' | 'hex' | 'frame' | 'command'} part
- * @returns {string}
  * @throws {Error} that says why there is none
  */
 function copyOf(session, index, part) {

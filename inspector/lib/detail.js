@@ -91,7 +91,6 @@ function verdictOf(session, { state, fault, connection, from, parsed, length }) 
 }
 
 /**
- * @param {import('./session').Session} session
  * @param {number} index of a frame
  * @param {number} count how many bytes of payloads are wanted
  * @returns {object | null} for JSON; null if there is no such frame

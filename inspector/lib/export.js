@@ -60,9 +60,7 @@ function wireBytes({ opcode, fin, rsv, masked, length, beginning }) {
 const FORMATS = { jsonl: jsonLines, pcapng };
 
 /**
- * @param {import('./session').Session} session
  * @param {unknown} format @param {unknown} indexes of frames, from the page
- * @returns {Generator<string | Buffer>}
  * @throws {TypeError} if the page asks for anything else
  */
 function exportFrames(session, format, indexes) {

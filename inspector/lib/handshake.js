@@ -28,8 +28,6 @@ function makeHandshake(target, host, extensions = {}) {
 /**
  * Finds a head of HTTP that is of an upgrade. What comes before it in its block may be the body of an
  * earlier request.
- *
- * @returns {{ text: string, end: number } | null}
  */
 function findHead(stream, beginning) {
   const text = stream?.bytes.toString('latin1', 0, MAX_BEFORE) ?? '';
@@ -62,8 +60,7 @@ function cut(stream, head) {
 
 /**
  * The agreement of an answer's Sec-WebSocket-Extensions, which the Decoder inflates by.
- *
- * @returns {import('framemask').NegotiatedDeflate | null} null if messages are not compressed
+ * @returns null if messages are not compressed
  */
 function agreementOf(header) {
   if (!header?.includes('permessage-deflate')) return null;
@@ -82,11 +79,10 @@ function urlOf(host, target, scheme = 'ws') {
 }
 
 /**
- * @param {{ client?: import('./streams').Stream, server?: import('./streams').Stream }} streams the bytes of
- *   both ends
+ * @param streams the bytes of both ends
  * @param {{ client?: string, server?: string }} [addresses] of the ends
- * @returns the same without the handshake, with the deflate of Judge, whether there was a handshake, and the
- *   connection's name and URL
+ * @returns the same without the handshake, with the deflate of Judge, whether there was a handshake, and
+ *   the connection's name and URL
  */
 function connectionOf({ client, server }, addresses = {}, scheme = 'ws') {
   const request = findHead(client, 'GET ');

@@ -11,10 +11,7 @@ const { frameId } = require('./framemask');
 
 const CHANNEL = 'http.client.request.start';
 
-/**
- * @param {(notice: object) => void} send
- * @returns {() => void} ends it
- */
+/** @returns {() => void} ends it */
 function watchHandshakes(send) {
   function tell(socket, handshake) {
     const id = frameId();

@@ -12,7 +12,6 @@ const CHANNEL = 'framemask:frame';
 const MAX_PAYLOAD = 64 * 1024;
 
 /**
- * @param {Record<string, string | undefined>} env
  * @returns {{ url: URL, payload: number }} `payload` is how many bytes of each payload to add
  * @throws {Error} that says which of them is wrong
  */

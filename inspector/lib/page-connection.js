@@ -21,10 +21,6 @@ const ROWS = { connections: connectionRow, notes: (note) => note, frames: rowOf 
 
 /** Sends a page what the session has, and then what is new in it. */
 class PageConnection {
-  /**
-   * @param {import('./peer').Peer} peer
-   * @param {import('./inspector').Inspector} inspector
-   */
   constructor(peer, inspector) {
     this._peer = peer;
     this._inspector = inspector;

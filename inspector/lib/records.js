@@ -143,9 +143,8 @@ class RecordReader {
   }
 
   /**
-   * The two ends of framemask/ws have a name of their own each, and share the key. A client chooses
-   * its key, so that it may be another's: only the first client and the first server with it are
-   * joined.
+   * The two ends of framemask/ws have a name of their own each, and share the key. A client chooses its
+   * key, so that it may be another's: only the first client and the first server with it are joined.
    */
   _otherEnd(name, key, role) {
     if (key === null) return undefined;
@@ -220,9 +219,6 @@ function parse(line) {
 /**
  * Yields the values of JSON lines, null for a line that is no JSON, each with the part of the work that is
  * done. They are in the order of their ids, so that the lines of two ends may follow each other.
- *
- * @param {string} text
- * @returns {Generator<{ value: unknown, part: number }>}
  */
 function* sortedLines(text) {
   const idOf = (line) => /"id":\s*"([^"]*)"/.exec(line)?.[1] ?? '';

@@ -16,11 +16,7 @@ const lower = (bytes) =>
     'latin1'
   );
 
-/**
- * @param {string} query text, compared without regard to the case of ASCII letters; or `hex:` and
- *   bytes
- * @returns {(frame: import('./session').Frame, payload: Buffer) => boolean}
- */
+/** @param {string} query text, compared without regard to the case of ASCII letters; or `hex:` and bytes */
 function matcher(query) {
   const hex = /^hex:((?:\s*[\da-f]{2})+)\s*$/i.exec(query);
   if (hex !== null) {
@@ -37,8 +33,6 @@ function matcher(query) {
 }
 
 /**
- * @param {import('./session').Session} session
- * @param {string} query
  * @param {() => boolean} isWanted false ends the search
  * @returns {Promise<number[] | null>} the indexes of the frames, ascending; null if it was ended
  */

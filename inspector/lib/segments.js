@@ -14,7 +14,6 @@ class SegmentList {
   }
 
   /**
-   * @param {object} segment
    * @param {number} segment.seq its sequence number, relative to the SYN's; modulo 2^32
    * @param {number} segment.length of its payload, as TCP says
    * @param {Buffer} segment.payload shorter if the capture has not all of it
@@ -31,10 +30,7 @@ class SegmentList {
     return this._segments.some((segment) => segment.order === order);
   }
 
-  /**
-   * @returns {import('./streams').Stream & { missing: { after: number, count: number } | null }} bytes after
-   *   missing ones are left out, because nobody knows where a frame begins
-   */
+  /** @returns bytes after missing ones are left out, because nobody knows where a frame begins */
   join() {
     this._segments.sort((a, b) => a.position - b.position || a.order - b.order);
     const builder = new StreamBuilder();

@@ -84,11 +84,11 @@ class InspectorServer {
       response.writeHead(status, { 'Content-Type': 'text/plain', ...headersFor('127.0.0.1') }).end(`${text}\n`);
     };
     if (!this._hosts().includes(host)) return refuse(421, 'This server answers to 127.0.0.1 and localhost only.');
-    if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(405, 'GET only.');
+    if (request.method !== 'GET') return refuse(405, 'GET only.');
     const file = this._files.get(request.url.split('?')[0]);
     if (file === undefined) return refuse(404, 'There is no such file.');
     response.writeHead(200, { 'Content-Type': `${file.type}; charset=utf-8`, ...headersFor(host) });
-    return response.end(request.method === 'HEAD' ? undefined : file.body);
+    return response.end(file.body);
   }
 
   /** @returns {number} the status that refuses a handshake; 101 if it may be accepted */

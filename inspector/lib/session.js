@@ -153,7 +153,6 @@ class Session {
 
   /**
    * Adds a frame, and finds its message.
-   *
    * @param {Partial<Frame>} frame without `index`, `message` and `place`
    * @returns {boolean} false if the list is full
    */

@@ -25,10 +25,6 @@ function kindOf(data) {
 
 /**
  * Puts the frames of a file or a text into the session, in place of those that it had.
- *
- * @param {import('./session').Session} session
- * @param {object} source
- * @param {Buffer} source.data
  * @param {string} source.name for the reader
  * @param {'client' | 'server' | 'auto'} [source.from] the end that has sent bytes that do not say so
  * @param {'auto' | 'hex' | 'base64'} [source.format] of text

@@ -90,8 +90,6 @@ function* merge(streams) {
 
 /**
  * Adds connections and their frames. Others have their turn meanwhile.
- *
- * @param {import('./session').Session} session
  * @param {object[]} connections results of connectionOf
  */
 async function addStreams(session, connections) {

@@ -7,20 +7,20 @@ const { test } = require('node:test');
 const { Decoder, Encoder, prepare } = require('framemask');
 const { Inspector } = require('../lib/inspector');
 const { startLive } = require('../lib/live');
-const { LIVE, run } = require('./support/programs');
+const { LIVE, run, until } = require('./support/programs');
 
 const PAYLOAD = 6;
 
-/** Waits for a condition, without a limit: the runner has one. */
-async function until(condition) {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+async function startInspector(t) {
+  const inspector = new Inspector();
+  await inspector.listen(0);
+  t.after(() => inspector.close());
+  return inspector;
 }
 
 /** Sends the records of `work` from this process, in which the inspector runs, too. */
 async function trace(t, payload, work, count) {
-  const inspector = new Inspector();
-  await inspector.listen(0);
-  t.after(() => inspector.close());
+  const inspector = await startInspector(t);
   const stop = startLive({ url: new URL(inspector.liveUrl), payload });
   t.after(stop);
   work();
@@ -75,18 +75,8 @@ test('where payloads are asked for, each way of sending has its first bytes', as
   for (const { ends } of session.frames.slice(0, 5)) assert.ok(ends.sent !== null && ends.received !== null);
 });
 
-test('where payloads are asked for, received frames have their first bytes', async (t) => {
-  const work = () => {
-    const decoder = new Decoder({ role: 'server', trace: { id: 'alone' }, onMessage() {} });
-    decoder.write(Buffer.from('818500000000776f726c648983000000006162638182000000006869', 'hex'));
-  };
-  assert.deepEqual(textsOf(await trace(t, PAYLOAD, work, 3)), ['world', 'abc', 'hi']);
-});
-
 test('compressed messages of a program are inflated, its connection has an address, and is closed', async (t) => {
-  const inspector = new Inspector();
-  await inspector.listen(0);
-  t.after(() => inspector.close());
+  const inspector = await startInspector(t);
   const program = `
     const { WebSocketServer, WebSocket } = require('framemask/ws');
     const perMessageDeflate = { threshold: 0 };
@@ -107,9 +97,7 @@ test('compressed messages of a program are inflated, its connection has an addre
 });
 
 test('a program runs as ever where there is no inspector, or none that knows it', async (t) => {
-  const inspector = new Inspector();
-  await inspector.listen(0);
-  t.after(() => inspector.close());
+  const inspector = await startInspector(t);
   for (const [address, message] of [
     [inspector.liveUrl.replace(/token=.*/, 'token=wrong'), /the inspector answered 403/],
     ['ws://127.0.0.1:1/live', /no records are sent/],

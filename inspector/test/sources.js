@@ -11,8 +11,10 @@ const { connectionOf } = require('../lib/handshake');
 const { search } = require('../lib/search');
 const { SegmentList } = require('../lib/segments');
 const { MAX_FRAMES, Place, Session } = require('../lib/session');
-const { kindOf, open } = require('../lib/sources');
+const { open } = require('../lib/sources');
 const { joinPieces } = require('../lib/streams');
+
+const { RECORD } = require('./support/programs');
 
 const ANSWER = 'HTTP/1.1 101 x\r\nUpgrade: websocket\r\n';
 const DEFLATE = 'permessage-deflate; server_no_context_takeover; client_no_context_takeover';
@@ -65,18 +67,6 @@ test('lines say which end has sent the bytes', () => {
     ['client 8180000000008a00', 'server 8100', 'client 8900', 'server 8a00', 'client 01', 'server 02']
   );
   assert.equal(streamsFromText('CgVIZWxsbw==')[0].from, null, 'base64 that begins like a name');
-});
-
-test('a source is known by its bytes', () => {
-  for (const [kind, data] of [
-    ['capture', Buffer.from('0a0d0d0a', 'hex')],
-    ['capture', Buffer.from('d4c3b2a1', 'hex')],
-    ['records', Buffer.from(' {"id":1}')],
-    ['bytes', Buffer.from('81 00')],
-    ['raw', Buffer.from('8100', 'hex')]
-  ]) {
-    assert.equal(kindOf(data), kind);
-  }
 });
 
 test('5.4: fragments are one message, and control frames lie between them', async () => {
@@ -186,8 +176,7 @@ test('a list that is full says so', () => {
 });
 
 test('records of two ends that share no name are said to be apart', async () => {
-  const record = (role, direction) =>
-    JSON.stringify({ connection: role, from: 'client', role, direction, sequence: 1, opcode: 1, rsv: 0, length: 1 });
+  const record = (role, direction) => JSON.stringify({ ...RECORD, sequence: 1, connection: role, role, direction });
   const both = `${record('client', 'sent')}\n${record('server', 'received')}`;
   assert.match((await opened(both)).notes.join(), /not joined/);
   assert.deepEqual((await opened(record('client', 'sent'))).notes, []);

@@ -89,19 +89,6 @@ test('a message stands for its fragments, until it is unfolded', async () => {
   assert.deepEqual([store.shown, store.count], [[0], 2]);
 });
 
-test('rows that come while the list is paused, and a part of the timeline', async () => {
-  const { store } = await createStore();
-  store.pause(true);
-  append(store, [row(), row()]);
-  assert.deepEqual([store.shown.length, store.held], [7, 2]);
-  store.setRange(2, 7);
-  assert.deepEqual(store.shown, [2, 3, 4, 5, 6]);
-  store.pause(false);
-  assert.deepEqual([store.shown, store.held], [[2, 3, 4, 5, 6, 7], 0]);
-  store.setRange();
-  assert.equal(store.shown.length, 9);
-});
-
 test('JSON is indented, and stays the same', async () => {
   const { indentJson } = await load('json.mjs');
   const text = '{"a":[1,{},[]],"b":"{\\"x\\",[","a":12345678901234567890}';

@@ -13,6 +13,7 @@ const { exportFrames } = require('../lib/export');
 const { Session } = require('../lib/session');
 const { open, openSample } = require('../lib/sources');
 const { encode } = require('./support/frames');
+const { RECORD } = require('./support/programs');
 
 const HOSTILE = `it's "$(touch /tmp/x)" \`id\` \\ \u202e\u0007\n😀 ${'x'.repeat(200)}`;
 
@@ -62,8 +63,7 @@ test('a payload that is not known is not copied', async () => {
   assert.match(copyOf(session, 0, 'frame'), /^8986[\da-f]{20}$/);
   for (const index of [0, 1, 2]) assert.throws(() => copyOf(session, index, 'command'), /message/);
   assert.throws(() => copyOf(session, 9, 'payload'), /no such frame/);
-  const record = { connection: 'x', from: 'client', role: 'client', direction: 'sent', sequence: 1, opcode: 1, rsv: 0 };
-  await open(session, { data: Buffer.from(JSON.stringify({ ...record, length: 1 })), name: 'x' });
+  await open(session, { data: Buffer.from(JSON.stringify({ ...RECORD, sequence: 1 })), name: 'x' });
   assert.throws(() => copyOf(session, 0, 'frame'), /Records do not have/);
 });
 

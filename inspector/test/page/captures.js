@@ -5,12 +5,11 @@
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const path = require('node:path');
-const { once } = require('node:events');
 const { gunzipSync } = require('node:zlib');
 const { Decoder } = require('framemask');
-const { WebSocket } = require('ws');
 const { MISSING } = require('../../lib/capture');
 const { State } = require('../../lib/judge');
+const { RECORD, connectLive } = require('../support/programs');
 const { testScreen } = require('../support/screen');
 
 const FOLDER = path.join(__dirname, '../captures');
@@ -105,17 +104,13 @@ testScreen('capture: exported, filtered, and opened again', async (screen) => {
     const file = await download;
     return { [file.suggestedFilename()]: fs.readFileSync(await file.path()) };
   };
-  await page.click('#sample');
-  await screen.waitForFrames('sample: 25 frames');
+  await screen.openSample();
   const previews = await screen.column('preview');
   for (const format of ['jsonl', 'pcapng']) {
     await screen.openFiles(await save(format));
     await screen.waitForFrames(`sample.${format}: 25 frames`);
     assert.deepEqual(await screen.column('preview'), previews);
-    await screen.clear();
-    await screen.openSources();
-    await page.click('#sample');
-    await screen.waitForFrames('sample: 25 frames');
+    await screen.openSample();
   }
   await page.fill('#search', 'three frames');
   await screen.waitForFrames('3 of 25 frames');
@@ -142,10 +137,8 @@ testScreen('capture: encrypted, with the log of its keys before it or after it',
 });
 
 testScreen('capture: cleared while tshark reads it, then a program sends records', async (screen, inspector) => {
-  const live = new WebSocket(inspector.liveUrl);
-  await once(live, 'open');
-  const record = { connection: 'x', from: 'client', role: 'client', direction: 'sent', opcode: 1, rsv: 0, length: 1 };
-  const send = (sequence) => live.send(JSON.stringify({ records: [{ ...record, sequence }] }));
+  const live = await connectLive(inspector);
+  const send = (sequence) => live.sendRecords([{ ...RECORD, sequence }]);
   const opened = inspector.open({ data: read('reordered'), name: 'reordered.pcap' });
   await screen.waitForFrames('reordered.pcap: 0 frames');
   inspector.clear();
@@ -157,15 +150,10 @@ testScreen('capture: cleared while tshark reads it, then a program sends records
   live.close();
 });
 
+// The last one here: it leaves its setting.
 testScreen('capture: without tshark', async (screen) => {
-  const before = process.env.TSHARK;
   process.env.TSHARK = '/nowhere/tshark';
-  try {
-    await open(screen, 'gap');
-    await screen.page.waitForSelector('#error:visible');
-    assert.equal(await screen.text('#error'), MISSING);
-  } finally {
-    if (before === undefined) delete process.env.TSHARK;
-    else process.env.TSHARK = before;
-  }
+  await open(screen, 'gap');
+  await screen.page.waitForSelector('#error:visible');
+  assert.equal(await screen.text('#error'), MISSING);
 });

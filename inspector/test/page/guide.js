@@ -27,6 +27,15 @@ testScreen('the guide: its answers are those of the sample', async (screen) => {
   await find('anybody', 1);
   await selectRow('message');
   await page.locator('#detail pre.text:visible', { hasText: 'Has anybody seen the new frames?' }).waitFor();
+  const [text, hex] = await page.locator('[aria-label="Message"] pre:visible').all();
+  assert.match(await text.textContent(), /^\{\n {2}"type": "message",\n[\s\S]*\n {4}"name": "Ada",\n/);
+  assert.match(await hex.textContent(), /^0000 {2}7b 22 74 79 70 65 22 3a {2}\{"type":\n/);
+  const [left, right] = [await text.boundingBox(), await hex.boundingBox()];
+  assert.ok(right.x >= left.x + left.width && right.y === left.y, 'the bytes are beside the text');
+  await page.click('#detail summary');
+  const heads = await page.locator('#detail details pre:visible').allTextContents();
+  assert.match(heads[0], /^GET \/chat HTTP\/1\.1\r?\n[\s\S]*Sec-WebSocket-Extensions: permessage-deflate/);
+  assert.match(heads[1], /^HTTP\/1\.1 101 /);
   // 2
   const [refusal] = await find('1009', 2);
   assert.equal(refusal.preview, '1009 At most 65536 bytes, please');
@@ -34,10 +43,7 @@ testScreen('the guide: its answers are those of the sample', async (screen) => {
   await page.fill('#search', '');
   await screen.waitForFrames('sample: 25 frames');
   const rows = await screen.rows();
-  const at = await page.locator('#list .row:visible').evaluateAll((all) => {
-    const shown = all.sort((a, b) => Number(a.dataset.index) - Number(b.dataset.index));
-    return shown.findIndex((row) => row.getAttribute('aria-selected') === 'true');
-  });
+  const at = rows.findIndex(({ isSelected }) => isSelected);
   const [before, , after] = rows.slice(at - 1, at + 2);
   assert.deepEqual([before.length, before.sender, after.preview], ['70,446', '↑ client', '1009']);
   says(`The client sent ${before.length} bytes, \`${before.preview.slice(0, 36)}…`);
@@ -48,15 +54,18 @@ testScreen('the guide: its answers are those of the sample', async (screen) => {
   await page.locator('.verdict.bad:visible', { hasText: 'RESERVED_BITS' }).waitFor();
   assert.match(await screen.verdict(), /RFC 6455, section 5\.2/);
   // 4
+  const { marks, fold, length, preview } = rows.find((row) => row.fold === '▸');
+  assert.deepEqual([marks, fold, length], ['3 frames', '▸', '69']);
+  assert.equal(preview, 'Once upon a time, a message was so long that it came in three frames.');
   await page.keyboard.press('Home');
   await screen.unfold();
   assert.equal((await screen.column('fold')).join(''), '▾├│└');
   // 5
-  const sizes = rows.map(({ length }) => length);
   for (const size of ['109 → 155', '45 → 43']) {
-    assert.ok(sizes.includes(size), sizes.join());
+    assert.equal(rows.find((row) => row.length === size)?.marks, 'deflate', size);
     says(size);
   }
+  assert.match(rows.find(({ opcode }) => opcode === 'binary').preview, /^89 50 4e 47 /);
   // 6
   const times = rows.map(({ time }) => time);
   for (const time of ['424.00', '429.00']) assert.ok(times.includes(time), times.join());

@@ -1,12 +1,10 @@
 'use strict';
 
-// Payloads, names and records that would run if they were taken for HTML, and a page of another origin.
+// Payloads, names and records that would run if they were taken for HTML.
 
 const assert = require('node:assert/strict');
-const { once } = require('node:events');
-const http = require('node:http');
-const { WebSocket } = require('ws');
 const { encode } = require('../support/frames');
+const { RECORD, connectLive } = require('../support/programs');
 const { testScreen } = require('../support/screen');
 
 const HOSTILE = '<img src=x onerror="alert(1)"><script>alert(2)</script><svg/onload=alert(3)>';
@@ -14,26 +12,21 @@ const HOSTILE = '<img src=x onerror="alert(1)"><script>alert(2)</script><svg/onl
 /** JSON, addresses, links, files and copies. */
 async function checkNewParts(screen, inspector) {
   const { page } = screen;
-  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   const json = JSON.stringify({ [HOSTILE]: `${HOSTILE}\u202e`, __proto__: [HOSTILE] });
-  const live = new WebSocket(inspector.liveUrl);
-  await once(live, 'open');
+  const live = await connectLive(inspector);
   inspector.clear();
-  const role = 'client';
-  const sent = { id: '', connection: HOSTILE, key: 'k', from: role, role, direction: 'sent', sequence: 1, opcode: 1 };
+  const bytesOfJson = { length: Buffer.byteLength(json), payload: Buffer.from(json).toString('base64') };
   const records = [
-    { handshake: HOSTILE, role, key: 'k', host: `${HOSTILE}\u202e`, path: HOSTILE, client: HOSTILE },
-    { ...sent, fin: true, rsv: 0, length: Buffer.byteLength(json), payload: Buffer.from(json).toString('base64') }
+    { handshake: HOSTILE, role: 'client', key: 'k', host: `${HOSTILE}\u202e`, path: HOSTILE, client: HOSTILE },
+    { ...RECORD, connection: HOSTILE, key: 'k', sequence: 1, ...bytesOfJson }
   ];
-  live.send(JSON.stringify({ records }));
+  live.sendRecords(records);
   await screen.waitForFrames('live: 1 frames');
   await screen.select(0);
   assert.match(await screen.text('[aria-label="Message"] pre'), /^\{\n {2}"<img src=x[\s\S]*\n\}$/);
   const shown = await page.evaluate(() => document.body.textContent);
   assert.ok(shown.includes('→ <img src=x') && !shown.includes('\u202e'));
-  await page.click('#detail button:text-is("command")');
-  await page.locator('#detail button:visible', { hasText: 'Copied' }).waitFor();
-  const command = await page.evaluate(() => navigator.clipboard.readText());
+  const command = await screen.copied('#detail button:text-is("command")');
   assert.match(command, /^node [ -~]*new WebSocket\("ws:\/\/ADDRESS\/"\)/);
   assert.equal(command.split("'").length, 3, 'it is one argument');
   const head = `GET /${HOSTILE} HTTP/1.1\r\nHost: ${HOSTILE}\r\nUpgrade: websocket\r\n\r\n`;
@@ -43,9 +36,8 @@ async function checkNewParts(screen, inspector) {
   await screen.select(0);
   await page.click('#detail summary');
   await page.locator('#detail details pre:visible', { hasText: `Host: ${HOSTILE}` }).waitFor();
-  live.send(JSON.stringify({ records: [] }));
   inspector.clear();
-  live.send(JSON.stringify({ records }));
+  live.sendRecords(records);
   await screen.waitForFrames('live: 1 frames');
   const download = page.waitForEvent('download');
   await page.click('#export-part [value="jsonl"]');
@@ -74,14 +66,13 @@ testScreen('hostile payloads and records stay text', async (screen, inspector) =
     assert.ok((await screen.detail()).includes('<img src=x'), 'the payload is shown as text');
     assert.ok(!(await screen.detail()).includes('\u202e'), 'what turns text around is shown as its code');
   }
-  const record = { id: HOSTILE, connection: HOSTILE, key: HOSTILE, from: 'client', role: 'client', direction: 'sent' };
+  const record = { ...RECORD, id: HOSTILE, connection: HOSTILE, key: HOSTILE };
   const error = { code: HOSTILE, closeCode: HOSTILE, message: HOSTILE };
-  const records = [
-    { ...record, sequence: 1, opcode: 1, fin: true, rsv: 0, masked: true, length: 1, error: null },
+  const lines = [
+    { ...record, sequence: 1 },
     { ...record, sequence: 2, error }
-  ];
-  const data = Buffer.from(records.map((each) => JSON.stringify(each)).join('\n'));
-  await inspector.open({ data, name: HOSTILE });
+  ].map((each) => JSON.stringify(each));
+  await inspector.open({ data: Buffer.from(lines.join('\n')), name: HOSTILE });
   await screen.waitForFrames('2 frames');
   await screen.select(1);
   assert.ok((await screen.verdict()).includes('<img src=x'));
@@ -105,26 +96,4 @@ testScreen('hostile payloads and records stay text', async (screen, inspector) =
   assert.ok(screen.errors.length > 0);
   for (const text of screen.errors.splice(0)) assert.match(text, /Trusted|Content Security Policy|connect-src/i);
   screen.requests = screen.requests.filter((url) => url !== 'http://127.0.0.1:9/');
-});
-
-testScreen('a page of another origin that knows the token is refused', async (screen) => {
-  const other = http.createServer((_request, response) => response.setHeader('Content-Type', 'text/html').end('<p>'));
-  await once(other.listen(0, '127.0.0.1'), 'listening');
-  const { host, hash } = new URL(screen.url);
-  try {
-    const tab = await screen.page.context().newPage();
-    await tab.goto(`http://127.0.0.1:${other.address().port}/`);
-    const event = await tab.evaluate(
-      (url) =>
-        new Promise((resolve) => {
-          const socket = new WebSocket(url);
-          socket.onopen = socket.onerror = ({ type }) => resolve(type);
-        }),
-      `ws://${host}/page?token=${hash.slice(1)}`
-    );
-    assert.equal(event, 'error');
-  } finally {
-    other.closeAllConnections();
-    other.close();
-  }
 });
