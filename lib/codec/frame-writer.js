@@ -4,14 +4,12 @@ const { advanceKey } = require('../masking/fallback');
 const { Buffer, lengthOf, toBytes, view } = require('../shared/buffers');
 const { headerSize, writeHeader } = require('./header');
 const { MAX_HEADER, OPCODE, Opcode } = require('../shared/protocol');
-const { LARGE_SLAB } = require('./slabs');
+const { LARGE_SLAB, REFERENCE_OWNED_FROM } = require('./slabs');
 
 /** Strings of at most this many characters are written before their length in bytes is known. */
 const SHORT_STRING = 4096;
 /** From this many bytes on, a second writev entry is cheaper than copying the payload. */
 const REFERENCE_FROM = 16 * 1024;
-/** The same for a payload that is the encoder's, and would be held after earlier bytes. */
-const REFERENCE_OWNED_FROM = 1024;
 /**
  * From this many bytes on, payloads that are copied get their own memory, unless slabs are reused.
  */
@@ -156,4 +154,4 @@ function fitsSlab(buffer, length) {
   return length < OWN_FROM || (buffer.recycles && length <= LARGE_SLAB - MAX_HEADER);
 }
 
-module.exports = { FrameWriter, REFERENCE_OWNED_FROM };
+module.exports = { FrameWriter };

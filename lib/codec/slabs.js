@@ -15,6 +15,12 @@ const PRIVATE_SLAB = 1024;
 const SMALL_SLAB = 4 * 1024;
 const LARGE_SLAB = 64 * 1024;
 
+/**
+ * From this many bytes on, a payload that is the encoder's, and would be held after earlier bytes, is
+ * not copied into a slab.
+ */
+const REFERENCE_OWNED_FROM = 1024;
+
 const smallSlabs = new Pool(() => Buffer.allocUnsafeSlow(SMALL_SLAB), 256);
 const largeSlabs = new Pool(() => Buffer.allocUnsafeSlow(LARGE_SLAB), 16);
 
@@ -37,4 +43,4 @@ function isPrivate(slab) {
   return slab.length === PRIVATE_SLAB;
 }
 
-module.exports = { LARGE_SLAB, acquireSlab, isPrivate, releaseSlab };
+module.exports = { LARGE_SLAB, REFERENCE_OWNED_FROM, acquireSlab, isPrivate, releaseSlab };

@@ -1,8 +1,6 @@
 'use strict';
 
-const { Decoder } = require('../codec/decoder');
 const { copyOf } = require('../shared/buffers');
-const { toWsError } = require('./frame-errors');
 const {
   DECODING,
   DEFERRED,
@@ -186,6 +184,7 @@ class ReceiverAdapter {
   }
 
   _createDecoder(parts) {
+    const { Decoder } = require('../codec/decoder');
     const { maxFragments, maxPayload, skipUTF8Validation } = receiverOptions(this.receiver);
     return new Decoder({
       role: isServer(this.websocket) ? 'server' : 'client',
@@ -318,6 +317,7 @@ function conclude(code, _reason, bytes) {
 
 function keepError(error) {
   const adapter = this.context;
+  const { toWsError } = require('./frame-errors');
   adapter.error = toWsError(error, adapter._sender.agreement !== null);
   adapter.streams?.fail(adapter.error);
 }

@@ -1,6 +1,5 @@
 'use strict';
 
-const { frameId } = require('../frame-id');
 const { isUint8Array } = require('../shared/buffers');
 const { checkNames } = require('../shared/option-names');
 const { shareReads } = require('../sockets/shared-reads');
@@ -209,7 +208,7 @@ const Exported = ws === ws.WebSocket ? WebSocket : withOwnKeys(extend(ws));
 function connectionId(websocket) {
   const trace = websocket[kAdapter]?.trace;
   if (trace === undefined) return null;
-  trace.id ??= frameId();
+  trace.id ??= require('../frame-id').frameId();
   return trace.id;
 }
 
