@@ -3,7 +3,6 @@
 const { createBackend, native } = require('../masking/backend');
 const { copyMasked } = require('../masking/fallback');
 const { Param } = require('../masking/native');
-const { scanChunk } = require('./scan');
 
 const { START, MODE, COUNT } = Param;
 
@@ -19,7 +18,7 @@ const LOOP_TO = 64;
  */
 function createCodecBackend(native) {
   const masking = createBackend(native);
-  if (native === null) return { ...masking, scan: scanChunk };
+  if (native === null) return { ...masking, scan: require('./scan').scanChunk };
   const { params } = native;
 
   function scan(chunk, start, mode, table) {

@@ -1,12 +1,11 @@
 'use strict';
 
 const { Buffer, view } = require('../shared/buffers');
-const { FrameError, invalidState } = require('../shared/errors');
+const { FrameError, detachedError, invalidState, utf8Error } = require('../shared/errors');
 const { FIN, NO_STATUS, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
 const { isTraced, traceError, traceFrame, traceMessage } = require('../tracing');
 const { findCloseError } = require('./close-frame');
 const { MessageAssembler } = require('./message-assembler');
-const { detachedError, utf8Error } = require('../shared/message-errors');
 const { readHandler, readTrace } = require('./options');
 
 // Handlers are methods of the decoder, their `this`. `handler.call(decoder)` would take 6 ns

@@ -8,7 +8,7 @@ const { checkOptions, readAgreement, readBoolean, readChoice, readHandler, readT
 const { FrameWriter } = require('./frame-writer');
 const { WriteBuffer } = require('./write-buffer');
 const { framedFor, framedMessage } = require('./prepared');
-const { readFramed } = require('./read-framed');
+const { readFramed } = require('./header');
 const protocol = require('../shared/protocol');
 const { isTraced, traceFrame, traceMessage } = require('../tracing');
 

@@ -3,11 +3,9 @@
 const { buffer } = require('../shared/node-modules');
 
 const { view } = require('../shared/buffers');
-const { FrameError, invalidChoice } = require('../shared/errors');
+const { FrameError, invalidChoice, utf8Error } = require('../shared/errors');
 const { FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
-const { utf8Error } = require('../shared/message-errors');
 const { readBoolean, readChoice, readLimit } = require('./options');
-const { PartStream } = require('./part-stream');
 const { PartialMessage } = require('./partial-message');
 const { decodeText } = require('../shared/utf8');
 
@@ -125,6 +123,7 @@ class MessageAssembler {
    * @returns {PartStream} with the bytes that have been gathered
    */
   beginParts(inflater) {
+    const { PartStream } = require('./part-stream');
     const { message } = this;
     const firstByte = inflater === null ? message.firstByte : message.firstByte & ~RSV1;
     const text = this.validates && isText(firstByte) ? this._text : null;

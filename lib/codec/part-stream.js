@@ -1,8 +1,8 @@
 'use strict';
 
+const { detachedError, tooBigError, utf8Error } = require('../shared/errors');
 const { Buffer, EMPTY, copyOf, view } = require('../shared/buffers');
 const { completeUntil } = require('../shared/utf8');
-const { detachedError, tooBigError, utf8Error } = require('../shared/message-errors');
 
 /**
  * A message that is delivered in parts. `add` takes the unmasked bytes of its frames as they arrive,

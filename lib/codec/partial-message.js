@@ -1,11 +1,36 @@
 'use strict';
 
-const { EMPTY, view } = require('../shared/buffers');
-const { FrameError } = require('../shared/errors');
+const { Buffer, EMPTY, view } = require('../shared/buffers');
+const { FrameError, detachedError } = require('../shared/errors');
 const { FIN } = require('../shared/protocol');
-const { detachedError } = require('../shared/message-errors');
-const { allocate, release } = require('./message-memory');
+const { Pool } = require('../shared/pool');
 const { completeUntil } = require('../shared/utf8');
+
+/**
+ * The memory for a payload in progress is at most AHEAD times the bytes that have arrived, plus
+ * MARGIN. The margin covers the header in the first chunk; without it a message of 16 chunks is
+ * copied twice more.
+ */
+const AHEAD = 4;
+const MARGIN = 128;
+/** The size of the pooled memory in which text is gathered, once AHEAD allows as much. */
+const POOLED_SIZE = 64 * 1024;
+
+const pool = new Pool(() => Buffer.allocUnsafeSlow(POOLED_SIZE), 1);
+
+/**
+ * Memory for a message of which `needed` bytes have arrived, and `left` bytes of the frame have
+ * not. `pooled` memory is returned by `release`, and may hold bytes of an earlier use.
+ */
+function allocate(needed, left, least, pooled) {
+  const size = Math.max(Math.min(needed + left, needed * AHEAD + MARGIN), least);
+  if (!pooled || size > POOLED_SIZE || needed * AHEAD < POOLED_SIZE) return Buffer.allocUnsafeSlow(size);
+  return pool.acquire();
+}
+
+function release(buffer) {
+  if (buffer.length === POOLED_SIZE) pool.release(buffer);
+}
 
 /**
  * A message in progress: its frames so far, gathered in one piece of memory. `buffer[0]` to

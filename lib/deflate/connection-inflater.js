@@ -1,8 +1,8 @@
 'use strict';
 
+const { tooBigError } = require('../shared/errors');
 const { zlib } = require('../shared/node-modules');
 const { Buffer, EMPTY } = require('../shared/buffers');
-const { tooBigError } = require('../shared/message-errors');
 const { runInPool } = require('./concurrency-limiter');
 const { TAIL, dataError, fitsTurn, runWithTail } = require('./inflate-message');
 const { ZlibHandle, copyIfShared, dropOutput, outputLength, supportsSyncZlib, takeOutput } = require('./zlib-handle');

@@ -2,8 +2,7 @@
 
 const { buffer, zlib } = require('../shared/node-modules');
 const { Buffer } = require('../shared/buffers');
-const { FrameError } = require('../shared/errors');
-const { tooBigError } = require('../shared/message-errors');
+const { FrameError, tooBigError } = require('../shared/errors');
 const { runInPool } = require('./concurrency-limiter');
 const { ZlibHandle, dropOutput, outputLength, supportsSyncZlib, takeOutput } = require('./zlib-handle');
 

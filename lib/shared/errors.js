@@ -90,4 +90,27 @@ class FrameError extends Error {
 // On the prototype: an own property would be printed with the error.
 Object.defineProperty(FrameError.prototype, 'name', { value: 'FrameError', configurable: true, writable: true });
 
-module.exports = { FrameError, invalidChoice, invalidState, invalidType, outOfRange };
+/** For "a byte stream ... that is not, in fact, a valid UTF-8 stream" (RFC 6455 section 8.1). */
+function utf8Error() {
+  return new FrameError('UTF8', 1007, 'A text message is not UTF-8');
+}
+
+/** For a handler that transferred memory, to a worker say, which undelivered frames lie in. */
+function detachedError() {
+  return new FrameError('DETACHED', 1011, 'The memory of frames was detached before they were delivered');
+}
+
+function tooBigError() {
+  return new FrameError('MESSAGE_TOO_BIG', 1009, 'A message is longer than maxPayload when it is inflated');
+}
+
+module.exports = {
+  FrameError,
+  detachedError,
+  invalidChoice,
+  invalidState,
+  invalidType,
+  outOfRange,
+  tooBigError,
+  utf8Error
+};
