@@ -10,7 +10,6 @@ const t = require('tap');
 const { Decoder } = require('../../index.js');
 const { framesFor } = require('../support/frames');
 const { string } = require('../support/recorder');
-const { runScript } = require('../support/run-script');
 const { KINDS, Reads, compareReads, frames, isNode, until } = require('../support/socket-pairs');
 
 // Threads, processes, and the ends of connections that a client has opened.
@@ -166,7 +165,7 @@ compareReads(t, 'a socket that connects again reads as before', { transports: ['
   return events;
 });
 
-// What is done where Node.js is not as lib/sockets/shared-reads.js needs it. Each in a process of
+// What is done where Node.js is not as lib/sockets/shared-reads.js needs it. Each in a thread of
 // its own: sharing is switched off for good.
 
 const PROBE = path.join(__dirname, '../support/shared-reads-probe.js');
@@ -202,7 +201,10 @@ for (const [title, change, expected, FRAMEMASK_READS = ''] of [
   ]
 ]) {
   t.test(title, { skip: !isNode }, async (t) => {
-    const options = { env: { ...process.env, FRAMEMASK_READS }, execArgv: ['--no-warnings'] };
-    t.same(JSON.parse(await runScript(PROBE, [change], options)), expected);
+    const env = { ...process.env, FRAMEMASK_READS };
+    const worker = new Worker(PROBE, { workerData: change, env, execArgv: [] });
+    const [seen] = await once(worker, 'message');
+    t.same(seen, expected);
+    await once(worker, 'exit');
   });
 }

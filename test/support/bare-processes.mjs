@@ -1,8 +1,8 @@
 // Imported by .taprc into the process of each test file, after tap's own hooks. tap has each child
 // process of a test load these hooks, too, and collect coverage, which triples the time that it takes
-// to start. These folders alone have tests whose child processes run code that no test runs itself.
+// to start. The child processes of these files alone run code that no test runs itself.
 
-const COVERED = /[/\\]test[/\\](sockets|ws)[/\\]/;
+const COVERED = /[/\\]test[/\\](sockets[/\\](processes|rounds)|ws[/\\](flushing|shared-reads|surface))\.js$/;
 
 if (!COVERED.test(process.argv[1])) {
   globalThis[Symbol.for('process-on-spawn@*:singletonId')].listeners.length = 0;

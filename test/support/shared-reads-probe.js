@@ -1,13 +1,13 @@
 'use strict';
 
-// Run by test/sockets/processes.js: node shared-reads-probe.js <change>. Changes Node.js, reads two
-// connections, one after the other, and prints what happened as JSON.
+// A thread of test/sockets/processes.js. Makes a change to its Node.js, reads two connections, one after
+// the other, and posts what happened.
 
 const { once } = require('node:events');
 const net = require('node:net');
+const { parentPort, workerData: change } = require('node:worker_threads');
 const { Decoder, Encoder, readInto } = require('../../index.js');
 
-const [, , change] = process.argv;
 const { Socket } = net;
 
 /** Has `Object.getOwnPropertySymbols` leave out a property of net.Socket. */
@@ -53,7 +53,7 @@ const ONCE = {
 async function main() {
   ONCE[change]?.();
   const result = { shared: [], seen: [], error: null };
-  process.on('warning', ({ message }) => {
+  process.removeAllListeners('warning').on('warning', ({ message }) => {
     result.warning = message;
   });
   const sockets = [];
@@ -89,7 +89,7 @@ async function main() {
   }
   await Promise.all(closed);
   server.close();
-  console.log(JSON.stringify(result));
+  parentPort.postMessage(result);
 }
 
 main();

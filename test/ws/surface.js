@@ -8,6 +8,7 @@ const { isDeepStrictEqual } = require('node:util');
 const t = require('tap');
 const { unmask } = require('../../index.js');
 const { isSupported } = require('../../lib/ws/load-ws');
+const { setRegistered } = require('../../lib/ws/report');
 const { IMPLEMENTATIONS, connectPair, connectRaw, listen, runSource } = require('../support/websockets');
 
 // framemask/ws beside ws as a program sees it from outside: own keys, and every method with
@@ -396,6 +397,13 @@ t.test('report() says what is at work', (t) => {
   const reads = bun === undefined && deno === undefined ? 'shared' : 'events';
   t.match(report, { ws: require('ws/package.json').version, reads, deflate: deno === undefined ? 'framemask' : 'ws' });
   t.equal(report.kernel, require('../../index.js').kernel);
+  t.end();
+});
+
+t.test('report() says that framemask/ws/register was loaded', (t) => {
+  t.equal(framemask.report().registered, false);
+  setRegistered();
+  t.equal(framemask.report().registered, true);
   t.end();
 });
 
