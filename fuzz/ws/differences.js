@@ -153,8 +153,8 @@ function findDifferent(theirs, ours) {
 function explain(program, theirs, ours, sent) {
   const different = findDifferent(theirs, ours);
   if (different.length === 0) return '';
-  const isCallbacks = (name) => name.endsWith('.callbacks') && name in theirs && name in ours;
-  if (different.every((name) => isCallbacks(name) && sameButForTicks(theirs[name], ours[name]))) return JOINED;
+  const isLater = (name) => SAME_BUT_LATER[name.split('.')[1]]?.(theirs[name] ?? [], ours[name] ?? []);
+  if (different.every(isLater)) return JOINED;
   for (const role of program.tested) {
     const context = createContext(program, role, theirs, ours, sent);
     const difference = DIFFERENCES.find(({ applies }) => applies(context));
@@ -207,6 +207,15 @@ function sameButForTicks(theirs, ours) {
   const isLater = (line) => isStep(line) || !isAtOnce(line);
   return [isAtOnce, isLater].every((kind) => sameLines(theirs.filter(kind), ours.filter(kind)));
 }
+
+/** Where a callback does operations, the WebSocket may be closed a tick later. */
+function sameButForClosed(theirs, ours) {
+  const isSame = (line, other) => line === other || line.replace(' [2', ' [3') === other;
+  return theirs.length === ours.length && theirs.every((line, i) => isSame(line, ours[i]));
+}
+
+/** The channels in which joined writes may show. */
+const SAME_BUT_LATER = { callbacks: sameButForTicks, operations: sameButForClosed };
 
 const isStep = (line) => line.startsWith('--');
 const withoutSteps = (log = []) => log.filter((line) => !isStep(line));
