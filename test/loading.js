@@ -1,7 +1,8 @@
 'use strict';
 
-// What `require('framemask')` loads. Each test file is a process of its own.
+// What `require('framemask')` and `require('framemask/ws')` load. Each test file is a process of its own.
 
+const { execFileSync } = require('node:child_process');
 const path = require('node:path');
 const t = require('tap');
 const framemask = require('..');
@@ -12,6 +13,15 @@ const loaded = () => Object.keys(require.cache).filter((file) => FOLDERS.some((f
 t.test('masking alone loads no codec', (t) => {
   framemask.mask(Buffer.alloc(4), Buffer.alloc(4), Buffer.alloc(4), 0, 4);
   t.same(loaded(), []);
+  t.end();
+});
+
+t.test('framemask/ws loads no codec before the first frame of a connection', (t) => {
+  const program = `
+    const { WebSocketServer } = require('./ws.js');
+    new WebSocketServer({ noServer: true });
+    console.log(Object.keys(require.cache).filter((file) => /(de|en)coder.js$/.test(file)));`;
+  t.equal(execFileSync(process.execPath, ['-e', program], { cwd: path.join(__dirname, '..') }).toString(), '[]\n');
   t.end();
 });
 

@@ -249,7 +249,7 @@ t.test('5.5: a control frame has at most 125 bytes, a Close frame a code before 
     ['close', ['1000'], TYPE, /"code" .* '1000'/],
     ['close', [undefined, 'why'], TYPE, /"code"/],
     ['close', [1000, 7], TYPE, /"reason"/],
-    ['close', [1000, '€'.repeat(42)], RANGE, /"reason" .* 126 bytes/],
+    ['close', [1000, `${'€'.repeat(41)}x`], RANGE, /"reason" .* 124 bytes/],
     ['close', [1000.5], RANGE, /"code"/],
     ['ping', [Buffer.alloc(126)], RANGE, /"data" .* 126 bytes long/],
     ['pong', ['é'.repeat(63)], RANGE, /"data" .* 126 bytes long/],
