@@ -96,8 +96,13 @@ function checkAttached(name, memory, value) {
  * @param {boolean} [orString] whether the error says that a string is accepted, too
  */
 function toBytes(name, data, orString = true) {
+  return isUint8Array(data) && data[0] !== undefined ? data : toUnusualBytes(name, data, orString);
+}
+
+/** `toBytes` of another view, of an ArrayBuffer, or of nothing. So V8 inlines the rest. */
+function toUnusualBytes(name, data, orString) {
   if (isUint8Array(data)) {
-    if (data[0] === undefined) checkUnusual(name, data);
+    checkUnusual(name, data);
     return data;
   }
   if (util.types.isAnyArrayBuffer(data)) {
