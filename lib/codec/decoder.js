@@ -3,8 +3,8 @@
 const { Buffer, checkBytes, copyOf, lengthOf, view } = require('../shared/buffers');
 const { showPublicState } = require('../shared/inspect');
 const { FIN, MODE_MASKED, MODE_RSV1, OPCODE, Opcode } = require('../shared/protocol');
+const { Queue } = require('../shared/queue');
 const { codecBackend } = require('./backend');
-const { ChunkQueue } = require('./chunk-queue');
 const { CLOSED, Dispatcher, INFLATING, PAUSED } = require('./dispatcher');
 const { Found, FrameReader } = require('./frame-reader');
 const { header } = require('./header');
@@ -252,7 +252,7 @@ class Decoder {
     if (this._reader.chunk === null) {
       this._reader.begin(chunk, length);
     } else {
-      this._queue ??= new ChunkQueue();
+      this._queue ??= new Queue();
       this._queue.push(chunk);
     }
   }

@@ -1,5 +1,7 @@
 'use strict';
 
+const { Queue } = require('../shared/queue');
+
 /**
  * How many jobs are in zlib's thread pool at a time. Each has a context of its own, 268 KB to
  * deflate: a broadcast to 10,000 connections would allocate 2.7 GB at once. ws has the same limit.
@@ -7,7 +9,7 @@
 const MAX_JOBS = 10;
 
 let running = 0;
-const waiting = [];
+const waiting = new Queue();
 
 /** Runs a job as soon as there is room for it. It calls `done` once, when it has ended. */
 function runInPool(job) {

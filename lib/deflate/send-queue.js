@@ -2,6 +2,7 @@
 
 const { Buffer, EMPTY, copyOf, lengthOf, toBytes, view } = require('../shared/buffers');
 const { CONTROL, FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
+const { Queue } = require('../shared/queue');
 const { Deflater } = require('./deflater');
 const { supportsSyncZlib } = require('./zlib-handle');
 
@@ -57,7 +58,7 @@ class SendQueue {
     this._threshold = Math.max(direction.settings.threshold, 1);
     this._threadPoolFrom = direction.settings.threadPoolFrom;
     this._deflatesFragments = false;
-    this._records = [];
+    this._records = new Queue();
     this._inPool = null;
     this._isDeflating = false;
     this._deflated = null;
@@ -108,7 +109,7 @@ class SendQueue {
     this._deflated = null;
     if (deflated !== null || this._inPool !== null) return deflated;
     const record = this._records.shift();
-    if (record === undefined) {
+    if (record === null) {
       this.isBusy = false;
       return null;
     }
@@ -161,7 +162,7 @@ class SendQueue {
 
   /** Forgets the records that wait. The one in the thread pool is dropped when it comes back. */
   stop() {
-    this._records = [];
+    this._records = new Queue();
     this.isStopped = true;
     this.waiting = 0;
     this.end();

@@ -2,6 +2,7 @@
 
 const { Readable } = require('node:stream');
 const { Buffer } = require('../shared/buffers');
+const { Queue } = require('../shared/queue');
 
 const HIGH = { bytes: 256 * 1024, messages: 256 };
 /** The low marks by default, as a part of the high ones. */
@@ -18,8 +19,7 @@ const DONE = Object.freeze({ value: undefined, done: true });
 class MessageQueue {
   constructor(websocket) {
     this._websocket = websocket;
-    this._messages = [];
-    this._first = 0; // index of the oldest message: `shift` is slow for long arrays
+    this._messages = new Queue();
     this._bytes = 0;
     this._takers = [];
     this._iterators = new Set();
@@ -51,7 +51,7 @@ class MessageQueue {
 
   /** @returns {Promise<object>} the next message, or the end */
   take(iterator) {
-    if (this._count === 0) {
+    if (this._messages.length === 0) {
       if (this._websocket.readyState !== CLOSED) {
         // The iterator before has paused it.
         if (this._hasPaused) this._resume();
@@ -59,14 +59,10 @@ class MessageQueue {
       }
       return iterator.end(this._error);
     }
-    const message = this._messages[this._first];
-    this._messages[this._first++] = undefined;
+    const message = this._messages.shift();
     this._bytes -= message.size;
-    if (this._count === 0) {
-      this._messages = [];
-      this._first = 0;
-    }
-    if (this._hasPaused && this._bytes <= this._low.bytes && this._count <= this._low.messages) this._resume();
+    const isLow = this._bytes <= this._low.bytes && this._messages.length <= this._low.messages;
+    if (this._hasPaused && isLow) this._resume();
     return iterator.toResult(message);
   }
 
@@ -92,15 +88,10 @@ class MessageQueue {
     for (const event of ['message', 'stream']) this._websocket.off(event, this._onMessage);
     this._websocket.off('close', this._onClose);
     // One that nobody reads would hold the connection.
-    this._messages.at(-1)?.data.destroy?.();
-    this._messages = [];
-    this._first = 0;
+    this._messages.last?.data.destroy?.();
+    this._messages = new Queue();
     this._bytes = 0;
     if (this._hasPaused) this._resume();
-  }
-
-  get _count() {
-    return this._messages.length - this._first;
   }
 
   _attach() {
@@ -124,7 +115,7 @@ class MessageQueue {
     }
     this._messages.push(message);
     this._bytes += message.size;
-    const isOver = this._bytes >= this._high.bytes || this._count >= this._high.messages;
+    const isOver = this._bytes >= this._high.bytes || this._messages.length >= this._high.messages;
     if (isOver && !this._websocket.isPaused) this._pause();
   }
 

@@ -2,6 +2,7 @@
 
 const { isAnyArrayBuffer } = require('node:util/types');
 const { Buffer } = require('../shared/buffers');
+const { Queue } = require('../shared/queue');
 const { settled, notOpen, whenBelow } = require('./ready');
 const { adapterOf } = require('./websocket');
 
@@ -22,7 +23,7 @@ class SendTurns {
     this._adapter = adapter;
     this._isTaken = false;
     /** Calls of `send`, and functions that begin the turn of a stream. */
-    this._waiting = [];
+    this._waiting = new Queue();
     this._sendsOwn = false;
   }
 
@@ -56,7 +57,7 @@ class SendTurns {
   /** Ends a turn: the calls that waited are made, up to the next stream. */
   end() {
     let next = this._waiting.shift();
-    for (; next !== undefined; next = this._waiting.shift()) {
+    for (; next !== null; next = this._waiting.shift()) {
       if (next.call !== undefined) {
         this._adapter.heldBytes -= next.size;
         this._adapter.sendByWs(next.call);
@@ -71,7 +72,8 @@ class SendTurns {
 
   /** Ends all turns: the connection closes in the middle of a message. */
   fail(error) {
-    for (const { call, size, fail } of this._waiting.splice(0)) {
+    for (let next = this._waiting.shift(); next !== null; next = this._waiting.shift()) {
+      const { call, size, fail } = next;
       if (call === undefined) {
         fail(error);
       } else {

@@ -8,10 +8,14 @@ const { createCodecBackend } = require('../../lib/codec/backend');
 const { Decoder } = require('../../lib/codec/decoder');
 const { Encoder } = require('../../lib/codec/encoder');
 const { prepare } = require('../../lib/codec/prepared');
+const { runInPool } = require('../../lib/deflate/concurrency-limiter');
 const { frameId } = require('../../lib/frame-id');
+const { Queue } = require('../../lib/shared/queue');
 const { assertBytes, forEachCase } = require('../support/cases');
 const { decoderOver, encoderOver } = require('../support/codecs');
+const { countMoved } = require('../support/count-moved');
 const { forEachDecoder } = require('../support/decoders');
+const { agree } = require('../support/deflate');
 const { BINARY, CONTINUATION, PING, TEXT, frame } = require('../support/frames');
 const { nativeKernels } = require('../support/natives');
 
@@ -659,76 +663,79 @@ t.test('5.4: the rule of continuation comes before the limits of a length', (t) 
   t.end();
 });
 
-// Chunks that arrive while the decoder is paused. Taking each off an array would move all others:
-// 200,000 took 37 s.
+// What waits in line. Taking each off an array would move all others: 200,000 took 37 s.
 
-/**
- * Counts the elements that `shift` and `splice` move to the front of arrays.
- *
- * @param {() => void} work
- * @returns {number} those that are moved during `work`
- */
-function countMoved(work) {
-  const { shift, splice } = Array.prototype;
-  let moved = 0;
-  Array.prototype.shift = function () {
-    moved += this.length;
-    return shift.call(this);
-  };
-  Array.prototype.splice = function (start, count, ...added) {
-    moved += this.length - start - count;
-    return splice.call(this, start, count, ...added);
-  };
-  try {
-    work();
-  } finally {
-    Object.assign(Array.prototype, { shift, splice });
+t.test('chunks that are held by pause are delivered in order, without moving each other', async (t) => {
+  const COUNT = 1000;
+  const cases = [];
+  forEachDecoder((over) => cases.push(over));
+  for (const { Decoder, role, f } of cases) {
+    const lengths = [];
+    const decoder = new Decoder({ role, onMessage: (data) => lengths.push(data.length) });
+    decoder.pause();
+    for (let i = 0; i < COUNT; i++) decoder.write(f.binary(Buffer.alloc(i % 100)));
+    const moved = await countMoved(() => decoder.resume());
+    t.same(
+      lengths,
+      Array.from({ length: COUNT }, (_, i) => i % 100)
+    );
+    t.ok(moved <= COUNT, `${moved} moves`);
   }
-  return moved;
-}
-
-t.test('50,000 chunks held by pause are delivered in order', { timeout: 60_000 }, (t) => {
-  const COUNT = 50_000;
-  forEachDecoder(({ Decoder, role, f }) => {
-    let next = 0;
-    const decoder = new Decoder({
-      role,
-      onMessage(data) {
-        if (data.length !== 0) assert.fail(`message ${next} has ${data.length} bytes`);
-        next++;
-      }
-    });
-    const chunk = f.binary('');
-    decoder.pause();
-    for (let i = 0; i < 1000; i++) decoder.write(chunk);
-    const moved = countMoved(() => decoder.resume());
-    assert.equal(next, 1000, 'of the first 1000 chunks');
-    assert.ok(moved <= 1000, `${moved} moves for 1000 chunks`);
-    decoder.pause();
-    for (let i = 0; i < COUNT; i++) decoder.write(chunk);
-    decoder.resume();
-    assert.equal(next, 1000 + COUNT);
-  });
-  t.end();
 });
 
-t.test('a queue keeps order and moves each chunk a bounded number of times', (t) => {
-  const { ChunkQueue } = require('../../lib/codec/chunk-queue');
-  const queue = new ChunkQueue();
+t.test('a queue keeps order and moves each item a bounded number of times', async (t) => {
+  const queue = new Queue();
   let pushed = 0;
   let shifted = 0;
-  const moved = countMoved(() => {
+  const moved = await countMoved(() => {
     for (let round = 0; round < 1000; round++) {
       for (let i = 0; i < 30; i++) queue.push(pushed++);
       for (let i = 0; i < 29; i++) assert.equal(queue.shift(), shifted++);
-      // Chunks that have left must not fill the memory of a queue that is never empty.
-      assert.ok(queue._chunks.length <= 2 * (pushed - shifted), `${queue._chunks.length} places`);
+      assert.deepEqual([queue.length, queue.last], [pushed - shifted, pushed - 1]);
+      // Items that have left must not fill the memory of a queue that is never empty.
+      assert.ok(queue._items.length <= 2 * queue.length, `${queue._items.length} places`);
     }
     while (shifted < pushed) assert.equal(queue.shift(), shifted++);
   });
-  t.equal(queue.shift(), null);
-  t.ok(moved <= pushed, `${moved} moves for ${pushed} chunks`);
-  t.end();
+  t.same([queue.length, queue.last, queue.shift()], [0, undefined, null]);
+  t.ok(moved <= pushed, `${moved} moves for ${pushed} items`);
+});
+
+t.test('messages after one in the thread pool leave without moving each other', async (t) => {
+  const COUNT = 2000;
+  const { server, client } = agree({ threshold: 0, threadPoolFrom: 1000 });
+  let onDeflated;
+  const deflated = new Promise((resolve) => {
+    onDeflated = resolve;
+  });
+  const encoder = new Encoder({ role: 'server', deflate: server, onDeflated });
+  const sent = ['x'.repeat(1000), ...Array.from({ length: COUNT }, (_, i) => `${i}`)];
+  for (const [i, text] of sent.entries()) encoder.text(text, { compress: i === 0 });
+  const moved = await countMoved(() => deflated);
+  t.ok(moved <= COUNT, `${moved} moves`);
+  const received = [];
+  const decoder = new Decoder({ role: 'client', deflate: client, onMessage: (text) => received.push(text) });
+  for (const bytes of encoder.take()) decoder.write(Buffer.from(bytes));
+  t.same(received, sent);
+});
+
+t.test('jobs that wait for the thread pool begin in order, without moving each other', async (t) => {
+  const COUNT = 2000;
+  const begun = [];
+  const moved = await countMoved(
+    () =>
+      new Promise((resolve) => {
+        for (let i = 0; i < COUNT; i++) {
+          runInPool((done) => {
+            begun.push(i);
+            if (begun.length === COUNT) resolve();
+            setImmediate(done);
+          });
+        }
+      })
+  );
+  t.ok(moved <= 2 * COUNT, `${moved} moves`);
+  t.same(begun, [...Array(COUNT).keys()]);
 });
 
 // Values that are of a right type and yet unusual.

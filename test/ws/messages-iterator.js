@@ -294,6 +294,22 @@ t.test('signal: ends the loop, at once or before it starts', async (t) => {
   ]);
 });
 
+t.test('messages that were taken leave no trace, though one always waits', async (t) => {
+  const { server, client } = await connectPair(t, framemask);
+  const iterator = messages(server);
+  const key = Object.getOwnPropertySymbols(server).find(({ description }) => description === 'messages');
+  const arrived = once(server, 'message');
+  client.send('0');
+  await arrived;
+  for (let i = 1; i < 100; i++) {
+    const next = once(server, 'message');
+    client.send(`${i}`);
+    await next;
+    t.equal((await iterator.next()).value.data, `${i - 1}`);
+  }
+  t.ok(server[key]._messages._items.length < 5);
+});
+
 t.test('marks that are not numbers are refused', async (t) => {
   const { server } = await connectPair(t, framemask);
   t.throws(() => messages(server, { highWaterMark: { bytes: -1 } }), {

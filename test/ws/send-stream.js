@@ -7,6 +7,7 @@ const { ReadableStream } = require('node:stream/web');
 const t = require('tap');
 const framemask = require('../../ws.js');
 const certificate = require('../support/certificate');
+const { countMoved } = require('../support/count-moved');
 const { IMPLEMENTATIONS, connectPair, connectRaw, listen, record } = require('../support/websockets');
 
 const { WebSocket, messages, sendStream } = framemask;
@@ -179,6 +180,32 @@ for (const [setting, options] of Object.entries({ plain: {}, deflate: SETTINGS.d
     ]);
   });
 }
+
+t.test('calls of send that wait for a stream are made without moving each other', async (t) => {
+  const COUNT = 2000;
+  const { server, client } = await connectPair(t, framemask);
+  let release;
+  const gate = new Promise((resolve) => {
+    release = resolve;
+  });
+  const chunks = async function* () {
+    yield 'first';
+    await gate;
+  };
+  const sent = sendStream(client, chunks());
+  const received = [];
+  const last = new Promise((resolve) => {
+    server.on('message', (data) => received.push(`${data}`) === COUNT + 1 && resolve());
+  });
+  for (let i = 0; i < COUNT; i++) client.send(`${i}`);
+  const moved = await countMoved(() => {
+    release();
+    return Promise.all([sent, last]);
+  });
+  // Node.js's own are among them.
+  t.ok(moved < 20 * COUNT, `${moved} moves`);
+  t.same(received, ['first', ...Array.from({ length: COUNT }, (_, i) => `${i}`)]);
+});
 
 t.test('a source that fails before its first chunk sends nothing', async (t) => {
   const { server, client } = await connectPair(t, framemask);
