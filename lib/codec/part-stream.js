@@ -1,7 +1,7 @@
 'use strict';
 
 const { detachedError, tooBigError, utf8Error } = require('../shared/errors');
-const { Buffer, EMPTY, copyOf, view } = require('../shared/buffers');
+const { EMPTY, copyOf, join, view } = require('../shared/buffers');
 const { completeUntil } = require('../shared/utf8');
 
 /**
@@ -104,17 +104,6 @@ class PartStream {
     this._rest = end === all.length ? EMPTY : copyOf(all, end, all.length);
     return this._text === 'string' ? all.utf8Slice(0, end) : view(all, 0, end);
   }
-}
-
-/** Joins parts in memory of their own: a handler can't transfer that of Node.js's pool. */
-function join(parts) {
-  const joined = Buffer.allocUnsafeSlow(parts.reduce((length, part) => length + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    joined.set(part, at);
-    at += part.length;
-  }
-  return joined;
 }
 
 module.exports = { PartStream };

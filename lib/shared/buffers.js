@@ -64,6 +64,17 @@ function copyOf(bytes, start, end) {
   return copy;
 }
 
+/** Joins parts in memory of their own: a handler can't transfer that of Node.js's pool. */
+function join(parts) {
+  const joined = Buffer.allocUnsafeSlow(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
+}
+
 /** Throws a TypeError if the argument `name` is not a Uint8Array, or its memory is detached. */
 function checkBytes(name, value) {
   // Test byte 0, not `length`: up to Node.js 22, optimized code that has also met resizable
@@ -125,6 +136,7 @@ module.exports = {
   checkBytes,
   copyOf,
   isUint8Array,
+  join,
   lengthOf,
   memoryOf,
   offsetOf,

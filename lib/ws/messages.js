@@ -1,7 +1,7 @@
 'use strict';
 
 const { Readable } = require('node:stream');
-const { Buffer } = require('../shared/buffers');
+const { Buffer, join } = require('../shared/buffers');
 const { Queue } = require('../shared/queue');
 
 const HIGH = { bytes: 256 * 1024, messages: 256 };
@@ -207,7 +207,7 @@ const sizeOf = (data) =>
 async function gather(stream) {
   const parts = [];
   for await (const part of stream) parts.push(part);
-  return Buffer.concat(parts);
+  return join(parts);
 }
 
 function toBuffer(data) {

@@ -523,6 +523,7 @@ t.test('a loop takes streams, or gathers them', async (t) => {
   for await (const { data, isBinary } of server) {
     seen.push([String(data), isBinary]);
     t.equal(typeof data === 'string', !isBinary);
+    if (isBinary) t.equal(data.buffer.byteLength, data.length, 'memory of its own');
     if (data === 'a') break;
   }
   t.same(seen, [
