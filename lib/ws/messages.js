@@ -3,6 +3,7 @@
 const { Readable } = require('node:stream');
 const { Buffer, join } = require('../shared/buffers');
 const { Queue } = require('../shared/queue');
+const { onceOf } = require('./once-of');
 
 const HIGH = { bytes: 256 * 1024, messages: 256 };
 /** The low marks by default, as a part of the high ones. */
@@ -142,14 +143,15 @@ class MessageIterator {
     this._takesStreams = streams;
     this._isDone = false;
     this._error = null;
-    this._onAbort = () => this._finish(signal.reason);
+    this._ignoreSignal = () => {};
   }
 
   /** Heeds the signal from now on. */
   start() {
-    if (this._signal === undefined) return;
-    if (this._signal.aborted) this._finish(this._signal.reason);
-    else this._signal.addEventListener('abort', this._onAbort);
+    const signal = this._signal;
+    if (signal === undefined) return;
+    if (signal.aborted) this._finish(signal.reason);
+    else this._ignoreSignal = onceOf(signal, 'abort', () => this._finish(signal.reason));
   }
 
   next() {
@@ -182,7 +184,7 @@ class MessageIterator {
     if (this._isDone) return;
     this._isDone = true;
     this._error = error;
-    this._signal?.removeEventListener('abort', this._onAbort);
+    this._ignoreSignal();
     this._queue.leave(this);
   }
 

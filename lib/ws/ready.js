@@ -1,5 +1,6 @@
 'use strict';
 
+const { onceOf } = require('./once-of');
 const { adapterOf } = require('./websocket');
 
 const BELOW = 64 * 1024;
@@ -47,8 +48,7 @@ function change(websocket, signal, subscribe) {
     undos.push(onceOf(websocket, 'close', () => settle(reject)(notOpen())));
     if (signal === undefined) return;
     const abort = () => settle(reject)(signal.reason);
-    signal.addEventListener('abort', abort);
-    undos.push(() => signal.removeEventListener('abort', abort));
+    undos.push(onceOf(signal, 'abort', abort));
   });
 }
 
@@ -58,34 +58,6 @@ function settled(websocket, signal, start) {
     start().then(resolve, reject);
     return () => {};
   });
-}
-
-/** The functions that wait for an event of an emitter: by emitter and event. */
-const waiting = new WeakMap();
-
-/**
- * Has a function called once, at the next event. All that wait for the same share one listener:
- * Node.js warns of more than ten.
- *
- * @returns {() => void} withdraws it
- */
-function onceOf(emitter, event, callback) {
-  const events = waiting.get(emitter) ?? {};
-  waiting.set(emitter, events);
-  const callbacks = events[event] ?? new Set();
-  const callAll = () => {
-    for (const each of callbacks) each();
-  };
-  if (callbacks.size === 0) {
-    emitter.on(event, callAll);
-    callbacks.stop = () => emitter.off(event, callAll);
-    events[event] = callbacks;
-  }
-  callbacks.add(callback);
-  return () => {
-    callbacks.delete(callback);
-    if (callbacks.size === 0) callbacks.stop();
-  };
 }
 
 function notOpen() {

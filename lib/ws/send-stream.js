@@ -3,6 +3,7 @@
 const { isAnyArrayBuffer } = require('node:util/types');
 const { Buffer } = require('../shared/buffers');
 const { Queue } = require('../shared/queue');
+const { onceOf } = require('./once-of');
 const { settled, notOpen, whenBelow } = require('./ready');
 const { adapterOf } = require('./websocket');
 
@@ -37,10 +38,16 @@ class SendTurns {
     return new Promise((resolve, reject) => {
       const waiting = { begin: resolve, fail: reject };
       this._waiting.push(waiting);
-      signal?.addEventListener('abort', () => {
+      if (signal === undefined) return;
+      const withdraw = onceOf(signal, 'abort', () => {
         waiting.begin = null;
-        reject(signal.reason);
+        waiting.fail(signal.reason);
       });
+      const settle = (act) => (value) => {
+        withdraw();
+        act(value);
+      };
+      Object.assign(waiting, { begin: settle(resolve), fail: settle(reject) });
     });
   }
 

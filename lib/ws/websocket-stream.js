@@ -4,6 +4,7 @@ const { types } = require('node:util');
 
 const { Buffer } = require('../shared/buffers');
 const { ws } = require('./internals');
+const { onceOf } = require('./once-of');
 const { WebSocket } = require('./websocket');
 
 /** Bytes of received messages that wait for the reader before the WebSocket is paused. */
@@ -81,15 +82,14 @@ class WebSocketStream {
   }
 
   _awaitOpen(signal) {
-    const abort = () => {
+    const websocket = this._websocket;
+    websocket.once('open', () => this._open());
+    if (signal === undefined) return;
+    const ignore = onceOf(signal, 'abort', () => {
       this._reject(signal.reason);
-      this._websocket.terminate();
-    };
-    signal?.addEventListener('abort', abort, { once: true });
-    this._websocket.once('open', () => {
-      signal?.removeEventListener('abort', abort);
-      this._open();
+      websocket.terminate();
     });
+    for (const event of ['open', 'close']) websocket.once(event, ignore);
   }
 
   _open() {

@@ -1,6 +1,6 @@
 'use strict';
 
-const { once } = require('node:events');
+const { getEventListeners, once } = require('node:events');
 const net = require('node:net');
 const t = require('tap');
 const framemask = require('../../ws.js');
@@ -292,6 +292,20 @@ t.test('signal: ends the loop, at once or before it starts', async (t) => {
   t.same(await take(messages(server, { signal: new AbortController().signal }), 1), [
     { data: 'kept', isBinary: false }
   ]);
+});
+
+t.test('a signal for many loops has one listener, and none after them', async (t) => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const reason = new Error('enough');
+  const iterators = [];
+  for (let i = 0; i < 12; i++) iterators.push(messages((await connectPair(t, framemask)).server, { signal }));
+  t.equal(getEventListeners(signal, 'abort').length, 1, 'Node.js warns of more than ten');
+  await iterators[0].return();
+  const ends = iterators.slice(1).map((iterator) => t.rejects(iterator.next(), reason));
+  controller.abort(reason);
+  await Promise.all(ends);
+  t.equal(getEventListeners(signal, 'abort').length, 0);
 });
 
 t.test('messages that were taken leave no trace, though one always waits', async (t) => {

@@ -1,7 +1,7 @@
 'use strict';
 
 const { createHash } = require('node:crypto');
-const { once } = require('node:events');
+const { getEventListeners, once } = require('node:events');
 const { Readable } = require('node:stream');
 const { ReadableStream } = require('node:stream/web');
 const t = require('tap');
@@ -205,6 +205,20 @@ t.test('calls of send that wait for a stream are made without moving each other'
   // Node.js's own are among them.
   t.ok(moved < 20 * COUNT, `${moved} moves`);
   t.same(received, ['first', ...Array.from({ length: COUNT }, (_, i) => `${i}`)]);
+});
+
+t.test('streams that have waited for their turn leave their signal', async (t) => {
+  const { server, client } = await connectPair(t, framemask);
+  const { signal } = new AbortController();
+  const texts = Array.from({ length: 20 }, (_, i) => `${i}`);
+  const sent = texts.map((text) => sendStream(client, [text], { signal }));
+  t.ok(getEventListeners(signal, 'abort').length <= 1, 'one listener, so that Node.js warns of no leak');
+  const received = [];
+  server.on('message', (data) => received.push(`${data}`));
+  await Promise.all(sent);
+  t.equal(getEventListeners(signal, 'abort').length, 0);
+  while (received.length < texts.length) await once(server, 'message');
+  t.same(received, texts);
 });
 
 t.test('a source that fails before its first chunk sends nothing', async (t) => {

@@ -4,7 +4,7 @@
 // those of a server. Left out: constructors' arguments as Web IDL converts them, workers, remote
 // contexts, and the back/forward cache.
 
-const { once } = require('node:events');
+const { getEventListeners, once } = require('node:events');
 const { setImmediate: turn } = require('node:timers/promises');
 const t = require('tap');
 const framemask = require('../../ws.js');
@@ -234,6 +234,10 @@ t.test('a signal ends the handshake, and nothing after it', async (t) => {
     await t.rejects(opened, reason);
     await t.rejects(closed, reason);
   }
+  const { signal } = new AbortController();
+  const refused = new WebSocketStream('ws://127.0.0.1:1', { signal });
+  await t.rejects(refused.opened, { closeCode: 1006 });
+  t.same(getEventListeners(signal, 'abort'), [], 'a handshake that has failed leaves its signal');
   const late = new AbortController();
   const stream = new WebSocketStream(url, { signal: late.signal, headers: { 'x-test': '1' } });
   const [[socket, request]] = await Promise.all([once(wss, 'connection'), stream.opened]);
