@@ -49,6 +49,8 @@ function change(websocket, signal, subscribe) {
     if (signal === undefined) return;
     const abort = () => settle(reject)(signal.reason);
     undos.push(onceOf(signal, 'abort', abort));
+    // Such as by the source that has just been asked.
+    if (signal.aborted) abort();
   });
 }
 

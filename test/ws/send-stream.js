@@ -237,7 +237,7 @@ t.test('a source that fails before its first chunk sends nothing', async (t) => 
 });
 
 t.test('a source that fails later closes the connection with 1011, and what waits fails', async (t) => {
-  for (const kind of ['throws', 'destroyed', 'bad chunk', 'signal']) {
+  for (const kind of ['throws', 'destroyed', 'bad chunk', 'signal', 'signal of the source']) {
     const { server, client } = await connectPair(t, framemask);
     const closed = once(server, 'close');
     const reason = new Error(kind);
@@ -247,6 +247,12 @@ t.test('a source that fails later closes the connection with 1011, and what wait
       source = (async function* () {
         yield 'a';
         throw reason;
+      })();
+    } else if (kind === 'signal of the source') {
+      source = (function* () {
+        yield 'a';
+        controller.abort(reason);
+        for (;;) yield 'b';
       })();
     } else if (kind === 'bad chunk') {
       source = ['a', 5];
