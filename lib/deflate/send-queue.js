@@ -132,7 +132,7 @@ class SendQueue {
     this._deflater.deflateLater(record.data, record.length, isLast(record), (deflated) => {
       this._isDeflating = false;
       this._inPool = null;
-      this.waiting -= record.length;
+      if (!this.isStopped) this.waiting -= record.length;
       this._deflated = withPayload(record, deflated);
       callback();
     });

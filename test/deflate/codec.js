@@ -564,5 +564,6 @@ for (const contextTakeover of TAKEOVERS) {
     await new Promise(setImmediate);
     t.equal(deflated, 1, 'the other one alone');
     t.same(encoder.take(), []);
+    t.equal(encoder.pending, 0, 'also when the thread pool has ended its work');
   });
 }
