@@ -152,8 +152,11 @@ t.test('HTTP/1.1 upgrades, requests and WebSockets over HTTP/2 share a port', as
     [false, '1.1'],
     [true, '2.0']
   ]) {
-    const { client, request } = await open({ http2, rejectUnauthorized: false });
+    const own = { constructor: 'one', 'x-many': ['two', 'three'] };
+    const { client, request } = await open({ http2, rejectUnauthorized: false, headers: own });
     t.match(request, { httpVersion: version, method: 'GET', url: '/' });
+    t.equal(request.headers.constructor, 'one');
+    t.equal(request.headers['x-many'], 'two, three');
     t.equal(request.socket.remoteAddress, HOST);
     t.equal(request.socket.encrypted, true);
     t.match(request.headers, { host: url.slice(6), upgrade: 'websocket' });

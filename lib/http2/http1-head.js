@@ -26,7 +26,8 @@ function readHead(bytes) {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return null;
   const [first, ...lines] = bytes.toString('latin1', 0, end).split('\r\n');
-  const headers = {};
+  // Without a prototype: a field may be called constructor.
+  const headers = Object.create(null);
   for (const line of lines) {
     const colon = line.indexOf(':');
     const name = line.slice(0, colon).trim().toLowerCase();
