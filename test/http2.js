@@ -7,6 +7,7 @@ const http = require('node:http');
 const http2 = require('node:http2');
 const https = require('node:https');
 const net = require('node:net');
+const { createSecureContext } = require('node:tls');
 const t = require('tap');
 const ws = require('ws');
 const { Decoder, Encoder, acceptHttp2, acceptUpgrade, offerUpgrade, overHttp2 } = require('../index');
@@ -421,7 +422,7 @@ t.test("a client shares a session up to the server's limit, and until GOAWAY", a
   echoes(wss);
   const pairs = [await open(), await open(), await open()];
   t.equal(sessions.size, 2);
-  const goaway = once(pairs[2].client._socket._session, 'goaway');
+  const goaway = once(pairs[2].client._socket._share.session, 'goaway');
   [...sessions][1].goaway();
   await goaway;
   pairs.push(await open());
@@ -432,6 +433,36 @@ t.test("a client shares a session up to the server's limit, and until GOAWAY", a
     client.close();
     await once(client, 'close');
   }
+});
+
+t.test("clients that open at once keep to the server's limit", async (t) => {
+  const { sessions, open } = await startServer(t, { settings: { maxConcurrentStreams: 2 } });
+  const pairs = await Promise.all(Array.from({ length: 5 }, () => open({ handshakeTimeout: 20_000 })));
+  t.equal(sessions.size, 3);
+  const last = once([...sessions][0], 'close');
+  for (const { client } of pairs) client.close();
+  await last;
+});
+
+t.test('clients share a session only if their options of TLS are the same', async (t) => {
+  const { sessions, open } = await startServer(t, { transport: 'TLS' });
+  const pins = [() => undefined, () => undefined];
+  const options = (more) => ({ rejectUnauthorized: false, ...more });
+  await open(options({ checkServerIdentity: pins[0] }));
+  for (const more of [
+    { checkServerIdentity: pins[1] },
+    { secureContext: createSecureContext() },
+    { minVersion: 'TLSv1.3' },
+    { ca: [Buffer.from(certificate.cert)] }
+  ]) {
+    const { size } = sessions;
+    await open(options(more));
+    t.equal(sessions.size, size + 1, Object.keys(more)[0]);
+  }
+  const { size } = sessions;
+  await open(options({ checkServerIdentity: pins[0] }));
+  await open(options({ ca: [Buffer.from(certificate.cert)] }));
+  t.equal(sessions.size, size, 'the same options');
 });
 
 t.test('a session of the program: it stays open', async (t) => {

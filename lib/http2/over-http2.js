@@ -23,9 +23,9 @@ function overHttp2(session = null, { fallback = false } = {}) {
   return (options) => {
     // node:https gives its port as the default.
     const scheme = options.defaultPort === 443 ? 'https' : 'http';
-    const own = { session, release() {} };
+    const own = { session, openStream: () => true, release() {} };
     const connect = fallback ? () => connectHttp1(scheme, options) : null;
-    const tunnel = new Tunnel(scheme, session === null ? shared.acquire(scheme, options) : own, connect);
+    const tunnel = new Tunnel(scheme, session === null ? shared.share(scheme, options) : own, connect);
     // As net.connect does for node:http.
     return tunnel.setTimeout(options.timeout ?? 0);
   };
@@ -37,15 +37,15 @@ function overHttp2(session = null, { fallback = false } = {}) {
  */
 class Tunnel extends Duplex {
   /** @param {(() => import('node:net').Socket) | null} connect for HTTP/1.1, if HTTP/2 is not offered */
-  constructor(scheme, { session, release }, connect) {
+  constructor(scheme, share, connect) {
     super({ allowHalfOpen: true });
     this._scheme = scheme;
     this._connect = connect;
-    this._session = session;
+    this._share = share;
     this._stream = null;
     this._key = '';
     this._timer = null;
-    this.once('close', release);
+    this.once('close', () => share.release());
   }
 
   setTimeout(milliseconds) {
@@ -88,7 +88,7 @@ class Tunnel extends Duplex {
   /** Opens the stream, for a request that node:http has written as one chunk. */
   async _request(bytes, callback) {
     try {
-      await supportsWebSockets(this._session);
+      await this._findSession();
     } catch (error) {
       if (this._connect === null || this.destroyed) callback(error);
       else this._fallBack(bytes, callback);
@@ -109,11 +109,17 @@ class Tunnel extends Duplex {
     callback();
   }
 
+  /** Waits for a session whose peer takes WebSockets, and one more. */
+  async _findSession() {
+    do await supportsWebSockets(this._share.session);
+    while (!this.destroyed && !this._share.openStream());
+  }
+
   _openStream({ start, headers }) {
     this._key = headers['sec-websocket-key'];
     const pseudo = { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': this._scheme };
     const target = { ':path': start[1], ':authority': headers.host };
-    const stream = this._session.request({ ...pseudo, ...target, ...fieldsOf(headers) }, { endStream: false });
+    const stream = this._share.session.request({ ...pseudo, ...target, ...fieldsOf(headers) }, { endStream: false });
     stream.on('response', (response) => this._answer(response));
     return stream;
   }

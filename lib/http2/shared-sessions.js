@@ -2,58 +2,114 @@
 
 const modules = require('../shared/node-modules');
 
-/** The options in which WebSockets on one session must agree. */
-const AGREED = ['host', 'port', 'servername', 'ca', 'cert', 'key', 'pfx', 'rejectUnauthorized', 'localAddress'];
+/** The options in which the WebSockets on a session must agree: values, and functions and objects. */
+const VALUES = ['host', 'port', 'family', 'localAddress', 'settings', 'servername', 'rejectUnauthorized', 'ca', 'cert'];
+VALUES.push('key', 'passphrase', 'pfx', 'crl', 'ciphers', 'sigalgs', 'ecdhCurve', 'dhparam', 'ALPNProtocols');
+VALUES.push('minVersion', 'maxVersion', 'secureProtocol', 'secureOptions');
+const IDENTITIES = ['checkServerIdentity', 'lookup', 'secureContext'];
 
 /**
- * Sessions by their origin. A session takes streams up to its peer's limit, or until GOAWAY, and ends
- * with its last stream.
+ * @typedef {object} Entry
+ * @property {import('node:http2').ClientHttp2Session} session
+ * @property {string} scheme
+ * @property {object} options
+ * @property {number} shares how many WebSockets wait for the session or have a stream on it
+ * @property {number} streams how many have a stream on it
+ */
+
+/**
+ * Sessions that WebSockets of an origin share. A session takes streams up to its peer's limit, or
+ * until GOAWAY, and ends with its last stream.
  */
 class SharedSessions {
   constructor() {
-    /** @type {Map<string, { session: import('node:http2').ClientHttp2Session, streams: number }[]>} */
-    this._entries = new Map();
+    /** @type {Set<Entry>} */
+    this._entries = new Set();
   }
 
-  /** @returns {{ session: import('node:http2').ClientHttp2Session, release: () => void }} a stream's share */
-  acquire(scheme, options) {
-    const key = JSON.stringify([scheme, ...AGREED.map((name) => String(options[name]))]);
-    const entry =
-      this._entries.get(key)?.find(({ session, streams }) => streams < limitOf(session)) ??
-      this._connect(key, scheme, options);
-    entry.streams++;
-    const release = () => {
-      entry.streams--;
-      // Another one may follow. Node.js 20 can hang in the turn in which a stream was reset.
-      setImmediate(() => {
-        if (entry.streams > 0) return;
-        this._forget(key, entry);
-        entry.session.close();
-      });
-    };
-    return { session: entry.session, release };
+  /** @returns {Share} a WebSocket's */
+  share(scheme, options) {
+    return new Share(this, scheme, options);
   }
 
-  _connect(key, scheme, { host, port, path: _path, createConnection: _tunnel, ...options }) {
-    const session = modules.http2.connect(`${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`, options);
-    const entry = { session, streams: 0 };
-    this._entries.set(key, [...(this._entries.get(key) ?? []), entry]);
-    const forget = () => this._forget(key, entry);
+  /** @returns {Entry} one with room, as far as its peer's limit is known */
+  join(scheme, options) {
+    const isFound = (entry) =>
+      entry.shares < limitOf(entry.session) && entry.scheme === scheme && agree(entry.options, options);
+    const found = [...this._entries].find(isFound) ?? this._connect(scheme, options);
+    found.shares++;
+    return found;
+  }
+
+  leave(entry) {
+    entry.shares--;
+    // Another one may follow. Node.js 20 can hang in the turn in which a stream was reset.
+    setImmediate(() => {
+      if (entry.shares > 0) return;
+      this._entries.delete(entry);
+      entry.session.close();
+    });
+  }
+
+  _connect(scheme, options) {
+    const { host, port, path: _path, createConnection: _tunnel, ...rest } = options;
+    const session = modules.http2.connect(`${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`, rest);
+    const entry = { session, scheme, options, shares: 0, streams: 0 };
+    this._entries.add(entry);
+    const forget = () => this._entries.delete(entry);
     // Its streams go on after GOAWAY, but new ones need another session. Each WebSocket tells the error.
     session.on('goaway', forget).on('close', forget).on('error', forget);
     return entry;
   }
+}
 
-  _forget(key, entry) {
-    const left = (this._entries.get(key) ?? []).filter((each) => each !== entry);
-    if (left.length === 0) this._entries.delete(key);
-    else this._entries.set(key, left);
+/** A WebSocket's part of a session. */
+class Share {
+  constructor(sessions, scheme, options) {
+    this._sessions = sessions;
+    this._origin = [scheme, options];
+    this._entry = sessions.join(scheme, options);
+    this._hasStream = false;
+  }
+
+  get session() {
+    return this._entry.session;
+  }
+
+  /**
+   * Counts a stream, when the peer's limit is known. Others may have come first.
+   *
+   * @returns {boolean} false if there is no room: `session` is another one then
+   */
+  openStream() {
+    const entry = this._entry;
+    this._hasStream = entry.streams === 0 || entry.streams < limitOf(entry.session);
+    if (this._hasStream) {
+      entry.streams++;
+    } else {
+      this._sessions.leave(entry);
+      this._entry = this._sessions.join(...this._origin);
+    }
+    return this._hasStream;
+  }
+
+  release() {
+    if (this._hasStream) this._entry.streams--;
+    this._sessions.leave(this._entry);
   }
 }
 
 /** The peer's limit of streams at a time. */
 function limitOf({ remoteSettings }) {
   return remoteSettings.maxConcurrentStreams ?? Number.POSITIVE_INFINITY;
+}
+
+/** Whether a session that was opened with some options is what others ask for. */
+function agree(some, others) {
+  return (
+    IDENTITIES.every((name) => some[name] === others[name]) &&
+    VALUES.every((name) => modules.util.isDeepStrictEqual(some[name], others[name]))
+  );
 }
 
 module.exports = { SharedSessions };
