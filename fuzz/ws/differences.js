@@ -87,14 +87,17 @@ const DIFFERENCES = [
     name: 'messages behind an empty compressed one are inflated',
     why: 'It has no block. Of the tail alone, ws begins a stored block, which the next compressed message breaks.',
     // A next one without a byte is the tail's for ws.
-    applies: ({ ours, theirs, shared, reference }) => {
+    applies: ({ ours, theirs, reference }) => {
       if (reference === null) return false;
       const count = countTo(isEmpty, reference);
-      const [some, others] = [ours, theirs].map((lines) => lines.filter(isMessage).map(withoutState));
+      // ws, which inflates in the thread pool, may have left OPEN before.
+      const [some, others] = [ours, theirs].map((lines) => lines.map(withoutState));
+      const [messages, otherMessages] = [some, others].map((lines) => lines.filter(isMessage));
+      const shared = some.findIndex((line, i) => line !== others[i]);
       return (
-        some.findIndex((line, i) => i < others.length && line !== others[i]) >= count ||
-        ([ours, theirs].some((lines) => isError(lines[shared] ?? '')) &&
-          ours.slice(0, shared).filter(isMessage).length >= count)
+        messages.findIndex((line, i) => i < otherMessages.length && line !== otherMessages[i]) >= count ||
+        ([some, others].some((lines) => isError(lines[shared] ?? '')) &&
+          some.slice(0, shared).filter(isMessage).length >= count)
       );
     }
   },
