@@ -86,12 +86,12 @@ class FrameReader {
     if (this.entries !== null) return Found.FRAMES;
     if (chunk[end - 1] === undefined) return Found.DETACHED;
     if (this._frame !== null) return this._frame.header === null ? this.nextPiece() : this._resumeHeader(this._frame);
-    // Most chunks hold one small frame. A scan for one frame would take 2 to 2.8 times as long.
+    // Most chunks hold one small frame. A scan for one frame takes 2 to 2.8 times as long as `readFrame`.
     const frameEnd = position + 2 + (chunk[position + 1] & LENGTH) + ((this.mode & MODE_MASKED) === 0 ? 0 : 4);
     return end - frameEnd >= SCAN_FROM ? Found.FRAMES : this.readFrame();
   }
 
-  /** The part of `next` for the first of frames that no scan has found. */
+  /** Reads one frame without a scan. */
   readFrame() {
     const { chunk, position, end } = this;
     if (!readHeader(chunk, position, end, this.mode)) return this._resumeHeader(new PartialFrame());
@@ -148,7 +148,7 @@ class FrameReader {
     return frame.left === 0 ? Found.CONTROL : Found.NOTHING;
   }
 
-  /** The first byte of that frame. */
+  /** The first byte of the frame in progress. */
   get firstByte() {
     return this._frame.firstByte;
   }
