@@ -2,9 +2,8 @@
 
 // Each turn is a process of its own. The files are in the system's cache.
 
-const { runBenchmark } = require('./support/harness');
 const { execFileSync } = require('node:child_process');
-const { ROOT } = require('./support/modules');
+const { runBenchmark } = require('./support/harness');
 
 const USAGE = `usage: node benchmark/cold-start.js [options]
 
@@ -14,12 +13,12 @@ framemask/ws, beside bufferutil and ws. Prints medians. Takes about ten seconds.
 const CODEC = "new f.Decoder({ role: 'server', onMessage() {} }); new f.Encoder({ role: 'server' }); f.frameId()";
 const ROWS = {
   'mask and unmask': {
-    framemask: "require('.').unmask(Buffer.alloc(64), Buffer.alloc(4))",
+    framemask: "require('..').unmask(Buffer.alloc(64), Buffer.alloc(4))",
     bufferutil: "require('bufferutil').unmask(Buffer.alloc(64), Buffer.alloc(4))"
   },
-  'Decoder, Encoder and id': { framemask: `const f = require('.'); ${CODEC}` },
+  'Decoder, Encoder and id': { framemask: `const f = require('..'); ${CODEC}` },
   'server of ws': {
-    'framemask/ws': "new (require('./ws').WebSocketServer)({ noServer: true })",
+    'framemask/ws': "new (require('../ws').WebSocketServer)({ noServer: true })",
     ws: "new (require('ws').WebSocketServer)({ noServer: true })"
   }
 };
@@ -27,7 +26,7 @@ const ROWS = {
 /** @returns {{ ms: number }} of a program */
 function run(code) {
   const program = `const began = process.hrtime.bigint(); ${code}; console.log(Number(process.hrtime.bigint() - began) / 1e6)`;
-  return { ms: Number(execFileSync(process.execPath, ['-e', program], { cwd: ROOT, encoding: 'utf8' })) };
+  return { ms: Number(execFileSync(process.execPath, ['-e', program], { cwd: __dirname, encoding: 'utf8' })) };
 }
 
 const rows = Object.entries(ROWS).map(([name, programs]) => {

@@ -1,8 +1,8 @@
 'use strict';
 
-// The packages ws and websocket with framemask in place of bufferutil, as `npm install
-// bufferutil@npm:framemask` installs it: the package that npm pack makes of this checkout, in
-// node_modules/bufferutil.
+// ws with framemask in place of bufferutil, as `npm install bufferutil@npm:framemask` installs it:
+// the package that npm pack makes of this checkout, in node_modules/bufferutil. The same with the
+// package websocket: test/system/websocket.js.
 
 const { execFile } = require('node:child_process');
 const fs = require('node:fs');
@@ -46,8 +46,8 @@ function installCopy(folder, name) {
   fs.cpSync(source, path.join(folder, 'node_modules', name), { recursive: true, dereference: true });
 }
 
-async function echo(library, folder, env) {
-  const { stdout } = await run(process.execPath, [ECHO, library, folder], {
+async function echo(folder, env) {
+  const { stdout } = await run(process.execPath, [ECHO, 'ws', folder], {
     env: { ...process.env, ...env },
     maxBuffer: 2 ** 26
   });
@@ -58,7 +58,6 @@ t.test('framemask as bufferutil', async (t) => {
   const folder = fs.realpathSync(t.testdir());
   await installAlias(folder);
   installCopy(folder, 'ws');
-  installCopy(folder, 'websocket');
 
   t.test('the version satisfies what ws requires of bufferutil', (t) => {
     const { name, version } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
@@ -69,22 +68,19 @@ t.test('framemask as bufferutil', async (t) => {
     t.end();
   });
 
-  for (const library of ['ws', 'websocket']) {
-    t.test(library, async (t) => {
-      const report = await echo(library, folder, {});
-      t.equal(report.kernel, framemask.kernel, 'the kernel');
-      t.same(report.wrong, [], `messages that changed, of ${report.messages}`);
-      // From Node.js 26.12 on, node:http may have websocketMask and websocketUnmask, which ws
-      // calls instead.
-      const builtIn = library === 'ws' && http.websocketMask !== undefined;
-      t.equal(report.due.mask.length === 0, builtIn, 'whether payloads are due');
-      t.same(report.mask, report.due.mask, `${report.mask.length} payloads masked by framemask`);
-      t.same(report.unmask, report.due.unmask, `${report.unmask.length} payloads unmasked by framemask`);
-    });
-  }
+  t.test('masks and unmasks', async (t) => {
+    const report = await echo(folder, {});
+    t.equal(report.kernel, framemask.kernel, 'the kernel');
+    t.same(report.wrong, [], `messages that changed, of ${report.messages}`);
+    // From Node.js 26.12 on, node:http may have websocketMask and websocketUnmask, which ws calls
+    // instead.
+    t.equal(report.due.mask.length === 0, http.websocketMask !== undefined, 'whether payloads are due');
+    t.same(report.mask, report.due.mask, `${report.mask.length} payloads masked by framemask`);
+    t.same(report.unmask, report.due.unmask, `${report.unmask.length} payloads unmasked by framemask`);
+  });
 
   t.test('WS_NO_BUFFER_UTIL=1 turns framemask off', async (t) => {
-    const report = await echo('ws', folder, { WS_NO_BUFFER_UTIL: '1' });
+    const report = await echo(folder, { WS_NO_BUFFER_UTIL: '1' });
     t.same(report.wrong, [], `messages that changed, of ${report.messages}`);
     t.same([report.mask, report.unmask], [[], []], 'calls of framemask');
     t.equal(report.due.mask.length > 0, http.websocketMask === undefined, 'whether payloads were due');
