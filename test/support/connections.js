@@ -4,7 +4,7 @@
 
 const assert = require('node:assert/strict');
 const { spawn } = require('node:child_process');
-const { createHash, randomBytes, randomInt } = require('node:crypto');
+const { randomBytes, randomInt } = require('node:crypto');
 const { once } = require('node:events');
 const net = require('node:net');
 const path = require('node:path');
@@ -13,7 +13,7 @@ const { setTimeout: sleep } = require('node:timers/promises');
 const { WebSocketServer } = require('ws');
 const { connect } = require('../../examples/client');
 const { createEchoServer } = require('../../examples/echo-server');
-const { KEY, frame } = require('./frames');
+const { KEY, frame, upgradeAnswer } = require('./frames');
 
 const MIB = 1024 * 1024;
 
@@ -27,21 +27,16 @@ SIZES.push(MIB - 1, MIB, MIB + 1, 2 * MIB + 3, 4 * MIB - 1, 4 * MIB);
 /** Text with so many bytes of UTF-8, and characters of one to four bytes. */
 function randomText(length) {
   let result = '';
-  let left = length;
-  while (left > 0) {
+  for (let left = length; left > 0; ) {
     const size = Math.min(left, randomInt(1, 5));
-    const character = ['x', 'é', '世', '🜂'][size - 1];
     const count = Math.min(Math.floor(left / size), randomInt(1, 4000));
-    result += character.repeat(count);
+    result += ['x', 'é', '世', '🜂'][size - 1].repeat(count);
     left -= size * count;
   }
   return result;
 }
 
-/**
- * Messages of all these lengths and of random lengths, most of them short, as Buffers; each second
- * one is text.
- */
+/** Messages of all these lengths and of random ones, most of them short, as Buffers; each second one is text. */
 function randomMessages() {
   const sizes = [...SIZES, ...Array.from({ length: 60 }, () => randomInt(2 ** randomInt(1, 20)))];
   sizes.sort(() => Math.random() - 0.5);
@@ -83,9 +78,7 @@ async function startWsServer(t, options) {
   return { server, url: `ws://127.0.0.1:${server.address().port}` };
 }
 
-/**
- * A server that calls `answer` for a handshake, with the socket and the lines of a right answer.
- */
+/** A server that calls `answer` for a handshake, with the socket and the lines of a right answer. */
 async function startFalseServer(t, answer) {
   const sockets = new Set();
   const server = net
@@ -93,10 +86,8 @@ async function startFalseServer(t, answer) {
       sockets.add(socket);
       socket.on('error', () => {});
       socket.once('data', (request) => {
-        const key = /Sec-WebSocket-Key: (\S+)/i.exec(request)[1];
-        const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
-        const lines = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade'];
-        answer(socket, [...lines, `Sec-WebSocket-Accept: ${accept}`]);
+        const [, key] = /Sec-WebSocket-Key: (\S+)/i.exec(request);
+        answer(socket, upgradeAnswer(key).trim().split('\r\n'));
       });
     })
     .listen(0, '127.0.0.1');
@@ -109,9 +100,7 @@ async function startFalseServer(t, answer) {
 }
 
 /** The head of an HTTP request or answer. */
-function head(...lines) {
-  return `${lines.join('\r\n')}\r\n\r\n`;
-}
+const head = (...lines) => `${lines.join('\r\n')}\r\n\r\n`;
 
 const HANDSHAKE = [
   'GET / HTTP/1.1',
@@ -165,14 +154,9 @@ class RawConnection {
 }
 
 /** A frame of a client. */
-function masked(opcode, payload, options) {
-  return frame(opcode, payload, { key: KEY, ...options });
-}
+const masked = (opcode, payload, options) => frame(opcode, payload, { key: KEY, ...options });
 
-/**
- * Sends bytes, and returns all of the answer, or the part that came before the connection was
- * reset.
- */
+/** Sends bytes, and returns the answer, or the part that came before the connection was reset. */
 async function request(t, port, bytes) {
   const raw = new RawConnection(port);
   t.teardown(() => raw.socket.destroy());
@@ -225,9 +209,7 @@ async function run(args, environment = {}) {
 }
 
 /** The path of a file of examples/. */
-function example(name) {
-  return path.join(__dirname, '../../examples', name);
-}
+const example = (name) => path.join(__dirname, '../../examples', name);
 
 module.exports = {
   HANDSHAKE,

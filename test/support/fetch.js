@@ -1,6 +1,7 @@
 'use strict';
 
-// Downloads runtimes, emulated systems and tools to .cache/platforms/.
+// Downloads runtimes, emulated systems and tools: to .cache/platforms/, or by apt-get to a
+// Debian-like machine.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -18,17 +19,15 @@ class NotHere extends Error {}
  * @returns {string} its output
  * @throws {NotHere} if it fails
  */
-function outputOf(program, args, options = {}) {
+function outputOf(program, args, options) {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     encoding: 'utf8',
     maxBuffer: 2 ** 28,
     ...options
   });
-  if (status !== 0) {
-    const reason = error ? error.message : (stderr ?? '').trim().split('\n').slice(-3).join(' ');
-    throw new NotHere(`${program} ${args[0]} failed: ${reason}`);
-  }
-  return stdout;
+  if (status === 0) return stdout;
+  const reason = error ? error.message : (stderr ?? '').trim().split('\n').slice(-3).join(' ');
+  throw new NotHere(`${program} ${args[0]} failed: ${reason}`);
 }
 
 /** Runs a program as root. */
@@ -54,6 +53,14 @@ function cached(name, fill) {
   return folder;
 }
 
+/** Unpacks the only file of a folder there, and removes it. */
+function unpack(folder, argsFor) {
+  const [file] = fs.readdirSync(folder);
+  const [program, ...args] = argsFor(file);
+  outputOf(program, args, { cwd: folder });
+  fs.rmSync(path.join(folder, file));
+}
+
 /**
  * Downloads a package from npm for any system: npm pack ignores the platform and runs no script.
  *
@@ -63,9 +70,7 @@ function cached(name, fill) {
 function fetchNpm(name) {
   return cached(`npm-${name}`, (folder) => {
     outputOf('npm', ['pack', '--silent', '--pack-destination', folder, name]);
-    const [tarball] = fs.readdirSync(folder);
-    outputOf('tar', ['xzf', tarball, '--strip-components=1'], { cwd: folder });
-    fs.rmSync(path.join(folder, tarball));
+    unpack(folder, (tarball) => ['tar', 'xzf', tarball, '--strip-components=1']);
   });
 }
 
@@ -80,9 +85,7 @@ function fetchWheel(name, platform) {
   return cached(`wheel-${name}-${platform}`, (folder) => {
     const args = ['--quiet', '--no-deps', '--only-binary=:all:', '--platform', platform, '--dest', folder, name];
     outputOf('python3', ['-m', 'pip', 'download', ...args]);
-    const [wheel] = fs.readdirSync(folder);
-    outputOf('python3', ['-m', 'zipfile', '-e', wheel, '.'], { cwd: folder });
-    fs.rmSync(path.join(folder, wheel));
+    unpack(folder, (wheel) => ['python3', '-m', 'zipfile', '-e', wheel, '.']);
   });
 }
 
@@ -112,4 +115,28 @@ function fetchDebian(suite, architecture, packages) {
   });
 }
 
-module.exports = { CACHE, NotHere, asRoot, cached, fetchDebian, fetchNpm, fetchWheel, outputOf };
+/** @returns {string[]} those of the Debian packages that are not installed */
+function missing(packages) {
+  return packages.filter((name) => {
+    const { status, stdout } = spawnSync('dpkg-query', ['--status', name], { encoding: 'utf8' });
+    return status !== 0 || !/^Status: .* installed$/m.test(stdout);
+  });
+}
+
+/**
+ * Installs the Debian packages that are missing.
+ *
+ * @param {string[]} packages
+ * @param {(line: string) => void} progress is told which, if any is missing
+ */
+function installDebian(packages, progress) {
+  const wanted = missing(packages);
+  if (wanted.length === 0) return;
+  progress(`installing ${wanted.join(' ')}`);
+  // Another check may be installing, too.
+  const aptGet = (...args) => asRoot('flock', ['/tmp/framemask-apt-get.lock', 'apt-get', '-qq', ...args]);
+  aptGet('update');
+  aptGet('install', '--yes', '--no-install-recommends', ...wanted);
+}
+
+module.exports = { CACHE, NotHere, cached, fetchDebian, fetchNpm, fetchWheel, installDebian, missing, outputOf };

@@ -1,6 +1,8 @@
 'use strict';
 
-// Frames as bytes, good and bad, made without code of lib/.
+// Frames as bytes, good and bad, and a server's handshake, made without code of lib/.
+
+const { createHash } = require('node:crypto');
 
 const CONTINUATION = 0;
 const TEXT = 1;
@@ -47,27 +49,25 @@ function frame(opcode, payload = '', options = {}) {
   return Buffer.concat([header, data]);
 }
 
-/**
- * @param {number} code
- * @param {Uint8Array | string} [reason]
- * @returns {Buffer} the payload of a Close frame
- */
+/** @returns {Buffer} the payload of a Close frame */
 function closePayload(code, reason = '') {
-  const bytes = Buffer.from(reason);
-  return Buffer.concat([Buffer.from([code >> 8, code & 255]), bytes]);
+  return Buffer.concat([Buffer.from([code >> 8, code & 255]), Buffer.from(reason)]);
 }
 
-/**
- * Makes frames that a decoder of this role receives: masked for a server, not masked for a client.
- *
- * @param {'server' | 'client'} role
- */
+/** @returns {string} the answer of a server to a handshake with this Sec-WebSocket-Key */
+function upgradeAnswer(key) {
+  const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+  const lines = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade'];
+  return `${[...lines, `Sec-WebSocket-Accept: ${accept}`].join('\r\n')}\r\n\r\n`;
+}
+
+/** Makes frames that a decoder of this role receives: masked for a server, not masked for a client. */
 function framesFor(role) {
   const key = role === 'server' ? KEY : null;
   const make = (opcode) => (payload, options) => frame(opcode, payload, { key, ...options });
   return {
     key,
-    frame: (opcode, payload, options) => frame(opcode, payload, { key, ...options }),
+    frame: (opcode, payload, options) => make(opcode)(payload, options),
     text: make(TEXT),
     binary: make(BINARY),
     continuation: make(CONTINUATION),
@@ -78,4 +78,16 @@ function framesFor(role) {
   };
 }
 
-module.exports = { BINARY, CLOSE, CONTINUATION, KEY, PING, PONG, TEXT, closePayload, frame, framesFor };
+module.exports = {
+  BINARY,
+  CLOSE,
+  CONTINUATION,
+  KEY,
+  PING,
+  PONG,
+  TEXT,
+  closePayload,
+  frame,
+  framesFor,
+  upgradeAnswer
+};

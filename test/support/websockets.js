@@ -10,6 +10,7 @@ const { spawn } = require('node:child_process');
 const { text } = require('node:stream/consumers');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { loadWs } = require('../../lib/ws/load-ws');
+const { upgradeAnswer } = require('./frames');
 const { uncaught } = require('./uncaught');
 
 /**
@@ -77,13 +78,8 @@ async function connectRaw(t, implementation, options) {
 async function connectRawServer(t, implementation, options) {
   const server = http.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { createHash } = require('node:crypto');
-  const upgraded = once(server, 'upgrade').then(([request, socket]) => {
-    const key = request.headers['sec-websocket-key'];
-    const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
-    socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`
-    );
+  const upgraded = once(server, 'upgrade').then(([{ headers }, socket]) => {
+    socket.write(upgradeAnswer(headers['sec-websocket-key']));
     t.teardown(() => {
       socket.destroy();
       server.close();
