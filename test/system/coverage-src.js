@@ -4,7 +4,7 @@ const path = require('node:path');
 const { copyCheckout } = require('../support/copy-checkout');
 const { rebuild } = require('../support/node-gyp');
 const { ROOT, outputOf, run, runTests } = require('./support/child');
-const { installPython } = require('./support/python');
+const { installPython } = require('./support/install');
 
 const COPY = path.join(ROOT, '.cache/coverage-src');
 const TESTS = [

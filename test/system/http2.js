@@ -4,7 +4,7 @@ const { once } = require('node:events');
 const { createServer } = require('../../examples/http2');
 const { startChromium } = require('../support/chromium');
 const certificate = require('../support/certificate');
-const { installDebian } = require('../support/debian');
+const { installDebian } = require('../support/fetch');
 const { Results } = require('./support/results');
 
 /** Opens WebSockets of a page, sends messages both ways, and closes them; returns what each saw. */

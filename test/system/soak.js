@@ -4,7 +4,7 @@
 // decoder that is fed with a whole stream at once says what must come: Autobahn and the fuzzers
 // compare it with others.
 
-const { createHash, randomBytes } = require('node:crypto');
+const { randomBytes } = require('node:crypto');
 const { once } = require('node:events');
 const http = require('node:http');
 const net = require('node:net');
@@ -14,18 +14,16 @@ const vm = require('node:vm');
 const { connect } = require('../../examples/client');
 const { createEchoServer } = require('../../examples/echo-server');
 const { Decoder } = require('../../index.js');
+const { HANDSHAKE, head } = require('../support/connections');
+const { upgradeAnswer } = require('../support/frames');
 const { createRandom } = require('../support/random');
 const { eventsOf, sameEvents } = require('../support/recorder');
 const { createStreamMaker, randomCuts } = require('../support/streams');
 
 const AT_ONCE = 8;
-/**
- * Memory is measured after so many connections, so that every sample follows the same amount of
- * work.
- */
+/** Memory is measured after so many connections: every sample follows the same amount of work. */
 const SAMPLE_EVERY = 100;
 const FEWEST_SAMPLES = 9;
-const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const MAX_PAYLOAD = 4 << 20;
 /** Milliseconds after which a session is taken for stuck. */
 const PATIENCE = 60_000;
@@ -49,16 +47,6 @@ class Soak {
     this.streams = http.createServer().on('upgrade', (request, socket) => this.sendStream(request, socket));
     this.sessions = 0;
     this.streamOf = new Map();
-  }
-
-  async listen() {
-    for (const server of [this.server, this.streams]) await once(server.listen(0, '127.0.0.1'), 'listening');
-    this.port = this.server.address().port;
-  }
-
-  close() {
-    this.server.close();
-    this.streams.close();
   }
 
   count(what, by = 1) {
@@ -93,63 +81,52 @@ class Soak {
     this.count(kind);
   }
 
-  /** A client of examples/client.js sends messages and pings, and compares what comes back. */
-  talk(random) {
+  /** A client of examples/client.js sends messages and pings, and compares the echoes. */
+  async talk(random) {
     const soak = this;
     const expected = [];
+    const faults = [];
     let left = 1 + random(60);
     let pongs = 0;
-    return new Promise((resolve, reject) => {
-      const check = (condition, message) => {
-        if (!condition) reject(new Error(message));
-      };
-      function send(connection) {
-        for (let i = 1 + random(8); i > 0 && left > 0; i--, left--) {
-          const message = makeMessage(random);
-          expected.push(message);
-          if (random(5) === 0) {
-            pongs++;
-            connection.ping(BYTES.subarray(0, random(126)));
-          }
-          if (!connection.send(message)) break;
+    function send(connection) {
+      for (let i = 1 + random(8); i > 0 && left > 0; i--, left--) {
+        const message = makeMessage(random);
+        expected.push(message);
+        if (random(5) === 0) {
+          pongs++;
+          connection.ping(BYTES.subarray(0, random(126)));
         }
-        if (expected.length === 0) connection.close(1000, 'done');
+        if (!connection.send(message)) break;
       }
-      connect(`ws://127.0.0.1:${soak.port}`, {
-        onOpen() {
-          send(this);
-        },
-        onMessage(data, isBinary) {
-          const message = expected.shift();
-          const right = isBinary ? message instanceof Buffer && message.equals(data) : message === data;
-          check(right, `an answer of ${data.length} differs`);
-          soak.count('messages');
-          soak.count('bytes', data.length);
-          if (expected.length < 4) send(this);
-        },
-        onPong() {
-          pongs--;
-        },
-        onClose(code, _reason, error) {
-          check(code === 1000 && error === null, `closed with ${code}, ${error?.message}`);
-          check(
-            expected.length === 0 && pongs === 0 && left === 0,
-            `${expected.length} answers, ${pongs} pongs missing`
-          );
-          resolve();
-        }
-      });
+      if (expected.length === 0) connection.close(1000, 'done');
+    }
+    const { code, error } = await this.connect(this.server, '', {
+      onOpen() {
+        send(this);
+      },
+      onMessage(data, isBinary) {
+        const message = expected.shift();
+        const right = isBinary ? message instanceof Buffer && message.equals(data) : message === data;
+        if (!right) faults.push(`an answer of ${data.length} differs`);
+        soak.count('messages');
+        soak.count('bytes', data.length);
+        if (expected.length < 4) send(this);
+      },
+      onPong: () => pongs--
     });
+    if (code !== 1000 || error !== null) faults.push(`closed with ${code}, ${error?.message}`);
+    if (expected.length + left + pongs !== 0) faults.push(`${expected.length} answers, ${pongs} pongs missing`);
+    if (faults.length > 0) throw new Error(faults.join('; '));
   }
 
   /**
    * A stream of frames, good or bad, cut anywhere. The server answers as the reference says, then
    * ends.
    */
-  async stream(random, number) {
+  async stream(random) {
     const bytes = createStreamMaker(random)('server');
     const events = expectedOf('server', bytes);
-    const socket = await this.open(number);
+    const socket = await this.open();
     const isClosed = events.some(([kind]) => ENDS.includes(kind));
     // Some do not read for a while. What a server has sent before it resets a connection may be lost.
     const pause = !isClosed && random(4) === 0 ? sleep(20 + random(200)) : Promise.resolve();
@@ -168,19 +145,14 @@ class Soak {
     const events = expectedOf('client', bytes);
     this.streamOf.set(`/${number}`, { bytes, random });
     const seen = [];
-    const { code, error } = await new Promise((resolve) => {
-      connect(`ws://127.0.0.1:${this.streams.address().port}/${number}`, {
-        maxPayload: MAX_PAYLOAD,
-        onMessage: (data, isBinary) =>
-          seen.push([isBinary ? 'binary' : 'text', Buffer.from(data).toString('latin1'), false]),
-        onPong: (payload) => seen.push(['pong', payload.toString('latin1')]),
-        onClose: (code, _reason, error) => resolve({ code, error })
-      });
+    const { code, error } = await this.connect(this.streams, `/${number}`, {
+      maxPayload: MAX_PAYLOAD,
+      onMessage: (data, isBinary) =>
+        seen.push([isBinary ? 'binary' : 'text', Buffer.from(data).toString('latin1'), false]),
+      onPong: (payload) => seen.push(['pong', payload.toString('latin1')])
     });
-    compareEvents(
-      seen,
-      events.filter(([kind]) => !['ping', ...ENDS].includes(kind))
-    );
+    const expected = events.filter(([kind]) => !['ping', ...ENDS].includes(kind));
+    compareEvents(seen, expected);
     const [kind, endCode, closeCode] = events.at(-1) ?? [];
     if (kind === 'close' && code !== endCode) throw new Error(`closed with ${code}, not ${endCode}`);
     if (kind === 'error' && error?.closeCode !== closeCode) throw new Error(`no error with ${closeCode}, but ${error}`);
@@ -192,18 +164,15 @@ class Soak {
   async sendStream(request, socket) {
     const { bytes, random } = this.streamOf.get(request.url);
     this.streamOf.delete(request.url);
-    const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}${GUID}`).digest('base64');
     socket.on('error', () => {}).resume();
-    socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`
-    );
+    socket.write(upgradeAnswer(request.headers['sec-websocket-key']));
     await this.write(socket, bytes, randomCuts(random, bytes.length), random);
     socket.end();
   }
 
   /** A client that vanishes. */
-  async drop(random, number) {
-    const socket = await this.open(number);
+  async drop(random) {
+    const socket = await this.open();
     socket.resume();
     const bytes = createStreamMaker(random)('server');
     await this.write(socket, bytes.subarray(0, random(bytes.length + 1)), [], random);
@@ -211,13 +180,19 @@ class Soak {
     else socket.destroy();
   }
 
+  /** @returns {Promise<{ code: number, error: Error | null }>} when a client of examples/client.js has closed */
+  connect(server, path, handlers) {
+    return new Promise((resolve) => {
+      const onClose = (code, _reason, error) => resolve({ code, error });
+      connect(`ws://127.0.0.1:${server.address().port}${path}`, { ...handlers, onClose });
+    });
+  }
+
   /** @returns {Promise<net.Socket>} after the server's answer to the handshake */
-  async open(number) {
-    const socket = net.connect(this.port, '127.0.0.1');
+  async open() {
+    const socket = net.connect(this.server.address().port, '127.0.0.1');
     socket.on('error', () => {});
-    socket.write(
-      `GET /${number} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`
-    );
+    socket.write(head(...HANDSHAKE));
     // Nothing but the answer can come before the first frame.
     const [answer] = await once(socket, 'data');
     socket.pause();
@@ -230,10 +205,8 @@ class Soak {
     // Without data a paused socket closes, too.
     if (socket.closed) return Promise.resolve(Buffer.alloc(0));
     const chunks = [];
-    return new Promise((resolve) => {
-      socket.on('data', (chunk) => chunks.push(chunk)).on('close', () => resolve(Buffer.concat(chunks)));
-      socket.resume();
-    });
+    socket.on('data', (chunk) => chunks.push(chunk)).resume();
+    return new Promise((resolve) => socket.on('close', () => resolve(Buffer.concat(chunks))));
   }
 
   /** Writes the pieces of a stream, some of them in packets of their own. */
@@ -306,22 +279,16 @@ const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.
  * Whether memory is no higher in the last third than in the second, but for 2 standard deviations
  * of a sample. Chance makes the means of ten samples each differ by more about once in a thousand
  * runs, and of more samples less often; growth at an even rate makes them differ by 3.5.
- *
- * @param {string} name
- * @param {number[]} values
- * @param {number} tolerance growth that is not looked at, as a part of the whole
  */
-function compareThirds(name, values, tolerance) {
+function isFlat(name, values, tolerance) {
   const third = Math.floor(values.length / 3);
   const second = values.slice(third, 2 * third);
-  const last = values.slice(2 * third);
-  const deviation = Math.sqrt(mean(second.map((value) => (value - mean(second)) ** 2)));
-  const most = mean(second) + Math.max(2 * deviation, mean(second) * tolerance);
-  const flat = mean(last) <= most;
-  const show = (value) => value.toFixed(2);
-  console.log(
-    `${name}: second third ${show(mean(second))} MiB, last third ${show(mean(last))} MiB, at most ${show(most)}: ${flat ? 'flat' : 'GROWS'}`
-  );
+  const [before, after] = [mean(second), mean(values.slice(2 * third))];
+  const deviation = Math.sqrt(mean(second.map((value) => (value - before) ** 2)));
+  const most = before + Math.max(2 * deviation, before * tolerance);
+  const [a, b, c] = [before, after, most].map((value) => value.toFixed(2));
+  const flat = after <= most;
+  console.log(`${name}: second third ${a} MiB, last third ${b} MiB, at most ${c}: ${flat ? 'flat' : 'GROWS'}`);
   return flat;
 }
 
@@ -333,11 +300,7 @@ all connections end, and memory is measured after a garbage collection: in the l
 than in the second, and all handles must be closed.`,
   options: {
     minutes: { type: 'string', default: '30', value: 'n', text: 'how long (30)' },
-    seed: {
-      type: 'string',
-      value: 'n',
-      text: 'determines the sessions, not how they interleave (another one in each run)'
-    },
+    seed: { type: 'string', value: 'n', text: 'determines the sessions, not how they interleave' },
     'shared-reads': { type: 'boolean', text: 'the echo server reads all connections into the same memory' }
   },
 
@@ -345,7 +308,7 @@ than in the second, and all handles must be closed.`,
     const milliseconds = Number(minutes) * 60_000;
     if (!(milliseconds > 0)) throw new RangeError(`--minutes must be a positive number, not ${minutes}`);
     const soak = new Soak(Number(seed), sharedReads);
-    await soak.listen();
+    for (const server of [soak.server, soak.streams]) await once(server.listen(0, '127.0.0.1'), 'listening');
     progress(`seed ${soak.seed}, ${minutes} minutes, ${AT_ONCE} connections at a time`);
     const begun = Date.now();
     const samples = [];
@@ -362,13 +325,11 @@ than in the second, and all handles must be closed.`,
           `heap ${sample.heap.toFixed(2)}, external ${sample.external.toFixed(2)}, rss ${sample.rss.toFixed(1)} MiB, ${sample.handles} handles`
       );
     }
-    soak.close();
+    for (const server of [soak.server, soak.streams]) server.close();
     console.log(`${soak.sessions} connections, ${samples.length} samples: ${JSON.stringify(soak.counts)}`);
     const tolerances = milliseconds < LONG_RUN ? WARM_UP_TOLERANCE : TOLERANCE;
-    const flat = ['heap', 'external', 'rss'].map((name) => {
-      const values = samples.map((sample) => sample[name]);
-      return compareThirds(name, values, tolerances[name]);
-    });
+    const valuesOf = (name) => samples.map((sample) => sample[name]);
+    const flat = Object.entries(tolerances).map(([name, tolerance]) => isFlat(name, valuesOf(name), tolerance));
     const handles = new Set(samples.slice(samples.length / 3).map((sample) => sample.handles));
     if (handles.size > 1) console.log(`handles are left open: ${[...handles]}`);
     return !flat.includes(false) && handles.size === 1;

@@ -4,35 +4,29 @@
 
 const path = require('node:path');
 
-/** The groups of sections 1 to 7, 9 and 10, with their count of cases. */
-const FRAMES = `
-  1.1:8 1.2:8 2:11 3:7 4.1:5 4.2:5 5:20
-  6.1:3 6.2:4 6.3:2 6.4:4 6.5:5 6.6:11 6.7:4 6.8:2 6.9:4 6.10:3 6.11:5 6.12:8 6.13:5 6.14:10 6.15:1 6.16:3 6.17:5 6.18:5
-  6.19:5 6.20:7 6.21:8 6.22:34 6.23:7
-  7.1:6 7.3:6 7.5:1 7.7:13 7.9:9 7.13:2
-  9.1:6 9.2:6 9.3:9 9.4:9 9.5:6 9.6:6 9.7:6 9.8:6
-  10.1:1`;
-
-/** The same for permessage-deflate. */
-const DEFLATE = `
-  12.1:18 12.2:18 12.3:18 12.4:18 12.5:18
-  13.1:18 13.2:18 13.3:18 13.4:18 13.5:18 13.6:18 13.7:18`;
-
-/** @returns {string[]} the ids in groups */
-function listIds(groups) {
-  return groups
+/** @returns {string[]} the ids in groups, each with its count of cases */
+const listIds = (groups) =>
+  groups
     .trim()
     .split(/\s+/)
     .flatMap((part) => {
       const [name, count] = part.split(':');
       return Array.from({ length: Number(count) }, (_, i) => `${name}.${i + 1}`);
     });
-}
 
-/** The ids of the 301 cases that need no extension. */
-const WITHOUT_DEFLATE = listIds(FRAMES);
-/** The ids of the 216 cases of permessage-deflate. */
-const WITH_DEFLATE = listIds(DEFLATE);
+/** The 301 cases that need no extension. */
+const WITHOUT_DEFLATE = listIds(`
+  1.1:8 1.2:8 2:11 3:7 4.1:5 4.2:5 5:20
+  6.1:3 6.2:4 6.3:2 6.4:4 6.5:5 6.6:11 6.7:4 6.8:2 6.9:4 6.10:3 6.11:5 6.12:8 6.13:5 6.14:10 6.15:1 6.16:3 6.17:5 6.18:5
+  6.19:5 6.20:7 6.21:8 6.22:34 6.23:7
+  7.1:6 7.3:6 7.5:1 7.7:13 7.9:9 7.13:2
+  9.1:6 9.2:6 9.3:9 9.4:9 9.5:6 9.6:6 9.7:6 9.8:6
+  10.1:1`);
+
+/** The 216 cases of permessage-deflate. */
+const WITH_DEFLATE = listIds(`
+  12.1:18 12.2:18 12.3:18 12.4:18 12.5:18
+  13.1:18 13.2:18 13.3:18 13.4:18 13.5:18 13.6:18 13.7:18`);
 
 /**
  * For CI: a case for each rule, some of each group that varies sizes or characters, and none that
@@ -112,45 +106,34 @@ const GROUPS = [
  * @returns {string[]} the ids that match, in the suite's order
  */
 function chooseCases({ all }, patterns) {
-  const expressions = patterns.map((pattern) => {
-    const escaped = pattern.replace(/[^\d*]/g, '\\$&').replaceAll('*', '.*');
-    return new RegExp(`^${escaped}$`);
-  });
+  const toRegExp = (pattern) => new RegExp(`^${pattern.replace(/[^\d*]/g, '\\$&').replaceAll('*', '.*')}$`);
+  const expressions = patterns.map(toRegExp);
   return all.filter((id) => expressions.some((expression) => expression.test(id)));
 }
 
 /**
- * Judges the results. wstest itself exits with 0 even if cases fail.
+ * Judges the results of one agent. wstest itself exits with 0 even if cases fail.
  *
- * @param {object} results of one agent, from index.json: by case id, with `behavior` and
- *   `behaviorClose`
+ * @param {object} results from index.json: by case id, with `behavior` and `behaviorClose`
  * @param {string[]} ids exactly the cases that must be there
  * @param {Set<string>} [informational] the cases that may be INFORMATIONAL
- * @returns {{ counts: Map<string, number>, failures: string[] }} the count of each result, and what
- *   did not pass
+ * @returns {{ counts: Map<string, number>, failures: string[] }} `counts` of each result
  */
 function judge(results, ids, informational = INFORMATIONAL) {
   const counts = new Map();
-  const failures = [];
+  const extra = Object.keys(results).filter((id) => !ids.includes(id));
+  const failures = extra.map((id) => `${id} was not asked for`);
   for (const id of ids) {
-    const result = results[id];
-    const verdict = result?.behavior ?? 'MISSING';
-    const closing = result?.behaviorClose ?? 'MISSING';
-    counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
-    const passed = verdict === 'OK' || (verdict === 'INFORMATIONAL' && informational.has(id));
-    const closed = closing === 'OK' || (closing === 'INFORMATIONAL' && informational.has(id));
-    if (!passed || !closed) failures.push(`${id} ${verdict}${closed ? '' : `, closing ${closing}`}`);
-  }
-  for (const id of Object.keys(results)) {
-    if (!ids.includes(id)) failures.push(`${id} was not asked for`);
+    const { behavior = 'MISSING', behaviorClose = 'MISSING' } = results[id] ?? {};
+    const isGood = (verdict) => verdict === 'OK' || (verdict === 'INFORMATIONAL' && informational.has(id));
+    counts.set(behavior, (counts.get(behavior) ?? 0) + 1);
+    const closing = isGood(behaviorClose) ? '' : `, closing ${behaviorClose}`;
+    if (!isGood(behavior) || closing !== '') failures.push(`${id} ${behavior}${closing}`);
   }
   return { counts, failures };
 }
 
-/**
- * @param {object} results of one agent
- * @returns {Set<string>} the ids of its INFORMATIONAL cases
- */
+/** @returns {Set<string>} the ids of the INFORMATIONAL cases of one agent */
 function informationalOf(results) {
   const isSo = ({ behavior, behaviorClose }) => [behavior, behaviorClose].includes('INFORMATIONAL');
   return new Set(Object.keys(results).filter((id) => isSo(results[id])));

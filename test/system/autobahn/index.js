@@ -1,16 +1,15 @@
 'use strict';
 
-const { spawn, spawnSync } = require('node:child_process');
+const { spawnSync } = require('node:child_process');
 const { once } = require('node:events');
 const fs = require('node:fs');
 const path = require('node:path');
 const { createInterface } = require('node:readline');
-const { findSuite } = require('../../support/autobahn/suite');
-const { NotHere } = require('../../support/fetch');
 const { freePort } = require('../../support/free-port');
 const { select } = require('../../support/select');
-const { ROOT } = require('../support/child');
+const { ROOT, start } = require('../support/child');
 const { GROUPS, chooseCases, informationalOf, judge } = require('./cases');
+const { findSuite } = require('./suite');
 
 const REPORTS = path.join(ROOT, 'reports/autobahn');
 /**
@@ -25,58 +24,34 @@ const QUIET = 10_000;
 
 /** @typedef {import('./cases').Target} Target */
 
-/** For each process that we started and that still runs, a function that kills it. */
-const running = new Map();
-process.on('exit', () => {
-  for (const kill of running.values()) kill();
-});
+/** @returns {import('node:child_process').ChildProcess} of the suite, or of server.js or client.js */
+const startProgram = (command, env, end) =>
+  start(command, { env: { ...process.env, PYTHONUNBUFFERED: '1', ...env }, stdio: ['ignore', 'pipe', 'inherit'] }, end);
 
-/**
- * Starts a process that does not outlive us.
- *
- * @param {string[]} command
- * @param {{ env?: object, end?: string[] | null }} [options] `end` is a command that ends it if a
- *   signal does not
- * @returns {import('node:child_process').ChildProcess}
- */
-function start([file, ...args], { env = {}, end = null } = {}) {
-  const child = spawn(file, args, {
-    cwd: ROOT,
-    env: { ...process.env, PYTHONUNBUFFERED: '1', ...env },
-    stdio: ['ignore', 'pipe', 'inherit']
-  });
-  running.set(child, () => {
-    if (end !== null) spawnSync(end[0], end.slice(1), { stdio: 'ignore' });
-    child.kill('SIGKILL');
-  });
-  child.on('error', (error) => console.error(`${file}: ${error.message}`));
-  child.on('close', () => running.delete(child));
-  return child;
-}
+/** @param {Target} target */
+const startNode = ({ env, program }, file, args = []) =>
+  startProgram([process.execPath, path.join(__dirname, file), ...args, ...program], env);
+
+const isRunning = (child) => child.exitCode === null && child.signalCode === null;
 
 /** @param {import('node:child_process').ChildProcess} child */
-async function stop(child) {
-  const kill = running.get(child);
-  if (kill === undefined) return;
+async function stop(child, end = () => child.kill('SIGKILL')) {
+  if (!isRunning(child)) return;
   const closed = once(child, 'close');
   child.kill('SIGTERM');
-  const timer = setTimeout(kill, ENDING);
+  const timer = setTimeout(end, ENDING);
   await closed;
   clearTimeout(timer);
 }
 
-/** @param {Target} target @returns {import('node:child_process').ChildProcess} server.js or client.js */
-const startNode = ({ env, program }, file, args = []) =>
-  start([process.execPath, path.join(__dirname, file), ...args, ...program], { env });
-
 /**
  * Runs the suite in one of its modes.
  *
- * @param {import('../../support/autobahn/suite').Suite} suite
+ * @param {import('./suite').Suite} suite
  * @param {string} mode
  * @param {{ role: string, folder: string, port: number, spec: object, count: number,
  *   progress: (message: string) => void }} run
- * @returns {import('node:child_process').ChildProcess}
+ * @returns {{ closed: Promise<any>, stop: () => Promise<void> }}
  */
 function startSuite(suite, mode, { role, folder, port, spec, count, progress }) {
   fs.rmSync(folder, { recursive: true, force: true });
@@ -84,12 +59,16 @@ function startSuite(suite, mode, { role, folder, port, spec, count, progress }) 
   const { command, end, inside } = suite.prepare(mode, folder, port);
   const complete = { ...spec, outdir: inside, 'exclude-cases': [], 'exclude-agent-cases': {} };
   fs.writeFileSync(path.join(folder, 'spec.json'), JSON.stringify(complete));
-  const child = start(command, { end });
+  const kill = () => {
+    if (end !== undefined) spawnSync(end[0], end.slice(1), { stdio: 'ignore' });
+    child.kill('SIGKILL');
+  };
+  const child = startProgram(command, {}, kill);
   let done = 0;
   let shown = performance.now();
   const timer = setTimeout(() => {
     console.error(`The suite has printed nothing for ${SILENCE / 1000} s, after ${done} cases`);
-    running.get(child)?.();
+    kill();
   }, SILENCE);
   createInterface({ input: child.stdout }).on('line', (line) => {
     timer.refresh();
@@ -100,8 +79,8 @@ function startSuite(suite, mode, { role, folder, port, spec, count, progress }) 
     shown = performance.now();
     progress(`${role} ${done} of ${count} (${agent} ${id})`);
   });
-  child.on('close', () => clearTimeout(timer));
-  return child;
+  const closed = once(child, 'close').finally(() => clearTimeout(timer));
+  return { closed, stop: () => stop(child, kill) };
 }
 
 /** Tests our server; the suite is the client. */
@@ -115,9 +94,9 @@ async function testServer(suite, { targets, ...run }) {
     servers.push({ child, name: target.name, agent: target.agent, url: `ws://${suite.host}:${port}` });
   }
   const spec = { servers: servers.map(({ agent, url }) => ({ agent, url })), cases: run.cases };
-  await once(startSuite(suite, 'fuzzingclient', { ...run, port: 0, spec }), 'close');
+  await startSuite(suite, 'fuzzingclient', { ...run, port: 0, spec }).closed;
   for (const { child, name } of servers) {
-    if (!running.has(child)) console.error(`The echo server exited too early (${name})`);
+    if (!isRunning(child)) console.error(`The echo server exited too early (${name})`);
     await stop(child);
   }
 }
@@ -126,14 +105,14 @@ async function testServer(suite, { targets, ...run }) {
 async function testClient(suite, { targets, ...run }) {
   const port = await freePort();
   const url = `ws://127.0.0.1:${port}`;
-  const child = startSuite(suite, 'fuzzingserver', { ...run, port, spec: { url, cases: run.cases } });
+  const fuzzer = startSuite(suite, 'fuzzingserver', { ...run, port, spec: { url, cases: run.cases } });
   for (const target of targets) {
     const client = startNode(target, 'client.js', [url, target.agent]);
-    const [code] = await Promise.race([once(client, 'close'), once(child, 'close')]);
+    const [code] = await Promise.race([once(client, 'close'), fuzzer.closed]);
     if (code !== 0) console.error(`The client failed (${target.name})`);
     await stop(client);
   }
-  await stop(child);
+  await fuzzer.stop();
 }
 
 /** Prints the results of the suite. @returns {boolean} whether all cases passed */
@@ -176,7 +155,6 @@ targets: ${ALL.map(({ name }) => name).join(' ')}`,
   async run({ only, cases: patterns, quick }, { progress }) {
     const chosen = select('target', ALL, only);
     const suite = findSuite(progress);
-    if (suite === null) throw new NotHere('Autobahn|Testsuite needs Python 2.7 or Docker');
     progress(`Autobahn|Testsuite, ${suite.label}`);
     const failed = [];
     let count = 0;

@@ -36,63 +36,57 @@ function createMessages(isShort) {
   return messages;
 }
 
-/** One connection: all messages are sent at once, and must come back in their order. */
-class Exchange {
-  constructor(isShort) {
-    this._messages = createMessages(isShort);
-    this._count = 0;
-    this._result = null;
-    this._connection = null;
-    this.done = new Promise((resolve, reject) => {
-      this._resolve = resolve;
-      this._reject = reject;
-    });
-    this._timer = setTimeout(() => this.fail(new Error(`${this._count} messages came back in time`)), TIMEOUT);
+/**
+ * One connection: all messages are sent at once, and must come back in their order.
+ *
+ * @param {boolean} isShort
+ * @param {{ takeover: boolean, bits: number }} wanted
+ * @returns {object} what an end calls, and `done`, a promise of the counts
+ */
+function createExchange(isShort, wanted) {
+  const messages = createMessages(isShort);
+  const bytes = messages.reduce((sum, { data }) => sum + Buffer.byteLength(data), 0);
+  let count = 0;
+  let result = null;
+  let begun = false;
+  let resolve;
+  let fail;
+  const done = new Promise((...functions) => {
+    [resolve, fail] = functions;
+  });
+  const timer = setTimeout(() => fail(new Error(`${count} messages came back in time`)), TIMEOUT);
+  function begin(connection) {
+    begun = true;
+    for (const { data, isBinary } of messages) connection.send(data, isBinary);
   }
-
-  begin(connection) {
-    this._connection = connection;
-    for (const { data, isBinary } of this._messages) connection.send(data, isBinary);
-  }
-
-  onMessage(connection, data, isBinary) {
-    // A client says that it is there.
-    if (this._connection === null) {
-      this.begin(connection);
-      return;
+  return {
+    done: done.finally(() => clearTimeout(timer)),
+    fail,
+    begin,
+    onMessage(connection, data, isBinary) {
+      // A client says that it is there.
+      if (!begun) return begin(connection);
+      const sent = messages[count++];
+      if (isBinary !== sent.isBinary || !Buffer.from(sent.data).equals(data))
+        return fail(new Error(`message ${count} of ${sent.data.length} came back changed`));
+      if (count < messages.length) return;
+      try {
+        result = { count, bytes, received: connection.received() };
+        judge(connection.agreed, result, wanted);
+        connection.close();
+      } catch (error) {
+        fail(error);
+      }
+    },
+    onClose(code, error) {
+      if (code === 1000 && error === null && result !== null) resolve(result);
+      else fail(error ?? new Error(`closed with ${code} after ${count} messages`));
     }
-    try {
-      const sent = this._messages[this._count++];
-      assert.equal(isBinary, sent.isBinary);
-      assert.ok(Buffer.from(sent.data).equals(data), `message ${this._count} of ${sent.data.length} came back changed`);
-    } catch (error) {
-      this.fail(error);
-      return;
-    }
-    if (this._count < this._messages.length) return;
-    const bytes = this._messages.reduce((sum, message) => sum + Buffer.byteLength(message.data), 0);
-    this._result = { agreed: connection.agreed, count: this._count, bytes, received: connection.received() };
-    connection.close();
-  }
-
-  onClose(code, error) {
-    clearTimeout(this._timer);
-    if (code === 1000 && error === null && this._result !== null) this._resolve(this._result);
-    else this._reject(error ?? new Error(`closed with ${code} after ${this._count} messages`));
-  }
-
-  fail(error) {
-    clearTimeout(this._timer);
-    this._reject(error);
-  }
+  };
 }
 
-/**
- * @param {{ agreed: string, bytes: number, received: number }} result of an exchange
- * @param {{ takeover: boolean, bits: number }} wanted
- * @throws {Error} if something else was agreed on, or the messages did not come back compressed
- */
-function judge({ agreed, bytes, received }, { takeover, bits }) {
+/** @throws {Error} if something else was agreed on, or the messages did not come back compressed */
+function judge(agreed, { bytes, received }, { takeover, bits }) {
   assert.match(agreed, /^permessage-deflate/);
   for (const end of ['server', 'client']) {
     assert.equal(agreed.includes(`${end}_no_context_takeover`), !takeover, `${end}_no_context_takeover in ${agreed}`);
@@ -101,4 +95,4 @@ function judge({ agreed, bytes, received }, { takeover, bits }) {
   assert.ok(received < bytes / 2, `${received} bytes came back of ${bytes}`);
 }
 
-module.exports = { Exchange, judge };
+module.exports = { createExchange };

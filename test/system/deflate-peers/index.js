@@ -3,7 +3,7 @@
 const { NotHere } = require('../../support/fetch');
 const { select } = require('../../support/select');
 const { Results } = require('../support/results');
-const { Exchange, judge } = require('./exchange');
+const { createExchange } = require('./exchange');
 const { ENDS } = require('./ours');
 const { PEERS } = require('./peers');
 
@@ -11,26 +11,24 @@ const { PEERS } = require('./peers');
  * @param {import('./peers').Peer} peer
  * @param {object} end
  * @param {'server' | 'client'} role of the end that is tested
- * @param {{ takeover: boolean, bits: number, isShort: boolean }} options
- * @returns {Promise<object>} the result of the exchange
+ * @param {{ takeover: boolean, bits: number }} parameters
+ * @returns {Promise<{ count: number, bytes: number, received: number }>}
  */
-async function test(peer, end, role, { isShort, ...parameters }) {
-  const exchange = new Exchange(isShort);
+async function test(peer, end, role, parameters) {
+  // The longest messages once for each window is enough.
+  const exchange = createExchange(parameters.bits !== 15, parameters);
   const options = { ...parameters, streams: end.streams === true };
   if (role === 'client') {
     const port = await peer.listen(options);
-    end.connect(`ws://127.0.0.1:${port}`, options, exchange).catch((error) => exchange.fail(error));
-    const result = await exchange.done;
-    judge(result, options);
-    return result;
+    end.connect(`ws://127.0.0.1:${port}`, options, exchange).catch(exchange.fail);
+    return exchange.done;
   }
   const server = await end.serve(options, exchange);
   try {
     const connected = peer.connect(`ws://127.0.0.1:${server.port}`, options);
-    connected.catch((error) => exchange.fail(error));
+    connected.catch(exchange.fail);
     const result = await exchange.done;
     await connected;
-    judge(result, options);
     return result;
   } finally {
     server.close();
@@ -43,8 +41,7 @@ async function testWindows(peer, end, role, takeover, windows) {
   const faults = [];
   for (const bits of windows) {
     try {
-      // The longest messages once for each window is enough.
-      const result = await test(peer, end, role, { takeover, bits, isShort: bits !== 15 });
+      const result = await test(peer, end, role, { takeover, bits });
       for (const key of Object.keys(total)) total[key] += result[key];
     } catch (error) {
       faults.push(`window ${bits}: ${error.message}`);

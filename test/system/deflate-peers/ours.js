@@ -101,7 +101,7 @@ function listen(websocket, { send, hear }, exchange) {
     get agreed() {
       return agreedBy(websocket);
     },
-    send: (data, isBinary) => send(websocket, data, isBinary)?.catch((error) => exchange.fail(error)),
+    send: (data, isBinary) => send(websocket, data, isBinary)?.catch(exchange.fail),
     close: () => websocket.close(1000),
     received: () => websocket._socket.bytesRead
   };

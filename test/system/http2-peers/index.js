@@ -2,8 +2,8 @@
 
 // WebSockets over HTTP/2 with ends that others wrote.
 
-const { spawn, spawnSync } = require('node:child_process');
-const { createHash, randomBytes } = require('node:crypto');
+const { spawnSync } = require('node:child_process');
+const { randomBytes } = require('node:crypto');
 const { on, once } = require('node:events');
 const fs = require('node:fs');
 const http = require('node:http');
@@ -15,26 +15,23 @@ const { setTimeout: sleep } = require('node:timers/promises');
 const { acceptHttp2 } = require('../../..');
 const { WebSocket, WebSocketServer } = require('../../../ws');
 const certificate = require('../../support/certificate');
-const { installDebian } = require('../../support/debian');
+const { installDebian } = require('../../support/fetch');
 const { NotHere } = require('../../support/fetch');
 const { freePort } = require('../../support/free-port');
-const { ROOT, outputOf, run } = require('../support/child');
-const { installPython } = require('../support/python');
+const { select } = require('../../support/select');
+const { outputOf, run, start } = require('../support/child');
+const { buildGo, installPython } = require('../support/install');
 const { Results } = require('../support/results');
 const runtimes = require('../support/runtimes');
 
 const LENGTHS = [0, 1, 125, 126, 65_535, 65_536, 1_000_000];
-const H2SPEC = 'github.com/summerwind/h2spec/cmd/h2spec';
-const H2SPEC_VERSION = 'v2.2.1+incompatible';
-
-const hash = (bytes) => createHash('sha256').update(bytes).digest('hex');
+const H2SPEC = 'github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible';
 
 /** Starts an echo server. @returns {Promise<{ port: number, closes: string[], stop(): void }>} */
 async function startEcho(server) {
   const closes = [];
   const sockets = new Set();
-  server.on('connection', (socket) => sockets.add(socket));
-  server.on('secureConnection', (socket) => sockets.add(socket));
+  for (const event of ['connection', 'secureConnection']) server.on(event, (socket) => sockets.add(socket));
   // nghttpx 1.52 leaves a stream half-open when both the server and its client have ended.
   const wss = new WebSocketServer({ server, perMessageDeflate: true, closeTimeout: 500 });
   wss.on('connection', (socket, { httpVersion }) => {
@@ -69,7 +66,8 @@ async function exchange(url, options, atOnce = 200) {
   const echoed = async (name, data) => {
     const { value = ['', null] } = await messages.next();
     const [answer, isBinary] = value;
-    if (isBinary !== (typeof data !== 'string') || hash(answer) !== hash(data)) faults.push(`${name} came back wrong`);
+    if (isBinary !== (typeof data !== 'string') || !Buffer.from(data).equals(answer))
+      faults.push(`${name} came back wrong`);
   };
   for (const length of LENGTHS) {
     for (const data of [randomBytes(length), 'é'.repeat(length / 2)]) {
@@ -93,150 +91,123 @@ async function exchange(url, options, atOnce = 200) {
   return faults;
 }
 
-/** Starts a program that listens on a port, and waits until it does. */
-async function startProgram(command, args, port) {
-  const child = spawn(command, args, { cwd: __dirname, stdio: ['ignore', 'ignore', 'pipe'] });
-  // nghttpx has to end its worker.
-  const kill = () => child.kill();
-  process.once('exit', kill);
+/** Starts a program that listens on a port. @returns {Promise<() => Promise<void>>} ends it */
+async function startProgram(command, port) {
+  // nghttpx has to end its worker, so it is not killed.
+  const end = () => child.kill();
+  const child = start(command, { cwd: __dirname, stdio: ['ignore', 'ignore', 'pipe'] }, end);
   const stderr = child.stderr.setEncoding('utf8').toArray();
   const ended = once(child, 'exit');
-  const stop = async () => {
-    kill();
-    process.off('exit', kill);
-    await ended;
-  };
   for (;;) {
-    if (child.exitCode !== null) throw new Error(`${command} ended: ${(await stderr).join('')}`);
+    if (child.exitCode !== null) throw new Error(`${command[0]} ended: ${(await stderr).join('')}`);
     const socket = net.connect(port, '127.0.0.1');
-    const isOpen = await new Promise((resolve) => {
-      socket.on('connect', () => resolve(true)).on('error', () => resolve(false));
-    });
+    const isOpen = await once(socket, 'connect').then(
+      () => true,
+      () => false
+    );
     socket.destroy();
-    if (isOpen) return stop;
+    if (isOpen) break;
     await sleep(20);
   }
+  return async () => {
+    end();
+    await ended;
+  };
 }
 
-const PROXIES = {
-  nghttpx: (_folder, port, behind, isHttp2) => {
-    const backend = `-b127.0.0.1,${behind}${isHttp2 ? ';;proto=h2' : ''}`;
-    return ['nghttpx', [`-f127.0.0.1,${port};no-tls`, backend, '--workers=1', '--log-level=ERROR', '--conf=/dev/null']];
-  },
-  haproxy: (folder, port, behind, isHttp2) => {
-    const file = path.join(folder, 'haproxy.cfg');
-    fs.writeFileSync(
-      file,
-      `defaults
+const HAPROXY = `defaults
   mode http
   timeout connect 10s
   timeout client 1m
   timeout server 1m
   timeout tunnel 1h
 frontend websockets
-  bind 127.0.0.1:${port}
+  bind 127.0.0.1:PORT
   default_backend framemask
 backend framemask
-  server one 127.0.0.1:${behind} ${isHttp2 ? 'proto h2' : ''}
-`
-    );
-    return ['haproxy', ['-q', '-db', '-f', file]];
+  server one 127.0.0.1:BACKEND`;
+
+/** The commands of proxies on a port, for a server on another one. */
+const PROXIES = {
+  nghttpx(port, backend, isHttp2) {
+    const options = ['--workers=1', '--log-level=ERROR', '--conf=/dev/null'];
+    return [
+      'nghttpx',
+      `-f127.0.0.1,${port};no-tls`,
+      `-b127.0.0.1,${backend}${isHttp2 ? ';;proto=h2' : ''}`,
+      ...options
+    ];
+  },
+  haproxy(port, backend, isHttp2, folder) {
+    const file = path.join(folder, 'haproxy.cfg');
+    const text = HAPROXY.replace('PORT', port).replace('BACKEND', `${backend}${isHttp2 ? ' proto h2' : ''}\n`);
+    fs.writeFileSync(file, text);
+    return ['haproxy', '-q', '-db', '-f', file];
   }
 };
 
-/** Clients over HTTP/1.1 and HTTP/2, a proxy, and a server of each kind. */
-async function addProxy(results, name, folder, { install, progress }) {
-  if (install) installDebian(name === 'haproxy' ? ['haproxy'] : ['nghttp2-proxy'], progress);
-  for (const [kind, createServer] of Object.entries(SERVERS)) {
-    await results.add(`${name}, ${kind} to the server`, async () => {
-      if (spawnSync(name, ['--version']).error !== undefined) throw new NotHere(`${name} is not installed`);
-      const echo = await startEcho(createServer());
-      const port = await freePort();
-      const stop = await startProgram(...PROXIES[name](folder, port, echo.port, kind === 'HTTP/2'), port);
-      const faults = [];
-      try {
-        for (const isHttp2 of [false, true]) {
-          // HAProxy 2.6 stops for good when both directions are full: a bare stream of node:http2
-          // that is piped into itself shows it, too.
-          const atOnce = name === 'haproxy' && isHttp2 && kind === 'HTTP/2' ? 3 : 200;
-          const found = await exchange(`ws://127.0.0.1:${port}`, { http2: isHttp2 }, atOnce);
-          faults.push(...found.map((fault) => `client over HTTP/${isHttp2 ? 2 : 1}: ${fault}`));
-        }
-        while (echo.closes.length < 2) await sleep(10);
-        const expected = `${kind === 'HTTP/2' ? '2.0' : '1.1'} 4000 bye`;
-        faults.push(...echo.closes.filter((close) => close !== expected));
-      } finally {
-        await stop();
-        echo.stop();
-      }
-      return { faults };
-    });
+/** Clients over HTTP/1.1 and HTTP/2, a proxy, and a server of one kind. */
+async function tryProxy(name, kind, folder) {
+  if (spawnSync(name, ['--version']).error !== undefined) throw new NotHere(`${name} is not installed`);
+  const echo = await startEcho(SERVERS[kind]());
+  const port = await freePort();
+  const stop = await startProgram(PROXIES[name](port, echo.port, kind === 'HTTP/2', folder), port);
+  const faults = [];
+  try {
+    for (const isHttp2 of [false, true]) {
+      // HAProxy 2.6 stops for good when both directions are full: a bare stream of node:http2
+      // that is piped into itself shows it, too.
+      const atOnce = name === 'haproxy' && isHttp2 && kind === 'HTTP/2' ? 3 : 200;
+      const found = await exchange(`ws://127.0.0.1:${port}`, { http2: isHttp2 }, atOnce);
+      faults.push(...found.map((fault) => `client over HTTP/${isHttp2 ? 2 : 1}: ${fault}`));
+    }
+    while (echo.closes.length < 2) await sleep(10);
+    const expected = `${kind === 'HTTP/2' ? '2.0' : '1.1'} 4000 bye`;
+    return { faults: [...faults, ...echo.closes.filter((close) => close !== expected)] };
+  } finally {
+    await stop();
+    echo.stop();
   }
 }
 
 /** undici's WebSocket over HTTP/2 with TLS. Version 7 wants a Sec-WebSocket-Accept, 8 a newer Node.js. */
-async function addUndici(results) {
-  await results.add('undici', async () => {
-    const echo = await startEcho(acceptHttp2(http2.createSecureServer({ ...certificate, allowHTTP1: true })));
-    try {
-      const client = path.join(__dirname, 'undici-client.js');
-      const command = [runtimes.node('26'), client, `wss://127.0.0.1:${echo.port}`, LENGTHS.join()];
-      const faults = JSON.parse(await outputOf(command, { timeout: 60_000 }));
-      while (echo.closes.length === 0) await sleep(10);
-      return { faults: [...faults, ...echo.closes.filter((close) => close !== '2.0 4000 bye')] };
-    } finally {
-      echo.stop();
-    }
-  });
+async function tryUndici() {
+  const echo = await startEcho(acceptHttp2(http2.createSecureServer({ ...certificate, allowHTTP1: true })));
+  try {
+    const client = path.join(__dirname, 'undici-client.js');
+    const command = [runtimes.node('26'), client, `wss://127.0.0.1:${echo.port}`, LENGTHS.join()];
+    const faults = JSON.parse(await outputOf(command, { timeout: 60_000 }));
+    while (echo.closes.length === 0) await sleep(10);
+    return { faults: [...faults, ...echo.closes.filter((close) => close !== '2.0 4000 bye')] };
+  } finally {
+    echo.stop();
+  }
 }
 
 /** Our client, and hypercorn, a server of PyPI. */
-async function addHypercorn(results, progress) {
-  await results.add('hypercorn', async () => {
-    const programs = await installPython('hypercorn', ['hypercorn==0.18.0'], progress);
-    const port = await freePort();
-    const args = ['--bind', `127.0.0.1:${port}`, 'echo:app'];
-    const stop = await startProgram(path.join(programs, 'hypercorn'), args, port);
-    try {
-      // wsproto forgets that a message is compressed when a Ping comes between its fragments.
-      return { faults: await exchange(`ws://127.0.0.1:${port}`, { http2: true, perMessageDeflate: false }) };
-    } finally {
-      await stop();
-    }
-  });
+async function tryHypercorn(progress) {
+  const programs = await installPython('hypercorn', ['hypercorn==0.18.0'], progress);
+  const port = await freePort();
+  const command = [path.join(programs, 'hypercorn'), '--bind', `127.0.0.1:${port}`, 'echo:app'];
+  const stop = await startProgram(command, port);
+  try {
+    // wsproto forgets that a message is compressed when a Ping comes between its fragments.
+    return { faults: await exchange(`ws://127.0.0.1:${port}`, { http2: true, perMessageDeflate: false }) };
+  } finally {
+    await stop();
+  }
 }
 
 /** Requests of all kinds, as h2spec's generic group sends them. */
-async function addH2spec(results, progress) {
-  await results.add('h2spec, generic', async () => {
-    if (spawnSync('go', ['version']).status !== 0) throw new NotHere('there is no Go in the PATH');
-    const cwd = path.join(ROOT, '.cache/h2spec');
-    const program = path.join(cwd, 'h2spec');
-    if (!fs.existsSync(program)) {
-      progress('building h2spec with Go, which downloads its modules');
-      fs.mkdirSync(cwd, { recursive: true });
-      fs.rmSync(path.join(cwd, 'go.mod'), { force: true });
-      await outputOf(['go', 'mod', 'init', 'h2spec'], { cwd });
-      await outputOf(['go', 'get', `${H2SPEC}@${H2SPEC_VERSION}`], { cwd });
-      await outputOf(['go', 'build', '-o', program, H2SPEC], { cwd });
-    }
-    const server = acceptHttp2(http2.createServer((_request, response) => response.end('ok')));
-    server.on('sessionError', () => {}); // what h2spec tries is wrong
-    const { port, stop } = await startEcho(server);
-    const { stdout } = await run([
-      program,
-      'generic',
-      '--host',
-      '127.0.0.1',
-      '--port',
-      String(port),
-      '--timeout',
-      '10'
-    ]);
-    stop();
-    const [, total, passed] = /^(\d+) tests, (\d+) passed/m.exec(stdout) ?? [];
-    return { cells: [`${passed} of ${total}`], faults: total !== undefined && passed === total ? [] : [stdout] };
-  });
+async function tryH2spec(progress) {
+  const program = await buildGo('h2spec', H2SPEC, { progress });
+  const server = acceptHttp2(http2.createServer((_request, response) => response.end('ok')));
+  server.on('sessionError', () => {}); // what h2spec tries is wrong
+  const { port, stop } = await startEcho(server);
+  const { stdout } = await run([program, 'generic', '--host', '127.0.0.1', '--port', `${port}`, '--timeout', '10']);
+  stop();
+  const [, total, passed] = /^(\d+) tests, (\d+) passed/m.exec(stdout) ?? [];
+  return { cells: [`${passed} of ${total}`], faults: total !== undefined && passed === total ? [] : [stdout] };
 }
 
 module.exports = {
@@ -247,22 +218,27 @@ group "generic" passes on a server with WebSockets.`,
   packages: true,
   options: {
     install: { type: 'boolean', text: 'have apt-get install the proxies where they are missing' },
-    only: { type: 'string', value: 'name', text: 'nghttpx, haproxy, undici, hypercorn or h2spec' }
+    only: { type: 'string', multiple: true, value: 'peers', text: 'only these, with commas between' }
   },
 
   async run({ install = false, only }, { progress }) {
-    const results = new Results(['tests'], progress);
+    if (install) installDebian(['haproxy', 'nghttp2-proxy'], progress);
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-http2-'));
-    const parts = {
-      nghttpx: () => addProxy(results, 'nghttpx', folder, { install, progress }),
-      haproxy: () => addProxy(results, 'haproxy', folder, { install, progress }),
-      undici: () => addUndici(results),
-      hypercorn: () => addHypercorn(results, progress),
-      h2spec: () => addH2spec(results, progress)
-    };
-    if (only !== undefined && !Object.hasOwn(parts, only)) throw new RangeError(`There is no part ${only}`);
+    const peers = [
+      ...Object.keys(PROXIES).flatMap((name) =>
+        Object.keys(SERVERS).map((kind) => ({
+          name,
+          title: `${name}, ${kind} to the server`,
+          test: () => tryProxy(name, kind, folder)
+        }))
+      ),
+      { name: 'undici', title: 'undici', test: tryUndici },
+      { name: 'hypercorn', title: 'hypercorn', test: () => tryHypercorn(progress) },
+      { name: 'h2spec', title: 'h2spec, generic', test: () => tryH2spec(progress) }
+    ];
+    const results = new Results(['tests'], progress);
     try {
-      for (const [name, add] of Object.entries(parts)) if (only === undefined || only === name) await add();
+      for (const { title, test } of select('peer', peers, only)) await results.add(title, test);
     } finally {
       fs.rmSync(folder, { recursive: true });
     }

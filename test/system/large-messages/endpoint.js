@@ -7,7 +7,7 @@
 //
 // READER and KIND are keys of the tables below; those that begin with `ws` are of framemask/ws.
 //
-// The message repeats a pattern, which a receiver that `checks` compares with each part.
+// The message repeats a pattern, with which a receiver compares each part.
 
 const { once } = require('node:events');
 const net = require('node:net');
@@ -22,6 +22,7 @@ const HOST = '127.0.0.1';
 const LETTERS = Buffer.from('a€é😀 large ');
 const PATTERN = Buffer.concat(Array(Math.floor(CHUNK / LETTERS.length)).fill(LETTERS));
 
+/** @returns {{ server: object, client: object }} what both ends have agreed on */
 function agree() {
   const options = { contextTakeover: true, threadPoolFrom: Number.POSITIVE_INFINITY };
   const offer = offerDeflate(options);
@@ -29,7 +30,10 @@ function agree() {
   return { server, client: offer.readAnswer(server.header) };
 }
 
-/** @returns {number} the length of all parts so far; throws if one is not the pattern */
+/** @returns {number} the length of all parts so far */
+const count = (part, from) => from + part.length;
+
+/** The same. @throws {Error} if the part is not the pattern */
 function check(part, from) {
   const bytes = typeof part === 'string' ? Buffer.from(part) : part;
   for (let at = 0; at < bytes.length; ) {
@@ -45,34 +49,24 @@ function check(part, from) {
 /** The ways to read: each calls `done` with the number of bytes when the message has ended. */
 const READERS = {
   /** A socket that drops its bytes, until the client ends. */
-  bare(socket, done) {
-    let bytes = 0;
-    socket.on('data', (chunk) => {
-      bytes += chunk.length;
-    });
-    socket.on('end', () => done(bytes));
-  },
-  parts: (socket, done) => decode(socket, done, {}, false),
-  checked: (socket, done) => decode(socket, done, {}, true),
-  text: (socket, done) => decode(socket, done, { text: 'string' }, true),
-  compressed: (socket, done) => decode(socket, done, { deflate: agree().server }, true)
+  bare: (socket, done) => readStream(socket, done, count),
+  parts: (socket, done) => decode(socket, done, {}, count),
+  checked: (socket, done) => decode(socket, done, {}, check),
+  text: (socket, done) => decode(socket, done, { text: 'string' }, check),
+  compressed: (socket, done) => decode(socket, done, { deflate: agree().server }, check),
+  'ws-dropped': (stream, done) => readStream(stream, done, count),
+  'ws-checked': (stream, done) => readStream(stream, done, check)
 };
 
-/** The same of framemask/ws, for streams of a WebSocket. */
-const STREAM_READERS = {
-  'ws-dropped': (stream, done) => readStream(stream, done, false),
-  'ws-checked': (stream, done) => readStream(stream, done, true)
-};
-
-function readStream(stream, done, checks) {
+function readStream(stream, done, take) {
   let bytes = 0;
   stream.on('data', (part) => {
-    bytes = checks ? check(part, bytes) : bytes + part.length;
+    bytes = take(part, bytes);
   });
   stream.on('end', () => done(bytes));
 }
 
-function decode(socket, done, options, checks) {
+function decode(socket, done, options, take) {
   let bytes = 0;
   const decoder = new Decoder({
     role: 'server',
@@ -82,7 +76,7 @@ function decode(socket, done, options, checks) {
     maxFragments: Number.POSITIVE_INFINITY,
     ...options,
     onPart(data, _isBinary, isLast) {
-      bytes = checks ? check(data, bytes) : bytes + data.length;
+      bytes = take(data, bytes);
       if (isLast) done(bytes);
     },
     onInflated: () => decoder.paused || socket.resume()
@@ -93,56 +87,23 @@ function decode(socket, done, options, checks) {
 }
 
 async function receive(reader) {
-  const server = net.createServer().listen(0, HOST);
+  const isWs = reader.startsWith('ws-');
+  const options = { host: HOST, port: 0, streamFrom: 1, perMessageDeflate: true, maxPayload: 0, maxFragments: 0 };
+  const server = isWs ? new WebSocketServer(options) : net.createServer().listen(0, HOST);
   await once(server, 'listening');
   console.log(server.address().port);
   const [socket] = await once(server, 'connection');
   server.close();
-  const end = measure();
-  READERS[reader](socket, (bytes) => {
-    end(bytes);
-    socket.end();
+  const began = performance.now();
+  const [source] = isWs ? await once(socket, 'stream') : [socket];
+  READERS[reader](source, (bytes) => {
+    const seconds = (performance.now() - began) / 1000;
+    print({ bytes, seconds });
+    if (!isWs) socket.end();
   });
 }
 
-async function receiveStream(reader) {
-  const limits = { maxPayload: 0, maxFragments: 0 };
-  const server = new WebSocketServer({ host: HOST, port: 0, streamFrom: 1, perMessageDeflate: true, ...limits });
-  await once(server, 'listening');
-  console.log(server.address().port);
-  const [socket] = await once(server, 'connection');
-  server.close();
-  const end = measure();
-  const [stream] = await once(socket, 'stream');
-  STREAM_READERS[reader](stream, end);
-}
-
-/** @returns {(bytes: number) => void} prints the result */
-function measure() {
-  const began = performance.now();
-  return (bytes) => {
-    const seconds = (performance.now() - began) / 1000;
-    console.log(JSON.stringify({ bytes, seconds, peak: process.resourceUsage().maxRSS * 1024 }));
-  };
-}
-
-/** The ways to send: generators that add frames, chunk by chunk. */
-const SENDERS = {
-  *frame(encoder, chunks, bytes) {
-    encoder.beginFrame(bytes);
-    for (const { chunk } of chunks) yield encoder.addPayload(chunk);
-  },
-  *fragments(encoder, chunks) {
-    for (const { chunk, isFirst, fin } of chunks) {
-      yield isFirst ? encoder.binary(chunk, { fin }) : encoder.continuation(chunk, { fin });
-    }
-  },
-  *text(encoder, chunks) {
-    for (const { chunk, isFirst, fin } of chunks) {
-      yield isFirst ? encoder.text(chunk, { fin }) : encoder.continuation(chunk, { fin });
-    }
-  }
-};
+const print = (result) => console.log(JSON.stringify({ ...result, peak: process.resourceUsage().maxRSS * 1024 }));
 
 function* chunksOf(bytes) {
   for (let at = 0; at < bytes; ) {
@@ -154,25 +115,33 @@ function* chunksOf(bytes) {
   }
 }
 
+/** The ways to send by an Encoder, which add each chunk. */
+const ADDERS = {
+  frame(encoder, { chunk, isFirst }, bytes) {
+    if (isFirst) encoder.beginFrame(bytes);
+    encoder.addPayload(chunk);
+  },
+  fragments: (encoder, { chunk, isFirst, fin }) => encoder[isFirst ? 'binary' : 'continuation'](chunk, { fin }),
+  text: (encoder, { chunk, isFirst, fin }) => encoder[isFirst ? 'text' : 'continuation'](chunk, { fin })
+};
+ADDERS.compressed = ADDERS.fragments;
+
 async function send(kind, bytes, port) {
   const socket = net.connect(port, HOST);
   await once(socket, 'connect');
   const closed = once(socket, 'close');
   const deflate = kind === 'compressed' ? agree().client : null;
   const encoder = new Encoder({ role: 'client', recycle: true, deflate });
-  const send = SENDERS[kind === 'compressed' ? 'fragments' : kind];
-  for (const _ of send(encoder, chunksOf(bytes), bytes)) {
+  for (const chunk of chunksOf(bytes)) {
+    ADDERS[kind](encoder, chunk, bytes);
     if (!encoder.flush(socket)) await once(socket, 'drain');
   }
   socket.end().resume();
   await closed;
 }
 
-/** The ways to send by framemask/ws: options of its client. */
-const STREAM_SENDERS = { 'ws-stream': { perMessageDeflate: false }, 'ws-compressed': { perMessageDeflate: true } };
-
 async function sendByStream(kind, bytes, port) {
-  const socket = new WebSocket(`ws://${HOST}:${port}`, STREAM_SENDERS[kind]);
+  const socket = new WebSocket(`ws://${HOST}:${port}`, { perMessageDeflate: kind === 'ws-compressed' });
   await once(socket, 'open');
   const payloads = function* () {
     for (const { chunk } of chunksOf(bytes)) yield chunk;
@@ -183,13 +152,9 @@ async function sendByStream(kind, bytes, port) {
 }
 
 const [mode, kind, wanted, port] = process.argv.slice(2);
-if (mode === 'receive') {
-  if (kind in READERS) receive(kind);
-  else receiveStream(kind);
-} else {
+if (mode === 'receive') receive(kind);
+else {
   const bytes = Number(wanted) - (Number(wanted) % LETTERS.length);
-  const sending = kind in STREAM_SENDERS ? sendByStream : send;
-  sending(kind, bytes, Number(port)).then(() => {
-    console.log(JSON.stringify({ bytes, peak: process.resourceUsage().maxRSS * 1024 }));
-  });
+  const sending = kind in ADDERS ? send : sendByStream;
+  sending(kind, bytes, Number(port)).then(() => print({ bytes }));
 }

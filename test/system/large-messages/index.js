@@ -1,8 +1,8 @@
 'use strict';
 
-const { spawn } = require('node:child_process');
 const path = require('node:path');
 const { createInterface } = require('node:readline');
+const { start } = require('../support/child');
 const { Results } = require('../support/results');
 
 const ENDPOINT = path.join(__dirname, 'endpoint.js');
@@ -10,30 +10,30 @@ const MIB = 2 ** 20;
 /** A receiver, or a sender, may take so many bytes more than a bare socket at either end. */
 const MARGIN = 32 * MIB;
 
+/** The sender's kind and the receiver's reader, see endpoint.js. */
 const CASES = {
-  'one frame': { kind: 'frame', reader: 'parts' },
-  'one frame, compared': { kind: 'frame', reader: 'checked' },
-  'fragments of 64 KiB': { kind: 'fragments', reader: 'checked' },
-  'text, as strings': { kind: 'text', reader: 'text' },
-  compressed: { kind: 'compressed', reader: 'compressed' },
-  'framemask/ws': { kind: 'ws-stream', reader: 'ws-dropped' },
-  'framemask/ws, compared': { kind: 'ws-stream', reader: 'ws-checked' },
-  'framemask/ws, compressed': { kind: 'ws-compressed', reader: 'ws-checked' }
+  'bare socket': ['frame', 'bare'],
+  'one frame': ['frame', 'parts'],
+  'one frame, compared': ['frame', 'checked'],
+  'fragments of 64 KiB': ['fragments', 'checked'],
+  'text, as strings': ['text', 'text'],
+  compressed: ['compressed', 'compressed'],
+  'framemask/ws': ['ws-stream', 'ws-dropped'],
+  'framemask/ws, compared': ['ws-stream', 'ws-checked'],
+  'framemask/ws, compressed': ['ws-compressed', 'ws-checked']
 };
 
-/** @returns {AsyncIterator<string>} the lines of an endpoint, which ends with this process */
-function start(...args) {
-  const child = spawn(process.execPath, [ENDPOINT, ...args.map(String)], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const kill = () => child.kill('SIGKILL');
-  process.once('exit', kill);
-  child.once('close', () => process.off('exit', kill));
+/** @returns {AsyncIterator<string>} the lines of an endpoint */
+function startEndpoint(...args) {
+  const command = [process.execPath, ENDPOINT, ...args.map(String)];
+  const child = start(command, { stdio: ['ignore', 'pipe', 'inherit'] });
   return createInterface({ input: child.stdout })[Symbol.asyncIterator]();
 }
 
 async function transfer(kind, reader, bytes) {
-  const receiver = start('receive', reader);
+  const receiver = startEndpoint('receive', reader);
   const { value: port } = await receiver.next();
-  const sender = start('send', kind, bytes, port);
+  const sender = startEndpoint('send', kind, bytes, port);
   const [received, sent] = await Promise.all([receiver.next(), sender.next()]);
   if (received.done || sent.done) throw new Error('an endpoint has ended early');
   return { received: JSON.parse(received.value), sent: JSON.parse(sent.value) };
@@ -60,21 +60,20 @@ of framemask/ws to a server with streamFrom. Each end may take ${inMib(MARGIN)} 
       throw new RangeError(`--mib must be a whole number above 0, not ${mib}`);
     const results = new Results(['receiver', 'sender', 'MiB/s', 'of a bare socket'], progress);
     let bare;
-    const add = (name, { kind, reader }) =>
-      results.add(name, async () => {
+    for (const [name, [kind, reader]] of Object.entries(CASES)) {
+      await results.add(name, async () => {
         const { received, sent } = await transfer(kind, reader, bytes);
         bare ??= { received, sent };
-        const rate = bytes / MIB / received.seconds;
         const faults = [];
         if (reader !== 'bare' && received.bytes !== sent.bytes)
           faults.push(`${received.bytes} bytes of ${sent.bytes} came`);
         if (received.peak > bare.received.peak + MARGIN) faults.push('the receiver took too much memory');
         if (sent.peak > bare.sent.peak + MARGIN) faults.push('the sender took too much memory');
+        const rate = (bytes / MIB / received.seconds).toFixed(0);
         const share = (bare.received.seconds / received.seconds).toFixed(2);
-        return { cells: [inMib(received.peak), inMib(sent.peak), rate.toFixed(0), share], faults };
+        return { cells: [inMib(received.peak), inMib(sent.peak), rate, share], faults };
       });
-    await add('bare socket', { kind: 'frame', reader: 'bare' });
-    for (const [name, one] of Object.entries(CASES)) await add(name, one);
+    }
     return results.end();
   }
 };

@@ -6,22 +6,19 @@ const os = require('node:os');
 const path = require('node:path');
 const { NotHere, fetchNpm } = require('../../support/fetch');
 const { select } = require('../../support/select');
-const { run } = require('../support/child');
+const { ROOT, run } = require('../support/child');
 const { MANAGERS } = require('./managers');
-const { ROOT, checkTarball, filesBelow, lint, pack, packFolder } = require('./tarball');
+const { checkTarball, filesBelow, lint, pack } = require('./tarball');
 
 /**
  * Commands that start a program with no network but its own loopback: as root, or as root of a user
  * namespace.
  */
-const NAMESPACES = [['--net'], ['--net', '--map-root-user']].map((options) => [
-  'unshare',
-  ...options,
-  'sh',
-  '-c',
-  'ip link set lo up && exec "$@"',
-  'sh'
-]);
+const INSIDE = ['sh', '-c', 'ip link set lo up && exec "$@"', 'sh'];
+const NAMESPACES = [
+  ['unshare', '--net', ...INSIDE],
+  ['unshare', '--net', '--map-root-user', ...INSIDE]
+];
 
 /**
  * @typedef {object} Task an install
@@ -30,11 +27,11 @@ const NAMESPACES = [['--net'], ['--net', '--map-root-user']].map((options) => [
  * @property {string} [ws] a version: framemask is installed as bufferutil then
  * @property {import('./managers').Commands} [commands]
  * @property {string} [notRun] why there are none
- * @property {import('./programs').Kind[]} kinds of programs to run
+ * @property {string[]} kinds of programs to run, see project.js
  */
 
 /** @returns {Task[]} */
-function prepare({ name: manager, sources, types, oldWs = [], prepare }) {
+function prepare({ name: manager, sources = ['file', 'name'], types, oldWs = [], prepare }) {
   try {
     const commands = prepare();
     return [
@@ -60,7 +57,7 @@ async function install(tasks, { scratch, tarball, unpacked }) {
   const oldWs = [...new Set(tasks.flatMap(({ ws }) => ws ?? []))].map((version) => fetchNpm(`ws@${version}`));
   const others = [];
   for (const folder of [...names.map((name) => path.join(ROOT, 'node_modules', name)), ...oldWs]) {
-    others.push(await packFolder(folder, scratch));
+    others.push(await pack(scratch, { from: folder }));
   }
   const plan = path.join(scratch, 'plan.json');
   fs.writeFileSync(plan, JSON.stringify({ scratch, tarball, unpacked, others, tasks }));
@@ -92,7 +89,7 @@ managers: ${MANAGERS.map(({ name }) => name).join(' ')}`,
     const scratch = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-package-')));
     try {
       if (given === undefined) progress('npm pack');
-      const tarball = given === undefined ? await pack(scratch, prebuilt) : path.resolve(given);
+      const tarball = given === undefined ? await pack(scratch, { scripts: !prebuilt }) : path.resolve(given);
       const unpacked = path.join(scratch, 'unpacked');
       fs.mkdirSync(unpacked);
       execFileSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', unpacked]);

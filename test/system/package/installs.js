@@ -12,8 +12,7 @@ const { NotHere } = require('../../support/fetch');
 const { createProgress } = require('../../support/report');
 const { Results } = require('../support/results');
 const { MANAGERS } = require('./managers');
-const { runPrograms } = require('./programs');
-const { createProject, remarks, run, traces } = require('./project');
+const { Project } = require('./project');
 const { startRegistry } = require('./registry');
 const { filesBelow, manifestOf } = require('./tarball');
 
@@ -33,16 +32,12 @@ async function perform({ manager: name, source, ws, commands, notRun, kinds }, r
       ? { framemask: source === 'file' ? `file:${tarball}` : version }
       : { bufferutil: `npm:framemask@${version}`, ws };
   const folder = path.join(scratch, `${name}-${source.replaceAll(' ', '-')}`);
-  const project = createProject(folder, manager, { registry, dependencies });
-  const printed = remarks(manager, await run(project, commands.install));
-  const { faults, kernels } = await runPrograms(project, commands, kinds);
+  const project = new Project(folder, manager, commands, { registry, dependencies });
+  const remarks = await project.install();
+  const { faults, kernels } = await project.runPrograms(kinds);
   return {
     cells: [commands.version, kinds.join(', '), kernels.join(', ')],
-    faults: [
-      ...(printed.length === 0 ? [] : [`it printed\n${printed.join('\n')}`]),
-      ...traces(manager, project, filesBelow(unpacked)),
-      ...faults
-    ]
+    faults: [...remarks, ...project.traces(filesBelow(unpacked)), ...faults]
   };
 }
 

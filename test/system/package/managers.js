@@ -9,8 +9,8 @@ const runtimes = require('../support/runtimes');
 /**
  * @typedef {object} Manager
  * @property {string} name as --only takes it
- * @property {('file' | 'name')[]} sources how it can install framemask: from a tarball, or by its
- *   name from a registry
+ * @property {('file' | 'name')[]} [sources] how it can install framemask: from a tarball, or by its
+ *   name from a registry; both by default
  * @property {() => Commands} prepare downloads it
  * @property {(registry: string) => Record<string, string>} files of a project, besides its
  *   package.json
@@ -31,19 +31,16 @@ const runtimes = require('../support/runtimes');
  */
 
 const NODE_22 = () => runtimes.node('22.23.3');
-const THIS_NODE = () => process.execPath;
 const NPMRC = (registry) => ({ '.npmrc': `registry=${registry}/\n` });
 const ADDED = /^\+ ((npm:)?framemask[ @]\S+|bufferutil <- framemask \S+|ws \S+( \(\S+ is available\))?)$/;
 
 /** Older than those of framemask/ws. */
 const OLD_WS = ['7.5.10', '8.16.0'];
 
-/** @returns {Manager} */
 function npm(version, node, types) {
   return {
     types,
     name: `npm-${version.split('.')[0]}`,
-    sources: ['file', 'name'],
     prepare() {
       const program = path.join(fetchNpm(`npm@${version}`), 'bin/npm-cli.js');
       // With the option, it shows what install scripts print.
@@ -55,17 +52,10 @@ function npm(version, node, types) {
   };
 }
 
-/**
- * @param {string} version
- * @param {() => string[]} program starts it
- * @param {boolean} [types]
- * @returns {Manager}
- */
 function pnpm(version, program, types) {
   return {
     types,
     name: `pnpm-${version.split('.')[0]}`,
-    sources: ['file', 'name'],
     prepare: () => ({ version, install: [...program(), 'install'], run: [process.execPath] }),
     files: NPMRC,
     summary: [
@@ -84,13 +74,11 @@ function pnpm(version, program, types) {
   };
 }
 
-/** @returns {Manager} */
 function yarn(name, settings, ownFiles) {
   const version = '4.18.1';
   return {
     types: !ownFiles,
     name,
-    sources: ['file', 'name'],
     prepare() {
       const program = [process.execPath, path.join(fetchNpm(`@yarnpkg/cli-dist@${version}`), 'bin/yarn.js')];
       const install = [...program, 'install'];
@@ -120,12 +108,10 @@ function yarn(name, settings, ownFiles) {
   };
 }
 
-/** @returns {Manager} */
 function bun() {
   return {
     types: true,
     name: 'bun',
-    sources: ['file', 'name'],
     prepare() {
       const program = runtimes.bun();
       return { version: runtimes.BUN, install: [program, 'install'], run: [program], typed: 'ts' };
@@ -143,7 +129,6 @@ function bun() {
   };
 }
 
-/** @returns {Manager} */
 function deno() {
   return {
     types: true,
@@ -173,9 +158,9 @@ function deno() {
 
 /** @type {Manager[]} */
 const MANAGERS = [
-  npm('11.21.2', THIS_NODE, true),
+  npm('11.21.2', () => process.execPath, true),
   npm('12.2.0', NODE_22),
-  pnpm('10.34.9', () => [THIS_NODE(), path.join(fetchNpm('pnpm@10.34.9'), 'bin/pnpm.cjs')]),
+  pnpm('10.34.9', () => [process.execPath, path.join(fetchNpm('pnpm@10.34.9'), 'bin/pnpm.cjs')]),
   pnpm('11.28.10', () => [NODE_22(), path.join(fetchNpm('pnpm@11.28.10'), 'bin/pnpm.mjs')], true),
   // The package "pnpm" of this version downloads this one.
   pnpm('12.21.0', () => [path.join(fetchNpm('@pnpm/exe.linux-x64@12.21.0'), 'pnpm')]),

@@ -8,37 +8,23 @@ const { ROOT, outputOf, run } = require('../support/child');
 
 /** The limit for all files together, in bytes. */
 const MAX_SIZE = 700_000;
-/** The documentation that is read offline. */
-// The API is in the types, of which docs/api.md is made.
+/** The documentation that is read offline. The API is in the types, of which docs/api.md is made. */
 const GUIDES = ['codec', 'deflate', 'ws'].map((name) => `docs/${name}.md`);
 /** npm runs the first three when a package is installed, and warns of `prepare` in a tarball. */
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare'];
 
 /**
- * Packs the checkout like a release, which builds all prebuilds.
+ * Packs a package like a release, which builds all prebuilds of this one.
  *
  * @param {string} folder for the tarball
- * @param {boolean} [prebuilt] whether prebuilds/ is packed as it is
+ * @param {{ from?: string, scripts?: boolean }} [options] `scripts` lets it build
  * @returns {Promise<string>} the tarball
  */
-async function pack(folder, prebuilt = false) {
-  const output = await outputOf([
-    'npm',
-    'pack',
-    '--json',
-    ...(prebuilt ? ['--ignore-scripts'] : []),
-    '--pack-destination',
-    folder
-  ]);
+async function pack(folder, { from = ROOT, scripts = false } = {}) {
+  const args = ['pack', '--json', ...(scripts ? [] : ['--ignore-scripts']), '--pack-destination', folder, from];
   // npm 12 prints an object by package name, npm 11 an array.
-  const [{ filename }] = Object.values(JSON.parse(output));
+  const [{ filename }] = Object.values(JSON.parse(await outputOf(['npm', ...args])));
   return path.join(folder, path.basename(filename));
-}
-
-/** Packs the folder of another package. @returns {Promise<string>} the tarball */
-async function packFolder(from, folder) {
-  const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder, from];
-  return path.join(folder, (await outputOf(['npm', ...args])).trim());
 }
 
 /** @returns {object} the package.json in a tarball */
@@ -70,14 +56,13 @@ function checkTarball(files) {
     GUIDES.includes(name) ||
     addons.includes(name);
   const size = [...files.values()].reduce((sum, bytes) => sum + bytes.length, 0);
+  const extra = [...files.keys()].filter((name) => !isExpected(name));
+  const missing = ['README.md', 'LICENSE', ...GUIDES, ...addons].filter((name) => !files.has(name));
+  const scripts = INSTALL_SCRIPTS.filter((name) => manifest.scripts?.[name] !== undefined);
   const faults = [
-    ...[...files.keys()].filter((name) => !isExpected(name)).map((name) => `${name} is not needed`),
-    ...['README.md', 'LICENSE', ...GUIDES, ...addons]
-      .filter((name) => !files.has(name))
-      .map((name) => `${name} is missing`),
-    ...INSTALL_SCRIPTS.filter((name) => manifest.scripts?.[name] !== undefined).map(
-      (name) => `package.json has the script "${name}", which npm runs or warns of at an install`
-    )
+    ...extra.map((name) => `${name} is not needed`),
+    ...missing.map((name) => `${name} is missing`),
+    ...scripts.map((name) => `package.json has the script "${name}", which npm runs or warns of at an install`)
   ];
   // Without it, npm runs node-gyp for a package that has a binding.gyp.
   if (manifest.gypfile !== false) faults.push('package.json does not say "gypfile": false');
@@ -105,4 +90,4 @@ async function lint(tarball) {
   return faults;
 }
 
-module.exports = { ROOT, checkTarball, filesBelow, lint, manifestOf, pack, packFolder };
+module.exports = { checkTarball, filesBelow, lint, manifestOf, pack };

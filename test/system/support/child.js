@@ -3,51 +3,51 @@
 const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
-const { failuresIn } = require('../../support/report');
 
 const ROOT = path.join(__dirname, '../../..');
 
 /**
- * @typedef {object} Ended
- * @property {number | null} status null after a signal, or if the program does not exist
- * @property {string} stdout
- * @property {string} stderr
- * @property {number} seconds
- * @property {string} why how it ended, in words
+ * Starts a program that does not outlive this process.
+ *
+ * @param {string[]} command
+ * @param {import('node:child_process').SpawnOptions} [options]
+ * @param {(child: import('node:child_process').ChildProcess) => void} [end] ends it
  */
+function start([program, ...args], options, end = (child) => child.kill('SIGKILL')) {
+  const child = spawn(program, args, { cwd: ROOT, ...options });
+  const kill = () => end(child);
+  process.once('exit', kill);
+  for (const event of ['close', 'error']) child.once(event, () => process.off('exit', kill));
+  return child;
+}
 
 /**
- * Runs a program that does not outlive this process.
+ * Runs a program.
  *
  * @param {string[]} command
  * @param {{ cwd?: string, env?: object, timeout?: number, toFiles?: string, show?: boolean,
  *   inherit?: boolean }} [options] `env` is added to the environment, or is all of it if `inherit` is
- *   false; `timeout` in milliseconds; `toFiles` is a folder for files that
- *   take its output, instead of pipes; `show` prints it
- * @returns {Promise<Ended>}
+ *   false; `timeout` in milliseconds; `toFiles` is a folder for files that take its output, instead of
+ *   pipes; `show` prints it
+ * @returns {Promise<{ status: number | null, stdout: string, stderr: string, seconds: number, why: string }>}
+ *   `status` is null after a signal, or if the program does not exist; `why` tells how it ended
  */
-async function run(
-  [program, ...args],
-  { cwd = ROOT, env = {}, timeout = 600_000, toFiles, show = false, inherit = true } = {}
-) {
+async function run(command, { cwd, env = {}, timeout = 600_000, toFiles, show = false, inherit = true } = {}) {
   const began = performance.now();
   const files = toFiles && ['stdout', 'stderr'].map((name) => path.join(toFiles, `${name}.txt`));
   const outputs = files ? files.map((file) => fs.openSync(file, 'w')) : Array(2).fill(show ? 'inherit' : 'pipe');
-  const child = spawn(program, args, {
-    cwd,
+  const child = start(command, {
+    ...(cwd && { cwd }),
     env: inherit ? { ...process.env, ...env } : env,
     stdio: ['ignore', ...outputs],
     timeout,
     killSignal: 'SIGKILL'
   });
-  const kill = () => child.kill('SIGKILL');
-  process.once('exit', kill);
   const texts = [child.stdout, child.stderr].map((stream) => stream?.setEncoding('utf8').toArray() ?? []);
   const ended = await new Promise((resolve) => {
     child.on('error', (error) => resolve({ status: null, why: error.message }));
     child.on('close', (status, signal) => resolve({ status, why: `exit code ${status}, signal ${signal}` }));
   });
-  process.off('exit', kill);
   const [stdout, stderr] = files
     ? files.map((file) => fs.readFileSync(file, 'utf8'))
     : (await Promise.all(texts)).map((chunks) => chunks.join(''));
@@ -55,20 +55,12 @@ async function run(
   return { ...ended, stdout, stderr, seconds: (performance.now() - began) / 1000 };
 }
 
-/**
- * Runs a program that must succeed.
- *
- * @param {string[]} command
- * @param {Parameters<typeof run>[1]} [options]
- * @returns {Promise<string>} its output
- * @throws {Error} with the end of its output
- */
+/** Runs a program that must succeed. @returns {Promise<string>} its output @throws {Error} with the end of it */
 async function outputOf(command, options) {
   const { status, stdout, stderr, why } = await run(command, options);
   if (status === 0) return stdout;
-  throw new Error(
-    `${command.slice(0, 3).join(' ')}: ${why}\n${`${stdout}${stderr}`.trim().split('\n').slice(-60).join('\n')}`
-  );
+  const lines = `${stdout}${stderr}`.trim().split('\n').slice(-60);
+  throw new Error(`${command.slice(0, 3).join(' ')}: ${why}\n${lines.join('\n')}`);
 }
 
 /**
@@ -90,7 +82,9 @@ async function runTests(files, { cwd, env, progress, find = () => [] }) {
     progress(`${file}: ${passed ? 'passed' : 'FAILED'}, ${seconds.toFixed(1)} s`);
     if (passed) continue;
     failed.push(file);
-    console.log([failuresIn(stdout, { after: 20, tail: 12 }), stderr, ...faults, why].join('\n'));
+    const lines = stdout.split('\n');
+    const failures = lines.flatMap((line, i) => (/^\s*not ok/.test(line) ? lines.slice(i, i + 20) : []));
+    console.log([...failures.slice(0, 200), ...lines.slice(-12), stderr, ...faults, why].join('\n'));
   }
   return failed;
 }
@@ -104,4 +98,4 @@ function testFiles(root, folder = 'test') {
     .sort();
 }
 
-module.exports = { ROOT, outputOf, run, runTests, testFiles };
+module.exports = { ROOT, outputOf, run, runTests, start, testFiles };

@@ -1,7 +1,6 @@
 'use strict';
 
 const { NotHere } = require('../../support/fetch');
-const { printRows } = require('../../support/report');
 
 /** The parts of a check, each with its outcome: prints them as they end, and a table at the end. */
 class Results {
@@ -43,7 +42,12 @@ class Results {
 
   /** Prints the table. @returns {boolean} whether none failed, and with CI=true whether all were run */
   end() {
-    printRows(this._rows);
+    const widths = this._rows[0].map((_, column) => Math.max(...this._rows.map((row) => row[column].length)));
+    console.log();
+    for (const row of this._rows) {
+      const line = row.map((cell, column) => cell.padEnd(widths[column])).join('  ');
+      console.log(line.trimEnd());
+    }
     const { passed, FAILED: failed, 'NOT RUN': notRun } = this._counts;
     console.log(`\n${passed} passed, ${failed} failed, ${notRun} not run`);
     return failed === 0 && passed > 0 && (notRun === 0 || process.env.CI !== 'true');

@@ -1,7 +1,11 @@
 'use strict';
 
+// Installs programs of others below .cache/.
+
+const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
+const { NotHere } = require('../../support/fetch');
 const { ROOT, outputOf } = require('./child');
 
 /**
@@ -26,4 +30,22 @@ async function installPython(name, packages, progress) {
   return programs;
 }
 
-module.exports = { installPython };
+/**
+ * Builds a program in Go, which keeps what it has downloaded and compiled.
+ *
+ * @param {string} name of the folder in .cache/go/
+ * @param {string} source a package, with its version unless it is in `cwd`
+ * @param {{ cwd?: string, progress: (message: string) => void }} options
+ * @returns {Promise<string>} its path
+ * @throws {NotHere} without Go
+ */
+async function buildGo(name, source, { cwd, progress }) {
+  if (spawnSync('go', ['version']).status !== 0) throw new NotHere('there is no Go in the PATH');
+  const folder = path.join(ROOT, '.cache/go', name);
+  progress(`building ${name} with Go, which downloads its modules`);
+  await outputOf(['go', 'install', source], { cwd, env: { GOBIN: folder } });
+  const [program] = fs.readdirSync(folder);
+  return path.join(folder, program);
+}
+
+module.exports = { buildGo, installPython };
