@@ -158,7 +158,7 @@ class Decoder {
     }
     let ascii = false;
     if (isExposed || firstByte !== TEXT_MESSAGE) {
-      ascii = reader.takePayload();
+      ascii = reader.unmaskPayload();
     } else {
       // One call unmasks and makes the string. Two would take 1.8 times as long.
       const text = reader.takeText();
@@ -201,7 +201,7 @@ class Decoder {
     let bytes;
     if (this._borrowed) {
       bytes = Buffer.allocUnsafeSlow(length);
-      reader.takePiece(bytes, 0);
+      reader.copyPiece(bytes, 0);
     } else {
       bytes = view(chunk, position, position + length);
       reader.unmaskPiece();

@@ -224,7 +224,7 @@ class Encoder {
   /** @param {SendRecord | null} record null if none can be sent now */
   _addRecord(record) {
     if (record === null) {
-      if (this._queue.mustDeflate) this._queue.deflateLater(() => this._addQueued());
+      if (this._queue.hasPoolWork) this._queue.deflateLater(() => this._addQueued());
     } else if (record.pieces === null) {
       this._addFrame(record.firstByte, record.data, record.owned);
     } else {

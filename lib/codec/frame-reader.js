@@ -13,11 +13,14 @@ const Found = {
   NOTHING: 0,
   /** A frame that lies in the chunk as a whole; `header` has its header. Take its payload. */
   FRAME: 1,
-  /** Probably several frames: `scan`, and `readFrame` if that finds none. */
+  /**
+   * Probably several frames. They are in `entries`, if the caller has kept those; otherwise `scan`,
+   * and `readFrame` if that finds none.
+   */
   FRAMES: 2,
   /** The header of a data frame, in `header`. Its payload comes in pieces. */
   HEADER: 3,
-  /** A piece of that payload: `takePiece`. */
+  /** A piece of that payload: `copyPiece` or `unmaskPiece`. */
   PIECE: 4,
   /** A control frame that came in pieces; `takeControl` returns it. */
   CONTROL: 5,
@@ -86,7 +89,7 @@ class FrameReader {
     if (this.entries !== null) return Found.FRAMES;
     if (chunk[end - 1] === undefined) return Found.DETACHED;
     if (this._frame !== null) return this._frame.header === null ? this.nextPiece() : this._resumeHeader(this._frame);
-    // Most chunks hold one small frame. A scan for one frame takes 2 to 2.8 times as long as `readFrame`.
+    // Most chunks hold one small frame, for which a scan takes 2 to 2.8 times as long as `readFrame`.
     const frameEnd = position + 2 + (chunk[position + 1] & LENGTH) + ((this.mode & MODE_MASKED) === 0 ? 0 : 4);
     return end - frameEnd >= SCAN_FROM ? Found.FRAMES : this.readFrame();
   }
@@ -127,7 +130,7 @@ class FrameReader {
   }
 
   /** Unmasks the payload of a FRAME where it lies, before `position`; true if known to be ASCII. */
-  takePayload() {
+  unmaskPayload() {
     const { length, key } = header;
     if ((this.mode & MODE_MASKED) === 0) return false;
     return this._backend.maskInPlace(this.chunk, this.position - length, length, key);
@@ -144,7 +147,7 @@ class FrameReader {
     const frame = this._frame;
     if ((frame.firstByte & OPCODE) < Opcode.CLOSE) return Found.PIECE;
     frame.payload ??= Buffer.allocUnsafeSlow(frame.left);
-    this.takePiece(frame.payload, frame.payload.length - frame.left);
+    this.copyPiece(frame.payload, frame.payload.length - frame.left);
     return frame.left === 0 ? Found.CONTROL : Found.NOTHING;
   }
 
@@ -164,7 +167,7 @@ class FrameReader {
   }
 
   /** Copies the next piece to `target[at]` while it is unmasked; true if known to be ASCII. */
-  takePiece(target, at) {
+  copyPiece(target, at) {
     const frame = this._frame;
     const { key } = frame;
     const length = this.pieceLength;

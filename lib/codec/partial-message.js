@@ -92,7 +92,7 @@ class PartialMessage {
     const error = this._reserve(length, reader.left - length, (reader.firstByte & FIN) !== 0, most);
     if (error !== null) return error;
     const at = this.length;
-    this._advance(at + length, reader.takePiece(this.buffer, at));
+    this._advance(at + length, reader.copyPiece(this.buffer, at));
     return null;
   }
 

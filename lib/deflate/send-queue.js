@@ -15,16 +15,16 @@ const SAMPLE_SIZE = 2 * 1024;
 /** A sample that keeps more than this part of its size is not worth it. */
 const WORTH_IT = 0.95;
 
-/** From this size on a server refers to the caller's payload, which it would not copy either. */
+/** From this size on a server does not copy a payload that waits, nor one without compression. */
 const REFER_FROM = 16 * 1024;
 
-/** The ways of a record: as it is; */
+/** The ways of a record. It is sent as it is. */
 const PLAIN = 0;
-/** compressed if that saves bytes; */
+/** It is compressed if that saves bytes. */
 const WORTHWHILE = 1;
-/** compressed; */
+/** It is compressed. */
 const DEFLATED = 2;
-/** as the fragment before it. */
+/** It is sent as the fragment before it. */
 const CONTINUED = 3;
 
 /**
@@ -42,16 +42,16 @@ const CONTINUED = 3;
 class SendQueue {
   /**
    * @param {DeflateDirection} direction
-   * @param {boolean} refers whether it may refer to a large payload of the caller's
+   * @param {boolean} refers whether a large payload of the caller's may wait without a copy
    * @param {(() => void) | undefined} onDeflated the Encoder's handler
    */
   constructor(direction, refers, onDeflated) {
     this.onDeflated = onDeflated;
     /** Whether a record is in the thread pool, or others still wait after it. */
     this.isBusy = false;
-    /** Whether the records that wait end amid a fragmented message. */
+    /** Whether the last record that waits, or is in the thread pool, leaves a message unfinished. */
     this.isAmidMessage = false;
-    /** The bytes of the records that wait. */
+    /** The bytes of the records that wait, and of the one in the thread pool. */
     this.waiting = 0;
     this._refers = refers;
     this._deflater = new Deflater(direction);
@@ -59,7 +59,7 @@ class SendQueue {
     this._threadPoolFrom = direction.settings.threadPoolFrom;
     this._deflatesFragments = false;
     this._records = new Queue();
-    this._inPool = null;
+    this._forPool = null;
     this._isDeflating = false;
     this._deflated = null;
     /** Whether `stop` has been called. */
@@ -81,7 +81,7 @@ class SendQueue {
     if (!this.isBusy && isPlain) return this._leave(firstByte);
     let content = data;
     if (typeof data !== 'string') content = toBytes('data', data, (firstByte & OPCODE) !== Opcode.BINARY);
-    // A long one may wait, and many Encoders hold it once then.
+    // A longer one stays a string: if it waits, many Encoders share one string.
     else if (data.length < SAMPLE_FROM) content = Buffer.from(data);
     const length = sizeOf(content);
     if (!this.isBusy && length < least) return this._leave(firstByte);
@@ -98,16 +98,16 @@ class SendQueue {
     return null;
   }
 
-  /** Adds a frame that is not compressed, while the queue is busy. `pieces`: the whole frame, or null. */
+  /** Adds a frame as it is, while the queue is busy. `pieces`: the whole frame, or null. */
   addPlain(firstByte, length, data, pieces) {
     this.add({ firstByte, data, length, way: PLAIN, owned: pieces !== null, pieces });
   }
 
-  /** @returns {SendRecord | null} the next record that has waited; null if there is none, or it must wait on */
+  /** @returns {SendRecord | null} the next record; null if there is none, or it must wait on */
   next() {
     const deflated = this.isStopped ? null : this._deflated;
     this._deflated = null;
-    if (deflated !== null || this._inPool !== null) return deflated;
+    if (deflated !== null || this._forPool !== null) return deflated;
     const record = this._records.shift();
     if (record === null) {
       this.isBusy = false;
@@ -121,17 +121,17 @@ class SendQueue {
   }
 
   /** Whether a record waits for `deflateLater`. */
-  get mustDeflate() {
-    return this._inPool !== null && !this._isDeflating;
+  get hasPoolWork() {
+    return this._forPool !== null && !this._isDeflating;
   }
 
   /** Compresses that record in the thread pool; `next` then returns it. */
   deflateLater(callback) {
-    const record = this._inPool;
+    const record = this._forPool;
     this._isDeflating = true;
     this._deflater.deflateLater(record.data, record.length, isLast(record), (deflated) => {
       this._isDeflating = false;
-      this._inPool = null;
+      this._forPool = null;
       if (!this.isStopped) this.waiting -= record.length;
       this._deflated = withPayload(record, deflated);
       callback();
@@ -177,8 +177,8 @@ class SendQueue {
   /** Compresses a record, if it is to be compressed. */
   _deflate(record) {
     const { firstByte, data, length } = record;
-    const deflates = this._mustDeflate(record);
-    // A message that `framed` begins finds it false.
+    const deflates = this._isCompressed(record);
+    // False after a message's end: `addFramed` may begin the next one.
     if (!isWhole(firstByte)) this._deflatesFragments = deflates && !isLast(record);
     if (!deflates) return record;
     if (length >= this._threadPoolFrom) {
@@ -186,18 +186,17 @@ class SendQueue {
       this.isBusy = true;
       this.waiting += length;
       record.data = this._keep(data, length);
-      this._inPool = record;
+      this._forPool = record;
       return null;
     }
     const bytes = typeof data === 'string' ? Buffer.from(data) : data;
     const deflated = this._deflater.deflate(bytes, length, isLast(record));
-    // The context of a connection has the message in its window, so that it must be sent
-    // compressed.
+    // With takeover the connection's window has the message now, so the peer's must get it, too.
     const mustSend = this._deflater.takesOver || !isWhole(firstByte);
     return mustSend || deflated.length < length ? withPayload(record, deflated) : record;
   }
 
-  _mustDeflate({ firstByte, data, length, way }) {
+  _isCompressed({ firstByte, data, length, way }) {
     if (way === PLAIN || (length === 0 && isWhole(firstByte))) return false;
     if (way === CONTINUED) return this._deflatesFragments;
     return way === DEFLATED || length < SAMPLE_FROM || this._isWorthIt(data);
@@ -211,7 +210,7 @@ class SendQueue {
     return this.deflateShared(bytes).length < bytes.length * WORTH_IT;
   }
 
-  /** The data of a record that waits. A server refers to large payloads, which it does not copy either. */
+  /** The data of a record that waits: a copy, unless it is a string or may be kept itself. */
   _keep(data, length) {
     return typeof data === 'string' || (length >= REFER_FROM && this._refers) ? data : copyOf(data, 0, length);
   }

@@ -36,7 +36,7 @@ class MessageQueue {
     this._onClose = () => this._endAll();
   }
 
-  /** @returns {AsyncIterableIterator<object>} an iterator that hears messages from now on */
+  /** @returns {AsyncIterableIterator<object>} an iterator: the messages that wait come first */
   iterate({ highWaterMark, lowWaterMark, signal, streams = false } = {}) {
     const high = { ...HIGH, ...highWaterMark };
     const low = { bytes: high.bytes * LOW_PART, messages: high.messages * LOW_PART, ...lowWaterMark };
@@ -67,12 +67,15 @@ class MessageQueue {
     return iterator.toResult(message);
   }
 
-  /** Without iterators the WebSocket is paused: nothing is lost until the next one. */
+  /**
+   * Without an iterator an open WebSocket is paused, so that the next one gets all messages. A
+   * closing one drops them.
+   */
   leave(iterator) {
     this._iterators.delete(iterator);
-    const left = this._takers.filter((taker) => taker.iterator === iterator);
+    const departing = this._takers.filter((taker) => taker.iterator === iterator);
     this._takers = this._takers.filter((taker) => taker.iterator !== iterator);
-    for (const { resolve } of left) resolve(iterator.next());
+    for (const { resolve } of departing) resolve(iterator.next());
     if (this._iterators.size > 0) return;
     this._websocket.off('error', this._onError);
     if (this._websocket.readyState !== OPEN) this.discard();
@@ -88,7 +91,7 @@ class MessageQueue {
     this._isAttached = false;
     for (const event of ['message', 'stream']) this._websocket.off(event, this._onMessage);
     this._websocket.off('close', this._onClose);
-    // One that nobody reads would hold the connection.
+    // A stream that nobody reads would hold the connection.
     this._messages.last?.data.destroy?.();
     this._messages = new Queue();
     this._bytes = 0;
@@ -163,7 +166,7 @@ class MessageIterator {
     return Promise.resolve({ value, done: true });
   }
 
-  /** Text as a string, and binary data as a Buffer, whatever the `binaryType`; streams if it takes them. */
+  /** Text as a string and binary data as a Buffer, whatever the `binaryType`; or a stream. */
   async toResult({ data, isBinary }) {
     if (data instanceof Readable && this._takesStreams) return { value: { data, isBinary }, done: false };
     const whole = data instanceof Readable ? await gather(data) : data;
