@@ -12,8 +12,9 @@ const { search } = require('../lib/search');
 const { SegmentList } = require('../lib/segments');
 const { MAX_FRAMES, Place, Session } = require('../lib/session');
 const { open } = require('../lib/sources');
-const { joinPieces } = require('../lib/streams');
+const { addStreams, joinPieces } = require('../lib/streams');
 
+const { countMoved } = require('../../test/support/count-moved');
 const { RECORD } = require('./support/programs');
 
 const ANSWER = 'HTTP/1.1 101 x\r\nUpgrade: websocket\r\n';
@@ -148,6 +149,27 @@ test('inflated messages are kept up to a limit, and judged beyond it', async () 
     assert.match(notes.join(), /further ones are left out/);
     assert.equal(detailOf(session, 2, 100).message.bytes, null);
   }
+});
+
+test('frames of many connections are in the order in which they began', async () => {
+  const COUNT = 300;
+  const pieces = [...Array(3 * COUNT).keys()].map((order) => ({
+    from: 'server',
+    bytes: Buffer.from([0x82, 0]),
+    order
+  }));
+  const session = new Session();
+  const connections = Array.from({ length: COUNT }, (_, i) =>
+    joinPieces(
+      pieces.filter(({ order }) => (order * 7) % COUNT === i).map((piece) => ({ ...piece, time: piece.order }))
+    )
+  );
+  const moved = await countMoved(() => addStreams(session, connections));
+  assert.deepEqual(
+    session.frames.map(({ time }) => time),
+    pieces.map(({ order }) => order)
+  );
+  assert.ok(moved <= pieces.length, `${moved} moves`);
 });
 
 test('TCP: bytes are in order, each once, also where sequence numbers wrap', () => {
