@@ -29,8 +29,6 @@ const PAGES = [
     .map((name) => `docs/${name}`)
 ].map((name) => ({ name, ...parsePage(read(name)) }));
 
-/** Signatures, not programs: TypeDoc has written them. */
-const GENERATED = 'docs/api.md';
 /** Configurations of bundlers, which `npm run test:system -- bundlers` runs. */
 const CONFIG = /^\/\/ \S+\.config\.m?js\n/;
 /** What a snippet says that it prints; compared with what it prints. */
@@ -41,7 +39,7 @@ const CHECKS = JSON.stringify(path.join(__dirname, 'support/doc-checks.js'));
 
 /** @returns {object[]} the snippets that are programs, each with the name of a file for it */
 function programs() {
-  return PAGES.filter(({ name }) => name !== GENERATED).flatMap(({ name, blocks }) =>
+  return PAGES.flatMap(({ name, blocks }) =>
     blocks
       .filter(({ language, code }) => ['js', 'ts'].includes(language) && !CONFIG.test(code))
       .map((block) => {
