@@ -71,7 +71,8 @@ class RoomsServer {
   _refusal({ url, headers: { host, origin } }) {
     // A page of another site could chat in the name of its reader. Programs send no Origin.
     if (origin !== undefined && hostOf(origin) !== host) return '403 Forbidden';
-    const { pathname, searchParams } = new URL(url, 'http://localhost');
+    // `//` is no URL.
+    const { pathname, searchParams } = URL.canParse(url, 'http://localhost') ? new URL(url, 'http://localhost') : {};
     if (pathname !== '/chat') return '404 Not Found';
     // Pages can't set headers of a WebSocket. A program of yours would look a session up here.
     if (this._token !== undefined && !isSame(searchParams.get('token'), this._token)) return '401 Unauthorized';
