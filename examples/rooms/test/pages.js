@@ -49,8 +49,10 @@ async function expectLines(pages, lines) {
 /** The page shows that these are in its room, in any order. */
 async function expectMembers(page, names) {
   await page.locator('#count', { hasText: new RegExp(`^${names.length}$`) }).waitFor();
-  const shown = await page.locator('#names li').allTextContents();
-  assert.deepEqual(shown.sort(), names);
+  const shown = page.locator('#names li');
+  // The count is 1 from the beginning, before anybody is announced. The list is folded.
+  await shown.nth(names.length - 1).waitFor({ state: 'attached' });
+  assert.deepEqual((await shown.allTextContents()).sort(), names);
 }
 
 test('pages chat through three processes, of which one is killed', async (t) => {
