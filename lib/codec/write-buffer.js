@@ -31,6 +31,13 @@ class SlabPart {
     return copy;
   }
 
+  /** Clears the rest of a slab that is given away: earlier users have left their bytes. */
+  clearAround() {
+    if (isPrivate(this.slab)) return;
+    this.slab.fill(0, 0, this.start);
+    this.slab.fill(0, this.end);
+  }
+
   /** Whether the slab is private, or so full that a copy would cost more than a new slab. */
   get givesSlab() {
     return isPrivate(this.slab) || (this.end - this.start) * 2 > this.slab.length;
@@ -249,7 +256,7 @@ function tellEnded({ destroyed }, callback) {
   return false;
 }
 
-/** Releases the slabs of parts, without those that `toBuffer` gave away if it was called. */
+/** Releases the slabs of parts. If `toBuffer` was called (`areTaken`), some have been given away. */
 function releaseSlabs(parts, areTaken) {
   let slab = null;
   let free = false;
@@ -260,7 +267,10 @@ function releaseSlabs(parts, areTaken) {
       slab = part.slab;
       free = true;
     }
-    if (areTaken && part.givesSlab) free = false;
+    if (areTaken && part.givesSlab) {
+      free = false;
+      part.clearAround();
+    }
   }
   if (free) releaseSlab(slab);
 }

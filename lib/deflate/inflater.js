@@ -8,14 +8,13 @@ const { copyIfShared, supportsSyncZlib } = require('./zlib-handle');
 
 /**
  * Inflating takes a sixth of the time of compressing, or less: 0.2 to 0.4 ms for 128 KiB of JSON.
- * So this times the option `threadPoolFrom` is the most that a message may inflate to on the event
- * loop.
+ * A frame inflates to at most this times the option `threadPoolFrom` on the event loop.
  */
 const INFLATES_FASTER = 4;
 
 /**
- * The compressed messages that an endpoint receives. Their frames are inflated one after the other,
- * so that a fragmented message ends at the frame that makes it too long.
+ * The compressed messages that an endpoint receives. Each frame is inflated when it has arrived: a
+ * message that is too long fails at the frame that exceeds the limit.
  */
 class Inflater {
   /** @param {DeflateDirection} direction */
@@ -28,7 +27,7 @@ class Inflater {
     this._context = null;
     // A message of one frame, inflated.
     this._whole = null;
-    // One of several: its inflated bytes, their number, and that of each frame.
+    // A fragmented message: its inflated chunks, their length, and that of each frame.
     this._fragments = null;
     this._isAlone = false;
   }
@@ -38,7 +37,7 @@ class Inflater {
    *
    * @param {boolean} isLast whether it ends the message, which `take` or `takeText` then returns
    * @param {number} limit the most bytes that the message may have
-   * @returns {boolean} false if it would take long: `inflateLater` must go on
+   * @returns {boolean} false if it is too much for this turn: call `inflateLater` with the same arguments
    * @throws {FrameError} if the message is longer, or is not DEFLATE
    */
   inflate(data, isLast, limit) {
@@ -47,7 +46,7 @@ class Inflater {
     if (!isWhole) this._fragments ??= { chunks: [], length: 0, lengths: [] };
     this._isAlone = isWhole && !this._takesOver && this._zlibOptions === undefined;
     let inflated;
-    // Not DEFLATE, but clear. ws accepts it, too.
+    // Not valid DEFLATE, but taken as an empty message, as in ws.
     if (isWhole && length === 0) inflated = EMPTY;
     else if (this._isAlone) inflated = inflateAlone(data, length, this._windowBits, this._most, limit, this._sync);
     else inflated = this._inflateInContext(data, length, isLast, limit);
@@ -59,7 +58,10 @@ class Inflater {
     return true;
   }
 
-  /** Goes on with the same frame in the thread pool. May call back after `close`. */
+  /**
+   * Inflates that frame in the thread pool: without a context from its beginning, else the rest of
+   * it. After `close` it may call back, or not.
+   */
   inflateLater(data, isLast, limit, callback) {
     const end = (error, chunks) => {
       if (error === null) {
@@ -76,7 +78,7 @@ class Inflater {
     }
   }
 
-  /** The inflated length of each frame of a complete message of several. */
+  /** The inflated length of each frame of a complete message of several: until it is taken. */
   get lengths() {
     return this._fragments.lengths;
   }

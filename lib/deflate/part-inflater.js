@@ -43,7 +43,7 @@ class PartInflater {
   add(bytes, isLast) {
     this._handle ??= new ZlibHandle(zlib.createInflateRaw(this._options));
     this._input = bytes;
-    // An empty message is not DEFLATE, but clear. ws accepts it, too.
+    // An empty payload is not valid DEFLATE, but taken as an empty message, as in ws.
     this._next = isLast && (this._isAmidMessage || bytes.length !== 0) ? TAIL : EMPTY;
     this._isLast = isLast;
     this._isFresh = true;

@@ -17,6 +17,7 @@ const kAdapter = Symbol('adapter');
 const kKey = Symbol('key');
 /** Where a WebSocket keeps the messages for its iterators. */
 const kMessages = Symbol('messages');
+/** Where a client keeps the request of its handshake, while it lasts. */
 const kRequest = Symbol('request');
 /** Where a WebSocket keeps its options of streams, if it has them. */
 const kStreamOptions = Symbol('streamOptions');
@@ -24,9 +25,8 @@ const kStreamOptions = Symbol('streamOptions');
 const kServerOptions = Symbol('serverOptions');
 
 /**
- * ws's WebSocket with framemask's codec. ws does the handshake, the closing handshake and all that
- * is about time; a ReceiverAdapter decodes
- * for ws's Receiver, and a SenderAdapter encodes instead of ws's Sender.
+ * ws's WebSocket with framemask's codec. ws does the handshakes and the timeouts. A ReceiverAdapter
+ * decodes for ws's Receiver, and a SenderAdapter encodes instead of ws's Sender.
  *
  * @param {typeof ws.WebSocket} Base ws's, or the class that a tracer exports in its place
  */
@@ -41,8 +41,8 @@ function extend(Base) {
     }
 
     /**
-     * ws assigns the socket when the handshake is done, after `_receiver` and `_sender`. A program
-     * that reads it may write to the socket or end it, so frames that are held back go first.
+     * ws assigns the socket when the handshake is done, after `_receiver` and `_sender`. A read of
+     * it sends the frames that are held back: the program may write to the socket next, or end it.
      */
     get _socket() {
       const adapter = this[kAdapter];
@@ -97,7 +97,7 @@ function extend(Base) {
     send(data, options, callback) {
       const isShort = typeof options === 'function';
       const done = isShort ? options : callback;
-      // ws spreads them, so that others count for nothing.
+      // ws spreads the options: a value that is not an object has no effect.
       const given = typeof options === 'object' && options !== null ? options : undefined;
       const adapter = this[kAdapter];
       // ws converts other types, and sends a detached Buffer as an empty message.
@@ -107,7 +107,7 @@ function extend(Base) {
         base.send === plainSend &&
         this.readyState === OPEN &&
         (isBytes || typeof data === 'string') &&
-        // ws takes any other for an encoding.
+        // ws gives any other to `write`, which takes it for an encoding.
         (!done || typeof done === 'function') &&
         adapter.canFrame(given)
       ) {
@@ -126,6 +126,7 @@ function extend(Base) {
       return messages(this);
     }
 
+    // `withOwnKeys` copies enumerable methods of ws. These two also see a later replacement of ws's.
     addEventListener(...args) {
       super.addEventListener(...args);
     }
@@ -169,7 +170,7 @@ function hasOwnBinary(options, binary) {
   );
 }
 
-/** @returns {object} options with `perMessageDeflate: { contextTakeover: false }` in ws's words */
+/** @returns {object} options in which ws's two flags replace `contextTakeover: false` */
 function withoutTakeover(options) {
   const deflate = options?.perMessageDeflate;
   checkNames(deflate, 'perMessageDeflate');
@@ -178,7 +179,7 @@ function withoutTakeover(options) {
   return { ...options, perMessageDeflate: { ...deflate, ...flags } };
 }
 
-/** @returns {object} a client's options with `http2` in ws's words, too */
+/** @returns {object} a client's options in which `createConnection` replaces `http2`, too */
 function clientOptions(options) {
   const given = withoutTakeover(options);
   if (!given?.http2) return given;
@@ -201,7 +202,7 @@ function noteHandshake(socket, key, options) {
 }
 
 const WebSocket = withOwnKeys(extend(ws.WebSocket));
-/** The export itself: as with ws, the one without a server's connections if a tracer wraps it. */
+/** The export. If a tracer has replaced ws's export, servers make WebSockets of the class above. */
 const Exported = ws === ws.WebSocket ? WebSocket : withOwnKeys(extend(ws));
 
 /** The name of a connection in trace records: see ws.d.ts. */

@@ -36,6 +36,30 @@ function transfer(bytes) {
   structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
 }
 
+/** A sink that keeps its chunks, as a Transform or a worker may. */
+function keepChunks() {
+  const chunks = [];
+  return { writable: true, writableLength: 0, chunks, write: (chunk) => chunks.push(chunk) > 0 };
+}
+
+t.test('the memory of a chunk holds no bytes of another connection', (t) => {
+  // More bytes than a private slab has, and then fewer, but more than half: this slab is given away.
+  for (const lengths of [
+    [1200, 1200, 1200],
+    [16_000, 16_000, 16_000, 10_000]
+  ]) {
+    const first = new Encoder({ role: 'server', recycle: true });
+    for (const length of lengths) first.binary(Buffer.alloc(length, 'S'));
+    first.flush(keepChunks());
+    const second = new Encoder({ role: 'server' });
+    for (const length of lengths.slice(1)) second.binary(Buffer.alloc(length, 'b'));
+    const sink = keepChunks();
+    second.flush(sink);
+    for (const { buffer } of sink.chunks) t.notOk(Buffer.from(buffer).includes('S'), `${buffer.byteLength} bytes`);
+  }
+  t.end();
+});
+
 t.test('an empty payload is memory of its own', (t) => {
   forEachDecoder(({ Decoder, role, f }) => {
     const empties = [f.binary(''), f.text(''), f.ping(''), f.pong(''), f.close()];
