@@ -24,9 +24,9 @@ const kStreamOptions = Symbol('streamOptions');
 const kServerOptions = Symbol('serverOptions');
 
 /**
- * ws's WebSocket with framemask's codec. ws does the handshake, the closing handshake and all that
- * is about time; a ReceiverAdapter decodes
- * for ws's Receiver, and a SenderAdapter encodes instead of ws's Sender.
+ * ws's WebSocket with framemask's codec. ws does the handshake, the closing handshake and the
+ * timeouts; a ReceiverAdapter decodes for ws's Receiver, and a SenderAdapter encodes instead of ws's
+ * Sender.
  *
  * @param {typeof ws.WebSocket} Base ws's, or the class that a tracer exports in its place
  */
