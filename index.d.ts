@@ -8,11 +8,10 @@ import type { Duplex } from 'node:stream';
  * The WebSocket frame layer for Node.js: SIMD masking, an RFC 6455 codec, permessage-deflate and
  * frame ids. framemask opens no sockets. The guides in docs/ show how the parts are used.
  *
- * An argument or option that is not of the type, the length or the range that is described throws
- * an error that names it and has a `code`: a TypeError with `ERR_INVALID_ARG_TYPE` or
- * `ERR_INVALID_ARG_VALUE`, or a RangeError with `ERR_OUT_OF_RANGE`. A call at the wrong time throws
- * an Error with `ERR_INVALID_STATE`. A {@link FrameError} is the peer's fault, all others are the
- * caller's. Further errors are described at the methods that throw them.
+ * A wrong argument or option throws an error that names it and has a `code`: a TypeError with
+ * `ERR_INVALID_ARG_TYPE` or `ERR_INVALID_ARG_VALUE`, or a RangeError with `ERR_OUT_OF_RANGE`. A call
+ * at the wrong time throws an Error with `ERR_INVALID_STATE`. A {@link FrameError} is the peer's
+ * fault, all others are the caller's. Methods describe the further errors that they throw.
  *
  * @packageDocumentation
  */
@@ -67,7 +66,7 @@ export const kernel: Kernel;
 export const nativeError: Error | null;
 
 /**
- * One end of a connection. A server receives masked frames and sends unmasked ones, a client the
+ * An endpoint of a connection. A server receives masked frames and sends unmasked ones, a client the
  * opposite (RFC 6455 section 5.1).
  */
 export type Role = 'server' | 'client';
@@ -169,7 +168,7 @@ export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'str
    * - `firstByte`: the first byte of the frame (RFC 6455 section 5.2): FIN is 0x80, RSV1 to RSV3
    *   are 0x70, the opcode is 0x0f.
    * - `bytes`, `start`, `end`: the unmasked payload is `bytes` from index `start` to before index
-   *   `end`. Copy what you keep, and change nothing.
+   *   `end`. Copy the bytes that you keep, and change none.
    */
   onFrame?:
     | ((this: Decoder<Context>, firstByte: number, bytes: Buffer, start: number, end: number) => void)
@@ -178,11 +177,11 @@ export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'str
 
 /** The connection in trace records. */
 export interface TracedConnection {
-  /** This end's name of the connection. Default: a version 4 UUID, set with the first record. */
+  /** This endpoint's name of the connection. Default: a version 4 UUID, set with the first record. */
   id?: string | undefined;
   /**
-   * The Sec-WebSocket-Key of the handshake, which both ends know. A client chooses it, so that it
-   * may be any other connection's, too.
+   * The Sec-WebSocket-Key of the handshake, which both endpoints know. A client chooses it: it
+   * may be another connection's, too.
    */
   key?: string | undefined;
 }
@@ -195,7 +194,7 @@ export interface TracedConnection {
  */
 export interface DecoderOptions<Context = undefined, Text extends TextAs = 'string', Rsv1 extends boolean = false>
   extends DecoderHandlers<Context, Text, Rsv1> {
-  /** The decoder's end of the connection. */
+  /** The role of the endpoint that has the decoder. */
   role: Role;
   /**
    * The maximum length of a message in bytes, over all its fragments, and with the option `deflate`
@@ -337,7 +336,7 @@ export interface FrameSink {
 
 /** The options of an {@link Encoder}. Other names are treated as by {@link DecoderOptions}. */
 export interface EncoderOptions<End extends Role = Role> {
-  /** The encoder's end of the connection. */
+  /** The role of the endpoint that has the encoder. */
   role: End;
   /**
    * The stream to which the encoder writes by itself, at the end of each turn of the event loop in
@@ -351,8 +350,8 @@ export interface EncoderOptions<End extends Role = Role> {
    */
   recycle?: boolean | undefined;
   /**
-   * The negotiated permessage-deflate: messages from its `threshold` on are compressed, unless
-   * they do not shrink, or are fragments. Later messages and a Close frame wait while one of
+   * The negotiated permessage-deflate: messages from its `threshold` on are compressed (see
+   * {@link MessageOptions.compress}). Later messages and a Close frame wait while one of
    * `threadPoolFrom` bytes or more is in zlib's thread pool; Ping and Pong frames do not.
    */
   deflate?: NegotiatedDeflate | null | undefined;
@@ -382,10 +381,10 @@ export interface MessageOptions extends FragmentOptions {
   /** Whether to set RSV1, for an extension that has been negotiated. Default: false. */
   rsv1?: boolean | undefined;
   /**
-   * With the option `deflate`: `false` does not compress the message, for example because it has a
-   * secret in it; `true` does, whatever its size. Default: the `threshold` decides, and for a message
-   * in fragments the length of its first one. Without synchronous zlib (Deno), fragments are not
-   * compressed.
+   * With the option `deflate`: `false` does not compress the message, such as one with a secret in
+   * it; `true` does, whatever its size. Default: it is compressed from the `threshold` on, or, in
+   * fragments, if its first one is that long. A message that does not shrink is sent uncompressed
+   * without context takeover. Fragments are not compressed on Deno.
    */
   compress?: boolean | undefined;
 }
@@ -398,7 +397,7 @@ export interface MessageOptions extends FragmentOptions {
  *
  * Once the encoder is `closed`, methods that add a frame do nothing: no frame may follow a Close frame
  * (RFC 6455 section 5.5.1). They throw a TypeError for data of a wrong type, and an Error if a message
- * begins before the fragmented one before it has ended, or while `payloadLeft` is not 0.
+ * begins within a fragmented one, or while `payloadLeft` is not 0.
  *
  * They change your data only if it is `owned`. A server does not copy payloads of 16 KiB and more:
  * do not change such data before it has been sent.
@@ -446,7 +445,7 @@ export class Encoder<End extends Role = Role> {
     length: number,
     options?: { binary?: boolean | undefined; fin?: boolean | undefined; rsv1?: boolean | undefined }
   ): void;
-  /** The bytes that the payload of `beginFrame` lacks; 0 without one. */
+  /** The bytes that the payload of `beginFrame` still lacks, or 0. */
   readonly payloadLeft: number;
   /**
    * Adds the next bytes of that payload.
@@ -489,9 +488,9 @@ export class Encoder<End extends Role = Role> {
    * they are sent.
    *
    * @param pieces the bytes of one frame; the first piece has the whole header
-   * @param options `anyMask`: whether a client's frame need not be masked, nor a server's unmasked,
-   *   against RFC 6455 section 5.1: as a test of peers may want it. Default: false. `owned`: as in
-   *   {@link FragmentOptions}; the pieces are not changed
+   * @param options `anyMask`: whether the frame may be masked or not, against RFC 6455 section 5.1,
+   *   such as to test a peer. Default: false. `owned`: as in {@link FragmentOptions}; the pieces are
+   *   not changed
    * @throws RangeError if they are not one whole frame that this role may send
    */
   addFramed(pieces: Uint8Array[], options?: { anyMask?: boolean | undefined; owned?: boolean | undefined }): void;
@@ -536,9 +535,9 @@ export interface PrepareOptions {
   /** Whether to set RSV1, for an extension that all the connections have. Default: false. */
   rsv1?: boolean | undefined;
   /**
-   * Whether to compress the message for Encoders with the option `deflate` that take no context
-   * over: once for all of the same window, level and memory, at the first of them and at once,
-   * whatever its size. The others send it as it is. Default: false.
+   * Whether to compress the message for Encoders that have the option `deflate` without context
+   * takeover, and a `threshold` of its length at most: once for all with the same window, level and
+   * memory, on the event loop, even if it is large. Others send it as it is. Default: false.
    */
   deflate?: boolean | undefined;
 }
@@ -556,7 +555,7 @@ export interface DeflateOptions {
   /**
    * Whether messages may refer to those before them (RFC 7692 section 7.1.1). That compresses small
    * messages further, and costs a connection up to 268 KB to compress and 40 KB to inflate: see
-   * docs/deflate.md. On Deno it is not agreed on. Default: false.
+   * docs/deflate.md. Deno never agrees to it. Default: false.
    */
   contextTakeover?: boolean | undefined;
   /** The server's largest window, as log2: 9 to 15 (RFC 7692 section 7.1.2). Default: 15. */
@@ -582,7 +581,7 @@ export interface DeflateOptions {
 declare const deflateAgreement: unique symbol;
 
 /**
- * The permessage-deflate that both ends have negotiated: the option `deflate` of their codecs. It
+ * The permessage-deflate that both endpoints have negotiated: the option `deflate` of their codecs. It
  * is stateless, so that several connections may share it.
  */
 export interface NegotiatedDeflate {
@@ -608,7 +607,7 @@ export interface DeflateOffer {
 
 /**
  * Answers a client's offers of permessage-deflate (RFC 7692): accepts the first that is valid and
- * can be kept. It throws for no string, whatever is in it.
+ * can be kept. Declines malformed headers, and never throws for them.
  *
  * @param header the request's Sec-WebSocket-Extensions
  * @returns null if messages are not compressed: answer without the header then
@@ -809,7 +808,7 @@ export class FrameError extends Error {
   /**
    * The code to close the connection with (RFC 6455 section 7.4.1): 1002 for a broken protocol,
    * 1007 for text that is not UTF-8 or data that is not DEFLATE, 1008 for too many fragments, 1009
-   * for a message that is too big, 1011 for an error of this end.
+   * for a message that is too big, 1011 for an error of this endpoint.
    */
   readonly closeCode: 1002 | 1007 | 1008 | 1009 | 1011;
   /** The first byte of the refused header (RFC 6455 section 5.2), null if a payload is at fault. */
@@ -826,8 +825,8 @@ export class FrameError extends Error {
 /**
  * The fields of all trace records: which codec published them, and about which frame.
  *
- * Each end of a connection publishes records of its own. `connection`, `from` and `sequence` find a
- * frame in the records of both ends, if their codecs were given the same `id` in `trace`.
+ * Each endpoint of a connection publishes records of its own. `connection`, `from` and `sequence`
+ * find a frame in the records of both, if their codecs were given the same `id` in `trace`.
  */
 export interface TraceOrigin {
   /** The id of this record: a version 7 UUID. The ids of one thread ascend. */
@@ -842,13 +841,13 @@ export interface TraceOrigin {
   connection: string;
   /** The `key` of the codec's `trace`, null without one. */
   key: string | null;
-  /** The end that sent the frame. */
+  /** The endpoint that sent the frame. */
   from: Role;
-  /** Its position among all frames that this end has sent on the connection, from 1. */
+  /** Its position among all frames that this endpoint has sent on the connection, from 1. */
   sequence: number;
   /** `'sent'` by an Encoder, `'received'` by a Decoder. */
   direction: 'received' | 'sent';
-  /** The end that publishes the record. */
+  /** The endpoint that publishes the record. */
   role: Role;
 }
 

@@ -90,7 +90,7 @@ declare class EitherWebSocket extends EventEmitter {
   get binaryType(): 'nodebuffer' | 'arraybuffer' | 'fragments';
   set binaryType(type: WebSocket.BinaryType);
 
-  /** The bytes that wait to be sent, but for up to 16 KiB that are held back for one write. */
+  /** The bytes that wait to be sent, except up to 16 KiB that are held back for one write. */
   readonly bufferedAmount: number;
   readonly extensions: string;
   readonly isPaused: boolean;
@@ -255,17 +255,17 @@ declare namespace WebSocket {
      *   `FRAMEMASK_ERR_INCOMPLETE`; if the message breaks a rule or limit, by the error of the WebSocket.
      *   The stream's event 'error' needs no listener.
      * - `maxPayload` counts, and can be 0 for no limit. Compressed messages are inflated on the event
-     *   loop, as they are read. On Deno, connections with permessage-deflate have no streams.
+     *   loop, as they are read. On Deno, connections with permessage-deflate bring none.
      * - `createWebSocketStream` and `WebSocketStream` take messages only: they discard streams.
      *
      * @throws RangeError, TypeError unless it is a whole number of at least 0, or Infinity
      */
     streamFrom?: number | undefined;
     /**
-     * With `streamFrom`: the least bytes that a message which is a stream must have in each period of
-     * so many seconds (default: 10). Else the stream ends by an error with the code
-     * `FRAMEMASK_ERR_TOO_SLOW`, and the connection is closed with 1008. Periods in which the
-     * connection was paused, or waited for the reader, do not count. Default: none.
+     * With `streamFrom`: the least `bytes` of a stream that must arrive in each period of `seconds`
+     * (default: 10). Otherwise the stream ends by an error with the code `FRAMEMASK_ERR_TOO_SLOW`, and
+     * the connection is closed with 1008. Periods in which the connection was paused, or waited for
+     * the reader, do not count. Default: none.
      *
      * @throws RangeError, TypeError unless both are numbers above 0; TypeError without `streamFrom`
      */
@@ -394,7 +394,7 @@ declare namespace WebSocket {
     reads: 'batched' | 'shared' | 'events';
     /** Why connections can't be read in batches, where that was asked for. */
     batchError: string | null;
-    /** Whose contexts compress: `'ws'` with the environment variable `FRAMEMASK_DEFLATE=ws`. */
+    /** Whose contexts compress: `'ws'` with the environment variable `FRAMEMASK_DEFLATE=ws`, and on Deno. */
     deflate: 'framemask' | 'ws';
     /** Whether framemask/ws/register is at work. */
     registered: boolean;
@@ -437,9 +437,9 @@ declare namespace WebSocket {
     /** Ends the loop, which throws its reason. */
     signal?: AbortSignal | undefined;
     /**
-     * Whether messages that are streams (see `streamFrom`) come as such: read each to its end, or
-     * destroy it, before the loop goes on. Otherwise the loop gathers them, and throws the error of one
-     * that was cut. Default: false.
+     * Whether messages of the option `streamFrom` come as streams: read each to its end, or destroy
+     * it, before the loop goes on. Otherwise the loop gathers each, and throws the error of one that
+     * was cut. Default: false.
      */
     streams?: boolean | undefined;
   }
@@ -539,7 +539,7 @@ declare namespace WebSocket {
   }
 
   /**
-   * Why a WebSocketStream has ended, or is to end: given to `cancel` or `abort`, it tells the peer its
+   * Why a WebSocketStream has ended. Given to `cancel` or `abort`, it ends one, and the peer gets its
    * code and reason. It is a DOMException.
    *
    * @throws DOMException `InvalidAccessError` for a code that may not be sent, `SyntaxError` for a long reason
@@ -590,7 +590,7 @@ declare namespace WebSocket {
     readonly url: string;
     /** Rejected with a WebSocketError if the connection is not opened; its `cause` says why. */
     readonly opened: Promise<WebSocketOpenInfo>;
-    /** Rejected with a WebSocketError unless both ends have sent a Close frame. */
+    /** Rejected with a WebSocketError unless both endpoints have sent a Close frame. */
     readonly closed: Promise<{ closeCode: number; reason: string }>;
     /** Starts the closing handshake. Messages that come after it are dropped. */
     close(closeInfo?: WebSocketCloseInfo): void;

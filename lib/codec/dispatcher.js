@@ -361,7 +361,7 @@ class Dispatcher {
         return;
       }
       if (part === null && !stream.mustWait) return;
-      // A handler that throws loses nothing of what comes after its part.
+      // If a handler throws, the parts after its own are still delivered.
       this._held = held;
       if (part === null) {
         held.step = GIVE_PARTS_LATER;

@@ -50,7 +50,7 @@ function upgrade(server, stream, headers) {
   stream.write = answerByWrite;
   stream.end = answerByEnd;
   stream.destroy = destroy;
-  // After WebSocketServer.close() there are none. What was announced may not be taken back
+  // After WebSocketServer.close() there are none, but the announcement may not be taken back
   // (section 3).
   if (!server.emit('upgrade', createRequest(stream, headers), stream, EMPTY)) refuse(stream, 503);
 }
@@ -124,11 +124,11 @@ function answer(stream, text, ends) {
   if (head === null) throw new Error('The answer to a WebSocket over HTTP/2 must be written as one head of HTTP/1.1');
   const { start, headers, body } = head;
   const status = Number(start[1]);
-  // HTTP/2 has no 426 (RFC 9113 section 8.6).
+  // HTTP/2 lacks 426 (RFC 9113 section 8.6).
   const translated = status === 101 ? 200 : status === 426 ? 400 : status;
   stream.respond({ ':status': translated, ...fieldsOf(headers) });
   if (ends) {
-    // An error: what the client sends meanwhile is dropped.
+    // An error: bytes that the client sends meanwhile are dropped.
     stream.end(body);
     stream.resume();
   } else if (body.length > 0) {

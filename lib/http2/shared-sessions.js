@@ -79,7 +79,7 @@ class Share {
   /**
    * Counts a stream, when the peer's limit is known. Others may have come first.
    *
-   * @returns {boolean} false if there is no room: `session` is another one then
+   * @returns {boolean} false if the session is full: `session` is another one then
    */
   openStream() {
     const entry = this._entry;
@@ -104,7 +104,7 @@ function limitOf({ remoteSettings }) {
   return remoteSettings.maxConcurrentStreams ?? Number.POSITIVE_INFINITY;
 }
 
-/** Whether a session that was opened with some options is what others ask for. */
+/** Whether a session that was opened with some options suits others. */
 function agree(some, others) {
   return (
     IDENTITIES.every((name) => some[name] === others[name]) &&

@@ -92,7 +92,7 @@ function checkUnusual(name, value) {
 function checkAttached(name, memory, value) {
   if (memory.byteLength !== 0) return;
   try {
-    // Throws if detached. Node.js 20 has no ArrayBuffer.prototype.detached.
+    // Throws if detached. Node.js 20 lacks ArrayBuffer.prototype.detached.
     new Uint8Array(memory);
   } catch {
     const error = invalidType(name, 'a Buffer or Uint8Array', value);

@@ -4,7 +4,7 @@
  * The modules of Node.js that lib/ uses, each loaded when it is first read: all of them take 6 ms.
  *
  * From process.getBuiltinModule (Node.js 20.16 and later) if it exists: where a bundler has put this
- * CommonJS module into an ES module, there is no `require` for them (esbuild: 'Dynamic require of
+ * CommonJS module into an ES module, `require` does not load them (esbuild: 'Dynamic require of
  * "node:path" is not supported').
  */
 const get = process.getBuiltinModule;

@@ -15,7 +15,7 @@ class MessageStreams {
    * @param {object} options of `readStreamOptions`
    * @param {import('node:stream').Duplex} socket of the connection
    * @param {object} handlers `onStream(stream, isBinary)` announces a stream, `onRelease` is called in
-   *   a tick of its own when the connection is no longer held, `onSlow` when the peer is too slow
+   *   a tick of its own when the connection may deliver again, `onSlow` when the peer is too slow
    */
   constructor({ minRate }, socket, { onStream, onRelease, onSlow }) {
     /** Whether the connection must not deliver more. */

@@ -129,7 +129,7 @@ class ReceiverAdapter {
     callback?.(this.error);
   }
 
-  /** Holds the connection while the reader of a stream is behind. */
+  /** Holds the connection until the reader of a stream asks for more. */
   hold() {
     this._pauseFor(DEFERRED);
     this._sender.socket.pause();

@@ -29,7 +29,7 @@ const { write, _write, _writev } = net.Socket.prototype;
 /**
  * The way out of a connection: messages go to an Encoder, and collected frames to the socket
  * in one write at the end of a read, or of the turn. Frames of ws's Sender (fragments,
- * compressed messages, Blobs, Close frames) takes the same way, so that the order is kept.
+ * compressed messages, Blobs, Close frames) take the same way, so that the order is kept.
  */
 class SenderAdapter {
   constructor(websocket, sender, socket, key) {
