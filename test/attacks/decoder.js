@@ -31,6 +31,9 @@ function memoryInUse() {
   return heapUsed + external;
 }
 
+/** A test of the decoders of each backend, in each role. */
+const testDecoders = (title, check) => t.test(title, async () => forEachDecoder(check));
+
 /** Fails if the things that `make` returns hold more bytes than `most`. */
 function assertHeld(make, count, most, what) {
   const makeAll = () => Array.from({ length: count }, make);
@@ -50,24 +53,22 @@ function assertHeld(make, count, most, what) {
 
 // CVE-2026-48779: a receiver that keeps each chunk until the payload is complete keeps about a hundred
 // bytes for each byte.
-t.test('tiny-chunks: a decoder keeps no chunks', (t) => {
-  forEachDecoder(({ f, record }) => {
-    const make = () => {
-      const { decoder } = record();
-      decoder.write(f.binary('', { length: MIB }));
-      for (let i = 0; i < 10_000; i++) decoder.write(Buffer.alloc(1));
-      assert.equal(decoder.closed, false);
-      return decoder;
-    };
-    assertHeld(make, 1, MIB / 2, '10,000 bytes');
-  });
-  t.end();
+testDecoders('tiny-chunks: a decoder keeps no chunks', ({ f, record }) => {
+  const make = () => {
+    const { decoder } = record();
+    decoder.write(f.binary('', { length: MIB }));
+    for (let i = 0; i < 10_000; i++) decoder.write(Buffer.alloc(1));
+    assert.equal(decoder.closed, false);
+    return decoder;
+  };
+  assertHeld(make, 1, MIB / 2, '10,000 bytes');
 });
 
 // CVE-2026-48779, CVE-2026-62389: fragments of one byte cost the peer 7 bytes each, and a receiver that
 // keeps each of them as a Buffer about a hundred.
-t.test('tiny-fragments, unfinished-fragments: they are gathered in one piece of memory, and counted', (t) => {
-  forEachDecoder(({ f, record }) => {
+testDecoders(
+  'tiny-fragments, unfinished-fragments: they are gathered in one piece of memory, and counted',
+  ({ f, record }) => {
     const tiny = f.continuation('x', OPEN);
     const block = Buffer.concat(Array(MAX_FRAGMENTS / 16).fill(tiny));
     const begin = () => {
@@ -81,47 +82,41 @@ t.test('tiny-fragments, unfinished-fragments: they are gathered in one piece of 
     const { decoder, events } = begin();
     decoder.write(Buffer.from(tiny));
     assert.deepEqual(events, [['error', 'TOO_MANY_FRAGMENTS', 1008]]);
-  });
-  t.end();
-});
+  }
+);
 
-t.test('unfinished-fragments: stop() releases a message that is not finished', (t) => {
-  forEachDecoder(({ f, record }) => {
-    const make = () => {
-      const { decoder } = record();
-      decoder.write(f.binary(Buffer.alloc(100_000), OPEN));
-      decoder.write(f.continuation(Buffer.alloc(100_000), OPEN));
-      decoder.stop();
-      return decoder;
-    };
-    assertHeld(make, 20, MIB, '20 messages of 200,000 bytes');
-  });
-  t.end();
+testDecoders('unfinished-fragments: stop() releases a message that is not finished', ({ f, record }) => {
+  const make = () => {
+    const { decoder } = record();
+    decoder.write(f.binary(Buffer.alloc(100_000), OPEN));
+    decoder.write(f.continuation(Buffer.alloc(100_000), OPEN));
+    decoder.stop();
+    return decoder;
+  };
+  assertHeld(make, 20, MIB, '20 messages of 200,000 bytes');
 });
 
 // CVE-2026-12151, CVE-2026-9675: empty fragments never exceed a limit of bytes.
-t.test('empty-fragments: a decoder counts them, and holds nothing for them', (t) => {
-  forEachDecoder(({ f, record }) => {
-    const empty = f.continuation('', OPEN);
-    const begin = (count, options) => {
-      const { decoder, events } = record(options);
-      decoder.write(f.text('', OPEN));
-      decoder.write(Buffer.concat(Array(count).fill(empty)));
-      assert.equal(decoder.closed, false);
-      return { decoder, events };
-    };
-    for (const maxPayload of [0, undefined]) {
-      const { decoder, events } = begin(MAX_FRAGMENTS - 1, { maxPayload });
-      decoder.write(Buffer.from(empty));
-      assert.deepEqual(events, [['error', 'TOO_MANY_FRAGMENTS', 1008]]);
-    }
-    assertHeld(() => begin(1000), 100, MIB, '100 messages of 1,001 empty fragments');
-  });
-  t.end();
+testDecoders('empty-fragments: a decoder counts them, and holds nothing for them', ({ f, record }) => {
+  const empty = f.continuation('', OPEN);
+  const begin = (count, options) => {
+    const { decoder, events } = record(options);
+    decoder.write(f.text('', OPEN));
+    decoder.write(Buffer.concat(Array(count).fill(empty)));
+    assert.equal(decoder.closed, false);
+    return { decoder, events };
+  };
+  for (const maxPayload of [0, undefined]) {
+    const { decoder, events } = begin(MAX_FRAGMENTS - 1, { maxPayload });
+    decoder.write(Buffer.from(empty));
+    assert.deepEqual(events, [['error', 'TOO_MANY_FRAGMENTS', 1008]]);
+  }
+  assertHeld(() => begin(1000), 100, MIB, '100 messages of 1,001 empty fragments');
 });
 
-t.test('interleaved-control-frames: each is delivered at its place, and fragments alone are counted', (t) => {
-  forEachDecoder(({ f, record }) => {
+testDecoders(
+  'interleaved-control-frames: each is delivered at its place, and fragments alone are counted',
+  ({ f, record }) => {
     const { decoder, events } = record();
     decoder.write(f.text('x', OPEN));
     let count = 1;
@@ -136,24 +131,20 @@ t.test('interleaved-control-frames: each is delivered at its place, and fragment
       Array.from({ length: count - 1 }, (_, i) => i + 1)
     );
     assert.deepEqual(events.at(-1), ['error', 'TOO_MANY_FRAGMENTS', 1008]);
-  });
-  t.end();
-});
+  }
+);
 
 // CVE-2016-10544, CVE-2026-1526: limits that are checked when the message is already in memory.
-t.test('late-limits: a message is judged by its headers, compressed or not', (t) => {
-  forEachDecoder(({ f, refusedAfter }) => {
-    for (const rsv of [0, 0x40]) {
-      const options = { maxPayload: 1000, rsv1: rsv !== 0 };
-      const header = f.binary('', { length: 1001, rsv });
-      assert.equal(refusedAfter(Buffer.concat([header, Buffer.alloc(10)]), options), header.length);
-      const begun = f.binary(Buffer.alloc(1000), { ...OPEN, rsv });
-      const next = f.continuation('', { length: 1 });
-      const bytes = Buffer.concat([begun, next, Buffer.alloc(10)]);
-      assert.equal(refusedAfter(bytes, options), begun.length + next.length);
-    }
-  });
-  t.end();
+testDecoders('late-limits: a message is judged by its headers, compressed or not', ({ f, refusedAfter }) => {
+  for (const rsv of [0, 0x40]) {
+    const options = { maxPayload: 1000, rsv1: rsv !== 0 };
+    const header = f.binary('', { length: 1001, rsv });
+    assert.equal(refusedAfter(Buffer.concat([header, Buffer.alloc(10)]), options), header.length);
+    const begun = f.binary(Buffer.alloc(1000), { ...OPEN, rsv });
+    const next = f.continuation('', { length: 1 });
+    const bytes = Buffer.concat([begun, next, Buffer.alloc(10)]);
+    assert.equal(refusedAfter(bytes, options), begun.length + next.length);
+  }
 });
 
 t.test('late-limits: 16 MiB of zeros in 16 KiB reach the inflater, which stops at its own limit', async (t) => {
@@ -179,8 +170,9 @@ t.test('late-limits: 16 MiB of zeros in 16 KiB reach the inflater, which stops a
 
 // CVE-2026-1528, CVE-2020-27813: 64-bit lengths that become negative or small when they are read into
 // a shorter or signed number, or added to those of earlier fragments.
-t.test('wrapping-lengths: a decoder refuses each at the last byte of its header', (t) => {
-  forEachDecoder(({ f, refusedAfter, decode, record }) => {
+testDecoders(
+  'wrapping-lengths: a decoder refuses each at the last byte of its header',
+  ({ f, refusedAfter, decode, record }) => {
     forEachCase(LENGTHS, (length) => {
       const error = length >= 2n ** 63n ? ['error', 'LENGTH', 1002] : ['error', 'MESSAGE_TOO_BIG', 1009];
       for (const begin of [[], [f.binary('x', OPEN)]]) {
@@ -197,61 +189,55 @@ t.test('wrapping-lengths: a decoder refuses each at the last byte of its header'
     decoder.write(f.continuation('', { length: 2n ** 53n - 1n, lengthSize: 8 }));
     decoder.write(Buffer.alloc(16));
     assert.deepEqual(events, [['error', 'MESSAGE_TOO_BIG', 1009]], 'without a limit');
-  });
-  t.end();
-});
+  }
+);
 
 // ws 8.22.2: a small payload that is kept, and that is a view of what the socket read, keeps all 64 KiB
 // of it. framemask delivers Buffers as views, and its documentation says so: copy them to keep them.
 const PINNED = 10;
 
-t.test('pinned-chunks: a short text, or a copy of a payload, keeps no chunk', (t) => {
-  forEachDecoder(({ Decoder, f, role }) => {
-    const cases = [
-      { name: 'ASCII', frame: f.text('x'.repeat(100)), keep: (text) => text },
-      { name: 'not ASCII', frame: f.text('é'.repeat(50)), keep: (text) => text },
-      { name: 'binary', frame: f.binary('x'.repeat(100)), keep: Buffer.from },
-      { name: 'a ping', frame: f.ping('x'.repeat(100)), keep: Buffer.from }
-    ];
-    forEachCase(cases, ({ frame, keep }) => {
-      const chunk = Buffer.concat(Array(Math.floor(CHUNK / frame.length)).fill(frame));
-      const make = () => {
-        let kept;
-        const take = (data) => {
-          kept ??= keep(data);
-        };
-        new Decoder({ role, onMessage: take, onPing: take }).write(Buffer.from(new Uint8Array(chunk).buffer));
-        assert.equal(Buffer.byteLength(kept), 100);
-        return kept;
+testDecoders('pinned-chunks: a short text, or a copy of a payload, keeps no chunk', ({ Decoder, f, role }) => {
+  const cases = [
+    { name: 'ASCII', frame: f.text('x'.repeat(100)), keep: (text) => text },
+    { name: 'not ASCII', frame: f.text('é'.repeat(50)), keep: (text) => text },
+    { name: 'binary', frame: f.binary('x'.repeat(100)), keep: Buffer.from },
+    { name: 'a ping', frame: f.ping('x'.repeat(100)), keep: Buffer.from }
+  ];
+  forEachCase(cases, ({ frame, keep }) => {
+    const chunk = Buffer.concat(Array(Math.floor(CHUNK / frame.length)).fill(frame));
+    const make = () => {
+      let kept;
+      const take = (data) => {
+        kept ??= keep(data);
       };
-      assertHeld(make, PINNED, (PINNED * CHUNK) / 2, `${PINNED} payloads of 100 bytes`);
-    });
+      new Decoder({ role, onMessage: take, onPing: take }).write(Buffer.from(new Uint8Array(chunk).buffer));
+      assert.equal(Buffer.byteLength(kept), 100);
+      return kept;
+    };
+    assertHeld(make, PINNED, (PINNED * CHUNK) / 2, `${PINNED} payloads of 100 bytes`);
   });
-  t.end();
 });
 
-t.test('pinned-chunks: a decoder between two chunks keeps neither', (t) => {
-  forEachDecoder(({ f, record }) => {
-    const frame = f.text('x'.repeat(94));
-    const make = () => {
-      const { decoder } = record({ onMessage() {} });
-      // The last frame is cut in its header, or in its payload.
-      for (const size of [1, 8]) {
-        const bytes = Buffer.concat([...Array(600).fill(frame), frame.subarray(0, size)]);
-        decoder.write(Buffer.from(new Uint8Array(bytes).buffer));
-        if (size === 1) decoder.write(Buffer.from(frame.subarray(1)));
-      }
-      return decoder;
-    };
-    assertHeld(make, PINNED, (PINNED * CHUNK) / 2, `${PINNED} decoders`);
-  });
-  t.end();
+testDecoders('pinned-chunks: a decoder between two chunks keeps neither', ({ f, record }) => {
+  const frame = f.text('x'.repeat(94));
+  const make = () => {
+    const { decoder } = record({ onMessage() {} });
+    // The last frame is cut in its header, or in its payload.
+    for (const size of [1, 8]) {
+      const bytes = Buffer.concat([...Array(600).fill(frame), frame.subarray(0, size)]);
+      decoder.write(Buffer.from(new Uint8Array(bytes).buffer));
+      if (size === 1) decoder.write(Buffer.from(frame.subarray(1)));
+    }
+    return decoder;
+  };
+  assertHeld(make, PINNED, (PINNED * CHUNK) / 2, `${PINNED} decoders`);
 });
 
 // CVE-2026-109932, CVE-2026-11586: a peer that sends Ping frames and never reads the Pong frames, so
 // that they fill the memory. test/example-client.js has the same attack on the client.
-t.test('unread-pongs: flush() says that the peer does not read, and pause() holds the other pings', (t) => {
-  forEachDecoder(({ Decoder, f, role }) => {
+testDecoders(
+  'unread-pongs: flush() says that the peer does not read, and pause() holds the other pings',
+  ({ Decoder, f, role }) => {
     const stuck = new Writable({ highWaterMark: 16 * 1024, write() {} });
     const encoder = new Encoder({ role });
     let pings = 0;
@@ -269,13 +255,12 @@ t.test('unread-pongs: flush() says that the peer does not read, and pause() hold
     assert.ok(stuck.writableLength <= stuck.writableHighWaterMark + 131, `${stuck.writableLength} bytes wait`);
     assert.ok(pings < 500, `${pings} were answered`);
     assert.equal(encoder.pending, 0);
-  });
-  t.end();
-});
+  }
+);
 
 // CVE-2026-45736: a typed array as the reason of a Close frame. If its elements are taken for its bytes,
 // the frame has bytes of memory that nobody wrote.
-t.test('close-reasons: a frame has the bytes of a view, and no others', (t) => {
+t.test('close-reasons: a frame has the bytes of a view, and no others', async (t) => {
   const memory = Uint8Array.from({ length: 96 }, (_, i) => 0x61 + (i % 26)).buffer;
   const lies = (view, length, byteLength) =>
     Object.defineProperties(view, { length: { value: length }, byteLength: { value: byteLength } });
@@ -305,5 +290,4 @@ t.test('close-reasons: a frame has the bytes of a view, and no others', (t) => {
   const encoder = new Encoder({ role: 'server' });
   t.throws(() => encoder.close(1000, new Float64Array(16)), RangeError, '16 elements of 8 bytes');
   t.equal(encoder.pending, 0);
-  t.end();
 });

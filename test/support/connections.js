@@ -13,7 +13,8 @@ const { setTimeout: sleep } = require('node:timers/promises');
 const { WebSocketServer } = require('ws');
 const { connect } = require('../../examples/client');
 const { createEchoServer } = require('../../examples/echo-server');
-const { KEY, frame, upgradeAnswer } = require('./frames');
+const { HANDSHAKE, KEY, frame, head, upgradeAnswer } = require('./frames');
+const { withResolvers } = require('./promises');
 
 const MIB = 1024 * 1024;
 
@@ -99,18 +100,6 @@ async function startFalseServer(t, answer) {
   return `ws://127.0.0.1:${server.address().port}`;
 }
 
-/** The head of an HTTP request or answer. */
-const head = (...lines) => `${lines.join('\r\n')}\r\n\r\n`;
-
-const HANDSHAKE = [
-  'GET / HTTP/1.1',
-  'Host: localhost',
-  'Upgrade: websocket',
-  'Connection: Upgrade',
-  'Sec-WebSocket-Version: 13',
-  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
-];
-
 /** A connection without WebSocket code. */
 class RawConnection {
   constructor(port, options) {
@@ -188,12 +177,6 @@ function open(url, handlers = {}) {
   });
   opened.promise.catch(() => {});
   return { connection, opened: opened.promise, closed: closed.promise };
-}
-
-function withResolvers() {
-  const result = {};
-  result.promise = new Promise((resolve, reject) => Object.assign(result, { resolve, reject }));
-  return result;
 }
 
 /** Waits until a server has no connections. */

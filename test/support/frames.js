@@ -54,11 +54,24 @@ function closePayload(code, reason = '') {
   return Buffer.concat([Buffer.from([code >> 8, code & 255]), Buffer.from(reason)]);
 }
 
+/** The head of an HTTP request or answer. */
+const head = (...lines) => `${lines.join('\r\n')}\r\n\r\n`;
+
+/** A client's handshake, with the key of RFC 6455 section 1.3. */
+const HANDSHAKE = [
+  'GET / HTTP/1.1',
+  'Host: localhost',
+  'Upgrade: websocket',
+  'Connection: Upgrade',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
+];
+
 /** @returns {string} the answer of a server to a handshake with this Sec-WebSocket-Key */
 function upgradeAnswer(key) {
   const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
   const lines = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade'];
-  return `${[...lines, `Sec-WebSocket-Accept: ${accept}`].join('\r\n')}\r\n\r\n`;
+  return head(...lines, `Sec-WebSocket-Accept: ${accept}`);
 }
 
 /** Makes frames that a decoder of this role receives: masked for a server, not masked for a client. */
@@ -82,6 +95,7 @@ module.exports = {
   BINARY,
   CLOSE,
   CONTINUATION,
+  HANDSHAKE,
   KEY,
   PING,
   PONG,
@@ -89,5 +103,6 @@ module.exports = {
   closePayload,
   frame,
   framesFor,
+  head,
   upgradeAnswer
 };

@@ -15,4 +15,7 @@ async function uncaught(action) {
   return errors;
 }
 
-module.exports = { uncaught };
+/** The same, the messages alone. */
+const uncaughtMessages = async (action) => (await uncaught(action)).map(({ message }) => message);
+
+module.exports = { uncaught, uncaughtMessages };

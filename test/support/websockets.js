@@ -2,15 +2,20 @@
 
 // Connections of framemask/ws, and of ws itself, for tests in test/ws.
 
+const { spawn } = require('node:child_process');
 const { once } = require('node:events');
 const http = require('node:http');
+const http2 = require('node:http2');
+const https = require('node:https');
 const net = require('node:net');
 const path = require('node:path');
-const { spawn } = require('node:child_process');
 const { text } = require('node:stream/consumers');
 const { setTimeout: sleep } = require('node:timers/promises');
+const { acceptHttp2 } = require('../../index.js');
 const { loadWs } = require('../../lib/ws/load-ws');
-const { upgradeAnswer } = require('./frames');
+const certificate = require('./certificate');
+const { HANDSHAKE, head, upgradeAnswer } = require('./frames');
+const { pipePath } = require('./pipe-path');
 const { uncaught } = require('./uncaught');
 
 /**
@@ -19,62 +24,61 @@ const { uncaught } = require('./uncaught');
  */
 const IMPLEMENTATIONS = { ws: loadWs(), 'framemask/ws': require('../../ws.js') };
 
+/** The servers of each kind of connection, and the options of their clients. */
+const TRANSPORTS = {
+  TCP: { createServer: () => http.createServer() },
+  TLS: { createServer: () => https.createServer(certificate), client: { rejectUnauthorized: false } },
+  'HTTP/2': { createServer: () => acceptHttp2(http2.createServer()), client: { http2: true } },
+  pipe: { createServer: () => http.createServer() }
+};
+
 /**
- * @param {import('tap').Test} t
- * @param {{ WebSocketServer: Function }} implementation
- * @param {object} [options] of the server
- * @returns {Promise<object>} a listening server, closed with its clients at the end of the test
+ * @param {object} [options] of the WebSocketServer
+ * @returns {Promise<object>} a server with its `url`, closed with its clients at the end of the test
  */
-async function listen(t, { WebSocketServer }, options = {}) {
-  const server = new WebSocketServer({ port: 0, host: '127.0.0.1', ...options });
+async function listen(t, { WebSocketServer }, options = {}, transport = 'TCP') {
+  const server = TRANSPORTS[transport].createServer();
+  server.listen(transport === 'pipe' ? { path: pipePath(t) } : { port: 0, host: '127.0.0.1' });
   await once(server, 'listening');
+  const wss = new WebSocketServer({ server, ...options });
+  const address = server.address();
+  wss.url =
+    transport === 'pipe'
+      ? `ws+unix:${address}:/`
+      : `ws${server.setSecureContext ? 's' : ''}://127.0.0.1:${address.port}/`;
   t.teardown(() => {
-    for (const client of server.clients) client.terminate();
+    for (const client of wss.clients) client.terminate();
+    wss.close();
     server.close();
   });
-  return server;
+  return wss;
 }
 
 /**
- * @param {import('tap').Test} t
- * @param {object} implementation
- * @param {{ server?: object, client?: object }} [options]
- * @returns {Promise<{ server: object, client: object }>} both ends of a connection, open
+ * @param {{ server?: object, client?: object, transport?: string }} [options]
+ * @returns {Promise<object>} both ends of a connection, open, and the HTTP message of each
  */
-async function connectPair(t, implementation, options = {}) {
-  const wss = await listen(t, implementation, options.server);
-  const client = new implementation.WebSocket(`ws://127.0.0.1:${wss.address().port}`, options.client);
-  const [[server]] = await Promise.all([once(wss, 'connection'), once(client, 'open')]);
-  return { server, client };
+async function connectPair(t, implementation, { server: serverOptions, client: options, transport = 'TCP' } = {}) {
+  const wss = await listen(t, implementation, serverOptions, transport);
+  const client = new implementation.WebSocket(wss.url, { ...TRANSPORTS[transport].client, ...options });
+  const events = [once(wss, 'connection'), once(client, 'upgrade'), once(client, 'open')];
+  const [[server, request], [response]] = await Promise.all(events);
+  return { server, client, request, response };
 }
 
-/**
- * @param {import('tap').Test} t
- * @param {object} implementation
- * @param {object} [options] of the server
- * @returns {Promise<{ server: object, socket: import('node:net').Socket }>} a server's end, and a
- *   socket whose owner writes and reads frames by itself
- */
+/** @returns {Promise<object>} a server's end, and a socket whose owner writes and reads frames by itself */
 async function connectRaw(t, implementation, options) {
   const wss = await listen(t, implementation, options);
   const socket = net.connect(wss.address().port, '127.0.0.1');
-  const extensions = options?.perMessageDeflate ? 'Sec-WebSocket-Extensions: permessage-deflate\r\n' : '';
   socket.write(
-    'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
-      `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n${extensions}\r\n`
+    head(...HANDSHAKE, ...(options?.perMessageDeflate ? ['Sec-WebSocket-Extensions: permessage-deflate'] : []))
   );
   t.teardown(() => socket.destroy());
   const [[server]] = await Promise.all([once(wss, 'connection'), once(socket, 'data')]);
   return { server, socket };
 }
 
-/**
- * @param {import('tap').Test} t
- * @param {object} implementation
- * @param {object} [options] of the client
- * @returns {Promise<{ client: object, socket: import('node:net').Socket }>} a client, and the
- *   server's socket, whose owner writes and reads frames by itself
- */
+/** @returns {Promise<object>} a client, and the server's socket, whose owner writes and reads frames by itself */
 async function connectRawServer(t, implementation, options) {
   const server = http.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -91,13 +95,7 @@ async function connectRawServer(t, implementation, options) {
   return { client, socket };
 }
 
-/**
- * Records what a WebSocket emits, until its event 'close' or until so many messages have come.
- *
- * @param {object} websocket
- * @param {number} [messages]
- * @returns {Promise<Array[]>}
- */
+/** @returns {Promise<Array[]>} what a WebSocket emits until its event 'close', or until so many messages have come */
 function record(websocket, messages = Infinity) {
   const events = [];
   return new Promise((resolve) => {
@@ -115,6 +113,14 @@ function record(websocket, messages = Infinity) {
   });
 }
 
+/** @returns {Promise<Buffer[]>} so many messages; by default all until the end */
+async function receive(websocket, count) {
+  return (await record(websocket, count)).filter(([event]) => event === 'message').map(([, data]) => data);
+}
+
+/** The same, as strings. */
+const receiveTexts = async (websocket, count) => (await receive(websocket, count)).map(String);
+
 /** Resolves when what is under way has been done, unless the thread pool does it. */
 async function settled() {
   // One timer of 50 ms could end in the first turn of the event loop that a busy machine allows.
@@ -124,23 +130,28 @@ async function settled() {
 /**
  * Runs a script in a process of its own, from the root.
  *
- * @param {string} source
  * @param {string[]} [options] of node
  * @returns {Promise<{ status: number | null, stdout: string, stderr: string }>}
  */
-async function runSource(source, options = []) {
-  const cwd = path.join(__dirname, '../..');
-  const child = spawn(process.execPath, [...options, '-e', source], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+async function runSource(source, options = [], env = {}) {
+  const child = spawn(process.execPath, [...options, '-e', source], {
+    cwd: path.join(__dirname, '../..'),
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe']
+  });
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { status: child.exitCode, stdout, stderr };
 }
 
 module.exports = {
   IMPLEMENTATIONS,
+  TRANSPORTS,
   connectPair,
   connectRaw,
   connectRawServer,
   listen,
+  receive,
+  receiveTexts,
   record,
   runSource,
   settled,

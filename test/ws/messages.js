@@ -1,21 +1,19 @@
 'use strict';
 
 const { once } = require('node:events');
+const { deflateRawSync } = require('node:zlib');
 const t = require('tap');
 const { FrameError } = require('../../lib/shared/errors');
 const { toWsError } = require('../../lib/ws/frame-errors');
 const { isBusy, receiverOptions } = require('../../lib/ws/internals');
-const { BINARY, CLOSE, PING, TEXT, frame } = require('../support/frames');
-const {
-  IMPLEMENTATIONS,
-  connectPair,
-  connectRaw,
-  connectRawServer,
-  record,
-  settled,
-  uncaught
-} = require('../support/websockets');
+const { BINARY, CLOSE, CONTINUATION, KEY, PING, TEXT, frame } = require('../support/frames');
+const { uncaughtMessages } = require('../support/uncaught');
+const websockets = require('../support/websockets');
 const { hasWs } = require('../support/ws-version');
+
+const { IMPLEMENTATIONS, connectPair, connectRaw, connectRawServer, record, settled } = websockets;
+const framemask = IMPLEMENTATIONS['framemask/ws'];
+const masked = (opcode, data, options) => frame(opcode, data, { key: KEY, ...options });
 
 // Each test runs with ws and with framemask/ws, which must do the same.
 
@@ -43,13 +41,7 @@ const DATA = [
   { name: 'bytes as text', data: Buffer.from('abc'), options: { binary: false }, expected: 'abc', isBinary: false },
   { name: 'options without effect', data: 'abc', options: { compress: false }, expected: 'abc', isBinary: false },
   { name: 'fin, given', data: 'abc', options: { fin: true }, expected: 'abc', isBinary: false },
-  {
-    name: 'binary, but undefined',
-    data: Buffer.from('ab'),
-    options: { binary: undefined },
-    expected: 'ab',
-    isBinary: false
-  },
+  { name: 'undefined', data: Buffer.from('ab'), options: { binary: undefined }, expected: 'ab', isBinary: false },
   { name: 'options that are null', data: 'abc', options: null, expected: 'abc', isBinary: false },
   // What follows it waits in ws's Sender.
   ...(hasBlobs ? [{ name: 'a Blob', data: new Blob(['blob']), expected: 'blob', isBinary: true }] : []),
@@ -57,16 +49,14 @@ const DATA = [
   { name: 'bytes after it', data: 'abc', options: { binary: true }, expected: 'abc', isBinary: true }
 ];
 
-const DEFLATE = { server: { perMessageDeflate: { threshold: 0 } }, client: { perMessageDeflate: { threshold: 0 } } };
+const DEFLATE = { perMessageDeflate: { threshold: 0 } };
 const SETTINGS = {
   plain: { client: { perMessageDeflate: false } },
-  deflate: DEFLATE,
+  deflate: { server: DEFLATE, client: DEFLATE },
   'deflate without takeover': {
     server: { perMessageDeflate: { serverNoContextTakeover: true, clientNoContextTakeover: true, threshold: 10 } }
   },
-  'a mask of its own': {
-    client: { perMessageDeflate: false, generateMask: (mask) => mask.fill(7) }
-  }
+  'a mask of its own': { client: { perMessageDeflate: false, generateMask: (mask) => mask.fill(7) } }
 };
 
 for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
@@ -173,10 +163,7 @@ for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
   });
 
   t.test(`${name}: with allowSynchronousEvents false, each event has a turn of its own`, async (t) => {
-    const { server, client } = await connectPair(t, implementation, {
-      server: { allowSynchronousEvents: false },
-      client: { perMessageDeflate: false }
-    });
+    const { server, client } = await connectPair(t, implementation, { server: { allowSynchronousEvents: false } });
     let turn = 0;
     let counting = true;
     (function count() {
@@ -205,20 +192,16 @@ for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
 
 // Listeners that throw, pause, close and end the connection while a chunk is decoded.
 
-const KEY = Buffer.from([1, 2, 3, 4]);
-const masked = (opcode, data, options) => frame(opcode, data, { key: KEY, ...options });
 const TEXTS = ['a', 'b', 'c', 'd'];
 
-for (const perMessageDeflate of [false, true]) {
+for (const deflate of [{}, DEFLATE]) {
   for (const allowSynchronousEvents of [true, false]) {
-    const title = `${perMessageDeflate ? 'compressed' : 'plain'}, ${allowSynchronousEvents ? 'synchronous' : 'deferred'}`;
+    const title = `${Object.keys(deflate)}, synchronous events ${allowSynchronousEvents}`;
     t.test(`framemask/ws goes on after a listener that throws: ${title}`, async (t) => {
-      const { server, client } = await connectPair(t, IMPLEMENTATIONS['framemask/ws'], {
-        server: { perMessageDeflate: perMessageDeflate && { threshold: 0 }, allowSynchronousEvents },
-        client: { perMessageDeflate: perMessageDeflate && { threshold: 0 } }
-      });
+      const options = { server: { ...deflate, allowSynchronousEvents }, client: deflate };
+      const { server, client } = await connectPair(t, framemask, options);
       const seen = [];
-      const errors = await uncaught(async () => {
+      const errors = await uncaughtMessages(async () => {
         server.on('message', (data) => {
           seen.push(data.toString());
           throw new Error(`at ${data}`);
@@ -228,11 +211,10 @@ for (const perMessageDeflate of [false, true]) {
         client.close();
         await once(client, 'close');
       });
-      t.same(seen, [...TEXTS, 'binary']);
-      t.same(
-        errors.map(({ message }) => message),
-        [...TEXTS, 'binary'].map((text) => `at ${text}`)
-      );
+      const texts = [...TEXTS, 'binary'];
+      t.same(seen, texts);
+      const expected = texts.map((text) => `at ${text}`);
+      t.same(errors, expected);
     });
   }
 }
@@ -293,7 +275,7 @@ t.test('a peer that never reads the automatic pongs is dropped', { skip: noLimit
 });
 
 t.test('without autoPong nothing is answered', async (t) => {
-  const { server, socket } = await connectRaw(t, IMPLEMENTATIONS['framemask/ws'], { autoPong: false });
+  const { server, socket } = await connectRaw(t, framemask, { autoPong: false });
   const ping = once(server, 'ping');
   const answers = [];
   socket.on('data', (chunk) => answers.push(chunk));
@@ -304,7 +286,7 @@ t.test('without autoPong nothing is answered', async (t) => {
 });
 
 t.test('an empty message that a listener transfers harms no other', async (t) => {
-  const { server, client } = await connectPair(t, IMPLEMENTATIONS['framemask/ws']);
+  const { server, client } = await connectPair(t, framemask);
   for (let i = 0; i < 3; i++) {
     const received = once(server, 'message');
     client.send(Buffer.alloc(0));
@@ -318,68 +300,57 @@ t.test('an empty message that a listener transfers harms no other', async (t) =>
 
 // What a peer does wrong has the same consequences with framemask/ws as with ws.
 
-/** What a client sends that it must not. */
-const BAD = [
-  { name: 'RSV1', bytes: masked(TEXT, 'a', { rsv: 0x40 }) },
-  { name: 'RSV2', bytes: masked(TEXT, 'a', { rsv: 0x20 }) },
-  { name: 'RSV1 on a Ping frame', bytes: masked(PING, 'a', { rsv: 0x40 }), options: { perMessageDeflate: true } },
-  { name: 'a reserved opcode', bytes: masked(3, 'a') },
-  { name: 'a reserved opcode with RSV1', bytes: masked(5, 'a', { rsv: 0x40 }), options: { perMessageDeflate: true } },
-  { name: 'a fragmented Ping frame', bytes: masked(PING, 'a', { fin: false }) },
-  { name: 'a long Ping frame', bytes: masked(PING, Buffer.alloc(126)) },
-  { name: 'a very long Ping frame', bytes: masked(PING, Buffer.alloc(70_000)) },
-  { name: 'no mask', bytes: frame(TEXT, 'a') },
-  { name: 'a long Ping frame without a mask', bytes: frame(PING, Buffer.alloc(200)) },
-  { name: 'nothing to continue', bytes: masked(0, 'a') },
-  { name: 'a message in a message', bytes: Buffer.concat([masked(TEXT, 'a', { fin: false }), masked(BINARY, 'b')]) },
-  { name: 'too big a message', bytes: masked(BINARY, Buffer.alloc(101)), options: { maxPayload: 100 } },
-  {
-    name: 'too big a message in fragments',
-    bytes: Buffer.concat([masked(BINARY, Buffer.alloc(60), { fin: false }), masked(0, Buffer.alloc(60))]),
-    options: { maxPayload: 100 }
-  },
-  { name: 'a length of 2^53', bytes: masked(BINARY, 'a', { length: 2n ** 53n }) },
-  { name: 'a length of 2^63', bytes: masked(BINARY, 'a', { length: 2n ** 63n }) },
-  {
-    name: 'too many fragments',
-    bytes: Buffer.concat([0, 1, 2].map((i) => masked(i === 0 ? TEXT : 0, 'a', { fin: i === 2 }))),
-    options: { maxFragments: 2 },
-    since: '8.21.0'
-  },
-  { name: 'bad text', bytes: masked(TEXT, Buffer.from([0xff])) },
-  { name: 'a Close frame of one byte', bytes: masked(CLOSE, 'a') },
-  { name: 'a bad close code', bytes: masked(CLOSE, Buffer.from([0x03, 0xee])) },
-  { name: 'a bad reason', bytes: masked(CLOSE, Buffer.from([0x03, 0xe8, 0xff])) },
-  {
-    name: 'bad compressed data',
-    bytes: masked(TEXT, Buffer.from([0xff, 0xff, 0xff]), { rsv: 0x40 }),
-    options: { perMessageDeflate: true }
-  },
-  {
-    name: 'compressed data that grows beyond maxPayload',
-    bytes: masked(TEXT, require('node:zlib').deflateRawSync(Buffer.alloc(5000)), { rsv: 0x40 }),
-    options: { perMessageDeflate: true, maxPayload: 100 }
-  },
-  {
-    name: 'compressed fragments that grow beyond maxPayload together',
-    bytes: Buffer.concat(
-      [0, 1].map((i) => {
-        const bytes = require('node:zlib').deflateRawSync(Buffer.alloc(60), { finishFlush: 2 });
-        const piece = i === 0 ? bytes : bytes.subarray(0, -4);
-        return masked(i === 0 ? TEXT : 0, piece, { rsv: i === 0 ? 0x40 : 0, fin: i === 1 });
-      })
-    ),
-    options: { perMessageDeflate: true, maxPayload: 100 }
-  },
-  {
-    name: 'compressed text that is not UTF-8',
-    bytes: masked(TEXT, require('node:zlib').deflateRawSync(Buffer.from([0xff, 0xff])), { rsv: 0x40 }),
-    options: { perMessageDeflate: true }
-  }
-].filter(({ since = '8.0.0' }) => hasWs(since));
+const LIMIT = { maxPayload: 100 };
+const COMPRESSING = { perMessageDeflate: true };
+const zeros = (length, options) => deflateRawSync(Buffer.alloc(length), options);
+/** The fragments of a text, of which the first has the bits `rsv`. */
+const fragments = (pieces, rsv = 0) =>
+  Buffer.concat(
+    pieces.map((piece, i) =>
+      masked(i === 0 ? TEXT : CONTINUATION, piece, { rsv: i === 0 ? rsv : 0, fin: i === pieces.length - 1 })
+    )
+  );
+
+/** What a client sends that it must not, and the options of the server. */
+const BAD = {
+  RSV1: [masked(TEXT, 'a', { rsv: 0x40 })],
+  RSV2: [masked(TEXT, 'a', { rsv: 0x20 })],
+  'RSV1 on a Ping frame': [masked(PING, 'a', { rsv: 0x40 }), COMPRESSING],
+  'a reserved opcode': [masked(3, 'a')],
+  'a reserved opcode with RSV1': [masked(5, 'a', { rsv: 0x40 }), COMPRESSING],
+  'a fragmented Ping frame': [masked(PING, 'a', { fin: false })],
+  'a long Ping frame': [masked(PING, Buffer.alloc(126))],
+  'a very long Ping frame': [masked(PING, Buffer.alloc(70_000))],
+  'no mask': [frame(TEXT, 'a')],
+  'a long Ping frame without a mask': [frame(PING, Buffer.alloc(200))],
+  'nothing to continue': [masked(CONTINUATION, 'a')],
+  'a message in a message': [Buffer.concat([masked(TEXT, 'a', { fin: false }), masked(BINARY, 'b')])],
+  'too big a message': [masked(BINARY, Buffer.alloc(101)), LIMIT],
+  'too big a message in fragments': [fragments([Buffer.alloc(60), Buffer.alloc(60)]), LIMIT],
+  'a length of 2^53': [masked(BINARY, 'a', { length: 2n ** 53n })],
+  'a length of 2^63': [masked(BINARY, 'a', { length: 2n ** 63n })],
+  ...(hasWs('8.21.0') && { 'too many fragments': [fragments(['a', 'a', 'a']), { maxFragments: 2 }] }),
+  'bad text': [masked(TEXT, Buffer.from([0xff]))],
+  'a Close frame of one byte': [masked(CLOSE, 'a')],
+  'a bad close code': [masked(CLOSE, Buffer.from([0x03, 0xee]))],
+  'a bad reason': [masked(CLOSE, Buffer.from([0x03, 0xe8, 0xff]))],
+  'bad compressed data': [masked(TEXT, Buffer.from([0xff, 0xff, 0xff]), { rsv: 0x40 }), COMPRESSING],
+  'compressed data that grows beyond maxPayload': [
+    masked(TEXT, zeros(5000), { rsv: 0x40 }),
+    { ...COMPRESSING, ...LIMIT }
+  ],
+  'compressed fragments that grow beyond maxPayload together': [
+    fragments([zeros(60, { finishFlush: 2 }), zeros(60, { finishFlush: 2 }).subarray(0, -4)], 0x40),
+    { ...COMPRESSING, ...LIMIT }
+  ],
+  'compressed text that is not UTF-8': [
+    masked(TEXT, deflateRawSync(Buffer.from([0xff, 0xff])), { rsv: 0x40 }),
+    COMPRESSING
+  ]
+};
 
 for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
-  for (const { name: title, bytes, options } of BAD) {
+  for (const [title, [bytes, options]] of Object.entries(BAD)) {
     t.test(`${name}: a client sends ${title}`, async (t) => {
       const { server, socket } = await connectRaw(t, implementation, { maxFragments: 0, ...options });
       const events = record(server);
@@ -397,9 +368,8 @@ for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
   }
 }
 
-t.test('framemask/ws has the same events, errors and answers as ws', (t) => {
+t.test('framemask/ws has the same events, errors and answers as ws', async (t) => {
   t.same(seen['framemask/ws'], seen.ws);
-  t.end();
 });
 
 for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
@@ -431,35 +401,30 @@ t.test('maxPayload 0 is no limit, for compressed messages too', async (t) => {
   }
 });
 
-t.test('errors that this ws does not have look like its own', (t) => {
+t.test('errors that this ws does not have look like its own', async (t) => {
   const [symbol] = Object.getOwnPropertySymbols(toWsError(new FrameError('UTF8', 1007, '')));
   // Before 8.21 ws limits no fragments; a first byte without fault stands for that here.
-  for (const [code, expected] of [
-    ['OPCODE', 'FRAMEMASK_ERR_OPCODE'],
-    ['DETACHED', 'FRAMEMASK_ERR_DETACHED']
-  ]) {
+  for (const code of ['OPCODE', 'DETACHED']) {
     const error = new FrameError(code, 1011, 'the message');
     error.firstByte = 0x81;
     const found = toWsError(error);
-    t.match(found, { message: 'Invalid WebSocket frame: the message', code: expected });
+    t.match(found, { message: 'Invalid WebSocket frame: the message', code: `FRAMEMASK_ERR_${code}` });
     t.equal(found[symbol], 1011);
   }
   const control = new FrameError('MASK_MISSING', 1002, '');
   control.firstByte = 0x89;
   control.length = 126;
   t.equal(toWsError(control).code, 'WS_ERR_INVALID_CONTROL_PAYLOAD_LENGTH', 'ws looks at that first');
-  t.end();
 });
 
-t.test('what older versions of ws lack is made up for', (t) => {
+t.test('what older versions of ws lack is made up for', async (t) => {
   t.equal(receiverOptions({}).maxFragments, 16 * 1024);
   t.equal(isBusy({ _deflating: true }), true);
   t.equal(isBusy({ _deflating: false }), false);
-  t.end();
 });
 
 t.test('framemask/ws refuses a length that is not minimal, with its own code', async (t) => {
-  const { server, socket } = await connectRaw(t, IMPLEMENTATIONS['framemask/ws']);
+  const { server, socket } = await connectRaw(t, framemask);
   const events = record(server);
   socket.write(masked(TEXT, 'a', { lengthSize: 2 }));
   const chunk = (await once(socket, 'data'))[0];

@@ -2,6 +2,7 @@
 
 const { once } = require('node:events');
 const t = require('tap');
+const { until } = require('../support/promises');
 const { IMPLEMENTATIONS, connectPair, connectRaw, listen } = require('../support/websockets');
 const framemask = require('../../ws.js');
 
@@ -9,19 +10,15 @@ const { WebSocket, ready, received } = framemask;
 const MIB = Buffer.alloc(1024 * 1024);
 
 /** Sends until bytes wait in the socket: the peer does not read. */
-function fill(websocket, options) {
-  while (websocket.bufferedAmount < 8 * MIB.length) websocket.send(MIB, options);
+function fill(websocket) {
+  while (websocket.bufferedAmount < 8 * MIB.length) websocket.send(MIB);
 }
 
-for (const [name, perMessageDeflate] of [
-  ['uncompressed', false],
-  ['compressed', { threshold: 0 }]
-]) {
-  t.test(`ready resolves when the bytes have left, ${name}`, async (t) => {
-    const { server, client } = await connectPair(t, framemask, {
-      server: { perMessageDeflate },
-      client: { perMessageDeflate }
-    });
+const SETTINGS = [{ perMessageDeflate: false }, { perMessageDeflate: { threshold: 0 } }];
+
+for (const options of SETTINGS) {
+  t.test(`ready resolves when the bytes have left, ${JSON.stringify(options)}`, async (t) => {
+    const { server, client } = await connectPair(t, framemask, { server: options, client: options });
     client.pause();
     await ready(server);
     fill(server);
@@ -56,8 +53,7 @@ t.test('a hundred wait for the same without a warning', async (t) => {
 });
 
 t.test('ready waits for a connection to open', async (t) => {
-  const server = await listen(t, framemask);
-  const client = new WebSocket(`ws://127.0.0.1:${server.address().port}`);
+  const client = new WebSocket((await listen(t, framemask)).url);
   await ready(client);
   t.equal(client.readyState, client.OPEN);
   client.terminate();
@@ -79,8 +75,7 @@ t.test('ready rejects if the connection closes, or is closed', async (t) => {
 });
 
 t.test('ready heeds its signal, and refuses marks that are no numbers', async (t) => {
-  for (const perMessageDeflate of [false, { threshold: 0 }]) {
-    const options = { perMessageDeflate };
+  for (const options of SETTINGS) {
     const { server, client } = await connectPair(t, framemask, { server: options, client: options });
     client.pause();
     const listeners = server.listenerCount('close');
@@ -102,18 +97,14 @@ t.test('received: a peer in the middle of a frame that never ends is alive', asy
   t.equal(before.bytes, 0);
   const header = Buffer.from([0x82, 0xff, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
   socket.write(header);
-  let now = received(server);
-  while (now.bytes < header.length) {
-    await new Promise(setImmediate);
-    now = received(server);
-  }
-  t.ok(now.time >= before.time);
+  await until(() => received(server).bytes >= header.length);
+  t.ok(received(server).time >= before.time);
   t.equal(before.bytes, 0, 'a copy');
   server.ping();
   for (let i = 0; i < 10; i++) {
     const { bytes, time } = received(server);
     socket.write(Buffer.alloc(100));
-    while (received(server).bytes === bytes) await new Promise(setImmediate);
+    await until(() => received(server).bytes > bytes);
     t.ok(received(server).time >= time);
   }
   t.equal(received(server).bytes, header.length + 1000);

@@ -102,16 +102,19 @@ async function run(args) {
 
 const register = ['--import', 'framemask/ws/register'];
 const program = (project, name) => path.join(folder, project, name);
+const BOTH = ['require.cjs', 'import.mjs'];
 const OURS = { isOurs: true, version: installed, registered: true };
 const THEIRS = { isOurs: false, version: installed, registered: true };
 
+/** Checks what programs show of their ws. */
+async function shows(t, expected, args, project, names) {
+  const shown = await Promise.all(names.map((name) => run([...args, program(project, name)])));
+  for (const [i, name] of names.entries()) t.same(shown[i], expected, `${args} ${project}/${name}`);
+}
+
 t.test('each way to load ws gets framemask/ws', async (t) => {
-  const names = Object.keys(PROGRAMS);
-  const shown = await Promise.all(names.map((name) => run([...register, program('usual', name)])));
-  for (const [i, name] of names.entries()) t.same(shown[i], OURS, name);
-  for (const name of ['require.cjs', 'import.mjs']) {
-    t.same(await run(['--require', 'framemask/ws/register', program('usual', name)]), OURS, `--require, ${name}`);
-  }
+  await shows(t, OURS, register, 'usual', Object.keys(PROGRAMS));
+  await shows(t, OURS, ['--require', 'framemask/ws/register'], 'usual', BOTH);
 });
 
 t.test('--require also reaches a Worker whose code is a text', async (t) => {
@@ -127,24 +130,18 @@ t.test('a tracer that keeps modules by the names of their files is given framema
 });
 
 t.test('nothing is replaced without it', async (t) => {
-  for (const name of ['require.cjs', 'import.mjs']) {
-    t.same(await run([program('usual', name)]), { ...THEIRS, registered: false }, name);
-  }
+  await shows(t, { ...THEIRS, registered: false }, [], 'usual', BOTH);
 });
 
 t.test('a second copy of ws gives way, too, to framemask/ws on its own ws', async (t) => {
   fs.cpSync(path.dirname(require.resolve('ws')), path.join(folder, 'second/node_modules/ws'), { recursive: true });
   const manifest = path.join(folder, 'second/node_modules/ws/package.json');
   fs.writeFileSync(manifest, fs.readFileSync(manifest, 'utf8').replace(`"${installed}"`, '"8.19.0"'));
-  for (const name of ['require.cjs', 'import.mjs', 'dynamic.cjs']) {
-    t.same(await run([...register, program('second', name)]), OURS, name);
-  }
+  await shows(t, OURS, register, 'second', [...BOTH, 'dynamic.cjs']);
 });
 
 t.test('a ws that is not supported is left alone', async (t) => {
-  for (const name of ['require.cjs', 'import.mjs']) {
-    t.same(await run([...register, program('seven', name)]), THEIRS, `ws 7, ${name}`);
-  }
+  await shows(t, THEIRS, register, 'seven', BOTH);
   for (const project of ['seven', 'old', 'nine', 'alias', 'bare']) {
     const file = path.join(folder, project, 'node_modules/ws/index.js');
     t.equal(redirectFile('ws', file, null), file, project);
@@ -153,7 +150,7 @@ t.test('a ws that is not supported is left alone', async (t) => {
   t.equal(redirectFile('ws', file, null), file, 'a file without a package.json');
 });
 
-t.test('what a hook of Node.js is told', (t) => {
+t.test('what a hook of Node.js is told', async (t) => {
   const ws = { url: pathToFileURL(require.resolve('ws')).href, format: 'commonjs' };
   const parentURL = pathToFileURL(__filename).href;
   const ours = (name, format) => ({ url: pathToFileURL(path.join(ROOT, name)).href, format, shortCircuit: true });
@@ -168,7 +165,6 @@ t.test('what a hook of Node.js is told', (t) => {
   const own = pathToFileURL(path.join(ROOT, 'lib/ws/load-ws.js')).href;
   t.equal(redirectUrl('ws', { ...asRequire, parentURL: own }, ws), ws, "framemask's own");
   t.equal(redirectFile('ws', require.resolve('ws'), null), path.join(ROOT, 'ws.js'), 'a REPL');
-  t.end();
 });
 
 t.test('another framemask finds its own ws', async (t) => {
@@ -189,9 +185,8 @@ t.test('without a ws the program ends with the reason', async (t) => {
   const alone = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'register-'));
   t.teardown(() => fs.rmSync(alone, { recursive: true }));
   copyFramemask(alone);
-  const { code, stderr } = await node(['--require', './lib/ws/register.js', '-e', 'console.log("runs")'], {
-    cwd: alone
-  });
+  const args = ['--require', './lib/ws/register.js', '-e', 'console.log("runs")'];
+  const { code, stderr } = await node(args, { cwd: alone });
   t.equal(code, 1);
   t.match(stderr, /framemask\/ws works on ws, which is not installed: run `npm install ws`/);
 });
@@ -211,9 +206,7 @@ t.test('the hooks of other versions of Node.js', async (t) => {
   } else {
     // From Node.js 26 on, `module.register` is deprecated.
     const preload = ['--no-deprecation', '--require', path.join(folder, 'no-hooks.cjs')];
-    const names = Object.keys(PROGRAMS);
-    const shown = await Promise.all(names.map((name) => run([...preload, ...register, program('usual', name)])));
-    for (const [i, name] of names.entries()) t.same(shown[i], OURS, name);
+    await shows(t, OURS, [...preload, ...register], 'usual', Object.keys(PROGRAMS));
   }
 });
 
@@ -225,12 +218,11 @@ t.test('a program of ws runs unchanged', async (t) => {
       client.on('message', (data) => { console.log(String(data)); client.close(); server.close(); });
     });
     server.on('connection', (socket) => socket.on('message', (data) => socket.send(data + ' again')));`;
-  const programs = {
-    'echo.cjs': `const { WebSocket, WebSocketServer } = require('ws'); ${source}`,
-    'echo.mjs': `import { WebSocket, WebSocketServer } from 'ws'; ${source}`
-  };
-  for (const [name, code] of Object.entries(programs)) {
-    fs.writeFileSync(path.join(folder, name), code);
+  for (const [name, load] of [
+    ['echo.cjs', "const { WebSocket, WebSocketServer } = require('ws');"],
+    ['echo.mjs', "import { WebSocket, WebSocketServer } from 'ws';"]
+  ]) {
+    fs.writeFileSync(path.join(folder, name), load + source);
     const { stdout, stderr } = await node([...register, path.join(folder, name)]);
     t.same({ stdout, stderr }, { stdout: 'Hello again\n', stderr: '' }, name);
   }

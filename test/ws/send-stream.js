@@ -1,74 +1,65 @@
 'use strict';
 
-const { createHash } = require('node:crypto');
 const { getEventListeners, once } = require('node:events');
 const { Readable } = require('node:stream');
 const { ReadableStream } = require('node:stream/web');
 const t = require('tap');
 const framemask = require('../../ws.js');
-const certificate = require('../support/certificate');
 const { countMoved } = require('../support/count-moved');
-const { IMPLEMENTATIONS, connectPair, connectRaw, listen, record } = require('../support/websockets');
+const { withResolvers } = require('../support/promises');
+const { IMPLEMENTATIONS, connectPair, connectRaw, listen, receiveTexts, record } = require('../support/websockets');
 
 const { WebSocket, messages, sendStream } = framemask;
 const DEFLATE = { perMessageDeflate: { threshold: 0 } };
+const NO_TAKEOVER = { perMessageDeflate: { contextTakeover: false, threshold: 0 } };
 const SETTINGS = {
   plain: {},
   'events instead of shared reads': { server: { sharedReads: false } },
+  TLS: { transport: 'TLS' },
   deflate: { server: DEFLATE, client: DEFLATE },
-  'deflate without takeover': {
-    server: { perMessageDeflate: { contextTakeover: false, threshold: 0 } },
-    client: DEFLATE
-  }
+  'deflate without takeover': { server: NO_TAKEOVER, client: DEFLATE }
 };
-
-const hashOf = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
 async function* chunksOf(bytes, size) {
   for (let i = 0; i < bytes.length; i += size) yield bytes.subarray(i, i + size);
 }
 
-/** A source that notes how it is left. */
-function endless(chunk) {
-  const source = {
-    isLeft: false,
-    left: null,
-    next: async () => ({ value: chunk, done: false }),
-    async return() {
-      source.isLeft = true;
-      source.noteLeft();
-      return { value: undefined, done: true };
-    },
-    [Symbol.asyncIterator]: () => source
-  };
-  source.left = new Promise((resolve) => {
-    source.noteLeft = resolve;
-  });
-  return source;
+/** Calls `wait` between two chunks. */
+async function* chunksAround(wait, first, ...others) {
+  yield first;
+  await wait();
+  yield* others;
 }
 
-/** A source that waits for ever after its first chunk. */
-const stuck = (chunk) => {
+/** A source of the same chunk again and again, or of one, if it is stuck; `left` resolves when it is left. */
+function endless(chunk, isStuck = false) {
+  const { promise: left, resolve: leave } = withResolvers();
   let calls = 0;
-  const source = endless(chunk);
-  source.next = () => (calls++ === 0 ? Promise.resolve({ value: chunk, done: false }) : new Promise(() => {}));
-  return source;
-};
+  return {
+    left,
+    leave,
+    next: async () => (isStuck && calls++ > 0 ? new Promise(() => {}) : { value: chunk, done: false }),
+    async return() {
+      leave();
+      return { value: undefined, done: true };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    }
+  };
+}
 
 for (const [setting, options] of Object.entries(SETTINGS)) {
   t.test(`${setting}: megabytes arrive as one message, both ways`, async (t) => {
     const { server, client } = await connectPair(t, framemask, options);
     const bytes = Buffer.alloc(5_000_000);
     for (let i = 0; i < bytes.length; i += 7) bytes[i] = i;
-    for (const [from, to] of [
-      [client, server],
-      [server, client]
-    ]) {
-      const received = once(to, 'message');
+    for (const from of [client, server]) {
+      const received = once(from === client ? server : client, 'message');
       await sendStream(from, chunksOf(bytes, 70_001));
       const [data, isBinary] = await received;
       t.equal(isBinary, true);
-      t.equal(hashOf(data), hashOf(bytes));
+      t.ok(bytes.equals(data));
       t.equal(from.bufferedAmount, 0);
     }
   });
@@ -77,25 +68,14 @@ for (const [setting, options] of Object.entries(SETTINGS)) {
 t.test('each kind of source and chunk', async (t) => {
   const { server, client } = await connectPair(t, framemask);
   const text = 'a😀é';
-  const web = (...chunks) =>
-    new ReadableStream({
-      start(controller) {
-        for (const chunk of chunks) controller.enqueue(chunk);
-        controller.close();
-      }
-    });
+  const memory = [new Uint16Array([0x6161]), new DataView(new ArrayBuffer(1)), new ArrayBuffer(1)];
   const cases = [
     ['an array', ['a', '', 'b'], 'ab', false],
     ['an array of promises', [Promise.resolve('a'), 'b'], 'ab', false],
     ['a Readable of bytes', Readable.from([Buffer.from('a'), Buffer.from('b')]), 'ab', true],
     ['a Readable of text', Readable.from(['a', 'b']), 'ab', false],
-    ['a ReadableStream', web('a', 'b'), 'ab', false],
-    [
-      'views and memory',
-      [new Uint16Array([0x6161]), new DataView(new ArrayBuffer(1)), new ArrayBuffer(1)],
-      'aa\0\0',
-      true
-    ],
+    ['a ReadableStream', Readable.toWeb(Readable.from(['a', 'b'])), 'ab', false],
+    ['views and memory', memory, 'aa\0\0', true],
     ['strings cut within a character', [...text].flatMap((char) => char.split('')), text, false],
     ['half a character at the end', ['a', '\ud83d'], 'a\ufffd', false],
     ['half a character before bytes', ['\ud83d', Buffer.from('b')], '\ufffdb', false],
@@ -116,36 +96,14 @@ t.test('each kind of source and chunk', async (t) => {
   }
 });
 
-t.test('over TLS', async (t) => {
-  const https = require('node:https').createServer(certificate).listen(0, '127.0.0.1');
-  await once(https, 'listening');
-  const server = new framemask.WebSocketServer({ server: https });
-  t.teardown(() => https.close());
-  const client = new WebSocket(`wss://127.0.0.1:${https.address().port}`, { rejectUnauthorized: false });
-  const [[socket]] = await Promise.all([once(server, 'connection'), once(client, 'open')]);
-  const received = once(socket, 'message');
-  const bytes = Buffer.alloc(1_000_000, 'tls');
-  await sendStream(client, chunksOf(bytes, 65_536));
-  t.ok((await received)[0].equals(bytes));
-  client.terminate();
-  server.close();
-});
-
 for (const [setting, options] of Object.entries({ plain: {}, deflate: SETTINGS.deflate })) {
   t.test(`${setting}: messages and streams wait for their turn, control frames pass`, async (t) => {
     const { server, client } = await connectPair(t, framemask, options);
     const events = record(server);
-    let release;
-    const gate = new Promise((resolve) => {
-      release = resolve;
-    });
+    const gate = withResolvers();
     const first = sendStream(
       client,
-      (async function* () {
-        yield 'one';
-        await gate;
-        yield '!';
-      })()
+      chunksAround(() => gate.promise, 'one', '!')
     );
     const called = [];
     client.send('two', () => called.push('two'));
@@ -160,51 +118,33 @@ for (const [setting, options] of Object.entries({ plain: {}, deflate: SETTINGS.d
     t.equal(client.bufferedAmount, 12, 'the messages that wait');
     waiting.abort(new Error('gave up'));
     await t.rejects(third, { message: 'gave up' });
-    release();
+    gate.resolve();
     await Promise.all([first, second]);
     await new Promise((resolve) => client.send('six', resolve));
     t.same(called, ['two', 'array', 'five']);
     t.equal(client.bufferedAmount, 0);
     client.close();
     const texts = (await events).map(([event, data]) => `${event} ${data}`);
-    t.same(texts, [
-      'ping ping',
-      'message one!',
-      'message two',
-      'message three',
-      'message 3',
-      'message four',
-      'message five',
-      'message six',
-      'close 1005'
-    ]);
+    const sent = ['one!', 'two', 'three', '3', 'four', 'five', 'six'].map((text) => `message ${text}`);
+    t.same(texts, ['ping ping', ...sent, 'close 1005']);
   });
 }
 
 t.test('calls of send that wait for a stream are made without moving each other', async (t) => {
   const COUNT = 2000;
   const { server, client } = await connectPair(t, framemask);
-  let release;
-  const gate = new Promise((resolve) => {
-    release = resolve;
-  });
-  const chunks = async function* () {
-    yield 'first';
-    await gate;
-  };
-  const sent = sendStream(client, chunks());
-  const received = [];
-  const last = new Promise((resolve) => {
-    server.on('message', (data) => received.push(`${data}`) === COUNT + 1 && resolve());
-  });
+  const gate = withResolvers();
+  const chunks = chunksAround(() => gate.promise, 'first');
+  const sent = sendStream(client, chunks);
+  const received = receiveTexts(server, COUNT + 1);
   for (let i = 0; i < COUNT; i++) client.send(`${i}`);
   const moved = await countMoved(() => {
-    release();
-    return Promise.all([sent, last]);
+    gate.resolve();
+    return Promise.all([sent, received]);
   });
   // Node.js's own are among them.
   t.ok(moved < 20 * COUNT, `${moved} moves`);
-  t.same(received, ['first', ...Array.from({ length: COUNT }, (_, i) => `${i}`)]);
+  t.same(await received, ['first', ...Array.from({ length: COUNT }, (_, i) => `${i}`)]);
 });
 
 t.test('streams that have waited for their turn leave their signal', async (t) => {
@@ -213,20 +153,16 @@ t.test('streams that have waited for their turn leave their signal', async (t) =
   const texts = Array.from({ length: 20 }, (_, i) => `${i}`);
   const sent = texts.map((text) => sendStream(client, [text], { signal }));
   t.ok(getEventListeners(signal, 'abort').length <= 1, 'one listener, so that Node.js warns of no leak');
-  const received = [];
-  server.on('message', (data) => received.push(`${data}`));
+  const received = receiveTexts(server, texts.length);
   await Promise.all(sent);
   t.equal(getEventListeners(signal, 'abort').length, 0);
-  while (received.length < texts.length) await once(server, 'message');
-  t.same(received, texts);
+  t.same(await received, texts);
 });
 
 t.test('a source that fails before its first chunk sends nothing', async (t) => {
   const { server, client } = await connectPair(t, framemask);
   const reason = new Error('no file');
-  const failing = {
-    [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(reason) })
-  };
+  const failing = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(reason) }) };
   const sent = sendStream(client, failing);
   client.send('next');
   await t.rejects(sent, reason);
@@ -236,78 +172,81 @@ t.test('a source that fails before its first chunk sends nothing', async (t) => 
   t.equal(client.readyState, client.OPEN);
 });
 
-t.test('a source that fails later closes the connection with 1011, and what waits fails', async (t) => {
-  for (const kind of ['throws', 'destroyed', 'bad chunk', 'signal', 'signal of the source']) {
+/** How sources fail, or their signal is aborted; `later` is called when the peer has got the first chunk. */
+const FAILURES = {
+  throws: ({ fail }) => ({ source: chunksAround(fail, 'a') }),
+  'bad chunk': () => ({ source: ['a', 5], error: { name: 'TypeError' } }),
+  destroyed({ reason }) {
+    const source = new Readable({ read() {} });
+    source.push('a');
+    return { source, later: () => source.destroy(reason) };
+  },
+  signal: ({ abort }) => ({ source: endless('a', true), later: abort }),
+  'signal of the source': ({ abort }) => ({
+    source: (function* () {
+      yield 'a';
+      abort();
+      for (;;) yield 'b';
+    })()
+  })
+};
+
+for (const [kind, make] of Object.entries(FAILURES)) {
+  t.test(`a source that fails later closes the connection with 1011, and what waits fails: ${kind}`, async (t) => {
     const { server, client } = await connectPair(t, framemask);
     const closed = once(server, 'close');
     const reason = new Error(kind);
     const controller = new AbortController();
-    let source = stuck('a');
-    if (kind === 'throws') {
-      source = (async function* () {
-        yield 'a';
-        throw reason;
-      })();
-    } else if (kind === 'signal of the source') {
-      source = (function* () {
-        yield 'a';
-        controller.abort(reason);
-        for (;;) yield 'b';
-      })();
-    } else if (kind === 'bad chunk') {
-      source = ['a', 5];
-    } else if (kind === 'destroyed') {
-      source = new Readable({ read() {} });
-      source.push('a');
-    }
+    const fail = () => Promise.reject(reason);
+    const { source, later, error = reason } = make({ reason, fail, abort: () => controller.abort(reason) });
     const sent = sendStream(client, source, { signal: controller.signal });
     const callback = new Promise((resolve) => client.send('waits', resolve));
     client.send('waits, too');
     const another = sendStream(client, ['waits']);
-    if (kind === 'destroyed' || kind === 'signal') {
+    if (later) {
       client.ping();
       await once(server, 'ping');
+      later();
     }
-    if (kind === 'destroyed') source.destroy(reason);
-    if (kind === 'signal') controller.abort(reason);
-    const error = kind === 'bad chunk' ? { name: 'TypeError' } : reason;
-    await t.rejects(sent, error, kind);
-    await t.rejects(another, error, kind);
+    await t.rejects(sent, error);
+    await t.rejects(another, error);
     t.match(await callback, error);
-    t.equal(client.bufferedAmount < 100, true);
-    t.equal((await closed)[0], 1011, kind);
-  }
-});
+    t.ok(client.bufferedAmount < 100);
+    t.equal((await closed)[0], 1011);
+  });
+}
 
-t.test('a connection that ends leaves the source', async (t) => {
-  for (const how of ['terminate', 'close', 'reset by the peer', 'close by the peer']) {
-    for (const make of [endless, stuck]) {
+for (const [how, end] of Object.entries({
+  terminate: ({ client }) => client.terminate(),
+  close: ({ client }) => client.close(),
+  'reset by the peer': ({ server }) => server._socket.resetAndDestroy(),
+  'close by the peer': ({ server }) => server.close()
+})) {
+  t.test(`a connection that ends leaves the source: ${how}`, async (t) => {
+    for (const isStuck of [false, true]) {
       const { server, client } = await connectPair(t, framemask);
       server.on('error', () => {});
-      const source = make(Buffer.alloc(50_000));
+      const source = endless(Buffer.alloc(50_000), isStuck);
       const sent = sendStream(client, source);
       client.ping();
       await once(server, 'ping');
-      if (how === 'terminate') client.terminate();
-      else if (how === 'close') client.close();
-      else if (how === 'close by the peer') server.close();
-      else server._socket.resetAndDestroy();
-      await t.rejects(sent, { code: 'FRAMEMASK_ERR_NOT_OPEN' }, how);
+      end({ server, client });
+      await t.rejects(sent, { code: 'FRAMEMASK_ERR_NOT_OPEN' });
       await source.left;
-      t.ok(source.isLeft);
     }
-  }
-});
+  });
+}
 
 t.test('a source that closes the connection itself, and fails when it is left', async (t) => {
   const { client } = await connectPair(t, framemask);
   const source = endless('a');
-  source.next = async () => {
+  const { next } = source;
+  source.next = () => {
     client.close();
-    return { value: 'a', done: false };
+    return next();
   };
   source.return = () => {
-    source.noteLeft();
+    source.leave();
     throw new Error('not heard');
   };
   await t.rejects(sendStream(client, source), { code: 'FRAMEMASK_ERR_NOT_OPEN' });
@@ -317,14 +256,11 @@ t.test('a source that closes the connection itself, and fails when it is left', 
 t.test('a Readable and a ReadableStream that wait are destroyed and cancelled', async (t) => {
   for (const kind of ['Readable', 'ReadableStream']) {
     const { client } = await connectPair(t, framemask);
-    let noteEnd;
-    const ended = new Promise((resolve) => {
-      noteEnd = resolve;
-    });
+    const { promise: ended, resolve } = withResolvers();
     const source =
       kind === 'Readable'
-        ? new Readable({ read() {}, destroy: (error, callback) => callback(error, noteEnd()) })
-        : new ReadableStream({ cancel: noteEnd });
+        ? new Readable({ read() {}, destroy: (error, callback) => callback(error, resolve()) })
+        : new ReadableStream({ cancel: resolve });
     const sent = sendStream(client, source);
     client.terminate();
     await t.rejects(sent, { code: 'FRAMEMASK_ERR_NOT_OPEN' });
@@ -377,15 +313,13 @@ t.test('a slow receiver: the source is asked for no more than the mark', async (
   let asked = 0;
   let highest = 0;
   server.pause();
-  const sent = sendStream(
-    client,
-    (async function* () {
-      for (; asked < total; asked++) {
-        highest = Math.max(highest, client.bufferedAmount);
-        yield chunk;
-      }
-    })()
-  );
+  const chunks = async function* () {
+    for (; asked < total; asked++) {
+      highest = Math.max(highest, client.bufferedAmount);
+      yield chunk;
+    }
+  };
+  const sent = sendStream(client, chunks());
   while (client.bufferedAmount < 32 * 1024) await new Promise(setImmediate);
   client.send('after');
   const iterator = messages(server);
@@ -397,22 +331,32 @@ t.test('a slow receiver: the source is asked for no more than the mark', async (
   t.ok(highest < 2 * 64 * 1024, `${highest} bytes waited at most`);
 });
 
-t.test('a thousand streams at once', async (t) => {
-  const server = await listen(t, framemask);
-  server.on('connection', async (socket) => {
-    for await (const { data } of socket) sendStream(socket, [data, data]);
+t.test('a thousand connections at once: compressed messages, loops over them, and streams', async (t) => {
+  const server = await listen(t, framemask, NO_TAKEOVER);
+  let ended = 0;
+  const all = new Promise((resolve) => {
+    server.on('connection', async (socket) => {
+      const texts = [];
+      for await (const { data, isBinary } of socket) {
+        if (isBinary) sendStream(socket, [data, data]);
+        else texts.push(data);
+      }
+      if (texts.length === 20 && new Set(texts).size === 1 && ++ended === 1000) resolve();
+    });
   });
-  const url = `ws://127.0.0.1:${server.address().port}`;
-  for (let i = 0; i < 1000; i += 100) {
+  for (let i = 0; i < 1000; i += 50) {
     await Promise.all(
-      Array.from({ length: 100 }, async () => {
-        const client = new WebSocket(url);
+      Array.from({ length: 50 }, async (_, k) => {
+        const client = new WebSocket(server.url);
         await once(client, 'open');
         const answer = once(client, 'message');
         await sendStream(client, chunksOf(Buffer.alloc(10_000), 1000));
         if ((await answer)[0].length !== 20_000) t.fail('cut');
+        for (let n = 0; n < 20; n++) client.send(`${i + k}`.repeat(30));
         client.close();
       })
     );
   }
+  await all;
+  t.equal(ended, 1000);
 });

@@ -1,78 +1,55 @@
 'use strict';
 
 const t = require('tap');
-const { spawn } = require('node:child_process');
 const { once } = require('node:events');
-const path = require('node:path');
-const { text } = require('node:stream/consumers');
 const { setImmediate } = require('node:timers/promises');
 const { promisify } = require('node:util');
 const { MessageChannel } = require('node:worker_threads');
-const { Encoder } = require('../../index.js');
 const { canBatch, describeRounds } = require('../../lib/sockets/rounds');
-const { WebSocket, WebSocketServer, report } = require('../../ws.js');
-const { isNode } = require('../support/socket-pairs');
-const { connectPair, connectRaw } = require('../support/websockets');
-
-const implementation = { WebSocket, WebSocketServer };
-
-/** @returns {Buffer} masked binary frames */
-function framesOf(...payloads) {
-  const encoder = new Encoder({ role: 'client' });
-  for (const payload of payloads) encoder.binary(payload);
-  return Buffer.concat(encoder.take());
-}
-
-/** @returns {Promise<Buffer[]>} the next messages */
-async function messagesOf(websocket, count) {
-  const messages = [];
-  const done = new Promise((resolve) => {
-    websocket.on('message', (data) => messages.push(data) === count && resolve());
-  });
-  await done;
-  return messages;
-}
+const framemask = require('../../ws.js');
+const { frames, isNode } = require('../support/socket-pairs');
+const { connectPair, connectRaw, receive, receiveTexts, runSource } = require('../support/websockets');
 
 t.test('a message has memory of its own, and stays when others are read', async (t) => {
-  const { server, socket } = await connectRaw(t, implementation);
+  const { server, socket } = await connectRaw(t, framemask);
   const first = once(server, 'message');
-  socket.write(framesOf(Buffer.alloc(3000, 1)));
+  socket.write(frames(Buffer.alloc(3000, 1)));
   const [kept] = await first;
   t.equal(kept.buffer.byteLength, 3000, 'nothing else lies in its memory');
   const second = once(server, 'message');
-  socket.write(framesOf(Buffer.alloc(3000, 2)));
+  socket.write(frames(Buffer.alloc(3000, 2)));
   await second;
   t.ok(kept.equals(Buffer.alloc(3000, 1)));
 });
 
 t.test('a short message that is kept keeps at most 8 KiB', async (t) => {
-  const { server, socket } = await connectRaw(t, implementation);
+  const { server, socket } = await connectRaw(t, framemask);
   const first = once(server, 'message');
-  socket.write(framesOf(Buffer.alloc(1)));
+  socket.write(frames(Buffer.alloc(1)));
   await first;
-  const received = messagesOf(server, 250);
-  socket.write(framesOf(...Array(250).fill(Buffer.alloc(240))));
+  const received = receive(server, 250);
+  socket.write(frames(...Array(250).fill(Buffer.alloc(240))));
   t.ok(Math.max(...(await received).map(({ buffer }) => buffer.byteLength)) <= 8192);
 });
 
 t.test('with sharedReads: false a socket is read into memory of its own', async (t) => {
-  const { server, socket } = await connectRaw(t, implementation, { sharedReads: false });
+  const { server, socket } = await connectRaw(t, framemask, { sharedReads: false });
   const first = once(server, 'message');
-  socket.write(framesOf(Buffer.alloc(3000, 1)));
+  socket.write(frames(Buffer.alloc(3000, 1)));
   const [kept] = await first;
   t.ok(kept.buffer.byteLength > 3000, 'it is a view of the chunk');
 });
 
 t.test('chunks that wait for a message in the thread pool are copied', async (t) => {
   const deflate = { perMessageDeflate: { threshold: 0 } };
-  const { server, client } = await connectPair(t, implementation, { server: deflate, client: deflate });
+  const { server, client } = await connectPair(t, framemask, { server: deflate, client: deflate });
   // What other connections read meanwhile goes into the same memory.
-  const other = await connectPair(t, implementation);
+  const other = await connectPair(t, framemask);
   const noise = setInterval(() => other.client.send(Buffer.alloc(5000, 0xee)), 1);
   t.teardown(() => clearInterval(noise));
   // The first inflates in the thread pool; the others arrive meanwhile.
   const payloads = Array.from({ length: 40 }, (_, i) => Buffer.alloc(i === 0 ? 2 ** 23 : 2000 + i, i));
-  const received = messagesOf(server, payloads.length);
+  const received = receive(server, payloads.length);
   await promisify(client.send.bind(client))(payloads[0], { compress: true });
   for (const payload of payloads.slice(1)) {
     client.send(payload, { compress: false });
@@ -86,11 +63,11 @@ t.test('chunks that wait for a message in the thread pool are copied', async (t)
 });
 
 t.test('who listens for the data of a socket gets copies that stay', async (t) => {
-  const { server, socket } = await connectRaw(t, implementation);
+  const { server, socket } = await connectRaw(t, framemask);
   const chunks = [];
   server._socket.on('data', (chunk) => chunks.push(chunk));
-  const received = messagesOf(server, 2);
-  const sent = [framesOf(Buffer.alloc(1000, 1)), framesOf(Buffer.alloc(1000, 2))];
+  const received = receive(server, 2);
+  const sent = [frames(Buffer.alloc(1000, 1)), frames(Buffer.alloc(1000, 2))];
   socket.write(sent[0]);
   await once(server, 'message');
   socket.write(sent[1]);
@@ -100,44 +77,28 @@ t.test('who listens for the data of a socket gets copies that stay', async (t) =
 });
 
 t.test('a socket that others listened to before reads as ever', async (t) => {
-  const { createServer } = require('node:http');
-  const wss = new WebSocketServer({ noServer: true });
-  const http = createServer().listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  t.teardown(() => http.close());
-  http.on('upgrade', (request, socket, head) => {
-    socket.on('data', () => {});
-    wss.handleUpgrade(request, socket, head, (websocket) => {
-      websocket.on('message', (data) => websocket.send(data.buffer.byteLength > 3000 ? 'a view' : 'a copy'));
-    });
-  });
-  const client = new WebSocket(`ws://127.0.0.1:${http.address().port}`);
-  await once(client, 'open');
+  const verifyClient = ({ req: { socket } }) => socket.on('data', () => {});
+  const { server, client } = await connectPair(t, framemask, { server: { verifyClient } });
+  const received = once(server, 'message');
   client.send(Buffer.alloc(3000));
-  const [answer] = await once(client, 'message');
-  t.equal(String(answer), 'a view');
-  client.close();
-  await once(client, 'close');
+  t.ok((await received)[0].buffer.byteLength > 3000, 'a view');
 });
 
 t.test('an ArrayBuffer has the bytes of its message only', async (t) => {
-  const { server, socket } = await connectRaw(t, implementation);
+  const { server, socket } = await connectRaw(t, framemask);
   server.binaryType = 'arraybuffer';
-  const received = messagesOf(server, 3);
+  const received = receive(server, 3);
   // The first chunk of a socket is a copy; neighbours share theirs.
-  socket.write(framesOf(Buffer.alloc(100, 1)));
+  socket.write(frames(Buffer.alloc(100, 1)));
   await once(server, 'message');
-  socket.write(framesOf(Buffer.alloc(100, 2), Buffer.alloc(100, 3)));
+  socket.write(frames(Buffer.alloc(100, 2), Buffer.alloc(100, 3)));
   const messages = await received;
-  t.same(
-    messages.map((data) => Buffer.from(data)),
-    [1, 2, 3].map((byte) => Buffer.alloc(100, byte))
-  );
+  for (const [i, data] of messages.entries()) t.ok(Buffer.alloc(100, i + 1).equals(Buffer.from(data)));
 });
 
 t.test('a listener may transfer each message, and all of a read are delivered', async (t) => {
   for (const binaryType of ['arraybuffer', 'nodebuffer']) {
-    const { server, client } = await connectPair(t, implementation);
+    const { server, client } = await connectPair(t, framemask);
     server.binaryType = binaryType;
     const { port1, port2 } = new MessageChannel();
     t.teardown(() => port1.close());
@@ -148,13 +109,10 @@ t.test('a listener may transfer each message, and all of a read are delivered', 
       port1.postMessage(memory, [memory]);
       t.equal(memory.byteLength, 0, 'it is transferred');
     });
-    const transferred = new Promise((resolve) => {
-      let count = 0;
-      port2.on('message', () => ++count === 11 && resolve());
-    });
-    const messages = [3, 3000, 3000, 5000, 2048, 100, 100, 2047, 10, 3000, 1].map((size, i) =>
-      `${i % 10}`.repeat(size)
-    );
+    let count = 0;
+    const transferred = new Promise((resolve) => port2.on('message', () => ++count === 11 && resolve()));
+    const sizes = [3, 3000, 3000, 5000, 2048, 100, 100, 2047, 10, 3000, 1];
+    const messages = sizes.map((size, i) => `${i % 10}`.repeat(size));
     // The first chunk of a socket is a copy. The others come in one.
     await promisify(client.send.bind(client))(Buffer.from(messages[0]));
     if (seen.length === 0) await once(server, 'message');
@@ -169,26 +127,16 @@ t.test(
   { skip: !isNode },
   async (t) => {
     const pairs = [];
-    for (let i = 0; i < 20; i++) pairs.push(await connectPair(t, implementation, { server: { batchedReads: true } }));
-    const expected = [];
-    for (const [i, { server, client }] of pairs.entries()) {
-      server.on('message', (data, isBinary) => server.send(data, { binary: isBinary }));
-      expected.push(Array.from({ length: 50 }, (_, k) => `${i} ${k}`));
-      client.received = [];
-      client.on('message', (data) => client.received.push(String(data)));
-    }
+    while (pairs.length < 20) pairs.push(await connectPair(t, framemask, { server: { batchedReads: true } }));
+    const expected = pairs.map((_, i) => Array.from({ length: 50 }, (_, k) => `${i} ${k}`));
+    const received = pairs.map(({ client }) => receiveTexts(client, 50));
+    for (const { server } of pairs) server.on('message', (data) => server.send(String(data)));
     for (let k = 0; k < 50; k++) {
       for (const [i, { client }] of pairs.entries()) client.send(expected[i][k]);
       await setImmediate();
     }
-    for (const { client } of pairs) {
-      while (client.received.length < 50) await once(client, 'message');
-    }
-    t.same(
-      pairs.map(({ client }) => client.received),
-      expected
-    );
-    const { batchError, connections } = report();
+    t.same(await Promise.all(received), expected);
+    const { batchError, connections } = framemask.report();
     t.equal(connections.batched, canBatch() ? pairs.length : 0);
     t.equal(batchError, canBatch() ? null : describeRounds().fault.message);
   }
@@ -219,11 +167,7 @@ for (const [title, reads, before, shown] of [
       });
     });
   `;
-    const child = spawn(process.execPath, ['-e', code], {
-      cwd: path.join(__dirname, '../..'),
-      env: { ...process.env, FRAMEMASK_READS: reads },
-      stdio: ['ignore', 'pipe', 'inherit']
-    });
-    t.equal(await text(child.stdout), `${shown} hello\n`);
+    const { stdout, stderr } = await runSource(code, [], { FRAMEMASK_READS: reads });
+    t.same([stdout, stderr], [`${shown} hello\n`, '']);
   });
 }

@@ -27,29 +27,37 @@ function websocketOf(receiver) {
 const nameOf = (websocket) => (websocket._isServer ? 'server' : 'client');
 const show = (data) => (data instanceof Blob ? 'Blob' : Buffer.from(data).toString());
 
-/** What dd-trace replaces: each function logs, and calls the one that was there. */
+/** Has a function log its call, and call the one that was there. */
+const logging = (describe) => (original, log) =>
+  function (...args) {
+    log(describe(this, ...args));
+    return original.apply(this, args);
+  };
+
+const listensBy = (on, log) =>
+  function (event, listener) {
+    if (event !== 'message') return on.call(this, event, listener);
+    return on.call(this, event, function (data, isBinary) {
+      const websocket = websocketOf(this);
+      log(`${nameOf(websocket)} receives ${show(data)} ${isBinary} ${websocket._sender._socket.remotePort > 0}`);
+      listener.call(this, data, isBinary);
+      log('its listeners have run');
+    });
+  };
+
+/** What dd-trace replaces. */
 const WRAPPERS = {
   WebSocket: {
-    send: (send, log) =>
-      function (...args) {
-        const [data, options, callback] = args;
-        const { _socket: socket } = this._sender;
-        log(
-          `${nameOf(this)} sends ${show(data)} ${JSON.stringify(options)} ${typeof callback} ${socket.remotePort > 0}`
-        );
-        return send.apply(this, args);
-      },
-    close: (close, log) =>
-      function (...args) {
-        const [code] = args;
-        log(`${nameOf(this)} closes ${code} ${this._closeFrameReceived} ${this._closeFrameSent}`);
-        return close.apply(this, args);
-      },
-    setSocket: (setSocket, log) =>
-      function (...args) {
-        log(`${nameOf(this)} has a socket`);
-        return setSocket.apply(this, args);
-      }
+    send: logging(
+      (websocket, data, options, callback) =>
+        `${nameOf(websocket)} sends ${show(data)} ${JSON.stringify(options)} ${typeof callback} ` +
+        `${websocket._sender._socket.remotePort > 0}`
+    ),
+    close: logging(
+      (websocket, code) =>
+        `${nameOf(websocket)} closes ${code} ${websocket._closeFrameReceived} ${websocket._closeFrameSent}`
+    ),
+    setSocket: logging((websocket) => `${nameOf(websocket)} has a socket`)
   },
   WebSocketServer: {
     handleUpgrade: (handleUpgrade, log) =>
@@ -60,28 +68,9 @@ const WRAPPERS = {
           return callback(...args);
         });
       },
-    emit: (emit, log) =>
-      function (...args) {
-        const [event] = args;
-        log(`server emits ${event}`);
-        return emit.apply(this, args);
-      }
+    emit: logging((_server, event) => `server emits ${event}`)
   },
-  Receiver: Object.fromEntries(
-    ['on', 'addListener'].map((name) => [
-      name,
-      (on, log) =>
-        function (event, listener) {
-          if (event !== 'message') return on.call(this, event, listener);
-          return on.call(this, event, function (data, isBinary) {
-            const websocket = websocketOf(this);
-            log(`${nameOf(websocket)} receives ${show(data)} ${isBinary} ${websocket._sender._socket.remotePort > 0}`);
-            listener.call(this, data, isBinary);
-            log('its listeners have run');
-          });
-        }
-    ])
-  )
+  Receiver: { on: listensBy, addListener: listensBy }
 };
 
 /** Replaces functions of ws until the test ends. */
@@ -98,11 +87,7 @@ function trace(t, { WebSocket, WebSocketServer, Receiver }, log) {
   }
 }
 
-/**
- * Talks over a connection, one message at a time.
- *
- * @param {object} options of the server
- */
+/** Talks over a connection, one message at a time. */
 async function talk(t, implementation, log, options) {
   const { server, client } = await connectPair(t, implementation, { server: options });
   const answered = () => new Promise((resolve) => client.once('message', resolve));

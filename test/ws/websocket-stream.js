@@ -8,7 +8,6 @@ const { getEventListeners, once } = require('node:events');
 const { setImmediate: turn } = require('node:timers/promises');
 const t = require('tap');
 const framemask = require('../../ws.js');
-const certificate = require('../support/certificate');
 const { IMPLEMENTATIONS, connectPair, connectRaw, listen } = require('../support/websockets');
 
 const { WebSocket, WebSocketError, WebSocketStream } = framemask;
@@ -20,23 +19,25 @@ async function connectEcho(t, options) {
     const { readable, writable } = await WebSocketStream.from(socket).opened;
     await readable.pipeTo(writable).catch(() => {});
   });
-  const url = `ws://127.0.0.1:${wss.address().port}/`;
-  const stream = new WebSocketStream(url);
-  return { wss, url, stream, ...(await stream.opened) };
+  const stream = new WebSocketStream(wss.url);
+  return { wss, stream, ...(await stream.opened) };
 }
 
 /** The streams of a client, and its server's end, a WebSocket. */
-async function connect(t, options) {
-  const wss = await listen(t, framemask, options);
-  const stream = new WebSocketStream(`ws://127.0.0.1:${wss.address().port}`);
+async function connect(t, options, transport) {
+  const wss = await listen(t, framemask, options, transport);
+  const stream = new WebSocketStream(wss.url, { rejectUnauthorized: false });
   const [[server], info] = await Promise.all([once(wss, 'connection'), stream.opened]);
   return { server, stream, ...info };
 }
 
-const isError = (t, error, closeCode, reason = '') => {
+/** Checks that a promise is rejected since the connection was lost. @returns {Promise<Error>} its error */
+async function isLost(t, promise) {
+  const error = await promise.catch((error) => error);
   t.ok(error instanceof WebSocketError);
-  t.match(error, { name: 'WebSocketError', closeCode, reason });
-};
+  t.match(error, { name: 'WebSocketError', closeCode: 1006, reason: '' });
+  return error;
+}
 
 /** The signal 'close' of a server's end. */
 const closed = async (socket) => {
@@ -46,30 +47,22 @@ const closed = async (socket) => {
 
 t.test('messages come as strings and bytes, and are sent as such', async (t) => {
   for (const options of [{}, { sharedReads: false }, { perMessageDeflate: { threshold: 0 } }]) {
-    const { url, stream, readable, writable, extensions, protocol } = await connectEcho(t, options);
-    t.equal(stream.url, url);
+    const { wss, stream, readable, writable, extensions, protocol } = await connectEcho(t, options);
+    t.equal(stream.url, wss.url);
     t.equal(protocol, '');
     t.equal(extensions, options.perMessageDeflate ? 'permessage-deflate' : '');
     const writer = writable.getWriter();
     const reader = readable.getReader();
     const bytes = Uint8Array.from({ length: 300 }, (_, i) => i);
-    const sent = [
-      'text',
-      '',
-      '\ud800',
-      17,
-      bytes,
-      new DataView(bytes.buffer, 100, 50),
-      bytes.buffer,
-      new Uint8Array(0)
-    ];
-    for (const chunk of [...sent, new Uint8Array(70_000).fill(3)]) await writer.write(chunk);
+    const views = [bytes, new DataView(bytes.buffer, 100, 50), bytes.buffer, new Uint8Array(0)];
+    const large = new Uint8Array(70_000).fill(3);
+    for (const chunk of ['text', '', '\ud800', 17, ...views, large]) await writer.write(chunk);
     for (const expected of ['text', '', '\ufffd', '17', bytes, bytes.subarray(100, 150), bytes, new Uint8Array(0)]) {
       t.same((await reader.read()).value, expected);
     }
     const { value } = await reader.read();
     t.equal(value.constructor, Uint8Array);
-    t.ok(Buffer.alloc(70_000, 3).equals(value));
+    t.ok(Buffer.from(large).equals(value));
     await t.rejects(writer.write(Symbol('no text')), TypeError);
     stream.close();
     t.equal((await stream.closed).closeCode, 1005);
@@ -188,7 +181,7 @@ t.test('a lost connection is an error of all', async (t) => {
     stream.close({ closeCode: 4000 });
     lose(server);
     for (const promise of [stream.closed, reading, reader.closed, writer.closed]) {
-      isError(t, await promise.catch((error) => error), 1006);
+      await isLost(t, promise);
     }
   }
   const { server, stream, writable } = await connect(t);
@@ -196,33 +189,29 @@ t.test('a lost connection is an error of all', async (t) => {
   server.pause();
   server.terminate();
   await writing;
-  isError(t, await stream.closed.catch((error) => error), 1006);
+  await isLost(t, stream.closed);
   const { server: broken, socket } = await connectRaw(t, framemask);
   const ofBroken = WebSocketStream.from(broken);
   socket.write(Buffer.from([0xf1, 0x80, 0, 0, 0, 0]));
-  const error = await ofBroken.closed.catch((error) => error);
-  isError(t, error, 1006);
-  t.match(error.cause, { code: 'WS_ERR_UNEXPECTED_RSV_2_3' });
+  t.match((await isLost(t, ofBroken.closed)).cause, { code: 'WS_ERR_UNEXPECTED_RSV_2_3' });
 });
 
 t.test('a handshake that fails rejects both promises, and nobody needs to hear it', async (t) => {
-  const refusing = await listen(t, framemask, { verifyClient: () => false });
-  const url = `ws://127.0.0.1:${refusing.address().port}`;
+  const { url } = await listen(t, framemask, { verifyClient: () => false });
   const refused = new WebSocketStream(url);
-  isError(t, await refused.opened.catch((error) => error), 1006);
+  await isLost(t, refused.opened);
   t.match((await refused.closed.catch((error) => error)).cause, { message: 'Unexpected server response: 401' });
-  const wss = await listen(t, framemask);
-  const left = new WebSocketStream(`ws://127.0.0.1:${wss.address().port}`);
+  const left = new WebSocketStream((await listen(t, framemask)).url);
   left.close();
-  isError(t, await left.opened.catch((error) => error), 1006);
-  isError(t, await left.closed.catch((error) => error), 1006);
+  await isLost(t, left.opened);
+  await isLost(t, left.closed);
   t.throws(() => new WebSocketStream('no address'), SyntaxError);
   t.throws(() => new WebSocketStream(url, { protocols: ['a', 'a'] }), SyntaxError);
 });
 
 t.test('a signal ends the handshake, and nothing after it', async (t) => {
   const wss = await listen(t, framemask);
-  const url = `ws://127.0.0.1:${wss.address().port}`;
+  const { url } = wss;
   const reason = new Error('enough');
   const never = new WebSocketStream(url, { signal: AbortSignal.abort(reason) });
   t.equal(never.url, url);
@@ -261,16 +250,15 @@ t.test('from() takes open and opening WebSockets, of ws, too', async (t) => {
     await once(server, 'close');
     t.throws(() => WebSocketStream.from(server), { name: 'InvalidStateError' });
   }
-  const wss = await listen(t, framemask);
-  const opening = WebSocketStream.from(new WebSocket(`ws://127.0.0.1:${wss.address().port}`));
+  const opening = WebSocketStream.from(new WebSocket((await listen(t, framemask)).url));
   await opening.opened;
   opening.close();
   t.throws(() => WebSocketStream.from({}), TypeError);
 });
 
 t.test('a reader that does not read stops the peer', async (t) => {
-  for (const options of [{}, { sharedReads: false }, { tls: true }]) {
-    const { server, readable, stream } = await (options.tls ? connectTls(t) : connect(t, options));
+  for (const [options, transport] of [[{}], [{ sharedReads: false }], [{}, 'TLS']]) {
+    const { server, readable, stream } = await connect(t, options, transport);
     const chunk = Buffer.alloc(64 * 1024, 1);
     // More than the buffers of two sockets hold.
     const count = 400;
@@ -322,14 +310,3 @@ t.test('a writer waits for a peer that does not read', async (t) => {
   t.equal((await stream.closed).closeCode, 4000, 'abort does not wait for the peer');
   t.ok(heard.length >= written && heard.length <= written + 1, 'what was written has come');
 });
-
-/** As `connect`, over TLS. */
-async function connectTls(t) {
-  const https = require('node:https').createServer(certificate);
-  const wss = new framemask.WebSocketServer({ server: https });
-  await once(https.listen(0, '127.0.0.1'), 'listening');
-  t.teardown(() => https.close().closeAllConnections());
-  const stream = new WebSocketStream(`wss://127.0.0.1:${https.address().port}`, { rejectUnauthorized: false });
-  const [[server], info] = await Promise.all([once(wss, 'connection'), stream.opened]);
-  return { server, stream, ...info };
-}

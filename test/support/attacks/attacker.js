@@ -3,20 +3,12 @@
 const { once, setMaxListeners } = require('node:events');
 const net = require('node:net');
 const { setTimeout: sleep } = require('node:timers/promises');
+const { HANDSHAKE, head } = require('../frames');
 
 /** What is kept of a server's answers: enough for a Close frame. */
 const KEPT = 256;
 /** Milliseconds between the connections of an attack that is repeated. */
 const BETWEEN = 10;
-
-const HANDSHAKE = [
-  'GET / HTTP/1.1',
-  'Host: localhost',
-  'Upgrade: websocket',
-  'Connection: Upgrade',
-  'Sec-WebSocket-Version: 13',
-  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
-];
 
 /** Runs an attack of attacks.js on a server: on many connections at once, once or again and again. */
 class Attacker {
@@ -62,11 +54,7 @@ class Attacker {
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /**
-   * Opens a connection, and reads and forgets what it gets. If it fails, the socket is destroyed.
-   *
-   * @returns {Promise<net.Socket>}
-   */
+  /** Opens a connection, and reads and forgets what it gets. If it fails, the socket is destroyed. */
   async connect() {
     const socket = net.connect(this.port, '127.0.0.1').on('error', () => {});
     this.opened++;
@@ -81,25 +69,16 @@ class Attacker {
     return socket;
   }
 
-  /**
-   * Opens a connection and sends a handshake.
-   *
-   * @param {string[]} [lines] of the handshake
-   * @returns {Promise<net.Socket>} when the server has answered
-   */
+  /** Opens a connection, sends a handshake, and waits for the answer. */
   async open(lines = HANDSHAKE) {
     const socket = await this.connect();
     if (socket.destroyed) return socket;
-    socket.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+    socket.write(head(...lines), 'latin1');
     await Promise.race([once(socket, 'data').catch(() => {}), closed(socket)]);
     return socket;
   }
 
-  /**
-   * Sends bytes, and waits until the system has taken them.
-   *
-   * @returns {Promise<boolean>} whether it has; if not, the connection is over or `patience` is
-   */
+  /** @returns {Promise<boolean>} whether the system took the bytes before the connection or `patience` was over */
   async send(socket, bytes) {
     if (!socket.writable) return false;
     if (socket.write(bytes)) return true;
@@ -126,8 +105,8 @@ class Attacker {
   }
 
   /** Waits until the connection is over. */
-  async hold(socket) {
-    await closed(socket);
+  hold(socket) {
+    return closed(socket);
   }
 
   /** Waits; ends early at `stop`. */
@@ -141,4 +120,4 @@ function closed(socket) {
   return socket.closed ? Promise.resolve() : new Promise((resolve) => socket.once('close', () => resolve()));
 }
 
-module.exports = { Attacker, HANDSHAKE };
+module.exports = { Attacker };

@@ -2,15 +2,11 @@
 
 // Attacks on a WebSocket server, those of test/attacks/server.js.
 
-const { BINARY, CONTINUATION, KEY, PING, PONG, frame } = require('../frames');
-const { HANDSHAKE } = require('./attacker');
+const { BINARY, CONTINUATION, HANDSHAKE, KEY, PING, PONG, frame } = require('../frames');
 
 const KIB = 1024;
 
-/** @returns {Buffer} a frame of a client */
-function masked(opcode, payload, options) {
-  return frame(opcode, payload, { key: KEY, ...options });
-}
+const masked = (opcode, payload, options) => frame(opcode, payload, { key: KEY, ...options });
 
 /** @returns {Buffer} frames repeated until they fill about 64 KiB */
 function block(...frames) {
@@ -58,136 +54,116 @@ const SLOW_HEADERS = [
  * @property {string} name by which test/attacks/ has it
  * @property {string} title
  * @property {string} advisory
- * @property {number} connections how many at once for test/system/attacks
  * @property {(attacker: import('./attacker').Attacker, index: number) => Promise<void>} run what a
  *   connection does
+ * @property {number} connections how many at once for test/system/attacks
  */
+const attack = (name, title, advisory, run, connections = 10) => ({ name, title, advisory, run, connections });
+
+/** Sends `begin(index)`, and repeats `bytes` without end. */
+const floods = (begin, bytes) => async (attacker, index) => {
+  const socket = await attacker.open();
+  socket.setNoDelay(true);
+  await attacker.send(socket, begin(index));
+  await attacker.flood(socket, bytes);
+};
+
+/** Repeats `bytes` without end, and never reads. */
+const floodsUnread = (bytes) => async (attacker) => {
+  const socket = await attacker.open();
+  socket.pause();
+  await attacker.flood(socket, bytes);
+};
+
+/** Sends a handshake, `bytes`, and its end. */
+const asks = (linesFor, bytes) => async (attacker, index) => {
+  const socket = await attacker.open(linesFor(index));
+  if (bytes) await attacker.send(socket, bytes);
+  socket.end();
+  await attacker.hold(socket);
+};
+
+const lengthOf = (index) => LENGTHS[index % LENGTHS.length];
 
 /** @type {Attack[]} */
 const ATTACKS = [
-  {
-    name: 'tiny-fragments',
-    title: 'fragments of one byte without end',
-    advisory: 'CVE-2026-48779',
-    connections: 10,
-    async run(attacker) {
-      const socket = await attacker.open();
-      await attacker.send(socket, BEGIN);
-      await attacker.flood(socket, block(TINY));
-    }
-  },
-  {
-    name: 'tiny-chunks',
-    title: 'a message in chunks of one byte',
-    advisory: 'CVE-2026-48779',
-    connections: 10,
-    async run(attacker) {
-      const socket = await attacker.open();
-      socket.setNoDelay(true);
-      const bytes = masked(BINARY, '', { length: 1024 * KIB });
-      await attacker.send(socket, bytes);
-      await attacker.flood(socket, Buffer.from('x'));
-    }
-  },
-  {
-    name: 'unfinished-fragments',
-    title: 'messages of 16,384 fragments that are never finished',
-    advisory: 'CVE-2026-62389',
-    connections: 50,
-    async run(attacker) {
+  attack(
+    'tiny-fragments',
+    'fragments of one byte without end',
+    'CVE-2026-48779',
+    floods(() => BEGIN, block(TINY))
+  ),
+  attack(
+    'tiny-chunks',
+    'a message in chunks of one byte',
+    'CVE-2026-48779',
+    floods(() => masked(BINARY, '', { length: 1024 * KIB }), Buffer.from('x'))
+  ),
+  attack(
+    'unfinished-fragments',
+    'messages of 16,384 fragments that are never finished',
+    'CVE-2026-62389',
+    async (attacker) => {
       const socket = await attacker.open();
       await attacker.send(socket, Buffer.concat([BEGIN, ...Array(16_383).fill(TINY)]));
       await attacker.hold(socket);
-    }
-  },
-  {
-    name: 'empty-fragments',
-    title: 'empty fragments without end',
-    advisory: 'CVE-2026-12151, CVE-2026-9675',
-    connections: 10,
-    async run(attacker) {
-      const socket = await attacker.open();
-      await attacker.send(socket, masked(BINARY, '', { fin: false }));
-      await attacker.flood(socket, block(EMPTY));
-    }
-  },
-  {
-    name: 'unread-pongs',
-    title: 'pings from a peer that never reads the pongs',
-    advisory: 'CVE-2026-109932, CVE-2026-11586',
-    connections: 10,
-    async run(attacker) {
-      const socket = await attacker.open();
-      socket.pause();
-      await attacker.flood(socket, block(masked(PING, 'x'.repeat(125))));
-    }
-  },
-  {
-    name: 'late-limits',
-    title: 'messages far above the limit',
-    advisory: 'CVE-2016-10544, CVE-2026-1526',
-    connections: 10,
-    async run(attacker) {
-      const socket = await attacker.open();
-      await attacker.send(socket, masked(BINARY, '', { length: 2 ** 30 }));
-      await attacker.flood(socket, Buffer.alloc(64 * KIB));
-    }
-  },
-  {
-    name: 'wrapping-lengths',
-    title: '64-bit lengths that wrap',
-    advisory: 'CVE-2026-1528, CVE-2020-27813',
-    connections: 10,
-    async run(attacker, index) {
-      const socket = await attacker.open();
-      await attacker.send(socket, BEGIN);
-      await attacker.send(socket, masked(CONTINUATION, '', { length: LENGTHS[index % LENGTHS.length], lengthSize: 8 }));
-      await attacker.flood(socket, Buffer.alloc(64 * KIB));
-    }
-  },
-  {
-    name: 'extension-parameters',
-    title: 'invalid parameters of extensions',
-    advisory: 'CVE-2026-2229',
-    connections: 10,
-    async run(attacker, index) {
-      const offer = EXTENSIONS[index % EXTENSIONS.length];
-      const socket = await attacker.open([...HANDSHAKE, `Sec-WebSocket-Extensions: ${offer}`]);
+    },
+    50
+  ),
+  attack(
+    'empty-fragments',
+    'empty fragments without end',
+    'CVE-2026-12151, CVE-2026-9675',
+    floods(() => masked(BINARY, '', { fin: false }), block(EMPTY))
+  ),
+  attack(
+    'unread-pongs',
+    'pings from a peer that never reads the pongs',
+    'CVE-2026-109932, CVE-2026-11586',
+    floodsUnread(block(masked(PING, 'x'.repeat(125))))
+  ),
+  attack(
+    'late-limits',
+    'messages far above the limit',
+    'CVE-2016-10544, CVE-2026-1526',
+    floods(() => masked(BINARY, '', { length: 2 ** 30 }), Buffer.alloc(64 * KIB))
+  ),
+  attack(
+    'wrapping-lengths',
+    '64-bit lengths that wrap',
+    'CVE-2026-1528, CVE-2020-27813',
+    floods(
+      (index) => Buffer.concat([BEGIN, masked(CONTINUATION, '', { length: lengthOf(index), lengthSize: 8 })]),
+      Buffer.alloc(64 * KIB)
+    )
+  ),
+  attack(
+    'extension-parameters',
+    'invalid parameters of extensions',
+    'CVE-2026-2229',
+    asks(
+      (index) => [...HANDSHAKE, `Sec-WebSocket-Extensions: ${EXTENSIONS[index % EXTENSIONS.length]}`],
       // Compressed, by the bit.
-      await attacker.send(socket, masked(BINARY, 'x'.repeat(100), { rsv: 0x40 }));
-      socket.end();
-      await attacker.hold(socket);
-    }
-  },
-  {
-    name: 'many-headers',
-    title: 'more headers than the server counts',
-    advisory: 'CVE-2024-37890',
-    connections: 10,
-    async run(attacker) {
-      const [get, ...headers] = HANDSHAKE;
-      const socket = await attacker.open([get, ...Array(2300).fill('a:x'), ...headers]);
-      socket.end();
-      await attacker.hold(socket);
-    }
-  },
-  {
-    name: 'slow-headers',
-    title: 'Protocol and Extensions headers that are slow to parse',
-    advisory: 'CVE-2021-32640',
-    connections: 10,
-    async run(attacker, index) {
-      const socket = await attacker.open([...HANDSHAKE, SLOW_HEADERS[index % SLOW_HEADERS.length]]);
-      socket.end();
-      await attacker.hold(socket);
-    }
-  },
-  {
-    name: 'slow-bytes',
-    title: 'messages of one byte a second',
-    advisory: '',
-    connections: 500,
-    async run(attacker) {
+      masked(BINARY, 'x'.repeat(100), { rsv: 0x40 })
+    )
+  ),
+  attack(
+    'many-headers',
+    'more headers than the server counts',
+    'CVE-2024-37890',
+    asks(() => [HANDSHAKE[0], ...Array(2300).fill('a:x'), ...HANDSHAKE.slice(1)])
+  ),
+  attack(
+    'slow-headers',
+    'Protocol and Extensions headers that are slow to parse',
+    'CVE-2021-32640',
+    asks((index) => [...HANDSHAKE, SLOW_HEADERS[index % SLOW_HEADERS.length]])
+  ),
+  attack(
+    'slow-bytes',
+    'messages of one byte a second',
+    '',
+    async (attacker) => {
       const socket = await attacker.open();
       socket.setNoDelay(true);
       const bytes = masked(BINARY, 'x'.repeat(1000));
@@ -196,51 +172,39 @@ const ATTACKS = [
         await attacker.sleep(attacker.interval);
       }
       if (!attacker.stopped) await attacker.hold(socket);
-    }
-  },
-  {
-    name: 'unread-echoes',
-    title: 'a client that never reads its echoes',
-    advisory: '',
-    connections: 10,
-    async run(attacker) {
-      const socket = await attacker.open();
-      socket.pause();
-      await attacker.flood(socket, masked(BINARY, Buffer.alloc(512 * KIB)));
-    }
-  },
-  {
-    name: 'half-open-connections',
-    title: '1,000 connections that say nothing, half a handshake, or nothing after it',
-    advisory: '',
-    connections: 1000,
-    async run(attacker, index) {
+    },
+    500
+  ),
+  attack(
+    'unread-echoes',
+    'a client that never reads its echoes',
+    '',
+    floodsUnread(masked(BINARY, Buffer.alloc(512 * KIB)))
+  ),
+  attack(
+    'half-open-connections',
+    '1,000 connections that say nothing, half a handshake, or nothing after it',
+    '',
+    async (attacker, index) => {
       const socket = await (index % 3 === 0 ? attacker.open() : attacker.connect());
       if (index % 3 === 1) await attacker.send(socket, HANDSHAKE.slice(0, 3).join('\r\n'));
       await attacker.hold(socket);
-    }
-  },
-  {
-    name: 'interleaved-control-frames',
-    title: 'control frames between every fragment',
-    advisory: '',
-    connections: 10,
-    async run(attacker) {
-      const socket = await attacker.open();
-      await attacker.send(socket, BEGIN);
-      await attacker.flood(socket, block(TINY, masked(PING, 'x'), masked(PONG, 'x'), masked(PING, '')));
-    }
-  }
+    },
+    1000
+  ),
+  attack(
+    'interleaved-control-frames',
+    'control frames between every fragment',
+    '',
+    floods(() => BEGIN, block(TINY, masked(PING, 'x'), masked(PONG, 'x'), masked(PING, '')))
+  )
 ];
 
-/**
- * @param {string} name
- * @returns {Attack}
- */
+/** @returns {Attack} */
 function attackNamed(name) {
   const attack = ATTACKS.find((one) => one.name === name);
   if (attack === undefined) throw new RangeError(`There is no attack ${name}`);
   return attack;
 }
 
-module.exports = { ATTACKS, EXTENSIONS, LENGTHS, SLOW_HEADERS, attackNamed, block, masked };
+module.exports = { ATTACKS, EXTENSIONS, LENGTHS, SLOW_HEADERS, attackNamed };
