@@ -71,11 +71,11 @@ class RoomsServer {
   _refusal({ url, headers: { host, origin } }) {
     // A page of another site could chat in the name of its reader. Programs send no Origin.
     if (origin !== undefined && hostOf(origin) !== host) return '403 Forbidden';
-    // `//` is no URL.
-    const { pathname, searchParams } = URL.canParse(url, 'http://localhost') ? new URL(url, 'http://localhost') : {};
+    const [pathname, query] = url.split('?'); // new URL() throws for some, such as //
     if (pathname !== '/chat') return '404 Not Found';
     // Pages can't set headers of a WebSocket. A program of yours would look a session up here.
-    if (this._token !== undefined && !isSame(searchParams.get('token'), this._token)) return '401 Unauthorized';
+    const token = new URLSearchParams(query).get('token');
+    if (this._token !== undefined && !isSame(token, this._token)) return '401 Unauthorized';
     // The request of a connection that was open before close() may come after it.
     return this._isEnding ? '503 Service Unavailable' : null;
   }
