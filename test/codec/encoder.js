@@ -45,7 +45,7 @@ function framesOf(encoder, role) {
   return role === 'client' ? unmasked(bytesOf(encoder)) : bytesOf(encoder);
 }
 
-t.test('5.7: encodes the examples of the RFC', (t) => {
+t.test('5.7: encodes the examples of the RFC', async (t) => {
   const server = new Encoder({ role: 'server' });
   server.text('Hello');
   server.text('Hel', { fin: false });
@@ -56,7 +56,6 @@ t.test('5.7: encodes the examples of the RFC', (t) => {
   t.equal(bytesOf(server).toString('hex', 0, 4), '827e0100');
   server.binary(Buffer.alloc(65536));
   t.equal(bytesOf(server).toString('hex', 0, 10), '827f0000000000010000');
-  t.end();
 });
 
 const LENGTHS = [0, 1, 63, 64, 125, 126, 127, 4095, 16383, 16384, 32767, 32768, 65535, 65536, 200_001];
@@ -69,7 +68,7 @@ function forEachEncoder(check) {
   });
 }
 
-t.test('5.2: gives each payload the shortest header, masked or not', (t) => {
+t.test('5.2: gives each payload the shortest header, masked or not', async () => {
   forEachEncoder((Encoder, role) => {
     forEachCase(LENGTHS, (length) => {
       const data = Buffer.from(Array.from({ length }, (_, i) => (i * 7) & 255));
@@ -100,10 +99,9 @@ t.test('5.2: gives each payload the shortest header, masked or not', (t) => {
       }
     );
   });
-  t.end();
 });
 
-t.test('data may be bytes of any kind', (t) => {
+t.test('data may be bytes of any kind', async () => {
   const encoder = new Encoder({ role: 'server' });
   const shared = new SharedArrayBuffer(3);
   new Uint8Array(shared).set([7, 8, 9]);
@@ -122,10 +120,9 @@ t.test('data may be bytes of any kind', (t) => {
       frame(TEXT, '€')
     ])
   );
-  t.end();
 });
 
-t.test('large data is sent without a copy, and masked in place, if that is allowed', (t) => {
+t.test('large data is sent without a copy, and masked in place, if that is allowed', async (t) => {
   const data = Buffer.alloc(16384, 1);
   const server = new Encoder({ role: 'server' });
   server.binary(data);
@@ -136,10 +133,9 @@ t.test('large data is sent without a copy, and masked in place, if that is allow
   t.equal(payload.buffer, data.buffer, 'of a client that owns it');
   t.notOk(data.equals(Buffer.alloc(16384, 1)), 'masked');
   assertBytes(unmasked(Buffer.concat([header, payload])), frame(BINARY, Buffer.alloc(16384, 1)));
-  t.end();
 });
 
-t.test('behind bytes that wait in the stream, owned data from 1 KiB on is not copied', (t) => {
+t.test('behind bytes that wait in the stream, owned data from 1 KiB on is not copied', async (t) => {
   for (const role of ROLES) {
     const written = [];
     const stream = { writableLength: 0, write: (chunk) => written.push(chunk) };
@@ -167,10 +163,9 @@ t.test('behind bytes that wait in the stream, owned data from 1 KiB on is not co
     ping(0);
     t.equal(countShared(Buffer.alloc(12_000), 12_000), 0, `${role}: all is copied again`);
   }
-  t.end();
 });
 
-t.test('5.4: one message at a time, control frames between its fragments', (t) => {
+t.test('5.4: one message at a time, control frames between its fragments', async (t) => {
   const encoder = new Encoder({ role: 'server' });
   t.throws(() => encoder.continuation('x'), {
     code: 'ERR_INVALID_STATE',
@@ -194,7 +189,6 @@ t.test('5.4: one message at a time, control frames between its fragments', (t) =
       frame(TEXT, 'next')
     ])
   );
-  t.end();
 });
 
 /** Each method that sends, with arguments. */
@@ -211,17 +205,16 @@ const CALLS = [
   ['beginFrame', 1]
 ];
 
-t.test('5.5.1: sends nothing after a Close frame', (t) => {
+t.test('5.5.1: sends nothing after a Close frame', async (t) => {
   const encoder = new Encoder({ role: 'server' });
   t.equal(encoder.closed, false);
   encoder.close(1000, 'bye');
   t.equal(encoder.closed, true);
   for (const [method, ...args] of [...CALLS, ['addPayload', Buffer.alloc(1)]]) encoder[method](...args);
   assertBytes(bytesOf(encoder), frame(CLOSE, closePayload(1000, 'bye')));
-  t.end();
 });
 
-t.test('7.4: sends each close code that may be sent, and no other', (t) => {
+t.test('7.4: sends each close code that may be sent, and no other', async () => {
   const sendable = (code) =>
     (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) || (code >= 3000 && code <= 4999);
   forEachCase(
@@ -238,10 +231,9 @@ t.test('7.4: sends each close code that may be sent, and no other', (t) => {
       }
     }
   );
-  t.end();
 });
 
-t.test('5.5: a control frame has at most 125 bytes, a Close frame a code before its reason', (t) => {
+t.test('5.5: a control frame has at most 125 bytes, a Close frame a code before its reason', async (t) => {
   const encoder = new Encoder({ role: 'client' });
   const TYPE = 'ERR_INVALID_ARG_TYPE';
   const RANGE = 'ERR_OUT_OF_RANGE';
@@ -270,10 +262,9 @@ t.test('5.5: a control frame has at most 125 bytes, a Close frame a code before 
   const bare = new Encoder({ role: 'server' });
   bare.close(1005); // the code that onClose reports for none
   assertBytes(bytesOf(bare), frame(CLOSE));
-  t.end();
 });
 
-t.test('an error names the wrong argument, and no bytes are collected', (t) => {
+t.test('an error names the wrong argument, and no bytes are collected', async (t) => {
   const expected = (what) => ({
     code: 'ERR_INVALID_ARG_TYPE',
     message: new RegExp(`"data" argument must be ${what},`)
@@ -290,10 +281,9 @@ t.test('an error names the wrong argument, and no bytes are collected', (t) => {
   t.throws(() => encoder.addPrepared(prepare('x')), { code: 'ERR_INVALID_STATE', message: /server role/ });
   t.throws(() => prepare(7), { code: 'ERR_INVALID_ARG_TYPE', message: /"data"/ });
   t.equal(encoder.pending, 0);
-  t.end();
 });
 
-t.test('a prepared message is framed once, for all encoders', (t) => {
+t.test('a prepared message is framed once, for all encoders', async (t) => {
   const small = prepare('hé');
   const large = prepare('x'.repeat(70_000));
   const data = Buffer.from('utf8');
@@ -318,12 +308,11 @@ t.test('a prepared message is framed once, for all encoders', (t) => {
   t.equal(chunks.length, 2, 'a small one is copied after the frames before it');
   t.ok(chunks[1].equals(large.frame), 'a large one is sent on its own');
   assertBytes(chunks[0], Buffer.concat([frame(TEXT, 'before'), frame(TEXT, 'hé')]));
-  t.end();
 });
 
 const HELLO = frame(TEXT, 'hello');
 
-t.test('only what prepare() has made is sent', (t) => {
+t.test('only what prepare() has made is sent', async (t) => {
   const message = prepare('hello');
   const PreparedMessage = message.constructor;
   const { prototype } = PreparedMessage;
@@ -352,10 +341,9 @@ t.test('only what prepare() has made is sent', (t) => {
   t.equal(encoder.pending, 0);
   encoder.addPrepared(new PreparedMessage('hello', {}));
   t.same(encoder.take(), [HELLO], 'the constructor frames data, as prepare() does');
-  t.end();
 });
 
-t.test('a message can not be changed, and is refused when its memory has been transferred away', (t) => {
+t.test('a message can not be changed, and is refused when its memory has been transferred away', async (t) => {
   const message = prepare('hello');
   message.frame.fill(0);
   t.throws(() => {
@@ -376,10 +364,9 @@ t.test('a message can not be changed, and is refused when its memory has been tr
   t.equal(encoder.pending, 0);
   encoder.text('hello');
   t.same(encoder.take(), [HELLO]);
-  t.end();
 });
 
-t.test('adds frames that others have framed', (t) => {
+t.test('adds frames that others have framed', async (t) => {
   for (const role of ['server', 'client']) {
     const other = new Encoder({ role });
     const encoder = new Encoder({ role });
@@ -424,10 +411,9 @@ t.test('adds frames that others have framed', (t) => {
     encoder.addFramed([ping]);
     t.equal(encoder.pending, pending, 'nothing follows a Close frame');
   }
-  t.end();
 });
 
-t.test('5.3: keys are random and never 0, over several batches', (t) => {
+t.test('5.3: keys are random and never 0, over several batches', async (t) => {
   const keys = Array.from({ length: 10_000 }, nextMaskingKey);
   t.ok(keys.every((key) => key === (key | 0) && key !== 0));
   // More than three equal pairs among 10,000 of 2^32 keys come once in 50 million runs.
@@ -436,7 +422,6 @@ t.test('5.3: keys are random and never 0, over several batches', (t) => {
     const set = keys.filter((key) => (key >>> bit) & 1).length;
     assert.ok(Math.abs(set - 5000) < 350, `bit ${bit} is 1 in ${set} of 10,000 keys: more than 7 sigma off`);
   }
-  t.end();
 });
 
 /** Loads the masking keys with another source of random bytes. */
@@ -445,17 +430,16 @@ function loadKeys(t, randomFillSync, v8 = {}) {
   return t.mockRequire('../../lib/codec/masking-key', { '../../lib/shared/node-modules': modules }).nextMaskingKey;
 }
 
-t.test('a key of 0, which would mask nothing, is skipped', (t) => {
+t.test('a key of 0, which would mask nothing, is skipped', async (t) => {
   const nextMaskingKey = loadKeys(t, (keys) => {
     keys.fill(0);
     keys[5] = 7;
   });
   t.equal(nextMaskingKey(), 7);
   t.equal(nextMaskingKey(), 7, 'in the next batch');
-  t.end();
 });
 
-t.test('keys are forgotten before a startup snapshot', (t) => {
+t.test('keys are forgotten before a startup snapshot', async (t) => {
   const callbacks = [];
   const batches = [];
   const nextMaskingKey = loadKeys(t, (keys) => keys.fill(batches.push(keys)), {
@@ -469,10 +453,9 @@ t.test('keys are forgotten before a startup snapshot', (t) => {
   callbacks[0]();
   t.ok(batches[0].every((key) => key === 0));
   t.equal(nextMaskingKey(), 2, 'of a new batch');
-  t.end();
 });
 
-t.test('beginFrame: a payload that comes later, in pieces of any size, by any way', (t) => {
+t.test('beginFrame: a payload that comes later, in pieces of any size, by any way', async () => {
   forEachEncoder((Encoder, role) => {
     const random = (length, seed) => Buffer.from(Array.from({ length }, (_, i) => (i * seed) & 255));
     for (const owned of [false, true]) {
@@ -502,10 +485,9 @@ t.test('beginFrame: a payload that comes later, in pieces of any size, by any wa
       assertBytes(framesOf(encoder, role), Buffer.concat(expected));
     }
   });
-  t.end();
 });
 
-t.test('5.2: beginFrame writes the shortest header for a payload of any length, and rsv1', (t) => {
+t.test('5.2: beginFrame writes the shortest header for a payload of any length, and rsv1', async () => {
   const lengths = [0, 125, 126, 65535, 65536, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1];
   forEachEncoder((Encoder, role) => {
     forEachCase(lengths, (length) => {
@@ -519,10 +501,9 @@ t.test('5.2: beginFrame writes the shortest header for a payload of any length, 
       assertBytes(bytes, expected);
     });
   });
-  t.end();
 });
 
-t.test('while a payload is incomplete, nothing else can be sent', (t) => {
+t.test('while a payload is incomplete, nothing else can be sent', async (t) => {
   const encoder = new Encoder({ role: 'server' });
   encoder.beginFrame(5);
   encoder.addPayload(Buffer.from('ab'));
@@ -541,10 +522,9 @@ t.test('while a payload is incomplete, nothing else can be sent', (t) => {
   }
   t.throws(() => encoder.beginFrame('1'), { code: 'ERR_INVALID_ARG_TYPE', message: /"length"/ });
   assertBytes(bytesOf(encoder), frame(BINARY, 'abcde'));
-  t.end();
 });
 
-t.test('stop drops all that has collected, also memory that was transferred', (t) => {
+t.test('stop drops all that has collected, also memory that was transferred', async (t) => {
   const encoder = new Encoder({ role: 'server' });
   encoder.text('first');
   const [{ buffer }] = encoder.take();
@@ -556,5 +536,4 @@ t.test('stop drops all that has collected, also memory that was transferred', (t
   encoder.text('third');
   t.same(encoder.take(), []);
   encoder.stop();
-  t.end();
 });

@@ -11,10 +11,10 @@ const { prepare } = require('../../lib/codec/prepared');
 const { runInPool } = require('../../lib/deflate/concurrency-limiter');
 const { frameId } = require('../../lib/frame-id');
 const { Queue } = require('../../lib/shared/queue');
-const { assertBytes, forEachCase } = require('../support/cases');
+const { assertBytes, forEachCase, testCases } = require('../support/cases');
 const { decoderOver, encoderOver } = require('../support/codecs');
 const { countMoved } = require('../support/count-moved');
-const { forEachDecoder } = require('../support/decoders');
+const { forEachDecoder, testDecoders } = require('../support/decoders');
 const { agree } = require('../support/deflate');
 const { BINARY, CONTINUATION, PING, TEXT, frame } = require('../support/frames');
 const { nativeKernels } = require('../support/natives');
@@ -36,143 +36,128 @@ function transfer(bytes) {
   structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
 }
 
-t.test('an empty payload is memory of its own', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
-    const empties = [f.binary(''), f.text(''), f.ping(''), f.pong(''), f.close()];
-    const fragments = [f.binary('', { fin: false }), f.continuation('')];
-    forEachCase([...empties, Buffer.concat(fragments)], (bytes) => {
-      const options = { role, text: 'buffer', onMessage: transfer, onPing: transfer, onPong: transfer, onError() {} };
-      for (let at = 0; at <= bytes.length; at++) {
-        const decoder = new Decoder({ ...options, onFrame: (_first, memory) => at % 2 === 0 && transfer(memory) });
-        decoder.write(fresh(bytes.subarray(0, at)));
-        decoder.write(fresh(bytes.subarray(at)));
-      }
-      const encoder = new Encoder({ role: 'server' });
-      for (const add of ['ping', 'pong', 'close']) encoder[add]();
-      assert.ok(encoder.pending > 0, 'other connections go on');
-      assertBytes(Buffer.concat(encoder.take()), Buffer.from('89008a008800', 'hex'));
-    });
+testDecoders(t, 'an empty payload is memory of its own', ({ Decoder, role, f }) => {
+  const empties = [f.binary(''), f.text(''), f.ping(''), f.pong(''), f.close()];
+  const fragments = [f.binary('', { fin: false }), f.continuation('')];
+  forEachCase([...empties, Buffer.concat(fragments)], (bytes) => {
+    const options = { role, text: 'buffer', onMessage: transfer, onPing: transfer, onPong: transfer, onError() {} };
+    for (let at = 0; at <= bytes.length; at++) {
+      const decoder = new Decoder({ ...options, onFrame: (_first, memory) => at % 2 === 0 && transfer(memory) });
+      decoder.write(fresh(bytes.subarray(0, at)));
+      decoder.write(fresh(bytes.subarray(at)));
+    }
+    const encoder = new Encoder({ role: 'server' });
+    for (const add of ['ping', 'pong', 'close']) encoder[add]();
+    assert.ok(encoder.pending > 0, 'other connections go on');
+    assertBytes(Buffer.concat(encoder.take()), Buffer.from('89008a008800', 'hex'));
   });
-  t.end();
 });
 
-t.test('frames after a transferred one end the decoder with one error', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
-    const first = f.binary('first');
-    forEachCase(
-      [
-        { name: 'text', rest: [f.text('pending')] },
-        { name: 'text that is not ASCII', rest: [f.text('é')] },
-        { name: 'binary', rest: [f.binary('pending'), f.binary('more')] },
-        { name: 'a ping', rest: [f.ping('ping')] },
-        { name: 'a fragment', rest: [f.text('begin', { fin: false }), f.continuation('end')] },
-        { name: 'half a frame', rest: [f.binary('pending').subarray(0, 9)] },
-        { name: 'half a header', rest: [f.binary('pending').subarray(0, 1)] },
-        { name: 'hundreds of frames', rest: Array(600).fill(f.text('x')) }
-      ],
-      ({ rest }) => {
-        const errors = [];
-        const messages = [];
-        const decoder = new Decoder({
-          role,
-          onMessage(data) {
-            messages.push(data.length);
-            if (messages.length === 1) transfer(data);
-          },
-          onError: (error) => errors.push([error.code, error.closeCode])
-        });
-        decoder.write(fresh(Buffer.concat([first, ...rest])));
-        assert.deepEqual(messages, [5]);
-        assert.deepEqual(errors, [[DETACHED, 1011]]);
-        assert.equal(decoder.closed, true);
-        decoder.write(f.ping());
-        assert.equal(errors.length, 1, 'one error');
-      }
-    );
-    const alone = [];
-    const decoder = new Decoder({
-      role,
-      onMessage(data) {
-        alone.push(data.toString());
-        transfer(data);
-      }
-    });
-    for (let i = 0; i < 3; i++) decoder.write(fresh(first));
-    assert.deepEqual(alone, ['first', 'first', 'first'], 'chunks with nothing after it');
-  });
-  t.end();
-});
-
-t.test('a chunk that is transferred while the decoder is paused', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
-    const errors = [];
-    const decoder = new Decoder({
-      role,
-      onMessage() {
-        decoder.pause();
-      },
-      onError: (error) => errors.push(error.code)
-    });
-    const held = fresh(f.text('later'));
-    decoder.write(fresh(Buffer.concat([f.text('now'), f.text('then')])));
-    decoder.write(held);
-    transfer(held);
-    decoder.resume();
-    assert.deepEqual(errors, [], 'the chunk before it is there');
-    decoder.resume();
-    assert.deepEqual(errors, [DETACHED]);
-  });
-  t.end();
-});
-
-t.test('onFrame may transfer what it is shown: a gathered payload, then or later', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
-    forEachCase([f.text('hello'), f.binary('hello'), f.ping('hello')], (bytes) => {
+testDecoders(t, 'frames after a transferred one end the decoder with one error', ({ Decoder, role, f }) => {
+  const first = f.binary('first');
+  forEachCase(
+    [
+      { name: 'text', rest: [f.text('pending')] },
+      { name: 'text that is not ASCII', rest: [f.text('é')] },
+      { name: 'binary', rest: [f.binary('pending'), f.binary('more')] },
+      { name: 'a ping', rest: [f.ping('ping')] },
+      { name: 'a fragment', rest: [f.text('begin', { fin: false }), f.continuation('end')] },
+      { name: 'half a frame', rest: [f.binary('pending').subarray(0, 9)] },
+      { name: 'half a header', rest: [f.binary('pending').subarray(0, 1)] },
+      { name: 'hundreds of frames', rest: Array(600).fill(f.text('x')) }
+    ],
+    ({ rest }) => {
       const errors = [];
-      const onMessage = () => assert.fail('delivered');
+      const messages = [];
       const decoder = new Decoder({
         role,
-        onFrame: (_first, memory) => transfer(memory),
-        onMessage,
-        onPing: onMessage,
-        onError: (error) => errors.push(error.code)
+        onMessage(data) {
+          messages.push(data.length);
+          if (messages.length === 1) transfer(data);
+        },
+        onError: (error) => errors.push([error.code, error.closeCode])
       });
-      for (const byte of bytes) decoder.write(Buffer.of(byte));
-      assert.deepEqual(errors, [DETACHED]);
-    });
-    let kept = null;
+      decoder.write(fresh(Buffer.concat([first, ...rest])));
+      assert.deepEqual(messages, [5]);
+      assert.deepEqual(errors, [[DETACHED, 1011]]);
+      assert.equal(decoder.closed, true);
+      decoder.write(f.ping());
+      assert.equal(errors.length, 1, 'one error');
+    }
+  );
+  const alone = [];
+  const decoder = new Decoder({
+    role,
+    onMessage(data) {
+      alone.push(data.toString());
+      transfer(data);
+    }
+  });
+  for (let i = 0; i < 3; i++) decoder.write(fresh(first));
+  assert.deepEqual(alone, ['first', 'first', 'first'], 'chunks with nothing after it');
+});
+
+testDecoders(t, 'a chunk that is transferred while the decoder is paused', ({ Decoder, role, f }) => {
+  const errors = [];
+  const decoder = new Decoder({
+    role,
+    onMessage() {
+      decoder.pause();
+    },
+    onError: (error) => errors.push(error.code)
+  });
+  const held = fresh(f.text('later'));
+  decoder.write(fresh(Buffer.concat([f.text('now'), f.text('then')])));
+  decoder.write(held);
+  transfer(held);
+  decoder.resume();
+  assert.deepEqual(errors, [], 'the chunk before it is there');
+  decoder.resume();
+  assert.deepEqual(errors, [DETACHED]);
+});
+
+testDecoders(t, 'onFrame may transfer what it is shown: a gathered payload, then or later', ({ Decoder, role, f }) => {
+  forEachCase([f.text('hello'), f.binary('hello'), f.ping('hello')], (bytes) => {
     const errors = [];
+    const onMessage = () => assert.fail('delivered');
     const decoder = new Decoder({
       role,
-      onFrame(_first, memory) {
-        kept ??= memory;
-      },
-      onMessage: () => assert.fail('delivered'),
+      onFrame: (_first, memory) => transfer(memory),
+      onMessage,
+      onPing: onMessage,
       onError: (error) => errors.push(error.code)
     });
-    for (const byte of f.text('hello', { fin: false })) decoder.write(Buffer.of(byte));
-    transfer(kept);
-    decoder.write(f.continuation('world'));
-    assert.deepEqual(errors, [DETACHED], 'between two fragments');
+    for (const byte of bytes) decoder.write(Buffer.of(byte));
+    assert.deepEqual(errors, [DETACHED]);
   });
-  t.end();
+  let kept = null;
+  const errors = [];
+  const decoder = new Decoder({
+    role,
+    onFrame(_first, memory) {
+      kept ??= memory;
+    },
+    onMessage: () => assert.fail('delivered'),
+    onError: (error) => errors.push(error.code)
+  });
+  for (const byte of f.text('hello', { fin: false })) decoder.write(Buffer.of(byte));
+  transfer(kept);
+  decoder.write(f.continuation('world'));
+  assert.deepEqual(errors, [DETACHED], 'between two fragments');
 });
 
-t.test('text that onFrame has seen is not gathered in memory that serves others', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
-    const shown = new Set();
-    const onFrame = (_first, memory) => shown.add(memory.buffer);
-    const bytes = f.text('a'.repeat(60_000));
-    for (let i = 0; i < 3; i++) {
-      const decoder = new Decoder({ role, onFrame, onMessage() {} });
-      for (let at = 0; at < bytes.length; at += 20_000) decoder.write(fresh(bytes.subarray(at, at + 20_000)));
-    }
-    assert.equal(shown.size, 3);
-  });
-  t.end();
+testDecoders(t, 'text that onFrame has seen is not gathered in memory that serves others', ({ Decoder, role, f }) => {
+  const shown = new Set();
+  const onFrame = (_first, memory) => shown.add(memory.buffer);
+  const bytes = f.text('a'.repeat(60_000));
+  for (let i = 0; i < 3; i++) {
+    const decoder = new Decoder({ role, onFrame, onMessage() {} });
+    for (let at = 0; at < bytes.length; at += 20_000) decoder.write(fresh(bytes.subarray(at, at + 20_000)));
+  }
+  assert.equal(shown.size, 3);
 });
 
-t.test('take and sinks get memory of their connection alone', (t) => {
+t.test('take and sinks get memory of their connection alone', async () => {
   const sinkOf = (received, options) => ({
     writable: true,
     writableLength: 0,
@@ -201,11 +186,13 @@ t.test('take and sinks get memory of their connection alone', (t) => {
       assert.doesNotThrow(() => own.text('goes on'));
     }
   });
-  t.end();
 });
 
-t.test('memory that is transferred while frames wait in it costs its own connection those frames', (t) => {
-  forEachCase(['server', 'client'], (role) => {
+testCases(
+  t,
+  'memory that is transferred while frames wait in it costs its own connection those frames',
+  ['server', 'client'],
+  (role) => {
     const own = new Encoder({ role });
     const other = new Encoder({ role });
     own.text('first');
@@ -222,11 +209,10 @@ t.test('memory that is transferred while frames wait in it costs its own connect
       assert.equal(Buffer.concat(own.take()).length, size + text.length, text);
     }
     assert.equal(Buffer.concat(other.take()).length, size + 21, 'the other connection');
-  });
-  t.end();
-});
+  }
+);
 
-t.test('frames that a sink has transferred away with earlier ones are lost, and no other bytes are sent', (t) => {
+t.test('frames that a sink has transferred away with earlier ones are lost, and no other bytes are sent', async (t) => {
   for (const send of [(encoder) => encoder.take(), (encoder) => encoder.flush({ write: () => assert.fail('sent') })]) {
     const encoder = new Encoder({ role: 'server' });
     encoder.text('first');
@@ -238,10 +224,9 @@ t.test('frames that a sink has transferred away with earlier ones are lost, and 
     encoder.text('later');
     t.same(encoder.take(), [Buffer.from('\x81\x05later', 'latin1')]);
   }
-  t.end();
 });
 
-t.test('detached data is refused by both roles, with a code', (t) => {
+t.test('detached data is refused by both roles, with a code', async () => {
   forEachCase(['server', 'client'], (role) => {
     const encoder = new Encoder({ role });
     const gone = (bytes) => {
@@ -270,7 +255,6 @@ t.test('detached data is refused by both roles, with a code', (t) => {
     decoder.write(Buffer.alloc(0));
     assert.equal(decoder.closed, false);
   });
-  t.end();
 });
 
 // A subscriber of the tracing channels may use codecs: the one that its record is about, in the
@@ -312,32 +296,32 @@ const SENDS = [
   { name: 'a prepared message', send: (encoder) => encoder.addPrepared(prepare('hello')), bytes: frame(TEXT, 'hello') }
 ];
 
-t.test('a subscriber sends on another connection', (t) => {
-  forEachCase([FRAMES, MESSAGES], (name) => {
-    forEachCase(SENDS, ({ send, bytes }) => {
-      forEachCase([true, false], (recycle) => {
-        const observed = new Encoder({ role: 'server', recycle, trace: { id: 'observed' } });
-        const dashboard = new Encoder({ role: 'server', recycle, trace: { id: 'dashboard' } });
-        let sent = 0;
-        const act = ({ connection }) => {
-          if (connection !== 'observed') return;
-          dashboard.text(`record ${sent++}`);
-        };
-        tracing(name, act, () => {
-          for (let i = 0; i < 3; i++) send(observed);
-        });
-        const records = Array.from({ length: sent }, (_, i) => frame(TEXT, `record ${i}`));
-        assertBytes(Buffer.concat(observed.take()), Buffer.concat([bytes, bytes, bytes]), 'the observed connection');
-        assertBytes(Buffer.concat(dashboard.take()), Buffer.concat(records), 'the dashboard');
-        assert.equal(sent, bytes[0] === 0x89 && name === MESSAGES ? 0 : 3);
+testCases(t, 'a subscriber sends on another connection', [FRAMES, MESSAGES], (name) => {
+  forEachCase(SENDS, ({ send, bytes }) => {
+    forEachCase([true, false], (recycle) => {
+      const observed = new Encoder({ role: 'server', recycle, trace: { id: 'observed' } });
+      const dashboard = new Encoder({ role: 'server', recycle, trace: { id: 'dashboard' } });
+      let sent = 0;
+      const act = ({ connection }) => {
+        if (connection !== 'observed') return;
+        dashboard.text(`record ${sent++}`);
+      };
+      tracing(name, act, () => {
+        for (let i = 0; i < 3; i++) send(observed);
       });
+      const records = Array.from({ length: sent }, (_, i) => frame(TEXT, `record ${i}`));
+      assertBytes(Buffer.concat(observed.take()), Buffer.concat([bytes, bytes, bytes]), 'the observed connection');
+      assertBytes(Buffer.concat(dashboard.take()), Buffer.concat(records), 'the dashboard');
+      assert.equal(sent, bytes[0] === 0x89 && name === MESSAGES ? 0 : 3);
     });
   });
-  t.end();
 });
 
-t.test('a subscriber sends on the connection of its record, takes its bytes, or closes it', (t) => {
-  forEachCase(SENDS, ({ send, bytes }) => {
+testCases(
+  t,
+  'a subscriber sends on the connection of its record, takes its bytes, or closes it',
+  SENDS,
+  ({ send, bytes }) => {
     const encoder = new Encoder({ role: 'server' });
     let depth = 0;
     tracing(
@@ -366,11 +350,10 @@ t.test('a subscriber sends on the connection of its record, takes its bytes, or 
     assert.equal(encoder.closed, true);
     send(encoder);
     assertBytes(Buffer.concat(encoder.take()), Buffer.concat([bytes, frame(8, Buffer.from([3, 232]))]));
-  });
-  t.end();
-});
+  }
+);
 
-t.test('records of messages are whole, whoever subscribes, sends and unsubscribes in the middle', (t) => {
+t.test('records of messages are whole, whoever subscribes, sends and unsubscribes in the middle', async (t) => {
   const encoder = new Encoder({ role: 'server' });
   encoder.text('ab', { fin: false });
   encoder.ping('not counted');
@@ -408,11 +391,12 @@ t.test('records of messages are whole, whoever subscribes, sends and unsubscribe
     { length: 10, fragments: 2, sequence: 8, binary: true },
     { length: 3, fragments: 2, sequence: 6, binary: false }
   ]);
-  t.end();
 });
 
-t.test('a decoder that a subscriber stops delivers nothing, one that it pauses holds all', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
+testDecoders(
+  t,
+  'a decoder that a subscriber stops delivers nothing, one that it pauses holds all',
+  ({ Decoder, role, f }) => {
     const frames = [f.text('one'), f.ping('p'), f.text('tw', { fin: false }), f.continuation('o'), f.binary('three')];
     const kinds = [
       { name: 'one chunk', chunks: [Buffer.concat(frames)] },
@@ -474,39 +458,32 @@ t.test('a decoder that a subscriber stops delivers nothing, one that it pauses h
         }
       });
     });
-  });
-  t.end();
+  }
+);
+
+testDecoders(t, 'a decoder that a subscriber writes to or resumes stays in order', ({ Decoder, role, f }) => {
+  const events = [];
+  const decoder = new Decoder({ role, onMessage: (data) => events.push(data) });
+  let records = 0;
+  const act = () => {
+    decoder.resume();
+    if (records++ === 0) decoder.write(Buffer.from(f.text('later')));
+  };
+  tracing(FRAMES, act, () => decoder.write(Buffer.concat([f.text('first'), f.text('second')])));
+  assert.deepEqual(events, ['first', 'second', 'later']);
 });
 
-t.test('a decoder that a subscriber writes to or resumes stays in order', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
-    const events = [];
-    const decoder = new Decoder({ role, onMessage: (data) => events.push(data) });
-    let records = 0;
-    const act = () => {
-      decoder.resume();
-      if (records++ === 0) decoder.write(Buffer.from(f.text('later')));
-    };
-    tracing(FRAMES, act, () => decoder.write(Buffer.concat([f.text('first'), f.text('second')])));
-    assert.deepEqual(events, ['first', 'second', 'later']);
-  });
-  t.end();
-});
-
-t.test('a subscriber that decodes with another decoder', (t) => {
-  forEachDecoder(({ Decoder: DecoderOver, role, f }) => {
-    const events = [];
-    const inner = [];
-    const other = new Decoder({ role, onMessage: (data) => inner.push(data) });
-    const decoder = new DecoderOver({ role, trace: { id: 'outer' }, onMessage: (data) => events.push(data) });
-    const act = ({ connection }) => {
-      if (connection === 'outer') other.write(Buffer.concat([f.text('in'), f.text('side')]));
-    };
-    tracing(FRAMES, act, () => decoder.write(Buffer.concat([f.text('one'), f.text('two'), f.text('three')])));
-    assert.deepEqual(events, ['one', 'two', 'three']);
-    assert.deepEqual(inner, ['in', 'side', 'in', 'side', 'in', 'side']);
-  });
-  t.end();
+testDecoders(t, 'a subscriber that decodes with another decoder', ({ Decoder: DecoderOver, role, f }) => {
+  const events = [];
+  const inner = [];
+  const other = new Decoder({ role, onMessage: (data) => inner.push(data) });
+  const decoder = new DecoderOver({ role, trace: { id: 'outer' }, onMessage: (data) => events.push(data) });
+  const act = ({ connection }) => {
+    if (connection === 'outer') other.write(Buffer.concat([f.text('in'), f.text('side')]));
+  };
+  tracing(FRAMES, act, () => decoder.write(Buffer.concat([f.text('one'), f.text('two'), f.text('three')])));
+  assert.deepEqual(events, ['one', 'two', 'three']);
+  assert.deepEqual(inner, ['in', 'side', 'in', 'side', 'in', 'side']);
 });
 
 // A sink may deliver at once, and what it calls may send and flush on the same connection.
@@ -526,8 +503,11 @@ function sinkOf(during, times = 1) {
   };
 }
 
-t.test('frames that are sent and flushed during a write follow the frames being written', (t) => {
-  forEachCase([true, false], (recycle) => {
+testCases(
+  t,
+  'frames that are sent and flushed during a write follow the frames being written',
+  [true, false],
+  (recycle) => {
     const large = Buffer.alloc(40_000, 7);
     const encoder = new Encoder({ role: 'server', recycle });
     const sink = sinkOf(() => {
@@ -541,32 +521,28 @@ t.test('frames that are sent and flushed during a write follow the frames being 
     const expected = [frame(BINARY, large), frame(TEXT, 'after'), frame(PING, 'inside'), frame(TEXT, 'and more')];
     assertBytes(Buffer.concat(sink.written), Buffer.concat(expected));
     assert.equal(encoder.pending, 0);
-  });
-  t.end();
+  }
+);
+
+testCases(t, 'a sink that throws leaves the encoder able to send', [true, false], (recycle) => {
+  const encoder = new Encoder({ role: 'server', recycle });
+  const broken = {
+    writable: true,
+    writableLength: 0,
+    write() {
+      throw new Error('broken');
+    }
+  };
+  encoder.text('lost');
+  assert.throws(() => encoder.flush(broken), { message: 'broken' });
+  assert.equal(encoder.pending, 0);
+  const sink = sinkOf(() => {}, 0);
+  encoder.text('next');
+  encoder.flush(sink);
+  assertBytes(Buffer.concat(sink.written), frame(TEXT, 'next'));
 });
 
-t.test('a sink that throws leaves the encoder able to send', (t) => {
-  forEachCase([true, false], (recycle) => {
-    const encoder = new Encoder({ role: 'server', recycle });
-    const broken = {
-      writable: true,
-      writableLength: 0,
-      write() {
-        throw new Error('broken');
-      }
-    };
-    encoder.text('lost');
-    assert.throws(() => encoder.flush(broken), { message: 'broken' });
-    assert.equal(encoder.pending, 0);
-    const sink = sinkOf(() => {}, 0);
-    encoder.text('next');
-    encoder.flush(sink);
-    assertBytes(Buffer.concat(sink.written), frame(TEXT, 'next'));
-  });
-  t.end();
-});
-
-t.test('two ends that answer each other in memory', (t) => {
+t.test('two ends that answer each other in memory', async (t) => {
   const received = [];
   const ends = ['server', 'client'].map((role) => ({ role, encoder: new Encoder({ role, recycle: true }) }));
   for (const [i, end] of ends.entries()) {
@@ -590,7 +566,6 @@ t.test('two ends that answer each other in memory', (t) => {
     (_, i) => `${i % 2 === 0 ? 'server' : 'client'} ${i === 0 ? 5 : i * 1000}`
   );
   t.same(received, expected);
-  t.end();
 });
 
 // On Deno, Buffer.prototype.utf8Slice refuses a start after the end, so reading the reason of an
@@ -617,7 +592,7 @@ function backends() {
   }));
 }
 
-t.test('close() without a code arrives as 1005, in both roles', (t) => {
+t.test('close() without a code arrives as 1005, in both roles', async (t) => {
   refuseReversedRanges(t);
   forEachCase(backends(), ({ backend }) => {
     const DecoderOver = decoderOver(backend);
@@ -639,28 +614,24 @@ t.test('close() without a code arrives as 1005, in both roles', (t) => {
       });
     });
   });
-  t.end();
 });
 
 // 5.4: a continuation frame that continues nothing, and a message inside another, are refused as
 // such (1002), however long they say that they are, in one piece and byte by byte.
 
-t.test('5.4: the rule of continuation comes before the limits of a length', (t) => {
-  forEachDecoder(({ decode, f }) => {
-    forEachCase([0n, 125n, 65_536n, 2n ** 32n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 62n], (length) => {
-      const options = { maxPayload: 1000 };
-      const continuation = f.continuation('', { length, fin: false });
-      assert.deepEqual(decode([continuation], options), [['error', 'CONTINUATION', 1002]]);
-      const inside = [f.text('a', { fin: false }), f.binary('', { length })];
-      assert.deepEqual(decode(inside, options), [['error', 'INTERLEAVED', 1002]]);
-      if (length > 1000n) {
-        assert.deepEqual(decode([f.binary('', { length })], options), [['error', 'MESSAGE_TOO_BIG', 1009]]);
-        const continued = [f.text('a', { fin: false }), continuation];
-        assert.deepEqual(decode(continued, options), [['error', 'MESSAGE_TOO_BIG', 1009]]);
-      }
-    });
+testDecoders(t, '5.4: the rule of continuation comes before the limits of a length', ({ decode, f }) => {
+  forEachCase([0n, 125n, 65_536n, 2n ** 32n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 62n], (length) => {
+    const options = { maxPayload: 1000 };
+    const continuation = f.continuation('', { length, fin: false });
+    assert.deepEqual(decode([continuation], options), [['error', 'CONTINUATION', 1002]]);
+    const inside = [f.text('a', { fin: false }), f.binary('', { length })];
+    assert.deepEqual(decode(inside, options), [['error', 'INTERLEAVED', 1002]]);
+    if (length > 1000n) {
+      assert.deepEqual(decode([f.binary('', { length })], options), [['error', 'MESSAGE_TOO_BIG', 1009]]);
+      const continued = [f.text('a', { fin: false }), continuation];
+      assert.deepEqual(decode(continued, options), [['error', 'MESSAGE_TOO_BIG', 1009]]);
+    }
   });
-  t.end();
 });
 
 // What waits in line. Taking each off an array would move all others: 200,000 took 37 s.
@@ -740,7 +711,7 @@ t.test('jobs that wait for the thread pool begin in order, without moving each o
 
 // Values that are of a right type and yet unusual.
 
-t.test('a huge BigInt, string or number of digits makes no huge message', (t) => {
+t.test('a huge BigInt, string or number of digits makes no huge message', async () => {
   const huge = 10n ** 300_000n;
   const { Decoder, Encoder, formatFrameId, mask, prepare, unmask } = framemask;
   const bytes = Buffer.alloc(16);
@@ -760,10 +731,9 @@ t.test('a huge BigInt, string or number of digits makes no huge message', (t) =>
   forEachCase(Object.keys(calls), (name) => {
     assert.throws(calls[name], ({ message }) => message.length < 200, name);
   });
-  t.end();
 });
 
-t.test('ids of version 7 ascend under a clock with fractions', (t) => {
+t.test('ids of version 7 ascend under a clock with fractions', async (t) => {
   const { now } = Date;
   t.teardown(() => {
     Date.now = now;
@@ -779,5 +749,4 @@ t.test('ids of version 7 ascend under a clock with fractions', (t) => {
     assert.ok(id > last, `id ${i} is ${id}, after ${last}`);
     last = id;
   }
-  t.end();
 });

@@ -54,6 +54,19 @@ function forEachCase(cases, check) {
 }
 
 /**
+ * A test that calls `check` with each case, see `forEachCase`.
+ *
+ * @template T
+ * @param {import('tap').Test} t
+ * @param {string} title
+ * @param {Iterable<T>} cases
+ * @param {(one: T) => void} check
+ */
+function testCases(t, title, cases, check) {
+  t.test(title, async () => forEachCase(cases, check));
+}
+
+/**
  * `assert.deepEqual` for bytes, with a message that fits on a line.
  *
  * @param {Uint8Array} actual
@@ -68,4 +81,4 @@ function assertBytes(actual, expected, what = 'bytes') {
   assert.fail(`${what}: ${difference}, ${actual.length} bytes of ${expected.length}`);
 }
 
-module.exports = { assertBytes, forEachCase };
+module.exports = { assertBytes, forEachCase, testCases };

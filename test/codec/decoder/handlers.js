@@ -2,8 +2,8 @@
 
 const assert = require('node:assert/strict');
 const t = require('tap');
-const { forEachCase } = require('../../support/cases');
-const { DECODER_CASES, ROLES, createDecoders, forEachDecoder } = require('../../support/decoders');
+const { forEachCase, testCases } = require('../../support/cases');
+const { DECODER_CASES, ROLES, createDecoders, forEachDecoder, testDecoders } = require('../../support/decoders');
 const { framesFor } = require('../../support/frames');
 const { createRandom, seed } = require('../../support/random');
 const { assertEvents, binary, eventsOf, record, string } = require('../../support/recorder');
@@ -116,17 +116,21 @@ function* streamCases() {
 
 const fresh = (chunk) => Buffer.from(chunk);
 
-t.test('each event comes in its order, however the stream is cut', (t) => {
-  forEachCase(streamCases(), ({ chunks, expected, record }) => {
+testCases(
+  t,
+  'each event comes in its order, however the stream is cut',
+  streamCases(),
+  ({ chunks, expected, record }) => {
     const { decoder, events } = record();
     for (const chunk of chunks) assert.ok(decoder.write(fresh(chunk)), 'write returns true');
     assertEvents(events, expected);
-  });
-  t.end();
-});
+  }
+);
 
-t.test('onFrame is called for a frame with a bad payload, not for one with a bad header or in a wrong place', (t) => {
-  forEachDecoder(({ decode, f }) => {
+testDecoders(
+  t,
+  'onFrame is called for a frame with a bad payload, not for one with a bad header or in a wrong place',
+  ({ decode, f }) => {
     const error = (code, closeCode) => ['error', code, closeCode];
     const cases = [
       { name: 'a reserved opcode', bad: f.frame(3, 'a'), events: [error('OPCODE', 1002)] },
@@ -142,11 +146,10 @@ t.test('onFrame is called for a frame with a bad payload, not for one with a bad
       }
     });
     assert.deepEqual(delivered, [], 'messages');
-  });
-  t.end();
-});
+  }
+);
 
-t.test('`this` of each handler is the decoder, with its context', (t) => {
+t.test('`this` of each handler is the decoder, with its context', async () => {
   const NAMES = ['onMessage', 'onPing', 'onPong', 'onClose', 'onError'];
   const context = { name: 'connection' };
   forEachDecoder(({ Decoder, f, role }) => {
@@ -167,7 +170,6 @@ t.test('`this` of each handler is the decoder, with its context', (t) => {
     });
     assert.equal(new Decoder({ role }).context, undefined, 'no context by default');
   });
-  t.end();
 });
 
 const isNode = process.versions.bun === undefined && process.versions.deno === undefined;
@@ -259,11 +261,8 @@ function checkInterruptions(k, one) {
   assertEvents(events, expected, `thrown at event ${k}, then resumed`);
 }
 
-t.test('pause, stop or an error in any handler', (t) => {
-  forEachCase(streamCases(), (one) => {
-    for (const k of one.expected.keys()) checkInterruptions(k, one);
-  });
-  t.end();
+testCases(t, 'pause, stop or an error in any handler', streamCases(), (one) => {
+  for (const k of one.expected.keys()) checkInterruptions(k, one);
 });
 
 /**
@@ -272,8 +271,10 @@ t.test('pause, stop or an error in any handler', (t) => {
  */
 const isTried = (k) => TRIES_ALL || (k + 2) % 256 < 5 || k > 597 || (k + seed) % 5 === 0;
 
-t.test(titleOf('pause, stop or an error at any of 600 frames of one chunk', `every fifth, seed ${seed}`), (t) => {
-  forEachDecoder(({ f, record }) => {
+testDecoders(
+  t,
+  titleOf('pause, stop or an error at any of 600 frames of one chunk', `every fifth, seed ${seed}`),
+  ({ f, record }) => {
     const texts = Array.from({ length: 600 }, (_, i) => String(i));
     const frames = texts.map((text, i) => (i % 11 === 0 ? f.ping(text) : f.text(text)));
     const expected = texts.map((text, i) => (i % 11 === 0 ? ['ping', text] : string(text)));
@@ -282,12 +283,14 @@ t.test(titleOf('pause, stop or an error at any of 600 frames of one chunk', `eve
     const bytes = Buffer.concat([...frames, f.binary('across chunks')]);
     const chunks = [bytes.subarray(0, bytes.length - 5), bytes.subarray(bytes.length - 5)];
     for (const k of expected.keys()) if (isTried(k)) checkInterruptions(k, { chunks, expected, record });
-  });
-  t.end();
-});
+  }
+);
 
-t.test('pause and resume in one handler change nothing, and deliver nothing inside it', (t) => {
-  forEachCase(streamCases(), ({ chunks, expected, record }) => {
+testCases(
+  t,
+  'pause and resume in one handler change nothing, and deliver nothing inside it',
+  streamCases(),
+  ({ chunks, expected, record }) => {
     const after = (_event, decoder) => {
       const before = events.length;
       decoder.resume();
@@ -300,93 +303,85 @@ t.test('pause and resume in one handler change nothing, and deliver nothing insi
     const { decoder, events } = record({ after });
     for (const chunk of chunks) assert.ok(decoder.write(fresh(chunk)), 'write returns true');
     assertEvents(events, expected);
-  });
-  t.end();
+  }
+);
+
+testDecoders(t, 'pause outside of handlers holds all chunks until resume', ({ f, record }) => {
+  const { decoder, events } = record();
+  decoder.resume();
+  assert.equal(decoder.paused, false, 'resume without pause');
+  assert.equal(decoder.closed, false, 'resume without pause');
+  decoder.pause();
+  decoder.pause();
+  assert.equal(decoder.paused, true, 'paused');
+  const results = [f.text('a'), Buffer.alloc(0), f.text('b')].map((chunk) => decoder.write(chunk));
+  assert.deepEqual(results, [false, false, false], 'what write returns while paused');
+  assert.deepEqual(events, [], 'events while paused');
+  decoder.resume();
+  assert.equal(decoder.paused, false, 'paused after resume');
+  assert.deepEqual(events, [string('a'), string('b')], 'events after resume');
+  assert.equal(decoder.write(f.text('c')), true, 'what write returns after resume');
+  assert.deepEqual(events.at(-1), string('c'), 'an event after resume');
+
+  const bytes = Buffer.concat([f.text('d', { fin: false }), f.continuation('e')]);
+  for (let i = 0; i < bytes.length; i++) {
+    decoder.write(fresh(bytes.subarray(i, i + 1)));
+    decoder.pause();
+    decoder.resume();
+  }
+  assert.deepEqual(events.slice(3), [string('de')], 'inside a header, a payload and a message');
 });
 
-t.test('pause outside of handlers holds all chunks until resume', (t) => {
-  forEachDecoder(({ f, record }) => {
-    const { decoder, events } = record();
-    decoder.resume();
-    assert.equal(decoder.paused, false, 'resume without pause');
-    assert.equal(decoder.closed, false, 'resume without pause');
-    decoder.pause();
-    decoder.pause();
-    assert.equal(decoder.paused, true, 'paused');
-    const results = [f.text('a'), Buffer.alloc(0), f.text('b')].map((chunk) => decoder.write(chunk));
-    assert.deepEqual(results, [false, false, false], 'what write returns while paused');
-    assert.deepEqual(events, [], 'events while paused');
-    decoder.resume();
-    assert.equal(decoder.paused, false, 'paused after resume');
-    assert.deepEqual(events, [string('a'), string('b')], 'events after resume');
-    assert.equal(decoder.write(f.text('c')), true, 'what write returns after resume');
-    assert.deepEqual(events.at(-1), string('c'), 'an event after resume');
+testDecoders(t, 'stop outside of handlers drops what is held, and ends the decoder for good', ({ f, record }) => {
+  const { decoder, events } = record();
+  decoder.pause();
+  decoder.write(f.text('held'));
+  decoder.stop();
+  decoder.stop();
+  assert.equal(decoder.closed, true, 'closed');
+  assert.equal(decoder.paused, false, 'paused after stop');
+  decoder.pause();
+  assert.equal(decoder.paused, false, 'a decoder that has ended cannot be paused');
+  decoder.resume();
+  assert.equal(decoder.write(f.text('late')), true, 'what write returns after stop');
+  assert.deepEqual(events, [], 'events after stop');
 
-    const bytes = Buffer.concat([f.text('d', { fin: false }), f.continuation('e')]);
-    for (let i = 0; i < bytes.length; i++) {
-      decoder.write(fresh(bytes.subarray(i, i + 1)));
-      decoder.pause();
-      decoder.resume();
+  const frame = f.text('abc', { fin: false });
+  forEachCase([2, frame.length - 1, frame.length], (end) => {
+    const other = record();
+    other.decoder.write(fresh(frame.subarray(0, end)));
+    other.decoder.stop();
+    other.decoder.write(f.text('late'));
+    assert.deepEqual(other.events, [], 'stopped inside a header, a payload or a message');
+  });
+});
+
+testCases(t, 'each of the errors from all handlers is thrown once', streamCases(), ({ chunks, expected, record }) => {
+  const after = () => {
+    throw new Error(`event ${events.length}`);
+  };
+  const { decoder, events } = record({ after });
+  const attempt = (work) => {
+    const before = events.length;
+    try {
+      work();
+    } catch (error) {
+      // If onFrame and onMessage of one frame throw, this is the error of onMessage.
+      if (error.message !== `event ${events.length}`) throw error;
+      return true;
     }
-    assert.deepEqual(events.slice(3), [string('de')], 'inside a header, a payload and a message');
-  });
-  t.end();
+    assert.equal(events.length, before, 'events whose errors were lost');
+    return false;
+  };
+  for (const chunk of chunks) attempt(() => decoder.write(fresh(chunk)));
+  while (attempt(() => decoder.resume()));
+  assertEvents(events, expected);
 });
 
-t.test('stop outside of handlers drops what is held, and ends the decoder for good', (t) => {
-  forEachDecoder(({ f, record }) => {
-    const { decoder, events } = record();
-    decoder.pause();
-    decoder.write(f.text('held'));
-    decoder.stop();
-    decoder.stop();
-    assert.equal(decoder.closed, true, 'closed');
-    assert.equal(decoder.paused, false, 'paused after stop');
-    decoder.pause();
-    assert.equal(decoder.paused, false, 'a decoder that has ended cannot be paused');
-    decoder.resume();
-    assert.equal(decoder.write(f.text('late')), true, 'what write returns after stop');
-    assert.deepEqual(events, [], 'events after stop');
-
-    const frame = f.text('abc', { fin: false });
-    forEachCase([2, frame.length - 1, frame.length], (end) => {
-      const other = record();
-      other.decoder.write(fresh(frame.subarray(0, end)));
-      other.decoder.stop();
-      other.decoder.write(f.text('late'));
-      assert.deepEqual(other.events, [], 'stopped inside a header, a payload or a message');
-    });
-  });
-  t.end();
-});
-
-t.test('each of the errors from all handlers is thrown once', (t) => {
-  forEachCase(streamCases(), ({ chunks, expected, record }) => {
-    const after = () => {
-      throw new Error(`event ${events.length}`);
-    };
-    const { decoder, events } = record({ after });
-    const attempt = (work) => {
-      const before = events.length;
-      try {
-        work();
-      } catch (error) {
-        // If onFrame and onMessage of one frame throw, this is the error of onMessage.
-        if (error.message !== `event ${events.length}`) throw error;
-        return true;
-      }
-      assert.equal(events.length, before, 'events whose errors were lost');
-      return false;
-    };
-    for (const chunk of chunks) attempt(() => decoder.write(fresh(chunk)));
-    while (attempt(() => decoder.resume()));
-    assertEvents(events, expected);
-  });
-  t.end();
-});
-
-t.test('an error from onError or onClose leaves the decoder closed, and comes once', (t) => {
-  forEachDecoder(({ Decoder, f, role }) => {
+testDecoders(
+  t,
+  'an error from onError or onClose leaves the decoder closed, and comes once',
+  ({ Decoder, f, role }) => {
     const endings = { onError: f.frame(3), onClose: f.close(1000) };
     for (const [name, bytes] of Object.entries(endings)) {
       for (const before of [[], [f.text('a'), f.text('b')]]) {
@@ -406,53 +401,46 @@ t.test('an error from onError or onClose leaves the decoder closed, and comes on
         assert.equal(calls, 1, what);
       }
     }
-  });
-  t.end();
-});
+  }
+);
 
 const f = framesFor('server');
 
-t.test('what a handler writes is delivered after the chunk at hand', (t) => {
-  forEachDecoder(({ decodeCut, f, record }) => {
-    const frames = STREAMS['each kind of frame'](f)
-      .slice(0, -2)
-      .map(([frame]) => frame);
-    const extra = [f.ping('extra'), f.text('of many'), f.text('frames')];
-    for (const { handlers, options } of VARIANTS) {
-      const first = decodeCut(Buffer.concat(frames), [], options);
-      const second = decodeCut(Buffer.concat(extra), [], options);
-      for (let k = 0; k < first.length; k++) {
-        const what = `${handlers}, written at event ${k}`;
-        const after = (_event, decoder) => {
-          if (events.length !== k + 1) return;
-          // Two pieces: the second is written while the first waits.
-          const bytes = Buffer.concat(extra);
-          assert.equal(decoder.write(bytes.subarray(0, 5)), true, what);
-          decoder.write(bytes.subarray(5));
-          assert.equal(events.length, k + 1, `${what}: delivered inside the handler`);
-        };
-        const { decoder, events } = record({ ...options, after });
-        decoder.write(Buffer.concat(frames));
-        assert.deepEqual(events, [...first, ...second], what);
-      }
+testDecoders(t, 'what a handler writes is delivered after the chunk at hand', ({ decodeCut, f, record }) => {
+  const frames = STREAMS['each kind of frame'](f)
+    .slice(0, -2)
+    .map(([frame]) => frame);
+  const extra = [f.ping('extra'), f.text('of many'), f.text('frames')];
+  for (const { handlers, options } of VARIANTS) {
+    const first = decodeCut(Buffer.concat(frames), [], options);
+    const second = decodeCut(Buffer.concat(extra), [], options);
+    for (let k = 0; k < first.length; k++) {
+      const what = `${handlers}, written at event ${k}`;
+      const after = (_event, decoder) => {
+        if (events.length !== k + 1) return;
+        // Two pieces: the second is written while the first waits.
+        const bytes = Buffer.concat(extra);
+        assert.equal(decoder.write(bytes.subarray(0, 5)), true, what);
+        decoder.write(bytes.subarray(5));
+        assert.equal(events.length, k + 1, `${what}: delivered inside the handler`);
+      };
+      const { decoder, events } = record({ ...options, after });
+      decoder.write(Buffer.concat(frames));
+      assert.deepEqual(events, [...first, ...second], what);
     }
-  });
-  t.end();
+  }
 });
 
-t.test('a handler may write for each message that it gets: no recursion', (t) => {
-  forEachDecoder(({ f, record }) => {
-    const after = (_event, decoder) => events.length < 20_000 && decoder.write(f.text('more'));
-    const { decoder, events } = record({ after });
-    decoder.write(f.text('more'));
-    assert.equal(events.length, 20_000);
-  });
-  t.end();
+testDecoders(t, 'a handler may write for each message that it gets: no recursion', ({ f, record }) => {
+  const after = (_event, decoder) => events.length < 20_000 && decoder.write(f.text('more'));
+  const { decoder, events } = record({ after });
+  decoder.write(f.text('more'));
+  assert.equal(events.length, 20_000);
 });
 
 // Each level is inside a chunk of many frames, so it needs a frame table of its own. Four tables
 // are kept for later.
-t.test('a handler may feed other decoders, whose handlers feed others', (t) => {
+t.test('a handler may feed other decoders, whose handlers feed others', async () => {
   const texts = Array.from({ length: 4 }, (_, i) => `text ${i}`);
   forEachCase(createDecoders(), ({ Decoder }) => {
     let decoders = 0;
@@ -475,10 +463,9 @@ t.test('a handler may feed other decoders, whose handlers feed others', (t) => {
     feed(4);
     assert.equal(decoders, 1 + 4 + 16 + 64 + 256, 'how many decoders there were');
   });
-  t.end();
 });
 
-t.test('a paused decoder keeps its frames while another decoder works', (t) => {
+t.test('a paused decoder keeps its frames while another decoder works', async () => {
   const texts = Array.from({ length: 300 }, (_, i) => `text ${i}`);
   const chunk = Buffer.concat(texts.map((text) => f.text(text)));
   const others = Buffer.concat(Array.from({ length: 300 }, (_, i) => f.binary('x'.repeat(1 + (i % 100)))));
@@ -494,7 +481,6 @@ t.test('a paused decoder keeps its frames while another decoder works', (t) => {
       assertEvents(events, texts.map(string), `paused at event ${at}`);
     }
   });
-  t.end();
 });
 
 const RUNS = TRIES_ALL ? 3000 : 1000;
@@ -510,7 +496,7 @@ function attempt(work) {
   }
 }
 
-t.test(`handlers that pause, throw and feed others at random deliver the same (seed ${seed})`, (t) => {
+t.test(`handlers that pause, throw and feed others at random deliver the same (seed ${seed})`, async (t) => {
   const decoders = createDecoders();
   const random = createRandom(seed);
   const makeStream = createStreamMaker(random, { rsv1: true, longest: 3000 });
@@ -565,5 +551,4 @@ t.test(`handlers that pause, throw and feed others at random deliver the same (s
 
   for (let i = 0; i < RUNS; i++) forEachCase([`FRAMEMASK_TEST_SEED=${seed}, stream ${i}`], checkStream);
   t.ok(calls > RUNS, `${calls} calls of handlers`);
-  t.end();
 });

@@ -7,7 +7,7 @@ const { Decoder } = require('../../../index.js');
 const { FrameError } = require('../../../lib/shared/errors');
 const { forEachCase } = require('../../support/cases');
 const { decoderOver } = require('../../support/codecs');
-const { forEachDecoder } = require('../../support/decoders');
+const { forEachDecoder, testDecoders } = require('../../support/decoders');
 const { CLOSE, CONTINUATION, KEY, PING, PONG, TEXT, frame } = require('../../support/frames');
 const { binary, string } = require('../../support/recorder');
 
@@ -85,7 +85,7 @@ function withRsv(f, rsv) {
 const CLOSE_CODES = { MESSAGE_TOO_BIG: 1009, UTF8: 1007 };
 
 for (const [title, code, after, frames, only] of RULES) {
-  t.test(title, (t) => {
+  t.test(title, async () => {
     const closeCode = CLOSE_CODES[code] ?? 1002;
     const event = ['error', code, closeCode];
     forEachDecoder(({ Decoder, decode, f, refusedAfter, role }) => {
@@ -118,62 +118,55 @@ for (const [title, code, after, frames, only] of RULES) {
         }
       });
     });
-    t.end();
   });
 }
 
-t.test('7.1.7: an error is a FrameError, and the decoder has ended', (t) => {
-  forEachDecoder(({ Decoder, f, role }) => {
-    const errors = [];
-    const onMessage = () => assert.fail('a message');
-    const decoder = new Decoder({ role, onError: (error) => errors.push(error), onMessage });
-    assert.equal(decoder.closed, false, 'closed before the error');
-    assert.equal(decoder.write(f.frame(3)), true, 'what write returns');
-    assert.equal(decoder.closed, true, 'closed after the error');
-    decoder.write(f.text('late'));
-    decoder.write(f.frame(3));
-    decoder.resume();
-    assert.equal(errors.length, 1, 'how many errors');
-    assert.ok(errors[0] instanceof FrameError, 'a FrameError');
-  });
-  t.end();
+testDecoders(t, '7.1.7: an error is a FrameError, and the decoder has ended', ({ Decoder, f, role }) => {
+  const errors = [];
+  const onMessage = () => assert.fail('a message');
+  const decoder = new Decoder({ role, onError: (error) => errors.push(error), onMessage });
+  assert.equal(decoder.closed, false, 'closed before the error');
+  assert.equal(decoder.write(f.frame(3)), true, 'what write returns');
+  assert.equal(decoder.closed, true, 'closed after the error');
+  decoder.write(f.text('late'));
+  decoder.write(f.frame(3));
+  decoder.resume();
+  assert.equal(errors.length, 1, 'how many errors');
+  assert.ok(errors[0] instanceof FrameError, 'a FrameError');
 });
 
-t.test('an error says what the peer sent', (t) => {
-  forEachDecoder(({ Decoder, f, role }) => {
-    const tooLong = f.binary(Buffer.alloc(70_000));
-    const cases = [
-      { name: 'a reserved opcode', bytes: f.frame(3, 'a'), firstByte: 0x83, length: null },
-      { name: 'a long Ping frame', bytes: f.frame(9, Buffer.alloc(126)), firstByte: 0x89, length: 126 },
-      { name: 'no message to continue', bytes: f.continuation('abc'), firstByte: 0x80, length: 3 },
-      {
-        name: 'too big a message',
-        bytes: tooLong,
-        firstByte: 0x82,
-        length: 70_000,
-        message: /^A message is longer than 65536 bytes$/
-      },
-      { name: 'the same in pieces', bytes: tooLong.subarray(0, 20), firstByte: 0x82, length: 70_000 },
-      { name: 'bad text', bytes: f.text(Buffer.from([0x80])), firstByte: null, length: null },
-      { name: 'a bad code', bytes: f.close(1006), firstByte: null, length: null, receivedCode: 1006 }
-    ];
-    forEachCase(cases, ({ bytes, firstByte, length, receivedCode = null, message = /./ }) => {
-      const errors = [];
-      const decoder = new Decoder({ role, maxPayload: 65_536, onError: (error) => errors.push(error) });
-      decoder.write(bytes);
-      assert.equal(errors.length, 1, 'how many errors');
-      const found = { firstByte: errors[0].firstByte, length: errors[0].length, receivedCode: errors[0].receivedCode };
-      assert.deepEqual(found, { firstByte, length, receivedCode });
-      assert.match(errors[0].message, message);
-    });
+testDecoders(t, 'an error says what the peer sent', ({ Decoder, f, role }) => {
+  const tooLong = f.binary(Buffer.alloc(70_000));
+  const cases = [
+    { name: 'a reserved opcode', bytes: f.frame(3, 'a'), firstByte: 0x83, length: null },
+    { name: 'a long Ping frame', bytes: f.frame(9, Buffer.alloc(126)), firstByte: 0x89, length: 126 },
+    { name: 'no message to continue', bytes: f.continuation('abc'), firstByte: 0x80, length: 3 },
+    {
+      name: 'too big a message',
+      bytes: tooLong,
+      firstByte: 0x82,
+      length: 70_000,
+      message: /^A message is longer than 65536 bytes$/
+    },
+    { name: 'the same in pieces', bytes: tooLong.subarray(0, 20), firstByte: 0x82, length: 70_000 },
+    { name: 'bad text', bytes: f.text(Buffer.from([0x80])), firstByte: null, length: null },
+    { name: 'a bad code', bytes: f.close(1006), firstByte: null, length: null, receivedCode: 1006 }
+  ];
+  forEachCase(cases, ({ bytes, firstByte, length, receivedCode = null, message = /./ }) => {
+    const errors = [];
+    const decoder = new Decoder({ role, maxPayload: 65_536, onError: (error) => errors.push(error) });
+    decoder.write(bytes);
+    assert.equal(errors.length, 1, 'how many errors');
+    const found = { firstByte: errors[0].firstByte, length: errors[0].length, receivedCode: errors[0].receivedCode };
+    assert.deepEqual(found, { firstByte, length, receivedCode });
+    assert.match(errors[0].message, message);
   });
-  t.end();
 });
 
 const HINT = 'give a Decoder only what follows the handshake';
 const ANSWER = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n';
 
-t.test('the message of an error tells of a handshake, or of the wrong role', (t) => {
+t.test('the message of an error tells of a handshake, or of the wrong role', async (t) => {
   const cases = [
     { role: 'client', bytes: ANSWER, end: `It is the HTTP of a server's answer: ${HINT}` },
     { role: 'client', bytes: ANSWER.slice(0, 5), end: `It is the HTTP of a server's answer: ${HINT}` },
@@ -189,7 +182,6 @@ t.test('the message of an error tells of a handshake, or of the wrong role', (t)
     new Decoder({ role, onError: (error) => errors.push(error) }).write(Buffer.from(bytes));
     t.equal(errors[0].message.slice(-end.length), end, `${role}: ${bytes.toString('latin1').slice(0, 5)}`);
   }
-  t.end();
 });
 
 // Section 8.1: text that is not UTF-8 fails the connection. framemask does so at the first byte
@@ -217,77 +209,65 @@ const BAD_TEXTS = BAD_SEQUENCES.flatMap((hex) =>
   })
 );
 
-t.test('8.1: refuses bad text at the bad byte, inside a frame', (t) => {
-  forEachDecoder(({ decode, decodeCut, f, refusedAfter }) => {
-    forEachCase(BAD_TEXTS, ({ text, bad }) => {
-      const whole = f.text(text);
-      assert.equal(refusedAfter(whole), whole.length - text.length + bad, 'the byte with which it is refused');
-      assert.deepEqual(decode([whole, f.ping('late')]), [BAD_TEXT], 'text as strings');
-      assert.deepEqual(decode([whole, f.ping('late')], { text: 'buffer' }), [BAD_TEXT], 'text as Buffers');
+testDecoders(t, '8.1: refuses bad text at the bad byte, inside a frame', ({ decode, decodeCut, f, refusedAfter }) => {
+  forEachCase(BAD_TEXTS, ({ text, bad }) => {
+    const whole = f.text(text);
+    assert.equal(refusedAfter(whole), whole.length - text.length + bad, 'the byte with which it is refused');
+    assert.deepEqual(decode([whole, f.ping('late')]), [BAD_TEXT], 'text as strings');
+    assert.deepEqual(decode([whole, f.ping('late')], { text: 'buffer' }), [BAD_TEXT], 'text as Buffers');
 
-      const begun = f.text(text, { length: 2 ** 20 });
-      assert.equal(refusedAfter(begun), begun.length - text.length + bad, 'a frame that is not complete');
-      assert.deepEqual(decodeCut(begun.subarray(0, begun.length - 3), []), [BAD_TEXT], 'not complete, in one chunk');
-    });
+    const begun = f.text(text, { length: 2 ** 20 });
+    assert.equal(refusedAfter(begun), begun.length - text.length + bad, 'a frame that is not complete');
+    assert.deepEqual(decodeCut(begun.subarray(0, begun.length - 3), []), [BAD_TEXT], 'not complete, in one chunk');
   });
-  t.end();
 });
 
-t.test('8.1: refuses bad text at the bad byte, across fragments', (t) => {
-  forEachDecoder(({ decodeCut, f, refusedAfter }) => {
-    const size = f.text('a').length;
-    forEachCase(BAD_TEXTS, ({ text, bad }) => {
-      const frames = Array.from(text, (_, i) => f.frame(i === 0 ? TEXT : 0, text.subarray(i, i + 1), { fin: false }));
-      const bytes = Buffer.concat(frames);
-      assert.equal(refusedAfter(bytes), size * bad, 'the byte with which it is refused');
-      assert.deepEqual(decodeCut(bytes, []), [BAD_TEXT], 'in one chunk');
-    });
+testDecoders(t, '8.1: refuses bad text at the bad byte, across fragments', ({ decodeCut, f, refusedAfter }) => {
+  const size = f.text('a').length;
+  forEachCase(BAD_TEXTS, ({ text, bad }) => {
+    const frames = Array.from(text, (_, i) => f.frame(i === 0 ? TEXT : 0, text.subarray(i, i + 1), { fin: false }));
+    const bytes = Buffer.concat(frames);
+    assert.equal(refusedAfter(bytes), size * bad, 'the byte with which it is refused');
+    assert.deepEqual(decodeCut(bytes, []), [BAD_TEXT], 'in one chunk');
   });
-  t.end();
 });
 
-t.test('8.1: refuses text that ends inside a character, with its last byte', (t) => {
-  forEachDecoder(({ decode, f, refusedAfter }) => {
-    forEachCase(['c3', 'e2', 'e282', 'f0', 'f09f', 'f09f98'], (hex) => {
-      const cut = Buffer.concat([Buffer.from('text '), fromHex(hex)]);
-      const bytes = f.text(cut);
-      assert.equal(refusedAfter(bytes), bytes.length, 'the byte with which it is refused');
-      assert.deepEqual(decode([bytes]), [BAD_TEXT], 'one frame');
-      assert.deepEqual(
-        decode([f.text(cut, { fin: false }), f.ping(''), f.continuation('')]),
-        [['ping', ''], BAD_TEXT],
-        'whose last fragment is empty'
-      );
-    });
+testDecoders(t, '8.1: refuses text that ends inside a character, with its last byte', ({ decode, f, refusedAfter }) => {
+  forEachCase(['c3', 'e2', 'e282', 'f0', 'f09f', 'f09f98'], (hex) => {
+    const cut = Buffer.concat([Buffer.from('text '), fromHex(hex)]);
+    const bytes = f.text(cut);
+    assert.equal(refusedAfter(bytes), bytes.length, 'the byte with which it is refused');
+    assert.deepEqual(decode([bytes]), [BAD_TEXT], 'one frame');
+    assert.deepEqual(
+      decode([f.text(cut, { fin: false }), f.ping(''), f.continuation('')]),
+      [['ping', ''], BAD_TEXT],
+      'whose last fragment is empty'
+    );
   });
-  t.end();
 });
 
-t.test('8.1: skipUTF8Validation delivers text that is not UTF-8', (t) => {
-  forEachDecoder(({ Decoder, f, role }) => {
-    const bad = Buffer.from([0x61, 0xff, 0xc3]);
-    const fragments = [f.text(bad.subarray(0, 2), { fin: false }), f.continuation(bad.subarray(2))];
-    for (const frames of [[f.text(bad)], fragments]) {
-      const seen = [];
-      const decoder = new Decoder({
-        role,
-        text: 'buffer',
-        skipUTF8Validation: true,
-        onMessage: (data, isBinary) => seen.push([Buffer.from(data), isBinary]),
-        onClose: (code, _reason, bytes) => seen.push([Buffer.from(bytes), code])
-      });
-      const stream = Buffer.concat(frames);
-      decoder.write(Buffer.from(stream));
-      for (const byte of stream) decoder.write(Buffer.of(byte));
-      decoder.write(f.close(1000, bad));
-      assert.deepEqual(seen, [
-        [bad, false],
-        [bad, false],
-        [bad, 1000]
-      ]);
-    }
-  });
-  t.end();
+testDecoders(t, '8.1: skipUTF8Validation delivers text that is not UTF-8', ({ Decoder, f, role }) => {
+  const bad = Buffer.from([0x61, 0xff, 0xc3]);
+  const fragments = [f.text(bad.subarray(0, 2), { fin: false }), f.continuation(bad.subarray(2))];
+  for (const frames of [[f.text(bad)], fragments]) {
+    const seen = [];
+    const decoder = new Decoder({
+      role,
+      text: 'buffer',
+      skipUTF8Validation: true,
+      onMessage: (data, isBinary) => seen.push([Buffer.from(data), isBinary]),
+      onClose: (code, _reason, bytes) => seen.push([Buffer.from(bytes), code])
+    });
+    const stream = Buffer.concat(frames);
+    decoder.write(Buffer.from(stream));
+    for (const byte of stream) decoder.write(Buffer.of(byte));
+    decoder.write(f.close(1000, bad));
+    assert.deepEqual(seen, [
+      [bad, false],
+      [bad, false],
+      [bad, 1000]
+    ]);
+  }
 });
 
 // maxPayload and maxFragments.
@@ -302,45 +282,42 @@ const kindsOf = (f) => [
   { name: 'binary', make: f.binary, event: binary }
 ];
 
-t.test('maxPayload allows a message of that many bytes, and no more', (t) => {
-  forEachDecoder(({ decode, f, refusedAfter }) => {
-    forEachCase(kindsOf(f), ({ make, event }) => {
+testDecoders(t, 'maxPayload allows a message of that many bytes, and no more', ({ decode, f, refusedAfter }) => {
+  forEachCase(kindsOf(f), ({ make, event }) => {
+    assert.deepEqual(
+      decode([make('a'), make('b'), make(''), make('ab')], { maxPayload: 1 }),
+      [event('a'), event('b'), event(''), TOO_BIG],
+      'one byte'
+    );
+    const empty = [make('', { fin: false }), f.ping('does not count')];
+    assert.deepEqual(
+      decode([make(''), ...empty, f.continuation(''), make('a')], { maxPayload: 0 }),
+      [event(''), ['ping', 'does not count'], event(''), TOO_BIG],
+      'empty messages alone'
+    );
+    assert.deepEqual(decode([...empty, f.continuation('a')], { maxPayload: 0 }).at(-1), TOO_BIG, 'a fragment');
+    forEachCase([20, 125, 126, 1000, 65535, 65536], (maxPayload) => {
+      const options = { maxPayload };
+      const exact = 'e'.repeat(maxPayload);
+      const frames = [make(exact), make(`${exact}e`), make('a')];
+      assert.deepEqual(decode(frames, options), [event(exact), TOO_BIG], 'one frame');
+      const start = make('eeeeeee', { fin: false });
+      const rest = 'e'.repeat(maxPayload - 7);
       assert.deepEqual(
-        decode([make('a'), make('b'), make(''), make('ab')], { maxPayload: 1 }),
-        [event('a'), event('b'), event(''), TOO_BIG],
-        'one byte'
+        decode([start, f.continuation(rest), make(exact)], options),
+        [event(exact), event(exact)],
+        'two fragments'
       );
-      const empty = [make('', { fin: false }), f.ping('does not count')];
+      assert.deepEqual(decode([start, f.continuation(`${rest}e`)], options), [TOO_BIG], 'two fragments, too big');
       assert.deepEqual(
-        decode([make(''), ...empty, f.continuation(''), make('a')], { maxPayload: 0 }),
-        [event(''), ['ping', 'does not count'], event(''), TOO_BIG],
-        'empty messages alone'
+        decode([start, f.continuation(rest, { fin: false }), f.continuation('e')], options),
+        [TOO_BIG],
+        'three fragments, too big'
       );
-      assert.deepEqual(decode([...empty, f.continuation('a')], { maxPayload: 0 }).at(-1), TOO_BIG, 'a fragment');
-      forEachCase([20, 125, 126, 1000, 65535, 65536], (maxPayload) => {
-        const options = { maxPayload };
-        const exact = 'e'.repeat(maxPayload);
-        const frames = [make(exact), make(`${exact}e`), make('a')];
-        assert.deepEqual(decode(frames, options), [event(exact), TOO_BIG], 'one frame');
-        const start = make('eeeeeee', { fin: false });
-        const rest = 'e'.repeat(maxPayload - 7);
-        assert.deepEqual(
-          decode([start, f.continuation(rest), make(exact)], options),
-          [event(exact), event(exact)],
-          'two fragments'
-        );
-        assert.deepEqual(decode([start, f.continuation(`${rest}e`)], options), [TOO_BIG], 'two fragments, too big');
-        assert.deepEqual(
-          decode([start, f.continuation(rest, { fin: false }), f.continuation('e')], options),
-          [TOO_BIG],
-          'three fragments, too big'
-        );
-        const header = make('', { length: maxPayload + 1 });
-        assert.equal(refusedAfter(header, options), header.length, 'refused by the header alone');
-      });
+      const header = make('', { length: maxPayload + 1 });
+      assert.equal(refusedAfter(header, options), header.length, 'refused by the header alone');
     });
   });
-  t.end();
 });
 
 const LONGEST = Math.min(constants.MAX_LENGTH, 2 ** 53 - 1);
@@ -353,8 +330,10 @@ const LIMITS = [
   ...[undefined, null].map((maxPayload) => ({ maxPayload, most: 100 * MIB }))
 ].filter(({ most }) => most <= constants.MAX_LENGTH);
 
-t.test('maxPayload may be beyond 31 and 32 bits, or all that memory can have; 100 MiB by default', (t) => {
-  forEachDecoder(({ decodeCut, f, refusedAfter }) => {
+testDecoders(
+  t,
+  'maxPayload may be beyond 31 and 32 bits, or all that memory can have; 100 MiB by default',
+  ({ decodeCut, f, refusedAfter }) => {
     forEachCase(LIMITS, ({ maxPayload, most }) => {
       const options = { maxPayload };
       const decodeHeader = (length) => decodeCut(f.binary('', { length }), [], options);
@@ -367,11 +346,10 @@ t.test('maxPayload may be beyond 31 and 32 bits, or all that memory can have; 10
       assert.equal(refusedAfter(f.binary('', { length: 2n ** 53n }), options), 10, '2^53, before the key is there');
       assert.equal(decodeCut(f.binary('a'.repeat(70000)), [], options).length, 1, 'a message that is there');
     });
-  });
-  t.end();
-});
+  }
+);
 
-t.test('text that is longer than the longest string is refused with any maxPayload', (t) => {
+t.test('text that is longer than the longest string is refused with any maxPayload', async () => {
   const longest = constants.MAX_STRING_LENGTH;
   const options = { maxPayload: Number.POSITIVE_INFINITY };
   forEachDecoder(({ decodeCut, f }) => {
@@ -385,11 +363,10 @@ t.test('text that is longer than the longest string is refused with any maxPaylo
     assert.deepEqual(decodeCut(compressed, [], { ...options, rsv1: true }), [], 'text of an extension is a Buffer');
     assert.deepEqual(decodeCut(f.binary('', { length: longest + 1 }), [], options), [], 'binary');
   });
-  t.end();
 });
 
 // A scan that reports such a frame, so that the test needs no chunk of 512 MiB.
-t.test('text that is longer than the longest string is refused if all of it is in one chunk', (t) => {
+t.test('text that is longer than the longest string is refused if all of it is in one chunk', async () => {
   const longest = constants.MAX_STRING_LENGTH;
   forEachDecoder(({ backend, f, role }) => {
     const DecoderOfOne = decoderOver({
@@ -409,7 +386,6 @@ t.test('text that is longer than the longest string is refused if all of it is i
     decoder.write(Buffer.concat([f.text('a'), f.text('aaaaaaaaaa')]));
     assert.deepEqual(codes, ['FRAMEMASK_ERR_MESSAGE_TOO_BIG', 1009]);
   });
-  t.end();
 });
 
 /** A message of fragments with one byte each. */
@@ -420,23 +396,20 @@ function fragments(f, count, make = f.text) {
   });
 }
 
-t.test('maxFragments allows a message of that many frames, and no more', (t) => {
-  forEachDecoder(({ decode, f }) => {
-    forEachCase([1, 2, 3, 50], (maxFragments) => {
-      const options = { maxFragments };
-      const good = fragments(f, maxFragments);
-      const bad = fragments(f, maxFragments + 1);
-      assert.equal(decode([...good, ...good, f.text('a'), ...good], options).length, 4, 'four good messages');
-      assert.deepEqual(decode([...good, ...bad], options), [string('a'.repeat(maxFragments)), TOO_MANY], 'text');
-      assert.deepEqual(decode(fragments(f, maxFragments + 1, f.binary), options), [TOO_MANY], 'binary');
-      const empty = [f.text('', { fin: false }), ...Array(maxFragments).fill(f.continuation('', { fin: false }))];
-      assert.deepEqual(decode(empty, options), [TOO_MANY], 'empty fragments count');
-      const withPings = [f.text('a', { fin: maxFragments === 1 }), f.ping(''), f.ping(''), f.ping('')];
-      const errors = decode(withPings, options).filter(([type]) => type === 'error');
-      assert.deepEqual(errors, [], 'control frames do not count');
-    });
-    assert.deepEqual(decode(fragments(f, 3), { maxFragments: 1, maxPayload: 1 }), [TOO_BIG], 'both limits');
-    assert.equal(decode(fragments(f, 1000), { maxFragments: Number.POSITIVE_INFINITY }).length, 1, 'Infinity');
+testDecoders(t, 'maxFragments allows a message of that many frames, and no more', ({ decode, f }) => {
+  forEachCase([1, 2, 3, 50], (maxFragments) => {
+    const options = { maxFragments };
+    const good = fragments(f, maxFragments);
+    const bad = fragments(f, maxFragments + 1);
+    assert.equal(decode([...good, ...good, f.text('a'), ...good], options).length, 4, 'four good messages');
+    assert.deepEqual(decode([...good, ...bad], options), [string('a'.repeat(maxFragments)), TOO_MANY], 'text');
+    assert.deepEqual(decode(fragments(f, maxFragments + 1, f.binary), options), [TOO_MANY], 'binary');
+    const empty = [f.text('', { fin: false }), ...Array(maxFragments).fill(f.continuation('', { fin: false }))];
+    assert.deepEqual(decode(empty, options), [TOO_MANY], 'empty fragments count');
+    const withPings = [f.text('a', { fin: maxFragments === 1 }), f.ping(''), f.ping(''), f.ping('')];
+    const errors = decode(withPings, options).filter(([type]) => type === 'error');
+    assert.deepEqual(errors, [], 'control frames do not count');
   });
-  t.end();
+  assert.deepEqual(decode(fragments(f, 3), { maxFragments: 1, maxPayload: 1 }), [TOO_BIG], 'both limits');
+  assert.equal(decode(fragments(f, 1000), { maxFragments: Number.POSITIVE_INFINITY }).length, 1, 'Infinity');
 });
