@@ -11,7 +11,7 @@ const { ROLES, forEachDecoder, testDecoders } = require('../../support/decoders'
 const { framesFor } = require('../../support/frames');
 const { createGarbage } = require('../../support/garbage');
 const { createNativeDouble } = require('../../support/native-double');
-const { string } = require('../../support/recorder');
+const { binary, string } = require('../../support/recorder');
 
 // A chunk may be any Uint8Array; anything else is refused.
 
@@ -173,8 +173,6 @@ function lend(decoder, bytes) {
   }
 }
 
-const isLent = (data) => data.buffer === memory.buffer;
-
 /** Frames that make a chunk: of each kind, short and long. */
 const framesOf = (f) => [
   f.text('short'),
@@ -190,137 +188,94 @@ const framesOf = (f) => [
   f.close(1000, 'bye')
 ];
 
-/** What a decoder delivers of chunks, none of it in their memory. */
-function deliveries(Decoder, options, chunks, write) {
-  const seen = [];
-  const add = (...what) => {
-    for (const data of what) assert.ok(typeof data !== 'object' || !isLent(data), 'the memory of a chunk is delivered');
-    seen.push(what);
-  };
-  const handlers = {
-    onMessage: (data, isBinary) => add('message', data, isBinary),
-    onPing: (payload) => add('ping', payload),
-    onPong: (payload) => add('pong', payload),
-    onClose: (code, reason, bytes) => add('close', code, reason, bytes)
-  };
-  const onFrame = (firstByte, bytes, start, end) => {
-    assert.ok(!isLent(bytes), 'the memory of a chunk is shown');
-    add('frame', firstByte, bytes.subarray(start, end));
-  };
-  const { frames = 'none', ...others } = options;
-  const decoder = new Decoder({
-    ...others,
-    ...(frames !== 'only' && handlers),
-    ...(frames !== 'none' && { onFrame })
-  });
-  for (const chunk of chunks) write(decoder, chunk);
-  return seen;
-}
-
 testDecoders(
   t,
   'borrowed: what is delivered is the same, and stays when the chunk is overwritten',
-  ({ Decoder, role, f }) => {
+  ({ decodeCut, f, record }) => {
     const bytes = Buffer.concat(framesOf(f));
-    const cuts = [[bytes], ...Array.from({ length: 40 }, (_, i) => cut(bytes, i * 211 + 1))];
+    const ways = [[bytes], framesOf(f), ...Array.from({ length: 40 }, (_, i) => cut(bytes, i * 211 + 1))];
     const variants = [
       {},
       { text: 'buffer' },
       { text: 'buffer', skipUTF8Validation: true },
-      { frames: 'too' },
-      { frames: 'only' }
+      { frames: true },
+      { frames: true, onMessage: undefined, onPing: undefined, onPong: undefined, onClose: undefined }
     ];
     forEachCase(variants, (options) => {
-      const expected = deliveries(Decoder, { role, ...options }, [bytes], (decoder, chunk) =>
-        decoder.write(Buffer.from(chunk))
-      );
-      for (const chunks of cuts) {
-        const seen = deliveries(Decoder, { role, ...options, borrowed: true }, chunks, lend);
-        assert.deepEqual(seen, expected, `cut at ${chunks[0].length}`);
+      const expected = decodeCut(bytes, [], options);
+      for (const chunks of ways) {
+        const what = `${chunks.length} chunks, the first of ${chunks[0].length} bytes`;
+        const { decoder, events, intact } = record({ ...options, borrowed: true });
+        for (const chunk of chunks) lend(decoder, chunk);
+        assert.deepEqual(events, expected, what);
+        assert.ok(intact(), `${what}: the memory of a chunk is delivered`);
       }
     });
   }
 );
 
-/** A decoder of borrowed chunks that records its messages as strings, and then calls `after`. */
-function borrower({ Decoder, role }, after = () => {}) {
-  const seen = [];
-  const decoder = new Decoder({
-    role,
-    borrowed: true,
-    onMessage(data) {
-      seen.push(String(data));
-      after(this);
-    }
-  });
-  return { decoder, seen };
-}
-
-testDecoders(t, 'borrowed: what a pause holds back is copied', (one) => {
-  const { f } = one;
-  const { decoder, seen } = borrower(one, (decoder) => decoder.pause());
-  const frames = framesOf(f).slice(0, -1);
-  assert.equal(lend(decoder, Buffer.concat(frames)), false, 'write says that the decoder is paused');
+testDecoders(t, 'borrowed: what a pause holds back is copied', ({ decodeCut, f, record }) => {
+  const { decoder, events, intact } = record({ borrowed: true, after: (_event, decoder) => decoder.pause() });
+  const bytes = Buffer.concat(framesOf(f).slice(0, -1));
+  assert.equal(lend(decoder, bytes), false, 'write says that the decoder is paused');
   assert.equal(lend(decoder, f.text('after')), false);
   assert.equal(lend(decoder, f.text('the pause')), false);
   while (decoder.paused) decoder.resume();
-  const [ones, twos, threes] = ['\x01'.repeat(100), '\x02'.repeat(5000), '\x03'.repeat(64)];
-  const expected = ['short', ones, 'é'.repeat(2000), '', twos, 'fragment, more', threes, 'after', 'the pause'];
-  assert.deepEqual(seen, expected);
+  assert.deepEqual(events, [...decodeCut(bytes, []), string('after'), string('the pause')]);
+  assert.ok(intact(), 'the memory of a chunk is delivered');
 });
 
-testDecoders(t, 'borrowed: what a trace subscriber that pauses holds back is copied', (one) => {
-  const { decoder, seen } = borrower(one);
+testDecoders(t, 'borrowed: what a trace subscriber that pauses holds back is copied', ({ f, record }) => {
+  const { decoder, events } = record({ borrowed: true });
   const pause = () => decoder.pause();
   diagnostics.subscribe('framemask:frame', pause);
   try {
-    lend(decoder, Buffer.concat(['one', 'two', 'é'].map((text) => one.f.text(text))));
+    lend(decoder, Buffer.concat(['one', 'two', 'é'].map((text) => f.text(text))));
   } finally {
     diagnostics.unsubscribe('framemask:frame', pause);
   }
   decoder.resume();
-  assert.deepEqual(seen, ['one', 'two', 'é']);
+  assert.deepEqual(events, ['one', 'two', 'é'].map(string));
 });
 
-testDecoders(t, 'borrowed: what a handler that throws leaves is copied', (one) => {
-  const { f } = one;
-  const { decoder, seen } = borrower(one, () => {
+testDecoders(t, 'borrowed: what a handler that throws leaves is copied', ({ f, record }) => {
+  const after = () => {
     throw new Error('of the handler');
-  });
+  };
+  const { decoder, events } = record({ borrowed: true, after });
   const chunk = Buffer.concat([f.text('one'), f.binary('two'), f.binary('')]);
   assert.throws(() => lend(decoder, chunk), /of the handler/);
   assert.throws(() => decoder.resume(), /of the handler/);
   assert.throws(() => lend(decoder, f.text('three')), /of the handler/);
   assert.throws(() => decoder.resume(), /of the handler/);
   decoder.resume();
-  assert.deepEqual(seen, ['one', 'two', '', 'three']);
+  assert.deepEqual(events, [string('one'), binary('two'), binary(''), string('three')]);
 });
 
-testDecoders(t, 'borrowed: a chunk that a handler writes is copied', (one) => {
-  const { Decoder, role, f } = one;
-  const { decoder, seen } = borrower(one, (decoder) => {
-    if (seen.length === 1) lend(decoder, Buffer.concat([f.text('three'), f.text('four')]));
-  });
-  // Without the copy of a chunk the handler would overwrite what it reads.
-  decoder.write(Buffer.concat([f.text('one'), f.text('two')]));
-  assert.deepEqual(seen, ['one', 'two', 'three', 'four']);
-
-  // A handler that `resume` calls: there is no current chunk.
-  seen.length = 0;
-  const held = new Decoder({
-    role,
+testDecoders(t, 'borrowed: a chunk that a handler writes is copied', ({ f, record }) => {
+  const running = record({
     borrowed: true,
-    onFrame() {
-      if (seen.length === 0) this.pause();
-    },
-    onMessage(data) {
-      seen.push(data);
-      if (seen.length === 1) lend(held, f.text('second'));
+    after(_event, decoder) {
+      if (running.events.length === 1) lend(decoder, Buffer.concat([f.text('three'), f.text('four')]));
     }
   });
-  lend(held, f.text('first'));
-  held.resume();
-  assert.deepEqual(seen, ['first', 'second']);
+  // Without the copy of a chunk the handler would overwrite what it reads.
+  running.decoder.write(Buffer.concat([f.text('one'), f.text('two')]));
+  assert.deepEqual(running.events, ['one', 'two', 'three', 'four'].map(string));
+
+  // A handler that `resume` calls: there is no current chunk.
+  const held = record({
+    borrowed: true,
+    onFrame() {
+      if (held.events.length === 0) this.pause();
+    },
+    after(_event, decoder) {
+      if (held.events.length === 1) lend(decoder, f.text('second'));
+    }
+  });
+  lend(held.decoder, f.text('first'));
+  held.decoder.resume();
+  assert.deepEqual(held.events, ['first', 'second'].map(string));
 });
 
 testDecoders(
@@ -376,16 +331,10 @@ t.test('borrowed: a handler may transfer the memory of each payload, and all are
 testDecoders(
   t,
   'borrowed: an onFrame that transfers the memory of an empty frame and others ends the decoder',
-  ({ Decoder, role, f }) => {
-    const errors = [];
-    const decoder = new Decoder({
-      role,
-      borrowed: true,
-      onFrame: (_firstByte, bytes) => structuredClone(bytes.buffer, { transfer: [bytes.buffer] }),
-      onPong: () => assert.fail('its memory is gone'),
-      onError: (error) => errors.push(error.code)
-    });
+  ({ f, record }) => {
+    const onFrame = (_firstByte, { buffer }) => structuredClone(buffer, { transfer: [buffer] });
+    const { decoder, events } = record({ borrowed: true, onFrame });
     lend(decoder, Buffer.concat([f.pong(Buffer.alloc(0)), f.text('behind it')]));
-    assert.deepEqual(errors, ['FRAMEMASK_ERR_DETACHED']);
+    assert.deepEqual(events, [['error', 'DETACHED', 1011]]);
   }
 );
