@@ -5,7 +5,8 @@ const t = require('tap');
 const { Encoder } = require('../../lib/codec/encoder');
 const { nextMaskingKey } = require('../../lib/codec/masking-key');
 const { prepare } = require('../../lib/codec/prepared');
-const { assertBytes, forEachCase } = require('../support/cases');
+const { isSendableCloseCode } = require('../../lib/shared/protocol');
+const { assertBytes, forEachCase, testCases } = require('../support/cases');
 const { assertSent, encoderOver } = require('../support/codecs');
 const { ROLES, createDecoders } = require('../support/decoders');
 const {
@@ -18,6 +19,7 @@ const {
   TEXT,
   closePayload,
   frame,
+  framesFor,
   unmasked
 } = require('../support/frames');
 
@@ -39,45 +41,43 @@ t.test('5.7: encodes the examples of the RFC', async (t) => {
 
 const LENGTHS = [0, 1, 63, 64, 125, 126, 127, 4095, 16383, 16384, 32767, 32768, 65535, 65536, 200_001];
 
-/** Calls `check` with an Encoder over each backend, and each role. */
-function forEachEncoder(check) {
-  forEachCase(createDecoders(), ({ backend }) => {
+/** A test with an Encoder over each backend, in each role. */
+function testEncoders(title, check) {
+  testCases(t, title, createDecoders(), ({ backend }) => {
     const EncoderOver = encoderOver(backend);
     forEachCase(ROLES, (role) => check(EncoderOver, role));
   });
 }
 
-t.test('5.2: gives each payload the shortest header, masked or not', async () => {
-  forEachEncoder((Encoder, role) => {
-    forEachCase(LENGTHS, (length) => {
-      const data = Buffer.from(Array.from({ length }, (_, i) => (i * 7) & 255));
-      const before = Buffer.from(data);
-      const ascii = 'x'.repeat(length);
-      const wide = Buffer.from('é€😀a'.repeat(length / 4 + 1))
-        .subarray(0, length)
-        .toString();
-      const encoder = new Encoder({ role });
-      encoder.binary(data);
-      encoder.text(ascii);
-      encoder.text(wide);
-      const { pending } = encoder;
-      const bytes = bytesOf(encoder);
-      assert.equal(pending, bytes.length, 'pending counts the bytes');
-      assert.equal(encoder.pending, 0, 'pending after take');
-      const expected = Buffer.concat([frame(BINARY, data), frame(TEXT, ascii), frame(TEXT, wide)]);
-      assertBytes(role === 'client' ? unmasked(bytes) : bytes, expected, 'the frames');
-      assertBytes(data, before, 'the data of the caller, afterwards');
-    });
-    // The length counts bytes, not characters.
-    forEachCase(
-      ['é'.repeat(63), 'é'.repeat(125), '€'.repeat(42), '😀'.repeat(32), '\ud800', 'é'.repeat(4096)],
-      (text) => {
-        const encoder = new Encoder({ role });
-        encoder.text(text);
-        assertSent(encoder, frame(TEXT, text));
-      }
-    );
+testEncoders('5.2: gives each payload the shortest header, masked or not', (Encoder, role) => {
+  forEachCase(LENGTHS, (length) => {
+    const data = Buffer.from(Array.from({ length }, (_, i) => (i * 7) & 255));
+    const before = Buffer.from(data);
+    const ascii = 'x'.repeat(length);
+    const wide = Buffer.from('é€😀a'.repeat(length / 4 + 1))
+      .subarray(0, length)
+      .toString();
+    const encoder = new Encoder({ role });
+    encoder.binary(data);
+    encoder.text(ascii);
+    encoder.text(wide);
+    const { pending } = encoder;
+    const bytes = bytesOf(encoder);
+    assert.equal(pending, bytes.length, 'pending counts the bytes');
+    assert.equal(encoder.pending, 0, 'pending after take');
+    const expected = Buffer.concat([frame(BINARY, data), frame(TEXT, ascii), frame(TEXT, wide)]);
+    assertBytes(role === 'client' ? unmasked(bytes) : bytes, expected, 'the frames');
+    assertBytes(data, before, 'the data of the caller, afterwards');
   });
+  // The length counts bytes, not characters.
+  forEachCase(
+    ['é'.repeat(63), 'é'.repeat(125), '€'.repeat(42), '😀'.repeat(32), '\ud800', 'é'.repeat(4096)],
+    (text) => {
+      const encoder = new Encoder({ role });
+      encoder.text(text);
+      assertSent(encoder, frame(TEXT, text));
+    }
+  );
 });
 
 t.test('data may be bytes of any kind', async () => {
@@ -189,23 +189,17 @@ t.test('5.5.1: sends nothing after a Close frame', async (t) => {
   assertSent(encoder, frame(CLOSE, closePayload(1000, 'bye')));
 });
 
-t.test('7.4: sends each close code that may be sent, and no other', async () => {
-  const sendable = (code) =>
-    (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) || (code >= 3000 && code <= 4999);
-  forEachCase(
-    Array.from({ length: 6000 }, (_, code) => code),
-    (code) => {
-      const encoder = new Encoder({ role: 'server' });
-      if (sendable(code)) {
-        encoder.close(code);
-        assertSent(encoder, frame(CLOSE, closePayload(code)));
-      } else {
-        assert.throws(() => encoder.close(code, code === 1005 ? 'why' : ''), { code: 'ERR_OUT_OF_RANGE' });
-        assert.equal(encoder.pending, 0, 'bytes of a frame that was refused');
-        assert.equal(encoder.closed, false, 'closed by a frame that was refused');
-      }
-    }
-  );
+// shared.js checks isSendableCloseCode with each code.
+testCases(t, '7.4: sends each close code that may be sent, and no other', Array(6000).keys(), (code) => {
+  const encoder = new Encoder({ role: 'server' });
+  if (isSendableCloseCode(code)) {
+    encoder.close(code);
+    assertSent(encoder, frame(CLOSE, closePayload(code)));
+  } else {
+    assert.throws(() => encoder.close(code, code === 1005 ? 'why' : ''), { code: 'ERR_OUT_OF_RANGE' });
+    assert.equal(encoder.pending, 0, 'bytes of a frame that was refused');
+    assert.equal(encoder.closed, false, 'closed by a frame that was refused');
+  }
 });
 
 t.test('5.5: a control frame has at most 125 bytes, a Close frame a code before its reason', async (t) => {
@@ -342,20 +336,12 @@ t.test('a message can not be changed, and is refused when its memory has been tr
 });
 
 t.test('adds frames that others have framed', async (t) => {
-  for (const role of ['server', 'client']) {
-    const other = new Encoder({ role });
+  for (const role of ROLES) {
+    const peer = role === 'server' ? 'client' : 'server';
+    const f = framesFor(peer);
     const encoder = new Encoder({ role });
-    const framedBy = (add) => {
-      add(other);
-      return Buffer.concat(other.take());
-    };
-    const large = Buffer.alloc(20_000, 7);
-    const frames = [
-      framedBy((e) => e.text('a', { fin: false })),
-      framedBy((e) => e.continuation('b')),
-      framedBy((e) => e.binary(large, { rsv1: true })),
-      framedBy((e) => e.ping('p'))
-    ];
+    const large = f.binary(Buffer.alloc(20_000, 7), { rsv: 0x40 });
+    const frames = [f.text('a', { fin: false }), f.continuation('b'), large, f.ping('p')];
     const [first, second, third, ping] = frames;
     encoder.addFramed([first]);
     t.throws(() => encoder.text('x'), { code: 'ERR_INVALID_STATE' }, `${role}: amid a message`);
@@ -373,14 +359,14 @@ t.test('adds frames that others have framed', async (t) => {
     ]) {
       t.throws(() => encoder.addFramed(pieces), /The "pieces" argument/, `${role}: ${pieces.length} pieces`);
     }
-    const opposite = new Encoder({ role: role === 'server' ? 'client' : 'server' });
+    const opposite = new Encoder({ role: peer });
     t.throws(() => opposite.addFramed([ping]), { code: 'ERR_OUT_OF_RANGE' }, `${role}: a frame of the other role`);
     opposite.addFramed([ping], { anyMask: true });
     assertBytes(bytesOf(opposite), ping);
     t.throws(() => encoder.addFramed(ping), { code: 'ERR_INVALID_ARG_TYPE' });
     t.throws(() => encoder.addFramed(['ping']), { code: 'ERR_INVALID_ARG_TYPE' });
 
-    encoder.addFramed([framedBy((e) => e.close(1000))]);
+    encoder.addFramed([f.close(1000)]);
     const { pending } = encoder;
     t.equal(encoder.closed, true);
     encoder.addFramed([ping]);
@@ -430,51 +416,45 @@ t.test('keys are forgotten before a startup snapshot', async (t) => {
   t.equal(nextMaskingKey(), 2, 'of a new batch');
 });
 
-t.test('beginFrame: a payload that comes later, in pieces of any size, by any way', async () => {
-  forEachEncoder((Encoder, role) => {
-    const random = (length, seed) => Buffer.from(Array.from({ length }, (_, i) => (i * seed) & 255));
-    for (const owned of [false, true]) {
-      const encoder = new Encoder({ role });
-      const pieces = [random(1, 3), random(70, 5), random(20_000, 7), random(100_000, 11), Buffer.alloc(0)];
-      const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-      encoder.text('before');
-      encoder.beginFrame(length, { fin: false });
-      let left = length;
-      for (const piece of pieces) {
-        assert.equal(encoder.payloadLeft, left);
-        encoder.addPayload(owned ? Buffer.from(piece) : piece, { owned });
-        left -= piece.length;
-      }
-      assert.equal(encoder.payloadLeft, 0);
-      encoder.ping('between');
-      encoder.beginFrame(3);
-      encoder.addPayload(new Uint8Array([1, 2, 3]).buffer);
-      encoder.beginFrame(0, { binary: false });
-      const expected = [
-        frame(TEXT, 'before'),
-        frame(BINARY, Buffer.concat(pieces), { fin: false }),
-        frame(PING, 'between'),
-        frame(CONTINUATION, Buffer.of(1, 2, 3)),
-        frame(TEXT, '')
-      ];
-      assertSent(encoder, ...expected);
+testEncoders('beginFrame: a payload that comes later, in pieces of any size, by any way', (Encoder, role) => {
+  const random = (length, seed) => Buffer.from(Array.from({ length }, (_, i) => (i * seed) & 255));
+  for (const owned of [false, true]) {
+    const encoder = new Encoder({ role });
+    const pieces = [random(1, 3), random(70, 5), random(20_000, 7), random(100_000, 11), Buffer.alloc(0)];
+    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    encoder.text('before');
+    encoder.beginFrame(length, { fin: false });
+    let left = length;
+    for (const piece of pieces) {
+      assert.equal(encoder.payloadLeft, left);
+      encoder.addPayload(owned ? Buffer.from(piece) : piece, { owned });
+      left -= piece.length;
     }
-  });
+    assert.equal(encoder.payloadLeft, 0);
+    encoder.ping('between');
+    encoder.beginFrame(3);
+    encoder.addPayload(new Uint8Array([1, 2, 3]).buffer);
+    encoder.beginFrame(0, { binary: false });
+    const expected = [
+      frame(TEXT, 'before'),
+      frame(BINARY, Buffer.concat(pieces), { fin: false }),
+      frame(PING, 'between'),
+      frame(CONTINUATION, Buffer.of(1, 2, 3)),
+      frame(TEXT, '')
+    ];
+    assertSent(encoder, ...expected);
+  }
 });
 
-t.test('5.2: beginFrame writes the shortest header for a payload of any length, and rsv1', async () => {
-  const lengths = [0, 125, 126, 65535, 65536, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1];
-  forEachEncoder((Encoder, role) => {
-    forEachCase(lengths, (length) => {
-      const encoder = new Encoder({ role });
-      encoder.beginFrame(length, { rsv1: true });
-      assert.equal(encoder.payloadLeft, length);
-      const key = role === 'client' ? KEY : null;
-      const expected = frame(BINARY, '', { key, length, rsv: 0x40 });
-      const bytes = bytesOf(encoder);
-      if (key !== null) bytes.set(key, bytes.length - 4);
-      assertBytes(bytes, expected);
-    });
+testEncoders('5.2: beginFrame writes the shortest header for a payload of any length, and rsv1', (Encoder, role) => {
+  forEachCase([0, 125, 126, 65535, 65536, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1], (length) => {
+    const encoder = new Encoder({ role });
+    encoder.beginFrame(length, { rsv1: true });
+    assert.equal(encoder.payloadLeft, length);
+    const key = role === 'client' ? KEY : null;
+    const bytes = bytesOf(encoder);
+    if (key !== null) bytes.set(key, bytes.length - 4);
+    assertBytes(bytes, frame(BINARY, '', { key, length, rsv: 0x40 }));
   });
 });
 
