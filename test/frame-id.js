@@ -315,7 +315,6 @@ t.test('without a target, parseFrameId makes a Buffer with memory of its own', a
 });
 
 testCases(
-  t,
   'both take arrays of another realm and of shared memory',
   [vm.runInNewContext('new Uint8Array(20)'), new Uint8Array(new SharedArrayBuffer(20))],
   (bytes) => {

@@ -43,7 +43,7 @@ const LENGTHS = [0, 1, 63, 64, 125, 126, 127, 4095, 16383, 16384, 32767, 32768, 
 
 /** A test with an Encoder over each backend, in each role. */
 function testEncoders(title, check) {
-  testCases(t, title, createDecoders(), ({ backend }) => {
+  testCases(title, createDecoders(), ({ backend }) => {
     const EncoderOver = encoderOver(backend);
     forEachCase(ROLES, (role) => check(EncoderOver, role));
   });
@@ -190,7 +190,7 @@ t.test('5.5.1: sends nothing after a Close frame', async (t) => {
 });
 
 // shared.js checks isSendableCloseCode with each code.
-testCases(t, '7.4: sends each close code that may be sent, and no other', Array(6000).keys(), (code) => {
+testCases('7.4: sends each close code that may be sent, and no other', Array(6000).keys(), (code) => {
   const encoder = new Encoder({ role: 'server' });
   if (isSendableCloseCode(code)) {
     encoder.close(code);

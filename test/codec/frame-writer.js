@@ -196,7 +196,7 @@ t.test('a stream that ends in its write gets nothing that is added then', async 
   }
 });
 
-testCases(t, 'a sink that ends between two Buffers of one flush gets no more', KINDS, (options) => {
+testCases('a sink that ends between two Buffers of one flush gets no more', KINDS, (options) => {
   const encoder = new Encoder(options);
   let writes = 0;
   const sink = {
@@ -217,7 +217,7 @@ testCases(t, 'a sink that ends between two Buffers of one flush gets no more', K
   assert.equal(encoder.pending, 0, 'pending');
 });
 
-testCases(t, 'a stream whose write throws is not left corked', KINDS, (options) => {
+testCases('a stream whose write throws is not left corked', KINDS, (options) => {
   const { sink, writes } = counting();
   const encoder = new Encoder(options);
   encoder.text('a');

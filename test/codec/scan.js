@@ -121,7 +121,7 @@ const LENGTHS = [
 ];
 LENGTHS.push(65537, 70000);
 
-testCases(t, '5.2: a payload of any length, with frames before and after it', MODES, ({ mode, key }) => {
+testCases('5.2: a payload of any length, with frames before and after it', MODES, ({ mode, key }) => {
   for (const length of LENGTHS) {
     for (const opcode of [CONTINUATION, TEXT, BINARY]) {
       for (const ascii of [true, false]) {
@@ -172,7 +172,7 @@ t.test(titleOf('5.2: each first byte with each second byte', `edges and every ei
   t.equal(frames, lengths.length * (9 + 13));
 });
 
-testCases(t, 'a chunk that ends anywhere', MODES, ({ mode, key }) => {
+testCases('a chunk that ends anywhere', MODES, ({ mode, key }) => {
   const bytes = Buffer.concat([
     frame(TEXT, 'Hello', { key }),
     frame(BINARY, payloadOf(126), { key }),
@@ -194,24 +194,19 @@ testCases(t, 'a chunk that ends anywhere', MODES, ({ mode, key }) => {
   assert.equal(check(long, { mode }).length, 3, '70,000 bytes');
 });
 
-testCases(
-  t,
-  'chunks that fill their memory, so that a sanitizer sees each byte beyond them',
-  MODES,
-  ({ mode, key }) => {
-    for (const length of [0, 1, 7, 8, 9, 125, 126, 70_000]) {
-      const bytes = frame(TEXT, payloadOf(length, true), { key });
-      for (const end of [...Array(Math.min(bytes.length, 20)).keys(), bytes.length - 1, bytes.length]) {
-        const expected = end === bytes.length ? 1 : 0;
-        for (const { name, scan } of scans) {
-          const chunk = Buffer.from(new ArrayBuffer(end));
-          bytes.copy(chunk);
-          assert.equal(scan(chunk, 0, mode, new Uint32Array(3)), expected, `${name}: ${end} of ${bytes.length} bytes`);
-        }
+testCases('chunks that fill their memory: a sanitizer sees each byte beyond them', MODES, ({ mode, key }) => {
+  for (const length of [0, 1, 7, 8, 9, 125, 126, 70_000]) {
+    const bytes = frame(TEXT, payloadOf(length, true), { key });
+    for (const end of [...Array(Math.min(bytes.length, 20)).keys(), bytes.length - 1, bytes.length]) {
+      const expected = end === bytes.length ? 1 : 0;
+      for (const { name, scan } of scans) {
+        const chunk = Buffer.from(new ArrayBuffer(end));
+        bytes.copy(chunk);
+        assert.equal(scan(chunk, 0, mode, new Uint32Array(3)), expected, `${name}: ${end} of ${bytes.length} bytes`);
       }
     }
   }
-);
+});
 
 t.test('5.2: stops at a length that is not minimal', async () => {
   const tooLong = [0, 125, 126, 65535].map((length) => [length, 8]);
@@ -259,7 +254,7 @@ t.test('5.2: each bit of a length of 64 bits counts', async () => {
   });
 });
 
-testCases(t, '5.5: stops at a control frame with an extended length', ROLES, ({ mode, key }) => {
+testCases('5.5: stops at a control frame with an extended length', ROLES, ({ mode, key }) => {
   for (const opcode of [CLOSE, PING, PONG]) {
     for (const lengthSize of [2, 8]) {
       const long = frame(opcode, payloadOf(200), { key, lengthSize });
@@ -268,7 +263,7 @@ testCases(t, '5.5: stops at a control frame with an extended length', ROLES, ({ 
   }
 });
 
-testCases(t, 'a frame table that is too small, or ends inside an entry', ROLES, ({ mode, key }) => {
+testCases('a frame table that is too small, or ends inside an entry', ROLES, ({ mode, key }) => {
   const bytes = Buffer.concat(Array.from({ length: 10 }, (_, i) => frame(TEXT, payloadOf(i * 9), { key })));
   for (let words = 0; words <= 33; words++) {
     const entries = check(bytes, { mode, words });
@@ -278,12 +273,12 @@ testCases(t, 'a frame table that is too small, or ends inside an entry', ROLES, 
   }
 });
 
-testCases(t, 'a scan that starts anywhere', ROLES, ({ mode, key }) => {
+testCases('a scan that starts anywhere', ROLES, ({ mode, key }) => {
   const bytes = Buffer.concat([frame(TEXT, 'one', { key }), frame(BINARY, payloadOf(130), { key })]);
   for (let start = 0; start <= bytes.length; start++) check(bytes, { mode, start, align: start % 3 });
 });
 
-testCases(t, '5.5.1: stops after a Close frame', ROLES, ({ mode, key }) => {
+testCases('5.5.1: stops after a Close frame', ROLES, ({ mode, key }) => {
   const bytes = Buffer.concat([frame(PING, '', { key }), frame(CLOSE, '', { key }), frame(TEXT, 'late', { key })]);
   assert.equal(check(bytes, { mode }).length, 6);
 });
@@ -373,7 +368,7 @@ function broken(first, mode) {
   return opcode >= 8 && opcode <= 10 ? 'CONTROL_FRAGMENTED 1002' : 'OPCODE 1002';
 }
 
-testCases(t, '5.2: each of 256 first bytes is taken or refused', MODES, ({ mode }) => {
+testCases('5.2: each of 256 first bytes is taken or refused', MODES, ({ mode }) => {
   for (let first = 0; first < 256; first++) {
     const accepted = isFirstByte(first, mode);
     assert.equal(acceptsFirstByte(first, mode), accepted, `acceptsFirstByte, ${first}`);
@@ -381,7 +376,7 @@ testCases(t, '5.2: each of 256 first bytes is taken or refused', MODES, ({ mode 
   }
 });
 
-testCases(t, '5.1, 5.5: each of 256 second bytes is taken or refused', MODES, ({ mode }) => {
+testCases('5.1, 5.5: each of 256 second bytes is taken or refused', MODES, ({ mode }) => {
   const wrongMask = (mode & MASKED) === 0 ? 'MASK_UNWANTED 1002' : 'MASK_MISSING 1002';
   for (const first of [0x00, 0x01, 0x82, 0x88, 0x89, 0x8a]) {
     for (let second = 0; second < 256; second++) {
@@ -398,7 +393,7 @@ testCases(t, '5.1, 5.5: each of 256 second bytes is taken or refused', MODES, ({
 const HEADER_LENGTHS = [0n, 1n, 125n, 126n, 127n, 255n, 256n, 65535n, 65536n, 65537n, 2n ** 31n - 1n, 2n ** 31n];
 HEADER_LENGTHS.push(2n ** 32n - 1n, 2n ** 32n, 2n ** 32n + 1n, 2n ** 52n + 1n, 2n ** 53n - 1n);
 
-testCases(t, '5.2: a good header is read at any position, once all of it is there', HEADER_LENGTHS, (length) => {
+testCases('5.2: a good header is read at any position, once all of it is there', HEADER_LENGTHS, (length) => {
   for (const opcode of [0, TEXT, BINARY]) {
     for (const fin of [true, false]) {
       for (const key of [null, KEY, Buffer.from('01020384', 'hex')]) {
@@ -424,7 +419,7 @@ testCases(t, '5.2: a good header is read at any position, once all of it is ther
 
 const BACKEND_KEY = 0xf8035ca1;
 
-testCases(t, 'unmaskText of each backend returns a string only if all bytes are ASCII', BACKENDS, ({ native }) => {
+testCases('unmaskText of each backend returns a string only if all bytes are ASCII', BACKENDS, ({ native }) => {
   const { unmaskText } = createCodecBackend(native);
   for (const length of [1, 5, 47, 48, 64, 1000]) {
     for (const last of ['z', '\x7f', '\x80', '\xff']) {

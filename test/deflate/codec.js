@@ -281,25 +281,22 @@ t.test('maxPayload counts bytes while they are inflated, over all fragments', as
 });
 
 for (const contextTakeover of TAKEOVERS) {
-  t.test(
-    `what follows a message in the thread pool waits, and write says so: takeover ${contextTakeover}`,
-    async (t) => {
-      const { decoder, got } = decoderOf(agree({ contextTakeover }).client, { onInflated: () => got.push('inflated') });
-      const big = 'abc '.repeat(100_000);
-      const bigFrame = compressed(deflateByZlib(big));
-      const frames = [CLIENT.text('one'), bigFrame, CLIENT.ping('two'), bigFrame, CLIENT.text('three')];
-      t.equal(decoder.write(Buffer.concat(frames)), false);
-      t.equal(decoder.paused, false, 'it is not paused');
-      t.equal(decoder.inflating, true);
-      assert.deepEqual(got, [text('one')]);
-      t.equal(decoder.write(CLIENT.text('four')), false);
-      await until(() => got.length === 8);
-      const first = [text('one'), text(big), ['ping', 'two'], 'inflated'];
-      assert.deepEqual(got, [...first, text(big), text('three'), text('four'), 'inflated']);
-      t.equal(decoder.write(CLIENT.text('five')), true);
-      t.equal(decoder.inflating, false);
-    }
-  );
+  t.test(`what follows a message in the thread pool waits: takeover ${contextTakeover}`, async (t) => {
+    const { decoder, got } = decoderOf(agree({ contextTakeover }).client, { onInflated: () => got.push('inflated') });
+    const big = 'abc '.repeat(100_000);
+    const bigFrame = compressed(deflateByZlib(big));
+    const frames = [CLIENT.text('one'), bigFrame, CLIENT.ping('two'), bigFrame, CLIENT.text('three')];
+    t.equal(decoder.write(Buffer.concat(frames)), false);
+    t.equal(decoder.paused, false, 'it is not paused');
+    t.equal(decoder.inflating, true);
+    assert.deepEqual(got, [text('one')]);
+    t.equal(decoder.write(CLIENT.text('four')), false);
+    await until(() => got.length === 8);
+    const first = [text('one'), text(big), ['ping', 'two'], 'inflated'];
+    assert.deepEqual(got, [...first, text(big), text('three'), text('four'), 'inflated']);
+    t.equal(decoder.write(CLIENT.text('five')), true);
+    t.equal(decoder.inflating, false);
+  });
 }
 
 t.test('pause, resume and stop while a message is in the thread pool', async (t) => {
@@ -436,28 +433,25 @@ t.test('a broadcast of a server is held once while it waits for the thread pool'
 });
 
 for (const contextTakeover of TAKEOVERS) {
-  t.test(
-    `a Buffer that is transferred while it waits is sent as an empty one: takeover ${contextTakeover}`,
-    async () => {
-      const { server, client } = agree({ contextTakeover });
-      const { decoder, got } = decoderOf(client);
-      const big = Buffer.alloc(40_000, 'abc');
-      const { buffer: memory } = big;
-      const all = Array.from({ length: 12 }, () => new Encoder({ role: 'server', deflate: server }));
-      const encoder = all.pop();
-      for (const other of all) other.binary(Buffer.from(big));
-      encoder.binary(big);
-      encoder.binary(big);
-      encoder.binary(new DataView(memory, 0, 20_000));
-      encoder.binary(big, { compress: false });
-      encoder.text(big, { fin: false });
-      encoder.continuation(big);
-      structuredClone(memory, { transfer: [memory] });
-      encoder.text('last');
-      await transfer(encoder, decoder, () => got.length === 6);
-      assert.deepEqual(got, [...Array(4).fill(binary('')), text(''), text('last')]);
-    }
-  );
+  t.test(`a Buffer that is transferred while it waits is sent empty: takeover ${contextTakeover}`, async () => {
+    const { server, client } = agree({ contextTakeover });
+    const { decoder, got } = decoderOf(client);
+    const big = Buffer.alloc(40_000, 'abc');
+    const { buffer: memory } = big;
+    const all = Array.from({ length: 12 }, () => new Encoder({ role: 'server', deflate: server }));
+    const encoder = all.pop();
+    for (const other of all) other.binary(Buffer.from(big));
+    encoder.binary(big);
+    encoder.binary(big);
+    encoder.binary(new DataView(memory, 0, 20_000));
+    encoder.binary(big, { compress: false });
+    encoder.text(big, { fin: false });
+    encoder.continuation(big);
+    structuredClone(memory, { transfer: [memory] });
+    encoder.text('last');
+    await transfer(encoder, decoder, () => got.length === 6);
+    assert.deepEqual(got, [...Array(4).fill(binary('')), text(''), text('last')]);
+  });
 }
 
 t.test('with the option writable, messages from the thread pool are sent by themselves', async () => {

@@ -59,22 +59,19 @@ t.test(`9.1: reads what ws reads, and refuses what it refuses (seed ${seed})`, a
   }
 });
 
-t.test(
-  'a header of 128 KiB, eight times what Node.js accepts, takes less than a second of processor time',
-  async (t) => {
-    const size = 1 << 17;
-    for (const header of [
-      `a${' '.repeat(size)}b`,
-      `a;b="${'\\'.repeat(size)}`,
-      `a;b="${'x'.repeat(size)}"`,
-      `a${';b'.repeat(size / 2)}`,
-      `a${',a'.repeat(size / 2)}`,
-      `${'a'.repeat(size)}é`
-    ]) {
-      const start = process.cpuUsage();
-      parseExtensions(header);
-      const { user, system } = process.cpuUsage(start);
-      t.ok(user + system < 1_000_000, JSON.stringify(header.slice(0, 8)));
-    }
+t.test('a header of 128 KiB, eight times what Node.js accepts, takes less than a second', async (t) => {
+  const size = 1 << 17;
+  for (const header of [
+    `a${' '.repeat(size)}b`,
+    `a;b="${'\\'.repeat(size)}`,
+    `a;b="${'x'.repeat(size)}"`,
+    `a${';b'.repeat(size / 2)}`,
+    `a${',a'.repeat(size / 2)}`,
+    `${'a'.repeat(size)}é`
+  ]) {
+    const start = process.cpuUsage();
+    parseExtensions(header);
+    const { user, system } = process.cpuUsage(start);
+    t.ok(user + system < 1_000_000, JSON.stringify(header.slice(0, 8)));
   }
-);
+});

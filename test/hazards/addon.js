@@ -169,7 +169,7 @@ function assertUntouched(view, size) {
   );
 }
 
-testCases(t, 'mask and unmask', createMaskings(), ({ mask, unmask }) => {
+testCases('mask and unmask', createMaskings(), ({ mask, unmask }) => {
   const bytes = Buffer.from('x'.repeat(500));
   const expected = frame(BINARY, bytes, { key: KEY }).subarray(8);
   for (const length of LENGTHS) {
@@ -195,7 +195,7 @@ testCases(t, 'mask and unmask', createMaskings(), ({ mask, unmask }) => {
   }
 });
 
-testCases(t, 'Encoder and prepare', ['server', 'client'], (role) => {
+testCases('Encoder and prepare', ['server', 'client'], (role) => {
   const other = new Encoder({ role: 'server' });
   for (const size of [3, 500, 20_000, 70_000]) {
     const bytes = Buffer.alloc(size, 'x');
@@ -219,7 +219,7 @@ testCases(t, 'Encoder and prepare', ['server', 'client'], (role) => {
   }
 });
 
-testDecoders(t, 'Decoder', ({ decodeCut, f, record }) => {
+testDecoders('Decoder', ({ decodeCut, f, record }) => {
   const frames = [f.text('a'.repeat(200)), f.binary('b'.repeat(300)), f.text('c')];
   // Fragments are copied out of the chunk.
   const fragments = [f.binary('d', { fin: false }), f.continuation('e'.repeat(40))];
@@ -254,7 +254,7 @@ function withoutMemory(size, work) {
   }
 }
 
-testDecoders(t, 'an allocation that fails', ({ f, record }) => {
+testDecoders('an allocation that fails', ({ f, record }) => {
   const kinds = {
     'a binary message in pieces': [f.binary(Buffer.alloc(5000))],
     'text in pieces': [f.text('x'.repeat(5000))],

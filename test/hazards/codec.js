@@ -35,7 +35,7 @@ function transfer(bytes) {
   structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
 }
 
-testDecoders(t, 'an empty payload is memory of its own', ({ Decoder, role, f }) => {
+testDecoders('an empty payload is memory of its own', ({ Decoder, role, f }) => {
   const empties = [f.binary(''), f.text(''), f.ping(''), f.pong(''), f.close()];
   const fragments = [f.binary('', { fin: false }), f.continuation('')];
   forEachCase([...empties, Buffer.concat(fragments)], (bytes) => {
@@ -52,7 +52,7 @@ testDecoders(t, 'an empty payload is memory of its own', ({ Decoder, role, f }) 
   });
 });
 
-testDecoders(t, 'frames after a transferred one end the decoder with one error', ({ f, record }) => {
+testDecoders('frames after a transferred one end the decoder with one error', ({ f, record }) => {
   const takeFirst = () => {
     const one = record({
       onMessage(data) {
@@ -86,7 +86,7 @@ testDecoders(t, 'frames after a transferred one end the decoder with one error',
   assert.deepEqual(events, ['first', 'first', 'first'], 'chunks with nothing after it');
 });
 
-testDecoders(t, 'a chunk that is transferred while the decoder is paused', ({ f, record }) => {
+testDecoders('a chunk that is transferred while the decoder is paused', ({ f, record }) => {
   const { decoder, events } = record({ after: (_event, decoder) => decoder.pause() });
   const held = fresh(f.text('later'));
   decoder.write(fresh(Buffer.concat([f.text('now'), f.text('then')])));
@@ -98,7 +98,7 @@ testDecoders(t, 'a chunk that is transferred while the decoder is paused', ({ f,
   assert.deepEqual(events.slice(2), [LOST]);
 });
 
-testDecoders(t, 'onFrame may transfer what it is shown: a gathered payload, then or later', ({ f, record }) => {
+testDecoders('onFrame may transfer what it is shown: a gathered payload, then or later', ({ f, record }) => {
   forEachCase([f.text('hello'), f.binary('hello'), f.ping('hello')], (bytes) => {
     const { decoder, events } = record({ onFrame: (_first, memory) => transfer(memory) });
     for (const byte of bytes) decoder.write(Buffer.of(byte));
@@ -115,7 +115,7 @@ testDecoders(t, 'onFrame may transfer what it is shown: a gathered payload, then
   assert.deepEqual(events, [LOST], 'between two fragments');
 });
 
-testDecoders(t, 'text that onFrame has seen is not gathered in memory that serves others', ({ Decoder, role, f }) => {
+testDecoders('text that onFrame has seen is not gathered in memory that serves others', ({ Decoder, role, f }) => {
   const shown = new Set();
   const onFrame = (_first, memory) => shown.add(memory.buffer);
   const bytes = f.text('a'.repeat(60_000));
@@ -157,7 +157,7 @@ t.test('take and sinks get memory of their connection alone', async () => {
   });
 });
 
-testCases(t, 'frames that wait in transferred memory are lost, and no others', ['server', 'client'], (role) => {
+testCases('frames that wait in transferred memory are lost, and no others', ['server', 'client'], (role) => {
   const sends = {
     take: (encoder) => encoder.take(),
     flush: (encoder) => encoder.flush({ write: () => assert.fail('sent') })
@@ -251,7 +251,7 @@ const SENDS = [
   { name: 'a prepared message', send: (encoder) => encoder.addPrepared(prepare('hello')), bytes: frame(TEXT, 'hello') }
 ];
 
-testCases(t, 'a subscriber sends on another connection', [FRAMES, MESSAGES], (name) => {
+testCases('a subscriber sends on another connection', [FRAMES, MESSAGES], (name) => {
   forEachCase(SENDS, ({ send, bytes }) => {
     forEachCase([true, false], (recycle) => {
       const observed = new Encoder({ role: 'server', recycle, trace: { id: 'observed' } });
@@ -272,7 +272,7 @@ testCases(t, 'a subscriber sends on another connection', [FRAMES, MESSAGES], (na
   });
 });
 
-testCases(t, 'a subscriber uses the encoder of its record', SENDS, ({ send, bytes }) => {
+testCases('a subscriber uses the encoder of its record', SENDS, ({ send, bytes }) => {
   const encoder = new Encoder({ role: 'server' });
   const sendTraced = (act) => tracing(FRAMES, act, () => send(encoder));
   let depth = 0;
@@ -321,7 +321,7 @@ t.test('records of messages are whole, whoever subscribes, sends and unsubscribe
   ]);
 });
 
-testDecoders(t, 'a decoder that a subscriber stops delivers nothing, one that it pauses holds all', ({ f, record }) => {
+testDecoders('a decoder that a subscriber stops delivers nothing, one that it pauses holds all', ({ f, record }) => {
   const frames = [f.text('one'), f.ping('p'), f.text('tw', { fin: false }), f.continuation('o'), f.binary('three')];
   const kinds = [
     { name: 'one chunk', chunks: [Buffer.concat(frames)] },
@@ -375,7 +375,7 @@ testDecoders(t, 'a decoder that a subscriber stops delivers nothing, one that it
   });
 });
 
-testDecoders(t, 'a decoder that a subscriber writes to or resumes stays in order', ({ f, record }) => {
+testDecoders('a decoder that a subscriber writes to or resumes stays in order', ({ f, record }) => {
   const { decoder, events } = record();
   let records = 0;
   const act = () => {
@@ -386,7 +386,7 @@ testDecoders(t, 'a decoder that a subscriber writes to or resumes stays in order
   assert.deepEqual(events, ['first', 'second', 'later'].map(string));
 });
 
-testDecoders(t, 'a subscriber that decodes with another decoder', ({ f, record }) => {
+testDecoders('a subscriber that decodes with another decoder', ({ f, record }) => {
   const inner = record();
   const outer = record({ trace: { id: 'outer' } });
   const act = ({ connection }) => {
@@ -399,33 +399,28 @@ testDecoders(t, 'a subscriber that decodes with another decoder', ({ f, record }
 
 // A sink may deliver at once, and what it calls may send and flush on the same connection.
 
-testCases(
-  t,
-  'frames that are sent and flushed during a write follow the frames being written',
-  [true, false],
-  (recycle) => {
-    const large = Buffer.alloc(40_000, 7);
-    const encoder = new Encoder({ role: 'server', recycle });
-    const written = [];
-    const sink = {
-      writableLength: 0,
-      write(bytes) {
-        written.push(Buffer.from(bytes));
-        if (written.length > 1) return true;
-        encoder.ping('inside');
-        assert.equal(encoder.flush(sink), true);
-        encoder.text('and more');
-        return true;
-      }
-    };
-    encoder.binary(large);
-    encoder.text('after');
-    encoder.flush(sink);
-    const expected = [frame(BINARY, large), frame(TEXT, 'after'), frame(PING, 'inside'), frame(TEXT, 'and more')];
-    assertBytes(Buffer.concat(written), Buffer.concat(expected));
-    assert.equal(encoder.pending, 0);
-  }
-);
+testCases('frames that are flushed during a write follow those being written', [true, false], (recycle) => {
+  const large = Buffer.alloc(40_000, 7);
+  const encoder = new Encoder({ role: 'server', recycle });
+  const written = [];
+  const sink = {
+    writableLength: 0,
+    write(bytes) {
+      written.push(Buffer.from(bytes));
+      if (written.length > 1) return true;
+      encoder.ping('inside');
+      assert.equal(encoder.flush(sink), true);
+      encoder.text('and more');
+      return true;
+    }
+  };
+  encoder.binary(large);
+  encoder.text('after');
+  encoder.flush(sink);
+  const expected = [frame(BINARY, large), frame(TEXT, 'after'), frame(PING, 'inside'), frame(TEXT, 'and more')];
+  assertBytes(Buffer.concat(written), Buffer.concat(expected));
+  assert.equal(encoder.pending, 0);
+});
 
 t.test('two ends that answer each other in memory', async (t) => {
   const received = [];
@@ -485,7 +480,7 @@ t.test('close() without a code arrives as 1005, in both roles', async (t) => {
 // 5.4: a continuation frame that continues nothing, and a message inside another, are refused as
 // such (1002), however long they say that they are, in one piece and byte by byte.
 
-testDecoders(t, '5.4: the rule of continuation comes before the limits of a length', ({ decode, f }) => {
+testDecoders('5.4: the rule of continuation comes before the limits of a length', ({ decode, f }) => {
   forEachCase([0n, 125n, 65_536n, 2n ** 32n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 62n], (length) => {
     const options = { maxPayload: 1000 };
     const continuation = f.continuation('', { length, fin: false });

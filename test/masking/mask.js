@@ -76,7 +76,7 @@ const MEMORIES = [
   { name: 'a subclass', create: (length) => Object.setPrototypeOf(fill(new Uint8Array(length)), Payload.prototype) }
 ];
 
-testCases(t, '5.7: masks and unmasks the example of the RFC', MASKINGS, ({ mask, unmask }) => {
+testCases('5.7: masks and unmasks the example of the RFC', MASKINGS, ({ mask, unmask }) => {
   const key = Buffer.from('37fa213d', 'hex');
   const payload = Buffer.from('Hello');
   const output = Buffer.alloc(9);
@@ -87,28 +87,23 @@ testCases(t, '5.7: masks and unmasks the example of the RFC', MASKINGS, ({ mask,
   assert.equal(output.toString('latin1', 2, 7), 'Hello', 'unmask');
 });
 
-testCases(
-  t,
-  '5.3: starts with the byte of the key that the phase names, and returns the next phase',
-  MASKINGS,
-  ({ mask, unmask }) => {
-    forEachCase(LENGTHS, (length) => {
-      for (const phase of [undefined, 0, 1, 2, 3]) {
-        const source = randomBytes(length + 4);
-        const output = randomBytes(length + 8);
-        const expected = masked(source, 0, length, phase);
-        const next = ((phase ?? 0) + length) & 3;
-        const both = [withPart(output, 5, expected), withPart(source, 0, expected)];
-        assert.equal(mask(source, KEY, output, 5, length, phase), next, `mask, phase ${phase}: the next phase`);
-        assertBytes(output, both[0], `mask, phase ${phase}, and the bytes around`);
-        assert.equal(unmask(source.subarray(0, length), KEY, phase), next, `unmask, phase ${phase}: the next phase`);
-        assertBytes(source, both[1], `unmask, phase ${phase}, and the bytes around`);
-      }
-    });
-  }
-);
+testCases('5.3: starts at the phase of the key, and returns the next phase', MASKINGS, ({ mask, unmask }) => {
+  forEachCase(LENGTHS, (length) => {
+    for (const phase of [undefined, 0, 1, 2, 3]) {
+      const source = randomBytes(length + 4);
+      const output = randomBytes(length + 8);
+      const expected = masked(source, 0, length, phase);
+      const next = ((phase ?? 0) + length) & 3;
+      const both = [withPart(output, 5, expected), withPart(source, 0, expected)];
+      assert.equal(mask(source, KEY, output, 5, length, phase), next, `mask, phase ${phase}: the next phase`);
+      assertBytes(output, both[0], `mask, phase ${phase}, and the bytes around`);
+      assert.equal(unmask(source.subarray(0, length), KEY, phase), next, `unmask, phase ${phase}: the next phase`);
+      assertBytes(source, both[1], `unmask, phase ${phase}, and the bytes around`);
+    }
+  });
+});
 
-testCases(t, 'the key may be part of what is masked', MASKINGS, ({ unmask }) => {
+testCases('the key may be part of what is masked', MASKINGS, ({ unmask }) => {
   for (const length of [16, 300]) {
     const frame = Buffer.concat([KEY, randomBytes(length)]);
     const expected = masked(frame, 0, frame.length);
@@ -117,7 +112,7 @@ testCases(t, 'the key may be part of what is masked', MASKINGS, ({ unmask }) => 
   }
 });
 
-testCases(t, 'takes bytes in memory of any kind', MASKINGS, ({ mask, unmask }) => {
+testCases('takes bytes in memory of any kind', MASKINGS, ({ mask, unmask }) => {
   forEachCase(MEMORIES, ({ create }) => {
     for (const length of LENGTHS) {
       const [source, output, key] = [create(length), create(length + 11), create(4)];
@@ -306,41 +301,38 @@ t.test('refuses an offset, a length or a phase that is not an index', async () =
   });
 });
 
-t.test(
-  'refuses a key of another length, a range outside of the source and the output, and too few arguments',
-  async () => {
-    forEachMasking(({ mask, unmask, source, output, size, refused }) => {
-      const end = size + 10;
-      const small = output.subarray(0, 6);
-      const upTo = (argument, most, was) => range(argument, `a whole number from 0 to ${most}`, was);
-      const cases = [
-        ['beyond the source', upTo('length', size, size + 1), () => mask(source, KEY, output, 0, size + 1)],
-        ['beyond a small output', upTo('length', 6, 7), () => mask(source, KEY, small, 0, 7)],
-        ['beyond the output', upTo('offset', 10, 11), () => mask(source, KEY, output, 11, size)],
-        ['beyond a small output, moved', upTo('offset', 0, 1), () => mask(source, KEY, small, 1, 6)],
-        ['no bytes beyond the output', upTo('offset', end, end + 1), () => mask(source, KEY, output, end + 1, 0)],
-        ['phase 4', upTo('phase', 3, 4), () => unmask(source, KEY, 4)],
-        ['mask()', noBytes('source'), () => mask()],
-        ['mask(source, key)', noBytes('output'), () => mask(source, KEY)],
-        ['mask(source, key, output)', noNumber('length'), () => mask(source, KEY, output)],
-        ['mask(source, key, output, offset)', noNumber('length'), () => mask(source, KEY, output, 0)],
-        ['unmask()', noBytes('buffer'), () => unmask()],
-        ['unmask(buffer)', noBytes('key'), () => unmask(source)],
-        ...[0, 3, 5, 8].flatMap((length) => {
-          const key = new Uint8Array(length);
-          const error = range('key', '4 bytes long', `${length} bytes long`);
-          return [
-            [`unmask, a key of ${length} bytes`, error, () => unmask(source, key)],
-            [`mask, a key of ${length} bytes`, error, () => mask(source, key, output, 0, size)]
-          ];
-        })
-      ];
-      for (const row of cases) refused(...row);
-      assert.equal(mask(source, KEY, output, end, 0), 0, 'no bytes at the end of the output');
-      assert.equal(mask(source, KEY, output, -0, -0, -0), 0, '-0 is 0');
-    });
-  }
-);
+t.test('refuses keys of another length, ranges outside of the memory, and too few arguments', async () => {
+  forEachMasking(({ mask, unmask, source, output, size, refused }) => {
+    const end = size + 10;
+    const small = output.subarray(0, 6);
+    const upTo = (argument, most, was) => range(argument, `a whole number from 0 to ${most}`, was);
+    const cases = [
+      ['beyond the source', upTo('length', size, size + 1), () => mask(source, KEY, output, 0, size + 1)],
+      ['beyond a small output', upTo('length', 6, 7), () => mask(source, KEY, small, 0, 7)],
+      ['beyond the output', upTo('offset', 10, 11), () => mask(source, KEY, output, 11, size)],
+      ['beyond a small output, moved', upTo('offset', 0, 1), () => mask(source, KEY, small, 1, 6)],
+      ['no bytes beyond the output', upTo('offset', end, end + 1), () => mask(source, KEY, output, end + 1, 0)],
+      ['phase 4', upTo('phase', 3, 4), () => unmask(source, KEY, 4)],
+      ['mask()', noBytes('source'), () => mask()],
+      ['mask(source, key)', noBytes('output'), () => mask(source, KEY)],
+      ['mask(source, key, output)', noNumber('length'), () => mask(source, KEY, output)],
+      ['mask(source, key, output, offset)', noNumber('length'), () => mask(source, KEY, output, 0)],
+      ['unmask()', noBytes('buffer'), () => unmask()],
+      ['unmask(buffer)', noBytes('key'), () => unmask(source)],
+      ...[0, 3, 5, 8].flatMap((length) => {
+        const key = new Uint8Array(length);
+        const error = range('key', '4 bytes long', `${length} bytes long`);
+        return [
+          [`unmask, a key of ${length} bytes`, error, () => unmask(source, key)],
+          [`mask, a key of ${length} bytes`, error, () => mask(source, key, output, 0, size)]
+        ];
+      })
+    ];
+    for (const row of cases) refused(...row);
+    assert.equal(mask(source, KEY, output, end, 0), 0, 'no bytes at the end of the output');
+    assert.equal(mask(source, KEY, output, -0, -0, -0), 0, '-0 is 0');
+  });
+});
 
 /** Runs test/support/random-calls.js in a process of its own, because a bug may crash it. */
 async function runCalls(what, count) {

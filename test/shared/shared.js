@@ -79,33 +79,27 @@ t.test('invalidState and FrameError make an error with a code', async (t) => {
 
 const onOneLine = (value) => inspect(value, { breakLength: Number.POSITIVE_INFINITY });
 
-t.test(
-  'inspecting a codec shows its public state, of a subclass also its fields but those with an underscore',
-  async (t) => {
-    const decoder = new Decoder({ role: 'server' });
-    t.equal(
-      onOneLine(decoder),
-      "Decoder { role: 'server', closed: false, paused: false, borrowed: false, context: undefined }"
-    );
-    decoder.pause();
-    t.match(inspect(decoder), /paused: true/);
-    const encoder = new Encoder({ role: 'client' });
-    encoder.text('abc');
-    t.equal(onOneLine(encoder), "Encoder { role: 'client', closed: false, pending: 9 }");
-    encoder.close();
-    t.match(inspect(encoder), /closed: true/);
-    t.equal(onOneLine(prepare('abc')), 'PreparedMessage { length: 3 }');
+t.test('inspect shows the public state, and fields of a subclass without an underscore', async (t) => {
+  const decoder = new Decoder({ role: 'server' });
+  t.equal(
+    onOneLine(decoder),
+    "Decoder { role: 'server', closed: false, paused: false, borrowed: false, context: undefined }"
+  );
+  decoder.pause();
+  t.match(inspect(decoder), /paused: true/);
+  const encoder = new Encoder({ role: 'client' });
+  encoder.text('abc');
+  t.equal(onOneLine(encoder), "Encoder { role: 'client', closed: false, pending: 9 }");
+  encoder.close();
+  t.match(inspect(encoder), /closed: true/);
+  t.equal(onOneLine(prepare('abc')), 'PreparedMessage { length: 3 }');
 
-    class Mine extends Encoder {
-      name = 'mine';
-      _hidden = 1;
-    }
-    t.equal(
-      onOneLine(new Mine({ role: 'server' })),
-      "Mine { role: 'server', closed: false, pending: 0, name: 'mine' }"
-    );
+  class Mine extends Encoder {
+    name = 'mine';
+    _hidden = 1;
   }
-);
+  t.equal(onOneLine(new Mine({ role: 'server' })), "Mine { role: 'server', closed: false, pending: 0, name: 'mine' }");
+});
 
 t.test('a context that has the decoder is a circle, and depth counts', async (t) => {
   const connection = { decoder: null };

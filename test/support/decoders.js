@@ -102,8 +102,8 @@ function forEachDecoder(check) {
 }
 
 /** A test with each of these decoders. */
-function testDecoders(t, title, check) {
-  testCases(t, title, DECODER_CASES, check);
+function testDecoders(title, check) {
+  testCases(title, DECODER_CASES, check);
 }
 
 module.exports = { DECODER_CASES, ROLES, createDecoders, everyByte, forEachDecoder, testDecoders };

@@ -72,7 +72,7 @@ function isTried(one, two) {
 
 for (const [name, make] of Object.entries(SHORT)) {
   const title = `${name}: cut at every place, and at every two places`;
-  testDecoders(t, titleOf(title, `every fifth of those that are 10 bytes apart, seed ${seed}`), ({ decodeCut, f }) => {
+  testDecoders(titleOf(title, `every fifth of those that are 10 bytes apart, seed ${seed}`), ({ decodeCut, f }) => {
     const bytes = Buffer.concat(make(f));
     for (const options of [{}, { text: 'buffer' }, { frames: true }]) {
       const expected = accepted(decodeCut(bytes, [], options));
@@ -91,7 +91,7 @@ function placesAround(edges, length) {
   return new Set(places.filter((at) => at >= 0 && at <= length));
 }
 
-testDecoders(t, 'long payloads: cut at every place near an edge, and into pieces of many sizes', ({ decodeCut, f }) => {
+testDecoders('long payloads: cut at every place near an edge, and into pieces of many sizes', ({ decodeCut, f }) => {
   for (const length of [125, 126, 300, 65535, 65536, 70001]) {
     const data = Buffer.alloc(length);
     for (let i = 0; i < length; i++) data[i] = (i * 31 + (i >> 8)) & 255;
@@ -118,7 +118,7 @@ testDecoders(t, 'long payloads: cut at every place near an edge, and into pieces
 /** Each place in a frame is met: the frames have 3 to 11 bytes, so that 16 falls anywhere in them. */
 const APART = TRIES_ALL ? 3 : 16;
 
-testDecoders(t, `600 frames: cut at every ${APART} bytes, and into pieces of 1 to 59 bytes`, ({ decodeCut, f }) => {
+testDecoders(`600 frames: cut at every ${APART} bytes, and into pieces of 1 to 59 bytes`, ({ decodeCut, f }) => {
   const frames = [];
   for (let i = 0; i < 600; i++) {
     frames.push(i % 7 === 0 ? f.text(`é${i}`) : i % 5 === 0 ? f.ping(String(i)) : f.text(String(i)));

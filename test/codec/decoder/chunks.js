@@ -56,7 +56,7 @@ const someFrames = (f) => [
   f.text('good: \ufffd')
 ];
 
-testDecoders(t, 'write takes a Uint8Array of any class, realm and memory', ({ decodeCut, f, record }) => {
+testDecoders('write takes a Uint8Array of any class, realm and memory', ({ decodeCut, f, record }) => {
   const frames = someFrames(f);
   const bytes = Buffer.concat(frames);
   const expected = decodeCut(bytes, []);
@@ -74,7 +74,7 @@ testDecoders(t, 'write takes a Uint8Array of any class, realm and memory', ({ de
   });
 });
 
-testDecoders(t, 'an empty chunk changes nothing', ({ decodeCut, f, record }) => {
+testDecoders('an empty chunk changes nothing', ({ decodeCut, f, record }) => {
   const bytes = Buffer.concat(someFrames(f));
   const { decoder, events } = record();
   for (const empty of [Buffer.alloc(0), new Uint8Array(0)]) assert.equal(decoder.write(empty), true, 'write');
@@ -111,7 +111,7 @@ t.test('write refuses anything but a Uint8Array, and the decoder goes on', async
   });
 });
 
-testCases(t, 'the frames of a chunk are found by one call into the addon, a single frame by none', ROLES, (role) => {
+testCases('the frames of a chunk are found by one call into the addon, a single frame by none', ROLES, (role) => {
   const double = createNativeDouble();
   const DecoderOver = decoderOver(createCodecBackend(double));
   const f = framesFor(role);
@@ -188,33 +188,29 @@ const framesOf = (f) => [
   f.close(1000, 'bye')
 ];
 
-testDecoders(
-  t,
-  'borrowed: what is delivered is the same, and stays when the chunk is overwritten',
-  ({ decodeCut, f, record }) => {
-    const bytes = Buffer.concat(framesOf(f));
-    const ways = [[bytes], framesOf(f), ...Array.from({ length: 40 }, (_, i) => cut(bytes, i * 211 + 1))];
-    const variants = [
-      {},
-      { text: 'buffer' },
-      { text: 'buffer', skipUTF8Validation: true },
-      { frames: true },
-      { frames: true, onMessage: undefined, onPing: undefined, onPong: undefined, onClose: undefined }
-    ];
-    forEachCase(variants, (options) => {
-      const expected = decodeCut(bytes, [], options);
-      for (const chunks of ways) {
-        const what = `${chunks.length} chunks, the first of ${chunks[0].length} bytes`;
-        const { decoder, events, intact } = record({ ...options, borrowed: true });
-        for (const chunk of chunks) lend(decoder, chunk);
-        assert.deepEqual(events, expected, what);
-        assert.ok(intact(), `${what}: the memory of a chunk is delivered`);
-      }
-    });
-  }
-);
+testDecoders('borrowed: what is delivered stays when the chunk is overwritten', ({ decodeCut, f, record }) => {
+  const bytes = Buffer.concat(framesOf(f));
+  const ways = [[bytes], framesOf(f), ...Array.from({ length: 40 }, (_, i) => cut(bytes, i * 211 + 1))];
+  const variants = [
+    {},
+    { text: 'buffer' },
+    { text: 'buffer', skipUTF8Validation: true },
+    { frames: true },
+    { frames: true, onMessage: undefined, onPing: undefined, onPong: undefined, onClose: undefined }
+  ];
+  forEachCase(variants, (options) => {
+    const expected = decodeCut(bytes, [], options);
+    for (const chunks of ways) {
+      const what = `${chunks.length} chunks, the first of ${chunks[0].length} bytes`;
+      const { decoder, events, intact } = record({ ...options, borrowed: true });
+      for (const chunk of chunks) lend(decoder, chunk);
+      assert.deepEqual(events, expected, what);
+      assert.ok(intact(), `${what}: the memory of a chunk is delivered`);
+    }
+  });
+});
 
-testDecoders(t, 'borrowed: what a pause holds back is copied', ({ decodeCut, f, record }) => {
+testDecoders('borrowed: what a pause holds back is copied', ({ decodeCut, f, record }) => {
   const { decoder, events, intact } = record({ borrowed: true, after: (_event, decoder) => decoder.pause() });
   const bytes = Buffer.concat(framesOf(f).slice(0, -1));
   assert.equal(lend(decoder, bytes), false, 'write says that the decoder is paused');
@@ -225,7 +221,7 @@ testDecoders(t, 'borrowed: what a pause holds back is copied', ({ decodeCut, f, 
   assert.ok(intact(), 'the memory of a chunk is delivered');
 });
 
-testDecoders(t, 'borrowed: what a trace subscriber that pauses holds back is copied', ({ f, record }) => {
+testDecoders('borrowed: what a trace subscriber that pauses holds back is copied', ({ f, record }) => {
   const { decoder, events } = record({ borrowed: true });
   const pause = () => decoder.pause();
   diagnostics.subscribe('framemask:frame', pause);
@@ -238,7 +234,7 @@ testDecoders(t, 'borrowed: what a trace subscriber that pauses holds back is cop
   assert.deepEqual(events, ['one', 'two', 'é'].map(string));
 });
 
-testDecoders(t, 'borrowed: what a handler that throws leaves is copied', ({ f, record }) => {
+testDecoders('borrowed: what a handler that throws leaves is copied', ({ f, record }) => {
   const after = () => {
     throw new Error('of the handler');
   };
@@ -252,7 +248,7 @@ testDecoders(t, 'borrowed: what a handler that throws leaves is copied', ({ f, r
   assert.deepEqual(events, [string('one'), binary('two'), binary(''), string('three')]);
 });
 
-testDecoders(t, 'borrowed: a chunk that a handler writes is copied', ({ f, record }) => {
+testDecoders('borrowed: a chunk that a handler writes is copied', ({ f, record }) => {
   const running = record({
     borrowed: true,
     after(_event, decoder) {
@@ -278,31 +274,27 @@ testDecoders(t, 'borrowed: a chunk that a handler writes is copied', ({ f, recor
   assert.deepEqual(held.events, ['first', 'second'].map(string));
 });
 
-testDecoders(
-  t,
-  'borrowed: a message of 2 KiB or more has memory of its own, shorter ones share up to 8 KiB',
-  ({ Decoder, role, f }) => {
-    const keep = (sizes) => {
-      const kept = [];
-      const decoder = new Decoder({ role, borrowed: true, onMessage: (data) => kept.push(data) });
-      const payloads = sizes.map((size, i) => Buffer.alloc(size, i));
-      lend(decoder, Buffer.concat(payloads.map((payload) => f.binary(payload))));
-      assert.deepEqual(kept, payloads);
-      return kept;
-    };
-    const kept = keep([10, 2047, 1000, 2048, 10, 5000, 5000, 10]);
-    assert.ok(kept.every((data) => data.length < 2048 || data.buffer.byteLength === data.length));
-    const shared = kept.slice(0, 3).map(({ buffer }) => buffer);
-    assert.equal(new Set(shared).size, 1, 'the first three are neighbours');
-    assert.ok(shared[0].byteLength < 10 + 2047 + 1000 + 30);
-    assert.equal(kept[4].buffer.byteLength, 10, 'it has no short neighbour');
-    for (const size of [240, 2047]) {
-      const short = keep(Array(Math.floor(60_000 / size)).fill(size));
-      const longest = Math.max(...short.map(({ buffer }) => buffer.byteLength));
-      assert.ok(longest > 4096 && longest <= 8192, `${longest} bytes`);
-    }
+testDecoders('borrowed: messages from 2 KiB on own their memory, shorter ones share 8 KiB', ({ Decoder, role, f }) => {
+  const keep = (sizes) => {
+    const kept = [];
+    const decoder = new Decoder({ role, borrowed: true, onMessage: (data) => kept.push(data) });
+    const payloads = sizes.map((size, i) => Buffer.alloc(size, i));
+    lend(decoder, Buffer.concat(payloads.map((payload) => f.binary(payload))));
+    assert.deepEqual(kept, payloads);
+    return kept;
+  };
+  const kept = keep([10, 2047, 1000, 2048, 10, 5000, 5000, 10]);
+  assert.ok(kept.every((data) => data.length < 2048 || data.buffer.byteLength === data.length));
+  const shared = kept.slice(0, 3).map(({ buffer }) => buffer);
+  assert.equal(new Set(shared).size, 1, 'the first three are neighbours');
+  assert.ok(shared[0].byteLength < 10 + 2047 + 1000 + 30);
+  assert.equal(kept[4].buffer.byteLength, 10, 'it has no short neighbour');
+  for (const size of [240, 2047]) {
+    const short = keep(Array(Math.floor(60_000 / size)).fill(size));
+    const longest = Math.max(...short.map(({ buffer }) => buffer.byteLength));
+    assert.ok(longest > 4096 && longest <= 8192, `${longest} bytes`);
   }
-);
+});
 
 t.test('borrowed: a handler may transfer the memory of each payload, and all are delivered', async () => {
   const transfer = ({ buffer }) => structuredClone(buffer, { transfer: [buffer] });
@@ -328,13 +320,9 @@ t.test('borrowed: a handler may transfer the memory of each payload, and all are
   });
 });
 
-testDecoders(
-  t,
-  'borrowed: an onFrame that transfers the memory of an empty frame and others ends the decoder',
-  ({ f, record }) => {
-    const onFrame = (_firstByte, { buffer }) => structuredClone(buffer, { transfer: [buffer] });
-    const { decoder, events } = record({ borrowed: true, onFrame });
-    lend(decoder, Buffer.concat([f.pong(Buffer.alloc(0)), f.text('behind it')]));
-    assert.deepEqual(events, [['error', 'DETACHED', 1011]]);
-  }
-);
+testDecoders('borrowed: an onFrame that transfers an empty frame and others ends the decoder', ({ f, record }) => {
+  const onFrame = (_firstByte, { buffer }) => structuredClone(buffer, { transfer: [buffer] });
+  const { decoder, events } = record({ borrowed: true, onFrame });
+  lend(decoder, Buffer.concat([f.pong(Buffer.alloc(0)), f.text('behind it')]));
+  assert.deepEqual(events, [['error', 'DETACHED', 1011]]);
+});

@@ -116,38 +116,29 @@ function* streamCases() {
 
 const fresh = (chunk) => Buffer.from(chunk);
 
-testCases(
-  t,
-  'each event comes in its order, however the stream is cut',
-  streamCases(),
-  ({ chunks, expected, record }) => {
-    const { decoder, events } = record();
-    for (const chunk of chunks) assert.ok(decoder.write(fresh(chunk)), 'write returns true');
-    assertEvents(events, expected);
-  }
-);
+testCases('each event comes in its order, however the stream is cut', streamCases(), ({ chunks, expected, record }) => {
+  const { decoder, events } = record();
+  for (const chunk of chunks) assert.ok(decoder.write(fresh(chunk)), 'write returns true');
+  assertEvents(events, expected);
+});
 
-testDecoders(
-  t,
-  'onFrame is called for a frame with a bad payload, not for one with a bad header or in a wrong place',
-  ({ decode, f }) => {
-    const error = (code, closeCode) => ['error', code, closeCode];
-    const cases = [
-      { name: 'a reserved opcode', bad: f.frame(3, 'a'), events: [error('OPCODE', 1002)] },
-      { name: 'a wrong place', bad: f.continuation('a'), events: [error('CONTINUATION', 1002)] },
-      { name: 'too big', bad: f.text('abc'), events: [error('MESSAGE_TOO_BIG', 1009)] },
-      { name: 'bad text', bad: f.text(Buffer.of(0xff)), events: [['frame', 0x81, '\xff'], error('UTF8', 1007)] },
-      { name: 'a bad code', bad: f.close(1), events: [['frame', 0x88, '\x00\x01'], error('CLOSE_CODE', 1002)] }
-    ];
-    const delivered = [];
-    forEachCase(cases, ({ bad, events }) => {
-      for (const onMessage of [(data) => delivered.push(data), undefined]) {
-        assert.deepEqual(decode([bad, f.text('x')], { frames: true, maxPayload: 2, onMessage }), events);
-      }
-    });
-    assert.deepEqual(delivered, [], 'messages');
-  }
-);
+testDecoders('onFrame gets frames with a bad payload, not with a bad header or place', ({ decode, f }) => {
+  const error = (code, closeCode) => ['error', code, closeCode];
+  const cases = [
+    { name: 'a reserved opcode', bad: f.frame(3, 'a'), events: [error('OPCODE', 1002)] },
+    { name: 'a wrong place', bad: f.continuation('a'), events: [error('CONTINUATION', 1002)] },
+    { name: 'too big', bad: f.text('abc'), events: [error('MESSAGE_TOO_BIG', 1009)] },
+    { name: 'bad text', bad: f.text(Buffer.of(0xff)), events: [['frame', 0x81, '\xff'], error('UTF8', 1007)] },
+    { name: 'a bad code', bad: f.close(1), events: [['frame', 0x88, '\x00\x01'], error('CLOSE_CODE', 1002)] }
+  ];
+  const delivered = [];
+  forEachCase(cases, ({ bad, events }) => {
+    for (const onMessage of [(data) => delivered.push(data), undefined]) {
+      assert.deepEqual(decode([bad, f.text('x')], { frames: true, maxPayload: 2, onMessage }), events);
+    }
+  });
+  assert.deepEqual(delivered, [], 'messages');
+});
 
 t.test('`this` of each handler is the decoder, with its context', async () => {
   const NAMES = ['onMessage', 'onPing', 'onPong', 'onClose', 'onError'];
@@ -174,28 +165,24 @@ t.test('`this` of each handler is the decoder, with its context', async () => {
 
 const isNode = process.versions.bun === undefined && process.versions.deno === undefined;
 
-t.test(
-  'the first Decoder without handlers is warned of, unless its frames are traced',
-  { skip: !isNode },
-  async (t) => {
-    const warnings = async (code) => {
-      const start = `const { Decoder } = require('./index.js');
+t.test('the first Decoder without handlers is warned of, unless it is traced', { skip: !isNode }, async (t) => {
+  const warnings = async (code) => {
+    const start = `const { Decoder } = require('./index.js');
       const { channel } = require('node:diagnostics_channel');
       process.on('warning', ({ message }) => console.log(message));`;
-      return (await runSource(start + code, ['--no-warnings'])).stdout;
-    };
-    const warning = 'A Decoder without handlers delivers nothing: give the constructor onMessage or others\n';
-    const [assigned, some, traced] = await Promise.all([
-      warnings("for (const role of ['client', 'server']) new Decoder({ role }).onMessage = console.log;"),
-      warnings(`for (const name of ['onMessage', 'onFrame', 'onPing', 'onPong', 'onClose', 'onError'])
+    return (await runSource(start + code, ['--no-warnings'])).stdout;
+  };
+  const warning = 'A Decoder without handlers delivers nothing: give the constructor onMessage or others\n';
+  const [assigned, some, traced] = await Promise.all([
+    warnings("for (const role of ['client', 'server']) new Decoder({ role }).onMessage = console.log;"),
+    warnings(`for (const name of ['onMessage', 'onFrame', 'onPing', 'onPong', 'onClose', 'onError'])
       new Decoder({ role: 'client', [name]() {} });`),
-      warnings("channel('framemask:message').subscribe(() => {}); new Decoder({ role: 'client' });")
-    ]);
-    t.equal(assigned, warning, 'once');
-    t.equal(some, '');
-    t.equal(traced, '');
-  }
-);
+    warnings("channel('framemask:message').subscribe(() => {}); new Decoder({ role: 'client' });")
+  ]);
+  t.equal(assigned, warning, 'once');
+  t.equal(some, '');
+  t.equal(traced, '');
+});
 
 /**
  * How many events there are when the event at `k` has thrown. If it is the call of `onFrame`, the
@@ -261,7 +248,7 @@ function checkInterruptions(k, one) {
   assertEvents(events, expected, `thrown at event ${k}, then resumed`);
 }
 
-testCases(t, 'pause, stop or an error in any handler', streamCases(), (one) => {
+testCases('pause, stop or an error in any handler', streamCases(), (one) => {
   for (const k of one.expected.keys()) checkInterruptions(k, one);
 });
 
@@ -271,42 +258,35 @@ testCases(t, 'pause, stop or an error in any handler', streamCases(), (one) => {
  */
 const isTried = (k) => TRIES_ALL || (k + 2) % 256 < 5 || k > 597 || (k + seed) % 5 === 0;
 
-testDecoders(
-  t,
-  titleOf('pause, stop or an error at any of 600 frames of one chunk', `every fifth, seed ${seed}`),
-  ({ f, record }) => {
-    const texts = Array.from({ length: 600 }, (_, i) => String(i));
-    const frames = texts.map((text, i) => (i % 11 === 0 ? f.ping(text) : f.text(text)));
-    const expected = texts.map((text, i) => (i % 11 === 0 ? ['ping', text] : string(text)));
-    expected.push(binary('across chunks'));
-    // The last frame ends in a chunk of its own.
-    const bytes = Buffer.concat([...frames, f.binary('across chunks')]);
-    const chunks = [bytes.subarray(0, bytes.length - 5), bytes.subarray(bytes.length - 5)];
-    for (const k of expected.keys()) if (isTried(k)) checkInterruptions(k, { chunks, expected, record });
-  }
-);
+const OF_600 = titleOf('pause, stop or an error at any of 600 frames of one chunk', `every fifth, seed ${seed}`);
 
-testCases(
-  t,
-  'pause and resume in one handler change nothing, and deliver nothing inside it',
-  streamCases(),
-  ({ chunks, expected, record }) => {
-    const after = (_event, decoder) => {
-      const before = events.length;
-      decoder.resume();
-      decoder.pause();
-      decoder.pause();
-      decoder.resume();
-      decoder.write(Buffer.alloc(0));
-      assert.equal(events.length, before, 'events inside a handler');
-    };
-    const { decoder, events } = record({ after });
-    for (const chunk of chunks) assert.ok(decoder.write(fresh(chunk)), 'write returns true');
-    assertEvents(events, expected);
-  }
-);
+testDecoders(OF_600, ({ f, record }) => {
+  const texts = Array.from({ length: 600 }, (_, i) => String(i));
+  const frames = texts.map((text, i) => (i % 11 === 0 ? f.ping(text) : f.text(text)));
+  const expected = texts.map((text, i) => (i % 11 === 0 ? ['ping', text] : string(text)));
+  expected.push(binary('across chunks'));
+  // The last frame ends in a chunk of its own.
+  const bytes = Buffer.concat([...frames, f.binary('across chunks')]);
+  const chunks = [bytes.subarray(0, bytes.length - 5), bytes.subarray(bytes.length - 5)];
+  for (const k of expected.keys()) if (isTried(k)) checkInterruptions(k, { chunks, expected, record });
+});
 
-testDecoders(t, 'pause outside of handlers holds all chunks until resume', ({ f, record }) => {
+testCases('pause and resume in a handler deliver nothing inside it', streamCases(), ({ chunks, expected, record }) => {
+  const after = (_event, decoder) => {
+    const before = events.length;
+    decoder.resume();
+    decoder.pause();
+    decoder.pause();
+    decoder.resume();
+    decoder.write(Buffer.alloc(0));
+    assert.equal(events.length, before, 'events inside a handler');
+  };
+  const { decoder, events } = record({ after });
+  for (const chunk of chunks) assert.ok(decoder.write(fresh(chunk)), 'write returns true');
+  assertEvents(events, expected);
+});
+
+testDecoders('pause outside of handlers holds all chunks until resume', ({ f, record }) => {
   const { decoder, events } = record();
   decoder.resume();
   assert.equal(decoder.paused, false, 'resume without pause');
@@ -332,7 +312,7 @@ testDecoders(t, 'pause outside of handlers holds all chunks until resume', ({ f,
   assert.deepEqual(events.slice(3), [string('de')], 'inside a header, a payload and a message');
 });
 
-testDecoders(t, 'stop outside of handlers drops what is held, and ends the decoder for good', ({ f, record }) => {
+testDecoders('stop outside of handlers drops what is held, and ends the decoder for good', ({ f, record }) => {
   const { decoder, events } = record();
   decoder.pause();
   decoder.write(f.text('held'));
@@ -356,7 +336,7 @@ testDecoders(t, 'stop outside of handlers drops what is held, and ends the decod
   });
 });
 
-testCases(t, 'each of the errors from all handlers is thrown once', streamCases(), ({ chunks, expected, record }) => {
+testCases('each of the errors from all handlers is thrown once', streamCases(), ({ chunks, expected, record }) => {
   const after = () => {
     throw new Error(`event ${events.length}`);
   };
@@ -378,35 +358,31 @@ testCases(t, 'each of the errors from all handlers is thrown once', streamCases(
   assertEvents(events, expected);
 });
 
-testDecoders(
-  t,
-  'an error from onError or onClose leaves the decoder closed, and comes once',
-  ({ Decoder, f, role }) => {
-    const endings = { onError: f.frame(3), onClose: f.close(1000) };
-    for (const [name, bytes] of Object.entries(endings)) {
-      for (const before of [[], [f.text('a'), f.text('b')]]) {
-        const what = `${name}, after ${before.length} messages`;
-        let calls = 0;
-        const decoder = new Decoder({
-          role,
-          [name]() {
-            calls++;
-            throw new Error(name);
-          }
-        });
-        assert.throws(() => decoder.write(Buffer.concat([...before, bytes, f.text('late')])), { message: name }, what);
-        assert.equal(decoder.closed, true, what);
-        assert.equal(decoder.write(f.text('late')), true, what);
-        decoder.resume();
-        assert.equal(calls, 1, what);
-      }
+testDecoders('an error from onError or onClose comes once, and leaves the decoder closed', ({ Decoder, f, role }) => {
+  const endings = { onError: f.frame(3), onClose: f.close(1000) };
+  for (const [name, bytes] of Object.entries(endings)) {
+    for (const before of [[], [f.text('a'), f.text('b')]]) {
+      const what = `${name}, after ${before.length} messages`;
+      let calls = 0;
+      const decoder = new Decoder({
+        role,
+        [name]() {
+          calls++;
+          throw new Error(name);
+        }
+      });
+      assert.throws(() => decoder.write(Buffer.concat([...before, bytes, f.text('late')])), { message: name }, what);
+      assert.equal(decoder.closed, true, what);
+      assert.equal(decoder.write(f.text('late')), true, what);
+      decoder.resume();
+      assert.equal(calls, 1, what);
     }
   }
-);
+});
 
 const f = framesFor('server');
 
-testDecoders(t, 'what a handler writes is delivered after the chunk at hand', ({ decodeCut, f, record }) => {
+testDecoders('what a handler writes is delivered after the chunk at hand', ({ decodeCut, f, record }) => {
   const frames = STREAMS['each kind of frame'](f)
     .slice(0, -2)
     .map(([frame]) => frame);
@@ -431,7 +407,7 @@ testDecoders(t, 'what a handler writes is delivered after the chunk at hand', ({
   }
 });
 
-testDecoders(t, 'a handler may write for each message that it gets: no recursion', ({ f, record }) => {
+testDecoders('a handler may write for each message that it gets: no recursion', ({ f, record }) => {
   const after = (_event, decoder) => events.length < 20_000 && decoder.write(f.text('more'));
   const { decoder, events } = record({ after });
   decoder.write(f.text('more'));

@@ -11,13 +11,13 @@ const { binary, eventsOf, string } = require('../../support/recorder');
 
 // Good frames: messages and control frames of any length and content.
 
-testDecoders(t, '8.1: delivers every character, byte order marks and replacement characters too', ({ decode, f }) => {
+testDecoders('8.1: delivers every character, byte order marks and replacement characters too', ({ decode, f }) => {
   for (const text of ['κόσμε 😀 \ufeff\ufffd\0', '\ufeffa', 'a\ufffdb', '\ufffd']) {
     assert.deepEqual(decode([f.text(text)]), [string(text)], JSON.stringify(text));
   }
 });
 
-testDecoders(t, '5.2: takes a payload of any length', ({ decode, f }) => {
+testDecoders('5.2: takes a payload of any length', ({ decode, f }) => {
   for (const length of [1, 47, 48, 125, 126, 127, 128, 1000, 1023, 1024, 1025, 65535, 65536, 70000]) {
     const text = 'x'.repeat(length);
     assert.deepEqual(
@@ -77,7 +77,7 @@ t.test('5.3: unmasks with a key of zeroes, and payloads of zeroes', async () => 
 
 // Short ASCII texts that lie close together become slices of one string: nothing may come between
 // them.
-testDecoders(t, 'delivers many short texts of one chunk, and any frames between them', ({ decodeCut, f }) => {
+testDecoders('delivers many short texts of one chunk, and any frames between them', ({ decodeCut, f }) => {
   for (const size of [0, 1, 16, 100, 124]) {
     const texts = Array.from({ length: 700 }, (_, i) => String(i).padEnd(size, '.').slice(0, size));
     assert.deepEqual(decodeCut(Buffer.concat(texts.map((text) => f.text(text))), []), texts.map(string), `${size}`);
@@ -102,7 +102,7 @@ testDecoders(t, 'delivers many short texts of one chunk, and any frames between 
   }
 });
 
-testDecoders(t, 'short texts that lie close together are read as one string of at most 1 KiB', ({ f, record }) => {
+testDecoders('short texts that lie close together are read as one string of at most 1 KiB', ({ f, record }) => {
   const { decoder, events } = record();
   const chunk = Buffer.concat(Array(900).fill(f.text('a')));
   const lengths = [];
@@ -119,7 +119,7 @@ testDecoders(t, 'short texts that lie close together are read as one string of a
   );
 });
 
-testDecoders(t, "text: 'buffer' delivers text as a Buffer, checked as UTF-8", ({ decode, f }) => {
+testDecoders("text: 'buffer' delivers text as a Buffer, checked as UTF-8", ({ decode, f }) => {
   const options = { text: 'buffer' };
   for (const text of ['', 'ascii', 'x'.repeat(300), 'κόσμε 😀 \ufffd', `${'y'.repeat(500)}é`]) {
     const bytes = Buffer.from(text);
@@ -137,28 +137,24 @@ testDecoders(t, "text: 'buffer' delivers text as a Buffer, checked as UTF-8", ({
   assert.deepEqual(decode([f.text('d')], { text: 'string' }), [string('d')], "text: 'string', the default");
 });
 
-testDecoders(
-  t,
-  'a Buffer that is delivered is a view of the chunk, or has memory of its own',
-  ({ Decoder, f, role }) => {
-    const got = [];
-    const decoder = new Decoder({ role, onMessage: (data) => got.push(data), onPing: (data) => got.push(data) });
-    const chunk = Buffer.concat([f.binary('abc'), f.ping('def')]);
-    decoder.write(chunk);
-    assert.equal(got.length, 2, 'messages of one chunk');
-    assert.ok(
-      got.every((data) => Buffer.isBuffer(data) && data.buffer === chunk.buffer),
-      'views'
-    );
-    const cut = f.binary('ghi');
-    decoder.write(cut.subarray(0, 4));
-    decoder.write(cut.subarray(4));
-    assert.equal(got[2].toString(), 'ghi', 'a message of two chunks: its bytes');
-    assert.notEqual(got[2].buffer, cut.buffer, 'a message of two chunks: its memory');
-  }
-);
+testDecoders('a delivered Buffer is a view of the chunk, or has memory of its own', ({ Decoder, f, role }) => {
+  const got = [];
+  const decoder = new Decoder({ role, onMessage: (data) => got.push(data), onPing: (data) => got.push(data) });
+  const chunk = Buffer.concat([f.binary('abc'), f.ping('def')]);
+  decoder.write(chunk);
+  assert.equal(got.length, 2, 'messages of one chunk');
+  assert.ok(
+    got.every((data) => Buffer.isBuffer(data) && data.buffer === chunk.buffer),
+    'views'
+  );
+  const cut = f.binary('ghi');
+  decoder.write(cut.subarray(0, 4));
+  decoder.write(cut.subarray(4));
+  assert.equal(got[2].toString(), 'ghi', 'a message of two chunks: its bytes');
+  assert.notEqual(got[2].buffer, cut.buffer, 'a message of two chunks: its memory');
+});
 
-testDecoders(t, '5.4: joins the fragments of a message', ({ decode, f }) => {
+testDecoders('5.4: joins the fragments of a message', ({ decode, f }) => {
   const start = (payload, make = f.text) => make(payload, { fin: false });
   const more = (payload) => f.continuation(payload, { fin: false });
   assert.deepEqual(decode([start('Hel'), f.continuation('lo')]), [string('Hello')], 'two fragments');
@@ -176,7 +172,7 @@ testDecoders(t, '5.4: joins the fragments of a message', ({ decode, f }) => {
   }
 });
 
-testDecoders(t, 'with fragmentLengths, onMessage finds the length of each fragment', ({ Decoder, f, role }) => {
+testDecoders('with fragmentLengths, onMessage finds the length of each fragment', ({ Decoder, f, role }) => {
   const seen = [];
   const decoder = new Decoder({
     role,
@@ -295,7 +291,7 @@ const OPEN = { rsv1: true };
 /** Bytes that are not UTF-8, as an extension makes them of text. */
 const BYTES = Buffer.from([0xff, 0x00]);
 
-testDecoders(t, 'rsv1: delivers a message with RSV1 as a Buffer, without a check of UTF-8', ({ decode, f }) => {
+testDecoders('rsv1: delivers a message with RSV1 as a Buffer, without a check of UTF-8', ({ decode, f }) => {
   assert.deepEqual(
     decode([f.text('a'), f.text(BYTES, { rsv: 0x40 }), f.binary(BYTES, { rsv: 0x40 }), f.binary(BYTES)], OPEN),
     [string('a'), ['text', '\xff\x00', true], ['binary', '\xff\x00', true], binary('\xff\x00')]
@@ -314,7 +310,7 @@ const CODES = [0, 1, 999, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 
 CODES.push(1015, 1016, 1100, 2000, 2999, 3000, 3999, 4000, 4999, 5000, 65535);
 
 // shared.js checks isSendableCloseCode with each code.
-testDecoders(t, '7.4: takes a close code that may be sent, and refuses any other', ({ decode, f }) => {
+testDecoders('7.4: takes a close code that may be sent, and refuses any other', ({ decode, f }) => {
   forEachCase(CODES, (code) => {
     for (const reason of ['', 'reason', 'κόσμε', 'r'.repeat(123)]) {
       const expected = isSendableCloseCode(code) ? ['close', code, reason] : ['error', 'CLOSE_CODE', 1002];
@@ -323,7 +319,7 @@ testDecoders(t, '7.4: takes a close code that may be sent, and refuses any other
   });
 });
 
-testDecoders(t, 'onClose is called when the decoder has ended', ({ Decoder, f, role }) => {
+testDecoders('onClose is called when the decoder has ended', ({ Decoder, f, role }) => {
   const seen = [];
   const decoder = new Decoder({
     role,

@@ -50,7 +50,7 @@ const settled = async (decoder) => {
   while (decoder.inflating) await nextTurn();
 };
 
-testDecoders(t, 'a part comes with each chunk, in the middle of a frame', ({ Decoder, role, f }) => {
+testDecoders('a part comes with each chunk, in the middle of a frame', ({ Decoder, role, f }) => {
   for (const borrowed of [false, true]) {
     const { decoder, parts } = collect(Decoder, { role, borrowed });
     const frame = f.binary(Buffer.from('0123456789'));
@@ -136,35 +136,31 @@ t.test(`parts joined are the messages, of ${STREAMS} random streams (seed ${seed
   }
 });
 
-testDecoders(
-  t,
-  'partsFrom: a message comes in parts as soon as it is known to be long enough',
-  ({ Decoder, role, f }) => {
-    const { decoder, messages, parts } = collect(Decoder, { role, partsFrom: 10 });
-    decoder.write(Buffer.concat([f.text('short'), f.text('exactly 10'), f.binary('a longer message')]));
-    decoder.write(f.text('12345', { fin: false }));
-    decoder.write(f.continuation('6789', { fin: false }));
-    assert.equal(parts.length, 2, 'gathered');
-    const last = f.continuation('abc');
-    decoder.write(last.subarray(0, last.length - 1));
-    decoder.write(last.subarray(last.length - 1));
-    assert.deepEqual(
-      messages.map(({ data, inParts }) => [data.toString(), inParts]),
-      [
-        ['short', false],
-        ['exactly 10', true],
-        ['a longer message', true],
-        ['123456789abc', true]
-      ]
-    );
-    assert.deepEqual(
-      parts.slice(2).map(({ data }) => data),
-      ['123456789', 'ab', 'c']
-    );
-  }
-);
+testDecoders('partsFrom: a message comes in parts once it is known to be long enough', ({ Decoder, role, f }) => {
+  const { decoder, messages, parts } = collect(Decoder, { role, partsFrom: 10 });
+  decoder.write(Buffer.concat([f.text('short'), f.text('exactly 10'), f.binary('a longer message')]));
+  decoder.write(f.text('12345', { fin: false }));
+  decoder.write(f.continuation('6789', { fin: false }));
+  assert.equal(parts.length, 2, 'gathered');
+  const last = f.continuation('abc');
+  decoder.write(last.subarray(0, last.length - 1));
+  decoder.write(last.subarray(last.length - 1));
+  assert.deepEqual(
+    messages.map(({ data, inParts }) => [data.toString(), inParts]),
+    [
+      ['short', false],
+      ['exactly 10', true],
+      ['a longer message', true],
+      ['123456789abc', true]
+    ]
+  );
+  assert.deepEqual(
+    parts.slice(2).map(({ data }) => data),
+    ['123456789', 'ab', 'c']
+  );
+});
 
-testDecoders(t, 'a frame of 2^53 - 1 bytes costs no memory; maxPayload limits the message', ({ Decoder, role, f }) => {
+testDecoders('a frame of 2^53 - 1 bytes costs no memory; maxPayload limits the message', ({ Decoder, role, f }) => {
   const head = f.binary('', { length: 2n ** 53n - 1n, lengthSize: 8 });
   const unlimited = collect(Decoder, { role, maxPayload: Infinity });
   unlimited.decoder.write(head);
@@ -182,7 +178,7 @@ testDecoders(t, 'a frame of 2^53 - 1 bytes costs no memory; maxPayload limits th
   assert.equal(fragments.parts.length, 1);
 });
 
-testDecoders(t, 'text: invalid at the last byte, and cut in a character at the end', ({ Decoder, role, f }) => {
+testDecoders('text: invalid at the last byte, and cut in a character at the end', ({ Decoder, role, f }) => {
   const text = Buffer.concat([Buffer.from('€'.repeat(100)), Buffer.from([0xe2, 0x82])]);
   const invalid = Buffer.from(text);
   invalid[invalid.length - 1] = 0x41;
@@ -196,7 +192,7 @@ testDecoders(t, 'text: invalid at the last byte, and cut in a character at the e
   }
 });
 
-testDecoders(t, 'a handler that throws, pauses, stops or writes', ({ Decoder, role, f }) => {
+testDecoders('a handler that throws, pauses, stops or writes', ({ Decoder, role, f }) => {
   const bytes = f.binary('abcdef');
   const at = bytes.length - 4;
   const [begin, end] = [() => Buffer.from(bytes.subarray(0, at)), () => Buffer.from(bytes.subarray(at))];
@@ -229,7 +225,7 @@ testDecoders(t, 'a handler that throws, pauses, stops or writes', ({ Decoder, ro
   assert.deepEqual(seen, ['ab', 'cdef.', 'ab', 'cdef.', 'next.', 'written inside.', 'ab']);
 });
 
-testDecoders(t, 'gathered bytes, then an empty frame whose handler stops, pauses or throws', ({ Decoder, role, f }) => {
+testDecoders('gathered bytes, then an empty frame whose handler stops, pauses or throws', ({ Decoder, role, f }) => {
   const actions = {
     stop: (decoder) => decoder.stop(),
     pause: (decoder) => decoder.pause(),
@@ -286,22 +282,18 @@ t.test('memory that a handler transfers in the middle of a chunk', { skip }, asy
   });
 });
 
-testDecoders(
-  t,
-  'parts that were joined can be transferred: they do not lie in the pool of Node.js',
-  ({ Decoder, role, f }) => {
-    const { decoder, parts } = collect(Decoder, { role, borrowed: true, text: 'buffer', partsFrom: 4 });
-    const [first, second] = [f.text('aé', { fin: false }), f.continuation('aéaé')];
-    // The first frame is not enough for a part, and the second chunk ends within a character.
-    const at = second.length - 4;
-    for (const chunk of [first, second.subarray(0, at), second.subarray(at)]) decoder.write(Buffer.from(chunk));
-    assert.equal(Buffer.concat(parts.map(({ data }) => data)).toString(), 'aéaéaé');
-    for (const { data } of parts) {
-      structuredClone(data.buffer, { transfer: [data.buffer] });
-      assert.equal(data.length, 0);
-    }
+testDecoders('joined parts can be transferred: they do not lie in the pool of Node.js', ({ Decoder, role, f }) => {
+  const { decoder, parts } = collect(Decoder, { role, borrowed: true, text: 'buffer', partsFrom: 4 });
+  const [first, second] = [f.text('aé', { fin: false }), f.continuation('aéaé')];
+  // The first frame is not enough for a part, and the second chunk ends within a character.
+  const at = second.length - 4;
+  for (const chunk of [first, second.subarray(0, at), second.subarray(at)]) decoder.write(Buffer.from(chunk));
+  assert.equal(Buffer.concat(parts.map(({ data }) => data)).toString(), 'aéaéaé');
+  for (const { data } of parts) {
+    structuredClone(data.buffer, { transfer: [data.buffer] });
+    assert.equal(data.length, 0);
   }
-);
+});
 
 t.test('parts that wait during a pause, and were transferred meanwhile', async (t) => {
   const { binary, continuation } = framesFor('server');
@@ -438,7 +430,7 @@ t.test('records come when a frame and a message are complete; a subscriber may s
   diagnostics.unsubscribe(messages, onMessage);
 });
 
-testDecoders(t, 'with an extension of the program: rsv1 is passed on', ({ Decoder, role, f }) => {
+testDecoders('with an extension of the program: rsv1 is passed on', ({ Decoder, role, f }) => {
   const { decoder, messages } = collect(Decoder, { role, rsv1: true });
   decoder.write(Buffer.concat([f.text('\xff', { rsv: 0x40, fin: false }), f.continuation('x'), f.text('y')]));
   assert.deepEqual(
