@@ -60,7 +60,7 @@ const folder = t.testdir({
   run: Object.fromEntries(snippets.map(({ file, program }) => [file, program]))
 });
 
-t.test('snippets compile under tsc --strict', (t) => {
+t.test('snippets compile under tsc --strict', async (t) => {
   const program = ts.createProgram(
     snippets.map(({ file }) => path.join(folder, 'compile', file)),
     {
@@ -80,7 +80,6 @@ t.test('snippets compile under tsc --strict', (t) => {
     return `${path.basename(file.fileName)}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}: ${source}`;
   });
   t.same(faults, []);
-  t.end();
 });
 
 for (const { where, file, language, notRun, code: shown } of snippets) {
@@ -157,8 +156,7 @@ const FAULTS = {
 };
 
 for (const [title, faults] of Object.entries(FAULTS)) {
-  t.test(title, (t) => {
+  t.test(title, async (t) => {
     t.same(faults, []);
-    t.end();
   });
 }

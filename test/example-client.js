@@ -17,12 +17,14 @@ const {
   assertMessages,
   example,
   head,
+  listen,
   masked,
   open,
   randomMessages,
   run,
   startFalseServer,
   startServer,
+  startWsEcho,
   startWsServer,
   withResolvers
 } = require('./support/connections');
@@ -42,10 +44,7 @@ async function connectToWs(t, handlers) {
 }
 
 t.test('gets every byte back from ws', async (t) => {
-  const { server, url } = await startWsServer(t);
-  server.on('connection', (socket) => {
-    socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
-  });
+  const url = await startWsEcho(t);
   const messages = randomMessages();
   const came = [];
   const { closed } = open(url, {
@@ -273,15 +272,15 @@ const program = path.join(t.testdir({ 'client-esm.mjs': outputText }), 'client-e
 const REPLIES = ['5 characters: Hello', '3000 characters: Καλημέρα κόσμε', '4 bytes: deadbeef', 'closed 1000'];
 
 t.test('with a server that compresses, and with one that does not', async (t) => {
-  const server = deflate.createEchoServer({ deflate: { contextTakeover: true } }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const compressed = await run([program, `ws://127.0.0.1:${server.address().port}`]);
-  t.same(compressed, { stdout: ['permessage-deflate', ...REPLIES, ''].join('\n'), stderr: '', code: 0 });
+  const compressing = await listen(t, deflate.createEchoServer({ deflate: { contextTakeover: true } }));
+  t.same(await run([program, compressing.url]), {
+    stdout: ['permessage-deflate', ...REPLIES, ''].join('\n'),
+    stderr: '',
+    code: 0
+  });
 
   const { url } = await startServer(t);
-  const plain = await run([program, url]);
-  t.same(plain, { stdout: ['not compressed', ...REPLIES, ''].join('\n'), stderr: '', code: 0 });
+  t.same(await run([program, url]), { stdout: ['not compressed', ...REPLIES, ''].join('\n'), stderr: '', code: 0 });
 });
 
 t.test('a server that breaks the protocol, and one that refuses', async (t) => {

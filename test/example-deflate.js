@@ -17,11 +17,13 @@ const {
   assertMessages,
   example,
   head,
+  listen,
   masked,
   randomMessages,
   request,
   run,
   startFalseServer,
+  startWsEcho,
   startWsServer,
   withResolvers
 } = require('./support/connections');
@@ -29,17 +31,8 @@ const { BINARY, TEXT, frame } = require('./support/frames');
 
 const RSV1 = 0x40;
 
-async function startServer(t, options) {
-  const server = createEchoServer({ maxPayload: 16 * MIB, closeTimeout: 1000, ...options }).listen(0, '127.0.0.1');
-  const sockets = new Set();
-  server.on('connection', (socket) => sockets.add(socket));
-  await once(server, 'listening');
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return { server, port: server.address().port, url: `ws://127.0.0.1:${server.address().port}` };
-}
+const startServer = (t, options) =>
+  listen(t, createEchoServer({ maxPayload: 16 * MIB, closeTimeout: 1000, ...options }));
 
 /** A client of the example; `closed` resolves to the arguments of onClose. */
 async function open(t, url, options) {
@@ -92,18 +85,12 @@ t.test('a client of ws gets every byte back, in order, with context takeover and
 });
 
 t.test('its client gets every byte back from ws', async (t) => {
-  const startWsEcho = async (perMessageDeflate) => {
-    const { server, url } = await startWsServer(t, { perMessageDeflate });
-    server.on('connection', (socket) => {
-      socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
-    });
-    return url;
-  };
-  for (const [url, deflate, compressed] of [
-    [await startWsEcho({}), undefined, true],
-    [await startWsEcho({ threshold: 0 }), { ...TAKEOVER, clientWindowBits: 9, threshold: 0 }, true],
-    [await startWsEcho(false), undefined, false]
+  for (const [perMessageDeflate, deflate] of [
+    [{}, undefined],
+    [{ threshold: 0 }, { ...TAKEOVER, clientWindowBits: 9, threshold: 0 }],
+    [false, undefined]
   ]) {
+    const url = await startWsEcho(t, { perMessageDeflate });
     const messages = someMessages();
     const came = [];
     const { connection, closed } = await open(t, url, {
@@ -113,7 +100,7 @@ t.test('its client gets every byte back from ws', async (t) => {
         if (came.length === messages.length) this.close(1000);
       }
     });
-    t.equal(connection.deflate !== null, compressed);
+    t.equal(connection.deflate !== null, perMessageDeflate !== false);
     for (const { data, isBinary } of messages) connection.send(isBinary ? data : data.toString(), isBinary);
     t.match(await closed, { code: 1000, error: null });
     assertMessages(came, messages);

@@ -10,13 +10,13 @@ const path = require('node:path');
 const { PassThrough } = require('node:stream');
 const { text } = require('node:stream/consumers');
 const t = require('tap');
-const { WebSocket, WebSocketServer } = require('ws');
+const { WebSocket } = require('ws');
 const { KINDS, createServer } = require('../examples/httparena/server');
 const { demonstrate } = require('../examples/start/demonstration');
 const upload = require('../examples/upload');
 const chatRoom = require('../examples/ws');
 const { WebSocketStream } = require('../ws.js');
-const { example, run } = require('./support/connections');
+const { example, listen, run, startWsServer } = require('./support/connections');
 
 // The examples that are programs, and their functions.
 
@@ -78,10 +78,7 @@ t.test('serves until SIGINT or SIGTERM', async (t) => {
 });
 
 t.test('--help prints the usage; wrong options, ports and kernels are reported', async (t) => {
-  const other = net.createServer().listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  t.teardown(() => other.close());
-  const { port } = other.address();
+  const { port } = await listen(t, net.createServer());
   const taken =
     `Can't listen on port ${port} (listen EADDRINUSE: address already in use 127.0.0.1:${port}); ` +
     'PORT=0 npm start uses a free one\n';
@@ -116,12 +113,10 @@ t.test('--help prints the usage; wrong options, ports and kernels are reported',
 
 t.test('demonstrate reports a server that changes messages or closes', async (t) => {
   const serve = async (onMessage) => {
-    const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+    const { server, url } = await startWsServer(t);
     server.on('connection', (socket) => socket.on('message', (...message) => onMessage(socket, ...message)));
-    await once(server, 'listening');
     const lines = [];
-    const allRight = await demonstrate(`ws://127.0.0.1:${server.address().port}`, (line) => lines.push(line));
-    server.close();
+    const allRight = await demonstrate(url, (line) => lines.push(line));
     return { allRight, wrong: lines.filter((line) => line.includes('WRONG')) };
   };
 
@@ -265,16 +260,13 @@ async function receive(client, count) {
 
 for (const kind of KINDS) {
   t.test(`${kind}: text, bytes and five messages at once come back, and a Close frame`, async (t) => {
-    const server = createServer(kind).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.teardown(() => server.close());
-    const { port } = server.address();
+    const { port, url } = await listen(t, createServer(kind));
 
     const [refused] = await once(http.get({ port, host: '127.0.0.1', path: '/ws', agent: false }), 'response');
     t.equal(refused.statusCode, 426, 'a request that is no handshake is refused');
     refused.resume();
 
-    const client = new WebSocket(`ws://127.0.0.1:${port}/ws`, { perMessageDeflate: false });
+    const client = new WebSocket(`${url}/ws`, { perMessageDeflate: false });
     await once(client, 'open');
     const bytes = randomBytes(256);
     const five = Array.from({ length: 5 }, () => randomBytes(8).toString('hex'));
@@ -322,13 +314,10 @@ t.test('msgpack.js: each record arrives as it was sent', async (t) => {
 
 t.test('an upload goes on after a lost connection', async (t) => {
   const folder = t.testdir();
-  const server = upload.createServer(folder);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.teardown(() => server.close().closeAllConnections());
-  const { port } = server.address();
+  const { port, url } = await listen(t, upload.createServer(folder));
   const id = randomUUID();
   const connect = async (options) => {
-    const stream = new WebSocketStream(`ws://127.0.0.1:${port}/${id}`, options);
+    const stream = new WebSocketStream(`${url}/${id}`, options);
     const { readable, writable } = await stream.opened;
     const [reader, writer] = [readable.getReader(), writable.getWriter()];
     return { stream, writer, read: async () => JSON.parse((await reader.read()).value) };

@@ -12,7 +12,7 @@ const { Worker } = require('node:worker_threads');
 const t = require('tap');
 const { formatFrameId, frameId, parseFrameId } = require('../lib/frame-id');
 const nodeModules = require('../lib/shared/node-modules');
-const { assertBytes, forEachCase } = require('./support/cases');
+const { assertBytes, forEachCase, testCases } = require('./support/cases');
 const { MAX_SIGMA, checkOrdered, checkRandom, withRestlessClock } = require('./support/frame-id-checks');
 
 // frameId: UUIDs of version 4 and 7 (RFC 9562), and the entropy that they use.
@@ -66,34 +66,31 @@ function setClock(t, now) {
   return clock;
 }
 
-t.test('RFC 9562, 5.4: version 4 has 122 random bits', (t) => {
+t.test('RFC 9562, 5.4: version 4 has 122 random bits', async (t) => {
   const result = checkRandom(COUNT);
   t.match(result, { malformed: 0, repeats: 0, freeBits: 122 });
   t.ok(result.worstSigma <= MAX_SIGMA, `bit ${result.worstBit} is ${result.worstSigma} sigma off`);
   t.match(frameId({}), /^[0-9a-f-]{14}4/);
   t.match(frameId({ version: undefined }), /^[0-9a-f-]{14}4/);
   t.match(frameId({ version: 4 }), /^[0-9a-f-]{14}4/);
-  t.end();
 });
 
-t.test('RFC 9562, 6.2: ids of version 7 ascend, also when the clock steps back', (t) => {
+t.test('RFC 9562, 6.2: ids of version 7 ascend, also when the clock steps back', async (t) => {
   t.same(checkOrdered(COUNT), { malformed: 0, disordered: 0 });
   const restless = withRestlessClock(COUNT, () => checkOrdered(COUNT));
   t.same(restless, { malformed: 0, disordered: 0 }, 'a clock that steps back');
-  t.end();
 });
 
-t.test('RFC 9562, 5.7: version 7 begins with the time in milliseconds', (t) => {
+t.test('RFC 9562, 5.7: version 7 begins with the time in milliseconds', async (t) => {
   const { frameId } = loadWithKnownEntropy(t);
   // The example of RFC 9562, appendix A.6.
   const clock = setClock(t, 0x017f22e279b0);
   t.match(frameId(VERSION_7), /^017f22e2-79b0-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   clock.now = 2 ** 48 - 1;
   t.match(frameId(VERSION_7), /^ffffffff-ffff-7/);
-  t.end();
 });
 
-t.test('RFC 9562, 6.2: version 7 counts within a millisecond, from a random number whose first bit is 0', (t) => {
+t.test('RFC 9562, 6.2: version 7 counts within a millisecond, from a random number whose first bit is 0', async (t) => {
   const { frameId } = loadWithSource(t, (array) => array.fill(0xffffffff));
   const clock = setClock(t, 1_700_000_000_000);
   t.equal(frameId(VERSION_7), '018bcfe5-6800-77ff-bfff-ffffffffffff', '18 bits, the first of them 0');
@@ -115,11 +112,10 @@ t.test('RFC 9562, 6.2: version 7 counts within a millisecond, from a random numb
   t.equal(frameId(VERSION_7), '018bcfe5-6801-7800-80ff-ffffffffffff', 'the clock reaches that time');
   clock.now += 1;
   t.equal(frameId(VERSION_7), '018bcfe5-6802-77ff-bfff-ffffffffffff');
-  t.end();
 });
 
 t.test('entropy', async (t) => {
-  t.test('each word is used once, in order, and then wiped', (t) => {
+  t.test('each word is used once, in order, and then wiped', async (t) => {
     const { frameId, batches } = loadWithKnownEntropy(t);
     t.equal(batches.length, 0, 'no batch before the first id');
 
@@ -142,10 +138,9 @@ t.test('entropy', async (t) => {
     t.equal(frameId(), '20000000-2000-4001-a000-000220000003', 'the next batch');
     t.equal(batches.length, 2);
     t.equal(batches[1], batch, 'in the same memory');
-    t.end();
   });
 
-  t.test('after an error of the source no id is made of old words', (t) => {
+  t.test('after an error of the source no id is made of old words', async (t) => {
     let failing = true;
     const randomFillSync = (array) => {
       if (failing) throw new Error('no entropy');
@@ -164,7 +159,6 @@ t.test('entropy', async (t) => {
     t.equal(ids.size, 768);
     t.throws(() => frameId(), { message: 'no entropy' });
     t.throws(() => frameId(), { message: 'no entropy' });
-    t.end();
   });
 
   t.test('memory is allocated by the first call that needs it', async (t) => {
@@ -233,7 +227,7 @@ t.test('no two threads or processes share ids', async (t) => {
     t.equal(new Set([...own, ...words]).size, 5100);
   });
 
-  t.test('entropy is wiped before it goes into a snapshot', (t) => {
+  t.test('entropy is wiped before it goes into a snapshot', async (t) => {
     const callbacks = [];
     const startupSnapshot = {
       isBuildingSnapshot: () => true,
@@ -246,16 +240,14 @@ t.test('no two threads or processes share ids', async (t) => {
     t.ok(batches[0].every((word) => word === 0));
     t.equal(frameId(), '20000000-2000-4001-a000-000220000003');
     t.equal(callbacks.length, 1);
-    t.end();
   });
 
-  t.test('a runtime may lack snapshots', (t) => {
+  t.test('a runtime may lack snapshots', async (t) => {
     t.equal(loadWithKnownEntropy(t, { v8: {} }).frameId(), '10000000-1000-4001-9000-000210000003');
-    t.end();
   });
 });
 
-t.test('frameId refuses wrong options', (t) => {
+t.test('frameId refuses wrong options', async () => {
   forEachCase([null, 7, 'version 7', () => {}], (options) => {
     assert.throws(() => frameId(options), { ...TYPE, message: /"options" argument/ });
   });
@@ -266,7 +258,6 @@ t.test('frameId refuses wrong options', (t) => {
     const message = `The "options.version" argument must be 4 or 7, but was ${version}`;
     assert.throws(() => frameId({ version }), { ...RANGE, message });
   });
-  t.end();
 });
 
 // formatFrameId and parseFrameId: UUIDs as text (RFC 9562 section 4) and as bytes.
@@ -278,7 +269,7 @@ function plainFormat(bytes) {
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-t.test('RFC 9562, 4: each byte in each place is formatted as hex and parsed from it', (t) => {
+t.test('RFC 9562, 4: each byte in each place is formatted as hex and parsed from it', async (t) => {
   for (let byte = 0; byte < 256; byte++) {
     for (let at = 0; at < 16; at++) {
       const bytes = Buffer.alloc(16, 0xff - byte);
@@ -294,17 +285,15 @@ t.test('RFC 9562, 4: each byte in each place is formatted as hex and parsed from
   t.equal(formatFrameId(new Uint8Array(16).fill(255)), 'ffffffff-ffff-ffff-ffff-ffffffffffff');
   // RFC 9562, appendix A.6.
   t.equal(formatFrameId(parseFrameId('017F22E2-79B0-7CC3-98C4-DC0C0C07398F')), '017f22e2-79b0-7cc3-98c4-dc0c0c07398f');
-  t.end();
 });
 
-t.test('either function may be called first', (t) => {
+t.test('either function may be called first', async (t) => {
   const bytes = Buffer.from(ID.replaceAll('-', ''), 'hex');
   t.equal(loadWithKnownEntropy(t).formatFrameId(bytes), ID);
   t.same(loadWithKnownEntropy(t).parseFrameId(ID), bytes);
-  t.end();
 });
 
-t.test('both take an offset', (t) => {
+t.test('both take an offset', async (t) => {
   const bytes = crypto.randomBytes(40);
   for (let offset = 0; offset <= 24; offset++) {
     assert.equal(formatFrameId(bytes, offset), plainFormat(bytes.subarray(offset, offset + 16)), `from ${offset} on`);
@@ -317,25 +306,24 @@ t.test('both take an offset', (t) => {
   const target = Buffer.alloc(16);
   t.equal(parseFrameId(formatFrameId(bytes), target), target, 'to a target without an offset');
   t.same(target, bytes.subarray(0, 16));
-  t.end();
 });
 
-t.test('without a target, parseFrameId makes a Buffer with memory of its own', (t) => {
+t.test('without a target, parseFrameId makes a Buffer with memory of its own', async (t) => {
   const bytes = parseFrameId(frameId());
   t.ok(Buffer.isBuffer(bytes));
   t.same([bytes.length, bytes.buffer.byteLength], [16, 16]);
-  t.end();
 });
 
-t.test('both take arrays of another realm and of shared memory', (t) => {
-  forEachCase([vm.runInNewContext('new Uint8Array(20)'), new Uint8Array(new SharedArrayBuffer(20))], (bytes) => {
+testCases(
+  'both take arrays of another realm and of shared memory',
+  [vm.runInNewContext('new Uint8Array(20)'), new Uint8Array(new SharedArrayBuffer(20))],
+  (bytes) => {
     assert.equal(parseFrameId(ID, bytes, 2), bytes);
     assert.equal(formatFrameId(bytes, 2), ID);
-  });
-  t.end();
-});
+  }
+);
 
-t.test('both refuse arguments of a wrong type', (t) => {
+t.test('both refuse arguments of a wrong type', async (t) => {
   const faked = Object.setPrototypeOf({ length: 16 }, Uint8Array.prototype);
   const memory = new ArrayBuffer(16);
   const others = [Uint8ClampedArray, Uint32Array, BigUint64Array, DataView].map((Type) => new Type(memory));
@@ -355,10 +343,9 @@ t.test('both refuse arguments of a wrong type', (t) => {
   forEachCase([undefined, null, 36, [ID], Buffer.from(ID), Object(ID), Symbol(ID)], (string) => {
     assert.throws(() => parseFrameId(string), { ...TYPE, message: /"string" argument must be a string/ });
   });
-  t.end();
 });
 
-t.test('both refuse less than 16 bytes, and offsets out of range', (t) => {
+t.test('both refuse less than 16 bytes, and offsets out of range', async (t) => {
   const detached = new Uint8Array(16);
   structuredClone(detached.buffer, { transfer: [detached.buffer] });
   forEachCase([Buffer.alloc(0), Buffer.alloc(15), detached], (bytes) => {
@@ -373,10 +360,9 @@ t.test('both refuse less than 16 bytes, and offsets out of range', (t) => {
     assert.throws(() => parseFrameId(ID, bytes, offset), { ...RANGE, message }, 'parseFrameId');
   });
   t.same(bytes, Buffer.alloc(20, 0xa5));
-  t.end();
 });
 
-t.test('parseFrameId refuses any other string, and does not change the target', (t) => {
+t.test('parseFrameId refuses any other string, and does not change the target', async (t) => {
   const target = Buffer.alloc(16, 0xa5);
   const refused = (string) => {
     try {
@@ -404,13 +390,11 @@ t.test('parseFrameId refuses any other string, and does not change the target', 
     }
   }
   t.same(target, Buffer.alloc(16, 0xa5));
-  t.end();
 });
 
-t.test('the error shows the first 40 characters of the string', (t) => {
+t.test('the error shows the first 40 characters of the string', async (t) => {
   t.throws(() => parseFrameId('no id'), {
     message: `The "string" argument must be a UUID: 32 hex digits in groups of 8-4-4-4-12, but was 'no id'`
   });
   t.throws(() => parseFrameId('x'.repeat(1e6)), { message: /but was 'x{40}'\.\.\. \(1000000 characters\)$/ });
-  t.end();
 });

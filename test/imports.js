@@ -33,7 +33,7 @@ const DIRECTIONS = [
   [/^inspector\//, [PUBLIC, SUPPORT, EXAMPLES, /^inspector\//]]
 ];
 
-t.test('imports go one way', (t) => {
+t.test('imports go one way', async (t) => {
   const folders = ['lib', 'scripts', 'test', 'examples', 'fuzz', 'benchmark', 'inspector'];
   const files = folders.flatMap((folder) => filesOf(folder, /\.[cm]?js$/));
   const wrong = files.flatMap((file) => {
@@ -43,5 +43,4 @@ t.test('imports go one way', (t) => {
   });
   t.same(wrong, []);
   t.ok(files.some((file) => requiresOf(file).length > 2));
-  t.end();
 });

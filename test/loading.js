@@ -10,22 +10,20 @@ const framemask = require('..');
 const FOLDERS = ['codec', 'deflate', 'sockets'].map((name) => path.join(__dirname, '../lib', name));
 const loaded = () => Object.keys(require.cache).filter((file) => FOLDERS.some((folder) => file.startsWith(folder)));
 
-t.test('masking alone loads no codec', (t) => {
+t.test('masking alone loads no codec', async (t) => {
   framemask.mask(Buffer.alloc(4), Buffer.alloc(4), Buffer.alloc(4), 0, 4);
   t.same(loaded(), []);
-  t.end();
 });
 
-t.test('framemask/ws loads no codec before the first frame of a connection', (t) => {
+t.test('framemask/ws loads no codec before the first frame of a connection', async (t) => {
   const program = `
     const { WebSocketServer } = require('./ws.js');
     new WebSocketServer({ noServer: true });
     console.log(Object.keys(require.cache).filter((file) => /(de|en)coder.js$/.test(file)));`;
   t.equal(execFileSync(process.execPath, ['-e', program], { cwd: path.join(__dirname, '..') }).toString(), '[]\n');
-  t.end();
 });
 
-t.test('each export can be replaced before it is loaded, and is an ordinary property then', (t) => {
+t.test('each export can be replaced before it is loaded, and is an ordinary property then', async (t) => {
   const names = Object.keys(framemask);
   t.equal(names.length, 19);
   const replaced = () => 'replaced';
@@ -43,5 +41,4 @@ t.test('each export can be replaced before it is loaded, and is an ordinary prop
     });
   }
   t.same(Object.keys({ ...framemask }), names);
-  t.end();
 });

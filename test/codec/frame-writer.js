@@ -9,7 +9,7 @@ const { Writable } = require('node:stream');
 const t = require('tap');
 const { Encoder } = require('../../lib/codec/encoder');
 const { prepare } = require('../../lib/codec/prepared');
-const { assertBytes, forEachCase } = require('../support/cases');
+const { assertBytes, forEachCase, testCases } = require('../support/cases');
 const { TEXT, BINARY, frame } = require('../support/frames');
 const { createRandom } = require('../support/random');
 
@@ -30,7 +30,7 @@ function counting({ more = true } = {}) {
   return { sink, writes };
 }
 
-t.test('flush hands over all that has collected in one write', (t) => {
+t.test('flush hands over all that has collected in one write', async (t) => {
   const { sink, writes } = counting();
   const encoder = new Encoder({ role: 'server' });
   t.equal(encoder.flush(sink), true, 'nothing to write');
@@ -56,20 +56,18 @@ t.test('flush hands over all that has collected in one write', (t) => {
     assertBytes(writes.pop(), Buffer.concat(expected));
     t.same(writes, []);
   }
-  t.end();
 });
 
-t.test('flush refuses anything that has no method write', (t) => {
+t.test('flush refuses anything that has no method write', async (t) => {
   const encoder = new Encoder({ role: 'server' });
   encoder.text('a');
   forEachCase([undefined, null, {}, 7], (wrong) => {
     assert.throws(() => encoder.flush(wrong), { code: 'ERR_INVALID_ARG_TYPE', message: /"writable"/ });
   });
   t.throws(() => encoder.flush({ write() {} }, 'callback'), { code: 'ERR_INVALID_ARG_TYPE' });
-  t.end();
 });
 
-t.test('flush returns false if the stream wants no more, unless it has passed all of it on', (t) => {
+t.test('flush returns false if the stream wants no more, unless it has passed all of it on', async (t) => {
   const sink = { writableLength: 0, write: () => false };
   const encoder = new Encoder({ role: 'server' });
   for (const writableLength of [0, 1]) {
@@ -80,10 +78,9 @@ t.test('flush returns false if the stream wants no more, unless it has passed al
     encoder.binary(Buffer.alloc(20_000));
     t.equal(encoder.flush(sink), writableLength === 0, 'two pieces');
   }
-  t.end();
 });
 
-t.test('the pieces of a flush are corked, so that they become one write; a single one is not', (t) => {
+t.test('the pieces of a flush are corked, so that they become one write; a single one is not', async (t) => {
   const calls = [];
   const sink = {
     cork: () => calls.push('cork'),
@@ -99,7 +96,6 @@ t.test('the pieces of a flush are corked, so that they become one write; a singl
   encoder.addPrepared(prepare('p'));
   encoder.flush(sink);
   t.same(calls, [3, 'cork', 3 + 4, 20_000, 'uncork', 3]);
-  t.end();
 });
 
 t.test('flush calls its callback when the stream has taken the bytes, or with the error', async (t) => {
@@ -200,51 +196,45 @@ t.test('a stream that ends in its write gets nothing that is added then', async 
   }
 });
 
-t.test('a sink that ends between two Buffers of one flush gets no more', (t) => {
-  forEachCase(KINDS, (options) => {
-    const encoder = new Encoder(options);
-    let writes = 0;
-    const sink = {
-      writable: true,
-      writableLength: 0,
-      write() {
-        assert.ok(this.writable, 'a write after the end');
-        writes++;
-        this.writable = false;
-        return true;
-      }
-    };
-    encoder.text('a');
-    encoder.binary(Buffer.alloc(200_000));
-    encoder.text('b');
-    assert.equal(encoder.flush(sink), false, 'what flush returns');
-    assert.equal(writes, 1, 'writes');
-    assert.equal(encoder.pending, 0, 'pending');
-  });
-  t.end();
+testCases('a sink that ends between two Buffers of one flush gets no more', KINDS, (options) => {
+  const encoder = new Encoder(options);
+  let writes = 0;
+  const sink = {
+    writable: true,
+    writableLength: 0,
+    write() {
+      assert.ok(this.writable, 'a write after the end');
+      writes++;
+      this.writable = false;
+      return true;
+    }
+  };
+  encoder.text('a');
+  encoder.binary(Buffer.alloc(200_000));
+  encoder.text('b');
+  assert.equal(encoder.flush(sink), false, 'what flush returns');
+  assert.equal(writes, 1, 'writes');
+  assert.equal(encoder.pending, 0, 'pending');
 });
 
-t.test('a stream whose write throws is not left corked', (t) => {
-  forEachCase(KINDS, (options) => {
-    const { sink, writes } = counting();
-    const encoder = new Encoder(options);
-    encoder.text('a');
-    encoder.binary(Buffer.alloc(200_000));
-    encoder.text('b');
-    const corked = [];
-    sink.write = () => {
-      corked.push(sink.writableCorked);
-      throw new Error('no more');
-    };
-    assert.throws(() => encoder.flush(sink), { message: 'no more' });
-    assert.deepEqual(corked, [1], 'corked during the write');
-    assert.equal(sink.writableCorked, 0, 'corked afterwards');
-    delete sink.write;
-    encoder.text('c');
-    assert.equal(encoder.flush(sink), true, 'the next flush');
-    assert.equal(writes.length, 1, 'the next flush writes');
-  });
-  t.end();
+testCases('a stream whose write throws is not left corked', KINDS, (options) => {
+  const { sink, writes } = counting();
+  const encoder = new Encoder(options);
+  encoder.text('a');
+  encoder.binary(Buffer.alloc(200_000));
+  encoder.text('b');
+  const corked = [];
+  sink.write = () => {
+    corked.push(sink.writableCorked);
+    throw new Error('no more');
+  };
+  assert.throws(() => encoder.flush(sink), { message: 'no more' });
+  assert.deepEqual(corked, [1], 'corked during the write');
+  assert.equal(sink.writableCorked, 0, 'corked afterwards');
+  delete sink.write;
+  encoder.text('c');
+  assert.equal(encoder.flush(sink), true, 'the next flush');
+  assert.equal(writes.length, 1, 'the next flush writes');
 });
 
 t.test('with the option writable, every kind of frame is flushed at the end of the turn, at once', async (t) => {
@@ -285,7 +275,7 @@ t.test('with the option writable, flush writes sooner', async (t) => {
   t.equal(writes.length, 2, 'nothing is left for the end of the turn');
 });
 
-t.test('frames of up to 64 KiB leave as one Buffer; a few bytes keep little memory alive', (t) => {
+t.test('frames of up to 64 KiB leave as one Buffer; a few bytes keep little memory alive', async (t) => {
   for (const recycle of [false, true]) {
     for (const size of [10, 600, 1500, 5000]) {
       const encoder = new Encoder({ role: 'server', recycle });
@@ -303,10 +293,9 @@ t.test('frames of up to 64 KiB leave as one Buffer; a few bytes keep little memo
       t.ok(bytes.buffer.byteLength <= 2 * bytes.length, `${bytes.buffer.byteLength} bytes for ${size}`);
     }
   }
-  t.end();
 });
 
-t.test('small frames share a piece of memory, and with recycle each flush is written from the same', (t) => {
+t.test('small frames share a piece of memory, and with recycle each flush is written from the same', async (t) => {
   const memories = new Set();
   const encoder = new Encoder({ role: 'server' });
   for (let i = 0; i < 10; i++) {
@@ -328,7 +317,6 @@ t.test('small frames share a piece of memory, and with recycle each flush is wri
     memories.delete(large.buffer);
     t.equal(memories.size, 1, `payloads of ${payloads.map(({ length }) => length)} bytes`);
   }
-  t.end();
 });
 
 /** A stream that may keep what it is given: then it has it compared at the end only. */
@@ -348,7 +336,7 @@ function lazySink(recycle) {
 }
 
 for (const recycle of [false, true]) {
-  t.test(`encoders in use at the same time do not mix their bytes, recycle: ${recycle}`, (t) => {
+  t.test(`encoders in use at the same time do not mix their bytes, recycle: ${recycle}`, async () => {
     const random = createRandom(1);
     const connections = Array.from({ length: 5 }, () => {
       return { encoder: new Encoder({ role: 'server', recycle }), sink: lazySink(recycle), expected: [] };
@@ -372,7 +360,6 @@ for (const recycle of [false, true]) {
     for (const [i, { encoder, sink, expected }] of connections.entries()) {
       assertBytes(Buffer.concat([...sink.written, ...encoder.take()]), Buffer.concat(expected), `encoder ${i}`);
     }
-    t.end();
   });
 }
 

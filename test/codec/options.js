@@ -84,7 +84,7 @@ const OPTIONS = [
   ...one
 }));
 
-t.test('each option takes what it is documented to take, and refuses another type by name', (t) => {
+t.test('each option takes what it is documented to take, and refuses another type by name', async (t) => {
   forEachCase(OPTIONS, ({ option, expected, good, wrong, create }) => {
     forEachCase(good, (value) => create(value));
     forEachCase(wrong, (value) => {
@@ -97,10 +97,9 @@ t.test('each option takes what it is documented to take, and refuses another typ
   });
   const message = 'The "options.rsv1" argument must be a boolean, but was the number 1';
   t.throws(() => new Decoder({ role: 'server', rsv1: 1 }), { ...TYPE, message }, 'the value that was refused');
-  t.end();
 });
 
-t.test('a limit refuses numbers out of its range, and the error names the option', (t) => {
+t.test('a limit refuses numbers out of its range, and the error names the option', async (t) => {
   const limits = OPTIONS.filter(({ outOfRange }) => outOfRange.length > 0);
   forEachCase(limits, ({ option, outOfRange, create }) => {
     forEachCase(outOfRange, (value) => {
@@ -110,10 +109,9 @@ t.test('a limit refuses numbers out of its range, and the error names the option
   t.throws(() => new Decoder({ role: 'server', maxFragments: 0 }), {
     message: 'The "options.maxFragments" argument must be a whole number from 1 on, or Infinity, but was 0'
   });
-  t.end();
 });
 
-t.test('an option that needs another one says so', (t) => {
+t.test('an option that needs another one says so', async (t) => {
   const refused = (options) => () => new Decoder({ role: 'server', ...options });
   const code = 'ERR_INVALID_ARG_VALUE';
   t.throws(refused({ skipUTF8Validation: true }), {
@@ -122,10 +120,9 @@ t.test('an option that needs another one says so', (t) => {
   });
   t.throws(refused({ onPart() {}, onFrame() {} }), { code: 'ERR_INVALID_STATE', message: /onPart and onFrame/ });
   t.throws(refused({ trace: { id: 1 } }), { code: 'ERR_INVALID_ARG_TYPE', message: /"options.trace.id"/ });
-  t.end();
 });
 
-t.test('options must be an object, of any prototype', (t) => {
+t.test('options must be an object, of any prototype', async (t) => {
   forEachCase([Decoder, Encoder], (Codec) => {
     forEachCase([undefined, null, 1, 'options', true, Symbol('s'), 1n, () => {}], (options) => {
       assert.throws(() => new Codec(options), { ...TYPE, message: /^The "options" argument must be an object/ });
@@ -135,25 +132,22 @@ t.test('options must be an object, of any prototype', (t) => {
     assert.ok(new Codec(Object.assign(Object.create(null), { role: 'server' })), 'an object without a prototype');
   });
   t.throws(() => Decoder({ role: 'server' }), TypeError, 'called without new');
-  t.end();
 });
 
-t.test('writable must have a method write', (t) => {
+t.test('writable must have a method write', async () => {
   forEachCase([undefined, null, { write() {} }], (writable) => new Encoder({ role: 'server', writable }));
   forEachCase([{}, { write: 1 }, 1, 'stream'], (writable) => {
     assert.throws(() => new Encoder({ role: 'server', writable }), { ...TYPE, message: /"options.writable"/ });
   });
-  t.end();
 });
 
-t.test('a value that lies about itself passes no check', (t) => {
+t.test('a value that lies about itself passes no check', async () => {
   const garbage = createGarbage();
   forEachCase(OPTIONS, ({ create, isType }) => {
     forEachCase(garbage, (value) => {
       if (!isType(value)) assert.throws(() => create(value), TYPE);
     });
   });
-  t.end();
 });
 
 const CLASSES = { Decoder, Encoder };
@@ -170,7 +164,7 @@ function complaint(owner, name, value = undefined) {
 }
 
 for (const [owner, Class] of Object.entries(CLASSES)) {
-  t.test(`${owner}: its constructor reads the options of the list, and no others`, (t) => {
+  t.test(`${owner}: its constructor reads the options of the list, and no others`, async (t) => {
     const read = new Set();
     const record = (target, name) => {
       read.add(name);
@@ -178,21 +172,19 @@ for (const [owner, Class] of Object.entries(CLASSES)) {
     };
     new Class(new Proxy({ role: 'server' }, { get: record }));
     t.same([...read].sort(), [...NAMES[owner]].sort());
-    t.end();
   });
 
-  t.test(`${owner}: refuses the name of an option in another case`, (t) => {
+  t.test(`${owner}: refuses the name of an option in another case`, async (t) => {
     for (const option of NAMES[owner]) {
       for (const name of [option.toUpperCase(), option.toLowerCase()]) {
         if (name === option) continue;
         t.equal(complaint(owner, name), `${owner} has no option "${name}". Did you mean "${option}"?`);
       }
     }
-    t.end();
   });
 }
 
-t.test('refuses a slip in any place of a name of six letters or more, and ignores two', (t) => {
+t.test('refuses a slip in any place of a name of six letters or more, and ignores two', async () => {
   const slips = {
     'a letter less': (name, i) => name.slice(0, i) + name.slice(i + 1),
     'a letter more': (name, i) => `${name.slice(0, i)}q${name.slice(i)}`,
@@ -219,10 +211,9 @@ t.test('refuses a slip in any place of a name of six letters or more, and ignore
       }
     }
   }
-  t.end();
 });
 
-t.test('ignores names that are like no option of the class, as often as they come', (t) => {
+t.test('ignores names that are like no option of the class, as often as they come', async () => {
   const others = [
     ...['test', 'next', 'roles', 'rule', 'rsv', 'rsv2', 'content', 'connection', 'minPayload', 'payload'],
     ...['port', 'path', 'host', 'server', 'readable', 'perMessageDeflate', 'maxPayloadLength', 'highWaterMark'],
@@ -236,10 +227,9 @@ t.test('ignores names that are like no option of the class, as often as they com
     const names = [...others, ...others, ...ofOther[owner].filter((name) => name !== 'role')];
     for (const name of names) assert.equal(complaint(owner, name), null, `${owner}: ${name.slice(0, 20)}`);
   }
-  t.end();
 });
 
-t.test('looks at names of own, enumerable properties only, and reads none of them', (t) => {
+t.test('looks at names of own, enumerable properties only, and reads none of them', async (t) => {
   const read = () => {
     throw new Error('nobody may ask');
   };
@@ -253,10 +243,9 @@ t.test('looks at names of own, enumerable properties only, and reads none of the
   t.ok(new Decoder({ role: 'server', [Symbol('onmessage')]: 1 }), 'a symbol');
   t.ok(new Decoder(Object.assign(Object.create(null), { role: 'server' })), 'no prototype');
   t.ok(new Decoder(Object.create({ role: 'server' })), 'options may be inherited');
-  t.end();
 });
 
-t.test('names that are made up as the program runs cost no memory for ever', (t) => {
+t.test('names that are made up as the program runs cost no memory for ever', async (t) => {
   const { add } = Set.prototype;
   const kept = new Set();
   t.teardown(() => {
@@ -271,5 +260,4 @@ t.test('names that are made up as the program runs cost no memory for ever', (t)
   t.ok(kept.size > 0, 'some are kept, which saves comparing them again');
   t.ok(kept.size <= 1000, `${kept.size} names are kept`);
   t.equal(complaint('Encoder', 'recyle'), 'Encoder has no option "recyle". Did you mean "recycle"?');
-  t.end();
 });

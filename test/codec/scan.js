@@ -8,7 +8,7 @@ const { scanChunk } = require('../../lib/codec/scan');
 const { kernel, nativeError } = require('../../lib/masking/backend');
 const fallback = require('../../lib/masking/fallback');
 const { acceptsFirstByte } = require('../../lib/shared/protocol');
-const { forEachCase } = require('../support/cases');
+const { forEachCase, testCases } = require('../support/cases');
 const { BINARY, CLOSE, CONTINUATION, KEY, PING, PONG, TEXT, frame } = require('../support/frames');
 const { createNativeDouble } = require('../support/native-double');
 const { kernels, nativeKernels } = require('../support/natives');
@@ -121,23 +121,20 @@ const LENGTHS = [
 ];
 LENGTHS.push(65537, 70000);
 
-t.test('5.2: a payload of any length, with frames before and after it', (t) => {
-  forEachCase(MODES, ({ mode, key }) => {
-    for (const length of LENGTHS) {
-      for (const opcode of [CONTINUATION, TEXT, BINARY]) {
-        for (const ascii of [true, false]) {
-          const one = frame(opcode, payloadOf(length, ascii), { key, fin: length % 2 === 0 });
-          const bytes = Buffer.concat([frame(PING, 'p', { key }), one, frame(TEXT, 'é', { key })]);
-          const entries = check(bytes, { mode, align: length % 5 });
-          assert.equal(entries.length, 9, `${length} bytes, opcode ${opcode}`);
-        }
+testCases('5.2: a payload of any length, with frames before and after it', MODES, ({ mode, key }) => {
+  for (const length of LENGTHS) {
+    for (const opcode of [CONTINUATION, TEXT, BINARY]) {
+      for (const ascii of [true, false]) {
+        const one = frame(opcode, payloadOf(length, ascii), { key, fin: length % 2 === 0 });
+        const bytes = Buffer.concat([frame(PING, 'p', { key }), one, frame(TEXT, 'é', { key })]);
+        const entries = check(bytes, { mode, align: length % 5 });
+        assert.equal(entries.length, 9, `${length} bytes, opcode ${opcode}`);
       }
     }
-  });
-  t.end();
+  }
 });
 
-t.test('a byte of 128 or more is found anywhere in the payload', (t) => {
+t.test('a byte of 128 or more is found anywhere in the payload', async () => {
   const lengths = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 128, 129, 200, 520, 700];
   forEachCase(ROLES, ({ mode, key }) => {
     for (const length of lengths) {
@@ -151,13 +148,12 @@ t.test('a byte of 128 or more is found anywhere in the payload', (t) => {
       assert.equal(first, 0x81, `none of ${length}`);
     }
   });
-  t.end();
 });
 
 /** Where a length begins to be written otherwise, with and without a mask, and every eighth. */
 const isTried = (second) => TRIES_ALL || [0, 1, 125, 126, 127].includes(second & 127) || (second + seed) % 8 === 0;
 
-t.test(titleOf('5.2: each first byte with each second byte', `edges and every eighth, seed ${seed}`), (t) => {
+t.test(titleOf('5.2: each first byte with each second byte', `edges and every eighth, seed ${seed}`), async (t) => {
   let frames = 0;
   const seconds = [...Array(256).keys()].filter(isTried);
   forEachCase(MODES, ({ mode }) => {
@@ -174,52 +170,45 @@ t.test(titleOf('5.2: each first byte with each second byte', `edges and every ei
   // and more.
   const lengths = seconds.filter((second) => (second & 127) < 126);
   t.equal(frames, lengths.length * (9 + 13));
-  t.end();
 });
 
-t.test('a chunk that ends anywhere', (t) => {
-  forEachCase(MODES, ({ mode, key }) => {
-    const bytes = Buffer.concat([
-      frame(TEXT, 'Hello', { key }),
-      frame(BINARY, payloadOf(126), { key }),
-      frame(PING, payloadOf(125), { key }),
-      frame(CONTINUATION, '', { key }),
-      frame(TEXT, payloadOf(300, true), { key }),
-      frame(PONG, '', { key }),
-      frame(CLOSE, '', { key })
-    ]);
-    const counts = new Set();
-    for (let end = 0; end <= bytes.length; end++) counts.add(check(bytes.subarray(0, end), { mode }).length / 3);
-    assert.deepEqual([...counts], [0, 1, 2, 3, 4, 5, 6, 7], 'the numbers of frames, of all lengths');
+testCases('a chunk that ends anywhere', MODES, ({ mode, key }) => {
+  const bytes = Buffer.concat([
+    frame(TEXT, 'Hello', { key }),
+    frame(BINARY, payloadOf(126), { key }),
+    frame(PING, payloadOf(125), { key }),
+    frame(CONTINUATION, '', { key }),
+    frame(TEXT, payloadOf(300, true), { key }),
+    frame(PONG, '', { key }),
+    frame(CLOSE, '', { key })
+  ]);
+  const counts = new Set();
+  for (let end = 0; end <= bytes.length; end++) counts.add(check(bytes.subarray(0, end), { mode }).length / 3);
+  assert.deepEqual([...counts], [0, 1, 2, 3, 4, 5, 6, 7], 'the numbers of frames, of all lengths');
 
-    const long = frame(BINARY, payloadOf(70000), { key });
-    for (let end = 0; end < 20; end++) {
-      assert.equal(check(long.subarray(0, end), { mode }).length, 0, `70,000 bytes, cut after ${end}`);
-    }
-    assert.equal(check(long.subarray(0, long.length - 1), { mode }).length, 0, '70,000 bytes without the last');
-    assert.equal(check(long, { mode }).length, 3, '70,000 bytes');
-  });
-  t.end();
+  const long = frame(BINARY, payloadOf(70000), { key });
+  for (let end = 0; end < 20; end++) {
+    assert.equal(check(long.subarray(0, end), { mode }).length, 0, `70,000 bytes, cut after ${end}`);
+  }
+  assert.equal(check(long.subarray(0, long.length - 1), { mode }).length, 0, '70,000 bytes without the last');
+  assert.equal(check(long, { mode }).length, 3, '70,000 bytes');
 });
 
-t.test('chunks that fill their memory, so that a sanitizer sees each byte beyond them', (t) => {
-  forEachCase(MODES, ({ mode, key }) => {
-    for (const length of [0, 1, 7, 8, 9, 125, 126, 70_000]) {
-      const bytes = frame(TEXT, payloadOf(length, true), { key });
-      for (const end of [...Array(Math.min(bytes.length, 20)).keys(), bytes.length - 1, bytes.length]) {
-        const expected = end === bytes.length ? 1 : 0;
-        for (const { name, scan } of scans) {
-          const chunk = Buffer.from(new ArrayBuffer(end));
-          bytes.copy(chunk);
-          assert.equal(scan(chunk, 0, mode, new Uint32Array(3)), expected, `${name}: ${end} of ${bytes.length} bytes`);
-        }
+testCases('chunks that fill their memory: a sanitizer sees each byte beyond them', MODES, ({ mode, key }) => {
+  for (const length of [0, 1, 7, 8, 9, 125, 126, 70_000]) {
+    const bytes = frame(TEXT, payloadOf(length, true), { key });
+    for (const end of [...Array(Math.min(bytes.length, 20)).keys(), bytes.length - 1, bytes.length]) {
+      const expected = end === bytes.length ? 1 : 0;
+      for (const { name, scan } of scans) {
+        const chunk = Buffer.from(new ArrayBuffer(end));
+        bytes.copy(chunk);
+        assert.equal(scan(chunk, 0, mode, new Uint32Array(3)), expected, `${name}: ${end} of ${bytes.length} bytes`);
       }
     }
-  });
-  t.end();
+  }
 });
 
-t.test('5.2: stops at a length that is not minimal', (t) => {
+t.test('5.2: stops at a length that is not minimal', async () => {
   const tooLong = [0, 125, 126, 65535].map((length) => [length, 8]);
   tooLong.push([0, 2], [1, 2], [125, 2]);
   forEachCase(ROLES, ({ mode, key }) => {
@@ -230,10 +219,9 @@ t.test('5.2: stops at a length that is not minimal', (t) => {
     assert.equal(check(frame(BINARY, payloadOf(126), { key, lengthSize: 2 }), { mode }).length, 3, '126 in 2 bytes');
     assert.equal(check(frame(BINARY, payloadOf(65536), { key, lengthSize: 8 }), { mode }).length, 3, '65536 in 8');
   });
-  t.end();
 });
 
-t.test('lengths that would wrap or lose bits', (t) => {
+t.test('lengths that would wrap or lose bits', async () => {
   const lengths = [2n ** 63n, 2n ** 64n - 1n, 2n ** 62n, 2n ** 53n, 2n ** 53n - 1n, 2n ** 53n + 1n, 2n ** 32n];
   lengths.push(2n ** 32n - 1n, 2n ** 31n, 2n ** 31n - 1n, 65536n, 70000n);
   for (const wide of [2n ** 64n, 2n ** 63n, 2n ** 53n, 2n ** 32n, 2n ** 31n]) {
@@ -252,10 +240,9 @@ t.test('lengths that would wrap or lose bits', (t) => {
       }
     );
   });
-  t.end();
 });
 
-t.test('5.2: each bit of a length of 64 bits counts', (t) => {
+t.test('5.2: each bit of a length of 64 bits counts', async () => {
   const payload = payloadOf(70_000);
   forEachCase(ROLES, ({ mode, key }) => {
     for (let bit = 0n; bit < 64n; bit++) {
@@ -265,58 +252,44 @@ t.test('5.2: each bit of a length of 64 bits counts', (t) => {
       assert.equal(entries.length, length <= 70_000n ? 3 : 0, `bit ${bit}`);
     }
   });
-  t.end();
 });
 
-t.test('5.5: stops at a control frame with an extended length', (t) => {
-  forEachCase(ROLES, ({ mode, key }) => {
-    for (const opcode of [CLOSE, PING, PONG]) {
-      for (const lengthSize of [2, 8]) {
-        const long = frame(opcode, payloadOf(200), { key, lengthSize });
-        assert.equal(check(long, { mode }).length, 0, `opcode ${opcode}, length in ${lengthSize} bytes`);
-      }
+testCases('5.5: stops at a control frame with an extended length', ROLES, ({ mode, key }) => {
+  for (const opcode of [CLOSE, PING, PONG]) {
+    for (const lengthSize of [2, 8]) {
+      const long = frame(opcode, payloadOf(200), { key, lengthSize });
+      assert.equal(check(long, { mode }).length, 0, `opcode ${opcode}, length in ${lengthSize} bytes`);
     }
-  });
-  t.end();
+  }
 });
 
-t.test('a frame table that is too small, or ends inside an entry', (t) => {
-  forEachCase(ROLES, ({ mode, key }) => {
-    const bytes = Buffer.concat(Array.from({ length: 10 }, (_, i) => frame(TEXT, payloadOf(i * 9), { key })));
-    for (let words = 0; words <= 33; words++) {
-      const entries = check(bytes, { mode, words });
-      assert.equal(entries.length, Math.min(30, words - (words % 3)), `${words} words`);
-      // The next scan starts where this one ended.
-      if (entries.length > 0) check(bytes, { mode, words, start: entries.at(-1) });
-    }
-  });
-  t.end();
+testCases('a frame table that is too small, or ends inside an entry', ROLES, ({ mode, key }) => {
+  const bytes = Buffer.concat(Array.from({ length: 10 }, (_, i) => frame(TEXT, payloadOf(i * 9), { key })));
+  for (let words = 0; words <= 33; words++) {
+    const entries = check(bytes, { mode, words });
+    assert.equal(entries.length, Math.min(30, words - (words % 3)), `${words} words`);
+    // The next scan starts where this one ended.
+    if (entries.length > 0) check(bytes, { mode, words, start: entries.at(-1) });
+  }
 });
 
-t.test('a scan that starts anywhere', (t) => {
-  forEachCase(ROLES, ({ mode, key }) => {
-    const bytes = Buffer.concat([frame(TEXT, 'one', { key }), frame(BINARY, payloadOf(130), { key })]);
-    for (let start = 0; start <= bytes.length; start++) check(bytes, { mode, start, align: start % 3 });
-  });
-  t.end();
+testCases('a scan that starts anywhere', ROLES, ({ mode, key }) => {
+  const bytes = Buffer.concat([frame(TEXT, 'one', { key }), frame(BINARY, payloadOf(130), { key })]);
+  for (let start = 0; start <= bytes.length; start++) check(bytes, { mode, start, align: start % 3 });
 });
 
-t.test('5.5.1: stops after a Close frame', (t) => {
-  forEachCase(ROLES, ({ mode, key }) => {
-    const bytes = Buffer.concat([frame(PING, '', { key }), frame(CLOSE, '', { key }), frame(TEXT, 'late', { key })]);
-    assert.equal(check(bytes, { mode }).length, 6);
-  });
-  t.end();
+testCases('5.5.1: stops after a Close frame', ROLES, ({ mode, key }) => {
+  const bytes = Buffer.concat([frame(PING, '', { key }), frame(CLOSE, '', { key }), frame(TEXT, 'late', { key })]);
+  assert.equal(check(bytes, { mode }).length, 6);
 });
 
-t.test('stops at a frame that ends beyond 32 bits, which the frame table cannot hold', (t) => {
+t.test('stops at a frame that ends beyond 32 bits, which the frame table cannot hold', async (t) => {
   let chunk;
   try {
     // Reserves addresses; only pages that are written take memory.
     chunk = new Uint8Array(2 ** 32);
   } catch (error) {
     t.skip(error.message);
-    t.end();
     return;
   }
   chunk.set(frame(TEXT, 'Hello'), 2 ** 32 - 14);
@@ -334,10 +307,9 @@ t.test('stops at a frame that ends beyond 32 bits, which the frame table cannot 
       assert.deepEqual([...table], Object.assign(Array(9).fill(UNTOUCHED), expected), 'the frame table');
     });
   });
-  t.end();
 });
 
-t.test(titleOf(`random streams (seed ${seed})`, '1,000 of 4,000'), (t) => {
+t.test(titleOf(`random streams (seed ${seed})`, '1,000 of 4,000'), async (t) => {
   const random = createRandom(seed);
   const pick = (values) => values[random(values.length)];
   const randomBytes = (length) => {
@@ -369,7 +341,6 @@ t.test(titleOf(`random streams (seed ${seed})`, '1,000 of 4,000'), (t) => {
     });
   }
   t.ok(totals.frames > totals.streams, `${totals.frames} frames`);
-  t.end();
 });
 
 // Frame headers (RFC 6455 section 5.2), read and written.
@@ -397,94 +368,81 @@ function broken(first, mode) {
   return opcode >= 8 && opcode <= 10 ? 'CONTROL_FRAGMENTED 1002' : 'OPCODE 1002';
 }
 
-t.test('5.2: each of 256 first bytes is taken or refused', (t) => {
-  forEachCase(MODES, ({ mode }) => {
-    for (let first = 0; first < 256; first++) {
-      const accepted = isFirstByte(first, mode);
-      assert.equal(acceptsFirstByte(first, mode), accepted, `acceptsFirstByte, ${first}`);
-      assert.equal(read(Buffer.from([first]), mode), accepted ? 'more' : broken(first, mode), `readHeader, ${first}`);
-    }
-  });
-  t.end();
+testCases('5.2: each of 256 first bytes is taken or refused', MODES, ({ mode }) => {
+  for (let first = 0; first < 256; first++) {
+    const accepted = isFirstByte(first, mode);
+    assert.equal(acceptsFirstByte(first, mode), accepted, `acceptsFirstByte, ${first}`);
+    assert.equal(read(Buffer.from([first]), mode), accepted ? 'more' : broken(first, mode), `readHeader, ${first}`);
+  }
 });
 
-t.test('5.1, 5.5: each of 256 second bytes is taken or refused', (t) => {
-  forEachCase(MODES, ({ mode }) => {
-    const wrongMask = (mode & MASKED) === 0 ? 'MASK_UNWANTED 1002' : 'MASK_MISSING 1002';
-    for (const first of [0x00, 0x01, 0x82, 0x88, 0x89, 0x8a]) {
-      for (let second = 0; second < 256; second++) {
-        const length = second & 127;
-        let expected = 'more';
-        if ((second & MASKED) !== (mode & MASKED)) expected = wrongMask;
-        else if (length > 125 && first >= 0x88) expected = 'CONTROL_LENGTH 1002';
-        else if (length <= 125 && (mode & MASKED) === 0) expected = { first, length, size: 2 };
-        assert.deepEqual(read(Buffer.from([first, second]), mode), expected, `bytes ${first} ${second}`);
-      }
+testCases('5.1, 5.5: each of 256 second bytes is taken or refused', MODES, ({ mode }) => {
+  const wrongMask = (mode & MASKED) === 0 ? 'MASK_UNWANTED 1002' : 'MASK_MISSING 1002';
+  for (const first of [0x00, 0x01, 0x82, 0x88, 0x89, 0x8a]) {
+    for (let second = 0; second < 256; second++) {
+      const length = second & 127;
+      let expected = 'more';
+      if ((second & MASKED) !== (mode & MASKED)) expected = wrongMask;
+      else if (length > 125 && first >= 0x88) expected = 'CONTROL_LENGTH 1002';
+      else if (length <= 125 && (mode & MASKED) === 0) expected = { first, length, size: 2 };
+      assert.deepEqual(read(Buffer.from([first, second]), mode), expected, `bytes ${first} ${second}`);
     }
-  });
-  t.end();
+  }
 });
 
 const HEADER_LENGTHS = [0n, 1n, 125n, 126n, 127n, 255n, 256n, 65535n, 65536n, 65537n, 2n ** 31n - 1n, 2n ** 31n];
 HEADER_LENGTHS.push(2n ** 32n - 1n, 2n ** 32n, 2n ** 32n + 1n, 2n ** 52n + 1n, 2n ** 53n - 1n);
 
-t.test('5.2: a good header is read at any position, once all of it is there', (t) => {
-  forEachCase(HEADER_LENGTHS, (length) => {
-    for (const opcode of [0, TEXT, BINARY]) {
-      for (const fin of [true, false]) {
-        for (const key of [null, KEY, Buffer.from('01020384', 'hex')]) {
-          const bytes = frame(opcode, '', { key, fin, length });
-          const mode = key === null ? 0 : MASKED;
-          const first = (fin ? 0x80 : 0) | opcode;
-          const expected = { first, length: Number(length), size: bytes.length };
-          // A signed number, the first byte of the key the lowest.
-          if (key !== null) expected.key = key.readInt32LE();
-          for (const position of [0, 1, 7]) {
-            const what = `first byte ${first}, ${key === null ? 'not ' : ''}masked, at ${position}`;
-            const placed = Buffer.concat([Buffer.alloc(position, 0xff), bytes, Buffer.alloc(3, 0xff)]);
-            assert.deepEqual(read(placed, mode, position), expected, what);
-            for (let end = position + 1; end < position + bytes.length; end++) {
-              // Bytes beyond `end` do not count.
-              assert.equal(read(placed, mode, position, end), 'more', `${what}, cut after ${end - position} bytes`);
-            }
+testCases('5.2: a good header is read at any position, once all of it is there', HEADER_LENGTHS, (length) => {
+  for (const opcode of [0, TEXT, BINARY]) {
+    for (const fin of [true, false]) {
+      for (const key of [null, KEY, Buffer.from('01020384', 'hex')]) {
+        const bytes = frame(opcode, '', { key, fin, length });
+        const mode = key === null ? 0 : MASKED;
+        const first = (fin ? 0x80 : 0) | opcode;
+        const expected = { first, length: Number(length), size: bytes.length };
+        // A signed number, the first byte of the key the lowest.
+        if (key !== null) expected.key = key.readInt32LE();
+        for (const position of [0, 1, 7]) {
+          const what = `first byte ${first}, ${key === null ? 'not ' : ''}masked, at ${position}`;
+          const placed = Buffer.concat([Buffer.alloc(position, 0xff), bytes, Buffer.alloc(3, 0xff)]);
+          assert.deepEqual(read(placed, mode, position), expected, what);
+          for (let end = position + 1; end < position + bytes.length; end++) {
+            // Bytes beyond `end` do not count.
+            assert.equal(read(placed, mode, position, end), 'more', `${what}, cut after ${end - position} bytes`);
           }
         }
       }
     }
-  });
-  t.end();
+  }
 });
 
 const BACKEND_KEY = 0xf8035ca1;
 
-t.test('unmaskText of each backend returns a string only if all bytes are ASCII', (t) => {
-  forEachCase(BACKENDS, ({ native }) => {
-    const { unmaskText } = createCodecBackend(native);
-    for (const length of [1, 5, 47, 48, 64, 1000]) {
-      for (const last of ['z', '\x7f', '\x80', '\xff']) {
-        const text = 'a'.repeat(length - 1) + last;
-        const bytes = Buffer.from(`..${text}.`, 'latin1');
-        fallback.maskInPlace(bytes, 2, length, BACKEND_KEY);
-        const what = `${length} bytes, the last ${JSON.stringify(last)}`;
-        // A key may be signed.
-        assert.equal(unmaskText(bytes, 2, length, BACKEND_KEY | 0), last < '\x80' ? text : undefined, what);
-        assert.equal(bytes.toString('latin1'), `..${text}.`, `${what}: the bytes`);
-      }
+testCases('unmaskText of each backend returns a string only if all bytes are ASCII', BACKENDS, ({ native }) => {
+  const { unmaskText } = createCodecBackend(native);
+  for (const length of [1, 5, 47, 48, 64, 1000]) {
+    for (const last of ['z', '\x7f', '\x80', '\xff']) {
+      const text = 'a'.repeat(length - 1) + last;
+      const bytes = Buffer.from(`..${text}.`, 'latin1');
+      fallback.maskInPlace(bytes, 2, length, BACKEND_KEY);
+      const what = `${length} bytes, the last ${JSON.stringify(last)}`;
+      // A key may be signed.
+      assert.equal(unmaskText(bytes, 2, length, BACKEND_KEY | 0), last < '\x80' ? text : undefined, what);
+      assert.equal(bytes.toString('latin1'), `..${text}.`, `${what}: the bytes`);
     }
-    assert.equal(unmaskText(Buffer.alloc(3), 2, 0, BACKEND_KEY), '', 'no bytes');
-  });
-  t.end();
+  }
+  assert.equal(unmaskText(Buffer.alloc(3), 2, 0, BACKEND_KEY), '', 'no bytes');
 });
 
-t.test('the JavaScript backend has its functions without one between', (t) => {
+t.test('the JavaScript backend has its functions without one between', async (t) => {
   const javascript = createCodecBackend(null);
   t.equal(javascript.maskInto, fallback.maskInto);
   t.equal(javascript.maskInPlace, fallback.maskInPlace);
   t.equal(javascript.scan, scanChunk);
-  t.end();
 });
 
-t.test('a backend with an addon calls it for long payloads and for chunks', (t) => {
+t.test('a backend with an addon calls it for long payloads and for chunks', async (t) => {
   const double = createNativeDouble();
   const native = createCodecBackend(double);
   const bytes = Buffer.alloc(256);
@@ -506,12 +464,10 @@ t.test('a backend with an addon calls it for long payloads and for chunks', (t) 
     calls(() => native.scan(bytes, 0, 0, new Uint32Array(3))),
     ['scan']
   );
-  t.end();
 });
 
-t.test('the backend of this process has the kernel that it names', (t) => {
+t.test('the backend of this process has the kernel that it names', async (t) => {
   t.ok(['js', ...kernels].includes(kernel));
   t.equal(nativeError === null, kernel !== 'js' || process.env.FRAMEMASK_KERNEL === 'js');
   t.equal(codecBackend.scan === scanChunk, kernel === 'js');
-  t.end();
 });

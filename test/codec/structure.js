@@ -32,7 +32,7 @@ function filesOnStack() {
   return files.filter((file, i) => file !== files[i - 1]);
 }
 
-t.test('one file calls all handlers, and no file of lib/ is on the stack twice', (t) => {
+t.test('one file calls all handlers, and no file of lib/ is on the stack twice', async (t) => {
   forEachDecoder(({ Decoder, role, f }) => {
     const seen = new Map();
     const see = (name) => () => seen.set(name, [...(seen.get(name) ?? []), filesOnStack()]);
@@ -63,7 +63,6 @@ t.test('one file calls all handlers, and no file of lib/ is on the stack twice',
       'twice'
     );
   });
-  t.end();
 });
 
 t.test('a message that the thread pool has inflated takes the same way', async (t) => {
@@ -87,7 +86,7 @@ t.test('a message that the thread pool has inflated takes the same way', async (
   t.equal(stacks.length, 2);
 });
 
-t.test('no class of lib/codec extends another, and none uses a private member of another object', (t) => {
+t.test('no class of lib/codec extends another, and none uses a private member of another object', async (t) => {
   const wrong = [];
   for (const file of libModules().filter((name) => !NAMING.includes(name))) {
     const code = fs.readFileSync(path.join(ROOT, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
@@ -99,5 +98,4 @@ t.test('no class of lib/codec extends another, and none uses a private member of
     }
   }
   t.same(wrong, []);
-  t.end();
 });

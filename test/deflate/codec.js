@@ -58,7 +58,7 @@ function transfer(encoder, decoder, condition) {
 }
 
 for (const contextTakeover of TAKEOVERS) {
-  t.test(`a message is compressed from the threshold on: takeover ${contextTakeover}`, (t) => {
+  t.test(`a message is compressed from the threshold on: takeover ${contextTakeover}`, async (t) => {
     const { server, client } = agree({ contextTakeover });
     const encoder = new Encoder({ role: 'server', deflate: server });
     const { decoder, got } = decoderOf(client);
@@ -72,11 +72,10 @@ for (const contextTakeover of TAKEOVERS) {
     t.ok(bytes.length < long.length * 2 + 1300, `${bytes.length} bytes`);
     decoder.write(bytes);
     assert.deepEqual(got, [...texts.map(text), text(long), binary(long), binary(Buffer.alloc(2000))]);
-    t.end();
   });
 }
 
-t.test("compress decides for one message; rsv1 is the caller's", (t) => {
+t.test("compress decides for one message; rsv1 is the caller's", async (t) => {
   const long = 'a'.repeat(2000);
   for (const [title, data, options, expected, settings] of [
     ['long', long, undefined, 0xc1],
@@ -92,10 +91,9 @@ t.test("compress decides for one message; rsv1 is the caller's", (t) => {
     encoder.text(data, options);
     t.equal(firstByteOf(encoder), expected, title);
   }
-  t.end();
 });
 
-t.test('the first fragment decides whether a message is compressed in fragments', (t) => {
+t.test('the first fragment decides whether a message is compressed in fragments', async (t) => {
   const long = json(100);
   const encoder = new Encoder({ role: 'server', deflate: agree().server });
   for (const [title, first, options, expected] of [
@@ -123,7 +121,6 @@ t.test('the first fragment decides whether a message is compressed in fragments'
   encoder.take();
   encoder.continuation('plain');
   t.equal(String(encoder.take()[0].subarray(2)), 'plain', 'after a first fragment that was framed already');
-  t.end();
 });
 
 for (const contextTakeover of TAKEOVERS) {
@@ -166,7 +163,7 @@ for (const threadPoolFrom of [0, Infinity]) {
   });
 }
 
-t.test('a message that does not shrink is sent as it is', (t) => {
+t.test('a message that does not shrink is sent as it is', async (t) => {
   const noise = randomBytes(100_000);
   for (const contextTakeover of TAKEOVERS) {
     const encoder = new Encoder({ role: 'server', deflate: agree({ contextTakeover }).server });
@@ -182,7 +179,6 @@ t.test('a message that does not shrink is sent as it is', (t) => {
       t.equal(firstByteOf(encoder), expected, `${size} bytes, takeover ${contextTakeover}`);
     }
   }
-  t.end();
 });
 
 for (const role of ['server', 'client']) {
@@ -206,7 +202,7 @@ for (const role of ['server', 'client']) {
   });
 }
 
-t.test('6.2: inflates fragments together, with Ping frames between them', (t) => {
+t.test('6.2: inflates fragments together, with Ping frames between them', async () => {
   const data = deflateByZlib(json(100));
   const cuts = [0, 1, 40, 40, data.length];
   const frames = [];
@@ -219,7 +215,6 @@ t.test('6.2: inflates fragments together, with Ping frames between them', (t) =>
   const whole = Buffer.concat(frames);
   assert.deepEqual(decode([whole]), expected);
   assert.deepEqual(decode([...whole].map((byte) => [byte])), expected, 'byte by byte');
-  t.end();
 });
 
 const BAD_TEXT = Buffer.from([0x61, 0xff, 0x62]);
@@ -247,13 +242,12 @@ for (const [title, frames, expected, options] of [
   ['nothing', [emptyAs()], text('')],
   ['nothing, as binary data', [CLIENT.binary('', { rsv: RSV1 })], binary('')]
 ]) {
-  t.test(`one compressed message: ${title}`, (t) => {
+  t.test(`one compressed message: ${title}`, async () => {
     assert.deepEqual(decode(frames, options), [expected]);
-    t.end();
   });
 }
 
-t.test('7.2.2: without takeover, a message that refers to the one before is refused', (t) => {
+t.test('7.2.2: without takeover, a message that refers to the one before is refused', async () => {
   for (const fin of [true, false]) {
     const encoder = new Encoder({ role: 'server', deflate: agree({ contextTakeover: true }).server });
     for (let i = 0; i < 2; i++) {
@@ -262,7 +256,6 @@ t.test('7.2.2: without takeover, a message that refers to the one before is refu
     }
     assert.deepEqual(decode(encoder.take()), [text(json(100)), ['error', 'DEFLATE', 1007]]);
   }
-  t.end();
 });
 
 t.test('maxPayload counts bytes while they are inflated, over all fragments', async () => {
@@ -288,25 +281,22 @@ t.test('maxPayload counts bytes while they are inflated, over all fragments', as
 });
 
 for (const contextTakeover of TAKEOVERS) {
-  t.test(
-    `what follows a message in the thread pool waits, and write says so: takeover ${contextTakeover}`,
-    async (t) => {
-      const { decoder, got } = decoderOf(agree({ contextTakeover }).client, { onInflated: () => got.push('inflated') });
-      const big = 'abc '.repeat(100_000);
-      const bigFrame = compressed(deflateByZlib(big));
-      const frames = [CLIENT.text('one'), bigFrame, CLIENT.ping('two'), bigFrame, CLIENT.text('three')];
-      t.equal(decoder.write(Buffer.concat(frames)), false);
-      t.equal(decoder.paused, false, 'it is not paused');
-      t.equal(decoder.inflating, true);
-      assert.deepEqual(got, [text('one')]);
-      t.equal(decoder.write(CLIENT.text('four')), false);
-      await until(() => got.length === 8);
-      const first = [text('one'), text(big), ['ping', 'two'], 'inflated'];
-      assert.deepEqual(got, [...first, text(big), text('three'), text('four'), 'inflated']);
-      t.equal(decoder.write(CLIENT.text('five')), true);
-      t.equal(decoder.inflating, false);
-    }
-  );
+  t.test(`what follows a message in the thread pool waits: takeover ${contextTakeover}`, async (t) => {
+    const { decoder, got } = decoderOf(agree({ contextTakeover }).client, { onInflated: () => got.push('inflated') });
+    const big = 'abc '.repeat(100_000);
+    const bigFrame = compressed(deflateByZlib(big));
+    const frames = [CLIENT.text('one'), bigFrame, CLIENT.ping('two'), bigFrame, CLIENT.text('three')];
+    t.equal(decoder.write(Buffer.concat(frames)), false);
+    t.equal(decoder.paused, false, 'it is not paused');
+    t.equal(decoder.inflating, true);
+    assert.deepEqual(got, [text('one')]);
+    t.equal(decoder.write(CLIENT.text('four')), false);
+    await until(() => got.length === 8);
+    const first = [text('one'), text(big), ['ping', 'two'], 'inflated'];
+    assert.deepEqual(got, [...first, text(big), text('three'), text('four'), 'inflated']);
+    t.equal(decoder.write(CLIENT.text('five')), true);
+    t.equal(decoder.inflating, false);
+  });
 }
 
 t.test('pause, resume and stop while a message is in the thread pool', async (t) => {
@@ -339,7 +329,7 @@ t.test('pause, resume and stop while a message is in the thread pool', async (t)
   t.equal(got.length, 5, 'nothing after stop');
 });
 
-t.test('a decoder may be paused before a compressed message is inflated', (t) => {
+t.test('a decoder may be paused before a compressed message is inflated', async (t) => {
   const chunk = () => Buffer.concat([CLIENT.text('first'), compressed(deflateByZlib('second'))]);
   const byHandler = decoderOf(agree().client, { onFrame: () => byHandler.decoder.pause() });
   const bySubscriber = decoderOf(agree().client);
@@ -364,7 +354,6 @@ t.test('a decoder may be paused before a compressed message is inflated', (t) =>
   assert.throws(() => throwing.resume(), { message: 'second' });
   throwing.resume();
   t.same(seen, ['first', 'second'], 'or its handler may throw');
-  t.end();
 });
 
 for (const contextTakeover of TAKEOVERS) {
@@ -444,28 +433,25 @@ t.test('a broadcast of a server is held once while it waits for the thread pool'
 });
 
 for (const contextTakeover of TAKEOVERS) {
-  t.test(
-    `a Buffer that is transferred while it waits is sent as an empty one: takeover ${contextTakeover}`,
-    async () => {
-      const { server, client } = agree({ contextTakeover });
-      const { decoder, got } = decoderOf(client);
-      const big = Buffer.alloc(40_000, 'abc');
-      const { buffer: memory } = big;
-      const all = Array.from({ length: 12 }, () => new Encoder({ role: 'server', deflate: server }));
-      const encoder = all.pop();
-      for (const other of all) other.binary(Buffer.from(big));
-      encoder.binary(big);
-      encoder.binary(big);
-      encoder.binary(new DataView(memory, 0, 20_000));
-      encoder.binary(big, { compress: false });
-      encoder.text(big, { fin: false });
-      encoder.continuation(big);
-      structuredClone(memory, { transfer: [memory] });
-      encoder.text('last');
-      await transfer(encoder, decoder, () => got.length === 6);
-      assert.deepEqual(got, [...Array(4).fill(binary('')), text(''), text('last')]);
-    }
-  );
+  t.test(`a Buffer that is transferred while it waits is sent empty: takeover ${contextTakeover}`, async () => {
+    const { server, client } = agree({ contextTakeover });
+    const { decoder, got } = decoderOf(client);
+    const big = Buffer.alloc(40_000, 'abc');
+    const { buffer: memory } = big;
+    const all = Array.from({ length: 12 }, () => new Encoder({ role: 'server', deflate: server }));
+    const encoder = all.pop();
+    for (const other of all) other.binary(Buffer.from(big));
+    encoder.binary(big);
+    encoder.binary(big);
+    encoder.binary(new DataView(memory, 0, 20_000));
+    encoder.binary(big, { compress: false });
+    encoder.text(big, { fin: false });
+    encoder.continuation(big);
+    structuredClone(memory, { transfer: [memory] });
+    encoder.text('last');
+    await transfer(encoder, decoder, () => got.length === 6);
+    assert.deepEqual(got, [...Array(4).fill(binary('')), text(''), text('last')]);
+  });
 }
 
 t.test('with the option writable, messages from the thread pool are sent by themselves', async () => {
@@ -479,7 +465,7 @@ t.test('with the option writable, messages from the thread pool are sent by them
   assert.deepEqual(got, [text(json(10_000)), text('next')]);
 });
 
-t.test('a prepared message is compressed once for all connections that compress alike', (t) => {
+t.test('a prepared message is compressed once for all connections that compress alike', async (t) => {
   const long = json(50);
   const message = prepare(long, { deflate: true });
   const sent = (options, prepared = message) => {
@@ -507,7 +493,6 @@ t.test('a prepared message is compressed once for all connections that compress 
   t.same(short.bytes, Buffer.from('\x81\x02ab', 'latin1'), 'one that does not shrink is sent as it is');
   const byCaller = prepare(deflateByZlib(long), { rsv1: true, deflate: true, binary: false });
   t.equal(sent({}, byCaller).bytes[0], 0xc1, 'rsv1: the caller has compressed it');
-  t.end();
 });
 
 /** ws as a client with these parameters; its methods `compress` and `decompress` return promises. */

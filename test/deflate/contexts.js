@@ -103,7 +103,7 @@ for (const [title, input, expected] of [
   });
 }
 
-t.test('7.1.2: refuses a message that refers to what is outside of the agreed window', (t) => {
+t.test('7.1.2: refuses a message that refers to what is outside of the agreed window', async () => {
   const random = createRandom(seed);
   const noise = bytesOf(random, 20_000);
   const bytes = Buffer.concat([noise, noise.subarray(0, 500)]);
@@ -120,7 +120,6 @@ t.test('7.1.2: refuses a message that refers to what is outside of the agreed wi
   assert.throws(() => inflater.inflate(two, two.length, true, NO_LIMIT, NO_LIMIT), NOT_DEFLATE);
   deflater.release();
   inflater.close();
-  t.end();
 });
 
 t.test('a limit counts the bytes while they are inflated', async (t) => {
@@ -135,7 +134,7 @@ t.test('a limit counts the bytes while they are inflated', async (t) => {
   }
 });
 
-t.test('what inflates to more than `most` is left to the thread pool, if the limit permits it', (t) => {
+t.test('what inflates to more than `most` is left to the thread pool, if the limit permits it', async (t) => {
   const deflated = deflateByZlib(Buffer.alloc(100_000));
   for (const handles of [true, false]) {
     t.equal(inflate(deflated, handles, NO_LIMIT, 99_999), null);
@@ -143,10 +142,9 @@ t.test('what inflates to more than `most` is left to the thread pool, if the lim
     assert.throws(() => inflate(deflated, handles, 50_000, 99_999), TOO_BIG);
     t.equal(inflate(deflated, handles, NO_LIMIT, deflated.length - 1), null, 'before it is inflated');
   }
-  t.end();
 });
 
-t.test(`7.2: messages refer to those before them, here and in the thread pool (seed ${seed})`, async (t) => {
+t.test(`7.2: messages refer to those before them, here and in the thread pool (seed ${seed})`, async () => {
   const random = createRandom(seed);
   for (let round = 0; round < 20; round++) {
     const windowBits = 9 + random(7);
@@ -166,7 +164,6 @@ t.test(`7.2: messages refer to those before them, here and in the thread pool (s
     inflater.close();
     deflater.release();
   }
-  t.end();
 });
 
 t.test('a final block ends the context, in the thread pool too', async () => {
@@ -230,7 +227,7 @@ t.test('a context that is closed while the thread pool works, or before, is no e
   t.equal((await WAYS['the thread pool'](deflated)).length, 3_000_000);
 });
 
-t.test('at most 10 messages are in the thread pool, and the others follow in their order', (t) => {
+t.test('at most 10 messages are in the thread pool, and the others follow in their order', async (t) => {
   const done = [];
   const begun = [];
   for (let i = 0; i < MAX_JOBS + 3; i++) {
@@ -242,10 +239,9 @@ t.test('at most 10 messages are in the thread pool, and the others follow in the
   t.equal(begun.length, 10);
   while (done.length > 0) done.shift()();
   t.same(begun, [...Array(13).keys()]);
-  t.end();
 });
 
-t.test('a context that has not been used for a while is released, and used again', (t) => {
+t.test('a context that has not been used for a while is released, and used again', async (t) => {
   const deflater = new ConnectionDeflater(DEFAULT);
   const bytes = json(20);
   const first = Buffer.from(deflater.deflate(bytes, bytes.length));
@@ -267,10 +263,9 @@ t.test('a context that has not been used for a while is released, and used again
   t.equal(released, 1);
   deflater.release();
   releaseIdle();
-  t.end();
 });
 
-t.test('handles are tried before they are used', (t) => {
+t.test('handles are tried before they are used', async (t) => {
   t.equal(supportsSyncZlib(), true, 'on Node.js');
   t.equal(trySyncZlib(zlib), true);
   const broken = {
@@ -288,7 +283,6 @@ t.test('handles are tried before they are used', (t) => {
     const library = what === 'no streams' ? {} : { ...zlib, ...parts };
     t.equal(trySyncZlib(library), false, what);
   }
-  t.end();
 });
 
 t.test('a handle that is in the thread pool, or closed, throws instead of aborting the process', async (t) => {

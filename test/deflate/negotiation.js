@@ -50,15 +50,14 @@ for (const [offer, options, header, agreed] of [
   bits('client', '=9', '=9', 'server 15, client 9', LIMIT),
   ['permessage-deflate', LIMIT, null, null]
 ]) {
-  t.test(`a server with ${JSON.stringify(options ?? {})} answers ${offer}`, (t) => {
+  t.test(`a server with ${JSON.stringify(options ?? {})} answers ${offer}`, async (t) => {
     const agreement = acceptDeflate(offer, options);
     t.equal(agreement?.header ?? null, header);
     t.equal(ends(agreement), agreed);
-    t.end();
   });
 }
 
-t.test('7.1: a server declines offers that are not valid, and takes the first that is', (t) => {
+t.test('7.1: a server declines offers that are not valid, and takes the first that is', async (t) => {
   const answer = (header, options) => acceptDeflate(header, options)?.header ?? null;
   const invalid = [
     'unknown',
@@ -84,7 +83,6 @@ t.test('7.1: a server declines offers that are not valid, and takes the first th
   );
   const others = ['', ';', 'permessage-deflate;', 'permessage-deflate, ,', 'foo', 'Permessage-Deflate', undefined];
   for (const header of others) t.equal(answer(header), null, `${header}: malformed, or lacks the extension`);
-  t.end();
 });
 
 const LIMITED = { serverWindowBits: 11, clientWindowBits: 12 };
@@ -109,16 +107,15 @@ for (const [options, offered, answers] of [
     { 'permessage-deflate; server_max_window_bits=10': 'server 10 takeover, client 12 takeover' }
   ]
 ]) {
-  t.test(`7.1: a client with ${JSON.stringify(options)} offers, and keeps to the answer`, (t) => {
+  t.test(`7.1: a client with ${JSON.stringify(options)} offers, and keeps to the answer`, async (t) => {
     const offer = offerDeflate(options);
     t.equal(offer.header, offered);
     for (const [answer, agreed] of Object.entries(answers)) t.equal(ends(offer.readAnswer(answer)), agreed, answer);
     t.equal(offer.readAnswer(undefined), null, 'the server has declined');
-    t.end();
   });
 }
 
-t.test('7.1: a client refuses an answer that is not one to its offer', (t) => {
+t.test('7.1: a client refuses an answer that is not one to its offer', async () => {
   for (const [options, header, message] of [
     [{}, 'permessage-deflate', /lacks server_no_context_takeover/],
     [{}, '', /malformed/],
@@ -135,7 +132,6 @@ t.test('7.1: a client refuses an answer that is not one to its offer', (t) => {
     const expected = { name: 'FrameError', code: 'FRAMEMASK_ERR_EXTENSIONS', closeCode: 1002, message };
     assert.throws(() => offerDeflate(options).readAnswer(header), expected, header);
   }
-  t.end();
 });
 
 /** An offer or answer with any parameters, good and bad. */
@@ -154,7 +150,7 @@ function randomHeader(random) {
 /** @returns {object | null} the parameters that ws accepts as one endpoint */
 const acceptByWs = (endpoint, header) => endpoint.accept(wsExtension.parse(header)['permessage-deflate']);
 
-t.test(`the parameters that ws agrees on as the other endpoint are the same (seed ${seed})`, (t) => {
+t.test(`the parameters that ws agrees on as the other endpoint are the same (seed ${seed})`, async (t) => {
   const random = createRandom(seed);
   const agreements = { framemask: 0, ws: 0 };
   for (let i = 0; i < 20_000; i++) {
@@ -190,10 +186,9 @@ t.test(`the parameters that ws agrees on as the other endpoint are the same (see
     agreements.ws++;
   }
   t.ok(agreements.framemask > 1000 && agreements.ws > 1000, JSON.stringify(agreements));
-  t.end();
 });
 
-t.test('refuses options and headers that are not acceptable', (t) => {
+t.test('refuses options and headers that are not acceptable', async (t) => {
   for (const make of [offerDeflate, (options) => acceptDeflate('permessage-deflate', options)]) {
     for (const [options, name, message] of [
       [null, 'TypeError', /"options"/],
@@ -216,10 +211,9 @@ t.test('refuses options and headers that are not acceptable', (t) => {
     assert.throws(() => acceptDeflate(header), { name: 'TypeError', message: /"header"/ });
     assert.throws(() => offerDeflate().readAnswer(header), { name: 'TypeError', message: /"header"/ });
   }
-  t.end();
 });
 
-t.test('an agreement shows its header, and nothing else passes for one', (t) => {
+t.test('an agreement shows its header, and nothing else passes for one', async (t) => {
   const agreement = acceptDeflate('permessage-deflate');
   t.equal(inspect(agreement), `NegotiatedDeflate {\n  header: '${NO_TAKEOVER}'\n}`);
   t.equal(NegotiatedDeflate.isAgreement(agreement), true);
@@ -227,10 +221,9 @@ t.test('an agreement shows its header, and nothing else passes for one', (t) => 
   assert.throws(() => {
     agreement.header = 'x';
   }, TypeError);
-  t.end();
 });
 
-t.test('where zlib has no handles that work, contexts are not taken over', (t) => {
+t.test('where zlib has no handles that work, contexts are not taken over', async (t) => {
   for (const [options, handles, expected] of [
     [TAKEOVER, false, false],
     [TAKEOVER, true, true],
@@ -238,10 +231,9 @@ t.test('where zlib has no handles that work, contexts are not taken over', (t) =
   ]) {
     t.equal(new DeflateSettings(options, handles).contextTakeover, expected);
   }
-  t.end();
 });
 
-t.test('an agreement of a module that was loaded anew, as jest does, is accepted; nothing else is', (t) => {
+t.test('an agreement of a module that was loaded anew, as jest does, is accepted; nothing else is', async (t) => {
   const kept = { ...require.cache };
   for (const file of Object.keys(require.cache)) if (/[/\\]lib[/\\]deflate[/\\]/.test(file)) delete require.cache[file];
   const anew = require('../../lib/deflate/negotiation');
@@ -259,5 +251,4 @@ t.test('an agreement of a module that was loaded anew, as jest does, is accepted
   for (const deflate of [true, {}, Object.create(null), impostor, 'permessage-deflate', offerDeflate()]) {
     for (const Class of [Decoder, Encoder]) t.throws(() => new Class({ role: 'server', deflate }), error);
   }
-  t.end();
 });

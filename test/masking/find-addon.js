@@ -102,7 +102,7 @@ t.test('a file that is not an addon, or is cut short, is not loaded', { skip: no
   t.match(await load(root), { kernel: /^(?!js)/, error: null });
 });
 
-t.test('an addon on a disk mounted noexec is not loaded', { skip: noElf }, (t) => {
+t.test('an addon on a disk mounted noexec is not loaded', { skip: noElf }, async (t) => {
   const root = createPackage(t);
   place(root, PREBUILT);
   const where = path.join(root, 'prebuilds');
@@ -112,16 +112,14 @@ t.test('an addon on a disk mounted noexec is not loaded', { skip: noElf }, (t) =
     spawnSync('unshare', ['--mount', 'sh', '-c', command], { env: ENVIRONMENT, encoding: 'utf8' });
   if (inNamespace(`${mounted} && rm -r ${root}/copy`).status !== 0) {
     t.pass('needs the right to mount a disk');
-    t.end();
     return;
   }
   const script = `const { kernel, nativeError } = require('${root}/index.js'); console.log(kernel, nativeError.message)`;
   const { stdout } = inNamespace(`${mounted} && ${process.execPath} -e "${script}"`);
   t.match(stdout, /^js .*(failed to map segment|Operation not permitted)/);
-  t.end();
 });
 
-t.test('checkLength finds an ELF file of either width and byte order that is cut short', (t) => {
+t.test('checkLength finds an ELF file of either width and byte order that is cut short', async (t) => {
   const file = path.join(t.testdir(), 'file.node');
   for (const other of ['', '\x7fELF', 'MZ'.padEnd(100, ' ')]) {
     fs.writeFileSync(file, other);
@@ -145,7 +143,6 @@ t.test('checkLength finds an ELF file of either width and byte order that is cut
       t.throws(() => checkLength(file), { message }, `${wide ? 64 : 32} bits, ${little ? 'little' : 'big'}-endian`);
     }
   }
-  t.end();
 });
 
 /**
@@ -165,7 +162,7 @@ function interceptLoading(t) {
   return opened;
 }
 
-t.test('the addon is the file that node-gyp-build finds', (t) => {
+t.test('the addon is the file that node-gyp-build finds', async (t) => {
   const root = createPackage(t);
   const find = require(path.join(root, 'lib/masking/native')).findAddon;
   interceptLoading(t);
@@ -175,7 +172,6 @@ t.test('the addon is the file that node-gyp-build finds', (t) => {
     t.same(find(), { file }, folder);
     t.equal(require('node-gyp-build').resolve(root), file, folder);
   }
-  t.end();
 });
 
 /** `findAddon` of a package in another folder, with a node-gyp-build of `load` and `resolve`. */
@@ -190,7 +186,7 @@ function findWith(t, folder, resolve, load = () => assert.fail('loaded without a
   return find;
 }
 
-t.test('FreeBSD and Android load the addon of Linux', (t) => {
+t.test('FreeBSD and Android load the addon of Linux', async (t) => {
   // As node-gyp-build does on a system without a prebuilt addon.
   const refuse = () => assert.fail('No native build was found');
   const root = createPackage(t);
@@ -202,10 +198,9 @@ t.test('FreeBSD and Android load the addon of Linux', (t) => {
   for (const name of ['freebsd', 'android']) t.same(find(name), { file }, name);
   t.throws(() => find('win32'), /No native build was found/);
   t.same(opened, [file, file]);
-  t.end();
 });
 
-t.test('only files named for framemask, below its own folder, are loaded', (t) => {
+t.test('only files named for framemask, below its own folder, are loaded', async (t) => {
   const root = createPackage(t);
   place(root, 'found', 'an addon');
   const file = path.join(root, 'found/framemask.node');
@@ -227,10 +222,9 @@ t.test('only files named for framemask, below its own folder, are loaded', (t) =
   fs.rmSync(path.join(root, 'package.json'));
   t.throws(() => find(file), { message: `${file} is not framemask's` }, 'a bundle in a folder of somebody else');
   t.equal(opened.length, 1);
-  t.end();
 });
 
-t.test('the length of the file that node-gyp-build finds is checked before it is loaded', (t) => {
+t.test('the length of the file that node-gyp-build finds is checked before it is loaded', async (t) => {
   const folder = createPackage(t);
   place(folder, 'found', 'an addon');
   const file = path.join(folder, 'found/framemask.node');
@@ -249,19 +243,17 @@ t.test('the length of the file that node-gyp-build finds is checked before it is
     Buffer.concat([Buffer.from('\x7fELF\x02\x01', 'latin1'), Buffer.alloc(34), Buffer.alloc(60, 1)])
   );
   t.throws(find, /is cut short/);
-  t.end();
 });
 
-t.test('an addon that a bundler has put in place of the call of node-gyp-build is loaded', (t) => {
+t.test('an addon that a bundler has put in place of the call of node-gyp-build is loaded', async (t) => {
   const exported = {};
   // As in a bundle of ncc, which lacks prebuilds/.
   const resolve = () => assert.fail('No native build was found');
   const find = findWith(t, createPackage(t), resolve, () => exported);
   t.equal(find('linux'), exported);
-  t.end();
 });
 
-t.test('an entry for one platform loads its addon', (t) => {
+t.test('an entry for one platform loads its addon', async (t) => {
   t.teardown(() => provideAddon(null));
   const exported = {};
   provideAddon(() => exported);
@@ -280,5 +272,4 @@ t.test('an entry for one platform loads its addon', (t) => {
   provideAddon(() => './nowhere.node');
   t.throws(findAddon, { code: 'ENOENT' });
   t.equal(opened.length, 3);
-  t.end();
 });

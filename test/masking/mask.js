@@ -8,7 +8,7 @@ const { pathToFileURL } = require('node:url');
 const { promisify } = require('node:util');
 const vm = require('node:vm');
 const t = require('tap');
-const { assertBytes, forEachCase } = require('../support/cases');
+const { assertBytes, forEachCase, testCases } = require('../support/cases');
 const { createDetached, createGarbage } = require('../support/garbage');
 const { createMaskings } = require('../support/maskings');
 const { addon, kernels } = require('../support/natives');
@@ -76,72 +76,60 @@ const MEMORIES = [
   { name: 'a subclass', create: (length) => Object.setPrototypeOf(fill(new Uint8Array(length)), Payload.prototype) }
 ];
 
-t.test('5.7: masks and unmasks the example of the RFC', (t) => {
-  forEachCase(MASKINGS, ({ mask, unmask }) => {
-    const key = Buffer.from('37fa213d', 'hex');
-    const payload = Buffer.from('Hello');
-    const output = Buffer.alloc(9);
-    assert.equal(mask(payload, key, output, 2, 5), 1, 'the phase that mask returns');
-    assert.equal(output.toString('hex'), '00007f9f4d51580000', 'mask');
-    assert.equal(payload.toString(), 'Hello', 'the source afterwards');
-    assert.equal(unmask(output.subarray(2, 7), key), 1, 'the phase that unmask returns');
-    assert.equal(output.toString('latin1', 2, 7), 'Hello', 'unmask');
-  });
-  t.end();
+testCases('5.7: masks and unmasks the example of the RFC', MASKINGS, ({ mask, unmask }) => {
+  const key = Buffer.from('37fa213d', 'hex');
+  const payload = Buffer.from('Hello');
+  const output = Buffer.alloc(9);
+  assert.equal(mask(payload, key, output, 2, 5), 1, 'the phase that mask returns');
+  assert.equal(output.toString('hex'), '00007f9f4d51580000', 'mask');
+  assert.equal(payload.toString(), 'Hello', 'the source afterwards');
+  assert.equal(unmask(output.subarray(2, 7), key), 1, 'the phase that unmask returns');
+  assert.equal(output.toString('latin1', 2, 7), 'Hello', 'unmask');
 });
 
-t.test('5.3: starts with the byte of the key that the phase names, and returns the next phase', (t) => {
-  forEachCase(MASKINGS, ({ mask, unmask }) => {
-    forEachCase(LENGTHS, (length) => {
-      for (const phase of [undefined, 0, 1, 2, 3]) {
-        const source = randomBytes(length + 4);
-        const output = randomBytes(length + 8);
-        const expected = masked(source, 0, length, phase);
-        const next = ((phase ?? 0) + length) & 3;
-        const both = [withPart(output, 5, expected), withPart(source, 0, expected)];
-        assert.equal(mask(source, KEY, output, 5, length, phase), next, `mask, phase ${phase}: the next phase`);
-        assertBytes(output, both[0], `mask, phase ${phase}, and the bytes around`);
-        assert.equal(unmask(source.subarray(0, length), KEY, phase), next, `unmask, phase ${phase}: the next phase`);
-        assertBytes(source, both[1], `unmask, phase ${phase}, and the bytes around`);
-      }
-    });
-  });
-  t.end();
-});
-
-t.test('the key may be part of what is masked', (t) => {
-  forEachCase(MASKINGS, ({ unmask }) => {
-    for (const length of [16, 300]) {
-      const frame = Buffer.concat([KEY, randomBytes(length)]);
-      const expected = masked(frame, 0, frame.length);
-      unmask(frame, frame.subarray(0, 4));
-      assertBytes(frame, expected, `${length} bytes`);
+testCases('5.3: starts at the phase of the key, and returns the next phase', MASKINGS, ({ mask, unmask }) => {
+  forEachCase(LENGTHS, (length) => {
+    for (const phase of [undefined, 0, 1, 2, 3]) {
+      const source = randomBytes(length + 4);
+      const output = randomBytes(length + 8);
+      const expected = masked(source, 0, length, phase);
+      const next = ((phase ?? 0) + length) & 3;
+      const both = [withPart(output, 5, expected), withPart(source, 0, expected)];
+      assert.equal(mask(source, KEY, output, 5, length, phase), next, `mask, phase ${phase}: the next phase`);
+      assertBytes(output, both[0], `mask, phase ${phase}, and the bytes around`);
+      assert.equal(unmask(source.subarray(0, length), KEY, phase), next, `unmask, phase ${phase}: the next phase`);
+      assertBytes(source, both[1], `unmask, phase ${phase}, and the bytes around`);
     }
   });
-  t.end();
 });
 
-t.test('takes bytes in memory of any kind', (t) => {
-  forEachCase(MASKINGS, ({ mask, unmask }) => {
-    forEachCase(MEMORIES, ({ create }) => {
-      for (const length of LENGTHS) {
-        const [source, output, key] = [create(length), create(length + 11), create(4)];
-        key.set(KEY);
-        const payload = masked(source, 0, length, 1);
-        const expected = withPart(output, 6, payload);
-        mask(source, key, output, 6, length, 1);
-        assertBytes(Buffer.from(output), expected, `mask, ${length} bytes`);
-        mask(source, key, output, 6, Math.floor(length / 2), 1);
-        assertBytes(Buffer.from(output), expected, `mask, half of ${length} bytes`);
-        unmask(source, key, 1);
-        assertBytes(Buffer.from(source), payload, `unmask, ${length} bytes`);
-      }
-    });
+testCases('the key may be part of what is masked', MASKINGS, ({ unmask }) => {
+  for (const length of [16, 300]) {
+    const frame = Buffer.concat([KEY, randomBytes(length)]);
+    const expected = masked(frame, 0, frame.length);
+    unmask(frame, frame.subarray(0, 4));
+    assertBytes(frame, expected, `${length} bytes`);
+  }
+});
+
+testCases('takes bytes in memory of any kind', MASKINGS, ({ mask, unmask }) => {
+  forEachCase(MEMORIES, ({ create }) => {
+    for (const length of LENGTHS) {
+      const [source, output, key] = [create(length), create(length + 11), create(4)];
+      key.set(KEY);
+      const payload = masked(source, 0, length, 1);
+      const expected = withPart(output, 6, payload);
+      mask(source, key, output, 6, length, 1);
+      assertBytes(Buffer.from(output), expected, `mask, ${length} bytes`);
+      mask(source, key, output, 6, Math.floor(length / 2), 1);
+      assertBytes(Buffer.from(output), expected, `mask, half of ${length} bytes`);
+      unmask(source, key, 1);
+      assertBytes(Buffer.from(source), payload, `unmask, ${length} bytes`);
+    }
   });
-  t.end();
 });
 
-t.test('source and output may overlap in two SharedArrayBuffers of one memory', (t) => {
+t.test('source and output may overlap in two SharedArrayBuffers of one memory', async () => {
   const MOVES = [
     [0, 9],
     [9, 0],
@@ -162,10 +150,9 @@ t.test('source and output may overlap in two SharedArrayBuffers of one memory', 
       }
     }
   });
-  t.end();
 });
 
-t.test('follows memory that is resized', (t) => {
+t.test('follows memory that is resized', async () => {
   const outOfRange = { code: 'ERR_OUT_OF_RANGE' };
   forEachCase(MASKINGS, ({ mask, unmask }) => {
     forEachCase([20, 500], (length) => {
@@ -198,7 +185,6 @@ t.test('follows memory that is resized', (t) => {
       assert.equal(unmask(fixed, KEY), 0, 'no memory, a view with a fixed length');
     });
   });
-  t.end();
 });
 
 t.test('FRAMEMASK_KERNEL names the kernel of a process, by require and by import', async (t) => {
@@ -271,7 +257,7 @@ function forEachMasking(check) {
   });
 }
 
-t.test('refuses what is not a Uint8Array, and detached memory', (t) => {
+t.test('refuses what is not a Uint8Array, and detached memory', async () => {
   const wrong = [
     ...createGarbage().map((value, i) => [value, `garbage ${i}`, '']),
     ...createDetached().map((value, i) => [
@@ -294,10 +280,9 @@ t.test('refuses what is not a Uint8Array, and detached memory', (t) => {
       refused(`${name} as output`, error('output'), () => mask(source, KEY, value, 0, 0));
     }
   });
-  t.end();
 });
 
-t.test('refuses an offset, a length or a phase that is not an index', (t) => {
+t.test('refuses an offset, a length or a phase that is not an index', async () => {
   forEachMasking(({ mask, unmask, source, output, size, refused }) => {
     const wrong = [
       ...NO_NUMBERS.map(([value, was]) => [value, (argument) => type(argument, 'a number', was)]),
@@ -314,10 +299,9 @@ t.test('refuses an offset, a length or a phase that is not an index', (t) => {
       refused(`phase ${what} of unmask`, error('phase', 3), () => unmask(source, KEY, value));
     }
   });
-  t.end();
 });
 
-t.test('refuses a key of another length, a range outside of the source and the output, and too few arguments', (t) => {
+t.test('refuses keys of another length, ranges outside of the memory, and too few arguments', async () => {
   forEachMasking(({ mask, unmask, source, output, size, refused }) => {
     const end = size + 10;
     const small = output.subarray(0, 6);
@@ -348,7 +332,6 @@ t.test('refuses a key of another length, a range outside of the source and the o
     assert.equal(mask(source, KEY, output, end, 0), 0, 'no bytes at the end of the output');
     assert.equal(mask(source, KEY, output, -0, -0, -0), 0, '-0 is 0');
   });
-  t.end();
 });
 
 /** Runs test/support/random-calls.js in a process of its own, because a bug may crash it. */

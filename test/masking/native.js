@@ -38,7 +38,7 @@ function noAddon() {
 /** An addon of a version up to 4.1, which makes its own registers. */
 const oldAddon = () => ({ kernels: ['plain'], bind: () => ({ registers: new Float64Array(7) }) });
 
-t.test('binds the kernel that FRAMEMASK_KERNEL names, or else the best one', (t) => {
+t.test('binds the kernel that FRAMEMASK_KERNEL names, or else the best one', async (t) => {
   forEachCase(
     [
       [{}, 'wide'],
@@ -57,10 +57,9 @@ t.test('binds the kernel that FRAMEMASK_KERNEL names, or else the best one', (t)
   const environment = { FRAMEMASK_KERNEL: 'js', FRAMEMASK_REQUIRE_NATIVE: '1' };
   const asked = load(environment, () => assert.fail('the addon was loaded'));
   t.same(asked, { kernel: 'js', native: null, nativeError: null }, 'js needs no addon');
-  t.end();
 });
 
-t.test('an environment variable that may not be read counts as unset, as in Deno without --allow-env', (t) => {
+t.test('an environment variable that may not be read counts as unset, as in Deno without --allow-env', async (t) => {
   const refused = [];
   const get = (_target, name) => {
     refused.push(name);
@@ -70,10 +69,9 @@ t.test('an environment variable that may not be read counts as unset, as in Deno
   t.equal(load(environment, createAddonDouble).kernel, 'wide');
   t.match(load(environment, noAddon), { kernel: 'js', nativeError: { message: 'No native build was found' } });
   t.same(refused, ['FRAMEMASK_KERNEL', 'FRAMEMASK_KERNEL', 'FRAMEMASK_REQUIRE_NATIVE']);
-  t.end();
 });
 
-t.test('refuses a kernel that this machine does not run, and names the others', (t) => {
+t.test('refuses a kernel that this machine does not run, and names the others', async (t) => {
   forEachCase(['neon128', 'Wide', ' wide', 'constructor', 'x'.repeat(1000)], (name) => {
     assert.throws(() => load({ FRAMEMASK_KERNEL: name }, createAddonDouble), {
       name: 'RangeError',
@@ -86,10 +84,9 @@ t.test('refuses a kernel that this machine does not run, and names the others', 
     message: 'FRAMEMASK_KERNEL is "wide", but this machine can run: js'
   });
   t.match(error.cause, { message: 'No native build was found' });
-  t.end();
 });
 
-t.test('without an addon of this version uses JavaScript, unless FRAMEMASK_REQUIRE_NATIVE is 1', (t) => {
+t.test('without an addon of this version uses JavaScript, unless FRAMEMASK_REQUIRE_NATIVE is 1', async () => {
   const cases = [
     { name: 'no addon', loadAddon: noAddon, error: { name: 'Error', message: 'No native build was found' } },
     { name: 'an old addon', loadAddon: oldAddon, error: { message: 'The addon is of another version of framemask' } },
@@ -110,19 +107,17 @@ t.test('without an addon of this version uses JavaScript, unless FRAMEMASK_REQUI
     assert.throws(() => load({ FRAMEMASK_REQUIRE_NATIVE: '1', FRAMEMASK_KERNEL: 'plain' }, loadAddon), error);
     assert.throws(() => load({ FRAMEMASK_KERNEL: 'plain' }, loadAddon), { message: /can run: js$/ });
   });
-  t.end();
 });
 
-t.test('JSON shows the name, the message and the code of nativeError', (t) => {
+t.test('JSON shows the name, the message and the code of nativeError', async (t) => {
   const { nativeError } = load({}, () => {
     throw Object.assign(new TypeError('no libc'), { code: 'ERR_DLOPEN_FAILED' });
   });
   t.equal(JSON.stringify(nativeError), '{"name":"TypeError","message":"no libc","code":"ERR_DLOPEN_FAILED"}');
   t.same(Object.keys(nativeError), ['code'], 'inspect shows what it showed before');
-  t.end();
 });
 
-t.test('loads the addon of this checkout', { skip }, (t) => {
+t.test('loads the addon of this checkout', { skip }, async (t) => {
   const { kernel, native } = load({});
   t.equal(kernels[0], 'scalar');
   t.equal(kernel, kernels.at(-1));
@@ -134,10 +129,9 @@ t.test('loads the addon of this checkout', { skip }, (t) => {
     bind(addon, 'scalar').params.every((value) => value === 0),
     'each binding has params of its own'
   );
-  t.end();
 });
 
-t.test('each kernel checks its params and ranges, and changes nothing if one is wrong', { skip }, (t) => {
+t.test('each kernel checks its params and ranges, and changes nothing if one is wrong', { skip }, async () => {
   const KEYS = [-1, -0.5, 2 ** 32, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   const SIZES = [...KEYS, 0.5, 2 ** 64].filter((value) => value !== 2 ** 32);
   const TYPE = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' };
@@ -175,10 +169,9 @@ t.test('each kernel checks its params and ranges, and changes nothing if one is 
       assert.equal(native.params[Param.NON_ASCII], 0, `${name}: no bytes are ASCII`);
     }
   });
-  t.end();
 });
 
-t.test('the kernels are those of the processor, as Linux describes it', { skip }, (t) => {
+t.test('the kernels are those of the processor, as Linux describes it', { skip }, async (t) => {
   let processor = '';
   try {
     processor = readFileSync('/proc/cpuinfo', 'utf8');
@@ -186,17 +179,16 @@ t.test('the kernels are those of the processor, as Linux describes it', { skip }
     // Not Linux, or Deno, which asks for --allow-all.
   }
   const [, flags] = /^flags\s*:(.*)$/m.exec(processor) ?? [];
-  if (flags === undefined || !['x64', 'ia32'].includes(process.arch)) return t.end();
+  if (flags === undefined || !['x64', 'ia32'].includes(process.arch)) return;
   const has = (...names) => names.every((name) => flags.split(' ').includes(name));
   const expected = ['scalar'];
   if (has('sse2')) expected.push('sse2');
   if (has('avx2')) expected.push('avx2');
   if (has('avx512f', 'avx512bw', 'avx512vl')) expected.push('avx512');
   t.same(kernels, expected);
-  t.end();
 });
 
-t.test('an addon that may not define its exports does not load', { skip }, (t) => {
+t.test('an addon that may not define its exports does not load', { skip }, async (t) => {
   const exports = {
     set kernels(_) {
       throw new Error('refused');
@@ -205,12 +197,11 @@ t.test('an addon that may not define its exports does not load', { skip }, (t) =
   const file = require('node-gyp-build').resolve(path.join(__dirname, '../..'));
   t.throws(() => process.dlopen({ exports }, file), { message: 'refused' });
   t.notOk('bind' in exports);
-  t.end();
 });
 
 // What only the codec uses of the JavaScript functions. kernels.js has the others.
 
-t.test('5.3: advanceKey rotates the key by a number of bytes', (t) => {
+t.test('5.3: advanceKey rotates the key by a number of bytes', async (t) => {
   const key = 0xf8035ca1;
   t.same(
     [0, 1, 2, 3, 4, 5].map((bytes) => advanceKey(key, bytes)),
@@ -218,10 +209,9 @@ t.test('5.3: advanceKey rotates the key by a number of bytes', (t) => {
   );
   t.equal(advanceKey(key, 2 ** 31 + 1), 0xa1f8035c);
   t.equal(advanceKey(key, 2 ** 53 - 1), 0x035ca1f8, 'only the lowest two bits of the number count');
-  t.end();
 });
 
-t.test('copyMasked gives the bytes of maskInto', (t) => {
+t.test('copyMasked gives the bytes of maskInto', async () => {
   for (const length of [0, 1, 2, 3, 4, 5, 6, 7, 8, 13, 63, 64]) {
     const source = randomBytes(length + 4);
     const [output, expected] = [Buffer.alloc(length + 9, '.'), Buffer.alloc(length + 9, '.')];
@@ -229,7 +219,6 @@ t.test('copyMasked gives the bytes of maskInto', (t) => {
     maskInto(source, 2, expected, 3, length, 0xf8035ca1);
     assertBytes(output, expected, `${length} bytes`);
   }
-  t.end();
 });
 
 const WORKERS = 8;
@@ -276,7 +265,7 @@ t.test('a process may exit while its workers mask', async (t) => {
   t.same(await once(child, 'close'), [7, null]);
 });
 
-t.test('framemask may be loaded twice in one thread', (t) => {
+t.test('framemask may be loaded twice in one thread', async (t) => {
   const root = path.join(__dirname, '../..');
   const cached = Object.keys(require.cache).filter((file) => file.startsWith(root) && !file.includes('node_modules'));
   const before = cached.map((file) => require.cache[file]);
@@ -288,5 +277,4 @@ t.test('framemask may be loaded twice in one thread', (t) => {
   t.not(second.mask, framemask.mask);
   maskAll(second);
   maskAll(framemask);
-  t.end();
 });

@@ -19,15 +19,14 @@ const CONSTRUCTORS = [
   [outOfRange('key', 'so', '3 bytes long'), RangeError, 'OUT_OF_RANGE', 'must be so, but was 3 bytes long']
 ];
 
-t.test('invalidType and outOfRange make an error that names the argument', (t) => {
+t.test('invalidType and outOfRange make an error that names the argument', async (t) => {
   for (const [error, Class, code, message] of CONSTRUCTORS) {
     t.type(error, Class);
     t.match(error, { code: `ERR_${code}`, message: `The "key" argument ${message}` });
   }
-  t.end();
 });
 
-t.test('an error describes any value on a short line', (t) => {
+t.test('an error describes any value on a short line', async () => {
   class Socket {}
   const unnamed = new (class {})();
   const throwing = {
@@ -66,10 +65,9 @@ t.test('an error describes any value on a short line', (t) => {
   for (const [i, [value, expected]] of cases.entries()) {
     assert.equal(invalidType('key', 'a Buffer', value).message.replace(/^.* but was /, ''), expected, `value ${i}`);
   }
-  t.end();
 });
 
-t.test('invalidState and FrameError make an error with a code', (t) => {
+t.test('invalidState and FrameError make an error with a code', async (t) => {
   const state = invalidState('the connection is closed');
   t.match(state, { name: 'Error', code: 'ERR_INVALID_STATE', message: 'the connection is closed' });
   const error = new FrameError('INVALID_UTF8', 1007, 'a text message is not UTF-8');
@@ -77,12 +75,11 @@ t.test('invalidState and FrameError make an error with a code', (t) => {
   t.match(error, { name: 'FrameError', code: 'FRAMEMASK_ERR_INVALID_UTF8', closeCode: 1007 });
   t.same(Object.keys(error), ['code', 'closeCode', 'firstByte', 'length', 'receivedCode']);
   t.match(inspect(error), /^FrameError: a text message is not UTF-8\n/);
-  t.end();
 });
 
 const onOneLine = (value) => inspect(value, { breakLength: Number.POSITIVE_INFINITY });
 
-t.test('inspecting a codec shows its public state, of a subclass also its fields but those with an underscore', (t) => {
+t.test('inspect shows the public state, and fields of a subclass without an underscore', async (t) => {
   const decoder = new Decoder({ role: 'server' });
   t.equal(
     onOneLine(decoder),
@@ -102,10 +99,9 @@ t.test('inspecting a codec shows its public state, of a subclass also its fields
     _hidden = 1;
   }
   t.equal(onOneLine(new Mine({ role: 'server' })), "Mine { role: 'server', closed: false, pending: 0, name: 'mine' }");
-  t.end();
 });
 
-t.test('a context that has the decoder is a circle, and depth counts', (t) => {
+t.test('a context that has the decoder is a circle, and depth counts', async (t) => {
   const connection = { decoder: null };
   connection.decoder = new Decoder({ role: 'server', context: connection });
   t.match(
@@ -115,17 +111,15 @@ t.test('a context that has the decoder is a circle, and depth counts', (t) => {
   t.match(inspect(connection.decoder, { depth: null }), /context: \[Circular \*1\]/);
   t.equal(inspect([[connection]], { depth: 1 }), '[ [ [Object] ] ]');
   t.equal(inspect([connection], { depth: 1 }), '[ { decoder: [Decoder] } ]');
-  t.end();
 });
 
-t.test('shows what there is without the method, and the prototypes', (t) => {
+t.test('shows what there is without the method, and the prototypes', async (t) => {
   t.match(inspect(new Encoder({ role: 'server' }), { customInspect: false }), /_sequence: 0/);
   t.ok(inspect(new Decoder({ role: 'server' }), { showHidden: true }));
   for (const { prototype } of [Decoder, Encoder, prepare('').constructor]) t.type(inspect(prototype), 'string');
-  t.end();
 });
 
-t.test('the modules are the same by process.getBuiltinModule and by require', (t) => {
+t.test('the modules are the same by process.getBuiltinModule and by require', async (t) => {
   const { getBuiltinModule } = process;
   t.teardown(() => {
     process.getBuiltinModule = getBuiltinModule;
@@ -146,16 +140,14 @@ t.test('the modules are the same by process.getBuiltinModule and by require', (t
     t.equal(got[name], nodeModules[name], `${name}, by process.getBuiltinModule`);
   }
   t.equal(asked.length, names.length, 'each is asked for once: some when the program first needs them');
-  t.end();
 });
 
 // acceptsFirstByte is tested in test/codec/scan.js, beside readHeader, which names the rule that
 // is broken.
 
-t.test('7.4: isSendableCloseCode knows each of 65,536 codes', (t) => {
+t.test('7.4: isSendableCloseCode knows each of 65,536 codes', async () => {
   const mayBeSent = (code) =>
     [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014].includes(code) ||
     (code >= 3000 && code < 5000);
   for (let code = 0; code < 65536; code++) assert.equal(isSendableCloseCode(code), mayBeSent(code), `code ${code}`);
-  t.end();
 });

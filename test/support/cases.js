@@ -35,22 +35,37 @@ function inCase(name, thrown) {
  * TAP each. Calls may be nested: the message then has the name of each level.
  *
  * @template T
- * @param {Iterable<T>} cases objects with a `name`, or values that are their own name
- * @param {(one: T) => void} check throws if the case fails
+ * @param {Iterable<T> | Object<string, T>} cases by their names, or objects with a `name`, or values
+ *   that are their own name
+ * @param {(one: T, name: string) => void} check throws if the case fails
  * @throws {Error} what `check` threw first, its message beginning with the name of the case; or
  *   that there was no case
  */
 function forEachCase(cases, check) {
   let count = 0;
-  for (const one of cases) {
+  const isNamed = cases[Symbol.iterator] === undefined;
+  for (const one of isNamed ? Object.entries(cases) : cases) {
     try {
-      check(one);
+      if (isNamed) check(one[1], one[0]);
+      else check(one);
     } catch (error) {
-      throw inCase(nameOf(one), error);
+      throw inCase(isNamed ? one[0] : nameOf(one), error);
     }
     count++;
   }
   assert.notEqual(count, 0, 'there must be a case');
+}
+
+/**
+ * A test that calls `check` with each case, see `forEachCase`.
+ *
+ * @param {string} title
+ * @param {Iterable | object} cases
+ * @param {Function} check
+ */
+function testCases(title, cases, check) {
+  // Programs that are no tests use this file, too.
+  require('tap').test(title, async () => forEachCase(cases, check));
 }
 
 /**
@@ -68,4 +83,4 @@ function assertBytes(actual, expected, what = 'bytes') {
   assert.fail(`${what}: ${difference}, ${actual.length} bytes of ${expected.length}`);
 }
 
-module.exports = { assertBytes, forEachCase };
+module.exports = { assertBytes, forEachCase, testCases };

@@ -2,6 +2,8 @@
 
 const { Decoder } = require('../../lib/codec/decoder');
 const { Encoder } = require('../../lib/codec/encoder');
+const { assertBytes } = require('./cases');
+const { unmasked } = require('./frames');
 
 /** @returns {typeof Decoder} a Decoder over another backend, see lib/codec/backend.js */
 function decoderOver(backend) {
@@ -21,4 +23,10 @@ function encoderOver(backend) {
   };
 }
 
-module.exports = { decoderOver, encoderOver };
+/** Compares the frames that an Encoder has collected, those of a client without their masks. */
+function assertSent(encoder, ...frames) {
+  const bytes = Buffer.concat(encoder.take());
+  assertBytes(encoder.role === 'client' ? unmasked(bytes) : bytes, Buffer.concat(frames), 'what is sent');
+}
+
+module.exports = { assertSent, decoderOver, encoderOver };

@@ -6,6 +6,7 @@ const assert = require('node:assert/strict');
 const { spawn } = require('node:child_process');
 const { randomBytes, randomInt } = require('node:crypto');
 const { once } = require('node:events');
+const http = require('node:http');
 const net = require('node:net');
 const path = require('node:path');
 const { text } = require('node:stream/consumers');
@@ -55,49 +56,49 @@ function assertMessages(received, sent) {
   }
 }
 
-/** An echo server for one test. */
-async function startServer(t, options) {
-  const server = createEchoServer({ maxPayload: 16 * MIB, ...options }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+/** Has a server listen for one test. */
+async function listen(t, server) {
+  const sockets = new Set();
+  server.on('connection', (socket) => sockets.add(socket.on('error', () => {})));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   t.teardown(async () => {
-    for (const { socket } of server.connections) socket.destroy();
+    for (const socket of sockets) socket.destroy();
     server.close();
-    server.closeAllConnections();
     await once(server, 'close');
   });
-  return { server, port: server.address().port, url: `ws://127.0.0.1:${server.address().port}` };
+  const { port } = server.address();
+  return { server, port, url: `ws://127.0.0.1:${port}` };
 }
+
+/** An echo server for one test. */
+const startServer = (t, options) => listen(t, createEchoServer({ maxPayload: 16 * MIB, ...options }));
 
 /** A server of ws for one test. */
 async function startWsServer(t, options) {
-  const server = new WebSocketServer({ host: '127.0.0.1', port: 0, maxFragments: 0, ...options });
-  await once(server, 'listening');
-  t.teardown(() => {
-    for (const client of server.clients) client.terminate();
-    server.close();
+  const server = http.createServer();
+  const wss = new WebSocketServer({ server, maxFragments: 0, ...options });
+  const { url } = await listen(t, server);
+  return { server: wss, url };
+}
+
+/** The same, which sends each message back. */
+async function startWsEcho(t, options) {
+  const { server, url } = await startWsServer(t, options);
+  server.on('connection', (socket) => {
+    socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
   });
-  return { server, url: `ws://127.0.0.1:${server.address().port}` };
+  return url;
 }
 
 /** A server that calls `answer` for a handshake, with the socket and the lines of a right answer. */
 async function startFalseServer(t, answer) {
-  const sockets = new Set();
-  const server = net
-    .createServer((socket) => {
-      sockets.add(socket);
-      socket.on('error', () => {});
-      socket.once('data', (request) => {
-        const [, key] = /Sec-WebSocket-Key: (\S+)/i.exec(request);
-        answer(socket, upgradeAnswer(key).trim().split('\r\n'));
-      });
-    })
-    .listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
+  const server = net.createServer((socket) => {
+    socket.once('data', (request) => {
+      const [, key] = /Sec-WebSocket-Key: (\S+)/i.exec(request);
+      answer(socket, upgradeAnswer(key).trim().split('\r\n'));
+    });
   });
-  return `ws://127.0.0.1:${server.address().port}`;
+  return (await listen(t, server)).url;
 }
 
 /** A connection without WebSocket code. */
@@ -201,6 +202,7 @@ module.exports = {
   assertMessages,
   example,
   head,
+  listen,
   masked,
   open,
   randomMessages,
@@ -208,6 +210,7 @@ module.exports = {
   run,
   startFalseServer,
   startServer,
+  startWsEcho,
   startWsServer,
   untilAllClosed,
   withResolvers

@@ -1,7 +1,7 @@
 'use strict';
 
 const { createCodecBackend } = require('../../lib/codec/backend');
-const { forEachCase } = require('./cases');
+const { forEachCase, testCases } = require('./cases');
 const { decoderOver } = require('./codecs');
 const { framesFor } = require('./frames');
 const { createNativeDouble } = require('./native-double');
@@ -101,4 +101,9 @@ function forEachDecoder(check) {
   forEachCase(DECODER_CASES, check);
 }
 
-module.exports = { DECODER_CASES, ROLES, createDecoders, everyByte, forEachDecoder };
+/** A test with each of these decoders. */
+function testDecoders(title, check) {
+  testCases(title, DECODER_CASES, check);
+}
+
+module.exports = { DECODER_CASES, ROLES, createDecoders, everyByte, forEachDecoder, testDecoders };

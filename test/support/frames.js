@@ -2,6 +2,7 @@
 
 // Frames as bytes, good and bad, and a server's handshake, made without code of lib/.
 
+const assert = require('node:assert/strict');
 const { createHash } = require('node:crypto');
 
 const CONTINUATION = 0;
@@ -47,6 +48,33 @@ function frame(opcode, payload = '', options = {}) {
     for (let i = 0; i < data.length; i++) data[i] ^= key[i & 3];
   }
   return Buffer.concat([header, data]);
+}
+
+/** Unmasks the frames of a client with the keys in them, no two of which may be the same. */
+function unmasked(bytes) {
+  const frames = [];
+  const keys = new Set();
+  for (let position = 0; position < bytes.length; ) {
+    const first = bytes[position];
+    assert.equal(bytes[position + 1] & 0x80, 0x80, 'a frame of a client is masked');
+    let length = bytes[position + 1] & 0x7f;
+    let start = position + 2;
+    if (length === 126) {
+      length = bytes.readUInt16BE(start);
+      start += 2;
+    } else if (length === 127) {
+      length = Number(bytes.readBigUInt64BE(start));
+      start += 8;
+    }
+    const key = bytes.subarray(start, start + 4);
+    assert.ok(!keys.has(key.toString('hex')), 'a masking key is used once');
+    keys.add(key.toString('hex'));
+    start += 4;
+    const payload = Buffer.from(bytes.subarray(start, start + length)).map((byte, i) => byte ^ key[i & 3]);
+    frames.push(frame(first & 15, payload, { fin: first >= 128, rsv: first & 0x70 }));
+    position = start + length;
+  }
+  return Buffer.concat(frames);
 }
 
 /** @returns {Buffer} the payload of a Close frame */
@@ -104,5 +132,6 @@ module.exports = {
   frame,
   framesFor,
   head,
+  unmasked,
   upgradeAnswer
 };

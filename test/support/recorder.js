@@ -30,9 +30,9 @@ const binary = (bytes) => ['binary', bytes, false];
 function record(DecoderClass, { frames = false, after, ...options }) {
   const events = [];
   const delivered = [];
-  const bytesOf = (data) => {
-    const bytes = data.latin1Slice(0, data.length);
-    delivered.push({ data, bytes });
+  const bytesOf = (data, start = 0, end = data.length) => {
+    const bytes = data.latin1Slice(start, end);
+    delivered.push({ data, start, end, bytes });
     return bytes;
   };
   const note = (...event) => {
@@ -46,15 +46,18 @@ function record(DecoderClass, { frames = false, after, ...options }) {
     },
     onPing: (payload) => note('ping', bytesOf(payload)),
     onPong: (payload) => note('pong', bytesOf(payload)),
-    onClose: (code, reason) => note('close', code, reason),
+    onClose(code, reason, bytes) {
+      bytesOf(bytes);
+      note('close', code, reason);
+    },
     onError: (error) => note('error', error.code.replace('FRAMEMASK_ERR_', ''), error.closeCode),
-    ...(frames && { onFrame: (first, bytes, start, end) => note('frame', first, bytes.latin1Slice(start, end)) }),
+    ...(frames && { onFrame: (first, bytes, start, end) => note('frame', first, bytesOf(bytes, start, end)) }),
     ...options
   });
   return {
     decoder,
     events,
-    intact: () => delivered.every(({ data, bytes }) => data.latin1Slice(0, data.length) === bytes)
+    intact: () => delivered.every(({ data, start, end, bytes }) => data.latin1Slice(start, end) === bytes)
   };
 }
 

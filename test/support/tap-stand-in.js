@@ -5,13 +5,13 @@
 // this file. It prints each failure and, as its last line, how many tests and assertions passed as
 // JSON.
 
-const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const { createRequire } = require('node:module');
 const os = require('node:os');
 const path = require('node:path');
 const { fileURLToPath } = require('node:url');
 const { inspect } = require('node:util');
+const { match, same } = require('tcompare');
 
 const LIBRARY = path.join(__dirname, '../../lib') + path.sep;
 
@@ -22,37 +22,6 @@ const counts = { passed: 0, failed: 0, skipped: 0 };
 
 function report(kind, names, message) {
   console.log(`${kind}: ${names.join(' > ')}${message ? `: ${message}` : ''}`);
-}
-
-function compares(compare, ...values) {
-  try {
-    compare(...values);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/**
- * tap's loose comparison: a RegExp tests a string, a string is part of another one, a class has an
- * instance, and an object may have further properties.
- */
-function matches(found, pattern) {
-  // biome-ignore lint/suspicious/noDoubleEquals: as tap
-  if (found == pattern) return true;
-  if (found === null || found === undefined || pattern === null || pattern === undefined) return false;
-  if (pattern instanceof RegExp) return pattern.test(found instanceof Error ? found.message : String(found));
-  if (typeof pattern === 'string') return typeof found === 'string' && pattern !== '' && found.includes(pattern);
-  if (typeof pattern === 'function') return isOfType(found, pattern);
-  if (typeof pattern !== 'object' || (typeof found !== 'object' && typeof found !== 'function')) return false;
-  if (ArrayBuffer.isView(pattern)) return compares(assert.deepEqual, found, pattern);
-  const keys = pattern instanceof Error ? ['name', 'message', ...Object.keys(pattern)] : Object.keys(pattern);
-  return keys.every((key) => matches(found[key], pattern[key]));
-}
-
-function isOfType(value, type) {
-  if (typeof type === 'string') return typeof value === type;
-  return value instanceof type || typeof value === type.name?.toLowerCase();
 }
 
 /** @returns {string} the file of the code that called into this one */
@@ -151,11 +120,11 @@ class Test {
     for (const tearDown of this._teardowns.reverse()) await tearDown();
   }
 
-  _check(passed, message, detail = '') {
+  _check(passed, ...texts) {
     if (passed) counts.passed++;
     else {
       counts.failed++;
-      report('failed', this._names, [message, detail].filter(Boolean).join(': '));
+      report('failed', this._names, texts.filter((text) => typeof text === 'string').join(': '));
       process.exitCode = 1;
     }
     return passed;
@@ -171,64 +140,13 @@ class Test {
     this._teardowns.push(tearDown);
   }
 
-  pass() {
-    return this._check(true);
-  }
-
-  fail(message) {
-    return this._check(false, message);
-  }
-
-  ok(value, message) {
-    return this._check(Boolean(value), message, `${inspect(value)} is not truthy`);
-  }
-
-  notOk(value, message) {
-    return this._check(!value, message, `${inspect(value)} is not falsy`);
-  }
-
-  equal(found, wanted, message) {
-    return this._check(Object.is(found, wanted), message, `${inspect(found)} is not ${inspect(wanted)}`);
-  }
-
-  not(found, unwanted, message) {
-    return this._check(!Object.is(found, unwanted), message, `is ${inspect(found)}`);
-  }
-
-  same(found, wanted, message) {
-    const same = compares(require('node:assert').deepEqual, found, wanted);
-    return this._check(same, message, `${inspect(found)} is not the same as ${inspect(wanted)}`);
-  }
-
-  strictSame(found, wanted, message) {
-    const same = compares(assert.deepEqual, found, wanted);
-    return this._check(same, message, `${inspect(found)} is not the same as ${inspect(wanted)}`);
-  }
-
-  match(found, pattern, message) {
-    return this._check(matches(found, pattern), message, `${inspect(found)} does not match ${inspect(pattern)}`);
-  }
-
-  type(value, type, message) {
-    return this._check(isOfType(value, type), message, `${inspect(value)} is not ${inspect(type)}`);
-  }
-
   throws(call, ...rest) {
     try {
       call();
     } catch (error) {
       return this._checkError(error, rest);
     }
-    return this._check(false, ...rest.filter((value) => typeof value === 'string'), 'did not throw');
-  }
-
-  doesNotThrow(call, message) {
-    try {
-      call();
-    } catch (error) {
-      return this._check(false, message, inspect(error));
-    }
-    return this._check(true);
+    return this._check(false, ...rest, 'did not throw');
   }
 
   async rejects(promise, ...rest) {
@@ -237,12 +155,12 @@ class Test {
     } catch (error) {
       return this._checkError(error, rest);
     }
-    return this._check(false, ...rest.filter((value) => typeof value === 'string'), 'was not rejected');
+    return this._check(false, ...rest, 'was not rejected');
   }
 
   _checkError(error, [wanted, message]) {
-    if (typeof wanted === 'string' || wanted === undefined) this._check(true);
-    else this._check(matches(error, wanted), message, `${inspect(error)} does not match ${inspect(wanted)}`);
+    if (wanted === undefined || typeof wanted === 'string') this.pass();
+    else this.match(wanted instanceof RegExp ? error.message : error, wanted, message);
     return error;
   }
 
@@ -260,6 +178,30 @@ class Test {
     const byFile = Object.entries(mocks).map(([id, mock]) => [id.startsWith('.') ? resolve(id) : id, mock]);
     return loadWithMocks(resolve(id), new Map(byFile));
   }
+}
+
+/** The other assertions: each tells whether it holds for its arguments, before a message. */
+const ASSERTIONS = {
+  pass: () => true,
+  fail: () => false,
+  ok: (value) => Boolean(value),
+  notOk: (value) => !value,
+  equal: (found, wanted) => Object.is(found, wanted),
+  not: (found, unwanted) => !Object.is(found, unwanted),
+  same: (found, wanted) => same(found, wanted).match,
+  match: (found, pattern) => match(found, pattern).match,
+  type: (value, type) => (typeof type === 'string' ? typeof value === type : match(value, type).match),
+  doesNotThrow(call) {
+    call();
+    return true;
+  }
+};
+
+for (const [name, holds] of Object.entries(ASSERTIONS)) {
+  Test.prototype[name] = function (...args) {
+    const values = args.splice(0, holds.length);
+    return this._check(holds(...values), ...args, `${name} of ${values.map((value) => inspect(value)).join(' and ')}`);
+  };
 }
 
 function skipTest(names, reason) {

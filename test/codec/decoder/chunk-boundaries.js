@@ -5,7 +5,7 @@
 const assert = require('node:assert/strict');
 const t = require('tap');
 const { forEachCase } = require('../../support/cases');
-const { ROLES, createDecoders, everyByte, forEachDecoder } = require('../../support/decoders');
+const { ROLES, createDecoders, everyByte, testDecoders } = require('../../support/decoders');
 const { BINARY, TEXT } = require('../../support/frames');
 const { createRandom, seed } = require('../../support/random');
 const { eventsOf, sameEvents } = require('../../support/recorder');
@@ -72,19 +72,16 @@ function isTried(one, two) {
 
 for (const [name, make] of Object.entries(SHORT)) {
   const title = `${name}: cut at every place, and at every two places`;
-  t.test(titleOf(title, `every fifth of those that are 10 bytes apart, seed ${seed}`), (t) => {
-    forEachDecoder(({ decodeCut, f }) => {
-      const bytes = Buffer.concat(make(f));
-      for (const options of [{}, { text: 'buffer' }, { frames: true }]) {
-        const expected = accepted(decodeCut(bytes, [], options));
-        const check = (cuts) => assertAccepted(decodeCut(bytes, cuts, options), expected, cuts);
-        for (let one = 0; one <= bytes.length; one++) {
-          for (let two = one; two <= bytes.length; two++) if (isTried(one, two)) check([one, two]);
-        }
-        for (let size = 1; size < 20; size++) check(piecesOf(bytes.length, size));
+  testDecoders(titleOf(title, `every fifth of those that are 10 bytes apart, seed ${seed}`), ({ decodeCut, f }) => {
+    const bytes = Buffer.concat(make(f));
+    for (const options of [{}, { text: 'buffer' }, { frames: true }]) {
+      const expected = accepted(decodeCut(bytes, [], options));
+      const check = (cuts) => assertAccepted(decodeCut(bytes, cuts, options), expected, cuts);
+      for (let one = 0; one <= bytes.length; one++) {
+        for (let two = one; two <= bytes.length; two++) if (isTried(one, two)) check([one, two]);
       }
-    });
-    t.end();
+      for (let size = 1; size < 20; size++) check(piecesOf(bytes.length, size));
+    }
   });
 }
 
@@ -94,51 +91,45 @@ function placesAround(edges, length) {
   return new Set(places.filter((at) => at >= 0 && at <= length));
 }
 
-t.test('long payloads: cut at every place near an edge, and into pieces of many sizes', (t) => {
-  forEachDecoder(({ decodeCut, f }) => {
-    for (const length of [125, 126, 300, 65535, 65536, 70001]) {
-      const data = Buffer.alloc(length);
-      for (let i = 0; i < length; i++) data[i] = (i * 31 + (i >> 8)) & 255;
-      const text = Buffer.from('κόσμε '.repeat(Math.ceil(length / 11))).subarray(0, length);
-      const payloads = [
-        { name: `${length} bytes of text`, opcode: TEXT, payload: text },
-        { name: `${length} bytes of binary data`, opcode: BINARY, payload: data }
-      ];
-      forEachCase(payloads, ({ opcode, payload }) => {
-        const bytes = Buffer.concat([f.ping('a'), f.frame(opcode, payload), f.ping('b'), f.binary('c')]);
-        const expected = accepted(decodeCut(bytes, []));
-        const check = (cuts) => assertAccepted(decodeCut(bytes, cuts), expected, cuts);
-        for (const at of placesAround([0, bytes.length - payload.length, bytes.length - 20], bytes.length)) check([at]);
-        const short = [1, 2, 3, 23, 24, 25, 47, 48, 63, 64, 65, 100];
-        const long = [1000, 1023, 4096, 16384, 65536];
-        for (const size of length < 1000 ? short : long) check(piecesOf(bytes.length, size));
-      });
-    }
-    const long = f.text('x'.repeat(70000));
-    const cuts = everyByte(long.length);
-    assertAccepted(decodeCut(long, cuts), accepted(decodeCut(long, [])), cuts);
-  });
-  t.end();
+testDecoders('long payloads: cut at every place near an edge, and into pieces of many sizes', ({ decodeCut, f }) => {
+  for (const length of [125, 126, 300, 65535, 65536, 70001]) {
+    const data = Buffer.alloc(length);
+    for (let i = 0; i < length; i++) data[i] = (i * 31 + (i >> 8)) & 255;
+    const text = Buffer.from('κόσμε '.repeat(Math.ceil(length / 11))).subarray(0, length);
+    const payloads = [
+      { name: `${length} bytes of text`, opcode: TEXT, payload: text },
+      { name: `${length} bytes of binary data`, opcode: BINARY, payload: data }
+    ];
+    forEachCase(payloads, ({ opcode, payload }) => {
+      const bytes = Buffer.concat([f.ping('a'), f.frame(opcode, payload), f.ping('b'), f.binary('c')]);
+      const expected = accepted(decodeCut(bytes, []));
+      const check = (cuts) => assertAccepted(decodeCut(bytes, cuts), expected, cuts);
+      for (const at of placesAround([0, bytes.length - payload.length, bytes.length - 20], bytes.length)) check([at]);
+      const short = [1, 2, 3, 23, 24, 25, 47, 48, 63, 64, 65, 100];
+      const long = [1000, 1023, 4096, 16384, 65536];
+      for (const size of length < 1000 ? short : long) check(piecesOf(bytes.length, size));
+    });
+  }
+  const long = f.text('x'.repeat(70000));
+  const cuts = everyByte(long.length);
+  assertAccepted(decodeCut(long, cuts), accepted(decodeCut(long, [])), cuts);
 });
 
 /** Each place in a frame is met: the frames have 3 to 11 bytes, so that 16 falls anywhere in them. */
 const APART = TRIES_ALL ? 3 : 16;
 
-t.test(`600 frames: cut at every ${APART} bytes, and into pieces of 1 to 59 bytes`, (t) => {
-  forEachDecoder(({ decodeCut, f }) => {
-    const frames = [];
-    for (let i = 0; i < 600; i++) {
-      frames.push(i % 7 === 0 ? f.text(`é${i}`) : i % 5 === 0 ? f.ping(String(i)) : f.text(String(i)));
-    }
-    const bytes = Buffer.concat(frames);
-    const events = decodeCut(bytes, []);
-    const expected = accepted(events);
-    const check = (cuts) => assertAccepted(decodeCut(bytes, cuts), expected, cuts);
-    assert.equal(events.length, 600, 'events in one chunk');
-    for (let at = 0; at <= bytes.length; at += APART) check([at]);
-    for (let size = 1; size < 60; size++) check(piecesOf(bytes.length, size));
-  });
-  t.end();
+testDecoders(`600 frames: cut at every ${APART} bytes, and into pieces of 1 to 59 bytes`, ({ decodeCut, f }) => {
+  const frames = [];
+  for (let i = 0; i < 600; i++) {
+    frames.push(i % 7 === 0 ? f.text(`é${i}`) : i % 5 === 0 ? f.ping(String(i)) : f.text(String(i)));
+  }
+  const bytes = Buffer.concat(frames);
+  const events = decodeCut(bytes, []);
+  const expected = accepted(events);
+  const check = (cuts) => assertAccepted(decodeCut(bytes, cuts), expected, cuts);
+  assert.equal(events.length, 600, 'events in one chunk');
+  for (let at = 0; at <= bytes.length; at += APART) check([at]);
+  for (let size = 1; size < 60; size++) check(piecesOf(bytes.length, size));
 });
 
 const VARIANTS = [
@@ -153,7 +144,7 @@ const VARIANTS = [
 
 const STREAMS = TRIES_ALL ? 3000 : 500;
 
-t.test(`${STREAMS} random streams, cut at random (seed ${seed})`, (t) => {
+t.test(`${STREAMS} random streams, cut at random (seed ${seed})`, async (t) => {
   const decoders = createDecoders();
   const random = createRandom(seed);
   const makeStream = createStreamMaker(random, { rsv1: true, longest: 5000 });
@@ -179,5 +170,4 @@ t.test(`${STREAMS} random streams, cut at random (seed ${seed})`, (t) => {
   for (const ending of ['string', 'binary', 'ping', 'close', 'UTF8', 'OPCODE', 'CONTINUATION', 'MESSAGE_TOO_BIG']) {
     t.ok(endings[ending] > 0, `some streams end with ${ending}`);
   }
-  t.end();
 });

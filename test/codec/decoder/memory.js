@@ -75,18 +75,9 @@ for (const backend of BACKENDS) {
     });
   });
 
-  t.test(`a message that was delivered or dropped is not held, ${backend}`, { skip }, async (t) => {
+  t.test(`what was delivered, or was left when a decoder ended, is not held, ${backend}`, { skip }, async (t) => {
     const results = await measure('released', backend);
-    t.equal(results.length, 10);
-    forEachCase(results, ({ held, paused }) => {
-      assert.equal(paused, false, 'paused');
-      assert.ok(held < MIB, `${held} bytes of 4 MiB`);
-    });
-  });
-
-  t.test(`a decoder that has ended holds neither its chunk nor frames of it, ${backend}`, { skip }, async (t) => {
-    const results = await measure('ended', backend);
-    t.equal(results.length, 16);
+    t.equal(results.length, 22);
     forEachCase(results, ({ held, before }) => {
       // A chunk has 1,400 bytes and more; what V8 compiles meanwhile can count for 250.
       assert.ok(held < 500, `${held} bytes for each decoder`);
@@ -95,7 +86,7 @@ for (const backend of BACKENDS) {
   });
 }
 
-t.test('a message in chunks of 64 KiB, the first of which has the header too, is moved once at most', (t) => {
+t.test('a message in chunks of 64 KiB, the first of which has the header too, is moved once at most', async (t) => {
   const { allocUnsafeSlow } = Buffer;
   t.teardown(() => {
     Buffer.allocUnsafeSlow = allocUnsafeSlow;
@@ -116,5 +107,4 @@ t.test('a message in chunks of 64 KiB, the first of which has the header too, is
     assert.ok(sizes.length <= 2, `${kib} KiB: allocations of ${sizes} bytes`);
     assert.equal(sizes.at(-1), kib * 1024, `${kib} KiB: the memory of the message`);
   }
-  t.end();
 });

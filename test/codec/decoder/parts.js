@@ -11,7 +11,7 @@ const { Decoder: PublicDecoder, Encoder } = require('../../../index');
 const { Dispatcher } = require('../../../lib/codec/dispatcher');
 const { supportsSyncZlib } = require('../../../lib/deflate/zlib-handle');
 const { assertBytes, forEachCase } = require('../../support/cases');
-const { forEachDecoder } = require('../../support/decoders');
+const { testDecoders } = require('../../support/decoders');
 const { agree, deflateByZlib } = require('../../support/deflate');
 const { framesFor } = require('../../support/frames');
 const { createRandom, seed } = require('../../support/random');
@@ -50,30 +50,27 @@ const settled = async (decoder) => {
   while (decoder.inflating) await nextTurn();
 };
 
-t.test('a part comes with each chunk, in the middle of a frame', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
-    for (const borrowed of [false, true]) {
-      const { decoder, parts } = collect(Decoder, { role, borrowed });
-      const frame = f.binary(Buffer.from('0123456789'));
-      for (const [from, to] of [[0, frame.length - 8], [frame.length - 8, frame.length - 3], [frame.length - 3]]) {
-        const chunk = Buffer.from(frame.subarray(from, to));
-        decoder.write(chunk);
-        if (borrowed) chunk.fill(0);
-      }
-      assert.deepEqual(parts, [
-        { data: Buffer.from('01'), isLast: false },
-        { data: Buffer.from('23456'), isLast: false },
-        { data: Buffer.from('789'), isLast: true }
-      ]);
+testDecoders('a part comes with each chunk, in the middle of a frame', ({ Decoder, role, f }) => {
+  for (const borrowed of [false, true]) {
+    const { decoder, parts } = collect(Decoder, { role, borrowed });
+    const frame = f.binary(Buffer.from('0123456789'));
+    for (const [from, to] of [[0, frame.length - 8], [frame.length - 8, frame.length - 3], [frame.length - 3]]) {
+      const chunk = Buffer.from(frame.subarray(from, to));
+      decoder.write(chunk);
+      if (borrowed) chunk.fill(0);
     }
-  });
-  t.end();
+    assert.deepEqual(parts, [
+      { data: Buffer.from('01'), isLast: false },
+      { data: Buffer.from('23456'), isLast: false },
+      { data: Buffer.from('789'), isLast: true }
+    ]);
+  }
 });
 
 const STREAMS = TRIES_ALL ? 300 : 100;
 
 // Frames, chunks, pauses and compression of any kind.
-t.test(`parts joined are the messages, of ${STREAMS} random streams (seed ${seed})`, async (t) => {
+t.test(`parts joined are the messages, of ${STREAMS} random streams (seed ${seed})`, async () => {
   const random = createRandom(seed);
   const letters = [...'aé€😀'];
   const agreements = [
@@ -137,142 +134,126 @@ t.test(`parts joined are the messages, of ${STREAMS} random streams (seed ${seed
     assert.ok(parts.every(({ data, isLast }) => isLast || data.length > 0));
     assert.ok(parts.every(({ data }) => typeof data !== 'string' || !data.includes('\ufffd')));
   }
-  t.end();
 });
 
-t.test('partsFrom: a message comes in parts as soon as it is known to be long enough', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
-    const { decoder, messages, parts } = collect(Decoder, { role, partsFrom: 10 });
-    decoder.write(Buffer.concat([f.text('short'), f.text('exactly 10'), f.binary('a longer message')]));
-    decoder.write(f.text('12345', { fin: false }));
-    decoder.write(f.continuation('6789', { fin: false }));
-    assert.equal(parts.length, 2, 'gathered');
-    const last = f.continuation('abc');
-    decoder.write(last.subarray(0, last.length - 1));
-    decoder.write(last.subarray(last.length - 1));
-    assert.deepEqual(
-      messages.map(({ data, inParts }) => [data.toString(), inParts]),
-      [
-        ['short', false],
-        ['exactly 10', true],
-        ['a longer message', true],
-        ['123456789abc', true]
-      ]
-    );
-    assert.deepEqual(
-      parts.slice(2).map(({ data }) => data),
-      ['123456789', 'ab', 'c']
-    );
-  });
-  t.end();
+testDecoders('partsFrom: a message comes in parts once it is known to be long enough', ({ Decoder, role, f }) => {
+  const { decoder, messages, parts } = collect(Decoder, { role, partsFrom: 10 });
+  decoder.write(Buffer.concat([f.text('short'), f.text('exactly 10'), f.binary('a longer message')]));
+  decoder.write(f.text('12345', { fin: false }));
+  decoder.write(f.continuation('6789', { fin: false }));
+  assert.equal(parts.length, 2, 'gathered');
+  const last = f.continuation('abc');
+  decoder.write(last.subarray(0, last.length - 1));
+  decoder.write(last.subarray(last.length - 1));
+  assert.deepEqual(
+    messages.map(({ data, inParts }) => [data.toString(), inParts]),
+    [
+      ['short', false],
+      ['exactly 10', true],
+      ['a longer message', true],
+      ['123456789abc', true]
+    ]
+  );
+  assert.deepEqual(
+    parts.slice(2).map(({ data }) => data),
+    ['123456789', 'ab', 'c']
+  );
 });
 
-t.test('a frame of 2^53 - 1 bytes costs no memory; maxPayload limits the message', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
-    const head = f.binary('', { length: 2n ** 53n - 1n, lengthSize: 8 });
-    const unlimited = collect(Decoder, { role, maxPayload: Infinity });
-    unlimited.decoder.write(head);
-    for (let i = 0; i < 3; i++) unlimited.decoder.write(Buffer.alloc(1000));
-    assert.deepEqual(
-      unlimited.parts.map(({ data }) => data.length),
-      [1000, 1000, 1000]
-    );
-    const limited = collect(Decoder, { role, maxPayload: 2 ** 53 - 2 });
-    limited.decoder.write(head);
-    assert.deepEqual(limited.codes, ['MESSAGE_TOO_BIG']);
-    const fragments = collect(Decoder, { role, maxPayload: 9 });
-    fragments.decoder.write(Buffer.concat([f.binary('12345', { fin: false }), f.continuation('67890')]));
-    assert.deepEqual(fragments.codes, ['MESSAGE_TOO_BIG'], 'fragments');
-    assert.equal(fragments.parts.length, 1);
-  });
-  t.end();
+testDecoders('a frame of 2^53 - 1 bytes costs no memory; maxPayload limits the message', ({ Decoder, role, f }) => {
+  const head = f.binary('', { length: 2n ** 53n - 1n, lengthSize: 8 });
+  const unlimited = collect(Decoder, { role, maxPayload: Infinity });
+  unlimited.decoder.write(head);
+  for (let i = 0; i < 3; i++) unlimited.decoder.write(Buffer.alloc(1000));
+  assert.deepEqual(
+    unlimited.parts.map(({ data }) => data.length),
+    [1000, 1000, 1000]
+  );
+  const limited = collect(Decoder, { role, maxPayload: 2 ** 53 - 2 });
+  limited.decoder.write(head);
+  assert.deepEqual(limited.codes, ['MESSAGE_TOO_BIG']);
+  const fragments = collect(Decoder, { role, maxPayload: 9 });
+  fragments.decoder.write(Buffer.concat([f.binary('12345', { fin: false }), f.continuation('67890')]));
+  assert.deepEqual(fragments.codes, ['MESSAGE_TOO_BIG'], 'fragments');
+  assert.equal(fragments.parts.length, 1);
 });
 
-t.test('text: invalid at the last byte, and cut in a character at the end', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
-    const text = Buffer.concat([Buffer.from('€'.repeat(100)), Buffer.from([0xe2, 0x82])]);
-    const invalid = Buffer.from(text);
-    invalid[invalid.length - 1] = 0x41;
-    for (const payload of [text, invalid]) {
-      for (const options of [{}, { text: 'buffer' }, { borrowed: true }]) {
-        const { codes, decoder, parts } = collect(Decoder, { role, ...options });
-        for (const byte of f.text(payload)) decoder.write(Buffer.of(byte));
-        assert.deepEqual(codes, ['UTF8']);
-        assert.equal(Buffer.concat(parts.map(({ data }) => Buffer.from(data))).length, 300);
-      }
+testDecoders('text: invalid at the last byte, and cut in a character at the end', ({ Decoder, role, f }) => {
+  const text = Buffer.concat([Buffer.from('€'.repeat(100)), Buffer.from([0xe2, 0x82])]);
+  const invalid = Buffer.from(text);
+  invalid[invalid.length - 1] = 0x41;
+  for (const payload of [text, invalid]) {
+    for (const options of [{}, { text: 'buffer' }, { borrowed: true }]) {
+      const { codes, decoder, parts } = collect(Decoder, { role, ...options });
+      for (const byte of f.text(payload)) decoder.write(Buffer.of(byte));
+      assert.deepEqual(codes, ['UTF8']);
+      assert.equal(Buffer.concat(parts.map(({ data }) => Buffer.from(data))).length, 300);
+    }
+  }
+});
+
+testDecoders('a handler that throws, pauses, stops or writes', ({ Decoder, role, f }) => {
+  const bytes = f.binary('abcdef');
+  const at = bytes.length - 4;
+  const [begin, end] = [() => Buffer.from(bytes.subarray(0, at)), () => Buffer.from(bytes.subarray(at))];
+  const next = () => f.text('next');
+  let act;
+  const seen = [];
+  const decoder = new Decoder({
+    role,
+    onPart(data, _isBinary, isLast) {
+      seen.push(`${data}${isLast ? '.' : ''}`);
+      const now = act;
+      act = null;
+      now?.(this);
     }
   });
-  t.end();
+  act = () => {
+    throw new Error('thrown');
+  };
+  assert.throws(() => decoder.write(begin()), /thrown/);
+  decoder.write(end());
+  act = () => decoder.pause();
+  decoder.write(begin());
+  assert.equal(decoder.write(Buffer.concat([end(), next()])), false);
+  assert.deepEqual(seen, ['ab', 'cdef.', 'ab']);
+  act = () => decoder.write(f.text('written inside'));
+  decoder.resume();
+  act = () => decoder.stop();
+  decoder.write(begin());
+  decoder.write(Buffer.concat([end(), next()]));
+  assert.deepEqual(seen, ['ab', 'cdef.', 'ab', 'cdef.', 'next.', 'written inside.', 'ab']);
 });
 
-t.test('a handler that throws, pauses, stops or writes', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
-    const bytes = f.binary('abcdef');
-    const at = bytes.length - 4;
-    const [begin, end] = [() => Buffer.from(bytes.subarray(0, at)), () => Buffer.from(bytes.subarray(at))];
-    const next = () => f.text('next');
-    let act;
+testDecoders('gathered bytes, then an empty frame whose handler stops, pauses or throws', ({ Decoder, role, f }) => {
+  const actions = {
+    stop: (decoder) => decoder.stop(),
+    pause: (decoder) => decoder.pause(),
+    throw: () => {
+      throw new Error('thrown');
+    }
+  };
+  for (const [name, action] of Object.entries(actions)) {
     const seen = [];
     const decoder = new Decoder({
       role,
+      partsFrom: 4,
       onPart(data, _isBinary, isLast) {
         seen.push(`${data}${isLast ? '.' : ''}`);
-        const now = act;
-        act = null;
-        now?.(this);
+        if (seen.length === 1) action(this);
       }
     });
-    act = () => {
-      throw new Error('thrown');
-    };
-    assert.throws(() => decoder.write(begin()), /thrown/);
-    decoder.write(end());
-    act = () => decoder.pause();
-    decoder.write(begin());
-    assert.equal(decoder.write(Buffer.concat([end(), next()])), false);
-    assert.deepEqual(seen, ['ab', 'cdef.', 'ab']);
-    act = () => decoder.write(f.text('written inside'));
-    decoder.resume();
-    act = () => decoder.stop();
-    decoder.write(begin());
-    decoder.write(Buffer.concat([end(), next()]));
-    assert.deepEqual(seen, ['ab', 'cdef.', 'ab', 'cdef.', 'next.', 'written inside.', 'ab']);
-  });
-  t.end();
-});
-
-t.test('gathered bytes, then an empty frame whose handler stops, pauses or throws', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
-    const actions = {
-      stop: (decoder) => decoder.stop(),
-      pause: (decoder) => decoder.pause(),
-      throw: () => {
-        throw new Error('thrown');
-      }
-    };
-    for (const [name, action] of Object.entries(actions)) {
-      const seen = [];
-      const decoder = new Decoder({
-        role,
-        partsFrom: 4,
-        onPart(data, _isBinary, isLast) {
-          seen.push(`${data}${isLast ? '.' : ''}`);
-          if (seen.length === 1) action(this);
-        }
-      });
-      const long = f.continuation('67890', { fin: false });
-      decoder.write(f.text('123', { fin: false }));
-      try {
-        decoder.write(long.subarray(0, long.length - 5));
-      } catch (error) {
-        assert.equal(name, 'throw', error);
-      }
-      decoder.resume();
-      decoder.write(Buffer.concat([long.subarray(long.length - 5), f.continuation('')]));
-      assert.deepEqual(seen, name === 'stop' ? ['123'] : ['123', '67890', '.'], name);
+    const long = f.continuation('67890', { fin: false });
+    decoder.write(f.text('123', { fin: false }));
+    try {
+      decoder.write(long.subarray(0, long.length - 5));
+    } catch (error) {
+      assert.equal(name, 'throw', error);
     }
-  });
-  t.end();
+    decoder.resume();
+    decoder.write(Buffer.concat([long.subarray(long.length - 5), f.continuation('')]));
+    assert.deepEqual(seen, name === 'stop' ? ['123'] : ['123', '67890', '.'], name);
+  }
 });
 
 t.test('memory that a handler transfers in the middle of a chunk', { skip }, async () => {
@@ -301,23 +282,20 @@ t.test('memory that a handler transfers in the middle of a chunk', { skip }, asy
   });
 });
 
-t.test('parts that were joined can be transferred: they do not lie in the pool of Node.js', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
-    const { decoder, parts } = collect(Decoder, { role, borrowed: true, text: 'buffer', partsFrom: 4 });
-    const [first, second] = [f.text('aé', { fin: false }), f.continuation('aéaé')];
-    // The first frame is not enough for a part, and the second chunk ends within a character.
-    const at = second.length - 4;
-    for (const chunk of [first, second.subarray(0, at), second.subarray(at)]) decoder.write(Buffer.from(chunk));
-    assert.equal(Buffer.concat(parts.map(({ data }) => data)).toString(), 'aéaéaé');
-    for (const { data } of parts) {
-      structuredClone(data.buffer, { transfer: [data.buffer] });
-      assert.equal(data.length, 0);
-    }
-  });
-  t.end();
+testDecoders('joined parts can be transferred: they do not lie in the pool of Node.js', ({ Decoder, role, f }) => {
+  const { decoder, parts } = collect(Decoder, { role, borrowed: true, text: 'buffer', partsFrom: 4 });
+  const [first, second] = [f.text('aé', { fin: false }), f.continuation('aéaé')];
+  // The first frame is not enough for a part, and the second chunk ends within a character.
+  const at = second.length - 4;
+  for (const chunk of [first, second.subarray(0, at), second.subarray(at)]) decoder.write(Buffer.from(chunk));
+  assert.equal(Buffer.concat(parts.map(({ data }) => data)).toString(), 'aéaéaé');
+  for (const { data } of parts) {
+    structuredClone(data.buffer, { transfer: [data.buffer] });
+    assert.equal(data.length, 0);
+  }
 });
 
-t.test('parts that wait during a pause, and were transferred meanwhile', (t) => {
+t.test('parts that wait during a pause, and were transferred meanwhile', async (t) => {
   const { binary, continuation } = framesFor('server');
   const { codes, decoder } = collect(PublicDecoder, {
     role: 'server',
@@ -330,7 +308,6 @@ t.test('parts that wait during a pause, and were transferred meanwhile', (t) => 
   structuredClone(chunk.buffer, { transfer: [chunk.buffer] });
   decoder.resume();
   t.same(codes, ['DETACHED']);
-  t.end();
 });
 
 t.test('compressed: a bomb comes in parts of 64 KiB, as they are asked for, up to maxPayload', { skip }, async (t) => {
@@ -421,7 +398,7 @@ t.test('onInflated is called when the parts of a turn have been delivered', { sk
   t.equal(bytes, 3 * MIB);
 });
 
-t.test('records come when a frame and a message are complete; a subscriber may stop the decoder', (t) => {
+t.test('records come when a frame and a message are complete; a subscriber may stop the decoder', async (t) => {
   const { text, continuation } = framesFor('server');
   const published = [];
   const [frames, messages] = ['framemask:frame', 'framemask:message'];
@@ -451,29 +428,24 @@ t.test('records come when a frame and a message are complete; a subscriber may s
   }
   diagnostics.unsubscribe(frames, onFrame);
   diagnostics.unsubscribe(messages, onMessage);
-  t.end();
 });
 
-t.test('with an extension of the program: rsv1 is passed on', (t) => {
-  forEachDecoder(({ Decoder, role, f }) => {
-    const { decoder, messages } = collect(Decoder, { role, rsv1: true });
-    decoder.write(Buffer.concat([f.text('\xff', { rsv: 0x40, fin: false }), f.continuation('x'), f.text('y')]));
-    assert.deepEqual(
-      messages.map(({ rsv1, isBinary }) => [rsv1, isBinary]),
-      [
-        [true, false],
-        [false, false]
-      ]
-    );
-  });
-  t.end();
+testDecoders('with an extension of the program: rsv1 is passed on', ({ Decoder, role, f }) => {
+  const { decoder, messages } = collect(Decoder, { role, rsv1: true });
+  decoder.write(Buffer.concat([f.text('\xff', { rsv: 0x40, fin: false }), f.continuation('x'), f.text('y')]));
+  assert.deepEqual(
+    messages.map(({ rsv1, isBinary }) => [rsv1, isBinary]),
+    [
+      [true, false],
+      [false, false]
+    ]
+  );
 });
 
-t.test('without synchronous zlib, onPart and deflate exclude each other', (t) => {
+t.test('without synchronous zlib, onPart and deflate exclude each other', async (t) => {
   const options = { onPart() {} };
   const agreement = agree({}).server;
   const create = (sync) => new Dispatcher({ role: 'server' }, options, agreement, sync);
   t.throws(() => create(false), { code: 'ERR_INVALID_STATE', message: /without synchronous zlib/ });
   t.doesNotThrow(() => create(true));
-  t.end();
 });
