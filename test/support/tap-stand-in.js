@@ -5,7 +5,7 @@
 // this file. It prints each failure and, as its last line, how many tests and assertions passed as
 // JSON.
 
-const assert = require('node:assert/strict');
+const assert = require('node:assert');
 const fs = require('node:fs');
 const { createRequire } = require('node:module');
 const os = require('node:os');
@@ -24,9 +24,9 @@ function report(kind, names, message) {
   console.log(`${kind}: ${names.join(' > ')}${message ? `: ${message}` : ''}`);
 }
 
-function compares(compare, ...values) {
+function passes(check) {
   try {
-    compare(...values);
+    check();
     return true;
   } catch {
     return false;
@@ -45,7 +45,7 @@ function matches(found, pattern) {
   if (typeof pattern === 'string') return typeof found === 'string' && pattern !== '' && found.includes(pattern);
   if (typeof pattern === 'function') return isOfType(found, pattern);
   if (typeof pattern !== 'object' || (typeof found !== 'object' && typeof found !== 'function')) return false;
-  if (ArrayBuffer.isView(pattern)) return compares(assert.deepEqual, found, pattern);
+  if (ArrayBuffer.isView(pattern)) return passes(() => assert.strict.deepEqual(found, pattern));
   const keys = pattern instanceof Error ? ['name', 'message', ...Object.keys(pattern)] : Object.keys(pattern);
   return keys.every((key) => matches(found[key], pattern[key]));
 }
@@ -171,12 +171,21 @@ class Test {
     this._teardowns.push(tearDown);
   }
 
-  pass() {
-    return this._check(true);
+  pass(message) {
+    return this._check(true, message);
   }
 
   fail(message) {
     return this._check(false, message);
+  }
+
+  doesNotThrow(call, message) {
+    try {
+      call();
+    } catch (error) {
+      return this._check(false, message, inspect(error));
+    }
+    return this._check(true);
   }
 
   ok(value, message) {
@@ -187,32 +196,6 @@ class Test {
     return this._check(!value, message, `${inspect(value)} is not falsy`);
   }
 
-  equal(found, wanted, message) {
-    return this._check(Object.is(found, wanted), message, `${inspect(found)} is not ${inspect(wanted)}`);
-  }
-
-  not(found, unwanted, message) {
-    return this._check(!Object.is(found, unwanted), message, `is ${inspect(found)}`);
-  }
-
-  same(found, wanted, message) {
-    const same = compares(require('node:assert').deepEqual, found, wanted);
-    return this._check(same, message, `${inspect(found)} is not the same as ${inspect(wanted)}`);
-  }
-
-  strictSame(found, wanted, message) {
-    const same = compares(assert.deepEqual, found, wanted);
-    return this._check(same, message, `${inspect(found)} is not the same as ${inspect(wanted)}`);
-  }
-
-  match(found, pattern, message) {
-    return this._check(matches(found, pattern), message, `${inspect(found)} does not match ${inspect(pattern)}`);
-  }
-
-  type(value, type, message) {
-    return this._check(isOfType(value, type), message, `${inspect(value)} is not ${inspect(type)}`);
-  }
-
   throws(call, ...rest) {
     try {
       call();
@@ -220,15 +203,6 @@ class Test {
       return this._checkError(error, rest);
     }
     return this._check(false, ...rest.filter((value) => typeof value === 'string'), 'did not throw');
-  }
-
-  doesNotThrow(call, message) {
-    try {
-      call();
-    } catch (error) {
-      return this._check(false, message, inspect(error));
-    }
-    return this._check(true);
   }
 
   async rejects(promise, ...rest) {
@@ -241,8 +215,8 @@ class Test {
   }
 
   _checkError(error, [wanted, message]) {
-    if (typeof wanted === 'string' || wanted === undefined) this._check(true);
-    else this._check(matches(error, wanted), message, `${inspect(error)} does not match ${inspect(wanted)}`);
+    const right = typeof wanted === 'string' || wanted === undefined || matches(error, wanted);
+    this._check(right, message, `${inspect(error)} does not match ${inspect(wanted)}`);
     return error;
   }
 
@@ -260,6 +234,20 @@ class Test {
     const byFile = Object.entries(mocks).map(([id, mock]) => [id.startsWith('.') ? resolve(id) : id, mock]);
     return loadWithMocks(resolve(id), new Map(byFile));
   }
+}
+
+/** The assertions that compare two values. */
+const COMPARISONS = {
+  equal: Object.is,
+  not: (found, unwanted) => !Object.is(found, unwanted),
+  same: (found, wanted) => passes(() => assert.deepEqual(found, wanted)),
+  match: matches,
+  type: isOfType
+};
+for (const [name, holds] of Object.entries(COMPARISONS)) {
+  Test.prototype[name] = function (found, wanted, message) {
+    return this._check(holds(found, wanted), message, `${inspect(found)}, ${name}: ${inspect(wanted)}`);
+  };
 }
 
 function skipTest(names, reason) {
