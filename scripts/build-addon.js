@@ -1,6 +1,6 @@
 'use strict';
 
-// Builds the addon of a checkout with node-gyp. `npm install` runs it as `postprepare` with
+// Builds build/Release/framemask.node with node-gyp. `npm install` runs it as `postprepare` with
 // --optional: a machine that can't build runs framemask in JavaScript, and one line says so. The
 // npm script is not called `prepare`, because npm warns whoever installs a tarball whose package
 // has such a script, and runs it before each pack.
@@ -8,13 +8,6 @@
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { rebuild } = require('../test/support/node-gyp');
-
-const USAGE = `usage: npm run build [-- [--optional] [--help]]
-
-Builds build/Release/framemask.node with node-gyp.
-
-  --optional  print one line instead of the compiler's output, and succeed even if nothing can be built
-  --help      print this`;
 
 const ROOT = path.join(__dirname, '..');
 
@@ -39,18 +32,9 @@ function tryBuild() {
   }
 }
 
-/** @returns {number} the exit code */
-function main() {
-  const { values } = parseArgs({ options: { optional: { type: 'boolean' }, help: { type: 'boolean' } } });
-  if (values.help) {
-    console.log(USAGE);
-    return 0;
-  }
-  if (!values.optional) return rebuild(ROOT, { stdio: 'inherit' }).status ?? 1;
+const { optional } = parseArgs({ options: { optional: { type: 'boolean' } } }).values;
+if (optional) {
   const reason = tryBuild();
   if (reason === null) console.log('framemask: the addon is built');
   else console.log(`framemask: no addon, so JavaScript does the masking (${reason}); "npm run build" shows all output`);
-  return 0;
-}
-
-process.exitCode = main();
+} else process.exitCode = rebuild(ROOT, { stdio: 'inherit' }).status ?? 1;

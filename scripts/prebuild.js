@@ -31,18 +31,10 @@ Linux with make and python3. The first run installs zig, LIEF and Capstone from 
 targets: ${TARGETS.map(({ name }) => name).join(' ')}`;
 
 /**
- * @typedef {object} Result
- * @property {string} name
- * @property {string} file its path below the output folder
- * @property {number} size
- * @property {string[]} sums lines of sha256sum
- * @property {string[]} kernels
- */
-
-/**
  * @param {import('./prebuild/targets').Target} target
  * @param {string} out
- * @returns {Promise<Result>}
+ * @returns {Promise<{ file: string, size: number, sums: string[], kernels: string[] }>} `file` is its path
+ *   below the output folder, `sums` are lines of sha256sum
  * @throws {Error} if it can't be built, or a check fails
  */
 async function make(target, out) {
@@ -57,7 +49,7 @@ async function make(target, out) {
     put(bytes, path.join(out, name));
     return `${createHash('sha256').update(bytes).digest('hex')}  ${name}`;
   });
-  return { name: target.name, file: target.file, size: fs.statSync(built.file).size, sums, kernels };
+  return { file: target.file, size: fs.statSync(built.file).size, sums, kernels };
 }
 
 /** Renamed into place: a program that has mapped the old file must not see it change. */
@@ -67,24 +59,13 @@ function put(bytes, file) {
   fs.renameSync(`${file}.new`, file);
 }
 
-/** Runs `work` on all items, one for each processor at a time. */
-async function inParallel(items, work) {
-  const queue = items.entries();
-  await Promise.all(
-    Array.from({ length: os.availableParallelism() }, async () => {
-      for (const [i, item] of queue) await work(item, i);
-    })
-  );
-}
-
 function printTable(results) {
+  const print = (file, bytes, note) => console.log(`${file.padEnd(38)} ${String(bytes).padStart(6)}  ${note}`);
   console.log();
-  console.log(`${'file'.padEnd(38)} ${'bytes'.padStart(6)}  vector instructions in kernels`);
-  for (const { file, size, kernels } of results) {
-    console.log(`${file.padEnd(38)} ${String(size).padStart(6)}  ${kernels.join(', ')}`);
-  }
+  print('file', 'bytes', 'vector instructions in kernels');
+  for (const { file, size, kernels } of results) print(file, size, kernels.join(', '));
   const total = results.reduce((sum, { size }) => sum + size, 0);
-  console.log(`${`${results.length} files`.padEnd(38)} ${String(total).padStart(6)}`);
+  print(`${results.length} files`, total, '');
   console.log();
   for (const { sums } of results) console.log(sums.join('\n'));
 }
@@ -101,19 +82,21 @@ async function main() {
   const out = path.resolve(values.out ?? path.join(ROOT, 'prebuilds'));
   const targets = select('target', TARGETS, values.only);
 
-  await installToolchain(progress);
-  const results = new Array(targets.length);
+  installToolchain(progress);
+  const results = [];
   const errors = [];
-  let done = 0;
-  await inParallel(targets, async (target, i) => {
-    try {
-      results[i] = await make(target, out);
-      progress(`${++done}/${targets.length} ${target.name}: built and checked`);
-    } catch (error) {
-      errors.push(error);
-      progress(`${++done}/${targets.length} ${target.name}: FAILED`);
+  const queue = targets.entries();
+  const work = async () => {
+    for (const [i, target] of queue) {
+      try {
+        results[i] = await make(target, out);
+      } catch (error) {
+        errors.push(error);
+      }
+      progress(`${target.name}: ${results[i] ? 'built and checked' : 'FAILED'}`);
     }
-  });
+  };
+  await Promise.all(Array.from({ length: os.availableParallelism() }, work));
   printTable(results.filter(Boolean));
   for (const { message } of errors) console.error(`\n${message}`);
   if (errors.length > 0) process.exitCode = 1;

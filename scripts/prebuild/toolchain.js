@@ -4,22 +4,16 @@
 // so that what they make and say does not depend on the machine.
 
 const { execFile } = require('node:child_process');
-const fs = require('node:fs');
 const path = require('node:path');
 const { promisify } = require('node:util');
+const { installPython, pythonProgram } = require('../../test/support/install');
 
-const CACHE = path.join(__dirname, '../../.cache');
-const PYTHON = path.join(CACHE, 'zig/bin/python');
-const STAMP = path.join(CACHE, 'zig/framemask-requirements.txt');
+const CACHE = path.join(__dirname, '../../.cache/zig');
+const PYTHON = pythonProgram('zig', 'python');
 
-/**
- * The command that runs zig, to be followed by its arguments; and the environment that it needs.
- */
+/** The command that runs zig, to be followed by its arguments; and the environment that it needs. */
 const ZIG = [PYTHON, '-m', 'ziglang'];
-const ZIG_ENV = {
-  ZIG_GLOBAL_CACHE_DIR: path.join(CACHE, 'zig-cache'),
-  ZIG_LOCAL_CACHE_DIR: path.join(CACHE, 'zig-cache')
-};
+const ZIG_ENV = { ZIG_GLOBAL_CACHE_DIR: CACHE, ZIG_LOCAL_CACHE_DIR: CACHE };
 
 // zig contains clang, the linkers and the headers for every target. Capstone 6 is the first that
 // knows LoongArch.
@@ -27,20 +21,8 @@ const REQUIREMENTS = ['ziglang==0.17.0', 'lief==1.0.0', 'capstone==6.0.0a11'];
 
 const run = promisify(execFile);
 
-/**
- * Installs the tools below .cache/, unless they are there.
- *
- * @param {(message: string) => void} progress
- */
-async function installToolchain(progress) {
-  const wanted = REQUIREMENTS.join('\n');
-  if (fs.existsSync(STAMP) && fs.readFileSync(STAMP, 'utf8') === wanted) return;
-  progress(`installing ${REQUIREMENTS.join(', ')} in .cache/zig`);
-  fs.rmSync(path.join(CACHE, 'zig'), { recursive: true, force: true });
-  await run('python3', ['-m', 'venv', path.join(CACHE, 'zig')]);
-  await run(PYTHON, ['-m', 'pip', 'install', '--quiet', ...REQUIREMENTS]);
-  fs.writeFileSync(STAMP, wanted);
-}
+/** Installs the tools, unless they are there. */
+const installToolchain = (progress) => installPython('zig', REQUIREMENTS, progress);
 
 /**
  * @param {string[]} args for zig

@@ -10,23 +10,20 @@ const SHAPES = {
 };
 const VERSION_7 = { version: 7 };
 const MAX_SIGMA = 5;
-const PROGRESS_EVERY = 1_000_000;
 
 /**
  * @param {number} count how many version 4 ids to make
- * @param {(made: number) => void} [progress] called after each million
  * @returns {{ malformed: number, repeats: number, freeBits: number, worstBit: number, worstSigma:
  *   number }} `freeBits` counts the bits that took both values. `worstBit` (0 is the first) is the
  *   random bit whose share of ones is farthest from one half, by `worstSigma` standard deviations.
  */
-function checkRandom(count, progress = () => {}) {
+function checkRandom(count) {
   const bytes = Buffer.alloc(16 * count);
   let malformed = 0;
   for (let i = 0; i < count; i++) {
     const id = frameId();
     if (!SHAPES[4].test(id)) malformed++;
     parseFrameId(id, bytes, 16 * i);
-    if ((i + 1) % PROGRESS_EVERY === 0) progress(i + 1);
   }
   return { malformed, repeats: countRepeats(bytes, count), ...weighBits(bytes, count) };
 }
@@ -72,11 +69,10 @@ function weighBits(bytes, count) {
 
 /**
  * @param {number} count how many version 7 ids to make
- * @param {(made: number) => void} [progress] called after each million
  * @returns {{ malformed: number, disordered: number }} `disordered` counts ids that are not above
  *   their predecessor
  */
-function checkOrdered(count, progress = () => {}) {
+function checkOrdered(count) {
   let malformed = 0;
   let disordered = 0;
   let previous = frameId(VERSION_7);
@@ -85,7 +81,6 @@ function checkOrdered(count, progress = () => {}) {
     if (!SHAPES[7].test(id)) malformed++;
     if (!(id > previous)) disordered++;
     previous = id;
-    if ((i + 1) % PROGRESS_EVERY === 0) progress(i + 1);
   }
   return { malformed, disordered };
 }

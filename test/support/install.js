@@ -1,41 +1,51 @@
 'use strict';
 
-// Installs packages from npm below .cache/, and beside them this checkout, as it would be
-// published.
+// Installs programs of others below .cache/, and beside them this checkout, as it would be published.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { NotHere } = require('./fetch');
 
 const ROOT = path.join(__dirname, '../..');
 
-/** On Windows, npm is a script for the shell. */
-const shell = process.platform === 'win32';
+const isWindows = process.platform === 'win32';
+/** The folder of Python environments, and that of the programs in each. */
+const PYTHON = path.join(ROOT, '.cache/python');
+const PROGRAMS = isWindows ? 'Scripts' : 'bin';
 
 /** @returns {string} its output @throws {Error} with its output, if it fails */
 function run(program, args, cwd) {
-  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: 'utf8', shell });
+  // On Windows, npm is a script for the shell.
+  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: 'utf8', shell: isWindows });
   if (status !== 0) throw new Error(`${program} ${args[0]} failed: ${error?.message ?? (stderr || stdout)}`);
   return stdout;
 }
 
+/** Installs what a folder's package.json names, unless it has exactly that. Install scripts do not run. */
+function installDependencies(folder) {
+  const wanted = fs.readFileSync(path.join(folder, 'package.json'), 'utf8');
+  const modules = path.join(folder, 'node_modules');
+  const installed = path.join(modules, 'installed.json');
+  if (fs.existsSync(installed) && fs.readFileSync(installed, 'utf8') === wanted) return;
+  fs.rmSync(modules, { recursive: true, force: true });
+  run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock'], folder);
+  // Written last: an interrupted install is repeated.
+  fs.writeFileSync(installed, wanted);
+}
+
 /**
- * Installs packages in a folder, unless it has exactly them. Their install scripts do not run.
+ * Installs packages in a folder of .cache/.
  *
  * @param {string} folder
  * @param {Record<string, string>} packages with their versions
  */
 function installPackages(folder, packages) {
-  const wanted = JSON.stringify({ private: true, dependencies: packages }, null, 2);
-  const installed = path.join(folder, 'installed.json');
-  if (fs.existsSync(installed) && fs.readFileSync(installed, 'utf8') === wanted) return;
-  fs.rmSync(folder, { recursive: true, force: true });
   fs.mkdirSync(folder, { recursive: true });
-  fs.writeFileSync(path.join(folder, 'package.json'), wanted);
-  run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock'], folder);
-  // Written last: an interrupted install is repeated.
-  fs.writeFileSync(installed, wanted);
+  const manifest = { private: true, dependencies: packages };
+  fs.writeFileSync(path.join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
+  installDependencies(folder);
 }
 
 /**
@@ -62,4 +72,42 @@ function placeFramemask(folder) {
   }
 }
 
-module.exports = { installPackages, placeFramemask, run };
+/** @param {string} name of an environment @param {string} program @returns {string} the path of a program in it */
+const pythonProgram = (name, program) => path.join(PYTHON, name, PROGRAMS, program);
+
+/**
+ * Installs packages from PyPI in an environment of their own, unless it has them.
+ *
+ * @param {string} name of the environment
+ * @param {string[]} packages with versions
+ * @param {(message: string) => void} progress
+ */
+function installPython(name, packages, progress) {
+  const folder = path.join(PYTHON, name);
+  const stamp = path.join(folder, 'installed.txt');
+  const wanted = packages.join('\n');
+  if (fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === wanted) return;
+  progress(`installing ${packages.join(', ')} in .cache/python/`);
+  fs.rmSync(folder, { recursive: true, force: true });
+  run(isWindows ? 'python' : 'python3', ['-m', 'venv', folder]);
+  run(pythonProgram(name, 'python'), ['-m', 'pip', 'install', '--quiet', ...packages]);
+  fs.writeFileSync(stamp, wanted);
+}
+
+/**
+ * Builds a program in Go, which keeps what it has downloaded and compiled.
+ *
+ * @param {string} source a package, with its version unless it is in `cwd`
+ * @param {(message: string) => void} progress
+ * @returns {string} its path
+ * @throws {NotHere} without Go
+ */
+function buildGo(source, progress, cwd = ROOT) {
+  if (spawnSync('go', ['version']).status !== 0) throw new NotHere('there is no Go in the PATH');
+  const folder = path.join(ROOT, '.cache/go', path.basename(source === '.' ? cwd : source));
+  progress('building a program with Go, which downloads its modules');
+  run('env', [`GOBIN=${folder}`, 'go', 'install', source], cwd);
+  return path.join(folder, fs.readdirSync(folder)[0]);
+}
+
+module.exports = { buildGo, installDependencies, installPackages, installPython, placeFramemask, pythonProgram, run };
