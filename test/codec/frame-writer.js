@@ -35,24 +35,15 @@ t.test('flush hands over all that has collected in one write', async (t) => {
   const encoder = new Encoder({ role: 'server' });
   t.equal(encoder.flush(sink), true, 'nothing to write');
   const large = Buffer.alloc(20_000, 1);
-  const flushes = [
-    [
-      ['text', 'a'],
-      ['text', 'b']
-    ],
-    [
-      ['text', 'a'],
-      ['binary', large],
-      ['binary', large],
-      ['text', 'b']
-    ],
-    [['addPrepared', prepare('p')]]
-  ];
-  for (const calls of flushes) {
-    for (const [method, data] of calls) encoder[method](data);
+  for (const messages of [['a', 'b'], ['a', large, large, 'b'], [prepare('p')]]) {
+    for (const data of messages) {
+      if (typeof data === 'string') encoder.text(data);
+      else if (data === large) encoder.binary(data);
+      else encoder.addPrepared(data);
+    }
     t.equal(encoder.flush(sink), true);
     t.equal(encoder.pending, 0);
-    const expected = calls.map(([method, data]) => data.frame ?? frame(method === 'text' ? TEXT : BINARY, data));
+    const expected = messages.map((data) => data.frame ?? frame(data === large ? BINARY : TEXT, data));
     assertBytes(writes.pop(), Buffer.concat(expected));
     t.same(writes, []);
   }

@@ -44,6 +44,13 @@ const binary = (data) => ['binary', Buffer.from(data), false];
 const compressed = (payload, options) => CLIENT.text(payload, { rsv: RSV1, ...options });
 const firstByteOf = (encoder) => encoder.take()[0][0];
 
+/** A test with context takeover and without. */
+function testTakeovers(title, check) {
+  for (const contextTakeover of TAKEOVERS) {
+    t.test(`${title}: takeover ${contextTakeover}`, (t) => check(contextTakeover, t));
+  }
+}
+
 async function until(condition) {
   for (let i = 0; i < 1000 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 5));
   assert.ok(condition(), 'within 5 seconds');
@@ -57,23 +64,21 @@ function transfer(encoder, decoder, condition) {
   });
 }
 
-for (const contextTakeover of TAKEOVERS) {
-  t.test(`a message is compressed from the threshold on: takeover ${contextTakeover}`, async (t) => {
-    const { server, client } = agree({ contextTakeover });
-    const encoder = new Encoder({ role: 'server', deflate: server });
-    const { decoder, got } = decoderOf(client);
-    const long = json(50);
-    const texts = ['a'.repeat(1023), 'a'.repeat(1024), long, 'äöü'.repeat(1000)];
-    for (const one of texts) encoder.text(one);
-    encoder.text(Buffer.from(long));
-    encoder.binary(Buffer.from(long));
-    encoder.binary(new Uint8Array(2000).buffer);
-    const bytes = Buffer.concat(encoder.take());
-    t.ok(bytes.length < long.length * 2 + 1300, `${bytes.length} bytes`);
-    decoder.write(bytes);
-    assert.deepEqual(got, [...texts.map(text), text(long), binary(long), binary(Buffer.alloc(2000))]);
-  });
-}
+testTakeovers('a message is compressed from the threshold on', async (contextTakeover, t) => {
+  const { server, client } = agree({ contextTakeover });
+  const encoder = new Encoder({ role: 'server', deflate: server });
+  const { decoder, got } = decoderOf(client);
+  const long = json(50);
+  const texts = ['a'.repeat(1023), 'a'.repeat(1024), long, 'äöü'.repeat(1000)];
+  for (const one of texts) encoder.text(one);
+  encoder.text(Buffer.from(long));
+  encoder.binary(Buffer.from(long));
+  encoder.binary(new Uint8Array(2000).buffer);
+  const bytes = Buffer.concat(encoder.take());
+  t.ok(bytes.length < long.length * 2 + 1300, `${bytes.length} bytes`);
+  decoder.write(bytes);
+  assert.deepEqual(got, [...texts.map(text), text(long), binary(long), binary(Buffer.alloc(2000))]);
+});
 
 t.test("compress decides for one message; rsv1 is the caller's", async (t) => {
   const long = 'a'.repeat(2000);
@@ -123,27 +128,25 @@ t.test('the first fragment decides whether a message is compressed in fragments'
   t.equal(String(encoder.take()[0].subarray(2)), 'plain', 'after a first fragment that was framed already');
 });
 
-for (const contextTakeover of TAKEOVERS) {
-  t.test(`random fragments, with Ping frames between them: takeover ${contextTakeover} (seed ${seed})`, async () => {
-    const random = createRandom(seed);
-    const { server, client } = agree({ contextTakeover, threadPoolFrom: 3000 });
-    const { decoder, got } = decoderOf(client, { onPing: undefined });
-    const sender = new Encoder({ role: 'server', deflate: server });
-    const expected = [];
-    for (let i = 0; i < 50; i++) {
-      const parts = Array.from({ length: 1 + random(4) }, () => json(random(3) === 0 ? random(300) : random(5)));
-      for (const [j, part] of parts.entries()) {
-        const options = { fin: j === parts.length - 1, compress: random(2) === 0 ? true : undefined };
-        if (j === 0) sender.text(part, options);
-        else sender.continuation(random(2) === 0 ? part : Buffer.from(part), options);
-        if (random(3) === 0) sender.ping('between');
-      }
-      expected.push(text(parts.join('')));
+testTakeovers(`random fragments, with Ping frames between them (seed ${seed})`, async (contextTakeover) => {
+  const random = createRandom(seed);
+  const { server, client } = agree({ contextTakeover, threadPoolFrom: 3000 });
+  const { decoder, got } = decoderOf(client, { onPing: undefined });
+  const sender = new Encoder({ role: 'server', deflate: server });
+  const expected = [];
+  for (let i = 0; i < 50; i++) {
+    const parts = Array.from({ length: 1 + random(4) }, () => json(random(3) === 0 ? random(300) : random(5)));
+    for (const [j, part] of parts.entries()) {
+      const options = { fin: j === parts.length - 1, compress: random(2) === 0 ? true : undefined };
+      if (j === 0) sender.text(part, options);
+      else sender.continuation(random(2) === 0 ? part : Buffer.from(part), options);
+      if (random(3) === 0) sender.ping('between');
     }
-    await transfer(sender, decoder, () => got.length === expected.length);
-    assert.deepEqual(got, expected);
-  });
-}
+    expected.push(text(parts.join('')));
+  }
+  await transfer(sender, decoder, () => got.length === expected.length);
+  assert.deepEqual(got, expected);
+});
 
 for (const threadPoolFrom of [0, Infinity]) {
   t.test(`fragmentLengths are inflated lengths: thread pool from ${threadPoolFrom}`, async (t) => {
@@ -280,24 +283,22 @@ t.test('maxPayload counts bytes while they are inflated, over all fragments', as
   assert.deepEqual(decode([compressed(deflateByZlib('a'.repeat(1000)))], { maxPayload: 1000 })[0][0], 'text');
 });
 
-for (const contextTakeover of TAKEOVERS) {
-  t.test(`what follows a message in the thread pool waits: takeover ${contextTakeover}`, async (t) => {
-    const { decoder, got } = decoderOf(agree({ contextTakeover }).client, { onInflated: () => got.push('inflated') });
-    const big = 'abc '.repeat(100_000);
-    const bigFrame = compressed(deflateByZlib(big));
-    const frames = [CLIENT.text('one'), bigFrame, CLIENT.ping('two'), bigFrame, CLIENT.text('three')];
-    t.equal(decoder.write(Buffer.concat(frames)), false);
-    t.equal(decoder.paused, false, 'it is not paused');
-    t.equal(decoder.inflating, true);
-    assert.deepEqual(got, [text('one')]);
-    t.equal(decoder.write(CLIENT.text('four')), false);
-    await until(() => got.length === 8);
-    const first = [text('one'), text(big), ['ping', 'two'], 'inflated'];
-    assert.deepEqual(got, [...first, text(big), text('three'), text('four'), 'inflated']);
-    t.equal(decoder.write(CLIENT.text('five')), true);
-    t.equal(decoder.inflating, false);
-  });
-}
+testTakeovers('what follows a message in the thread pool waits', async (contextTakeover, t) => {
+  const { decoder, got } = decoderOf(agree({ contextTakeover }).client, { onInflated: () => got.push('inflated') });
+  const big = 'abc '.repeat(100_000);
+  const bigFrame = compressed(deflateByZlib(big));
+  const frames = [CLIENT.text('one'), bigFrame, CLIENT.ping('two'), bigFrame, CLIENT.text('three')];
+  t.equal(decoder.write(Buffer.concat(frames)), false);
+  t.equal(decoder.paused, false, 'it is not paused');
+  t.equal(decoder.inflating, true);
+  assert.deepEqual(got, [text('one')]);
+  t.equal(decoder.write(CLIENT.text('four')), false);
+  await until(() => got.length === 8);
+  const first = [text('one'), text(big), ['ping', 'two'], 'inflated'];
+  assert.deepEqual(got, [...first, text(big), text('three'), text('four'), 'inflated']);
+  t.equal(decoder.write(CLIENT.text('five')), true);
+  t.equal(decoder.inflating, false);
+});
 
 t.test('pause, resume and stop while a message is in the thread pool', async (t) => {
   const big = CLIENT.binary(deflateByZlib(Buffer.alloc(1_000_000)), { rsv: RSV1 });
@@ -356,63 +357,61 @@ t.test('a decoder may be paused before a compressed message is inflated', async 
   t.same(seen, ['first', 'second'], 'or its handler may throw');
 });
 
-for (const contextTakeover of TAKEOVERS) {
-  t.test(`the Encoder keeps the order, but for Ping and Pong: takeover ${contextTakeover}`, async (t) => {
-    const { server, client } = agree({ contextTakeover });
-    const { decoder, got } = decoderOf(client);
-    let deflated = 0;
-    const encoder = new Encoder({
-      role: 'server',
-      deflate: server,
-      onDeflated() {
-        deflated++;
-        assert.equal(this, encoder);
-      }
-    });
-    const big = json(10_000);
-    const data = Buffer.from('abcd');
-    encoder.text('one');
-    encoder.text(big);
-    t.ok(encoder.pending > big.length);
-    encoder.text('two', { fin: false });
-    assert.throws(() => encoder.text('no'), { code: 'ERR_INVALID_STATE' });
-    assert.throws(() => encoder.addPrepared(prepare('no')), { code: 'ERR_INVALID_STATE' });
-    encoder.continuation(data, { fin: false });
-    encoder.continuation('three');
-    assert.throws(() => encoder.continuation('no'), { code: 'ERR_INVALID_STATE' });
-    assert.throws(() => encoder.binary(1), TypeError);
-    assert.throws(() => encoder.text({}), TypeError);
-    encoder.ping('early');
-    encoder.addPrepared(prepare('prepared'));
-    encoder.addFramed([CLIENT.text('framed')]);
-    encoder.binary(data);
-    data.fill(0);
-    encoder.text(json(100));
-    encoder.text(Buffer.from(big));
-    encoder.text('last', { compress: false });
-    encoder.text(deflateByZlib('by hand'), { rsv1: true });
-    encoder.close(1000);
-    t.equal(encoder.closed, true);
-    encoder.text('no');
-    await until(() => deflated === 2);
-    const { pending } = encoder;
-    const sent = Buffer.concat(encoder.take());
-    t.equal(pending, sent.length);
-    decoder.write(sent);
-    await until(() => decoder.closed);
-    const texts = ['twoabcdthree', 'prepared', 'framed'].map(text);
-    const rest = [json(100), big, 'last', 'by hand'].map(text);
-    assert.deepEqual(got, [
-      text('one'),
-      ['ping', 'early'],
-      text(big),
-      ...texts,
-      binary('abcd'),
-      ...rest,
-      ['close', 1000]
-    ]);
+testTakeovers('the Encoder keeps the order, but for Ping and Pong', async (contextTakeover, t) => {
+  const { server, client } = agree({ contextTakeover });
+  const { decoder, got } = decoderOf(client);
+  let deflated = 0;
+  const encoder = new Encoder({
+    role: 'server',
+    deflate: server,
+    onDeflated() {
+      deflated++;
+      assert.equal(this, encoder);
+    }
   });
-}
+  const big = json(10_000);
+  const data = Buffer.from('abcd');
+  encoder.text('one');
+  encoder.text(big);
+  t.ok(encoder.pending > big.length);
+  encoder.text('two', { fin: false });
+  assert.throws(() => encoder.text('no'), { code: 'ERR_INVALID_STATE' });
+  assert.throws(() => encoder.addPrepared(prepare('no')), { code: 'ERR_INVALID_STATE' });
+  encoder.continuation(data, { fin: false });
+  encoder.continuation('three');
+  assert.throws(() => encoder.continuation('no'), { code: 'ERR_INVALID_STATE' });
+  assert.throws(() => encoder.binary(1), TypeError);
+  assert.throws(() => encoder.text({}), TypeError);
+  encoder.ping('early');
+  encoder.addPrepared(prepare('prepared'));
+  encoder.addFramed([CLIENT.text('framed')]);
+  encoder.binary(data);
+  data.fill(0);
+  encoder.text(json(100));
+  encoder.text(Buffer.from(big));
+  encoder.text('last', { compress: false });
+  encoder.text(deflateByZlib('by hand'), { rsv1: true });
+  encoder.close(1000);
+  t.equal(encoder.closed, true);
+  encoder.text('no');
+  await until(() => deflated === 2);
+  const { pending } = encoder;
+  const sent = Buffer.concat(encoder.take());
+  t.equal(pending, sent.length);
+  decoder.write(sent);
+  await until(() => decoder.closed);
+  const texts = ['twoabcdthree', 'prepared', 'framed'].map(text);
+  const rest = [json(100), big, 'last', 'by hand'].map(text);
+  assert.deepEqual(got, [
+    text('one'),
+    ['ping', 'early'],
+    text(big),
+    ...texts,
+    binary('abcd'),
+    ...rest,
+    ['close', 1000]
+  ]);
+});
 
 t.test('a broadcast of a server is held once while it waits for the thread pool', async (t) => {
   const { server, client } = agree();
@@ -432,27 +431,25 @@ t.test('a broadcast of a server is held once while it waits for the thread pool'
   }
 });
 
-for (const contextTakeover of TAKEOVERS) {
-  t.test(`a Buffer that is transferred while it waits is sent empty: takeover ${contextTakeover}`, async () => {
-    const { server, client } = agree({ contextTakeover });
-    const { decoder, got } = decoderOf(client);
-    const big = Buffer.alloc(40_000, 'abc');
-    const { buffer: memory } = big;
-    const all = Array.from({ length: 12 }, () => new Encoder({ role: 'server', deflate: server }));
-    const encoder = all.pop();
-    for (const other of all) other.binary(Buffer.from(big));
-    encoder.binary(big);
-    encoder.binary(big);
-    encoder.binary(new DataView(memory, 0, 20_000));
-    encoder.binary(big, { compress: false });
-    encoder.text(big, { fin: false });
-    encoder.continuation(big);
-    structuredClone(memory, { transfer: [memory] });
-    encoder.text('last');
-    await transfer(encoder, decoder, () => got.length === 6);
-    assert.deepEqual(got, [...Array(4).fill(binary('')), text(''), text('last')]);
-  });
-}
+testTakeovers('a Buffer that is transferred while it waits is sent empty', async (contextTakeover) => {
+  const { server, client } = agree({ contextTakeover });
+  const { decoder, got } = decoderOf(client);
+  const big = Buffer.alloc(40_000, 'abc');
+  const { buffer: memory } = big;
+  const all = Array.from({ length: 12 }, () => new Encoder({ role: 'server', deflate: server }));
+  const encoder = all.pop();
+  for (const other of all) other.binary(Buffer.from(big));
+  encoder.binary(big);
+  encoder.binary(big);
+  encoder.binary(new DataView(memory, 0, 20_000));
+  encoder.binary(big, { compress: false });
+  encoder.text(big, { fin: false });
+  encoder.continuation(big);
+  structuredClone(memory, { transfer: [memory] });
+  encoder.text('last');
+  await transfer(encoder, decoder, () => got.length === 6);
+  assert.deepEqual(got, [...Array(4).fill(binary('')), text(''), text('last')]);
+});
 
 t.test('with the option writable, messages from the thread pool are sent by themselves', async () => {
   const { server, client } = agree();
@@ -531,24 +528,22 @@ t.test(`ws as the peer: both ways, all windows, both takeovers (seed ${seed})`, 
   }
 });
 
-for (const contextTakeover of TAKEOVERS) {
-  t.test(`Encoder.stop drops all messages, and calls nothing: takeover ${contextTakeover}`, async (t) => {
-    const { client } = agree({ contextTakeover, threadPoolFrom: 1000 });
-    let deflated = 0;
-    const encoder = new Encoder({ role: 'client', deflate: client, onDeflated: () => deflated++ });
-    encoder.text(json(10_000));
-    encoder.text(json(20_000));
-    encoder.text('waits');
-    t.throws(() => encoder.beginFrame(1), { code: 'ERR_INVALID_STATE', message: /wait for onDeflated/ });
-    t.ok(encoder.pending > 10_000);
-    encoder.stop();
-    t.equal(encoder.pending, 0);
-    const other = new Encoder({ role: 'client', deflate: client, onDeflated: () => deflated++ });
-    other.text(json(10_000));
-    await until(() => deflated === 1);
-    await new Promise(setImmediate);
-    t.equal(deflated, 1, 'the other one alone');
-    t.same(encoder.take(), []);
-    t.equal(encoder.pending, 0, 'also when the thread pool has ended its work');
-  });
-}
+testTakeovers('Encoder.stop drops all messages, and calls nothing', async (contextTakeover, t) => {
+  const { client } = agree({ contextTakeover, threadPoolFrom: 1000 });
+  let deflated = 0;
+  const encoder = new Encoder({ role: 'client', deflate: client, onDeflated: () => deflated++ });
+  encoder.text(json(10_000));
+  encoder.text(json(20_000));
+  encoder.text('waits');
+  t.throws(() => encoder.beginFrame(1), { code: 'ERR_INVALID_STATE', message: /wait for onDeflated/ });
+  t.ok(encoder.pending > 10_000);
+  encoder.stop();
+  t.equal(encoder.pending, 0);
+  const other = new Encoder({ role: 'client', deflate: client, onDeflated: () => deflated++ });
+  other.text(json(10_000));
+  await until(() => deflated === 1);
+  await new Promise(setImmediate);
+  t.equal(deflated, 1, 'the other one alone');
+  t.same(encoder.take(), []);
+  t.equal(encoder.pending, 0, 'also when the thread pool has ended its work');
+});

@@ -129,27 +129,19 @@ testCases('takes bytes in memory of any kind', MASKINGS, ({ mask, unmask }) => {
   });
 });
 
-t.test('source and output may overlap in two SharedArrayBuffers of one memory', async () => {
-  const MOVES = [
-    [0, 9],
-    [9, 0],
-    [3, 3],
-    [0, 32],
-    [33, 1]
-  ];
-  forEachCase(MASKINGS, ({ mask }) => {
-    for (const length of [40, 64, 200, 5000]) {
-      for (const [from, to] of MOVES) {
-        const memory = new SharedArrayBuffer(length + 64);
-        const twin = structuredClone(memory);
-        assert.notEqual(twin, memory, 'two objects');
-        const source = fill(new Uint8Array(memory));
-        const expected = withPart(source, to, masked(source, from, length));
-        mask(source.subarray(from), KEY, new Uint8Array(twin), to, length);
-        assertBytes(Buffer.from(memory), expected, `${length} bytes, from ${from} to ${to}`);
-      }
+testCases('source and output may overlap in two SharedArrayBuffers of one memory', MASKINGS, ({ mask }) => {
+  for (const length of [40, 64, 200, 5000]) {
+    for (const moved of ['0 to 9', '9 to 0', '3 to 3', '0 to 32', '33 to 1']) {
+      const [from, to] = moved.split(' to ').map(Number);
+      const memory = new SharedArrayBuffer(length + 64);
+      const twin = structuredClone(memory);
+      assert.notEqual(twin, memory, 'two objects');
+      const source = fill(new Uint8Array(memory));
+      const expected = withPart(source, to, masked(source, from, length));
+      mask(source.subarray(from), KEY, new Uint8Array(twin), to, length);
+      assertBytes(Buffer.from(memory), expected, `${length} bytes, from ${moved}`);
     }
-  });
+  }
 });
 
 t.test('follows memory that is resized', async () => {
@@ -242,8 +234,8 @@ const NO_SIZES = [-1, -0.5, 5e-324, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2
  * Calls mask and unmask over each backend with payloads of 8 and 200 bytes; the addon would mask
  * the long ones. `refused` calls a function and checks the error and that no byte has changed.
  */
-function forEachMasking(check) {
-  forEachCase(MASKINGS, ({ mask, unmask }) => {
+function testRefusals(title, check) {
+  testCases(title, MASKINGS, ({ mask, unmask }) => {
     forEachCase([8, 200], (size) => {
       const source = Buffer.alloc(size, 1);
       const output = Buffer.alloc(size + 10, 2);
@@ -257,33 +249,30 @@ function forEachMasking(check) {
   });
 }
 
-t.test('refuses what is not a Uint8Array, and detached memory', async () => {
-  const wrong = [
-    ...createGarbage().map((value, i) => [value, `garbage ${i}`, '']),
-    ...createDetached().map((value, i) => [
-      value,
-      `detached ${i}`,
-      'an instance of Uint8Array whose memory is detached$'
-    ])
-  ];
-  forEachMasking(({ mask, unmask, source, output, size, refused }) => {
-    for (const [value, name, was] of wrong) {
-      const error = (argument) => ({
-        name: 'TypeError',
-        code: 'ERR_INVALID_ARG_TYPE',
-        message: new RegExp(`^The "${argument}" argument must be a Buffer or Uint8Array, but was ${was}`)
-      });
-      refused(`${name} as buffer`, error('buffer'), () => unmask(value, KEY));
-      refused(`${name} as key of unmask`, error('key'), () => unmask(source, value));
-      refused(`${name} as source`, error('source'), () => mask(value, KEY, output, 0, 0));
-      refused(`${name} as key of mask`, error('key'), () => mask(source, value, output, 0, size));
-      refused(`${name} as output`, error('output'), () => mask(source, KEY, value, 0, 0));
-    }
-  });
+const DETACHED = 'an instance of Uint8Array whose memory is detached$';
+const NO_BYTES = [
+  ...createGarbage().map((value, i) => [value, `garbage ${i}`, '']),
+  ...createDetached().map((value, i) => [value, `detached ${i}`, DETACHED])
+];
+
+testRefusals('refuses what is not a Uint8Array, or detached', ({ mask, unmask, source, output, size, refused }) => {
+  for (const [value, name, was] of NO_BYTES) {
+    const error = (argument) => ({
+      name: 'TypeError',
+      code: 'ERR_INVALID_ARG_TYPE',
+      message: new RegExp(`^The "${argument}" argument must be a Buffer or Uint8Array, but was ${was}`)
+    });
+    refused(`${name} as buffer`, error('buffer'), () => unmask(value, KEY));
+    refused(`${name} as key of unmask`, error('key'), () => unmask(source, value));
+    refused(`${name} as source`, error('source'), () => mask(value, KEY, output, 0, 0));
+    refused(`${name} as key of mask`, error('key'), () => mask(source, value, output, 0, size));
+    refused(`${name} as output`, error('output'), () => mask(source, KEY, value, 0, 0));
+  }
 });
 
-t.test('refuses an offset, a length or a phase that is not an index', async () => {
-  forEachMasking(({ mask, unmask, source, output, size, refused }) => {
+testRefusals(
+  'refuses an offset, a length or a phase that is not an index',
+  ({ mask, unmask, source, output, size, refused }) => {
     const wrong = [
       ...NO_NUMBERS.map(([value, was]) => [value, (argument) => type(argument, 'a number', was)]),
       ...NO_SIZES.map((value) => [
@@ -298,11 +287,12 @@ t.test('refuses an offset, a length or a phase that is not an index', async () =
       refused(`phase ${what}`, error('phase', 3), () => mask(source, KEY, output, 0, size, value));
       refused(`phase ${what} of unmask`, error('phase', 3), () => unmask(source, KEY, value));
     }
-  });
-});
+  }
+);
 
-t.test('refuses keys of another length, ranges outside of the memory, and too few arguments', async () => {
-  forEachMasking(({ mask, unmask, source, output, size, refused }) => {
+testRefusals(
+  'refuses keys of another length, ranges outside of the memory, and too few arguments',
+  ({ mask, unmask, source, output, size, refused }) => {
     const end = size + 10;
     const small = output.subarray(0, 6);
     const upTo = (argument, most, was) => range(argument, `a whole number from 0 to ${most}`, was);
@@ -331,8 +321,8 @@ t.test('refuses keys of another length, ranges outside of the memory, and too fe
     for (const row of cases) refused(...row);
     assert.equal(mask(source, KEY, output, end, 0), 0, 'no bytes at the end of the output');
     assert.equal(mask(source, KEY, output, -0, -0, -0), 0, '-0 is 0');
-  });
-});
+  }
+);
 
 /** Runs test/support/random-calls.js in a process of its own, because a bug may crash it. */
 async function runCalls(what, count) {

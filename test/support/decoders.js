@@ -1,5 +1,6 @@
 'use strict';
 
+const assert = require('node:assert/strict');
 const { createCodecBackend } = require('../../lib/codec/backend');
 const { forEachCase, testCases } = require('./cases');
 const { decoderOver } = require('./codecs');
@@ -56,6 +57,11 @@ function createCase(name, backend, DecoderClass, role) {
     return events;
   }
 
+  /** Compares what comes of frames. */
+  function check(frames, expected, what, options) {
+    assert.deepEqual(decode(frames, options), expected, what);
+  }
+
   /**
    * With which byte, from 1, a decoder that gets them one by one ends; undefined if it does not.
    */
@@ -74,6 +80,7 @@ function createCase(name, backend, DecoderClass, role) {
     Decoder: DecoderClass,
     role,
     f: framesFor(role),
+    check,
     decode,
     decodeCut,
     refusedAfter,
@@ -91,6 +98,7 @@ const DECODER_CASES = createDecoders().flatMap(({ name, backend, Decoder }) =>
  * - `Decoder`, its `backend`, and `role`
  * - `f` makes frames that this role receives, see `framesFor`
  * - `decode(frames, options?)` gives the events of frames, in one chunk and byte by byte
+ * - `check(frames, expected, what?, options?)` compares them
  * - `decodeCut(bytes, cuts, options?)` gives the events of bytes that are cut at some places
  * - `refusedAfter(bytes, options?)` gives the number of the byte with which a decoder ends
  * - `record(options?)` makes a decoder that records its events

@@ -91,9 +91,14 @@ function sameEvents(actual, expected) {
   return actual.length === expected.length && actual.every((event, i) => sameEvent(event, expected[i]));
 }
 
-/** @throws {assert.AssertionError} if the events differ */
-function assertEvents(actual, expected, message) {
-  if (!sameEvents(actual, expected)) assert.deepEqual(actual, expected, message);
+/** @throws {assert.AssertionError} that shows the first event that differs */
+function assertEvents(actual, expected, what = 'events') {
+  if (sameEvents(actual, expected)) return;
+  const [got, wanted] = [actual, expected].map((events) => events.map((event) => JSON.stringify(event)));
+  const index = got.findIndex((event, i) => event !== wanted[i]);
+  const at = index === -1 ? got.length : index;
+  const show = (event) => event?.slice(0, 200);
+  assert.fail(`${what}: event ${at} of ${got.length} is ${show(got[at])}, not ${show(wanted[at])}`);
 }
 
 module.exports = { assertEvents, binary, eventsOf, record, sameEvents, string };
