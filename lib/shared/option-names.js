@@ -38,6 +38,7 @@ const OPTIONS = {
   readInto: ['batched'],
   // Those that framemask/ws adds to ws's.
   WebSocketServer: ['sharedReads', 'batchedReads', 'streamFrom', 'minRate'],
+  WebSocket: ['http2', 'streamFrom', 'minRate'],
   perMessageDeflate: ['contextTakeover']
 };
 

@@ -181,6 +181,8 @@ function withoutTakeover(options) {
 
 /** @returns {object} a client's options in which `createConnection` replaces `http2`, too */
 function clientOptions(options) {
+  // It may be protocols, a string.
+  if (typeof options === 'object') checkNames(options, 'WebSocket');
   const given = withoutTakeover(options);
   if (!given?.http2) return given;
   const { overHttp2 } = require('../http2/over-http2');

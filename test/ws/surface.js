@@ -411,6 +411,16 @@ t.test('an option of its own whose name has a slip is refused, and options of ws
     t.throws(() => new framemask.WebSocket('ws://127.0.0.1:1', options), error);
     t.throws(() => new framemask.WebSocket('ws://127.0.0.1:1', [], options), error);
   }
+  for (const [name, meant] of [
+    ['streamForm', 'streamFrom'],
+    ['minrate', 'minRate'],
+    ['HTTP2', 'http2']
+  ]) {
+    const error = slip('WebSocket', name, meant);
+    t.throws(() => new framemask.WebSocket('ws://127.0.0.1:1', { [name]: 1 }), error);
+    t.throws(() => new framemask.WebSocket('ws://127.0.0.1:1', [], { [name]: 1 }), error);
+    t.throws(() => new framemask.WebSocketStream('ws://127.0.0.1:1', { [name]: 1 }), error);
+  }
   const { options } = new ws.WebSocketServer({ noServer: true, perMessageDeflate: { threshold: 1 } });
   t.ok(new framemask.WebSocketServer({ ...options, noServer: true, other: 1 }));
   for (const none of [undefined, null, 5]) t.throws(() => new framemask.WebSocketServer(none), /"port", "server"/);
