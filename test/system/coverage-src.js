@@ -2,9 +2,9 @@
 
 const path = require('node:path');
 const { copyCheckout } = require('../support/copy-checkout');
+const { installPython, pythonProgram } = require('../support/install');
 const { rebuild } = require('../support/node-gyp');
 const { ROOT, outputOf, run, runTests } = require('./support/child');
-const { installPython } = require('./support/install');
 
 const COPY = path.join(ROOT, '.cache/coverage-src');
 const TESTS = [
@@ -23,7 +23,7 @@ counts as run if it has run in one kernel. Kernels that this machine does not ru
   linuxOnly: true,
 
   async run(_options, { files, progress }) {
-    const gcovr = path.join(await installPython('gcovr', ['gcovr==8.8'], progress), 'gcovr');
+    installPython('gcovr', ['gcovr==8.8'], progress);
     progress('building a copy of the checkout with counters');
     copyCheckout(ROOT, COPY);
     // These come after the flags of binding.gyp. The counters need libraries that an addon without
@@ -37,7 +37,15 @@ counts as run if it has run in one kernel. Kernels that this machine does not ru
     const kernels = (await outputOf([process.execPath, '-e', script], { cwd: COPY })).trim();
     const filters = ['--filter', `src/(?!kernels/(?!(${kernels}|vector-loop)\\.))`];
     const coverage = await run(
-      [gcovr, '--root', '.', ...filters, '--fail-under-line', '100', 'build/Release/obj.target'],
+      [
+        pythonProgram('gcovr', 'gcovr'),
+        '--root',
+        '.',
+        ...filters,
+        '--fail-under-line',
+        '100',
+        'build/Release/obj.target'
+      ],
       {
         cwd: COPY,
         show: true

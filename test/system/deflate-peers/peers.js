@@ -5,8 +5,8 @@
 const path = require('node:path');
 const { createInterface } = require('node:readline');
 const { startChromium } = require('../../support/chromium');
+const { buildGo, installPython, pythonProgram } = require('../../support/install');
 const { start } = require('../support/child');
-const { buildGo, installPython } = require('../support/install');
 
 const ALL_WINDOWS = [9, 10, 11, 12, 13, 14, 15];
 
@@ -51,8 +51,8 @@ const python = {
   name: 'websockets',
   windows: ALL_WINDOWS,
   async start({ progress }) {
-    const programs = await installPython('websockets', ['websockets==17.4'], progress);
-    return startEcho([path.join(programs, 'python'), path.join(__dirname, 'echo.py')]);
+    installPython('websockets', ['websockets==17.4'], progress);
+    return startEcho([pythonProgram('websockets', 'python'), path.join(__dirname, 'echo.py')]);
   }
 };
 
@@ -61,8 +61,7 @@ const go = {
   // It declines other windows.
   windows: [15],
   optional: true,
-  start: async ({ progress }) =>
-    startEcho([await buildGo('deflate-peer', '.', { cwd: path.join(__dirname, 'go'), progress })])
+  start: async ({ progress }) => startEcho([buildGo('.', progress, path.join(__dirname, 'go'))])
 };
 
 const chromium = {

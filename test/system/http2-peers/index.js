@@ -15,12 +15,11 @@ const { setTimeout: sleep } = require('node:timers/promises');
 const { acceptHttp2 } = require('../../..');
 const { WebSocket, WebSocketServer } = require('../../../ws');
 const certificate = require('../../support/certificate');
-const { installDebian } = require('../../support/fetch');
-const { NotHere } = require('../../support/fetch');
+const { NotHere, installDebian } = require('../../support/fetch');
 const { freePort } = require('../../support/free-port');
+const { buildGo, installPython, pythonProgram } = require('../../support/install');
 const { select } = require('../../support/select');
 const { outputOf, run, start } = require('../support/child');
-const { buildGo, installPython } = require('../support/install');
 const { Results } = require('../support/results');
 const runtimes = require('../support/runtimes');
 
@@ -186,9 +185,9 @@ async function tryUndici() {
 
 /** Our client, and hypercorn, a server of PyPI. */
 async function tryHypercorn(progress) {
-  const programs = await installPython('hypercorn', ['hypercorn==0.18.0'], progress);
+  installPython('hypercorn', ['hypercorn==0.18.0'], progress);
   const port = await freePort();
-  const command = [path.join(programs, 'hypercorn'), '--bind', `127.0.0.1:${port}`, 'echo:app'];
+  const command = [pythonProgram('hypercorn', 'hypercorn'), '--bind', `127.0.0.1:${port}`, 'echo:app'];
   const stop = await startProgram(command, port);
   try {
     // wsproto forgets that a message is compressed when a Ping comes between its fragments.
@@ -200,7 +199,7 @@ async function tryHypercorn(progress) {
 
 /** Requests of all kinds, as h2spec's generic group sends them. */
 async function tryH2spec(progress) {
-  const program = await buildGo('h2spec', H2SPEC, { progress });
+  const program = buildGo(H2SPEC, progress);
   const server = acceptHttp2(http2.createServer((_request, response) => response.end('ok')));
   server.on('sessionError', () => {}); // what h2spec tries is wrong
   const { port, stop } = await startEcho(server);
