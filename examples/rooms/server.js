@@ -71,10 +71,10 @@ class RoomsServer {
   _refusal({ url, headers: { host, origin } }) {
     // A page of another site could chat in the name of its reader. Programs send no Origin.
     if (origin !== undefined && hostOf(origin) !== host) return '403 Forbidden';
-    const [pathname, query] = url.split('?'); // new URL() throws for some, such as //
+    const [pathname, ...query] = url.split('?'); // new URL() throws for some, such as //
     if (pathname !== '/chat') return '404 Not Found';
     // Pages can't set headers of a WebSocket. A program of yours would look a session up here.
-    const token = new URLSearchParams(query).get('token');
+    const token = new URLSearchParams(query.join('?')).get('token');
     if (this._token !== undefined && !isSame(token, this._token)) return '401 Unauthorized';
     // The request of a connection that was open before close() may come after it.
     return this._isEnding ? '503 Service Unavailable' : null;

@@ -204,6 +204,7 @@ for (const connections of ['ws', 'codec']) {
       [401, '/chat'],
       [401, '/chat?token='],
       [401, '/chat?token=another', ours],
+      [401, '/chat?token=a%20secret?', ours],
       [101, '/chat?token=a%20secret', ours],
       [101, '/chat?token=a%20secret']
     ]) {
