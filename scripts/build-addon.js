@@ -9,6 +9,13 @@ const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { rebuild } = require('../test/support/node-gyp');
 
+const USAGE = `usage: npm run build [-- [--optional] [--help]]
+
+Builds build/Release/framemask.node with node-gyp.
+
+  --optional  print one line instead of the compiler's output, and succeed even if nothing can be built
+  --help      print this`;
+
 const ROOT = path.join(__dirname, '..');
 
 /**
@@ -32,9 +39,13 @@ function tryBuild() {
   }
 }
 
-const { optional } = parseArgs({ options: { optional: { type: 'boolean' } } }).values;
-if (optional) {
+const { help, optional } = parseArgs({ options: { optional: { type: 'boolean' }, help: { type: 'boolean' } } }).values;
+if (help) {
+  console.log(USAGE);
+} else if (optional) {
   const reason = tryBuild();
   if (reason === null) console.log('framemask: the addon is built');
   else console.log(`framemask: no addon, so JavaScript does the masking (${reason}); "npm run build" shows all output`);
-} else process.exitCode = rebuild(ROOT, { stdio: 'inherit' }).status ?? 1;
+} else {
+  process.exitCode = rebuild(ROOT, { stdio: 'inherit' }).status ?? 1;
+}

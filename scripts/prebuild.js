@@ -85,6 +85,7 @@ async function main() {
   installToolchain(progress);
   const results = [];
   const errors = [];
+  let done = 0;
   const queue = targets.entries();
   const work = async () => {
     for (const [i, target] of queue) {
@@ -93,7 +94,7 @@ async function main() {
       } catch (error) {
         errors.push(error);
       }
-      progress(`${target.name}: ${results[i] ? 'built and checked' : 'FAILED'}`);
+      progress(`${++done}/${targets.length} ${target.name}: ${results[i] ? 'built and checked' : 'FAILED'}`);
     }
   };
   await Promise.all(Array.from({ length: os.availableParallelism() }, work));
