@@ -45,7 +45,7 @@ async function listen(t, { WebSocketServer }, options = {}, transport = 'TCP') {
   wss.url =
     transport === 'pipe'
       ? `ws+unix:${address}:/`
-      : `ws${server.setSecureContext ? 's' : ''}://127.0.0.1:${address.port}/`;
+      : `${transport === 'TLS' ? 'wss' : 'ws'}://127.0.0.1:${address.port}/`;
   t.teardown(() => {
     for (const client of wss.clients) client.terminate();
     wss.close();
