@@ -67,6 +67,7 @@ function shareReads(socket, listener, batched = false) {
     socket._handle.useUserBuffer(target);
     socket[parts.buffer] = target;
     socket[parts.callback] = onRead;
+    Object.defineProperty(socket, 'pause', { value: pauseStream, writable: true, configurable: true });
   }
   return socket[kBatching]?.isActive ? 'batched' : 'shared';
 }
@@ -154,6 +155,20 @@ function createMemory(size) {
   return created;
 }
 
+/**
+ * `pause` of a socket with shared reads: of the stream, as without `onread`. It reads on until its
+ * buffer is full, so that a paused socket sees a lost peer. With `onread`, Node.js's stops reading.
+ */
+function pauseStream() {
+  return modules.stream.Duplex.prototype.pause.call(this);
+}
+
+/** Pauses a stream, and stops reading at once if it is a socket with shared reads. */
+function stopReading(stream) {
+  if (stream[kListener] === undefined) stream.pause();
+  else modules.net.Socket.prototype.pause.call(stream);
+}
+
 /** The callback of `onread`: a read has put so many bytes there. False stops reading. */
 function onRead(length, bytes) {
   if (parts === null || (before !== null && !prove(bytes, length))) {
@@ -198,4 +213,4 @@ function isAlone(socket) {
   );
 }
 
-module.exports = { describeReads, isShared, shareReads };
+module.exports = { describeReads, isShared, shareReads, stopReading };

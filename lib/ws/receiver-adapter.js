@@ -12,6 +12,7 @@ const {
   receiverOptions,
   setReceiverState
 } = require('./internals');
+const { stopReading } = require('../sockets/shared-reads');
 const { toBinaryType } = require('./binary-types');
 
 const POLICY_VIOLATION = 1008;
@@ -132,7 +133,7 @@ class ReceiverAdapter {
   /** Holds the connection until the reader of a stream asks for more. */
   hold() {
     this._pauseFor(DEFERRED);
-    this._sender.socket.pause();
+    stopReading(this._sender.socket);
   }
 
   _release() {

@@ -66,6 +66,23 @@ compareReads(t, 'socket.pause in a handler stops reads, and socket.resume goes o
   return events;
 });
 
+// A TLS socket and a pipe send no RST.
+compareReads(t, 'a paused socket sees a reset, and keeps its data', { transports: ['tcp', 'http'] }, async (reads) => {
+  const { socket, client } = await reads.connect();
+  const { begin, events } = reads.readInto(socket);
+  await begin(client);
+  client.write(frames('shared'));
+  await until(() => events.length === 1);
+  socket.pause();
+  client.write(frames('kept'));
+  await until(() => socket.readableLength !== 0);
+  const closed = new Promise((resolve) => socket.on('close', resolve));
+  client.resetAndDestroy();
+  reads.t.equal(await closed, true, 'by an error');
+  reads.checkShared();
+  return [events, socket.readableLength];
+});
+
 compareReads(t, "backpressure: 'drain' resumes a socket that was paused, and no byte is lost", async (reads) => {
   const { socket, client } = await reads.connect();
   const encoder = new Encoder({ role: 'server' });

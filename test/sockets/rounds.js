@@ -290,7 +290,8 @@ t.test('errors of the system end the connection as those of Node.js do', inRound
     receive: ({ lane }) => lane.receive(0, -104),
     watch: ({ socket, lane: { _rounds: rounds } }) => {
       const { watch } = rounds;
-      socket.pause();
+      // It stops reading at once, unlike that of a socket with shared reads.
+      net.Socket.prototype.pause.call(socket);
       rounds.watch = () => -28;
       socket.resume();
       // A socket resumes in the next turn.

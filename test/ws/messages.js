@@ -7,6 +7,7 @@ const { FrameError } = require('../../lib/shared/errors');
 const { toWsError } = require('../../lib/ws/frame-errors');
 const { isBusy, receiverOptions } = require('../../lib/ws/internals');
 const { BINARY, CLOSE, CONTINUATION, KEY, PING, TEXT, frame } = require('../support/frames');
+const { until } = require('../support/promises');
 const { uncaughtMessages } = require('../support/uncaught');
 const websockets = require('../support/websockets');
 const { hasWs } = require('../support/ws-version');
@@ -257,6 +258,35 @@ for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
       t.ok(found.length > 1);
     });
   }
+}
+
+/** How a connection ends while the server has paused it. */
+const ENDS = {
+  reset: ({ socket }) => socket.resetAndDestroy(),
+  'a FIN': ({ socket }) => socket.destroy(),
+  terminate: ({ server }) => server.terminate()
+};
+
+for (const [end, act] of Object.entries(ENDS)) {
+  t.test(`a paused connection sees its end at once: ${end}`, async (t) => {
+    const found = [];
+    for (const [name, options] of [['ws'], ['framemask/ws'], ['framemask/ws', { batchedReads: true }]]) {
+      const { server, socket } = await connectRaw(t, IMPLEMENTATIONS[name], options);
+      const first = once(server, 'message');
+      socket.write(masked(TEXT, 'before'));
+      await first;
+      const events = record(server);
+      server.pause();
+      if (act !== ENDS['a FIN']) {
+        socket.write(masked(TEXT, 'meanwhile'));
+        await until(() => server._socket.readableLength !== 0);
+      }
+      act({ server, socket });
+      found.push(await events);
+    }
+    t.same(found[1], found[0]);
+    t.same(found[2], found[0], 'with batched reads');
+  });
 }
 
 const noLimit = !hasWs('8.23.0') && 'ws has maxPendingAutoPongs since 8.23';
