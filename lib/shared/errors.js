@@ -59,6 +59,15 @@ function outOfRange(name, expected, received) {
   return error;
 }
 
+/** Warns, once for each variable of the environment, that its value is ignored. */
+function warnOfVariable(name, value, expected) {
+  if (warnedOf.has(name)) return;
+  warnedOf.add(name);
+  process.emitWarning(`${name} is ${JSON.stringify(value)}, and must be ${expected}: ignored`);
+}
+
+const warnedOf = new Set();
+
 /** The error for a call that is not possible in the object's present state, as in Node.js. */
 function invalidState(message) {
   const error = new Error(message);
@@ -112,5 +121,6 @@ module.exports = {
   invalidType,
   outOfRange,
   tooBigError,
-  utf8Error
+  utf8Error,
+  warnOfVariable
 };

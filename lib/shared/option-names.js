@@ -1,5 +1,7 @@
 'use strict';
 
+const { invalidType } = require('./errors');
+
 // A name that is almost an option's is a slip: it must not be ignored, as other names are.
 
 const OPTIONS = {
@@ -67,6 +69,12 @@ function checkNames(options, owner) {
   }
 }
 
+/** Throws if an option is neither a boolean nor left out. The options may be any value. */
+function checkBoolean(options, name) {
+  const value = options?.[name] ?? false;
+  if (typeof value !== 'boolean') throw invalidType(`options.${name}`, 'a boolean', value);
+}
+
 function checkUnknown(name, owner) {
   const lowerCase = name.toLowerCase();
   const options = OPTIONS[owner];
@@ -101,4 +109,4 @@ function isOneLetterOff(a, b) {
   return restA.length === 2 && restB.length === 2 && restA[0] === restB[1] && restA[1] === restB[0];
 }
 
-module.exports = { OPTIONS, checkNames };
+module.exports = { OPTIONS, checkBoolean, checkNames };

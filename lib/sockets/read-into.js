@@ -3,7 +3,7 @@
 const { Decoder } = require('../codec/decoder');
 const { copyOf } = require('../shared/buffers');
 const { invalidType } = require('../shared/errors');
-const { checkNames } = require('../shared/option-names');
+const { checkBoolean, checkNames } = require('../shared/option-names');
 const { isShared, shareReads } = require('./shared-reads');
 
 const { write } = Decoder.prototype;
@@ -20,6 +20,7 @@ function readInto(socket, decoder, afterRead, options = undefined) {
   if (!(decoder instanceof Decoder)) throw invalidType('decoder', 'a Decoder', decoder);
   if (typeof afterRead !== 'function') throw invalidType('afterRead', 'a function', afterRead);
   checkNames(options, 'readInto');
+  checkBoolean(options, 'batched');
   // A second call is for another Decoder.
   const isHeard = socket[kDecoder] !== undefined && socket.listeners('data').includes(onData);
   socket[kDecoder] = decoder;

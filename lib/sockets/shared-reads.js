@@ -1,6 +1,7 @@
 'use strict';
 
 const { Buffer, FastBuffer, copyOf } = require('../shared/buffers');
+const { warnOfVariable } = require('../shared/errors');
 const modules = require('../shared/node-modules');
 
 // Node.js allocates 64 KiB for each read of a socket. The option `onread` of net.Socket has it read
@@ -108,8 +109,7 @@ function findParts() {
   if (versions.bun !== undefined || versions.deno !== undefined || wanted === 'events') return null;
   wantsBatches = wanted === 'batched';
   if (!['', 'batched', 'shared'].includes(wanted)) {
-    const given = JSON.stringify(wanted);
-    process.emitWarning(`FRAMEMASK_READS is ${given}, and must be "events", "shared" or "batched": ignored`);
+    warnOfVariable('FRAMEMASK_READS', wanted, '"events", "shared" or "batched"');
   }
   const option = { buffer: Buffer.alloc(1), callback: onRead };
   const socket = new modules.net.Socket({ onread: option });

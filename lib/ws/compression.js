@@ -4,13 +4,19 @@ const { THREAD_POOL_FROM } = require('../deflate/agreement');
 const { Deflater } = require('../deflate/deflater');
 const { supportsSyncZlib } = require('../deflate/zlib-handle');
 const { Buffer } = require('../shared/buffers');
+const { warnOfVariable } = require('../shared/errors');
 
 // The contexts of ws's PerMessageDeflate, which negotiates and sets the threshold. ws takes each
 // message through zlib's thread pool; here small ones are compressed and inflated at once, to the
 // same bytes.
 
 /** Whether framemask compresses, and not ws. Deno, whose handles do not work, may refuse `env`. */
-const compressesHere = () => supportsSyncZlib() && process.env.FRAMEMASK_DEFLATE !== 'ws';
+function compressesHere() {
+  if (!supportsSyncZlib()) return false;
+  const { FRAMEMASK_DEFLATE: wanted = '' } = process.env;
+  if (wanted !== '' && wanted !== 'ws') warnOfVariable('FRAMEMASK_DEFLATE', wanted, '"ws"');
+  return wanted !== 'ws';
+}
 
 /**
  * `compress` of a PerMessageDeflate, by framemask's contexts. ws's Sender calls it for one fragment

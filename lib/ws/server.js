@@ -1,6 +1,6 @@
 'use strict';
 
-const { checkNames } = require('../shared/option-names');
+const { checkBoolean, checkNames } = require('../shared/option-names');
 const { ws } = require('./internals');
 const { WebSocket, noteHandshake, streamOptionsOf, withoutTakeover } = require('./websocket');
 
@@ -8,6 +8,8 @@ const { WebSocket, noteHandshake, streamOptionsOf, withoutTakeover } = require('
 class WebSocketServer extends ws.WebSocketServer {
   constructor(options, callback) {
     checkNames(options, 'WebSocketServer');
+    checkBoolean(options, 'sharedReads');
+    checkBoolean(options, 'batchedReads');
     streamOptionsOf(options);
     super({ WebSocket, ...withoutTakeover(options) }, callback);
   }

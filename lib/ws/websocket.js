@@ -1,7 +1,7 @@
 'use strict';
 
 const { isUint8Array } = require('../shared/buffers');
-const { checkNames } = require('../shared/option-names');
+const { checkBoolean, checkNames } = require('../shared/option-names');
 const { shareReads } = require('../sockets/shared-reads');
 const { borrowChunks, attachDecoder, endDecoding } = require('./receiver-adapter');
 const { deflateOf, isServer, plainSend, ws } = require('./internals');
@@ -174,6 +174,7 @@ function hasOwnBinary(options, binary) {
 function withoutTakeover(options) {
   const deflate = options?.perMessageDeflate;
   checkNames(deflate, 'perMessageDeflate');
+  checkBoolean(deflate, 'contextTakeover');
   if (deflate?.contextTakeover !== false) return options;
   const flags = { serverNoContextTakeover: true, clientNoContextTakeover: true };
   return { ...options, perMessageDeflate: { ...deflate, ...flags } };

@@ -459,3 +459,13 @@ t.test('FRAMEMASK_DEFLATE=ws: report() says whose contexts compress', async (t) 
   delete process.env.FRAMEMASK_DEFLATE;
   t.equal(framemask.report().deflate, process.versions.deno === undefined ? 'framemask' : 'ws');
 });
+
+t.test('another value of FRAMEMASK_DEFLATE is ignored by one warning', { skip: isOther }, async (t) => {
+  const code = `
+    process.env.FRAMEMASK_DEFLATE = 'wss';
+    const { report } = require(${JSON.stringify(require.resolve('../../ws.js'))});
+    console.log(report().deflate, report().deflate);`;
+  const { stdout, stderr } = await runSource(code);
+  t.equal(stdout.trim(), 'framemask framemask');
+  t.equal(stderr.match(/FRAMEMASK_DEFLATE is "wss", and must be "ws": ignored/g).length, 1);
+});

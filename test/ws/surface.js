@@ -421,6 +421,15 @@ t.test('an option of its own whose name has a slip is refused, and options of ws
     t.throws(() => new framemask.WebSocket('ws://127.0.0.1:1', [], { [name]: 1 }), error);
     t.throws(() => new framemask.WebSocketStream('ws://127.0.0.1:1', { [name]: 1 }), error);
   }
+  for (const name of ['sharedReads', 'batchedReads', 'contextTakeover']) {
+    const error = {
+      code: 'ERR_INVALID_ARG_TYPE',
+      message: `The "options.${name}" argument must be a boolean, but was the string 'no'`
+    };
+    const options = { [name]: 'no', perMessageDeflate: { [name]: 'no' } };
+    t.throws(() => new framemask.WebSocketServer({ noServer: true, ...options }), error);
+    if (name === 'contextTakeover') t.throws(() => new framemask.WebSocket('ws://127.0.0.1:1', options), error);
+  }
   const { options } = new ws.WebSocketServer({ noServer: true, perMessageDeflate: { threshold: 1 } });
   t.ok(new framemask.WebSocketServer({ ...options, noServer: true, other: 1 }));
   for (const none of [undefined, null, 5]) t.throws(() => new framemask.WebSocketServer(none), /"port", "server"/);
