@@ -19,19 +19,38 @@ function compressesHere() {
 }
 
 /**
- * `compress` of a PerMessageDeflate, by framemask's contexts. ws's Sender calls it for one fragment
+ * Compresses the messages of a PerMessageDeflate in framemask's contexts. ws's Sender passes one fragment
  * at a time. A small one is compressed at once, others in the thread pool.
  */
-function compressBy(deflater) {
-  return (data, fin, callback) => {
+class Compressor {
+  constructor(direction) {
+    this._deflater = new Deflater(direction);
+    /** Of the fragment in the thread pool; else null. */
+    this._callback = null;
+  }
+
+  compress(data, fin, callback) {
     // Of a long string the characters, of which none has less than a byte.
     if (data.length >= THREAD_POOL_FROM) {
-      deflater.deflateLater(data, data.length, fin, (deflated) => callback(null, deflated));
+      this._callback = callback;
+      this._deflater.deflateLater(data, data.length, fin, (deflated) => this._settle(null, deflated));
       return;
     }
     const bytes = typeof data === 'string' ? Buffer.from(data) : data;
-    callback(null, deflater.deflate(bytes, bytes.length, fin));
-  };
+    callback(null, this._deflater.deflate(bytes, bytes.length, fin));
+  }
+
+  /** Calls back with an error where the thread pool is at work, as ws does before 'close'. */
+  end() {
+    this._deflater.end();
+    this._settle(new Error('The deflate stream was closed while data was being processed'));
+  }
+
+  _settle(error, deflated) {
+    const callback = this._callback;
+    this._callback = null;
+    callback?.(error, deflated);
+  }
 }
 
 /**
@@ -42,10 +61,10 @@ function compressBy(deflater) {
  */
 function attachCompressor(deflate, direction, onEnd, here = compressesHere()) {
   const { cleanup } = deflate;
-  const deflater = here ? new Deflater(direction) : null;
-  if (here) deflate.compress = compressBy(deflater);
+  const compressor = here ? new Compressor(direction) : null;
+  if (here) deflate.compress = (...args) => compressor.compress(...args);
   deflate.cleanup = () => {
-    if (here) deflater.end();
+    if (here) compressor.end();
     else cleanup.call(deflate);
     onEnd();
   };

@@ -319,9 +319,13 @@ t.test('a connection that ends while a message is compressed or inflated', async
   for (const deflateOptions of [{ threshold: 0 }, { threshold: 0, contextTakeover: false }]) {
     const options = { perMessageDeflate: deflateOptions };
     const { server, client } = await connectPair(t, framemask, { server: options, client: options });
-    const sent = new Promise((resolve) => client.send(big, resolve));
+    const order = [];
+    for (const name of ['first', 'second']) client.send(big, ({ message }) => order.push(name, message));
+    const closed = once(client, 'close').then(() => order.push('close'));
     client.terminate();
-    t.match(await sent, { message: 'The socket was closed while data was being compressed' });
+    await closed;
+    const message = 'The socket was closed while data was being compressed';
+    t.same(order, ['first', message, 'second', message, 'close'], 'as with ws');
     server.terminate();
 
     const pair = await connectPair(t, framemask, { server: options, client: options });
