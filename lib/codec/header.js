@@ -67,7 +67,7 @@ function firstByteError(firstByte, mode, bytes, position, end) {
   // "MUST be 0 unless an extension ... defines meanings for non-zero values" (section 5.2).
   if ((firstByte & RSV & ~allowed) !== 0) {
     const message = 'A frame has a reserved bit set that no extension has given a meaning';
-    return new FrameError('RESERVED_BITS', 1002, message + handshakeHint(bytes, position, end));
+    return new FrameError('RESERVED_BITS', 1002, message + protocolHint(bytes, position, end));
   }
   // "All control frames ... MUST NOT be fragmented" (section 5.5).
   if (opcode >= Opcode.CLOSE && opcode <= Opcode.PONG && (firstByte & FIN) === 0) {
@@ -77,14 +77,17 @@ function firstByteError(firstByte, mode, bytes, position, end) {
   return new FrameError('OPCODE', 1002, `A frame has the reserved opcode ${opcode}`);
 }
 
-/** Both begin with a byte that has RSV1. */
-const HANDSHAKES = { 'HTTP/': "a server's answer", 'GET /': "a client's request" };
+/** The beginnings of other protocols, each of whose first bytes has a reserved bit. */
+const METHOD = /^([A-Z]{3,4} |CONNE|DELET|OPTIO|PATCH|TRACE)/;
+const TLS_HANDSHAKE = '\x16\x03';
 
-/** Says so where a program has written the handshake to a Decoder, too. */
-function handshakeHint(bytes, position, end) {
+/** Says so where a program has written other bytes than frames to a Decoder, such as the handshake. */
+function protocolHint(bytes, position, end) {
   const start = String.fromCharCode(...bytes.subarray(position, Math.min(end, position + 5)));
-  if (!Object.hasOwn(HANDSHAKES, start)) return '';
-  return `. It is the HTTP of ${HANDSHAKES[start]}: give a Decoder only what follows the handshake`;
+  if (start.startsWith(TLS_HANDSHAKE)) return '. It looks like TLS: give a Decoder the bytes of a tls.TLSSocket';
+  const sender = start === 'HTTP/' ? "a server's answer" : METHOD.test(start) ? "a client's request" : null;
+  if (sender === null) return '';
+  return `. It looks like the HTTP of ${sender}: give a Decoder only what follows the handshake`;
 }
 
 /** `maskBit` is the value that the bit should have. */

@@ -123,10 +123,19 @@ const ANSWER = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n';
 
 t.test('the message of an error tells of a handshake, or of the wrong role', async (t) => {
   const cases = [
-    { role: 'client', bytes: ANSWER, end: `It is the HTTP of a server's answer: ${HINT}` },
-    { role: 'client', bytes: ANSWER.slice(0, 5), end: `It is the HTTP of a server's answer: ${HINT}` },
-    { role: 'server', bytes: 'GET / HTTP/1.1\r\n\r\n', end: `It is the HTTP of a client's request: ${HINT}` },
-    ...['HTTP', 'GET', 'H', 'POST / HTTP/1.1\r\n\r\n'].map((bytes) => {
+    { role: 'client', bytes: ANSWER, end: `It looks like the HTTP of a server's answer: ${HINT}` },
+    { role: 'client', bytes: ANSWER.slice(0, 5), end: `It looks like the HTTP of a server's answer: ${HINT}` },
+    ...['GET / HTTP/1.1', 'GET ', 'POST /', 'PUT /', 'PRI * HTTP/2.0', 'CONNECT a:1', 'OPTIONS *', 'PATCH /'].map(
+      (bytes) => {
+        return { role: 'server', bytes, end: `It looks like the HTTP of a client's request: ${HINT}` };
+      }
+    ),
+    {
+      role: 'server',
+      bytes: '\x16\x03\x01\x02',
+      end: 'It looks like TLS: give a Decoder the bytes of a tls.TLSSocket'
+    },
+    ...['HTTP', 'GET', 'H', 'GET/ ', 'HELLO', 'get / ', '\x16\x04'].map((bytes) => {
       return { role: 'client', bytes, end: 'no extension has given a meaning' };
     }),
     { role: 'server', bytes: WITHOUT_MASK[0], end: "is not masked, or the Decoder's role should be 'client'" },
