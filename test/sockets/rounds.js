@@ -235,6 +235,28 @@ t.test('replies keep their order: many, long ones, and those of a slow handler',
   t.same(seen, [...numbers, ...numbers]);
 });
 
+t.test('replies to a peer that does not read keep their order', inRounds, async (t) => {
+  let sent = 0;
+  const { socket, client, encoder } = await join(t, () => {
+    for (let i = 0; i < 8; i++) {
+      const bytes = Buffer.alloc(4000);
+      bytes.writeUInt32LE(sent++);
+      encoder.binary(bytes);
+      encoder.flush(socket);
+    }
+  });
+  client.pause();
+  for (let asked = 0; socket.writableLength === 0; asked++) {
+    client.write(frames('go'));
+    await until(() => sent === 8 * (asked + 1));
+  }
+  const seen = [];
+  const decoder = new Decoder({ role: 'client', onMessage: (data) => seen.push(data.readUInt32LE()) });
+  client.on('data', (chunk) => decoder.write(chunk)).resume();
+  await until(() => seen.length === sent);
+  t.same(seen, [...Array(sent).keys()]);
+});
+
 t.test('reads and replies re-arm the timeout of a socket', inRounds, async (t) => {
   const { socket, client } = await join(t, (text, reply) => reply(text));
   socket.setTimeout(1e6);

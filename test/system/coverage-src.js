@@ -12,7 +12,9 @@ const TESTS = [
   'test/masking/mask.js',
   'test/masking/kernels.js',
   'test/codec/scan.js',
-  'test/hazards/addon.js'
+  'test/hazards/addon.js',
+  'test/sockets/rounds.js',
+  'test/sockets/handlers.js'
 ];
 
 module.exports = {
