@@ -124,7 +124,7 @@ class PartialMessage {
     try {
       this.buffer = allocate(needed, left, least, this.isPooled);
     } catch (cause) {
-      return new FrameError('MESSAGE_TOO_BIG', 1009, `There is no memory for a message of ${needed + left} bytes`, {
+      return new FrameError('MESSAGE_TOO_BIG', 1009, `A message of ${needed + left} bytes does not fit in memory`, {
         cause
       });
     }

@@ -84,7 +84,7 @@ function findFault(offer, answer) {
     if (bits > offer.server_max_window_bits) return 'server_max_window_bits is larger than offered';
   }
   const { client_max_window_bits: clientBits } = answer;
-  if (clientBits === true) return 'client_max_window_bits has no value';
+  if (clientBits === true) return 'client_max_window_bits lacks a value';
   if (clientBits !== null) {
     if (offer.client_max_window_bits !== true && clientBits > offer.client_max_window_bits) {
       return 'client_max_window_bits is larger than offered';

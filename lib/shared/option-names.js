@@ -82,7 +82,7 @@ function checkUnknown(name, owner) {
     options.find((option) => option.toLowerCase() === lowerCase) ??
     options.find((option) => isOneLetterOff(lowerCase, option.toLowerCase()));
   if (meant !== undefined) {
-    const error = new TypeError(`${owner} has no option "${name}". Did you mean "${meant}"?`);
+    const error = new TypeError(`Unknown option "${name}" of ${owner}. Did you mean "${meant}"?`);
     error.code = 'ERR_INVALID_ARG_VALUE';
     throw error;
   }

@@ -33,7 +33,7 @@ for (const [of, names] of Object.entries(PARTS)) {
   const missing = names.find((name) => !(name in samples[of]));
   if (missing !== undefined) {
     throw new Error(
-      `framemask/ws can't work with this ws, whose ${of} has no ${missing}. Install another version of ws ` +
+      `framemask/ws can't work with this ws: its ${of} lacks ${missing}. Install another version of ws ` +
         "(8.17.1 to 8.23 are tested), or require 'ws' instead of 'framemask/ws'"
     );
   }

@@ -178,7 +178,7 @@ for (const [owner, Class] of Object.entries(CLASSES)) {
     for (const option of NAMES[owner]) {
       for (const name of [option.toUpperCase(), option.toLowerCase()]) {
         if (name === option) continue;
-        t.equal(complaint(owner, name), `${owner} has no option "${name}". Did you mean "${option}"?`);
+        t.equal(complaint(owner, name), `Unknown option "${name}" of ${owner}. Did you mean "${option}"?`);
       }
     }
   });
@@ -201,7 +201,7 @@ t.test('refuses a slip in any place of a name of six letters or more, and ignore
           if (NAMES[owner].includes(name)) continue;
           const refusal = complaint(owner, name);
           assert.equal(refusal !== null, long, `${owner}: ${name} for ${option}, ${slip}`);
-          if (long) assert.match(refusal, new RegExp(`^${owner} has no option "${name}". Did you mean "${meant}"`));
+          if (long) assert.match(refusal, new RegExp(`^Unknown option "${name}" of ${owner}. Did you mean "${meant}"`));
           for (const at of [i, i + 1, i + 4]) {
             if (at === i && ['a letter more', 'another letter'].includes(slip)) continue;
             const twice = `${name.slice(0, at % name.length)}z${name.slice((at % name.length) + 1)}`;
@@ -259,5 +259,5 @@ t.test('names that are made up as the program runs cost no memory for ever', asy
   Set.prototype.add = add;
   t.ok(kept.size > 0, 'some are kept, which saves comparing them again');
   t.ok(kept.size <= 1000, `${kept.size} names are kept`);
-  t.equal(complaint('Encoder', 'recyle'), 'Encoder has no option "recyle". Did you mean "recycle"?');
+  t.equal(complaint('Encoder', 'recyle'), 'Unknown option "recyle" of Encoder. Did you mean "recycle"?');
 });

@@ -123,7 +123,7 @@ t.test('7.1: a client refuses an answer that is not one to its offer', async () 
     [{}, 'foo', /not offered/],
     [{}, `${NO_SERVER}, foo`, /not offered/],
     [{}, 'permessage-deflate; a', /not valid/],
-    [{}, `${NO_SERVER}; client_max_window_bits`, /has no value/],
+    [{}, `${NO_SERVER}; client_max_window_bits`, /lacks a value/],
     [{}, `${NO_SERVER}; client_max_window_bits=8`, /zlib cannot/],
     [LIMITED, NO_SERVER, /server_max_window_bits is larger/],
     [LIMITED, `${NO_SERVER}; server_max_window_bits=12`, /server_max_window_bits is larger/],
@@ -201,7 +201,7 @@ t.test('refuses options and headers that are not acceptable', async (t) => {
       [{ threshold: -1 }, 'RangeError', /from 0 to Infinity/],
       [{ threshold: 1.5 }, 'RangeError', /from 0 to Infinity/],
       [{ threadPoolFrom: Number.NaN }, 'RangeError', /from 0 to Infinity/],
-      [{ contextTakover: true }, 'TypeError', /no option "contextTakover". Did you mean "contextTakeover"/]
+      [{ contextTakover: true }, 'TypeError', /option "contextTakover" of permessage-deflate. Did you mean "contextTakeover"/]
     ]) {
       assert.throws(() => make(options), { name, message });
     }

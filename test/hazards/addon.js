@@ -273,7 +273,7 @@ testDecoders('an allocation that fails', ({ f, record }) => {
     assert.deepEqual([code, closeCode, cause.message], [...TOO_BIG, 'Array buffer allocation failed']);
     // Of fragments that have not arrived nobody knows the length.
     const size = name === 'fragments' ? '\\d+' : 5000;
-    assert.match(message, new RegExp(`^There is no memory for a message of ${size} bytes$`));
+    assert.match(message, new RegExp(`^A message of ${size} bytes does not fit in memory$`));
     assert.equal(decoder.closed, true);
   });
 });

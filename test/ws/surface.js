@@ -306,7 +306,7 @@ const REFUSED = {
   ],
   'one without a private part that is needed': [
     { ws: { 'package.json': '{ "version": "8.99.0" }', 'index.js': INCOMPLETE } },
-    /framemask\/ws can't work with this ws, whose Sender has no sendFrame/
+    /framemask\/ws can't work with this ws: its Sender lacks sendFrame/
   ]
 };
 
@@ -398,7 +398,7 @@ t.test('an option of its own whose name has a slip is refused, and options of ws
   const slip = (owner, name, meant) => ({
     name: 'TypeError',
     code: 'ERR_INVALID_ARG_VALUE',
-    message: `${owner} has no option "${name}". Did you mean "${meant}"?`
+    message: `Unknown option "${name}" of ${owner}. Did you mean "${meant}"?`
   });
   for (const name of ['sharedRead', 'sharedreads', 'shareReads']) {
     const create = () => new framemask.WebSocketServer({ noServer: true, [name]: false });
