@@ -22,11 +22,11 @@ const smallSlabs = new Pool(() => Buffer.allocUnsafeSlow(SMALL_SLAB), 256);
 const largeSlabs = new Pool(() => Buffer.allocUnsafeSlow(LARGE_SLAB), 16);
 
 /**
- * A slab of at least `size` bytes, up to LARGE_SLAB. With `recycle` it is always a pooled one, else
- * up to PRIVATE_SLAB a new one.
+ * A slab of at least `size` bytes, up to LARGE_SLAB: with `alwaysPooled`, or above PRIVATE_SLAB,
+ * a pooled one, else a new one.
  */
-function acquireSlab(size, recycle) {
-  if (!recycle && size <= PRIVATE_SLAB) return Buffer.allocUnsafeSlow(PRIVATE_SLAB);
+function acquireSlab(size, alwaysPooled) {
+  if (!alwaysPooled && size <= PRIVATE_SLAB) return Buffer.allocUnsafeSlow(PRIVATE_SLAB);
   return (size <= SMALL_SLAB ? smallSlabs : largeSlabs).acquire();
 }
 

@@ -27,7 +27,7 @@ class ConnectionInflater {
   }
 
   /** Like `inflateAlone`, maybe for a part of a message. Null leaves the rest to `inflateLater`. */
-  inflate(bytes, length, isLast, most, limit) {
+  inflate(bytes, length, isLast, turnLimit, limit) {
     this._open();
     const tail = isLast ? TAIL : EMPTY;
     if (!this._sync) {
@@ -35,19 +35,19 @@ class ConnectionInflater {
       return null;
     }
     const handle = this._handle;
-    const fits = fitsTurn(length, most, isLast && !this._isAmidMessage);
+    const fits = fitsTurn(length, turnLimit, isLast && !this._isAmidMessage);
     this._isAmidMessage = !isLast;
     // One byte shows whether zlib takes any.
     const size = fits ? length : 1;
     const itsTail = fits ? tail : EMPTY;
     try {
-      let left = runWithTail(handle, bytes, size, itsTail, most, limit);
+      let left = runWithTail(handle, bytes, size, itsTail, turnLimit, limit);
       if (left === size + itsTail.length && size !== 0) {
         // A final block ended with the tail of the message before: zlib takes nothing more.
         handle.reset();
-        left = runWithTail(handle, bytes, size, itsTail, most, limit);
+        left = runWithTail(handle, bytes, size, itsTail, turnLimit, limit);
       }
-      if (!fits || outputLength() > most) {
+      if (!fits || outputLength() > turnLimit) {
         const rest = Buffer.concat([bytes, tail]).subarray(size + itsTail.length - left);
         this._leave(copyIfShared(takeOutput()), rest);
         return null;

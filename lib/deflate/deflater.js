@@ -10,8 +10,8 @@ const { deflateAlone, deflateAloneLater, keyOf } = require('./deflate-message');
 class Deflater {
   /** @param {DeflateDirection} direction */
   constructor({ windowBits, contextTakeover, settings, zlibOptions }) {
-    /** Whether messages refer to those before them. */
-    this.takesOver = contextTakeover;
+    /** Whether messages refer to those before them (RFC 7692: context takeover). */
+    this.hasTakeover = contextTakeover;
     this._compression = { ...zlibOptions, windowBits, level: settings.level, memLevel: settings.memLevel };
     this._isShared = !contextTakeover && zlibOptions === undefined;
     this._context = null;
@@ -66,7 +66,7 @@ class Deflater {
   }
 
   _endFrame(isLast) {
-    if (isLast && !this.takesOver) this._context.reset();
+    if (isLast && !this.hasTakeover) this._context.reset();
   }
 }
 

@@ -38,11 +38,11 @@ let inputOfTurn = 0;
 /**
  * Whether input may be inflated on the event loop in this turn.
  *
- * @param {number} most how many bytes may come out
+ * @param {number} turnLimit how many bytes may come out in this turn
  */
-function fitsTurn(length, most, isMessage = true) {
-  if (length > most * INPUT_PART) return false;
-  if (most === Infinity || (isMessage && length <= UNCOUNTED)) return true;
+function fitsTurn(length, turnLimit, isMessage = true) {
+  if (length > turnLimit * INPUT_PART) return false;
+  if (turnLimit === Infinity || (isMessage && length <= UNCOUNTED)) return true;
   if (inputOfTurn === 0) setImmediate(beginTurn);
   else if (inputOfTurn + length > INPUT_OF_TURN) return false;
   inputOfTurn += length;
@@ -56,25 +56,25 @@ function beginTurn() {
 /**
  * Inflates a message that refers to no other.
  *
- * @param {number} most above this many bytes it is left to the thread pool; likewise if `fitsTurn`
+ * @param {number} turnLimit above this many bytes it is left to the thread pool; likewise if `fitsTurn`
  *   says so
  * @param {number} limit the most bytes that the message may have
  * @returns {Buffer | null} memory that the next message overwrites; null if it is longer than
- *   `most`
+ *   `turnLimit`
  * @throws {FrameError} if it is longer than `limit`, or is not DEFLATE
  */
-function inflateAlone(bytes, length, windowBits, most, limit, sync = supportsSyncZlib()) {
-  if (!fitsTurn(length, most)) return null;
-  if (!sync) return inflateSync(bytes, windowBits, most, limit);
-  return inflateShared(bytes, length, windowBits, most, limit);
+function inflateAlone(bytes, length, windowBits, turnLimit, limit, sync = supportsSyncZlib()) {
+  if (!fitsTurn(length, turnLimit)) return null;
+  if (!sync) return inflateSync(bytes, windowBits, turnLimit, limit);
+  return inflateShared(bytes, length, windowBits, turnLimit, limit);
 }
 
-function inflateShared(bytes, length, windowBits, most, limit) {
+function inflateShared(bytes, length, windowBits, turnLimit, limit) {
   shared[windowBits] ??= new ZlibHandle(zlib.createInflateRaw({ windowBits }));
   const handle = shared[windowBits];
   try {
-    runWithTail(handle, bytes, length, TAIL, most, limit);
-    return outputLength() > most ? null : takeOutput();
+    runWithTail(handle, bytes, length, TAIL, turnLimit, limit);
+    return outputLength() > turnLimit ? null : takeOutput();
   } finally {
     dropOutput();
     handle.reset();
@@ -82,13 +82,13 @@ function inflateShared(bytes, length, windowBits, most, limit) {
 }
 
 /**
- * Runs bytes and then a tail, until the output is above `most` or `limit`.
+ * Runs bytes and then a tail, until the output is above `turnLimit` or `limit`.
  *
  * @returns {number} how many bytes are left of both together
  * @throws {FrameError} if the output is above `limit`, or the input is not DEFLATE
  */
-function runWithTail(handle, bytes, length, tail, most, limit) {
-  const bound = Math.min(most, limit);
+function runWithTail(handle, bytes, length, tail, turnLimit, limit) {
+  const bound = Math.min(turnLimit, limit);
   let left = handle.run(bytes, length, bound) + tail.length;
   if (left === tail.length && left !== 0 && handle.error === null && outputLength() <= bound) {
     left = handle.run(tail, left, bound);
@@ -99,13 +99,13 @@ function runWithTail(handle, bytes, length, tail, most, limit) {
 }
 
 /** By the documented API of Node.js. */
-function inflateSync(bytes, windowBits, most, limit) {
+function inflateSync(bytes, windowBits, turnLimit, limit) {
   let inflated;
   try {
     const input = Buffer.concat([bytes, TAIL]);
-    inflated = zlib.inflateRawSync(input, zlibOptions(windowBits, Math.min(most, limit)));
+    inflated = zlib.inflateRawSync(input, zlibOptions(windowBits, Math.min(turnLimit, limit)));
   } catch (error) {
-    if (error.code === 'ERR_BUFFER_TOO_LARGE' && most < limit) return null;
+    if (error.code === 'ERR_BUFFER_TOO_LARGE' && turnLimit < limit) return null;
     throw toFrameError(error);
   }
   if (inflated.length > limit) throw tooBigError();

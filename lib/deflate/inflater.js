@@ -20,8 +20,8 @@ class Inflater {
   /** @param {DeflateDirection} direction */
   constructor({ windowBits, contextTakeover, settings, zlibOptions }, sync = supportsSyncZlib()) {
     this._windowBits = windowBits;
-    this._most = settings.threadPoolFrom * INFLATES_FASTER;
-    this._takesOver = contextTakeover;
+    this._turnLimit = settings.threadPoolFrom * INFLATES_FASTER;
+    this._hasTakeover = contextTakeover;
     this._zlibOptions = zlibOptions;
     this._sync = sync;
     this._context = null;
@@ -29,6 +29,7 @@ class Inflater {
     this._whole = null;
     // A fragmented message: its inflated chunks, their length, and that of each frame.
     this._fragments = null;
+    /** Whether the frame is a message that is inflated without the connection's context. */
     this._isAlone = false;
   }
 
@@ -44,11 +45,11 @@ class Inflater {
     const length = lengthOf(data);
     const isWhole = isLast && this._fragments === null;
     if (!isWhole) this._fragments ??= { chunks: [], length: 0, lengths: [] };
-    this._isAlone = isWhole && !this._takesOver && this._zlibOptions === undefined;
+    this._isAlone = isWhole && !this._hasTakeover && this._zlibOptions === undefined;
     let inflated;
     // Not valid DEFLATE, but taken as an empty message, as in ws.
     if (isWhole && length === 0) inflated = EMPTY;
-    else if (this._isAlone) inflated = inflateAlone(data, length, this._windowBits, this._most, limit, this._sync);
+    else if (this._isAlone) inflated = inflateAlone(data, length, this._windowBits, this._turnLimit, limit, this._sync);
     else inflated = this._inflateInContext(data, length, isLast, limit);
     if (inflated === null) return false;
     // The caller takes a complete message before anything else is inflated.
@@ -74,7 +75,7 @@ class Inflater {
     if (this._isAlone) {
       inflateAloneLater(data, this._windowBits, limit, (error, inflated) => end(error, [inflated]));
     } else {
-      this._context.inflateLater(limit - this._before, end);
+      this._context.inflateLater(limit - this._earlierLength, end);
     }
   }
 
@@ -101,11 +102,11 @@ class Inflater {
 
   _inflateInContext(data, length, isLast, limit) {
     this._context ??= new ConnectionInflater({ ...this._zlibOptions, windowBits: this._windowBits }, this._sync);
-    return this._context.inflate(data, length, isLast, this._most, limit - this._before);
+    return this._context.inflate(data, length, isLast, this._turnLimit, limit - this._earlierLength);
   }
 
   /** The bytes of the frames before this one. */
-  get _before() {
+  get _earlierLength() {
     return this._fragments === null ? 0 : this._fragments.length;
   }
 
@@ -120,7 +121,7 @@ class Inflater {
 
   /** Resets the context after a message, so that the next one refers to nothing in it. */
   _endFrame(isLast) {
-    if (isLast && !this._takesOver && !this._isAlone) this._context?.reset();
+    if (isLast && !this._hasTakeover && !this._isAlone) this._context?.reset();
   }
 
   _join() {

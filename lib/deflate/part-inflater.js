@@ -26,7 +26,7 @@ class PartInflater {
   /** @param {DeflateDirection} direction */
   constructor({ windowBits, contextTakeover, zlibOptions }) {
     this._options = { ...zlibOptions, windowBits };
-    this._takesOver = contextTakeover;
+    this._hasTakeover = contextTakeover;
     this._handle = null;
     // The compressed bytes that have not been inflated, and those after them: the tail, or none.
     this._input = EMPTY;
@@ -86,7 +86,7 @@ class PartInflater {
     workOfTurn += taken * INPUT_COUNTS + part.length;
     if (left !== 0 && !this._hasMore) this._endBlock();
     else this._advance(taken);
-    if (this.isDone && this._isLast && !this._takesOver) handle.reset();
+    if (this.isDone && this._isLast && !this._hasTakeover) handle.reset();
     return part;
   }
 

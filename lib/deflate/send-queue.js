@@ -148,7 +148,7 @@ class SendQueue {
    * of each connection would have to have it in its window.
    */
   sharesFrom(length) {
-    return !this._deflater.takesOver && length >= this._threshold;
+    return !this._deflater.hasTakeover && length >= this._threshold;
   }
 
   deflateShared(bytes) {
@@ -192,7 +192,7 @@ class SendQueue {
     const bytes = typeof data === 'string' ? Buffer.from(data) : data;
     const deflated = this._deflater.deflate(bytes, length, isLast(record));
     // With takeover the connection's window has the message now, so the peer's must get it, too.
-    const mustSend = this._deflater.takesOver || !isWhole(firstByte);
+    const mustSend = this._deflater.hasTakeover || !isWhole(firstByte);
     return mustSend || deflated.length < length ? withPayload(record, deflated) : record;
   }
 

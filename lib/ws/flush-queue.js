@@ -32,7 +32,7 @@ function listenForExit() {
   listensForExit = true;
   process.on('exit', () => {
     exits = true;
-    for (const adapter of reads) adapter.flushApart();
+    for (const adapter of reads) adapter.flushThrowingLater();
     flushQueue();
   });
 }
@@ -46,7 +46,7 @@ function flushQueue() {
   heldBack = 0;
   for (const adapter of adapters) {
     adapter.isQueued = false;
-    adapter.flushApart();
+    adapter.flushThrowingLater();
   }
 }
 

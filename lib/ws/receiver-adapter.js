@@ -20,7 +20,7 @@ const POLICY_VIOLATION = 1008;
 // The parts that a Receiver's `_write` needs.
 const kWebSocket = Symbol('websocket');
 const kSender = Symbol('sender');
-const kAdapter = Symbol('adapter');
+const kReceiverAdapter = Symbol('receiverAdapter');
 const kBorrows = Symbol('borrows');
 const kReads = Symbol('reads');
 const kStreamOptions = Symbol('streamOptions');
@@ -239,8 +239,8 @@ function writeBorrowed(chunk, ...rest) {
 }
 
 function write(chunk, _encoding, callback) {
-  this[kAdapter] ??= new ReceiverAdapter(this[kWebSocket], this, this[kSender]);
-  this[kAdapter].write(chunk, callback);
+  this[kReceiverAdapter] ??= new ReceiverAdapter(this[kWebSocket], this, this[kSender]);
+  this[kReceiverAdapter].write(chunk, callback);
 }
 
 /**
@@ -330,7 +330,7 @@ function onInflated() {
 
 /** Ends the decoding of a Receiver. */
 function endDecoding(receiver) {
-  receiver[kAdapter]?.end();
+  receiver[kReceiverAdapter]?.end();
 }
 
 module.exports = { attachDecoder, borrowChunks, countReads, endDecoding };

@@ -21,7 +21,7 @@ const OWNED = { owned: true };
 const FRAMED = { anyMask: true };
 const FRAMED_OWNED = { anyMask: true, owned: true };
 
-const kAdapter = Symbol('adapter');
+const kSenderAdapter = Symbol('senderAdapter');
 
 /** How sockets write. A replaced one may retain chunks. */
 const { write, _write, _writev } = net.Socket.prototype;
@@ -49,10 +49,10 @@ class SenderAdapter {
     /** The bytes of messages that wait for the end of a stream. */
     this.heldBytes = 0;
     this._isRedirected = false;
-    sender[kAdapter] = this;
+    sender[kSenderAdapter] = this;
     sender.sendFrame = sendFrame;
     listenForExit();
-    socket[kAdapter] = this;
+    socket[kSenderAdapter] = this;
     for (const name of ['end', 'destroy']) flushBefore(socket, name);
   }
 
@@ -197,7 +197,7 @@ class SenderAdapter {
    * Flushes outside of this connection's `send`. A stream of the program's own may throw from
    * `write`: nobody else gets the error.
    */
-  flushApart() {
+  flushThrowingLater() {
     try {
       this.flush();
     } catch (error) {
@@ -270,7 +270,7 @@ function throwError(error) {
 }
 
 function sendFrame(list, callback) {
-  this[kAdapter].sendFramed(list, callback);
+  this[kSenderAdapter].sendFramed(list, callback);
 }
 
 const ENDINGS = { end: flushFirst('end'), destroy: flushFirst('destroy') };
@@ -287,8 +287,8 @@ function flushBefore(socket, name) {
 /** @param {Function} [own] the socket's own method; default: its prototype's */
 function flushFirst(name, own) {
   return function (...args) {
-    const adapter = this[kAdapter];
-    adapter.flushApart();
+    const adapter = this[kSenderAdapter];
+    adapter.flushThrowingLater();
     return (own ?? Object.getPrototypeOf(adapter.socket)[name]).apply(this, args);
   };
 }

@@ -11,7 +11,7 @@ const { connections } = require('./report');
 const { OPEN } = ws.WebSocket;
 
 /** Where a WebSocket keeps its SenderAdapter; null before the connection is open. */
-const kAdapter = Symbol('adapter');
+const kSenderAdapter = Symbol('senderAdapter');
 
 /** Where a client, or a server's socket, keeps the Sec-WebSocket-Key of its handshake. */
 const kKey = Symbol('key');
@@ -45,21 +45,21 @@ function extend(Base) {
      * it sends the frames that are held back: the program may write to the socket next, or end it.
      */
     get _socket() {
-      const adapter = this[kAdapter];
+      const adapter = this[kSenderAdapter];
       if (adapter === null) return null;
-      adapter.flushApart();
+      adapter.flushThrowingLater();
       return adapter.socket;
     }
 
     set _socket(socket) {
       if (socket === null) {
-        this[kAdapter] = null;
+        this[kSenderAdapter] = null;
         return;
       }
       const adapter = new SenderAdapter(this, this._sender, socket, this[kKey] ?? socket[kKey]);
       const receiver = this._receiver;
       attachDecoder(this, receiver, adapter, this[kStreamOptions]);
-      this[kAdapter] = adapter;
+      this[kSenderAdapter] = adapter;
       connections.opened++;
       if (adapter.agreement === null) return;
       connections.compressed++;
@@ -90,7 +90,7 @@ function extend(Base) {
     }
 
     get bufferedAmount() {
-      const adapter = this[kAdapter];
+      const adapter = this[kSenderAdapter];
       return adapter === null ? super.bufferedAmount : adapter.bufferedAmount;
     }
 
@@ -99,7 +99,7 @@ function extend(Base) {
       const done = isShort ? options : callback;
       // ws spreads the options: a value that is not an object has no effect.
       const given = typeof options === 'object' && options !== null ? options : undefined;
-      const adapter = this[kAdapter];
+      const adapter = this[kSenderAdapter];
       // ws converts other types, and sends a detached Buffer as an empty message.
       const isBytes = isUint8Array(data) && data[0] !== undefined;
       if (
@@ -210,7 +210,7 @@ const Exported = ws === ws.WebSocket ? WebSocket : withOwnKeys(extend(ws));
 
 /** The name of a connection in trace records: see ws.d.ts. */
 function connectionId(websocket) {
-  const trace = websocket[kAdapter]?.trace;
+  const trace = websocket[kSenderAdapter]?.trace;
   if (trace === undefined) return null;
   trace.id ??= require('../frame-id').frameId();
   return trace.id;
@@ -224,7 +224,7 @@ function messages(websocket, options) {
 }
 
 /** The way out of a WebSocket; null before it is open, and for a WebSocket of plain ws. */
-const adapterOf = (websocket) => websocket[kAdapter] ?? null;
+const adapterOf = (websocket) => websocket[kSenderAdapter] ?? null;
 
 module.exports = {
   Exported,
