@@ -267,7 +267,7 @@ declare namespace WebSocket {
      * the connection is closed with 1008. Periods in which the connection was paused, or waited for
      * the reader, do not count. Default: none.
      *
-     * @throws RangeError, TypeError unless both are numbers above 0; TypeError without `streamFrom`
+     * @throws RangeError, TypeError unless both are finite numbers above 0; TypeError without `streamFrom`
      */
     minRate?: { bytes: number; seconds?: number | undefined } | undefined;
   }

@@ -85,6 +85,7 @@ const TLS_HANDSHAKE = '\x16\x03';
 function protocolHint(bytes, position, end) {
   const start = String.fromCharCode(...bytes.subarray(position, Math.min(end, position + 5)));
   if (start.startsWith(TLS_HANDSHAKE)) return '. It looks like TLS: give a Decoder the bytes of a tls.TLSSocket';
+  if (start === 'PRI *') return '. It looks like HTTP/2: see acceptHttp2';
   const sender = start === 'HTTP/' ? "a server's answer" : METHOD.test(start) ? "a client's request" : null;
   if (sender === null) return '';
   return `. It looks like the HTTP of ${sender}: give a Decoder only what follows the handshake`;

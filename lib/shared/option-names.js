@@ -41,7 +41,8 @@ const OPTIONS = {
   // Those that framemask/ws adds to ws's.
   WebSocketServer: ['sharedReads', 'batchedReads', 'streamFrom', 'minRate'],
   WebSocket: ['http2', 'streamFrom', 'minRate'],
-  perMessageDeflate: ['contextTakeover']
+  perMessageDeflate: ['contextTakeover'],
+  minRate: ['bytes', 'seconds']
 };
 
 /**

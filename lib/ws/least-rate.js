@@ -1,13 +1,14 @@
 'use strict';
 
 const { invalidType, outOfRange } = require('../shared/errors');
+const { checkNames } = require('../shared/option-names');
 
-/** setTimeout takes no longer times. */
+/** A timer takes no longer times. */
 const MAX_SECONDS = (2 ** 31 - 1) / 1000;
 
 /**
- * Watches that a socket's peer sends at least so many bytes in each period. A period in which the
- * socket was paused does not count: the peer could not send.
+ * Watches that a stream gets at least so many bytes in each period. A period in which the socket was
+ * paused does not count, nor one that began so: the peer could not send.
  */
 class LeastRate {
   /**
@@ -20,7 +21,7 @@ class LeastRate {
     this._least = bytes;
     this._onSlow = onSlow;
     this._bytes = 0;
-    this._wasPaused = false;
+    this._wasPaused = socket.isPaused();
     this._onPause = () => {
       this._wasPaused = true;
     };
@@ -28,8 +29,9 @@ class LeastRate {
     this._timer = setInterval(() => this._judge(), seconds * 1000).unref();
   }
 
-  add(bytes) {
-    this._bytes += bytes;
+  /** Counts bytes of the stream, inflated. */
+  add(count) {
+    this._bytes += count;
   }
 
   stop() {
@@ -45,16 +47,20 @@ class LeastRate {
   }
 }
 
-/** @returns {{ bytes: number, seconds: number } | undefined} the option `minRate` */
+/** @returns {{ bytes: number, seconds: number } | undefined} the option `minRate`, checked */
 function readRate({ minRate }) {
   if (minRate === undefined) return undefined;
   if (typeof minRate !== 'object' || minRate === null) throw invalidType('options.minRate', 'an object', minRate);
+  checkNames(minRate, 'minRate');
   const { bytes, seconds = 10 } = minRate;
-  if (!(bytes > 0)) throw outOfRange('options.minRate.bytes', 'a number above 0', bytes);
-  if (!(seconds > 0 && seconds <= MAX_SECONDS)) {
-    throw outOfRange('options.minRate.seconds', `a number above 0, at most ${MAX_SECONDS}`, seconds);
-  }
+  checkNumber('options.minRate.bytes', bytes, Number.MAX_SAFE_INTEGER);
+  checkNumber('options.minRate.seconds', seconds, MAX_SECONDS);
   return { bytes, seconds };
+}
+
+function checkNumber(name, value, max) {
+  if (typeof value !== 'number') throw invalidType(name, 'a number', value);
+  if (!(value > 0 && value <= max)) throw outOfRange(name, `above 0, and at most ${max}`, value);
 }
 
 module.exports = { LeastRate, readRate };

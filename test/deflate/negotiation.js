@@ -201,7 +201,11 @@ t.test('refuses options and headers that are not acceptable', async (t) => {
       [{ threshold: -1 }, 'RangeError', /from 0 to Infinity/],
       [{ threshold: 1.5 }, 'RangeError', /from 0 to Infinity/],
       [{ threadPoolFrom: Number.NaN }, 'RangeError', /from 0 to Infinity/],
-      [{ contextTakover: true }, 'TypeError', /option "contextTakover" of permessage-deflate. Did you mean "contextTakeover"/]
+      [
+        { contextTakover: true },
+        'TypeError',
+        /option "contextTakover" of permessage-deflate. Did you mean "contextTakeover"/
+      ]
     ]) {
       assert.throws(() => make(options), { name, message });
     }

@@ -125,16 +125,15 @@ t.test('the message of an error tells of a handshake, or of the wrong role', asy
   const cases = [
     { role: 'client', bytes: ANSWER, end: `It looks like the HTTP of a server's answer: ${HINT}` },
     { role: 'client', bytes: ANSWER.slice(0, 5), end: `It looks like the HTTP of a server's answer: ${HINT}` },
-    ...['GET / HTTP/1.1', 'GET ', 'POST /', 'PUT /', 'PRI * HTTP/2.0', 'CONNECT a:1', 'OPTIONS *', 'PATCH /'].map(
-      (bytes) => {
-        return { role: 'server', bytes, end: `It looks like the HTTP of a client's request: ${HINT}` };
-      }
-    ),
+    ...['GET / HTTP/1.1', 'GET ', 'POST /', 'PUT /', 'CONNECT a:1', 'OPTIONS *', 'PATCH /'].map((bytes) => {
+      return { role: 'server', bytes, end: `It looks like the HTTP of a client's request: ${HINT}` };
+    }),
     {
       role: 'server',
       bytes: '\x16\x03\x01\x02',
       end: 'It looks like TLS: give a Decoder the bytes of a tls.TLSSocket'
     },
+    { role: 'server', bytes: 'PRI * HTTP/2.0', end: 'It looks like HTTP/2: see acceptHttp2' },
     ...['HTTP', 'GET', 'H', 'GET/ ', 'HELLO', 'get / ', '\x16\x04'].map((bytes) => {
       return { role: 'client', bytes, end: 'no extension has given a meaning' };
     }),
