@@ -6,9 +6,9 @@ const { supportsSyncZlib } = require('../deflate/zlib-handle');
 const { Buffer } = require('../shared/buffers');
 const { warnOfVariable } = require('../shared/errors');
 
-// The contexts of ws's PerMessageDeflate, which negotiates and sets the threshold. ws takes each
-// message through zlib's thread pool; here small ones are compressed and inflated at once, to the
-// same bytes.
+// Compresses the messages of a connection in place of ws's PerMessageDeflate, which negotiates and sets
+// the threshold. ws takes each message through zlib's thread pool; here small ones are compressed at
+// once, to the same bytes. The Decoder of receiver-adapter.js inflates.
 
 /** Whether framemask compresses, and not ws. Deno, whose handles do not work, may refuse `env`. */
 function compressesHere() {
@@ -30,7 +30,7 @@ class Compressor {
   }
 
   compress(data, fin, callback) {
-    // Of a long string the characters, of which none has less than a byte.
+    // A string has at least as many bytes as characters.
     if (data.length >= THREAD_POOL_FROM) {
       this._callback = callback;
       this._deflater.deflateLater(data, data.length, fin, (deflated) => this._settle(null, deflated));
@@ -58,6 +58,7 @@ class Compressor {
  *
  * @param {DeflateDirection} direction
  * @param {() => void} onEnd called when the connection has ended
+ * @param {boolean} [here] whether framemask compresses; given by tests
  */
 function attachCompressor(deflate, direction, onEnd, here = compressesHere()) {
   const { cleanup } = deflate;

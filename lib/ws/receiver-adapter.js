@@ -44,7 +44,7 @@ class ReceiverAdapter {
     this.error = null;
     /** Whether each event has a turn of its own. */
     this.isDeferred = !receiverOptions(receiver).allowSynchronousEvents;
-    /** Whether the next message has been inflated in a turn of its own. */
+    /** Whether the thread pool has inflated the next message, so that this turn is its own. */
     this.hasTurn = false;
     this._sender = sender;
     const streamOptions = receiver[kStreamOptions];
@@ -77,7 +77,10 @@ class ReceiverAdapter {
     setImmediate(() => this._enter(emitAndResume, [event, data, isBinary]));
   }
 
-  /** Emits a message in a turn of its own; text that was inflated in the thread pool has had it, as with ws. */
+  /**
+   * Emits a message in a turn of its own. As with ws, one that the thread pool has inflated has that
+   * turn already if it is text.
+   */
   deferMessage(data, isBinary) {
     const isDue = this.hasTurn && !isBinary;
     this.hasTurn = false;
@@ -130,7 +133,7 @@ class ReceiverAdapter {
     callback?.(this.error);
   }
 
-  /** Holds the connection until the reader of a stream asks for more. */
+  /** Stops reading at once, until the reader of a stream asks for more. */
   hold() {
     this._pauseFor(DEFERRED);
     stopReading(this._sender.socket);
@@ -165,7 +168,7 @@ class ReceiverAdapter {
     this.resume();
   }
 
-  /** False for compression on Deno, where messages then come as a whole. */
+  /** False on Deno for a connection with compression: its messages come as a whole. */
   get _inflatesInParts() {
     return this._sender.agreement === null || require('../deflate/zlib-handle').supportsSyncZlib();
   }
@@ -217,7 +220,7 @@ const limitOf = (option) => (option > 0 ? option : Infinity);
 
 /**
  * Replaces the decoding of a Receiver. Its ReceiverAdapter is made with the first chunk: until then
- * `binaryType` may change, and an idle connection needs no decoder.
+ * `borrowChunks` may be called, and an idle connection needs no decoder.
  */
 function attachDecoder(websocket, receiver, sender, streamOptions) {
   receiver[kWebSocket] = websocket;
@@ -232,7 +235,7 @@ function borrowChunks(receiver) {
   receiver.write = writeBorrowed;
 }
 
-/** A chunk that the stream would keep is copied: after one whose messages wait to be inflated. */
+/** Copies a chunk that the stream keeps, because the one before it waits for the thread pool. */
 function writeBorrowed(chunk, ...rest) {
   const own = this.writableLength === 0 ? chunk : copyOf(chunk, 0, chunk.length);
   return Object.getPrototypeOf(this).write.call(this, own, ...rest);
@@ -244,7 +247,7 @@ function write(chunk, _encoding, callback) {
 }
 
 /**
- * Counts the bytes that a Receiver gets from now on.
+ * Counts the bytes that a Receiver gets from now on, for `received()`.
  *
  * @returns {{ bytes: number, time: number }} the same object each time
  */
