@@ -394,7 +394,7 @@ declare namespace WebSocket {
     reads: 'batched' | 'shared' | 'events';
     /** Why connections can't be read in batches, where that was asked for. */
     batchError: string | null;
-    /** Whose contexts compress: `'ws'` with the environment variable `FRAMEMASK_DEFLATE=ws`, and on Deno. */
+    /** Who compresses and inflates: `'ws'` with the environment variable `FRAMEMASK_DEFLATE=ws`, and on Deno. */
     deflate: 'framemask' | 'ws';
     /** Whether framemask/ws/register is at work. */
     registered: boolean;

@@ -10,12 +10,15 @@ const { warnOfVariable } = require('../shared/errors');
 // the threshold. ws takes each message through zlib's thread pool; here small ones are compressed at
 // once, to the same bytes. The Decoder of receiver-adapter.js inflates.
 
-/** Whether framemask compresses, and not ws. Deno, whose handles do not work, may refuse `env`. */
-function compressesHere() {
+/** Whether framemask compresses, and not ws: on Deno, handles of zlib do not work. */
+const compressesHere = () => supportsSyncZlib() && !isLeftToWs();
+
+/** Whether ws compresses and inflates, as FRAMEMASK_DEFLATE asks. Deno may refuse `env`. */
+function isLeftToWs() {
   if (!supportsSyncZlib()) return false;
   const { FRAMEMASK_DEFLATE: wanted = '' } = process.env;
   if (wanted !== '' && wanted !== 'ws') warnOfVariable('FRAMEMASK_DEFLATE', wanted, '"ws"');
-  return wanted !== 'ws';
+  return wanted === 'ws';
 }
 
 /**
@@ -71,4 +74,4 @@ function attachCompressor(deflate, direction, onEnd, here = compressesHere()) {
   };
 }
 
-module.exports = { attachCompressor, compressesHere };
+module.exports = { attachCompressor, compressesHere, isLeftToWs };

@@ -229,6 +229,8 @@ function attachDecoder(websocket, receiver, sender, streamOptions) {
   receiver._write = write;
 }
 
+const hasDecoder = (receiver) => receiver[kSender] !== undefined;
+
 /** Says that the chunks for a Receiver lie in memory that is read into again. */
 function borrowChunks(receiver) {
   receiver[kBorrows] = true;
@@ -336,4 +338,4 @@ function endDecoding(receiver) {
   receiver[kReceiverAdapter]?.end();
 }
 
-module.exports = { attachDecoder, borrowChunks, countReads, endDecoding };
+module.exports = { attachDecoder, borrowChunks, countReads, endDecoding, hasDecoder };

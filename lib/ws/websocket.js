@@ -3,7 +3,7 @@
 const { isUint8Array } = require('../shared/buffers');
 const { checkBoolean, checkNames } = require('../shared/option-names');
 const { shareReads } = require('../sockets/shared-reads');
-const { borrowChunks, attachDecoder, endDecoding } = require('./receiver-adapter');
+const { attachDecoder, borrowChunks, endDecoding, hasDecoder } = require('./receiver-adapter');
 const { deflateOf, isServer, plainSend, ws } = require('./internals');
 const { SenderAdapter } = require('./sender-adapter');
 const { connections } = require('./report');
@@ -58,20 +58,27 @@ function extend(Base) {
       }
       const adapter = new SenderAdapter(this, this._sender, socket, this[kKey] ?? socket[kKey]);
       const receiver = this._receiver;
-      attachDecoder(this, receiver, adapter, this[kStreamOptions]);
+      const streamOptions = this[kStreamOptions];
+      const { agreement } = adapter;
       this[kSenderAdapter] = adapter;
       connections.opened++;
-      if (adapter.agreement === null) return;
+      if (agreement === null) {
+        attachDecoder(this, receiver, adapter, streamOptions);
+        return;
+      }
       connections.compressed++;
-      const direction = adapter.agreement.sending(isServer(this) ? 'server' : 'client');
-      require('./compression').attachCompressor(deflateOf(this), direction, () => endDecoding(receiver));
+      const { attachCompressor, isLeftToWs } = require('./compression');
+      // ws's Receiver knows no streams.
+      if (!isLeftToWs() || streamOptions !== undefined) attachDecoder(this, receiver, adapter, streamOptions);
+      const direction = agreement.sending(isServer(this) ? 'server' : 'client');
+      attachCompressor(deflateOf(this), direction, () => endDecoding(receiver));
     }
 
     /** ws calls it when the handshake is done. It listens to the socket's data, and emits 'open'. */
     setSocket(socket, ...rest) {
       super.setSocket(socket, ...rest);
       const options = socket[kServerOptions];
-      if (options === undefined || options.sharedReads === false) return;
+      if (options === undefined || options.sharedReads === false || !hasDecoder(this._receiver)) return;
       const [listener, another] = socket.listeners('data');
       const isAlone = listener !== undefined && another === undefined;
       if (!isAlone || shareReads(socket, listener, options.batchedReads === true) === 'events') return;

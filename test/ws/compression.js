@@ -428,6 +428,17 @@ const WITH_DEFLATE_BY_WS = {
     client.terminate();
     return (await sent)?.message;
   },
+  'messages are inflated one after the other, and a Close frame after them': async (server, client) => {
+    const seen = [];
+    client.on('message', (data) => seen.push([String(data), client._receiver._state]));
+    client._receiver.on('conclude', () => seen.push(['the end', client._receiver._state]));
+    server._socket.cork();
+    for (let i = 0; i < 4; i++) server.send(`${i}`);
+    server.close();
+    server._socket.uncork();
+    await closeOf(client);
+    return seen;
+  },
   "the event 'error' comes once, for a Blob that can't be read and a wrong frame": async (server, client) => {
     const errors = [];
     client.on('error', ({ message }) => errors.push(message));
@@ -460,6 +471,15 @@ t.test('FRAMEMASK_DEFLATE=ws: report() says whose contexts compress', async (t) 
       t.same(results[1], results[0]);
     });
   }
+  const { shared } = framemask.report().connections;
+  const { server, client } = await connectPair(t, framemask, { server: { ...both, streamFrom: 3 }, client: both });
+  client.send('long text');
+  const [stream] = await once(server, 'stream');
+  let received = '';
+  for await (const part of stream.setEncoding('utf8')) received += part;
+  t.equal(received, 'long text', 'streams come by the Decoder');
+  await connectPair(t, framemask, { server: both, client: both });
+  t.equal(framemask.report().connections.shared, shared + (isOther ? 0 : 1), "ws's Receiver keeps its chunks");
   delete process.env.FRAMEMASK_DEFLATE;
   t.equal(framemask.report().deflate, process.versions.deno === undefined ? 'framemask' : 'ws');
 });
