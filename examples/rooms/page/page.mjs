@@ -110,6 +110,9 @@ function showForm(text) {
   current?.client.close();
   current = null;
   list.replaceChildren();
+  // The members of the next room come half a second after it is entered.
+  byId('count').textContent = 1;
+  byId('names').replaceChildren();
   byId('refused').textContent = text;
   byId('refused').hidden = text === '';
   byId('enter').hidden = false;

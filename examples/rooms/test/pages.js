@@ -122,6 +122,24 @@ test('pages chat through three processes, of which one is killed', async (t) => 
   assert.deepEqual(faults, []);
 });
 
+test('a page that changes its room shows no members of the former one', async (t) => {
+  const server = new RoomsServer();
+  const port = await server.listen();
+  t.after(() => server.shutDown());
+  const browser = await openBrowser(t);
+  await enter(browser, { port }, 'Ada', 'tea');
+  const bob = await enter(browser, { port }, 'Bob', 'tea');
+  await expectMembers(bob, ['Ada', 'Bob']);
+  // In one turn: the members of the second room can't have come.
+  const shown = await bob.locator('#room').evaluate((input) => {
+    input.value = 'coffee';
+    input.form.requestSubmit();
+    return [document.getElementById('count').textContent, document.getElementById('names').textContent];
+  });
+  assert.deepEqual(shown, ['1', '']);
+  await expectMembers(bob, ['Bob']);
+});
+
 test('a page takes a token as it is if it can not be decoded', async (t) => {
   const server = new RoomsServer({ token: '100%' });
   const port = await server.listen();
