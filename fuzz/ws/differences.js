@@ -86,18 +86,19 @@ const DIFFERENCES = [
   {
     name: 'messages behind an empty compressed one are inflated',
     why: 'It has no block. Of the tail alone, ws begins a stored block, which the next compressed message breaks.',
-    // A next one without a byte is the tail's for ws.
+    // With ws, the tail alone goes on with a block that the message before has not ended; and a next
+    // message without a byte is the tail's.
     applies: ({ ours, theirs, reference }) => {
       if (reference === null) return false;
-      const count = countTo(isEmpty, reference);
+      const before = countTo(isEmpty, reference) - 1;
       // ws, which inflates in the thread pool, may have left OPEN before.
       const [some, others] = [ours, theirs].map((lines) => lines.map(withoutState));
       const [messages, otherMessages] = [some, others].map((lines) => lines.filter(isMessage));
       const shared = some.findIndex((line, i) => line !== others[i]);
       return (
-        messages.findIndex((line, i) => i < otherMessages.length && line !== otherMessages[i]) >= count ||
+        messages.findIndex((line, i) => i < otherMessages.length && line !== otherMessages[i]) >= before ||
         ([some, others].some((lines) => isError(lines[shared] ?? '')) &&
-          some.slice(0, shared).filter(isMessage).length >= count)
+          some.slice(0, shared).filter(isMessage).length >= before)
       );
     }
   },
