@@ -7,16 +7,14 @@ const { once } = require('node:events');
 const http2 = require('node:http2');
 const net = require('node:net');
 const secure = require('node:tls');
-const { constants, deflateRawSync } = require('node:zlib');
 
+const { deflateByZlib } = require('../../test/support/deflate');
+const { HANDSHAKE, head } = require('../../test/support/frames');
 const { TEXT, asciiPayload, jsonPayloads, maskedFrame, unmaskedFrame } = require('./messages');
 const { processorTime } = require('./process-use');
 
 /** The bit of a frame's first byte that permessage-deflate sets. */
 const DEFLATED = 0x40;
-const REQUEST =
-  'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
-  'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 
 // All connections read into the same memory, because bytes are used before the next read.
 const memory = Buffer.allocUnsafeSlow(256 * 1024);
@@ -45,7 +43,7 @@ function connect(port, onBytes, { deflate = false, tls = false, http2: isHttp2 =
     const onread = { buffer: memory, callback };
     const options = { host: '127.0.0.1', port, noDelay: true, rejectUnauthorized: false, onread };
     const socket = (tls ? secure : net).connect(options).on('error', reject);
-    socket.write(`${REQUEST}${deflate ? 'Sec-WebSocket-Extensions: permessage-deflate\r\n' : ''}\r\n`);
+    socket.write(head(...HANDSHAKE, ...(deflate ? ['Sec-WebSocket-Extensions: permessage-deflate'] : [])));
   });
 }
 
@@ -149,8 +147,7 @@ function prepareBatch({ pipelined, size, deflate, bare }) {
   const repeat = (frame) => Buffer.concat(Array(pipelined).fill(frame));
   if (deflate) {
     // Refers to nothing before it, so that it can be sent again and again.
-    const flushed = deflateRawSync(jsonPayloads(size, 1)[0], { finishFlush: constants.Z_SYNC_FLUSH });
-    const batch = repeat(maskedFrame(TEXT | DEFLATED, flushed.subarray(0, -4)));
+    const batch = repeat(maskedFrame(TEXT | DEFLATED, deflateByZlib(jsonPayloads(size, 1)[0])));
     return { batch, createCount: () => countFrames(pipelined) };
   }
   const batch = repeat(maskedFrame(TEXT, asciiPayload(size)));
