@@ -8,7 +8,7 @@ const { AssertionError } = require('node:assert');
 const { inspect } = require('node:util');
 const ws = require('ws');
 const framemask = require('../ws');
-const { Finding, runProgram: runFuzzer } = require('./program');
+const { Finding, runProgram: runFuzzer, show } = require('./program');
 const { explain, findDifferent } = require('./ws/differences');
 const { createProgram, isLayered } = require('./ws/generator');
 const { runProgram } = require('./ws/runner');
@@ -95,11 +95,7 @@ async function confirm(programs, i) {
 
 /** @returns {string} the program, and the difference of each log that differs */
 function report(program, theirs, ours) {
-  const short = (_key, value) => {
-    if (value?.type !== 'Buffer') return value;
-    return `${value.data.length} bytes: ${Buffer.from(value.data).toString('hex', 0, 300)}`;
-  };
-  const plain = JSON.parse(JSON.stringify(program, short));
+  const plain = JSON.parse(show(program));
   const parts = findDifferent(theirs, ours).map((name) => {
     const message = `${name}: + framemask/ws, - ws`;
     const logs = { actual: ours[name], expected: theirs[name] };

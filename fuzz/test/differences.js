@@ -4,9 +4,9 @@
 // accepts, and the rows of the table in docs/ws.md. Each test shows what both do.
 
 const { once } = require('node:events');
-const { constants, deflateRawSync } = require('node:zlib');
 const t = require('tap');
 const { DIFFERENCES } = require('../ws/differences');
+const { deflateByZlib } = require('../../test/support/deflate');
 const { CONTINUATION, PING, TEXT, frame } = require('../../test/support/frames');
 const { IMPLEMENTATIONS, connectPair, connectRaw, settled, uncaught } = require('../../test/support/websockets');
 const { hasWs } = require('../../test/support/ws-version');
@@ -36,7 +36,6 @@ async function eventsFor(t, implementation, bytes, options, inflated = 0) {
   return events;
 }
 
-const inflatable = (data) => deflateRawSync(data, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
 const compressed = (payloads) => Buffer.concat(payloads.map((payload) => masked(TEXT, payload, { rsv: 0x40 })));
 
 /**
@@ -91,7 +90,7 @@ const CASES = {
   'messages behind a final block that ends with its message are inflated': [
     // The header of a final block that is stored, whose length is in the tail.
     (t, implementation) =>
-      eventsFor(t, implementation, compressed([hex('01'), inflatable('a')]), { perMessageDeflate: true }, 2),
+      eventsFor(t, implementation, compressed([hex('01'), deflateByZlib('a')]), { perMessageDeflate: true }, 2),
     { ws: ['message ', 'message '], framemask: ['message ', 'message a'] }
   ],
   'messages behind an empty compressed one are inflated': [
@@ -99,7 +98,7 @@ const CASES = {
       const options = { perMessageDeflate: true, skipUTF8Validation: true };
       const { server, socket } = await connectRaw(t, implementation, options);
       const events = listEvents(server);
-      socket.write(compressed(['', inflatable('a')]));
+      socket.write(compressed(['', deflateByZlib('a')]));
       await once(server, 'message');
       while (events.length < 2) await settled();
       // A stored block of eight bytes, of which each tail gives four to ws.
