@@ -54,11 +54,10 @@ class RawPeer {
   }
 
   /** Answers the request of a client. */
-  respond(request) {
-    const [, key] = /^sec-websocket-key: (.*)\r$/im.exec(request);
+  respond({ headers }) {
     this.#handshake = null;
-    const isOffered = /^sec-websocket-extensions:/im.test(request);
-    this.#shake(upgradeAnswer(key).trim().split('\r\n'), isOffered ? this.#program.extensions : '');
+    const offered = headers['sec-websocket-extensions'] === undefined ? '' : this.#program.extensions;
+    this.#shake(upgradeAnswer(headers['sec-websocket-key']).trim().split('\r\n'), offered);
   }
 
   /** @param {() => Promise<void>} rest waits until everything is at rest */
