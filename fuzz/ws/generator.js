@@ -73,9 +73,7 @@ function createProgram(random) {
 
   const kind = pick(['pair', 'pair', 'server', 'server', 'client']);
   const isPair = kind === 'pair';
-  // The raw server knows nothing of HTTP/2.
-  const rare = kind === 'client' ? 'tls' : 'http2';
-  const transport = pick(['memory', 'memory', 'memory', 'tcp', 'tcp', 'tcp', 'tcp', 'unix', 'tls', rare]);
+  const transport = pick(['memory', 'memory', 'memory', 'tcp', 'tcp', 'tcp', 'tcp', 'unix', 'tls', 'http2']);
   const large = chance(6);
   const deflates = chance(4);
   // Each event has a turn of its own then.
