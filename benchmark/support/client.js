@@ -188,12 +188,20 @@ async function putLoad(load) {
   return figures;
 }
 
-// Connections that stay open.
+// Connections that stay open, what reads them, and one on which the server of broadcasts is told
+// that all has arrived.
 const sockets = [];
-let onReply = () => {};
+let read = () => {};
+let control = null;
 
-async function open({ port, count, ...options }) {
-  for (let i = 0; i < count; i++) sockets.push(await connect(port, () => onReply(), options));
+async function open({ port, count, controlPort, ...options }) {
+  if (controlPort !== undefined) {
+    control = net.connect(controlPort, '127.0.0.1');
+    await once(control, 'connect');
+  }
+  for (let i = 0; i < count; i++) {
+    sockets.push(await connect(port, (length, bytes) => read(i, length, bytes), options));
+  }
 }
 
 /** Sends a message on each of the open connections, and ends when each has its answer. */
@@ -201,39 +209,26 @@ function echo() {
   const frame = maskedFrame(TEXT, asciiPayload(64));
   let left = sockets.length;
   return new Promise((resolve) => {
-    onReply = () => {
+    read = () => {
       if (--left === 0) resolve();
     };
     for (const socket of sockets) socket.write(frame);
   });
 }
 
-/** What counts the broadcasts of each connection of `drain`, and the connections that lack one. */
-let counters = [];
-let missing = 0;
-
-/** Opens connections that read everything, and tell the server when all of a broadcast has arrived. */
-async function drain({ port, controlPort, clients }) {
-  const control = net.connect(controlPort, '127.0.0.1');
-  await once(control, 'connect');
-  for (let i = 0; i < clients; i++) {
-    await connect(port, (length, bytes) => {
-      if (!counters[i](length, bytes) || --missing > 0) return;
-      missing = clients;
-      control.write('.');
-    });
-    counters.push(null);
-  }
-}
-
-/** Says which messages a broadcast brings to each connection of `drain`. */
+/** Says which messages a broadcast brings to each of the connections, which were opened together. */
 function expect({ size, count }) {
   const reply = repliesOf(count, size);
-  counters = counters.map(() => countBytes(reply));
-  missing = counters.length;
+  const counters = sockets.map(() => countBytes(reply));
+  let missing = counters.length;
+  read = (i, length, bytes) => {
+    if (!counters[i](length, bytes) || --missing > 0) return;
+    missing = counters.length;
+    control.write('.');
+  };
 }
 
-const TASKS = { putLoad, open, echo, drain, expect };
+const TASKS = { putLoad, open, echo, expect };
 
 process.on('message', async ({ task, ...what }) => {
   try {

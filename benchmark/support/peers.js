@@ -188,7 +188,7 @@ async function startBroadcasts(ways, { clients, turn: milliseconds }, figuresOf)
     const command = [process.execPath, script('broadcast'), name];
     const { child, port, controlPort } = await startServer({ name, command }, { ipc: true });
     servers[name] = { child, client: startClient() };
-    await ask(servers[name].client, { task: 'drain', port, controlPort, clients });
+    await ask(servers[name].client, { task: 'open', port, controlPort, count: clients });
   }
   const candidate =
     ([name, way], work) =>
