@@ -10,7 +10,7 @@ const ws = require('ws');
 const framemask = require('../ws');
 const { Finding, runProgram: runFuzzer, show } = require('./program');
 const { explain, findDifferent } = require('./ws/differences');
-const { createProgram, isLayered } = require('./ws/generator');
+const { createProgram } = require('./ws/generator');
 const { runProgram } = require('./ws/runner');
 const { openTransports } = require('./ws/transports');
 
@@ -56,18 +56,8 @@ async function compareAll(batch) {
   }
 }
 
-async function runAll(programs, implementation) {
-  const results = new Array(programs.length);
-  // What a listener of one program throws in a tick can end the handshake by PSK of another.
-  for (const isApart of [false, true]) {
-    const run = async (program, i) => {
-      if (isLayered(program.transport) !== isApart) return;
-      results[i] = await runProgram(program, transports, implementation, ws);
-    };
-    await Promise.all(programs.map(run));
-  }
-  return results;
-}
+const runAll = (programs, implementation) =>
+  Promise.all(programs.map((program) => runProgram(program, transports, implementation, ws)));
 
 /**
  * Repeats a program, alone and then with the others, to tell findings from what a busy machine
