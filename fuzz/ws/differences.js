@@ -3,6 +3,7 @@
 // Compares the logs of two runs, and knows the differences between ws and framemask/ws that are
 // meant to stay.
 
+const { isDeepStrictEqual } = require('node:util');
 const zlib = require('node:zlib');
 const { ReferenceDecoder } = require('../reference');
 
@@ -72,7 +73,10 @@ const DIFFERENCES = [
     applies: ({ ours, theirs, shared, reference, exceptions }) =>
       (theirs.slice(0, shared).some(isError) &&
         theirs.length > ours.length &&
-        sameLines(ours, [...theirs.slice(0, shared), ...theirs.slice(shared).filter((line) => !isDelivery(line))])) ||
+        isDeepStrictEqual(ours, [
+          ...theirs.slice(0, shared),
+          ...theirs.slice(shared).filter((line) => !isDelivery(line))
+        ])) ||
       (exceptions.theirs.length > 0 &&
         exceptions.ours.length === 0 &&
         // Of a pair, the other one may be the one that had it.
@@ -147,14 +151,10 @@ function endsWithFinalBlock(payload) {
   }
 }
 
-function sameLines(some = [], others = []) {
-  return some.length === others.length && some.every((line, i) => line === others[i]);
-}
-
 /** @returns {string[]} the channels of two logs that differ */
 function findDifferent(theirs, ours) {
   const names = new Set([...Object.keys(theirs), ...Object.keys(ours)]);
-  return [...names].sort().filter((name) => !sameLines(theirs[name], ours[name]));
+  return [...names].sort().filter((name) => !isDeepStrictEqual(theirs[name], ours[name]));
 }
 
 /**
@@ -253,4 +253,4 @@ function createContext({ sides }, role, theirs, ours, sent) {
   };
 }
 
-module.exports = { DIFFERENCES, explain, findDifferent, sameLines };
+module.exports = { DIFFERENCES, explain, findDifferent };
