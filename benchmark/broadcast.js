@@ -22,8 +22,6 @@ const WAYS = {
   'ws, framed once': ['ws', 'ws, framed once'],
   'socket alone': ['framemask', 'socket alone']
 };
-const [OWN, ...OTHERS] = Object.keys(WAYS);
-const pairs = OTHERS.map((peer) => [OWN, peer]);
 
 runBenchmark({
   name: 'broadcast',
@@ -36,7 +34,7 @@ runBenchmark({
   sets(options) {
     const { clients } = options;
     const group = `broadcast to ${clients.toLocaleString('en')} connections`;
-    const rows = WORK.map((work) => ({ name: `${work.count} × ${formatSize(work.size)}`, group, work, pairs }));
+    const rows = WORK.map((work) => ({ name: `${work.count} × ${formatSize(work.size)}`, group, work }));
     const figuresOf = ({ sent }) => ({ microseconds: (sent / clients) * 1000 });
     return [{ rows, start: () => startBroadcasts(WAYS, options, figuresOf) }];
   }

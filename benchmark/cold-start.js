@@ -29,10 +29,7 @@ function run(code) {
   return { ms: Number(execFileSync(process.execPath, ['-e', program], { cwd: __dirname, encoding: 'utf8' })) };
 }
 
-const rows = Object.entries(ROWS).map(([name, programs]) => {
-  const [own, peer] = Object.keys(programs);
-  return { name, group: `start: ${name}`, programs, pairs: peer === undefined ? [] : [[own, peer]] };
-});
+const rows = Object.entries(ROWS).map(([name, programs]) => ({ name, group: `start: ${name}`, programs }));
 
 const candidates = ({ programs }) =>
   Object.fromEntries(Object.entries(programs).map(([name, code]) => [name, () => run(code)]));

@@ -73,7 +73,6 @@ runBenchmark({
       return listRows().map((row) => ({
         name: kernel === '' ? row.name : `${row.name} (${kernel})`,
         group: kernel,
-        pairs: [['new', 'old']],
         job: { row: row.name, kernel, turn }
       }));
     });

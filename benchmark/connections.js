@@ -13,7 +13,7 @@ const { runBenchmark } = require('./support/harness');
 const { ROOT } = require('./support/modules');
 const { count } = require('./support/options');
 const { processorTime } = require('./support/process-use');
-const { findServers, startServer } = require('./support/peers');
+const { findServers, startServer, versions } = require('./support/peers');
 
 const USAGE = `usage: node benchmark/connections.js [options]
 
@@ -81,9 +81,6 @@ function checkReads(reads) {
   if (report !== `${reads} null`) throw new Error(`no ${reads} reads here: ${report}`);
 }
 
-/** Filled when the servers are known. */
-const versions = {};
-
 /** Finds the servers of a kind that can be had. @returns {[name: string, server: object][]} for startServer */
 function findCandidates(candidates) {
   const known = findServers(Object.values(candidates).map(([name]) => name));
@@ -91,7 +88,6 @@ function findCandidates(candidates) {
     const server = known.find((each) => each.name === base);
     if (server === undefined) return [];
     if (reads !== undefined) checkReads(reads);
-    if (server.version !== undefined) versions[name] = server.version;
     return [[name, { ...server, env: reads && { FRAMEMASK_READS: reads } }]];
   });
 }
@@ -106,8 +102,8 @@ async function takeTurn(program, candidate, work, turn) {
   }
 }
 
-function listRows(kind, pairs) {
-  return Object.entries(ROWS).map(([name, work]) => ({ name: `${kind}: ${name}`, group: kind, work, pairs }));
+function listRows(kind) {
+  return Object.entries(ROWS).map(([name, work]) => ({ name: `${kind}: ${name}`, group: kind, work }));
 }
 
 runBenchmark({
@@ -118,19 +114,12 @@ runBenchmark({
   versions,
   sets: ({ turn }) =>
     Object.entries(KINDS).map(([kind, candidates]) => {
-      const [own, ...peers] = Object.keys(candidates);
       const start = () => {
         const program = compileLoad();
         const found = findCandidates(candidates);
         const turns = (work) => found.map(([name, server]) => [name, () => takeTurn(program, server, work, turn)]);
         return { candidates: ({ work }) => Object.fromEntries(turns(work)) };
       };
-      return {
-        rows: listRows(
-          kind,
-          peers.map((peer) => [own, peer])
-        ),
-        start
-      };
+      return { rows: listRows(kind), start };
     })
 });

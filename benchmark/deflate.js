@@ -9,7 +9,8 @@ const fs = require('node:fs');
 const path = require('node:path');
 const zlib = require('node:zlib');
 const { PerMessageDeflate, Receiver, Sender } = require('ws');
-const { Decoder, Encoder, acceptDeflate, offerDeflate } = require('../index');
+const { Decoder, Encoder } = require('../index');
+const { agree } = require('../test/support/deflate');
 const { jsonPayloads } = require('./support/messages');
 const { median } = require('./support/race');
 
@@ -41,14 +42,8 @@ function runHandle({ _handle: handle, _writeState: state }, input, contextTakeov
   return Buffer.from(output.subarray(0, length));
 }
 
-/** What both ends have agreed on, as each library has it. */
-function agree(contextTakeover) {
-  // In the thread pool, a message would come later.
-  const options = { contextTakeover, threshold: 0, threadPoolFrom: Infinity };
-  const offer = offerDeflate(options);
-  const server = acceptDeflate(offer.header, options);
-  return { server, client: offer.readAnswer(server.header) };
-}
+/** What both ends have agreed on, as each library has it. In the thread pool, a message would come later. */
+const agreement = (contextTakeover) => agree({ contextTakeover, threshold: 0, threadPoolFrom: Infinity });
 
 function agreeWs(contextTakeover, isServer) {
   const deflate = new PerMessageDeflate({ isServer, threshold: 0 });
@@ -59,7 +54,7 @@ function agreeWs(contextTakeover, isServer) {
 /** Each makes a function that compresses messages, and returns the frames; zlib alone makes none. */
 const COMPRESS = {
   framemask(contextTakeover) {
-    const encoder = new Encoder({ role: 'server', deflate: agree(contextTakeover).server });
+    const encoder = new Encoder({ role: 'server', deflate: agreement(contextTakeover).server });
     return (messages) =>
       messages.map((message) => {
         encoder.text(message, { compress: true });
@@ -95,7 +90,12 @@ const INFLATE = {
   framemask(contextTakeover) {
     let count = 0;
     const onMessage = () => count++;
-    const decoder = new Decoder({ role: 'client', text: 'buffer', deflate: agree(contextTakeover).client, onMessage });
+    const decoder = new Decoder({
+      role: 'client',
+      text: 'buffer',
+      deflate: agreement(contextTakeover).client,
+      onMessage
+    });
     return (frames) => {
       count = 0;
       for (const frame of frames) decoder.write(frame);

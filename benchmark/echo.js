@@ -6,7 +6,7 @@
 const { runBenchmark } = require('./support/harness');
 const { KINDS: CONNECTIONS } = require('../examples/httparena/server');
 const { count, text, texts } = require('./support/options');
-const { ECHO, findServers, nodeServer, startServers } = require('./support/peers');
+const { ECHO, findServers, nodeServer, startServers, versions } = require('./support/peers');
 
 const USAGE = `usage: node benchmark/echo.js [options]
 
@@ -26,9 +26,6 @@ const KINDS = {
   }
 };
 
-/** Filled when the servers are known. */
-const versions = {};
-
 runBenchmark({
   name: 'echo',
   usage: USAGE,
@@ -42,10 +39,7 @@ runBenchmark({
   sets({ kind, servers: wanted, turn }) {
     if (!Object.hasOwn(KINDS, kind)) throw new RangeError(`--kind takes ${Object.keys(KINDS).join(' or ')}`);
     const { group, works, load, servers = findServers(wanted) } = KINDS[kind];
-    for (const { name, version } of servers) if (version !== undefined) versions[name] = version;
-    const [own, ...others] = servers.map(({ name }) => name);
-    const pairs = others.map((peer) => [own, peer]);
-    const rows = Object.entries(works).map(([name, work]) => ({ name, group, work, pairs }));
+    const rows = Object.entries(works).map(([name, work]) => ({ name, group, work }));
     return [{ rows, start: () => startServers(servers, { ...load, milliseconds: turn }) }];
   }
 });

@@ -18,8 +18,6 @@ const serversOf = (options) => [
   { name: 'HTTP/1.1', ...nodeServer('http2', options), client: { tls: true } },
   { name: 'bare stream', ...nodeServer('http2', { bare: true, ...options }), bare: true, client: { http2: true } }
 ];
-const [own, ...peers] = serversOf().map(({ name }) => name);
-const pairs = peers.map((peer) => [own, peer]);
 
 const weighers = (idle) =>
   Object.fromEntries(
@@ -35,7 +33,7 @@ runBenchmark({
   },
   sets: ({ idle, turn }) => [
     {
-      rows: Object.entries(ECHO).map(([name, work]) => ({ name: `echo ${name}`, group: 'HTTP/2: echo', work, pairs })),
+      rows: Object.entries(ECHO).map(([name, work]) => ({ name: `echo ${name}`, group: 'HTTP/2: echo', work })),
       start: () => startServers(serversOf(), { milliseconds: turn })
     },
     {

@@ -64,10 +64,9 @@ runBenchmark({
       const messages = count * clients;
       return { rate: (messages * 1000) / arrived, cost: microseconds / messages };
     };
-    const pairs = modules.slice(1).map(([peer]) => [OWN, peer]);
     const listRows = (kind, works, suffix) => {
       const [end, group] = suffix === undefined ? ['', kind] : [`, ${suffix}`, `${kind} with ${suffix}`];
-      const named = (name) => ({ name: `${kind} ${name}${end}`, group: `\`framemask/ws\`: ${group}`, pairs });
+      const named = (name) => ({ name: `${kind} ${name}${end}`, group: `\`framemask/ws\`: ${group}` });
       return Object.entries(works).map(([name, work]) => ({ ...named(name), work }));
     };
     const weigh = ([name, module]) => [name, () => weighBesideSocket(module, idle)];

@@ -18,8 +18,24 @@ class Connection {
   constructor(options) {
     const { maxPayload, maxFragments, text, closeTimeout = 10_000 } = options;
     this.options = options;
-    const limits = { maxPayload, maxFragments };
-    this.decoder = new Decoder({ role: 'client', text, ...limits, context: this, ...frameHandlers });
+    this.decoder = new Decoder({
+      role: 'client',
+      maxPayload,
+      maxFragments,
+      text,
+      onMessage: (data, isBinary) => options.onMessage?.call(this, data, isBinary),
+      onPing: (payload) => this.pong(payload),
+      onPong: (payload) => options.onPong?.call(this, payload),
+      onClose: (code, reason) => {
+        this.closeCode = code;
+        this.closeReason = reason;
+        this.sendClose(code);
+      },
+      onError: (error) => {
+        this.error = error;
+        this.sendClose(error.closeCode);
+      }
+    });
     this.encoder = null; // until the connection is open
     this.socket = null;
     this.closeTimeout = closeTimeout;
@@ -91,18 +107,31 @@ class Connection {
   }
 
   limitClosing() {
-    this.closeTimer ??= setTimeout(destroy, this.closeTimeout, this.socket);
+    this.closeTimer ??= setTimeout(() => this.socket.destroy(), this.closeTimeout);
   }
 
   /** Called after a correct answer to the handshake; frames follow. */
   open(socket, head) {
     this.socket = socket;
     this.encoder = new Encoder({ role: 'client', recycle: true, writable: socket });
-    socket[kConnection] = this;
     socket.setTimeout(0);
     if (head.length > 0) socket.unshift(head); // frames that came with the answer
-    socket.on('data', onData).on('drain', onDrain).on('error', onError).on('close', onClose);
+    socket.on('data', (chunk) => {
+      this.decoder.write(chunk);
+      this.afterFrames();
+    });
+    socket.on('drain', () => this.drained());
+    socket.on('error', (error) => {
+      this.error ??= error; // 'close' follows
+    });
+    socket.on('close', () => this.closed());
     this.options.onOpen?.call(this);
+  }
+
+  drained() {
+    if (this.lastPing !== null) this.encoder.pong(this.lastPing);
+    this.lastPing = null;
+    this.options.onDrain?.call(this);
   }
 
   /** Calls `onClose`. Runs once, when the connection is over. */
@@ -111,58 +140,6 @@ class Connection {
     this.decoder.stop();
     this.options.onClose?.call(this, this.closeCode, this.closeReason, this.error);
   }
-}
-
-const kConnection = Symbol('connection');
-
-// All connections share these handlers. `this` is the decoder, `context` the connection.
-const frameHandlers = {
-  onMessage(data, isBinary) {
-    this.context.options.onMessage?.call(this.context, data, isBinary);
-  },
-  onPing(payload) {
-    this.context.pong(payload);
-  },
-  onPong(payload) {
-    this.context.options.onPong?.call(this.context, payload);
-  },
-  onClose(code, reason) {
-    this.context.closeCode = code;
-    this.context.closeReason = reason;
-    this.context.sendClose(code);
-  },
-  onError(error) {
-    this.context.error = error;
-    this.context.sendClose(error.closeCode);
-  }
-};
-
-// All connections share these listeners. `this` is the socket.
-
-function onData(chunk) {
-  const connection = this[kConnection];
-  connection.decoder.write(chunk);
-  connection.afterFrames();
-}
-
-function onDrain() {
-  const connection = this[kConnection];
-  const { lastPing } = connection;
-  connection.lastPing = null;
-  if (lastPing !== null) connection.encoder.pong(lastPing);
-  connection.options.onDrain?.call(connection);
-}
-
-function onError(error) {
-  this[kConnection].error ??= error; // 'close' follows
-}
-
-function onClose() {
-  this[kConnection].closed();
-}
-
-function destroy(socket) {
-  socket.destroy();
 }
 
 /**

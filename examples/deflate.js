@@ -30,8 +30,25 @@ class Connection {
     this.deflate = deflate;
     this.options = options;
     // `maxPayload` also counts while a message is inflated: a bomb costs the limit and no more.
-    const limits = { maxPayload, maxFragments };
-    this.decoder = new Decoder({ role, deflate, text: 'buffer', ...limits, context: this, ...frameHandlers });
+    this.decoder = new Decoder({
+      role,
+      deflate,
+      text: 'buffer',
+      maxPayload,
+      maxFragments,
+      onMessage: (data, isBinary) => options.onMessage?.call(this, data, isBinary),
+      onPing: (payload) => this.encoder.pong(payload),
+      onClose: (code) => {
+        this.closeCode = code;
+        this.encoder.close(code);
+      },
+      onError: (error) => {
+        this.error = error;
+        this.encoder.close(error.closeCode);
+      },
+      // Messages have come from the thread pool, in order, after `write` has returned.
+      onInflated: () => this.settle()
+    });
     this.encoder = new Encoder({ role, deflate, recycle: true, writable: socket, onDeflated: () => this.settle() });
     this.hasRefused = false; // whether `send` has returned false since the last `onDrain`
     this.closeCode = ABNORMAL;
@@ -109,28 +126,6 @@ class Connection {
     if (encoder.pending === 0 && (decoder.role === 'server' || this.error !== null)) socket.end();
   }
 }
-
-// All connections share these handlers. `this` is the decoder, `context` the connection.
-const frameHandlers = {
-  onMessage(data, isBinary) {
-    this.context.options.onMessage?.call(this.context, data, isBinary);
-  },
-  onPing(payload) {
-    this.context.encoder.pong(payload);
-  },
-  onClose(code) {
-    this.context.closeCode = code;
-    this.context.encoder.close(code);
-  },
-  onError(error) {
-    this.context.error = error;
-    this.context.encoder.close(error.closeCode);
-  },
-  // Messages have come from the thread pool, in order, after `write` has returned.
-  onInflated() {
-    this.context.settle();
-  }
-};
 
 /**
  * The handlers are called with the connection as `this`:

@@ -38,12 +38,12 @@ class Connection {
     this.socket = socket;
     this.server = server;
     // 'buffer' delivers text as valid UTF-8 bytes, enough for an echo; 'string' delivers strings.
-    const limits = { maxPayload, maxFragments };
     this.decoder = new Decoder({
       role: 'server',
       text: 'buffer',
       borrowed: sharedReads,
-      ...limits,
+      maxPayload,
+      maxFragments,
       context: this,
       ...handlers
     });

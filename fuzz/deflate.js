@@ -6,8 +6,10 @@
 
 const zlib = require('node:zlib');
 const { PerMessageDeflate, Receiver } = require('ws');
-const { Decoder, Encoder, acceptDeflate, offerDeflate } = require('../index');
+const { Decoder, Encoder } = require('../index');
+const { agree } = require('../test/support/deflate');
 const { framesFor } = require('../test/support/frames');
+const { cut, randomCuts } = require('../test/support/streams');
 const { Finding, runProgram } = require('./program');
 
 const PURPOSE = `Makes streams of compressed messages, good and bad, and compares what a Decoder delivers with what
@@ -31,14 +33,10 @@ function createData(random) {
   return data;
 }
 
-/** @returns {Buffer[]} bytes in pieces, at least one, which may be empty */
-function cutAnywhere(random, bytes, oneIn) {
-  const pieces = [];
-  for (let at = 0; pieces.length < 100 && random(oneIn) === 0; at += pieces.at(-1).length) {
-    pieces.push(bytes.subarray(at, at + random(bytes.length - at + 1)));
-  }
-  const used = pieces.reduce((sum, { length }) => sum + length, 0);
-  return [...pieces, bytes.subarray(used)];
+/** @returns {Buffer[]} bytes in one piece, or in one of so many cases in some, which may be empty */
+function cutSome(random, bytes, oneIn) {
+  const cuts = random(oneIn) === 0 ? randomCuts(random, bytes.length) : [];
+  return cut(bytes, cuts.slice(0, 8)); // a flush after each of hundreds would take most of the time
 }
 
 /** Runs zlib's stream over a message, as any compressor may: with blocks and flushes anywhere. */
@@ -46,7 +44,7 @@ async function deflateAnyhow(random, stream, data) {
   const chunks = [];
   const collect = (chunk) => chunks.push(chunk);
   stream.on('data', collect);
-  for (const piece of cutAnywhere(random, data, 3)) {
+  for (const piece of cutSome(random, data, 2)) {
     stream.write(piece);
     if (random(2) === 0) stream.flush(random(2) === 0 ? Z_FULL_FLUSH : Z_SYNC_FLUSH);
   }
@@ -76,7 +74,7 @@ async function createPayload(random, stream, data, takeover, windowBits) {
 
 /** @returns {Buffer[]} the frames of a message */
 function frame(random, payload) {
-  return cutAnywhere(random, payload, 4).map((piece, i, pieces) => {
+  return cutSome(random, payload, 3).map((piece, i, pieces) => {
     const fin = i === pieces.length - 1;
     return i === 0 ? CLIENT.binary(piece, { fin, rsv: RSV1 }) : CLIENT.continuation(piece, { fin });
   });
@@ -121,8 +119,7 @@ async function round(random, count) {
   const maxPayload = random(4) === 0 ? 1 + random(5000) : 1e6;
   const threadPoolFrom = [0, 100, 32_768, Infinity][random(4)];
   const options = { contextTakeover, serverWindowBits, threadPoolFrom, threshold: 0, level: random(10) };
-  const offer = offerDeflate(options);
-  const server = acceptDeflate(offer.header, options);
+  const { server, client } = agree(options);
 
   const peer = new PerMessageDeflate({ maxPayload });
   peer.params = { server_max_window_bits: serverWindowBits, server_no_context_takeover: !contextTakeover };
@@ -133,7 +130,7 @@ async function round(random, count) {
   const ofDecoder = {};
   const decoder = new Decoder({
     role: 'client',
-    deflate: offer.readAnswer(server.header),
+    deflate: client,
     maxPayload,
     onMessage: (data) => ofDecoder.finish({ data }),
     onError: ({ closeCode }) => ofDecoder.finish({ closeCode })

@@ -13,8 +13,8 @@ const { Decoder } = require('../lib/codec/decoder');
 const { Encoder } = require('../lib/codec/encoder');
 const { createCodecBackend } = require('../lib/codec/backend');
 const { decoderOver } = require('../test/support/codecs');
-const { createStreamMaker, randomCuts } = require('../test/support/streams');
-const { Finding, runProgram, runRounds } = require('./program');
+const { createStreamMaker, cut, randomCuts } = require('../test/support/streams');
+const { Finding, runProgram, runRounds, show } = require('./program');
 const { ReferenceDecoder } = require('./reference');
 
 const DECODERS = [Decoder, decoderOver(createCodecBackend(null))];
@@ -39,9 +39,6 @@ class Thrown extends Error {}
  */
 
 const LETTERS = { text: 't', binary: 'b', ping: 'P', pong: 'p' };
-
-/** The bytes of a stream in pieces. */
-const cut = (bytes, cuts) => [0, ...cuts].map((start, i) => bytes.subarray(start, cuts[i]));
 
 /**
  * The Receiver of ws without its stream: chunks are written by `take`. Its events are strings, which
@@ -223,15 +220,13 @@ class Reading {
   }
 
   fail(message) {
-    const { stream, transfers, borrowed, actsIn, isNative, cuts, seen, handlers } = this;
-    const show = (events) => events.map(({ kind, data, detail }) => `${kind} ${detail} ${data.length}`).join(', ');
+    const { stream, transfers, borrowed, actsIn, isNative, cuts, seen } = this;
+    const list = (events) => events.map(({ kind, data, detail }) => `${kind} ${detail} ${data.length}`).join(', ');
     const from = Math.max(0, seen.length - 8);
-    const bytes = stream.bytes.length > 2000 ? `${stream.bytes.length}` : stream.bytes.toString('hex');
-    const settings = { ...stream, bytes, transfers, borrowed, actsIn, isNative, handlers: Object.keys(handlers), cuts };
-    throw new Finding(
-      `${message}\nseen: ${show(seen.slice(from))}\n` +
-        `expected: ${show(this.expected().slice(from, from + 11))}\n${JSON.stringify(settings)}`
-    );
+    const lists = [seen.slice(from), this.expected().slice(from, from + 11)].map(list);
+    const handlers = Object.keys(this.handlers);
+    const settings = { ...stream, transfers, borrowed, actsIn, isNative, handlers, cuts };
+    throw new Finding(`${message}\nseen: ${lists[0]}\nexpected: ${lists[1]}\n${show(settings)}`);
   }
 
   makeHandlers() {
@@ -523,11 +518,8 @@ function checkStream(stream, random, count) {
   const compared = compareWithWs(stream, randomCuts(random, stream.bytes.length));
   const { reference, ours, theirs, difference } = compared;
   if (difference === undefined) {
-    const bytes = stream.bytes.toString('hex', 0, 2000);
-    const shown = [ours, theirs].map((events) => JSON.stringify(events.map((event) => event.slice(0, 60))));
-    throw new Finding(
-      `reference: ${shown[0]} ${reference.error}\nws: ${shown[1]}\n${JSON.stringify({ ...stream, bytes })}`
-    );
+    const shown = [ours, theirs].map((events) => show(events.map((event) => event.slice(0, 60))));
+    throw new Finding(`reference: ${shown[0]} ${reference.error}\nws: ${shown[1]}\n${show(stream)}`);
   }
   if (difference !== '') count(`ws differs: ${difference}`);
   count(`ends: ${reference.error || (reference.ended ? 'close' : 'open')}`);

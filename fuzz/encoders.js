@@ -12,7 +12,7 @@ const { prepare } = require('../lib/codec/prepared');
 const { encoderOver } = require('../test/support/codecs');
 const { closePayload } = require('../test/support/frames');
 const { createRandom } = require('../test/support/random');
-const { Finding, runProgram } = require('./program');
+const { Finding, runProgram, show } = require('./program');
 const { ReferenceDecoder } = require('./reference');
 
 const JavascriptEncoder = encoderOver(createCodecBackend(null));
@@ -118,7 +118,7 @@ class Connection {
     const { name, role, recycle, automatic } = this;
     const { late, acts, afterwards, counts } = this.sink;
     const settings = { role, recycle, automatic, late, acts, afterwards, counts };
-    throw new Finding(`${message}, on ${name} ${JSON.stringify(settings)}`);
+    throw new Finding(`${message}, on ${name} ${show(settings)}`);
   }
 
   /** Has a chunk wait, which the encoder has written, or given to `take`. */
@@ -283,9 +283,11 @@ class Connection {
       frames[i]?.firstByte === firstByte && frames[i].payload.equals(payload);
     const wrong = this.expected.findIndex((frame, i) => !isSame(frame, i));
     if (wrong !== -1) {
-      const show = (frame) => frame && `${frame.firstByte} with ${frame.payload.length} bytes`;
+      const describe = (frame) => frame && `${frame.firstByte} with ${frame.payload.length} bytes`;
       const which = `frame ${wrong} of ${this.expected.length}`;
-      this.fail(`${which} is ${show(frames[wrong])}, not ${show(this.expected[wrong])}, or with other bytes ${error}`);
+      this.fail(
+        `${which} is ${describe(frames[wrong])}, not ${describe(this.expected[wrong])}, or with other bytes ${error}`
+      );
     }
     if (error !== '' || frames.length !== this.expected.length) {
       this.fail(`after ${this.expected.length} frames came more: ${error}`);

@@ -15,6 +15,13 @@ class Finding extends Error {}
  *   a Finding
  */
 
+/** Replaces Buffers in `JSON.stringify` by their lengths and first bytes. */
+const shorten = (_key, value) =>
+  value?.type === 'Buffer' ? `${value.data.length} bytes: ${Buffer.from(value.data).toString('hex', 0, 300)}` : value;
+
+/** @returns {string} settings of a round, for the message of a Finding */
+const show = (settings) => JSON.stringify(settings, shorten);
+
 /** The numbers of a round, which a seed determines, so that it can be repeated alone. */
 const randomOf = (seed, number) => createRandom((seed + Math.imul(number, 0x9e3779b9)) | 0);
 
@@ -165,4 +172,4 @@ async function runProgram(name, purpose, round, together = 1) {
   }
 }
 
-module.exports = { Finding, minimise, readOptions, runProgram, runRounds };
+module.exports = { Finding, minimise, readOptions, runProgram, runRounds, show };

@@ -8,9 +8,9 @@ const { AssertionError } = require('node:assert');
 const { inspect } = require('node:util');
 const ws = require('ws');
 const framemask = require('../ws');
-const { Finding, runProgram: runFuzzer } = require('./program');
+const { Finding, runProgram: runFuzzer, show } = require('./program');
 const { explain, findDifferent } = require('./ws/differences');
-const { createProgram, isLayered } = require('./ws/generator');
+const { createProgram } = require('./ws/generator');
 const { runProgram } = require('./ws/runner');
 const { openTransports } = require('./ws/transports');
 
@@ -56,18 +56,8 @@ async function compareAll(batch) {
   }
 }
 
-async function runAll(programs, implementation) {
-  const results = new Array(programs.length);
-  // What a listener of one program throws in a tick can end the handshake by PSK of another.
-  for (const isApart of [false, true]) {
-    const run = async (program, i) => {
-      if (isLayered(program.transport) !== isApart) return;
-      results[i] = await runProgram(program, transports, implementation, ws);
-    };
-    await Promise.all(programs.map(run));
-  }
-  return results;
-}
+const runAll = (programs, implementation) =>
+  Promise.all(programs.map((program) => runProgram(program, transports, implementation, ws)));
 
 /**
  * Repeats a program, alone and then with the others, to tell findings from what a busy machine
@@ -95,11 +85,7 @@ async function confirm(programs, i) {
 
 /** @returns {string} the program, and the difference of each log that differs */
 function report(program, theirs, ours) {
-  const short = (_key, value) => {
-    if (value?.type !== 'Buffer') return value;
-    return `${value.data.length} bytes: ${Buffer.from(value.data).toString('hex', 0, 300)}`;
-  };
-  const plain = JSON.parse(JSON.stringify(program, short));
+  const plain = JSON.parse(show(program));
   const parts = findDifferent(theirs, ours).map((name) => {
     const message = `${name}: + framemask/ws, - ws`;
     const logs = { actual: ours[name], expected: theirs[name] };

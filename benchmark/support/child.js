@@ -6,6 +6,7 @@
 const { execFileSync } = require('node:child_process');
 const { Duplex } = require('node:stream');
 
+const { HANDSHAKE } = require('../../test/support/frames');
 const { loadFramemask } = require('./modules');
 const { takeTurns, timed } = require('./race');
 
@@ -66,14 +67,8 @@ const ofFramemaskWs =
       write: (_chunk, _encoding, done) => done(),
       writev: (_all, done) => done()
     });
-    socket.setTimeout = socket.setNoDelay = () => socket;
-    const key = Buffer.alloc(16).toString('base64');
-    const headers = {
-      connection: 'Upgrade',
-      upgrade: 'websocket',
-      'sec-websocket-key': key,
-      'sec-websocket-version': '13'
-    };
+    const lines = HANDSHAKE.slice(1).map((line) => line.replace(/^.*:/, (name) => name.toLowerCase()));
+    const headers = Object.fromEntries(lines.map((line) => line.split(': ')));
     const server = new WebSocketServer({ noServer: true });
     server.handleUpgrade({ method: 'GET', headers, url: '/' }, socket, Buffer.alloc(0), (websocket) => {
       websocket.on('message', (data, binary) => {

@@ -7,16 +7,14 @@ const { once } = require('node:events');
 const http2 = require('node:http2');
 const net = require('node:net');
 const secure = require('node:tls');
-const { constants, deflateRawSync } = require('node:zlib');
 
+const { deflateByZlib } = require('../../test/support/deflate');
+const { HANDSHAKE, head } = require('../../test/support/frames');
 const { TEXT, asciiPayload, jsonPayloads, maskedFrame, unmaskedFrame } = require('./messages');
 const { processorTime } = require('./process-use');
 
 /** The bit of a frame's first byte that permessage-deflate sets. */
 const DEFLATED = 0x40;
-const REQUEST =
-  'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
-  'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 
 // All connections read into the same memory, because bytes are used before the next read.
 const memory = Buffer.allocUnsafeSlow(256 * 1024);
@@ -45,7 +43,7 @@ function connect(port, onBytes, { deflate = false, tls = false, http2: isHttp2 =
     const onread = { buffer: memory, callback };
     const options = { host: '127.0.0.1', port, noDelay: true, rejectUnauthorized: false, onread };
     const socket = (tls ? secure : net).connect(options).on('error', reject);
-    socket.write(`${REQUEST}${deflate ? 'Sec-WebSocket-Extensions: permessage-deflate\r\n' : ''}\r\n`);
+    socket.write(head(...HANDSHAKE, ...(deflate ? ['Sec-WebSocket-Extensions: permessage-deflate'] : [])));
   });
 }
 
@@ -149,8 +147,7 @@ function prepareBatch({ pipelined, size, deflate, bare }) {
   const repeat = (frame) => Buffer.concat(Array(pipelined).fill(frame));
   if (deflate) {
     // Refers to nothing before it, so that it can be sent again and again.
-    const flushed = deflateRawSync(jsonPayloads(size, 1)[0], { finishFlush: constants.Z_SYNC_FLUSH });
-    const batch = repeat(maskedFrame(TEXT | DEFLATED, flushed.subarray(0, -4)));
+    const batch = repeat(maskedFrame(TEXT | DEFLATED, deflateByZlib(jsonPayloads(size, 1)[0])));
     return { batch, createCount: () => countFrames(pipelined) };
   }
   const batch = repeat(maskedFrame(TEXT, asciiPayload(size)));
@@ -191,12 +188,20 @@ async function putLoad(load) {
   return figures;
 }
 
-// Connections that stay open.
+// Connections that stay open, what reads them, and one on which the server of broadcasts is told
+// that all has arrived.
 const sockets = [];
-let onReply = () => {};
+let read = () => {};
+let control = null;
 
-async function open({ port, count, ...options }) {
-  for (let i = 0; i < count; i++) sockets.push(await connect(port, () => onReply(), options));
+async function open({ port, count, controlPort, ...options }) {
+  if (controlPort !== undefined) {
+    control = net.connect(controlPort, '127.0.0.1');
+    await once(control, 'connect');
+  }
+  for (let i = 0; i < count; i++) {
+    sockets.push(await connect(port, (length, bytes) => read(i, length, bytes), options));
+  }
 }
 
 /** Sends a message on each of the open connections, and ends when each has its answer. */
@@ -204,39 +209,26 @@ function echo() {
   const frame = maskedFrame(TEXT, asciiPayload(64));
   let left = sockets.length;
   return new Promise((resolve) => {
-    onReply = () => {
+    read = () => {
       if (--left === 0) resolve();
     };
     for (const socket of sockets) socket.write(frame);
   });
 }
 
-/** What counts the broadcasts of each connection of `drain`, and the connections that lack one. */
-let counters = [];
-let missing = 0;
-
-/** Opens connections that read everything, and tell the server when all of a broadcast has arrived. */
-async function drain({ port, controlPort, clients }) {
-  const control = net.connect(controlPort, '127.0.0.1');
-  await once(control, 'connect');
-  for (let i = 0; i < clients; i++) {
-    await connect(port, (length, bytes) => {
-      if (!counters[i](length, bytes) || --missing > 0) return;
-      missing = clients;
-      control.write('.');
-    });
-    counters.push(null);
-  }
-}
-
-/** Says which messages a broadcast brings to each connection of `drain`. */
+/** Says which messages a broadcast brings to each of the connections, which were opened together. */
 function expect({ size, count }) {
   const reply = repliesOf(count, size);
-  counters = counters.map(() => countBytes(reply));
-  missing = counters.length;
+  const counters = sockets.map(() => countBytes(reply));
+  let missing = counters.length;
+  read = (i, length, bytes) => {
+    if (!counters[i](length, bytes) || --missing > 0) return;
+    missing = counters.length;
+    control.write('.');
+  };
 }
 
-const TASKS = { putLoad, open, echo, drain, expect };
+const TASKS = { putLoad, open, echo, expect };
 
 process.on('message', async ({ task, ...what }) => {
   try {

@@ -1,29 +1,26 @@
 'use strict';
 
 const { randomBytes } = require('node:crypto');
-const { Sender } = require('ws');
+const { frame } = require('../../test/support/frames');
 const { createRandom } = require('../../test/support/random');
 
 const TEXT = 0x81;
 const BINARY = 0x82;
 
-/** The bytes of a masking key are ASCII, too. */
-const generateMask = (key) => key.set(randomBytes(4).map((byte) => 1 + (byte % 127)));
+/** @returns {Buffer} the bytes of a masking key are ASCII, too */
+const createKey = () => randomBytes(4).map((byte) => 1 + (byte % 127));
 
 /** @returns {Buffer} a frame with this first byte */
-function makeFrame(first, payload, mask) {
-  const options = { fin: true, rsv1: (first & 0x40) !== 0, opcode: first & 15, readOnly: true, mask, generateMask };
-  return Buffer.concat(Sender.frame(payload, options));
-}
+const makeFrame = (first, payload, key) => frame(first & 15, payload, { rsv: first & 0x70, key });
 
 /**
  * A frame as a client sends it, of an ASCII payload. A decoder that unmasks in place leaves ASCII,
  * and the same bytes can be decoded again and again without a copy that would be timed too.
  */
-const maskedFrame = (first, payload) => makeFrame(first, payload, true);
+const maskedFrame = (first, payload) => makeFrame(first, payload, createKey());
 
 /** A frame as a server sends it. */
-const unmaskedFrame = (first, payload) => makeFrame(first, payload, false);
+const unmaskedFrame = (first, payload) => makeFrame(first, payload, null);
 
 /** @returns {number} the bytes of a frame before its payload */
 const headerSize = (size, masked) => (size < 126 ? 2 : size < 65536 ? 4 : 10) + (masked ? 4 : 0);

@@ -66,13 +66,18 @@ const SERVERS = {
   'net.Socket': () => nodeServer('socket')
 };
 
+/** Of the servers that were found. */
+const versions = {};
+
 /** Finds the servers with a text in their name, and says on stderr which are left out, and why. */
 function findServers(texts) {
   const servers = [];
   for (const [name, find] of Object.entries(SERVERS)) {
     if (texts.length > 0 && !texts.some((text) => name.includes(text))) continue;
     try {
-      servers.push({ name, ...find() });
+      const server = { name, ...find() };
+      servers.push(server);
+      if (server.version !== undefined) versions[name] = server.version;
     } catch (error) {
       console.error(`${name} is left out: ${error.message}`);
     }
@@ -183,7 +188,7 @@ async function startBroadcasts(ways, { clients, turn: milliseconds }, figuresOf)
     const command = [process.execPath, script('broadcast'), name];
     const { child, port, controlPort } = await startServer({ name, command }, { ipc: true });
     servers[name] = { child, client: startClient() };
-    await ask(servers[name].client, { task: 'drain', port, controlPort, clients });
+    await ask(servers[name].client, { task: 'open', port, controlPort, count: clients });
   }
   const candidate =
     ([name, way], work) =>
@@ -209,6 +214,7 @@ module.exports = {
   startBroadcasts,
   startServer,
   startServers,
+  versions,
   weighConnections,
   wsServer
 };

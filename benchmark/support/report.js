@@ -41,13 +41,14 @@ async function watchOthers() {
   return passed('all') === 0 ? 0 : 1 - passed('idle') / passed('all');
 }
 
-/** @returns {Row & { spreads: number[] }} of the turns of each candidate; `pairs` are compared */
+/** @returns {Row & { spreads: number[] }} of the turns of each candidate; the first is compared with each other one */
 function toRow({ name, group, bytes, pairs }, turns) {
-  const [main] = Object.keys(Object.values(turns)[0][0]);
+  const [[first, [figures]], ...others] = Object.entries(turns);
+  const [main] = Object.keys(figures);
   const values = (who, figure = main) => turns[who].map((turn) => turn[figure]);
   // Of a rate, more is better; of all other figures, less.
   const ratio = (own, peer) => (main === 'rate' ? own / peer : peer / own);
-  const faster = pairs
+  const faster = (pairs ?? others.map(([peer]) => [first, peer]))
     .filter(([own, peer]) => own in turns && peer in turns)
     .map(([own, peer]) => {
       const peers = values(peer);

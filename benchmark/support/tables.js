@@ -145,11 +145,9 @@ module.exports = {
   findRanges,
   findTimes,
   formatFigure,
-  formatNumber,
   formatRange,
   formatRows,
   formatSize,
-  formatTable,
   formatTimes,
   summarize
 };

@@ -8,8 +8,8 @@
  *   its last call
  */
 function tapSocket(socket) {
-  let sent = [];
-  let received = [];
+  const sent = [];
+  const received = [];
   const { write } = socket;
   socket.write = function (chunk, ...others) {
     // Copied, because the writer may reuse the memory.
@@ -18,18 +18,8 @@ function tapSocket(socket) {
   };
   // Runs before the listener of ws, which unmasks in place.
   socket.prependListener('data', (chunk) => received.push(Buffer.from(chunk)));
-  return {
-    takeSent() {
-      const bytes = Buffer.concat(sent);
-      sent = [];
-      return bytes;
-    },
-    takeReceived() {
-      const bytes = Buffer.concat(received);
-      received = [];
-      return bytes;
-    }
-  };
+  const take = (chunks) => Buffer.concat(chunks.splice(0));
+  return { takeSent: () => take(sent), takeReceived: () => take(received) };
 }
 
 /**

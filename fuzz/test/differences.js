@@ -3,10 +3,9 @@
 // The differences between ws and framemask/ws that are meant to stay: those that fuzz/ws.js
 // accepts, and the rows of the table in docs/ws.md. Each test shows what both do.
 
-const { once } = require('node:events');
-const { constants, deflateRawSync } = require('node:zlib');
 const t = require('tap');
 const { DIFFERENCES } = require('../ws/differences');
+const { deflateByZlib } = require('../../test/support/deflate');
 const { CONTINUATION, PING, TEXT, frame } = require('../../test/support/frames');
 const { IMPLEMENTATIONS, connectPair, connectRaw, settled, uncaught } = require('../../test/support/websockets');
 const { hasWs } = require('../../test/support/ws-version');
@@ -24,20 +23,29 @@ function listEvents(websocket) {
 }
 
 /**
- * @param {number} [inflated] how many messages to wait for, because ws inflates in the thread pool
- * @returns {Promise<string[]>} what a server emits for bytes of a client, which come in one chunk
+ * @param {Buffer[]} chunks of a client, which come in one turn
+ * @param {number} [count] how many events to wait for, because ws inflates in the thread pool
+ * @returns {(t: object, implementation: object) => Promise<string[]>} gives what a server emits
  */
-async function eventsFor(t, implementation, bytes, options, inflated = 0) {
-  const { server, socket } = await connectRaw(t, implementation, options);
+const eventsFor = (chunks, options, count) => async (t, implementation) => {
+  const { server } = await connectRaw(t, implementation, options);
   const events = listEvents(server);
-  socket.write(bytes);
-  while (events.length < inflated) await once(server, 'message');
-  await settled();
+  for (const chunk of chunks) server._socket.emit('data', Buffer.from(chunk));
+  do await settled();
+  while (events.length < count);
   return events;
-}
+};
 
-const inflatable = (data) => deflateRawSync(data, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
-const compressed = (payloads) => Buffer.concat(payloads.map((payload) => masked(TEXT, payload, { rsv: 0x40 })));
+const compressed = (...payloads) => [Buffer.concat(payloads.map((payload) => masked(TEXT, payload, { rsv: 0x40 })))];
+
+/** Runs several one after the other. */
+const each =
+  (...observers) =>
+  async (t, implementation) => {
+    const results = [];
+    for (const observe of observers) results.push(await observe(t, implementation));
+    return results;
+  };
 
 /**
  * By their names in fuzz/ws/differences.js, or other ones: a function, and its result for both.
@@ -47,42 +55,30 @@ const compressed = (payloads) => Buffer.concat(payloads.map((payload) => masked(
  */
 const CASES = {
   'text is refused at its first bad byte': [
-    (t, implementation) =>
-      eventsFor(t, implementation, Buffer.concat([masked(TEXT, hex('ff'), { fin: false }), masked(PING, 'p')])),
+    eventsFor([Buffer.concat([masked(TEXT, hex('ff'), { fin: false }), masked(PING, 'p')])]),
     { ws: ['ping p'], framemask: ['error WS_ERR_INVALID_UTF8'] }
   ],
   'a length that is not minimal is refused': [
-    (t, implementation) => eventsFor(t, implementation, masked(TEXT, 'a', { lengthSize: 2 })),
+    eventsFor([masked(TEXT, 'a', { lengthSize: 2 })]),
     { ws: ['message a'], framemask: ['error FRAMEMASK_ERR_LENGTH_NOT_MINIMAL'] }
   ],
   'a mistake in a header that is cut is found some bytes earlier or later': [
-    async (t, implementation) => [
-      // A reserved opcode, and a continuation of nothing.
-      await eventsFor(t, implementation, hex('83')),
-      await eventsFor(t, implementation, hex('0080'))
-    ],
+    // A reserved opcode, and a continuation of nothing.
+    each(eventsFor([hex('83')]), eventsFor([hex('0080')])),
     { ws: [[], ['error WS_ERR_INVALID_OPCODE']], framemask: [['error WS_ERR_INVALID_OPCODE'], []] }
   ],
   'a frame with a mistake in its header, and in the wrong place, is refused for its header': [
-    async (t, implementation) => [
-      await eventsFor(t, implementation, frame(CONTINUATION, 'a')),
-      await eventsFor(t, implementation, masked(CONTINUATION, 'a', { length: 2n ** 63n }))
-    ],
+    each(eventsFor([frame(CONTINUATION, 'a')]), eventsFor([masked(CONTINUATION, 'a', { length: 2n ** 63n })])),
     {
       ws: [['error WS_ERR_INVALID_OPCODE'], ['error WS_ERR_INVALID_OPCODE']],
       framemask: [['error WS_ERR_EXPECTED_MASK'], ['error WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH']]
     }
   ],
   'nothing is parsed behind an error': [
-    async (t, implementation) => {
-      const { server } = await connectRaw(t, implementation, { allowSynchronousEvents: false });
-      const events = listEvents(server);
-      // The others wait while the first message has a turn of its own.
-      const chunks = [masked(TEXT, 'a'), hex('8380'), masked(PING, 'b'), masked(TEXT, 'c')];
-      for (const chunk of chunks) server._socket.emit('data', chunk);
-      await settled();
-      return events;
-    },
+    // The others wait while the first message has a turn of its own.
+    eventsFor([masked(TEXT, 'a'), hex('8380'), masked(PING, 'b'), masked(TEXT, 'c')], {
+      allowSynchronousEvents: false
+    }),
     {
       ws: ['message a', 'error WS_ERR_INVALID_OPCODE', 'ping b'],
       framemask: ['message a', 'error WS_ERR_INVALID_OPCODE']
@@ -90,20 +86,25 @@ const CASES = {
   ],
   'messages behind a final block that ends with its message are inflated': [
     // The header of a final block that is stored, whose length is in the tail.
-    (t, implementation) =>
-      eventsFor(t, implementation, compressed([hex('01'), inflatable('a')]), { perMessageDeflate: true }, 2),
+    eventsFor(compressed(hex('01'), deflateByZlib('a')), { perMessageDeflate: true }, 2),
     { ws: ['message ', 'message '], framemask: ['message ', 'message a'] }
   ],
   'messages behind an empty compressed one are inflated': [
-    async (t, implementation) => {
-      const { server, socket } = await connectRaw(t, implementation, { perMessageDeflate: true });
-      const events = listEvents(server);
-      socket.write(compressed(['', inflatable('a')]));
-      await once(server, 'message');
-      while (events.length < 2) await settled();
-      return events;
-    },
-    { ws: ['message ', 'error Z_DATA_ERROR'], framemask: ['message ', 'message a'] }
+    each(
+      eventsFor(compressed('', deflateByZlib('a')), { perMessageDeflate: true }, 2),
+      // A stored block of eight bytes, of which each tail gives four to ws.
+      eventsFor(compressed(hex('000800f7ff'), ''), { perMessageDeflate: true, skipUTF8Validation: true }, 2)
+    ),
+    {
+      ws: [
+        ['message ', 'error Z_DATA_ERROR'],
+        ['message \0\0\ufffd\ufffd', 'message \0\0\ufffd\ufffd']
+      ],
+      framemask: [
+        ['message ', 'message a'],
+        ['message \0\0\ufffd\ufffd', 'message ']
+      ]
+    }
   ],
   'callbacks of joined writes come a tick later': [
     async (t, implementation) => {
@@ -154,13 +155,10 @@ const CASES = {
     }
   ],
   'maxBufferedChunks has no effect': [
-    async (t, implementation) => {
-      const { server } = await connectRaw(t, implementation, { maxBufferedChunks: 2 });
-      const events = listEvents(server);
-      for (const byte of masked(TEXT, 'abcd')) server._socket.emit('data', Buffer.from([byte]));
-      await settled();
-      return events;
-    },
+    eventsFor(
+      Array.from(masked(TEXT, 'abcd'), (byte) => Buffer.from([byte])),
+      { maxBufferedChunks: 2 }
+    ),
     { ws: ['error WS_ERR_TOO_MANY_BUFFERED_PARTS'], framemask: ['message abcd'], since: '8.21.0' }
   ],
   "with binaryType 'fragments' all fragments of a message share one memory": [

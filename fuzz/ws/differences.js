@@ -3,6 +3,7 @@
 // Compares the logs of two runs, and knows the differences between ws and framemask/ws that are
 // meant to stay.
 
+const { isDeepStrictEqual } = require('node:util');
 const zlib = require('node:zlib');
 const { ReferenceDecoder } = require('../reference');
 
@@ -14,6 +15,7 @@ const { ReferenceDecoder } = require('../reference');
  * @property {string[]} ours the events under framemask/ws
  * @property {number} shared how many events are the same in the beginning, and in the same steps
  * @property {ReferenceDecoder | null} reference which has read the bytes of the raw peer, if there is one
+ * @property {boolean} inParts whether framemask/ws gives long messages as streams
  * @property {Record<'theirs' | 'ours', string[]>} exceptions that nobody has caught
  */
 
@@ -25,13 +27,16 @@ const DIFFERENCES = [
   {
     name: 'text is refused at its first bad byte',
     why: 'RFC 6455, section 8.1, allows it; ws looks at the end of a message, after other frames.',
-    applies: ({ ours, theirs, shared, reference }) => {
+    applies: ({ ours, theirs, shared, reference, inParts }) => {
       // The same error, but sooner: what a reaction does later then finds the WebSocket closing.
       const at = reference === null ? shared : ours.slice(0, shared + 1).findIndex(isTextError);
       return (
         at !== -1 &&
         isTextError(ours[at] ?? '') &&
-        (reference === null || (reference.error === 'UTF8' && reference.message !== null)) &&
+        (reference === null ||
+          (reference.error === 'UTF8' && reference.message !== null) ||
+          // The reference does not inflate; in parts, compressed text is judged as it arrives, too.
+          (inParts && hasCompressedText(reference))) &&
         // ws does not deliver the message either, and so none behind it.
         !theirs.slice(at).some(isMessage)
       );
@@ -68,7 +73,10 @@ const DIFFERENCES = [
     applies: ({ ours, theirs, shared, reference, exceptions }) =>
       (theirs.slice(0, shared).some(isError) &&
         theirs.length > ours.length &&
-        sameLines(ours, [...theirs.slice(0, shared), ...theirs.slice(shared).filter((line) => !isDelivery(line))])) ||
+        isDeepStrictEqual(ours, [
+          ...theirs.slice(0, shared),
+          ...theirs.slice(shared).filter((line) => !isDelivery(line))
+        ])) ||
       (exceptions.theirs.length > 0 &&
         exceptions.ours.length === 0 &&
         // Of a pair, the other one may be the one that had it.
@@ -86,18 +94,19 @@ const DIFFERENCES = [
   {
     name: 'messages behind an empty compressed one are inflated',
     why: 'It has no block. Of the tail alone, ws begins a stored block, which the next compressed message breaks.',
-    // A next one without a byte is the tail's for ws.
+    // With ws, the tail alone goes on with a block that the message before has not ended; and a next
+    // message without a byte is the tail's.
     applies: ({ ours, theirs, reference }) => {
       if (reference === null) return false;
-      const count = countTo(isEmpty, reference);
+      const before = countTo(isEmpty, reference) - 1;
       // ws, which inflates in the thread pool, may have left OPEN before.
       const [some, others] = [ours, theirs].map((lines) => lines.map(withoutState));
       const [messages, otherMessages] = [some, others].map((lines) => lines.filter(isMessage));
       const shared = some.findIndex((line, i) => line !== others[i]);
       return (
-        messages.findIndex((line, i) => i < otherMessages.length && line !== otherMessages[i]) >= count ||
+        messages.findIndex((line, i) => i < otherMessages.length && line !== otherMessages[i]) >= before ||
         ([some, others].some((lines) => isError(lines[shared] ?? '')) &&
-          some.slice(0, shared).filter(isMessage).length >= count)
+          some.slice(0, shared).filter(isMessage).length >= before)
       );
     }
   },
@@ -126,6 +135,9 @@ function countTo(isMeant, { events }) {
   return messages.findIndex(({ rsv1, data }) => rsv1 && isMeant(data)) + 1 || Infinity;
 }
 
+const hasCompressedText = ({ message, events }) =>
+  (message?.firstByte & 0x4f) === 0x41 || events.some(({ kind, rsv1 }) => kind === 'text' && rsv1);
+
 const isEmpty = ({ length }) => length === 0;
 
 /** @returns {boolean} whether DEFLATE ends just with a message and the tail that it is given */
@@ -139,14 +151,10 @@ function endsWithFinalBlock(payload) {
   }
 }
 
-function sameLines(some = [], others = []) {
-  return some.length === others.length && some.every((line, i) => line === others[i]);
-}
-
 /** @returns {string[]} the channels of two logs that differ */
 function findDifferent(theirs, ours) {
   const names = new Set([...Object.keys(theirs), ...Object.keys(ours)]);
-  return [...names].sort().filter((name) => !sameLines(theirs[name], ours[name]));
+  return [...names].sort().filter((name) => !isDeepStrictEqual(theirs[name], ours[name]));
 }
 
 /**
@@ -208,12 +216,13 @@ function sameButForType(line, other) {
 function sameButForTicks(theirs, ours) {
   const isAtOnce = (line) => isStep(line) || /is not open: |_AFTER_END/.test(line);
   const isLater = (line) => isStep(line) || !isAtOnce(line);
-  return [isAtOnce, isLater].every((kind) => sameLines(theirs.filter(kind), ours.filter(kind)));
+  return [isAtOnce, isLater].every((kind) => sameButForClosed(theirs.filter(kind), ours.filter(kind)));
 }
 
 /** Where a callback does operations, the WebSocket may be closed a tick later. */
 function sameButForClosed(theirs, ours) {
-  const isSame = (line, other) => line === other || line.replace(' [2', ' [3') === other;
+  const closed = (line) => line.replace(' [2', ' [3').replace('readyState 2 (CLOSING)', 'readyState 3 (CLOSED)');
+  const isSame = (line, other) => line === other || closed(line) === other;
   return theirs.length === ours.length && theirs.every((line, i) => isSame(line, ours[i]));
 }
 
@@ -225,7 +234,7 @@ const withoutSteps = (log = []) => log.filter((line) => !isStep(line));
 
 /** @returns {Context} */
 function createContext({ sides }, role, theirs, ours, sent) {
-  const { skipUTF8Validation } = sides[role].options;
+  const { skipUTF8Validation, streamFrom } = sides[role].options;
   const reference = sent && new ReferenceDecoder({ role, rsv1: true, skipUTF8Validation });
   reference?.write(sent);
   const [some, others] = [theirs, ours].map((logs) => logs[`${role}.events`] ?? []);
@@ -236,6 +245,7 @@ function createContext({ sides }, role, theirs, ours, sent) {
     ours: withoutSteps(others),
     shared: withoutSteps(others.slice(0, same)).length,
     reference,
+    inParts: streamFrom !== undefined,
     exceptions: {
       theirs: withoutSteps(theirs['process.exceptions']),
       ours: withoutSteps(ours['process.exceptions'])
@@ -243,4 +253,4 @@ function createContext({ sides }, role, theirs, ours, sent) {
   };
 }
 
-module.exports = { DIFFERENCES, explain, findDifferent, sameLines };
+module.exports = { DIFFERENCES, explain, findDifferent };

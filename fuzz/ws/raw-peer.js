@@ -3,12 +3,12 @@
 // The peer in programs of fuzz/ws.js that have one WebSocket only: it makes its handshake by hand,
 // writes any bytes, cut anywhere, and logs the frames that it reads.
 
-const { createHash } = require('node:crypto');
+const { HANDSHAKE, head, readFrame, upgradeAnswer } = require('../../test/support/frames');
+const { cut } = require('../../test/support/streams');
 const { makeFrame } = require('./values');
 const { PipeEnd } = require('./transports');
 const { describeBytes } = require('./recorder');
 
-const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const END = '\r\n\r\n';
 const EMPTY = Buffer.alloc(0);
 
@@ -38,30 +38,26 @@ class RawPeer {
     socket.on('close', () => this.#close());
   }
 
-  #write(head, frames) {
+  #write(start, frames) {
     this.sent.push(frames);
-    this.socket.write(Buffer.concat([head, frames]));
+    this.socket.write(Buffer.concat([start, frames]));
   }
 
-  /** Sends the first line of a request or response, headers, and the first bytes after them. */
-  #shake(firstLine, extensions, headers) {
-    const lines = [firstLine, 'Upgrade: websocket', 'Connection: Upgrade', ...headers];
+  /** Sends a request or response with these extensions, and the first bytes after it. */
+  #shake(lines, extensions) {
     if (extensions !== '') lines.push(`Sec-WebSocket-Extensions: ${extensions}`);
-    this.#write(Buffer.from(lines.join('\r\n') + END), this.#program.early);
+    this.#write(Buffer.from(head(...lines)), this.#program.early);
   }
 
   request(path) {
-    const headers = ['Host: localhost', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
-    this.#shake(`GET ${path} HTTP/1.1`, this.#program.extensions, headers);
+    this.#shake([`GET ${path} HTTP/1.1`, ...HANDSHAKE.slice(1)], this.#program.extensions);
   }
 
   /** Answers the request of a client. */
-  respond(request) {
-    const key = /^sec-websocket-key: (.*)\r$/im.exec(request)[1];
-    const accept = createHash('sha1').update(`${key}${GUID}`).digest('base64');
-    const offered = /^sec-websocket-extensions:/im.test(request) ? this.#program.extensions : '';
+  respond({ headers }) {
     this.#handshake = null;
-    this.#shake('HTTP/1.1 101 Switching Protocols', offered, [`Sec-WebSocket-Accept: ${accept}`]);
+    const offered = headers['sec-websocket-extensions'] === undefined ? '' : this.#program.extensions;
+    this.#shake(upgradeAnswer(headers['sec-websocket-key']).trim().split('\r\n'), offered);
   }
 
   /** @param {() => Promise<void>} rest waits until everything is at rest */
@@ -76,11 +72,9 @@ class RawPeer {
     const { socket } = this;
     // In a burst, the other end reads several chunks in one turn.
     if (socket instanceof PipeEnd) socket.peer.apart = mode === 'burst';
-    let from = 0;
-    for (const to of [...cuts, bytes.length]) {
+    for (const piece of cut(bytes, cuts)) {
       if (!socket.writable) return;
-      if (to > from) this.#write(EMPTY, bytes.subarray(from, to));
-      from = to;
+      if (piece.length > 0) this.#write(EMPTY, piece);
       if (mode === 'apart') await rest();
     }
   }
@@ -96,33 +90,22 @@ class RawPeer {
       this.#handshake = null;
     }
     this.#rest = Buffer.concat([this.#rest, bytes]);
-    while (this.#readFrame());
+    for (let frame = readFrame(this.#rest); frame !== null; frame = readFrame(this.#rest)) {
+      this.#rest = this.#rest.subarray(frame.end);
+      this.#onFrame(frame);
+    }
   }
 
-  /** @returns {boolean} whether there was a whole frame */
-  #readFrame() {
-    const rest = this.#rest;
-    if (rest.length < 2) return false;
-    const short = rest[1] & 127;
-    const size = short < 126 ? 2 : short === 126 ? 4 : 10;
-    const start = rest[1] > 127 ? size + 4 : size;
-    if (rest.length < start) return false;
-    const length = size === 2 ? short : size === 4 ? rest.readUInt16BE(2) : Number(rest.readBigUInt64BE(2));
-    if (rest.length < start + length) return false;
-    const key = rest.subarray(size, start);
-    const payload = Buffer.from(rest.subarray(start, start + length));
-    if (key.length > 0) for (let i = 0; i < length; i++) payload[i] ^= key[i & 3];
-    this.#rest = rest.subarray(start + length);
+  #onFrame({ header, key, payload }) {
     const { answersClose, sides } = this.#program;
     // The option is a client's; a server that masks takes random keys.
     const showsKeys = this.#role === 'server' && sides.client.options.generateMask !== undefined;
     const shownKey = key.length > 0 && showsKeys ? ` key ${key.toString('hex')}` : '';
-    this.#log(`${rest.toString('hex', 0, size)}${shownKey} ${describeBytes(payload)}`);
-    if (rest[0] !== 0x88 || !answersClose || this.#answered || !this.socket.writable) return true;
+    this.#log(`${header.toString('hex')}${shownKey} ${describeBytes(payload)}`);
+    if (header[0] !== 0x88 || !answersClose || this.#answered || !this.socket.writable) return;
     this.#answered = true;
     this.#write(EMPTY, makeFrame(0x88, payload, this.#role === 'client' ? 0x01020304 : -1));
     if (this.#role === 'server') this.socket.end();
-    return true;
   }
 
   #close() {

@@ -80,7 +80,6 @@ class Run {
     } finally {
       running.delete(this);
       this.#transports.upgrades.delete(this.#path);
-      this.#transports.raws.delete(this.#path);
     }
   }
 
@@ -92,21 +91,18 @@ class Run {
 
   async #open() {
     const { kind, transport, slow, sides } = this.#program;
-    const { upgrades, raws, connect } = this.#transports;
-    const accept = (far) => {
-      if (slow) far.slow = true;
-      this.#links.push({ from: near, to: far }, { from: far, to: near });
-    };
-    raws.set(this.#path, (socket, request) => {
-      accept(socket);
-      this.#rawPeer('server', socket).respond(request);
-    });
+    const { upgrades, connect } = this.#transports;
     upgrades.set(this.#path, (request, socket, head) => {
-      accept(socket);
+      if (slow) socket.slow = true;
+      this.#links.push({ from: near, to: socket }, { from: socket, to: near });
+      if (kind === 'client') {
+        this.#rawPeer('server', socket).respond(request);
+        return;
+      }
       this.#server = new this.#modules.server.WebSocketServer({ ...sides.server.options, noServer: true });
       this.#server.handleUpgrade(request, socket, head, (ws) => this.#endpoint('server', ws, socket));
     });
-    const near = connect(transport, kind !== 'client');
+    const near = connect(transport);
     if (slow) near.slow = true;
     if (kind === 'server') {
       this.#rawPeer('client', near).request(this.#path);

@@ -15,15 +15,9 @@ const path = require('node:path');
 const { Duplex } = require('node:stream');
 const tls = require('node:tls');
 const { acceptHttp2, overHttp2 } = require('../..');
+const certificate = require('../../test/support/certificate');
 
 const CHUNK = 65536;
-const HANDSHAKE_END = '\r\n\r\n';
-
-/** TLS by a key that both sides know: it needs no certificate. */
-const psk = Buffer.alloc(16, 'fuzz');
-const TLS = { ciphers: 'PSK-AES128-GCM-SHA256', maxVersion: 'TLSv1.2' };
-const TLS_SERVER = { ...TLS, pskCallback: () => psk };
-const TLS_CLIENT = { ...TLS, pskCallback: () => ({ psk, identity: 'fuzz' }), checkServerIdentity: () => undefined };
 
 /**
  * One end of a pipe. What is written in one turn arrives in the next, joined as a kernel joins it,
@@ -129,58 +123,40 @@ function connectHttp2({ host, port }) {
 }
 
 /**
- * Opens servers: `upgrades` has the listener of each path at HTTP servers, `raws` that at raw ones.
- * `connect` makes a connection to the HTTP server of a kind, or to the raw one.
+ * Opens HTTP servers: `upgrades` has the listener of each path. `connect` makes a connection to the
+ * server of a kind.
  */
 async function openTransports() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'fuzz-ws-'));
   process.on('exit', () => fs.rmSync(folder, { recursive: true }));
   const upgrades = new Map();
-  const raws = new Map();
-
-  const onUpgrade = (request, socket, head) => upgrades.get(request.url)(request, socket, head);
-  // Reads a request, and leaves the socket to the one that its path names.
-  const onRaw = (socket) => {
-    let text = '';
-    socket.on('error', () => {});
-    socket.on('data', function read(bytes) {
-      text += bytes.latin1Slice();
-      if (!text.includes(HANDSHAKE_END)) return;
-      socket.removeListener('data', read);
-      raws.get(/^GET (\S+)/.exec(text)[1])(socket, text);
-    });
-  };
   const servers = {
-    tcp: [http.createServer(), net.createServer(onRaw)],
-    tls: [https.createServer(TLS_SERVER), tls.createServer(TLS_SERVER, onRaw)],
-    unix: [http.createServer(), net.createServer(onRaw)],
-    http2: [acceptHttp2(http2.createServer())]
+    memory: http.createServer(),
+    tcp: http.createServer(),
+    tls: https.createServer({ ...certificate, maxVersion: 'TLSv1.2' }),
+    unix: http.createServer(),
+    http2: acceptHttp2(http2.createServer())
   };
-  for (const [kind, pair] of Object.entries(servers)) {
-    pair[0].on('upgrade', onUpgrade);
-    for (const [i, server] of pair.entries()) {
-      server.listen(kind === 'unix' ? { path: path.join(folder, String(i)) } : { host: '127.0.0.1', port: 0 });
-      await once(server, 'listening');
-    }
+  for (const [kind, server] of Object.entries(servers)) {
+    server.on('upgrade', (request, socket, head) => upgrades.get(request.url)(request, socket, head));
+    if (kind === 'memory') continue;
+    server.listen(kind === 'unix' ? { path: path.join(folder, 'socket') } : { host: '127.0.0.1', port: 0 });
+    await once(server, 'listening');
   }
-  const memory = http.createServer().on('upgrade', onUpgrade);
 
   return {
     upgrades,
-    raws,
-    connect(kind, toHttp) {
+    connect(kind) {
       if (kind === 'memory') {
         const near = new PipeEnd();
-        const far = new PipeEnd(near);
-        near.peer = far;
-        if (toHttp) memory.emit('connection', far);
-        else onRaw(far);
+        near.peer = new PipeEnd(near);
+        servers.memory.emit('connection', near.peer);
         return near;
       }
-      const bound = servers[kind][toHttp ? 0 : 1].address();
+      const bound = servers[kind].address();
       const address = kind === 'unix' ? { path: bound } : { host: bound.address, port: bound.port };
       if (kind === 'http2') return connectHttp2(address);
-      if (kind === 'tls') return tls.connect({ ...address, ...TLS_CLIENT });
+      if (kind === 'tls') return tls.connect({ ...address, rejectUnauthorized: false });
       return net.connect({ ...address, noDelay: true });
     }
   };

@@ -4,7 +4,6 @@
 // refuse, and raw frames for a peer that is no library. A program holds descriptions, and the value
 // is made anew in each run, so that no run sees what another has done to it.
 
-const zlib = require('node:zlib');
 const { frame } = require('../../test/support/frames');
 const { createRandom } = require('../../test/support/random');
 
@@ -75,7 +74,4 @@ function makeFrame(first, payload, key) {
   return frame(first & 15, payload, { fin: first > 127, rsv: first & 0x70, key: bytes });
 }
 
-/** Compresses a message as permessage-deflate does, without context takeover. */
-const deflate = (bytes) => zlib.deflateRawSync(bytes, { finishFlush: zlib.constants.Z_SYNC_FLUSH }).subarray(0, -4);
-
-module.exports = { KINDS: Object.keys(KINDS), deflate, makeBytes, makeFrame, makeText, makeValue };
+module.exports = { KINDS: Object.keys(KINDS), makeBytes, makeFrame, makeText, makeValue };

@@ -50,29 +50,38 @@ function frame(opcode, payload = '', options = {}) {
   return Buffer.concat([header, data]);
 }
 
+/**
+ * Reads the first of some frames, without a look at its rules.
+ *
+ * @param {Buffer} bytes
+ * @returns {{ header: Buffer, key: Buffer, payload: Buffer, end: number } | null} `header` ends before
+ *   the masking key, which is empty without a mask; null if a part of the frame is missing
+ */
+function readFrame(bytes) {
+  const short = bytes[1] & 0x7f;
+  const size = short < 126 ? 2 : short === 126 ? 4 : 10;
+  const start = size + (bytes[1] > 127 ? 4 : 0);
+  if (bytes.length < start) return null;
+  const length = size === 2 ? short : size === 4 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2));
+  const end = start + length;
+  if (bytes.length < end) return null;
+  const key = bytes.subarray(size, start);
+  const payload = Buffer.from(bytes.subarray(start, end));
+  if (key.length > 0) for (let i = 0; i < length; i++) payload[i] ^= key[i & 3];
+  return { header: bytes.subarray(0, size), key, payload, end };
+}
+
 /** Unmasks the frames of a client with the keys in them, no two of which may be the same. */
 function unmasked(bytes) {
   const frames = [];
   const keys = new Set();
   for (let position = 0; position < bytes.length; ) {
-    const first = bytes[position];
-    assert.equal(bytes[position + 1] & 0x80, 0x80, 'a frame of a client is masked');
-    let length = bytes[position + 1] & 0x7f;
-    let start = position + 2;
-    if (length === 126) {
-      length = bytes.readUInt16BE(start);
-      start += 2;
-    } else if (length === 127) {
-      length = Number(bytes.readBigUInt64BE(start));
-      start += 8;
-    }
-    const key = bytes.subarray(start, start + 4);
+    const { header, key, payload, end } = readFrame(bytes.subarray(position));
+    assert.equal(key.length, 4, 'a frame of a client is masked');
     assert.ok(!keys.has(key.toString('hex')), 'a masking key is used once');
     keys.add(key.toString('hex'));
-    start += 4;
-    const payload = Buffer.from(bytes.subarray(start, start + length)).map((byte, i) => byte ^ key[i & 3]);
-    frames.push(frame(first & 15, payload, { fin: first >= 128, rsv: first & 0x70 }));
-    position = start + length;
+    frames.push(frame(header[0] & 15, payload, { fin: header[0] >= 128, rsv: header[0] & 0x70 }));
+    position += end;
   }
   return Buffer.concat(frames);
 }
@@ -132,6 +141,7 @@ module.exports = {
   frame,
   framesFor,
   head,
+  readFrame,
   unmasked,
   upgradeAnswer
 };

@@ -239,4 +239,7 @@ function randomCuts(random, length) {
   return cuts;
 }
 
-module.exports = { createStreamMaker, randomCuts };
+/** @returns {Buffer[]} the bytes in pieces, see `randomCuts` */
+const cut = (bytes, cuts) => [0, ...cuts].map((start, i) => bytes.subarray(start, cuts[i]));
+
+module.exports = { createStreamMaker, cut, randomCuts };

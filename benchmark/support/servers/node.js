@@ -10,10 +10,6 @@ const { memoryUse } = require('../child');
 const [kind, json] = process.argv.slice(2);
 const options = JSON.parse(json);
 
-const RESPONSE =
-  'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
-  'Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n';
-
 /** Writes back what comes. */
 function sendBack(stream) {
   stream.on('error', () => {});
@@ -51,11 +47,13 @@ const SERVERS = {
   },
 
   /** The limit: sockets of Node.js, of which nothing is parsed but the handshake. */
-  socket: () =>
-    http.createServer().on('upgrade', (_request, socket) => {
-      socket.write(RESPONSE);
+  socket() {
+    const { upgradeAnswer } = require('../../../test/support/frames');
+    return http.createServer().on('upgrade', ({ headers }, socket) => {
+      socket.write(upgradeAnswer(headers['sec-websocket-key']));
       sendBack(socket);
-    }),
+    });
+  },
 
   /** A module with the API of ws. With `callbacks`, each message is sent with one. */
   ws({ module, callbacks, deflate = false }) {

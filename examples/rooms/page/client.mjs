@@ -52,11 +52,6 @@ export class ChatClient {
     this._connect();
   }
 
-  /** The address of the server in use. */
-  get url() {
-    return this._urls[this._next % this._urls.length];
-  }
-
   join(room) {
     if (this._rooms.has(room)) return;
     this._rooms.set(room, undefined);
@@ -94,7 +89,7 @@ export class ChatClient {
   }
 
   _connect() {
-    const socket = new this._WebSocket(this.url);
+    const socket = new this._WebSocket(this._urls[this._next % this._urls.length]);
     this._socket = socket;
     socket.onopen = () => this._open();
     socket.onmessage = ({ data }) => this._receive(JSON.parse(data));

@@ -21,11 +21,21 @@ function add(item) {
   if (list.childElementCount > SHOWN) list.firstElementChild.remove();
 }
 
+/** @returns {string} the token after the address, encoded or not */
+function readToken() {
+  const text = location.hash.slice(1);
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // it has a `%` of its own
+  }
+}
+
 /** One conversation: the client of a room, and its messages on the page. */
 class Room {
   constructor(name, room) {
     const url = new URL('chat', location.href.replace(/^http/, 'ws'));
-    const token = decodeURIComponent(location.hash.slice(1));
+    const token = readToken();
     url.hash = '';
     if (token !== '') url.searchParams.set('token', token);
     this.room = room;
@@ -100,6 +110,9 @@ function showForm(text) {
   current?.client.close();
   current = null;
   list.replaceChildren();
+  // The members of the next room come half a second after it is entered.
+  byId('count').textContent = 1;
+  byId('names').replaceChildren();
   byId('refused').textContent = text;
   byId('refused').hidden = text === '';
   byId('enter').hidden = false;

@@ -1,18 +1,25 @@
 'use strict';
 
-// Pages of the chat in Chromium, on three processes of which one is killed.
+// Pages of the chat in Chromium.
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
 const { chromium } = require('playwright-core');
 const { startChromium } = require('../../../test/support/chromium');
+const { RoomsServer } = require('../server');
 const { SERVER, startServers } = require('./support/processes');
 
 /** Hostile, if a page made HTML of it. */
 const HOSTILE = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>';
 
+async function openBrowser(t) {
+  const browser = await startChromium({ chromium });
+  t.after(() => browser.close());
+  return browser;
+}
+
 /** Opens the page of a server, and enters a room. `faults` gets its requests to elsewhere, and its errors. */
-async function enter(browser, { port }, name, room, faults) {
+async function enter(browser, { port, hash = '' }, name, room, faults = []) {
   const page = await browser.newPage();
   page.setDefaultTimeout(120_000);
   page.on('request', (request) => {
@@ -20,7 +27,7 @@ async function enter(browser, { port }, name, room, faults) {
     if (new URL(url).host !== `127.0.0.1:${port}` && !url.startsWith('data:')) faults.push(url);
   });
   page.on('pageerror', ({ message }) => faults.push(message));
-  await page.goto(`http://127.0.0.1:${port}/`);
+  await page.goto(`http://127.0.0.1:${port}/${hash}`);
   await page.fill('#name', name);
   await page.fill('#room', room);
   await page.press('#room', 'Enter');
@@ -60,8 +67,7 @@ async function expectMembers(page, names) {
 
 test('pages chat through three processes, of which one is killed', async (t) => {
   const { servers } = await startServers(t, [SERVER]);
-  const browser = await startChromium({ chromium });
-  t.after(() => browser.close());
+  const browser = await openBrowser(t);
   const faults = [];
   const pages = [];
   for (const [i, name] of ['Ada', 'Bob', 'Eve'].entries()) {
@@ -114,4 +120,30 @@ test('pages chat through three processes, of which one is killed', async (t) => 
     assert.equal(await page.locator('#messages :is(img, script)').count(), 0);
   }
   assert.deepEqual(faults, []);
+});
+
+test('a page that changes its room shows no members of the former one', async (t) => {
+  const server = new RoomsServer();
+  const port = await server.listen();
+  t.after(() => server.shutDown());
+  const browser = await openBrowser(t);
+  await enter(browser, { port }, 'Ada', 'tea');
+  const bob = await enter(browser, { port }, 'Bob', 'tea');
+  await expectMembers(bob, ['Ada', 'Bob']);
+  // In one turn: the members of the second room can't have come.
+  const shown = await bob.locator('#room').evaluate((input) => {
+    input.value = 'coffee';
+    input.form.requestSubmit();
+    return [document.getElementById('count').textContent, document.getElementById('names').textContent];
+  });
+  assert.deepEqual(shown, ['1', '']);
+  await expectMembers(bob, ['Bob']);
+});
+
+test('a page takes a token as it is if it can not be decoded', async (t) => {
+  const server = new RoomsServer({ token: '100%' });
+  const port = await server.listen();
+  t.after(() => server.shutDown());
+  const browser = await openBrowser(t);
+  for (const hash of ['#100%', '#100%25']) await enter(browser, { port, hash }, 'Ada', 'tea');
 });

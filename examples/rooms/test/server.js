@@ -4,21 +4,21 @@
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
-const http = require('node:http');
 const net = require('node:net');
 const { test } = require('node:test');
 const { WebSocket } = require('ws');
 const { Encoder } = require('framemask');
+const { HANDSHAKE, head } = require('../../../test/support/frames');
+const { until } = require('../../../test/support/promises');
 const { MemoryBus } = require('../bus-memory');
 const { History, compareIds } = require('../history');
 const { Presence } = require('../presence');
 const { RateLimit } = require('../rate-limit');
 const { RoomsServer } = require('../server');
+const { get } = require('./support/processes');
 
 const SESSION = 'a session of 16 characters or more';
-const HANDSHAKE =
-  'GET /chat HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
-  'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
+const REQUEST = head('GET /chat HTTP/1.1', ...HANDSHAKE.slice(1));
 
 async function startServer(t, options) {
   const server = new RoomsServer(options);
@@ -45,11 +45,6 @@ async function join(t, url, name, room) {
   client.join(room);
   await until(() => told.joined.length === 1);
   return { client, heard, told };
-}
-
-/** Waits for a condition, without a limit: the runner has one. */
-async function until(condition) {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 /** Sends messages. @returns {Promise<string>} the code and the reason with which the server closes */
@@ -183,7 +178,7 @@ for (const connections of ['ws', 'codec']) {
     await until(() => server.http._connections === 3);
     const closed = once(bob, 'close');
     const ended = server.shutDown();
-    late.write(HANDSHAKE);
+    late.write(REQUEST);
     // Node.js 26 closes a connection without a request as soon as the server ends.
     const answer = once(late, 'data').then(([text]) => text);
     const closedEarly = once(late, 'close').then(() => 'closed');
@@ -240,15 +235,9 @@ for (const connections of ['ws', 'codec']) {
 async function openRaw(port) {
   const socket = net.connect(port, '127.0.0.1');
   socket.on('error', () => {});
-  socket.write(HANDSHAKE);
+  socket.write(REQUEST);
   await once(socket, 'data');
   return { socket, encoder: new Encoder({ role: 'client' }) };
-}
-
-async function get(port, path) {
-  const [response] = await once(http.get({ port, path, agent: false }), 'response');
-  const body = (await response.toArray()).join('');
-  return { status: response.statusCode, headers: response.headers, body };
 }
 
 test('the page has no other sources than its server', async (t) => {

@@ -60,6 +60,13 @@ async function startRedis(t) {
   return `redis://127.0.0.1:${port}`;
 }
 
+/** @returns {Promise<{ status: number, headers: object, body: string }>} an answer of a server */
+async function get(port, path) {
+  const [response] = await once(http.get({ port, path, agent: false }), 'response');
+  const body = (await response.toArray()).join('');
+  return { status: response.statusCode, headers: response.headers, body };
+}
+
 /** One process of a server on a port of its own, which can be killed and started again. */
 class ServerProcess {
   /** The program of `args` prints a line with its address when it listens on PORT. */
@@ -89,8 +96,7 @@ class ServerProcess {
 
   /** @returns {Promise<Record<string, number>>} its /metrics */
   async metrics() {
-    const [response] = await once(http.get({ port: this.port, path: '/metrics', agent: false }), 'response');
-    const lines = (await response.toArray()).join('').matchAll(/^(\w\S*) (\S+)$/gm);
+    const lines = (await get(this.port, '/metrics')).body.matchAll(/^(\w\S*) (\S+)$/gm);
     return Object.fromEntries(Array.from(lines, ([, name, value]) => [name, Number(value)]));
   }
 }
@@ -104,4 +110,4 @@ async function startServers(t, args, count = SERVERS) {
   return { servers, redis };
 }
 
-module.exports = { SERVER, startServers };
+module.exports = { SERVER, get, startServers };
