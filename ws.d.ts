@@ -514,7 +514,9 @@ declare namespace WebSocket {
    *   their turn: RFC 6455 section 5.4 allows none inside another, and a broadcast should not fail
    *   because one receiver is busy. `bufferedAmount` counts them.
    * - If the source or the signal ends it after the first chunk, the connection is closed with 1011: a
-   *   message that has begun can't be taken back. The callbacks of waiting messages get the error.
+   *   message that has begun can't be taken back. The callbacks of waiting messages, and the promises of
+   *   waiting streams, get the error.
+   * - A source must not wait for a message of the same connection, which waits for the source.
    * - If the connection closes, the source is left (`return()`, `destroy()`, `cancel()`). An async
    *   generator that awaits is left when it goes on.
    * - A receiver may limit the frames of a message (ws and framemask: 16,384): give chunks of 64 KiB

@@ -1,14 +1,21 @@
 'use strict';
 
 const { isAnyArrayBuffer } = require('node:util/types');
+const { setImmediate: nextTurn } = require('node:timers/promises');
 const { Buffer } = require('../shared/buffers');
 const { Queue } = require('../shared/queue');
 const { onceOf } = require('./once-of');
 const { settled, notOpen, whenBelow } = require('./ready');
+const { checkCallback } = require('./sender-adapter');
 const { adapterOf } = require('./websocket');
 
-/** The bytes that may wait in the socket before the source is asked for more. */
+/**
+ * The source is asked for the next chunk when fewer bytes than this wait in the socket. A turn of the
+ * event loop sends as many.
+ */
 const HIGH_WATER_MARK = 64 * 1024;
+/** How many bytes a chunk counts for in a turn, beside its own. */
+const CHUNK_COST = 64;
 const INTERNAL_ERROR = 1011;
 const OPEN = 1;
 
@@ -67,7 +74,7 @@ class SendTurns {
     for (; next !== null; next = this._waiting.shift()) {
       if (next.call !== undefined) {
         this._adapter.heldBytes -= next.size;
-        this._adapter.sendByWs(next.call);
+        this._sendNow(next.call);
       } else if (next.begin !== null) {
         next.begin();
         return;
@@ -77,7 +84,19 @@ class SendTurns {
     this._adapter.redirectSends(null);
   }
 
-  /** Ends all turns: the connection closes in the middle of a message. */
+  /** Makes a call that waited. Its error is its caller's: memory may have been transferred meanwhile. */
+  _sendNow(call) {
+    try {
+      this._adapter.sendByWs(call);
+    } catch (error) {
+      process.nextTick(() => {
+        if (typeof call[2] !== 'function') throw error;
+        call[2](error);
+      });
+    }
+  }
+
+  /** Fails all that waits: the connection is not open any more. */
   fail(error) {
     for (let next = this._waiting.shift(); next !== null; next = this._waiting.shift()) {
       const { call, size, fail } = next;
@@ -96,11 +115,19 @@ class SendTurns {
       this._adapter.sendByWs(call);
       return;
     }
+    // The errors of ws, in the turn of `send`.
+    checkCallback(call[2]);
+    if (!isData(call[0])) call[0] = Buffer.from(call[0]);
     const [data] = call;
     const size = typeof data === 'string' ? Buffer.byteLength(data) : (data.byteLength ?? data.size ?? 0);
     this._adapter.heldBytes += size;
     this._waiting.push({ call, size });
   }
+}
+
+/** Whether ws's Sender takes it; it calls Buffer.from with anything else. */
+function isData(data) {
+  return typeof data === 'string' || ArrayBuffer.isView(data) || isAnyArrayBuffer(data) || data instanceof Blob;
 }
 
 /** Turns the chunks of a source into the payloads of frames. */
@@ -114,11 +141,11 @@ class Fragments {
   next(chunk) {
     if (typeof chunk !== 'string') return this._toBytes(chunk);
     this.isBinary ??= false;
-    if (this.isBinary) return Buffer.from(chunk);
     const text = this._rest + chunk;
     const end = text.length - (/[\uD800-\uDBFF]$/.test(text) ? 1 : 0);
     this._rest = text.slice(end);
-    return text.slice(0, end);
+    const whole = text.slice(0, end);
+    return this.isBinary ? Buffer.from(whole) : whole;
   }
 
   last() {
@@ -150,12 +177,19 @@ async function sendStream(websocket, source, { binary, compress, signal } = {}) 
     turn = await takeTurn(websocket, signal);
     const fragments = new Fragments(binary);
     const optionsOf = (fin) => ({ binary: fragments.isBinary, fin, ...(compress === undefined ? {} : { compress }) });
+    let ofTurn = 0;
     for (;;) {
+      // A source that never waits would stop the event loop while the socket takes everything.
+      if (ofTurn >= HIGH_WATER_MARK) {
+        await settled(websocket, signal, nextTurn);
+        ofTurn = 0;
+      }
       await whenBelow(websocket, ({ queuedAmount }) => queuedAmount, HIGH_WATER_MARK, signal);
       const { value, done } = await settled(websocket, signal, () => pull(iterator));
       if (websocket.readyState !== OPEN) throw notOpen();
       if (done) break;
       const data = fragments.next(value);
+      ofTurn += data.length + CHUNK_COST;
       if (data.length === 0) continue;
       turn.send(websocket, data, optionsOf(false));
       isBegun = true;
@@ -203,6 +237,8 @@ function iteratorOf(source) {
   const iterate =
     typeof source === 'string' ? undefined : (source?.[Symbol.asyncIterator] ?? source?.[Symbol.iterator]);
   if (typeof iterate !== 'function') throw new TypeError('The source must be a stream or an iterable of chunks');
+  // The iterator of a Readable listens from the first chunk on, and throws an earlier error then.
+  if (typeof source.destroy === 'function') source.on?.('error', () => {});
   return iterate.call(source);
 }
 
@@ -211,7 +247,7 @@ async function pull(iterator) {
   return { value: await value, done };
 }
 
-/** Ends the source; its errors are not heard any more. */
+/** Ends the source, and ignores its errors. */
 async function leave(source, iterator) {
   try {
     // The iterator of a Readable could not be left while it waits for a chunk.

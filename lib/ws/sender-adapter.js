@@ -125,8 +125,7 @@ class SenderAdapter {
 
   /** Sends a frame of ws's Sender: its header, with or without the payload, and the payload. */
   sendFramed(list, callback) {
-    // ws passes it to the socket's `write`, which throws unless it is a function or an encoding.
-    if (callback && typeof callback !== 'function') new Writable({ write() {} }).write('', callback);
+    checkCallback(callback);
     if (this._watchers !== null) this._callWatchers();
     const pieces = list.map((piece) => this._toBytes(piece));
     if (this._addFramed(pieces)) {
@@ -248,6 +247,11 @@ function keepContext(callback) {
   return (error) => resource.runInAsyncScope(callback, undefined, error);
 }
 
+/** Throws for a callback that is no function: ws passes it to the socket's `write`, which does. */
+function checkCallback(callback) {
+  if (callback && typeof callback !== 'function') new Writable({ write() {} }).write('', callback);
+}
+
 let text = null;
 let textBytes = null;
 
@@ -305,4 +309,4 @@ function writesAsNode(socket) {
   return socket.write === write && socket._write === _write && socket._writev === _writev;
 }
 
-module.exports = { SenderAdapter };
+module.exports = { SenderAdapter, checkCallback };

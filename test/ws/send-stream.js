@@ -1,13 +1,24 @@
 'use strict';
 
 const { getEventListeners, once } = require('node:events');
+const { createReadStream } = require('node:fs');
+const path = require('node:path');
 const { Readable } = require('node:stream');
 const { ReadableStream } = require('node:stream/web');
 const t = require('tap');
 const framemask = require('../../ws.js');
 const { countMoved } = require('../support/count-moved');
 const { withResolvers } = require('../support/promises');
-const { IMPLEMENTATIONS, connectPair, connectRaw, listen, receiveTexts, record } = require('../support/websockets');
+const { uncaughtMessages } = require('../support/uncaught');
+const {
+  IMPLEMENTATIONS,
+  connectPair,
+  connectRaw,
+  listen,
+  receiveTexts,
+  record,
+  settled
+} = require('../support/websockets');
 
 const { WebSocket, messages, sendStream } = framemask;
 const DEFLATE = { perMessageDeflate: { threshold: 0 } };
@@ -79,6 +90,7 @@ t.test('each kind of source and chunk', async (t) => {
     ['strings cut within a character', [...text].flatMap((char) => char.split('')), text, false],
     ['half a character at the end', ['a', '\ud83d'], 'a\ufffd', false],
     ['half a character before bytes', ['\ud83d', Buffer.from('b')], '\ufffdb', false],
+    ['strings cut within a character, as binary', ['a\ud83d', '\ude00b'], 'a😀b', true, { binary: true }],
     ['text as binary', ['é', 'b'], 'éb', true, { binary: true }],
     ['bytes as text', [Buffer.from('é'), 'b'], 'éb', false, { binary: false }],
     ['uncompressed', ['a'], 'a', false, { compress: false }],
@@ -94,6 +106,77 @@ t.test('each kind of source and chunk', async (t) => {
   for (const source of ['text', null, undefined, 5, {}]) {
     await t.rejects(sendStream(client, source), { name: 'TypeError', message: /stream or an iterable/ });
   }
+});
+
+t.test('a source that never waits lets the event loop turn', async (t) => {
+  const { client } = await connectPair(t, framemask);
+  let chunks = 0;
+  let chunksOfTurn = 0;
+  function* eager() {
+    setImmediate(() => {
+      chunksOfTurn = chunks;
+    });
+    for (; chunks < 200; chunks++) yield Buffer.alloc(1024);
+  }
+  await sendStream(client, eager());
+  t.ok(chunksOfTurn > 0 && chunksOfTurn <= 64, `${chunksOfTurn} KiB in a turn`);
+});
+
+t.test('a Readable that fails before it is asked rejects the promise, and harms nothing else', async (t) => {
+  const { client } = await connectPair(t, framemask);
+  const missing = () => createReadStream(path.join(t.testdirName, 'missing'));
+  const gate = withResolvers();
+  const slow = sendStream(
+    client,
+    chunksAround(() => gate.promise, 'slow', '!')
+  );
+  const source = missing();
+  const waiting = sendStream(client, source);
+  await once(source, 'close').catch(() => {});
+  gate.resolve();
+  await slow;
+  await t.rejects(waiting, { code: 'ENOENT' });
+  await t.rejects(sendStream(client, missing(), { signal: AbortSignal.abort(new Error('aborted')) }), {
+    message: 'aborted'
+  });
+  client.terminate();
+  await t.rejects(sendStream(client, missing()), { code: 'FRAMEMASK_ERR_NOT_OPEN' });
+  await settled();
+});
+
+t.test('a call of send that is wrong throws at once, and a stream that it waits for goes on', async (t) => {
+  const { server, client } = await connectPair(t, framemask);
+  const received = receiveTexts(server, 3);
+  const gate = withResolvers();
+  const stream = sendStream(
+    client,
+    chunksAround(() => gate.promise, 'a', 'b')
+  );
+  await settled();
+  const idle = await connectPair(t, IMPLEMENTATIONS.ws);
+  for (const call of [[{}], [true], [Symbol('s')], [1n], ['x', {}, 5]]) {
+    let error;
+    try {
+      idle.client.send(...call);
+    } catch (thrown) {
+      error = thrown;
+    }
+    t.throws(() => client.send(...call), { code: error.code, message: error.message }, String(call[0]));
+  }
+  const memory = new ArrayBuffer(8);
+  const failed = new Promise((resolve) => client.send(memory, resolve));
+  const silent = new ArrayBuffer(8);
+  const errors = uncaughtMessages(async () => {
+    client.send(silent);
+    client.send('between');
+    structuredClone([memory, silent], { transfer: [memory, silent] });
+    gate.resolve();
+    await stream;
+    t.type(await failed, TypeError);
+    client.send('after');
+    t.same(await received, ['ab', 'between', 'after']);
+  });
+  t.match(await errors, [/detached/]);
 });
 
 for (const [setting, options] of Object.entries({ plain: {}, deflate: SETTINGS.deflate })) {
@@ -115,7 +198,7 @@ for (const [setting, options] of Object.entries({ plain: {}, deflate: SETTINGS.d
     const third = sendStream(client, ['never'], { signal: waiting.signal });
     client.ping('ping');
     await once(server, 'ping');
-    t.equal(client.bufferedAmount, 12, 'the messages that wait');
+    t.equal(client.bufferedAmount, 13, 'the messages that wait');
     waiting.abort(new Error('gave up'));
     await t.rejects(third, { message: 'gave up' });
     gate.resolve();
