@@ -26,8 +26,12 @@ const MAX_PIECE = 8 * 1024;
 const frameTables = new Pool(() => new Uint32Array(FRAMES_PER_SCAN * ENTRY), 4);
 
 /**
- * Where the last of the ASCII messages that become one string ends in the chunk, from the entry
- * `first` on.
+ * The ASCII messages from an entry on that become one string. Equal first bytes also mean that
+ * NON_ASCII is not set.
+ *
+ * @param {number} first the index in the table of the first entry
+ * @param {number} end the index after the last one
+ * @returns {number} the offset in the chunk at which they end
  */
 function endOfBatch(table, first, end) {
   const start = table[first + 1];
@@ -42,7 +46,7 @@ function endOfBatch(table, first, end) {
   return table[last + 2];
 }
 
-/** Where the last of the frames that are copied together ends in the chunk. */
+/** The frames that are copied together, by the same arguments; returns the offset at which they end. */
 function endOfPiece(table, first, end) {
   const start = table[first + 1];
   let i = first;
@@ -50,7 +54,7 @@ function endOfPiece(table, first, end) {
   return table[Math.max(i - ENTRY, first) + 2];
 }
 
-/** Moves the payloads of entries to where they are once the chunk begins at `from`. */
+/** Moves the payloads of all entries to where they are once the chunk begins at its offset `from`. */
 function moveEntries(table, from) {
   for (let i = 0; i < table.length; i += ENTRY) {
     table[i + 1] -= from;

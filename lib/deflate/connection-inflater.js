@@ -4,7 +4,7 @@ const { tooBigError } = require('../shared/errors');
 const { zlib } = require('../shared/node-modules');
 const { Buffer, EMPTY } = require('../shared/buffers');
 const { runInPool } = require('./concurrency-limiter');
-const { TAIL, dataError, fitsTurn, runWithTail } = require('./inflate-message');
+const { TAIL, dataError, claimTurn, runWithTail } = require('./inflate-message');
 const { ZlibHandle, copyIfShared, dropOutput, outputLength, supportsSyncZlib, takeOutput } = require('./zlib-handle');
 
 const { Z_SYNC_FLUSH } = zlib.constants;
@@ -35,7 +35,7 @@ class ConnectionInflater {
       return null;
     }
     const handle = this._handle;
-    const fits = fitsTurn(length, turnLimit, isLast && !this._isAmidMessage);
+    const fits = claimTurn(length, turnLimit, isLast && !this._isAmidMessage);
     this._isAmidMessage = !isLast;
     // One byte shows whether zlib takes any.
     const size = fits ? length : 1;

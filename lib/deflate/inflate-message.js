@@ -21,31 +21,34 @@ const TAIL = Buffer.from('0000ffff', 'hex');
 const shared = [];
 
 /**
- * The input that is inflated on the event loop is at most this part of the output: empty blocks
- * take 84 to 125 µs per KiB, and put out nothing.
+ * The event loop inflates a message only if its compressed length is at most this part of `turnLimit`:
+ * empty blocks take 84 to 125 µs per KiB, and put out nothing.
  */
 const INPUT_PART = 1 / 8;
-/** All connections together inflate at most so much of it in one turn, beside a first message. */
+/** All connections together inflate at most this much input in one turn; its first message may be longer. */
 const INPUT_OF_TURN = 64 * 1024;
 /**
- * A message up to this size is not counted. For its bytes, it takes no longer than a number of tiny
- * ones; and the thread pool costs a message 60 to 150 µs.
+ * A message up to this size is not counted. It takes no longer than tiny messages of the same total
+ * size; and the thread pool costs a message 60 to 150 µs.
  */
 const UNCOUNTED = 4 * 1024;
 
 let inputOfTurn = 0;
 
 /**
- * Whether input may be inflated on the event loop in this turn.
+ * Counts input towards this turn of the event loop.
  *
  * @param {number} turnLimit how many bytes may come out in this turn
+ * @param {boolean} [isMessage] false for a part of a message, which is always counted
+ * @returns {boolean} false if the input must be left to the thread pool
  */
-function fitsTurn(length, turnLimit, isMessage = true) {
+function claimTurn(length, turnLimit, isMessage = true) {
   if (length > turnLimit * INPUT_PART) return false;
   if (turnLimit === Infinity || (isMessage && length <= UNCOUNTED)) return true;
   if (inputOfTurn === 0) setImmediate(beginTurn);
   else if (inputOfTurn + length > INPUT_OF_TURN) return false;
-  inputOfTurn += length;
+  // An empty frame counts, too, so that no other one asks for the end of this turn again.
+  inputOfTurn += Math.max(length, 1);
   return true;
 }
 
@@ -54,17 +57,17 @@ function beginTurn() {
 }
 
 /**
- * Inflates a message that refers to no other.
+ * Inflates a message of one frame that refers to no other.
  *
- * @param {number} turnLimit above this many bytes it is left to the thread pool; likewise if `fitsTurn`
- *   says so
+ * @param {number} turnLimit above this many bytes it is left to the thread pool; likewise if
+ *   `claimTurn` says so
  * @param {number} limit the most bytes that the message may have
  * @returns {Buffer | null} memory that the next message overwrites; null if it is longer than
  *   `turnLimit`
  * @throws {FrameError} if it is longer than `limit`, or is not DEFLATE
  */
 function inflateAlone(bytes, length, windowBits, turnLimit, limit, sync = supportsSyncZlib()) {
-  if (!fitsTurn(length, turnLimit)) return null;
+  if (!claimTurn(length, turnLimit)) return null;
   if (!sync) return inflateSync(bytes, windowBits, turnLimit, limit);
   return inflateShared(bytes, length, windowBits, turnLimit, limit);
 }
@@ -140,4 +143,4 @@ function dataError(cause) {
   return new FrameError('DEFLATE', 1007, 'A compressed message is not DEFLATE', { cause });
 }
 
-module.exports = { TAIL, dataError, fitsTurn, inflateAlone, inflateAloneLater, runWithTail };
+module.exports = { TAIL, dataError, claimTurn, inflateAlone, inflateAloneLater, runWithTail };

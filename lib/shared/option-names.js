@@ -2,7 +2,8 @@
 
 const { invalidType } = require('./errors');
 
-// A name that is almost an option's is a slip: it must not be ignored, as other names are.
+// Unknown names are ignored. A name one letter from an option's is a slip: those who call `checkNames`
+// throw.
 
 const OPTIONS = {
   Decoder: [
@@ -46,10 +47,10 @@ const OPTIONS = {
 };
 
 /**
- * In shorter names and in `context`, one letter makes other words that options may have (test,
- * roles, content): only their case is compared.
+ * One letter makes another word of a shorter option, and of `context` (test, roles, content): only
+ * their case is compared.
  */
-const MIN_MISSPELT = 6;
+const MIN_LENGTH = 6;
 
 /** The maximum size of the sets below, for programs that make up names as they run. */
 const MAX_ACCEPTED = 1000;
@@ -70,7 +71,7 @@ function checkNames(options, owner) {
   }
 }
 
-/** Throws if an option is neither a boolean nor left out. The options may be any value. */
+/** Throws if an option is neither a boolean nor left out, or null. The options may be any value. */
 function checkBoolean(options, name) {
   const value = options?.[name] ?? false;
   if (typeof value !== 'boolean') throw invalidType(`options.${name}`, 'a boolean', value);
@@ -93,7 +94,7 @@ function checkUnknown(name, owner) {
 /** Whether `a` differs from the option `b` by one letter, or by two neighbours swapped. */
 function isOneLetterOff(a, b) {
   // A leading underscore is deliberate: objects that serve as options may have private fields.
-  if (b.length < MIN_MISSPELT || b === 'context' || a[0] === '_') return false;
+  if (b.length < MIN_LENGTH || b === 'context' || a[0] === '_') return false;
   if (Math.abs(a.length - b.length) > 1) return false;
 
   let start = 0;
