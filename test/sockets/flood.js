@@ -91,7 +91,7 @@ t.test(`${CONNECTIONS} connections get every byte that is theirs, and what is de
       const { reads, address } = servers[mine % servers.length];
       const stream = createStream(mine, makeStream);
       expected.set(`id ${mine}`, stream.expected);
-      await send(await reads.open(address), stream.bytes, random);
+      await send(await reads.openClient(address), stream.bytes, random);
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, run));
