@@ -38,6 +38,22 @@ function everyByte(length) {
   return Array.from({ length: Math.max(length - 1, 0) }, (_, i) => i + 1);
 }
 
+/** @returns {Object<string, Buffer[]>} ways to cut a stream of frames into chunks */
+function chunkings(frames) {
+  const bytes = Buffer.concat(frames);
+  const pieces = (size) => {
+    const count = Math.ceil(bytes.length / size);
+    return Array.from({ length: count }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
+  };
+  return {
+    'one chunk': [bytes],
+    'a chunk for each frame': frames,
+    'a chunk for each byte': pieces(1),
+    'chunks of 7 bytes': pieces(7),
+    'chunks of 100 bytes': pieces(100)
+  };
+}
+
 /** Short for a test: the role is set, and events are compared. See `forEachDecoder`. */
 function createCase(name, backend, DecoderClass, role) {
   const optionsOf = (options) => ({ role, ...options });
@@ -114,4 +130,4 @@ function testDecoders(title, check) {
   testCases(title, DECODER_CASES, check);
 }
 
-module.exports = { DECODER_CASES, ROLES, createDecoders, everyByte, forEachDecoder, testDecoders };
+module.exports = { DECODER_CASES, ROLES, chunkings, createDecoders, everyByte, forEachDecoder, testDecoders };

@@ -7,7 +7,7 @@ const t = require('tap');
 const { createCodecBackend } = require('../../../lib/codec/backend');
 const { forEachCase, testCases } = require('../../support/cases');
 const { decoderOver } = require('../../support/codecs');
-const { ROLES, forEachDecoder, testDecoders } = require('../../support/decoders');
+const { ROLES, chunkings, forEachDecoder, testDecoders } = require('../../support/decoders');
 const { framesFor } = require('../../support/frames');
 const { createGarbage } = require('../../support/garbage');
 const { createNativeDouble } = require('../../support/native-double');
@@ -30,18 +30,15 @@ function place(memory, bytes) {
   return chunk;
 }
 
-const SOURCES = [
-  { name: 'Buffer', make: (bytes) => Buffer.from(bytes) },
-  { name: 'a subclass of Uint8Array', make: (bytes) => new Own(Uint8Array.from(bytes).buffer) },
-  { name: 'a subclass of Buffer', make: (bytes) => Object.setPrototypeOf(Buffer.from(bytes), OwnBuffer.prototype) },
-  { name: 'another realm', make: (bytes) => vm.runInNewContext('Uint8Array.from(bytes)', { bytes: [...bytes] }) },
-  { name: 'the middle of its memory', make: (bytes) => place(new ArrayBuffer(bytes.length + 20), bytes) },
-  { name: 'shared memory', make: (bytes) => place(new SharedArrayBuffer(bytes.length + 20), bytes) },
-  {
-    name: 'resizable memory',
-    make: (bytes) => place(new ArrayBuffer(bytes.length + 20, { maxByteLength: 20_000 }), bytes)
-  }
-];
+const SOURCES = {
+  Buffer: (bytes) => Buffer.from(bytes),
+  'a subclass of Uint8Array': (bytes) => new Own(Uint8Array.from(bytes).buffer),
+  'a subclass of Buffer': (bytes) => Object.setPrototypeOf(Buffer.from(bytes), OwnBuffer.prototype),
+  'another realm': (bytes) => vm.runInNewContext('Uint8Array.from(bytes)', { bytes: [...bytes] }),
+  'the middle of its memory': (bytes) => place(new ArrayBuffer(bytes.length + 20), bytes),
+  'shared memory': (bytes) => place(new SharedArrayBuffer(bytes.length + 20), bytes),
+  'resizable memory': (bytes) => place(new ArrayBuffer(bytes.length + 20, { maxByteLength: 20_000 }), bytes)
+};
 
 const cut = (bytes, at) => [bytes.subarray(0, at), bytes.subarray(at)];
 
@@ -61,16 +58,12 @@ testDecoders('write takes a Uint8Array of any class, realm and memory', ({ decod
   const bytes = Buffer.concat(frames);
   const expected = decodeCut(bytes, []);
   assert.equal(expected.length, 7, 'events of a Buffer');
-  forEachCase(SOURCES, ({ make }) => {
-    const whole = record();
-    whole.decoder.write(make(bytes));
-    assert.deepEqual(whole.events, expected, 'one chunk');
-    const pieces = record();
-    for (let i = 0; i < bytes.length; i += 7) pieces.decoder.write(make(bytes.subarray(i, i + 7)));
-    assert.deepEqual(pieces.events, expected, 'chunks of seven bytes');
-    const single = record();
-    for (const frame of frames) single.decoder.write(make(frame));
-    assert.deepEqual(single.events, expected, 'a chunk for each frame');
+  forEachCase(SOURCES, (make) => {
+    forEachCase(chunkings(frames), (chunks) => {
+      const { decoder, events } = record();
+      for (const chunk of chunks) decoder.write(make(chunk));
+      assert.deepEqual(events, expected);
+    });
   });
 });
 
@@ -86,29 +79,21 @@ testDecoders('an empty chunk changes nothing', ({ decodeCut, f, record }) => {
   assert.deepEqual(events, decodeCut(bytes, []), 'the events');
 });
 
-t.test('write refuses anything but a Uint8Array, and the decoder goes on', async () => {
-  const isChunk = (value) =>
-    ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === '[object Uint8Array]';
-  const garbage = createGarbage().filter((value) => !isChunk(value));
-  forEachDecoder(({ f, record }) => {
-    const { decoder, events } = record();
-    const hi = f.text('hi');
-    decoder.write(hi.subarray(0, 1));
-    forEachCase(garbage, (value) => {
-      assert.throws(() => decoder.write(value), {
-        name: 'TypeError',
-        code: 'ERR_INVALID_ARG_TYPE',
-        message: /"chunk"/
-      });
-    });
-    assert.throws(() => decoder.write(), {
-      message: /"chunk" argument must be a Buffer or Uint8Array, but was undefined/
-    });
-    decoder.write(hi.subarray(1));
-    assert.deepEqual(events, [string('hi')], 'the chunks before and after it');
-    decoder.stop();
-    assert.throws(() => decoder.write('text'), { code: 'ERR_INVALID_ARG_TYPE' }, 'after stop, too');
-  });
+const isChunk = (value) => ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === '[object Uint8Array]';
+const GARBAGE = createGarbage().filter((value) => !isChunk(value));
+
+testDecoders('write refuses anything but a Uint8Array, and the decoder goes on', ({ f, record }) => {
+  const { decoder, events } = record();
+  const error = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' };
+  const hi = f.text('hi');
+  decoder.write(hi.subarray(0, 1));
+  forEachCase(GARBAGE, (value) => assert.throws(() => decoder.write(value), { ...error, message: /"chunk"/ }));
+  const message = 'The "chunk" argument must be a Buffer or Uint8Array, but was undefined';
+  assert.throws(() => decoder.write(), { ...error, message });
+  decoder.write(hi.subarray(1));
+  assert.deepEqual(events, [string('hi')], 'the chunks before and after it');
+  decoder.stop();
+  assert.throws(() => decoder.write('text'), error, 'after stop, too');
 });
 
 testCases('the frames of a chunk are found by one call into the addon, a single frame by none', ROLES, (role) => {

@@ -3,7 +3,7 @@
 const assert = require('node:assert/strict');
 const t = require('tap');
 const { forEachCase, testCases } = require('../../support/cases');
-const { DECODER_CASES, ROLES, createDecoders, testDecoders } = require('../../support/decoders');
+const { DECODER_CASES, ROLES, chunkings, createDecoders, testDecoders } = require('../../support/decoders');
 const { framesFor } = require('../../support/frames');
 const { createRandom, seed } = require('../../support/random');
 const { assertEvents, binary, eventsOf, record, string } = require('../../support/recorder');
@@ -65,22 +65,6 @@ const VARIANTS = [
 /** The event of text that is delivered as a Buffer. */
 function asBuffer(event) {
   return event[0] === 'string' ? ['text', Buffer.from(event[1]).toString('latin1'), false] : event;
-}
-
-/** @returns {Object<string, Buffer[]>} ways to cut a stream into chunks */
-function chunkings(frames) {
-  const bytes = Buffer.concat(frames);
-  const pieces = (size) => {
-    const chunks = [];
-    for (let at = 0; at < bytes.length; at += size) chunks.push(bytes.subarray(at, at + size));
-    return chunks;
-  };
-  return {
-    'one chunk': [bytes],
-    'a chunk for each frame': frames,
-    'a chunk for each byte': pieces(1),
-    'chunks of 100 bytes': pieces(100)
-  };
 }
 
 /**
