@@ -190,7 +190,7 @@ t.test('5.5.1: sends nothing after a Close frame', async (t) => {
 });
 
 // shared.js checks isSendableCloseCode with each code.
-testCases('7.4: sends each close code that may be sent, and no other', Array(6000).keys(), (code) => {
+testCases('7.4: sends each close code that may be sent, and no other', [...Array(6000).keys(), 65535], (code) => {
   const encoder = new Encoder({ role: 'server' });
   if (isSendableCloseCode(code)) {
     encoder.close(code);
@@ -299,12 +299,9 @@ t.test('only what prepare() has made is sent', async (t) => {
     'a function': () => message
   };
   const encoder = new Encoder({ role: 'server' });
-  for (const [name, value] of Object.entries(forged)) {
-    t.throws(
-      () => encoder.addPrepared(value),
-      { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message: /prepare\(\)/ },
-      name
-    );
+  const error = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message: /prepare\(\)/ };
+  for (const time of ['once', 'again']) {
+    forEachCase(forged, (value) => assert.throws(() => encoder.addPrepared(value), error, time));
   }
   t.throws(() => new PreparedMessage({ frame: HELLO, length: 5 }, {}), { code: 'ERR_INVALID_ARG_TYPE' });
   t.equal(encoder.pending, 0);

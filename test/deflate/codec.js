@@ -490,6 +490,13 @@ t.test('a prepared message is compressed once for all connections that compress 
   t.same(short.bytes, Buffer.from('\x81\x02ab', 'latin1'), 'one that does not shrink is sent as it is');
   const byCaller = prepare(deflateByZlib(long), { rsv1: true, deflate: true, binary: false });
   t.equal(sent({}, byCaller).bytes[0], 0xc1, 'rsv1: the caller has compressed it');
+
+  const gone = prepare(long, { deflate: true });
+  const encoder = new Encoder({ role: 'server' });
+  encoder.addPrepared(gone);
+  const [{ buffer }] = encoder.take();
+  structuredClone(buffer, { transfer: [buffer] });
+  t.throws(() => sent({}, gone), { code: 'ERR_INVALID_STATE', message: /transferred/ });
 });
 
 /** ws as a client with these parameters; its methods `compress` and `decompress` return promises. */

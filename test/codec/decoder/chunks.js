@@ -204,6 +204,11 @@ testDecoders('borrowed: what a pause holds back is copied', ({ decodeCut, f, rec
   while (decoder.paused) decoder.resume();
   assert.deepEqual(events, [...decodeCut(bytes, []), string('after'), string('the pause')]);
   assert.ok(intact(), 'the memory of a chunk is delivered');
+
+  const last = record({ borrowed: true, after: () => last.events.length === 2 && last.decoder.pause() });
+  lend(last.decoder, Buffer.concat([f.text('one'), f.text('second'), f.binary('')]));
+  last.decoder.resume();
+  assert.deepEqual(last.events, [string('one'), string('second'), binary('')], 'no bytes are left');
 });
 
 testDecoders('borrowed: what a trace subscriber that pauses holds back is copied', ({ f, record }) => {
