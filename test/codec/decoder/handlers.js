@@ -6,7 +6,7 @@ const { forEachCase, testCases } = require('../../support/cases');
 const { DECODER_CASES, ROLES, chunkings, createDecoders, testDecoders } = require('../../support/decoders');
 const { framesFor } = require('../../support/frames');
 const { createRandom, seed } = require('../../support/random');
-const { assertEvents, binary, eventsOf, record, string } = require('../../support/recorder');
+const { assertEvents, binary, eventsOf, record, string, textBuffer } = require('../../support/recorder');
 const { TRIES_ALL, titleOf } = require('../../support/sample');
 const { createStreamMaker, randomCuts } = require('../../support/streams');
 const { runSource } = require('../../support/websockets');
@@ -63,9 +63,7 @@ const VARIANTS = [
 ];
 
 /** The event of text that is delivered as a Buffer. */
-function asBuffer(event) {
-  return event[0] === 'string' ? ['text', Buffer.from(event[1]).toString('latin1'), false] : event;
-}
+const asBuffer = (event) => (event[0] === 'string' ? textBuffer(Buffer.from(event[1])) : event);
 
 /**
  * @yields {object} each decoder, stream, set of handlers, and way to cut the stream: `chunks`, of which
