@@ -16,6 +16,7 @@ const framemaskWs = require('../ws');
 const certificate = require('./support/certificate');
 const { framesFor, head } = require('./support/frames');
 const { withResolvers } = require('./support/promises');
+const { deliver } = require('./support/websockets');
 
 const { WebSocket, WebSocketServer } = framemaskWs;
 const isNode = process.versions.bun === undefined && process.versions.deno === undefined;
@@ -110,7 +111,6 @@ const NOT_WEBSOCKET = { ':protocol': undefined, ':scheme': undefined, ':path': u
 
 const closeOf = async (socket) =>
   (await once(socket, 'close')).map((value) => (Buffer.isBuffer(value) ? `${value}` : value));
-const messageOf = async (socket) => (await once(socket, 'message'))[0].toString();
 
 for (const transport of Object.keys(TRANSPORTS)) {
   for (const [name, library] of Object.entries({ 'framemask/ws': framemaskWs, ws })) {
@@ -325,8 +325,7 @@ t.test('closing: END_STREAM after both Close frames, CANCEL without', async (t) 
       }
     }
   }
-  sibling.client.send('still there');
-  t.equal(await messageOf(sibling.end), 'still there');
+  t.equal(String((await deliver(sibling.client, sibling.end, 'still there'))[0]), 'still there');
   const ended = [sibling.client, sibling.end].map(closeOf);
   sibling.end._socket.session.destroy();
   for (const [code] of await Promise.all(ended)) t.equal(code, 1006, 'the session has ended');
@@ -396,10 +395,8 @@ t.test('a paused WebSocket stalls no other one of its session', async (t) => {
     const sent = 200;
     for (let i = 0; i < sent; i++) from.send(Buffer.alloc(50_000));
     for (let i = 0; i < 20; i++) {
-      other.client.send('ping');
-      await once(other.end, 'message');
-      other.end.send('pong');
-      await once(other.client, 'message');
+      await deliver(other.client, other.end, 'ping');
+      await deliver(other.end, other.client, 'pong');
     }
     t.ok(from.bufferedAmount > 5_000_000, `${from.bufferedAmount} bytes wait`);
     let received = 0;
@@ -422,7 +419,7 @@ t.test("a client shares a session up to the server's limit, and until GOAWAY", a
   t.equal(sessions.size, 3);
   for (const { client } of pairs) {
     client.send('still');
-    t.equal(await messageOf(client), 'still');
+    t.equal(String((await once(client, 'message'))[0]), 'still');
     client.close();
     await once(client, 'close');
   }
@@ -529,8 +526,7 @@ for (const [title, scheme, server, version] of [
     const { socket, end } = await open();
     const bytes = Buffer.alloc(1_000_000, 1);
     for (const from of [socket, end]) {
-      from.send(bytes);
-      t.ok(bytes.equals((await once(from === socket ? end : socket, 'message'))[0]));
+      t.ok(bytes.equals((await deliver(from, from === socket ? end : socket, bytes))[0]));
     }
     end.close(4000);
     t.equal((await once(socket, 'close'))[0], 4000);

@@ -95,6 +95,13 @@ async function connectRawServer(t, implementation, options) {
   return { client, socket };
 }
 
+/** Has one end send. @returns {Promise<[data: object, isBinary: boolean]>} the message that the other end emits */
+function deliver(from, to, ...args) {
+  const received = once(to, 'message');
+  from.send(...args);
+  return received;
+}
+
 /** @returns {Promise<Array[]>} what a WebSocket emits until its event 'close', or until so many messages have come */
 function record(websocket, messages = Infinity) {
   const events = [];
@@ -149,6 +156,7 @@ module.exports = {
   connectPair,
   connectRaw,
   connectRawServer,
+  deliver,
   listen,
   receive,
   receiveTexts,

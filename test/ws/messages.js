@@ -11,7 +11,7 @@ const { uncaughtMessages } = require('../support/uncaught');
 const websockets = require('../support/websockets');
 const { hasWs } = require('../support/ws-version');
 
-const { IMPLEMENTATIONS, connectPair, connectRaw, connectRawServer, record, settled } = websockets;
+const { IMPLEMENTATIONS, connectPair, connectRaw, connectRawServer, deliver, record, settled } = websockets;
 const framemask = IMPLEMENTATIONS['framemask/ws'];
 const masked = (opcode, data, options) => frame(opcode, data, { key: KEY, ...options });
 
@@ -119,9 +119,7 @@ for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
       for (const binaryType of [...Object.keys(TYPES), 'nodebuffer']) {
         for (const size of [0, 5, 70_000]) {
           server.binaryType = binaryType;
-          const received = once(server, 'message');
-          client.send(Buffer.alloc(size, 'x'));
-          const [data] = await received;
+          const [data] = await deliver(client, server, Buffer.alloc(size, 'x'));
           const given = Array.isArray(data) ? Buffer.concat(data) : data;
           const bytes = given instanceof Blob ? Buffer.from(await given.arrayBuffer()) : Buffer.from(given);
           t.ok(bytes.equals(Buffer.alloc(size, 'x')), `${binaryType}, ${size} bytes`);
@@ -277,9 +275,7 @@ t.test('without autoPong nothing is answered', async (t) => {
 t.test('an empty message that a listener transfers harms no other', async (t) => {
   const { server, client } = await connectPair(t, framemask);
   for (let i = 0; i < 3; i++) {
-    const received = once(server, 'message');
-    client.send(Buffer.alloc(0));
-    const [data] = await received;
+    const [data] = await deliver(client, server, Buffer.alloc(0));
     t.equal(data.length, 0);
     t.doesNotThrow(() => structuredClone(data, { transfer: [data.buffer] }), `message ${i}`);
     client.ping();
@@ -383,9 +379,7 @@ t.test('maxPayload 0 is no limit, for compressed messages too', async (t) => {
   for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
     for (const perMessageDeflate of [false, true]) {
       const { server, client } = await connectPair(t, implementation, { server: { maxPayload: 0, perMessageDeflate } });
-      const received = once(server, 'message');
-      client.send(Buffer.alloc(200_000));
-      t.equal((await received)[0].length, 200_000, name);
+      t.equal((await deliver(client, server, Buffer.alloc(200_000)))[0].length, 200_000, name);
     }
   }
 });

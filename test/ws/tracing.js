@@ -3,7 +3,7 @@
 const { channel } = require('node:diagnostics_channel');
 const { once } = require('node:events');
 const t = require('tap');
-const { IMPLEMENTATIONS, connectPair } = require('../support/websockets');
+const { IMPLEMENTATIONS, connectPair, deliver } = require('../support/websockets');
 
 const { ws, 'framemask/ws': framemask } = IMPLEMENTATIONS;
 
@@ -22,8 +22,7 @@ t.test('connectionId() is the name of a connection in its records, before and af
   t.equal(connectionId, framemask.connectionId);
   const ofServer = connectionId(server); // before the first record
   const records = subscribe(t, 'framemask:message');
-  client.send('text');
-  await once(server, 'message');
+  await deliver(client, server, 'text');
   const found = Object.fromEntries(records.map(({ role, connection }) => [role, connection]));
   t.same(found, { client: connectionId(client), server: ofServer });
   t.equal(records.length, 2);
