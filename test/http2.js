@@ -145,13 +145,10 @@ t.test('HTTP/1.1 upgrades, requests and WebSockets over HTTP/2 share a port', as
   const { server, wss, url, origin, open } = await startServer(t, { transport: 'TLS' });
   echoes(wss);
   server.on('request', (request, response) => response.end(`${request.httpVersion} ${request.method}`));
-  for (const [http2, version] of [
-    [false, '1.1'],
-    [true, '2.0']
-  ]) {
+  for (const http2 of [false, true]) {
     const own = { constructor: 'one', 'x-many': ['two', 'three'] };
     const { client, request } = await open({ http2, rejectUnauthorized: false, headers: own });
-    t.match(request, { httpVersion: version, method: 'GET', url: '/' });
+    t.match(request, { httpVersion: http2 ? '2.0' : '1.1', method: 'GET', url: '/' });
     t.equal(request.headers.constructor, 'one');
     t.equal(request.headers['x-many'], 'two, three');
     t.equal(request.socket.remoteAddress, HOST);

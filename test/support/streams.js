@@ -213,4 +213,4 @@ function randomCuts(random, length) {
   return steps(from, Math.min(from + 20, length), 1);
 }
 
-module.exports = { createStreamMaker, randomCuts };
+module.exports = { createStreamMaker, randomCuts, steps };

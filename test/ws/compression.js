@@ -4,6 +4,7 @@
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
+const { promisify } = require('node:util');
 const zlib = require('node:zlib');
 const t = require('tap');
 const ws = require('ws');
@@ -38,18 +39,13 @@ function createDeflate(options, params, instead) {
   const inflater = instead ? new Inflater(agreement.receiving(role)) : null;
   if (instead) attachCompressor(client, agreement.sending(role), () => inflater.close());
   return {
-    compress: (data, fin = true) =>
-      new Promise((resolve, reject) => {
-        client.compress(data, fin, (error, deflated) => (error ? reject(error) : resolve(deflated)));
-      }),
-    decompress: (data, fin = true, limit = Infinity) =>
-      new Promise((resolve, reject) => {
-        const end = (error, inflated) => (error ? reject(error) : resolve(inflated));
-        if (inflater === null) return client.decompress(data, fin, end);
-        const take = (error) => end(error, fin && error === null ? inflater.take() : null);
-        if (inflater.inflate(data, fin, limit)) take(null);
-        else inflater.inflateLater(data, fin, limit, take);
-      }),
+    compress: (data, fin = true) => promisify(client.compress).call(client, data, fin),
+    async decompress(data, fin = true, limit = Infinity) {
+      if (inflater === null) return promisify(client.decompress).call(client, data, fin);
+      const { inflateLater } = inflater;
+      if (!inflater.inflate(data, fin, limit)) await promisify(inflateLater).call(inflater, data, fin, limit);
+      return fin ? inflater.take() : null;
+    },
     cleanup: () => client.cleanup()
   };
 }

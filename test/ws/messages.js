@@ -287,6 +287,8 @@ t.test('an empty message that a listener transfers harms no other', async (t) =>
 
 const LIMIT = { maxPayload: 100 };
 const COMPRESSING = { perMessageDeflate: true };
+const BOTH = { ...COMPRESSING, ...LIMIT };
+const compressed = (payload) => masked(TEXT, payload, { rsv: 0x40 });
 const zeros = (length, options) => deflateRawSync(Buffer.alloc(length), options);
 /** The fragments of a text, of which the first has the bits `rsv`. */
 const fragments = (pieces, rsv = 0) =>
@@ -319,19 +321,13 @@ const BAD = {
   'a Close frame of one byte': [masked(CLOSE, 'a')],
   'a bad close code': [masked(CLOSE, Buffer.from([0x03, 0xee]))],
   'a bad reason': [masked(CLOSE, Buffer.from([0x03, 0xe8, 0xff]))],
-  'bad compressed data': [masked(TEXT, Buffer.from([0xff, 0xff, 0xff]), { rsv: 0x40 }), COMPRESSING],
-  'compressed data that grows beyond maxPayload': [
-    masked(TEXT, zeros(5000), { rsv: 0x40 }),
-    { ...COMPRESSING, ...LIMIT }
-  ],
+  'bad compressed data': [compressed(Buffer.from([0xff, 0xff, 0xff])), COMPRESSING],
+  'compressed data that grows beyond maxPayload': [compressed(zeros(5000)), BOTH],
   'compressed fragments that grow beyond maxPayload together': [
     fragments([zeros(60, { finishFlush: 2 }), zeros(60, { finishFlush: 2 }).subarray(0, -4)], 0x40),
-    { ...COMPRESSING, ...LIMIT }
+    BOTH
   ],
-  'compressed text that is not UTF-8': [
-    masked(TEXT, deflateRawSync(Buffer.from([0xff, 0xff])), { rsv: 0x40 }),
-    COMPRESSING
-  ]
+  'compressed text that is not UTF-8': [compressed(deflateRawSync(Buffer.from([0xff, 0xff]))), COMPRESSING]
 };
 
 for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {

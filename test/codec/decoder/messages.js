@@ -258,10 +258,8 @@ const BYTES = Buffer.from([0xff, 0x00]);
 
 testDecoders('rsv1: delivers a message with RSV1 as a Buffer, without a check of UTF-8', ({ check, f }) => {
   const all = [f.text('a'), f.text(BYTES, { rsv: 0x40 }), f.binary(BYTES, { rsv: 0x40 }), f.binary(BYTES)];
-  const [text, bytes] = [
-    ['text', '\xff\x00', true],
-    ['binary', '\xff\x00', true]
-  ];
+  const text = ['text', '\xff\x00', true];
+  const bytes = ['binary', '\xff\x00', true];
   check(all, [string('a'), text, bytes, binary('\xff\x00')], 'with RSV1 and without', OPEN);
   const long = f.text(Buffer.alloc(3000, 0xff), { rsv: 0x40 });
   check([long, f.text('b')], [['text', '\xff'.repeat(3000), true], string('b')], '3000 bytes', OPEN);
