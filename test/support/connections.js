@@ -14,7 +14,7 @@ const { setTimeout: sleep } = require('node:timers/promises');
 const { WebSocketServer } = require('ws');
 const { connect } = require('../../examples/client');
 const { createEchoServer } = require('../../examples/echo-server');
-const { HANDSHAKE, KEY, frame, head, upgradeAnswer } = require('./frames');
+const { HANDSHAKE, framesFor, head, upgradeAnswer } = require('./frames');
 const { withResolvers } = require('./promises');
 
 const MIB = 1024 * 1024;
@@ -144,7 +144,7 @@ class RawConnection {
 }
 
 /** A frame of a client. */
-const masked = (opcode, payload, options) => frame(opcode, payload, { key: KEY, ...options });
+const { frame: masked } = framesFor('server');
 
 /** Sends bytes, and returns the answer, or the part that came before the connection was reset. */
 async function request(t, port, bytes) {

@@ -4,7 +4,7 @@ const assert = require('node:assert/strict');
 const { createCodecBackend } = require('../../lib/codec/backend');
 const { forEachCase, testCases } = require('./cases');
 const { decoderOver } = require('./codecs');
-const { framesFor } = require('./frames');
+const { framesFor, piecesOf } = require('./frames');
 const { createNativeDouble } = require('./native-double');
 const { nativeKernels } = require('./natives');
 const { assertEvents, eventsOf, record } = require('./recorder');
@@ -41,16 +41,12 @@ function everyByte(length) {
 /** @returns {Object<string, Buffer[]>} ways to cut a stream of frames into chunks */
 function chunkings(frames) {
   const bytes = Buffer.concat(frames);
-  const pieces = (size) => {
-    const count = Math.ceil(bytes.length / size);
-    return Array.from({ length: count }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
-  };
   return {
     'one chunk': [bytes],
     'a chunk for each frame': frames,
-    'a chunk for each byte': pieces(1),
-    'chunks of 7 bytes': pieces(7),
-    'chunks of 100 bytes': pieces(100)
+    'a chunk for each byte': piecesOf(bytes, 1),
+    'chunks of 7 bytes': piecesOf(bytes, 7),
+    'chunks of 100 bytes': piecesOf(bytes, 100)
   };
 }
 

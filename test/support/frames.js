@@ -50,6 +50,12 @@ function frame(opcode, payload = '', options = {}) {
   return Buffer.concat([header, data]);
 }
 
+/** @returns {Buffer[]} bytes in pieces of `size` */
+function piecesOf(bytes, size) {
+  const count = Math.ceil(bytes.length / size);
+  return Array.from({ length: count }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
+}
+
 /** Unmasks the frames of a client with the keys in them, no two of which may be the same. */
 function unmasked(bytes) {
   const frames = [];
@@ -112,6 +118,12 @@ function framesFor(role) {
     text: make(TEXT),
     binary: make(BINARY),
     continuation: make(CONTINUATION),
+    /** All fragments of a message, of which the first has the reserved bits `rsv`. */
+    fragments: (opcode, payloads, rsv = 0) =>
+      payloads.map((payload, i) => {
+        const fin = i === payloads.length - 1;
+        return i === 0 ? make(opcode)(payload, { fin, rsv }) : make(CONTINUATION)(payload, { fin });
+      }),
     ping: make(PING),
     pong: make(PONG),
     /** Without a code there is no payload. */
@@ -132,6 +144,7 @@ module.exports = {
   frame,
   framesFor,
   head,
+  piecesOf,
   unmasked,
   upgradeAnswer
 };

@@ -28,7 +28,7 @@ buffer.isUtf8 = (bytes) => {
 
 const { codecBackend, createCodecBackend } = require('../../lib/codec/backend');
 const { decoderOver } = require('./codecs');
-const { BINARY, KEY, TEXT, framesFor } = require('./frames');
+const { BINARY, KEY, TEXT, framesFor, piecesOf } = require('./frames');
 const { TRIES_ALL } = require('./sample');
 
 const GIB = 2 ** 30;
@@ -120,10 +120,7 @@ function gathered() {
  * been delivered.
  */
 function copied() {
-  const fragments = (opcode, count, payload) => (f) => {
-    const middle = f.continuation(payload, { fin: false });
-    return [f.frame(opcode, payload, { fin: false }), ...Array(count - 2).fill(middle), f.continuation(payload)];
-  };
+  const fragments = (opcode, count, payload) => (f) => f.fragments(opcode, Array(count).fill(payload));
   const cases = {
     'fragments of one byte': fragments(BINARY, 2 * FRAGMENTS, 'x'),
     'fragments of one letter': fragments(TEXT, 2 * FRAGMENTS, 'x'),
@@ -150,8 +147,7 @@ function copied() {
             message = data.buffer.byteLength;
           }
         });
-        const chunks = [];
-        for (let at = 0; at < bytes.length; at += size) chunks.push(Buffer.from(bytes.subarray(at, at + size)));
+        const chunks = piecesOf(bytes, size).map((piece) => Buffer.from(piece));
         Object.assign(counts, { copied: 0, allocated: 0, checked: 0 });
         for (const chunk of chunks) decoder.write(chunk);
         results[`${role}, ${name}, chunks of ${size} bytes`] = { ...counts, length, memory: message, chunk: size };

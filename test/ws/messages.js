@@ -6,14 +6,15 @@ const t = require('tap');
 const { FrameError } = require('../../lib/shared/errors');
 const { toWsError } = require('../../lib/ws/frame-errors');
 const { isBusy, receiverOptions } = require('../../lib/ws/internals');
-const { BINARY, CLOSE, CONTINUATION, KEY, PING, TEXT, frame } = require('../support/frames');
+const { BINARY, CLOSE, CONTINUATION, PING, TEXT, frame, framesFor } = require('../support/frames');
 const { uncaughtMessages } = require('../support/uncaught');
 const websockets = require('../support/websockets');
 const { hasWs } = require('../support/ws-version');
 
 const { IMPLEMENTATIONS, connectPair, connectRaw, connectRawServer, deliver, record, settled } = websockets;
 const framemask = IMPLEMENTATIONS['framemask/ws'];
-const masked = (opcode, data, options) => frame(opcode, data, { key: KEY, ...options });
+const f = framesFor('server');
+const masked = f.frame;
 
 // Each test runs with ws and with framemask/ws, which must do the same.
 
@@ -290,13 +291,7 @@ const COMPRESSING = { perMessageDeflate: true };
 const BOTH = { ...COMPRESSING, ...LIMIT };
 const compressed = (payload) => masked(TEXT, payload, { rsv: 0x40 });
 const zeros = (length, options) => deflateRawSync(Buffer.alloc(length), options);
-/** The fragments of a text, of which the first has the bits `rsv`. */
-const fragments = (pieces, rsv = 0) =>
-  Buffer.concat(
-    pieces.map((piece, i) =>
-      masked(i === 0 ? TEXT : CONTINUATION, piece, { rsv: i === 0 ? rsv : 0, fin: i === pieces.length - 1 })
-    )
-  );
+const fragments = (pieces, rsv) => Buffer.concat(f.fragments(TEXT, pieces, rsv));
 
 /** What a client sends that it must not, and the options of the server. */
 const BAD = {
