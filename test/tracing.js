@@ -10,22 +10,10 @@ const { Encoder } = require('../lib/codec/encoder');
 const { prepare } = require('../lib/codec/prepared');
 const { forEachCase } = require('./support/cases');
 const { framesFor } = require('./support/frames');
+const { published } = require('./support/subscribers');
 const { uncaughtMessages } = require('./support/uncaught');
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-
-/** The records that are published on a channel while `run` runs. */
-function published(name, run) {
-  const records = [];
-  const listen = (record) => records.push(record);
-  channel(name).subscribe(listen);
-  try {
-    run();
-  } finally {
-    channel(name).unsubscribe(listen);
-  }
-  return records;
-}
 
 /** A fragmented text with a Ping frame inside, binary data, text, a Close frame. */
 function converse(encoder) {

@@ -2,7 +2,6 @@
 
 const assert = require('node:assert/strict');
 const { randomBytes } = require('node:crypto');
-const { channel } = require('node:diagnostics_channel');
 const { promisify } = require('node:util');
 const t = require('tap');
 const { PerMessageDeflate } = require('ws');
@@ -12,6 +11,7 @@ const { framesFor } = require('../support/frames');
 const { until } = require('../support/promises');
 const { createRandom, seed } = require('../support/random');
 const { binary, record, string, textBuffer } = require('../support/recorder');
+const { withSubscriber } = require('../support/subscribers');
 
 const RSV1 = 0x40;
 const CLIENT = framesFor('client');
@@ -319,16 +319,15 @@ t.test('a decoder may be paused before a compressed message is inflated', async 
   const chunk = () => Buffer.concat([CLIENT.text('first'), compressed(deflateByZlib('second'))]);
   const byHandler = decoderOf(agree().client, { onFrame: () => byHandler.decoder.pause() });
   const bySubscriber = decoderOf(agree().client);
-  const messages = channel('framemask:message');
-  const pause = () => bySubscriber.decoder.pause();
-  for (const { decoder, events } of [byHandler, bySubscriber]) {
-    if (decoder === bySubscriber.decoder) messages.subscribe(pause);
+  const check = ({ decoder, events }) => {
     decoder.write(chunk());
     assert.deepEqual(events, []);
     for (let i = 0; i < 3; i++) decoder.resume();
     assert.deepEqual(events, [string('first'), string('second')]);
-  }
-  messages.unsubscribe(pause);
+  };
+  check(byHandler);
+  const pause = () => bySubscriber.decoder.pause();
+  withSubscriber('framemask:message', pause, () => check(bySubscriber));
 
   const after = ([, text]) => {
     throw new Error(text);

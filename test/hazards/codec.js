@@ -1,7 +1,6 @@
 'use strict';
 
 const assert = require('node:assert/strict');
-const { channel } = require('node:diagnostics_channel');
 const t = require('tap');
 const framemask = require('../../index');
 const { Decoder } = require('../../lib/codec/decoder');
@@ -17,6 +16,7 @@ const { DECODER_CASES, ROLES, chunkings, forEachDecoder, testDecoders } = requir
 const { agree } = require('../support/deflate');
 const { BINARY, CLOSE, CONTINUATION, PING, TEXT, closePayload, frame } = require('../support/frames');
 const { string } = require('../support/recorder');
+const { withSubscriber } = require('../support/subscribers');
 
 // A handler, a subscriber or a sink may transfer any memory that it is given, to a worker for
 // example. What is lost with that memory ends its decoder with one error; no other connection
@@ -239,13 +239,7 @@ function tracing(name, act, work) {
       errors.push(error);
     }
   };
-  const subject = channel(name);
-  subject.subscribe(subscriber);
-  try {
-    work();
-  } finally {
-    subject.unsubscribe(subscriber);
-  }
+  withSubscriber(name, subscriber, work);
   if (errors.length !== 0) throw errors[0];
 }
 

@@ -1,17 +1,17 @@
 'use strict';
 
 const assert = require('node:assert/strict');
-const diagnostics = require('node:diagnostics_channel');
 const vm = require('node:vm');
 const t = require('tap');
 const { createCodecBackend } = require('../../../lib/codec/backend');
 const { forEachCase, testCases } = require('../../support/cases');
 const { decoderOver } = require('../../support/codecs');
-const { ROLES, chunkings, forEachDecoder, testDecoders } = require('../../support/decoders');
+const { ROLES, chunkings, testDecoders } = require('../../support/decoders');
 const { framesFor } = require('../../support/frames');
 const { createGarbage } = require('../../support/garbage');
 const { createNativeDouble } = require('../../support/native-double');
 const { binary, string } = require('../../support/recorder');
+const { withSubscriber } = require('../../support/subscribers');
 
 // A chunk may be any Uint8Array; anything else is refused.
 
@@ -213,13 +213,12 @@ testDecoders('borrowed: what a pause holds back is copied', ({ decodeCut, f, rec
 
 testDecoders('borrowed: what a trace subscriber that pauses holds back is copied', ({ f, record }) => {
   const { decoder, events } = record({ borrowed: true });
-  const pause = () => decoder.pause();
-  diagnostics.subscribe('framemask:frame', pause);
-  try {
-    lend(decoder, Buffer.concat(['one', 'two', 'é'].map((text) => f.text(text))));
-  } finally {
-    diagnostics.unsubscribe('framemask:frame', pause);
-  }
+  const chunk = Buffer.concat(['one', 'two', 'é'].map((text) => f.text(text)));
+  withSubscriber(
+    'framemask:frame',
+    () => decoder.pause(),
+    () => lend(decoder, chunk)
+  );
   decoder.resume();
   assert.deepEqual(events, ['one', 'two', 'é'].map(string));
 });
@@ -286,28 +285,25 @@ testDecoders('borrowed: messages from 2 KiB on own their memory, shorter ones sh
   }
 });
 
-t.test('borrowed: a handler may transfer the memory of each payload, and all are delivered', async () => {
-  const transfer = ({ buffer }) => structuredClone(buffer, { transfer: [buffer] });
+testDecoders('borrowed: a handler may transfer each payload, and all are delivered', ({ Decoder, role, f }) => {
   const sizes = [20, 3000, 3000, 100, 0, 100, 2047, 5000, 0, 2048, 1];
   const payloads = sizes.map((size, i) => Buffer.alloc(size, i + 1));
+  const messages = Buffer.concat(payloads.flatMap((payload) => [f.binary(payload), f.text(payload)]));
+  const expected = payloads.flatMap((payload) => [payload, payload]);
+  const seen = [];
+  const take = (bytes, start = 0, end = bytes.length) => {
+    seen.push(Buffer.from(bytes.subarray(start, end)));
+    structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
+  };
+  const onFrame = (_firstByte, bytes, start, end) => take(bytes, start, end);
+  const onMessage = (data) => take(data);
+  lend(new Decoder({ role, text: 'buffer', borrowed: true, onMessage }), messages);
+  lend(new Decoder({ role, text: 'buffer', borrowed: true, onFrame }), messages);
+  assert.deepEqual(seen, [...expected, ...expected]);
+  seen.length = 0;
   const pings = [Buffer.from('first'), Buffer.alloc(0), Buffer.from('third')];
-  forEachDecoder(({ Decoder, role, f }) => {
-    const messages = Buffer.concat(payloads.flatMap((payload) => [f.binary(payload), f.text(payload)]));
-    const expected = payloads.flatMap((payload) => [payload, payload]);
-    const seen = [];
-    const take = (bytes, start = 0, end = bytes.length) => {
-      seen.push(Buffer.from(bytes.subarray(start, end)));
-      transfer(bytes);
-    };
-    const onFrame = (_firstByte, bytes, start, end) => take(bytes, start, end);
-    const onMessage = (data) => take(data);
-    lend(new Decoder({ role, text: 'buffer', borrowed: true, onMessage }), messages);
-    lend(new Decoder({ role, text: 'buffer', borrowed: true, onFrame }), messages);
-    assert.deepEqual(seen, [...expected, ...expected]);
-    seen.length = 0;
-    lend(new Decoder({ role, borrowed: true, onPing: onMessage }), Buffer.concat(pings.map((ping) => f.ping(ping))));
-    assert.deepEqual(seen, pings);
-  });
+  lend(new Decoder({ role, borrowed: true, onPing: onMessage }), Buffer.concat(pings.map((ping) => f.ping(ping))));
+  assert.deepEqual(seen, pings);
 });
 
 testDecoders('borrowed: an onFrame that transfers an empty frame and others ends the decoder', ({ f, record }) => {

@@ -13,9 +13,10 @@ const { supportsSyncZlib } = require('../../../lib/deflate/zlib-handle');
 const { assertBytes, forEachCase } = require('../../support/cases');
 const { testDecoders } = require('../../support/decoders');
 const { agree, deflateByZlib } = require('../../support/deflate');
-const { framesFor } = require('../../support/frames');
+const { framesFor, piecesOf } = require('../../support/frames');
 const { createRandom, seed } = require('../../support/random');
 const { TRIES_ALL } = require('../../support/sample');
+const { withSubscriber } = require('../../support/subscribers');
 
 /** Deno: see the last test. */
 const skip = !supportsSyncZlib();
@@ -382,10 +383,8 @@ t.test('records come when a frame and a message are complete; a subscriber may s
   t.same(published.splice(0), ['frame 3: 2', 'frame 4: 1', 'message of 2: 3']);
   for (const channel of [frames, messages]) {
     const { decoder: stopped, messages: delivered } = collect(PublicDecoder, { role: 'server' });
-    const stop = () => stopped.stop();
-    diagnostics.subscribe(channel, stop);
-    for (const byte of text('stopped')) stopped.write(Buffer.of(byte));
-    diagnostics.unsubscribe(channel, stop);
+    const write = () => piecesOf(text('stopped'), 1).map((byte) => stopped.write(byte));
+    withSubscriber(channel, () => stopped.stop(), write);
     t.same(delivered, [], channel);
   }
   diagnostics.unsubscribe(frames, onFrame);
