@@ -240,7 +240,13 @@ t.test('7.2.2: without takeover, a message that refers to the one before is refu
       encoder.text(json(100), { fin });
       if (!fin) encoder.continuation('');
     }
-    assert.deepEqual(decode(encoder.take()), [string(json(100)), ['error', 'DEFLATE', 1007]]);
+    const bytes = Buffer.concat(encoder.take());
+    for (const threadPoolFrom of [0, Infinity]) {
+      const { decoder, events } = decoderOf(agree({ threadPoolFrom }).client);
+      decoder.write(Buffer.from(bytes));
+      await until(() => decoder.closed);
+      assert.deepEqual(events, [string(json(100)), ['error', 'DEFLATE', 1007]], `thread pool from ${threadPoolFrom}`);
+    }
   }
 });
 

@@ -40,10 +40,12 @@ testDecoders('an empty payload is memory of its own', ({ Decoder, role, f }) => 
   const fragments = [f.binary('', { fin: false }), f.continuation('')];
   forEachCase([...empties, Buffer.concat(fragments)], (bytes) => {
     const options = { role, text: 'buffer', onMessage: transfer, onPing: transfer, onPong: transfer, onError() {} };
-    for (let at = 0; at <= bytes.length; at++) {
-      const decoder = new Decoder({ ...options, onFrame: (_first, memory) => at % 2 === 0 && transfer(memory) });
-      decoder.write(fresh(bytes.subarray(0, at)));
-      decoder.write(fresh(bytes.subarray(at)));
+    for (const onFrame of [undefined, () => {}, (_first, memory) => transfer(memory)]) {
+      for (let at = 0; at <= bytes.length; at++) {
+        const decoder = new Decoder({ ...options, onFrame });
+        decoder.write(fresh(bytes.subarray(0, at)));
+        decoder.write(fresh(bytes.subarray(at)));
+      }
     }
     const encoder = new Encoder({ role: 'server' });
     for (const add of ['ping', 'pong', 'close']) encoder[add]();
