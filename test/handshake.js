@@ -7,6 +7,7 @@ const t = require('tap');
 const undici = require('undici');
 const ws = require('ws');
 const { Decoder, Encoder, acceptUpgrade, offerUpgrade, refuseUpgrade } = require('..');
+const { listen } = require('./support/connections');
 const { framesFor, head, upgradeAnswer } = require('./support/frames');
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
@@ -19,13 +20,6 @@ const HEADERS = {
   'Sec-WebSocket-Version': '13',
   'Sec-WebSocket-Key': KEY
 };
-
-async function listen(t, server) {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  return server.address().port;
-}
 
 /** Sends a request line, headers, and bytes after them. @returns {Promise<string>} the answer, up to `end` */
 async function ask(port, headers, line = 'GET / HTTP/1.1', bytes = '', end = '\r\n\r\n') {
@@ -64,7 +58,7 @@ function serveEcho(options) {
 t.test('4.2: requests, and the status that answers each', async (t) => {
   const server = serveEcho();
   server.on('request', (_request, response) => response.writeHead(200).end());
-  const port = await listen(t, server);
+  const { port } = await listen(t, server);
   const answer = await ask(port, HEADERS);
   t.match(answer, /^HTTP\/1\.1 101 Switching Protocols\r\n/);
   t.match(answer, `Sec-WebSocket-Accept: ${ACCEPT}\r\n`);
@@ -125,7 +119,7 @@ t.test('subprotocols, headers, and a refusal of the program', async (t) => {
       refuseUpgrade(socket, 503, { 'X-Error': error.code });
     }
   });
-  const port = await listen(t, server);
+  const { port } = await listen(t, server);
   const get = (path, protocols) =>
     ask(port, { ...HEADERS, 'Sec-WebSocket-Protocol': protocols }, `GET ${path} HTTP/1.1`);
   t.match(await get('/', 'a, b'), /101 [\s\S]*Sec-WebSocket-Protocol: b\r\nX-Server: framemask\r\n\r\n/);
@@ -173,7 +167,7 @@ const MESSAGES = ['short', 'long '.repeat(1000)];
 for (const [name, { WebSocket }] of Object.entries({ ws, undici })) {
   t.test(`clients of ${name}`, async (t) => {
     for (const deflate of [undefined, true, { contextTakeover: true }]) {
-      const port = await listen(t, serveEcho({ protocol: 'chat', deflate }));
+      const { port } = await listen(t, serveEcho({ protocol: 'chat', deflate }));
       const client = new WebSocket(`ws://127.0.0.1:${port}`, ['other', 'chat']);
       const received = [];
       await new Promise((resolve) => {
@@ -194,7 +188,7 @@ for (const [name, { WebSocket }] of Object.entries({ ws, undici })) {
 }
 
 t.test('frames that come with the request', async (t) => {
-  const port = await listen(t, serveEcho());
+  const { port } = await listen(t, serveEcho());
   const answer = await ask(port, HEADERS, undefined, framesFor('server').text('early'), 'early');
   t.ok(answer.endsWith('\r\n\r\n\x81\x05early'));
 });

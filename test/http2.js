@@ -14,6 +14,7 @@ const ws = require('ws');
 const { Decoder, Encoder, acceptHttp2, acceptUpgrade, offerUpgrade, overHttp2 } = require('../index');
 const framemaskWs = require('../ws');
 const certificate = require('./support/certificate');
+const { listen } = require('./support/connections');
 const { framesFor, head } = require('./support/frames');
 const { withResolvers } = require('./support/promises');
 const { deliver } = require('./support/websockets');
@@ -35,19 +36,6 @@ const TRANSPORTS = {
   }
 };
 
-/** Has a server listen until the end of a test. @returns {Promise<number>} its port */
-async function listen(t, server) {
-  const sockets = new Set();
-  for (const event of ['connection', 'secureConnection']) server.on(event, (socket) => sockets.add(socket));
-  server.listen(0, HOST);
-  await once(server, 'listening');
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return server.address().port;
-}
-
 /** A server that takes WebSockets over HTTP/2, with a WebSocketServer unless `attach` attaches something. */
 async function startServer(t, { transport = 'TCP', library = framemaskWs, options = {}, settings, attach } = {}) {
   const { scheme, create } = TRANSPORTS[transport];
@@ -56,7 +44,7 @@ async function startServer(t, { transport = 'TCP', library = framemaskWs, option
   const sessions = new Set();
   server.on('session', (session) => sessions.add(session));
   const wss = attach === undefined ? new library.WebSocketServer({ server, ...options }) : attach(server);
-  const host = `${HOST}:${await listen(t, server)}`;
+  const host = `${HOST}:${(await listen(t, server)).port}`;
   const url = `${scheme.replace('http', 'ws')}://${host}`;
   /** Both ends of a WebSocket over HTTP/2. */
   const open = async (clientOptions) => {
@@ -480,8 +468,8 @@ for (const [message, server, handshakeTimeout] of [
   ['timed out', net.createServer(), 100]
 ]) {
   t.test(`a server that can not: ${message}`, async (t) => {
-    server.on('connection', (socket) => socket.on('error', () => {}));
-    const socket = new WebSocket(`ws://${HOST}:${await listen(t, server)}`, { http2: true, handshakeTimeout });
+    const { url } = await listen(t, server);
+    const socket = new WebSocket(url, { http2: true, handshakeTimeout });
     const closed = new Promise((resolve) => socket.on('close', resolve));
     t.match((await once(socket, 'error'))[0].message, message);
     await closed;
@@ -512,7 +500,7 @@ for (const [title, scheme, server, version] of [
 ]) {
   t.test(`http2: 'preferred' with ${title} uses HTTP/${version}`, async (t) => {
     const wss = new WebSocketServer({ server });
-    const port = await listen(t, server);
+    const { port } = await listen(t, server);
     const open = async (options) => {
       const address = `${scheme}://${scheme === 'ws' ? HOST : 'localhost'}:${port}`;
       const socket = new WebSocket(address, { http2: 'preferred', rejectUnauthorized: false, ...options });
