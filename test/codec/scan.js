@@ -10,8 +10,8 @@ const fallback = require('../../lib/masking/fallback');
 const { acceptsFirstByte } = require('../../lib/shared/protocol');
 const { forEachCase, testCases } = require('../support/cases');
 const { BINARY, CLOSE, CONTINUATION, KEY, PING, PONG, TEXT, frame, framesFor } = require('../support/frames');
-const { createNativeDouble } = require('../support/native-double');
-const { kernels, nativeKernels } = require('../support/natives');
+const { createNativeDouble, createNatives } = require('../support/native-double');
+const { kernels } = require('../support/natives');
 const { createRandom, seed } = require('../support/random');
 const { TRIES_ALL, titleOf } = require('../support/sample');
 
@@ -36,7 +36,7 @@ const ROLES = MODES.slice(0, 2);
 const GUARD = 64;
 const UNTOUCHED = 0xdeadbeef;
 
-const BACKENDS = [{ name: 'js', native: null }, { name: 'double', native: createNativeDouble() }, ...nativeKernels()];
+const BACKENDS = createNatives();
 const scans = BACKENDS.map(({ name, native }) => ({ name, scan: createCodecBackend(native).scan }));
 
 /** Whether a frame may begin with this byte: RFC 6455 section 5.2 as a list. */

@@ -5,8 +5,7 @@ const { createCodecBackend } = require('../../lib/codec/backend');
 const { forEachCase, testCases } = require('./cases');
 const { decoderOver } = require('./codecs');
 const { framesFor, piecesOf } = require('./frames');
-const { createNativeDouble } = require('./native-double');
-const { nativeKernels } = require('./natives');
+const { createNatives } = require('./native-double');
 const { assertEvents, eventsOf, record } = require('./recorder');
 
 const ROLES = ['server', 'client'];
@@ -15,19 +14,14 @@ const ROLES = ['server', 'client'];
 const MAX_BYTE_BY_BYTE = 2000;
 
 /**
- * Decoders over the JavaScript backend, over a double of the addon (so that the way to the addon is
- * tested on machines without one), and over the best kernel of the addon.
+ * Decoders over JavaScript alone, over a double of the addon, and over its best kernel.
  *
  * @returns {{ name: string, backend: CodecBackend, Decoder: typeof import('../../lib/codec/decoder').Decoder }[]}
  *   `name` is that of the backend
  */
 function createDecoders() {
-  const natives = [
-    { name: 'js', native: null },
-    { name: 'double', native: createNativeDouble() },
-    ...nativeKernels().slice(-1)
-  ];
-  return natives.map(({ name, native }) => {
+  const [js, double, ...kernels] = createNatives();
+  return [js, double, ...kernels.slice(-1)].map(({ name, native }) => {
     const backend = createCodecBackend(native);
     return { name, backend, Decoder: decoderOver(backend) };
   });
