@@ -19,16 +19,10 @@ async function take(iterator, count) {
 for (const sharedReads of [true, false]) {
   t.test(`a loop gets every message from the turn of 'connection' on, shared reads ${sharedReads}`, async (t) => {
     const server = await listen(t, framemask, { sharedReads });
-    const got = new Promise((resolve, reject) => {
-      server.on('connection', async (socket) => {
-        const seen = [];
-        try {
-          for await (const { data, isBinary } of socket) seen.push([isBinary ? String(data) : data, isBinary]);
-          resolve(seen);
-        } catch (error) {
-          reject(error);
-        }
-      });
+    const got = once(server, 'connection').then(async ([socket]) => {
+      const seen = [];
+      for await (const { data, isBinary } of socket) seen.push([isBinary ? String(data) : data, isBinary]);
+      return seen;
     });
     const client = new WebSocket(server.url);
     await once(client, 'open');
