@@ -60,14 +60,12 @@ testEncoders('5.2: gives each payload the shortest header, masked or not', (Enco
     assertBytes(data, before, 'the data of the caller, afterwards');
   });
   // The length counts bytes, not characters.
-  forEachCase(
-    ['é'.repeat(63), 'é'.repeat(125), '€'.repeat(42), '😀'.repeat(32), '\ud800', 'é'.repeat(4096)],
-    (text) => {
-      const encoder = new Encoder({ role });
-      encoder.text(text);
-      assertSent(encoder, frame(TEXT, text));
-    }
-  );
+  const texts = ['é'.repeat(63), 'é'.repeat(125), '€'.repeat(42), '😀'.repeat(32), '\ud800', 'é'.repeat(4096)];
+  forEachCase(texts, (text) => {
+    const encoder = new Encoder({ role });
+    encoder.text(text);
+    assertSent(encoder, frame(TEXT, text));
+  });
 });
 
 t.test('data may be bytes of any kind', async () => {

@@ -84,10 +84,8 @@ testCases('each option takes and refuses the types that it should', OPTIONS, (on
   const start = `The "options.${option}" argument must be ${expected}, but was `;
   // Among them are values that lie about themselves.
   forEachCase([...wrong, ...GARBAGE.filter((value) => !isType(value))], (value) => {
-    assert.throws(
-      () => create(value),
-      ({ code, message, name }) => message.startsWith(start) && code === TYPE.code && name === TYPE.name
-    );
+    const isRight = ({ code, message, name }) => message.startsWith(start) && code === TYPE.code && name === TYPE.name;
+    assert.throws(() => create(value), isRight);
   });
   for (const value of outOfRange) {
     assert.throws(() => create(value), { ...RANGE, message: new RegExp(`"options.${option}"`) }, `${value}`);

@@ -180,18 +180,15 @@ beforeAndAfterReads("a listener of 'readable' reads instead", async ({ reads, so
 });
 
 const NOT_HTTP = ['tcp', 'tls', 'pipe'];
-beforeAndAfterReads(
-  'setEncoding makes strings, which a Decoder refuses',
-  NOT_HTTP,
-  async ({ socket, client, decoder }) => {
-    socket.setEncoding('latin1');
-    const errors = await uncaught(() => {
-      client.write(BYTES);
-      return once(process, 'uncaughtException');
-    });
-    return [errors.map(({ code }) => code), decoder.closed];
-  }
-);
+const STRINGS = 'setEncoding makes strings, which a Decoder refuses';
+beforeAndAfterReads(STRINGS, NOT_HTTP, async ({ socket, client, decoder }) => {
+  socket.setEncoding('latin1');
+  const errors = await uncaught(() => {
+    client.write(BYTES);
+    return once(process, 'uncaughtException');
+  });
+  return [errors.map(({ code }) => code), decoder.closed];
+});
 
 beforeAndAfterReads('who removes the listener reads alone', async ({ socket, client }) => {
   socket.removeAllListeners('data');

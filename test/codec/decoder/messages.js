@@ -79,11 +79,9 @@ testDecoders('delivers many short texts of one chunk, and any frames between the
   for (let i = 0; i < 7 ** 3; i++) {
     const order = [i % 7, Math.floor(i / 7) % 7, Math.floor(i / 49), 0];
     const chosen = order.map((kind) => kinds[kind]);
-    assert.deepEqual(
-      decodeCut(Buffer.concat(chosen.map(([bytes]) => bytes)), []),
-      chosen.flatMap(([, ...events]) => events),
-      `kinds ${order}`
-    );
+    const events = decodeCut(Buffer.concat(chosen.map(([bytes]) => bytes)), []);
+    const expected = chosen.flatMap(([, ...events]) => events);
+    assert.deepEqual(events, expected, `kinds ${order}`);
   }
 });
 
@@ -98,10 +96,7 @@ testDecoders('short texts that lie close together are read as one string of at m
   decoder.write(chunk);
   assert.deepEqual(events, Array(900).fill(string('a')), 'the texts');
   assert.ok(lengths.length <= 10, `${lengths.length} strings for 900 texts`);
-  assert.ok(
-    lengths.every((length) => length <= 1024),
-    `strings of ${lengths} characters`
-  );
+  assert.ok(Math.max(...lengths) <= 1024, `strings of ${lengths} characters`);
 });
 
 testDecoders("text: 'buffer' delivers text as a Buffer, checked as UTF-8", ({ check, f }) => {
@@ -127,11 +122,8 @@ testDecoders('a delivered Buffer is a view of the chunk, or has memory of its ow
   const cut = f.binary('ghi');
   decoder.write(cut.subarray(0, 4));
   decoder.write(cut.subarray(4));
-  assert.deepEqual(
-    got,
-    ['abc', 'def', 'ghi'].map((text) => Buffer.from(text)),
-    'Buffers'
-  );
+  const expected = ['abc', 'def', 'ghi'].map((text) => Buffer.from(text));
+  assert.deepEqual(got, expected, 'Buffers');
   assert.ok(got[0].buffer === chunk.buffer && got[1].buffer === chunk.buffer, 'views');
   assert.notEqual(got[2].buffer, cut.buffer, 'memory of its own');
 });
