@@ -170,6 +170,7 @@ function released() {
   const whole = (...frames) => [Buffer.concat(frames)];
   const cases = {
     'stopped in the first handler': { chunks: (f) => whole(...texts(f)), stopAt: 1 },
+    'stopped in onFrame': { chunks: (f) => whole(f.binary(Buffer.alloc(2000))), stopAt: 1, shown: true },
     'stopped in the middle of a chunk': { chunks: (f) => whole(...texts(f)), stopAt: 100 },
     'a Close frame before the end of the chunk': { chunks: (f) => whole(...texts(f), f.close(1000), ...texts(f)) },
     'a Close frame after a fragment': { chunks: (f) => [fragment(f), f.close(1000)] },
@@ -181,7 +182,8 @@ function released() {
     'stopped while paused': { chunks: (f) => Array(2).fill(Buffer.concat(texts(f))), pauseAt: 100, stops: true },
     delivered: { chunks: (f) => inPieces(f.binary(Buffer.alloc(2000))), ends: false }
   };
-  const measure = ({ chunks, stopAt, pauseAt, stops = false, small = false, ends = true }, role) => {
+  const measure = (one, role) => {
+    const { chunks, stopAt, pauseAt, shown = false, stops = false, small = false, ends = true } = one;
     const bytes = chunks(framesFor(role));
     const decoders = Array.from({ length: COUNT }, () => {
       let calls = 0;
@@ -190,7 +192,7 @@ function released() {
         if (calls === stopAt) decoder.stop();
         if (calls === pauseAt) decoder.pause();
       };
-      const decoder = new Decoder({ role, onMessage, onError() {} });
+      const decoder = new Decoder({ role, onMessage, ...(shown && { onFrame: onMessage }), onError() {} });
       return decoder;
     });
     const idle = memory();
