@@ -415,12 +415,14 @@ testEncoders('beginFrame: a payload that comes later, in pieces of any size, by 
     encoder.beginFrame(3);
     encoder.addPayload(new Uint8Array([1, 2, 3]).buffer);
     encoder.beginFrame(0, { binary: false });
+    encoder.ping('after');
     const expected = [
       frame(TEXT, 'before'),
       frame(BINARY, Buffer.concat(pieces), { fin: false }),
       frame(PING, 'between'),
       frame(CONTINUATION, Buffer.of(1, 2, 3)),
-      frame(TEXT, '')
+      frame(TEXT, ''),
+      frame(PING, 'after')
     ];
     assertSent(encoder, ...expected);
   }

@@ -450,7 +450,7 @@ t.test('a prepared message is compressed once for all connections that compress 
     const { server = null, client = null } = options === null ? {} : agree(options);
     const encoder = new Encoder({ role: 'server', deflate: server });
     encoder.addPrepared(prepared);
-    return { bytes: Buffer.concat(encoder.take()), ...decoderOf(client) };
+    return { bytes: encoder.take()[0], ...decoderOf(client) };
   };
   for (const [title, options, expected, prepared] of [
     ['without compression', null, 0x81],
@@ -462,10 +462,10 @@ t.test('a prepared message is compressed once for all connections that compress 
   ]) {
     const { bytes, decoder, events } = sent(options, prepared);
     t.equal(bytes[0], expected, title);
-    decoder.write(bytes);
+    decoder.write(Buffer.from(bytes));
     assert.deepEqual(events, [string(long)], title);
   }
-  t.ok(sent({}).bytes.equals(sent({}).bytes));
+  t.equal(sent({}).bytes, sent({}).bytes, 'once');
   t.equal(message.frame[0], 0x81);
   const short = sent({ threshold: 0 }, prepare('ab', { deflate: true }));
   t.same(short.bytes, Buffer.from('\x81\x02ab', 'latin1'), 'one that does not shrink is sent as it is');
