@@ -6,6 +6,7 @@ const { promisify } = require('node:util');
 const t = require('tap');
 const { PerMessageDeflate } = require('ws');
 const { Decoder, Encoder, prepare } = require('../../index');
+const { ConnectionDeflater } = require('../../lib/deflate/connection-deflater');
 const { agree, deflateByZlib, json } = require('../support/deflate');
 const { framesFor } = require('../support/frames');
 const { until } = require('../support/promises');
@@ -513,6 +514,31 @@ t.test(`ws as the peer: both ways, all windows, both takeovers (seed ${seed})`, 
     peer.cleanup();
     decoder.stop();
     encoder.close();
+  }
+});
+
+t.test('the context of an Encoder is released after its Close frame, and not before', async (t) => {
+  const { release } = ConnectionDeflater.prototype;
+  let released = 0;
+  ConnectionDeflater.prototype.release = function () {
+    released++;
+    release.call(this);
+  };
+  t.teardown(() => {
+    ConnectionDeflater.prototype.release = release;
+  });
+  for (const threadPoolFrom of [0, Infinity]) {
+    const { server } = agree({ contextTakeover: true, threadPoolFrom });
+    const encoder = new Encoder({ role: 'server', deflate: server });
+    const send = async (end) => {
+      released = 0;
+      encoder.text(json(100));
+      encoder[end]();
+      await until(() => !encoder._isDeflating);
+      return released;
+    };
+    t.equal(await send('ping'), 0, `thread pool from ${threadPoolFrom}`);
+    t.equal(await send('close'), 1, `thread pool from ${threadPoolFrom}`);
   }
 });
 
