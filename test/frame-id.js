@@ -1,11 +1,9 @@
 'use strict';
 
 const assert = require('node:assert/strict');
-const { execFile } = require('node:child_process');
 const crypto = require('node:crypto');
 const { once } = require('node:events');
 const { join } = require('node:path');
-const { promisify } = require('node:util');
 const v8 = require('node:v8');
 const vm = require('node:vm');
 const { Worker } = require('node:worker_threads');
@@ -13,6 +11,7 @@ const t = require('tap');
 const { formatFrameId, frameId, parseFrameId } = require('../lib/frame-id');
 const nodeModules = require('../lib/shared/node-modules');
 const { assertBytes, forEachCase, testCases } = require('./support/cases');
+const { runScript } = require('./support/run-script');
 const { MAX_SIGMA, checkOrdered, checkRandom, withRestlessClock } = require('./support/frame-id-checks');
 const { TRIES_ALL, titleOf } = require('./support/sample');
 
@@ -27,13 +26,10 @@ const ID = '0a1b2c3d-4e5f-4a6b-8c7d-9e8f7a6b5c4d';
 const TYPE = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' };
 const RANGE = { name: 'RangeError', code: 'ERR_OUT_OF_RANGE' };
 
-const run = promisify(execFile);
-
-/** Runs a script in a process of its own; returns the words that it prints. */
-async function runScript(t, source) {
+/** Runs a source in a process of its own; returns the words that it prints. */
+async function wordsOf(t, source) {
   const script = join(t.testdir({ 'script.js': source }), 'script.js');
-  const { stdout } = await run(process.execPath, [script], { maxBuffer: 2 ** 24 });
-  return stdout.split(/\s+/).filter(Boolean);
+  return (await runScript(script, [])).split(/\s+/).filter(Boolean);
 }
 
 /** A copy of lib/frame-id.js that gets its entropy from a function, and other modules of Node.js. */
@@ -164,7 +160,7 @@ t.test('entropy', async (t) => {
   });
 
   t.test('memory is allocated by the first call that needs it', async (t) => {
-    const words = await runScript(
+    const words = await wordsOf(
       t,
       `
       const made = [];
@@ -213,7 +209,7 @@ t.test('no two threads or processes share ids', async (t) => {
   });
 
   t.test('cluster', async (t) => {
-    const words = await runScript(
+    const words = await wordsOf(
       t,
       `
       const cluster = require('node:cluster');

@@ -7,6 +7,8 @@ const t = require('tap');
 const undici = require('undici');
 const ws = require('ws');
 const { Decoder, Encoder, acceptUpgrade, offerUpgrade, refuseUpgrade } = require('..');
+const { listen } = require('./support/connections');
+const { framesFor, head, upgradeAnswer } = require('./support/frames');
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
 /** The answer to that key (RFC 6455 section 1.3). */
@@ -19,31 +21,24 @@ const HEADERS = {
   'Sec-WebSocket-Key': KEY
 };
 
-async function listen(t, server) {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  return server.address().port;
-}
-
-/** Sends a request line and headers. @returns {Promise<string>} the answer's head */
-async function ask(port, headers, line = 'GET / HTTP/1.1') {
+/** Sends a request line, headers, and bytes after them. @returns {Promise<string>} the answer, up to `end` */
+async function ask(port, headers, line = 'GET / HTTP/1.1', bytes = '', end = '\r\n\r\n') {
   const socket = net.connect(port, '127.0.0.1');
   const fields = Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`]));
-  socket.write(`${[line, ...fields].join('\r\n')}\r\n\r\n`);
+  socket.write(Buffer.concat([Buffer.from(head(line, ...fields)), Buffer.from(bytes)]));
   let answer = '';
-  for await (const chunk of socket) {
+  // Leaving the loop destroys the socket.
+  for await (const chunk of socket.setEncoding('latin1')) {
     answer += chunk;
-    if (answer.includes('\r\n\r\n')) break;
+    if (answer.includes(end)) break;
   }
-  socket.destroy();
   return answer;
 }
 
-/** Sends each message back. `accept` makes the Upgrade. */
-function serveEcho(accept) {
+/** Sends each message back. The options are those of acceptUpgrade. */
+function serveEcho(options) {
   return http.createServer().on('upgrade', (request, socket, head) => {
-    const upgrade = accept(request, socket, head);
+    const upgrade = acceptUpgrade(request, socket, head, options);
     if (upgrade === null) return;
     const encoder = new Encoder({ role: 'server', writable: socket, deflate: upgrade.deflate });
     const decoder = new Decoder({
@@ -61,9 +56,9 @@ function serveEcho(accept) {
 }
 
 t.test('4.2: requests, and the status that answers each', async (t) => {
-  const server = serveEcho((...args) => acceptUpgrade(...args));
+  const server = serveEcho();
   server.on('request', (_request, response) => response.writeHead(200).end());
-  const port = await listen(t, server);
+  const { port } = await listen(t, server);
   const answer = await ask(port, HEADERS);
   t.match(answer, /^HTTP\/1\.1 101 Switching Protocols\r\n/);
   t.match(answer, `Sec-WebSocket-Accept: ${ACCEPT}\r\n`);
@@ -97,31 +92,34 @@ t.test('4.2: requests, and the status that answers each', async (t) => {
     const request = { method: 'GET', httpVersion: '1.1', headers: { ...headers, [missing]: undefined } };
     t.equal(acceptUpgrade(request, socket, Buffer.alloc(0)), null);
   }
-  t.same(
-    written.map((answer) => Number(answer.slice(9, 12))),
-    [400, 400, 426]
-  );
+  const codes = written.map((answer) => Number(answer.slice(9, 12)));
+  t.same(codes, [400, 400, 426]);
 });
 
 t.test('subprotocols, headers, and a refusal of the program', async (t) => {
   const seen = [];
+  const protocol = (offered) => seen.push(offered) && offered[1];
+  const refusals = {
+    '/secret': [401, { 'WWW-Authenticate': 'Basic' }],
+    '/teapot': [418],
+    '/default': []
+  };
+  const options = {
+    '/': { protocol, headers: { 'X-Server': 'framemask', 'X-None': undefined } },
+    '/fixed': { protocol: 'b' },
+    '/wrong': { protocol: () => 'x' },
+    '/split': { headers: { 'X-A': 'b\r\nX-C: d' } }
+  };
   const server = http.createServer().on('upgrade', (request, socket, head) => {
+    const { url } = request;
     try {
-      if (request.url === '/secret') refuseUpgrade(socket, 401, { 'WWW-Authenticate': 'Basic' });
-      else if (request.url === '/teapot') refuseUpgrade(socket, 418);
-      else if (request.url === '/default') refuseUpgrade(socket);
-      else if (request.url === '/fixed') acceptUpgrade(request, socket, head, { protocol: 'b' });
-      else if (request.url === '/wrong') acceptUpgrade(request, socket, head, { protocol: () => 'x' });
-      else if (request.url === '/split') acceptUpgrade(request, socket, head, { headers: { 'X-A': 'b\r\nX-C: d' } });
-      else {
-        const protocol = (offered) => seen.push(offered) && offered[1];
-        acceptUpgrade(request, socket, head, { protocol, headers: { 'X-Server': 'framemask', 'X-None': undefined } });
-      }
+      if (url in refusals) refuseUpgrade(socket, ...refusals[url]);
+      else acceptUpgrade(request, socket, head, options[url]);
     } catch (error) {
       refuseUpgrade(socket, 503, { 'X-Error': error.code });
     }
   });
-  const port = await listen(t, server);
+  const { port } = await listen(t, server);
   const get = (path, protocols) =>
     ask(port, { ...HEADERS, 'Sec-WebSocket-Protocol': protocols }, `GET ${path} HTTP/1.1`);
   t.match(await get('/', 'a, b'), /101 [\s\S]*Sec-WebSocket-Protocol: b\r\nX-Server: framemask\r\n\r\n/);
@@ -129,21 +127,16 @@ t.test('subprotocols, headers, and a refusal of the program', async (t) => {
   t.match(await get('/fixed', 'a,b'), 'Sec-WebSocket-Protocol: b\r\n');
   t.notMatch(await get('/fixed', 'a'), 'Sec-WebSocket-Protocol');
   t.same(seen, [['a', 'b'], ['a']]);
-  t.match(
-    await get('/secret'),
-    /^HTTP\/1\.1 401 Unauthorized\r\nConnection: close\r\n[\s\S]*WWW-Authenticate: Basic\r\n/
-  );
+  const unauthorized = /^HTTP\/1\.1 401 Unauthorized\r\nConnection: close\r\n[\s\S]*WWW-Authenticate: Basic\r\n/;
+  t.match(await get('/secret'), unauthorized);
   t.match(await get('/teapot'), /^HTTP\/1\.1 418 \r\n/);
   t.match(await get('/default'), /^HTTP\/1\.1 400 Bad Request\r\n/);
   for (const path of ['/wrong', '/split']) t.match(await get(path, 'a'), 'X-Error: ERR_INVALID_ARG_TYPE');
 });
 
-t.test('4.1: answers, and the errors for them', (t) => {
+t.test('4.1: answers, and the errors for them', async (t) => {
   const offer = offerUpgrade({ protocols: ['a', 'b'] });
-  const accept = require('node:crypto')
-    .createHash('sha1')
-    .update(`${offer.headers['Sec-WebSocket-Key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
-    .digest('base64');
+  const [, accept] = /Accept: (\S+)/.exec(upgradeAnswer(offer.headers['Sec-WebSocket-Key']));
   const right = { upgrade: 'WebSocket', connection: 'upgrade', 'sec-websocket-accept': accept };
   const answer = (headers, statusCode = 101) => ({ statusCode, headers: { ...right, ...headers } });
   t.same(offer.readAnswer(answer()), { protocol: '', deflate: null });
@@ -161,29 +154,20 @@ t.test('4.1: answers, and the errors for them', (t) => {
     [answer({ 'sec-websocket-extensions': 'permessage-deflate' }), 'it has extensions that were not offered']
   ]) {
     const expected = { code: 'FRAMEMASK_ERR_HANDSHAKE', closeCode: 1002 };
-    t.throws(() => offer.readAnswer(response), {
-      ...expected,
-      message: `The server's answer to the handshake: ${message}`
-    });
+    expected.message = `The server's answer to the handshake: ${message}`;
+    t.throws(() => offer.readAnswer(response), expected);
   }
   const compressing = offerUpgrade({ deflate: { contextTakeover: true } });
   t.match(compressing.headers['Sec-WebSocket-Extensions'], /^permessage-deflate/);
   t.throws(() => offerUpgrade({ protocols: ['a b'] }), TypeError);
-  t.end();
 });
 
 const MESSAGES = ['short', 'long '.repeat(1000)];
 
-for (const [name, WebSocket] of [
-  ['ws', ws.WebSocket],
-  ['undici', undici.WebSocket]
-]) {
+for (const [name, { WebSocket }] of Object.entries({ ws, undici })) {
   t.test(`clients of ${name}`, async (t) => {
     for (const deflate of [undefined, true, { contextTakeover: true }]) {
-      const port = await listen(
-        t,
-        serveEcho((...args) => acceptUpgrade(...args, { protocol: 'chat', deflate }))
-      );
+      const { port } = await listen(t, serveEcho({ protocol: 'chat', deflate }));
       const client = new WebSocket(`ws://127.0.0.1:${port}`, ['other', 'chat']);
       const received = [];
       await new Promise((resolve) => {
@@ -204,21 +188,8 @@ for (const [name, WebSocket] of [
 }
 
 t.test('frames that come with the request', async (t) => {
-  const port = await listen(
-    t,
-    serveEcho((...args) => acceptUpgrade(...args))
-  );
-  const socket = net.connect(port, '127.0.0.1');
-  const encoder = new Encoder({ role: 'client' });
-  encoder.text('early');
-  const lines = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}`);
-  const request = Buffer.from(['GET / HTTP/1.1', ...lines, '', ''].join('\r\n'));
-  socket.write(Buffer.concat([request, ...encoder.take()]));
-  let answer = '';
-  for await (const chunk of socket) {
-    answer += chunk.toString('latin1');
-    if (answer.endsWith('early')) break;
-  }
+  const { port } = await listen(t, serveEcho());
+  const answer = await ask(port, HEADERS, undefined, framesFor('server').text('early'), 'early');
   t.ok(answer.endsWith('\r\n\r\n\x81\x05early'));
 });
 

@@ -8,11 +8,16 @@ const http2 = require('node:http2');
 const https = require('node:https');
 const net = require('node:net');
 const { createSecureContext } = require('node:tls');
+const { text } = require('node:stream/consumers');
 const t = require('tap');
 const ws = require('ws');
 const { Decoder, Encoder, acceptHttp2, acceptUpgrade, offerUpgrade, overHttp2 } = require('../index');
 const framemaskWs = require('../ws');
 const certificate = require('./support/certificate');
+const { listen } = require('./support/connections');
+const { framesFor, head } = require('./support/frames');
+const { withResolvers } = require('./support/promises');
+const { deliver } = require('./support/websockets');
 
 const { WebSocket, WebSocketServer } = framemaskWs;
 const isNode = process.versions.bun === undefined && process.versions.deno === undefined;
@@ -31,19 +36,6 @@ const TRANSPORTS = {
   }
 };
 
-/** Has a server listen until the end of a test. @returns {Promise<number>} its port */
-async function listen(t, server) {
-  const sockets = new Set();
-  for (const event of ['connection', 'secureConnection']) server.on(event, (socket) => sockets.add(socket));
-  server.listen(0, HOST);
-  await once(server, 'listening');
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return server.address().port;
-}
-
 /** A server that takes WebSockets over HTTP/2, with a WebSocketServer unless `attach` attaches something. */
 async function startServer(t, { transport = 'TCP', library = framemaskWs, options = {}, settings, attach } = {}) {
   const { scheme, create } = TRANSPORTS[transport];
@@ -52,10 +44,7 @@ async function startServer(t, { transport = 'TCP', library = framemaskWs, option
   const sessions = new Set();
   server.on('session', (session) => sessions.add(session));
   const wss = attach === undefined ? new library.WebSocketServer({ server, ...options }) : attach(server);
-  t.teardown(() => {
-    for (const session of sessions) session.destroy();
-  });
-  const host = `${HOST}:${await listen(t, server)}`;
+  const host = `${HOST}:${(await listen(t, server)).port}`;
   const url = `${scheme.replace('http', 'ws')}://${host}`;
   /** Both ends of a WebSocket over HTTP/2. */
   const open = async (clientOptions) => {
@@ -108,16 +97,11 @@ async function request(session, headers) {
 
 const NOT_WEBSOCKET = { ':protocol': undefined, ':scheme': undefined, ':path': undefined };
 
-async function closeOf(socket) {
-  const [code, reason] = await once(socket, 'close');
-  return [code, reason.toString()];
-}
+const closeOf = async (socket) =>
+  (await once(socket, 'close')).map((value) => (Buffer.isBuffer(value) ? `${value}` : value));
 
 for (const transport of Object.keys(TRANSPORTS)) {
-  for (const [name, library] of [
-    ['framemask/ws', framemaskWs],
-    ['ws', ws]
-  ]) {
+  for (const [name, library] of Object.entries({ 'framemask/ws': framemaskWs, ws })) {
     t.test(`${name} over ${transport}: 16 WebSockets on one session echo messages of all kinds`, async (t) => {
       const { wss, sessions, url } = await startServer(t, { transport, library, options: { perMessageDeflate: true } });
       echoes(wss);
@@ -149,13 +133,10 @@ t.test('HTTP/1.1 upgrades, requests and WebSockets over HTTP/2 share a port', as
   const { server, wss, url, origin, open } = await startServer(t, { transport: 'TLS' });
   echoes(wss);
   server.on('request', (request, response) => response.end(`${request.httpVersion} ${request.method}`));
-  for (const [http2, version] of [
-    [false, '1.1'],
-    [true, '2.0']
-  ]) {
+  for (const http2 of [false, true]) {
     const own = { constructor: 'one', 'x-many': ['two', 'three'] };
     const { client, request } = await open({ http2, rejectUnauthorized: false, headers: own });
-    t.match(request, { httpVersion: version, method: 'GET', url: '/' });
+    t.match(request, { httpVersion: http2 ? '2.0' : '1.1', method: 'GET', url: '/' });
     t.equal(request.headers.constructor, 'one');
     t.equal(request.headers['x-many'], 'two, three');
     t.equal(request.socket.remoteAddress, HOST);
@@ -166,9 +147,9 @@ t.test('HTTP/1.1 upgrades, requests and WebSockets over HTTP/2 share a port', as
   }
   const session = await openSession(t, origin);
   const page = session.request({ ':path': '/' });
-  t.equal(Buffer.concat(await page.toArray()).toString(), '2.0 GET');
+  t.equal(await text(page), '2.0 GET');
   const response = await new Promise((resolve) => https.get(origin, { rejectUnauthorized: false }, resolve));
-  t.equal(Buffer.concat(await response.toArray()).toString(), '1.1 GET');
+  t.equal(await text(response), '1.1 GET');
   t.equal((await request(session, NOT_WEBSOCKET))[0][':status'], 405, 'a CONNECT that is not a WebSocket');
   server.on('connect', (request, response) => {
     if (request.headers[':protocol'] === undefined) response.stream.respond({ ':status': 418 }, { endStream: true });
@@ -225,24 +206,24 @@ t.test("answers of a listener of 'upgrade'", async (t) => {
 
   const called = new Promise((resolve) => {
     answers['/old'] = (socket) =>
-      socket.end('HTTP/1.1 426 Upgrade Required\r\nConnection: close\r\n\r\nno', () => resolve());
+      socket.end(`${head('HTTP/1.1 426 Upgrade Required', 'Connection: close')}no`, resolve);
   });
   const [old, body] = await request(session, { ':path': '/old' });
   t.equal(old[':status'], 400);
-  t.equal(Buffer.concat(await body.toArray()).toString(), 'no');
+  t.equal(await text(body), 'no');
   await called;
 
   answers['/nothing'] = (socket) => socket.end();
   t.equal((await request(session, { ':path': '/nothing' }))[0][':status'], 500);
 
   const written = new Promise((resolve) => {
-    answers['/frame'] = (socket) => socket.write('HTTP/1.1 101 Yes\r\nUpgrade: websocket\r\n\r\nmore', () => resolve());
+    answers['/frame'] = (socket) => socket.write(`${head('HTTP/1.1 101 Yes', 'Upgrade: websocket')}more`, resolve);
   });
   const [, more] = await request(session, { ':path': '/frame' });
   t.equal(String((await once(more, 'data'))[0]), 'more');
   await written;
 
-  answers['/gone'] = (socket) => socket.destroy().end('HTTP/1.1 400 Bad Request\r\n\r\n');
+  answers['/gone'] = (socket) => socket.destroy().end(head('HTTP/1.1 400 Bad Request'));
   answers['/wrong'] = (socket) => {
     t.throws(() => socket.write('hello'), /one head of HTTP\/1.1/);
     socket.destroy();
@@ -279,15 +260,15 @@ t.test('the codec: acceptUpgrade and offerUpgrade', async (t) => {
   const [response, socket] = await once(sent, 'upgrade');
   const { deflate, protocol } = offer.readAnswer(response);
   t.equal(protocol, 'chat');
-  const text = 'x'.repeat(10_000);
+  const sentText = 'x'.repeat(10_000);
   const echoed = new Promise((resolve) => {
     speak(socket, 'client', deflate, (data, encoder) => {
       resolve(data);
       encoder.close(1000);
-    }).text(text);
+    }).text(sentText);
   });
   await once(socket, 'close');
-  t.equal(await echoed, text);
+  t.equal(await echoed, sentText);
 });
 
 t.test('a handshake that a program writes itself: with bytes after it, and in pieces', async (t) => {
@@ -295,18 +276,18 @@ t.test('a handshake that a program writes itself: with bytes after it, and in pi
   const { hostname: host, port, host: authority } = new URL(origin);
   const connect = () => overHttp2()({ host, port, defaultPort: 80 });
   const headers = { ...offerUpgrade().headers, Host: authority };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const head = Buffer.from(`GET / HTTP/1.1\r\n${lines.join('')}\r\n`);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const request = Buffer.from(head('GET / HTTP/1.1', ...lines));
 
   const message = new Promise((resolve) => wss.on('connection', (end) => end.on('message', resolve)));
   const socket = connect();
   t.teardown(() => socket.destroy());
-  socket.write(Buffer.concat([head, Buffer.from('8182000000006869', 'hex')]));
+  socket.write(Buffer.concat([request, framesFor('server').binary('hi')]));
   t.equal(String(await message), 'hi');
 
   const inPieces = connect();
   const failed = once(inPieces, 'error');
-  inPieces.write(head.subarray(0, 20));
+  inPieces.write(request.subarray(0, 20));
   t.match((await failed)[0], { message: 'The request must be written in one piece' });
 });
 
@@ -329,8 +310,7 @@ t.test('closing: END_STREAM after both Close frames, CANCEL without', async (t) 
       }
     }
   }
-  sibling.client.send('still there');
-  t.equal((await once(sibling.end, 'message'))[0].toString(), 'still there');
+  t.equal(String((await deliver(sibling.client, sibling.end, 'still there'))[0]), 'still there');
   const ended = [sibling.client, sibling.end].map(closeOf);
   sibling.end._socket.session.destroy();
   for (const [code] of await Promise.all(ended)) t.equal(code, 1006, 'the session has ended');
@@ -347,12 +327,11 @@ function h2Frame(type, flags, stream, payload) {
 }
 
 /** Fields as literals without indexing (RFC 7541 section 6.2.2), all shorter than 127 bytes. */
-const literals = (fields) =>
-  Buffer.concat(
-    Object.entries(fields).map(([name, value]) =>
-      Buffer.from(`\0${String.fromCharCode(name.length)}${name}${String.fromCharCode(value.length)}${value}`, 'latin1')
-    )
-  );
+function literals(fields) {
+  const prefixed = (string) => String.fromCharCode(string.length) + string;
+  const each = Object.entries(fields).map(([name, value]) => `\0${prefixed(name)}${prefixed(value)}`);
+  return Buffer.from(each.join(''), 'latin1');
+}
 
 t.test('streams that are reset at once make no WebSocket (CVE-2023-44487)', async (t) => {
   const { server, wss, origin } = await startServer(t);
@@ -375,17 +354,15 @@ t.test('streams that are reset at once make no WebSocket (CVE-2023-44487)', asyn
 
 for (const accepts of [true, false]) {
   t.test(`a client that is gone when verifyClient decides ${accepts}`, async (t) => {
-    let decide;
-    const verifyClient = (_info, done) => {
-      decide = done;
-    };
+    const { promise: decided, resolve } = withResolvers();
+    const verifyClient = (_info, done) => resolve(done);
     const { wss, server, origin } = await startServer(t, { options: { verifyClient } });
     const stream = send(await openSession(t, origin));
     const [, socket] = await once(server, 'upgrade');
     const closed = new Promise((resolve) => socket.on('close', resolve));
     stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
     await closed;
-    decide(accepts);
+    (await decided)(accepts);
     t.equal(wss.clients.size, 0);
   });
 }
@@ -403,10 +380,8 @@ t.test('a paused WebSocket stalls no other one of its session', async (t) => {
     const sent = 200;
     for (let i = 0; i < sent; i++) from.send(Buffer.alloc(50_000));
     for (let i = 0; i < 20; i++) {
-      other.client.send('ping');
-      await once(other.end, 'message');
-      other.end.send('pong');
-      await once(other.client, 'message');
+      await deliver(other.client, other.end, 'ping');
+      await deliver(other.end, other.client, 'pong');
     }
     t.ok(from.bufferedAmount > 5_000_000, `${from.bufferedAmount} bytes wait`);
     let received = 0;
@@ -429,7 +404,7 @@ t.test("a client shares a session up to the server's limit, and until GOAWAY", a
   t.equal(sessions.size, 3);
   for (const { client } of pairs) {
     client.send('still');
-    t.equal((await once(client, 'message'))[0].toString(), 'still');
+    t.equal(String((await once(client, 'message'))[0]), 'still');
     client.close();
     await once(client, 'close');
   }
@@ -493,8 +468,8 @@ for (const [message, server, handshakeTimeout] of [
   ['timed out', net.createServer(), 100]
 ]) {
   t.test(`a server that can not: ${message}`, async (t) => {
-    server.on('connection', (socket) => socket.on('error', () => {}));
-    const socket = new WebSocket(`ws://${HOST}:${await listen(t, server)}`, { http2: true, handshakeTimeout });
+    const { url } = await listen(t, server);
+    const socket = new WebSocket(url, { http2: true, handshakeTimeout });
     const closed = new Promise((resolve) => socket.on('close', resolve));
     t.match((await once(socket, 'error'))[0].message, message);
     await closed;
@@ -525,7 +500,7 @@ for (const [title, scheme, server, version] of [
 ]) {
   t.test(`http2: 'preferred' with ${title} uses HTTP/${version}`, async (t) => {
     const wss = new WebSocketServer({ server });
-    const port = await listen(t, server);
+    const { port } = await listen(t, server);
     const open = async (options) => {
       const address = `${scheme}://${scheme === 'ws' ? HOST : 'localhost'}:${port}`;
       const socket = new WebSocket(address, { http2: 'preferred', rejectUnauthorized: false, ...options });
@@ -535,12 +510,8 @@ for (const [title, scheme, server, version] of [
     };
     const { socket, end } = await open();
     const bytes = Buffer.alloc(1_000_000, 1);
-    for (const [from, to] of [
-      [socket, end],
-      [end, socket]
-    ]) {
-      from.send(bytes);
-      t.ok(bytes.equals((await once(to, 'message'))[0]));
+    for (const from of [socket, end]) {
+      t.ok(bytes.equals((await deliver(from, from === socket ? end : socket, bytes))[0]));
     }
     end.close(4000);
     t.equal((await once(socket, 'close'))[0], 4000);
@@ -556,7 +527,7 @@ t.test('a socket that is ended or destroyed before there is a stream', async (t)
   const create = overHttp2(session);
   for (const end of ['end', 'destroy']) {
     const socket = create({});
-    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nSec-WebSocket-Key: x\r\n\r\n');
+    socket.write(head('GET / HTTP/1.1', 'Host: localhost', 'Sec-WebSocket-Key: x'));
     socket[end]();
     if (end === 'end') await once(socket.resume(), 'end');
     else await once(socket, 'close');
@@ -572,7 +543,7 @@ t.test("a refusal is 'unexpected-response', with its body", async (t) => {
   const socket = new WebSocket(`${url}/wrong`, { http2: true });
   const [, response] = await once(socket, 'unexpected-response');
   t.equal(response.statusCode, 400);
-  t.match(Buffer.concat(await response.toArray()).toString(), /Bad Request/);
+  t.match(await text(response), /Bad Request/);
   socket.on('error', () => {});
   socket.terminate();
 });

@@ -10,22 +10,10 @@ const { Encoder } = require('../lib/codec/encoder');
 const { prepare } = require('../lib/codec/prepared');
 const { forEachCase } = require('./support/cases');
 const { framesFor } = require('./support/frames');
-const { uncaught } = require('./support/uncaught');
+const { published } = require('./support/subscribers');
+const { uncaughtMessages } = require('./support/uncaught');
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-
-/** The records that are published on a channel while `run` runs. */
-function published(name, run) {
-  const records = [];
-  const listen = (record) => records.push(record);
-  channel(name).subscribe(listen);
-  try {
-    run();
-  } finally {
-    channel(name).unsubscribe(listen);
-  }
-  return records;
-}
 
 /** A fragmented text with a Ping frame inside, binary data, text, a Close frame. */
 function converse(encoder) {
@@ -64,11 +52,18 @@ function writeInChunks(decoder, bytes, size) {
   for (let i = 0; i < bytes.length; i += size) decoder.write(bytes.subarray(i, i + size));
 }
 
+const CHANNELS = ['framemask:frame', 'framemask:message'];
+const onMessage = () => {};
+const onFrame = () => {};
+
+/** Options of Decoders, which take another way each. */
+const OPTIONS = [{}, { onMessage }, { onFrame }, { onMessage, onFrame }];
+
 for (const role of ['server', 'client']) {
   const peer = role === 'server' ? 'client' : 'server';
   const frameCommon = { rsv: 0, masked: role === 'client', error: null };
 
-  t.test(`a ${role} publishes each frame and message that it sends, ids ascend`, (t) => {
+  t.test(`a ${role} publishes each frame and message that it sends, ids ascend`, async (t) => {
     const run = () => converse(new Encoder({ role, trace: { id: 'c-1' } }));
     const common = { connection: 'c-1', from: role, direction: 'sent', role };
     const frames = published('framemask:frame', run);
@@ -77,22 +72,12 @@ for (const role of ['server', 'client']) {
     for (const id of ids) t.match(id, UUID);
     t.same(ids, [...ids].sort(), 'ids ascend');
     assertRecords(published('framemask:message', run), expectedMessages, common, 'messages');
-    t.end();
   });
 
-  t.test(`a ${peer} publishes each frame and message that it receives, in one chunk and byte by byte`, (t) => {
+  t.test(`a ${peer} publishes each frame and message that it receives, in one chunk and byte by byte`, async () => {
     const common = { connection: 'c-2', from: role, direction: 'received', role: peer };
-    const onMessage = () => {};
-    const onFrame = () => {};
-    const cases = [];
-    for (const text of ['string', 'buffer']) {
-      for (const handlers of [{}, { onMessage }, { onFrame }, { onMessage, onFrame }]) {
-        for (const size of [1, 1000]) {
-          const name = `text: '${text}', handlers {${Object.keys(handlers)}}, chunks of ${size} bytes`;
-          cases.push({ name, options: { text, ...handlers }, size });
-        }
-      }
-    }
+    const kinds = ['string', 'buffer'].flatMap((text) => OPTIONS.map((handlers) => ({ text, ...handlers })));
+    const cases = kinds.flatMap((options) => [1, 1000].map((size) => ({ options, size })));
     forEachCase(cases, ({ options, size }) => {
       const bytes = Buffer.concat(converse(new Encoder({ role })));
       const received = (name) => {
@@ -103,18 +88,16 @@ for (const role of ['server', 'client']) {
       assertRecords(received('framemask:frame'), expectedFrames, { ...common, ...frameCommon }, 'frames');
       assertRecords(received('framemask:message'), expectedMessages, common, 'messages');
     });
-    t.end();
   });
 }
 
-t.test('the reserved bits are recorded as a number from 0 to 7', (t) => {
+t.test('the reserved bits are recorded as a number from 0 to 7', async (t) => {
   const run = () => new Encoder({ role: 'server' }).text('compressed', { rsv1: true });
-  for (const name of ['framemask:frame', 'framemask:message']) t.match(published(name, run), [{ rsv: 4 }], name);
-  t.end();
+  for (const name of CHANNELS) t.match(published(name, run), [{ rsv: 4 }], name);
 });
 
-for (const name of ['framemask:frame', 'framemask:message']) {
-  t.test(`${name}: each record has the time of its publication, finer than a millisecond`, (t) => {
+for (const name of CHANNELS) {
+  t.test(`${name}: each record has the time of its publication, finer than a millisecond`, async (t) => {
     const now = () => performance.timeOrigin + performance.now();
     const start = now();
     const records = published(name, () => {
@@ -130,13 +113,12 @@ for (const name of ['framemask:frame', 'framemask:message']) {
       const ofId = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
       t.ok(Math.abs(time - ofId) < 60_000, 'the clock of the ids');
     }
-    t.end();
   });
 }
 
-t.test('frames count for the sequence number once, with subscribers and without', (t) => {
+t.test('frames count for the sequence number once, with subscribers and without', async (t) => {
   for (const size of [1, 10, 1000]) {
-    for (const options of [{}, { onMessage() {} }, { onFrame() {} }, { text: 'buffer', onMessage() {} }]) {
+    for (const options of [...OPTIONS, { text: 'buffer', onMessage }]) {
       const encoder = new Encoder({ role: 'client' });
       const decoder = new Decoder({ role: 'server', ...options });
       const send = (count) => {
@@ -154,10 +136,9 @@ t.test('frames count for the sequence number once, with subscribers and without'
       t.same(sequences, { sent: expected, received: expected }, what);
     }
   }
-  t.end();
 });
 
-t.test('a subscriber that comes while a chunk is decoded sees no half of it, not even its error', (t) => {
+t.test('a subscriber that comes while a chunk is decoded sees no half of it, not even its error', async (t) => {
   const f = framesFor('server');
   const records = [];
   const listen = (record) => records.push(record);
@@ -171,15 +152,12 @@ t.test('a subscriber that comes while a chunk is decoded sees no half of it, not
   channel('framemask:frame').unsubscribe(listen);
   t.same(errors, ['FRAMEMASK_ERR_OPCODE']);
   t.same(records, []);
-  t.end();
 });
 
-t.test('prepared messages are published for each connection; without an id it has a UUID', (t) => {
+t.test('prepared messages are published for each connection; without an id it has a UUID', async (t) => {
   const encoders = [new Encoder({ role: 'server' }), new Encoder({ role: 'server' })];
-  const run = () => {
-    const message = prepare('to all');
-    for (const encoder of [...encoders, ...encoders]) encoder.addPrepared(message);
-  };
+  const message = prepare('to all');
+  const run = () => [...encoders, ...encoders].map((encoder) => encoder.addPrepared(message));
   const frames = published('framemask:frame', run);
   t.match(frames, new Array(4).fill({ opcode: 1, length: 6, masked: false, direction: 'sent' }));
   const [a, b, c, d] = frames.map(({ connection }) => connection);
@@ -187,10 +165,9 @@ t.test('prepared messages are published for each connection; without an id it ha
   t.same([c, d], [a, b], 'each connection keeps its id');
   t.not(a, b);
   t.match(published('framemask:message', run), new Array(4).fill({ length: 6, fragments: 1 }));
-  t.end();
 });
 
-t.test('the id and the key of a connection: both codecs share them, and the id may be empty', (t) => {
+t.test('the id and the key of a connection: both codecs share them, and the id may be empty', async (t) => {
   const key = 'dGhlIHNhbXBsZSBub25jZQ==';
   for (const [id, expected] of [
     [undefined, UUID],
@@ -207,14 +184,13 @@ t.test('the id and the key of a connection: both codecs share them, and the id m
     t.match(records, [connection, connection]);
     t.match(trace.id, expected);
   }
-  t.end();
 });
 
 for (const [name, bad] of [
   ['a reserved opcode', framesFor('server').frame(3)],
   ['bad text', framesFor('server').text(Buffer.from([0xff]))]
 ]) {
-  t.test(`${name} is published as a frame, before onError is called; not as a message`, (t) => {
+  t.test(`${name} is published as a frame, before onError is called; not as a message`, async (t) => {
     const order = [];
     const decode = () => new Decoder({ role: 'server', onError: () => order.push('onError') }).write(Buffer.from(bad));
     const listen = ({ error }) => error !== null && order.push('traced');
@@ -226,7 +202,6 @@ for (const [name, bad] of [
     t.same(others, []);
     t.same(order, ['traced', 'onError']);
     t.same(published('framemask:message', decode), []);
-    t.end();
   });
 }
 
@@ -235,13 +210,13 @@ t.test('a subscriber that throws does no harm to a codec', async (t) => {
     throw new Error('from a subscriber');
   };
   const received = [];
-  const thrown = await uncaught(async () => {
-    for (const name of ['framemask:frame', 'framemask:message']) channel(name).subscribe(listen);
+  const thrown = await uncaughtMessages(async () => {
+    for (const name of CHANNELS) channel(name).subscribe(listen);
     const decoder = new Decoder({ role: 'server', onMessage: (data) => received.push(String(data)) });
     for (const chunk of converse(new Encoder({ role: 'client' }))) decoder.write(chunk);
-    for (const name of ['framemask:frame', 'framemask:message']) channel(name).unsubscribe(listen);
+    for (const name of CHANNELS) channel(name).unsubscribe(listen);
     await new Promise(setImmediate);
   });
   t.same(received, ['fragmented', '\0\0\0', 'é']);
-  t.ok(thrown.length > 0 && thrown.every(({ message }) => message === 'from a subscriber'));
+  t.ok(thrown.length > 0 && thrown.every((message) => message === 'from a subscriber'));
 });

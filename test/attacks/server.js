@@ -7,19 +7,15 @@
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
 const { setTimeout: sleep } = require('node:timers/promises');
-const { deflateRawSync } = require('node:zlib');
 const t = require('tap');
 const { WebSocket } = require('ws');
-const { WebSocketServer } = require('../../ws.js');
 const { Attacker } = require('../support/attacks/attacker');
 const { EXTENSIONS, LENGTHS, SLOW_HEADERS, attackNamed } = require('../support/attacks/attacks');
 const { Target } = require('../support/attacks/target');
 const { head, open, startFalseServer } = require('../support/connections');
-const { frame } = require('../support/frames');
 const { addon } = require('../support/natives');
 const { seed } = require('../support/random');
 const { TRIES_ALL } = require('../support/sample');
-const { connectRaw } = require('../support/websockets');
 
 const MIB = 1024 * 1024;
 /** Milliseconds after which a flood ends that the server does not read. */
@@ -205,26 +201,5 @@ t.test('extension-parameters: the client refuses an answer with an extension', a
       socket.write(head(...lines, `Sec-WebSocket-Extensions: ${offer}`));
     });
     t.match(await open(url).closed, { code: 1006, error: /extension/ });
-  }
-});
-
-t.test('late-limits: framemask/ws inflates no more than maxPayload of a bomb, alone and in fragments', async (t) => {
-  const key = Buffer.from([1, 2, 3, 4]);
-  const bomb = deflateRawSync(Buffer.alloc(64 * MIB));
-  const half = bomb.length >> 1;
-  const pieces = [
-    [frame(2, bomb, { key, rsv: 0x40 })],
-    [frame(2, bomb.subarray(0, half), { key, rsv: 0x40, fin: false }), frame(0, bomb.subarray(half), { key })]
-  ];
-  for (const frames of pieces) {
-    const options = { perMessageDeflate: true, maxPayload: MIB };
-    const { server, socket } = await connectRaw(t, { WebSocketServer }, options);
-    const before = process.memoryUsage().rss;
-    const failed = once(server, 'error');
-    socket.write(Buffer.concat(frames));
-    t.match((await failed)[0], { code: 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' });
-    const grown = process.memoryUsage().rss - before;
-    t.ok(grown < 16 * MIB, `${grown} bytes of memory`);
-    t.equal((await once(socket, 'data'))[0].toString('hex'), '880203f1', 'a Close frame with 1009');
   }
 });

@@ -2,44 +2,33 @@
 
 const assert = require('node:assert/strict');
 const { randomBytes } = require('node:crypto');
-const { channel } = require('node:diagnostics_channel');
 const { promisify } = require('node:util');
 const t = require('tap');
 const { PerMessageDeflate } = require('ws');
 const { Decoder, Encoder, prepare } = require('../../index');
+const { ConnectionDeflater } = require('../../lib/deflate/connection-deflater');
 const { agree, deflateByZlib, json } = require('../support/deflate');
 const { framesFor } = require('../support/frames');
+const { until } = require('../support/promises');
 const { createRandom, seed } = require('../support/random');
+const { binary, record, string, textBuffer } = require('../support/recorder');
+const { withSubscriber } = require('../support/subscribers');
 
 const RSV1 = 0x40;
 const CLIENT = framesFor('client');
 /** Whether contexts are taken over. */
 const TAKEOVERS = [false, true];
 
-/** A decoder, by default a client's, that keeps what it delivers. */
-function decoderOf(agreement, options = {}) {
-  const got = [];
-  const decoder = new Decoder({
-    role: 'client',
-    deflate: agreement,
-    onMessage: (data, isBinary, rsv1) => got.push([isBinary ? 'binary' : 'text', data, rsv1]),
-    onPing: (payload) => got.push(['ping', String(payload)]),
-    onClose: (code) => got.push(['close', code]),
-    onError: ({ code, closeCode }) => got.push(['error', code.slice('FRAMEMASK_ERR_'.length), closeCode]),
-    ...options
-  });
-  return { decoder, got };
-}
+/** A decoder, by default a client's, that records its events. */
+const decoderOf = (agreement, options) => record(Decoder, { role: 'client', deflate: agreement, ...options });
 
 /** Everything that a decoder delivers of these frames at once. */
 function decode(frames, options) {
-  const { decoder, got } = decoderOf(agree().client, options);
+  const { decoder, events } = decoderOf(agree().client, options);
   for (const frame of frames) decoder.write(Buffer.from(frame));
-  return got;
+  return events;
 }
 
-const text = (data) => ['text', data, false];
-const binary = (data) => ['binary', Buffer.from(data), false];
 /** A compressed text frame. */
 const compressed = (payload, options) => CLIENT.text(payload, { rsv: RSV1, ...options });
 const firstByteOf = (encoder) => encoder.take()[0][0];
@@ -49,11 +38,6 @@ function testTakeovers(title, check) {
   for (const contextTakeover of TAKEOVERS) {
     t.test(`${title}: takeover ${contextTakeover}`, (t) => check(contextTakeover, t));
   }
-}
-
-async function until(condition) {
-  for (let i = 0; i < 1000 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 5));
-  assert.ok(condition(), 'within 5 seconds');
 }
 
 /** Passes on what an encoder sends until a condition holds. */
@@ -67,7 +51,7 @@ function transfer(encoder, decoder, condition) {
 testTakeovers('a message is compressed from the threshold on', async (contextTakeover, t) => {
   const { server, client } = agree({ contextTakeover });
   const encoder = new Encoder({ role: 'server', deflate: server });
-  const { decoder, got } = decoderOf(client);
+  const { decoder, events, intact } = decoderOf(client);
   const long = json(50);
   const texts = ['a'.repeat(1023), 'a'.repeat(1024), long, 'äöü'.repeat(1000)];
   for (const one of texts) encoder.text(one);
@@ -77,7 +61,8 @@ testTakeovers('a message is compressed from the threshold on', async (contextTak
   const bytes = Buffer.concat(encoder.take());
   t.ok(bytes.length < long.length * 2 + 1300, `${bytes.length} bytes`);
   decoder.write(bytes);
-  assert.deepEqual(got, [...texts.map(text), text(long), binary(long), binary(Buffer.alloc(2000))]);
+  assert.deepEqual(events, [...texts.map(string), string(long), binary(long), binary(Buffer.alloc(2000))]);
+  t.ok(intact(), 'what is delivered does not change');
 });
 
 t.test("compress decides for one message; rsv1 is the caller's", async (t) => {
@@ -131,7 +116,7 @@ t.test('the first fragment decides whether a message is compressed in fragments'
 testTakeovers(`random fragments, with Ping frames between them (seed ${seed})`, async (contextTakeover) => {
   const random = createRandom(seed);
   const { server, client } = agree({ contextTakeover, threadPoolFrom: 3000 });
-  const { decoder, got } = decoderOf(client, { onPing: undefined });
+  const { decoder, events } = decoderOf(client, { onPing: undefined });
   const sender = new Encoder({ role: 'server', deflate: server });
   const expected = [];
   for (let i = 0; i < 50; i++) {
@@ -142,10 +127,10 @@ testTakeovers(`random fragments, with Ping frames between them (seed ${seed})`, 
       else sender.continuation(random(2) === 0 ? part : Buffer.from(part), options);
       if (random(3) === 0) sender.ping('between');
     }
-    expected.push(text(parts.join('')));
+    expected.push(string(parts.join('')));
   }
-  await transfer(sender, decoder, () => got.length === expected.length);
-  assert.deepEqual(got, expected);
+  await transfer(sender, decoder, () => events.length === expected.length);
+  assert.deepEqual(events, expected);
 });
 
 for (const threadPoolFrom of [0, Infinity]) {
@@ -189,7 +174,7 @@ for (const role of ['server', 'client']) {
     const peer = role === 'server' ? 'client' : 'server';
     const agreement = agree();
     const encoder = new Encoder({ role, deflate: agreement[role] });
-    const { decoder, got } = decoderOf(agreement[peer], { role: peer });
+    const { decoder, events, intact } = decoderOf(agreement[peer], { role: peer });
     const expected = [];
     for (const size of [2000, 40_000, 100_000, 3000]) {
       const data = Buffer.from('abc '.repeat(size / 4));
@@ -201,7 +186,8 @@ for (const role of ['server', 'client']) {
     }
     encoder.close(1000);
     await transfer(encoder, decoder, () => decoder.closed);
-    assert.deepEqual(got, [...expected, ['close', 1000]]);
+    assert.deepEqual(events, [...expected, ['close', 1000, '']]);
+    assert.ok(intact(), 'what is delivered does not change');
   });
 }
 
@@ -214,7 +200,7 @@ t.test('6.2: inflates fragments together, with Ping frames between them', async 
     const fin = i === cuts.length - 1;
     frames.push(i === 1 ? compressed(payload, { fin }) : CLIENT.continuation(payload, { fin }), CLIENT.ping(`${i}`));
   }
-  const expected = [['ping', '1'], ['ping', '2'], ['ping', '3'], text(json(100)), ['ping', '4']];
+  const expected = [['ping', '1'], ['ping', '2'], ['ping', '3'], string(json(100)), ['ping', '4']];
   const whole = Buffer.concat(frames);
   assert.deepEqual(decode([whole]), expected);
   assert.deepEqual(decode([...whole].map((byte) => [byte])), expected, 'byte by byte');
@@ -224,10 +210,8 @@ const BAD_TEXT = Buffer.from([0x61, 0xff, 0x62]);
 const bad = deflateByZlib(BAD_TEXT);
 const abc = deflateByZlib('abc');
 const emptyAs = (...bytes) => compressed(Buffer.from(bytes));
-const [BITS, UTF8] = [
-  ['error', 'RESERVED_BITS', 1002],
-  ['error', 'UTF8', 1007]
-];
+const BITS = ['error', 'RESERVED_BITS', 1002];
+const UTF8 = ['error', 'UTF8', 1007];
 
 for (const [title, frames, expected, options] of [
   ['6.1: RSV1 on a continuation', [compressed(abc, { fin: false }), CLIENT.continuation('', { rsv: RSV1 })], BITS],
@@ -236,13 +220,13 @@ for (const [title, frames, expected, options] of [
   ['not DEFLATE', [emptyAs(7)], ['error', 'DEFLATE', 1007]],
   ['text that is not UTF-8', [compressed(bad)], UTF8],
   ['text that is not UTF-8, as a Buffer', [compressed(bad)], UTF8, { text: 'buffer' }],
-  ['skipUTF8Validation', [compressed(bad)], text(BAD_TEXT), { text: 'buffer', skipUTF8Validation: true }],
+  ['skipUTF8Validation', [compressed(bad)], textBuffer(BAD_TEXT), { text: 'buffer', skipUTF8Validation: true }],
   ['the same bytes as binary data', [CLIENT.binary(bad, { rsv: RSV1 })], binary(BAD_TEXT)],
-  ['text as a Buffer', [compressed(deflateByZlib('ä'))], text(Buffer.from('ä')), { text: 'buffer' }],
-  ['an empty stored block', [emptyAs(0)], text('')],
-  ['an empty fixed block', [emptyAs(2, 0)], text('')],
-  ['a final block that ends in the tail', [emptyAs(1)], text('')],
-  ['nothing', [emptyAs()], text('')],
+  ['text as a Buffer', [compressed(deflateByZlib('ä'))], textBuffer(Buffer.from('ä')), { text: 'buffer' }],
+  ['an empty stored block', [emptyAs(0)], string('')],
+  ['an empty fixed block', [emptyAs(2, 0)], string('')],
+  ['a final block that ends in the tail', [emptyAs(1)], string('')],
+  ['nothing', [emptyAs()], string('')],
   ['nothing, as binary data', [CLIENT.binary('', { rsv: RSV1 })], binary('')]
 ]) {
   t.test(`one compressed message: ${title}`, async () => {
@@ -257,7 +241,13 @@ t.test('7.2.2: without takeover, a message that refers to the one before is refu
       encoder.text(json(100), { fin });
       if (!fin) encoder.continuation('');
     }
-    assert.deepEqual(decode(encoder.take()), [text(json(100)), ['error', 'DEFLATE', 1007]]);
+    const bytes = Buffer.concat(encoder.take());
+    for (const threadPoolFrom of [0, Infinity]) {
+      const { decoder, events } = decoderOf(agree({ threadPoolFrom }).client);
+      decoder.write(Buffer.from(bytes));
+      await until(() => decoder.closed);
+      assert.deepEqual(events, [string(json(100)), ['error', 'DEFLATE', 1007]], `thread pool from ${threadPoolFrom}`);
+    }
   }
 });
 
@@ -273,93 +263,92 @@ t.test('maxPayload counts bytes while they are inflated, over all fragments', as
       assert.deepEqual(decode(frames, { maxPayload: 1000 }), tooBig, `${size}`);
       for (const contextTakeover of TAKEOVERS) {
         const { client } = agree({ contextTakeover, threadPoolFrom: 0 });
-        const { decoder, got } = decoderOf(client, { maxPayload: size - 1 });
+        const { decoder, events } = decoderOf(client, { maxPayload: size - 1 });
         for (const frame of frames) decoder.write(Buffer.from(frame));
         await until(() => decoder.closed);
-        assert.deepEqual(got, tooBig, `${size} in the thread pool, takeover ${contextTakeover}`);
+        assert.deepEqual(events, tooBig, `${size} in the thread pool, takeover ${contextTakeover}`);
       }
     }
   }
-  assert.deepEqual(decode([compressed(deflateByZlib('a'.repeat(1000)))], { maxPayload: 1000 })[0][0], 'text');
+  assert.deepEqual(decode([compressed(deflateByZlib('a'.repeat(1000)))], { maxPayload: 1000 })[0][0], 'string');
 });
 
 testTakeovers('what follows a message in the thread pool waits', async (contextTakeover, t) => {
-  const { decoder, got } = decoderOf(agree({ contextTakeover }).client, { onInflated: () => got.push('inflated') });
+  const { decoder, events } = decoderOf(agree({ contextTakeover }).client, {
+    onInflated: () => events.push('inflated')
+  });
   const big = 'abc '.repeat(100_000);
   const bigFrame = compressed(deflateByZlib(big));
   const frames = [CLIENT.text('one'), bigFrame, CLIENT.ping('two'), bigFrame, CLIENT.text('three')];
   t.equal(decoder.write(Buffer.concat(frames)), false);
   t.equal(decoder.paused, false, 'it is not paused');
   t.equal(decoder.inflating, true);
-  assert.deepEqual(got, [text('one')]);
+  assert.deepEqual(events, [string('one')]);
   t.equal(decoder.write(CLIENT.text('four')), false);
-  await until(() => got.length === 8);
-  const first = [text('one'), text(big), ['ping', 'two'], 'inflated'];
-  assert.deepEqual(got, [...first, text(big), text('three'), text('four'), 'inflated']);
+  await until(() => events.length === 8);
+  const first = [string('one'), string(big), ['ping', 'two'], 'inflated'];
+  assert.deepEqual(events, [...first, string(big), string('three'), string('four'), 'inflated']);
   t.equal(decoder.write(CLIENT.text('five')), true);
   t.equal(decoder.inflating, false);
 });
 
 t.test('pause, resume and stop while a message is in the thread pool', async (t) => {
   const big = CLIENT.binary(deflateByZlib(Buffer.alloc(1_000_000)), { rsv: RSV1 });
-  const { decoder, got } = decoderOf(agree().client, { onInflated: () => got.push('inflated') });
+  const { decoder, events } = decoderOf(agree().client, { onInflated: () => events.push('inflated') });
   decoder.write(Buffer.concat([big, CLIENT.text('next')]));
   decoder.pause();
   t.equal(decoder.paused, true);
   t.equal(decoder.inflating, true);
   decoder.pause();
-  await until(() => got.length > 0);
-  assert.deepEqual(got, ['inflated'], 'the pause holds');
+  await until(() => events.length > 0);
+  assert.deepEqual(events, ['inflated'], 'the pause holds');
   decoder.resume();
-  t.equal(got.length, 3);
+  t.equal(events.length, 3);
 
   decoder.write(Buffer.from(big));
   decoder.pause();
   decoder.resume();
   t.equal(decoder.paused, false);
   decoder.resume();
-  t.equal(got.length, 3, 'resume delivers nothing early');
-  await until(() => got.length === 5);
+  t.equal(events.length, 3, 'resume delivers nothing early');
+  await until(() => events.length === 5);
 
   decoder.write(Buffer.from(big));
   decoder.stop();
   // The thread pool takes its work in order.
   const other = decoderOf(agree().client);
   other.decoder.write(Buffer.from(big));
-  await until(() => other.got.length === 1);
-  t.equal(got.length, 5, 'nothing after stop');
+  await until(() => other.events.length === 1);
+  t.equal(events.length, 5, 'nothing after stop');
 });
 
-t.test('a decoder may be paused before a compressed message is inflated', async (t) => {
+t.test('a decoder may be paused before a compressed message is inflated', async () => {
   const chunk = () => Buffer.concat([CLIENT.text('first'), compressed(deflateByZlib('second'))]);
   const byHandler = decoderOf(agree().client, { onFrame: () => byHandler.decoder.pause() });
   const bySubscriber = decoderOf(agree().client);
-  const messages = channel('framemask:message');
-  const pause = () => bySubscriber.decoder.pause();
-  for (const { decoder, got } of [byHandler, bySubscriber]) {
-    if (decoder === bySubscriber.decoder) messages.subscribe(pause);
+  const check = ({ decoder, events }) => {
     decoder.write(chunk());
-    assert.deepEqual(got, []);
+    assert.deepEqual(events, []);
     for (let i = 0; i < 3; i++) decoder.resume();
-    assert.deepEqual(got, [text('first'), text('second')]);
-  }
-  messages.unsubscribe(pause);
-
-  const seen = [];
-  const onMessage = (data) => {
-    seen.push(data);
-    throw new Error(data);
+    assert.deepEqual(events, [string('first'), string('second')]);
   };
-  const throwing = new Decoder({ role: 'client', deflate: agree().client, onMessage });
-  assert.throws(() => throwing.write(chunk()), { message: 'first' });
-  assert.throws(() => throwing.resume(), { message: 'second' });
-  throwing.resume();
-  t.same(seen, ['first', 'second'], 'or its handler may throw');
+  check(byHandler);
+  const pause = () => bySubscriber.decoder.pause();
+  withSubscriber('framemask:message', pause, () => check(bySubscriber));
+
+  const after = ([, text]) => {
+    throw new Error(text);
+  };
+  const { decoder, events } = decoderOf(agree().client, { after });
+  assert.throws(() => decoder.write(chunk()), { message: 'first' });
+  assert.throws(() => decoder.resume(), { message: 'second' });
+  decoder.resume();
+  assert.deepEqual(events, [string('first'), string('second')], 'or its handler may throw');
 });
 
 testTakeovers('the Encoder keeps the order, but for Ping and Pong', async (contextTakeover, t) => {
   const { server, client } = agree({ contextTakeover });
-  const { decoder, got } = decoderOf(client);
+  const { decoder, events } = decoderOf(client);
   let deflated = 0;
   const encoder = new Encoder({
     role: 'server',
@@ -400,17 +389,10 @@ testTakeovers('the Encoder keeps the order, but for Ping and Pong', async (conte
   t.equal(pending, sent.length);
   decoder.write(sent);
   await until(() => decoder.closed);
-  const texts = ['twoabcdthree', 'prepared', 'framed'].map(text);
-  const rest = [json(100), big, 'last', 'by hand'].map(text);
-  assert.deepEqual(got, [
-    text('one'),
-    ['ping', 'early'],
-    text(big),
-    ...texts,
-    binary('abcd'),
-    ...rest,
-    ['close', 1000]
-  ]);
+  const texts = ['twoabcdthree', 'prepared', 'framed'].map(string);
+  const rest = [json(100), big, 'last', 'by hand'].map(string);
+  const first = [string('one'), ['ping', 'early'], string(big)];
+  assert.deepEqual(events, [...first, ...texts, binary('abcd'), ...rest, ['close', 1000, '']]);
 });
 
 t.test('a broadcast of a server is held once while it waits for the thread pool', async (t) => {
@@ -425,15 +407,15 @@ t.test('a broadcast of a server is held once while it waits for the thread pool'
     }
     const held = (process.memoryUsage().arrayBuffers - before) / data.length;
     t.ok(held < 12, `${held.toFixed(1)} times the ${typeof content}`);
-    const { decoder, got } = decoderOf(client);
-    await transfer(room.at(-1), decoder, () => got.length === 2);
-    t.ok(got.every(([, given]) => given === data.toString()));
+    const { decoder, events } = decoderOf(client);
+    await transfer(room.at(-1), decoder, () => events.length === 2);
+    t.ok(events.every(([, given]) => given === data.toString()));
   }
 });
 
 testTakeovers('a Buffer that is transferred while it waits is sent empty', async (contextTakeover) => {
   const { server, client } = agree({ contextTakeover });
-  const { decoder, got } = decoderOf(client);
+  const { decoder, events } = decoderOf(client);
   const big = Buffer.alloc(40_000, 'abc');
   const { buffer: memory } = big;
   const all = Array.from({ length: 12 }, () => new Encoder({ role: 'server', deflate: server }));
@@ -447,19 +429,19 @@ testTakeovers('a Buffer that is transferred while it waits is sent empty', async
   encoder.continuation(big);
   structuredClone(memory, { transfer: [memory] });
   encoder.text('last');
-  await transfer(encoder, decoder, () => got.length === 6);
-  assert.deepEqual(got, [...Array(4).fill(binary('')), text(''), text('last')]);
+  await transfer(encoder, decoder, () => events.length === 6);
+  assert.deepEqual(events, [...Array(4).fill(binary('')), string(''), string('last')]);
 });
 
 t.test('with the option writable, messages from the thread pool are sent by themselves', async () => {
   const { server, client } = agree();
-  const { decoder, got } = decoderOf(client);
+  const { decoder, events } = decoderOf(client);
   const writable = { writable: true, writableLength: 0, write: (chunk) => decoder.write(Buffer.from(chunk)) };
   const encoder = new Encoder({ role: 'server', deflate: server, writable });
   encoder.text(json(10_000));
   encoder.text('next');
-  await until(() => got.length === 2);
-  assert.deepEqual(got, [text(json(10_000)), text('next')]);
+  await until(() => events.length === 2);
+  assert.deepEqual(events, [string(json(10_000)), string('next')]);
 });
 
 t.test('a prepared message is compressed once for all connections that compress alike', async (t) => {
@@ -469,7 +451,7 @@ t.test('a prepared message is compressed once for all connections that compress 
     const { server = null, client = null } = options === null ? {} : agree(options);
     const encoder = new Encoder({ role: 'server', deflate: server });
     encoder.addPrepared(prepared);
-    return { bytes: Buffer.concat(encoder.take()), ...decoderOf(client) };
+    return { bytes: encoder.take()[0], ...decoderOf(client) };
   };
   for (const [title, options, expected, prepared] of [
     ['without compression', null, 0x81],
@@ -479,17 +461,24 @@ t.test('a prepared message is compressed once for all connections that compress 
     ['another window', { serverWindowBits: 9 }, 0xc1],
     ['not unless it is asked for', {}, 0x81, prepare(long)]
   ]) {
-    const { bytes, decoder, got } = sent(options, prepared);
+    const { bytes, decoder, events } = sent(options, prepared);
     t.equal(bytes[0], expected, title);
-    decoder.write(bytes);
-    assert.deepEqual(got, [text(long)], title);
+    decoder.write(Buffer.from(bytes));
+    assert.deepEqual(events, [string(long)], title);
   }
-  t.ok(sent({}).bytes.equals(sent({}).bytes));
+  t.equal(sent({}).bytes, sent({}).bytes, 'once');
   t.equal(message.frame[0], 0x81);
   const short = sent({ threshold: 0 }, prepare('ab', { deflate: true }));
   t.same(short.bytes, Buffer.from('\x81\x02ab', 'latin1'), 'one that does not shrink is sent as it is');
   const byCaller = prepare(deflateByZlib(long), { rsv1: true, deflate: true, binary: false });
   t.equal(sent({}, byCaller).bytes[0], 0xc1, 'rsv1: the caller has compressed it');
+
+  const gone = prepare(long, { deflate: true });
+  const encoder = new Encoder({ role: 'server' });
+  encoder.addPrepared(gone);
+  const [{ buffer }] = encoder.take();
+  structuredClone(buffer, { transfer: [buffer] });
+  t.throws(() => sent({}, gone), { code: 'ERR_INVALID_STATE', message: /transferred/ });
 });
 
 /** ws as a client with these parameters; its methods `compress` and `decompress` return promises. */
@@ -507,13 +496,13 @@ t.test(`ws as the peer: both ways, all windows, both takeovers (seed ${seed})`, 
     const windows = { serverWindowBits: 9 + random(7), clientWindowBits: 9 + random(7) };
     const { server } = agree({ contextTakeover: round % 2 === 0, threshold: 0, ...windows });
     const peer = wsClient(server.header);
-    const { decoder, got } = decoderOf(server, { role: 'server' });
+    const { decoder, events } = decoderOf(server, { role: 'server' });
     const encoder = new Encoder({ role: 'server', deflate: server });
     for (let i = 0; i < 8; i++) {
       const message = json(1 + random(random(4) === 0 ? 3000 : 100));
       decoder.write(framesFor('server').text(await peer.run('compress', message), { rsv: RSV1 }));
-      await until(() => got.length > 0);
-      assert.deepEqual(got.splice(0), [text(message)]);
+      await until(() => events.length > 0);
+      assert.deepEqual(events.splice(0), [string(message)]);
 
       encoder.text(message);
       await until(() => encoder.pending > 0 && !encoder._isDeflating);
@@ -525,6 +514,31 @@ t.test(`ws as the peer: both ways, all windows, both takeovers (seed ${seed})`, 
     peer.cleanup();
     decoder.stop();
     encoder.close();
+  }
+});
+
+t.test('the context of an Encoder is released after its Close frame, and not before', async (t) => {
+  const { release } = ConnectionDeflater.prototype;
+  let released = 0;
+  ConnectionDeflater.prototype.release = function () {
+    released++;
+    release.call(this);
+  };
+  t.teardown(() => {
+    ConnectionDeflater.prototype.release = release;
+  });
+  for (const threadPoolFrom of [0, Infinity]) {
+    const { server } = agree({ contextTakeover: true, threadPoolFrom });
+    const encoder = new Encoder({ role: 'server', deflate: server });
+    const send = async (end) => {
+      released = 0;
+      encoder.text(json(100));
+      encoder[end]();
+      await until(() => !encoder._isDeflating);
+      return released;
+    };
+    t.equal(await send('ping'), 0, `thread pool from ${threadPoolFrom}`);
+    t.equal(await send('close'), 1, `thread pool from ${threadPoolFrom}`);
   }
 });
 

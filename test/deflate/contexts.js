@@ -9,7 +9,7 @@ const { ConnectionInflater } = require('../../lib/deflate/connection-inflater');
 const { deflateAlone, deflateAloneLater } = require('../../lib/deflate/deflate-message');
 const { noteUse, releaseIdle } = require('../../lib/deflate/idle-release');
 const { inflateAlone, inflateAloneLater } = require('../../lib/deflate/inflate-message');
-const { MAX_JOBS, runInPool } = require('../../lib/deflate/concurrency-limiter');
+const { MAX_JOBS } = require('../../lib/deflate/concurrency-limiter');
 const { ZlibHandle, supportsSyncZlib, trySyncZlib } = require('../../lib/deflate/zlib-handle');
 const { deflateByZlib, json: textOf } = require('../support/deflate');
 const { createRandom, seed } = require('../support/random');
@@ -225,20 +225,6 @@ t.test('a context that is closed while the thread pool works, or before, is no e
   }
   // The pool goes on.
   t.equal((await WAYS['the thread pool'](deflated)).length, 3_000_000);
-});
-
-t.test('at most 10 messages are in the thread pool, and the others follow in their order', async (t) => {
-  const done = [];
-  const begun = [];
-  for (let i = 0; i < MAX_JOBS + 3; i++) {
-    runInPool((end) => {
-      begun.push(i);
-      done.push(end);
-    });
-  }
-  t.equal(begun.length, 10);
-  while (done.length > 0) done.shift()();
-  t.same(begun, [...Array(13).keys()]);
 });
 
 t.test('a context that has not been used for a while is released, and used again', async (t) => {

@@ -8,9 +8,9 @@ const t = require('tap');
 const { Decoder } = require('../../index');
 const { inflateAlone } = require('../../lib/deflate/inflate-message');
 const { agree, deflateByZlib, json } = require('../support/deflate');
-const { framesFor } = require('../support/frames');
+const { BINARY, framesFor, piecesOf } = require('../support/frames');
 
-const { binary, continuation } = framesFor('server');
+const { binary, fragments } = framesFor('server');
 const KIB = 1024;
 /** Four blocks with codes of their own, each of which ends at once. */
 const BLOCKS = Buffer.from(
@@ -64,12 +64,8 @@ for (const contextTakeover of [false, true]) {
       const most = countInput(t);
       const { decoder, message } = openDecoder(contextTakeover);
       const bytes = emptyBlocks(size * KIB);
-      const length = Math.ceil(bytes.length / frames);
-      for (let i = 0; i < frames; i++) {
-        const piece = bytes.subarray(i * length, (i + 1) * length);
-        const fin = i === frames - 1;
-        decoder.write(i === 0 ? binary(piece, { fin, rsv: 0x40 }) : continuation(piece, { fin }));
-      }
+      const pieces = piecesOf(bytes, Math.ceil(bytes.length / frames));
+      for (const frame of fragments(BINARY, pieces, 0x40)) decoder.write(frame);
       t.equal(decoder.inflating, true);
       t.equal((await message).length, 0);
       t.ok(most() <= (frames === 1 ? 16 : 65) * KIB, `${most()} bytes on the event loop`);

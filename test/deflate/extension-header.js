@@ -7,19 +7,12 @@ const { parseExtensions } = require('../../lib/deflate/extension-header');
 const { createRandom, seed } = require('../support/random');
 
 t.test('9.1: reads names, parameters and values', async () => {
-  assert.deepEqual(parseExtensions('a'), [{ name: 'a', parameters: [] }]);
-  assert.deepEqual(parseExtensions(' a ;\tb ; c=1 , d;e="2" '), [
-    {
-      name: 'a',
-      parameters: [
-        ['b', null],
-        ['c', '1']
-      ]
-    },
-    { name: 'd', parameters: [['e', '2']] }
-  ]);
-  assert.deepEqual(parseExtensions('a;b="\\1\\0"'), [{ name: 'a', parameters: [['b', '10']] }], 'quoted pairs');
-  assert.deepEqual(parseExtensions('a;__proto__=1')[0].parameters, [['__proto__', '1']]);
+  const one = (name, ...parameters) => ({ name, parameters });
+  assert.deepEqual(parseExtensions('a'), [one('a')]);
+  const two = [one('a', ['b', null], ['c', '1']), one('d', ['e', '2'])];
+  assert.deepEqual(parseExtensions(' a ;\tb ; c=1 , d;e="2" '), two);
+  assert.deepEqual(parseExtensions('a;b="\\1\\0"'), [one('a', ['b', '10'])], 'quoted pairs');
+  assert.deepEqual(parseExtensions('a;__proto__=1'), [one('a', ['__proto__', '1'])]);
 });
 
 t.test('9.1: refuses what is not the ABNF', async (t) => {

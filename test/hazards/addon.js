@@ -20,7 +20,7 @@ const buffers = require('../../lib/shared/buffers');
 const { assertBytes, forEachCase, testCases } = require('../support/cases');
 const { decoderOver } = require('../support/codecs');
 const { testDecoders } = require('../support/decoders');
-const { BINARY, KEY, TEXT, frame, framesFor } = require('../support/frames');
+const { BINARY, KEY, TEXT, frame, framesFor, piecesOf } = require('../support/frames');
 const { createMaskings } = require('../support/maskings');
 const { createNativeDouble } = require('../support/native-double');
 const { addon, nativeKernels } = require('../support/natives');
@@ -258,14 +258,14 @@ testDecoders('an allocation that fails', ({ f, record }) => {
   const kinds = {
     'a binary message in pieces': [f.binary(Buffer.alloc(5000))],
     'text in pieces': [f.text('x'.repeat(5000))],
-    fragments: Array.from({ length: 50 }, (_, i) => f.frame(i === 0 ? 2 : 0, Buffer.alloc(100), { fin: i === 49 }))
+    fragments: f.fragments(BINARY, Array(50).fill(Buffer.alloc(100)))
   };
   forEachCase(kinds, (frames, name) => {
     const bytes = Buffer.concat(frames);
     const errors = [];
     const { decoder, events } = record({ onError: (error) => errors.push(error) });
     withoutMemory(2000, () => {
-      for (let at = 0; at < bytes.length; at += 700) decoder.write(Buffer.from(bytes.subarray(at, at + 700)));
+      for (const piece of piecesOf(bytes, 700)) decoder.write(Buffer.from(piece));
     });
     assert.deepEqual(events, [], 'messages');
     assert.equal(errors.length, 1, 'errors');

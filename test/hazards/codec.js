@@ -1,7 +1,6 @@
 'use strict';
 
 const assert = require('node:assert/strict');
-const { channel } = require('node:diagnostics_channel');
 const t = require('tap');
 const framemask = require('../../index');
 const { Decoder } = require('../../lib/codec/decoder');
@@ -13,10 +12,11 @@ const { Queue } = require('../../lib/shared/queue');
 const { assertBytes, forEachCase, testCases } = require('../support/cases');
 const { assertSent, encoderOver } = require('../support/codecs');
 const { countMoved } = require('../support/count-moved');
-const { DECODER_CASES, forEachDecoder, testDecoders } = require('../support/decoders');
+const { DECODER_CASES, ROLES, chunkings, forEachDecoder, testDecoders } = require('../support/decoders');
 const { agree } = require('../support/deflate');
 const { BINARY, CLOSE, CONTINUATION, PING, TEXT, closePayload, frame } = require('../support/frames');
 const { string } = require('../support/recorder');
+const { withSubscriber } = require('../support/subscribers');
 
 // A handler, a subscriber or a sink may transfer any memory that it is given, to a worker for
 // example. What is lost with that memory ends its decoder with one error; no other connection
@@ -40,10 +40,12 @@ testDecoders('an empty payload is memory of its own', ({ Decoder, role, f }) => 
   const fragments = [f.binary('', { fin: false }), f.continuation('')];
   forEachCase([...empties, Buffer.concat(fragments)], (bytes) => {
     const options = { role, text: 'buffer', onMessage: transfer, onPing: transfer, onPong: transfer, onError() {} };
-    for (let at = 0; at <= bytes.length; at++) {
-      const decoder = new Decoder({ ...options, onFrame: (_first, memory) => at % 2 === 0 && transfer(memory) });
-      decoder.write(fresh(bytes.subarray(0, at)));
-      decoder.write(fresh(bytes.subarray(at)));
+    for (const onFrame of [undefined, () => {}, (_first, memory) => transfer(memory)]) {
+      for (let at = 0; at <= bytes.length; at++) {
+        const decoder = new Decoder({ ...options, onFrame });
+        decoder.write(fresh(bytes.subarray(0, at)));
+        decoder.write(fresh(bytes.subarray(at)));
+      }
     }
     const encoder = new Encoder({ role: 'server' });
     for (const add of ['ping', 'pong', 'close']) encoder[add]();
@@ -142,38 +144,33 @@ t.test('the memory of a chunk that a sink keeps holds no bytes of another connec
   t.end();
 });
 
-t.test('take and sinks get memory of their connection alone', async () => {
-  const sinkOf = (received, options) => ({
-    writable: true,
-    writableLength: 0,
+testCases('take and sinks get memory of their connection alone', [true, false], (recycle) => {
+  const sinkOf = (writableLength) => ({
+    writableLength,
     write(bytes) {
-      received.push(Buffer.from(bytes));
       transfer(bytes);
       return true;
-    },
-    ...options
-  });
-  forEachCase([true, false], (recycle) => {
-    for (const role of ['server', 'client']) {
-      const own = new Encoder({ role, recycle });
-      const other = new Encoder({ role, recycle });
-      for (let i = 0; i < 20; i++) {
-        other.text(`text ${i} of another connection`);
-        own.binary(Buffer.alloc(100 * i));
-        for (const bytes of own.take()) transfer(bytes);
-        own.binary(Buffer.alloc(1000 * i));
-        own.flush(sinkOf([]));
-        own.ping('after');
-        own.flush(sinkOf([], { writableLength: 7 }));
-      }
-      const sent = other.take();
-      assert.equal(Buffer.concat(sent).length, 570 + 20 * (role === 'server' ? 2 : 6));
-      assert.doesNotThrow(() => own.text('goes on'));
     }
   });
+  for (const role of ROLES) {
+    const own = new Encoder({ role, recycle });
+    const other = new Encoder({ role, recycle });
+    const texts = Array.from({ length: 20 }, (_, i) => `text ${i} of another connection`);
+    for (const [i, text] of texts.entries()) {
+      other.text(text);
+      own.binary(Buffer.alloc(100 * i));
+      for (const bytes of own.take()) transfer(bytes);
+      own.binary(Buffer.alloc(1000 * i));
+      own.flush(sinkOf(0));
+      own.ping('after');
+      own.flush(sinkOf(7));
+    }
+    assertSent(other, ...texts.map((text) => frame(TEXT, text)));
+    assert.doesNotThrow(() => own.text('goes on'));
+  }
 });
 
-testCases('frames that wait in transferred memory are lost, and no others', ['server', 'client'], (role) => {
+testCases('frames that wait in transferred memory are lost, and no others', ROLES, (role) => {
   const sends = {
     take: (encoder) => encoder.take(),
     flush: (encoder) => encoder.flush({ write: () => assert.fail('sent') })
@@ -198,7 +195,7 @@ testCases('frames that wait in transferred memory are lost, and no others', ['se
 });
 
 t.test('detached data is refused by both roles, with a code', async () => {
-  forEachCase(['server', 'client'], (role) => {
+  forEachCase(ROLES, (role) => {
     const encoder = new Encoder({ role });
     const gone = (bytes) => {
       transfer(bytes);
@@ -244,13 +241,7 @@ function tracing(name, act, work) {
       errors.push(error);
     }
   };
-  const subject = channel(name);
-  subject.subscribe(subscriber);
-  try {
-    work();
-  } finally {
-    subject.unsubscribe(subscriber);
-  }
+  withSubscriber(name, subscriber, work);
   if (errors.length !== 0) throw errors[0];
 }
 
@@ -339,12 +330,7 @@ t.test('records of messages are whole, whoever subscribes, sends and unsubscribe
 
 testDecoders('a decoder that a subscriber stops delivers nothing, one that it pauses holds all', ({ f, record }) => {
   const frames = [f.text('one'), f.ping('p'), f.text('tw', { fin: false }), f.continuation('o'), f.binary('three')];
-  const kinds = [
-    { name: 'one chunk', chunks: [Buffer.concat(frames)] },
-    { name: 'a chunk for each frame', chunks: frames },
-    { name: 'byte by byte', chunks: Array.from(Buffer.concat(frames), (byte) => Buffer.of(byte)) }
-  ];
-  const check = ({ chunks }, name, options) => {
+  const check = (chunks, name, options) => {
     const write = (decoder, afterEach = () => {}) => {
       for (const chunk of chunks) {
         decoder.write(Buffer.from(chunk));
@@ -384,9 +370,9 @@ testDecoders('a decoder that a subscriber stops delivers nothing, one that it pa
       if (length !== null) assert.equal(few.length, length, `stopped at record ${at}`);
     }
   };
-  forEachCase(kinds, (kind) => {
+  forEachCase(chunkings(frames), (chunks) => {
     forEachCase([FRAMES, MESSAGES], (name) => {
-      forEachCase([{ frames: false }, { frames: true }], (options) => check(kind, name, options));
+      forEachCase([{ frames: false }, { frames: true }], (options) => check(chunks, name, options));
     });
   });
 });
@@ -574,6 +560,7 @@ t.test('jobs that wait for the thread pool begin in order, without moving each o
             setImmediate(done);
           });
         }
+        t.equal(begun.length, 10, 'at once');
       })
   );
   t.ok(moved <= 2 * COUNT, `${moved} moves`);

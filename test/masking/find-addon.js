@@ -237,11 +237,8 @@ t.test('the length of the file that node-gyp-build finds is checked before it is
   t.same(find(), { file });
   t.same(asked, [folder]);
   t.same(opened, [file]);
-  place(
-    folder,
-    'found',
-    Buffer.concat([Buffer.from('\x7fELF\x02\x01', 'latin1'), Buffer.alloc(34), Buffer.alloc(60, 1)])
-  );
+  const cutShort = [Buffer.from('\x7fELF\x02\x01', 'latin1'), Buffer.alloc(34), Buffer.alloc(60, 1)];
+  place(folder, 'found', Buffer.concat(cutShort));
   t.throws(find, /is cut short/);
 });
 

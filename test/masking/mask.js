@@ -270,59 +270,50 @@ testRefusals('refuses what is not a Uint8Array, or detached', ({ mask, unmask, s
   }
 });
 
-testRefusals(
-  'refuses an offset, a length or a phase that is not an index',
-  ({ mask, unmask, source, output, size, refused }) => {
-    const wrong = [
-      ...NO_NUMBERS.map(([value, was]) => [value, (argument) => type(argument, 'a number', was)]),
-      ...NO_SIZES.map((value) => [
-        value,
-        (argument, most) => range(argument, `a whole number from 0 to ${most}`, value)
-      ])
-    ];
-    for (const [value, error] of wrong) {
-      const what = String(value);
-      refused(`offset ${what}`, error('offset', 10), () => mask(source, KEY, output, value, size));
-      refused(`length ${what}`, error('length', size), () => mask(source, KEY, output, 0, value));
-      refused(`phase ${what}`, error('phase', 3), () => mask(source, KEY, output, 0, size, value));
-      refused(`phase ${what} of unmask`, error('phase', 3), () => unmask(source, KEY, value));
-    }
+testRefusals('refuses what is not an index', ({ mask, unmask, source, output, size, refused }) => {
+  const wrong = [
+    ...NO_NUMBERS.map(([value, was]) => [value, (argument) => type(argument, 'a number', was)]),
+    ...NO_SIZES.map((value) => [value, (argument, most) => range(argument, `a whole number from 0 to ${most}`, value)])
+  ];
+  for (const [value, error] of wrong) {
+    const what = String(value);
+    refused(`offset ${what}`, error('offset', 10), () => mask(source, KEY, output, value, size));
+    refused(`length ${what}`, error('length', size), () => mask(source, KEY, output, 0, value));
+    refused(`phase ${what}`, error('phase', 3), () => mask(source, KEY, output, 0, size, value));
+    refused(`phase ${what} of unmask`, error('phase', 3), () => unmask(source, KEY, value));
   }
-);
+});
 
-testRefusals(
-  'refuses keys of another length, ranges outside of the memory, and too few arguments',
-  ({ mask, unmask, source, output, size, refused }) => {
-    const end = size + 10;
-    const small = output.subarray(0, 6);
-    const upTo = (argument, most, was) => range(argument, `a whole number from 0 to ${most}`, was);
-    const cases = [
-      ['beyond the source', upTo('length', size, size + 1), () => mask(source, KEY, output, 0, size + 1)],
-      ['beyond a small output', upTo('length', 6, 7), () => mask(source, KEY, small, 0, 7)],
-      ['beyond the output', upTo('offset', 10, 11), () => mask(source, KEY, output, 11, size)],
-      ['beyond a small output, moved', upTo('offset', 0, 1), () => mask(source, KEY, small, 1, 6)],
-      ['no bytes beyond the output', upTo('offset', end, end + 1), () => mask(source, KEY, output, end + 1, 0)],
-      ['phase 4', upTo('phase', 3, 4), () => unmask(source, KEY, 4)],
-      ['mask()', noBytes('source'), () => mask()],
-      ['mask(source, key)', noBytes('output'), () => mask(source, KEY)],
-      ['mask(source, key, output)', noNumber('length'), () => mask(source, KEY, output)],
-      ['mask(source, key, output, offset)', noNumber('length'), () => mask(source, KEY, output, 0)],
-      ['unmask()', noBytes('buffer'), () => unmask()],
-      ['unmask(buffer)', noBytes('key'), () => unmask(source)],
-      ...[0, 3, 5, 8].flatMap((length) => {
-        const key = new Uint8Array(length);
-        const error = range('key', '4 bytes long', `${length} bytes long`);
-        return [
-          [`unmask, a key of ${length} bytes`, error, () => unmask(source, key)],
-          [`mask, a key of ${length} bytes`, error, () => mask(source, key, output, 0, size)]
-        ];
-      })
-    ];
-    for (const row of cases) refused(...row);
-    assert.equal(mask(source, KEY, output, end, 0), 0, 'no bytes at the end of the output');
-    assert.equal(mask(source, KEY, output, -0, -0, -0), 0, '-0 is 0');
-  }
-);
+testRefusals('refuses wrong keys, ranges, and too few arguments', ({ mask, unmask, source, output, size, refused }) => {
+  const end = size + 10;
+  const small = output.subarray(0, 6);
+  const upTo = (argument, most, was) => range(argument, `a whole number from 0 to ${most}`, was);
+  const cases = [
+    ['beyond the source', upTo('length', size, size + 1), () => mask(source, KEY, output, 0, size + 1)],
+    ['beyond a small output', upTo('length', 6, 7), () => mask(source, KEY, small, 0, 7)],
+    ['beyond the output', upTo('offset', 10, 11), () => mask(source, KEY, output, 11, size)],
+    ['beyond a small output, moved', upTo('offset', 0, 1), () => mask(source, KEY, small, 1, 6)],
+    ['no bytes beyond the output', upTo('offset', end, end + 1), () => mask(source, KEY, output, end + 1, 0)],
+    ['phase 4', upTo('phase', 3, 4), () => unmask(source, KEY, 4)],
+    ['mask()', noBytes('source'), () => mask()],
+    ['mask(source, key)', noBytes('output'), () => mask(source, KEY)],
+    ['mask(source, key, output)', noNumber('length'), () => mask(source, KEY, output)],
+    ['mask(source, key, output, offset)', noNumber('length'), () => mask(source, KEY, output, 0)],
+    ['unmask()', noBytes('buffer'), () => unmask()],
+    ['unmask(buffer)', noBytes('key'), () => unmask(source)],
+    ...[0, 3, 5, 8].flatMap((length) => {
+      const key = new Uint8Array(length);
+      const error = range('key', '4 bytes long', `${length} bytes long`);
+      return [
+        [`unmask, a key of ${length} bytes`, error, () => unmask(source, key)],
+        [`mask, a key of ${length} bytes`, error, () => mask(source, key, output, 0, size)]
+      ];
+    })
+  ];
+  for (const row of cases) refused(...row);
+  assert.equal(mask(source, KEY, output, end, 0), 0, 'no bytes at the end of the output');
+  assert.equal(mask(source, KEY, output, -0, -0, -0), 0, '-0 is 0');
+});
 
 /** Runs test/support/random-calls.js in a process of its own, because a bug may crash it. */
 async function runCalls(what, count) {

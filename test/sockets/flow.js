@@ -6,56 +6,45 @@ const { Writable } = require('node:stream');
 const { setImmediate: nextTurn, setTimeout: sleep } = require('node:timers/promises');
 const t = require('tap');
 const { Encoder } = require('../../index.js');
+const { until, withResolvers } = require('../support/promises');
 const { createRandom, seed: givenSeed } = require('../support/random');
 const { binary, string } = require('../support/recorder');
-const { Reads, compareReads, frames, until } = require('../support/socket-pairs');
+const { Reads, compareReads, frames } = require('../support/socket-pairs');
 
 // Flow control, timeouts and the ends of connections, with shared reads as with events.
 
 compareReads(t, 'pause in mid-chunk holds what follows, also when other sockets read', async (reads) => {
-  const { socket, client } = await reads.connect();
-  const { begin, decoder, events } = reads.readInto(socket, {
+  const { client, decoder, events, receive } = await reads.open({
     after: ([, text], decoder) => text === 'b' && decoder.pause()
   });
-  await begin(client);
   client.write(frames('a', 'b', 'c', Buffer.from('d')));
   await until(() => events.length === 2);
   // The same memory is read into.
-  const other = await reads.connect();
-  const { begin: beginOther, events: others } = reads.readInto(other.socket);
-  await beginOther(other.client);
-  other.client.write(frames('x'.repeat(1000)));
-  await until(() => others.length === 1);
+  const other = await reads.open();
+  await other.receive('x'.repeat(1000));
   reads.t.same(events, ['a', 'b'].map(string));
   decoder.resume();
   reads.t.same(events, [...['a', 'b', 'c'].map(string), binary('d')]);
-  client.write(frames('e'));
-  await until(() => events.length === 5);
+  await receive('e');
   reads.checkShared(2);
-  return [events, others];
+  return [events, other.events];
 });
 
 compareReads(t, 'a paused decoder can be resumed by a handler of another connection', async (reads) => {
-  const first = await reads.connect();
-  const second = await reads.connect();
-  const one = reads.readInto(first.socket, { after: (_event, decoder) => decoder.pause() });
-  const two = reads.readInto(second.socket, { after: () => one.decoder.resume() });
-  await Promise.all([one.begin(first.client), two.begin(second.client)]);
-  first.client.write(frames('a', 'b', Buffer.from('c'), 'd'));
+  const one = await reads.open({ after: (_event, decoder) => decoder.pause() });
+  const two = await reads.open({ after: () => one.decoder.resume() });
+  one.client.write(frames('a', 'b', Buffer.from('c'), 'd'));
   await until(() => one.events.length === 1);
-  second.client.write(frames('w', Buffer.from('x'), 'y'));
-  await until(() => two.events.length === 3);
+  await two.receive('w', Buffer.from('x'), 'y');
   reads.t.equal(one.events.length, 4);
   reads.checkShared(2);
   return [one.events, two.events];
 });
 
 compareReads(t, 'socket.pause in a handler stops reads, and socket.resume goes on', async (reads) => {
-  const { socket, client } = await reads.connect();
-  const { begin, events } = reads.readInto(socket, { after: ([, text]) => text === 'pause' && socket.pause() });
-  await begin(client);
-  client.write(frames('pause', 'same read'));
-  await until(() => events.length === 2);
+  const after = ([, text]) => text === 'pause' && socket.pause();
+  const { socket, client, events, receive } = await reads.open({ after });
+  await receive('pause', 'same read');
   client.write(frames('later'));
   await sleep(30);
   reads.t.equal(events.length, 2);
@@ -67,7 +56,7 @@ compareReads(t, 'socket.pause in a handler stops reads, and socket.resume goes o
 });
 
 // A TLS socket and a pipe send no RST.
-compareReads(t, 'a paused socket sees a reset, and keeps its data', { transports: ['tcp', 'http'] }, async (reads) => {
+compareReads(t, 'a paused socket sees a reset, and keeps its data', ['tcp', 'http'], async (reads) => {
   const { socket, client } = await reads.connect();
   const { begin, events } = reads.readInto(socket);
   await begin(client);
@@ -84,16 +73,14 @@ compareReads(t, 'a paused socket sees a reset, and keeps its data', { transports
 });
 
 compareReads(t, "backpressure: 'drain' resumes a socket that was paused, and no byte is lost", async (reads) => {
-  const { socket, client } = await reads.connect();
   const encoder = new Encoder({ role: 'server' });
   let drains = 0;
-  const { begin, events } = reads.readInto(socket, {
+  const { socket, client, events } = await reads.open({
     after: ([, bytes]) => encoder.binary(Buffer.from(bytes, 'latin1')),
     afterRead() {
-      if (!encoder.flush(socket)) socket.pause();
+      if (!encoder.flush(this)) this.pause();
     }
   });
-  await begin(client);
   socket.on('drain', () => {
     drains++;
     socket.resume();
@@ -116,25 +103,17 @@ compareReads(t, "backpressure: 'drain' resumes a socket that was paused, and no 
 });
 
 compareReads(t, "the peer's end comes after the data before it, also to a socket that was paused", async (reads) => {
-  const { socket, client } = await reads.connect();
   const order = [];
-  const { begin, events, decoder } = reads.readInto(socket, {
-    after: ([, text], decoder) => {
+  const { socket, client, events, decoder } = await reads.open({
+    after([, text], decoder) {
       order.push(text);
-      if (text === 'b') {
-        socket.pause();
-        decoder.pause();
-      }
+      if (text !== 'b') return;
+      socket.pause();
+      decoder.pause();
     }
   });
-  await begin(client);
   // A socket of an HTTP server must be ended.
-  socket
-    .on('end', () => {
-      order.push('end');
-      socket.end();
-    })
-    .on('close', () => order.push('close'));
+  socket.on('end', () => order.push('end') && socket.end()).on('close', () => order.push('close'));
   client.write(frames('a', 'b', 'c'));
   client.end(frames('d', 'x'.repeat(200_000), 'e'));
   await until(() => events.length === 2);
@@ -146,26 +125,23 @@ compareReads(t, "the peer's end comes after the data before it, also to a socket
   return order;
 });
 
+const HALF_OPEN = { server: { allowHalfOpen: true }, client: { allowHalfOpen: true } };
+
 compareReads(t, 'half-open: each end still reads after it has ended its half', async (reads) => {
-  const allowHalfOpen = true;
-  const { socket, client } = await reads.connect({ server: { allowHalfOpen }, client: { allowHalfOpen } });
   const order = [];
-  const { begin } = reads.readInto(socket, { after: ([, text]) => order.push(text) });
-  await begin(client);
+  const { socket, client, receive } = await reads.open({ ...HALF_OPEN, after: ([, text]) => order.push(text) });
   socket.on('end', () => order.push('end')).on('close', (hadError) => order.push('close', hadError));
   let answer = '';
   client.on('data', (data) => {
     answer += data;
   });
   client.resume();
-  client.write(frames('first'));
-  await until(() => order.length === 1);
+  await receive('first');
   const ended = once(client, 'end');
   socket.end('goodbye');
   await ended;
   reads.t.equal(answer, 'goodbye');
-  client.write(frames('one'));
-  await until(() => order.length === 2);
+  await receive('one');
   client.end(frames('two'));
   await until(() => order.includes('close'));
   reads.checkShared();
@@ -173,10 +149,7 @@ compareReads(t, 'half-open: each end still reads after it has ended its half', a
 });
 
 compareReads(t, 'half-open: after its end the peer still gets what is written', async (reads) => {
-  const allowHalfOpen = true;
-  const { socket, client } = await reads.connect({ server: { allowHalfOpen }, client: { allowHalfOpen } });
-  const { begin, events } = reads.readInto(socket);
-  await begin(client);
+  const { socket, client, events } = await reads.open(HALF_OPEN);
   socket.on('end', () => setImmediate(() => socket.end('goodbye')));
   const closed = once(socket, 'close');
   client.end(frames('last'));
@@ -185,24 +158,16 @@ compareReads(t, 'half-open: after its end the peer still gets what is written', 
   return [events, await closed];
 });
 
-compareReads(
-  t,
-  'a connection that the peer resets is closed with an error',
-  { transports: ['tcp', 'http'] },
-  async (reads) => {
-    const { socket, client } = await reads.connect();
-    const order = [];
-    const { begin, events } = reads.readInto(socket);
-    await begin(client);
-    socket.on('error', ({ code }) => order.push(code)).on('close', (hadError) => order.push(hadError));
-    client.write(frames('a'));
-    await until(() => events.length === 1);
-    client.resetAndDestroy();
-    await until(() => order.length === 2);
-    reads.t.same(order, ['ECONNRESET', true]);
-    return [events, order];
-  }
-);
+compareReads(t, 'a connection that the peer resets is closed with an error', ['tcp', 'http'], async (reads) => {
+  const order = [];
+  const { socket, client, events, receive } = await reads.open();
+  socket.on('error', ({ code }) => order.push(code)).on('close', (hadError) => order.push(hadError));
+  await receive('a');
+  client.resetAndDestroy();
+  await until(() => order.length === 2);
+  reads.t.same(order, ['ECONNRESET', true]);
+  return [events, order];
+});
 
 compareReads(t, 'bytesRead counts what was read, and readableDidRead tells that something was', async (reads) => {
   const { socket, client } = await reads.connect();
@@ -290,10 +255,8 @@ class Connection {
     };
     this.sink = new Writable({ write: (chunk, _encoding, done) => done(this.keep(chunk) && null) });
     socket.setMaxListeners(0);
-    this.done = new Promise((resolve, reject) => {
-      this.resolve = resolve;
-      this.reject = reject;
-    });
+    const { promise, resolve, reject } = withResolvers();
+    Object.assign(this, { done: promise, resolve, reject });
     socket.on('error', this.reject).on('close', () => this.reject(new Error('closed')));
   }
 

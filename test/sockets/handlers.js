@@ -3,27 +3,31 @@
 // What handlers do while a chunk lies in the memory that all sockets are read into.
 
 const t = require('tap');
+const { once } = require('node:events');
 const { Duplex } = require('node:stream');
 const { setTimeout: sleep } = require('node:timers/promises');
 const tls = require('node:tls');
 const { Decoder } = require('../../index.js');
 const certificate = require('../support/certificate');
+const { until } = require('../support/promises');
 const { binary, string } = require('../support/recorder');
-const { Reads, compareReads, frames, isNode, until } = require('../support/socket-pairs');
+const { Reads, compareReads, frames, isNode } = require('../support/socket-pairs');
 const { uncaught } = require('../support/uncaught');
 
 compareReads(t, 'a handler that throws is uncaught, and what follows is delivered', async (reads) => {
-  const { socket, client } = await reads.connect();
   const thrown = [];
   const fail = () => {
     thrown.push(new Error(`error ${thrown.length}`));
     throw thrown.at(-1);
   };
-  const { begin, decoder, events } = reads.readInto(socket, {
-    after: ([, text]) => text === 'throw' && fail(),
-    afterRead: () => events.at(-1)?.[1] === 'throw in afterRead' && fail()
+  let last;
+  const { socket, client, decoder, events } = await reads.open({
+    after([, text]) {
+      last = text;
+      if (text === 'throw') fail();
+    },
+    afterRead: () => last === 'throw in afterRead' && fail()
   });
-  await begin(client);
   const errors = await uncaught(async () => {
     client.write(frames('a', 'throw', 'b', Buffer.from('c'), 'throw', 'd'));
     await until(() => thrown.length === 1);
@@ -43,19 +47,16 @@ compareReads(t, 'a handler that throws is uncaught, and what follows is delivere
 });
 
 compareReads(t, 'a handler that writes to other decoders, lent or not, disturbs nobody', async (reads) => {
-  const { socket, client } = await reads.connect();
   const seen = [];
-  const others = [true, false].map(
-    (borrowed) => new Decoder({ role: 'server', borrowed, onMessage: (data) => seen.push(String(data)) })
-  );
-  const { begin, events, intact } = reads.readInto(socket, {
+  const onMessage = (data) => seen.push(String(data));
+  const others = [true, false].map((borrowed) => new Decoder({ role: 'server', borrowed, onMessage }));
+  const { client, events, intact } = await reads.open({
     after([, data], decoder) {
       for (const other of others) other.write(frames(data, Buffer.from(data), 'é'));
       // A chunk of its own follows what is left of this one.
       if (data === 'own') decoder.write(frames('inside', Buffer.from('bytes')));
     }
   });
-  await begin(client);
   client.write(frames('a', 'own', Buffer.from('c'), 'd'));
   await until(() => events.length === 6);
   reads.t.same(events, [string('a'), string('own'), binary('c'), string('d'), string('inside'), binary('bytes')]);
@@ -65,15 +66,13 @@ compareReads(t, 'a handler that writes to other decoders, lent or not, disturbs 
 });
 
 compareReads(t, 'a handler that destroys the socket ends its events as ever', async (reads) => {
-  const { socket, client } = await reads.connect();
   const order = [];
-  const { begin, decoder, events } = reads.readInto(socket, {
+  const { socket, client, decoder, events } = await reads.open({
     after([, text], decoder) {
       if (text === 'destroy') socket.destroy();
       if (text === 'stop') decoder.stop();
     }
   });
-  await begin(client);
   socket.on('end', () => order.push('end')).on('close', (hadError) => order.push('close', hadError));
   client.write(frames('a', 'destroy', 'same read', 'stop', 'never'));
   await until(() => order.length === 2);
@@ -84,29 +83,26 @@ compareReads(t, 'a handler that destroys the socket ends its events as ever', as
 });
 
 compareReads(t, 'a handler that destroys another socket with data on its way', async (reads) => {
-  const ends = [await reads.connect(), await reads.connect()];
   // Whichever is read first destroys the other.
-  const recorded = ends.map(({ socket }, i) => reads.readInto(socket, { after: () => ends[1 - i].socket.destroy() }));
+  const ends = [];
+  for (const i of [0, 1]) ends.push(await reads.open({ after: () => ends[1 - i].socket.destroy() }));
   const closed = ends.map(({ socket }) => new Promise((resolve) => socket.on('close', resolve)));
-  await Promise.all(recorded.map(({ begin }, i) => begin(ends[i].client)));
   for (const { client } of ends) client.write(frames('x'.repeat(3)));
   await Promise.race(closed);
   await sleep(30);
-  return recorded.flatMap(({ events }) => events);
+  return ends.flatMap(({ events }) => events);
 });
 
 compareReads(t, 'a handler can read into another decoder, and accept a socket', async (reads) => {
-  const first = await reads.connect();
   const second = await reads.connect();
   let other;
-  const { begin, events } = reads.readInto(first.socket, {
+  const { client, events } = await reads.open({
     after([, text]) {
       if (text === 'accept') other = reads.readInto(second.socket);
     }
   });
-  await begin(first.client);
   second.client.write(frames('early'));
-  first.client.write(frames('accept', 'same read', Buffer.from('too')));
+  client.write(frames('accept', 'same read', Buffer.from('too')));
   await until(() => events.length === 3 && other.events.length === 1);
   second.client.write(frames('late', Buffer.from('bytes')));
   await until(() => other.events.length === 3);
@@ -119,28 +115,23 @@ for (const [version, act] of [
   ['TLSv1.3', 'write'],
   ['TLSv1.2', 'renegotiate']
 ]) {
-  compareReads(
-    t,
-    `${version}: a handler that calls ${act} has Node.js decrypt the next record within a read`,
-    { transports: ['tls'] },
-    async (reads) => {
-      const { socket, client } = await reads.connect({ server: { minVersion: version, maxVersion: version } });
-      const { begin, decoder, events } = reads.readInto(socket, {
-        after() {
-          if (act === 'write') socket.write('');
-          // Node.js takes three renegotiations for an attack.
-          else if (events.length === 1) socket.renegotiate({ rejectUnauthorized: false }, () => {});
-        }
-      });
-      await begin(client);
-      // Each write is a record. Enough of them come in one read.
-      const count = 60;
-      for (let i = 0; i < count; i++) client.write(frames(Buffer.alloc(500 + i, i), Buffer.alloc(3000, i)));
-      await until(() => events.length === 2 * count || decoder.closed);
-      reads.checkShared();
-      return events;
-    }
-  );
+  const title = `${version}: a handler that calls ${act} has Node.js decrypt the next record within a read`;
+  compareReads(t, title, ['tls'], async (reads) => {
+    const { socket, client, decoder, events } = await reads.open({
+      server: { minVersion: version, maxVersion: version },
+      after() {
+        if (act === 'write') socket.write('');
+        // Node.js takes three renegotiations for an attack.
+        else if (events.length === 1) socket.renegotiate({ rejectUnauthorized: false }, () => {});
+      }
+    });
+    // Each write is a record. Enough of them come in one read.
+    const count = 60;
+    for (let i = 0; i < count; i++) client.write(frames(Buffer.alloc(500 + i, i), Buffer.alloc(3000, i)));
+    await until(() => events.length === 2 * count || decoder.closed);
+    reads.checkShared();
+    return events;
+  });
 }
 
 // A connection carries TLS in its messages, and the same read brings messages after them.
@@ -168,7 +159,7 @@ t.test('TLS over a stream of JavaScript does not write over the chunk of a read'
   client.on('data', (chunk) => wire.push(chunk));
   client.resume();
   const tunnel = tls.connect({ socket: wire, rejectUnauthorized: false });
-  await new Promise((resolve) => tunnel.once('secureConnect', resolve));
+  await once(tunnel, 'secureConnect');
   const texts = Array.from({ length: 20 }, (_, i) => `inner ${i} ${'y'.repeat(200)}`);
   for (const text of texts) tunnel.write(frames(text));
   await until(() => innerSeen.length === texts.length && seen.length === sent.length);

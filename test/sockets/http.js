@@ -7,46 +7,43 @@ const { PassThrough } = require('node:stream');
 const { inspect } = require('node:util');
 const t = require('tap');
 const { Decoder, readInto } = require('../../index.js');
+const { HANDSHAKE, head } = require('../support/frames');
+const { until } = require('../support/promises');
 const { string } = require('../support/recorder');
-const { HANDSHAKE, compareReads, frames, isNode, isShared, until } = require('../support/socket-pairs');
+const { compareReads, frames, isNode, isShared } = require('../support/socket-pairs');
 const { uncaught } = require('../support/uncaught');
 
 // A socket of an HTTP server, before and after the upgrade, with shared reads as with events.
 
-compareReads(
-  t,
-  'requests with bodies, the upgrade and frames on one connection; `head` comes first',
-  { transports: ['http'] },
-  async (reads) => {
-    let recorded;
-    const { server, address } = await reads.listen((socket) => {
-      socket.on('error', () => {}).on('end', () => socket.end());
-      recorded = reads.readInto(socket);
-    });
-    server.on('request', async (request, response) => {
-      response.end(`${request.method} ${Buffer.concat(await request.toArray()).length}`);
-    });
-    const client = net.connect(address);
-    let text = '';
-    client.on('data', (chunk) => {
-      text += chunk.latin1Slice();
-    });
-    const body = 'p'.repeat(300_000);
-    client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-    await until(() => text.endsWith('GET 0'));
-    const post = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-    client.write(post + HANDSHAKE + frames('in head', 'too').latin1Slice(), 'latin1');
-    await until(() => recorded?.events.length === 2);
-    const { begin, events } = recorded;
-    await begin(client);
-    client.write(frames('later', 'b'.repeat(100_000)));
-    await until(() => events.length === 4);
-    reads.t.same(events, ['in head', 'too', 'later', 'b'.repeat(100_000)].map(string));
-    reads.checkShared();
-    client.destroy();
-    return [text.match(/HTTP\/1\.1 \d+|POST \d+/g), events];
-  }
-);
+compareReads(t, 'requests with bodies, the upgrade and frames on one connection', ['http'], async (reads) => {
+  let recorded;
+  const { server, address } = await reads.listen((socket) => {
+    socket.on('error', () => {}).on('end', () => socket.end());
+    recorded = reads.readInto(socket);
+  });
+  server.on('request', async (request, response) => {
+    response.end(`${request.method} ${Buffer.concat(await request.toArray()).length}`);
+  });
+  const client = net.connect(address);
+  let text = '';
+  client.on('data', (chunk) => {
+    text += chunk.latin1Slice();
+  });
+  const body = 'p'.repeat(300_000);
+  client.write(head('GET / HTTP/1.1', 'Host: a'));
+  await until(() => text.endsWith('GET 0'));
+  const post = head('POST / HTTP/1.1', 'Host: a', `Content-Length: ${body.length}`) + body;
+  client.write(post + head(...HANDSHAKE) + frames('in head', 'too').latin1Slice(), 'latin1');
+  await until(() => recorded?.events.length === 2);
+  const { begin, events } = recorded;
+  await begin(client);
+  client.write(frames('later', 'b'.repeat(100_000)));
+  await until(() => events.length === 4);
+  reads.t.same(events, ['in head', 'too', 'later', 'b'.repeat(100_000)].map(string), '`head` comes first');
+  reads.checkShared();
+  client.destroy();
+  return [text.match(/HTTP\/1\.1 \d+|POST \d+/g), events];
+});
 
 // The asynchronous context in which handlers run, with shared reads as with events.
 
@@ -66,7 +63,7 @@ compareReads(t, 'AsyncLocalStorage: handlers see the store of where the socket c
     });
   };
   const { address } = await storage.run('listen', () => reads.listen(accept));
-  const client = await reads.open(address);
+  const client = await reads.openClient(address);
   await until(() => recorded !== undefined);
   await storage.run('begin', () => recorded.begin(client));
   for (const text of ['one', 'two']) {
@@ -79,15 +76,11 @@ compareReads(t, 'AsyncLocalStorage: handlers see the store of where the socket c
 
 if (isNode) {
   compareReads(t, "async_hooks: handlers run in the socket's resource, between its before and after", async (reads) => {
-    const { socket, client } = await reads.connect();
     const current = [];
-    const hook = createHook({
-      before: (id) => current.push(id),
-      after: () => current.pop()
-    }).enable();
+    const hook = createHook({ before: (id) => current.push(id), after: () => current.pop() }).enable();
     reads.t.teardown(() => hook.disable());
     const seen = [];
-    const { begin, events } = reads.readInto(socket, {
+    const { socket, receive } = await reads.open({
       after([, text]) {
         const id = executionAsyncId();
         // In a round it is a resource of framemask's, which was made in the socket's.
@@ -95,11 +88,8 @@ if (isNode) {
         seen.push([text, isSockets, current.at(-1) === id, triggerAsyncId() > 0]);
       }
     });
-    await begin(client);
-    client.write(frames('one', 'two'));
-    await until(() => events.length === 2);
-    client.write(frames('three'));
-    await until(() => events.length === 3);
+    await receive('one', 'two');
+    await receive('three');
     reads.checkShared(2);
     return seen;
   });
@@ -112,13 +102,13 @@ const BYTES = frames('a', 'b'.repeat(300), Buffer.from('c'));
 
 /**
  * Runs `body` with a socket of which nothing was read, and with one of which something was. Its
- * `receive` writes frames, and waits until the Decoder has delivered them. Unless `lends`, no chunk
- * may be lent meanwhile.
+ * `receive` waits until the Decoder has delivered so many messages more. Unless it calls `allowLent`,
+ * no chunk may be lent meanwhile.
  */
 function beforeAndAfterReads(title, ...rest) {
-  const [body, { transports, lends = false } = {}] = rest.reverse();
+  const [body, transports] = rest.reverse();
   for (const begun of [false, true]) {
-    compareReads(t, `${title}, ${begun ? 'after' : 'before'} the first reads`, { transports }, async (reads) => {
+    compareReads(t, `${title}, ${begun ? 'after' : 'before'} the first reads`, transports, async (reads) => {
       const { socket, client } = await reads.connect();
       const recorded = reads.readInto(socket);
       const { events } = recorded;
@@ -133,9 +123,13 @@ function beforeAndAfterReads(title, ...rest) {
         await receive(1, frames('shared'));
         reads.checkShared();
       }
-      const lent = reads.lent;
-      const seen = await body({ reads, socket, client, receive, ...recorded });
-      if (!lends) reads.t.equal(reads.lent, lent, 'no chunk was lent');
+      const { lent } = reads;
+      let mayLend = false;
+      const allowLent = () => {
+        mayLend = true;
+      };
+      const seen = await body({ reads, socket, client, receive, allowLent, ...recorded });
+      if (!mayLend) reads.t.equal(reads.lent, lent, 'no chunk was lent');
       return [seen, events];
     });
   }
@@ -150,16 +144,12 @@ beforeAndAfterReads("another listener of 'data' keeps what it gets", async ({ re
   reads.t.ok(Buffer.concat(kept).subarray(0, BYTES.length).equals(BYTES));
 });
 
-beforeAndAfterReads(
-  'a listener that was added once sees one chunk',
-  { transports: ['tcp'] },
-  async ({ socket, receive }) => {
-    const seen = [];
-    socket.once('data', (chunk) => seen.push(chunk.length));
-    await receive(3, BYTES);
-    return seen;
-  }
-);
+beforeAndAfterReads('a listener that was added once sees one chunk', ['tcp'], async ({ socket, receive }) => {
+  const seen = [];
+  socket.once('data', (chunk) => seen.push(chunk.length));
+  await receive(3, BYTES);
+  return seen;
+});
 
 beforeAndAfterReads('a pipe gets all bytes, as fast as it takes them', async ({ reads, socket, client, receive }) => {
   const slow = new PassThrough({ highWaterMark: 1000 });
@@ -189,18 +179,16 @@ beforeAndAfterReads("a listener of 'readable' reads instead", async ({ reads, so
   reads.t.equal(length, BYTES.length + 1008);
 });
 
-beforeAndAfterReads(
-  'setEncoding makes strings, which a Decoder refuses',
-  { transports: ['tcp', 'tls', 'pipe'] },
-  async ({ socket, client, decoder }) => {
-    socket.setEncoding('latin1');
-    const errors = await uncaught(() => {
-      client.write(BYTES);
-      return once(process, 'uncaughtException');
-    });
-    return [errors.map(({ code }) => code), decoder.closed];
-  }
-);
+const NOT_HTTP = ['tcp', 'tls', 'pipe'];
+const STRINGS = 'setEncoding makes strings, which a Decoder refuses';
+beforeAndAfterReads(STRINGS, NOT_HTTP, async ({ socket, client, decoder }) => {
+  socket.setEncoding('latin1');
+  const errors = await uncaught(() => {
+    client.write(BYTES);
+    return once(process, 'uncaughtException');
+  });
+  return [errors.map(({ code }) => code), decoder.closed];
+});
 
 beforeAndAfterReads('who removes the listener reads alone', async ({ socket, client }) => {
   socket.removeAllListeners('data');
@@ -233,7 +221,8 @@ for (const [title, replace] of [
   });
 }
 
-beforeAndAfterReads('a chunk that was put back comes first', { lends: true }, async ({ socket, client, receive }) => {
+beforeAndAfterReads('a chunk that was put back comes first', async ({ socket, client, receive, allowLent }) => {
+  allowLent();
   socket.pause();
   socket.unshift(frames('put back'));
   client.write(frames('read'));
@@ -244,11 +233,8 @@ beforeAndAfterReads('a chunk that was put back comes first', { lends: true }, as
 for (const second of [true, false]) {
   const title = `a second readInto is for another Decoder, which ${second ? 'borrows chunks, too' : 'keeps its chunks'}`;
   compareReads(t, title, async (reads) => {
-    const { socket, client } = await reads.connect();
-    const first = reads.readInto(socket);
-    await first.begin(client);
-    client.write(frames('one'));
-    await until(() => first.events.length === 1);
+    const { socket, client, events, receive } = await reads.open();
+    await receive('one');
     const seen = [];
     const decoder = new Decoder({
       role: 'server',
@@ -263,22 +249,14 @@ for (const second of [true, false]) {
     await until(() => seen.length === 2);
     reads.t.equal(socket.listenerCount('data'), 1);
     for (const { data, copy } of seen) reads.t.same(data, copy);
-    reads.t.same(first.events, [string('one')]);
+    reads.t.same(events, [string('one')]);
     return seen.map(({ copy }) => String(copy));
   });
 }
 
-compareReads(
-  t,
-  'a socket in a log does not show what others have read',
-  { transports: ['tcp', 'tls'] },
-  async (reads) => {
-    const { socket, client } = await reads.connect();
-    const { begin, events } = reads.readInto(socket);
-    await begin(client);
-    client.write(frames('x'.repeat(20)));
-    await until(() => events.length === 1);
-    reads.checkShared();
-    reads.t.notOk(/78 78 78/.test(inspect(socket, { depth: 1 })));
-  }
-);
+compareReads(t, 'a socket in a log does not show what others have read', ['tcp', 'tls'], async (reads) => {
+  const { socket, receive } = await reads.open();
+  await receive('x'.repeat(20));
+  reads.checkShared();
+  reads.t.notOk(/78 78 78/.test(inspect(socket, { depth: 1 })));
+});

@@ -10,7 +10,8 @@ const t = require('tap');
 const { Decoder } = require('../../index.js');
 const { framesFor } = require('../support/frames');
 const { string } = require('../support/recorder');
-const { KINDS, Reads, compareReads, frames, isNode, until } = require('../support/socket-pairs');
+const { until } = require('../support/promises');
+const { KINDS, Reads, compareReads, frames, isNode } = require('../support/socket-pairs');
 
 // Threads, processes, and the ends of connections that a client has opened.
 
@@ -23,17 +24,15 @@ async function echo(port, name, rounds = 40) {
   const seen = [];
   const decoder = new Decoder({ role: 'client', onMessage: (data) => seen.push(String(data)) });
   socket.on('data', (chunk) => decoder.write(chunk));
-  const sent = [];
-  for (let i = 0; i < rounds; i++) {
-    const text = `${name} ${i} ${name.repeat(i * 11)}`;
-    sent.push(text);
+  const sent = Array.from({ length: rounds }, (_, i) => `${name} ${i} ${name.repeat(i * 11)}`);
+  for (const [i, text] of sent.entries()) {
     socket.write(frames(i % 2 ? text : Buffer.from(text)));
-    if (i % 5 === 0) await until(() => seen.length === sent.length);
+    if (i % 5 === 0) await until(() => seen.length === i + 1);
   }
   await until(() => seen.length === sent.length);
   socket.end();
   await once(socket, 'close');
-  return seen.length === sent.length && seen.every((text, i) => text === sent[i]);
+  return seen.every((text, i) => text === sent[i]);
 }
 
 /**
@@ -104,15 +103,12 @@ for (const kind of KINDS.slice(1)) {
 
   t.test(`a socket that is sent to another process is read there, ${kind} reads`, { skip: !isNode }, async (t) => {
     const source = `process.on('message', (message, socket) => {
-    if (socket) socket.on('data', (chunk) => socket.write(String(chunk.length))).resume();
-    process.send('has it');
-  });`;
+      if (socket) socket.on('data', (chunk) => socket.write(String(chunk.length))).resume();
+      process.send('has it');
+    });`;
     const reads = new Reads(t, 'tcp', kind);
-    const { socket, client } = await reads.connect();
-    const { begin, events } = reads.readInto(socket);
-    await begin(client);
-    client.write(frames('here'));
-    await until(() => events.length === 1);
+    const { socket, client, events, receive } = await reads.open();
+    await receive('here');
     reads.checkShared();
     const folder = t.testdir({ 'child.js': source });
     const child = fork(path.join(folder, 'child.js'));
@@ -145,7 +141,7 @@ compareReads(t, "a client's socket reads as a server's", async (reads) => {
   return events;
 });
 
-compareReads(t, 'a socket that connects again reads as before', { transports: ['tcp', 'pipe'] }, async (reads) => {
+compareReads(t, 'a socket that connects again reads as before', ['tcp', 'pipe'], async (reads) => {
   const { socket, client, server, address } = await reads.connect({ client: { allowHalfOpen: false } });
   const { decoder, events } = reads.readInto(client, { role: 'client' });
   socket.write(reply('first'));

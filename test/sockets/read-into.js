@@ -8,20 +8,23 @@ const net = require('node:net');
 const { once } = require('node:events');
 const { Duplex } = require('node:stream');
 const { Decoder, readInto } = require('../../index.js');
+const { until } = require('../support/promises');
 const { Reads, frames, isNode } = require('../support/socket-pairs');
 
 t.test('afterRead gets the socket, and the result of write', async (t) => {
   for (const kind of ['events', 'shared']) {
     const reads = new Reads(t, 'tcp', kind);
     const { socket, client } = await reads.connect();
-    const called = new Promise((resolve) => {
-      const afterRead = function (more) {
-        resolve([this === socket, more]);
-      };
-      reads.readInto(socket, { afterRead });
-    });
-    client.write(frames('text'));
-    t.same(await called, [true, true], kind);
+    const calls = [];
+    const afterRead = function (more) {
+      calls.push(`${this === socket} ${more}`);
+    };
+    reads.readInto(socket, { afterRead, after: ([, text], decoder) => text === 'pause' && decoder.pause() });
+    for (const [i, text] of ['text', 'pause'].entries()) {
+      client.write(frames(text));
+      await until(() => calls.length === i + 1);
+    }
+    t.same(calls, ['true true', 'true false'], kind);
   }
 });
 

@@ -8,6 +8,7 @@ const { once } = require('node:events');
 const fs = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
+const { buffer } = require('node:stream/consumers');
 const tls = require('node:tls');
 const t = require('tap');
 const { Decoder, Encoder, nativeError, readInto } = require('../../index.js');
@@ -16,7 +17,8 @@ const { findReactor } = require('../../lib/sockets/find-reactor');
 const { canBatch, describeRounds } = require('../../lib/sockets/rounds');
 const certificate = require('../support/certificate');
 const { runScript } = require('../support/run-script');
-const { Reads, frames, isNode, until } = require('../support/socket-pairs');
+const { until } = require('../support/promises');
+const { Reads, frames, isNode } = require('../support/socket-pairs');
 
 const ROOT = path.join(__dirname, '../..');
 
@@ -36,6 +38,13 @@ t.test('without the addon reads are shared, or events, and the error says why', 
 
 const inRounds = { skip: !canBatch() };
 
+/** Has a socket read in rounds into a Decoder. */
+function readBatched(socket, onMessage) {
+  const decoder = new Decoder({ role: 'server', borrowed: true, onMessage });
+  readInto(socket, decoder, () => {}, { batched: true });
+  return decoder;
+}
+
 /**
  * A connection that has joined the rounds. `onMessage` is called with each text in a round, and with
  * a function that replies.
@@ -48,15 +57,10 @@ async function join(t, onMessage) {
     return encoder.flush(socket);
   };
   const seen = [];
-  const decoder = new Decoder({
-    role: 'server',
-    borrowed: true,
-    onMessage(text) {
-      seen.push(text);
-      if (!text.startsWith('join')) onMessage?.(text, reply);
-    }
+  const decoder = readBatched(socket, (text) => {
+    seen.push(text);
+    if (!text.startsWith('join')) onMessage?.(text, reply);
   });
-  readInto(socket, decoder, () => {}, { batched: true });
   // The first read is Node.js's, the second makes the socket join.
   for (const text of ['join 1', 'join 2']) {
     client.write(frames(text));
@@ -90,13 +94,6 @@ const LISTEN = `
     readInto(socket, new Decoder({ role: 'server', borrowed: true, onMessage }), () => {}, { batched: true });
   }).listen(0, '127.0.0.1');`;
 
-/** All that a client receives, until its connection ends. */
-function receiveAll(client) {
-  const chunks = [];
-  client.on('data', (chunk) => chunks.push(chunk));
-  return once(client, 'close').then(() => Buffer.concat(chunks));
-}
-
 /** Lets the system take only so many bytes of the next replies; below 0 it is an error. */
 function limitSends(lane, limits) {
   const { outbox } = lane._rounds;
@@ -112,46 +109,39 @@ function limitSends(lane, limits) {
   };
 }
 
+function writeCorked(socket, ...pieces) {
+  socket.cork();
+  for (const piece of pieces) socket.write(piece);
+  socket.uncork();
+}
+
 const WRITES = {
   'a Buffer': (socket) => socket.write(Buffer.from('next')),
   'a string of UTF-8': (socket) => socket.write('next é'),
   'a string of Latin-1': (socket) => socket.write('next é', 'latin1'),
   'a string of ASCII': (socket) => socket.write('next', 'ascii'),
   'a string of UTF-16': (socket) => socket.write('next', 'utf16le'),
-  'corked Buffers': (socket) => {
-    socket.cork();
-    socket.write(Buffer.from('next'));
-    socket.write(Buffer.from('last'));
-    socket.uncork();
-  },
-  'a corked string and a Buffer': (socket) => {
-    socket.cork();
-    socket.write('next é');
-    socket.write(Buffer.from('last'));
-    socket.uncork();
-  },
+  'corked Buffers': (socket) => writeCorked(socket, Buffer.from('next'), Buffer.from('last')),
+  'a corked string and a Buffer': (socket) => writeCorked(socket, 'next é', Buffer.from('last')),
   nothing: () => {}
 };
 
 for (const [name, write] of Object.entries(WRITES)) {
   for (const limits of [[], [3, 0], [0, 0], ...(name === 'nothing' ? [[0, 0, 0]] : [])]) {
-    t.test(
-      `replies go before ${name}, and before the end, if the system takes ${limits.join(', ') || 'all'}`,
-      inRounds,
-      async (t) => {
-        const { socket, client, lane } = await join(t, (_text, reply) => {
-          limitSends(lane, [...limits]);
-          for (const text of ['one', 'two']) t.equal(reply(text), true);
-          write(socket);
-          socket.end();
-        });
-        const received = receiveAll(client);
-        client.write(frames('go'));
-        const expected = [];
-        write({ cork() {}, uncork() {}, write: (data, encoding) => expected.push(Buffer.from(data, encoding)) });
-        t.same(await received, Buffer.concat([Buffer.from('\x81\x03one\x81\x03two', 'latin1'), ...expected]));
-      }
-    );
+    const title = `replies go before ${name}, and before the end, if the system takes ${limits.join(', ') || 'all'}`;
+    t.test(title, inRounds, async (t) => {
+      const { socket, client, lane } = await join(t, (_text, reply) => {
+        limitSends(lane, [...limits]);
+        for (const text of ['one', 'two']) t.equal(reply(text), true);
+        write(socket);
+        socket.end();
+      });
+      const received = buffer(client);
+      client.write(frames('go'));
+      const expected = [];
+      write({ cork() {}, uncork() {}, write: (data, encoding) => expected.push(Buffer.from(data, encoding)) });
+      t.same(await received, Buffer.concat([Buffer.from('\x81\x03one\x81\x03two', 'latin1'), ...expected]));
+    });
   }
 }
 
@@ -160,7 +150,7 @@ t.test('a rest that the system takes later goes before the next round', inRounds
     reply(text);
     if (text === 'last') socket.end();
   });
-  const received = receiveAll(client);
+  const received = buffer(client);
   limitSends(lane, [2, 0]);
   client.write(frames('one', 'two'));
   await until(() => socket.bytesWritten === 10 && socket.writableLength === 0);
@@ -187,7 +177,7 @@ for (const [title, act, bytes, code] of [
       act(connection);
     });
     const { client } = connection;
-    const received = receiveAll(client);
+    const received = buffer(client);
     client.write(frames('bye'));
     if (code === undefined) t.equal((await received).length, bytes);
     else t.match(await received.catch((error) => error), { code });
@@ -196,14 +186,13 @@ for (const [title, act, bytes, code] of [
 }
 
 t.test('a reply goes before the end of the process', inRounds, async (t) => {
-  const folder = t.testdir({
-    'exit.js': `${LISTEN}
-      const server = listen((text, _socket, reply) => {
-        reply(text);
-        if (text === 'three') process.exit();
-      });
-      server.on('listening', () => process.send(server.address().port));`
-  });
+  const source = `${LISTEN}
+    const server = listen((text, _socket, reply) => {
+      reply(text);
+      if (text === 'three') process.exit();
+    });
+    server.on('listening', () => process.send(server.address().port));`;
+  const folder = t.testdir({ 'exit.js': source });
   const child = fork(path.join(folder, 'exit.js'));
   const [port] = await once(child, 'message');
   const client = net.connect(port, '127.0.0.1');
@@ -295,8 +284,7 @@ t.test('a socket that is not as lanes know it, or that the reactor refuses, read
       const { socket, client } = await new Reads(t, 'tcp', 'batched').connect();
       change(socket);
       const seen = [];
-      const decoder = new Decoder({ role: 'server', borrowed: true, onMessage: (text) => seen.push(text) });
-      readInto(socket, decoder, () => {}, { batched: true });
+      readBatched(socket, (text) => seen.push(text));
       for (const text of ['1', '2', '3']) {
         client.write(frames(text));
         await until(() => seen.includes(text));
@@ -307,48 +295,50 @@ t.test('a socket that is not as lanes know it, or that the reactor refuses, read
   }
 });
 
+/** Has the reactor not watch a socket again. */
+function refuseWatch({ socket, lane: { _rounds: rounds } }) {
+  const { watch } = rounds;
+  // It stops reading at once, unlike that of a socket with shared reads.
+  net.Socket.prototype.pause.call(socket);
+  rounds.watch = () => -28;
+  socket.resume();
+  // A socket resumes in the next turn.
+  setImmediate(() => {
+    rounds.watch = watch;
+  });
+}
+
+/** Has Node.js not read a socket that is given back. */
+function refuseStart({ socket }) {
+  const { prototype } = socket._handle.constructor;
+  prototype.readStart = () => -9;
+  socket.removeAllListeners('data');
+  delete prototype.readStart;
+}
+
+function refuseSend({ lane, client }) {
+  limitSends(lane, [-1]);
+  client.write(frames('one'));
+}
+
 t.test('errors of the system end the connection as those of Node.js do', inRounds, async (t) => {
-  const acts = {
-    receive: ({ lane }) => lane.receive(0, -104),
-    watch: ({ socket, lane: { _rounds: rounds } }) => {
-      const { watch } = rounds;
-      // It stops reading at once, unlike that of a socket with shared reads.
-      net.Socket.prototype.pause.call(socket);
-      rounds.watch = () => -28;
-      socket.resume();
-      // A socket resumes in the next turn.
-      setImmediate(() => {
-        rounds.watch = watch;
-      });
-    },
-    'give back': ({ socket }) => {
-      const { prototype } = socket._handle.constructor;
-      prototype.readStart = () => -9;
-      socket.removeAllListeners('data');
-      delete prototype.readStart;
-    },
-    send({ lane, client }) {
-      limitSends(lane, [-1]);
-      client.write(frames('one'));
-    }
-  };
-  for (const [name, errno, code, syscall] of [
-    ['receive', -104, 'ECONNRESET', 'read'],
-    ['watch', -28, 'ENOSPC', 'read'],
-    ['give back', -9, 'EBADF', 'read'],
-    ['send', -22, 'EINVAL', 'write']
+  for (const [name, act, errno, code, syscall] of [
+    ['receive', ({ lane }) => lane.receive(0, -104), -104, 'ECONNRESET', 'read'],
+    ['watch', refuseWatch, -28, 'ENOSPC', 'read'],
+    ['give back', refuseStart, -9, 'EBADF', 'read'],
+    ['send', refuseSend, -22, 'EINVAL', 'write']
   ]) {
     const connection = await join(t, (text, reply) => reply(text));
     const failed = once(connection.socket, 'error');
     const closed = once(connection.client, 'close');
     connection.client.resume();
-    acts[name](connection);
+    act(connection);
     t.match((await failed)[0], { code, syscall, errno }, name);
     await closed;
   }
 });
 
-t.test('where there is no addon, the error says so', (t) => {
+t.test('where there is no addon, the error says so', async (t) => {
   const { existsSync } = fs;
   const platform = Object.getOwnPropertyDescriptor(process, 'platform');
   t.teardown(() => {
@@ -365,10 +355,9 @@ t.test('where there is no addon, the error says so', (t) => {
   delete require.cache[file];
   t.match(require(file).describeRounds(), { sockets: 0, fault: Error });
   require.cache[file] = loaded;
-  t.end();
 });
 
-t.test('an addon that was cut short is an error', inRounds, (t) => {
+t.test('an addon that was cut short is an error', inRounds, async (t) => {
   const root = t.testdir({ build: { Release: {} } });
   fs.cpSync(path.join(ROOT, 'lib'), path.join(root, 'lib'), { recursive: true });
   const [file] = ['build/Release', `prebuilds/linux-${process.arch}`]
@@ -379,7 +368,6 @@ t.test('an addon that was cut short is an error', inRounds, (t) => {
   const other = require(path.join(root, 'lib/sockets/find-reactor'));
   // To load it would end the process with SIGBUS.
   t.throws(other.findReactor, { message: /reactor\.so is cut short: it has \d+ bytes of \d+$/ });
-  t.end();
 });
 
 t.test('a replaced write, and a corked socket, see all replies', inRounds, async (t) => {
@@ -405,14 +393,10 @@ t.test('a replaced write, and a corked socket, see all replies', inRounds, async
 
 t.test('a socket whose listener is removed is given back, and can become TLS', inRounds, async (t) => {
   const { socket, client, seen, decoder } = await join(t);
-  t.equal(
-    readInto(socket, decoder, () => {}, { batched: true }),
-    'batched'
-  );
-  socket
-    .on('data', () => {})
-    .removeAllListeners('data')
-    .removeAllListeners('data');
+  const again = readInto(socket, decoder, () => {}, { batched: true });
+  t.equal(again, 'batched');
+  socket.on('data', () => {});
+  for (let i = 0; i < 2; i++) socket.removeAllListeners('data');
   t.equal(describeRounds().sockets, 0);
   const server = new tls.TLSSocket(socket, { isServer: true, ...certificate });
   const secure = tls.connect({ socket: client, rejectUnauthorized: false });
@@ -496,22 +480,21 @@ t.test('a store that one connection enters is not seen by the others of a round'
 });
 
 t.test('a socket can be unref-ed, and then keeps no process alive', inRounds, async (t) => {
-  const folder = t.testdir({
-    'unref.js': `${LISTEN}
-      let count = 0;
-      const server = listen((_text, socket) => {
-        if (++count < 3) return client.write(bytes);
-        socket.unref().ref().unref();
-        client.unref();
-        server.unref();
-      });
-      const bytes = Buffer.from('${frames('message').toString('hex')}', 'hex');
-      let client;
-      server.on('listening', () => {
-        client = net.connect(server.address().port, '127.0.0.1', () => client.write(bytes));
-      });
-      process.on('exit', () => console.log('ended'));`
-  });
+  const source = `${LISTEN}
+    let count = 0;
+    const server = listen((_text, socket) => {
+      if (++count < 3) return client.write(bytes);
+      socket.unref().ref().unref();
+      client.unref();
+      server.unref();
+    });
+    const bytes = Buffer.from('${frames('message').toString('hex')}', 'hex');
+    let client;
+    server.on('listening', () => {
+      client = net.connect(server.address().port, '127.0.0.1', () => client.write(bytes));
+    });
+    process.on('exit', () => console.log('ended'));`;
+  const folder = t.testdir({ 'unref.js': source });
   t.equal(await runScript(path.join(folder, 'unref.js'), []), 'ended\n');
 });
 
@@ -522,24 +505,20 @@ t.test('with full rounds, all connections are read equally often', inRounds, asy
   const message = frames(Buffer.alloc(15_000));
   for (const i of counts.keys()) {
     const { socket, client } = await new Reads(t, 'tcp', 'batched').connect();
-    const onMessage = () => {
+    readBatched(socket, () => {
       counts[i]++;
       client.write(message);
-    };
-    readInto(socket, new Decoder({ role: 'server', borrowed: true, onMessage }), () => {}, { batched: true });
+    });
     client.write(message);
   }
   const before = [...counts];
   await until(() => total() >= 4000);
   const read = counts.map((count, i) => count - before[i]);
   const mean = read.reduce((sum, count) => sum + count) / read.length;
-  t.ok(
-    read.every((count) => count > mean / 3),
-    `${read}`
-  );
+  for (const count of read) t.ok(count > mean / 3, `${read}`);
 });
 
-t.test('the reactor refuses wrong arguments', inRounds, (t) => {
+t.test('the reactor refuses wrong arguments', inRounds, async (t) => {
   const addon = findReactor();
   const code = 'FRAMEMASK_ERR_REACTOR';
   const memory = Buffer.alloc(80 * 1024);
@@ -568,16 +547,16 @@ t.test('the reactor refuses wrong arguments', inRounds, (t) => {
   t.ok(reactor.enter(2 ** 20, 0) < 0);
   t.ok(reactor.watch(5, 1) < 0, 'a slot without a socket');
   t.ok(reactor.leave(5) < 0);
-  for (const entry of [
-    [5, 0, 10],
-    [-1, 0, 10],
-    [5, 90, 20],
-    [5, -1, 5],
-    [5, 0, -5]
-  ]) {
+  const wrong = {
+    slot: [5, 0, 10],
+    'negative slot': [-1, 0, 10],
+    end: [5, 90, 20],
+    start: [5, -1, 5],
+    size: [5, 0, -5]
+  };
+  for (const [name, entry] of Object.entries(wrong)) {
     replies.set(entry, 1);
     reactor.send(0, 1);
-    t.equal(replies[3], -22, `${entry} is refused`);
+    t.equal(replies[3], -22, `a wrong ${name} is refused`);
   }
-  t.end();
 });

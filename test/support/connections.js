@@ -3,19 +3,18 @@
 // Peers for the tests of examples/: servers, clients, and connections without any WebSocket code.
 
 const assert = require('node:assert/strict');
-const { spawn } = require('node:child_process');
 const { randomBytes, randomInt } = require('node:crypto');
 const { once } = require('node:events');
 const http = require('node:http');
 const net = require('node:net');
 const path = require('node:path');
-const { text } = require('node:stream/consumers');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { WebSocketServer } = require('ws');
 const { connect } = require('../../examples/client');
 const { createEchoServer } = require('../../examples/echo-server');
-const { HANDSHAKE, KEY, frame, head, upgradeAnswer } = require('./frames');
+const { HANDSHAKE, framesFor, head, upgradeAnswer } = require('./frames');
 const { withResolvers } = require('./promises');
+const { runNode } = require('./run-script');
 
 const MIB = 1024 * 1024;
 
@@ -144,7 +143,7 @@ class RawConnection {
 }
 
 /** A frame of a client. */
-const masked = (opcode, payload, options) => frame(opcode, payload, { key: KEY, ...options });
+const { frame: masked } = framesFor('server');
 
 /** Sends bytes, and returns the answer, or the part that came before the connection was reset. */
 async function request(t, port, bytes) {
@@ -186,11 +185,7 @@ async function untilAllClosed(server) {
 }
 
 /** Runs a program to its end. */
-async function run(args, environment = {}) {
-  const child = spawn(process.execPath, args, { env: { ...process.env, ...environment } });
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
-  return { stdout, stderr, code };
-}
+const run = (args, environment) => runNode(args, { env: { ...process.env, ...environment } });
 
 /** The path of a file of examples/. */
 const example = (name) => path.join(__dirname, '../../examples', name);

@@ -4,9 +4,8 @@ const assert = require('node:assert/strict');
 const { createCodecBackend } = require('../../lib/codec/backend');
 const { forEachCase, testCases } = require('./cases');
 const { decoderOver } = require('./codecs');
-const { framesFor } = require('./frames');
-const { createNativeDouble } = require('./native-double');
-const { nativeKernels } = require('./natives');
+const { framesFor, piecesOf } = require('./frames');
+const { createNatives } = require('./native-double');
 const { assertEvents, eventsOf, record } = require('./recorder');
 
 const ROLES = ['server', 'client'];
@@ -15,19 +14,14 @@ const ROLES = ['server', 'client'];
 const MAX_BYTE_BY_BYTE = 2000;
 
 /**
- * Decoders over the JavaScript backend, over a double of the addon (so that the way to the addon is
- * tested on machines without one), and over the best kernel of the addon.
+ * Decoders over JavaScript alone, over a double of the addon, and over its best kernel.
  *
  * @returns {{ name: string, backend: CodecBackend, Decoder: typeof import('../../lib/codec/decoder').Decoder }[]}
  *   `name` is that of the backend
  */
 function createDecoders() {
-  const natives = [
-    { name: 'js', native: null },
-    { name: 'double', native: createNativeDouble() },
-    ...nativeKernels().slice(-1)
-  ];
-  return natives.map(({ name, native }) => {
+  const [js, double, ...kernels] = createNatives();
+  return [js, double, ...kernels.slice(-1)].map(({ name, native }) => {
     const backend = createCodecBackend(native);
     return { name, backend, Decoder: decoderOver(backend) };
   });
@@ -36,6 +30,18 @@ function createDecoders() {
 /** @returns {number[]} where to cut `length` bytes into single ones */
 function everyByte(length) {
   return Array.from({ length: Math.max(length - 1, 0) }, (_, i) => i + 1);
+}
+
+/** @returns {Object<string, Buffer[]>} ways to cut a stream of frames into chunks */
+function chunkings(frames) {
+  const bytes = Buffer.concat(frames);
+  return {
+    'one chunk': [bytes],
+    'a chunk for each frame': frames,
+    'a chunk for each byte': piecesOf(bytes, 1),
+    'chunks of 7 bytes': piecesOf(bytes, 7),
+    'chunks of 100 bytes': piecesOf(bytes, 100)
+  };
 }
 
 /** Short for a test: the role is set, and events are compared. See `forEachDecoder`. */
@@ -114,4 +120,4 @@ function testDecoders(title, check) {
   testCases(title, DECODER_CASES, check);
 }
 
-module.exports = { DECODER_CASES, ROLES, createDecoders, everyByte, forEachDecoder, testDecoders };
+module.exports = { DECODER_CASES, ROLES, chunkings, createDecoders, everyByte, forEachDecoder, testDecoders };

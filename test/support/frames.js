@@ -71,6 +71,12 @@ function readFrame(bytes) {
   return { header: bytes.subarray(0, size), key, payload, end };
 }
 
+/** @returns {Buffer[]} bytes in pieces of `size` */
+function piecesOf(bytes, size) {
+  const count = Math.ceil(bytes.length / size);
+  return Array.from({ length: count }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
+}
+
 /** Unmasks the frames of a client with the keys in them, no two of which may be the same. */
 function unmasked(bytes) {
   const frames = [];
@@ -121,6 +127,12 @@ function framesFor(role) {
     text: make(TEXT),
     binary: make(BINARY),
     continuation: make(CONTINUATION),
+    /** All fragments of a message, of which the first has the reserved bits `rsv`. */
+    fragments: (opcode, payloads, rsv = 0) =>
+      payloads.map((payload, i) => {
+        const fin = i === payloads.length - 1;
+        return i === 0 ? make(opcode)(payload, { fin, rsv }) : make(CONTINUATION)(payload, { fin });
+      }),
     ping: make(PING),
     pong: make(PONG),
     /** Without a code there is no payload. */
@@ -142,6 +154,7 @@ module.exports = {
   framesFor,
   head,
   readFrame,
+  piecesOf,
   unmasked,
   upgradeAnswer
 };

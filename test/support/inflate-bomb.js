@@ -9,7 +9,7 @@
 const fs = require('node:fs');
 const zlib = require('node:zlib');
 const { Decoder, acceptDeflate, offerDeflate } = require('../../index');
-const { framesFor } = require('./frames');
+const { BINARY, framesFor, piecesOf } = require('./frames');
 const { IMPLEMENTATIONS, connectRaw } = require('./websockets');
 
 const [target, limit, threadPoolFrom, takeover, pieces] = process.argv.slice(2);
@@ -24,14 +24,9 @@ const bomb = Buffer.concat(Array(512).fill(MIB));
 
 /** Frames of a message, with a Ping frame after each but the last. */
 function framesOf(payload, count, role) {
-  const { binary, continuation, ping } = framesFor(role);
-  const size = Math.ceil(payload.length / count);
-  return Array.from({ length: count }, (_, i) => {
-    const piece = payload.subarray(i * size, (i + 1) * size);
-    const fin = i === count - 1;
-    const frame = i === 0 ? binary(piece, { rsv: 0x40, fin }) : continuation(piece, { fin });
-    return fin ? frame : Buffer.concat([frame, ping('x')]);
-  });
+  const { fragments, ping } = framesFor(role);
+  const frames = fragments(BINARY, piecesOf(payload, Math.ceil(payload.length / count)), 0x40);
+  return frames.map((frame, i) => (i === frames.length - 1 ? frame : Buffer.concat([frame, ping('x')])));
 }
 
 /** @returns {Promise<object>} `send` a message as frames; `refused` resolves to the close code */

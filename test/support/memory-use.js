@@ -28,7 +28,7 @@ buffer.isUtf8 = (bytes) => {
 
 const { codecBackend, createCodecBackend } = require('../../lib/codec/backend');
 const { decoderOver } = require('./codecs');
-const { BINARY, KEY, TEXT, framesFor } = require('./frames');
+const { BINARY, KEY, TEXT, framesFor, piecesOf } = require('./frames');
 const { TRIES_ALL } = require('./sample');
 
 const GIB = 2 ** 30;
@@ -120,10 +120,7 @@ function gathered() {
  * been delivered.
  */
 function copied() {
-  const fragments = (opcode, count, payload) => (f) => {
-    const middle = f.continuation(payload, { fin: false });
-    return [f.frame(opcode, payload, { fin: false }), ...Array(count - 2).fill(middle), f.continuation(payload)];
-  };
+  const fragments = (opcode, count, payload) => (f) => f.fragments(opcode, Array(count).fill(payload));
   const cases = {
     'fragments of one byte': fragments(BINARY, 2 * FRAGMENTS, 'x'),
     'fragments of one letter': fragments(TEXT, 2 * FRAGMENTS, 'x'),
@@ -150,8 +147,7 @@ function copied() {
             message = data.buffer.byteLength;
           }
         });
-        const chunks = [];
-        for (let at = 0; at < bytes.length; at += size) chunks.push(Buffer.from(bytes.subarray(at, at + size)));
+        const chunks = piecesOf(bytes, size).map((piece) => Buffer.from(piece));
         Object.assign(counts, { copied: 0, allocated: 0, checked: 0 });
         for (const chunk of chunks) decoder.write(chunk);
         results[`${role}, ${name}, chunks of ${size} bytes`] = { ...counts, length, memory: message, chunk: size };
@@ -174,6 +170,7 @@ function released() {
   const whole = (...frames) => [Buffer.concat(frames)];
   const cases = {
     'stopped in the first handler': { chunks: (f) => whole(...texts(f)), stopAt: 1 },
+    'stopped in onFrame': { chunks: (f) => whole(f.binary(Buffer.alloc(2000))), stopAt: 1, shown: true },
     'stopped in the middle of a chunk': { chunks: (f) => whole(...texts(f)), stopAt: 100 },
     'a Close frame before the end of the chunk': { chunks: (f) => whole(...texts(f), f.close(1000), ...texts(f)) },
     'a Close frame after a fragment': { chunks: (f) => [fragment(f), f.close(1000)] },
@@ -185,7 +182,8 @@ function released() {
     'stopped while paused': { chunks: (f) => Array(2).fill(Buffer.concat(texts(f))), pauseAt: 100, stops: true },
     delivered: { chunks: (f) => inPieces(f.binary(Buffer.alloc(2000))), ends: false }
   };
-  const measure = ({ chunks, stopAt, pauseAt, stops = false, small = false, ends = true }, role) => {
+  const measure = (one, role) => {
+    const { chunks, stopAt, pauseAt, shown = false, stops = false, small = false, ends = true } = one;
     const bytes = chunks(framesFor(role));
     const decoders = Array.from({ length: COUNT }, () => {
       let calls = 0;
@@ -194,7 +192,7 @@ function released() {
         if (calls === stopAt) decoder.stop();
         if (calls === pauseAt) decoder.pause();
       };
-      const decoder = new Decoder({ role, onMessage, onError() {} });
+      const decoder = new Decoder({ role, onMessage, ...(shown && { onFrame: onMessage }), onError() {} });
       return decoder;
     });
     const idle = memory();

@@ -13,8 +13,11 @@ const assert = require('node:assert/strict');
 /** @returns {Event} a text message, delivered as a string */
 const string = (text) => ['string', text, false, false];
 
-/** @returns {Event} a binary message */
-const binary = (bytes) => ['binary', bytes, false];
+/** @returns {Event} a text message, delivered as a Buffer */
+const textBuffer = (bytes) => ['text', bytes.latin1Slice(), false];
+
+/** @returns {Event} a binary message; as a string, each character is a byte */
+const binary = (bytes) => ['binary', typeof bytes === 'string' ? bytes : bytes.latin1Slice(), false];
 
 /**
  * A decoder that records what it delivers.
@@ -101,4 +104,4 @@ function assertEvents(actual, expected, what = 'events') {
   assert.fail(`${what}: event ${at} of ${got.length} is ${show(got[at])}, not ${show(wanted[at])}`);
 }
 
-module.exports = { assertEvents, binary, eventsOf, record, sameEvents, string };
+module.exports = { assertEvents, binary, eventsOf, record, sameEvents, string, textBuffer };

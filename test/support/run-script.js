@@ -1,7 +1,9 @@
 'use strict';
 
-const { execFile } = require('node:child_process');
+const { execFile, spawn } = require('node:child_process');
+const { once } = require('node:events');
 const path = require('node:path');
+const { text } = require('node:stream/consumers');
 
 /**
  * Runs a script in a process of its own.
@@ -30,4 +32,17 @@ function runScript(script, args, { env = process.env, execArgv = [] } = {}) {
   });
 }
 
-module.exports = { runScript };
+/**
+ * Runs Node.js, which may fail.
+ *
+ * @param {string[]} args
+ * @param {object} [options] of `spawn`
+ * @returns {Promise<{ code: number | null, stdout: string, stderr: string }>}
+ */
+async function runNode(args, options) {
+  const child = spawn(process.execPath, args, options);
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { code, stdout, stderr };
+}
+
+module.exports = { runNode, runScript };

@@ -6,7 +6,8 @@
 const { once } = require('node:events');
 const net = require('node:net');
 const { parentPort, workerData: change } = require('node:worker_threads');
-const { Decoder, Encoder, readInto } = require('../../index.js');
+const { Decoder, readInto } = require('../../index.js');
+const { framesFor } = require('./frames');
 
 const { Socket } = net;
 
@@ -17,21 +18,21 @@ function hide(description) {
     getOwnPropertySymbols(object).filter((key) => key.description !== description);
 }
 
+const ignore = (handle) => {
+  handle.useUserBuffer = () => {};
+};
+
+/** Changes of each socket's handle. */
 const CHANGES = {
-  nothing: () => {},
-  'two sockets before the first read': (handle) => {
-    handle.useUserBuffer = () => {};
-  },
-  'a useUserBuffer that does nothing': (handle) => {
-    handle.useUserBuffer = () => {};
-  },
+  'two sockets before the first read': ignore,
+  'a useUserBuffer that does nothing': ignore,
   'no useUserBuffer': (handle) => {
     handle.useUserBuffer = undefined;
   },
-  'a handle of another class': (handle) => {
-    Object.defineProperty(handle, 'constructor', { value: class JSStream {} });
-  }
+  'a handle of another class': (handle) => Object.defineProperty(handle, 'constructor', { value: class JSStream {} })
 };
+
+/** Changes of net.Socket, or of all sockets. */
 const ONCE = {
   'no property for the buffer': () => hide('kBuffer'),
   'no property for the callback': () => hide('kBufferCb'),
@@ -41,13 +42,12 @@ const ONCE = {
       return emit.apply(this, args);
     };
   },
-  'a replaced read': () => {
+  'a replaced read': () =>
     process.on('newSocket', (socket) => {
       socket.read = function (...args) {
         return Socket.prototype.read.apply(this, args);
       };
-    });
-  }
+    })
 };
 
 async function main() {
@@ -77,13 +77,9 @@ async function main() {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const closed = [];
   for (const text of ['one', 'two']) {
-    const client = net
-      .connect(server.address().port, '127.0.0.1')
-      .on('error', () => {})
-      .resume();
-    const encoder = new Encoder({ role: 'client' });
-    encoder.text(text);
-    client.write(Buffer.concat(encoder.take()));
+    const client = net.connect(server.address().port, '127.0.0.1').resume();
+    client.on('error', () => {});
+    client.write(framesFor('server').text(text));
     closed.push(once(client, 'close'));
     if (change !== 'two sockets before the first read') await closed.at(-1);
   }

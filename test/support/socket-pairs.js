@@ -11,19 +11,17 @@ const { Decoder, Encoder, acceptUpgrade, readInto } = require('../../index.js');
 const { canBatch } = require('../../lib/sockets/rounds');
 const { isShared } = require('../../lib/sockets/shared-reads');
 const certificate = require('./certificate');
+const { HANDSHAKE, head } = require('./frames');
 const { pipePath } = require('./pipe-path');
+const { until, withResolvers } = require('./promises');
 const { record } = require('./recorder');
 
 /** Bun and Deno have a net.Socket of their own, which reads by events. */
 const isNode = process.versions.bun === undefined && process.versions.deno === undefined;
 
-const HANDSHAKE =
-  'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
-  'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
-
 /** Makes a client's end of an HTTP connection one of a WebSocket. */
 async function shakeHands(client) {
-  client.write(HANDSHAKE);
+  client.write(head(...HANDSHAKE));
   let answer = '';
   while (!answer.endsWith('\r\n\r\n')) answer += (await once(client, 'data'))[0].latin1Slice();
   client.pause();
@@ -31,22 +29,21 @@ async function shakeHands(client) {
   return client;
 }
 
+const connectPlain = (address, options) => net.connect({ ...address, ...options });
+
 /**
  * How sockets come about. `createServer` makes a server that calls `accept` with each of its
  * sockets, `connect` a client's end.
  */
 const TRANSPORTS = {
-  tcp: {
-    createServer: (accept, options) => net.createServer(options, accept),
-    connect: (address, options) => net.connect({ ...address, ...options })
-  },
+  tcp: { createServer: (accept, options) => net.createServer(options, accept), connect: connectPlain },
   http: {
     createServer: (accept, options) =>
       http.createServer(options).on('upgrade', (request, socket, head) => {
         acceptUpgrade(request, socket, head);
         accept(socket);
       }),
-    connect: (address, options) => net.connect({ ...address, ...options }),
+    connect: connectPlain,
     opened: shakeHands
   },
   tls: {
@@ -54,11 +51,7 @@ const TRANSPORTS = {
     connect: (address, options) => tls.connect({ ...address, ...options, rejectUnauthorized: false }),
     ready: 'secureConnect'
   },
-  pipe: {
-    createServer: (accept, options) => net.createServer(options, accept),
-    connect: (address, options) => net.connect({ ...address, ...options }),
-    isPipe: true
-  }
+  pipe: { createServer: (accept, options) => net.createServer(options, accept), connect: connectPlain, isPipe: true }
 };
 
 const ALL = Object.keys(TRANSPORTS);
@@ -69,14 +62,13 @@ const KINDS = canBatch() ? ['events', 'shared', 'batched'] : ['events', 'shared'
 /** A test is given one: it connects, and reads in one of the ways. */
 class Reads {
   constructor(t, name, kind) {
-    const borrowed = kind !== 'events';
     this.t = t;
     // TLS and pipes share reads then.
     this.kind = kind === 'batched' && !['tcp', 'http'].includes(name) ? 'shared' : kind;
     this.batched = kind === 'batched';
     this.name = name;
     this.transport = TRANSPORTS[name];
-    this.borrowed = borrowed;
+    this.borrowed = kind !== 'events';
     /** The memory of the chunks that Decoders were lent, if the sockets are read into it. */
     this.memories = new Set();
     /** How many such chunks were lent. */
@@ -97,7 +89,7 @@ class Reads {
   }
 
   /** @returns {Promise<net.Socket>} a client's end of a new connection */
-  async open(address, options) {
+  async openClient(address, options) {
     const client = this.transport.connect(address, options);
     client.on('error', () => {});
     this.t.teardown(() => client.destroy());
@@ -105,37 +97,19 @@ class Reads {
     return this.transport.opened?.(client) ?? client;
   }
 
-  /**
-   * @param {object} [options]
-   * @param {object} [options.server] options of the server
-   * @param {object} [options.client] options of the client
-   * @returns {Promise<{ server: object, socket: net.Socket, client: net.Socket }>} both ends of a
-   *   connection; the test reads from `socket`
-   */
+  /** @returns {Promise<object>} both ends of a connection; the test reads from `socket` */
   async connect({ server: serverOptions, client: clientOptions } = {}) {
-    let accept;
-    const accepted = new Promise((resolve) => {
-      accept = resolve;
-    });
+    const { promise: accepted, resolve: accept } = withResolvers();
     const { server, address } = await this.listen(accept, serverOptions);
-    const [socket, client] = await Promise.all([accepted, this.open(address, clientOptions)]);
+    const [socket, client] = await Promise.all([accepted, this.openClient(address, clientOptions)]);
     this.t.teardown(() => socket.destroy());
     socket.on('error', () => {});
     return { server, address, socket, client };
   }
 
-  /**
-   * Reads a socket into a Decoder that records its events.
-   *
-   * @param {net.Socket} socket
-   * @param {object} [options] of the Decoder, and of `record`
-   * @returns {{ decoder: Decoder, events: Array[], intact: () => boolean, begin: Function }}
-   */
+  /** Reads a socket into a Decoder that records its events. The options are those of the Decoder, and of `record`. */
   readInto(socket, { afterRead = () => {}, ...options } = {}) {
-    let onPong;
-    const ponged = new Promise((resolve) => {
-      onPong = resolve;
-    });
+    const { promise: ponged, resolve: onPong } = withResolvers();
     const recorded = record(Decoder, { role: 'server', borrowed: this.borrowed, onPong, ...options });
     const { decoder } = recorded;
     const { _writeBorrowed } = decoder;
@@ -157,6 +131,23 @@ class Reads {
     return { ...recorded, begin };
   }
 
+  /**
+   * A connection that is read, from which something was read. `receive` sends messages, and waits until
+   * they have been delivered.
+   */
+  async open({ server, client: clientOptions, ...options } = {}) {
+    const ends = await this.connect({ server, client: clientOptions });
+    const recorded = this.readInto(ends.socket, options);
+    await recorded.begin(ends.client);
+    const { events } = recorded;
+    const receive = (...messages) => {
+      const due = events.length + messages.length;
+      ends.client.write(frames(...messages));
+      return until(() => events.length === due);
+    };
+    return { ...ends, ...recorded, receive };
+  }
+
   /** Checks that chunks were lent from one piece of memory. */
   checkShared(atLeast = 1) {
     if (!this.borrowed || !isNode) return;
@@ -171,13 +162,11 @@ class Reads {
 /**
  * A test that runs with each way to read, on each transport, and must see the same.
  *
- * @param {import('tap').Test} t
- * @param {string} title
- * @param {{ transports?: string[] }} options maybe left out
+ * @param {string[]} [transports] may be left out
  * @param {(reads: Reads) => Promise<*>} body returns what it saw
  */
 function compareReads(t, title, ...rest) {
-  const [body, { transports = ALL } = {}] = rest.reverse();
+  const [body, transports = ALL] = rest.reverse();
   t.test(title, async (t) => {
     for (const name of transports) {
       await t.test(name, async (t) => {
@@ -203,22 +192,7 @@ function frames(...messages) {
   return Buffer.concat(encoder.take());
 }
 
-/** The processes and threads of a test may take long to start. */
-const PATIENCE = 60_000;
-
-/**
- * @param {() => boolean} condition
- * @returns {Promise<void>} when it is true
- */
-async function until(condition) {
-  for (const end = Date.now() + PATIENCE; !condition(); ) {
-    if (Date.now() > end) throw new Error(`never: ${condition}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 module.exports = {
-  HANDSHAKE,
   KINDS,
   Reads,
   compareReads,

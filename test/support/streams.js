@@ -137,59 +137,36 @@ function createStreamMaker(random, { rsv1 = false, longest = 70000 } = {}) {
   /** Appends a frame that breaks a rule, or may break one. */
   function putWrong() {
     const length = fillText(random(40));
-    switch (random(9)) {
-      case 0:
-        putFrame(chance(2) ? random(256) : 0x80 + random(16), 0, length);
-        break;
-      case 1:
+    const kinds = [
+      () => putFrame(chance(2) ? random(256) : 0x80 + random(16), 0, length),
+      () => {
         maskBit ^= 0x80;
         putFrame(0x81 + random(2), 0, length);
         maskBit ^= 0x80;
-        break;
-      case 2:
-        putFrame(0x82, 0, fillBytes(chance(2) ? 126 + random(100) : random(126)), 2);
-        break;
-      case 3:
-        putFrame(0x82, 0, length, 8);
-        break;
-      case 4:
-        putFrame(0x81 + random(2), 0, length, 8, pick(HUGE));
-        break;
-      case 5:
-        putFrame(chance(2) ? 0x80 : 0x00, 0, length);
-        break;
-      case 6:
-        putFrame(chance(2) ? 0x01 : 0x02, 0, length);
-        break;
-      case 7:
-        putFrame(0x88 + random(3), 0, fillBytes(126 + random(50)));
-        break;
-      default:
-        putClose();
-    }
+      },
+      () => putFrame(0x82, 0, fillBytes(chance(2) ? 126 + random(100) : random(126)), 2),
+      () => putFrame(0x82, 0, length, 8),
+      () => putFrame(0x81 + random(2), 0, length, 8, pick(HUGE)),
+      () => putFrame(chance(2) ? 0x80 : 0x00, 0, length),
+      () => putFrame(chance(2) ? 0x01 : 0x02, 0, length),
+      () => putFrame(0x88 + random(3), 0, fillBytes(126 + random(50))),
+      putClose
+    ];
+    pick(kinds)();
   }
 
-  /** Changes, removes or adds some bytes. */
+  /** Changes, removes or adds some bytes, or cuts the stream. */
   function damage() {
     const at = random(end);
     const some = Math.min(1 + random(8), end - at);
-    switch (random(5)) {
-      case 0:
-        stream[at] ^= 1 << random(8);
-        break;
-      case 1:
-        stream[at] = random(256);
-        break;
-      case 2:
-        stream.copyWithin(at, at + some, end);
-        end -= some;
-        break;
-      case 3:
-        stream.copyWithin(at + some, at, end);
-        end += some;
-        break;
-      default:
-        end = at;
+    const kind = random(5);
+    if (kind === 0) stream[at] ^= 1 << random(8);
+    else if (kind === 1) stream[at] = random(256);
+    else if (kind === 4) end = at;
+    else {
+      const [to, from, growth] = kind === 2 ? [at, at + some, -some] : [at + some, at, some];
+      stream.copyWithin(to, from, end);
+      end += growth;
     }
   }
 
@@ -210,6 +187,10 @@ function createStreamMaker(random, { rsv1 = false, longest = 70000 } = {}) {
   };
 }
 
+/** The numbers from `from` on below `end`. */
+const steps = (from, end, size) =>
+  Array.from({ length: Math.max(0, Math.ceil((end - from) / size)) }, (_, i) => from + i * size);
+
 /**
  * Where to cut a stream: nowhere, anywhere, into pieces of one size, or into bytes at one place.
  *
@@ -218,28 +199,21 @@ function createStreamMaker(random, { rsv1 = false, longest = 70000 } = {}) {
  * @returns {number[]} ascending, from 0 to `length`; the same place twice makes an empty chunk
  */
 function randomCuts(random, length) {
-  const cuts = [];
-  switch (random(4)) {
-    case 0:
-      break;
-    case 1:
-      for (let count = 1 + random(6); count > 0; count--) cuts.push(random(length + 1));
-      cuts.sort((a, b) => a - b);
-      break;
-    case 2: {
-      const size = 1 + random(length > 1000 ? 1000 : 30) + Math.floor(length / 200);
-      for (let at = size; at < length; at += size) cuts.push(at);
-      break;
-    }
-    default: {
-      const from = random(length + 1);
-      for (let at = from; at < Math.min(from + 20, length); at++) cuts.push(at);
-    }
+  const kind = random(4);
+  if (kind === 0) return [];
+  if (kind === 1) {
+    const cuts = Array.from({ length: 1 + random(6) }, () => random(length + 1));
+    return cuts.sort((a, b) => a - b);
   }
-  return cuts;
+  if (kind === 2) {
+    const size = 1 + random(length > 1000 ? 1000 : 30) + Math.floor(length / 200);
+    return steps(size, length, size);
+  }
+  const from = random(length + 1);
+  return steps(from, Math.min(from + 20, length), 1);
 }
 
 /** @returns {Buffer[]} the bytes in pieces, see `randomCuts` */
 const cut = (bytes, cuts) => [0, ...cuts].map((start, i) => bytes.subarray(start, cuts[i]));
 
-module.exports = { createStreamMaker, cut, randomCuts };
+module.exports = { createStreamMaker, cut, randomCuts, steps };

@@ -2,20 +2,19 @@
 
 // Connections of framemask/ws, and of ws itself, for tests in test/ws.
 
-const { spawn } = require('node:child_process');
 const { once } = require('node:events');
 const http = require('node:http');
 const http2 = require('node:http2');
 const https = require('node:https');
 const net = require('node:net');
 const path = require('node:path');
-const { text } = require('node:stream/consumers');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { acceptHttp2 } = require('../../index.js');
 const { loadWs } = require('../../lib/ws/load-ws');
 const certificate = require('./certificate');
 const { HANDSHAKE, head, upgradeAnswer } = require('./frames');
 const { pipePath } = require('./pipe-path');
+const { runNode } = require('./run-script');
 const { uncaught } = require('./uncaught');
 
 /**
@@ -95,6 +94,13 @@ async function connectRawServer(t, implementation, options) {
   return { client, socket };
 }
 
+/** Has one end send. @returns {Promise<[data: object, isBinary: boolean]>} the message that the other end emits */
+function deliver(from, to, ...args) {
+  const received = once(to, 'message');
+  from.send(...args);
+  return received;
+}
+
 /** @returns {Promise<Array[]>} what a WebSocket emits until its event 'close', or until so many messages have come */
 function record(websocket, messages = Infinity) {
   const events = [];
@@ -134,13 +140,9 @@ async function settled() {
  * @returns {Promise<{ status: number | null, stdout: string, stderr: string }>}
  */
 async function runSource(source, options = [], env = {}) {
-  const child = spawn(process.execPath, [...options, '-e', source], {
-    cwd: path.join(__dirname, '../..'),
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe']
-  });
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  return { status: child.exitCode, stdout, stderr };
+  const cwd = path.join(__dirname, '../..');
+  const { code, ...printed } = await runNode([...options, '-e', source], { cwd, env: { ...process.env, ...env } });
+  return { status: code, ...printed };
 }
 
 module.exports = {
@@ -149,6 +151,7 @@ module.exports = {
   connectPair,
   connectRaw,
   connectRawServer,
+  deliver,
   listen,
   receive,
   receiveTexts,

@@ -333,18 +333,6 @@ t.test('a write that replaces that of all sockets is not given memory that is us
   }
 });
 
-t.test('a stream whose write throws does not keep others from sending', async (t) => {
-  const [{ server: broken }, { server, socket }] = await connectMany(t, 2);
-  const mend = breakWrites(broken._socket);
-  const errors = await uncaughtMessages(async () => {
-    broken.send('x');
-    server.send('y');
-    t.same((await once(socket, 'data'))[0], frame(TEXT, 'y'));
-  });
-  t.same(errors, ['from write']);
-  mend();
-});
-
 t.test("a stream whose write throws does not end another connection's send", async (t) => {
   const [broken, ...others] = await connectMany(t, 6);
   const mend = breakWrites(broken.server._socket);

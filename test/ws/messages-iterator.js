@@ -4,7 +4,7 @@ const { getEventListeners, once } = require('node:events');
 const t = require('tap');
 const framemask = require('../../ws.js');
 const { BINARY, KEY, TEXT, frame } = require('../support/frames');
-const { IMPLEMENTATIONS, connectPair, connectRaw, listen, settled } = require('../support/websockets');
+const { IMPLEMENTATIONS, connectPair, connectRaw, deliver, listen, settled } = require('../support/websockets');
 const { hasWs } = require('../support/ws-version');
 
 const { WebSocket, messages } = framemask;
@@ -19,16 +19,10 @@ async function take(iterator, count) {
 for (const sharedReads of [true, false]) {
   t.test(`a loop gets every message from the turn of 'connection' on, shared reads ${sharedReads}`, async (t) => {
     const server = await listen(t, framemask, { sharedReads });
-    const got = new Promise((resolve, reject) => {
-      server.on('connection', async (socket) => {
-        const seen = [];
-        try {
-          for await (const { data, isBinary } of socket) seen.push([isBinary ? String(data) : data, isBinary]);
-          resolve(seen);
-        } catch (error) {
-          reject(error);
-        }
-      });
+    const got = once(server, 'connection').then(async ([socket]) => {
+      const seen = [];
+      for await (const { data, isBinary } of socket) seen.push([isBinary ? String(data) : data, isBinary]);
+      return seen;
     });
     const client = new WebSocket(server.url);
     await once(client, 'open');
@@ -69,8 +63,7 @@ for (const binaryType of BINARY_TYPES) {
     const [{ data, isBinary }] = await take(iterator, 1);
     t.ok(Buffer.isBuffer(data));
     t.same([String(data), isBinary], ['ab', true]);
-    client.send(Buffer.from('waits'));
-    await once(server, 'message');
+    await deliver(client, server, Buffer.from('waits'));
     t.equal(String((await take(iterator, 1))[0].data), 'waits');
   });
 }
@@ -94,10 +87,7 @@ t.test('marks: the socket pauses at the high ones, and resumes at the low ones',
   await take(iterator, 1);
   t.notOk(server.isPaused, 'at the low mark');
   const large = messages(server, { highWaterMark: { bytes: 1000 } });
-  client.send(Buffer.alloc(990));
-  await once(server, 'message');
-  client.send(Buffer.alloc(10));
-  await once(server, 'message');
+  for (const size of [990, 10]) await deliver(client, server, Buffer.alloc(size));
   t.ok(server.isPaused, 'the mark of bytes');
   await take(large, 4);
   t.notOk(server.isPaused);
@@ -106,9 +96,8 @@ t.test('marks: the socket pauses at the high ones, and resumes at the low ones',
 t.test("a pause by the program is the program's", async (t) => {
   const { server, client } = await connectPair(t, framemask);
   const iterator = messages(server, { highWaterMark: { messages: 1 } });
-  client.send('a');
   server.once('message', () => server.pause());
-  await once(server, 'message');
+  await deliver(client, server, 'a');
   await take(iterator, 1);
   t.notOk(server.isPaused, 'the iterator had paused it already');
   server.pause();
@@ -164,10 +153,7 @@ t.test('leaving pauses, and the next loop goes on', async (t) => {
 t.test('messages wait for the loops of their own connection', async (t) => {
   const pairs = [await connectPair(t, framemask), await connectPair(t, framemask)];
   const iterators = pairs.map(({ server }) => messages(server));
-  for (const [i, { server, client }] of pairs.entries()) {
-    client.send(`to ${i}`);
-    await once(server, 'message');
-  }
+  for (const [i, { server, client }] of pairs.entries()) await deliver(client, server, `to ${i}`);
   for (const i of [1, 0]) t.same(await take(iterators[i], 1), [{ data: `to ${i}`, isBinary: false }]);
 });
 
@@ -221,11 +207,9 @@ t.test("resume() after the loop gives messages to listeners of 'message' alone",
   client.send('a');
   for await (const _ of server) break;
   server.resume();
-  client.send('b');
-  await once(server, 'message');
+  await deliver(client, server, 'b');
   t.equal(server.listenerCount('message'), 0);
-  client.send('c');
-  await once(server, 'message');
+  await deliver(client, server, 'c');
   const iterator = messages(server);
   client.send('d');
   t.same(await take(iterator, 1), [{ data: 'd', isBinary: false }], 'a later loop starts anew');
@@ -308,13 +292,9 @@ t.test('messages that were taken leave no trace, though one always waits', async
   const { server, client } = await connectPair(t, framemask);
   const iterator = messages(server);
   const key = Object.getOwnPropertySymbols(server).find(({ description }) => description === 'messages');
-  const arrived = once(server, 'message');
-  client.send('0');
-  await arrived;
+  await deliver(client, server, '0');
   for (let i = 1; i < 100; i++) {
-    const next = once(server, 'message');
-    client.send(`${i}`);
-    await next;
+    await deliver(client, server, `${i}`);
     t.equal((await iterator.next()).value.data, `${i - 1}`);
   }
   t.ok(server[key]._messages._items.length < 5);

@@ -3,7 +3,7 @@
 const { once } = require('node:events');
 const t = require('tap');
 const { until } = require('../support/promises');
-const { IMPLEMENTATIONS, connectPair, connectRaw, listen } = require('../support/websockets');
+const { IMPLEMENTATIONS, connectPair, connectRaw, deliver, listen } = require('../support/websockets');
 const framemask = require('../../ws.js');
 
 const { WebSocket, ready, received } = framemask;
@@ -116,7 +116,6 @@ t.test('received: before the connection is open, and for an end of plain ws', as
   await once(client, 'error');
   const { server, client: peer } = await connectPair(t, IMPLEMENTATIONS.ws);
   received(server);
-  peer.send('abc');
-  await once(server, 'message');
+  await deliver(peer, server, 'abc');
   t.equal(received(server).bytes, 9);
 });

@@ -2,17 +2,15 @@
 
 // framemask/ws/register in processes of their own: what `require('ws')` and `import 'ws'` get.
 
-const { spawn } = require('node:child_process');
-const { once } = require('node:events');
 const fs = require('node:fs');
 const Module = require('node:module');
 const os = require('node:os');
 const path = require('node:path');
-const { text } = require('node:stream/consumers');
 const { pathToFileURL } = require('node:url');
 const t = require('tap');
 const { version: installed } = require('ws/package.json');
 const { redirectFile, redirectUrl } = require('../../lib/ws/redirect');
+const { runNode } = require('../support/run-script');
 
 const ROOT = path.join(__dirname, '../..');
 const TIMEOUT = 60_000;
@@ -86,12 +84,7 @@ function copyFramemask(to) {
 // A copy of framemask has no addon.
 const { FRAMEMASK_REQUIRE_NATIVE, ...env } = process.env;
 
-/** @returns {Promise<{ code: number, stdout: string, stderr: string }>} */
-async function node(args, options = {}) {
-  const child = spawn(process.execPath, args, { cwd: ROOT, env, timeout: TIMEOUT, ...options });
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
-  return { code, stdout, stderr };
-}
+const node = (args, options) => runNode(args, { cwd: ROOT, env, timeout: TIMEOUT, ...options });
 
 /** @returns {Promise<object>} what a program shows of its ws */
 async function run(args) {

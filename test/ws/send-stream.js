@@ -8,6 +8,7 @@ const { ReadableStream } = require('node:stream/web');
 const t = require('tap');
 const framemask = require('../../ws.js');
 const { countMoved } = require('../support/count-moved');
+const { piecesOf } = require('../support/frames');
 const { withResolvers } = require('../support/promises');
 const { uncaughtMessages } = require('../support/uncaught');
 const {
@@ -30,10 +31,6 @@ const SETTINGS = {
   deflate: { server: DEFLATE, client: DEFLATE },
   'deflate without takeover': { server: NO_TAKEOVER, client: DEFLATE }
 };
-
-async function* chunksOf(bytes, size) {
-  for (let i = 0; i < bytes.length; i += size) yield bytes.subarray(i, i + size);
-}
 
 /** Calls `wait` between two chunks. */
 async function* chunksAround(wait, first, ...others) {
@@ -67,7 +64,7 @@ for (const [setting, options] of Object.entries(SETTINGS)) {
     for (let i = 0; i < bytes.length; i += 7) bytes[i] = i;
     for (const from of [client, server]) {
       const received = once(from === client ? server : client, 'message');
-      await sendStream(from, chunksOf(bytes, 70_001));
+      await sendStream(from, piecesOf(bytes, 70_001));
       const [data, isBinary] = await received;
       t.equal(isBinary, true);
       t.ok(bytes.equals(data));
@@ -433,7 +430,7 @@ t.test('a thousand connections at once: compressed messages, loops over them, an
         const client = new WebSocket(server.url);
         await once(client, 'open');
         const answer = once(client, 'message');
-        await sendStream(client, chunksOf(Buffer.alloc(10_000), 1000));
+        await sendStream(client, piecesOf(Buffer.alloc(10_000), 1000));
         if ((await answer)[0].length !== 20_000) t.fail('cut');
         for (let n = 0; n < 20; n++) client.send(`${i + k}`.repeat(30));
         client.close();

@@ -3,9 +3,10 @@
 // Tracers replace functions of ws, as dd-trace and opentelemetry-instrumentation-ws do, or its
 // export: before framemask/ws is loaded, or later. They must see what they see with plain ws.
 
+const { once } = require('node:events');
 const path = require('node:path');
 const t = require('tap');
-const { IMPLEMENTATIONS, connectPair } = require('../support/websockets');
+const { IMPLEMENTATIONS, connectPair, deliver } = require('../support/websockets');
 
 const { ws, 'framemask/ws': framemask } = IMPLEMENTATIONS;
 const OWN = [path.join(__dirname, '../../ws.js'), path.join(__dirname, '../../lib/ws', path.sep)];
@@ -90,21 +91,20 @@ function trace(t, { WebSocket, WebSocketServer, Receiver }, log) {
 /** Talks over a connection, one message at a time. */
 async function talk(t, implementation, log, options) {
   const { server, client } = await connectPair(t, implementation, { server: options });
-  const answered = () => new Promise((resolve) => client.once('message', resolve));
   server.on('message', (data, isBinary) => {
     log(`a listener gets ${show(data)}`);
     server.send(data, { binary: isBinary });
   });
   for (const args of [['text'], [Buffer.from('bytes')], ['options', { binary: true }], ['callback', () => {}]]) {
-    const answer = answered();
+    const answer = once(client, 'message');
     client.send(...args);
     await answer;
   }
   server.binaryType = 'arraybuffer';
-  const answer = answered();
+  const answer = once(client, 'message');
   client.send(Buffer.from('ArrayBuffer'));
   await answer;
-  const closed = new Promise((resolve) => server.on('close', resolve));
+  const closed = once(server, 'close');
   client.close(1000, 'done');
   await closed;
 }
@@ -161,9 +161,7 @@ t.test('an export of ws that is replaced before framemask/ws is loaded', async (
       const { WebSocketServer } = implementation;
       const WebSocket = name === 'WebSocket' ? implementation.WebSocket : implementation;
       const { server, client } = await connectPair(t, { WebSocketServer, WebSocket });
-      const received = new Promise((resolve) => server.once('message', resolve));
-      client.send('hello');
-      t.equal(String(await received), 'hello');
+      t.equal(String((await deliver(client, server, 'hello'))[0]), 'hello');
     }
     logs.push(log.splice(0));
   }
@@ -176,8 +174,7 @@ t.test('a listener that is added to the Receiver hears messages, too', async (t)
     const { server, client } = await connectPair(t, implementation);
     const heard = [];
     server._receiver.on('message', (data, isBinary) => heard.push(`${data} ${isBinary}`));
-    client.send('hello');
-    await new Promise((resolve) => server.once('message', resolve));
+    await deliver(client, server, 'hello');
     await new Promise(setImmediate);
     t.same(heard, ['hello false'], library);
   }

@@ -133,10 +133,7 @@ t.test('cancel and abort close the WebSocket as their reason says', async (t) =>
   lost.server.terminate();
   const ofLost = await lost.stream.closed.catch((error) => error);
   const ofOther = Object.assign(new DOMException('yes', 'DataCloneError'), { closeCode: 1000, reason: 'ignored' });
-  for (const [stream, method] of [
-    ['readable', 'cancel'],
-    ['writable', 'abort']
-  ]) {
+  for (const [stream, method] of Object.entries({ readable: 'cancel', writable: 'abort' })) {
     for (const [reason, expected] of [
       [undefined, '1005'],
       [{ closeCode: 3333, reason: 'not a WebSocketError' }, '1005'],

@@ -10,7 +10,7 @@ const { BINARY, TEXT } = require('../../support/frames');
 const { createRandom, seed } = require('../../support/random');
 const { assertEvents, eventsOf, sameEvents } = require('../../support/recorder');
 const { TRIES_ALL, titleOf } = require('../../support/sample');
-const { createStreamMaker, randomCuts } = require('../../support/streams');
+const { createStreamMaker, randomCuts, steps } = require('../../support/streams');
 
 /**
  * The events that a stream may have. `onFrame` is called when a frame is complete; bad text ends
@@ -32,12 +32,8 @@ function assertAccepted(actual, expected, cuts) {
   assertEvents(actual, expected[0], `cut at ${cuts.slice(0, 30)}`);
 }
 
-/** @returns {number[]} where to cut `length` bytes into pieces of `size` */
-function piecesOf(length, size) {
-  const cuts = [];
-  for (let at = size; at < length; at += size) cuts.push(at);
-  return cuts;
-}
+/** Where to cut `length` bytes into pieces of `size`. */
+const piecesOf = (length, size) => steps(size, length, size);
 
 const SHORT = {
   'each kind of frame': (f) => [

@@ -1,17 +1,17 @@
 'use strict';
 
 const assert = require('node:assert/strict');
-const diagnostics = require('node:diagnostics_channel');
 const vm = require('node:vm');
 const t = require('tap');
 const { createCodecBackend } = require('../../../lib/codec/backend');
 const { forEachCase, testCases } = require('../../support/cases');
 const { decoderOver } = require('../../support/codecs');
-const { ROLES, forEachDecoder, testDecoders } = require('../../support/decoders');
+const { ROLES, chunkings, testDecoders } = require('../../support/decoders');
 const { framesFor } = require('../../support/frames');
 const { createGarbage } = require('../../support/garbage');
 const { createNativeDouble } = require('../../support/native-double');
 const { binary, string } = require('../../support/recorder');
+const { withSubscriber } = require('../../support/subscribers');
 
 // A chunk may be any Uint8Array; anything else is refused.
 
@@ -30,18 +30,15 @@ function place(memory, bytes) {
   return chunk;
 }
 
-const SOURCES = [
-  { name: 'Buffer', make: (bytes) => Buffer.from(bytes) },
-  { name: 'a subclass of Uint8Array', make: (bytes) => new Own(Uint8Array.from(bytes).buffer) },
-  { name: 'a subclass of Buffer', make: (bytes) => Object.setPrototypeOf(Buffer.from(bytes), OwnBuffer.prototype) },
-  { name: 'another realm', make: (bytes) => vm.runInNewContext('Uint8Array.from(bytes)', { bytes: [...bytes] }) },
-  { name: 'the middle of its memory', make: (bytes) => place(new ArrayBuffer(bytes.length + 20), bytes) },
-  { name: 'shared memory', make: (bytes) => place(new SharedArrayBuffer(bytes.length + 20), bytes) },
-  {
-    name: 'resizable memory',
-    make: (bytes) => place(new ArrayBuffer(bytes.length + 20, { maxByteLength: 20_000 }), bytes)
-  }
-];
+const SOURCES = {
+  Buffer: (bytes) => Buffer.from(bytes),
+  'a subclass of Uint8Array': (bytes) => new Own(Uint8Array.from(bytes).buffer),
+  'a subclass of Buffer': (bytes) => Object.setPrototypeOf(Buffer.from(bytes), OwnBuffer.prototype),
+  'another realm': (bytes) => vm.runInNewContext('Uint8Array.from(bytes)', { bytes: [...bytes] }),
+  'the middle of its memory': (bytes) => place(new ArrayBuffer(bytes.length + 20), bytes),
+  'shared memory': (bytes) => place(new SharedArrayBuffer(bytes.length + 20), bytes),
+  'resizable memory': (bytes) => place(new ArrayBuffer(bytes.length + 20, { maxByteLength: 20_000 }), bytes)
+};
 
 const cut = (bytes, at) => [bytes.subarray(0, at), bytes.subarray(at)];
 
@@ -61,16 +58,12 @@ testDecoders('write takes a Uint8Array of any class, realm and memory', ({ decod
   const bytes = Buffer.concat(frames);
   const expected = decodeCut(bytes, []);
   assert.equal(expected.length, 7, 'events of a Buffer');
-  forEachCase(SOURCES, ({ make }) => {
-    const whole = record();
-    whole.decoder.write(make(bytes));
-    assert.deepEqual(whole.events, expected, 'one chunk');
-    const pieces = record();
-    for (let i = 0; i < bytes.length; i += 7) pieces.decoder.write(make(bytes.subarray(i, i + 7)));
-    assert.deepEqual(pieces.events, expected, 'chunks of seven bytes');
-    const single = record();
-    for (const frame of frames) single.decoder.write(make(frame));
-    assert.deepEqual(single.events, expected, 'a chunk for each frame');
+  forEachCase(SOURCES, (make) => {
+    forEachCase(chunkings(frames), (chunks) => {
+      const { decoder, events } = record();
+      for (const chunk of chunks) decoder.write(make(chunk));
+      assert.deepEqual(events, expected);
+    });
   });
 });
 
@@ -86,29 +79,21 @@ testDecoders('an empty chunk changes nothing', ({ decodeCut, f, record }) => {
   assert.deepEqual(events, decodeCut(bytes, []), 'the events');
 });
 
-t.test('write refuses anything but a Uint8Array, and the decoder goes on', async () => {
-  const isChunk = (value) =>
-    ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === '[object Uint8Array]';
-  const garbage = createGarbage().filter((value) => !isChunk(value));
-  forEachDecoder(({ f, record }) => {
-    const { decoder, events } = record();
-    const hi = f.text('hi');
-    decoder.write(hi.subarray(0, 1));
-    forEachCase(garbage, (value) => {
-      assert.throws(() => decoder.write(value), {
-        name: 'TypeError',
-        code: 'ERR_INVALID_ARG_TYPE',
-        message: /"chunk"/
-      });
-    });
-    assert.throws(() => decoder.write(), {
-      message: /"chunk" argument must be a Buffer or Uint8Array, but was undefined/
-    });
-    decoder.write(hi.subarray(1));
-    assert.deepEqual(events, [string('hi')], 'the chunks before and after it');
-    decoder.stop();
-    assert.throws(() => decoder.write('text'), { code: 'ERR_INVALID_ARG_TYPE' }, 'after stop, too');
-  });
+const isChunk = (value) => ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === '[object Uint8Array]';
+const GARBAGE = createGarbage().filter((value) => !isChunk(value));
+
+testDecoders('write refuses anything but a Uint8Array, and the decoder goes on', ({ f, record }) => {
+  const { decoder, events } = record();
+  const error = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' };
+  const hi = f.text('hi');
+  decoder.write(hi.subarray(0, 1));
+  forEachCase(GARBAGE, (value) => assert.throws(() => decoder.write(value), { ...error, message: /"chunk"/ }));
+  const message = 'The "chunk" argument must be a Buffer or Uint8Array, but was undefined';
+  assert.throws(() => decoder.write(), { ...error, message });
+  decoder.write(hi.subarray(1));
+  assert.deepEqual(events, [string('hi')], 'the chunks before and after it');
+  decoder.stop();
+  assert.throws(() => decoder.write('text'), error, 'after stop, too');
 });
 
 testCases('the frames of a chunk are found by one call into the addon, a single frame by none', ROLES, (role) => {
@@ -219,17 +204,21 @@ testDecoders('borrowed: what a pause holds back is copied', ({ decodeCut, f, rec
   while (decoder.paused) decoder.resume();
   assert.deepEqual(events, [...decodeCut(bytes, []), string('after'), string('the pause')]);
   assert.ok(intact(), 'the memory of a chunk is delivered');
+
+  const last = record({ borrowed: true, after: () => last.events.length === 2 && last.decoder.pause() });
+  lend(last.decoder, Buffer.concat([f.text('one'), f.text('second'), f.binary('')]));
+  last.decoder.resume();
+  assert.deepEqual(last.events, [string('one'), string('second'), binary('')], 'no bytes are left');
 });
 
 testDecoders('borrowed: what a trace subscriber that pauses holds back is copied', ({ f, record }) => {
   const { decoder, events } = record({ borrowed: true });
-  const pause = () => decoder.pause();
-  diagnostics.subscribe('framemask:frame', pause);
-  try {
-    lend(decoder, Buffer.concat(['one', 'two', 'é'].map((text) => f.text(text))));
-  } finally {
-    diagnostics.unsubscribe('framemask:frame', pause);
-  }
+  const chunk = Buffer.concat(['one', 'two', 'é'].map((text) => f.text(text)));
+  withSubscriber(
+    'framemask:frame',
+    () => decoder.pause(),
+    () => lend(decoder, chunk)
+  );
   decoder.resume();
   assert.deepEqual(events, ['one', 'two', 'é'].map(string));
 });
@@ -296,28 +285,25 @@ testDecoders('borrowed: messages from 2 KiB on own their memory, shorter ones sh
   }
 });
 
-t.test('borrowed: a handler may transfer the memory of each payload, and all are delivered', async () => {
-  const transfer = ({ buffer }) => structuredClone(buffer, { transfer: [buffer] });
+testDecoders('borrowed: a handler may transfer each payload, and all are delivered', ({ Decoder, role, f }) => {
   const sizes = [20, 3000, 3000, 100, 0, 100, 2047, 5000, 0, 2048, 1];
   const payloads = sizes.map((size, i) => Buffer.alloc(size, i + 1));
+  const messages = Buffer.concat(payloads.flatMap((payload) => [f.binary(payload), f.text(payload)]));
+  const expected = payloads.flatMap((payload) => [payload, payload]);
+  const seen = [];
+  const take = (bytes, start = 0, end = bytes.length) => {
+    seen.push(Buffer.from(bytes.subarray(start, end)));
+    structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
+  };
+  const onFrame = (_firstByte, bytes, start, end) => take(bytes, start, end);
+  const onMessage = (data) => take(data);
+  lend(new Decoder({ role, text: 'buffer', borrowed: true, onMessage }), messages);
+  lend(new Decoder({ role, text: 'buffer', borrowed: true, onFrame }), messages);
+  assert.deepEqual(seen, [...expected, ...expected]);
+  seen.length = 0;
   const pings = [Buffer.from('first'), Buffer.alloc(0), Buffer.from('third')];
-  forEachDecoder(({ Decoder, role, f }) => {
-    const messages = Buffer.concat(payloads.flatMap((payload) => [f.binary(payload), f.text(payload)]));
-    const expected = payloads.flatMap((payload) => [payload, payload]);
-    const seen = [];
-    const take = (bytes, start = 0, end = bytes.length) => {
-      seen.push(Buffer.from(bytes.subarray(start, end)));
-      transfer(bytes);
-    };
-    const onFrame = (_firstByte, bytes, start, end) => take(bytes, start, end);
-    const onMessage = (data) => take(data);
-    lend(new Decoder({ role, text: 'buffer', borrowed: true, onMessage }), messages);
-    lend(new Decoder({ role, text: 'buffer', borrowed: true, onFrame }), messages);
-    assert.deepEqual(seen, [...expected, ...expected]);
-    seen.length = 0;
-    lend(new Decoder({ role, borrowed: true, onPing: onMessage }), Buffer.concat(pings.map((ping) => f.ping(ping))));
-    assert.deepEqual(seen, pings);
-  });
+  lend(new Decoder({ role, borrowed: true, onPing: onMessage }), Buffer.concat(pings.map((ping) => f.ping(ping))));
+  assert.deepEqual(seen, pings);
 });
 
 testDecoders('borrowed: an onFrame that transfers an empty frame and others ends the decoder', ({ f, record }) => {

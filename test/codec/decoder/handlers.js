@@ -3,10 +3,10 @@
 const assert = require('node:assert/strict');
 const t = require('tap');
 const { forEachCase, testCases } = require('../../support/cases');
-const { DECODER_CASES, ROLES, createDecoders, forEachDecoder, testDecoders } = require('../../support/decoders');
+const { DECODER_CASES, ROLES, chunkings, createDecoders, testDecoders } = require('../../support/decoders');
 const { framesFor } = require('../../support/frames');
 const { createRandom, seed } = require('../../support/random');
-const { assertEvents, binary, eventsOf, record, string } = require('../../support/recorder');
+const { assertEvents, binary, eventsOf, record, string, textBuffer } = require('../../support/recorder');
 const { TRIES_ALL, titleOf } = require('../../support/sample');
 const { createStreamMaker, randomCuts } = require('../../support/streams');
 const { runSource } = require('../../support/websockets');
@@ -63,36 +63,12 @@ const VARIANTS = [
 ];
 
 /** The event of text that is delivered as a Buffer. */
-function asBuffer(event) {
-  return event[0] === 'string' ? ['text', Buffer.from(event[1]).toString('latin1'), false] : event;
-}
-
-/** @returns {Object<string, Buffer[]>} ways to cut a stream into chunks */
-function chunkings(frames) {
-  const bytes = Buffer.concat(frames);
-  const pieces = (size) => {
-    const chunks = [];
-    for (let at = 0; at < bytes.length; at += size) chunks.push(bytes.subarray(at, at + size));
-    return chunks;
-  };
-  return {
-    'one chunk': [bytes],
-    'a chunk for each frame': frames,
-    'a chunk for each byte': pieces(1),
-    'chunks of 100 bytes': pieces(100)
-  };
-}
+const asBuffer = (event) => (event[0] === 'string' ? textBuffer(Buffer.from(event[1])) : event);
 
 /**
- * @typedef {object} StreamCase
- * @property {string} name
- * @property {Buffer[]} chunks of the stream; a decoder is to get copies, because it unmasks in
- *   place
- * @property {Array[]} expected the events of the stream
- * @property {(options?: object) => ReturnType<typeof import('../../support/recorder').record>} record
+ * @yields {object} each decoder, stream, set of handlers, and way to cut the stream: `chunks`, of which
+ *   a decoder is to get copies, because it unmasks in place, the events, and `record`
  */
-
-/** @returns {Generator<StreamCase>} each decoder, stream, set of handlers, and way to cut the stream */
 function* streamCases() {
   for (const { name, f, record } of DECODER_CASES) {
     for (const [ending, make] of Object.entries(STREAMS)) {
@@ -116,12 +92,6 @@ function* streamCases() {
 
 const fresh = (chunk) => Buffer.from(chunk);
 
-testCases('each event comes in its order, however the stream is cut', streamCases(), ({ chunks, expected, record }) => {
-  const { decoder, events } = record();
-  for (const chunk of chunks) assert.ok(decoder.write(fresh(chunk)), 'write returns true');
-  assertEvents(events, expected);
-});
-
 testDecoders('onFrame gets frames with a bad payload, not with a bad header or place', ({ decode, f }) => {
   const error = (code, closeCode) => ['error', code, closeCode];
   const cases = [
@@ -140,27 +110,26 @@ testDecoders('onFrame gets frames with a bad payload, not with a bad header or p
   assert.deepEqual(delivered, [], 'messages');
 });
 
-t.test('`this` of each handler is the decoder, with its context', async () => {
-  const NAMES = ['onMessage', 'onPing', 'onPong', 'onClose', 'onError'];
+const NAMES = ['onMessage', 'onPing', 'onPong', 'onClose', 'onError'];
+
+testDecoders('`this` of each handler is the decoder, with its context', ({ Decoder, f, role }) => {
   const context = { name: 'connection' };
-  forEachDecoder(({ Decoder, f, role }) => {
-    forEachCase([NAMES, ['onFrame', ...NAMES], ['onFrame']], (names) => {
-      const seen = new Set();
-      const note = (name) =>
-        function () {
-          assert.equal(this, decoder, name);
-          assert.equal(this.context, context, `${name}: the context`);
-          seen.add(name);
-        };
-      const handlers = Object.fromEntries(names.map((name) => [name, note(name)]));
-      let decoder = new Decoder({ role, context, onError() {}, ...handlers });
-      decoder.write(Buffer.concat([f.text('a'), f.binary(''), f.text('é'), f.ping(''), f.pong(''), f.close(1000)]));
-      decoder = new Decoder({ role, context, onError() {}, ...handlers });
-      decoder.write(f.frame(3));
-      assert.deepEqual([...seen].sort(), [...names].sort(), 'the handlers that were called');
-    });
-    assert.equal(new Decoder({ role }).context, undefined, 'no context by default');
+  forEachCase([NAMES, ['onFrame', ...NAMES], ['onFrame']], (names) => {
+    const seen = new Set();
+    const note = (name) =>
+      function () {
+        assert.equal(this, decoder, name);
+        assert.equal(this.context, context, `${name}: the context`);
+        seen.add(name);
+      };
+    const handlers = Object.fromEntries(names.map((name) => [name, note(name)]));
+    let decoder = new Decoder({ role, context, onError() {}, ...handlers });
+    decoder.write(Buffer.concat([f.text('a'), f.binary(''), f.text('é'), f.ping(''), f.pong(''), f.close(1000)]));
+    decoder = new Decoder({ role, context, onError() {}, ...handlers });
+    decoder.write(f.frame(3));
+    assert.deepEqual([...seen].sort(), [...names].sort(), 'the handlers that were called');
   });
+  assert.equal(new Decoder({ role }).context, undefined, 'no context by default');
 });
 
 const isNode = process.versions.bun === undefined && process.versions.deno === undefined;
@@ -240,6 +209,7 @@ function checkInterruptions(k, one) {
     } catch (error) {
       if (error !== thrown) throw error;
       assertEvents(events, expected.slice(0, endOfFrame(expected, k)), `thrown at event ${k}`);
+      if (isEnd) assert.equal(decoder.closed, true, `thrown at event ${k}: closed`);
       caught++;
     }
   }
@@ -358,30 +328,6 @@ testCases('each of the errors from all handlers is thrown once', streamCases(), 
   assertEvents(events, expected);
 });
 
-testDecoders('an error from onError or onClose comes once, and leaves the decoder closed', ({ Decoder, f, role }) => {
-  const endings = { onError: f.frame(3), onClose: f.close(1000) };
-  for (const [name, bytes] of Object.entries(endings)) {
-    for (const before of [[], [f.text('a'), f.text('b')]]) {
-      const what = `${name}, after ${before.length} messages`;
-      let calls = 0;
-      const decoder = new Decoder({
-        role,
-        [name]() {
-          calls++;
-          throw new Error(name);
-        }
-      });
-      assert.throws(() => decoder.write(Buffer.concat([...before, bytes, f.text('late')])), { message: name }, what);
-      assert.equal(decoder.closed, true, what);
-      assert.equal(decoder.write(f.text('late')), true, what);
-      decoder.resume();
-      assert.equal(calls, 1, what);
-    }
-  }
-});
-
-const f = framesFor('server');
-
 testDecoders('what a handler writes is delivered after the chunk at hand', ({ decodeCut, f, record }) => {
   const frames = STREAMS['each kind of frame'](f)
     .slice(0, -2)
@@ -416,47 +362,32 @@ testDecoders('a handler may write for each message that it gets: no recursion', 
 
 // Each level is inside a chunk of many frames, so it needs a frame table of its own. Four tables
 // are kept for later.
-t.test('a handler may feed other decoders, whose handlers feed others', async () => {
-  const texts = Array.from({ length: 4 }, (_, i) => `text ${i}`);
-  forEachCase(createDecoders(), ({ Decoder }) => {
-    let decoders = 0;
-    const feed = (depth) => {
-      // Frames of another size on each level, so that a frame table of another level would be a
-      // wrong one.
-      const own = texts.map((text) => `${text}${'.'.repeat(depth)}`);
-      const seen = [];
-      const decoder = new Decoder({
-        role: 'server',
-        onMessage(text) {
-          seen.push(text);
-          if (depth > 0) feed(depth - 1);
-        }
-      });
-      decoder.write(Buffer.concat(own.map((text) => f.text(text))));
-      decoders++;
-      assert.deepEqual(seen, own, `level ${depth}`);
-    };
-    feed(4);
-    assert.equal(decoders, 1 + 4 + 16 + 64 + 256, 'how many decoders there were');
-  });
+testDecoders('a handler may feed other decoders, whose handlers feed others', ({ f, record }) => {
+  let decoders = 0;
+  const feed = (depth) => {
+    // Frames of another size on each level, so that a frame table of another level would be a
+    // wrong one.
+    const texts = Array.from({ length: 4 }, (_, i) => `text ${i}${'.'.repeat(depth)}`);
+    const { decoder, events } = record({ after: () => depth > 0 && feed(depth - 1) });
+    decoder.write(Buffer.concat(texts.map((text) => f.text(text))));
+    decoders++;
+    assert.deepEqual(events, texts.map(string), `level ${depth}`);
+  };
+  feed(4);
+  assert.equal(decoders, 1 + 4 + 16 + 64 + 256, 'how many decoders there were');
 });
 
-t.test('a paused decoder keeps its frames while another decoder works', async () => {
+testDecoders('a paused decoder keeps its frames while another decoder works', ({ f, record }) => {
   const texts = Array.from({ length: 300 }, (_, i) => `text ${i}`);
   const chunk = Buffer.concat(texts.map((text) => f.text(text)));
   const others = Buffer.concat(Array.from({ length: 300 }, (_, i) => f.binary('x'.repeat(1 + (i % 100)))));
-  forEachCase(createDecoders(), ({ Decoder }) => {
-    for (const at of [0, 255, 256, 299]) {
-      const { decoder, events } = record(Decoder, {
-        role: 'server',
-        after: () => events.length === at + 1 && decoder.pause()
-      });
-      decoder.write(fresh(chunk));
-      new Decoder({ role: 'server', onMessage() {} }).write(fresh(others));
-      decoder.resume();
-      assertEvents(events, texts.map(string), `paused at event ${at}`);
-    }
-  });
+  for (const at of [0, 255, 256, 299]) {
+    const { decoder, events } = record({ after: () => events.length === at + 1 && decoder.pause() });
+    decoder.write(fresh(chunk));
+    record().decoder.write(fresh(others));
+    decoder.resume();
+    assertEvents(events, texts.map(string), `paused at event ${at}`);
+  }
 });
 
 const RUNS = TRIES_ALL ? 3000 : 1000;
@@ -488,24 +419,11 @@ t.test(`handlers that pause, throw and feed others at random deliver the same (s
     const other = new Decoder({ role: 'client', onMessage() {} });
     const after = (_event, decoder) => {
       calls++;
-      switch (random(8)) {
-        case 0:
-          decoder.pause();
-          break;
-        case 1:
-          throw new Error('from a handler');
-        case 2:
-          decoder.pause();
-          decoder.resume();
-          break;
-        case 3:
-          other.write(Buffer.from(few));
-          break;
-        case 4:
-          decoder.pause();
-          throw new Error('from a handler');
-        default:
-      }
+      const kind = random(8);
+      if (kind === 3) other.write(Buffer.from(few));
+      if ([0, 2, 4].includes(kind)) decoder.pause();
+      if (kind === 2) decoder.resume();
+      if ([1, 4].includes(kind)) throw new Error('from a handler');
     };
     // With the same cuts: they decide whether onFrame is called for bad text (see
     // chunk-boundaries.js).
