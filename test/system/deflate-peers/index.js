@@ -3,7 +3,7 @@
 const { NotHere } = require('../../support/fetch');
 const { select } = require('../../support/select');
 const { Results } = require('../support/results');
-const { createExchange } = require('./exchange');
+const { exchange } = require('./exchange');
 const { ENDS } = require('./ours');
 const { PEERS } = require('./peers');
 
@@ -15,20 +15,15 @@ const { PEERS } = require('./peers');
  * @returns {Promise<{ count: number, bytes: number, received: number }>}
  */
 async function test(peer, end, role, parameters) {
-  // The longest messages once for each window is enough.
-  const exchange = createExchange(parameters.bits !== 15, parameters);
+  const isServer = role === 'server';
   const options = { ...parameters, streams: end.streams === true };
-  if (role === 'client') {
-    const port = await peer.listen(options);
-    end.connect(`ws://127.0.0.1:${port}`, options, exchange).catch(exchange.fail);
-    return exchange.done;
-  }
-  const server = await end.serve(options, exchange);
+  const server = await (isServer ? end : peer).listen(options);
+  const url = `ws://127.0.0.1:${server.port}`;
   try {
-    const connected = peer.connect(`ws://127.0.0.1:${server.port}`, options);
-    connected.catch(exchange.fail);
-    const result = await exchange.done;
-    await connected;
+    // A peer that connects has done so when it has been closed.
+    const connection = isServer ? server.connection : end.connect(url, options);
+    const tested = Promise.resolve(connection).then((one) => exchange(one, { ...parameters, isServer }));
+    const [result] = await Promise.all([tested, isServer && peer.connect(url, options)]);
     return result;
   } finally {
     server.close();
@@ -76,18 +71,15 @@ peers: ${PEERS.map(({ name }) => name).join(' ')}`,
         continue;
       }
       const wanted = windows.filter((bits) => !quick || bits === 9 || bits === 15);
-      try {
-        for (const end of ENDS) {
-          for (const role of peer.listen === undefined ? ['server'] : ['server', 'client']) {
-            for (const takeover of [false, true]) {
-              const title = `${name}, ${end.name}, ${role}, ${takeover ? 'takeover' : 'no takeover'}`;
-              await results.add(title, () => testWindows(peer, end, role, takeover, wanted));
-            }
+      for (const end of ENDS) {
+        for (const role of peer.listen === undefined ? ['server'] : ['server', 'client']) {
+          for (const takeover of [false, true]) {
+            const title = `${name}, ${end.name}, ${role}, ${takeover ? 'takeover' : 'no takeover'}`;
+            await results.add(title, () => testWindows(peer, end, role, takeover, wanted));
           }
         }
-      } finally {
-        await peer.stop();
       }
+      await peer.stop?.();
     }
     return results.end();
   }

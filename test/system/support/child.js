@@ -3,6 +3,7 @@
 const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
+const { createInterface } = require('node:readline');
 
 const ROOT = path.join(__dirname, '../../..');
 
@@ -19,6 +20,22 @@ function start([program, ...args], options, end = (child) => child.kill('SIGKILL
   process.once('exit', kill);
   for (const event of ['close', 'error']) child.once(event, () => process.off('exit', kill));
   return child;
+}
+
+/**
+ * Starts a program that prints its port as its first line.
+ *
+ * @param {string[]} command
+ * @param {import('node:child_process').SpawnOptions} [options]
+ * @returns {Promise<{ child: import('node:child_process').ChildProcess, port: number,
+ *   lines: AsyncIterator<string>, close: () => void }>} `lines` are those after it
+ */
+async function startServer(command, options) {
+  const child = start(command, { stdio: ['ignore', 'pipe', 'inherit'], ...options });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const { value: port } = await lines.next();
+  if (!/^\d+$/.test(port)) throw new Error(`${command.join(' ')} does not listen`);
+  return { child, port: Number(port), lines, close: () => child.kill('SIGKILL') };
 }
 
 /**
@@ -98,4 +115,4 @@ function testFiles(root, folder = 'test') {
     .sort();
 }
 
-module.exports = { ROOT, outputOf, run, runTests, start, testFiles };
+module.exports = { ROOT, outputOf, run, runTests, start, startServer, testFiles };
