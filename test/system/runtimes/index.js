@@ -44,7 +44,7 @@ function listFiles(wanted) {
 /** @returns {Promise<{ passed: number, failed: number, skipped: number, fault?: string }>} of one file */
 async function runFile({ name, command, env }, kernel, file) {
   const entries = UNSUPPORTED.filter((entry) => entry.file === file && entry.runtimes.includes(name));
-  if (entries.some(({ tests }) => tests === undefined)) return { passed: 0, failed: 0, skipped: 1 };
+  if (entries.some(({ tests }) => tests.length === 0)) return { passed: 0, failed: 0, skipped: 1 };
   const reasons = Object.fromEntries(entries.flatMap(({ tests, reason }) => tests.map((test) => [test, reason])));
   const { status, stdout, stderr, why } = await run([...command(), path.join(COPY, file)], {
     cwd: COPY,
