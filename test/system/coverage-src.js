@@ -1,10 +1,8 @@
 'use strict';
 
 const path = require('node:path');
-const { copyCheckout } = require('../support/copy-checkout');
 const { installPython, pythonProgram } = require('../support/install');
-const { rebuild } = require('../support/node-gyp');
-const { ROOT, outputOf, run, runTests } = require('./support/child');
+const { ROOT, buildCopy, outputOf, run, runTests } = require('./support/child');
 
 const COPY = path.join(ROOT, '.cache/coverage-src');
 const TESTS = [
@@ -26,33 +24,18 @@ counts as run if it has run in one kernel. Kernels that this machine does not ru
 
   async run(_options, { files, progress }) {
     installPython('gcovr', ['gcovr==8.8'], progress);
-    progress('building a copy of the checkout with counters');
-    copyCheckout(ROOT, COPY);
+    const gcovr = pythonProgram('gcovr', 'gcovr');
     // These come after the flags of binding.gyp. The counters need libraries that an addon without
     // `prebuild` does not link.
     const env = { CXXFLAGS: '--coverage -O1', LDFLAGS: '--coverage' };
-    const { status, stdout, stderr } = rebuild(COPY, { stdio: 'pipe', options: ['--', '-Dprebuild=linux'], env });
-    if (status !== 0) throw new Error(`the build failed:\n${stdout}${stderr}`);
+    buildCopy(COPY, ['-Dprebuild=linux'], { env, progress });
     const tests = files.length > 0 ? files : TESTS;
-    const failed = await runTests(tests, { cwd: COPY, env: { FRAMEMASK_REQUIRE_NATIVE: '1' }, progress });
+    const faults = await runTests(tests, { cwd: COPY, env: { FRAMEMASK_REQUIRE_NATIVE: '1' } });
     const script = "console.log(require('./build/Release/framemask.node').kernels.join('|'))";
     const kernels = (await outputOf([process.execPath, '-e', script], { cwd: COPY })).trim();
-    const filters = ['--filter', `src/(?!kernels/(?!(${kernels}|vector-loop)\\.))`];
-    const coverage = await run(
-      [
-        pythonProgram('gcovr', 'gcovr'),
-        '--root',
-        '.',
-        ...filters,
-        '--fail-under-line',
-        '100',
-        'build/Release/obj.target'
-      ],
-      {
-        cwd: COPY,
-        show: true
-      }
-    );
-    return failed.length === 0 && coverage.status === 0;
+    const filter = `src/(?!kernels/(?!(${kernels}|vector-loop)\\.))`;
+    const command = [gcovr, '--root', '.', '--filter', filter, '--fail-under-line', '100', 'build/Release/obj.target'];
+    const coverage = await run(command, { cwd: COPY, show: true });
+    return faults.length === 0 && coverage.status === 0;
   }
 };

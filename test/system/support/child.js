@@ -4,8 +4,11 @@ const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { createInterface } = require('node:readline');
+const { copyCheckout } = require('../../support/copy-checkout');
+const { rebuild } = require('../../support/node-gyp');
 
 const ROOT = path.join(__dirname, '../../..');
+const TAP = path.join(ROOT, 'node_modules/tap/dist/esm/run.mjs');
 
 /**
  * Starts a program that does not outlive this process.
@@ -81,29 +84,30 @@ async function outputOf(command, options) {
 }
 
 /**
- * Runs files of tests with tap's library, one after the other, without its runner.
+ * Runs files of tests with tap, without coverage, and shows its report.
  *
- * @param {string[]} files
- * @param {{ cwd: string, env?: object, progress: (message: string) => void, find?: () => string[] }} how
- *   `find` returns more faults of the file that has just run
- * @returns {Promise<string[]>} the files that failed
+ * @param {string[]} files all tests if it is empty
+ * @param {{ cwd: string, env?: object }} how `cwd` is a checkout, or a copy of it
+ * @returns {Promise<string[]>} faults
  */
-async function runTests(files, { cwd, env, progress, find = () => [] }) {
-  const failed = [];
-  for (const file of files) {
-    // Without its runner, tap ends a file after 30 s, which a busy machine may need.
-    const options = { cwd, env: { TAP_TIMEOUT: '1200', ...env }, timeout: 1_200_000 };
-    const { status, stdout, stderr, seconds, why } = await run([process.execPath, file], options);
-    const faults = find();
-    const passed = status === 0 && faults.length === 0;
-    progress(`${file}: ${passed ? 'passed' : 'FAILED'}, ${seconds.toFixed(1)} s`);
-    if (passed) continue;
-    failed.push(file);
-    const lines = stdout.split('\n');
-    const failures = lines.flatMap((line, i) => (/^\s*not ok/.test(line) ? lines.slice(i, i + 20) : []));
-    console.log([...failures.slice(0, 200), ...lines.slice(-12), stderr, ...faults, why].join('\n'));
-  }
-  return failed;
+async function runTests(files, { cwd, env }) {
+  const command = [process.execPath, TAP, '--disable-coverage', ...files];
+  const { status, why } = await run(command, { cwd, env, timeout: 3_600_000, show: true });
+  return status === 0 ? [] : [why];
+}
+
+/**
+ * Copies the checkout and builds its addon there.
+ *
+ * @param {string} folder
+ * @param {string[]} options for gyp
+ * @param {{ env?: object, progress: (message: string) => void }} how
+ */
+function buildCopy(folder, options, { env, progress }) {
+  progress(`building a copy of the checkout with ${options.join(' ')}`);
+  copyCheckout(ROOT, folder);
+  const { status, stdout, stderr } = rebuild(folder, { stdio: 'pipe', options: ['--', ...options], env });
+  if (status !== 0) throw new Error(`the build failed:\n${stdout}${stderr}`);
 }
 
 /** @returns {string[]} the files of tests below a folder of a checkout */
@@ -115,4 +119,4 @@ function testFiles(root, folder = 'test') {
     .sort();
 }
 
-module.exports = { ROOT, outputOf, run, runTests, start, startServer, testFiles };
+module.exports = { ROOT, TAP, buildCopy, outputOf, run, runTests, start, startServer, testFiles };
