@@ -23,22 +23,29 @@ function run(program, args, cwd) {
   return stdout;
 }
 
+/** Installs what a folder's package.json names, unless it has exactly that. Install scripts do not run. */
+function installDependencies(folder) {
+  const wanted = fs.readFileSync(path.join(folder, 'package.json'), 'utf8');
+  const modules = path.join(folder, 'node_modules');
+  const installed = path.join(modules, 'installed.json');
+  if (fs.existsSync(installed) && fs.readFileSync(installed, 'utf8') === wanted) return;
+  fs.rmSync(modules, { recursive: true, force: true });
+  run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock'], folder);
+  // Written last: an interrupted install is repeated.
+  fs.writeFileSync(installed, wanted);
+}
+
 /**
- * Installs packages in a folder of .cache/, unless it has exactly them. Install scripts do not run.
+ * Installs packages in a folder of .cache/.
  *
  * @param {string} folder
  * @param {Record<string, string>} packages with their versions
  */
 function installPackages(folder, packages) {
-  const wanted = JSON.stringify({ private: true, dependencies: packages }, null, 2);
-  const installed = path.join(folder, 'node_modules/installed.json');
-  if (fs.existsSync(installed) && fs.readFileSync(installed, 'utf8') === wanted) return;
-  fs.rmSync(folder, { recursive: true, force: true });
   fs.mkdirSync(folder, { recursive: true });
-  fs.writeFileSync(path.join(folder, 'package.json'), wanted);
-  run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock'], folder);
-  // Written last: an interrupted install is repeated.
-  fs.writeFileSync(installed, wanted);
+  const manifest = { private: true, dependencies: packages };
+  fs.writeFileSync(path.join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
+  installDependencies(folder);
 }
 
 /**
@@ -103,4 +110,4 @@ function buildGo(source, progress, cwd = ROOT) {
   return path.join(folder, fs.readdirSync(folder)[0]);
 }
 
-module.exports = { buildGo, installPackages, installPython, placeFramemask, pythonProgram, run };
+module.exports = { buildGo, installDependencies, installPackages, installPython, placeFramemask, pythonProgram, run };

@@ -12,7 +12,6 @@ module.exports = {
   summary: 'the package websocket, with framemask in place of bufferutil',
   details: `Echoes messages of 0 to 4 MiB over loopback, and compares every byte and the lengths that framemask masked and
 unmasked. test/bufferutil-alias.js does the same with ws.`,
-  options: {},
 
   async run(_options, { progress }) {
     const folder = path.join(ROOT, '.cache/websocket');

@@ -6,7 +6,6 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { createInterface } = require('node:readline');
 const { freePort } = require('../../support/free-port');
-const { select } = require('../../support/select');
 const { ROOT, start, startServer } = require('../support/child');
 const { GROUPS, chooseCases, informationalOf, judge } = require('./cases');
 const { findSuite } = require('./suite');
@@ -122,8 +121,6 @@ function report({ role, targets, cases, folder }) {
   return passed;
 }
 
-const ALL = GROUPS.flatMap(({ targets }) => targets);
-
 module.exports = {
   summary: 'Autobahn|Testsuite, as client and as server, on the examples, with compression, and on framemask/ws',
   details: `Runs sections 1 to 7, 9 and 10 on examples/echo-server.js and client.js, with the addon and in JavaScript; sections 12 and 13,
@@ -132,17 +129,14 @@ ws (40 minutes or more). Every case must be OK; 7.1.6, 7.13.1 and 7.13.2 may be 
 INFORMATIONAL where ws has it. reports/autobahn/ has the details.
 
 The suite is installed in .cache/autobahn with Python 2.7 and python3; without Python 2.7 its Docker image is run. It
-listens on 127.0.0.1.
-
-targets: ${ALL.map(({ name }) => name).join(' ')}`,
+listens on 127.0.0.1.`,
+  only: ['target', GROUPS.flatMap(({ targets }) => targets)],
   options: {
-    only: { type: 'string', multiple: true, value: 'targets', text: 'only these, with commas between' },
-    cases: { type: 'string', value: 'ids', text: "with * for any characters: '1.*,6.4.*,9.1.1'" },
-    quick: { type: 'boolean', text: 'a short selection of cases' }
+    cases: { value: 'ids', text: "with * for any characters: '1.*,6.4.*,9.1.1'" },
+    quick: { text: 'a short selection of cases' }
   },
 
-  async run({ only, cases: patterns, quick }, { progress }) {
-    const chosen = select('target', ALL, only);
+  async run({ cases: patterns, quick }, { chosen, progress }) {
     const suite = findSuite(progress);
     progress(`Autobahn|Testsuite, ${suite.label}`);
     const failed = [];

@@ -4,9 +4,7 @@ const fs = require('node:fs');
 const { createRequire } = require('node:module');
 const path = require('node:path');
 const { NotHere } = require('../../support/fetch');
-const { select } = require('../../support/select');
 const { ROOT } = require('../support/child');
-const { Results } = require('../support/results');
 const { BUNDLERS } = require('./bundlers');
 const { APPS, CACHE, DOCUMENT, PLATFORM, makeFolder, runBundle, stageProject } = require('./project');
 
@@ -85,16 +83,12 @@ module.exports = {
   summary: `bundles with framemask as ${DOCUMENT} says, which run elsewhere`,
   details: `Bundles six programs with each bundler, as CommonJS and as ES modules. They import and require framemask, framemask/ws, and
 ws with framemask in the place of bufferutil. Each bundle is run in an empty folder: once without configuration, in
-JavaScript, and once with the lines of ${DOCUMENT}, natively. prebuilds/ must have this platform's file.
+JavaScript, and once with the lines of ${DOCUMENT}, natively. prebuilds/ must have this platform's file.`,
+  only: ['bundler', BUNDLERS],
+  options: { quick: { text: 'only three of the six programs' } },
+  columns: ['version', 'bytes', 'without configuration', 'with configuration'],
 
-bundlers: ${BUNDLERS.map(({ name }) => name).join(' ')}`,
-  options: {
-    only: { type: 'string', multiple: true, value: 'bundlers', text: 'only these, with commas between' },
-    quick: { type: 'boolean', text: 'only three of the six programs' }
-  },
-
-  async run({ only, quick }, { progress }) {
-    const chosen = select('bundler', BUNDLERS, only);
+  async run({ quick }, { chosen, results, progress }) {
     const names = quick ? QUICK : Object.keys(APPS);
     const prebuilt = path.join(ROOT, 'prebuilds', `${process.platform}-${process.arch}`);
     if (PLATFORM === undefined || !fs.existsSync(prebuilt))
@@ -102,7 +96,6 @@ bundlers: ${BUNDLERS.map(({ name }) => name).join(' ')}`,
     progress('installing the bundlers');
     const project = stageProject(Object.assign({}, ...BUNDLERS.map(({ packages }) => packages)));
     const tools = createRequire(path.join(CACHE, 'package.json'));
-    const results = new Results(['version', 'bytes', 'without configuration', 'with configuration'], progress);
     try {
       for (const bundler of chosen) {
         for (const format of bundler.formats ?? ['cjs', 'esm']) {
@@ -112,6 +105,5 @@ bundlers: ${BUNDLERS.map(({ name }) => name).join(' ')}`,
     } finally {
       fs.rmSync(project, { recursive: true });
     }
-    return results.end();
   }
 };

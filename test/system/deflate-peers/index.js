@@ -1,8 +1,6 @@
 'use strict';
 
 const { NotHere } = require('../../support/fetch');
-const { select } = require('../../support/select');
-const { Results } = require('../support/results');
 const { exchange } = require('./exchange');
 const { ENDS } = require('./ours');
 const { PEERS } = require('./peers');
@@ -49,19 +47,17 @@ module.exports = {
   summary: "compressed messages to and from Chromium, Python's websockets and Go's coder/websocket, byte by byte",
   details: `Sends messages of 0 to 1,000,000 bytes to programs of others, which send them back, and compares each byte: with the codec
 and with framemask/ws, whole and as streams, each as the server and as the client, with context takeover and without, with
-all windows that the peer has. Against streams, websockets and coder/websocket echo by streams, too. Checks what was agreed on, and that messages come back compressed. The Go program is left out where there is no Go.
-
-peers: ${PEERS.map(({ name }) => name).join(' ')}`,
+all windows that the peer has. Against streams, websockets and coder/websocket echo by streams, too. Checks what was agreed on, and that messages come back compressed. The Go program is left out where there is no Go.`,
   packages: true,
+  only: ['peer', PEERS],
   options: {
-    only: { type: 'string', multiple: true, value: 'peers', text: 'only these, with commas between' },
-    quick: { type: 'boolean', text: 'windows 9 and 15 only' },
-    install: { type: 'boolean', text: 'install Chromium with apt-get, if it is missing' }
+    quick: { text: 'windows 9 and 15 only' },
+    install: { text: 'install Chromium with apt-get, if it is missing' }
   },
+  columns: ['windows', 'messages', 'bytes', 'came back as'],
 
-  async run({ only, quick, install }, { progress }) {
-    const results = new Results(['windows', 'messages', 'bytes', 'came back as'], progress);
-    for (const { name, windows, optional, start } of select('peer', PEERS, only)) {
+  async run({ quick, install }, { chosen, results, progress }) {
+    for (const { name, windows, optional, start } of chosen) {
       let peer;
       try {
         peer = await start({ install, progress });
@@ -81,6 +77,5 @@ peers: ${PEERS.map(({ name }) => name).join(' ')}`,
       }
       await peer.stop?.();
     }
-    return results.end();
   }
 };

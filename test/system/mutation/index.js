@@ -13,7 +13,7 @@ five minutes. Strings are left alone, for most of them are messages. See ${path.
     'files to change, or lines of them, such as lib/codec/header.js:60-90; lib/codec, lib/deflate and lib/masking by default',
   packages: true,
   options: {
-    concurrency: { type: 'string', value: 'n', text: 'changes at a time (default: one for each processor but one)' }
+    concurrency: { value: 'n', text: 'changes at a time (default: one for each processor but one)' }
   },
 
   async run({ concurrency }, { files }) {

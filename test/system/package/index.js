@@ -5,7 +5,6 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { NotHere } = require('../../support/fetch');
-const { select } = require('../../support/select');
 const { ROOT, run } = require('../support/child');
 const { MANAGERS, OLD_WS } = require('./managers');
 const { checkTarball, filesBelow, lint, pack } = require('./tarball');
@@ -42,18 +41,13 @@ module.exports = {
 Then each package manager installs it in an empty project, as a file and by its name from a registry on this machine,
 without a compiler and without a network; npm, pnpm and Yarn also as bufferutil beside ws 7 and 8.16. If a manager prints
 more than its summary, or installs other files than those of the tarball, it fails. Programs run there as CommonJS, as ES
-modules and as TypeScript (strict, nodenext), and must get a native kernel.
-
-managers: ${MANAGERS.map(({ name }) => name).join(' ')}`,
+modules and as TypeScript (strict, nodenext), and must get a native kernel.`,
   linuxOnly: true,
   packages: true,
-  options: {
-    only: { type: 'string', multiple: true, value: 'managers', text: 'only these, with commas between' },
-    prebuilt: { type: 'boolean', text: 'pack prebuilds/ as it is' }
-  },
+  only: ['manager', MANAGERS],
+  options: { prebuilt: { text: 'pack prebuilds/ as it is' } },
 
-  async run({ only, prebuilt }, { progress }) {
-    const chosen = select('manager', MANAGERS, only);
+  async run({ prebuilt }, { chosen, progress }) {
     const scratch = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-package-')));
     try {
       progress('npm pack');

@@ -7,7 +7,6 @@
 // A process of its own, so that it can be cut off from the network.
 
 const path = require('node:path');
-const { createProgress } = require('../../support/report');
 const { select } = require('../../support/select');
 const { Results } = require('../support/results');
 const { MANAGERS, OLD_WS } = require('./managers');
@@ -41,7 +40,7 @@ async function install(manager, source, kinds, registry) {
 
 async function main() {
   const registry = await startRegistry(scratch);
-  const results = new Results(['version', 'programs', 'kernel'], createProgress());
+  const results = new Results(['version', 'programs', 'kernel']);
   for (const manager of select('manager', MANAGERS, [names])) {
     const { name, sources, types } = manager;
     for (const [i, source] of sources.entries()) {
