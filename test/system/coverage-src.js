@@ -2,7 +2,7 @@
 
 const path = require('node:path');
 const { installPython, pythonProgram } = require('../support/install');
-const { ROOT, buildCopy, outputOf, run, runTests } = require('./support/child');
+const { ROOT, buildCopy, faultsOf, outputOf, runTests } = require('./support/child');
 
 const COPY = path.join(ROOT, '.cache/coverage-src');
 const TESTS = [
@@ -22,7 +22,7 @@ counts as run if it has run in one kernel. Kernels that this machine does not ru
   files: `tests that call the addon; ${TESTS.join(', ')} by default`,
   linuxOnly: true,
 
-  async run(_options, { files, progress }) {
+  async run(_options, { files, results, progress }) {
     installPython('gcovr', ['gcovr==8.8'], progress);
     const gcovr = pythonProgram('gcovr', 'gcovr');
     // These come after the flags of binding.gyp. The counters need libraries that an addon without
@@ -30,12 +30,11 @@ counts as run if it has run in one kernel. Kernels that this machine does not ru
     const env = { CXXFLAGS: '--coverage -O1', LDFLAGS: '--coverage' };
     buildCopy(COPY, ['-Dprebuild=linux'], { env, progress });
     const tests = files.length > 0 ? files : TESTS;
-    const faults = await runTests(tests, { cwd: COPY, env: { FRAMEMASK_REQUIRE_NATIVE: '1' } });
+    await results.add('tests', () => runTests(tests, { cwd: COPY, env: { FRAMEMASK_REQUIRE_NATIVE: '1' } }));
     const script = "console.log(require('./build/Release/framemask.node').kernels.join('|'))";
     const kernels = (await outputOf([process.execPath, '-e', script], { cwd: COPY })).trim();
     const filter = `src/(?!kernels/(?!(${kernels}|vector-loop)\\.))`;
     const command = [gcovr, '--root', '.', '--filter', filter, '--fail-under-line', '100', 'build/Release/obj.target'];
-    const coverage = await run(command, { cwd: COPY, show: true });
-    return faults.length === 0 && coverage.status === 0;
+    await results.add('lines', () => faultsOf(command, { cwd: COPY }));
   }
 };

@@ -1,7 +1,7 @@
 'use strict';
 
 const path = require('node:path');
-const { TAP, run } = require('./support/child');
+const { TAP, faultsOf } = require('./support/child');
 const runtimes = require('./support/runtimes');
 
 const VERSIONS = ['20', '22', '24', '26'];
@@ -18,8 +18,7 @@ module.exports = {
         const program = runtimes.node(version);
         // Some tests start `node`.
         const env = { PATH: path.dirname(program) + path.delimiter + process.env.PATH };
-        const { status, why } = await run([program, TAP, ...files], { env, timeout: 3_600_000, show: true });
-        return status === 0 ? [] : [why];
+        return faultsOf([program, TAP, ...files], { env });
       });
     }
   }

@@ -22,9 +22,8 @@ const { Results } = require('./support/results');
  * @property {boolean} [linuxOnly] whether it needs Linux on x64
  * @property {boolean} [packages] whether it needs those of test/system/package.json
  * @property {(options: object, context: { files: string[], chosen: any[], results: Results,
- *   progress: (message: string) => void }) => boolean | void | Promise<boolean | void>} run adds results,
- *   or returns whether all is well; throws NotHere if this machine can't run it. `chosen` has the items
- *   that --only names, or all
+ *   progress: (message: string) => void }) => Promise<void>} run adds results; throws NotHere if this
+ *   machine can't run it. `chosen` has the items that --only names, or all
  */
 
 const USAGE = `usage: npm run test:system -- NAME [options of the check]
@@ -113,7 +112,8 @@ async function main([name, ...args]) {
   const results = new Results(check.columns);
   const chosen = check.only && select(...check.only, values.only && [values.only]);
   if (check.packages) installDependencies(__dirname);
-  const passed = (await check.run(values, { files, chosen, results, progress: results.progress })) ?? results.end();
+  await check.run(values, { files, chosen, results, progress: results.progress });
+  const passed = results.end();
   console.log(`\n${name}: ${passed ? 'passed' : 'FAILED'} in ${(performance.now() / 1000).toFixed(0)} s`);
   return passed ? 0 : 1;
 }

@@ -18,7 +18,7 @@ const { HANDSHAKE, head } = require('../support/connections');
 const { listen } = require('../support/free-port');
 const { upgradeAnswer } = require('../support/frames');
 const { createRandom } = require('../support/random');
-const { eventsOf, sameEvents } = require('../support/recorder');
+const { assertEvents, eventsOf } = require('../support/recorder');
 const { createStreamMaker, randomCuts } = require('../support/streams');
 
 const AT_ONCE = 8;
@@ -130,7 +130,7 @@ class Soak {
     const answers = pause.then(() => this.read(socket));
     await this.write(socket, bytes, randomCuts(random, bytes.length), random);
     if (!isClosed) socket.end();
-    compareEvents(expectedOf('client', await answers), events.flatMap(answerTo));
+    assertEvents(expectedOf('client', await answers), events.flatMap(answerTo));
     socket.destroy();
     this.count('messages', events.length);
     this.count('bytes', bytes.length);
@@ -149,7 +149,7 @@ class Soak {
       onPong: (payload) => seen.push(['pong', payload.toString('latin1')])
     });
     const expected = events.filter(([kind]) => !['ping', ...ENDS].includes(kind));
-    compareEvents(seen, expected);
+    assertEvents(seen, expected);
     const [kind, endCode, closeCode] = events.at(-1) ?? [];
     if (kind === 'close' && code !== endCode) throw new Error(`closed with ${code}, not ${endCode}`);
     if (kind === 'error' && error?.closeCode !== closeCode) throw new Error(`no error with ${closeCode}, but ${error}`);
@@ -241,12 +241,6 @@ function answerTo([kind, ...rest]) {
   return [[kind, ...rest]];
 }
 
-function compareEvents(seen, expected) {
-  if (sameEvents(seen, expected)) return;
-  const show = (events) => events.map((event) => event.map((value) => value.length ?? value).join(' ')).join(', ');
-  throw new Error(`got ${show(seen)}, not ${show(expected)}`);
-}
-
 const inMib = (bytes) => Number((bytes / 2 ** 20).toFixed(2));
 
 /** Memory in MiB after garbage collections, and handles, while no connection is open. */
@@ -275,19 +269,22 @@ const LONG_RUN = 10 * 60_000;
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * Whether memory is no higher in the last third than in the second, but for 2 standard deviations
+ * Memory must be no higher in the last third than in the second, but for 2 standard deviations
  * of a sample. Chance makes the means of ten samples each differ by more about once in a thousand
  * runs, and of more samples less often; growth at an even rate makes them differ by 3.5.
+ *
+ * @returns {{ cells: string[], faults: string[] }}
  */
-function isFlat(name, values, tolerance) {
+function judge(values, tolerance) {
   const third = Math.floor(values.length / 3);
   const second = values.slice(third, 2 * third);
   const [before, after] = [mean(second), mean(values.slice(2 * third))];
   const deviation = Math.sqrt(mean(second.map((value) => (value - before) ** 2)));
   const most = before + Math.max(2 * deviation, before * tolerance);
-  const [a, b, c] = [before, after, most].map((value) => value.toFixed(2));
-  console.log(`${name}: second third ${a} MiB, last third ${b} MiB; ${after <= most ? 'flat' : `GROWS above ${c}`}`);
-  return after <= most;
+  return {
+    cells: [before, after, most].map((value) => `${value.toFixed(2)} MiB`),
+    faults: after <= most ? [] : ['it grows']
+  };
 }
 
 module.exports = {
@@ -301,8 +298,12 @@ than in the second, and all handles must be closed.`,
     seed: { value: 'n', text: 'determines the sessions, not how they interleave' },
     'shared-reads': { text: 'the echo server reads all connections into the same memory' }
   },
+  columns: ['second third', 'last third', 'at most'],
 
-  async run({ minutes, seed = String(randomBytes(4).readUInt32LE()), 'shared-reads': sharedReads }, { progress }) {
+  async run(
+    { minutes, seed = String(randomBytes(4).readUInt32LE()), 'shared-reads': sharedReads },
+    { results, progress }
+  ) {
     const milliseconds = Number(minutes) * 60_000;
     if (!(milliseconds > 0)) throw new RangeError(`--minutes must be a positive number, not ${minutes}`);
     const soak = new Soak(Number(seed), sharedReads);
@@ -323,9 +324,11 @@ than in the second, and all handles must be closed.`,
     console.log(`${soak.sessions} connections, ${samples.length} samples: ${JSON.stringify(soak.counts)}`);
     const tolerances = milliseconds < LONG_RUN ? WARM_UP_TOLERANCE : TOLERANCE;
     const valuesOf = (name) => samples.map((sample) => sample[name]);
-    const flat = Object.entries(tolerances).map(([name, tolerance]) => isFlat(name, valuesOf(name), tolerance));
-    const handles = new Set(samples.slice(samples.length / 3).map((sample) => sample.handles));
-    if (handles.size > 1) console.log(`handles are left open: ${[...handles]}`);
-    return !flat.includes(false) && handles.size === 1;
+    for (const [name, tolerance] of Object.entries(tolerances))
+      await results.add(name, async () => judge(valuesOf(name), tolerance));
+    await results.add('handles', async () => {
+      const counts = new Set(valuesOf('handles').slice(samples.length / 3));
+      return counts.size === 1 ? [] : [`some are left open: ${[...counts]}`];
+    });
   }
 };

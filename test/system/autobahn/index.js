@@ -103,22 +103,18 @@ async function testClient(suite, { targets, ...run }) {
   await fuzzer.stop();
 }
 
-/** Prints the results of the suite. @returns {boolean} whether all cases passed */
-function report({ role, targets, cases, folder }) {
+/** Reports the results of the suite. */
+async function report({ role, targets, cases, folder }, results) {
   const file = path.join(folder, 'index.json');
   const index = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
   const reference = targets.find((target) => target.reference);
   const informational = reference && informationalOf(index[reference.agent] ?? {});
-  let passed = true;
   for (const target of targets) {
     const { counts, failures } = judge(index[target.agent] ?? {}, cases, informational);
     const verdicts = [...counts].map(([verdict, count]) => `${count} ${verdict}`).join(', ');
-    const outcome = target === reference ? 'to compare with' : failures.length === 0 ? 'passed' : 'FAILED';
-    console.log(`${role}, ${target.name}: ${outcome} (${cases.length} cases: ${verdicts})`);
-    for (const failure of failures) console.log(`  ${failure}`);
-    if (failures.length > 0 && target !== reference) passed = false;
+    const [title, faults] = target === reference ? [`${target.name}, to compare with`, []] : [target.name, failures];
+    await results.add(`${role}, ${title}`, async () => ({ cells: [`${cases.length}`, verdicts], faults }));
   }
-  return passed;
 }
 
 module.exports = {
@@ -135,11 +131,11 @@ listens on 127.0.0.1.`,
     cases: { value: 'ids', text: "with * for any characters: '1.*,6.4.*,9.1.1'" },
     quick: { text: 'a short selection of cases' }
   },
+  columns: ['cases', 'results'],
 
-  async run({ cases: patterns, quick }, { chosen, progress }) {
+  async run({ cases: patterns, quick }, { chosen, results, progress }) {
     const suite = findSuite(progress);
     progress(`Autobahn|Testsuite, ${suite.label}`);
-    const failed = [];
     let count = 0;
     for (const group of GROUPS) {
       const targets = group.targets.filter((target) => target.reference || chosen.includes(target));
@@ -152,9 +148,8 @@ listens on 127.0.0.1.`,
         return { role, targets, cases, folder, count: cases.length * targets.length, progress };
       });
       await Promise.all(runs.map((run) => (run.role === 'server' ? testServer : testClient)(suite, run)));
-      failed.push(...runs.filter((run) => !report(run)));
+      for (const run of runs) await report(run, results);
     }
     if (count === 0) throw new RangeError(`No case matches ${patterns}`);
-    return failed.length === 0;
   }
 };

@@ -5,7 +5,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { NotHere } = require('../../support/fetch');
-const { ROOT, run } = require('../support/child');
+const { ROOT, faultsOf } = require('../support/child');
 const { MANAGERS, OLD_WS } = require('./managers');
 const { checkTarball, filesBelow, lint, pack } = require('./tarball');
 
@@ -47,7 +47,7 @@ modules and as TypeScript (strict, nodenext), and must get a native kernel.`,
   only: ['manager', MANAGERS],
   options: { prebuilt: { text: 'pack prebuilds/ as it is' } },
 
-  async run({ prebuilt }, { chosen, progress }) {
+  async run({ prebuilt }, { chosen, results, progress }) {
     const scratch = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-package-')));
     try {
       progress('npm pack');
@@ -55,9 +55,7 @@ modules and as TypeScript (strict, nodenext), and must get a native kernel.`,
       const unpacked = path.join(scratch, 'unpacked');
       fs.mkdirSync(unpacked);
       execFileSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', unpacked]);
-      const faults = [...checkTarball(filesBelow(unpacked)), ...(await lint(tarball))];
-      progress(`${path.basename(tarball)}: ${faults.length === 0 ? 'passed' : 'FAILED'}`);
-      for (const fault of faults) console.log(`   ${fault.replaceAll('\n', '\n   ')}`);
+      await results.add('tarball', async () => [...checkTarball(filesBelow(unpacked)), ...(await lint(tarball))]);
       prepare(chosen, progress);
       for (const name of OTHERS) await pack(scratch, { from: path.join(ROOT, 'node_modules', name) });
       for (const version of OLD_WS) await pack(scratch, { from: `ws@${version}` });
@@ -65,8 +63,7 @@ modules and as TypeScript (strict, nodenext), and must get a native kernel.`,
       if (namespace === undefined) console.log("the installs have this machine's network: unshare does not work here");
       const names = chosen.map(({ name }) => name).join(',');
       const program = [process.execPath, path.join(__dirname, 'installs.js'), tarball, names];
-      const { status } = await run([...(namespace ?? []), ...program], { timeout: 3_600_000, show: true });
-      return status === 0 && faults.length === 0;
+      await results.add('installs', () => faultsOf([...(namespace ?? []), ...program]));
     } finally {
       fs.rmSync(scratch, { recursive: true, force: true });
     }

@@ -83,18 +83,20 @@ async function outputOf(command, options) {
   throw new Error(`${command.slice(0, 3).join(' ')}: ${why}\n${lines.join('\n')}`);
 }
 
+/** Runs a program of up to an hour and shows its output. @returns {Promise<string[]>} how it failed, if it did */
+async function faultsOf(command, options) {
+  const { status, why } = await run(command, { timeout: 3_600_000, show: true, ...options });
+  return status === 0 ? [] : [why];
+}
+
 /**
- * Runs files of tests with tap, without coverage, and shows its report.
+ * Runs files of tests with tap, without coverage.
  *
  * @param {string[]} files all tests if it is empty
  * @param {{ cwd: string, env?: object }} how `cwd` is a checkout, or a copy of it
  * @returns {Promise<string[]>} faults
  */
-async function runTests(files, { cwd, env }) {
-  const command = [process.execPath, TAP, '--disable-coverage', ...files];
-  const { status, why } = await run(command, { cwd, env, timeout: 3_600_000, show: true });
-  return status === 0 ? [] : [why];
-}
+const runTests = (files, how) => faultsOf([process.execPath, TAP, '--disable-coverage', ...files], how);
 
 /**
  * Copies the checkout and builds its addon there.
@@ -119,4 +121,4 @@ function testFiles(root, folder = 'test') {
     .sort();
 }
 
-module.exports = { ROOT, TAP, buildCopy, outputOf, run, runTests, start, startServer, testFiles };
+module.exports = { ROOT, TAP, buildCopy, faultsOf, outputOf, run, runTests, start, startServer, testFiles };

@@ -47,9 +47,10 @@ ws and on framemask/ws; a test fails if it passes on ws only.`,
     suite: { value: 'folder', text: 'a checkout of ws in which `npm install` was run' }
   },
   only: ['version', [...REFUSED, ...VERSIONS]],
+  columns: ['passed', 'failed'],
 
-  async run({ suite }, { chosen, results, progress }) {
-    if (suite !== undefined) return runSuite(path.resolve(suite), { cache: CACHE, fetchWs, progress });
+  async run({ suite }, { chosen, results }) {
+    if (suite !== undefined) return runSuite(path.resolve(suite), { cache: CACHE, fetchWs, results });
     for (const version of chosen) {
       if (REFUSED.includes(version)) await results.add(`ws ${version} is refused`, () => testRefusal(version));
       else {

@@ -67,30 +67,27 @@ async function runFile(folder, file) {
 
 /**
  * @param {string} suite
- * @param {{ cache: string, fetchWs: (version: string) => string, progress: (message: string) => void }} how
- * @returns {Promise<boolean>} whether framemask/ws passes what ws passes
+ * @param {{ cache: string, fetchWs: (version: string) => string, results: import('../support/results').Results }} how
  */
-async function runSuite(suite, { cache, fetchWs, progress }) {
+async function runSuite(suite, { cache, fetchWs, results }) {
   if (!fs.existsSync(path.join(suite, 'node_modules/mocha')))
     throw new RangeError(`no mocha in ${suite}: npm install there`);
   const { version } = JSON.parse(fs.readFileSync(path.join(suite, 'package.json'), 'utf8'));
   const folder = path.join(cache, 'suite');
   const known = new Set();
-  let passed = true;
   for (const library of ['ws', 'framemask/ws']) {
     stage(suite, fetchWs(version), library, folder);
     for (const file of fs.readdirSync(path.join(folder, 'test')).filter((name) => name.endsWith('.test.js'))) {
-      const { passes, failures } = await runFile(folder, file);
-      progress(`${library}, ws ${version}, ${file}: ${passes} passed, ${failures.length} failed`);
-      for (const [name, error] of failures) {
-        if (library === 'ws') known.add(name);
-        if (known.has(name)) continue;
-        passed = false;
-        console.log(`FAILED: ${name}\n   ${error.split('\n').slice(0, LINES).join('\n   ')}`);
-      }
+      await results.add(`${library}, ${file}`, async () => {
+        const { passes, failures } = await runFile(folder, file);
+        if (library === 'ws') for (const [name] of failures) known.add(name);
+        const faults = failures
+          .filter(([name]) => !known.has(name))
+          .map(([name, error]) => `${name}\n${error.split('\n').slice(0, LINES).join('\n')}`);
+        return { cells: [`${passes}`, `${failures.length}`], faults };
+      });
     }
   }
-  return passed;
 }
 
 module.exports = { runSuite };
