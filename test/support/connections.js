@@ -3,18 +3,17 @@
 // Peers for the tests of examples/: servers, clients, and connections without any WebSocket code.
 
 const assert = require('node:assert/strict');
-const { spawn } = require('node:child_process');
 const { randomBytes, randomInt } = require('node:crypto');
 const { once } = require('node:events');
 const http = require('node:http');
 const net = require('node:net');
 const path = require('node:path');
-const { text } = require('node:stream/consumers');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { WebSocketServer } = require('ws');
 const { connect } = require('../../examples/client');
 const { createEchoServer } = require('../../examples/echo-server');
-const { HANDSHAKE, KEY, frame, head, upgradeAnswer } = require('./frames');
+const child = require('./child');
+const { HANDSHAKE, framesFor, head, upgradeAnswer } = require('./frames');
 const { withResolvers } = require('./promises');
 
 const MIB = 1024 * 1024;
@@ -144,7 +143,7 @@ class RawConnection {
 }
 
 /** A frame of a client. */
-const masked = (opcode, payload, options) => frame(opcode, payload, { key: KEY, ...options });
+const { frame: masked } = framesFor('server');
 
 /** Sends bytes, and returns the answer, or the part that came before the connection was reset. */
 async function request(t, port, bytes) {
@@ -187,8 +186,7 @@ async function untilAllClosed(server) {
 
 /** Runs a program to its end. */
 async function run(args, environment = {}) {
-  const child = spawn(process.execPath, args, { env: { ...process.env, ...environment } });
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  const { stdout, stderr, status: code } = await child.run([process.execPath, ...args], { env: environment });
   return { stdout, stderr, code };
 }
 

@@ -11,15 +11,15 @@ const { Decoder, Encoder, acceptUpgrade, readInto } = require('../../index.js');
 const { canBatch } = require('../../lib/sockets/rounds');
 const { isShared } = require('../../lib/sockets/shared-reads');
 const certificate = require('./certificate');
+const { HANDSHAKE: LINES, head } = require('./frames');
 const { pipePath } = require('./pipe-path');
+const { until } = require('./promises');
 const { record } = require('./recorder');
 
 /** Bun and Deno have a net.Socket of their own, which reads by events. */
 const isNode = process.versions.bun === undefined && process.versions.deno === undefined;
 
-const HANDSHAKE =
-  'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
-  'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
+const HANDSHAKE = head(...LINES);
 
 /** Makes a client's end of an HTTP connection one of a WebSocket. */
 async function shakeHands(client) {
@@ -201,20 +201,6 @@ function frames(...messages) {
     else encoder.binary(message);
   }
   return Buffer.concat(encoder.take());
-}
-
-/** The processes and threads of a test may take long to start. */
-const PATIENCE = 60_000;
-
-/**
- * @param {() => boolean} condition
- * @returns {Promise<void>} when it is true
- */
-async function until(condition) {
-  for (const end = Date.now() + PATIENCE; !condition(); ) {
-    if (Date.now() > end) throw new Error(`never: ${condition}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 module.exports = {

@@ -2,18 +2,16 @@
 
 // Connections of framemask/ws, and of ws itself, for tests in test/ws.
 
-const { spawn } = require('node:child_process');
 const { once } = require('node:events');
 const http = require('node:http');
 const http2 = require('node:http2');
 const https = require('node:https');
 const net = require('node:net');
-const path = require('node:path');
-const { text } = require('node:stream/consumers');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { acceptHttp2 } = require('../../index.js');
 const { loadWs } = require('../../lib/ws/load-ws');
 const certificate = require('./certificate');
+const { run } = require('./child');
 const { HANDSHAKE, head, upgradeAnswer } = require('./frames');
 const { pipePath } = require('./pipe-path');
 const { uncaught } = require('./uncaught');
@@ -133,15 +131,7 @@ async function settled() {
  * @param {string[]} [options] of node
  * @returns {Promise<{ status: number | null, stdout: string, stderr: string }>}
  */
-async function runSource(source, options = [], env = {}) {
-  const child = spawn(process.execPath, [...options, '-e', source], {
-    cwd: path.join(__dirname, '../..'),
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe']
-  });
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  return { status: child.exitCode, stdout, stderr };
-}
+const runSource = (source, options = [], env = {}) => run([process.execPath, ...options, '-e', source], { env });
 
 module.exports = {
   IMPLEMENTATIONS,

@@ -1,8 +1,9 @@
 'use strict';
 
 const path = require('node:path');
+const { ROOT, faultsOf, outputOf } = require('../support/child');
 const { installPython, pythonProgram } = require('../support/install');
-const { ROOT, buildCopy, faultsOf, outputOf, runTests } = require('./support/child');
+const { buildCopy, runTests } = require('./support/tests');
 
 const COPY = path.join(ROOT, '.cache/coverage-src');
 const TESTS = [

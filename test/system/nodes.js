@@ -1,7 +1,8 @@
 'use strict';
 
 const path = require('node:path');
-const { TAP, faultsOf } = require('./support/child');
+const { faultsOf } = require('../support/child');
+const { TAP } = require('./support/tests');
 const runtimes = require('./support/runtimes');
 
 const VERSIONS = ['20', '22', '24', '26'];

@@ -2,8 +2,9 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { ROOT, outputOf } = require('../support/child');
 const { NotHere } = require('../support/fetch');
-const { ROOT, buildCopy, outputOf, runTests } = require('./support/child');
+const { buildCopy, runTests } = require('./support/tests');
 
 const COPY = path.join(ROOT, '.cache/sanitized');
 const REPORTS = path.join(COPY, '.reports');

@@ -2,11 +2,11 @@
 
 // Attacks on a WebSocket server, those of test/attacks/server.js.
 
-const { BINARY, CONTINUATION, HANDSHAKE, KEY, PING, PONG, frame } = require('../frames');
+const { BINARY, CONTINUATION, HANDSHAKE, PING, PONG, framesFor } = require('../frames');
 
 const KIB = 1024;
 
-const masked = (opcode, payload, options) => frame(opcode, payload, { key: KEY, ...options });
+const { frame: masked } = framesFor('server');
 
 /** @returns {Buffer} frames repeated until they fill about 64 KiB */
 function block(...frames) {

@@ -9,9 +9,9 @@ const { setTimeout: sleep } = require('node:timers/promises');
 const { WebSocket } = require('ws');
 const { version: wsVersion } = require('ws/package.json');
 const { kernel } = require('../../../index.js');
+const { ROOT } = require('../../support/child');
 const { ATTACKS } = require('../../support/attacks/attacks');
 const { Target } = require('../../support/attacks/target');
-const { ROOT } = require('../support/child');
 
 const PAGE = path.join(ROOT, 'docs/security.md');
 const BEGIN = '<!-- attacks: begin -->';

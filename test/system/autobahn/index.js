@@ -5,8 +5,8 @@ const { once } = require('node:events');
 const fs = require('node:fs');
 const path = require('node:path');
 const { createInterface } = require('node:readline');
+const { ROOT, start, startServer } = require('../../support/child');
 const { freePort } = require('../../support/free-port');
-const { ROOT, start, startServer } = require('../support/child');
 const { GROUPS, chooseCases, informationalOf, judge } = require('./cases');
 const { findSuite } = require('./suite');
 

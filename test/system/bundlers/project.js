@@ -5,9 +5,9 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { ROOT, outputOf } = require('../../support/child');
 const { installPackages, placeFramemask } = require('../../support/install');
 const { prebuildEntries } = require('../../support/modules');
-const { ROOT, outputOf } = require('../support/child');
 
 const CACHE = path.join(ROOT, '.cache/bundlers');
 const DOCUMENT = 'docs/bundling.md';

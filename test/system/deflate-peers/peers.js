@@ -3,9 +3,9 @@
 // Programs of others that echo messages.
 
 const path = require('node:path');
+const { outputOf, startServer } = require('../../support/child');
 const { startChromium } = require('../../support/chromium');
 const { buildGo, installPython, pythonProgram } = require('../../support/install');
-const { outputOf, startServer } = require('../support/child');
 
 const ALL_WINDOWS = [9, 10, 11, 12, 13, 14, 15];
 

@@ -1,7 +1,7 @@
 'use strict';
 
 const path = require('node:path');
-const { outputOf, startServer } = require('../support/child');
+const { outputOf, startServer } = require('../../support/child');
 
 const ENDPOINT = path.join(__dirname, 'endpoint.js');
 const MIB = 2 ** 20;

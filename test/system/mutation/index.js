@@ -1,7 +1,7 @@
 'use strict';
 
 const path = require('node:path');
-const { ROOT, faultsOf } = require('../support/child');
+const { ROOT, faultsOf } = require('../../support/child');
 
 const STRYKER = path.join(__dirname, '../node_modules/@stryker-mutator/core/bin/stryker.js');
 

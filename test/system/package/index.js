@@ -4,8 +4,8 @@ const { execFileSync, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { ROOT, faultsOf } = require('../../support/child');
 const { NotHere } = require('../../support/fetch');
-const { ROOT, faultsOf } = require('../support/child');
 const { MANAGERS, OLD_WS } = require('./managers');
 const { checkTarball, filesBelow, lint, pack } = require('./tarball');
 

@@ -5,7 +5,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const child = require('../support/child');
+const child = require('../../support/child');
 const { filesBelow } = require('./tarball');
 
 /** Programs that compile or download addons. In a project's PATH, each of them records its call and fails. */

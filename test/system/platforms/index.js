@@ -2,8 +2,8 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { ROOT, run } = require('../../support/child');
 const { CACHE, NotHere, installDebian, missing } = require('../../support/fetch');
-const { ROOT, run } = require('../support/child');
 const { PLATFORMS, PLACE, SMOKE } = require('./platforms');
 
 const PREBUILDS = path.join(ROOT, 'prebuilds');

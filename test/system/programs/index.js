@@ -3,8 +3,8 @@
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const path = require('node:path');
+const { ROOT, outputOf } = require('../../support/child');
 const { installPackages, placeFramemask } = require('../../support/install');
-const { ROOT, outputOf } = require('../support/child');
 
 const USERS = path.join(__dirname, 'users');
 const CACHE = path.join(ROOT, '.cache/programs');

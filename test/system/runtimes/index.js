@@ -5,8 +5,9 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { ROOT, run } = require('../../support/child');
 const { copyCheckout } = require('../../support/copy-checkout');
-const { ROOT, run, testFiles } = require('../support/child');
+const { filesOf } = require('../../support/modules');
 const { DENO_ENV, bun, denoRun } = require('../support/runtimes');
 const { UNSUPPORTED } = require('./unsupported');
 
@@ -40,7 +41,7 @@ function stage() {
 
 /** @returns {string[]} the files of tests that have one of these texts in their path */
 function listFiles(wanted) {
-  const files = [...testFiles(ROOT), ...testFiles(ROOT, 'fuzz/test')].filter((file) => TESTS.test(file));
+  const files = ['test', 'fuzz/test'].flatMap((folder) => filesOf(folder, TESTS));
   for (const { file } of UNSUPPORTED) if (!files.includes(file)) throw new Error(`unsupported.js: there is no ${file}`);
   const chosen = files.filter((file) => wanted.length === 0 || wanted.some((text) => file.includes(text)));
   if (chosen.length === 0) throw new RangeError(`no test file has ${wanted.join(' or ')} in its path`);

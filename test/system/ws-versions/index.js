@@ -2,9 +2,11 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { ROOT, run } = require('../../support/child');
 const { copyCheckout } = require('../../support/copy-checkout');
 const { installPackages } = require('../../support/install');
-const { ROOT, run, runTests, testFiles } = require('../support/child');
+const { filesOf } = require('../../support/modules');
+const { runTests } = require('../support/tests');
 const { runSuite } = require('./suite');
 
 /** The oldest supported version, and the newest of each minor version after it. */
@@ -56,7 +58,7 @@ ws and on framemask/ws; a test fails if it passes on ws only.`,
       else {
         await results.add(`ws ${version}`, () => {
           const cwd = stage(version);
-          return runTests([...testFiles(cwd, 'test/ws'), 'fuzz/test/differences.js'], { cwd });
+          return runTests([...filesOf('test/ws', /\.js$/), 'fuzz/test/differences.js'], { cwd });
         });
       }
     }

@@ -1,17 +1,23 @@
 'use strict';
 
+// Programs that tests and checks start. None outlives this process.
+
 const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { createInterface } = require('node:readline');
-const { copyCheckout } = require('../../support/copy-checkout');
-const { rebuild } = require('../../support/node-gyp');
+const { text } = require('node:stream/consumers');
 
-const ROOT = path.join(__dirname, '../../..');
-const TAP = path.join(ROOT, 'node_modules/tap/dist/esm/run.mjs');
+const ROOT = path.join(__dirname, '../..');
+
+/** Each ends a program that runs. */
+const ends = new Set();
+process.on('exit', () => {
+  for (const end of ends) end();
+});
 
 /**
- * Starts a program that does not outlive this process.
+ * Starts a program.
  *
  * @param {string[]} command
  * @param {import('node:child_process').SpawnOptions} [options]
@@ -20,8 +26,8 @@ const TAP = path.join(ROOT, 'node_modules/tap/dist/esm/run.mjs');
 function start([program, ...args], options, end = (child) => child.kill('SIGKILL')) {
   const child = spawn(program, args, { cwd: ROOT, ...options });
   const kill = () => end(child);
-  process.once('exit', kill);
-  for (const event of ['close', 'error']) child.once(event, () => process.off('exit', kill));
+  ends.add(kill);
+  for (const event of ['close', 'error']) child.once(event, () => ends.delete(kill));
   return child;
 }
 
@@ -49,11 +55,10 @@ async function startServer(command, options) {
  *   inherit?: boolean }} [options] `env` is added to the environment, or is all of it if `inherit` is
  *   false; `timeout` in milliseconds; `toFiles` is a folder for files that take its output, instead of
  *   pipes; `show` prints it
- * @returns {Promise<{ status: number | null, stdout: string, stderr: string, seconds: number, why: string }>}
+ * @returns {Promise<{ status: number | null, stdout: string, stderr: string, why: string }>}
  *   `status` is null after a signal, or if the program does not exist; `why` tells how it ended
  */
 async function run(command, { cwd, env = {}, timeout = 600_000, toFiles, show = false, inherit = true } = {}) {
-  const began = performance.now();
   const files = toFiles && ['stdout', 'stderr'].map((name) => path.join(toFiles, `${name}.txt`));
   const outputs = files ? files.map((file) => fs.openSync(file, 'w')) : Array(2).fill(show ? 'inherit' : 'pipe');
   const child = start(command, {
@@ -63,16 +68,14 @@ async function run(command, { cwd, env = {}, timeout = 600_000, toFiles, show = 
     timeout,
     killSignal: 'SIGKILL'
   });
-  const texts = [child.stdout, child.stderr].map((stream) => stream?.setEncoding('utf8').toArray() ?? []);
+  const texts = [child.stdout, child.stderr].map((stream) => stream && text(stream));
   const ended = await new Promise((resolve) => {
     child.on('error', (error) => resolve({ status: null, why: error.message }));
     child.on('close', (status, signal) => resolve({ status, why: `exit code ${status}, signal ${signal}` }));
   });
-  const [stdout, stderr] = files
-    ? files.map((file) => fs.readFileSync(file, 'utf8'))
-    : (await Promise.all(texts)).map((chunks) => chunks.join(''));
+  const [stdout, stderr] = files ? files.map((file) => fs.readFileSync(file, 'utf8')) : await Promise.all(texts);
   if (files) for (const descriptor of outputs) fs.closeSync(descriptor);
-  return { ...ended, stdout, stderr, seconds: (performance.now() - began) / 1000 };
+  return { ...ended, stdout, stderr };
 }
 
 /** Runs a program that must succeed. @returns {Promise<string>} its output @throws {Error} with the end of it */
@@ -89,36 +92,4 @@ async function faultsOf(command, options) {
   return status === 0 ? [] : [why];
 }
 
-/**
- * Runs files of tests with tap, without coverage.
- *
- * @param {string[]} files all tests if it is empty
- * @param {{ cwd: string, env?: object }} how `cwd` is a checkout, or a copy of it
- * @returns {Promise<string[]>} faults
- */
-const runTests = (files, how) => faultsOf([process.execPath, TAP, '--disable-coverage', ...files], how);
-
-/**
- * Copies the checkout and builds its addon there.
- *
- * @param {string} folder
- * @param {string[]} options for gyp
- * @param {{ env?: object, progress: (message: string) => void }} how
- */
-function buildCopy(folder, options, { env, progress }) {
-  progress(`building a copy of the checkout with ${options.join(' ')}`);
-  copyCheckout(ROOT, folder);
-  const { status, stdout, stderr } = rebuild(folder, { stdio: 'pipe', options: ['--', ...options], env });
-  if (status !== 0) throw new Error(`the build failed:\n${stdout}${stderr}`);
-}
-
-/** @returns {string[]} the files of tests below a folder of a checkout */
-function testFiles(root, folder = 'test') {
-  return fs
-    .readdirSync(path.join(root, folder), { recursive: true })
-    .map((file) => path.posix.join(folder, file.split(path.sep).join('/')))
-    .filter((file) => file.endsWith('.js') && !/^test\/(support|platform|system)\//.test(file))
-    .sort();
-}
-
-module.exports = { ROOT, TAP, buildCopy, faultsOf, outputOf, run, runTests, start, startServer, testFiles };
+module.exports = { ROOT, faultsOf, outputOf, run, start, startServer };
