@@ -154,10 +154,7 @@ async function request(t, port, bytes) {
   return raw.bytes().toString();
 }
 
-/**
- * A client of examples/client.js; `closed` resolves to the arguments of onClose, and how often it
- * was called.
- */
+/** A client of examples/client.js; `closed` resolves to onClose's arguments and number of calls. */
 function open(url, handlers = {}) {
   const opened = withResolvers();
   const closed = withResolvers();

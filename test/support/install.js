@@ -35,12 +35,7 @@ function installDependencies(folder) {
   fs.writeFileSync(installed, wanted);
 }
 
-/**
- * Installs packages in a folder of .cache/.
- *
- * @param {string} folder
- * @param {Record<string, string>} packages with their versions
- */
+/** Installs packages, an object of names and versions, in a folder of .cache/. */
 function installPackages(folder, packages) {
   fs.mkdirSync(folder, { recursive: true });
   const manifest = { private: true, dependencies: packages };
@@ -51,8 +46,6 @@ function installPackages(folder, packages) {
 /**
  * Puts framemask into a folder's node_modules: the files that would be published, and the addon
  * that was built here. With a link to the checkout it would find the checkout's `ws`.
- *
- * @param {string} folder
  */
 function placeFramemask(folder) {
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-pack-'));
@@ -75,13 +68,7 @@ function placeFramemask(folder) {
 /** @returns {string} the path of a program in an environment of installPython */
 const pythonProgram = (name, program) => path.join(PYTHON, name, PROGRAMS, program);
 
-/**
- * Installs packages from PyPI in an environment of their own, unless it has them.
- *
- * @param {string} name of the environment
- * @param {string[]} packages with versions
- * @param {(message: string) => void} progress
- */
+/** Installs packages from PyPI in an environment of their own, unless it has them. */
 function installPython(name, packages, progress) {
   const folder = path.join(PYTHON, name);
   const stamp = path.join(folder, 'installed.txt');
@@ -98,7 +85,6 @@ function installPython(name, packages, progress) {
  * Builds a program in Go, which keeps what it has downloaded and compiled.
  *
  * @param {string} source a package, with its version unless it is in `cwd`
- * @param {(message: string) => void} progress
  * @returns {string} its path
  * @throws {NotHere} without Go
  */

@@ -6,11 +6,9 @@ const nameOf = (item) => item.name ?? item;
 /**
  * Selects what --only names.
  *
- * @template {string | { name: string }} Item
  * @param {string} kind what the error calls an item
- * @param {Item[]} items
+ * @param {(string | { name: string })[]} items
  * @param {string[] | undefined} only names, which may be separated by commas; undefined selects all
- * @returns {Item[]} in the order of `items`
  * @throws {RangeError} if there is no such name
  */
 function select(kind, items, only) {
