@@ -121,14 +121,12 @@ async function main([name, ...args]) {
 // An exit ends the processes that the check has started.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
 
-main(process.argv.slice(2)).then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error) => {
+main(process.argv.slice(2))
+  .catch((error) => {
     const isNotHere = error instanceof NotHere;
     const isUsage = error instanceof RangeError;
     console.error(isUsage ? error.message : isNotHere ? `NOT RUN: ${error.message}` : error.stack);
-    process.exit(isUsage || isNotHere ? 2 : 1);
-  }
-);
+    return isUsage || isNotHere ? 2 : 1;
+  })
+  // A part that failed may have left connections and programs.
+  .then((code) => process.exit(code));
