@@ -90,12 +90,7 @@ async function measure(library, name, seconds) {
   }
 }
 
-/**
- * Writes the table between the marks of the page.
- *
- * @param {{ attack: { name: string, title: string, advisory: string }, cells: string[] }[]} results
- * @param {number} seconds
- */
+/** Writes the table between the marks of the page. */
 function fillPage(results, seconds) {
   const page = fs.readFileSync(PAGE, 'utf8');
   const [before, rest] = page.split(BEGIN);

@@ -74,9 +74,7 @@ function findPython2() {
  * Finds the suite, and installs it in .cache/autobahn if there is a Python 2.7: on Python 3 it installs
  * but does not start. Only virtualenv before 20.22 makes environments for 2.7.
  *
- * @param {(message: string) => void} progress
- * @returns {Suite}
- * @throws {NotHere}
+ * @returns {Suite} @throws {NotHere}
  */
 function findSuite(progress) {
   let suite = findInstalled();

@@ -32,18 +32,12 @@ const { configOf, optionOf } = require('./project');
  *   `out`
  */
 
-/**
- * The packages that a bundle needs in node_modules if framemask, under either name, is not bundled.
- */
+/** The packages that a bundle needs in node_modules if framemask, under either name, is not bundled. */
 const PACKAGES = ['framemask', 'bufferutil', 'node-gyp-build'];
 
 const fileOf = ({ format }) => (format === 'esm' ? 'app.mjs' : 'app.cjs');
 
-/**
- * Runs a bundler's command.
- *
- * @returns {string[]} the lines that it printed on stderr
- */
+/** Runs a bundler's command. @returns {string[]} the lines that it printed on stderr */
 function command({ tools, project }, bin, args) {
   const options = { cwd: project, encoding: 'utf8' };
   const { status, stdout, stderr } = spawnSync(process.execPath, [tools.resolve(bin), ...args], options);

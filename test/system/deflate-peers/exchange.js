@@ -38,8 +38,6 @@ function createMessages(isShort) {
  * Sends all messages at once, compares those that come back, and closes.
  *
  * @param {import('./ours').Connection} connection
- * @param {{ takeover: boolean, bits: number, isServer: boolean }} parameters
- * @returns {Promise<{ count: number, bytes: number, received: number }>}
  */
 async function exchange(connection, { takeover, bits, isServer }) {
   // The longest messages once for each window is enough.

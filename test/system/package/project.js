@@ -37,7 +37,7 @@ class Project {
    * @param {string} scratch a new folder
    * @param {import('./managers').Manager} manager
    * @param {import('./managers').Commands} commands
-   * @param {{ registry: string, dependencies: Record<string, string> }} source framemask comes first
+   * @param {object} source the registry, and the dependencies, of which framemask comes first
    */
   constructor(scratch, manager, commands, { registry, dependencies }) {
     const [folder, home, bin] = ['project', 'home', 'bin'].map((name) => path.join(scratch, name));

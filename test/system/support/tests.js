@@ -9,22 +9,10 @@ const { rebuild } = require('../../support/node-gyp');
 
 const TAP = path.join(ROOT, 'node_modules/tap/dist/esm/run.mjs');
 
-/**
- * Runs files of tests with tap, without coverage.
- *
- * @param {string[]} files all tests if it is empty
- * @param {{ cwd: string, env?: object }} how `cwd` is a checkout, or a copy of it
- * @returns {Promise<string[]>} faults
- */
+/** Runs files of tests with tap, or all tests, without coverage. @returns {Promise<string[]>} faults */
 const runTests = (files, how) => faultsOf([process.execPath, TAP, '--disable-coverage', ...files], how);
 
-/**
- * Copies the checkout and builds its addon there.
- *
- * @param {string} folder
- * @param {string[]} options for gyp
- * @param {{ env?: object, progress: (message: string) => void }} how
- */
+/** Copies the checkout and builds its addon there, with options for gyp. */
 function buildCopy(folder, options, { env, progress }) {
   progress(`building a copy of the checkout with ${options.join(' ')}`);
   copyCheckout(ROOT, folder);

@@ -65,10 +65,6 @@ async function runFile(folder, file) {
   }
 }
 
-/**
- * @param {string} suite
- * @param {{ cache: string, fetchWs: (version: string) => string, results: import('../support/results').Results }} how
- */
 async function runSuite(suite, { cache, fetchWs, results }) {
   if (!fs.existsSync(path.join(suite, 'node_modules/mocha')))
     throw new RangeError(`no mocha in ${suite}: npm install there`);
