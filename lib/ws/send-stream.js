@@ -119,7 +119,7 @@ class SendTurns {
     checkCallback(call[2]);
     if (!isData(call[0])) call[0] = Buffer.from(call[0]);
     const [data] = call;
-    const size = typeof data === 'string' ? Buffer.byteLength(data) : (data.byteLength ?? data.size ?? 0);
+    const size = typeof data === 'string' ? Buffer.byteLength(data) : (data.byteLength ?? data.size);
     this._adapter.heldBytes += size;
     this._waiting.push({ call, size });
   }

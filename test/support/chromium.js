@@ -18,11 +18,8 @@ const find = () => [process.env.CHROMIUM, ...PLACES].find((file) => file !== und
 /**
  * Starts the Chromium of this machine.
  *
- * @param {object} options
- * @param {import('playwright-core').BrowserType} options.chromium playwright-core's, of the caller's
- *   own dependencies
- * @param {boolean} [options.install] whether apt-get installs Chromium where it is missing
- * @param {(line: string) => void} [options.progress]
+ * @param {object} options `chromium` is that of the caller's own playwright-core; `install` has
+ *   apt-get install Chromium where it is missing
  * @returns {Promise<import('playwright-core').Browser>} close it at the end
  * @throws {Error} if there is none; the environment variable CHROMIUM may name the program
  */

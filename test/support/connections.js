@@ -12,9 +12,9 @@ const { setTimeout: sleep } = require('node:timers/promises');
 const { WebSocketServer } = require('ws');
 const { connect } = require('../../examples/client');
 const { createEchoServer } = require('../../examples/echo-server');
+const child = require('./child');
 const { HANDSHAKE, framesFor, head, upgradeAnswer } = require('./frames');
 const { withResolvers } = require('./promises');
-const { runNode } = require('./run-script');
 
 const MIB = 1024 * 1024;
 
@@ -154,10 +154,7 @@ async function request(t, port, bytes) {
   return raw.bytes().toString();
 }
 
-/**
- * A client of examples/client.js; `closed` resolves to the arguments of onClose, and how often it
- * was called.
- */
+/** A client of examples/client.js; `closed` resolves to onClose's arguments and number of calls. */
 function open(url, handlers = {}) {
   const opened = withResolvers();
   const closed = withResolvers();
@@ -185,7 +182,10 @@ async function untilAllClosed(server) {
 }
 
 /** Runs a program to its end. */
-const run = (args, environment) => runNode(args, { env: { ...process.env, ...environment } });
+async function run(args, environment = {}) {
+  const { stdout, stderr, status: code } = await child.run([process.execPath, ...args], { env: environment });
+  return { stdout, stderr, code };
+}
 
 /** The path of a file of examples/. */
 const example = (name) => path.join(__dirname, '../../examples', name);

@@ -28,13 +28,7 @@ function copyCheckout(root, copy, { addon = false, without = [] } = {}) {
   else fs.symlinkSync(from, to, 'dir');
 }
 
-/**
- * Links each package of a node_modules in another one.
- *
- * @param {string} from
- * @param {string} to
- * @param {string[]} without names that are left out
- */
+/** Links each package of a node_modules in another one, but for some. */
 function linkPackages(from, to, without) {
   fs.mkdirSync(to, { recursive: true });
   for (const name of fs.readdirSync(from)) {

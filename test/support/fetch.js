@@ -12,19 +12,10 @@ const CACHE = path.join(__dirname, '../../.cache/platforms');
 /** Something can't be run on this machine, which counts neither as a failure nor as a success. */
 class NotHere extends Error {}
 
-/**
- * @param {string} program
- * @param {string[]} args
- * @param {import('node:child_process').SpawnSyncOptions} [options]
- * @returns {string} its output
- * @throws {NotHere} if it fails
- */
-function outputOf(program, args, options) {
-  const { status, stdout, stderr, error } = spawnSync(program, args, {
-    encoding: 'utf8',
-    maxBuffer: 2 ** 28,
-    ...options
-  });
+/** @returns {string} the output of a program @throws {NotHere} if it fails */
+function outputOf(program, args, options = {}) {
+  const all = { encoding: 'utf8', maxBuffer: 2 ** 28, ...options };
+  const { status, stdout, stderr, error } = spawnSync(program, args, all);
   if (status === 0) return stdout;
   const reason = error ? error.message : (stderr ?? '').trim().split('\n').slice(-3).join(' ');
   throw new NotHere(`${program} ${args[0]} failed: ${reason}`);
@@ -36,10 +27,8 @@ function asRoot(program, args) {
 }
 
 /**
- * Makes a folder of the cache, unless it exists. If filling it fails, the next call starts anew.
+ * Makes a folder of the cache, unless it exists. If `fill` fails, the next call starts anew.
  *
- * @param {string} name
- * @param {(folder: string) => void} fill
  * @returns {string} the folder
  */
 function cached(name, fill) {
@@ -62,9 +51,9 @@ function unpack(folder, argsFor) {
 }
 
 /**
- * Downloads a package from npm for any system: npm pack ignores the platform and runs no script.
+ * Downloads a version of a package from npm, for any system: npm pack ignores the platform and
+ * runs no script.
  *
- * @param {string} name with a version
  * @returns {string} the folder of its files
  */
 function fetchNpm(name) {
@@ -74,13 +63,7 @@ function fetchNpm(name) {
   });
 }
 
-/**
- * Downloads a wheel from PyPI.
- *
- * @param {string} name with a version
- * @param {string} platform as pip names it
- * @returns {string} the folder of its files
- */
+/** Downloads a wheel of a version from PyPI. @returns {string} the folder of its files */
 function fetchWheel(name, platform) {
   return cached(`wheel-${name}-${platform}`, (folder) => {
     const args = ['--quiet', '--no-deps', '--only-binary=:all:', '--platform', platform, '--dest', folder, name];
@@ -92,9 +75,6 @@ function fetchWheel(name, platform) {
 /**
  * Downloads Debian packages for another processor and unpacks them, without their install scripts.
  *
- * @param {string} suite
- * @param {string} architecture
- * @param {string[]} packages
  * @returns {string} the folder of their files
  */
 function fetchDebian(suite, architecture, packages) {
@@ -123,12 +103,7 @@ function missing(packages) {
   });
 }
 
-/**
- * Installs the Debian packages that are missing.
- *
- * @param {string[]} packages
- * @param {(line: string) => void} progress is told which, if any is missing
- */
+/** Installs the Debian packages that are missing, and tells `progress` which. */
 function installDebian(packages, progress) {
   const wanted = missing(packages);
   if (wanted.length === 0) return;

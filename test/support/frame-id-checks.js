@@ -39,11 +39,6 @@ function countRepeats(bytes, count) {
   return halves.reduce((repeats, half, i) => (half === halves[i - 1] ? repeats + 1 : repeats), 0);
 }
 
-/**
- * @param {Buffer} bytes
- * @param {number} count
- * @returns {{ freeBits: number, worstBit: number, worstSigma: number }}
- */
 function weighBits(bytes, count) {
   const sigma = Math.sqrt(count) / 2;
   let freeBits = 0;
@@ -90,10 +85,7 @@ function checkOrdered(count) {
  * hour every 30,000, and stops for the last tenth of the calls. With a `count` of some millions,
  * the counter of version 7 overflows there.
  *
- * @template T
  * @param {number} count the expected calls
- * @param {() => T} run
- * @returns {T}
  */
 function withRestlessClock(count, run) {
   const { now } = Date;

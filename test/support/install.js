@@ -23,29 +23,29 @@ function run(program, args, cwd) {
   return stdout;
 }
 
-/**
- * Installs packages in a folder of .cache/, unless it has exactly them. Install scripts do not run.
- *
- * @param {string} folder
- * @param {Record<string, string>} packages with their versions
- */
-function installPackages(folder, packages) {
-  const wanted = JSON.stringify({ private: true, dependencies: packages }, null, 2);
-  const installed = path.join(folder, 'node_modules/installed.json');
+/** Installs what a folder's package.json names, unless it has exactly that. Install scripts do not run. */
+function installDependencies(folder) {
+  const wanted = fs.readFileSync(path.join(folder, 'package.json'), 'utf8');
+  const modules = path.join(folder, 'node_modules');
+  const installed = path.join(modules, 'installed.json');
   if (fs.existsSync(installed) && fs.readFileSync(installed, 'utf8') === wanted) return;
-  fs.rmSync(folder, { recursive: true, force: true });
-  fs.mkdirSync(folder, { recursive: true });
-  fs.writeFileSync(path.join(folder, 'package.json'), wanted);
+  fs.rmSync(modules, { recursive: true, force: true });
   run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock'], folder);
   // Written last: an interrupted install is repeated.
   fs.writeFileSync(installed, wanted);
 }
 
+/** Installs packages, an object of names and versions, in a folder of .cache/. */
+function installPackages(folder, packages) {
+  fs.mkdirSync(folder, { recursive: true });
+  const manifest = { private: true, dependencies: packages };
+  fs.writeFileSync(path.join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
+  installDependencies(folder);
+}
+
 /**
  * Puts framemask into a folder's node_modules: the files that would be published, and the addon
  * that was built here. With a link to the checkout it would find the checkout's `ws`.
- *
- * @param {string} folder
  */
 function placeFramemask(folder) {
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-pack-'));
@@ -68,13 +68,7 @@ function placeFramemask(folder) {
 /** @returns {string} the path of a program in an environment of installPython */
 const pythonProgram = (name, program) => path.join(PYTHON, name, PROGRAMS, program);
 
-/**
- * Installs packages from PyPI in an environment of their own, unless it has them.
- *
- * @param {string} name of the environment
- * @param {string[]} packages with versions
- * @param {(message: string) => void} progress
- */
+/** Installs packages from PyPI in an environment of their own, unless it has them. */
 function installPython(name, packages, progress) {
   const folder = path.join(PYTHON, name);
   const stamp = path.join(folder, 'installed.txt');
@@ -91,7 +85,6 @@ function installPython(name, packages, progress) {
  * Builds a program in Go, which keeps what it has downloaded and compiled.
  *
  * @param {string} source a package, with its version unless it is in `cwd`
- * @param {(message: string) => void} progress
  * @returns {string} its path
  * @throws {NotHere} without Go
  */
@@ -103,4 +96,4 @@ function buildGo(source, progress, cwd = ROOT) {
   return path.join(folder, fs.readdirSync(folder)[0]);
 }
 
-module.exports = { buildGo, installPackages, installPython, placeFramemask, pythonProgram, run };
+module.exports = { buildGo, installDependencies, installPackages, installPython, placeFramemask, pythonProgram, run };

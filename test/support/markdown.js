@@ -25,10 +25,8 @@ const COMMENT_BEHIND = /^\n+<!-- check:\s([\s\S]*?)\s*-->/;
 const FOLDERS = ['benchmark', 'docs', 'examples', 'fuzz', 'lib', 'scripts', 'src', 'test'];
 const FILE = new RegExp(`(?:^|[\\s(\`])((?:${FOLDERS.join('|')})/[\\w./-]*\\w)`, 'g');
 
-/** @param {string} text @param {number} index @returns {number} the 1-based line */
-function lineAt(text, index) {
-  return text.slice(0, index).split('\n').length;
-}
+/** @returns {number} the 1-based line of an index */
+const lineAt = (text, index) => text.slice(0, index).split('\n').length;
 
 /** @param {string} heading @returns {string} as GitHub makes an anchor of it */
 function slug(heading) {
@@ -71,10 +69,7 @@ function blocksOf(text) {
   });
 }
 
-/**
- * @param {string} text of a Markdown file
- * @returns {Page}
- */
+/** @param {string} text of a Markdown file @returns {Page} */
 function parsePage(text) {
   // Lines are kept, so that their numbers stay right.
   const blank = (match) => match.replace(/[^\n]/g, ' ');

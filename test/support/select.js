@@ -1,17 +1,17 @@
 'use strict';
 
+/** @param {string | { name: string }} item @returns {string} the name by which --only selects it */
+const nameOf = (item) => item.name ?? item;
+
 /**
  * Selects what --only names.
  *
- * @template Item
  * @param {string} kind what the error calls an item
- * @param {Item[]} items
+ * @param {(string | { name: string })[]} items
  * @param {string[] | undefined} only names, which may be separated by commas; undefined selects all
- * @param {(item: Item) => string} [nameOf]
- * @returns {Item[]} in the order of `items`
  * @throws {RangeError} if there is no such name
  */
-function select(kind, items, only, nameOf = ({ name }) => name) {
+function select(kind, items, only) {
   if (only === undefined) return items;
   const wanted = only.flatMap((list) => list.split(','));
   const names = items.map(nameOf);
@@ -20,4 +20,4 @@ function select(kind, items, only, nameOf = ({ name }) => name) {
   return items.filter((item) => wanted.includes(nameOf(item)));
 }
 
-module.exports = { select };
+module.exports = { nameOf, select };

@@ -7,14 +7,13 @@ const http = require('node:http');
 const http2 = require('node:http2');
 const https = require('node:https');
 const net = require('node:net');
-const path = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { acceptHttp2 } = require('../../index.js');
 const { loadWs } = require('../../lib/ws/load-ws');
 const certificate = require('./certificate');
+const { run } = require('./child');
 const { HANDSHAKE, head, upgradeAnswer } = require('./frames');
 const { pipePath } = require('./pipe-path');
-const { runNode } = require('./run-script');
 const { uncaught } = require('./uncaught');
 
 /**
@@ -139,11 +138,7 @@ async function settled() {
  * @param {string[]} [options] of node
  * @returns {Promise<{ status: number | null, stdout: string, stderr: string }>}
  */
-async function runSource(source, options = [], env = {}) {
-  const cwd = path.join(__dirname, '../..');
-  const { code, ...printed } = await runNode([...options, '-e', source], { cwd, env: { ...process.env, ...env } });
-  return { status: code, ...printed };
-}
+const runSource = (source, options = [], env = {}) => run([process.execPath, ...options, '-e', source], { env });
 
 module.exports = {
   IMPLEMENTATIONS,

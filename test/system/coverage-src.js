@@ -1,10 +1,9 @@
 'use strict';
 
 const path = require('node:path');
-const { copyCheckout } = require('../support/copy-checkout');
+const { ROOT, faultsOf, outputOf } = require('../support/child');
 const { installPython, pythonProgram } = require('../support/install');
-const { rebuild } = require('../support/node-gyp');
-const { ROOT, outputOf, run, runTests } = require('./support/child');
+const { buildCopy, runTests } = require('./support/tests');
 
 const COPY = path.join(ROOT, '.cache/coverage-src');
 const TESTS = [
@@ -24,35 +23,19 @@ counts as run if it has run in one kernel. Kernels that this machine does not ru
   files: `tests that call the addon; ${TESTS.join(', ')} by default`,
   linuxOnly: true,
 
-  async run(_options, { files, progress }) {
+  async run(_options, { files, results, progress }) {
     installPython('gcovr', ['gcovr==8.8'], progress);
-    progress('building a copy of the checkout with counters');
-    copyCheckout(ROOT, COPY);
+    const gcovr = pythonProgram('gcovr', 'gcovr');
     // These come after the flags of binding.gyp. The counters need libraries that an addon without
     // `prebuild` does not link.
     const env = { CXXFLAGS: '--coverage -O1', LDFLAGS: '--coverage' };
-    const { status, stdout, stderr } = rebuild(COPY, { stdio: 'pipe', options: ['--', '-Dprebuild=linux'], env });
-    if (status !== 0) throw new Error(`the build failed:\n${stdout}${stderr}`);
+    buildCopy(COPY, ['-Dprebuild=linux'], { env, progress });
     const tests = files.length > 0 ? files : TESTS;
-    const failed = await runTests(tests, { cwd: COPY, env: { FRAMEMASK_REQUIRE_NATIVE: '1' }, progress });
+    await results.add('tests', () => runTests(tests, { cwd: COPY, env: { FRAMEMASK_REQUIRE_NATIVE: '1' } }));
     const script = "console.log(require('./build/Release/framemask.node').kernels.join('|'))";
     const kernels = (await outputOf([process.execPath, '-e', script], { cwd: COPY })).trim();
-    const filters = ['--filter', `src/(?!kernels/(?!(${kernels}|vector-loop)\\.))`];
-    const coverage = await run(
-      [
-        pythonProgram('gcovr', 'gcovr'),
-        '--root',
-        '.',
-        ...filters,
-        '--fail-under-line',
-        '100',
-        'build/Release/obj.target'
-      ],
-      {
-        cwd: COPY,
-        show: true
-      }
-    );
-    return failed.length === 0 && coverage.status === 0;
+    const filter = `src/(?!kernels/(?!(${kernels}|vector-loop)\\.))`;
+    const command = [gcovr, '--root', '.', '--filter', filter, '--fail-under-line', '100', 'build/Release/obj.target'];
+    await results.add('lines', () => faultsOf(command, { cwd: COPY }));
   }
 };

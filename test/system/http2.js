@@ -1,11 +1,11 @@
 'use strict';
 
-const { once } = require('node:events');
 const { createServer } = require('../../examples/http2');
 const { startChromium } = require('../support/chromium');
 const certificate = require('../support/certificate');
 const { installDebian } = require('../support/fetch');
-const { Results } = require('./support/results');
+const { listen } = require('../support/free-port');
+const { differences } = require('./support/results');
 
 /** Opens WebSockets of a page, sends messages both ways, and closes them; returns what each saw. */
 async function inPage({ count, lengths }) {
@@ -25,7 +25,7 @@ async function inPage({ count, lengths }) {
     const closed = new Promise((resolve) => (socket.onclose = resolve));
     socket.close(4000, 'bye');
     const { code, reason, wasClean } = await closed;
-    return { messages, code, reason, wasClean, extensions: socket.extensions };
+    return { messages, code, reason, wasClean };
   };
   return Promise.all(Array.from({ length: count }, (_, i) => open(i)));
 }
@@ -52,46 +52,34 @@ module.exports = {
   details: `64 WebSockets of a page on one connection: text up to 100,000 characters, closing with a code, a reload of the page, and the
 end of the server.`,
   options: {
-    install: { type: 'boolean', text: 'have apt-get install the browser where it is missing' },
-    firefox: { type: 'boolean', text: 'in Firefox (the environment variable FIREFOX, or firefox-esr)' }
+    install: { text: 'have apt-get install the browser where it is missing' },
+    firefox: { text: 'in Firefox (the environment variable FIREFOX, or firefox-esr)' }
   },
   packages: true,
 
-  async run({ install, firefox }, { progress }) {
-    const results = new Results([], progress);
+  async run({ install, firefox }, { results, progress }) {
     const server = createServer(certificate);
     const sessions = new Set();
     server.on('session', (session) => sessions.add(session));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    const url = `https://127.0.0.1:${await listen(server)}/`;
     const { browser, page } = await (firefox ? openFirefox : openChromium)({ install, progress });
-    const url = `https://127.0.0.1:${server.address().port}/`;
-    const linesOf = () =>
-      page.waitForFunction(() => document.querySelector('pre').textContent.trim().split('\n').length === 8);
     try {
       for (const time of ['load', 'reload']) {
         await results.add(`the page of the example, ${time}`, async () => {
           await page.goto(url);
-          await linesOf();
+          await page.waitForFunction(() => document.querySelector('pre').textContent.trim().split('\n').length === 8);
           const text = await page.evaluate(() => document.querySelector('pre').textContent);
           const lines = text.trim().split('\n');
-          return { faults: lines.filter((line) => !line.endsWith('over HTTP/2.0')) };
+          return lines.filter((line) => !line.endsWith('over HTTP/2.0'));
         });
       }
       await results.add('64 WebSockets on one connection', async () => {
         const lengths = [0, 1, 1000, 100_000];
         const seen = await page.evaluate(inPage, { count: 64, lengths });
-        const expected = JSON.stringify({
-          messages: lengths.map(() => ' over HTTP/2.0'),
-          code: 4000,
-          reason: 'bye',
-          wasClean: true
-        });
-        const faults = seen
-          .filter(({ extensions: _, ...one }) => JSON.stringify(one) !== expected)
-          .map((one) => JSON.stringify(one));
-        if (sessions.size !== 1) faults.push(`${sessions.size} sessions`);
-        return { faults };
+        const messages = lengths.map(() => ' over HTTP/2.0');
+        const expected = { messages, code: 4000, reason: 'bye', wasClean: true };
+        const faults = seen.flatMap((one) => differences(one, expected));
+        return sessions.size === 1 ? faults : [...faults, `${sessions.size} sessions`];
       });
       await results.add('the end of the session', async () => {
         const closed = page.evaluate(
@@ -104,13 +92,11 @@ end of the server.`,
         );
         await page.waitForFunction(() => document.title === 'open');
         for (const session of sessions) session.destroy();
-        const code = await closed;
-        return { faults: code === 1006 ? [] : [`close code ${code}`] };
+        return differences(await closed, 1006);
       });
     } finally {
       await browser.close();
       server.close();
     }
-    return results.end();
   }
 };

@@ -2,28 +2,28 @@
 
 // Runs one of the checks of this folder: each is a file, or a folder with an index.js.
 
-const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { NotHere } = require('../support/fetch');
-const { createProgress } = require('../support/report');
-const { dependencies } = require('./package.json');
+const { installDependencies } = require('../support/install');
+const { nameOf, select } = require('../support/select');
+const { Results } = require('./support/results');
 
 /**
  * @typedef {object} Check
  * @property {string} summary one line for --list
  * @property {string} [details] more for --help
- * @property {Record<string, Option>} [options] as node:util's parseArgs takes them
+ * @property {Record<string, { text: string, value?: string, default?: string }>} [options] `text` is for
+ *   --help; an option takes a value if `value` names it
+ * @property {[kind: string, items: (string | { name: string })[]]} [only] the items that --only names
  * @property {string} [files] the files that the command line may name, for --help
+ * @property {string[]} [columns] of the table of results
  * @property {boolean} [linuxOnly] whether it needs Linux on x64
  * @property {boolean} [packages] whether it needs those of test/system/package.json
- * @property {(options: object, context: { files: string[], progress: (message: string) => void }) =>
- *   boolean | Promise<boolean>} run returns whether all is well; throws NotHere if this machine can't
- *   run it
- *
- * @typedef {{ type: 'string' | 'boolean', multiple?: boolean, default?: string, value?: string,
- *   text: string }} Option `value` names its value, and `text` says the rest, for --help
+ * @property {(options: object, context: { files: string[], chosen: any[], results: Results,
+ *   progress: (message: string) => void }) => Promise<void>} run adds results; throws NotHere if this
+ *   machine can't run it. `chosen` has the items that --only names, or all
  */
 
 const USAGE = `usage: npm run test:system -- NAME [options of the check]
@@ -35,20 +35,11 @@ a part that can't be run is a failure.
 
 Exit code: 0 if all is well, 1 if something failed, 2 if this machine can't run the check or an option is wrong.`;
 
-/** An error of the command line. */
-class WrongUsage extends Error {}
-
 /** @returns {Map<string, string>} the files of all checks, by their names */
 function findChecks() {
-  const files = fs
-    .readdirSync(__dirname)
-    .sort()
-    .flatMap((name) => {
-      if (name.endsWith('.js')) return name === 'run.js' ? [] : [[name.slice(0, -3), path.join(__dirname, name)]];
-      const file = path.join(__dirname, name, 'index.js');
-      return fs.existsSync(file) ? [[name, file]] : [];
-    });
-  return new Map(files);
+  const names = fs.readdirSync(__dirname).filter((name) => name !== 'run.js');
+  const files = names.map((name) => path.join(__dirname, name, name.endsWith('.js') ? '' : 'index.js'));
+  return new Map(files.flatMap((file, i) => (fs.existsSync(file) ? [[path.parse(names[i]).name, file]] : [])));
 }
 
 /** @param {[string, string][]} rows @returns {string} two columns */
@@ -57,30 +48,44 @@ function columns(rows) {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n');
 }
 
+/** @param {Check} check @returns {Check['options']} with those that run.js adds */
+function optionsOf({ options = {}, only }) {
+  const added = { help: { text: 'print this' } };
+  if (only) added.only = { value: `${only[0]}s`, text: 'only these, with commas between' };
+  return { ...options, ...added };
+}
+
 /** @param {Check} check @returns {string} what --help prints */
-function describe(name, { summary, details, options = {}, files }) {
-  const rows = Object.entries(options).map(([option, { value, text }]) => [
+function describe(name, check) {
+  const { summary, details, files, only } = check;
+  const rows = Object.entries(optionsOf(check)).map(([option, { value, text, default: given }]) => [
     value === undefined ? `--${option}` : `--${option} <${value}>`,
-    text
+    given === undefined ? text : `${text} (${given})`
   ]);
-  const usage = `usage: npm run test:system -- ${name} [options]${files === undefined ? '' : ' [file...]'}`;
-  const parts = [usage, `${summary[0].toUpperCase()}${summary.slice(1)}.`, details];
-  if (files !== undefined) parts.push(`file: ${files}`);
-  parts.push(columns([...rows, ['--help', 'print this']]));
+  const parts = [
+    `usage: npm run test:system -- ${name} [options]${files === undefined ? '' : ' [file...]'}`,
+    `${summary[0].toUpperCase()}${summary.slice(1)}.`,
+    details,
+    files && `file: ${files}`,
+    only && `${only[0]}s: ${only[1].map(nameOf).join(' ')}`,
+    columns(rows)
+  ];
   return parts.filter(Boolean).join('\n\n');
 }
 
-/** Installs the packages of this folder, unless it has these versions. */
-function installPackages(progress) {
-  const stamp = path.join(__dirname, 'node_modules/.installed.json');
-  const wanted = JSON.stringify(dependencies);
-  if (fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === wanted) return;
-  progress(`installing ${Object.keys(dependencies).join(', ')} in test/system/`);
-  const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'];
-  const shell = process.platform === 'win32';
-  const { status } = spawnSync('npm', args, { cwd: __dirname, stdio: ['ignore', 'inherit', 'inherit'], shell });
-  if (status !== 0) throw new Error('npm install failed in test/system/');
-  fs.writeFileSync(stamp, wanted);
+/** @param {Check} check @returns {{ values: object, positionals: string[] }} @throws {RangeError} */
+function readOptions(check, args) {
+  const known = Object.entries(optionsOf(check)).map(([option, { value, default: given }]) => [
+    option,
+    { type: value === undefined ? 'boolean' : 'string', ...(given !== undefined && { default: given }) }
+  ]);
+  try {
+    return parseArgs({ args, options: Object.fromEntries(known), allowPositionals: check.files !== undefined });
+  } catch (error) {
+    throw new RangeError(
+      `${error.message.split('. ')[0]}. The options are ${known.map(([key]) => `--${key}`).join(', ')}`
+    );
+  }
 }
 
 /** @returns {Promise<number>} the exit code */
@@ -89,58 +94,39 @@ async function main([name, ...args]) {
     console.log(USAGE);
     return name === undefined ? 2 : 0;
   }
+  const checks = findChecks();
   if (name === '--list') {
-    console.log(columns([...findChecks()].map(([one, file]) => [one, require(file).summary])));
+    console.log(columns([...checks].map(([one, file]) => [one, require(file).summary])));
     return 0;
   }
-  const checks = findChecks();
-  if (!checks.has(name)) throw new WrongUsage(`There is no check ${name}; there are ${[...checks.keys()].join(', ')}`);
+  if (!checks.has(name)) throw new RangeError(`There is no check ${name}; there are ${[...checks.keys()].join(', ')}`);
   /** @type {Check} */
   const check = require(checks.get(name));
-  const { values, positionals } = readOptions(check, args);
+  const { values, positionals: files } = readOptions(check, args);
   if (values.help) {
     console.log(describe(name, check));
     return 0;
   }
   if (check.linuxOnly && `${process.platform}-${process.arch}` !== 'linux-x64')
     throw new NotHere('It needs Linux on x64');
-  const progress = createProgress();
-  const began = performance.now();
-  if (check.packages) installPackages(progress);
-  const passed = await check.run(values, { files: positionals, progress });
-  const seconds = ((performance.now() - began) / 1000).toFixed(0);
-  console.log(`\n${name}: ${passed ? 'passed' : 'FAILED'} in ${seconds} s`);
+  const results = new Results(check.columns);
+  const chosen = check.only && select(...check.only, values.only && [values.only]);
+  if (check.packages) installDependencies(__dirname);
+  await check.run(values, { files, chosen, results, progress: results.progress });
+  const passed = results.end();
+  console.log(`\n${name}: ${passed ? 'passed' : 'FAILED'} in ${(performance.now() / 1000).toFixed(0)} s`);
   return passed ? 0 : 1;
-}
-
-/** @param {Check} check @returns {{ values: object, positionals: string[] }} */
-function readOptions({ options = {}, files }, args) {
-  const known = Object.entries(options).map(([option, { value, text, ...rest }]) => [option, rest]);
-  const help = { type: 'boolean' };
-  try {
-    return parseArgs({
-      args,
-      options: { ...Object.fromEntries(known), help },
-      allowPositionals: files !== undefined
-    });
-  } catch (error) {
-    throw new WrongUsage(
-      `${error.message.split('. ')[0]}. The options are ${[...known.map(([key]) => `--${key}`), '--help'].join(', ')}`
-    );
-  }
 }
 
 // An exit ends the processes that the check has started.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
 
-main(process.argv.slice(2)).then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error) => {
-    const isUsage = error instanceof WrongUsage || error instanceof RangeError;
+main(process.argv.slice(2))
+  .catch((error) => {
     const isNotHere = error instanceof NotHere;
+    const isUsage = error instanceof RangeError;
     console.error(isUsage ? error.message : isNotHere ? `NOT RUN: ${error.message}` : error.stack);
-    process.exit(isUsage || isNotHere ? 2 : 1);
-  }
-);
+    return isUsage || isNotHere ? 2 : 1;
+  })
+  // A part that failed may have left connections and programs.
+  .then((code) => process.exit(code));

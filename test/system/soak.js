@@ -15,9 +15,10 @@ const { connect } = require('../../examples/client');
 const { createEchoServer } = require('../../examples/echo-server');
 const { Decoder } = require('../../index.js');
 const { HANDSHAKE, head } = require('../support/connections');
+const { listen } = require('../support/free-port');
 const { upgradeAnswer } = require('../support/frames');
 const { createRandom } = require('../support/random');
-const { eventsOf, sameEvents } = require('../support/recorder');
+const { assertEvents, eventsOf } = require('../support/recorder');
 const { createStreamMaker, randomCuts } = require('../support/streams');
 
 const AT_ONCE = 8;
@@ -68,16 +69,12 @@ class Soak {
   async session(number) {
     const random = createRandom((this.seed + Math.imul(number, 0x9e3779b9)) | 0);
     const kind = KINDS[random(KINDS.length)];
-    const timer = new AbortController();
-    try {
-      const stuck = sleep(PATIENCE, null, timer).then(() => Promise.reject(new Error('stuck')));
-      stuck.catch(() => {});
-      await Promise.race([this[kind](random, number), stuck]);
-    } catch (error) {
+    const fail = (error) => {
       throw new Error(`seed ${this.seed}, session ${number}, ${kind}: ${error.message}`, { cause: error });
-    } finally {
-      timer.abort();
-    }
+    };
+    const timer = setTimeout(fail, PATIENCE, new Error('stuck'));
+    await this[kind](random, number).catch(fail);
+    clearTimeout(timer);
     this.count(kind);
   }
 
@@ -133,7 +130,7 @@ class Soak {
     const answers = pause.then(() => this.read(socket));
     await this.write(socket, bytes, randomCuts(random, bytes.length), random);
     if (!isClosed) socket.end();
-    compareEvents(expectedOf('client', await answers), events.flatMap(answerTo));
+    assertEvents(expectedOf('client', await answers), events.flatMap(answerTo));
     socket.destroy();
     this.count('messages', events.length);
     this.count('bytes', bytes.length);
@@ -152,7 +149,7 @@ class Soak {
       onPong: (payload) => seen.push(['pong', payload.toString('latin1')])
     });
     const expected = events.filter(([kind]) => !['ping', ...ENDS].includes(kind));
-    compareEvents(seen, expected);
+    assertEvents(seen, expected);
     const [kind, endCode, closeCode] = events.at(-1) ?? [];
     if (kind === 'close' && code !== endCode) throw new Error(`closed with ${code}, not ${endCode}`);
     if (kind === 'error' && error?.closeCode !== closeCode) throw new Error(`no error with ${closeCode}, but ${error}`);
@@ -182,9 +179,9 @@ class Soak {
 
   /** @returns {Promise<{ code: number, error: Error | null }>} when a client of examples/client.js has closed */
   connect(server, path, handlers) {
+    const url = `ws://127.0.0.1:${server.address().port}${path}`;
     return new Promise((resolve) => {
-      const onClose = (code, _reason, error) => resolve({ code, error });
-      connect(`ws://127.0.0.1:${server.address().port}${path}`, { ...handlers, onClose });
+      connect(url, { ...handlers, onClose: (code, _reason, error) => resolve({ code, error }) });
     });
   }
 
@@ -244,11 +241,7 @@ function answerTo([kind, ...rest]) {
   return [[kind, ...rest]];
 }
 
-function compareEvents(seen, expected) {
-  if (sameEvents(seen, expected)) return;
-  const show = (events) => events.map((event) => event.map((value) => value.length ?? value).join(' ')).join(', ');
-  throw new Error(`got ${show(seen)}, not ${show(expected)}`);
-}
+const inMib = (bytes) => Number((bytes / 2 ** 20).toFixed(2));
 
 /** Memory in MiB after garbage collections, and handles, while no connection is open. */
 async function measure() {
@@ -259,7 +252,7 @@ async function measure() {
   }
   const { heapUsed, external, rss } = process.memoryUsage();
   const handles = process.getActiveResourcesInfo().filter((name) => name !== 'Immediate').length;
-  return { heap: heapUsed / 2 ** 20, external: external / 2 ** 20, rss: rss / 2 ** 20, handles };
+  return { heap: inMib(heapUsed), external: inMib(external), rss: inMib(rss), handles };
 }
 
 /**
@@ -276,20 +269,22 @@ const LONG_RUN = 10 * 60_000;
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * Whether memory is no higher in the last third than in the second, but for 2 standard deviations
+ * Memory must be no higher in the last third than in the second, but for 2 standard deviations
  * of a sample. Chance makes the means of ten samples each differ by more about once in a thousand
  * runs, and of more samples less often; growth at an even rate makes them differ by 3.5.
+ *
+ * @returns {{ cells: string[], faults: string[] }}
  */
-function isFlat(name, values, tolerance) {
+function judge(values, tolerance) {
   const third = Math.floor(values.length / 3);
   const second = values.slice(third, 2 * third);
   const [before, after] = [mean(second), mean(values.slice(2 * third))];
   const deviation = Math.sqrt(mean(second.map((value) => (value - before) ** 2)));
   const most = before + Math.max(2 * deviation, before * tolerance);
-  const [a, b, c] = [before, after, most].map((value) => value.toFixed(2));
-  const flat = after <= most;
-  console.log(`${name}: second third ${a} MiB, last third ${b} MiB, at most ${c}: ${flat ? 'flat' : 'GROWS'}`);
-  return flat;
+  return {
+    cells: [before, after, most].map((value) => `${value.toFixed(2)} MiB`),
+    faults: after <= most ? [] : ['it grows']
+  };
 }
 
 module.exports = {
@@ -299,16 +294,20 @@ streams that are cut anywhere, streams with faults, readers that are slow, and c
 all connections end, and memory is measured after a garbage collection: in the last third of the run it may be no higher
 than in the second, and all handles must be closed.`,
   options: {
-    minutes: { type: 'string', default: '30', value: 'n', text: 'how long (30)' },
-    seed: { type: 'string', value: 'n', text: 'determines the sessions, not how they interleave' },
-    'shared-reads': { type: 'boolean', text: 'the echo server reads all connections into the same memory' }
+    minutes: { default: '30', value: 'n', text: 'how long' },
+    seed: { value: 'n', text: 'determines the sessions, not how they interleave' },
+    'shared-reads': { text: 'the echo server reads all connections into the same memory' }
   },
+  columns: ['second third', 'last third', 'at most'],
 
-  async run({ minutes, seed = String(randomBytes(4).readUInt32LE()), 'shared-reads': sharedReads }, { progress }) {
+  async run(
+    { minutes, seed = String(randomBytes(4).readUInt32LE()), 'shared-reads': sharedReads },
+    { results, progress }
+  ) {
     const milliseconds = Number(minutes) * 60_000;
     if (!(milliseconds > 0)) throw new RangeError(`--minutes must be a positive number, not ${minutes}`);
     const soak = new Soak(Number(seed), sharedReads);
-    for (const server of [soak.server, soak.streams]) await once(server.listen(0, '127.0.0.1'), 'listening');
+    for (const server of [soak.server, soak.streams]) await listen(server);
     progress(`seed ${soak.seed}, ${minutes} minutes, ${AT_ONCE} connections at a time`);
     const begun = Date.now();
     const samples = [];
@@ -319,19 +318,17 @@ than in the second, and all handles must be closed.`,
       samples.push(sample);
       if (Date.now() - shown < 5000) continue;
       shown = Date.now();
-      const { messages, bytes } = soak.counts;
-      progress(
-        `${soak.sessions} connections, ${messages} messages, ${Math.round(bytes / 2 ** 20)} MiB compared; ` +
-          `heap ${sample.heap.toFixed(2)}, external ${sample.external.toFixed(2)}, rss ${sample.rss.toFixed(1)} MiB, ${sample.handles} handles`
-      );
+      progress(`${soak.sessions} connections, ${JSON.stringify(soak.counts)}; ${JSON.stringify(sample)} in MiB`);
     }
     for (const server of [soak.server, soak.streams]) server.close();
     console.log(`${soak.sessions} connections, ${samples.length} samples: ${JSON.stringify(soak.counts)}`);
     const tolerances = milliseconds < LONG_RUN ? WARM_UP_TOLERANCE : TOLERANCE;
     const valuesOf = (name) => samples.map((sample) => sample[name]);
-    const flat = Object.entries(tolerances).map(([name, tolerance]) => isFlat(name, valuesOf(name), tolerance));
-    const handles = new Set(samples.slice(samples.length / 3).map((sample) => sample.handles));
-    if (handles.size > 1) console.log(`handles are left open: ${[...handles]}`);
-    return !flat.includes(false) && handles.size === 1;
+    for (const [name, tolerance] of Object.entries(tolerances))
+      await results.add(name, async () => judge(valuesOf(name), tolerance));
+    await results.add('handles', async () => {
+      const counts = new Set(valuesOf('handles').slice(samples.length / 3));
+      return counts.size === 1 ? [] : [`some are left open: ${[...counts]}`];
+    });
   }
 };

@@ -1,7 +1,6 @@
 'use strict';
 
-const { createHash, randomBytes } = require('node:crypto');
-const { once } = require('node:events');
+const { randomBytes } = require('node:crypto');
 const fs = require('node:fs');
 const http = require('node:http');
 const os = require('node:os');
@@ -9,7 +8,8 @@ const path = require('node:path');
 const { WebSocketServer, WebSocketStream } = require('../../ws');
 const { createServer } = require('../../examples/upload');
 const { startChromium } = require('../support/chromium');
-const { Results } = require('./support/results');
+const { listen } = require('../support/free-port');
+const { differences } = require('./support/results');
 
 /** The length of the file that is uploaded, and of each direction of the streams. */
 const LENGTH = 24 * 1024 * 1024;
@@ -59,37 +59,27 @@ async function startEcho() {
     if (url === '/lost') socket.terminate();
     else await readable.pipeTo(writable).catch(() => {});
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return { server, ends, url: `http://127.0.0.1:${server.address().port}/` };
+  return { server, ends, url: `http://127.0.0.1:${await listen(server)}/` };
 }
-
-const differences = (actual, expected) =>
-  JSON.stringify(actual) === JSON.stringify(expected) ? [] : [JSON.stringify(actual)];
 
 module.exports = {
   summary: "Chromium's WebSocketStream and the page of examples/upload.js",
-  options: { install: { type: 'boolean', text: 'have apt-get install Chromium where it is missing' } },
+  options: { install: { text: 'have apt-get install Chromium where it is missing' } },
   packages: true,
 
-  async run({ install }, { progress }) {
-    const results = new Results([], progress);
+  async run({ install }, { results, progress }) {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-upload-'));
     const echo = await startEcho();
     const uploads = createServer(folder);
-    await once(uploads.listen(0, '127.0.0.1'), 'listening');
+    const uploadUrl = `http://127.0.0.1:${await listen(uploads)}`;
     const browser = await startChromium({ chromium: require('playwright-core').chromium, install, progress });
     const page = await browser.newPage();
     try {
       await page.goto(echo.url);
       await results.add('echo by streams at both ends', async () => {
-        const end = { closeCode: 4000, reason: 'bye' };
-        const faults = differences(await page.evaluate(inPage, { length: LENGTH }), {
-          protocol: 'echo',
-          same: true,
-          text: true,
-          ...end
-        });
-        return { faults: [...faults, ...differences(echo.ends, ['4000 bye'])] };
+        const expected = { protocol: 'echo', same: true, text: true, closeCode: 4000, reason: 'bye' };
+        const actual = await page.evaluate(inPage, { length: LENGTH });
+        return [...differences(actual, expected), ...differences(echo.ends, ['4000 bye'])];
       });
       await results.add('a lost connection', async () => {
         const error = await page.evaluate(async () => {
@@ -97,26 +87,21 @@ module.exports = {
           const { name, closeCode } = await stream.closed.catch((error) => error);
           return { name, closeCode };
         });
-        return { faults: differences(error, { name: 'WebSocketError', closeCode: 1006 }) };
+        return differences(error, { name: 'WebSocketError', closeCode: 1006 });
       });
       const file = path.join(folder, 'source');
-      fs.writeFileSync(file, randomBytes(LENGTH));
+      const bytes = randomBytes(LENGTH);
+      fs.writeFileSync(file, bytes);
       for (const api of ['WebSocketStream', 'WebSocket']) {
         await results.add(`the upload page by ${api}`, async () => {
-          await page.goto(`http://127.0.0.1:${uploads.address().port}`);
+          await page.goto(uploadUrl);
           if (api === 'WebSocket') await page.evaluate(() => delete globalThis.WebSocketStream);
           const before = new Set(fs.readdirSync(folder));
           await page.setInputFiles('input', file);
-          const line = page.locator('p', { hasText: /^Done|differ/ });
-          const text = await line.textContent();
+          const text = await page.locator('p', { hasText: /^Done|differ/ }).textContent();
           const [name] = fs.readdirSync(folder).filter((one) => !before.has(one));
-          const hash = (one) => createHash('sha256').update(fs.readFileSync(one)).digest('hex');
-          return {
-            faults: [
-              ...differences(text, `Done: ${LENGTH} bytes`),
-              ...differences(hash(path.join(folder, name)), hash(file))
-            ]
-          };
+          const isSame = fs.readFileSync(path.join(folder, name)).equals(bytes);
+          return differences({ text, isSame }, { text: `Done: ${LENGTH} bytes`, isSame: true });
         });
       }
     } finally {
@@ -124,6 +109,5 @@ module.exports = {
       for (const server of [echo.server, uploads]) server.close().closeAllConnections();
       fs.rmSync(folder, { recursive: true });
     }
-    return results.end();
   }
 };

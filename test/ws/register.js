@@ -10,7 +10,7 @@ const { pathToFileURL } = require('node:url');
 const t = require('tap');
 const { version: installed } = require('ws/package.json');
 const { redirectFile, redirectUrl } = require('../../lib/ws/redirect');
-const { runNode } = require('../support/run-script');
+const child = require('../support/child');
 
 const ROOT = path.join(__dirname, '../..');
 const TIMEOUT = 60_000;
@@ -84,12 +84,13 @@ function copyFramemask(to) {
 // A copy of framemask has no addon.
 const { FRAMEMASK_REQUIRE_NATIVE, ...env } = process.env;
 
-const node = (args, options) => runNode(args, { cwd: ROOT, env, timeout: TIMEOUT, ...options });
+const node = (args, options) =>
+  child.run([process.execPath, ...args], { env, inherit: false, timeout: TIMEOUT, ...options });
 
 /** @returns {Promise<object>} what a program shows of its ws */
 async function run(args) {
-  const { code, stdout, stderr } = await node(args);
-  if (code !== 0 || stderr !== '') throw new Error(`${args.join(' ')}: ${code} ${stderr}`);
+  const { why, stdout, stderr, status } = await node(args);
+  if (status !== 0 || stderr !== '') throw new Error(`${args.join(' ')}: ${why} ${stderr}`);
   return JSON.parse(stdout);
 }
 
@@ -179,15 +180,15 @@ t.test('without a ws the program ends with the reason', async (t) => {
   t.teardown(() => fs.rmSync(alone, { recursive: true }));
   copyFramemask(alone);
   const args = ['--require', './lib/ws/register.js', '-e', 'console.log("runs")'];
-  const { code, stderr } = await node(args, { cwd: alone });
-  t.equal(code, 1);
+  const { status, stderr } = await node(args, { cwd: alone });
+  t.equal(status, 1);
   t.match(stderr, /framemask\/ws works on ws, which is not installed: run `npm install ws`/);
 });
 
 t.test('Bun is told that it has no such hooks', async (t) => {
   const preload = ['--require', path.join(folder, 'bun.cjs')];
-  const { code, stderr } = await node([...preload, ...register, path.join(folder, 'nothing.cjs')]);
-  t.equal(code, 1);
+  const { status, stderr } = await node([...preload, ...register, path.join(folder, 'nothing.cjs')]);
+  t.equal(status, 1);
   t.match(stderr, /framemask\/ws\/register works in Node\.js only: require 'framemask\/ws' instead of 'ws'/);
 });
 

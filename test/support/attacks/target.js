@@ -45,10 +45,7 @@ class Target {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /**
-   * @returns {Promise<State>}
-   * @throws {Error} if the server has ended
-   */
+  /** @returns {Promise<State>} @throws {Error} if the server has ended */
   async state() {
     if (this.alive) this.child.send('state');
     return this.answer();

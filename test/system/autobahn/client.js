@@ -9,7 +9,7 @@ const { connect } = require('../../../examples/client');
 const deflate = require('../../../examples/deflate');
 const http2 = require('./http2');
 const parts = require('./parts');
-const { MAX_PAYLOAD, WS_OPTIONS, deflateOptions } = require('./limits');
+const { LIMITS, WS_OPTIONS, deflateOptions } = require('./limits');
 
 /** Milliseconds for a case. The suite gives one with compressed messages 480 s. */
 const CASE_TIMEOUT = 500_000;
@@ -21,8 +21,7 @@ const [url, agent, kind, argument] = process.argv.slice(2);
 
 /** What either example needs to call `on`, and to stop reading while it can't send. */
 const handlers = (on) => ({
-  maxPayload: MAX_PAYLOAD,
-  maxFragments: Number.POSITIVE_INFINITY,
+  ...LIMITS,
   onMessage(data, isBinary) {
     on.message(data, () => this.send(data, isBinary) || this.pause());
   },

@@ -2,12 +2,12 @@
 
 // framemask/ws over HTTP/2. The suite speaks HTTP/1.1: a bridge stands between, at either role.
 
-const { once } = require('node:events');
 const http2 = require('node:http2');
 const net = require('node:net');
 const { acceptHttp2, overHttp2 } = require('../../../index');
 const { WebSocket, WebSocketServer } = require('../../../ws');
-const { HOST, WS_OPTIONS } = require('./limits');
+const { listen } = require('../../support/free-port');
+const { HOST, WS_OPTIONS, echoWs } = require('./limits');
 
 /** Whatever one end sends, the other gets; the end of one is the end of the other. */
 function join(one, other) {
@@ -23,11 +23,7 @@ function join(one, other) {
 /** @returns {net.Server} of HTTP/1.1, whose connections go to an echo server over HTTP/2 */
 function createServer() {
   const server = acceptHttp2(http2.createServer());
-  const wss = new WebSocketServer({ server, ...WS_OPTIONS });
-  wss.on('connection', (socket) => {
-    socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
-    socket.on('error', () => {});
-  });
+  new WebSocketServer({ server, ...WS_OPTIONS }).on('connection', echoWs);
   const bridge = net.createServer({ allowHalfOpen: true }, (socket) => {
     const { port } = server.address();
     join(socket, overHttp2()({ host: HOST, port }));
@@ -49,10 +45,7 @@ async function startBridge(port) {
     upstream.write(`GET ${request.url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
     join(upstream, socket);
   });
-  server.listen(0, HOST);
-  await once(server, 'listening');
-  server.unref();
-  return server.address().port;
+  return listen(server.unref());
 }
 
 /** @returns {Promise<WebSocket>} to the address of the suite */

@@ -5,9 +5,8 @@ const { once } = require('node:events');
 const fs = require('node:fs');
 const path = require('node:path');
 const { createInterface } = require('node:readline');
+const { ROOT, start, startServer } = require('../../support/child');
 const { freePort } = require('../../support/free-port');
-const { select } = require('../../support/select');
-const { ROOT, start } = require('../support/child');
 const { GROUPS, chooseCases, informationalOf, judge } = require('./cases');
 const { findSuite } = require('./suite');
 
@@ -17,31 +16,22 @@ const REPORTS = path.join(ROOT, 'reports/autobahn');
  * 13 up to 480 s: on a busy machine, 1,000 messages of 512 fragments have taken more than 180 s.
  */
 const SILENCE = 600_000;
-/** A process that does not exit within so many milliseconds is killed. */
-const ENDING = 5000;
 /** Milliseconds between two lines of progress. */
 const QUIET = 10_000;
 
 /** @typedef {import('./cases').Target} Target */
 
-/** @returns {import('node:child_process').ChildProcess} of the suite, or of server.js or client.js */
-const startProgram = (command, env, end) =>
-  start(command, { env: { ...process.env, PYTHONUNBUFFERED: '1', ...env }, stdio: ['ignore', 'pipe', 'inherit'] }, end);
+/** @param {Target} target @returns {string[]} the command for server.js or client.js */
+const commandOf = ({ program }, file, ...args) => [process.execPath, path.join(__dirname, file), ...args, ...program];
 
-/** @param {Target} target */
-const startNode = ({ env, program }, file, args = []) =>
-  startProgram([process.execPath, path.join(__dirname, file), ...args, ...program], env);
+const environmentOf = ({ env }) => ({ env: { ...process.env, ...env } });
 
-const isRunning = (child) => child.exitCode === null && child.signalCode === null;
-
-/** @param {import('node:child_process').ChildProcess} child */
-async function stop(child, end = () => child.kill('SIGKILL')) {
-  if (!isRunning(child)) return;
+/** Kills a process and waits for its end, unless it has ended. */
+async function stop(child, kill = () => child.kill('SIGKILL')) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
   const closed = once(child, 'close');
-  child.kill('SIGTERM');
-  const timer = setTimeout(end, ENDING);
+  kill();
   await closed;
-  clearTimeout(timer);
 }
 
 /**
@@ -63,7 +53,8 @@ function startSuite(suite, mode, { role, folder, port, spec, count, progress }) 
     if (end !== undefined) spawnSync(end[0], end.slice(1), { stdio: 'ignore' });
     child.kill('SIGKILL');
   };
-  const child = startProgram(command, {}, kill);
+  const env = { ...process.env, PYTHONUNBUFFERED: '1' };
+  const child = start(command, { env, stdio: ['ignore', 'pipe', 'inherit'] }, kill);
   let done = 0;
   let shown = performance.now();
   const timer = setTimeout(() => {
@@ -85,20 +76,15 @@ function startSuite(suite, mode, { role, folder, port, spec, count, progress }) 
 
 /** Tests our server; the suite is the client. */
 async function testServer(suite, { targets, ...run }) {
+  const children = [];
   const servers = [];
   for (const target of targets) {
-    const child = startNode(target, 'server.js');
-    const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), once(child, 'close')]);
-    const [, port] = /^listening on (\d+)$/.exec(line) ?? [];
-    if (port === undefined) throw new Error(`The echo server did not start (${target.name})`);
-    servers.push({ child, name: target.name, agent: target.agent, url: `ws://${suite.host}:${port}` });
+    const { child, port } = await startServer(commandOf(target, 'server.js'), environmentOf(target));
+    children.push(child);
+    servers.push({ agent: target.agent, url: `ws://${suite.host}:${port}` });
   }
-  const spec = { servers: servers.map(({ agent, url }) => ({ agent, url })), cases: run.cases };
-  await startSuite(suite, 'fuzzingclient', { ...run, port: 0, spec }).closed;
-  for (const { child, name } of servers) {
-    if (!isRunning(child)) console.error(`The echo server exited too early (${name})`);
-    await stop(child);
-  }
+  await startSuite(suite, 'fuzzingclient', { ...run, port: 0, spec: { servers, cases: run.cases } }).closed;
+  for (const child of children) await stop(child);
 }
 
 /** Tests our client; the suite is the server. */
@@ -107,33 +93,29 @@ async function testClient(suite, { targets, ...run }) {
   const url = `ws://127.0.0.1:${port}`;
   const fuzzer = startSuite(suite, 'fuzzingserver', { ...run, port, spec: { url, cases: run.cases } });
   for (const target of targets) {
-    const client = startNode(target, 'client.js', [url, target.agent]);
-    const [code] = await Promise.race([once(client, 'close'), fuzzer.closed]);
-    if (code !== 0) console.error(`The client failed (${target.name})`);
+    const client = start(commandOf(target, 'client.js', url, target.agent), {
+      ...environmentOf(target),
+      stdio: ['ignore', 'ignore', 'inherit']
+    });
+    await Promise.race([once(client, 'close'), fuzzer.closed]);
     await stop(client);
   }
   await fuzzer.stop();
 }
 
-/** Prints the results of the suite. @returns {boolean} whether all cases passed */
-function report({ role, targets, cases, folder }) {
+/** Reports the results of the suite. */
+async function report({ role, targets, cases, folder }, results) {
   const file = path.join(folder, 'index.json');
   const index = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
   const reference = targets.find((target) => target.reference);
   const informational = reference && informationalOf(index[reference.agent] ?? {});
-  let passed = true;
   for (const target of targets) {
     const { counts, failures } = judge(index[target.agent] ?? {}, cases, informational);
     const verdicts = [...counts].map(([verdict, count]) => `${count} ${verdict}`).join(', ');
-    const outcome = target === reference ? 'to compare with' : failures.length === 0 ? 'passed' : 'FAILED';
-    console.log(`${role}, ${target.name}: ${outcome} (${cases.length} cases: ${verdicts})`);
-    for (const failure of failures) console.log(`  ${failure}`);
-    if (failures.length > 0 && target !== reference) passed = false;
+    const [title, faults] = target === reference ? [`${target.name}, to compare with`, []] : [target.name, failures];
+    await results.add(`${role}, ${title}`, async () => ({ cells: [`${cases.length}`, verdicts], faults }));
   }
-  return passed;
 }
-
-const ALL = GROUPS.flatMap(({ targets }) => targets);
 
 module.exports = {
   summary: 'Autobahn|Testsuite, as client and as server, on the examples, with compression, and on framemask/ws',
@@ -143,20 +125,17 @@ ws (40 minutes or more). Every case must be OK; 7.1.6, 7.13.1 and 7.13.2 may be 
 INFORMATIONAL where ws has it. reports/autobahn/ has the details.
 
 The suite is installed in .cache/autobahn with Python 2.7 and python3; without Python 2.7 its Docker image is run. It
-listens on 127.0.0.1.
-
-targets: ${ALL.map(({ name }) => name).join(' ')}`,
+listens on 127.0.0.1.`,
+  only: ['target', GROUPS.flatMap(({ targets }) => targets)],
   options: {
-    only: { type: 'string', multiple: true, value: 'targets', text: 'only these, with commas between' },
-    cases: { type: 'string', value: 'ids', text: "with * for any characters: '1.*,6.4.*,9.1.1'" },
-    quick: { type: 'boolean', text: 'a short selection of cases' }
+    cases: { value: 'ids', text: "with * for any characters: '1.*,6.4.*,9.1.1'" },
+    quick: { text: 'a short selection of cases' }
   },
+  columns: ['cases', 'results'],
 
-  async run({ only, cases: patterns, quick }, { progress }) {
-    const chosen = select('target', ALL, only);
+  async run({ cases: patterns, quick }, { chosen, results, progress }) {
     const suite = findSuite(progress);
     progress(`Autobahn|Testsuite, ${suite.label}`);
-    const failed = [];
     let count = 0;
     for (const group of GROUPS) {
       const targets = group.targets.filter((target) => target.reference || chosen.includes(target));
@@ -169,9 +148,8 @@ targets: ${ALL.map(({ name }) => name).join(' ')}`,
         return { role, targets, cases, folder, count: cases.length * targets.length, progress };
       });
       await Promise.all(runs.map((run) => (run.role === 'server' ? testServer : testClient)(suite, run)));
-      failed.push(...runs.filter((run) => !report(run)));
+      for (const run of runs) await report(run, results);
     }
     if (count === 0) throw new RangeError(`No case matches ${patterns}`);
-    return failed.length === 0;
   }
 };

@@ -4,9 +4,7 @@
 
 const http = require('node:http');
 const { Decoder, Encoder, acceptUpgrade, offerUpgrade } = require('../../../index');
-const { HOST, MAX_PAYLOAD } = require('./limits');
-
-const limits = { maxPayload: MAX_PAYLOAD, maxFragments: Number.POSITIVE_INFINITY };
+const { HOST, LIMITS, MAX_PAYLOAD } = require('./limits');
 
 /** @param {object} on `part`, instead of the echo, and `end` */
 function serve(socket, role, deflate, on = {}) {
@@ -18,7 +16,7 @@ function serve(socket, role, deflate, on = {}) {
   };
   const encoder = new Encoder({ role, deflate, writable: socket });
   const decoder = new Decoder({
-    ...limits,
+    ...LIMITS,
     role,
     deflate,
     text: 'buffer',

@@ -1,6 +1,6 @@
 'use strict';
 
-// Starts an echo server with the limits that the suite needs:
+// Starts an echo server with the limits that the suite needs, and prints its port:
 //
 //     node server.js codec                      examples/echo-server.js
 //     node server.js deflate shared|takeover    examples/deflate.js, without context takeover or with it
@@ -12,27 +12,20 @@ const deflate = require('../../../examples/deflate');
 const echo = require('../../../examples/echo-server');
 const http2 = require('./http2');
 const parts = require('./parts');
-const { HOST, MAX_PAYLOAD, WS_OPTIONS, deflateOptions } = require('./limits');
-
-const limits = { maxPayload: MAX_PAYLOAD, maxFragments: Number.POSITIVE_INFINITY };
+const { HOST, LIMITS, WS_OPTIONS, deflateOptions, echoWs } = require('./limits');
 
 const SERVERS = {
-  codec: () => echo.createEchoServer(limits).listen(0, HOST),
-  deflate: (contexts) => deflate.createEchoServer({ ...limits, deflate: deflateOptions(contexts) }).listen(0, HOST),
+  codec: () => echo.createEchoServer(LIMITS).listen(0, HOST),
+  deflate: (contexts) => deflate.createEchoServer({ ...LIMITS, deflate: deflateOptions(contexts) }).listen(0, HOST),
   http2: () => http2.createServer(),
   parts: (contexts) => parts.createServer(contexts !== undefined && deflateOptions(contexts)),
   ws(library) {
     const { WebSocketServer } = require(library);
     const server = new WebSocketServer({ host: HOST, port: 0, ...WS_OPTIONS });
-    return server.on('connection', (socket) => {
-      socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
-      // The suite breaks the rules; the connection is closed.
-      socket.on('error', () => {});
-    });
+    return server.on('connection', echoWs);
   }
 };
 
 const [kind, argument] = process.argv.slice(2);
 const server = SERVERS[kind](argument);
-server.on('listening', () => console.log(`listening on ${server.address().port}`));
-process.once('SIGTERM', () => process.exit());
+server.on('listening', () => console.log(server.address().port));

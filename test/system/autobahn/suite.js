@@ -3,13 +3,13 @@
 // Finds or installs Autobahn|Testsuite.
 
 const { spawnSync } = require('node:child_process');
-const fs = require('node:fs');
 const path = require('node:path');
+const { ROOT } = require('../../support/child');
 const { NotHere } = require('../../support/fetch');
-const { ROOT } = require('../support/child');
+const { installPython, pythonProgram, run } = require('../../support/install');
 
 const HOME = path.join(ROOT, '.cache/autobahn');
-const PYTHON = path.join(HOME, 'suite/bin/python');
+const PYTHON = path.join(HOME, 'bin/python');
 const IMAGE = 'crossbario/autobahn-testsuite:0.8.2';
 
 /**
@@ -30,17 +30,15 @@ function ask(command, ...args) {
 /** @returns {Suite | null} null if it is not installed, or does not work */
 function findInstalled() {
   if (ask(PYTHON, '-c', 'import autobahntestsuite.wstest') === null) return null;
+  // `-u 0` turns off its web page.
+  const command = [PYTHON, path.join(__dirname, 'loopback.py'), '-u', '0'];
   return {
     label: path.relative('', HOME),
     host: '127.0.0.1',
-    prepare(mode, folder) {
-      const spec = path.join(folder, 'spec.json');
-      // `-u 0` turns off its web page.
-      return {
-        command: [PYTHON, path.join(__dirname, 'loopback.py'), '-m', mode, '-s', spec, '-u', '0'],
-        inside: folder
-      };
-    }
+    prepare: (mode, folder) => ({
+      command: [...command, '-m', mode, '-s', path.join(folder, 'spec.json')],
+      inside: folder
+    })
   };
 }
 
@@ -73,37 +71,19 @@ function findPython2() {
 }
 
 /**
- * Installs the suite in .cache/autobahn. It needs Python 2.7: on Python 3 it installs but does not
- * start. Only virtualenv before 20.22 makes environments for 2.7.
- */
-function install(python2) {
-  fs.rmSync(HOME, { recursive: true, force: true });
-  fs.mkdirSync(HOME, { recursive: true });
-  const tool = path.join(HOME, 'tool');
-  for (const [command, ...args] of [
-    ['python3', '-m', 'venv', tool],
-    [path.join(tool, 'bin/pip'), 'install', '--quiet', 'virtualenv<20.22'],
-    [path.join(tool, 'bin/virtualenv'), '--quiet', '--python', python2, path.join(HOME, 'suite')],
-    [path.join(HOME, 'suite/bin/pip'), 'install', '--quiet', 'autobahntestsuite==25.10.1']
-  ]) {
-    const { status, error } = spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });
-    if (status !== 0) throw error ?? new Error(`${command} ${args.join(' ')} failed`);
-  }
-}
-
-/**
- * Finds the suite, and installs it if there is a Python 2.7.
+ * Finds the suite, and installs it in .cache/autobahn if there is a Python 2.7: on Python 3 it installs
+ * but does not start. Only virtualenv before 20.22 makes environments for 2.7.
  *
- * @param {(message: string) => void} progress
- * @returns {Suite}
- * @throws {NotHere}
+ * @returns {Suite} @throws {NotHere}
  */
 function findSuite(progress) {
   let suite = findInstalled();
   const python2 = suite === null ? findPython2() : null;
   if (python2 !== null) {
     progress('installing Autobahn|Testsuite in .cache/autobahn');
-    install(python2);
+    installPython('virtualenv', ['virtualenv<20.22'], progress);
+    run(pythonProgram('virtualenv', 'virtualenv'), ['--quiet', '--clear', '--python', python2, HOME]);
+    run(path.join(HOME, 'bin/pip'), ['install', '--quiet', 'autobahntestsuite==25.10.1']);
     suite = findInstalled();
   }
   suite ??= findDocker();

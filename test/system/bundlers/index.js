@@ -3,24 +3,23 @@
 const fs = require('node:fs');
 const { createRequire } = require('node:module');
 const path = require('node:path');
+const { ROOT } = require('../../support/child');
 const { NotHere } = require('../../support/fetch');
-const { select } = require('../../support/select');
-const { ROOT } = require('../support/child');
-const { Results } = require('../support/results');
 const { BUNDLERS } = require('./bundlers');
 const { APPS, CACHE, DOCUMENT, PLATFORM, makeFolder, runBundle, stageProject } = require('./project');
 
 /** The programs of --quick: framemask both ways, and framemask/ws. */
-const QUICK = ['import.mjs', 'require.cjs', 'framemask-ws-import.mjs'];
+const QUICK = ['framemask-import.mjs', 'framemask-require.cjs', 'framemask-ws-import.mjs'];
 
 /** Warnings about these are failures. Bundlers also warn about ws itself. */
 const OURS = /framemask|bufferutil|node-gyp-build|\.node\b/;
 
 /** @returns {string[]} all files below a folder */
-function filesOf(folder) {
-  const names = fs.readdirSync(folder, { recursive: true });
-  return names.map((name) => path.join(folder, name)).filter((file) => fs.statSync(file).isFile());
-}
+const filesOf = (folder) =>
+  fs
+    .readdirSync(folder, { recursive: true })
+    .map((name) => path.join(folder, name))
+    .filter((file) => fs.statSync(file).isFile());
 
 /**
  * Bundles one program, moves the bundle to an empty folder, and runs it.
@@ -66,7 +65,7 @@ async function test(bundler, format, { tools, project, names }) {
   for (const native of [false, true]) {
     for (const app of apps) {
       const entry = native ? `native-${app}` : app;
-      const out = path.join(project, 'out', `${bundler.id}-${format}-${entry}`);
+      const out = path.join(project, 'out', `${bundler.name}-${format}-${entry}`);
       try {
         const { kernel, size } = await testBundle(bundler, { tools, project, entry, format, native, out });
         kernels[Number(native)].add(kernel);
@@ -84,26 +83,21 @@ module.exports = {
   summary: `bundles with framemask as ${DOCUMENT} says, which run elsewhere`,
   details: `Bundles six programs with each bundler, as CommonJS and as ES modules. They import and require framemask, framemask/ws, and
 ws with framemask in the place of bufferutil. Each bundle is run in an empty folder: once without configuration, in
-JavaScript, and once with the lines of ${DOCUMENT}, natively. prebuilds/ must have this platform's file.
+JavaScript, and once with the lines of ${DOCUMENT}, natively. prebuilds/ must have this platform's file.`,
+  only: ['bundler', BUNDLERS],
+  options: { quick: { text: 'only three of the six programs' } },
+  columns: ['version', 'bytes', 'without configuration', 'with configuration'],
 
-bundlers: ${BUNDLERS.map(({ id }) => id).join(' ')}`,
-  options: {
-    only: { type: 'string', multiple: true, value: 'bundlers', text: 'only these, with commas between' },
-    quick: { type: 'boolean', text: 'only three of the six programs' }
-  },
-
-  async run({ only, quick }, { progress }) {
+  async run({ quick }, { chosen, results, progress }) {
     const names = quick ? QUICK : Object.keys(APPS);
-    const bundlers = select('bundler', BUNDLERS, only, ({ id }) => id);
     const prebuilt = path.join(ROOT, 'prebuilds', `${process.platform}-${process.arch}`);
     if (PLATFORM === undefined || !fs.existsSync(prebuilt))
       throw new NotHere(`no ${prebuilt}: npm run build:prebuilds`);
     progress('installing the bundlers');
     const project = stageProject(Object.assign({}, ...BUNDLERS.map(({ packages }) => packages)));
     const tools = createRequire(path.join(CACHE, 'package.json'));
-    const results = new Results(['version', 'bytes', 'without configuration', 'with configuration'], progress);
     try {
-      for (const bundler of bundlers) {
+      for (const bundler of chosen) {
         for (const format of bundler.formats ?? ['cjs', 'esm']) {
           await results.add(`${bundler.name}, ${format}`, () => test(bundler, format, { tools, project, names }));
         }
@@ -111,6 +105,5 @@ bundlers: ${BUNDLERS.map(({ id }) => id).join(' ')}`,
     } finally {
       fs.rmSync(project, { recursive: true });
     }
-    return results.end();
   }
 };

@@ -5,9 +5,9 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { ROOT, outputOf } = require('../../support/child');
 const { installPackages, placeFramemask } = require('../../support/install');
 const { prebuildEntries } = require('../../support/modules');
-const { ROOT, outputOf } = require('../support/child');
 
 const CACHE = path.join(ROOT, '.cache/bundlers');
 const DOCUMENT = 'docs/bundling.md';
@@ -18,35 +18,28 @@ const PLATFORM = prebuildEntries()
   .find((name) => name.split('-', 2).join('-') === `${process.platform}-${process.arch}`);
 
 const NAMES = '{ Decoder, Encoder, kernel, mask, nativeError, unmask }';
-const CHECK = `check(${NAMES});`;
-const ECHO = 'echo({ WebSocket, WebSocketServer }, bufferutil);';
+const WS = '{ WebSocket, WebSocketServer }';
+const ECHO = `echo(${WS}, bufferutil);`;
 
-/** The programs, which call check.cjs and echo.cjs. The table shows the size of the first. */
-const APPS = {
-  'import.mjs': `import ${NAMES} from 'framemask';\nimport { check } from './check.cjs';\n${CHECK}`,
-  'require.cjs': `const ${NAMES} = require('framemask');\nconst { check } = require('./check.cjs');\n${CHECK}`,
-  ...Object.fromEntries(
-    [
-      ['ws', 'ws', 'bufferutil'],
-      ['framemask-ws', 'framemask/ws', 'framemask']
-    ].flatMap(([name, ws, framemask]) => [
-      [
-        `${name}-import.mjs`,
-        `import * as bufferutil from '${framemask}';
-import { WebSocket, WebSocketServer } from '${ws}';
-import { echo } from './echo.cjs';
-${ECHO}`
-      ],
-      [
-        `${name}-require.cjs`,
-        `const bufferutil = require('${framemask}');
-const { WebSocket, WebSocketServer } = require('${ws}');
-const { echo } = require('./echo.cjs');
-${ECHO}`
-      ]
-    ])
-  )
-};
+/** What each program loads, from where, and what it calls of check.cjs or echo.cjs. */
+const PROGRAMS = [
+  ['framemask', { [NAMES]: 'framemask', '{ check }': './check.cjs' }, `check(${NAMES});`],
+  ['ws', { '* as bufferutil': 'bufferutil', [WS]: 'ws', '{ echo }': './echo.cjs' }, ECHO],
+  ['framemask-ws', { '* as bufferutil': 'framemask', [WS]: 'framemask/ws', '{ echo }': './echo.cjs' }, ECHO]
+];
+
+/** The programs by their files. The table shows the size of the first. */
+const APPS = Object.fromEntries(
+  PROGRAMS.flatMap(([name, modules, call]) => {
+    const loads = Object.entries(modules);
+    const imports = loads.map(([names, module]) => `import ${names} from '${module}';`);
+    const requires = loads.map(([names, module]) => `const ${names.replace('* as ', '')} = require('${module}');`);
+    return [
+      [`${name}-import.mjs`, [...imports, call].join('\n')],
+      [`${name}-require.cjs`, [...requires, call].join('\n')]
+    ];
+  })
+);
 
 /**
  * @param {string} file the name of a configuration: its block of code begins with it, as a comment
@@ -59,11 +52,7 @@ function configOf(file) {
   throw new Error(`${DOCUMENT} has no ${file}`);
 }
 
-/**
- * @param {string} program
- * @param {RegExp} option
- * @returns {string} the option in a line that begins with the program, without the shell's quotes
- */
+/** @returns {string} the option in a line that begins with the program, without the shell's quotes */
 function optionOf(program, option) {
   for (const [command, name] of TEXT.replaceAll('\\\n', '').matchAll(/^ {0,4}(\S+) .*$/gm)) {
     const found = name === program && command.match(option);
@@ -108,17 +97,10 @@ function stageProject(packages) {
   return folder;
 }
 
-/**
- * @param {string} file a bundle
- * @param {Record<string, string>} [env]
- * @returns {Promise<string>} the kernel that it ran with
- * @throws {Error} if a check in it failed
- */
+/** Runs a bundle. @returns {Promise<string>} its kernel @throws {Error} if a check in it failed */
 async function runBundle(file, env = {}) {
-  const output = await outputOf([process.execPath, file], {
-    cwd: path.dirname(file),
-    env: { FRAMEMASK_KERNEL: '', ...env }
-  });
+  const options = { cwd: path.dirname(file), env: { FRAMEMASK_KERNEL: '', ...env } };
+  const output = await outputOf([process.execPath, file], options);
   const { kernel, nativeError } = JSON.parse(output);
   // There is a reason if, and only if, JavaScript does the masking.
   if ((kernel === 'js') !== (nativeError !== null)) throw new Error(`kernel ${kernel}, nativeError: ${nativeError}`);

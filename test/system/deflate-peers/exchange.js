@@ -4,6 +4,7 @@
 
 const assert = require('node:assert/strict');
 const { randomBytes } = require('node:crypto');
+const { on, once } = require('node:events');
 
 /** The peer has so many milliseconds to send everything back. */
 const TIMEOUT = 60_000;
@@ -26,73 +27,44 @@ function json(length, seed) {
 function createMessages(isShort) {
   const lengths = [0, 1, 125, 126, 1000, 1000, 5000, 33_000, 40_000, 65_535, 65_536];
   if (!isShort) lengths.push(131_073, 200_000, 1_000_000);
-  const messages = lengths.flatMap((length, i) => [
-    { data: json(length, i), isBinary: false },
-    { data: Buffer.from(json(length, i + 3)), isBinary: true }
-  ]);
-  messages.push({ data: 'é世🜂'.repeat(5000), isBinary: false }, { data: randomBytes(20_000), isBinary: true });
+  const messages = lengths.flatMap((length, i) => [json(length, i), Buffer.from(json(length, i + 3))]);
+  messages.push('é世🜂'.repeat(5000), randomBytes(20_000));
   // Small ones after large ones, which they may refer to.
-  for (let i = 0; i < 20; i++) messages.push({ data: json(200, i), isBinary: false });
+  for (let i = 0; i < 20; i++) messages.push(json(200, i));
   return messages;
 }
 
 /**
- * One connection: all messages are sent at once, and must come back in their order.
+ * Sends all messages at once, compares those that come back, and closes.
  *
- * @param {boolean} isShort
- * @param {{ takeover: boolean, bits: number }} wanted
- * @returns {object} what an end calls, and `done`, a promise of the counts
+ * @param {import('./ours').Connection} connection
  */
-function createExchange(isShort, wanted) {
-  const messages = createMessages(isShort);
-  const bytes = messages.reduce((sum, { data }) => sum + Buffer.byteLength(data), 0);
-  let count = 0;
-  let result = null;
-  let begun = false;
-  let resolve;
-  let fail;
-  const done = new Promise((...functions) => {
-    [resolve, fail] = functions;
-  });
-  const timer = setTimeout(() => fail(new Error(`${count} messages came back in time`)), TIMEOUT);
-  function begin(connection) {
-    begun = true;
-    for (const { data, isBinary } of messages) connection.send(data, isBinary);
+async function exchange(connection, { takeover, bits, isServer }) {
+  // The longest messages once for each window is enough.
+  const messages = createMessages(bits !== 15);
+  const bytes = messages.reduce((sum, data) => sum + Buffer.byteLength(data), 0);
+  const signal = AbortSignal.timeout(TIMEOUT);
+  const echoes = on(connection, 'message', { signal, close: ['close'] });
+  const closed = once(connection, 'close', { signal });
+  closed.catch(() => {});
+  // A client says that it is there.
+  if (isServer) await echoes.next();
+  for (const data of messages) connection.send(data, typeof data !== 'string');
+  for (const [i, data] of messages.entries()) {
+    const { value: [echo, isBinary] = [] } = await echoes.next();
+    const same = isBinary === (typeof data !== 'string') && Buffer.from(data).equals(echo);
+    assert.ok(same, `message ${i} of ${messages.length}, of ${data.length}: came back changed, or not`);
   }
-  return {
-    done: done.finally(() => clearTimeout(timer)),
-    fail,
-    begin,
-    onMessage(connection, data, isBinary) {
-      // A client says that it is there.
-      if (!begun) return begin(connection);
-      const sent = messages[count++];
-      if (isBinary !== sent.isBinary || !Buffer.from(sent.data).equals(data))
-        return fail(new Error(`message ${count} of ${sent.data.length} came back changed`));
-      if (count < messages.length) return;
-      try {
-        result = { count, bytes, received: connection.received() };
-        judge(connection.agreed, result, wanted);
-        connection.close();
-      } catch (error) {
-        fail(error);
-      }
-    },
-    onClose(code, error) {
-      if (code === 1000 && error === null && result !== null) resolve(result);
-      else fail(error ?? new Error(`closed with ${code} after ${count} messages`));
-    }
-  };
-}
-
-/** @throws {Error} if something else was agreed on, or the messages did not come back compressed */
-function judge(agreed, { bytes, received }, { takeover, bits }) {
+  const { agreed, received } = connection;
   assert.match(agreed, /^permessage-deflate/);
   for (const end of ['server', 'client']) {
     assert.equal(agreed.includes(`${end}_no_context_takeover`), !takeover, `${end}_no_context_takeover in ${agreed}`);
     if (bits < 15) assert.match(agreed, new RegExp(`${end}_max_window_bits=${bits}(;|$)`));
   }
   assert.ok(received < bytes / 2, `${received} bytes came back of ${bytes}`);
+  connection.close();
+  assert.equal((await closed)[0], 1000, 'the close code');
+  return { count: messages.length, bytes, received };
 }
 
-module.exports = { createExchange };
+module.exports = { exchange };

@@ -1,9 +1,7 @@
 'use strict';
 
 const { NotHere } = require('../../support/fetch');
-const { select } = require('../../support/select');
-const { Results } = require('../support/results');
-const { createExchange } = require('./exchange');
+const { exchange } = require('./exchange');
 const { ENDS } = require('./ours');
 const { PEERS } = require('./peers');
 
@@ -15,20 +13,15 @@ const { PEERS } = require('./peers');
  * @returns {Promise<{ count: number, bytes: number, received: number }>}
  */
 async function test(peer, end, role, parameters) {
-  // The longest messages once for each window is enough.
-  const exchange = createExchange(parameters.bits !== 15, parameters);
+  const isServer = role === 'server';
   const options = { ...parameters, streams: end.streams === true };
-  if (role === 'client') {
-    const port = await peer.listen(options);
-    end.connect(`ws://127.0.0.1:${port}`, options, exchange).catch(exchange.fail);
-    return exchange.done;
-  }
-  const server = await end.serve(options, exchange);
+  const server = await (isServer ? end : peer).listen(options);
+  const url = `ws://127.0.0.1:${server.port}`;
   try {
-    const connected = peer.connect(`ws://127.0.0.1:${server.port}`, options);
-    connected.catch(exchange.fail);
-    const result = await exchange.done;
-    await connected;
+    // A peer that connects has done so when it has been closed.
+    const connection = isServer ? server.connection : end.connect(url, options);
+    const tested = Promise.resolve(connection).then((one) => exchange(one, { ...parameters, isServer }));
+    const [result] = await Promise.all([tested, isServer && peer.connect(url, options)]);
     return result;
   } finally {
     server.close();
@@ -54,19 +47,17 @@ module.exports = {
   summary: "compressed messages to and from Chromium, Python's websockets and Go's coder/websocket, byte by byte",
   details: `Sends messages of 0 to 1,000,000 bytes to programs of others, which send them back, and compares each byte: with the codec
 and with framemask/ws, whole and as streams, each as the server and as the client, with context takeover and without, with
-all windows that the peer has. Against streams, websockets and coder/websocket echo by streams, too. Checks what was agreed on, and that messages come back compressed. The Go program is left out where there is no Go.
-
-peers: ${PEERS.map(({ name }) => name).join(' ')}`,
+all windows that the peer has. Against streams, websockets and coder/websocket echo by streams, too. Checks what was agreed on, and that messages come back compressed. The Go program is left out where there is no Go.`,
   packages: true,
+  only: ['peer', PEERS],
   options: {
-    only: { type: 'string', multiple: true, value: 'peers', text: 'only these, with commas between' },
-    quick: { type: 'boolean', text: 'windows 9 and 15 only' },
-    install: { type: 'boolean', text: 'install Chromium with apt-get, if it is missing' }
+    quick: { text: 'windows 9 and 15 only' },
+    install: { text: 'install Chromium with apt-get, if it is missing' }
   },
+  columns: ['windows', 'messages', 'bytes', 'came back as'],
 
-  async run({ only, quick, install }, { progress }) {
-    const results = new Results(['windows', 'messages', 'bytes', 'came back as'], progress);
-    for (const { name, windows, optional, start } of select('peer', PEERS, only)) {
+  async run({ quick, install }, { chosen, results, progress }) {
+    for (const { name, windows, optional, start } of chosen) {
       let peer;
       try {
         peer = await start({ install, progress });
@@ -76,19 +67,15 @@ peers: ${PEERS.map(({ name }) => name).join(' ')}`,
         continue;
       }
       const wanted = windows.filter((bits) => !quick || bits === 9 || bits === 15);
-      try {
-        for (const end of ENDS) {
-          for (const role of peer.listen === undefined ? ['server'] : ['server', 'client']) {
-            for (const takeover of [false, true]) {
-              const title = `${name}, ${end.name}, ${role}, ${takeover ? 'takeover' : 'no takeover'}`;
-              await results.add(title, () => testWindows(peer, end, role, takeover, wanted));
-            }
+      for (const end of ENDS) {
+        for (const role of peer.listen === undefined ? ['server'] : ['server', 'client']) {
+          for (const takeover of [false, true]) {
+            const title = `${name}, ${end.name}, ${role}, ${takeover ? 'takeover' : 'no takeover'}`;
+            await results.add(title, () => testWindows(peer, end, role, takeover, wanted));
           }
         }
-      } finally {
-        await peer.stop();
       }
+      await peer.stop?.();
     }
-    return results.end();
   }
 };

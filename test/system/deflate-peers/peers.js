@@ -3,56 +3,33 @@
 // Programs of others that echo messages.
 
 const path = require('node:path');
-const { createInterface } = require('node:readline');
+const { outputOf, startServer } = require('../../support/child');
 const { startChromium } = require('../../support/chromium');
 const { buildGo, installPython, pythonProgram } = require('../../support/install');
-const { start } = require('../support/child');
 
 const ALL_WINDOWS = [9, 10, 11, 12, 13, 14, 15];
 
 /**
  * @typedef {object} Peer
- * @property {(options: object) => Promise<number>} [listen] starts an echo server, and returns its
- *   port; undefined if the peer can't be a server
+ * @property {(options: object) => Promise<{ port: number, close: () => void }>} [listen] starts an echo
+ *   server; undefined if the peer can't be one
  * @property {(url: string, options: object) => Promise<void>} connect echoes what the server of
  *   that url sends, until it is closed
- * @property {() => Promise<void>} stop
+ * @property {() => Promise<void>} [stop]
  */
 
-/** A process that takes commands as lines of JSON, and answers so. @returns {Peer} */
-function startEcho(command) {
-  const child = start(command, { stdio: ['pipe', 'pipe', 'inherit'] });
-  const waiting = new Map();
-  let id = 0;
-  const end = (error) => {
-    for (const { reject } of waiting.values()) reject(error);
-  };
-  child.on('exit', (code) => end(new Error(`${path.basename(command[0])} exited with ${code}`))).on('error', end);
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    const { id, port, error } = JSON.parse(line);
-    const { resolve, reject } = waiting.get(id);
-    waiting.delete(id);
-    if (error === undefined) resolve(port);
-    else reject(new Error(`the peer: ${error}`));
-  });
-  const ask = (asked) =>
-    new Promise((resolve, reject) => {
-      waiting.set(++id, { resolve, reject });
-      child.stdin.write(`${JSON.stringify({ ...asked, id })}\n`);
-    });
-  return {
-    listen: (options) => ask({ ...options, listen: true }),
-    connect: (url, options) => ask({ ...options, connect: url }),
-    stop: () => child.kill()
-  };
-}
+/** A program that takes options as JSON. @returns {Peer} */
+const echoProgram = (...command) => ({
+  listen: (options) => startServer([...command, JSON.stringify(options)]),
+  connect: (url, options) => outputOf([...command, JSON.stringify({ ...options, connect: url })], { timeout: 90_000 })
+});
 
 const python = {
   name: 'websockets',
   windows: ALL_WINDOWS,
-  async start({ progress }) {
+  start({ progress }) {
     installPython('websockets', ['websockets==17.4'], progress);
-    return startEcho([pythonProgram('websockets', 'python'), path.join(__dirname, 'echo.py')]);
+    return echoProgram(pythonProgram('websockets', 'python'), path.join(__dirname, 'echo.py'));
   }
 };
 
@@ -61,7 +38,7 @@ const go = {
   // It declines other windows.
   windows: [15],
   optional: true,
-  start: async ({ progress }) => startEcho([buildGo('.', progress, path.join(__dirname, 'go'))])
+  start: ({ progress }) => echoProgram(buildGo('.', progress, path.join(__dirname, 'go')))
 };
 
 const chromium = {

@@ -9,18 +9,15 @@ const fs = require('node:fs');
 const http = require('node:http');
 const http2 = require('node:http2');
 const net = require('node:net');
-const os = require('node:os');
 const path = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { acceptHttp2 } = require('../../..');
 const { WebSocket, WebSocketServer } = require('../../../ws');
+const { ROOT, outputOf, run, start } = require('../../support/child');
 const certificate = require('../../support/certificate');
 const { NotHere, installDebian } = require('../../support/fetch');
-const { freePort } = require('../../support/free-port');
+const { freePort, listen } = require('../../support/free-port');
 const { buildGo, installPython, pythonProgram } = require('../../support/install');
-const { select } = require('../../support/select');
-const { outputOf, run, start } = require('../support/child');
-const { Results } = require('../support/results');
 const runtimes = require('../support/runtimes');
 
 const LENGTHS = [0, 1, 125, 126, 65_535, 65_536, 1_000_000];
@@ -38,12 +35,11 @@ async function startEcho(server) {
     socket.on('error', (error) => closes.push(error.message));
     socket.on('close', (code, reason) => closes.push(`${httpVersion} ${code} ${reason}`.trim()));
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
   const stop = () => {
     for (const socket of sockets) socket.destroy();
     server.close();
   };
-  return { port: server.address().port, closes, stop };
+  return { port: await listen(server), closes, stop };
 }
 
 const SERVERS = {
@@ -100,12 +96,9 @@ async function startProgram(command, port) {
   for (;;) {
     if (child.exitCode !== null) throw new Error(`${command[0]} ended: ${(await stderr).join('')}`);
     const socket = net.connect(port, '127.0.0.1');
-    const isOpen = await once(socket, 'connect').then(
-      () => true,
-      () => false
-    );
+    const refused = await once(socket, 'connect').catch((error) => error);
     socket.destroy();
-    if (isOpen) break;
+    if (!(refused instanceof Error)) break;
     await sleep(20);
   }
   return async () => {
@@ -129,16 +122,11 @@ backend framemask
 /** The commands of proxies on a port, for a server on another one. */
 const PROXIES = {
   nghttpx(port, backend, isHttp2) {
-    const options = ['--workers=1', '--log-level=ERROR', '--conf=/dev/null'];
-    return [
-      'nghttpx',
-      `-f127.0.0.1,${port};no-tls`,
-      `-b127.0.0.1,${backend}${isHttp2 ? ';;proto=h2' : ''}`,
-      ...options
-    ];
+    const ends = [`-f127.0.0.1,${port};no-tls`, `-b127.0.0.1,${backend}${isHttp2 ? ';;proto=h2' : ''}`];
+    return ['nghttpx', ...ends, '--workers=1', '--log-level=ERROR', '--conf=/dev/null'];
   },
-  haproxy(port, backend, isHttp2, folder) {
-    const file = path.join(folder, 'haproxy.cfg');
+  haproxy(port, backend, isHttp2) {
+    const file = path.join(ROOT, '.cache/haproxy.cfg');
     const text = HAPROXY.replace('PORT', port).replace('BACKEND', `${backend}${isHttp2 ? ' proto h2' : ''}\n`);
     fs.writeFileSync(file, text);
     return ['haproxy', '-q', '-db', '-f', file];
@@ -146,11 +134,11 @@ const PROXIES = {
 };
 
 /** Clients over HTTP/1.1 and HTTP/2, a proxy, and a server of one kind. */
-async function tryProxy(name, kind, folder) {
+async function tryProxy(name, kind) {
   if (spawnSync(name, ['--version']).error !== undefined) throw new NotHere(`${name} is not installed`);
   const echo = await startEcho(SERVERS[kind]());
   const port = await freePort();
-  const stop = await startProgram(PROXIES[name](port, echo.port, kind === 'HTTP/2', folder), port);
+  const stop = await startProgram(PROXIES[name](port, echo.port, kind === 'HTTP/2'), port);
   const faults = [];
   try {
     for (const isHttp2 of [false, true]) {
@@ -162,7 +150,7 @@ async function tryProxy(name, kind, folder) {
     }
     while (echo.closes.length < 2) await sleep(10);
     const expected = `${kind === 'HTTP/2' ? '2.0' : '1.1'} 4000 bye`;
-    return { faults: [...faults, ...echo.closes.filter((close) => close !== expected)] };
+    return [...faults, ...echo.closes.filter((close) => close !== expected)];
   } finally {
     await stop();
     echo.stop();
@@ -177,7 +165,7 @@ async function tryUndici() {
     const command = [runtimes.node('26'), client, `wss://127.0.0.1:${echo.port}`, LENGTHS.join()];
     const faults = JSON.parse(await outputOf(command, { timeout: 60_000 }));
     while (echo.closes.length === 0) await sleep(10);
-    return { faults: [...faults, ...echo.closes.filter((close) => close !== '2.0 4000 bye')] };
+    return [...faults, ...echo.closes.filter((close) => close !== '2.0 4000 bye')];
   } finally {
     echo.stop();
   }
@@ -191,7 +179,7 @@ async function tryHypercorn(progress) {
   const stop = await startProgram(command, port);
   try {
     // wsproto forgets that a message is compressed when a Ping comes between its fragments.
-    return { faults: await exchange(`ws://127.0.0.1:${port}`, { http2: true, perMessageDeflate: false }) };
+    return await exchange(`ws://127.0.0.1:${port}`, { http2: true, perMessageDeflate: false });
   } finally {
     await stop();
   }
@@ -209,38 +197,27 @@ async function tryH2spec(progress) {
   return { cells: [`${passed} of ${total}`], faults: total !== undefined && passed === total ? [] : [stdout] };
 }
 
+const PEERS = [
+  ...Object.keys(PROXIES).flatMap((name) =>
+    Object.keys(SERVERS).map((kind) => ({ name: `${name}-to-${kind}`, test: () => tryProxy(name, kind) }))
+  ),
+  { name: 'undici', test: tryUndici },
+  { name: 'hypercorn', test: tryHypercorn },
+  { name: 'h2spec', test: tryH2spec }
+];
+
 module.exports = {
   summary: 'WebSockets over HTTP/2 with nghttpx, HAProxy, undici, hypercorn and h2spec',
   details: `Messages of up to 1,000,000 bytes, fragments, Pings, 200 messages at once, and closing with a code: through
 proxies with clients and servers over HTTP/1.1 and HTTP/2, with undici's client, and with hypercorn's server. h2spec's
 group "generic" passes on a server with WebSockets.`,
   packages: true,
-  options: {
-    install: { type: 'boolean', text: 'have apt-get install the proxies where they are missing' },
-    only: { type: 'string', multiple: true, value: 'peers', text: 'only these, with commas between' }
-  },
+  options: { install: { text: 'have apt-get install the proxies where they are missing' } },
+  only: ['peer', PEERS],
+  columns: ['tests'],
 
-  async run({ install = false, only }, { progress }) {
+  async run({ install }, { chosen, results, progress }) {
     if (install) installDebian(['haproxy', 'nghttp2-proxy'], progress);
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-http2-'));
-    const peers = [
-      ...Object.keys(PROXIES).flatMap((name) =>
-        Object.keys(SERVERS).map((kind) => ({
-          name,
-          title: `${name}, ${kind} to the server`,
-          test: () => tryProxy(name, kind, folder)
-        }))
-      ),
-      { name: 'undici', title: 'undici', test: tryUndici },
-      { name: 'hypercorn', title: 'hypercorn', test: () => tryHypercorn(progress) },
-      { name: 'h2spec', title: 'h2spec, generic', test: () => tryH2spec(progress) }
-    ];
-    const results = new Results(['tests'], progress);
-    try {
-      for (const { title, test } of select('peer', peers, only)) await results.add(title, test);
-    } finally {
-      fs.rmSync(folder, { recursive: true });
-    }
-    return results.end();
+    for (const { name, test } of chosen) await results.add(name, () => test(progress));
   }
 };

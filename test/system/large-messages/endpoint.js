@@ -11,8 +11,9 @@
 
 const { once } = require('node:events');
 const net = require('node:net');
-const { Decoder, Encoder, acceptDeflate, offerDeflate, readInto } = require('../../../index');
+const { Decoder, Encoder, readInto } = require('../../../index');
 const { WebSocket, WebSocketServer, sendStream } = require('../../../ws');
+const { agree } = require('../../support/deflate');
 
 /** The most bytes of a chunk, and of the pattern. */
 const CHUNK = 64 * 1024;
@@ -22,18 +23,12 @@ const HOST = '127.0.0.1';
 const LETTERS = Buffer.from('a€é😀 large ');
 const PATTERN = Buffer.concat(Array(Math.floor(CHUNK / LETTERS.length)).fill(LETTERS));
 
-/** @returns {{ server: object, client: object }} what both ends have agreed on */
-function agree() {
-  const options = { contextTakeover: true, threadPoolFrom: Number.POSITIVE_INFINITY };
-  const offer = offerDeflate(options);
-  const server = acceptDeflate(offer.header, options);
-  return { server, client: offer.readAnswer(server.header) };
-}
+const DEFLATE = { contextTakeover: true, threadPoolFrom: Number.POSITIVE_INFINITY };
 
 /** @returns {number} the length of all parts so far */
 const count = (part, from) => from + part.length;
 
-/** The same. @throws {Error} if the part is not the pattern */
+/** Likewise. @throws {Error} if the part is not the pattern */
 function check(part, from) {
   const bytes = typeof part === 'string' ? Buffer.from(part) : part;
   for (let at = 0; at < bytes.length; ) {
@@ -53,7 +48,7 @@ const READERS = {
   parts: (socket, done) => decode(socket, done, {}, count),
   checked: (socket, done) => decode(socket, done, {}, check),
   text: (socket, done) => decode(socket, done, { text: 'string' }, check),
-  compressed: (socket, done) => decode(socket, done, { deflate: agree().server }, check),
+  compressed: (socket, done) => decode(socket, done, { deflate: agree(DEFLATE).server }, check),
   'ws-dropped': (stream, done) => readStream(stream, done, count),
   'ws-checked': (stream, done) => readStream(stream, done, check)
 };
@@ -130,7 +125,7 @@ async function send(kind, bytes, port) {
   const socket = net.connect(port, HOST);
   await once(socket, 'connect');
   const closed = once(socket, 'close');
-  const deflate = kind === 'compressed' ? agree().client : null;
+  const deflate = kind === 'compressed' ? agree(DEFLATE).client : null;
   const encoder = new Encoder({ role: 'client', recycle: true, deflate });
   for (const chunk of chunksOf(bytes)) {
     ADDERS[kind](encoder, chunk, bytes);

@@ -1,9 +1,7 @@
 'use strict';
 
 const path = require('node:path');
-const { createInterface } = require('node:readline');
-const { start } = require('../support/child');
-const { Results } = require('../support/results');
+const { outputOf, startServer } = require('../../support/child');
 
 const ENDPOINT = path.join(__dirname, 'endpoint.js');
 const MIB = 2 ** 20;
@@ -23,20 +21,12 @@ const CASES = {
   'framemask/ws, compressed': ['ws-compressed', 'ws-checked']
 };
 
-/** @returns {AsyncIterator<string>} the lines of an endpoint */
-function startEndpoint(...args) {
-  const command = [process.execPath, ENDPOINT, ...args.map(String)];
-  const child = start(command, { stdio: ['ignore', 'pipe', 'inherit'] });
-  return createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-}
-
 async function transfer(kind, reader, bytes) {
-  const receiver = startEndpoint('receive', reader);
-  const { value: port } = await receiver.next();
-  const sender = startEndpoint('send', kind, bytes, port);
-  const [received, sent] = await Promise.all([receiver.next(), sender.next()]);
-  if (received.done || sent.done) throw new Error('an endpoint has ended early');
-  return { received: JSON.parse(received.value), sent: JSON.parse(sent.value) };
+  const { port, lines } = await startServer([process.execPath, ENDPOINT, 'receive', reader]);
+  const sending = outputOf([process.execPath, ENDPOINT, 'send', kind, `${bytes}`, `${port}`], { timeout: 3_600_000 });
+  const [received, sent] = await Promise.all([lines.next(), sending]);
+  if (received.done) throw new Error('the receiver has ended early');
+  return { received: JSON.parse(received.value), sent: JSON.parse(sent) };
 }
 
 const inMib = (bytes) => `${(bytes / MIB).toFixed(0)} MiB`;
@@ -45,20 +35,13 @@ module.exports = {
   summary: 'messages of gigabytes in parts: memory at both ends, and the rate',
   details: `Sends one message over loopback, in one frame and in fragments, as text and compressed, to a Decoder with onPart, and by sendStream
 of framemask/ws to a server with streamFrom. Each end may take ${inMib(MARGIN)} more than one that reads and drops the same bytes from a bare socket; each byte is compared.`,
-  options: {
-    mib: {
-      type: 'string',
-      default: '4096',
-      value: 'n',
-      text: 'the length of the message in MiB (4096: about two minutes)'
-    }
-  },
+  options: { mib: { default: '4096', value: 'n', text: 'the length of the message; the default takes two minutes' } },
+  columns: ['receiver', 'sender', 'MiB/s', 'of a bare socket'],
 
-  async run({ mib }, { progress }) {
+  async run({ mib }, { results }) {
     const bytes = Number(mib) * MIB;
     if (!(Number.isSafeInteger(bytes) && bytes > 0))
       throw new RangeError(`--mib must be a whole number above 0, not ${mib}`);
-    const results = new Results(['receiver', 'sender', 'MiB/s', 'of a bare socket'], progress);
     let bare;
     for (const [name, [kind, reader]] of Object.entries(CASES)) {
       await results.add(name, async () => {
@@ -74,6 +57,5 @@ of framemask/ws to a server with streamFrom. Each end may take ${inMib(MARGIN)} 
         return { cells: [inMib(received.peak), inMib(sent.peak), rate, share], faults };
       });
     }
-    return results.end();
   }
 };

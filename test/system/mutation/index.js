@@ -1,7 +1,7 @@
 'use strict';
 
 const path = require('node:path');
-const { ROOT, run } = require('../support/child');
+const { ROOT, faultsOf } = require('../../support/child');
 
 const STRYKER = path.join(__dirname, '../node_modules/@stryker-mutator/core/bin/stryker.js');
 
@@ -13,10 +13,10 @@ five minutes. Strings are left alone, for most of them are messages. See ${path.
     'files to change, or lines of them, such as lib/codec/header.js:60-90; lib/codec, lib/deflate and lib/masking by default',
   packages: true,
   options: {
-    concurrency: { type: 'string', value: 'n', text: 'changes at a time (default: one for each processor but one)' }
+    concurrency: { value: 'n', text: 'changes at a time (default: one for each processor but one)' }
   },
 
-  async run({ concurrency }, { files }) {
+  async run({ concurrency }, { files, results }) {
     const options = [
       ...(files.length > 0 ? ['--mutate', files.join(',')] : []),
       ...(concurrency === undefined ? [] : ['--concurrency', concurrency])
@@ -25,7 +25,7 @@ five minutes. Strings are left alone, for most of them are messages. See ${path.
     const env = { FRAMEMASK_TEST_SEED: '1', TAP_BAIL: '1', TAP_TIMEOUT: '600' };
     const config = path.join(__dirname, 'stryker.json');
     const timeout = 2 ** 31 - 1;
-    const { status } = await run([process.execPath, STRYKER, 'run', config, ...options], { env, timeout, show: true });
-    return status === 0;
+    const command = [process.execPath, STRYKER, 'run', config, ...options];
+    await results.add('changes', () => faultsOf(command, { env, timeout }));
   }
 };

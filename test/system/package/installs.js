@@ -1,51 +1,54 @@
 'use strict';
 
-// Installs and runs framemask with each package manager and a registry that has it:
+// Installs and runs framemask with package managers and a registry that has the tarballs of a folder:
 //
-//     node installs.js <plan>
+//     node installs.js <tarball of framemask, in that folder> <managers>
 //
 // A process of its own, so that it can be cut off from the network.
 
-const fs = require('node:fs');
 const path = require('node:path');
-const { NotHere } = require('../../support/fetch');
-const { createProgress } = require('../../support/report');
+const { select } = require('../../support/select');
 const { Results } = require('../support/results');
-const { MANAGERS } = require('./managers');
+const { MANAGERS, OLD_WS } = require('./managers');
 const { Project } = require('./project');
 const { startRegistry } = require('./registry');
 const { filesBelow, manifestOf } = require('./tarball');
 
-const { scratch, tarball, unpacked, others, tasks } = JSON.parse(fs.readFileSync(process.argv[2], 'utf8'));
+const [tarball, names] = process.argv.slice(2);
+const scratch = path.dirname(tarball);
+const { version } = manifestOf(tarball);
 
-/**
- * @param {import('./index').Task} task
- * @param {string} registry
- * @returns {Promise<{ cells: string[], faults: string[] }>}
- */
-async function perform({ manager: name, source, ws, commands, notRun, kinds }, registry) {
-  if (notRun !== undefined) throw new NotHere(notRun);
-  const manager = MANAGERS.find((candidate) => candidate.name === name);
-  const { version } = manifestOf(tarball);
-  const dependencies =
-    ws === undefined
-      ? { framemask: source === 'file' ? `file:${tarball}` : version }
-      : { bufferutil: `npm:framemask@${version}`, ws };
-  const folder = path.join(scratch, `${name}-${source.replaceAll(' ', '-')}`);
-  const project = new Project(folder, manager, commands, { registry, dependencies });
+/** The dependencies of a project for each way to install framemask, which comes first. */
+const SOURCES = {
+  file: { framemask: `file:${tarball}` },
+  name: { framemask: version },
+  ...Object.fromEntries(OLD_WS.map((ws) => [`ws ${ws}`, { bufferutil: `npm:framemask@${version}`, ws }]))
+};
+
+/** @returns {Promise<{ cells: string[], faults: string[] }>} */
+async function install(manager, source, kinds, registry) {
+  const commands = manager.prepare();
+  const folder = path.join(scratch, `${manager.name}-${source.replaceAll(' ', '-')}`);
+  const project = new Project(folder, manager, commands, { registry, dependencies: SOURCES[source] });
   const remarks = await project.install();
   const { faults, kernels } = await project.runPrograms(kinds);
   return {
     cells: [commands.version, kinds.join(', '), kernels.join(', ')],
-    faults: [...remarks, ...project.traces(filesBelow(unpacked)), ...faults]
+    faults: [...remarks, ...project.traces(filesBelow(path.join(scratch, 'unpacked'))), ...faults]
   };
 }
 
 async function main() {
-  const registry = await startRegistry([tarball, ...others]);
-  const results = new Results(['version', 'programs', 'kernel'], createProgress());
-  for (const task of tasks) {
-    await results.add(`${task.manager}, by ${task.source}`, () => perform(task, registry.address));
+  const registry = await startRegistry(scratch);
+  const results = new Results(['version', 'programs', 'kernel']);
+  for (const manager of select('manager', MANAGERS, [names])) {
+    const { name, sources, types } = manager;
+    for (const [i, source] of sources.entries()) {
+      // The types are the same files for all sources.
+      const typescript = types && i === 0 ? ['typescript'] : [];
+      const kinds = source.startsWith('ws ') ? ['oldWs'] : ['javascript', ...typescript];
+      await results.add(`${name}, by ${source}`, () => install(manager, source, kinds, registry.address));
+    }
   }
   registry.close();
   process.exitCode = results.end() ? 0 : 1;

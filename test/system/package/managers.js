@@ -9,8 +9,8 @@ const runtimes = require('../support/runtimes');
 /**
  * @typedef {object} Manager
  * @property {string} name as --only takes it
- * @property {('file' | 'name')[]} [sources] how it can install framemask: from a tarball, or by its
- *   name from a registry; both by default
+ * @property {string[]} sources how it installs framemask: from a tarball, by its name from a registry,
+ *   or as bufferutil beside a version of ws
  * @property {() => Commands} prepare downloads it
  * @property {(registry: string) => Record<string, string>} files of a project, besides its
  *   package.json
@@ -18,7 +18,6 @@ const runtimes = require('../support/runtimes');
  * @property {RegExp} [notes] the files that it adds to those of a package
  * @property {boolean} [types] whether types are checked in its project: not where another has the same
  *   files in the same places
- * @property {string[]} [oldWs] versions of ws beside which it installs framemask as bufferutil
  *
  * @typedef {object} Commands
  * @property {string} version
@@ -36,6 +35,7 @@ const ADDED = /^\+ ((npm:)?framemask[ @]\S+|bufferutil <- framemask \S+|ws \S+( 
 
 /** Older than those of framemask/ws. */
 const OLD_WS = ['7.5.10', '8.16.0'];
+const SOURCES = ['file', 'name', ...OLD_WS.map((version) => `ws ${version}`)];
 
 function npm(version, node, types) {
   return {
@@ -48,7 +48,7 @@ function npm(version, node, types) {
     },
     files: NPMRC,
     summary: [/^added [23] packages in \S+$/],
-    oldWs: OLD_WS
+    sources: SOURCES
   };
 }
 
@@ -70,7 +70,7 @@ function pnpm(version, program, types) {
       /^Done in \S+ using pnpm v\S+$/
     ],
     notes: /^node_modules\/\.bin\//,
-    oldWs: OLD_WS
+    sources: SOURCES
   };
 }
 
@@ -104,7 +104,7 @@ function yarn(name, settings, ownFiles) {
       /^➤ YN0092: │ ESM support for PnP uses the experimental loader API/
     ],
     notes: /^\.ready$/,
-    oldWs: OLD_WS
+    sources: SOURCES
   };
 }
 
@@ -112,6 +112,7 @@ function bun() {
   return {
     types: true,
     name: 'bun',
+    sources: ['file', 'name'],
     prepare() {
       const program = runtimes.bun();
       return { version: runtimes.BUN, install: [program, 'install'], run: [program], typed: 'ts' };
@@ -170,4 +171,4 @@ const MANAGERS = [
   deno()
 ];
 
-module.exports = { MANAGERS };
+module.exports = { MANAGERS, OLD_WS };

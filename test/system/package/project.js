@@ -5,13 +5,15 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const child = require('../support/child');
+const child = require('../../support/child');
 const { filesBelow } = require('./tarball');
 
 /** Programs that compile or download addons. In a project's PATH, each of them records its call and fails. */
 const DECOYS = 'cc c++ gcc g++ clang clang++ make cmake ninja python python3 node-gyp prebuild-install'.split(' ');
 
 const TYPED = ['typed.cts', 'typed.mts'];
+/** The imports of typed.mts of which typed.cts has another form: a default, with names or without. */
+const DEFAULT_IMPORTS = /^import (\w+)(?:, ({.*}))? from ('.*');$/gm;
 /** Options for a Node.js program in TypeScript, with all checks. */
 const COMPILER_OPTIONS = {
   strict: true,
@@ -35,7 +37,7 @@ class Project {
    * @param {string} scratch a new folder
    * @param {import('./managers').Manager} manager
    * @param {import('./managers').Commands} commands
-   * @param {{ registry: string, dependencies: Record<string, string> }} source framemask comes first
+   * @param {object} source the registry, and the dependencies, of which framemask comes first
    */
   constructor(scratch, manager, commands, { registry, dependencies }) {
     const [folder, home, bin] = ['project', 'home', 'bin'].map((name) => path.join(scratch, name));
@@ -136,6 +138,11 @@ class Project {
    */
   async runPrograms(kinds) {
     fs.cpSync(path.join(__dirname, 'programs'), this.folder, { recursive: true });
+    const typed = fs.readFileSync(path.join(this.folder, 'typed.mts'), 'utf8');
+    const asCommonJs = typed.replace(DEFAULT_IMPORTS, (_, name, names, module) =>
+      [`import ${name} = require(${module});`, ...(names ? [`import ${names} from ${module};`] : [])].join('\n')
+    );
+    fs.writeFileSync(path.join(this.folder, 'typed.cts'), asCommonJs);
     fs.copyFileSync(path.join(__dirname, '../support/check-framemask.cjs'), path.join(this.folder, 'check.cjs'));
     const faults = [];
     const kernels = new Set();

@@ -1,22 +1,19 @@
 'use strict';
 
-// An npm registry on this machine that has only the given tarballs.
+// An npm registry on this machine that has only the tarballs of a folder.
 
 const { createHash } = require('node:crypto');
-const { once } = require('node:events');
 const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
+const { listen } = require('../../support/free-port');
 const { manifestOf } = require('./tarball');
 
 /** Old, because some managers refuse versions that are only some days old. */
 const PUBLISHED = '2020-01-01T00:00:00.000Z';
 
-/**
- * @param {string[]} tarballs
- * @returns {Promise<{ address: string, close: () => void }>}
- */
-async function startRegistry(tarballs) {
+/** @returns {Promise<{ address: string, close: () => void }>} */
+async function startRegistry(folder) {
   const answers = new Map();
   const server = http.createServer(({ url }, response) => {
     const answer = answers.get(decodeURIComponent(url.split('?')[0]));
@@ -25,13 +22,13 @@ async function startRegistry(tarballs) {
     response.writeHead(answer === undefined ? 404 : 200, { 'content-type': type });
     response.end(isTarball ? answer : JSON.stringify(answer ?? { error: 'not found' }));
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const address = `http://127.0.0.1:${server.address().port}`;
-  for (const tarball of tarballs) {
+  const address = `http://127.0.0.1:${await listen(server)}`;
+  for (const file of fs.readdirSync(folder).filter((name) => name.endsWith('.tgz'))) {
+    const tarball = path.join(folder, file);
     const manifest = manifestOf(tarball);
     const { name, version } = manifest;
     const bytes = fs.readFileSync(tarball);
-    const place = `/${name}/-/${path.basename(tarball)}`;
+    const place = `/${name}/-/${file}`;
     const known = answers.get(`/${name}`);
     const dist = {
       tarball: address + place,
@@ -46,8 +43,7 @@ async function startRegistry(tarballs) {
       time: { created: PUBLISHED, modified: PUBLISHED, ...known?.time, [version]: PUBLISHED }
     });
   }
-  const close = () => server.close().closeAllConnections();
-  return { address, close };
+  return { address, close: () => server.close().closeAllConnections() };
 }
 
 module.exports = { startRegistry };

@@ -3,8 +3,8 @@
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
+const { ROOT, outputOf, run } = require('../../support/child');
 const { prebuildEntries } = require('../../support/modules');
-const { ROOT, outputOf, run } = require('../support/child');
 
 /** The limit for all files together, in bytes. */
 const MAX_SIZE = 700_000;

@@ -2,11 +2,11 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { ROOT, run } = require('../../support/child');
 const { CACHE, NotHere, installDebian, missing } = require('../../support/fetch');
-const { select } = require('../../support/select');
-const { ROOT, run } = require('../support/child');
-const { Results } = require('../support/results');
 const { PLATFORMS, PLACE, SMOKE } = require('./platforms');
+
+const PREBUILDS = path.join(ROOT, 'prebuilds');
 
 /**
  * Lays out an installed framemask without a build of its own, and the test beside it: as smoke.cjs,
@@ -14,13 +14,13 @@ const { PLATFORMS, PLACE, SMOKE } = require('./platforms');
  *
  * @returns {string} the folder
  */
-function stage(prebuilds) {
+function stage() {
   const folder = path.join(CACHE, 'app');
   const root = path.join(folder, PLACE);
   fs.rmSync(folder, { recursive: true, force: true });
   for (const name of ['package.json', 'lib'])
     fs.cpSync(path.join(ROOT, name), path.join(root, name), { recursive: true });
-  fs.cpSync(prebuilds, path.join(root, 'prebuilds'), { recursive: true });
+  fs.cpSync(PREBUILDS, path.join(root, 'prebuilds'), { recursive: true });
   const loader = path.dirname(require.resolve('node-gyp-build/package.json'));
   fs.cpSync(loader, path.join(root, 'node_modules/node-gyp-build'), { recursive: true });
   fs.copyFileSync(path.join(ROOT, 'test/platform/smoke.js'), path.join(folder, 'smoke.cjs'));
@@ -60,24 +60,20 @@ async function test(platform, app) {
 module.exports = {
   summary: 'prebuilds/ on every platform that can be run or emulated',
   details: `Loads the files of prebuilds/ (npm run build:prebuilds makes them), masks and scans with each kernel, and compares with
-JavaScript: in Node.js, Bun and Deno, with other C libraries, on emulated processors and under Wine.
-
-platforms: ${PLATFORMS.map(({ name }) => name).join(' ')}`,
+JavaScript: in Node.js, Bun and Deno, with other C libraries, on emulated processors and under Wine.`,
   linuxOnly: true,
+  only: ['platform', PLATFORMS],
   options: {
-    only: { type: 'string', multiple: true, value: 'platforms', text: 'only these, with commas between' },
-    quick: { type: 'boolean', text: 'a shorter list' },
-    install: { type: 'boolean', text: 'install missing Debian packages with apt-get' },
-    prebuilds: { type: 'string', default: 'prebuilds', value: 'folder', text: 'another folder than prebuilds/' }
+    quick: { text: 'a shorter list' },
+    install: { text: 'install missing Debian packages with apt-get' }
   },
+  columns: ['file', 'version', 'kernel', 'run by'],
 
-  async run({ only, quick, install, prebuilds }, { progress }) {
-    const platforms = select('platform', PLATFORMS, only).filter(({ ci }) => ci || !quick);
-    if (!fs.existsSync(prebuilds)) throw new RangeError(`there is no ${prebuilds}: npm run build:prebuilds makes it`);
+  async run({ quick, install }, { chosen, results, progress }) {
+    const platforms = chosen.filter(({ ci }) => ci || !quick);
+    if (!fs.existsSync(PREBUILDS)) throw new RangeError(`there is no ${PREBUILDS}: npm run build:prebuilds makes it`);
     if (install) installDebian([...new Set(platforms.flatMap(({ packages = [] }) => packages))], progress);
-    const app = stage(path.resolve(prebuilds));
-    const results = new Results(['file', 'version', 'kernel', 'run by'], progress);
+    const app = stage();
     for (const platform of platforms) await results.add(platform.name, () => test(platform, app));
-    return results.end();
   }
 };

@@ -3,10 +3,8 @@
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const path = require('node:path');
+const { ROOT, outputOf } = require('../../support/child');
 const { installPackages, placeFramemask } = require('../../support/install');
-const { select } = require('../../support/select');
-const { ROOT, outputOf } = require('../support/child');
-const { Results } = require('../support/results');
 
 const USERS = path.join(__dirname, 'users');
 const CACHE = path.join(ROOT, '.cache/programs');
@@ -89,21 +87,16 @@ module.exports = {
   details: `Runs each program of users/ three times: with ws; with framemask/ws, which it names instead of ws; and unchanged, with
 \`node --import framemask/ws/register\`, which also gives framemask/ws to the packages that it uses. All must print the
 same result; in the second framemask must read messages, and in the third no ws 8 may read one. The packages are
-installed in .cache/programs/, without their install scripts.
+installed in .cache/programs/, without their install scripts.`,
+  only: ['program', PROGRAMS],
+  columns: ['memory'],
 
-programs: ${PROGRAMS.map(({ name }) => name).join(' ')}`,
-  options: {
-    only: { type: 'string', multiple: true, value: 'programs', text: 'only these, with commas between' }
-  },
-
-  async run({ only }, { progress }) {
-    const programs = select('program', PROGRAMS, only);
+  async run(_options, { chosen, results, progress }) {
     progress(`installing ${Object.keys(PACKAGES).join(', ')}`);
     installPackages(CACHE, PACKAGES);
     placeFramemask(CACHE);
     const receivers = findReceivers(path.join(CACHE, 'node_modules'));
-    const results = new Results(['memory'], progress);
-    for (const { name, file } of programs) {
+    for (const { name, file } of chosen) {
       let reference;
       for (const way of WAYS) {
         await results.add(`${name}, ${way.name}`, async () => {
@@ -115,6 +108,5 @@ programs: ${PROGRAMS.map(({ name }) => name).join(' ')}`,
         });
       }
     }
-    return results.end();
   }
 };

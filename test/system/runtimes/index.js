@@ -5,23 +5,30 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { ROOT, run } = require('../../support/child');
 const { copyCheckout } = require('../../support/copy-checkout');
-const { select } = require('../../support/select');
-const { ROOT, run, testFiles } = require('../support/child');
-const { Results } = require('../support/results');
+const { filesOf } = require('../../support/modules');
 const { DENO_ENV, bun, denoRun } = require('../support/runtimes');
 const { UNSUPPORTED } = require('./unsupported');
 
 const COPY = path.join(ROOT, '.cache/runtimes');
 const TESTS = /^(fuzz\/test\/.*|test\/((codec|masking|shared|sockets|hazards|ws)\/.*|(tracing|frame-id)[^/]*))\.js$/;
 
-/** Tests make folders, programs and connections, some of them over Unix sockets. */
-const RUNTIMES = [
-  { name: 'bun', command: () => [bun()] },
-  { name: 'deno', command: () => denoRun(['write', 'run', 'net']), env: DENO_ENV },
-  { name: 'node', command: () => [process.execPath] }
-];
 const KERNELS = { native: { FRAMEMASK_REQUIRE_NATIVE: '1', FRAMEMASK_KERNEL: '' }, js: { FRAMEMASK_KERNEL: 'js' } };
+
+/** Each runtime with each kernel. Tests make folders, programs and connections, some of them over Unix sockets. */
+const RUNTIMES = Object.entries({
+  bun: { command: () => [bun()] },
+  deno: { command: () => denoRun(['write', 'run', 'net']), env: DENO_ENV },
+  node: { command: () => [process.execPath] }
+}).flatMap(([runtime, { command, env }]) =>
+  Object.entries(KERNELS).map(([kernel, ofKernel]) => ({
+    name: `${runtime}-${kernel}`,
+    runtime,
+    command,
+    env: { ...env, ...ofKernel }
+  }))
+);
 
 /** Copies the checkout; there, require('tap') loads the stand-in. */
 function stage() {
@@ -34,7 +41,7 @@ function stage() {
 
 /** @returns {string[]} the files of tests that have one of these texts in their path */
 function listFiles(wanted) {
-  const files = [...testFiles(ROOT), ...testFiles(ROOT, 'fuzz/test')].filter((file) => TESTS.test(file));
+  const files = ['test', 'fuzz/test'].flatMap((folder) => filesOf(folder, TESTS));
   for (const { file } of UNSUPPORTED) if (!files.includes(file)) throw new Error(`unsupported.js: there is no ${file}`);
   const chosen = files.filter((file) => wanted.length === 0 || wanted.some((text) => file.includes(text)));
   if (chosen.length === 0) throw new RangeError(`no test file has ${wanted.join(' or ')} in its path`);
@@ -42,13 +49,13 @@ function listFiles(wanted) {
 }
 
 /** @returns {Promise<{ passed: number, failed: number, skipped: number, fault?: string }>} of one file */
-async function runFile({ name, command, env }, kernel, file) {
-  const entries = UNSUPPORTED.filter((entry) => entry.file === file && entry.runtimes.includes(name));
-  if (entries.some(({ tests }) => tests === undefined)) return { passed: 0, failed: 0, skipped: 1 };
+async function runFile({ runtime, command, env }, file) {
+  const entries = UNSUPPORTED.filter((entry) => entry.file === file && entry.runtimes.includes(runtime));
+  if (entries.some(({ tests }) => tests.length === 0)) return { passed: 0, failed: 0, skipped: 1 };
   const reasons = Object.fromEntries(entries.flatMap(({ tests, reason }) => tests.map((test) => [test, reason])));
   const { status, stdout, stderr, why } = await run([...command(), path.join(COPY, file)], {
     cwd: COPY,
-    env: { ...env, ...KERNELS[kernel], FRAMEMASK_TEST_SKIPPED: JSON.stringify(reasons) },
+    env: { ...env, FRAMEMASK_TEST_SKIPPED: JSON.stringify(reasons) },
     timeout: 900_000
   });
   const lines = stdout.trim().split('\n');
@@ -64,42 +71,32 @@ async function runFile({ name, command, env }, kernel, file) {
 
 module.exports = {
   summary: 'the tests of the codec, masking, sockets, framemask/ws and frame ids in Bun and Deno',
-  details: `Each with the addon (npm run build) and with JavaScript. unsupported.js lists the tests that can't run there.`,
+  details: `With the addon (npm run build) and with JavaScript. unsupported.js lists the tests that can't run there. Node.js runs
+if it is named, to compare the stand-in for tap.`,
   files: 'parts of the paths of tests; all by default',
   linuxOnly: true,
-  options: {
-    only: {
-      type: 'string',
-      multiple: true,
-      value: 'runtimes',
-      text: 'bun, deno, or node, to compare the stand-in for tap'
-    },
-    kernel: { type: 'string', multiple: true, value: 'kernel', text: 'only native or only js' }
-  },
+  only: ['runtime', RUNTIMES],
+  columns: ['passed', 'skipped'],
 
-  async run({ only = ['bun,deno'], kernel }, { files, progress }) {
-    const chosen = listFiles(files);
+  async run({ only }, { chosen, files, results, progress }) {
+    const tests = listFiles(files);
     stage();
-    const results = new Results(['passed', 'skipped'], progress);
-    for (const runtime of select('runtime', RUNTIMES, only)) {
-      for (const name of select('kernel', Object.keys(KERNELS), kernel, String)) {
-        await results.add(`${runtime.name}, ${name}`, async () => {
-          const total = { passed: 0, skipped: 0, faults: [] };
-          const queue = [...chosen];
-          const work = async () => {
-            for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
-              const { passed, failed, skipped, fault } = await runFile(runtime, name, file);
-              total.passed += passed;
-              total.skipped += skipped;
-              if (fault !== undefined) total.faults.push(`${file}: ${fault}`);
-              progress(`${runtime.name}, ${name}, ${file}: ${passed} passed, ${failed} failed, ${skipped} skipped`);
-            }
-          };
-          await Promise.all(Array.from({ length: os.availableParallelism() }, work));
-          return { cells: [`${total.passed}`, `${total.skipped}`], faults: total.faults };
-        });
-      }
+    for (const one of chosen.filter(({ runtime }) => only !== undefined || runtime !== 'node')) {
+      await results.add(one.name, async () => {
+        const total = { passed: 0, skipped: 0, faults: [] };
+        const queue = tests.values();
+        const work = async () => {
+          for (const file of queue) {
+            const { passed, failed, skipped, fault } = await runFile(one, file);
+            total.passed += passed;
+            total.skipped += skipped;
+            if (fault !== undefined) total.faults.push(`${file}: ${fault}`);
+            progress(`${one.name}, ${file}: ${passed} passed, ${failed} failed, ${skipped} skipped`);
+          }
+        };
+        await Promise.all(Array.from({ length: os.availableParallelism() }, work));
+        return { cells: [`${total.passed}`, `${total.skipped}`], faults: total.faults };
+      });
     }
-    return results.end();
   }
 };

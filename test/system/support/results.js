@@ -1,16 +1,16 @@
 'use strict';
 
+const { inspect, isDeepStrictEqual } = require('node:util');
 const { NotHere } = require('../../support/fetch');
+const { createProgress } = require('../../support/report');
 
 /** The parts of a check, each with its outcome: prints them as they end, and a table at the end. */
 class Results {
-  /**
-   * @param {string[]} head of the table, without the outcome
-   * @param {(message: string) => void} progress
-   */
-  constructor(head, progress) {
-    this._progress = progress;
-    this._rows = [['', ...head, 'outcome']];
+  /** @param {string[]} [columns] of the table, between the name of a part and its outcome */
+  constructor(columns = []) {
+    /** Prints a message with the time. */
+    this.progress = createProgress();
+    this._rows = [['', ...columns, 'outcome']];
     this._counts = { passed: 0, FAILED: 0, 'NOT RUN': 0 };
   }
 
@@ -18,25 +18,26 @@ class Results {
    * Runs a part.
    *
    * @param {string} name
-   * @param {() => Promise<{ cells?: string[], faults?: string[] } | undefined>} part what it throws is a
-   *   fault, unless it is NotHere
+   * @param {() => Promise<string[] | { cells?: string[], faults?: string[] }>} part returns its faults, and
+   *   cells of the table; what it throws is a fault, unless it is NotHere
    */
   async add(name, part) {
     const began = performance.now();
-    let result;
+    let cells = [];
+    let faults = [];
     let outcome = 'passed';
     try {
-      result = (await part()) ?? {};
-      if (result.faults?.length > 0) outcome = 'FAILED';
+      const result = await part();
+      ({ cells = [], faults = [] } = Array.isArray(result) ? { faults: result } : result);
+      if (faults.length > 0) outcome = 'FAILED';
     } catch (error) {
       outcome = error instanceof NotHere ? 'NOT RUN' : 'FAILED';
-      result = { faults: [error.message] };
+      faults = [error.message];
     }
-    const { cells = [], faults = [] } = result;
     this._counts[outcome]++;
     const blank = Array(this._rows[0].length - 2).fill('');
     this._rows.push([name, ...blank.map((_, i) => cells[i] ?? ''), outcome]);
-    this._progress(`${name}: ${outcome}, ${((performance.now() - began) / 1000).toFixed(1)} s`);
+    this.progress(`${name}: ${outcome}, ${((performance.now() - began) / 1000).toFixed(1)} s`);
     for (const fault of faults) console.log(`   ${fault.replaceAll('\n', '\n   ')}`);
   }
 
@@ -54,4 +55,8 @@ class Results {
   }
 }
 
-module.exports = { Results };
+/** @returns {string[]} the actual value, unless it is the expected one */
+const differences = (actual, expected) =>
+  isDeepStrictEqual(actual, expected) ? [] : [`${inspect(actual)}, not ${inspect(expected)}`];
+
+module.exports = { Results, differences };

@@ -2,11 +2,11 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { ROOT, run } = require('../../support/child');
 const { copyCheckout } = require('../../support/copy-checkout');
 const { installPackages } = require('../../support/install');
-const { select } = require('../../support/select');
-const { ROOT, run, runTests, testFiles } = require('../support/child');
-const { Results } = require('../support/results');
+const { filesOf } = require('../../support/modules');
+const { runTests } = require('../support/tests');
 const { runSuite } = require('./suite');
 
 /** The oldest supported version, and the newest of each minor version after it. */
@@ -31,19 +31,13 @@ function stage(version) {
   return folder;
 }
 
-/** @returns {Promise<{ faults: string[] }>} */
-async function testVersion(version, progress) {
-  const cwd = stage(version);
-  return { faults: await runTests([...testFiles(cwd, 'test/ws'), 'fuzz/test/differences.js'], { cwd, progress }) };
-}
-
-/** @returns {Promise<{ faults: string[] }>} whether the error for that version says what is supported */
+/** @returns {Promise<string[]>} faults, unless the error for that version says what is supported */
 async function testRefusal(version) {
   const { status, stderr } = await run([process.execPath, '-e', "require('./ws.js')"], { cwd: stage(version) });
-  if (status === 0) return { faults: ['framemask/ws loads'] };
+  if (status === 0) return ['framemask/ws loads'];
   const message = stderr.split('\n').find((line) => /^\w*Error\b/.test(line)) ?? stderr;
   const clear = message.includes(version) && message.includes(VERSIONS[0]);
-  return { faults: clear ? [] : [`the error names not both ${version} and ${VERSIONS[0]}: ${message}`] };
+  return clear ? [] : [`the error names not both ${version} and ${VERSIONS[0]}: ${message}`];
 }
 
 module.exports = {
@@ -52,19 +46,21 @@ module.exports = {
 checks that framemask/ws refuses ${REFUSED.join(' and ')} by an error that says so. With --suite it runs the tests of ws instead, on
 ws and on framemask/ws; a test fails if it passes on ws only.`,
   options: {
-    only: { type: 'string', multiple: true, value: 'versions', text: 'only these, with commas between' },
-    suite: { type: 'string', value: 'folder', text: 'a checkout of ws in which `npm install` was run' },
-    files: { type: 'string', value: 'text', text: 'only the files of the suite whose name has this in it' }
+    suite: { value: 'folder', text: 'a checkout of ws in which `npm install` was run' }
   },
+  only: ['version', [...REFUSED, ...VERSIONS]],
+  columns: ['passed', 'failed'],
 
-  async run({ only, suite, files }, { progress }) {
-    if (suite !== undefined) return runSuite(path.resolve(suite), { cache: CACHE, fetchWs, files, progress });
-    const results = new Results([], progress);
-    for (const version of select('version', [...REFUSED, ...VERSIONS], only, String)) {
-      const refused = REFUSED.includes(version);
-      const name = refused ? `ws ${version} is refused` : `ws ${version}`;
-      await results.add(name, () => (refused ? testRefusal(version) : testVersion(version, progress)));
+  async run({ suite }, { chosen, results }) {
+    if (suite !== undefined) return runSuite(path.resolve(suite), { cache: CACHE, fetchWs, results });
+    for (const version of chosen) {
+      if (REFUSED.includes(version)) await results.add(`ws ${version} is refused`, () => testRefusal(version));
+      else {
+        await results.add(`ws ${version}`, () => {
+          const cwd = stage(version);
+          return runTests([...filesOf('test/ws', /\.js$/), 'fuzz/test/differences.js'], { cwd });
+        });
+      }
     }
-    return results.end();
   }
 };

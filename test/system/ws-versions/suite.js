@@ -4,9 +4,9 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { run } = require('../../support/child');
 const { linkPackages } = require('../../support/copy-checkout');
 const { placeFramemask } = require('../../support/install');
-const { run } = require('../support/child');
 
 /** The most that is shown of an error. */
 const LINES = 8;
@@ -49,7 +49,7 @@ function stage(suite, ws, library, folder) {
   }
 }
 
-/** @returns {Promise<{ passed: number, failures: Map<string, string> }>} errors by the test's name */
+/** @returns {Promise<{ passes: number, failures: [name: string, error: string][] }>} */
 async function runFile(folder, file) {
   const mocha = path.join(folder, 'node_modules/mocha/bin/mocha');
   // Timeouts are longer than the 2 s of mocha: a busy machine is no failure. `--exit`: a test that
@@ -58,42 +58,32 @@ async function runFile(folder, file) {
   const { stdout, stderr } = await run([process.execPath, mocha, ...options, `test/${file}`], { cwd: folder });
   try {
     const report = JSON.parse(stdout.slice(stdout.indexOf('{\n  "stats"')));
-    const errors = report.failures.map(({ fullTitle, err }) => [fullTitle, `${err.stack ?? err.message}`]);
-    return { passed: report.stats.passes, failures: new Map(errors) };
+    const failures = report.failures.map(({ fullTitle, err }) => [fullTitle, `${err.stack ?? err.message}`]);
+    return { passes: report.stats.passes, failures };
   } catch {
-    return { passed: 0, failures: new Map([[`all of ${file}`, stderr + stdout]]) };
+    return { passes: 0, failures: [[`all of ${file}`, stderr + stdout]] };
   }
 }
 
-/**
- * @param {string} suite
- * @param {{ cache: string, fetchWs: (version: string) => string, files?: string,
- *   progress: (message: string) => void }} options `files` is a part of the names of those to run
- * @returns {Promise<boolean>} whether framemask/ws passes what ws passes
- */
-async function runSuite(suite, { cache, fetchWs, files: part = '', progress }) {
+async function runSuite(suite, { cache, fetchWs, results }) {
   if (!fs.existsSync(path.join(suite, 'node_modules/mocha')))
     throw new RangeError(`no mocha in ${suite}: npm install there`);
   const { version } = JSON.parse(fs.readFileSync(path.join(suite, 'package.json'), 'utf8'));
   const folder = path.join(cache, 'suite');
   const known = new Set();
-  let failed = 0;
   for (const library of ['ws', 'framemask/ws']) {
     stage(suite, fetchWs(version), library, folder);
-    const files = fs.readdirSync(path.join(folder, 'test'));
-    for (const file of files.filter((name) => name.endsWith('.test.js') && name.includes(part))) {
-      const { passed, failures } = await runFile(folder, file);
-      progress(`${library}, ws ${version}, ${file}: ${passed} passed, ${failures.size} failed`);
-      for (const [name, error] of failures) {
-        const fails = library !== 'ws' && !known.has(name);
-        if (library === 'ws') known.add(name);
-        if (!fails) continue;
-        failed++;
-        console.log(`FAILED: ${name}\n   ${error.split('\n').slice(0, LINES).join('\n   ')}`);
-      }
+    for (const file of fs.readdirSync(path.join(folder, 'test')).filter((name) => name.endsWith('.test.js'))) {
+      await results.add(`${library}, ${file}`, async () => {
+        const { passes, failures } = await runFile(folder, file);
+        if (library === 'ws') for (const [name] of failures) known.add(name);
+        const faults = failures
+          .filter(([name]) => !known.has(name))
+          .map(([name, error]) => `${name}\n${error.split('\n').slice(0, LINES).join('\n')}`);
+        return { cells: [`${passes}`, `${failures.length}`], faults };
+      });
     }
   }
-  return failed === 0;
 }
 
 module.exports = { runSuite };

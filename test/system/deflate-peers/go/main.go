@@ -1,66 +1,50 @@
-// Echoes messages as a client or a server of coder/websocket. A line of JSON on stdin asks for
-// either:
+// Echoes messages as a server or a client of coder/websocket. The argument is JSON:
 //
-//	{"id": 1, "listen": true, "takeover": false, "streams": false}  ->  {"id": 1, "port": 40000}
-//	{"id": 2, "connect": "ws://...", "takeover": true, "streams": true}  ->  {"id": 2} when it has been closed
+//	{"takeover": false, "streams": false}                       listens, and prints its port
+//	{"connect": "ws://...", "takeover": true, "streams": true}  ends when it has been closed
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
-	"sync"
 
 	"github.com/coder/websocket"
 )
 
-type command struct {
-	Id       int
-	Listen   bool
+var asked struct {
 	Connect  string
 	Takeover bool
 	Streams  bool
 }
 
-type answer struct {
-	Id    int    `json:"id"`
-	Port  int    `json:"port,omitempty"`
-	Error string `json:"error,omitempty"`
-}
-
-func echo(socket *websocket.Conn, streams bool) error {
-	echoMessage := echoWhole
-	if streams {
-		echoMessage = echoStream
-	}
+func echo(socket *websocket.Conn) error {
 	socket.SetReadLimit(-1)
 	for {
-		err := echoMessage(socket)
+		kind, reader, err := socket.Reader(context.Background())
 		if websocket.CloseStatus(err) == websocket.StatusNormalClosure {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
+		if err := echoMessage(socket, kind, reader); err != nil {
+			return err
+		}
 	}
 }
 
-func echoWhole(socket *websocket.Conn) error {
-	kind, data, err := socket.Read(context.Background())
-	if err != nil {
-		return err
-	}
-	return socket.Write(context.Background(), kind, data)
-}
-
-func echoStream(socket *websocket.Conn) error {
-	kind, reader, err := socket.Reader(context.Background())
-	if err != nil {
-		return err
+func echoMessage(socket *websocket.Conn, kind websocket.MessageType, reader io.Reader) error {
+	if !asked.Streams {
+		data, err := io.ReadAll(reader)
+		if err != nil {
+			return err
+		}
+		return socket.Write(context.Background(), kind, data)
 	}
 	writer, err := socket.Writer(context.Background(), kind)
 	if err != nil {
@@ -72,61 +56,32 @@ func echoStream(socket *websocket.Conn) error {
 	return writer.Close()
 }
 
-func modeOf(takeover bool) websocket.CompressionMode {
-	if takeover {
-		return websocket.CompressionContextTakeover
-	}
-	return websocket.CompressionNoContextTakeover
-}
-
-func listen(takeover, streams bool) (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func check(err error) {
 	if err != nil {
-		return 0, err
+		panic(err)
 	}
-	go http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: modeOf(takeover)})
-		if err == nil {
-			echo(socket, streams)
-		}
-	}))
-	return listener.Addr().(*net.TCPAddr).Port, nil
-}
-
-func connect(url string, takeover, streams bool) error {
-	options := &websocket.DialOptions{CompressionMode: modeOf(takeover)}
-	socket, _, err := websocket.Dial(context.Background(), url, options)
-	if err != nil {
-		return err
-	}
-	if err := socket.Write(context.Background(), websocket.MessageText, []byte("ready")); err != nil {
-		return err
-	}
-	return echo(socket, streams)
 }
 
 func main() {
-	lines := bufio.NewScanner(os.Stdin)
-	var output sync.Mutex
-	for lines.Scan() {
-		var asked command
-		if err := json.Unmarshal(lines.Bytes(), &asked); err != nil {
-			panic(err)
-		}
-		go func() {
-			reply := answer{Id: asked.Id}
-			var err error
-			if asked.Listen {
-				reply.Port, err = listen(asked.Takeover, asked.Streams)
-			} else {
-				err = connect(asked.Connect, asked.Takeover, asked.Streams)
-			}
-			if err != nil {
-				reply.Error = err.Error()
-			}
-			output.Lock()
-			json.NewEncoder(os.Stdout).Encode(reply)
-			output.Unlock()
-		}()
+	check(json.Unmarshal([]byte(os.Args[1]), &asked))
+	mode := websocket.CompressionNoContextTakeover
+	if asked.Takeover {
+		mode = websocket.CompressionContextTakeover
 	}
+	if asked.Connect != "" {
+		socket, _, err := websocket.Dial(context.Background(), asked.Connect, &websocket.DialOptions{CompressionMode: mode})
+		check(err)
+		check(socket.Write(context.Background(), websocket.MessageText, []byte("ready")))
+		check(echo(socket))
+		return
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	check(err)
+	fmt.Println(listener.Addr().(*net.TCPAddr).Port)
+	check(http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: mode})
+		if err == nil {
+			echo(socket)
+		}
+	})))
 }

@@ -1,0 +1,23 @@
+'use strict';
+
+// Runs the tests of this checkout, or of a copy of it.
+
+const path = require('node:path');
+const { ROOT, faultsOf } = require('../../support/child');
+const { copyCheckout } = require('../../support/copy-checkout');
+const { rebuild } = require('../../support/node-gyp');
+
+const TAP = path.join(ROOT, 'node_modules/tap/dist/esm/run.mjs');
+
+/** Runs files of tests with tap, or all tests, without coverage. @returns {Promise<string[]>} faults */
+const runTests = (files, how) => faultsOf([process.execPath, TAP, '--disable-coverage', ...files], how);
+
+/** Copies the checkout and builds its addon there, with options for gyp. */
+function buildCopy(folder, options, { env, progress }) {
+  progress(`building a copy of the checkout with ${options.join(' ')}`);
+  copyCheckout(ROOT, folder);
+  const { status, stdout, stderr } = rebuild(folder, { stdio: 'pipe', options: ['--', ...options], env });
+  if (status !== 0) throw new Error(`the build failed:\n${stdout}${stderr}`);
+}
+
+module.exports = { TAP, buildCopy, runTests };
