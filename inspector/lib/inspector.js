@@ -4,19 +4,18 @@
 
 const path = require('node:path');
 const { PageConnection } = require('./page-connection');
+const { answerPage } = require('./page-requests');
 const { RecordReader } = require('./records');
 const { InspectorServer, createToken } = require('./server');
 const { Session } = require('./session');
 const { kindOf, open, openSample } = require('./sources');
 
 const LIVE = path.join(__dirname, '../live.js');
-const PART = 4 * 1024 * 1024;
 const DEFAULT_SIZE = 256 * 1024 * 1024;
 
 class Inspector {
   /** @param {{ maxSize?: number }} [options] `maxSize` is that of a source, in bytes */
   constructor({ maxSize = DEFAULT_SIZE } = {}) {
-    this.maxSize = maxSize;
     this._pages = new Set();
     this.session = new Session((list, index) => {
       for (const page of this._pages) page.update(list, index);
@@ -27,8 +26,14 @@ class Inspector {
     this._pageToken = createToken();
     this._liveToken = createToken();
     this._server = new InspectorServer({
-      '/page': { token: this._pageToken, fromPage: true, maxPayload: PART, open: (peer) => this._openPage(peer) },
-      '/live': { token: this._liveToken, fromPage: false, maxPayload: PART, open: () => this._openLive() }
+      '/page': {
+        token: this._pageToken,
+        fromPage: true,
+        open: (peer) => this._openPage(peer),
+        maxBody: maxSize,
+        answer: (...request) => answerPage(this, ...request)
+      },
+      '/live': { token: this._liveToken, fromPage: false, open: () => this._openLive() }
     });
   }
 
@@ -88,13 +93,7 @@ class Inspector {
   _openPage(peer) {
     const page = new PageConnection(peer, this);
     this._pages.add(page);
-    return {
-      onMessage: (message) => page.receive(message),
-      onClose: () => {
-        page.close();
-        this._pages.delete(page);
-      }
-    };
+    return { onClose: () => this._pages.delete(page) };
   }
 
   /** A program that sends its records: see live.js. */

@@ -1,7 +1,7 @@
 // The page: what the inspector sends goes to the store, and is drawn from there.
 
 import { CLOSED, Connection } from './connection.mjs';
-import { byId, element, formatNumber, fromBase64, save, showText } from './dom.mjs';
+import { byId, element, formatNumber, save, showText } from './dom.mjs';
 import { FilterBar } from './filters.mjs';
 import { clearDetail, FIRST_BYTES, showDetail } from './frame-detail.mjs';
 import { FrameList } from './frame-list.mjs';
@@ -26,17 +26,31 @@ const filters = new FilterBar({
   onSearch: search
 });
 let title = '';
-let searches = 0;
+let searching = new AbortController();
 let isSearchDue = false;
 let isPaused = false;
-let copying = null;
-let exported = null;
 /** The selection of the page's link, until its rows are there. */
 let linked = readLink();
 let linkTimer;
 
-function askFor(index, count) {
-  connection.send({ type: 'detail', index, count });
+/** @returns {Promise<unknown>} the answer; undefined if there is none, for a reason that is shown */
+function ask(request, options) {
+  return connection.ask(request, options).catch(({ message }) => {
+    if (!options?.signal?.aborted) showError(message);
+  });
+}
+
+async function askFor(index, count) {
+  const detail = await ask({ type: 'detail', index, count });
+  if (!detail || index !== list.selected) return;
+  showDetail(detail, {
+    onCopy: (part, button) => copyFrom(index, part, button),
+    onMore: (bytes) => askFor(index, bytes),
+    onSelect(other) {
+      list.select(other);
+      byId('detail').focus();
+    }
+  });
 }
 
 function redraw() {
@@ -73,14 +87,10 @@ function followLink() {
   redraw();
 }
 
-function copyFrom(index, part, button) {
-  copying = button;
-  if (part === 'link') {
-    writeLink(selection());
-    copy(location.href, button);
-  } else {
-    connection.send({ type: 'copy', index, part });
-  }
+async function copyFrom(index, part, button) {
+  if (part === 'link') writeLink(selection());
+  const text = part === 'link' ? location.href : await ask({ type: 'copy', index, part });
+  if (text !== undefined) copy(text, button);
 }
 
 function pause(wanted) {
@@ -90,15 +100,15 @@ function pause(wanted) {
   redraw();
 }
 
-function search(query) {
-  searches++;
+async function search(query) {
+  searching.abort();
+  searching = new AbortController();
+  const { signal } = searching;
   keepLink();
-  if (query === '') {
-    store.setFound(null);
-    redraw();
-  } else {
-    connection.send({ type: 'search', query, number: searches });
-  }
+  const found = query === '' ? null : await ask({ type: 'search', query }, { signal });
+  if (signal.aborted || found === undefined) return;
+  store.setFound(found);
+  redraw();
 }
 
 /** Looks for what is searched in rows that have come since. */
@@ -148,43 +158,19 @@ const connection = new Connection({
     redraw();
     if (store.rows.length > before) searchAgain();
   },
-  found({ number, found }) {
-    if (number !== searches || filters.query === '') return;
-    store.setFound(found);
-    redraw();
-  },
-  detail({ detail }) {
-    if (detail === null || detail.index !== list.selected) return;
-    showDetail(detail, {
-      onCopy: (part, button) => copyFrom(detail.index, part, button),
-      onMore: (bytes) => askFor(detail.index, bytes),
-      onSelect(index) {
-        list.select(index);
-        byId('detail').focus();
-      }
-    });
-  },
   progress: showProgress,
-  copy({ text, error }) {
-    if (error === undefined) copy(text, copying);
-    else showError(error);
-  },
-  export({ part, done, error }) {
-    if (error !== undefined) showError(error);
-    else exported.parts.push(fromBase64(part));
-    if (done) save(exported.parts, exported.name);
-  },
   closed() {
     showError(CLOSED);
   }
 });
 
-listenToSources(connection);
+listenToSources(connection, ask);
 clearDetail();
-byId('export-part').addEventListener('click', ({ target: { value: format } }) => {
+byId('export-part').addEventListener('click', async ({ target: { value: format } }) => {
   if (!format) return;
-  exported = { name: `${title.replace(/[^\w.-]+/g, '-') || 'frames'}.${format}`, parts: [] };
-  connection.send({ type: 'export', format, indexes: store.passing() });
+  const name = `${title.replace(/[^\w.-]+/g, '-') || 'frames'}.${format}`;
+  const file = await ask({ type: 'export', format }, { body: JSON.stringify(store.passing()) });
+  if (file !== undefined) save(file, name);
 });
 // Pasted into the address bar, a link does not load the page again by itself.
 addEventListener('hashchange', () => location.reload());

@@ -23,9 +23,10 @@ const UPGRADE = {
   'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ=='
 };
 
-/** @returns {Promise<{ status: number, headers: object, body: string }>} */
-async function get(port, target, headers = {}) {
-  const request = http.get({ host: '127.0.0.1', port, path: target, agent: false, headers });
+/** @returns {Promise<{ status: number, headers: object, body: string }>} the answer to a GET, or to a POST of `sent` */
+async function get(port, target, headers = {}, sent = undefined) {
+  const method = sent === undefined ? 'GET' : 'POST';
+  const request = http.request({ host: '127.0.0.1', port, path: target, agent: false, method, headers }).end(sent);
   const [response, socket] = await Promise.race([once(request, 'response'), once(request, 'upgrade')]);
   if (response.statusCode === 101) socket.destroy();
   const body = response.statusCode === 101 ? '' : (await response.toArray()).join('');
@@ -39,9 +40,10 @@ async function start(t) {
   return { inspector, port: Number(url.port), token: url.hash.slice(1) };
 }
 
-/** A page's connection: sends objects, and keeps the answers. */
+/** A page's connection, which keeps the messages that come, and its requests. */
 async function connect(t, port, token) {
-  const socket = new WebSocket(`ws://127.0.0.1:${port}/page?token=${token}`, { origin: `http://127.0.0.1:${port}` });
+  const origin = `http://127.0.0.1:${port}`;
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/page?token=${token}`, { origin });
   const messages = [];
   socket.on('message', (data) => messages.push(JSON.parse(data)));
   t.after(() => socket.terminate());
@@ -53,7 +55,11 @@ async function connect(t, port, token) {
       await once(socket, 'message');
     }
   };
-  return { socket, find, send: (message) => socket.send(JSON.stringify(message)) };
+  const ask = async (request, sent = '') => {
+    const target = `/page?token=${token}&ask=${encodeURIComponent(JSON.stringify(request))}`;
+    return JSON.parse((await get(port, target, { Origin: origin }, sent)).body);
+  };
+  return { find, ask };
 }
 
 test('every file of the page, and no other, with a policy that runs nothing else', async (t) => {
@@ -97,28 +103,41 @@ test('other hosts, origins and tokens are refused', async (t) => {
   ]) {
     assert.equal((await get(port, target, headers)).status, status, `${target} ${JSON.stringify(headers)}`);
   }
+  const ask = `&ask=${encodeURIComponent('{"type":"clear"}')}`;
+  for (const [status, target, headers] of [
+    [200, page + ask, { Host, Origin }],
+    [421, page + ask, { Host: `evil.example:${port}`, Origin: `http://evil.example:${port}` }],
+    [403, page + ask, { Host, Origin: 'http://evil.example' }],
+    [403, page + ask, { Host, Origin: 'null' }],
+    [403, page + ask, { Host }],
+    [403, `/page?token=wrong${ask}`, { Host, Origin }],
+    [405, live + ask, { Host }],
+    [404, `/${ask}`, { Host, Origin }]
+  ]) {
+    assert.equal((await get(port, target, headers, '')).status, status, `POST ${target} ${JSON.stringify(headers)}`);
+  }
 });
 
-test('a page opens a source in parts, of a limited size', async (t) => {
-  const { port, token } = await start(t);
-  const { find, send, socket } = await connect(t, port, token);
-  send({ type: 'open', name: 'x', size: 11 });
-  socket.send(Buffer.from('8101'));
-  socket.send(Buffer.from('61 8900'));
-  await find('opened');
+test('a page opens a source of a limited size', async (t) => {
+  const { inspector, port, token } = await start(t);
+  const { find, ask } = await connect(t, port, token);
+  assert.deepEqual(await ask({ type: 'open', name: 'x' }, '810161 8900'), {});
   const { rows } = await find('frames');
   const firstColumns = rows.map(([index, [connection, server, sequence]]) =>
     [index, connection, server, sequence].join()
   );
   assert.deepEqual(firstColumns, ['0,0,1,1', '1,0,1,2']);
-  send({ type: 'open', name: 'x', size: 1001 });
-  assert.match((await find('error')).text, /larger than 1000 bytes/);
-  send({ type: 'open', name: 'x', size: 1 });
-  socket.send(Buffer.from('?'));
-  assert.match((await find('error')).text, /neither hex nor base64/);
-  send({ type: 'nonsense' });
-  const [code] = await once(socket, 'close');
-  assert.equal(code, 1011);
+  for (const [request, sent, message] of [
+    [{ type: 'open' }, ' '.repeat(1001), /larger than 1000 bytes/],
+    [{ type: 'open' }, '?', /neither hex nor base64/],
+    [{ type: 'toString' }, '', /unknown request/],
+    [{ type: 'export', format: 'exe' }, '[]', /no such export/],
+    [{ type: 'copy', index: 9 }, '', /no such frame/],
+    [null, '', /unknown request/]
+  ]) {
+    assert.match((await ask(request, sent)).error, message);
+  }
+  assert.equal(inspector.session.frames.length, 2, 'refused sources leave the list');
 });
 
 test('a program goes on sending records after a source that was refused', async (t) => {

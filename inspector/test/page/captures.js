@@ -98,23 +98,28 @@ testScreen(
 
 testScreen('capture: exported, filtered, and opened again', async (screen) => {
   const { page } = screen;
-  const save = async (format) => {
-    const download = page.waitForEvent('download');
-    await page.click(`#export-part [value="${format}"]`);
-    const file = await download;
-    return { [file.suggestedFilename()]: fs.readFileSync(await file.path()) };
+  const save = async (...formats) => {
+    const files = formats.map(async (format) => {
+      const file = await page.waitForEvent('download', (each) => each.suggestedFilename().endsWith(format));
+      return [file.suggestedFilename(), fs.readFileSync(await file.path())];
+    });
+    // At once: neither is mixed with the other.
+    await page.$$eval(formats.map((format) => `#export-part [value="${format}"]`).join(), (buttons) => {
+      for (const button of buttons) button.click();
+    });
+    return Promise.all(files);
   };
   await screen.openSample();
   const previews = await screen.column('preview');
-  for (const format of ['jsonl', 'pcapng']) {
-    await screen.openFiles(await save(format));
-    await screen.waitForFrames(`sample.${format}: 25 frames`);
+  for (const [name, bytes] of await save('jsonl', 'pcapng')) {
+    await screen.openFiles({ [name]: bytes });
+    await screen.waitForFrames(`${name}: 25 frames`);
     assert.deepEqual(await screen.column('preview'), previews);
-    await screen.openSample();
   }
+  await screen.openSample();
   await page.fill('#search', 'three frames');
   await screen.waitForFrames('3 of 25 frames');
-  await screen.openFiles(await save('pcapng'));
+  await screen.openFiles(Object.fromEntries(await save('pcapng')));
   await page.fill('#search', '');
   await screen.waitForFrames('sample.pcapng: 3 frames');
   assert.deepEqual(await screen.column('marks'), ['3 frames']);

@@ -121,6 +121,7 @@ testScreen('a source waits for the one before it, and says if it cannot be sent'
     assert.match(await screen.text('#error'), /Is it still running/);
     await screen.paste('8100');
     await page.waitForSelector('#error:visible');
+    for (const text of screen.errors.splice(0)) assert.match(text, /^Failed to load resource: net::ERR_/);
   } finally {
     fs.rmSync(folder, { recursive: true });
   }
