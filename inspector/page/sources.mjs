@@ -85,6 +85,7 @@ export function listenToSources(connection, ask) {
   });
   for (const type of ['dragover', 'dragleave', 'drop']) {
     document.addEventListener(type, (event) => {
+      if (!event.dataTransfer.types.includes('Files')) return; // a text goes into the field that it is dropped on
       event.preventDefault();
       document.body.classList.toggle('dropping', type === 'dragover');
       if (type === 'drop') openFiles(event.dataTransfer.files);

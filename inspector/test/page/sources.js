@@ -58,9 +58,11 @@ testScreen('pasted hex and base64', async (screen) => {
 testScreen('files that are dropped', async (screen) => {
   await screen.page.evaluate(() => {
     const dataTransfer = new DataTransfer();
-    dataTransfer.items.add(new File(['client: 8100 8900'], 'dropped.txt'));
     const fire = (type) =>
       document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+    dataTransfer.setData('text/plain', '8100');
+    if (!fire('dragover')) throw new Error('a text is not left to the field that it is dropped on');
+    dataTransfer.items.add(new File(['client: 8100 8900'], 'dropped.txt'));
     if (fire('dragover')) throw new Error('a drop is not allowed here');
     fire('drop');
   });
