@@ -77,7 +77,7 @@ function copiesPart({ message, header }, { onCopy }) {
 function morePart({ length }, all, shown, onMore) {
   if (length === all) return [];
   const said = paragraph(`The first ${length} of ${count(all, 'byte')}.`, 'hint');
-  return length === shown ? [said, button('Show more', () => onMore(shown * 16))] : [said];
+  return length === shown && onMore !== null ? [said, button('Show more', () => onMore(shown * 16))] : [said];
 }
 
 /** The message, as its sender meant it: inflated, and put together. */
@@ -147,7 +147,7 @@ function endsPart({ ends, from }) {
 }
 
 /**
- * Shows a result of lib/detail.js. `actions` are `onMore`, which is called with the number of bytes,
+ * Shows a result of lib/detail.js. `actions` are `onMore`, which is called with the number of bytes, or null,
  * `onSelect`, with the index of a frame, and `onCopy`, with the part and the button.
  */
 export function showDetail(detail, actions) {

@@ -27,6 +27,7 @@ const filters = new FilterBar({
 });
 let title = '';
 let searching = new AbortController();
+let searched = null;
 let isSearchDue = false;
 let isPaused = false;
 /** The selection of the page's link, until its rows are there. */
@@ -45,7 +46,8 @@ async function askFor(index, count) {
   if (!detail || index !== list.selected) return;
   showDetail(detail, {
     onCopy: (part, button) => copyFrom(index, part, button),
-    onMore: (bytes) => askFor(index, bytes),
+    // Fewer bytes than were asked for are the most that are shown.
+    onMore: detail.shown === count ? (bytes) => askFor(index, bytes) : null,
     onSelect(other) {
       list.select(other);
       byId('detail').focus();
@@ -100,11 +102,14 @@ function pause(wanted) {
   redraw();
 }
 
-async function search(query) {
+function search(query) {
   searching.abort();
   searching = new AbortController();
-  const { signal } = searching;
   keepLink();
+  searched = find(query, searching.signal);
+}
+
+async function find(query, signal) {
   const found = query === '' ? null : await ask({ type: 'search', query }, { signal });
   if (signal.aborted || found === undefined) return;
   store.setFound(found);
@@ -115,7 +120,8 @@ async function search(query) {
 function searchAgain() {
   if (filters.query === '' || isSearchDue) return;
   isSearchDue = true;
-  setTimeout(() => {
+  setTimeout(async () => {
+    await searched; // rows that come all the time would end each search before it has found some
     isSearchDue = false;
     search(filters.query);
   }, 500);
@@ -180,6 +186,7 @@ const isTyping = ({ target }) => /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName
 
 /** Keys that do not move in the list. */
 const KEYS = {
+  Escape: () => list.focus(),
   '/': () => byId('search').focus(),
   n: () => list.select(store.nextBad(list.selected, 1)),
   p: () => list.select(store.nextBad(list.selected, -1)),
@@ -197,8 +204,8 @@ const LIST_KEYS = {
 
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
-  if (event.key === 'Escape') list.focus();
-  if (isTyping(event)) return;
+  // Escape would empty a search field, without an event.
+  if (isTyping(event) && event.key !== 'Escape') return;
   const act = KEYS[event.key] ?? (event.target === byId('list') ? LIST_KEYS[event.key] : undefined);
   if (act === undefined) return;
   event.preventDefault();

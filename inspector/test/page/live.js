@@ -40,6 +40,25 @@ testScreen('live: the list follows its end, says how many are new, and is paused
   await page.locator('#open:visible', { hasText: '0 of 1' }).waitFor();
 });
 
+testScreen('live: rows that come all the time do not end a search that takes longer', async (screen, inspector) => {
+  const { page } = screen;
+  const live = await connectLive(inspector);
+  let sequence = 0;
+  const send = () => live.sendRecords([{ ...RECORD, sequence: ++sequence }]);
+  send();
+  await screen.waitForFrames('live: 1 frames');
+  // The page waits half as long for further rows.
+  await page.route(/%22search%22/, async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await route.continue().catch(() => {});
+  });
+  const timer = setInterval(send, 50);
+  await page.fill('#search', 'text');
+  await page.waitForFunction(() => /^live: \d+ of/.test(document.getElementById('status').textContent));
+  clearInterval(timer);
+  live.close();
+});
+
 testScreen(
   'the command that starts a program is copied, with payloads if they are asked for',
   async (screen, inspector) => {
