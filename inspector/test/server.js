@@ -11,8 +11,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { test } = require('node:test');
 const { WebSocket } = require('ws');
-const { Inspector } = require('../lib/inspector');
-const { RECORD, connectLive, until } = require('./support/programs');
+const { RECORD, connectLive, startInspector, until } = require('./support/programs');
 
 const CLI = path.join(__dirname, '../cli.js');
 const PAGE = path.join(__dirname, '../page');
@@ -33,15 +32,9 @@ async function get(port, target, headers = {}, sent = undefined) {
   return { status: response.statusCode, headers: response.headers, body };
 }
 
-async function start(t) {
-  const inspector = new Inspector({ maxSize: 1000 });
-  const url = new URL(await inspector.listen(0));
-  t.after(() => inspector.close());
-  return { inspector, port: Number(url.port), token: url.hash.slice(1) };
-}
-
 /** A page's connection, which keeps the messages that come, and its requests. */
-async function connect(t, port, token) {
+async function connect(t, { port, hash }) {
+  const token = hash.slice(1);
   const origin = `http://127.0.0.1:${port}`;
   const socket = new WebSocket(`ws://127.0.0.1:${port}/page?token=${token}`, { origin });
   const messages = [];
@@ -63,7 +56,7 @@ async function connect(t, port, token) {
 }
 
 test('every file of the page, and no other, with a policy that runs nothing else', async (t) => {
-  const { port } = await start(t);
+  const { port } = (await startInspector(t)).url;
   for (const name of ['', ...fs.readdirSync(PAGE)]) {
     const { status, headers, body } = await get(port, `/${name}`);
     assert.equal(status, 200, name);
@@ -78,8 +71,9 @@ test('every file of the page, and no other, with a policy that runs nothing else
 });
 
 test('other hosts, origins and tokens are refused', async (t) => {
-  const { inspector, port, token } = await start(t);
-  const Host = `127.0.0.1:${port}`;
+  const { inspector, url } = await startInspector(t);
+  const { host: Host, port, hash } = url;
+  const token = hash.slice(1);
   const Origin = `http://${Host}`;
   const page = `/page?token=${token}`;
   const live = inspector.liveUrl.replace(/^ws:\/\/[^/]*/, '');
@@ -119,8 +113,8 @@ test('other hosts, origins and tokens are refused', async (t) => {
 });
 
 test('a page opens a source of a limited size', async (t) => {
-  const { inspector, port, token } = await start(t);
-  const { find, ask } = await connect(t, port, token);
+  const { inspector, url } = await startInspector(t, { maxSize: 1000 });
+  const { find, ask } = await connect(t, url);
   assert.deepEqual(await ask({ type: 'open', name: 'x' }, '810161 8900'), {});
   const { rows } = await find('frames');
   const firstColumns = rows.map(([index, [connection, server, sequence]]) =>
@@ -141,7 +135,7 @@ test('a page opens a source of a limited size', async (t) => {
 });
 
 test('a program goes on sending records after a source that was refused', async (t) => {
-  const { inspector } = await start(t);
+  const { inspector } = await startInspector(t);
   const live = await connectLive(inspector);
   t.after(() => live.terminate());
   const closed = once(live, 'close').then(([code]) => `closed with ${code}`);
@@ -168,7 +162,7 @@ test('the program prints its page, opens files, and says which argument is wrong
   const [line] = await once(child.stdout.setEncoding('utf8'), 'data');
   const url = new URL(/http:\S+/.exec(line)[0]);
   assert.match((await get(url.port, '/')).body, /<title>Frames/);
-  const { find } = await connect(t, Number(url.port), url.hash.slice(1));
+  const { find } = await connect(t, url);
   assert.equal((await find('frames')).rows.length, 2);
   for (const [args, message] of [
     [['--port', url.port], /in use/],

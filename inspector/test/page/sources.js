@@ -3,9 +3,6 @@
 // Sources that are pasted and opened, as the page shows them.
 
 const assert = require('node:assert/strict');
-const fs = require('node:fs');
-const os = require('node:os');
-const path = require('node:path');
 const { encode, rawFrame } = require('../support/frames');
 const { RECORD } = require('../support/programs');
 const { testScreen } = require('../support/screen');
@@ -106,27 +103,21 @@ testScreen('records of two ends, from a file each', async (screen) => {
 
 testScreen('a source waits for the one before it, and says if it cannot be sent', async (screen, inspector) => {
   const { page } = screen;
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-inspector-'));
-  try {
-    const frame = Buffer.concat([Buffer.from('827f0000000000100000', 'hex'), Buffer.alloc(2 ** 20)]);
-    const file = path.join(folder, 'large.bin');
-    fs.writeFileSync(file, Buffer.concat(Array(32).fill(frame)));
-    await page.fill('#pasted', 'client: 8100 8100 8100');
-    await page.setInputFiles('#files', file);
-    // The page may have shown the file already, and hidden the form.
-    await page.$eval('#paste', (form) => form.requestSubmit());
-    await screen.waitForFrames('pasted: 3 frames');
-    await screen.openSources();
-    await page.setInputFiles('#files', file);
-    await inspector.close();
-    await page.waitForFunction(() => document.getElementById('files').value === '');
-    assert.match(await screen.text('#error'), /Is it still running/);
-    await screen.paste('8100');
-    await page.waitForSelector('#error:visible');
-    for (const text of screen.errors.splice(0)) assert.match(text, /^Failed to load resource: net::ERR_/);
-  } finally {
-    fs.rmSync(folder, { recursive: true });
-  }
+  const frame = Buffer.concat([Buffer.from('827f0000000000100000', 'hex'), Buffer.alloc(2 ** 20)]);
+  const large = { 'large.bin': Buffer.concat(Array(32).fill(frame)) };
+  await page.fill('#pasted', 'client: 8100 8100 8100');
+  await screen.openFiles(large);
+  // The page may have shown the file already, and hidden the form.
+  await page.$eval('#paste', (form) => form.requestSubmit());
+  await screen.waitForFrames('pasted: 3 frames');
+  await screen.openSources();
+  await screen.openFiles(large);
+  await inspector.close();
+  await page.waitForFunction(() => document.getElementById('files').value === '');
+  assert.match(await screen.text('#error'), /Is it still running/);
+  await screen.paste('8100');
+  await page.waitForSelector('#error:visible');
+  for (const text of screen.errors.splice(0)) assert.match(text, /^Failed to load resource: net::ERR_/);
 });
 
 testScreen('more connections than a call has arguments', async (screen, inspector) => {
