@@ -103,9 +103,9 @@ class InspectorServer {
     };
     if (!this._hosts().includes(host)) return refuse(421, 'This server answers to 127.0.0.1 and localhost only.');
     if (request.method === 'POST') {
-      const { route, query, status } = this._routeOf(request);
+      const { route, status } = this._routeOf(request);
       if (status !== null || route.answer === undefined) return refuse(status ?? 405, 'Only the page asks.');
-      return this._answerPage(request, response, route, query);
+      return this._answerPage(request, response, route);
     }
     if (request.method !== 'GET') return refuse(405, 'GET only.');
     const file = this._files.get(request.url.split('?')[0]);
@@ -114,11 +114,14 @@ class InspectorServer {
     return response.end(file.body);
   }
 
-  async _answerPage(request, response, route, query) {
+  /** Answers a request of the page: a line of JSON, and bytes. */
+  async _answerPage(request, response, route) {
     const begin = (type) => response.writeHead(200, { 'Content-Type': type, ...headersFor(request.headers.host) });
     try {
       const body = await bodyOf(request, route.maxBody);
-      const { file, ...json } = await route.answer(JSON.parse(query.get('ask')), body, () => !response.destroyed);
+      const end = body.indexOf('\n');
+      const asked = JSON.parse(body.subarray(0, end));
+      const { file, ...json } = await route.answer(asked, body.subarray(end + 1), () => !response.destroyed);
       if (file === undefined) begin('application/json').end(JSON.stringify(json));
       else await pipeline(Readable.from(file), begin('application/octet-stream'));
     } catch (error) {
@@ -127,18 +130,17 @@ class InspectorServer {
     }
   }
 
-  /** @returns the route of a request, its query, and the status that refuses it, or null */
+  /** @returns the route of a request, and the status that refuses it, or null */
   _routeOf({ url, headers: { host, origin } }) {
     // Not new URL(): it throws for some request targets.
-    const [pathname, text = ''] = url.split('?');
-    const query = new URLSearchParams(text);
+    const [pathname, query = ''] = url.split('?');
     const route = Object.hasOwn(this._routes, pathname) ? this._routes[pathname] : undefined;
     let status = null;
     if (!this._hosts().includes(host)) status = 421;
     else if (route === undefined) status = 404;
     else if (route.fromPage ? origin !== `http://${host}` : origin !== undefined) status = 403;
-    else if (!isSame(query.get('token') ?? '', route.token)) status = 403;
-    return { route, query, status };
+    else if (!isSame(new URLSearchParams(query).get('token') ?? '', route.token)) status = 403;
+    return { route, status };
   }
 
   _upgrade(request, socket, head) {

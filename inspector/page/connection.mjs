@@ -19,14 +19,14 @@ export class Connection {
 
   /**
    * @param {object} request as lib/page-requests.js knows them
-   * @param {{ body?: Blob | string, signal?: AbortSignal }} [options]
+   * @param {{ body?: Blob | string, signal?: AbortSignal }} [options] `body` is that of a source, for example
    * @returns the answer, a file as a Blob
    * @throws {Error} from the inspector; `at` is the index of the character at fault, if there is one
    */
-  async ask(request, options) {
+  async ask(request, { body = '', signal } = {}) {
     if (this._socket.readyState !== WebSocket.OPEN) throw new Error(CLOSED);
-    const url = `page?token=${token}&ask=${encodeURIComponent(JSON.stringify(request))}`;
-    const response = await fetch(url, { method: 'POST', ...options }).catch(() => {
+    const sent = new Blob([JSON.stringify(request), '\n', body]);
+    const response = await fetch(`page?token=${token}`, { method: 'POST', body: sent, signal }).catch(() => {
       throw new Error(CLOSED);
     });
     if (response.headers.get('Content-Type') !== 'application/json') return response.blob();

@@ -49,8 +49,8 @@ async function connect(t, { port, hash }) {
     }
   };
   const ask = async (request, sent = '') => {
-    const target = `/page?token=${token}&ask=${encodeURIComponent(JSON.stringify(request))}`;
-    return JSON.parse((await get(port, target, { Origin: origin }, sent)).body);
+    const lines = `${JSON.stringify(request)}\n${sent}`;
+    return JSON.parse((await get(port, `/page?token=${token}`, { Origin: origin }, lines)).body);
   };
   return { find, ask };
 }
@@ -97,18 +97,21 @@ test('other hosts, origins and tokens are refused', async (t) => {
   ]) {
     assert.equal((await get(port, target, headers)).status, status, `${target} ${JSON.stringify(headers)}`);
   }
-  const ask = `&ask=${encodeURIComponent('{"type":"clear"}')}`;
   for (const [status, target, headers] of [
-    [200, page + ask, { Host, Origin }],
-    [421, page + ask, { Host: `evil.example:${port}`, Origin: `http://evil.example:${port}` }],
-    [403, page + ask, { Host, Origin: 'http://evil.example' }],
-    [403, page + ask, { Host, Origin: 'null' }],
-    [403, page + ask, { Host }],
-    [403, `/page?token=wrong${ask}`, { Host, Origin }],
-    [405, live + ask, { Host }],
-    [404, `/${ask}`, { Host, Origin }]
+    [200, page, { Host, Origin }],
+    [421, page, { Host: `evil.example:${port}`, Origin: `http://evil.example:${port}` }],
+    [403, page, { Host, Origin: 'http://evil.example' }],
+    [403, page, { Host, Origin: 'null' }],
+    [403, page, { Host }],
+    [403, '/page?token=wrong', { Host, Origin }],
+    [405, live, { Host }],
+    [404, '/', { Host, Origin }]
   ]) {
-    assert.equal((await get(port, target, headers, '')).status, status, `POST ${target} ${JSON.stringify(headers)}`);
+    assert.equal(
+      (await get(port, target, headers, '{"type":"clear"}\n')).status,
+      status,
+      `POST ${target} ${JSON.stringify(headers)}`
+    );
   }
 });
 
