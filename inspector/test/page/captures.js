@@ -6,9 +6,9 @@ const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const path = require('node:path');
 const { gunzipSync } = require('node:zlib');
-const { Decoder } = require('framemask');
 const { MISSING } = require('../../lib/capture');
 const { State } = require('../../lib/judge');
+const { decode } = require('../support/frames');
 const { RECORD, connectLive } = require('../support/programs');
 const { testScreen } = require('../support/screen');
 
@@ -57,19 +57,6 @@ testScreen('capture: segments in another order, overlapping, missing and cut', a
   }
 });
 
-/** A Decoder's error for all bytes that one end has sent, in pieces of no particular size. */
-function faultOf(from, bytes) {
-  let fault = null;
-  const decoder = new Decoder({
-    role: from === 'client' ? 'server' : 'client',
-    onError: ({ code, closeCode }) => {
-      fault = { code, closeCode };
-    }
-  });
-  for (let at = 0; at < bytes.length; at += 13) decoder.write(Buffer.from(bytes.subarray(at, at + 13)));
-  return fault;
-}
-
 testScreen(
   'capture: Autobahn|Testsuite has the Decoder’s verdicts, and the answers of the server',
   async (screen, inspector) => {
@@ -81,7 +68,7 @@ testScreen(
     for (const [index, { client, server }] of connections.entries()) {
       for (const end of ['client', 'server']) {
         const sent = frames.filter(({ connection, from }) => connection === index && from === end);
-        const fault = faultOf(end, Buffer.concat(sent.map(({ parsed }) => parsed.bytes)));
+        const { fault } = decode(end, Buffer.concat(sent.map(({ parsed }) => parsed.bytes)), 13);
         const bad = sent.filter(({ state }) => state === State.BAD);
         const faults = bad.map(({ fault: { code, closeCode } }) => ({ code, closeCode }));
         assert.deepEqual(faults, fault === null ? [] : [fault]);
