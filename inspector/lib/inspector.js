@@ -21,7 +21,7 @@ class Inspector {
       for (const page of this._pages) page.update(list, index);
     });
     this.liveCommand = '';
-    this._records = this._capture = this._keys = null;
+    this._capture = this._keys = null;
     this._opening = Promise.resolve();
     this._pageToken = createToken();
     this._liveToken = createToken();
@@ -51,15 +51,7 @@ class Inspector {
 
   /** Opens a source, after those that are being opened. */
   open(source) {
-    const opened = this._opening.then(async () => {
-      const before = this.session.generation;
-      const opening = open(this.session, { ...this._withKeys(source), records: this._records, keys: this._keys });
-      const { generation } = this.session;
-      if (generation !== before) this._records = null; // it knows connections of the list before
-      const records = await opening;
-      // It may have been cleared meanwhile, and a program have sent records since.
-      if (this.session.generation === generation) this._records = records;
-    });
+    const opened = this._opening.then(() => open(this.session, { ...this._withKeys(source), keys: this._keys }));
     this._opening = opened.catch(() => {});
     return opened;
   }
@@ -78,15 +70,12 @@ class Inspector {
 
   /** Shows the sample, after the sources that are being opened. */
   openSample() {
-    this._opening = this._opening.then(() => {
-      this._records = null;
-      return openSample(this.session);
-    });
+    this._opening = this._opening.then(() => openSample(this.session));
     return this._opening;
   }
 
   clear() {
-    this._records = this._capture = this._keys = null;
+    this._capture = this._keys = null;
     this.session.reset('');
   }
 
@@ -104,16 +93,16 @@ class Inspector {
       onMessage: (message) => {
         const { records, dropped = 0 } = message ?? {};
         if (!Array.isArray(records)) throw new TypeError('These are no records');
-        if (this._records === null) {
-          if (this.session.title !== '') {
-            this.session.note('A program sends records. Clear the list to see them.');
+        if (session.records === null) {
+          if (session.title !== '') {
+            session.note('A program sends records. Clear the list to see them.');
             return;
           }
-          this.session.reset('live', true);
-          this._records = new RecordReader(this.session);
+          session.reset('live', true);
+          session.records = new RecordReader(session);
         }
-        for (const record of records) connections.add(this._records.add(record));
-        if (Number(dropped) > 0) this.session.note('A program has dropped records, because it sent them too fast.');
+        for (const record of records) connections.add(session.records.add(record));
+        if (Number(dropped) > 0) session.note('A program has dropped records, because it sent them too fast.');
       },
       onClose: () => {
         for (const index of connections) {

@@ -113,6 +113,8 @@ class Session {
     Object.assign(this, { title, isLive, connections: [], frames: [], notes: [] });
     /** How much of a source is read, from 0 to 1; null if none is being read. */
     this.progress = null;
+    /** The RecordReader that has added the frames; null if they are of another source. */
+    this.records = null;
     this._kept = 0;
     this._onChange();
   }
