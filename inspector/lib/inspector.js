@@ -87,8 +87,9 @@ class Inspector {
 
   /** A program that sends its records: see live.js. */
   _openLive() {
-    const connections = new Set();
     const { session } = this;
+    const connections = new Set();
+    let reader = null; // of the list that they are in
     return {
       onMessage: (message) => {
         const { records, dropped = 0 } = message ?? {};
@@ -101,10 +102,13 @@ class Inspector {
           session.reset('live', true);
           session.records = new RecordReader(session);
         }
-        for (const record of records) connections.add(session.records.add(record));
+        if (reader !== session.records) connections.clear();
+        reader = session.records;
+        for (const record of records) connections.add(reader.add(record));
         if (Number(dropped) > 0) session.note('A program has dropped records, because it sent them too fast.');
       },
       onClose: () => {
+        if (reader !== session.records) return;
         for (const index of connections) {
           if (session.connections[index]?.isOpen) session.changeConnection(index, { isOpen: false });
         }

@@ -155,6 +155,22 @@ test('a program goes on sending records after a source that was refused', async 
   assert.match(await Promise.race([noted, closed]), /Clear the list/);
 });
 
+test('a program that ends closes its own connections of the list', async (t) => {
+  const { inspector } = await startInspector(t);
+  const { session } = inspector;
+  const live = await connectLive(inspector);
+  live.sendRecords([{ ...RECORD, sequence: 1 }]);
+  await until(() => session.frames.length === 1);
+  inspector.clear();
+  const line = JSON.stringify({ ...RECORD, connection: 'of the file', sequence: 1 });
+  await inspector.open({ data: Buffer.from(line), name: 'x' });
+  live.sendRecords([{ ...RECORD, connection: 'of the program', sequence: 1 }]);
+  await until(() => session.frames.length === 2);
+  live.close();
+  await until(() => !session.connections[1].isOpen);
+  assert.equal(session.connections[0].isOpen, true);
+});
+
 test('the program prints its page, opens files, and says which argument is wrong', async (t) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-inspector-'));
   t.after(() => fs.rmSync(folder, { recursive: true }));
