@@ -21,6 +21,9 @@ export function showText(id, text) {
 /** @returns {string} such as `1,000` */
 export const formatNumber = (number) => number.toLocaleString('en');
 
+/** @returns {string} such as `1 frame`, or `1,000 frames` */
+export const count = (number, word) => `${formatNumber(number)} ${word}${number === 1 ? '' : 's'}`;
+
 /** @returns {Uint8Array} the bytes of a text in base64 */
 export const fromBase64 = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 

@@ -1,7 +1,7 @@
 // The page: what the inspector sends goes to the store, and is drawn from there.
 
 import { CLOSED, Connection } from './connection.mjs';
-import { byId, element, formatNumber, save, showText } from './dom.mjs';
+import { byId, count, element, formatNumber, save, showText } from './dom.mjs';
 import { FilterBar } from './filters.mjs';
 import { clearDetail, FIRST_BYTES, showDetail } from './frame-detail.mjs';
 import { FrameList } from './frame-list.mjs';
@@ -41,13 +41,13 @@ function ask(request, options) {
   });
 }
 
-async function askFor(index, count) {
-  const detail = await ask({ type: 'detail', index, count });
+async function askFor(index, wanted) {
+  const detail = await ask({ type: 'detail', index, count: wanted });
   if (!detail || index !== list.selected) return;
   showDetail(detail, {
     onCopy: (part, button) => copyFrom(index, part, button),
     // Fewer bytes than were asked for are the most that are shown.
-    onMore: detail.shown === count ? (bytes) => askFor(index, bytes) : null,
+    onMore: detail.shown === wanted ? (bytes) => askFor(index, bytes) : null,
     onSelect(other) {
       list.select(other);
       byId('detail').focus();
@@ -58,13 +58,13 @@ async function askFor(index, count) {
 function redraw() {
   list.draw();
   timeline.draw();
-  const { rows, connections, count, held } = store;
+  const { rows, connections, held } = store;
   document.body.classList.toggle('empty', rows.length === 0);
-  const of = count === rows.length ? '' : `${formatNumber(count)} of `;
-  byId('status').textContent = `${title === '' ? '' : `${title}: `}${of}${formatNumber(rows.length)} frames`;
+  const of = store.count === rows.length ? '' : `${formatNumber(store.count)} of `;
+  byId('status').textContent = `${title === '' ? '' : `${title}: `}${of}${count(rows.length, 'frame')}`;
   const open = formatNumber(connections.filter(({ state }) => state === 'open').length);
   const isOpenShown = list.isLive && connections.length > 0;
-  showText('open', isOpenShown ? `${open} of ${formatNumber(connections.length)} connections open` : '');
+  showText('open', isOpenShown ? `${open} of ${count(connections.length, 'connection')} open` : '');
   byId('pause').textContent = isPaused ? `Resume${held === 0 ? '' : `, ${formatNumber(held)} new`}` : 'Pause';
 }
 

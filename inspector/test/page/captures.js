@@ -51,7 +51,7 @@ testScreen('capture: segments in another order, overlapping, missing and cut', a
     ['late', ['from the server', 'one'], /began before the capture/]
   ]) {
     await open(screen, name);
-    await screen.waitForFrames(`${name}.pcap: ${count} frames`);
+    await screen.waitForFrames(`${name}.pcap: ${count} frame${count === 1 ? '' : 's'}`);
     assert.deepEqual((await screen.column('preview')).slice(0, previews.length), previews, name);
     if (note !== null) await screen.page.locator('#notes', { hasText: note }).waitFor();
   }
@@ -135,7 +135,7 @@ testScreen('capture: cleared while tshark reads it, then a program sends records
   await screen.waitForFrames('reordered.pcap: 0 frames');
   inspector.clear();
   send(1);
-  await screen.waitForFrames('live: 1 frames');
+  await screen.waitForFrames('live: 1 frame');
   await opened;
   send(2);
   await screen.waitForFrames('live: 2 frames');

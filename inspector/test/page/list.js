@@ -85,7 +85,9 @@ testScreen('a long message is shown up to a limit, and copied in full only', asy
   const message = page.locator('[aria-label="Message"]');
   for (const length of [8192, 131_072, 262_144]) {
     if (length > 8192) await message.locator('text="Show more"').click();
-    await message.locator('.hint', { hasText: `The first ${length} of 1572869 bytes.` }).waitFor();
+    await message
+      .locator('.hint', { hasText: `The first ${length.toLocaleString('en')} of 1,572,869 bytes.` })
+      .waitFor();
   }
   assert.equal(await message.locator('text="Show more"').count(), 0, 'there is no more');
   await page.click('#detail button:text-is("payload")');

@@ -16,7 +16,7 @@ testScreen('live: the list follows its end, says how many are new, and is paused
   send(100);
   await screen.waitForFrames('live: 100 frames');
   assert.equal(await last(), '100');
-  assert.equal(await screen.text('#open'), '1 of 1 connections open');
+  assert.equal(await screen.text('#open'), '1 of 1 connection open');
   await page.hover('#list');
   await page.mouse.wheel(0, -600);
   await page.waitForFunction(() => document.getElementById('list').scrollTop < 1800);
@@ -46,7 +46,7 @@ testScreen('live: rows that come all the time do not end a search that takes lon
   let sequence = 0;
   const send = () => live.sendRecords([{ ...RECORD, sequence: ++sequence }]);
   send();
-  await screen.waitForFrames('live: 1 frames');
+  await screen.waitForFrames('live: 1 frame');
   // The page waits half as long for further rows.
   await page.route(/\/page\?/, async (route) => {
     await new Promise((resolve) => setTimeout(resolve, 1000));

@@ -21,7 +21,7 @@ testScreen('pasted hex and base64', async (screen) => {
   });
   for (const text of [bytes.toString('hex'), bytes.toString('base64')]) {
     await screen.paste('89 80 00000000');
-    await screen.waitForFrames('1 frames');
+    await screen.waitForFrames('1 frame');
     await screen.paste(text);
     await screen.waitForFrames('7 frames');
     assert.ok(await screen.page.locator('.row.head .connection').isHidden(), 'there is one connection only');
@@ -97,7 +97,7 @@ testScreen('records of two ends, from a file each', async (screen) => {
   await screen.select(0);
   assert.match(
     await screen.detail(),
-    /payload of 1 byte is not known[\s\S]*sent\s+client\s+1 bytes[\s\S]*received\s+server\s+1 bytes/
+    /payload of 1 byte is not known[\s\S]*sent\s+client\s+1 byte\s[\s\S]*received\s+server\s+1 byte\s/
   );
 });
 
