@@ -60,37 +60,31 @@ async function runTshark(file, args, onLine) {
   return { code, said: errors.replace(/^Running as user.*$/m, '').trim() };
 }
 
-/** The TCP connections of a capture, by the number that tshark gives them. */
-class TcpConnections {
-  constructor() {
-    this.byNumber = new Map();
+/** Adds a packet to the TCP connections of a capture, which are by the number that tshark gives them. */
+function addPacket(connections, line) {
+  const [order, time, number, ip4, ip6, port, toIp4, toIp6, toPort, seq, length, syn, ack, payload] = line.split('\t');
+  if (seq === undefined) return;
+  const source = `${ip4 || `[${ip6}]`}:${port}`;
+  const target = `${toIp4 || `[${toIp6}]`}:${toPort}`;
+  if (!connections.has(number)) {
+    const ends = [source, target].map((end) => [end, new SegmentList()]);
+    connections.set(number, { ends: new Map(ends), client: null });
   }
-
-  add(fields) {
-    const [order, time, number, ip4, ip6, port, toIp4, toIp6, toPort, seq, length, syn, ack, payload] = fields;
-    if (seq === undefined) return;
-    const source = `${ip4 || `[${ip6}]`}:${port}`;
-    const target = `${toIp4 || `[${toIp6}]`}:${toPort}`;
-    if (!this.byNumber.has(number)) {
-      const ends = [source, target].map((end) => [end, new SegmentList()]);
-      this.byNumber.set(number, { ends: new Map(ends), client: null });
-    }
-    const connection = this.byNumber.get(number);
-    const segments = connection.ends.get(source);
-    const isSyn = /^(1|true)$/i.test(syn);
-    if (isSyn) {
-      segments.hasStart = true;
-      connection.client ??= /^(1|true)$/i.test(ack) ? target : source;
-    }
-    if (Number(length) === 0) return;
-    segments.add({
-      seq: Number(seq) + (isSyn ? 1 : 0),
-      length: Number(length),
-      payload: Buffer.from((payload ?? '').replaceAll(':', ''), 'hex'),
-      order: Number(order),
-      time: Number(time) * 1000
-    });
+  const connection = connections.get(number);
+  const segments = connection.ends.get(source);
+  const isSyn = /^(1|true)$/i.test(syn);
+  if (isSyn) {
+    segments.hasStart = true;
+    connection.client ??= /^(1|true)$/i.test(ack) ? target : source;
   }
+  if (Number(length) === 0) return;
+  segments.add({
+    seq: Number(seq) + (isSyn ? 1 : 0),
+    length: Number(length),
+    payload: Buffer.from((payload ?? '').replaceAll(':', ''), 'hex'),
+    order: Number(order),
+    time: Number(time) * 1000
+  });
 }
 
 /** @returns the streams of both ends, each with the name of its end */
@@ -178,20 +172,20 @@ async function readCapture(session, data, keys) {
   try {
     const file = path.join(folder, 'capture');
     await fs.writeFile(file, data, { mode: 0o600 });
-    const connections = new TcpConnections();
-    const { code, said } = await runTshark(file, PACKETS, (line) => connections.add(line.split('\t')));
+    const connections = new Map();
+    const { code, said } = await runTshark(file, PACKETS, (line) => addPacket(connections, line));
     if (session.generation !== generation) return; // it was cleared
     if (code !== 0) {
-      if (connections.byNumber.size === 0) throw new Error(`tshark cannot read this capture: ${said}`);
+      if (connections.size === 0) throw new Error(`tshark cannot read this capture: ${said}`);
       session.note(`tshark did not read all of the capture: ${said.replaceAll(file, 'it')}`);
     }
     if (keys !== null) {
       const keyFile = path.join(folder, 'keys');
       await fs.writeFile(keyFile, keys, { mode: 0o600 });
-      await decrypt(file, connections.byNumber, keyFile);
+      await decrypt(file, connections, keyFile);
       if (session.generation !== generation) return;
     }
-    await addConnections(session, connections.byNumber);
+    await addConnections(session, connections);
   } finally {
     await fs.rm(folder, { recursive: true, force: true });
   }

@@ -12,6 +12,12 @@ const MAX_COMMAND = 100_000;
 const literal = (text) =>
   JSON.stringify(text).replace(/[^\x20-\x7e]|'/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
+/** A part of the bytes would pass for all of them. */
+function whole(bytes) {
+  if (bytes?.length > MAX_BYTES) throw new Error(`This is longer than ${MAX_BYTES} bytes: export it as pcapng`);
+  return bytes;
+}
+
 function commandOf(url, bytes, isText) {
   const data = isText ? literal(bytes.toString()) : `Buffer.from("${bytes.toString('hex')}","hex")`;
   const program = [
@@ -34,9 +40,9 @@ function copyOf(session, index, part) {
   const { message, parsed, opcode, connection } = frame;
   if (part === 'frame') {
     if (parsed === null) throw new Error('Records do not have the bytes of a frame');
-    return parsed.bytes.toString('hex', 0, MAX_BYTES);
+    return whole(parsed.bytes).toString('hex');
   }
-  const bytes = message === null ? payloadOf(frame, MAX_BYTES) : message.content(MAX_BYTES);
+  const bytes = whole(message === null ? payloadOf(frame, MAX_BYTES + 1) : message.content(MAX_BYTES + 1));
   if (bytes === null) throw new Error('The payload is not known');
   const isText = message === null ? opcode !== 8 : message.head.opcode === 1;
   if (part !== 'command') return bytes.toString(part === 'hex' || !isText ? 'hex' : 'utf8');

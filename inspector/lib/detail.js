@@ -5,7 +5,7 @@
 const { State } = require('./judge');
 const { headerFields } = require('./parse-frames');
 const { opcodeName, rule } = require('./rfc');
-const { payloadOf } = require('./session');
+const { closeOf, payloadOf } = require('./session');
 
 /** The most bytes of a payload, and the most frames of a message, that are sent at a time. */
 const MAX_BYTES = 256 * 1024;
@@ -34,12 +34,6 @@ function shownPayload(frame, count) {
     masked: key && base64(wire.subarray(0, count)),
     unmasked: base64(plain)
   };
-}
-
-/** The code and reason of a Close frame (RFC 6455 section 5.5.1). */
-function closeOf(frame) {
-  const bytes = frame?.opcode === 8 ? payloadOf(frame, 125) : null;
-  return bytes?.length >= 2 ? { code: bytes.readUInt16BE(0), reason: bytes.toString('utf8', 2) } : null;
 }
 
 /** @returns {{ name: string, state: string }} a connection, as the page shows it */

@@ -15,11 +15,11 @@ function textOf({ message, fin }) {
 }
 
 /** Yields records of framemask:frame with payloads, and the texts of messages. */
-function* jsonLines(session, frames) {
+function* jsonLines(connections, frames) {
   const names = new Map();
   for (const frame of frames) {
     const { connection: nth, from, sequence, opcode, fin, rsv, masked, length, fault, time } = frame;
-    const { name } = session.connections[nth];
+    const { name } = connections[nth];
     // Two may have the same name, one after the other.
     if (!names.has(name)) names.set(name, nth);
     const connection = names.get(name) === nth ? name : `${name} #${nth + 1}`;
@@ -36,13 +36,13 @@ function* jsonLines(session, frames) {
 }
 
 /** Yields the blocks of a pcapng file. Frames whose bytes are not known are left out. */
-function* pcapng(session, frames) {
+function* pcapng(connections, frames) {
   const writer = new PcapngWriter();
   yield writer.begin();
   for (const frame of frames) {
     const { connection, from, time } = frame;
     const bytes = frame.parsed?.bytes ?? wireBytes(frame);
-    if (bytes !== null) yield* writer.send(connection, session.connections[connection], from, bytes, time);
+    if (bytes !== null) yield* writer.send(connection, connections[connection], from, bytes, time);
   }
 }
 
@@ -66,7 +66,7 @@ const FORMATS = { jsonl: jsonLines, pcapng };
 function exportFrames(session, format, indexes) {
   if (!Object.hasOwn(FORMATS, format) || !Array.isArray(indexes)) throw new TypeError('There is no such export');
   const frames = indexes.flatMap((index) => session.frames[index] ?? []);
-  return FORMATS[format](session, frames);
+  return FORMATS[format](session.connections, frames);
 }
 
 module.exports = { exportFrames };

@@ -4,31 +4,36 @@
 
 const path = require('node:path');
 const { PageConnection } = require('./page-connection');
+const { answerPage } = require('./page-requests');
 const { RecordReader } = require('./records');
 const { InspectorServer, createToken } = require('./server');
 const { Session } = require('./session');
 const { kindOf, open, openSample } = require('./sources');
 
 const LIVE = path.join(__dirname, '../live.js');
-const PART = 4 * 1024 * 1024;
 const DEFAULT_SIZE = 256 * 1024 * 1024;
 
 class Inspector {
   /** @param {{ maxSize?: number }} [options] `maxSize` is that of a source, in bytes */
   constructor({ maxSize = DEFAULT_SIZE } = {}) {
-    this.maxSize = maxSize;
     this._pages = new Set();
     this.session = new Session((list, index) => {
       for (const page of this._pages) page.update(list, index);
     });
     this.liveCommand = '';
-    this._records = this._capture = this._keys = null;
+    this._capture = this._keys = null;
     this._opening = Promise.resolve();
     this._pageToken = createToken();
     this._liveToken = createToken();
     this._server = new InspectorServer({
-      '/page': { token: this._pageToken, fromPage: true, maxPayload: PART, open: (peer) => this._openPage(peer) },
-      '/live': { token: this._liveToken, fromPage: false, maxPayload: PART, open: () => this._openLive() }
+      '/page': {
+        token: this._pageToken,
+        fromPage: true,
+        open: (peer) => this._openPage(peer),
+        maxBody: maxSize,
+        answer: (...request) => answerPage(this, ...request)
+      },
+      '/live': { token: this._liveToken, fromPage: false, open: () => this._openLive() }
     });
   }
 
@@ -46,15 +51,7 @@ class Inspector {
 
   /** Opens a source, after those that are being opened. */
   open(source) {
-    const opened = this._opening.then(async () => {
-      const before = this.session.generation;
-      const opening = open(this.session, { ...this._withKeys(source), records: this._records, keys: this._keys });
-      const { generation } = this.session;
-      if (generation !== before) this._records = null; // it knows connections of the list before
-      const records = await opening;
-      // It may have been cleared meanwhile, and a program have sent records since.
-      if (this.session.generation === generation) this._records = records;
-    });
+    const opened = this._opening.then(() => open(this.session, { ...this._withKeys(source), keys: this._keys }));
     this._opening = opened.catch(() => {});
     return opened;
   }
@@ -73,50 +70,45 @@ class Inspector {
 
   /** Shows the sample, after the sources that are being opened. */
   openSample() {
-    this._opening = this._opening.then(() => {
-      this._records = null;
-      return openSample(this.session);
-    });
+    this._opening = this._opening.then(() => openSample(this.session));
     return this._opening;
   }
 
   clear() {
-    this._records = this._capture = this._keys = null;
+    this._capture = this._keys = null;
     this.session.reset('');
   }
 
   _openPage(peer) {
     const page = new PageConnection(peer, this);
     this._pages.add(page);
-    return {
-      onMessage: (message) => page.receive(message),
-      onClose: () => {
-        page.close();
-        this._pages.delete(page);
-      }
-    };
+    return { onClose: () => this._pages.delete(page) };
   }
 
   /** A program that sends its records: see live.js. */
   _openLive() {
-    const connections = new Set();
     const { session } = this;
+    const connections = new Set();
+    let reader = null; // of the list that they are in
     return {
       onMessage: (message) => {
         const { records, dropped = 0 } = message ?? {};
         if (!Array.isArray(records)) throw new TypeError('These are no records');
-        if (this._records === null) {
-          if (this.session.title !== '') {
-            this.session.note('A program sends records. Clear the list to see them.');
+        if (session.records === null) {
+          if (session.title !== '') {
+            session.note('A program sends records. Clear the list to see them.');
             return;
           }
-          this.session.reset('live', true);
-          this._records = new RecordReader(this.session);
+          session.reset('live', true);
+          session.records = new RecordReader(session);
         }
-        for (const record of records) connections.add(this._records.add(record));
-        if (Number(dropped) > 0) this.session.note('A program has dropped records, because it sent them too fast.');
+        if (reader !== session.records) connections.clear();
+        reader = session.records;
+        for (const record of records) connections.add(reader.add(record));
+        if (Number(dropped) > 0) session.note('A program has dropped records, because it sent them too fast.');
       },
       onClose: () => {
+        if (reader !== session.records) return;
         for (const index of connections) {
           if (session.connections[index]?.isOpen) session.changeConnection(index, { isOpen: false });
         }

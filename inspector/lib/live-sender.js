@@ -28,10 +28,10 @@ class LiveSender {
     this._peer = null;
     this._socket = null;
     this._ended = false;
-    this._connected = new Promise((resolve) => this._connect(url, resolve));
+    this._connect(url);
   }
 
-  _connect(url, done) {
+  _connect(url) {
     const offer = offerUpgrade();
     const request = http.get({
       host: url.hostname.replace(/[[\]]/g, ''),
@@ -43,7 +43,6 @@ class LiveSender {
     const fail = (reason) => {
       console.error(`framemask-inspector: no records are sent: ${reason}`);
       this._end();
-      done();
     };
     request.on('socket', (socket) => socket.unref());
     request.on('error', (error) => fail(error.message));
@@ -63,7 +62,6 @@ class LiveSender {
       this._socket = socket;
       this._peer = new Peer(socket, { role: 'client', onClose: () => this._end() });
       this._flush();
-      done();
     });
   }
 
@@ -91,14 +89,12 @@ class LiveSender {
 
   /** Keeps the program until the last records are sent, or a second has passed. */
   async finish() {
-    if (this._ended || (this._waiting.length === 0 && !(this._peer?.queued > 0))) return;
-    const timer = setTimeout(() => this._end(), LAST_WAIT);
-    await this._connected;
-    while (!this._ended && (this._waiting.length > 0 || this._peer.queued > 0)) {
+    const limit = performance.now() + LAST_WAIT;
+    while (!this._ended && (this._waiting.length > 0 || this._peer?.queued > 0)) {
+      if (performance.now() > limit) this._end();
       this._flush();
       await sleep(5);
     }
-    clearTimeout(timer);
   }
 
   _end() {

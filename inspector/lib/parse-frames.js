@@ -111,8 +111,9 @@ function headerFields({ bytes, fin, rsv, opcode }) {
   ]);
   if (size > 0) {
     const part = bytes.subarray(2, 2 + size);
-    const value = part.length < size ? 'cut off' : lengthText(readLength(bytes, size));
-    fields.push([`Extended payload length (${size * 8} bits)`, '2', binaryOf(part), value, `${value} bytes`, '5.2']);
+    const value = part.length < size ? null : lengthText(readLength(bytes, size));
+    const said = value === null ? 'cut off' : `${value} bytes`;
+    fields.push([`Extended payload length (${size * 8} bits)`, '2', binaryOf(part), value ?? '?', said, '5.2']);
   }
   const key = bytes.subarray(2 + size, 6 + size);
   if (second >= 0x80 && key.length > 0) {

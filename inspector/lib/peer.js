@@ -1,7 +1,6 @@
 'use strict';
 
-// The inspector's end of a WebSocket connection, over framemask: JSON as text messages, bytes as
-// binary ones.
+// The inspector's end of a WebSocket connection, over framemask: messages of JSON.
 
 const { Decoder, Encoder, frameId } = require('./framemask');
 
@@ -10,7 +9,7 @@ const OWN = frameId();
 
 /** A connection whose handshake is done. */
 class Peer {
-  /** `onMessage` is called with a Buffer or a value of JSON; an error that it throws closes the connection. */
+  /** `onMessage` is called with a value of JSON; an error that it throws closes the connection. */
   constructor(socket, { role, maxPayload, onMessage = () => {}, onClose = () => {} }) {
     this._socket = socket;
     this._waiting = [];
@@ -21,7 +20,7 @@ class Peer {
       trace: { id: OWN },
       onMessage: (data) => {
         try {
-          onMessage(typeof data === 'string' ? JSON.parse(data) : data);
+          onMessage(JSON.parse(data));
         } catch (error) {
           this.close(1011, error.message);
         }

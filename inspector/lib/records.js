@@ -29,11 +29,11 @@ function beginningOf(payload) {
 
 /**
  * @param {unknown} record anything
- * @returns {object | null} a record of a frame with only what is known of one; null if it is none
+ * @returns {object | null} its frame, for Session, with only what is known of one; null if it is none
  */
-function checkRecord(record) {
+function frameOf(record) {
   if (typeof record !== 'object' || record === null) return null;
-  const { id, time, connection, key, from, sequence, direction, role } = record;
+  const { id, time: said, connection, from, sequence, direction, role } = record;
   const { opcode, fin, rsv, masked, length, payload, error } = record;
   if (typeof connection !== 'string' || !ROLES.has(from) || !ROLES.has(role)) return null;
   if (!isCount(sequence, Number.MAX_SAFE_INTEGER) || (direction !== 'sent' && direction !== 'received')) return null;
@@ -41,23 +41,25 @@ function checkRecord(record) {
   // An error says nothing of the frame but its place.
   const isKnown = isCount(opcode, 15) && isCount(length, Number.MAX_SAFE_INTEGER) && isCount(rsv, 7);
   if (!isKnown && fault === null) return null;
+  const time = isTime(said) ? said : timeOf(textOf(id));
+  /** What the page shows of this end's record. */
+  const end = { id: textOf(id), role, time, length: isKnown ? length : null, error: fault?.code ?? null };
   // In one piece: there are 100,000 of them.
   return {
-    id: textOf(id),
-    time: isTime(time) ? time : timeOf(textOf(id)),
-    connection: textOf(connection),
-    key: typeof key === 'string' ? textOf(key) : null,
+    connection: -1,
     from,
     sequence,
-    direction,
-    role,
+    time,
     opcode: isKnown ? opcode : null,
     fin: isKnown && fin === true,
     rsv: isKnown ? rsv : 0,
     masked: isKnown ? masked === true : null,
-    length: isKnown ? length : null,
+    length: end.length,
+    parsed: null,
     beginning: isKnown && typeof payload === 'string' ? beginningOf(payload) : null,
-    error: fault
+    fault,
+    state: fault === null ? State.GOOD : State.BAD,
+    ends: { sent: direction === 'sent' ? end : null, received: direction === 'sent' ? null : end }
   };
 }
 
@@ -86,18 +88,19 @@ class RecordReader {
   }
 
   _addRecord(record) {
-    const checked = checkRecord(record);
-    if (checked === null) {
+    const frame = frameOf(record);
+    if (frame === null) {
       // Records of framemask:message repeat what those of its frames say.
       if (record?.fragments === undefined) this.refused++;
       return -1;
     }
+    const name = textOf(record.connection);
     // A program may go on for days.
-    if (this._session.isFull && !this._connections.has(checked.connection)) return -1;
-    const connection = this._findConnection(checked);
-    const known = connection[checked.from].get(checked.sequence);
-    if (known === undefined) this._addFrame(connection, checked);
-    else this._join(known, checked);
+    if (this._session.isFull && !this._connections.has(name)) return -1;
+    const connection = this._findConnection(name, textOf(record.key), record.role);
+    const known = connection[frame.from].get(frame.sequence);
+    if (known === undefined) this._addFrame(connection, frame);
+    else this._join(known, frame);
     return connection.index;
   }
 
@@ -105,7 +108,7 @@ class RecordReader {
   _addHandshake({ handshake: id, role, key, isSecure, host, path, client }) {
     const place = `${ROLES.has(role) ? role : ''} ${textOf(key)}`;
     // The first with a key: see _otherEnd.
-    if (this._handshakes.has(place) || this._session.isFull) return;
+    if (textOf(key) === '' || this._handshakes.has(place) || this._session.isFull) return;
     const url = urlOf(textOf(host), textOf(path), isSecure === true ? 'wss' : 'ws');
     const known = { place, url, target: `${textOf(host)} ${textOf(path)}`, client: textOf(client), connection: null };
     this._handshakes.set(place, known);
@@ -128,7 +131,7 @@ class RecordReader {
     if (known?.connection) this._session.changeConnection(known.connection.index, { isOpen: false });
   }
 
-  _findConnection({ connection: name, key, role }) {
+  _findConnection(name, key, role) {
     if (!this._connections.has(name)) {
       const connection = this._otherEnd(name, key, role) ?? {
         index: this._session.addConnection({ name }),
@@ -147,7 +150,7 @@ class RecordReader {
    * key, so that it may be another's: only the first client and the first server with it are joined.
    */
   _otherEnd(name, key, role) {
-    if (key === null) return undefined;
+    if (key === '') return undefined;
     if (!this._keys.has(key)) this._keys.set(key, {});
     const ends = this._keys.get(key);
     if (ends[role] !== undefined) {
@@ -158,26 +161,10 @@ class RecordReader {
     return this._connections.get(ends[role === 'client' ? 'server' : 'client']);
   }
 
-  _addFrame(connection, record) {
-    const { from, sequence, direction, time, opcode, fin, rsv, masked, length, beginning, error } = record;
-    // Without a rest pattern, which would make objects that are slow.
-    const frame = {
-      connection: connection.index,
-      from,
-      sequence,
-      time,
-      opcode,
-      fin,
-      rsv,
-      masked,
-      length,
-      parsed: null,
-      beginning: beginning && this._session.keep(beginning),
-      fault: error,
-      state: error === null ? State.GOOD : State.BAD,
-      ends: { sent: null, received: null }
-    };
-    frame.ends[direction] = endOf(record);
+  _addFrame(connection, frame) {
+    const { from, sequence, beginning } = frame;
+    frame.connection = connection.index;
+    frame.beginning = beginning && this._session.keep(beginning);
     if (!this._session.addFrame(frame)) return;
     connection[from].set(sequence, frame);
     const inflated = connection.inflaters[from].inflate(frame);
@@ -185,14 +172,14 @@ class RecordReader {
   }
 
   /** Adds what the other end, or a second record of this one, says of a frame. */
-  _join(frame, record) {
-    const { direction, error, opcode, length, masked, fin, rsv, beginning } = record;
-    if (error !== null) {
-      frame.fault = error;
+  _join(frame, { opcode, fin, rsv, masked, length, beginning, fault, ends }) {
+    const direction = ends.sent === null ? 'received' : 'sent';
+    if (fault !== null) {
+      frame.fault = fault;
       frame.state = State.BAD;
-      frame.ends[direction] ??= endOf(record);
+      frame.ends[direction] ??= ends[direction];
     } else {
-      frame.ends[direction] = endOf(record);
+      frame.ends[direction] = ends[direction];
       // Of a bad frame the receiver may say nothing but the error.
       frame.opcode ??= opcode;
       frame.length ??= length;
@@ -204,9 +191,6 @@ class RecordReader {
     this._session.changed(frame);
   }
 }
-
-/** What the page shows of one end's record. */
-const endOf = ({ id, role, time, length, error }) => ({ id, role, time, length, error: error?.code ?? null });
 
 function parse(line) {
   try {
@@ -229,4 +213,4 @@ function* sortedLines(text) {
   for (const [i, { line }] of sorted.entries()) yield { value: parse(line), part: (i + 1) / sorted.length };
 }
 
-module.exports = { RecordReader, checkRecord, sortedLines };
+module.exports = { RecordReader, frameOf, sortedLines };

@@ -3,7 +3,7 @@
 // A frame as the page's list shows it: an array of numbers and a short text, because there may be
 // hundreds of thousands. page/store.mjs reads it.
 
-const { Place, payloadOf } = require('./session');
+const { Place, closeOf, payloadOf } = require('./session');
 
 const PREVIEW = 80;
 
@@ -21,13 +21,11 @@ function previewOfBytes(bytes, isText) {
 
 /** @returns {string} the beginning of a frame's payload */
 function previewOf(frame) {
-  const { fault, message, opcode } = frame;
+  const { fault, message } = frame;
   if (fault !== null) return fault.code.replace('FRAMEMASK_ERR_', '');
-  const bytes = payloadOf(frame, PREVIEW * 3);
-  if (opcode === 8 && bytes?.length >= 2) {
-    return `${bytes.readUInt16BE(0)} ${bytes.toString('utf8', 2)}`.slice(0, PREVIEW).trimEnd();
-  }
-  return previewOfBytes(bytes, !message?.isCompressed && (message?.head ?? frame).opcode !== 2);
+  const close = closeOf(frame);
+  if (close !== null) return `${close.code} ${close.reason}`.slice(0, PREVIEW).trimEnd();
+  return previewOfBytes(payloadOf(frame, PREVIEW * 3), !message?.isCompressed && (message?.head ?? frame).opcode !== 2);
 }
 
 /**
@@ -46,7 +44,8 @@ function messageRow(frame) {
 /**
  * @returns {(number | string | null)[]} connection, whether the server sent it, sequence, time, opcode (-1
  *   unknown), bits (FIN is 1, masked 2, RSV from 4 on), length (-1 unknown), place, state, the ends that
- *   have a record (sent 1, received 2), the preview, and the result of messageRow
+ *   have a record (sent 1, received 2), the preview, the index of the frame that begins its message (-1
+ *   without one), and the result of messageRow
  */
 function rowOf(frame) {
   const { connection, from, sequence, time, opcode, fin, masked, rsv, length, place, state, ends } = frame;
@@ -62,6 +61,7 @@ function rowOf(frame) {
     state,
     (ends?.sent ? 1 : 0) | (ends?.received ? 2 : 0),
     previewOf(frame),
+    frame.message?.head.index ?? -1,
     messageRow(frame)
   ];
 }

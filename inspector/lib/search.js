@@ -4,7 +4,7 @@
 
 const { setImmediate: turn } = require('node:timers/promises');
 const { opcodeName } = require('./rfc');
-const { payloadOf } = require('./session');
+const { closeOf, payloadOf } = require('./session');
 
 /** How many bytes are looked at before others have their turn. */
 const BATCH_BYTES = 4 * 1024 * 1024;
@@ -25,11 +25,15 @@ function matcher(query) {
   }
   const text = query.toLowerCase();
   const needle = lower(Buffer.from(query));
-  return ({ fault, opcode }, payload) =>
-    lower(payload).includes(needle) ||
-    (fault !== null && (fault.code.toLowerCase().includes(text) || String(fault.closeCode) === text)) ||
-    (opcode === 8 && payload.length >= 2 && String(payload.readUInt16BE(0)) === text) ||
-    (opcode !== null && opcodeName(opcode) === text);
+  return (frame, payload) => {
+    const { fault, opcode } = frame;
+    return (
+      lower(payload).includes(needle) ||
+      (fault !== null && (fault.code.toLowerCase().includes(text) || String(fault.closeCode) === text)) ||
+      String(closeOf(frame)?.code ?? '') === text ||
+      (opcode !== null && opcodeName(opcode) === text)
+    );
+  };
 }
 
 /**

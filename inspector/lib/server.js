@@ -9,10 +9,14 @@ const { once } = require('node:events');
 const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
+const { Readable } = require('node:stream');
+const { pipeline } = require('node:stream/promises');
 const { acceptUpgrade, refuseUpgrade } = require('./framemask');
 const { Peer } = require('./peer');
 
 const PAGE = path.join(__dirname, '../page');
+/** Bytes of a message that a program sends. */
+const MAX_MESSAGE = 4 * 1024 * 1024;
 const TYPES = { '.html': 'text/html', '.css': 'text/css', '.mjs': 'text/javascript', '.svg': 'image/svg+xml' };
 
 /** The files of the page: no request names another. */
@@ -47,11 +51,25 @@ function isSame(a, b) {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
+/** @throws {Error} if the body is too long: all of it is read, so that the page reads the answer */
+async function bodyOf(request, limit) {
+  const parts = [];
+  let size = 0;
+  for await (const part of request) {
+    size += part.length;
+    if (size <= limit) parts.push(part);
+  }
+  if (size > limit) throw new Error(`This is larger than ${limit} bytes`);
+  return Buffer.concat(parts);
+}
+
 class InspectorServer {
   /**
-   * @param {Record<string, object>} routes by path: the token and `maxPayload` of its WebSocket connections;
-   *   `fromPage`, whether their origin must be this server, or none, as of programs; and `open`, which is
-   *   called with a Peer and returns its handlers
+   * @param {Record<string, object>} routes by path: the token of its requests; `fromPage`, whether their
+   *   origin must be this server, or none, as of programs; and `open`, which is called with a Peer of a
+   *   WebSocket connection, and returns its handlers. One with `answer` takes POST, too: it is called with
+   *   a value of JSON, a body of up to `maxBody` bytes, and a function that says whether the answer is
+   *   still wanted. It returns the fields of JSON, or a `file` as an iterable
    */
   constructor(routes) {
     this._routes = routes;
@@ -84,6 +102,11 @@ class InspectorServer {
       response.writeHead(status, { 'Content-Type': 'text/plain', ...headersFor('127.0.0.1') }).end(`${text}\n`);
     };
     if (!this._hosts().includes(host)) return refuse(421, 'This server answers to 127.0.0.1 and localhost only.');
+    if (request.method === 'POST') {
+      const { route, status } = this._routeOf(request);
+      if (status !== null || route.answer === undefined) return refuse(status ?? 405, 'Only the page asks.');
+      return this._answerPage(request, response, route);
+    }
     if (request.method !== 'GET') return refuse(405, 'GET only.');
     const file = this._files.get(request.url.split('?')[0]);
     if (file === undefined) return refuse(404, 'There is no such file.');
@@ -91,22 +114,39 @@ class InspectorServer {
     return response.end(file.body);
   }
 
-  /** @returns {number} the status that refuses a handshake; 101 if it may be accepted */
-  _statusOf(request, route, token) {
-    const { host, origin } = request.headers;
-    if (!this._hosts().includes(host)) return 421;
-    if (route === undefined) return 404;
-    if (route.fromPage ? origin !== `http://${host}` : origin !== undefined) return 403;
-    return isSame(token, route.token) ? 101 : 403;
+  /** Answers a request of the page: a line of JSON, and bytes. */
+  async _answerPage(request, response, route) {
+    const begin = (type) => response.writeHead(200, { 'Content-Type': type, ...headersFor(request.headers.host) });
+    try {
+      const body = await bodyOf(request, route.maxBody);
+      const end = body.indexOf('\n');
+      const asked = JSON.parse(body.subarray(0, end));
+      const { file, ...json } = await route.answer(asked, body.subarray(end + 1), () => !response.destroyed);
+      if (file === undefined) begin('application/json').end(JSON.stringify(json));
+      else await pipeline(Readable.from(file), begin('application/octet-stream'));
+    } catch (error) {
+      if (response.headersSent) response.destroy();
+      else begin('application/json').end(JSON.stringify({ error: error.message, at: error.at }));
+    }
+  }
+
+  /** @returns the route of a request, and the status that refuses it, or null */
+  _routeOf({ url, headers: { host, origin } }) {
+    // Not new URL(): it throws for some request targets.
+    const [pathname, query = ''] = url.split('?');
+    const route = Object.hasOwn(this._routes, pathname) ? this._routes[pathname] : undefined;
+    let status = null;
+    if (!this._hosts().includes(host)) status = 421;
+    else if (route === undefined) status = 404;
+    else if (route.fromPage ? origin !== `http://${host}` : origin !== undefined) status = 403;
+    else if (!isSame(new URLSearchParams(query).get('token') ?? '', route.token)) status = 403;
+    return { route, status };
   }
 
   _upgrade(request, socket, head) {
     socket.on('error', () => {});
-    // Not new URL(): it throws for some request targets.
-    const [pathname, query = ''] = request.url.split('?');
-    const route = Object.hasOwn(this._routes, pathname) ? this._routes[pathname] : undefined;
-    const status = this._statusOf(request, route, new URLSearchParams(query).get('token') ?? '');
-    if (status !== 101) {
+    const { route, status } = this._routeOf(request);
+    if (status !== null) {
       refuseUpgrade(socket, status);
       return;
     }
@@ -115,8 +155,8 @@ class InspectorServer {
     let handlers;
     const peer = new Peer(socket, {
       role: 'server',
-      maxPayload: route.maxPayload,
-      onMessage: (message) => handlers.onMessage(message),
+      maxPayload: MAX_MESSAGE,
+      onMessage: (message) => handlers.onMessage?.(message),
       onClose: () => {
         this._peers.delete(peer);
         handlers.onClose();

@@ -35,6 +35,12 @@ function payloadOf({ parsed, beginning }, count = Infinity) {
   return parsed === null ? (beginning?.subarray(0, count) ?? null) : unmasked(parsed, count);
 }
 
+/** @returns {{ code: number, reason: string } | null} of a Close frame (RFC 6455 section 5.5.1) */
+function closeOf(frame) {
+  const bytes = frame?.opcode === 8 ? payloadOf(frame, 125) : null;
+  return bytes?.length >= 2 ? { code: bytes.readUInt16BE(0), reason: bytes.toString('utf8', 2) } : null;
+}
+
 /** A message, as far as it has come. */
 class Message {
   constructor() {
@@ -107,6 +113,8 @@ class Session {
     Object.assign(this, { title, isLive, connections: [], frames: [], notes: [] });
     /** How much of a source is read, from 0 to 1; null if none is being read. */
     this.progress = null;
+    /** The RecordReader that has added the frames; null if they are of another source. */
+    this.records = null;
     this._kept = 0;
     this._onChange();
   }
@@ -206,4 +214,4 @@ function stitch(direction, frame) {
   if (fin) direction.open = null;
 }
 
-module.exports = { MAX_FRAMES, Place, Session, payloadOf };
+module.exports = { MAX_FRAMES, Place, Session, closeOf, payloadOf };

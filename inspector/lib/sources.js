@@ -29,24 +29,21 @@ function kindOf(data) {
  * @param {'client' | 'server' | 'auto'} [source.from] the end that has sent bytes that do not say so
  * @param {'auto' | 'hex' | 'base64'} [source.format] of text
  * @param {boolean} [source.add] whether to keep the frames of the session, if both are records
- * @param {RecordReader | null} [source.records] the reader of those that it has
  * @param {Buffer | null} [source.keys] of the TLS connections of a capture
- * @returns {Promise<RecordReader | null>} the reader of records, if they were some
  * @throws {Error} that says what is wrong
  */
-async function open(session, { data, name, from = 'auto', format = 'auto', add = false, records = null, keys = null }) {
+async function open(session, { data, name, from = 'auto', format = 'auto', add = false, keys = null }) {
   const kind = kindOf(data);
-  const isAdded = add && kind === 'records' && records !== null;
+  const isAdded = add && kind === 'records' && session.records !== null;
   // First, so that bytes that are refused leave the list as it is.
   const sent = kind === 'bytes' || kind === 'raw' ? piecesOf(kind, data, format, from) : null;
   if (!isAdded) session.reset(name);
   const { generation } = session;
   session.setProgress(0);
   try {
-    if (kind === 'records') return await openRecords(session, data, isAdded ? records : new RecordReader(session));
-    if (kind === 'capture') await readCapture(session, data, keys);
+    if (kind === 'records') await openRecords(session, data);
+    else if (kind === 'capture') await readCapture(session, data, keys);
     else await addStreams(session, [{ ...connectionOf(joinPieces(sent)), name }]);
-    return null;
   } finally {
     if (session.generation === generation) session.setProgress(null);
   }
@@ -82,7 +79,8 @@ function noteApart(session) {
   );
 }
 
-async function openRecords(session, data, reader) {
+async function openRecords(session, data) {
+  const reader = session.records ?? new RecordReader(session);
   const before = reader.refused;
   const { generation } = session;
   let lines = 0;
@@ -92,13 +90,13 @@ async function openRecords(session, data, reader) {
     if (++lines % BATCH !== 0) continue;
     session.setProgress(part);
     await turn();
-    if (session.generation !== generation) return null; // it was cleared
+    if (session.generation !== generation) return; // it was cleared
   }
   const refused = reader.refused - before;
   if (refused > 0) session.note(`${refused} lines are no records of framemask:frame.`);
   noteApart(session);
   if (isEmpty) throw new Error('There is no record of framemask:frame in it');
-  return reader;
+  session.records = reader;
 }
 
 module.exports = { kindOf, open, openSample };

@@ -21,12 +21,15 @@ export function showText(id, text) {
 /** @returns {string} such as `1,000` */
 export const formatNumber = (number) => number.toLocaleString('en');
 
+/** @returns {string} such as `1 frame`, or `1,000 frames` */
+export const count = (number, word) => `${formatNumber(number)} ${word}${number === 1 ? '' : 's'}`;
+
 /** @returns {Uint8Array} the bytes of a text in base64 */
 export const fromBase64 = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 
-/** Has the browser save a file. */
-export function save(parts, name) {
-  const link = element('a', { href: URL.createObjectURL(new Blob(parts)), download: name });
+/** Has the browser save a Blob as a file. */
+export function save(blob, name) {
+  const link = element('a', { href: URL.createObjectURL(blob), download: name });
   link.click();
   URL.revokeObjectURL(link.href);
 }

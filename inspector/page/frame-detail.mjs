@@ -1,12 +1,11 @@
 // All about one frame: the verdict, its header bit by bit, its payload, its message, both ends.
 
-import { byId, element, fromBase64, hexDump, visible } from './dom.mjs';
+import { byId, count, element, formatNumber, fromBase64, hexDump, visible } from './dom.mjs';
 import { indentJson } from './json.mjs';
 
 /** Bytes of a payload that are shown at first. */
 export const FIRST_BYTES = 8192;
 
-const count = (number, word) => `${number} ${word}${number === 1 ? '' : 's'}`;
 const paragraph = (text, name = '') => element('p', { class: name, text });
 
 function section(title, label, ...children) {
@@ -76,8 +75,8 @@ function copiesPart({ message, header }, { onCopy }) {
 /** Says that these are the first bytes of more. */
 function morePart({ length }, all, shown, onMore) {
   if (length === all) return [];
-  const said = paragraph(`The first ${length} of ${count(all, 'byte')}.`, 'hint');
-  return length === shown ? [said, button('Show more', () => onMore(shown * 16))] : [said];
+  const said = paragraph(`The first ${formatNumber(length)} of ${count(all, 'byte')}.`, 'hint');
+  return length === shown && onMore !== null ? [said, button('Show more', () => onMore(shown * 16))] : [said];
 }
 
 /** The message, as its sender meant it: inflated, and put together. */
@@ -140,14 +139,14 @@ function endsPart({ ends, from }) {
     const end = ends[direction];
     if (end === null) return [direction, role, 'no record', '', ''];
     const time = end.time === null ? '' : new Date(end.time).toISOString();
-    return [direction, end.role, end.error ?? `${end.length} bytes`, time, visible(end.id)];
+    return [direction, end.role, end.error ?? count(end.length, 'byte'), time, visible(end.id)];
   };
   const rows = [line('sent', from), line('received', from === 'client' ? 'server' : 'client')];
   return section('Both ends', 'Both ends', table(['', 'end', 'says', 'time there', 'record'], rows, 'words'));
 }
 
 /**
- * Shows a result of lib/detail.js. `actions` are `onMore`, which is called with the number of bytes,
+ * Shows a result of lib/detail.js. `actions` are `onMore`, which is called with the number of bytes, or null,
  * `onSelect`, with the index of a frame, and `onCopy`, with the part and the button.
  */
 export function showDetail(detail, actions) {

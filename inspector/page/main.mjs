@@ -1,7 +1,7 @@
 // The page: what the inspector sends goes to the store, and is drawn from there.
 
 import { CLOSED, Connection } from './connection.mjs';
-import { byId, element, formatNumber, fromBase64, save, showText } from './dom.mjs';
+import { byId, count, element, formatNumber, save, showText } from './dom.mjs';
 import { FilterBar } from './filters.mjs';
 import { clearDetail, FIRST_BYTES, showDetail } from './frame-detail.mjs';
 import { FrameList } from './frame-list.mjs';
@@ -26,29 +26,45 @@ const filters = new FilterBar({
   onSearch: search
 });
 let title = '';
-let searches = 0;
+let searching = new AbortController();
+let searched = null;
 let isSearchDue = false;
 let isPaused = false;
-let copying = null;
-let exported = null;
 /** The selection of the page's link, until its rows are there. */
 let linked = readLink();
 let linkTimer;
 
-function askFor(index, count) {
-  connection.send({ type: 'detail', index, count });
+/** @returns {Promise<unknown>} the answer; undefined if there is none, for a reason that is shown */
+function ask(request, options) {
+  return connection.ask(request, options).catch(({ message }) => {
+    if (!options?.signal?.aborted) showError(message);
+  });
+}
+
+async function askFor(index, wanted) {
+  const detail = await ask({ type: 'detail', index, count: wanted });
+  if (!detail || index !== list.selected) return;
+  showDetail(detail, {
+    onCopy: (part, button) => copyFrom(index, part, button),
+    // Fewer bytes than were asked for are the most that are shown.
+    onMore: detail.shown === wanted ? (bytes) => askFor(index, bytes) : null,
+    onSelect(other) {
+      list.select(other);
+      byId('detail').focus();
+    }
+  });
 }
 
 function redraw() {
   list.draw();
   timeline.draw();
-  const { rows, connections, count, held } = store;
+  const { rows, connections, held } = store;
   document.body.classList.toggle('empty', rows.length === 0);
-  const of = count === rows.length ? '' : `${formatNumber(count)} of `;
-  byId('status').textContent = `${title === '' ? '' : `${title}: `}${of}${formatNumber(rows.length)} frames`;
+  const of = store.count === rows.length ? '' : `${formatNumber(store.count)} of `;
+  byId('status').textContent = `${title === '' ? '' : `${title}: `}${of}${count(rows.length, 'frame')}`;
   const open = formatNumber(connections.filter(({ state }) => state === 'open').length);
   const isOpenShown = list.isLive && connections.length > 0;
-  showText('open', isOpenShown ? `${open} of ${formatNumber(connections.length)} connections open` : '');
+  showText('open', isOpenShown ? `${open} of ${count(connections.length, 'connection')} open` : '');
   byId('pause').textContent = isPaused ? `Resume${held === 0 ? '' : `, ${formatNumber(held)} new`}` : 'Pause';
 }
 
@@ -73,14 +89,10 @@ function followLink() {
   redraw();
 }
 
-function copyFrom(index, part, button) {
-  copying = button;
-  if (part === 'link') {
-    writeLink(selection());
-    copy(location.href, button);
-  } else {
-    connection.send({ type: 'copy', index, part });
-  }
+async function copyFrom(index, part, button) {
+  if (part === 'link') writeLink(selection());
+  const text = part === 'link' ? location.href : await ask({ type: 'copy', index, part });
+  if (text !== undefined) copy(text, button);
 }
 
 function pause(wanted) {
@@ -91,21 +103,25 @@ function pause(wanted) {
 }
 
 function search(query) {
-  searches++;
+  searching.abort();
+  searching = new AbortController();
   keepLink();
-  if (query === '') {
-    store.setFound(null);
-    redraw();
-  } else {
-    connection.send({ type: 'search', query, number: searches });
-  }
+  searched = find(query, searching.signal);
+}
+
+async function find(query, signal) {
+  const found = query === '' ? null : await ask({ type: 'search', query }, { signal });
+  if (signal.aborted || found === undefined) return;
+  store.setFound(found);
+  redraw();
 }
 
 /** Looks for what is searched in rows that have come since. */
 function searchAgain() {
   if (filters.query === '' || isSearchDue) return;
   isSearchDue = true;
-  setTimeout(() => {
+  setTimeout(async () => {
+    await searched; // rows that come all the time would end each search before it has found some
     isSearchDue = false;
     search(filters.query);
   }, 500);
@@ -148,43 +164,19 @@ const connection = new Connection({
     redraw();
     if (store.rows.length > before) searchAgain();
   },
-  found({ number, found }) {
-    if (number !== searches || filters.query === '') return;
-    store.setFound(found);
-    redraw();
-  },
-  detail({ detail }) {
-    if (detail === null || detail.index !== list.selected) return;
-    showDetail(detail, {
-      onCopy: (part, button) => copyFrom(detail.index, part, button),
-      onMore: (bytes) => askFor(detail.index, bytes),
-      onSelect(index) {
-        list.select(index);
-        byId('detail').focus();
-      }
-    });
-  },
   progress: showProgress,
-  copy({ text, error }) {
-    if (error === undefined) copy(text, copying);
-    else showError(error);
-  },
-  export({ part, done, error }) {
-    if (error !== undefined) showError(error);
-    else exported.parts.push(fromBase64(part));
-    if (done) save(exported.parts, exported.name);
-  },
   closed() {
     showError(CLOSED);
   }
 });
 
-listenToSources(connection);
+listenToSources(connection, ask);
 clearDetail();
-byId('export-part').addEventListener('click', ({ target: { value: format } }) => {
+byId('export-part').addEventListener('click', async ({ target: { value: format } }) => {
   if (!format) return;
-  exported = { name: `${title.replace(/[^\w.-]+/g, '-') || 'frames'}.${format}`, parts: [] };
-  connection.send({ type: 'export', format, indexes: store.passing() });
+  const name = `${title.replace(/[^\w.-]+/g, '-') || 'frames'}.${format}`;
+  const file = await ask({ type: 'export', format }, { body: JSON.stringify(store.passing()) });
+  if (file !== undefined) save(file, name);
 });
 // Pasted into the address bar, a link does not load the page again by itself.
 addEventListener('hashchange', () => location.reload());
@@ -194,6 +186,7 @@ const isTyping = ({ target }) => /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName
 
 /** Keys that do not move in the list. */
 const KEYS = {
+  Escape: () => list.focus(),
   '/': () => byId('search').focus(),
   n: () => list.select(store.nextBad(list.selected, 1)),
   p: () => list.select(store.nextBad(list.selected, -1)),
@@ -211,8 +204,8 @@ const LIST_KEYS = {
 
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
-  if (event.key === 'Escape') list.focus();
-  if (isTyping(event)) return;
+  // Escape would empty a search field, without an event.
+  if (isTyping(event) && event.key !== 'Escape') return;
   const act = KEYS[event.key] ?? (event.target === byId('list') ? LIST_KEYS[event.key] : undefined);
   if (act === undefined) return;
   event.preventDefault();

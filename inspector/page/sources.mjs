@@ -34,23 +34,35 @@ export async function copy(text, button) {
   }
 }
 
-/** @param {import('./connection.mjs').Connection} connection */
-export function listenToSources(connection) {
+/**
+ * @param {import('./connection.mjs').Connection} connection
+ * @param {(request: object) => Promise<unknown>} ask the same as its `ask`, but shows errors
+ */
+export function listenToSources(connection, ask) {
   const pasted = byId('pasted');
 
-  async function open(blob, name, add = byId('add').checked) {
+  let opened = Promise.resolve();
+
+  /** Opens a source after those before it. */
+  function open(body, name, add = byId('add').checked) {
     const [format, from] = [byId('format').value, byId('from').value];
-    try {
-      await connection.upload({ type: 'open', name, size: blob.size, format, from, add }, blob, showProgress);
-      showError('');
-      byId('sources').open = false;
-    } catch (error) {
-      showError(error.message);
-      if (name !== 'pasted' || error.at === null) return;
-      pasted.focus();
-      pasted.setSelectionRange(error.at, error.at + 1);
-    }
-    showProgress({ part: null });
+    opened = opened.then(async () => {
+      showProgress({ part: 0 });
+      try {
+        await body.slice(0, 1).arrayBuffer(); // a folder has no bytes
+        await connection.ask({ type: 'open', name, format, from, add }, { body });
+        showError('');
+        byId('sources').open = false;
+      } catch ({ message, at }) {
+        showError(message);
+        if (name === 'pasted' && at !== undefined) {
+          pasted.focus();
+          pasted.setSelectionRange(at, at + 1);
+        }
+      }
+      showProgress({ part: null });
+    });
+    return opened;
   }
 
   /** Several files are opened one after the other: they are the records of several ends, or a capture and its keys. */
@@ -73,13 +85,14 @@ export function listenToSources(connection) {
   });
   for (const type of ['dragover', 'dragleave', 'drop']) {
     document.addEventListener(type, (event) => {
+      if (!event.dataTransfer.types.includes('Files')) return; // a text goes into the field that it is dropped on
       event.preventDefault();
       document.body.classList.toggle('dropping', type === 'dragover');
       if (type === 'drop') openFiles(event.dataTransfer.files);
     });
   }
-  byId('sample').addEventListener('click', () => connection.send({ type: 'sample' }));
-  byId('clear').addEventListener('click', () => connection.send({ type: 'clear' }));
+  byId('sample').addEventListener('click', () => ask({ type: 'sample' }));
+  byId('clear').addEventListener('click', () => ask({ type: 'clear' }));
   byId('live-payload').addEventListener('change', ({ target }) => {
     const command = byId('live').value.replace(PAYLOAD, '');
     byId('live').value = target.checked ? `${PAYLOAD}${command}` : command;

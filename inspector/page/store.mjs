@@ -1,8 +1,5 @@
 // The rows of the list, and which of them the filters leave. It knows nothing of the page.
 
-/** The places of a row in its message: lib/session.js has them. */
-const Place = { FIRST: 1, MIDDLE: 2, LAST: 3 };
-
 /** The states of a row: lib/judge.js has them. */
 export const State = { GOOD: 0, BAD: 1, UNREAD: 2, INCOMPLETE: 3 };
 
@@ -18,11 +15,16 @@ export const NUMBERS = { min: 0, max: Infinity, connection: -1, sender: -1, verd
  */
 export const noFilters = () => ({ ...NUMBERS, opcodes: null, range: [0, Infinity] });
 
+/** The bit of a row's `bits`. */
+const FIN = 1;
+
 const KNOWN = new Set([-1, 0, 1, 2, 8, 9, 10]);
 
 /** lib/rows.js makes rows. */
-function rowOf([connection, server, sequence, time, opcode, bits, length, place, state, ends, preview, message]) {
-  return { connection, server, sequence, time, opcode, bits, length, place, state, ends, preview, message };
+function rowOf(columns) {
+  const [connection, server, sequence, time, opcode, bits, length, place, state, ends, preview, head, message] =
+    columns;
+  return { connection, server, sequence, time, opcode, bits, length, place, state, ends, preview, head, message };
 }
 
 function passes(row, { opcodes, min, max, connection, sender, verdict }) {
@@ -68,9 +70,6 @@ export class Store {
     this._pausedAt = Infinity;
     /** The indexes that a search has found; null without one. */
     this._found = null;
-    /** By the index of a continuation: the row that begins its message. */
-    this._heads = new Map();
-    this._open = new Map();
     this._unfolded = new Set();
   }
 
@@ -88,11 +87,8 @@ export class Store {
     if (differs) this._refilter();
   }
 
-  _append({ time, place, connection, server }, index) {
+  _append({ time }, index) {
     if (time !== null) this.startTime = Math.min(this.startTime ?? Infinity, time);
-    const direction = connection * 2 + server;
-    if (place === Place.FIRST) this._open.set(direction, index);
-    else if (place === Place.MIDDLE || place === Place.LAST) this._heads.set(index, this._open.get(direction));
     // A search tells later which of them it has found.
     if (this._found === null) this._add(index);
   }
@@ -128,7 +124,8 @@ export class Store {
 
   /** @returns {boolean} whether the message that this row begins shows its fragments; null if it has none */
   isUnfolded(index) {
-    return this.rows[index]?.place === Place.FIRST ? this._unfolded.has(index) : null;
+    const { head, bits } = this.rows[index] ?? {};
+    return head === index && !(bits & FIN) ? this._unfolded.has(index) : null;
   }
 
   /** Shows the fragments of a message, or hides them. */
@@ -140,8 +137,8 @@ export class Store {
 
   /** Unfolds the message of a fragment that is to be seen. */
   reveal(index) {
-    const head = this._heads.get(index);
-    if (head !== undefined && !this._unfolded.has(head)) this.unfold(head, true);
+    const { head } = this.rows[index];
+    if (head !== -1 && head !== index && !this._unfolded.has(head)) this.unfold(head, true);
   }
 
   _passes(index) {
@@ -153,9 +150,9 @@ export class Store {
   _add(index) {
     if (!this._passes(index)) return;
     this.count++;
-    const head = this._heads.get(index);
-    const isGood = this.rows[index].state === State.GOOD;
-    if (head === undefined || !isGood || this._unfolded.has(head) || !this._passes(head)) this.shown.push(index);
+    const { head, state } = this.rows[index];
+    const isFolded = head !== -1 && head !== index && !this._unfolded.has(head) && this._passes(head);
+    if (!isFolded || state !== State.GOOD) this.shown.push(index);
   }
 
   _refilter() {

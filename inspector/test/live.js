@@ -5,22 +5,14 @@
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
 const { Decoder, Encoder, prepare } = require('framemask');
-const { Inspector } = require('../lib/inspector');
 const { startLive } = require('../lib/live');
-const { LIVE, run, until } = require('./support/programs');
+const { LIVE, run, startInspector, until } = require('./support/programs');
 
 const PAYLOAD = 6;
 
-async function startInspector(t) {
-  const inspector = new Inspector();
-  await inspector.listen(0);
-  t.after(() => inspector.close());
-  return inspector;
-}
-
 /** Sends the records of `work` from this process, in which the inspector runs, too. */
 async function trace(t, payload, work, count) {
-  const inspector = await startInspector(t);
+  const { inspector } = await startInspector(t);
   const stop = startLive({ url: new URL(inspector.liveUrl), payload });
   t.after(stop);
   work();
@@ -76,7 +68,7 @@ test('where payloads are asked for, each way of sending has its first bytes', as
 });
 
 test('compressed messages of a program are inflated, its connection has an address, and is closed', async (t) => {
-  const inspector = await startInspector(t);
+  const { inspector } = await startInspector(t);
   const program = `
     const { WebSocketServer, WebSocket } = require('framemask/ws');
     const perMessageDeflate = { threshold: 0 };
@@ -97,7 +89,7 @@ test('compressed messages of a program are inflated, its connection has an addre
 });
 
 test('a program runs as ever where there is no inspector, or none that knows it', async (t) => {
-  const inspector = await startInspector(t);
+  const { inspector } = await startInspector(t);
   for (const [address, message] of [
     [inspector.liveUrl.replace(/token=.*/, 'token=wrong'), /the inspector answered 403/],
     ['ws://127.0.0.1:1/live', /no records are sent/],

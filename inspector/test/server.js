@@ -11,8 +11,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { test } = require('node:test');
 const { WebSocket } = require('ws');
-const { Inspector } = require('../lib/inspector');
-const { RECORD, connectLive, until } = require('./support/programs');
+const { RECORD, connectLive, startInspector, until } = require('./support/programs');
 
 const CLI = path.join(__dirname, '../cli.js');
 const PAGE = path.join(__dirname, '../page');
@@ -23,25 +22,21 @@ const UPGRADE = {
   'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ=='
 };
 
-/** @returns {Promise<{ status: number, headers: object, body: string }>} */
-async function get(port, target, headers = {}) {
-  const request = http.get({ host: '127.0.0.1', port, path: target, agent: false, headers });
+/** @returns {Promise<{ status: number, headers: object, body: string }>} the answer to a GET, or to a POST of `sent` */
+async function get(port, target, headers = {}, sent = undefined) {
+  const method = sent === undefined ? 'GET' : 'POST';
+  const request = http.request({ host: '127.0.0.1', port, path: target, agent: false, method, headers }).end(sent);
   const [response, socket] = await Promise.race([once(request, 'response'), once(request, 'upgrade')]);
   if (response.statusCode === 101) socket.destroy();
   const body = response.statusCode === 101 ? '' : (await response.toArray()).join('');
   return { status: response.statusCode, headers: response.headers, body };
 }
 
-async function start(t) {
-  const inspector = new Inspector({ maxSize: 1000 });
-  const url = new URL(await inspector.listen(0));
-  t.after(() => inspector.close());
-  return { inspector, port: Number(url.port), token: url.hash.slice(1) };
-}
-
-/** A page's connection: sends objects, and keeps the answers. */
-async function connect(t, port, token) {
-  const socket = new WebSocket(`ws://127.0.0.1:${port}/page?token=${token}`, { origin: `http://127.0.0.1:${port}` });
+/** A page's connection, which keeps the messages that come, and its requests. */
+async function connect(t, { port, hash }) {
+  const token = hash.slice(1);
+  const origin = `http://127.0.0.1:${port}`;
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/page?token=${token}`, { origin });
   const messages = [];
   socket.on('message', (data) => messages.push(JSON.parse(data)));
   t.after(() => socket.terminate());
@@ -53,11 +48,15 @@ async function connect(t, port, token) {
       await once(socket, 'message');
     }
   };
-  return { socket, find, send: (message) => socket.send(JSON.stringify(message)) };
+  const ask = async (request, sent = '') => {
+    const lines = `${JSON.stringify(request)}\n${sent}`;
+    return JSON.parse((await get(port, `/page?token=${token}`, { Origin: origin }, lines)).body);
+  };
+  return { find, ask };
 }
 
 test('every file of the page, and no other, with a policy that runs nothing else', async (t) => {
-  const { port } = await start(t);
+  const { port } = (await startInspector(t)).url;
   for (const name of ['', ...fs.readdirSync(PAGE)]) {
     const { status, headers, body } = await get(port, `/${name}`);
     assert.equal(status, 200, name);
@@ -72,8 +71,9 @@ test('every file of the page, and no other, with a policy that runs nothing else
 });
 
 test('other hosts, origins and tokens are refused', async (t) => {
-  const { inspector, port, token } = await start(t);
-  const Host = `127.0.0.1:${port}`;
+  const { inspector, url } = await startInspector(t);
+  const { host: Host, port, hash } = url;
+  const token = hash.slice(1);
   const Origin = `http://${Host}`;
   const page = `/page?token=${token}`;
   const live = inspector.liveUrl.replace(/^ws:\/\/[^/]*/, '');
@@ -97,32 +97,48 @@ test('other hosts, origins and tokens are refused', async (t) => {
   ]) {
     assert.equal((await get(port, target, headers)).status, status, `${target} ${JSON.stringify(headers)}`);
   }
+  for (const [status, target, headers] of [
+    [200, page, { Host, Origin }],
+    [421, page, { Host: `evil.example:${port}`, Origin: `http://evil.example:${port}` }],
+    [403, page, { Host, Origin: 'http://evil.example' }],
+    [403, page, { Host, Origin: 'null' }],
+    [403, page, { Host }],
+    [403, '/page?token=wrong', { Host, Origin }],
+    [405, live, { Host }],
+    [404, '/', { Host, Origin }]
+  ]) {
+    assert.equal(
+      (await get(port, target, headers, '{"type":"clear"}\n')).status,
+      status,
+      `POST ${target} ${JSON.stringify(headers)}`
+    );
+  }
 });
 
-test('a page opens a source in parts, of a limited size', async (t) => {
-  const { port, token } = await start(t);
-  const { find, send, socket } = await connect(t, port, token);
-  send({ type: 'open', name: 'x', size: 11 });
-  socket.send(Buffer.from('8101'));
-  socket.send(Buffer.from('61 8900'));
-  await find('opened');
+test('a page opens a source of a limited size', async (t) => {
+  const { inspector, url } = await startInspector(t, { maxSize: 1000 });
+  const { find, ask } = await connect(t, url);
+  assert.deepEqual(await ask({ type: 'open', name: 'x' }, '810161 8900'), {});
   const { rows } = await find('frames');
   const firstColumns = rows.map(([index, [connection, server, sequence]]) =>
     [index, connection, server, sequence].join()
   );
   assert.deepEqual(firstColumns, ['0,0,1,1', '1,0,1,2']);
-  send({ type: 'open', name: 'x', size: 1001 });
-  assert.match((await find('error')).text, /larger than 1000 bytes/);
-  send({ type: 'open', name: 'x', size: 1 });
-  socket.send(Buffer.from('?'));
-  assert.match((await find('error')).text, /neither hex nor base64/);
-  send({ type: 'nonsense' });
-  const [code] = await once(socket, 'close');
-  assert.equal(code, 1011);
+  for (const [request, sent, message] of [
+    [{ type: 'open' }, ' '.repeat(1001), /larger than 1000 bytes/],
+    [{ type: 'open' }, '?', /neither hex nor base64/],
+    [{ type: 'toString' }, '', /unknown request/],
+    [{ type: 'export', format: 'exe' }, '[]', /no such export/],
+    [{ type: 'copy', index: 9 }, '', /no such frame/],
+    [null, '', /unknown request/]
+  ]) {
+    assert.match((await ask(request, sent)).error, message);
+  }
+  assert.equal(inspector.session.frames.length, 2, 'refused sources leave the list');
 });
 
 test('a program goes on sending records after a source that was refused', async (t) => {
-  const { inspector } = await start(t);
+  const { inspector } = await startInspector(t);
   const live = await connectLive(inspector);
   t.after(() => live.terminate());
   const closed = once(live, 'close').then(([code]) => `closed with ${code}`);
@@ -139,6 +155,22 @@ test('a program goes on sending records after a source that was refused', async 
   assert.match(await Promise.race([noted, closed]), /Clear the list/);
 });
 
+test('a program that ends closes its own connections of the list', async (t) => {
+  const { inspector } = await startInspector(t);
+  const { session } = inspector;
+  const live = await connectLive(inspector);
+  live.sendRecords([{ ...RECORD, sequence: 1 }]);
+  await until(() => session.frames.length === 1);
+  inspector.clear();
+  const line = JSON.stringify({ ...RECORD, connection: 'of the file', sequence: 1 });
+  await inspector.open({ data: Buffer.from(line), name: 'x' });
+  live.sendRecords([{ ...RECORD, connection: 'of the program', sequence: 1 }]);
+  await until(() => session.frames.length === 2);
+  live.close();
+  await until(() => !session.connections[1].isOpen);
+  assert.equal(session.connections[0].isOpen, true);
+});
+
 test('the program prints its page, opens files, and says which argument is wrong', async (t) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-inspector-'));
   t.after(() => fs.rmSync(folder, { recursive: true }));
@@ -149,7 +181,7 @@ test('the program prints its page, opens files, and says which argument is wrong
   const [line] = await once(child.stdout.setEncoding('utf8'), 'data');
   const url = new URL(/http:\S+/.exec(line)[0]);
   assert.match((await get(url.port, '/')).body, /<title>Frames/);
-  const { find } = await connect(t, Number(url.port), url.hash.slice(1));
+  const { find } = await connect(t, url);
   assert.equal((await find('frames')).rows.length, 2);
   for (const [args, message] of [
     [['--port', url.port], /in use/],

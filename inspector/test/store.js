@@ -10,8 +10,8 @@ const { pathToFileURL } = require('node:url');
 const load = (name) => import(pathToFileURL(path.join(__dirname, '../page', name)).href);
 
 /** A row: the next frame of the client, with the given columns. */
-const row = ({ connection = 0, server = 0, opcode = 1, length = 5, place = 5, state = 0 } = {}) => {
-  return [connection, server, 1, null, opcode, 1, length, place, state, 0, '', null];
+const row = ({ connection = 0, server = 0, opcode = 1, fin = true, length = 5, state = 0, head = -1 } = {}) => {
+  return [connection, server, 1, null, opcode, fin ? 1 : 0, length, 0, state, 0, '', head, null];
 };
 
 const append = (store, rows) => store.update(rows.map((row, i) => [store.rows.length + i, row]));
@@ -69,10 +69,11 @@ test('rows that come later are filtered, and left out of a search before them', 
 test('a message stands for its fragments, until it is unfolded', async () => {
   const { Store, noFilters } = await load('store.mjs');
   const store = new Store();
-  const part = (place, server = 0) => row({ place, server, opcode: place === 1 ? 1 : 0 });
+  const first = (head, server = 0) => row({ head, server, fin: false });
+  const part = (head, server = 0, fin = true) => row({ head, server, fin, opcode: 0 });
   // Two messages in fragments, of both ends, and a Ping amid them.
-  append(store, [part(1), part(1, 1), row({ opcode: 9, place: 4 }), part(2)]);
-  append(store, [part(3, 1), part(3), row()]);
+  append(store, [first(0), first(1, 1), row({ opcode: 9 }), part(0, 0, false)]);
+  append(store, [part(1, 1), part(0), row({ head: 6 })]);
   assert.deepEqual([store.shown, store.count], [[0, 1, 2, 6], 7]);
   store.unfold(0, true);
   assert.deepEqual([store.shown, store.isUnfolded(0), store.isUnfolded(6)], [[0, 1, 2, 3, 5, 6], true, null]);
@@ -83,7 +84,7 @@ test('a message stands for its fragments, until it is unfolded', async () => {
   store.setFilters({ ...noFilters(), opcodes: new Set([0]) });
   assert.deepEqual(store.shown, [3, 4, 5], 'fragments are shown if their first one is not');
   store.setFilters(noFilters());
-  store.update([[3, row({ place: 2, opcode: 0, state: 1 })]]);
+  store.update([[3, row({ head: 0, fin: false, opcode: 0, state: 1 })]]);
   assert.deepEqual([store.shown, store.nextBad(0, 1)], [[0, 1, 2, 3, 6], 3], 'a bad one is never folded');
   store.setFound([0, 5]);
   assert.deepEqual([store.shown, store.count], [[0], 2]);

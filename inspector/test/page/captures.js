@@ -6,9 +6,9 @@ const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const path = require('node:path');
 const { gunzipSync } = require('node:zlib');
-const { Decoder } = require('framemask');
 const { MISSING } = require('../../lib/capture');
 const { State } = require('../../lib/judge');
+const { decode } = require('../support/frames');
 const { RECORD, connectLive } = require('../support/programs');
 const { testScreen } = require('../support/screen');
 
@@ -51,24 +51,11 @@ testScreen('capture: segments in another order, overlapping, missing and cut', a
     ['late', ['from the server', 'one'], /began before the capture/]
   ]) {
     await open(screen, name);
-    await screen.waitForFrames(`${name}.pcap: ${count} frames`);
+    await screen.waitForFrames(`${name}.pcap: ${count} frame${count === 1 ? '' : 's'}`);
     assert.deepEqual((await screen.column('preview')).slice(0, previews.length), previews, name);
     if (note !== null) await screen.page.locator('#notes', { hasText: note }).waitFor();
   }
 });
-
-/** A Decoder's error for all bytes that one end has sent, in pieces of no particular size. */
-function faultOf(from, bytes) {
-  let fault = null;
-  const decoder = new Decoder({
-    role: from === 'client' ? 'server' : 'client',
-    onError: ({ code, closeCode }) => {
-      fault = { code, closeCode };
-    }
-  });
-  for (let at = 0; at < bytes.length; at += 13) decoder.write(Buffer.from(bytes.subarray(at, at + 13)));
-  return fault;
-}
 
 testScreen(
   'capture: Autobahn|Testsuite has the Decoder’s verdicts, and the answers of the server',
@@ -81,7 +68,7 @@ testScreen(
     for (const [index, { client, server }] of connections.entries()) {
       for (const end of ['client', 'server']) {
         const sent = frames.filter(({ connection, from }) => connection === index && from === end);
-        const fault = faultOf(end, Buffer.concat(sent.map(({ parsed }) => parsed.bytes)));
+        const { fault } = decode(end, Buffer.concat(sent.map(({ parsed }) => parsed.bytes)), 13);
         const bad = sent.filter(({ state }) => state === State.BAD);
         const faults = bad.map(({ fault: { code, closeCode } }) => ({ code, closeCode }));
         assert.deepEqual(faults, fault === null ? [] : [fault]);
@@ -98,23 +85,28 @@ testScreen(
 
 testScreen('capture: exported, filtered, and opened again', async (screen) => {
   const { page } = screen;
-  const save = async (format) => {
-    const download = page.waitForEvent('download');
-    await page.click(`#export-part [value="${format}"]`);
-    const file = await download;
-    return { [file.suggestedFilename()]: fs.readFileSync(await file.path()) };
+  const save = async (...formats) => {
+    const files = formats.map(async (format) => {
+      const file = await page.waitForEvent('download', (each) => each.suggestedFilename().endsWith(format));
+      return [file.suggestedFilename(), fs.readFileSync(await file.path())];
+    });
+    // At once: neither is mixed with the other.
+    await page.$$eval(formats.map((format) => `#export-part [value="${format}"]`).join(), (buttons) => {
+      for (const button of buttons) button.click();
+    });
+    return Promise.all(files);
   };
   await screen.openSample();
   const previews = await screen.column('preview');
-  for (const format of ['jsonl', 'pcapng']) {
-    await screen.openFiles(await save(format));
-    await screen.waitForFrames(`sample.${format}: 25 frames`);
+  for (const [name, bytes] of await save('jsonl', 'pcapng')) {
+    await screen.openFiles({ [name]: bytes });
+    await screen.waitForFrames(`${name}: 25 frames`);
     assert.deepEqual(await screen.column('preview'), previews);
-    await screen.openSample();
   }
+  await screen.openSample();
   await page.fill('#search', 'three frames');
   await screen.waitForFrames('3 of 25 frames');
-  await screen.openFiles(await save('pcapng'));
+  await screen.openFiles(Object.fromEntries(await save('pcapng')));
   await page.fill('#search', '');
   await screen.waitForFrames('sample.pcapng: 3 frames');
   assert.deepEqual(await screen.column('marks'), ['3 frames']);
@@ -143,7 +135,7 @@ testScreen('capture: cleared while tshark reads it, then a program sends records
   await screen.waitForFrames('reordered.pcap: 0 frames');
   inspector.clear();
   send(1);
-  await screen.waitForFrames('live: 1 frames');
+  await screen.waitForFrames('live: 1 frame');
   await opened;
   send(2);
   await screen.waitForFrames('live: 2 frames');

@@ -21,7 +21,7 @@ async function checkNewParts(screen, inspector) {
     { ...RECORD, connection: HOSTILE, key: 'k', sequence: 1, ...bytesOfJson }
   ];
   live.sendRecords(records);
-  await screen.waitForFrames('live: 1 frames');
+  await screen.waitForFrames('live: 1 frame');
   await screen.select(0);
   assert.match(await screen.text('[aria-label="Message"] pre'), /^\{\n {2}"<img src=x[\s\S]*\n\}$/);
   const shown = await page.evaluate(() => document.body.textContent);
@@ -32,20 +32,20 @@ async function checkNewParts(screen, inspector) {
   const head = `GET /${HOSTILE} HTTP/1.1\r\nHost: ${HOSTILE}\r\nUpgrade: websocket\r\n\r\n`;
   const bytes = Buffer.concat([Buffer.from(head), encode('client', (encoder) => encoder.text('x'))]);
   await screen.openFiles({ [`${HOSTILE.replaceAll('/', '')}.bin`]: bytes });
-  await screen.waitForFrames('1 frames');
+  await screen.waitForFrames('1 frame');
   await screen.select(0);
   await page.click('#detail summary');
   await page.locator('#detail details pre:visible', { hasText: `Host: ${HOSTILE}` }).waitFor();
   inspector.clear();
   live.sendRecords(records);
-  await screen.waitForFrames('live: 1 frames');
+  await screen.waitForFrames('live: 1 frame');
   const download = page.waitForEvent('download');
   await page.click('#export-part [value="jsonl"]');
   assert.equal((await download).suggestedFilename(), 'live.jsonl');
   const hash = `&search=${encodeURIComponent(HOSTILE)}&frame=0&connection=${HOSTILE}&range=0-99999999999999999999&without=1e9`;
   // Another hash has the page load again.
   await Promise.all([page.waitForEvent('load'), page.goto(`${screen.url}${hash}`)]);
-  await screen.waitForFrames('live: 0 of 1 frames');
+  await screen.waitForFrames('live: 0 of 1 frame');
   await screen.waitForDetail(0);
   live.close();
 }

@@ -73,6 +73,29 @@ testScreen('a frame is copied, and a link opens the same selection', async (scre
   await other.close();
 });
 
+testScreen('a long message is shown up to a limit, and copied in full only', async (screen) => {
+  const { page } = screen;
+  const bytes = encode('client', (encoder) => {
+    encoder.text('begin', { fin: false });
+    encoder.continuation('x'.repeat(1.5 * 2 ** 20));
+  });
+  await screen.openFiles({ 'long.bin': bytes });
+  await screen.waitForFrames('2 frames');
+  await screen.select(0);
+  const message = page.locator('[aria-label="Message"]');
+  for (const length of [8192, 131_072, 262_144]) {
+    if (length > 8192) await message.locator('text="Show more"').click();
+    await message
+      .locator('.hint', { hasText: `The first ${length.toLocaleString('en')} of 1,572,869 bytes.` })
+      .waitFor();
+  }
+  assert.equal(await message.locator('text="Show more"').count(), 0, 'there is no more');
+  await page.click('#detail button:text-is("payload")');
+  await page.locator('#error:visible', { hasText: 'longer than 1048576 bytes' }).waitFor();
+  await message.locator('button', { hasText: '2 continuation 1572864' }).click();
+  await screen.waitForDetail(1);
+});
+
 testScreen('a drag on the timeline zooms, and the rows follow', async (screen) => {
   const { page } = screen;
   await screen.openSample();
@@ -135,6 +158,9 @@ testScreen('keyboard only', async (screen) => {
   assert.equal(await focused(), 'search');
   await page.keyboard.type('hex:03e8');
   await screen.waitForFrames('1 of 4 frames');
+  await press('Escape', 'Home');
+  await screen.waitForDetail(3);
+  assert.equal(await page.inputValue('#search'), 'hex:03e8');
   await page.fill('#search', '');
   await screen.waitForFrames('4 frames');
   await press('Tab', 'Tab', 'Tab', 'Enter');

@@ -16,7 +16,7 @@ testScreen('live: the list follows its end, says how many are new, and is paused
   send(100);
   await screen.waitForFrames('live: 100 frames');
   assert.equal(await last(), '100');
-  assert.equal(await screen.text('#open'), '1 of 1 connections open');
+  assert.equal(await screen.text('#open'), '1 of 1 connection open');
   await page.hover('#list');
   await page.mouse.wheel(0, -600);
   await page.waitForFunction(() => document.getElementById('list').scrollTop < 1800);
@@ -38,6 +38,25 @@ testScreen('live: the list follows its end, says how many are new, and is paused
   assert.equal(await last(), '115');
   live.close();
   await page.locator('#open:visible', { hasText: '0 of 1' }).waitFor();
+});
+
+testScreen('live: rows that come all the time do not end a search that takes longer', async (screen, inspector) => {
+  const { page } = screen;
+  const live = await connectLive(inspector);
+  let sequence = 0;
+  const send = () => live.sendRecords([{ ...RECORD, sequence: ++sequence }]);
+  send();
+  await screen.waitForFrames('live: 1 frame');
+  // The page waits half as long for further rows.
+  await page.route(/\/page\?/, async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await route.continue().catch(() => {});
+  });
+  const timer = setInterval(send, 50);
+  await page.fill('#search', 'text');
+  await page.waitForFunction(() => /^live: \d+ of/.test(document.getElementById('status').textContent));
+  clearInterval(timer);
+  live.close();
 });
 
 testScreen(

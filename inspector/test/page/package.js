@@ -61,7 +61,7 @@ test('packed, installed in an empty project, and used', async (t) => {
       assert.equal(run('sh', ['-c', live.replace(/^.*?: /, '')], project), '');
       await screen.waitForFrames('live: 2 frames');
       await screen.paste('81 85 37fa213d 7f9f4d5158');
-      await screen.waitForFrames('1 frames');
+      await screen.waitForFrames('1 frame');
       await screen.select(0);
       assert.match(await screen.detail(), /Hello/);
     };

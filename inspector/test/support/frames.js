@@ -2,7 +2,7 @@
 
 // Frames for the tests, good and bad.
 
-const { Encoder } = require('framemask');
+const { Decoder, Encoder } = require('framemask');
 const { KEY, frame } = require('../../../test/support/frames');
 
 /** @returns {Buffer} the frames that `fill` adds to an Encoder */
@@ -12,9 +12,25 @@ function encode(role, fill) {
   return Buffer.concat(encoder.take());
 }
 
+/** @returns the frames and the error that a Decoder finds in all bytes of one end, in pieces of `size` bytes */
+function decode(from, bytes, size) {
+  const frames = [];
+  let fault = null;
+  const decoder = new Decoder({
+    role: from === 'client' ? 'server' : 'client',
+    text: 'buffer',
+    onFrame: (firstByte, data, start, end) => frames.push([firstByte, data.toString('hex', start, end)]),
+    onError: ({ code, closeCode }) => {
+      fault = { code, closeCode };
+    }
+  });
+  for (let at = 0; at < bytes.length; at += size) decoder.write(Buffer.from(bytes.subarray(at, at + size)));
+  return { frames, fault };
+}
+
 /** A frame of any first byte, a client's without `key: null`. */
 function rawFrame(firstByte, payload, options) {
   return frame(firstByte & 15, payload, { fin: firstByte >= 0x80, rsv: firstByte & 0x70, key: KEY, ...options });
 }
 
-module.exports = { encode, rawFrame };
+module.exports = { decode, encode, rawFrame };

@@ -7,6 +7,7 @@ const { once } = require('node:events');
 const path = require('node:path');
 const { promisify } = require('node:util');
 const { WebSocket } = require('ws');
+const { Inspector } = require('../../lib/inspector');
 
 const ROOT = path.join(__dirname, '../../..');
 const LIVE = path.join(ROOT, 'inspector/live.js');
@@ -32,6 +33,13 @@ async function startLive(env, ...args) {
   return { child, port: Number(/(\d+)\s*$/.exec(line)[1]) };
 }
 
+/** @returns an inspector that ends with the test, and the URL of its page */
+async function startInspector(t, options) {
+  const inspector = new Inspector(options);
+  t.after(() => inspector.close());
+  return { inspector, url: new URL(await inspector.listen(0)) };
+}
+
 /** Connects as a program that sends records. */
 async function connectLive({ liveUrl }) {
   const socket = new WebSocket(liveUrl);
@@ -45,4 +53,4 @@ async function until(condition) {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-module.exports = { LIVE, RECORD, connectLive, run, startLive, until };
+module.exports = { LIVE, RECORD, connectLive, run, startInspector, startLive, until };
