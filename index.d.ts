@@ -439,7 +439,8 @@ export class Encoder<End extends Role = Role> {
    * @param options `binary`: whether the message is binary. Default: true. `fin`: whether the frame is
    *   the last of its message. Default: true. `rsv1`: as in {@link MessageOptions}
    * @throws RangeError if `length` is not a whole number from 0 to 2^53 - 1
-   * @throws Error while a message is being compressed in the thread pool: wait for `onDeflated`
+   * @throws Error while a message is being compressed in the thread pool: wait for `onDeflated`. Also
+   *   within a fragmented message that is compressed
    */
   beginFrame(
     length: number,
@@ -492,6 +493,7 @@ export class Encoder<End extends Role = Role> {
    *   such as to test a peer. Default: false. `owned`: as in {@link FragmentOptions}; the pieces are
    *   not changed
    * @throws RangeError if they are not one whole frame that this role may send
+   * @throws Error for a continuation of a message that this encoder compresses
    */
   addFramed(pieces: Uint8Array[], options?: { anyMask?: boolean | undefined; owned?: boolean | undefined }): void;
   /**

@@ -99,6 +99,7 @@ class Encoder {
     if (this._closed) return;
     this._checkPayload();
     if (this._isDeflating) throw invalidState('A message is being compressed: wait for onDeflated');
+    this._checkContinued();
     const { fin = true, binary = true, rsv1 = false } = options ?? {};
     let firstByte = fin ? FIN : 0;
     if (this._message === null) firstByte |= (rsv1 ? RSV1 : 0) | (binary ? Opcode.BINARY : Opcode.TEXT);
@@ -130,6 +131,12 @@ class Encoder {
   _checkPayload() {
     if (this._payload === null) return;
     throw invalidState(`The frame that beginFrame() began lacks ${this._payload.left} bytes of its payload`);
+  }
+
+  /** A frame that is sent as it is can't continue a message that this encoder compresses. */
+  _checkContinued() {
+    if (this._queue?.isAmidDeflated === true)
+      throw invalidState('A compressed message must be continued by continuation()');
   }
 
   ping(data = EMPTY) {
@@ -188,6 +195,7 @@ class Encoder {
     const { firstByte, length, opcode } = readFramed(pieces, this._frames.mode, options?.anyMask ?? false);
     if (this._closed) return;
     this._checkPayload();
+    if (opcode === Opcode.CONTINUATION) this._checkContinued();
     this._closed = opcode === Opcode.CLOSE;
     if (this._isDeflating) this._queue.addPlain(firstByte, length, EMPTY, [Buffer.concat(pieces)]);
     else this._addFramed(pieces, firstByte, length, options?.owned ?? false);

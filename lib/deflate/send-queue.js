@@ -57,7 +57,10 @@ class SendQueue {
     this._deflater = new Deflater(direction);
     this._threshold = Math.max(direction.settings.threshold, 1);
     this._threadPoolFrom = direction.settings.threadPoolFrom;
+    /** Whether a message has begun whose fragments are compressed. */
     this._deflatesFragments = false;
+    /** The same for the last record that waits: true if it is not decided yet. */
+    this._mayDeflateFragments = false;
     this._records = new Queue();
     this._forPool = null;
     this._isDeflating = false;
@@ -118,6 +121,11 @@ class SendQueue {
     if (record.pieces === null && sizeOf(record.data) !== record.length)
       Object.assign(record, { data: EMPTY, length: 0 });
     return this._deflate(record);
+  }
+
+  /** Whether a message has begun that is compressed, or may be. */
+  get isAmidDeflated() {
+    return this.isBusy ? this.isAmidMessage && this._mayDeflateFragments : this._deflatesFragments;
   }
 
   /** Whether a record waits for `deflateLater`. */
@@ -182,7 +190,10 @@ class SendQueue {
     if (!isWhole(firstByte)) this._deflatesFragments = deflates && !isLast(record);
     if (!deflates) return record;
     if (length >= this._threadPoolFrom) {
-      if (!this.isBusy) this._noteEnd(record);
+      if (!this.isBusy) {
+        this._noteEnd(record);
+        this._mayDeflateFragments = true;
+      }
       this.isBusy = true;
       this.waiting += length;
       record.data = this._keep(data, length);
@@ -216,7 +227,9 @@ class SendQueue {
   }
 
   _noteEnd(record) {
-    if ((record.firstByte & CONTROL) === 0) this.isAmidMessage = !isLast(record);
+    if ((record.firstByte & CONTROL) !== 0) return;
+    this.isAmidMessage = !isLast(record);
+    if (beginsFragments(record.firstByte)) this._mayDeflateFragments = record.way !== PLAIN;
   }
 }
 

@@ -113,6 +113,36 @@ t.test('the first fragment decides whether a message is compressed in fragments'
   t.equal(String(encoder.take()[0].subarray(2)), 'plain', 'after a first fragment that was framed already');
 });
 
+t.test('only continuation() goes on with a message that is compressed', async (t) => {
+  const refused = { code: 'ERR_INVALID_STATE', message: /must be continued by continuation/ };
+  const { server, client } = agree({ threadPoolFrom: 4000 });
+  const { decoder, events } = decoderOf(client);
+  const encoder = new Encoder({ role: 'server', deflate: server });
+  const expected = [];
+  const [short, long] = ['a'.repeat(1500), json(100)];
+  for (const [first, second] of [
+    [short, 'b'],
+    [long, 'b'], // in the thread pool
+    [short, long]
+  ]) {
+    encoder.text(first, { fin: false });
+    t.throws(() => encoder.addFramed([CLIENT.continuation('no', { fin: false })]), refused);
+    if (first === short) t.throws(() => encoder.beginFrame(5), refused);
+    encoder.continuation(second, { fin: false });
+    t.throws(() => encoder.addFramed([CLIENT.continuation('no')]), refused);
+    encoder.continuation('.');
+    // These wait for the thread pool, if it is at work.
+    encoder.text(short, { fin: false });
+    t.throws(() => encoder.addFramed([CLIENT.continuation('no')]), refused);
+    encoder.continuation('.');
+    encoder.text('plain', { fin: false, compress: false });
+    encoder.addFramed([CLIENT.continuation(', framed')]);
+    expected.push(`${first}${second}.`, `${short}.`, 'plain, framed');
+    await transfer(encoder, decoder, () => events.length === expected.length);
+  }
+  assert.deepEqual(events, expected.map(string));
+});
+
 testTakeovers(`random fragments, with Ping frames between them (seed ${seed})`, async (contextTakeover) => {
   const random = createRandom(seed);
   const { server, client } = agree({ contextTakeover, threadPoolFrom: 3000 });
