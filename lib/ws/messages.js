@@ -3,7 +3,7 @@
 const { Readable } = require('node:stream');
 const { Buffer, join } = require('../shared/buffers');
 const { Queue } = require('../shared/queue');
-const { onceOf } = require('./once-of');
+const { checkSignal, onceOf } = require('./once-of');
 
 const HIGH = { bytes: 256 * 1024, messages: 256 };
 /** The low marks by default, as a part of the high ones. */
@@ -38,6 +38,7 @@ class MessageQueue {
 
   /** @returns {AsyncIterableIterator<object>} an iterator: the messages that wait come first */
   iterate({ highWaterMark, lowWaterMark, signal, streams = false } = {}) {
+    checkSignal(signal);
     const high = { ...HIGH, ...highWaterMark };
     const low = { bytes: high.bytes * LOW_PART, messages: high.messages * LOW_PART, ...lowWaterMark };
     this._high = checkMarks(high, 'highWaterMark');

@@ -1,5 +1,7 @@
 'use strict';
 
+const { invalidType } = require('../shared/errors');
+
 /** The functions that wait for an event: by emitter and event. */
 const waiting = new WeakMap();
 
@@ -29,4 +31,11 @@ function onceOf(emitter, event, callback) {
   };
 }
 
-module.exports = { onceOf };
+/** Throws if an option `signal` is neither an AbortSignal nor left out. */
+function checkSignal(signal) {
+  if (signal !== undefined && typeof signal?.aborted !== 'boolean') {
+    throw invalidType('options.signal', 'an AbortSignal', signal);
+  }
+}
+
+module.exports = { checkSignal, onceOf };

@@ -1,6 +1,6 @@
 'use strict';
 
-const { onceOf } = require('./once-of');
+const { checkSignal, onceOf } = require('./once-of');
 const { adapterOf } = require('./websocket');
 
 const BELOW = 64 * 1024;
@@ -14,6 +14,7 @@ const OPEN = 1;
  * lower marks would need a timer.
  */
 async function ready(websocket, { below = BELOW, signal } = {}) {
+  checkSignal(signal);
   signal?.throwIfAborted();
   if (!(below > 0)) throw new RangeError('below must be a number above 0');
   if (websocket.readyState === CONNECTING) await change(websocket, signal, (done) => onceOf(websocket, 'open', done));

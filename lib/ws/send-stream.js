@@ -4,7 +4,7 @@ const { isAnyArrayBuffer } = require('node:util/types');
 const { setImmediate: nextTurn } = require('node:timers/promises');
 const { Buffer } = require('../shared/buffers');
 const { Queue } = require('../shared/queue');
-const { onceOf } = require('./once-of');
+const { checkSignal, onceOf } = require('./once-of');
 const { settled, notOpen, whenBelow } = require('./ready');
 const { checkCallback } = require('./sender-adapter');
 const { adapterOf } = require('./websocket');
@@ -173,6 +173,7 @@ async function sendStream(websocket, source, { binary, compress, signal } = {}) 
   let turn = null;
   let isBegun = false;
   try {
+    checkSignal(signal);
     signal?.throwIfAborted();
     turn = await takeTurn(websocket, signal);
     const fragments = new Fragments(binary);

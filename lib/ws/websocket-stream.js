@@ -4,8 +4,8 @@ const { types } = require('node:util');
 
 const { Buffer } = require('../shared/buffers');
 const { ws } = require('./internals');
-const { onceOf } = require('./once-of');
-const { WebSocket } = require('./websocket');
+const { checkSignal, onceOf } = require('./once-of');
+const { WebSocket, kOnClosing } = require('./websocket');
 
 /** Bytes of received messages that wait for the reader before the WebSocket is paused. */
 const HIGH_WATER_MARK = 64 * 1024;
@@ -34,6 +34,7 @@ function setCloseInfo(error, { closeCode = null, reason }) {
 class WebSocketStream {
   /** @param {string | URL | WebSocket} url a WebSocket: by `from` */
   constructor(url, { protocols = [], signal, ...options } = {}) {
+    checkSignal(signal);
     this._opened = createPromise();
     this._closed = createPromise();
     this._reader = null;
@@ -121,6 +122,8 @@ class WebSocketStream {
       abort: (reason) => this._closeBy(reason)
     });
     websocket.on('message', (data, isBinary) => this._receive(data, isBinary));
+    // A peer's Close frame comes after messages that nobody reads now.
+    websocket[kOnClosing] = () => websocket.resume();
     const { extensions, protocol } = websocket;
     this._opened.resolve({ readable, writable, extensions, protocol });
   }
@@ -128,7 +131,7 @@ class WebSocketStream {
   _receive(data, isBinary) {
     const websocket = this._websocket;
     if (websocket.readyState !== WebSocket.OPEN || this._reader === null) return;
-    this._reader.enqueue(isBinary ? new Uint8Array(data.buffer, data.byteOffset, data.length) : data.toString());
+    this._reader.enqueue(isBinary ? toChunk(data) : data.toString());
     if (this._reader.desiredSize <= 0) websocket.pause();
   }
 
@@ -201,6 +204,12 @@ function ownBytes(chunk) {
   return bytes.length < COPY_BELOW ? Buffer.from(bytes) : bytes;
 }
 
+/** The bytes of a message, in memory of their own: a reader may transfer it. */
+function toChunk({ buffer, byteOffset, length }) {
+  const bytes = new Uint8Array(buffer, byteOffset, length);
+  return buffer.byteLength === length ? bytes : bytes.slice();
+}
+
 /** Whether programs may send a code, or none. */
 function isOwnCode(code) {
   return code === undefined || code === null || code === 1000 || (code >= 3000 && code <= 4999);
@@ -209,7 +218,9 @@ function isOwnCode(code) {
 /** @returns {{ closeCode?: number, reason: string }} with the code that a reason needs */
 function checkCloseInfo(closeInfo) {
   if (typeof closeInfo !== 'object') throw new TypeError('closeInfo must be an object');
-  const { closeCode, reason = '' } = closeInfo ?? {};
+  const { closeCode: given, reason = '' } = closeInfo ?? {};
+  // A number, as for browsers.
+  const closeCode = given === undefined || given === null ? given : Math.trunc(Number(given));
   if (!isOwnCode(closeCode)) {
     throw new DOMException(`closeCode must be 1000, or 3000 to 4999, not ${closeCode}`, 'InvalidAccessError');
   }

@@ -17,6 +17,8 @@ const kSenderAdapter = Symbol('senderAdapter');
 const kKey = Symbol('key');
 /** Where a WebSocket keeps the messages for its iterators. */
 const kMessages = Symbol('messages');
+/** Where a WebSocket keeps a function that `close` calls: its WebSocketStream has paused it. */
+const kOnClosing = Symbol('onClosing');
 /** Where a client keeps the request of its handshake, while it lasts. */
 const kRequest = Symbol('request');
 /** Where a WebSocket keeps its options of streams, if it has them. */
@@ -127,6 +129,7 @@ function extend(Base) {
     close(...args) {
       super.close(...args);
       this[kMessages]?.discard();
+      this[kOnClosing]?.();
     }
 
     [Symbol.asyncIterator]() {
@@ -238,6 +241,7 @@ module.exports = {
   WebSocket,
   adapterOf,
   connectionId,
+  kOnClosing,
   messages,
   noteHandshake,
   streamOptionsOf,

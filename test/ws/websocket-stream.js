@@ -10,7 +10,7 @@ const t = require('tap');
 const framemask = require('../../ws.js');
 const { IMPLEMENTATIONS, connectPair, connectRaw, listen } = require('../support/websockets');
 
-const { WebSocket, WebSocketError, WebSocketStream } = framemask;
+const { WebSocket, WebSocketError, WebSocketStream, messages, ready, sendStream } = framemask;
 
 /** A server that echoes by streams, and the streams of a client. */
 async function connectEcho(t, options) {
@@ -67,6 +67,17 @@ t.test('messages come as strings and bytes, and are sent as such', async (t) => 
     stream.close();
     t.equal((await stream.closed).closeCode, 1005);
   }
+});
+
+t.test('a chunk can be transferred, and those of the same read stay', async (t) => {
+  const { server, readable } = await connect(t);
+  server._socket.cork();
+  for (const byte of [1, 2]) server.send(Buffer.alloc(10, byte));
+  server._socket.uncork();
+  const reader = readable.getReader();
+  const { value } = await reader.read();
+  structuredClone(value, { transfer: [value.buffer] });
+  t.same((await reader.read()).value, new Uint8Array(10).fill(2));
 });
 
 t.test('a chunk may be changed when its write is done', async (t) => {
@@ -233,6 +244,21 @@ t.test('a signal ends the handshake, and nothing after it', async (t) => {
   t.same(await stream.closed, { closeCode: 3000, reason: 'later' });
 });
 
+t.test('a signal that is none is a TypeError, and opens no connection', async (t) => {
+  const { wss, stream } = await connectEcho(t);
+  const [websocket] = wss.clients;
+  const message = /"options.signal" argument must be an AbortSignal/;
+  for (const signal of [null, 5, {}]) {
+    t.throws(() => new WebSocketStream(wss.url, { signal }), { code: 'ERR_INVALID_ARG_TYPE', message });
+    t.throws(() => messages(websocket, { signal }), message);
+    await t.rejects(ready(websocket, { signal }), message);
+    await t.rejects(sendStream(websocket, ['a'], { signal }), message);
+  }
+  t.same([...wss.clients], [websocket]);
+  stream.close();
+  await stream.closed;
+});
+
 t.test('from() takes open and opening WebSockets, of ws, too', async (t) => {
   for (const implementation of Object.values(IMPLEMENTATIONS)) {
     const { server, client } = await connectPair(t, implementation);
@@ -277,7 +303,18 @@ t.test('close() does not wait for a reader', async (t) => {
   for (let i = 0; i < 400; i++) server.send(Buffer.alloc(64 * 1024));
   await readable.getReader().read();
   await turn();
-  stream.close({ closeCode: 3000 });
+  stream.close({ closeCode: '3000' });
+  t.equal((await stream.closed).closeCode, 3000, 'a number, as in browsers');
+});
+
+t.test('close() of the WebSocket does not wait for a reader of its streams', async (t) => {
+  const pair = await connectPair(t, framemask);
+  const stream = WebSocketStream.from(pair.server);
+  const { readable } = await stream.opened;
+  for (let i = 0; i < 400; i++) pair.client.send(Buffer.alloc(64 * 1024));
+  await readable.getReader().read();
+  await turn();
+  pair.server.close(3000);
   t.equal((await stream.closed).closeCode, 3000);
 });
 
