@@ -592,7 +592,10 @@ declare namespace WebSocket {
     readonly url: string;
     /** Rejected with a WebSocketError if the connection is not opened; its `cause` says why. */
     readonly opened: Promise<WebSocketOpenInfo>;
-    /** Rejected with a WebSocketError unless both endpoints have sent a Close frame. */
+    /**
+     * Rejected with a WebSocketError unless both endpoints have sent a Close frame. While nobody reads,
+     * the end is seen after the messages before it.
+     */
     readonly closed: Promise<{ closeCode: number; reason: string }>;
     /** Starts the closing handshake. Messages that come after it are dropped. */
     close(closeInfo?: WebSocketCloseInfo): void;

@@ -15,10 +15,10 @@ const SAMPLE_SIZE = 2 * 1024;
 /** A sample that keeps more than this part of its size is not worth it. */
 const WORTH_IT = 0.95;
 
-/** From this size on a server does not copy a payload that waits, nor one without compression. */
+/** A server keeps a waiting payload of this size itself, and copies a smaller one, as FrameWriter does. */
 const REFER_FROM = 16 * 1024;
 
-/** The ways of a record. It is sent as it is. */
+/** How a record is sent: as it is. */
 const PLAIN = 0;
 /** It is compressed if that saves bytes. */
 const WORTHWHILE = 1;
@@ -81,13 +81,13 @@ class SendQueue {
     // A character has up to 3 bytes.
     const isShort = typeof data === 'string' && data.length * 3 < least;
     const isPlain = way === PLAIN || isShort || (way === CONTINUED && !this._deflatesFragments);
-    if (!this.isBusy && isPlain) return this._leave(firstByte);
+    if (!this.isBusy && isPlain) return this._passThrough(firstByte);
     let content = data;
     if (typeof data !== 'string') content = toBytes('data', data, (firstByte & OPCODE) !== Opcode.BINARY);
     // A longer one stays a string: if it waits, many Encoders share one string.
     else if (data.length < SAMPLE_FROM) content = Buffer.from(data);
     const length = sizeOf(content);
-    if (!this.isBusy && length < least) return this._leave(firstByte);
+    if (!this.isBusy && length < least) return this._passThrough(firstByte);
     return { firstByte, data: content, length, way: length < least ? PLAIN : way, owned: false, pieces: null };
   }
 
@@ -106,7 +106,7 @@ class SendQueue {
     this.add({ firstByte, data, length, way: PLAIN, owned: pieces !== null, pieces });
   }
 
-  /** @returns {SendRecord | null} the next record; null if there is none, or it must wait on */
+  /** @returns {SendRecord | null} the next record; null if there is none, or it goes to the thread pool */
   next() {
     const deflated = this.isStopped ? null : this._deflated;
     this._deflated = null;
@@ -117,7 +117,7 @@ class SendQueue {
       return null;
     }
     this.waiting -= record.length;
-    // Its memory may have been transferred.
+    // Its memory may have been transferred, or resized.
     if (record.pieces === null && sizeOf(record.data) !== record.length)
       Object.assign(record, { data: EMPTY, length: 0 });
     return this._deflate(record);
@@ -176,8 +176,8 @@ class SendQueue {
     this.end();
   }
 
-  /** Leaves a frame to the Encoder. */
-  _leave(firstByte) {
+  /** Has the Encoder add a frame as it is. */
+  _passThrough(firstByte) {
     if (beginsFragments(firstByte)) this._deflatesFragments = false;
     return null;
   }
@@ -186,7 +186,7 @@ class SendQueue {
   _deflate(record) {
     const { firstByte, data, length } = record;
     const deflates = this._isCompressed(record);
-    // False after a message's end: `addFramed` may begin the next one.
+    // False after a message's end: `addFramed` and `beginFrame` begin the next one unseen.
     if (!isWhole(firstByte)) this._deflatesFragments = deflates && !isLast(record);
     if (!deflates) return record;
     if (length >= this._threadPoolFrom) {

@@ -10,8 +10,8 @@ const { checkCallback } = require('./sender-adapter');
 const { adapterOf } = require('./websocket');
 
 /**
- * The source is asked for the next chunk when fewer bytes than this wait in the socket. A turn of the
- * event loop sends as many.
+ * The source is asked for the next chunk when fewer bytes than this wait in the socket, or fewer than
+ * its `writableHighWaterMark` if that is more. A turn of the event loop sends as many.
  */
 const HIGH_WATER_MARK = 64 * 1024;
 /** How many bytes a chunk counts for in a turn, beside its own. */
@@ -96,7 +96,7 @@ class SendTurns {
     }
   }
 
-  /** Fails all that waits: the connection is not open any more. */
+  /** Fails the calls and the streams that wait: the connection closes in the middle of a message. */
   fail(error) {
     for (let next = this._waiting.shift(); next !== null; next = this._waiting.shift()) {
       const { call, size, fail } = next;

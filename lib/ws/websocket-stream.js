@@ -7,7 +7,7 @@ const { ws } = require('./internals');
 const { checkSignal, onceOf } = require('./once-of');
 const { WebSocket, kOnClosing } = require('./websocket');
 
-/** Bytes of received messages that wait for the reader before the WebSocket is paused. */
+/** Received bytes, and UTF-16 units, that wait for the reader before the WebSocket is paused. */
 const HIGH_WATER_MARK = 64 * 1024;
 /** From so many bytes on, a write waits until the system has them: they are not copied. */
 const COPY_BELOW = 16 * 1024;
@@ -37,8 +37,8 @@ class WebSocketStream {
     checkSignal(signal);
     this._opened = createPromise();
     this._closed = createPromise();
-    this._reader = null;
-    this._writer = null;
+    this._readableController = null;
+    this._writableController = null;
     /** Ends the write in progress. */
     this._endWrite = () => {};
     this._error = undefined;
@@ -98,11 +98,11 @@ class WebSocketStream {
     const readable = new ReadableStream(
       {
         start: (controller) => {
-          this._reader = controller;
+          this._readableController = controller;
         },
         pull: () => websocket.resume(),
         cancel: (reason) => {
-          this._reader = null;
+          this._readableController = null;
           this._closeBy(reason);
         }
       },
@@ -110,7 +110,7 @@ class WebSocketStream {
     );
     const writable = new WritableStream({
       start: (controller) => {
-        this._writer = controller;
+        this._writableController = controller;
         // `abort` would wait for a write, and that for a peer that does not read.
         controller.signal.addEventListener('abort', () => this._endWrite());
       },
@@ -130,9 +130,9 @@ class WebSocketStream {
 
   _receive(data, isBinary) {
     const websocket = this._websocket;
-    if (websocket.readyState !== WebSocket.OPEN || this._reader === null) return;
-    this._reader.enqueue(isBinary ? toChunk(data) : data.toString());
-    if (this._reader.desiredSize <= 0) websocket.pause();
+    if (websocket.readyState !== WebSocket.OPEN || this._readableController === null) return;
+    this._readableController.enqueue(isBinary ? toChunk(data) : data.toString());
+    if (this._readableController.desiredSize <= 0) websocket.pause();
   }
 
   /** @returns {Promise<void>} settled when the next chunk may come */
@@ -141,7 +141,7 @@ class WebSocketStream {
     const binary = ArrayBuffer.isView(chunk) || types.isAnyArrayBuffer(chunk);
     const data = binary ? ownBytes(chunk) : `${chunk}`;
     return new Promise((resolve) => {
-      // After a Close frame nothing is sent, and ws only calls back.
+      // After a Close frame ws sends nothing and calls back with an error: the write ends then, too.
       const mustWait = data.length >= COPY_BELOW || websocket.bufferedAmount >= HIGH_WATER_MARK;
       this._endWrite = resolve;
       websocket.send(data, { binary }, mustWait ? () => resolve() : undefined);
@@ -157,8 +157,8 @@ class WebSocketStream {
   }
 
   /**
-   * Closes as a reason of `cancel` or `abort` says, if it is a WebSocketError with a code that may be
-   * sent: one that a connection has ended with may have another.
+   * Closes with the code and reason of a WebSocketError, or without. Its code may be one that must not
+   * be sent, such as 1006.
    */
   _closeBy(error) {
     const { closeCode, reason } = error instanceof WebSocketError && isOwnCode(error.closeCode) ? error : {};
@@ -172,21 +172,23 @@ class WebSocketStream {
 
   _end({ wasClean, code, reason }) {
     if (wasClean) {
-      this._reader?.close();
-      this._writer.error(new DOMException('A closed WebSocketStream can not be written to', 'InvalidStateError'));
+      this._readableController?.close();
+      this._writableController.error(
+        new DOMException('A closed WebSocketStream can not be written to', 'InvalidStateError')
+      );
       this._closed.resolve({ closeCode: code, reason });
       return;
     }
     const error = new WebSocketError('The connection was lost, or never opened');
     setCloseInfo(error, { closeCode: code, reason });
     error.cause = this._error;
-    this._reader?.error(error);
-    this._writer?.error(error);
+    this._readableController?.error(error);
+    this._writableController?.error(error);
     this._reject(error);
   }
 }
 
-/** A promise with its functions. Nobody has to wait for it: Node.js would end the program. */
+/** A promise with its functions. It handles its own rejection: nobody has to wait for it. */
 function createPromise() {
   const made = {};
   made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }));
