@@ -5,7 +5,7 @@ const { FrameError, invalidType, outOfRange } = require('../shared/errors');
 const { nextMaskingKey } = require('./masking-key');
 const protocol = require('../shared/protocol');
 
-const { FIN, LENGTH, MASK, MAX_SHORT, MODE_MASKED, MODE_RSV1, OPCODE, Opcode, RSV, RSV1, acceptsFirstByte } = protocol;
+const { LENGTH, MASK, MAX_SHORT, MODE_MASKED, MODE_RSV1, OPCODE, Opcode, RSV, acceptsFirstByte } = protocol;
 
 /**
  * The header read last, in one object for all calls. `key` is signed, its first byte in the lowest
@@ -24,7 +24,7 @@ function readHeader(bytes, position, end, mode) {
   const firstByte = bytes[position];
   header.firstByte = firstByte;
   header.length = null;
-  if (!acceptsFirstByte(firstByte, mode)) return refuse(firstByteError(firstByte, mode, bytes, position, end));
+  if (!acceptsFirstByte(firstByte, mode)) return refuse(firstByteError(firstByte, bytes, position, end));
   if (end - position < 2) return false;
 
   const secondByte = bytes[position + 1];
@@ -61,16 +61,15 @@ function refuse(error) {
 }
 
 /** Why `acceptsFirstByte` refuses the first byte of a header. */
-function firstByteError(firstByte, mode, bytes, position, end) {
+function firstByteError(firstByte, bytes, position, end) {
   const opcode = firstByte & OPCODE;
-  const allowed = (mode & MODE_RSV1) !== 0 && (opcode === Opcode.TEXT || opcode === Opcode.BINARY) ? RSV1 : 0;
   // "MUST be 0 unless an extension ... defines meanings for non-zero values" (section 5.2).
-  if ((firstByte & RSV & ~allowed) !== 0) {
+  if ((firstByte & RSV) !== 0) {
     const message = 'A frame has a reserved bit set that no extension has given a meaning';
     return new FrameError('RESERVED_BITS', 1002, message + protocolHint(bytes, position, end));
   }
   // "All control frames ... MUST NOT be fragmented" (section 5.5).
-  if (opcode >= Opcode.CLOSE && opcode <= Opcode.PONG && (firstByte & FIN) === 0) {
+  if (opcode >= Opcode.CLOSE && opcode <= Opcode.PONG) {
     return new FrameError('CONTROL_FRAGMENTED', 1002, 'A control frame is a fragment');
   }
   // "If an unknown opcode is received, ... MUST _Fail the WebSocket Connection_" (section 5.2).

@@ -139,7 +139,7 @@ t.test('the message of an error tells of a handshake, or of the wrong role', asy
       end: 'It looks like TLS: give a Decoder the bytes of a tls.TLSSocket'
     },
     { role: 'server', bytes: 'PRI * HTTP/2.0', end: 'It looks like HTTP/2: see acceptHttp2' },
-    ...['HTTP', 'GET', 'H', 'GET/ ', 'HELLO', 'get / ', '\x16\x04'].map((bytes) => {
+    ...['HTTP', 'GET', 'H', 'GET/ ', 'HELLO', 'get / ', 'xGET ', '\x16\x04'].map((bytes) => {
       return { role: 'client', bytes, end: 'no extension has given a meaning' };
     }),
     { role: 'server', bytes: WITHOUT_MASK[0], end: "is not masked, or the Decoder's role should be 'client'" },
