@@ -462,6 +462,22 @@ t.test('a session of the program: it stays open', async (t) => {
   t.throws(() => acceptHttp2(http.createServer()), { code: 'ERR_INVALID_ARG_TYPE', message: /"server"/ });
 });
 
+t.test('a session that ends while it connects', async (t) => {
+  const { origin, url } = await startServer(t, { transport: 'TLS' });
+  const client = new WebSocket(url, { http2: true, rejectUnauthorized: false });
+  const failed = once(client, 'error');
+  await new Promise(setImmediate);
+  const sharedEnded = once(client._req.socket._share.session, 'close');
+  client.close();
+  t.match((await failed)[0], { message: 'WebSocket was closed before the connection was established' });
+  await sharedEnded;
+  const session = http2.connect(origin, { rejectUnauthorized: false });
+  const ended = once(session, 'close');
+  session.socket.prependOnceListener('secureConnect', () => session.destroy());
+  t.match((await once(new WebSocket(url, { http2: session }), 'error'))[0], { message: /has ended the session/ });
+  await ended;
+});
+
 for (const [message, server, handshakeTimeout] of [
   ['does not offer WebSockets over HTTP/2', http2.createServer()],
   ['does not speak HTTP/2', http.createServer()],

@@ -192,11 +192,14 @@ function findSupport(session) {
       else reject(new Error('The server does not offer WebSockets over HTTP/2'));
     };
     // SETTINGS are the first frame of the peer: before the answer to a Ping.
-    const ping = () => session.ping(onAnswer);
+    const ask = () => {
+      // Node.js emits 'connect' for a session that was destroyed before, too.
+      if (session.destroyed) fail();
+      else session.ping(onAnswer);
+    };
     session.once('error', reject).once('close', fail);
-    if (session.destroyed) fail();
-    else if (session.connecting) session.once('connect', ping);
-    else ping();
+    if (session.connecting && !session.destroyed) session.once('connect', ask);
+    else ask();
   });
 }
 
