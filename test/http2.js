@@ -16,6 +16,7 @@ const framemaskWs = require('../ws');
 const certificate = require('./support/certificate');
 const { listen } = require('./support/connections');
 const { framesFor, head } = require('./support/frames');
+const { pipePath } = require('./support/pipe-path');
 const { withResolvers } = require('./support/promises');
 const { deliver } = require('./support/websockets');
 
@@ -536,6 +537,22 @@ for (const [title, scheme, server, version] of [
     t.equal((await once(other.end, 'close'))[0], 1006);
   });
 }
+
+t.test('ws+unix: connects to the path over HTTP/2, or over HTTP/1.1', async (t) => {
+  const open = async (name, server, option) => {
+    const wss = new WebSocketServer({ server });
+    wss.on('connection', (end, { httpVersion, url }) => end.send(`${name}: ${url} over ${httpVersion}`));
+    const path = pipePath(t);
+    t.teardown(() => server.close());
+    await once(server.listen(path), 'listening');
+    const client = new WebSocket(`ws+unix:${path}:/chat`, { http2: option });
+    t.teardown(() => client.terminate());
+    return String((await once(client, 'message'))[0]);
+  };
+  t.equal(await open('first', acceptHttp2(http2.createServer()), true), 'first: /chat over 2.0');
+  t.equal(await open('second', acceptHttp2(http2.createServer()), 'preferred'), 'second: /chat over 2.0');
+  t.equal(await open('third', http.createServer(), 'preferred'), 'third: /chat over 1.1');
+});
 
 t.test('a socket that is ended or destroyed before there is a stream', async (t) => {
   const { origin } = await startServer(t);

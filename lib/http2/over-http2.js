@@ -164,7 +164,8 @@ function reset(stream) {
   else stream.destroy();
 }
 
-function connectHttp1(scheme, { createConnection: _tunnel, path: _path, ...options }) {
+function connectHttp1(scheme, { createConnection: _tunnel, path: _path, ...rest }) {
+  const options = { ...rest, path: rest.socketPath };
   if (scheme === 'http') return modules.net.connect(options);
   // "Literal IPv4 and IPv6 addresses are not permitted" as names (RFC 6066 section 3).
   const servername = options.servername ?? (modules.net.isIP(options.host) === 0 ? options.host : '');
