@@ -453,14 +453,64 @@ t.test('a session of the program: it stays open', async (t) => {
   session.destroy();
   const dead = http2.connect(origin);
   dead.destroy();
+  const leaving = await openSession(t, origin);
+  await request(leaving);
+  leaving.close();
   for (const [http2, error] of [
     [dead, { message: /has ended the session/ }],
+    [leaving, { message: /has ended the session/ }],
     [session, { code: 'ERR_HTTP2_INVALID_SESSION' }]
   ]) {
     t.match((await once(new WebSocket(url, { http2 }), 'error'))[0], error);
   }
   t.throws(() => overHttp2({}), { code: 'ERR_INVALID_ARG_TYPE', message: /"session"/ });
   t.throws(() => acceptHttp2(http.createServer()), { code: 'ERR_INVALID_ARG_TYPE', message: /"server"/ });
+});
+
+t.test('a session of the program whose server offers WebSockets later: no listeners stay', async (t) => {
+  const warnings = [];
+  const onWarning = ({ name }) => warnings.push(name);
+  process.on('warning', onWarning);
+  t.teardown(() => process.off('warning', onWarning));
+  const server = http2.createServer();
+  const serverSession = once(server, 'session');
+  const { port, url } = await listen(t, server);
+  const session = await openSession(t, `http://${HOST}:${port}`);
+  const listeners = () => session.eventNames().map((name) => [name, session.listenerCount(name)]);
+  const before = listeners();
+  for (let i = 0; i < 50; i++) {
+    const [error] = await once(new WebSocket(url, { http2: session }), 'error');
+    t.equal(error.message, 'The server does not offer WebSockets over HTTP/2');
+  }
+  t.same(listeners(), before, 'after failures');
+
+  const wss = new WebSocketServer({ server: acceptHttp2(server) });
+  (await serverSession)[0].settings({ enableConnectProtocol: true });
+  await once(session, 'remoteSettings');
+  const clients = Array.from({ length: 50 }, () => new WebSocket(url, { http2: session }));
+  await Promise.all(clients.map((client) => once(client, 'open')));
+  t.equal(wss.clients.size, 50);
+  t.same(listeners(), before, 'with 50 open WebSockets');
+  for (const client of clients) client.close();
+  await Promise.all(clients.map((client) => once(client, 'close')));
+  t.same(listeners(), before, 'after they have closed');
+  t.same(warnings, []);
+});
+
+t.test('a session of the program that takes no more Pings for now', async (t) => {
+  const { origin, url } = await startServer(t);
+  const session = http2.connect(origin, { maxOutstandingPings: 1 });
+  t.teardown(() => session.destroy());
+  const known = once(session, 'remoteSettings');
+  session.once('connect', () => session.ping(() => {}));
+  const [error] = await once(new WebSocket(url, { http2: session }), 'error');
+  t.equal(error.cause.code, 'ERR_HTTP2_PING_CANCEL');
+  await known;
+  const client = new WebSocket(url, { http2: session });
+  session.ping(() => {});
+  await once(client, 'open');
+  client.close();
+  await once(client, 'close');
 });
 
 t.test('a session that ends while it connects', async (t) => {

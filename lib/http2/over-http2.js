@@ -180,25 +180,37 @@ const support = new WeakMap();
  * (RFC 8441 section 3).
  */
 function supportsWebSockets(session) {
-  if (!support.has(session)) support.set(session, findSupport(session));
+  if (!support.has(session)) {
+    const found = findSupport(session);
+    support.set(session, found);
+    // The next WebSocket asks again: a peer may offer it later.
+    found.catch(() => support.delete(session));
+  }
   return support.get(session);
 }
 
 function findSupport(session) {
   return new Promise((resolve, reject) => {
-    const fail = (cause) => reject(new Error('The server does not speak HTTP/2, or has ended the session', { cause }));
+    const settle = (error) => {
+      session.off('error', settle).off('close', fail);
+      if (error === undefined) resolve();
+      else reject(error);
+    };
+    const fail = (cause) => settle(new Error('The server does not speak HTTP/2, or has ended the session', { cause }));
     const onAnswer = (error) => {
       if (error !== null) fail(error);
-      else if (session.remoteSettings.enableConnectProtocol) resolve();
-      else reject(new Error('The server does not offer WebSockets over HTTP/2'));
+      else if (session.remoteSettings.enableConnectProtocol) settle();
+      else settle(new Error('The server does not offer WebSockets over HTTP/2'));
     };
-    // SETTINGS are the first frame of the peer: before the answer to a Ping.
     const ask = () => {
       // Node.js emits 'connect' for a session that was destroyed before, too.
-      if (session.destroyed) fail();
+      if (session.closed || session.destroyed) fail();
+      // The program's own Pings may leave no room for another.
+      else if (session.remoteSettings.enableConnectProtocol) settle();
+      // SETTINGS are the first frame of the peer: before the answer to a Ping.
       else session.ping(onAnswer);
     };
-    session.once('error', reject).once('close', fail);
+    session.once('error', settle).once('close', fail);
     if (session.connecting && !session.destroyed) session.once('connect', ask);
     else ask();
   });
