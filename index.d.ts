@@ -730,6 +730,7 @@ export function acceptHttp2<Server extends Http2Server | Http2SecureServer>(serv
 /**
  * Makes the option `createConnection` of `http.get` or `https.get`, and of a client of ws: the
  * handshake of a WebSocket then goes over HTTP/2 (RFC 8441). In framemask/ws, `http2: true` is the same.
+ * Give `https.get` the option `defaultPort: 443`, too: with `createConnection`, Node.js takes port 80.
  *
  * Without a session, WebSockets of the thread with the same origin and TLS options share one: up to the
  * server's limit of streams, until GOAWAY, and until the last of them has closed. The request fails if

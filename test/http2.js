@@ -272,6 +272,15 @@ t.test('the codec: acceptUpgrade and offerUpgrade', async (t) => {
   t.equal(await echoed, sentText);
 });
 
+t.test('https.get with overHttp2 uses TLS', async (t) => {
+  const { origin } = await startServer(t, { transport: 'TLS' });
+  const { headers } = offerUpgrade();
+  const sent = https.get(origin, { headers, rejectUnauthorized: false, createConnection: overHttp2() });
+  const [response, socket] = await once(sent, 'upgrade');
+  t.equal(response.statusCode, 101);
+  socket.destroy();
+});
+
 t.test('a handshake that a program writes itself: with bytes after it, and in pieces', async (t) => {
   const { wss, origin } = await startServer(t);
   const { hostname: host, port, host: authority } = new URL(origin);

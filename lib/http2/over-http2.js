@@ -21,8 +21,9 @@ function overHttp2(session = null, { fallback = false } = {}) {
     throw invalidType('session', 'a session of http2.connect()', session);
   }
   return (options) => {
-    // node:https gives its port as the default.
-    const scheme = options.defaultPort === 443 ? 'https' : 'http';
+    // A client of ws gives its default port; node:https gives the protocol of a URL.
+    const isSecure = options.defaultPort === 443 || options.protocol === 'https:';
+    const scheme = isSecure ? 'https' : 'http';
     const own = { session, openStream: () => true, release() {} };
     const connect = fallback ? () => connectHttp1(scheme, options) : null;
     const tunnel = new Tunnel(scheme, session === null ? shared.share(scheme, options) : own, connect);
