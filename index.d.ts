@@ -737,7 +737,8 @@ export function acceptHttp2<Server extends Http2Server | Http2SecureServer>(serv
  * the server does not offer WebSockets over HTTP/2.
  *
  * @param session a session of `http2.connect`, which stays open. Default: a shared one
- * @param options `fallback`: whether to connect over HTTP/1.1 then
+ * @param options `fallback`: whether to connect over HTTP/1.1 after any failure before the stream opens,
+ *   ECONNREFUSED too. Only the error of that second attempt is reported
  */
 export function overHttp2(
   session?: ClientHttp2Session | null,

@@ -466,8 +466,8 @@ t.test('a session of the program: it stays open', async (t) => {
   await request(leaving);
   leaving.close();
   for (const [http2, error] of [
-    [dead, { message: /has ended the session/ }],
-    [leaving, { message: /has ended the session/ }],
+    [dead, { message: /The session has ended/ }],
+    [leaving, { message: /The session has ended/ }],
     [session, { code: 'ERR_HTTP2_INVALID_SESSION' }]
   ]) {
     t.match((await once(new WebSocket(url, { http2 }), 'error'))[0], error);
@@ -534,7 +534,7 @@ t.test('a session that ends while it connects', async (t) => {
   const session = http2.connect(origin, { rejectUnauthorized: false });
   const ended = once(session, 'close');
   session.socket.prependOnceListener('secureConnect', () => session.destroy());
-  t.match((await once(new WebSocket(url, { http2: session }), 'error'))[0], { message: /has ended the session/ });
+  t.match((await once(new WebSocket(url, { http2: session }), 'error'))[0], { message: /The session has ended/ });
   await ended;
 });
 

@@ -110,7 +110,7 @@ class Tunnel extends Duplex {
     callback();
   }
 
-  /** Waits for a session whose peer takes WebSockets, and one more. */
+  /** Waits for a session. Its peer takes WebSockets, and its limit leaves room for one more stream. */
   async _findSession() {
     do await supportsWebSockets(this._share.session);
     while (!this.destroyed && !this._share.openStream());
@@ -142,7 +142,7 @@ class Tunnel extends Duplex {
     stream.on('end', () => this.push(null));
     stream.on('error', (error) => this.destroy(error));
     stream.on('close', () => {
-      // A socket has none: its end comes as 'end' or an error.
+      // `rstCode` of a socket is undefined: a socket ends by 'end' or by an error.
       if (stream.rstCode) this.destroy();
     });
   }
@@ -173,7 +173,7 @@ function connectHttp1(scheme, { createConnection: _tunnel, path: _path, ...rest 
   return modules.tls.connect({ ...options, servername });
 }
 
-/** Whether a session's peer takes WebSockets: for each a promise. */
+/** A promise for each session. It resolves if the peer takes WebSockets. */
 const support = new WeakMap();
 
 /**
@@ -197,7 +197,7 @@ function findSupport(session) {
       if (error === undefined) resolve();
       else reject(error);
     };
-    const fail = (cause) => settle(new Error('The server does not speak HTTP/2, or has ended the session', { cause }));
+    const fail = (cause) => settle(new Error('The session has ended, or the server does not speak HTTP/2', { cause }));
     const onAnswer = (error) => {
       if (error !== null) fail(error);
       else if (session.remoteSettings.enableConnectProtocol) settle();
