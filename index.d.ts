@@ -732,13 +732,15 @@ export function acceptHttp2<Server extends Http2Server | Http2SecureServer>(serv
 /**
  * Makes the option `createConnection` of `http.get` or `https.get`, and of a client of ws: the
  * handshake of a WebSocket then goes over HTTP/2 (RFC 8441). In framemask/ws, `http2: true` is the same.
+ * Give `https.get` the option `defaultPort: 443`, too: with `createConnection`, Node.js takes port 80.
  *
  * Without a session, WebSockets of the thread with the same origin and TLS options share one: up to the
  * server's limit of streams, until GOAWAY, and until the last of them has closed. The request fails if
  * the server does not offer WebSockets over HTTP/2.
  *
  * @param session a session of `http2.connect`, which stays open. Default: a shared one
- * @param options `fallback`: whether to connect over HTTP/1.1 then
+ * @param options `fallback`: whether to connect over HTTP/1.1 after any failure before the stream opens,
+ *   ECONNREFUSED too. Only the error of that second attempt is reported
  */
 export function overHttp2(
   session?: ClientHttp2Session | null,

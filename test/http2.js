@@ -16,6 +16,7 @@ const framemaskWs = require('../ws');
 const certificate = require('./support/certificate');
 const { listen } = require('./support/connections');
 const { framesFor, head } = require('./support/frames');
+const { pipePath } = require('./support/pipe-path');
 const { withResolvers } = require('./support/promises');
 const { deliver } = require('./support/websockets');
 
@@ -271,6 +272,15 @@ t.test('the codec: acceptUpgrade and offerUpgrade', async (t) => {
   t.equal(await echoed, sentText);
 });
 
+t.test('https.get with overHttp2 uses TLS', async (t) => {
+  const { origin } = await startServer(t, { transport: 'TLS' });
+  const { headers } = offerUpgrade();
+  const sent = https.get(origin, { headers, rejectUnauthorized: false, createConnection: overHttp2() });
+  const [response, socket] = await once(sent, 'upgrade');
+  t.equal(response.statusCode, 101);
+  socket.destroy();
+});
+
 t.test('a handshake that a program writes itself: with bytes after it, and in pieces', async (t) => {
   const { wss, origin } = await startServer(t);
   const { hostname: host, port, host: authority } = new URL(origin);
@@ -452,14 +462,80 @@ t.test('a session of the program: it stays open', async (t) => {
   session.destroy();
   const dead = http2.connect(origin);
   dead.destroy();
+  const leaving = await openSession(t, origin);
+  await request(leaving);
+  leaving.close();
   for (const [http2, error] of [
-    [dead, { message: /has ended the session/ }],
+    [dead, { message: /The session has ended/ }],
+    [leaving, { message: /The session has ended/ }],
     [session, { code: 'ERR_HTTP2_INVALID_SESSION' }]
   ]) {
     t.match((await once(new WebSocket(url, { http2 }), 'error'))[0], error);
   }
   t.throws(() => overHttp2({}), { code: 'ERR_INVALID_ARG_TYPE', message: /"session"/ });
   t.throws(() => acceptHttp2(http.createServer()), { code: 'ERR_INVALID_ARG_TYPE', message: /"server"/ });
+});
+
+t.test('a session of the program whose server offers WebSockets later: no listeners stay', async (t) => {
+  const warnings = [];
+  const onWarning = ({ name }) => warnings.push(name);
+  process.on('warning', onWarning);
+  t.teardown(() => process.off('warning', onWarning));
+  const server = http2.createServer();
+  const serverSession = once(server, 'session');
+  const { port, url } = await listen(t, server);
+  const session = await openSession(t, `http://${HOST}:${port}`);
+  const listeners = () => session.eventNames().map((name) => [name, session.listenerCount(name)]);
+  const before = listeners();
+  for (let i = 0; i < 50; i++) {
+    const [error] = await once(new WebSocket(url, { http2: session }), 'error');
+    t.equal(error.message, 'The server does not offer WebSockets over HTTP/2');
+  }
+  t.same(listeners(), before, 'after failures');
+
+  const wss = new WebSocketServer({ server: acceptHttp2(server) });
+  (await serverSession)[0].settings({ enableConnectProtocol: true });
+  await once(session, 'remoteSettings');
+  const clients = Array.from({ length: 50 }, () => new WebSocket(url, { http2: session }));
+  await Promise.all(clients.map((client) => once(client, 'open')));
+  t.equal(wss.clients.size, 50);
+  t.same(listeners(), before, 'with 50 open WebSockets');
+  for (const client of clients) client.close();
+  await Promise.all(clients.map((client) => once(client, 'close')));
+  t.same(listeners(), before, 'after they have closed');
+  t.same(warnings, []);
+});
+
+t.test('a session of the program that takes no more Pings for now', async (t) => {
+  const { origin, url } = await startServer(t);
+  const session = http2.connect(origin, { maxOutstandingPings: 1 });
+  t.teardown(() => session.destroy());
+  const known = once(session, 'remoteSettings');
+  session.once('connect', () => session.ping(() => {}));
+  const [error] = await once(new WebSocket(url, { http2: session }), 'error');
+  t.equal(error.cause.code, 'ERR_HTTP2_PING_CANCEL');
+  await known;
+  const client = new WebSocket(url, { http2: session });
+  session.ping(() => {});
+  await once(client, 'open');
+  client.close();
+  await once(client, 'close');
+});
+
+t.test('a session that ends while it connects', async (t) => {
+  const { origin, url } = await startServer(t, { transport: 'TLS' });
+  const client = new WebSocket(url, { http2: true, rejectUnauthorized: false });
+  const failed = once(client, 'error');
+  await new Promise(setImmediate);
+  const sharedEnded = once(client._req.socket._share.session, 'close');
+  client.close();
+  t.match((await failed)[0], { message: 'WebSocket was closed before the connection was established' });
+  await sharedEnded;
+  const session = http2.connect(origin, { rejectUnauthorized: false });
+  const ended = once(session, 'close');
+  session.socket.prependOnceListener('secureConnect', () => session.destroy());
+  t.match((await once(new WebSocket(url, { http2: session }), 'error'))[0], { message: /The session has ended/ });
+  await ended;
 });
 
 for (const [message, server, handshakeTimeout] of [
@@ -520,6 +596,22 @@ for (const [title, scheme, server, version] of [
     t.equal((await once(other.end, 'close'))[0], 1006);
   });
 }
+
+t.test('ws+unix: connects to the path over HTTP/2, or over HTTP/1.1', async (t) => {
+  const open = async (name, server, option) => {
+    const wss = new WebSocketServer({ server });
+    wss.on('connection', (end, { httpVersion, url }) => end.send(`${name}: ${url} over ${httpVersion}`));
+    const path = pipePath(t);
+    t.teardown(() => server.close());
+    await once(server.listen(path), 'listening');
+    const client = new WebSocket(`ws+unix:${path}:/chat`, { http2: option });
+    t.teardown(() => client.terminate());
+    return String((await once(client, 'message'))[0]);
+  };
+  t.equal(await open('first', acceptHttp2(http2.createServer()), true), 'first: /chat over 2.0');
+  t.equal(await open('second', acceptHttp2(http2.createServer()), 'preferred'), 'second: /chat over 2.0');
+  t.equal(await open('third', http.createServer(), 'preferred'), 'third: /chat over 1.1');
+});
 
 t.test('a socket that is ended or destroyed before there is a stream', async (t) => {
   const { origin } = await startServer(t);

@@ -21,8 +21,9 @@ function overHttp2(session = null, { fallback = false } = {}) {
     throw invalidType('session', 'a session of http2.connect()', session);
   }
   return (options) => {
-    // node:https gives its port as the default.
-    const scheme = options.defaultPort === 443 ? 'https' : 'http';
+    // A client of ws gives its default port; node:https gives the protocol of a URL.
+    const isSecure = options.defaultPort === 443 || options.protocol === 'https:';
+    const scheme = isSecure ? 'https' : 'http';
     const own = { session, openStream: () => true, release() {} };
     const connect = fallback ? () => connectHttp1(scheme, options) : null;
     const tunnel = new Tunnel(scheme, session === null ? shared.share(scheme, options) : own, connect);
@@ -109,7 +110,7 @@ class Tunnel extends Duplex {
     callback();
   }
 
-  /** Waits for a session whose peer takes WebSockets, and one more. */
+  /** Waits for a session. Its peer takes WebSockets, and its limit leaves room for one more stream. */
   async _findSession() {
     do await supportsWebSockets(this._share.session);
     while (!this.destroyed && !this._share.openStream());
@@ -141,7 +142,7 @@ class Tunnel extends Duplex {
     stream.on('end', () => this.push(null));
     stream.on('error', (error) => this.destroy(error));
     stream.on('close', () => {
-      // A socket has none: its end comes as 'end' or an error.
+      // `rstCode` of a socket is undefined: a socket ends by 'end' or by an error.
       if (stream.rstCode) this.destroy();
     });
   }
@@ -164,14 +165,15 @@ function reset(stream) {
   else stream.destroy();
 }
 
-function connectHttp1(scheme, { createConnection: _tunnel, path: _path, ...options }) {
+function connectHttp1(scheme, { createConnection: _tunnel, path: _path, ...rest }) {
+  const options = { ...rest, path: rest.socketPath };
   if (scheme === 'http') return modules.net.connect(options);
   // "Literal IPv4 and IPv6 addresses are not permitted" as names (RFC 6066 section 3).
   const servername = options.servername ?? (modules.net.isIP(options.host) === 0 ? options.host : '');
   return modules.tls.connect({ ...options, servername });
 }
 
-/** Whether a session's peer takes WebSockets: for each a promise. */
+/** A promise for each session. It resolves if the peer takes WebSockets. */
 const support = new WeakMap();
 
 /**
@@ -179,24 +181,39 @@ const support = new WeakMap();
  * (RFC 8441 section 3).
  */
 function supportsWebSockets(session) {
-  if (!support.has(session)) support.set(session, findSupport(session));
+  if (!support.has(session)) {
+    const found = findSupport(session);
+    support.set(session, found);
+    // The next WebSocket asks again: a peer may offer it later.
+    found.catch(() => support.delete(session));
+  }
   return support.get(session);
 }
 
 function findSupport(session) {
   return new Promise((resolve, reject) => {
-    const fail = (cause) => reject(new Error('The server does not speak HTTP/2, or has ended the session', { cause }));
+    const settle = (error) => {
+      session.off('error', settle).off('close', fail);
+      if (error === undefined) resolve();
+      else reject(error);
+    };
+    const fail = (cause) => settle(new Error('The session has ended, or the server does not speak HTTP/2', { cause }));
     const onAnswer = (error) => {
       if (error !== null) fail(error);
-      else if (session.remoteSettings.enableConnectProtocol) resolve();
-      else reject(new Error('The server does not offer WebSockets over HTTP/2'));
+      else if (session.remoteSettings.enableConnectProtocol) settle();
+      else settle(new Error('The server does not offer WebSockets over HTTP/2'));
     };
-    // SETTINGS are the first frame of the peer: before the answer to a Ping.
-    const ping = () => session.ping(onAnswer);
-    session.once('error', reject).once('close', fail);
-    if (session.destroyed) fail();
-    else if (session.connecting) session.once('connect', ping);
-    else ping();
+    const ask = () => {
+      // Node.js emits 'connect' for a session that was destroyed before, too.
+      if (session.closed || session.destroyed) fail();
+      // The program's own Pings may leave no room for another.
+      else if (session.remoteSettings.enableConnectProtocol) settle();
+      // SETTINGS are the first frame of the peer: before the answer to a Ping.
+      else session.ping(onAnswer);
+    };
+    session.once('error', settle).once('close', fail);
+    if (session.connecting && !session.destroyed) session.once('connect', ask);
+    else ask();
   });
 }
 

@@ -3,9 +3,9 @@
 const modules = require('../shared/node-modules');
 
 /** The options in which the WebSockets on a session must agree: values, and functions and objects. */
-const VALUES = ['host', 'port', 'family', 'localAddress', 'settings', 'servername', 'rejectUnauthorized', 'ca', 'cert'];
-VALUES.push('key', 'passphrase', 'pfx', 'crl', 'ciphers', 'sigalgs', 'ecdhCurve', 'dhparam', 'ALPNProtocols');
-VALUES.push('minVersion', 'maxVersion', 'secureProtocol', 'secureOptions');
+const VALUES = ['host', 'port', 'socketPath', 'family', 'localAddress', 'settings', 'servername', 'rejectUnauthorized'];
+VALUES.push('ca', 'cert', 'key', 'passphrase', 'pfx', 'crl', 'ciphers', 'sigalgs', 'ecdhCurve', 'dhparam');
+VALUES.push('ALPNProtocols', 'minVersion', 'maxVersion', 'secureProtocol', 'secureOptions');
 const IDENTITIES = ['checkServerIdentity', 'lookup', 'secureContext'];
 
 /**
@@ -53,7 +53,8 @@ class SharedSessions {
 
   _connect(scheme, options) {
     const { host, port, path: _path, createConnection: _tunnel, ...rest } = options;
-    const session = modules.http2.connect(`${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`, rest);
+    const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const session = modules.http2.connect(`${scheme}://${authority}`, { ...rest, path: rest.socketPath });
     const entry = { session, scheme, options, shares: 0, streams: 0 };
     this._entries.add(entry);
     const forget = () => this._entries.delete(entry);
