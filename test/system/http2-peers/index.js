@@ -128,6 +128,7 @@ const PROXIES = {
   haproxy(port, backend, isHttp2) {
     const file = path.join(ROOT, '.cache/haproxy.cfg');
     const text = HAPROXY.replace('PORT', port).replace('BACKEND', `${backend}${isHttp2 ? ' proto h2' : ''}\n`);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
     fs.writeFileSync(file, text);
     return ['haproxy', '-q', '-db', '-f', file];
   }
