@@ -141,6 +141,8 @@ t.test('only continuation() goes on with a message that is compressed', async (t
     await transfer(encoder, decoder, () => events.length === expected.length);
   }
   assert.deepEqual(events, expected.map(string));
+  encoder.text(long);
+  t.doesNotThrow(() => encoder.addFramed([CLIENT.continuation('of no message')]), 'as it is, without compression, too');
 });
 
 testTakeovers(`random fragments, with Ping frames between them (seed ${seed})`, async (contextTakeover) => {

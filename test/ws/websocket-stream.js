@@ -298,25 +298,25 @@ t.test('a reader that does not read stops the peer', async (t) => {
   }
 });
 
-t.test('close() does not wait for a reader', async (t) => {
-  const { server, stream, readable } = await connect(t);
-  for (let i = 0; i < 400; i++) server.send(Buffer.alloc(64 * 1024));
-  await readable.getReader().read();
-  await turn();
-  stream.close({ closeCode: '3000' });
-  t.equal((await stream.closed).closeCode, 3000, 'a number, as in browsers');
-});
+/** The ways to close a WebSocket whose stream has paused it. */
+const CLOSES = {
+  'close()': [framemask, (stream) => stream.close({ closeCode: '3000' })], // a number, as in browsers
+  'close() with plain ws': [IMPLEMENTATIONS.ws, (stream) => stream.close({ closeCode: 3000 })],
+  'close() of the WebSocket': [framemask, (_stream, socket) => socket.close(3000)]
+};
 
-t.test('close() of the WebSocket does not wait for a reader of its streams', async (t) => {
-  const pair = await connectPair(t, framemask);
-  const stream = WebSocketStream.from(pair.server);
-  const { readable } = await stream.opened;
-  for (let i = 0; i < 400; i++) pair.client.send(Buffer.alloc(64 * 1024));
-  await readable.getReader().read();
-  await turn();
-  pair.server.close(3000);
-  t.equal((await stream.closed).closeCode, 3000);
-});
+for (const [name, [implementation, close]] of Object.entries(CLOSES)) {
+  t.test(`${name} does not wait for a reader`, async (t) => {
+    const { server, client } = await connectPair(t, implementation);
+    const stream = WebSocketStream.from(server);
+    const { readable } = await stream.opened;
+    for (let i = 0; i < 400; i++) client.send(Buffer.alloc(64 * 1024));
+    await readable.getReader().read();
+    await turn();
+    close(stream, server);
+    t.equal((await stream.closed).closeCode, 3000);
+  });
+}
 
 t.test('a writer waits for a peer that does not read', async (t) => {
   const { server, stream, writable } = await connect(t);
