@@ -115,7 +115,7 @@ t.test('the first fragment decides whether a message is compressed in fragments'
 
 t.test('only continuation() goes on with a message that is compressed', async (t) => {
   const refused = { code: 'ERR_INVALID_STATE', message: /must be continued by continuation/ };
-  const { server, client } = agree({ threadPoolFrom: 4000 });
+  const { server, client } = agree({ threadPoolFrom: 2000 });
   const { decoder, events } = decoderOf(client);
   const encoder = new Encoder({ role: 'server', deflate: server });
   const expected = [];
