@@ -122,7 +122,7 @@ t.test('a source that never waits lets the event loop turn', async (t) => {
 
 t.test('a Readable that fails before it is asked rejects the promise, and harms nothing else', async (t) => {
   const { client } = await connectPair(t, framemask);
-  const missing = () => createReadStream(path.join(t.testdirName, 'missing'));
+  const missing = () => createReadStream(path.join(__dirname, 'missing'));
   const gate = withResolvers();
   const slow = sendStream(
     client,
@@ -162,22 +162,41 @@ t.test('a call of send that is wrong throws at once, and a stream that it waits 
     }
     t.throws(() => client.send(...call), { code: error.code, message: error.message }, String(call[0]));
   }
-  const memory = new ArrayBuffer(8);
-  const failed = new Promise((resolve) => client.send(memory, resolve));
-  const silent = new ArrayBuffer(8);
-  const errors = uncaughtMessages(async () => {
-    client.send(silent);
-    client.send('between');
-    for (const text of blobs) client.send(new Blob([text]));
-    structuredClone([memory, silent], { transfer: [memory, silent] });
-    gate.resolve();
-    await stream;
-    t.type(await failed, TypeError);
-    client.send('after');
-    t.same(await received, ['ab', 'between', ...blobs, 'after']);
-  });
-  t.match(await errors, [/detached/]);
+  client.send('between');
+  for (const text of blobs) client.send(new Blob([text]));
+  gate.resolve();
+  await stream;
+  client.send('after');
+  t.same(await received, ['ab', 'between', ...blobs, 'after']);
 });
+
+const isBun = process.versions.bun !== undefined && 'Bun sends detached memory as none';
+t.test(
+  'memory that is transferred while it waits for a stream is the error of its call',
+  { skip: isBun },
+  async (t) => {
+    const { server, client } = await connectPair(t, framemask);
+    const received = receiveTexts(server, 2);
+    const gate = withResolvers();
+    const stream = sendStream(
+      client,
+      chunksAround(() => gate.promise, 'a', 'b')
+    );
+    await settled();
+    const memory = [new ArrayBuffer(8), new ArrayBuffer(8)];
+    const errors = await uncaughtMessages(async () => {
+      const failed = new Promise((resolve) => client.send(memory[0], resolve));
+      client.send(memory[1]);
+      structuredClone(memory, { transfer: memory });
+      gate.resolve();
+      await stream;
+      t.type(await failed, TypeError);
+      client.send('after');
+      t.same(await received, ['ab', 'after']);
+    });
+    t.match(errors, [/detached/]);
+  }
+);
 
 for (const [setting, options] of Object.entries({ plain: {}, deflate: SETTINGS.deflate })) {
   t.test(`${setting}: messages and streams wait for their turn, control frames pass`, async (t) => {
