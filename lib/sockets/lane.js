@@ -4,6 +4,7 @@ const { kTaker } = require('../codec/write-buffer');
 const { Buffer } = require('../shared/buffers');
 const modules = require('../shared/node-modules');
 const { canTake, handleOf, rearm, takeHandle } = require('./lane-handle');
+const { MAX_LENGTH } = require('./outbox');
 
 const { AsyncResource } = modules.asyncHooks;
 const { getSystemErrorName } = modules.util;
@@ -47,6 +48,9 @@ class Lane {
     /** The bytes that the system did not take, while the handle asks for them. */
     this._rest = null;
     this._isAsked = false;
+    /** Whether `sendLast` is at work, and whether libuv reads the socket after that. */
+    this._sendsLast = false;
+    this._mustGiveBack = false;
   }
 
   /**
@@ -102,6 +106,11 @@ class Lane {
   /** Has libuv read the socket again: it then sees the end, or the error. */
   giveBack() {
     if (this.isAway) return;
+    if (this._sendsLast) {
+      this._mustGiveBack = true;
+      this.stop();
+      return;
+    }
     this.leave();
     const result = this._handle.reading ? this._handle.readStart() : 0;
     if (result !== 0) this._fail(result, 'read');
@@ -168,14 +177,31 @@ class Lane {
 
   /** Sends the last bytes before the end of the stream, which can no longer write them. */
   sendLast(bytes, done, delay = 1) {
+    this._sendsLast = true;
     setTimeout(() => {
       if (this.isAway) return;
-      this.hasReplies = true;
-      this._rounds.outbox.take(this, bytes);
-      const rest = this.askRest();
-      if (rest === null) done();
-      else this.sendLast(rest, done, Math.min(delay * 2, MAX_DELAY_MS));
+      const rest = this._sendNow(bytes);
+      if (this.isAway) return;
+      if (rest !== null) {
+        this.sendLast(rest, done, Math.min(delay * 2, MAX_DELAY_MS));
+        return;
+      }
+      this._sendsLast = false;
+      done();
+      if (this._mustGiveBack) this.giveBack();
     }, delay);
+  }
+
+  /** @returns {Buffer | null} the bytes that the system does not take now */
+  _sendNow(bytes) {
+    for (let at = 0; at < bytes.length && !this.isAway; at += MAX_LENGTH) {
+      const end = Math.min(at + MAX_LENGTH, bytes.length);
+      this.hasReplies = true;
+      this._rounds.outbox.take(this, bytes.subarray(at, end));
+      const rest = this.askRest();
+      if (rest !== null) return bytes.subarray(end - rest.length);
+    }
+    return null;
   }
 
   _fail(errno, syscall) {

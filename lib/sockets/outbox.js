@@ -85,4 +85,4 @@ const entryAt = (index) => 1 + index * ENTRY_LENGTH;
 
 Outbox.SIZE = MAX_REPLIES * MAX_LENGTH;
 
-module.exports = { Outbox };
+module.exports = { MAX_LENGTH, Outbox };

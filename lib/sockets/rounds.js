@@ -36,7 +36,11 @@ class Rounds {
     this.outbox = new Outbox(replies, repliesTable);
     this._reactor = addon.open(this.memory, this._table, replies, repliesTable, (count) => this._deliver(count));
     this.outbox.send = this._reactor.send;
-    process.on('exit', () => this.outbox.flush());
+    process.on('exit', () => {
+      this.outbox.flush();
+      // A round that calls process.exit() never ends: what later listeners send can't wait for that.
+      this.inRound = false;
+    });
   }
 
   /** The sockets that are received for, or paused. */

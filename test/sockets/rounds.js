@@ -18,6 +18,7 @@ const { canBatch, describeRounds } = require('../../lib/sockets/rounds');
 const certificate = require('../support/certificate');
 const { runScript } = require('../support/run-script');
 const { until } = require('../support/promises');
+const { BINARY, frame } = require('../support/frames');
 const { Reads, frames, isNode } = require('../support/socket-pairs');
 
 const ROOT = path.join(__dirname, '../..');
@@ -145,6 +146,51 @@ for (const [name, write] of Object.entries(WRITES)) {
   }
 }
 
+t.test('a rest that is longer than a reply goes before the end, and counts', inRounds, async (t) => {
+  const replies = 5;
+  const { socket, client, lane, encoder } = await join(t, () => {
+    // No reply of the round is taken, then none of a first attempt, then a part.
+    limitSends(lane, [...Array(replies).fill(0), 0, 100]);
+    for (let i = 0; i < replies; i++) {
+      encoder.binary(Buffer.alloc(4000, i));
+      encoder.flush(socket);
+    }
+    socket.end();
+  });
+  const received = buffer(client);
+  client.write(frames('go'));
+  const expected = Array.from({ length: replies }, (_, i) => frame(BINARY, Buffer.alloc(4000, i)));
+  t.ok((await received).equals(Buffer.concat(expected)));
+});
+
+t.test("the peer's end does not keep the last reply", inRounds, async (t) => {
+  const { socket, client, lane, reply } = await join(t, () => {
+    const { outbox } = lane._rounds;
+    const { send, _table: table } = outbox;
+    const { giveBack } = lane;
+    let hasEnded = false;
+    lane.giveBack = () => {
+      hasEnded = true;
+      giveBack.call(lane);
+    };
+    // The system takes nothing before the peer's end.
+    outbox.send = (first, end) => {
+      if (hasEnded) outbox.send = send;
+      else for (let i = first; i < end; i++) table[3 + i * 3] = 0;
+      send(first, end);
+    };
+    reply('last');
+    socket.end();
+    client.end();
+  });
+  const received = buffer(client);
+  const closed = once(socket, 'close');
+  client.write(frames('go'));
+  t.equal(String((await received).subarray(2)), 'last');
+  await closed;
+  t.equal(describeRounds().sockets, 0);
+});
+
 t.test('a rest that the system takes later goes before the next round', inRounds, async (t) => {
   const { socket, client, lane } = await join(t, (text, reply) => {
     reply(text);
@@ -189,17 +235,21 @@ t.test('a reply goes before the end of the process', inRounds, async (t) => {
   const source = `${LISTEN}
     const server = listen((text, _socket, reply) => {
       reply(text);
-      if (text === 'three') process.exit();
+      if (text !== 'three') return;
+      process.on('exit', () => reply('bye'));
+      process.exit();
     });
     server.on('listening', () => process.send(server.address().port));`;
   const folder = t.testdir({ 'exit.js': source });
   const child = fork(path.join(folder, 'exit.js'));
   const [port] = await once(child, 'message');
   const client = net.connect(port, '127.0.0.1');
-  for (const text of ['one', 'two', 'three']) {
+  for (const text of ['one', 'two']) {
     client.write(frames(text));
     t.equal(String((await once(client, 'data'))[0].subarray(2)), text);
   }
+  client.write(frames('three'));
+  t.equal((await buffer(client)).latin1Slice(), '\x81\x05three\x81\x03bye', 'also of a later listener');
   client.destroy();
 });
 
