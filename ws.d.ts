@@ -434,7 +434,7 @@ declare namespace WebSocket {
     highWaterMark?: Marks | undefined;
     /** Down to both amounts, it is resumed. Default: a quarter of `highWaterMark`. */
     lowWaterMark?: Marks | undefined;
-    /** Ends the loop, which throws its reason. */
+    /** Ends the loop, which throws its reason. A message that it gathers is discarded. */
     signal?: AbortSignal | undefined;
     /**
      * Whether messages of the option `streamFrom` come as streams: read each to its end, or destroy
@@ -455,7 +455,7 @@ declare namespace WebSocket {
    *   come. It throws the error of the event 'error', which then needs no other listener.
    * - Leaving the loop pauses the WebSocket and keeps the messages that have come for the next loop.
    *   `resume()` drops them, and gives those that follow to listeners of 'message' alone; `close()`
-   *   drops them, too.
+   *   drops them, too, but for plain `ws`: resume it after `close()`.
    * - Iterators at the same time share the messages: each goes to one of them, in the order of their
    *   calls of `next()`. The marks of the latest count.
    * - A WebSocket that is paused learns of the end of its connection when it is resumed.

@@ -39,10 +39,10 @@ class MessageQueue {
   /** @returns {AsyncIterableIterator<object>} an iterator: the messages that wait come first */
   iterate({ highWaterMark, lowWaterMark, signal, streams = false } = {}) {
     checkSignal(signal);
-    const high = { ...HIGH, ...highWaterMark };
-    const low = { bytes: high.bytes * LOW_PART, messages: high.messages * LOW_PART, ...lowWaterMark };
-    this._high = checkMarks(high, 'highWaterMark');
-    this._low = checkMarks(low, 'lowWaterMark');
+    const high = readMarks('highWaterMark', highWaterMark, HIGH);
+    const least = { bytes: high.bytes * LOW_PART, messages: high.messages * LOW_PART };
+    this._low = readMarks('lowWaterMark', lowWaterMark, least);
+    this._high = high;
     const iterator = new MessageIterator(this, signal, streams);
     this._iterators.add(iterator);
     if (!this._isAttached) this._attach();
@@ -116,6 +116,8 @@ class MessageQueue {
     if (this._iterators.size === 0 && !this._websocket.isPaused) {
       this._hasPaused = false;
       this.discard();
+      // ws's emit has found a listener: this one.
+      if (data instanceof Readable && this._websocket.listenerCount('stream') === 0) data.destroy();
       return;
     }
     this._messages.push(message);
@@ -147,6 +149,8 @@ class MessageIterator {
     this._takesStreams = streams;
     this._isDone = false;
     this._error = null;
+    /** The stream that `next` gathers. */
+    this._gathered = null;
     this._ignoreSignal = () => {};
   }
 
@@ -154,8 +158,12 @@ class MessageIterator {
   start() {
     const signal = this._signal;
     if (signal === undefined) return;
-    if (signal.aborted) this._finish(signal.reason);
-    else this._ignoreSignal = onceOf(signal, 'abort', () => this._finish(signal.reason));
+    const abort = () => {
+      this._finish(signal.reason);
+      this._gathered?.destroy();
+    };
+    if (signal.aborted) abort();
+    else this._ignoreSignal = onceOf(signal, 'abort', abort);
   }
 
   next() {
@@ -170,8 +178,26 @@ class MessageIterator {
   /** Text as a string and binary data as a Buffer, whatever the `binaryType`; or a stream. */
   async toResult({ data, isBinary }) {
     if (data instanceof Readable && this._takesStreams) return { value: { data, isBinary }, done: false };
-    const whole = data instanceof Readable ? await gather(data) : data;
-    return { value: { data: isBinary ? await toBuffer(whole) : whole.toString(), isBinary }, done: false };
+    try {
+      const whole = data instanceof Readable ? await this._gather(data) : data;
+      return { value: { data: isBinary ? await toBuffer(whole) : whole.toString(), isBinary }, done: false };
+    } catch (error) {
+      if (this._isDone) return this._result();
+      this._isDone = true;
+      this._ignoreSignal();
+      // A loop does not leave an iterator that throws. The connection's 'error' may come in this turn.
+      setImmediate(() => this._queue.leave(this));
+      throw error;
+    }
+  }
+
+  async _gather(stream) {
+    this._gathered = stream;
+    try {
+      return await gather(stream);
+    } finally {
+      this._gathered = null;
+    }
   }
 
   /** Ends the loop, by an error if there is one. */
@@ -200,9 +226,11 @@ class MessageIterator {
   }
 }
 
-function checkMarks(marks, name) {
-  for (const unit of ['bytes', 'messages']) {
-    if (!(marks[unit] >= 0)) throw new RangeError(`${name}.${unit} must be a number of at least 0`);
+/** @returns {{ bytes: number, messages: number }} marks, of which each may be left out */
+function readMarks(name, given, byDefault) {
+  const marks = { bytes: given?.bytes ?? byDefault.bytes, messages: given?.messages ?? byDefault.messages };
+  for (const [unit, mark] of Object.entries(marks)) {
+    if (!(mark >= 0)) throw new RangeError(`${name}.${unit} must be a number of at least 0`);
   }
   return marks;
 }

@@ -465,6 +465,46 @@ t.test('a loop takes streams, or gathers them', async (t) => {
   t.same(await iterator.next(), { value: undefined, done: true });
 });
 
+t.test('a loop that is aborted while it gathers ends', async (t) => {
+  const { server, socket } = await connect(t);
+  const controller = new AbortController();
+  const next = messages(server, { signal: controller.signal }).next();
+  socket.write(BEGUN);
+  const [stream] = await nextStream(server);
+  controller.abort(new Error('enough'));
+  await t.rejects(next, { message: 'enough' });
+  t.ok(stream.destroyed);
+});
+
+t.test('a loop whose message was destroyed is left: close() needs no reader', async (t) => {
+  const { server, socket } = await connect(t);
+  const next = messages(server).next();
+  socket.write(BEGUN);
+  const [stream] = await nextStream(server);
+  stream.destroy();
+  await t.rejects(next, { code: 'ERR_STREAM_PREMATURE_CLOSE' });
+  await settled();
+  t.ok(server.isPaused, 'as after any loop');
+  const closed = once(server, 'close');
+  server.close(4001);
+  socket.write(Buffer.concat([masked(CONTINUATION, ''), masked(CLOSE, closePayload(4001, ''))]));
+  t.equal((await closed)[0], 4001);
+});
+
+t.test('after a loop and resume(), a stream that nobody hears is discarded', async (t) => {
+  const { server, socket } = await connect(t);
+  const first = messages(server);
+  socket.write(masked(TEXT, 'loop'));
+  for await (const { data } of first) {
+    t.equal(data, 'loop');
+    break;
+  }
+  const heard = once(server, 'message');
+  server.resume();
+  socket.write(Buffer.concat([masked(BINARY, Buffer.alloc(50)), masked(TEXT, 'after')]));
+  t.equal(String((await heard)[0]), 'after');
+});
+
 t.test('a loop that gathers throws the error of a message that was cut', async (t) => {
   const { server, socket } = await connect(t);
   const next = messages(server).next();

@@ -93,6 +93,18 @@ t.test('marks: the socket pauses at the high ones, and resumes at the low ones',
   t.notOk(server.isPaused);
 });
 
+t.test('marks that are undefined are left out', async (t) => {
+  const { server } = await connectPair(t, framemask);
+  const marks = { bytes: undefined, messages: undefined };
+  t.ok(messages(server, { highWaterMark: marks, lowWaterMark: marks }));
+  for (const name of ['highWaterMark', 'lowWaterMark']) {
+    t.throws(() => messages(server, { [name]: { bytes: -1 } }), {
+      name: 'RangeError',
+      message: `${name}.bytes must be a number of at least 0`
+    });
+  }
+});
+
 t.test("a pause by the program is the program's", async (t) => {
   const { server, client } = await connectPair(t, framemask);
   const iterator = messages(server, { highWaterMark: { messages: 1 } });
