@@ -163,6 +163,17 @@ t.test('a rest that is longer than a reply goes before the end, and counts', inR
   t.ok((await received).equals(Buffer.concat(expected)));
 });
 
+t.test('a last reply that fails ends the connection by the error', inRounds, async (t) => {
+  const { socket, client, lane, reply } = await join(t, () => {
+    limitSends(lane, [0, -1]);
+    reply('last');
+    socket.end();
+  });
+  const failed = once(socket, 'error');
+  client.write(frames('go'));
+  t.match((await failed)[0], { code: 'EINVAL', syscall: 'write' });
+});
+
 t.test("the peer's end does not keep the last reply", inRounds, async (t) => {
   const { socket, client, lane, reply } = await join(t, () => {
     const { outbox } = lane._rounds;
