@@ -85,6 +85,10 @@ function responseOf(status, headers) {
 /** A client's part (section 4.1). */
 class UpgradeOffer {
   constructor({ protocols = [], deflate = false } = {}) {
+    // "The elements that comprise this value MUST ... all be unique" (section 4.1).
+    if (!Array.isArray(protocols) || new Set(protocols).size !== protocols.length) {
+      throw invalidType('options.protocols', 'an array without duplicates', protocols);
+    }
     for (const protocol of protocols) {
       if (!TOKEN.test(protocol)) throw invalidType('options.protocols', 'tokens, without spaces', protocol);
     }
@@ -130,7 +134,7 @@ function hasToken(header, token) {
 function listOf(header) {
   if (header === undefined) return [];
   const tokens = header.split(',').map((text) => text.trim());
-  return tokens.every((token, i) => TOKEN.test(token) && tokens.indexOf(token) === i) ? tokens : null;
+  return new Set(tokens).size === tokens.length && tokens.every((token) => TOKEN.test(token)) ? tokens : null;
 }
 
 function badAnswer(fault) {

@@ -160,6 +160,9 @@ t.test('4.1: answers, and the errors for them', async (t) => {
   const compressing = offerUpgrade({ deflate: { contextTakeover: true } });
   t.match(compressing.headers['Sec-WebSocket-Extensions'], /^permessage-deflate/);
   t.throws(() => offerUpgrade({ protocols: ['a b'] }), TypeError);
+  for (const protocols of [['a', 'b', 'a'], 'chat', null]) {
+    t.throws(() => offerUpgrade({ protocols }), { name: 'TypeError', message: /must be an array without duplicates/ });
+  }
 });
 
 const MESSAGES = ['short', 'long '.repeat(1000)];

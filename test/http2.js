@@ -7,7 +7,7 @@ const http = require('node:http');
 const http2 = require('node:http2');
 const https = require('node:https');
 const net = require('node:net');
-const { createSecureContext } = require('node:tls');
+const tls = require('node:tls');
 const { text } = require('node:stream/consumers');
 const t = require('tap');
 const ws = require('ws');
@@ -224,6 +224,14 @@ t.test("answers of a listener of 'upgrade'", async (t) => {
   t.equal(String((await once(more, 'data'))[0]), 'more');
   await written;
 
+  answers['/latin1'] = (socket) => socket.end(`${head('HTTP/1.1 403 No')}\xe9`, 'latin1');
+  const [, latin1] = await request(session, { ':path': '/latin1' });
+  t.same((await once(latin1, 'data'))[0], Buffer.from([0xe9]));
+
+  answers['/bytes'] = (socket) => socket.end(new Uint8Array(Buffer.from(head('HTTP/1.1 403 No', 'X-Name:\t é à '))));
+  const [bytes] = await request(session, { ':path': '/bytes' });
+  t.same([bytes[':status'], Buffer.from(bytes['x-name'], 'latin1').toString()], [403, 'é à']);
+
   answers['/gone'] = (socket) => socket.destroy().end(head('HTTP/1.1 400 Bad Request'));
   answers['/wrong'] = (socket) => {
     t.throws(() => socket.write('hello'), /one head of HTTP\/1.1/);
@@ -234,6 +242,70 @@ t.test("answers of a listener of 'upgrade'", async (t) => {
     await once(stream, 'close');
     t.equal(stream.rstCode, CANCEL, path);
   }
+});
+
+for (const transport of Object.keys(TRANSPORTS)) {
+  t.test(`${transport}: request.socket is the stream, with the properties of a socket`, async (t) => {
+    const { wss, sessions, open } = await startServer(t, { transport });
+    const [[, request], { client, end }] = await Promise.all([
+      once(wss, 'connection'),
+      open({ rejectUnauthorized: false })
+    ]);
+    const { socket } = request;
+    const [{ socket: own }] = sessions;
+    t.equal(socket, end._socket);
+    t.same([socket.remoteAddress, socket.remotePort], [HOST, own.remotePort]);
+    t.equal(socket.encrypted, transport === 'TLS' ? true : undefined);
+    if (transport === 'TLS') t.equal(socket.getProtocol(), own.getProtocol());
+    for (const name of ['setNoDelay', 'setKeepAlive', 'ref', 'unref']) t.equal(socket[name](true), socket, name);
+    const closed = once(end, 'close');
+    [...sessions][0].destroy();
+    await Promise.all([closed, once(client, 'close')]);
+    t.equal(socket.remoteAddress, undefined, 'after the end of the session, as over HTTP/1.1');
+  });
+}
+
+t.test("a listener of 'upgrade' that destroys the request, or its socket, ends that WebSocket alone", async (t) => {
+  const ends = { '/request': (request) => request.destroy(), '/socket': ({ socket }) => socket.destroy() };
+  const wss = new WebSocketServer({ noServer: true });
+  const attach = (server) => {
+    server.on('upgrade', (request, ...rest) => {
+      if (ends[request.url] !== undefined) ends[request.url](request);
+      else wss.handleUpgrade(request, ...rest, (socket) => wss.emit('connection', socket, request));
+    });
+    return wss;
+  };
+  const { url, open } = await startServer(t, { attach });
+  const { client, end } = await open();
+  for (const path of Object.keys(ends)) {
+    const [error] = await once(new WebSocket(url + path, { http2: true }), 'error');
+    t.equal(error.message, 'socket hang up', path);
+  }
+  await deliver(client, end, 'still open');
+});
+
+t.test("a listener of 'stream' or 'connect' that has begun an answer keeps its stream", async (t) => {
+  const { server, origin } = await startServer(t);
+  server.on('stream', (stream) => stream.respond({ ':status': 299 }));
+  const [answer] = await request(await openSession(t, origin));
+  t.equal(answer[':status'], 299);
+});
+
+t.test('CONNECT of HTTP/1.1 on the same port: the connection is destroyed, as without a listener', async (t) => {
+  const { server } = await startServer(t, { transport: 'TLS' });
+  const { port } = server.address();
+  const socket = tls.connect({
+    port,
+    host: HOST,
+    rejectUnauthorized: false,
+    ALPNProtocols: ['http/1.1'],
+    allowHalfOpen: true
+  });
+  socket.on('error', () => {});
+  socket.write('CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n');
+  const [own] = await once(server, 'secureConnection');
+  await once(own, 'close');
+  socket.destroy();
 });
 
 /** An endpoint that echoes Close frames. @returns {Encoder} */
@@ -436,7 +508,8 @@ t.test('clients share a session only if their options of TLS are the same', asyn
   await open(options({ checkServerIdentity: pins[0] }));
   for (const more of [
     { checkServerIdentity: pins[1] },
-    { secureContext: createSecureContext() },
+    { pskCallback: () => null },
+    { secureContext: tls.createSecureContext() },
     { minVersion: 'TLSv1.3' },
     { ca: [Buffer.from(certificate.cert)] }
   ]) {
@@ -567,12 +640,12 @@ t.test('a server that is not there', async (t) => {
   await closed;
 });
 
-const tls = { ...certificate, allowHTTP1: true };
+const secure = { ...certificate, allowHTTP1: true };
 for (const [title, scheme, server, version] of [
   ['a server of HTTP/1.1', 'ws', http.createServer(), '1.1'],
   ['one with TLS', 'wss', https.createServer(certificate), '1.1'],
-  ['one of HTTP/2 that does not offer it', 'wss', http2.createSecureServer(tls), '1.1'],
-  ['one that does', 'wss', acceptHttp2(http2.createSecureServer(tls)), '2.0']
+  ['one of HTTP/2 that does not offer it', 'wss', http2.createSecureServer(secure), '1.1'],
+  ['one that does', 'wss', acceptHttp2(http2.createSecureServer(secure)), '2.0']
 ]) {
   t.test(`http2: 'preferred' with ${title} uses HTTP/${version}`, async (t) => {
     const wss = new WebSocketServer({ server });
@@ -638,4 +711,10 @@ t.test("a refusal is 'unexpected-response', with its body", async (t) => {
   t.match(await text(response), /Bad Request/);
   socket.on('error', () => {});
   socket.terminate();
+  const verifyClient = (_info, done) => done(false, 403, 'é €');
+  const other = await startServer(t, { options: { verifyClient } });
+  const refused = new WebSocket(other.url, { http2: true }).on('error', () => {});
+  const [, answer] = await once(refused, 'unexpected-response');
+  t.equal(await text(answer), 'é €');
+  refused.terminate();
 });

@@ -10,6 +10,15 @@ const NO_ERROR = 0;
 const CANCEL = 8;
 
 const kAccepts = Symbol('accepts');
+/** The session of a stream, also after its end. */
+const kSession = Symbol('session');
+
+/** The properties that a stream takes from its session's socket while that lasts, as over HTTP/1.1. */
+const OF_SOCKET = ['remoteAddress', 'remoteFamily', 'remotePort', 'localAddress', 'localFamily', 'localPort'];
+OF_SOCKET.push('encrypted', 'authorized', 'authorizationError', 'alpnProtocol', 'servername', 'getCertificate');
+OF_SOCKET.push('getCipher', 'getPeerCertificate', 'getPeerX509Certificate', 'getProtocol', 'getSession', 'getFinished');
+/** Methods that programs call for each socket, such as proxies. */
+const WITHOUT_EFFECT = ['setNoDelay', 'setKeepAlive', 'ref', 'unref'];
 
 /**
  * See index.d.ts. Each stream of a WebSocket (RFC 8441) becomes an event 'upgrade' of the server, as
@@ -28,6 +37,11 @@ function acceptHttp2(server) {
 
 function onConnect(request, response) {
   if (request.headers[':protocol'] !== undefined || this.listenerCount('connect') > 1) return;
+  // With `allowHTTP1`, that of HTTP/1.1 has a socket: Node.js destroys it if nobody listens.
+  if (request.httpVersionMajor === 1) {
+    response.destroy();
+    return;
+  }
   response.statusCode = 405;
   response.end();
 }
@@ -37,7 +51,8 @@ function onStream(stream, headers) {
   stream.on('error', ignore);
   // A client that opens streams and resets them at once (CVE-2023-44487) makes nothing here.
   setImmediate(() => {
-    if (!stream.destroyed && !stream.closed) upgrade(this, stream, headers);
+    const isAnswered = stream.destroyed || stream.closed || stream.headersSent;
+    if (!isAnswered) upgrade(this, stream, headers);
   });
 }
 
@@ -47,12 +62,43 @@ function upgrade(server, stream, headers) {
     refuse(stream, ...refusal);
     return;
   }
+  makeSocket(stream);
   stream.write = answerByWrite;
   stream.end = answerByEnd;
   stream.destroy = destroy;
   // After WebSocketServer.close() there are none, but the announcement may not be taken back
   // (section 3).
   if (!server.emit('upgrade', createRequest(stream, headers), stream, EMPTY)) refuse(stream, 503);
+}
+
+/** The prototype in front of that of streams. */
+let socketPrototype = null;
+
+/**
+ * Gives a stream the properties of a socket, for `request.socket` is this stream. The session's own
+ * socket throws for its methods, and for everything after its end.
+ */
+function makeSocket(stream) {
+  socketPrototype ??= createSocketPrototype(Object.getPrototypeOf(stream));
+  stream[kSession] = stream.session;
+  Object.setPrototypeOf(stream, socketPrototype);
+}
+
+function createSocketPrototype(prototype) {
+  const made = Object.create(prototype);
+  for (const name of OF_SOCKET) {
+    const get = function () {
+      const session = this[kSession];
+      return session.destroyed ? undefined : session.socket[name];
+    };
+    Object.defineProperty(made, name, { get, configurable: true });
+  }
+  for (const name of WITHOUT_EFFECT) made[name] = returnThis;
+  return made;
+}
+
+function returnThis() {
+  return this;
 }
 
 /** Errors are the WebSocket's, once there is one; a stream without a listener would end the process. */
@@ -81,7 +127,7 @@ function refuse(stream, status, headers = {}) {
  * one here only satisfies those who look for it.
  */
 function createRequest(stream, headers) {
-  const request = new modules.http.IncomingMessage(stream.session.socket);
+  const request = new modules.http.IncomingMessage(stream);
   const fields = {
     host: headers[':authority'],
     ...fieldsOf(headers),
@@ -104,22 +150,23 @@ function createRequest(stream, headers) {
 
 /** `write` until the answer has been written. */
 function answerByWrite(head, ...rest) {
-  answer(this, head, false);
+  answer(this, head, rest[0], false);
   return rest.length === 0 || this.write('', ...rest);
 }
 
 /** `end` until then: the answer is an error, or there is none. */
 function answerByEnd(head, ...rest) {
   if (head === undefined) refuse(this, 500);
-  else answer(this, head, true);
+  else answer(this, head, rest[0], true);
   const callback = rest.find((each) => typeof each === 'function');
   if (callback !== undefined) this.once('finish', callback);
   return this;
 }
 
 /** Translates an answer of HTTP/1.1: 101 is 200 (section 5). */
-function answer(stream, text, ends) {
-  const head = readHead(typeof text === 'string' ? Buffer.from(text, 'latin1') : text);
+function answer(stream, data, encoding, ends) {
+  // A callback may stand in the place of the encoding.
+  const head = readHead(Buffer.from(data, typeof encoding === 'string' ? encoding : 'utf8'));
   restore(stream);
   if (head === null) throw new Error('The answer to a WebSocket over HTTP/2 must be written as one head of HTTP/1.1');
   const { start, headers, body } = head;

@@ -7,6 +7,7 @@
 const LEFT_OUT = new Set([
   'connection',
   'host',
+  'http2-settings',
   'keep-alive',
   'proxy-connection',
   'sec-websocket-accept',
@@ -31,11 +32,22 @@ function readHead(bytes) {
   for (const line of lines) {
     const colon = line.indexOf(':');
     const name = line.slice(0, colon).trim().toLowerCase();
-    const value = line.slice(colon + 1).trim();
+    const value = trimBlanks(line.slice(colon + 1));
     headers[name] = name in headers ? [headers[name], value].flat() : value;
   }
   return { start: first.split(' '), headers, body: bytes.subarray(end + 4) };
 }
+
+/** Not trim(): in bytes as Latin-1, it takes A0, a part of UTF-8, for a space. */
+function trimBlanks(text) {
+  let start = 0;
+  let end = text.length;
+  while (isBlank(text[start])) start++;
+  while (end > start && isBlank(text[end - 1])) end--;
+  return text.slice(start, end);
+}
+
+const isBlank = (character) => character === ' ' || character === '\t';
 
 /** The fields that HTTP/2 takes. */
 function fieldsOf(headers) {

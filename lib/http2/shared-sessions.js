@@ -5,8 +5,9 @@ const modules = require('../shared/node-modules');
 /** The options in which the WebSockets on a session must agree: values, and functions and objects. */
 const VALUES = ['host', 'port', 'socketPath', 'family', 'localAddress', 'settings', 'servername', 'rejectUnauthorized'];
 VALUES.push('ca', 'cert', 'key', 'passphrase', 'pfx', 'crl', 'ciphers', 'sigalgs', 'ecdhCurve', 'dhparam');
+VALUES.push('allowPartialTrustChain', 'minDHSize', 'privateKeyEngine', 'privateKeyIdentifier');
 VALUES.push('ALPNProtocols', 'minVersion', 'maxVersion', 'secureProtocol', 'secureOptions');
-const IDENTITIES = ['checkServerIdentity', 'lookup', 'secureContext'];
+const IDENTITIES = ['checkServerIdentity', 'lookup', 'pskCallback', 'secureContext'];
 
 /**
  * @typedef {object} Entry
