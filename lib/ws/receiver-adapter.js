@@ -152,9 +152,15 @@ class ReceiverAdapter {
     else this._emitStream(stream, isBinary);
   }
 
-  /** As with messages, a stream that nobody hears is discarded. */
+  /** As with messages, a stream that nobody hears is discarded, as is one whose listener throws first. */
   _emitStream(stream, isBinary) {
-    if (!this.websocket.emit('stream', stream, isBinary)) stream.destroy();
+    let isHeard = false;
+    try {
+      isHeard = this.websocket.emit('stream', stream, isBinary);
+    } finally {
+      const isRead = stream.readableFlowing !== null || stream.listenerCount('readable') > 0;
+      if (!isHeard && !isRead) stream.destroy();
+    }
   }
 
   /**

@@ -193,6 +193,20 @@ const throwAt = (emitter, event, act) =>
     });
   });
 
+t.test("a 'stream' listener that throws before it reads discards the stream: the next message follows", async (t) => {
+  const { server, client } = await connectPair(t, framemask, { server: { streamFrom: 3 } });
+  const errors = await uncaughtMessages(async () => {
+    server.once('stream', () => {
+      throw new Error('of stream');
+    });
+    const next = once(server, 'message');
+    client.send('unread');
+    client.send('b');
+    t.equal(String((await next)[0]), 'b');
+  });
+  t.same(errors, ['of stream']);
+});
+
 t.test("listeners that throw harm nothing: 'stream', and 'data' and 'end' of the stream", async (t) => {
   const { server, client } = await connectPair(t, framemask, { server: { streamFrom: 1 } });
   for (const isLast of [true, false]) {
