@@ -2,13 +2,14 @@
 
 const { Buffer, checkBytes, copyOf, lengthOf, view } = require('../shared/buffers');
 const { showPublicState } = require('../shared/inspect');
+const { readBoolean } = require('../shared/option-names');
 const { FIN, MODE_MASKED, MODE_RSV1, OPCODE, Opcode } = require('../shared/protocol');
 const { Queue } = require('../shared/queue');
 const { codecBackend } = require('./backend');
 const { CLOSED, Dispatcher, INFLATING, PAUSED } = require('./dispatcher');
 const { Found, FrameReader } = require('./frame-reader');
 const { header } = require('./header');
-const { checkOptions, readAgreement, readBoolean, readChoice } = require('./options');
+const { checkOptions, readAgreement, readChoice } = require('./options');
 const { dispatchScanned } = require('./scanned-frames');
 
 const TEXT_MESSAGE = FIN | Opcode.TEXT;
@@ -25,11 +26,11 @@ class Decoder {
   constructor(options, backend = codecBackend) {
     const role = readChoice(checkOptions(options, 'Decoder'), 'role', ['server', 'client']);
     const agreement = readAgreement(options);
-    const rsv1 = readBoolean(options, 'rsv1', false) || agreement !== null;
+    const rsv1 = readBoolean(options, 'rsv1') || agreement !== null;
     const mode = (role === 'server' ? MODE_MASKED : 0) | (rsv1 ? MODE_RSV1 : 0);
     this._reader = new FrameReader(mode, backend);
     this._dispatcher = new Dispatcher(this, options, agreement);
-    this._borrowed = readBoolean(options, 'borrowed', false);
+    this._borrowed = readBoolean(options, 'borrowed');
     // For handlers: their `this` is the decoder.
     this.context = options.context;
     this._isRunning = false;

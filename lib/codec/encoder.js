@@ -3,8 +3,9 @@
 const { Buffer, EMPTY, lengthOf, toBytes } = require('../shared/buffers');
 const { invalidState, invalidType, outOfRange } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
+const { readBoolean } = require('../shared/option-names');
 const { codecBackend } = require('./backend');
-const { checkOptions, readAgreement, readBoolean, readChoice, readHandler, readTrace } = require('./options');
+const { checkOptions, readAgreement, readChoice, readHandler, readTrace } = require('./options');
 const { FrameWriter } = require('./frame-writer');
 const { WriteBuffer } = require('./write-buffer');
 const { framedFor, framedMessage } = require('./prepared');
@@ -38,7 +39,7 @@ class Encoder {
     const isClient = readChoice(options, 'role', ['server', 'client']) === 'client';
     this._frames = isClient ? framesOfClient : framesOfServer;
     if (backend !== codecBackend) this._frames = new FrameWriter(this._frames.mode, backend);
-    this._buffer = new WriteBuffer(readBoolean(options, 'recycle', false), writable);
+    this._buffer = new WriteBuffer(readBoolean(options, 'recycle'), writable);
     this._connection = readTrace(options);
     const agreement = readAgreement(options);
     const onDeflated = readHandler(options, 'onDeflated');

@@ -4,8 +4,9 @@ const { buffer } = require('../shared/node-modules');
 
 const { view } = require('../shared/buffers');
 const { FrameError, invalidChoice, utf8Error } = require('../shared/errors');
+const { readBoolean } = require('../shared/option-names');
 const { FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
-const { readBoolean, readChoice, readLimit } = require('./options');
+const { readChoice, readLimit } = require('./options');
 const { PartialMessage } = require('./partial-message');
 const { decodeText } = require('../shared/utf8');
 
@@ -26,7 +27,7 @@ class MessageAssembler {
     if (parts !== null) this._parts = parts;
     this._maxFragments = readLimit(options, 'maxFragments', 1, 16 * 1024);
     this._text = readText(options);
-    this._countsFragments = readBoolean(options, 'fragmentLengths', false);
+    this._countsFragments = readBoolean(options, 'fragmentLengths');
     /** The message in progress, or null. */
     this.message = null;
   }
@@ -248,7 +249,7 @@ const UNCHECKED = 'unchecked';
 
 function readText(options) {
   const text = readChoice(options, 'text', ['string', 'buffer'], 'string');
-  if (!readBoolean(options, 'skipUTF8Validation', false)) return text;
+  if (!readBoolean(options, 'skipUTF8Validation')) return text;
   if (text === 'string') throw invalidChoice('skipUTF8Validation', "text: 'buffer'");
   return UNCHECKED;
 }

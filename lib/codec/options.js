@@ -45,12 +45,6 @@ function isAgreement(value) {
   return typeof judge === 'function' && judge(value) === true;
 }
 
-function readBoolean(options, name, byDefault) {
-  const value = options[name] ?? byDefault;
-  if (typeof value !== 'boolean') throw invalidType(`options.${name}`, 'a boolean', value);
-  return value;
-}
-
 function readChoice(options, name, choices, byDefault) {
   const value = options[name] ?? byDefault;
   if (!choices.includes(value)) {
@@ -68,4 +62,4 @@ function readLimit(options, name, least, byDefault) {
   return value;
 }
 
-module.exports = { checkOptions, readAgreement, readBoolean, readChoice, readTrace, readHandler, readLimit };
+module.exports = { checkOptions, readAgreement, readChoice, readTrace, readHandler, readLimit };

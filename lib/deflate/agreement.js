@@ -2,7 +2,7 @@
 
 const { invalidType, outOfRange } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
-const { checkNames } = require('../shared/option-names');
+const { checkNames, readBoolean } = require('../shared/option-names');
 const { MAX_WINDOW_BITS, MIN_DEFLATE_BITS, writeParameters } = require('./parameters');
 const { supportsSyncZlib } = require('./zlib-handle');
 
@@ -21,11 +21,7 @@ class DeflateSettings {
   constructor(options, handles = supportsSyncZlib()) {
     if (typeof options !== 'object' || options === null) throw invalidType('options', 'an object', options);
     checkNames(options, 'permessage-deflate');
-    this.contextTakeover = options.contextTakeover ?? false;
-    if (typeof this.contextTakeover !== 'boolean') {
-      throw invalidType('options.contextTakeover', 'a boolean', options.contextTakeover);
-    }
-    this.contextTakeover &&= handles;
+    this.contextTakeover = readBoolean(options, 'contextTakeover') && handles;
     const readBits = (name) => readNumber(options, name, MIN_DEFLATE_BITS, MAX_WINDOW_BITS, MAX_WINDOW_BITS);
     this.serverWindowBits = readBits('serverWindowBits');
     this.clientWindowBits = readBits('clientWindowBits');

@@ -71,10 +71,11 @@ function checkNames(options, owner) {
   }
 }
 
-/** Throws if an option is neither a boolean nor left out, or null. The options may be any value. */
-function checkBoolean(options, name) {
+/** Reads an option that is false if it is left out, or null. The options may be any value. */
+function readBoolean(options, name) {
   const value = options?.[name] ?? false;
   if (typeof value !== 'boolean') throw invalidType(`options.${name}`, 'a boolean', value);
+  return value;
 }
 
 function checkUnknown(name, owner) {
@@ -111,4 +112,4 @@ function isOneLetterOff(a, b) {
   return restA.length === 2 && restB.length === 2 && restA[0] === restB[1] && restA[1] === restB[0];
 }
 
-module.exports = { OPTIONS, checkBoolean, checkNames };
+module.exports = { OPTIONS, checkNames, readBoolean };

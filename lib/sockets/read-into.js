@@ -3,7 +3,7 @@
 const { Decoder } = require('../codec/decoder');
 const { copyOf } = require('../shared/buffers');
 const { invalidType } = require('../shared/errors');
-const { checkBoolean, checkNames } = require('../shared/option-names');
+const { checkNames, readBoolean } = require('../shared/option-names');
 const { isShared, shareReads } = require('./shared-reads');
 
 const { write } = Decoder.prototype;
@@ -20,13 +20,13 @@ function readInto(socket, decoder, afterRead, options = undefined) {
   if (!(decoder instanceof Decoder)) throw invalidType('decoder', 'a Decoder', decoder);
   if (typeof afterRead !== 'function') throw invalidType('afterRead', 'a function', afterRead);
   checkNames(options, 'readInto');
-  checkBoolean(options, 'batched');
+  const batched = readBoolean(options, 'batched');
   // A second call is for another Decoder.
   const isHeard = socket[kDecoder] !== undefined && socket.listeners('data').includes(onData);
   socket[kDecoder] = decoder;
   socket[kAfterRead] = afterRead;
   if (!isHeard) socket.on('data', onData);
-  return isTrusted(decoder) ? shareReads(socket, onData, options?.batched === true) : 'events';
+  return isTrusted(decoder) ? shareReads(socket, onData, batched) : 'events';
 }
 
 /** A Decoder that keeps chunks, or whose `write` has been replaced, sees no shared memory. */

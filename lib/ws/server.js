@@ -1,6 +1,6 @@
 'use strict';
 
-const { checkBoolean, checkNames } = require('../shared/option-names');
+const { checkNames, readBoolean } = require('../shared/option-names');
 const { ws } = require('./internals');
 const { WebSocket, noteHandshake, streamOptionsOf, withoutTakeover } = require('./websocket');
 
@@ -8,8 +8,7 @@ const { WebSocket, noteHandshake, streamOptionsOf, withoutTakeover } = require('
 class WebSocketServer extends ws.WebSocketServer {
   constructor(options, callback) {
     checkNames(options, 'WebSocketServer');
-    checkBoolean(options, 'sharedReads');
-    checkBoolean(options, 'batchedReads');
+    for (const name of ['sharedReads', 'batchedReads']) readBoolean(options, name); // throws
     streamOptionsOf(options);
     super({ WebSocket, ...withoutTakeover(options) }, callback);
   }

@@ -1,7 +1,7 @@
 'use strict';
 
 const { isUint8Array } = require('../shared/buffers');
-const { checkBoolean, checkNames } = require('../shared/option-names');
+const { checkNames, readBoolean } = require('../shared/option-names');
 const { shareReads } = require('../sockets/shared-reads');
 const { attachDecoder, borrowChunks, endDecoding, hasDecoder } = require('./receiver-adapter');
 const { deflateOf, isServer, plainSend, ws } = require('./internals');
@@ -184,7 +184,7 @@ function hasOwnBinary(options, binary) {
 function withoutTakeover(options) {
   const deflate = options?.perMessageDeflate;
   checkNames(deflate, 'perMessageDeflate');
-  checkBoolean(deflate, 'contextTakeover');
+  readBoolean(deflate, 'contextTakeover'); // throws
   if (deflate?.contextTakeover !== false) return options;
   const flags = { serverNoContextTakeover: true, clientNoContextTakeover: true };
   return { ...options, perMessageDeflate: { ...deflate, ...flags } };
