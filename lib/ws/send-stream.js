@@ -127,8 +127,10 @@ class SendTurns {
 
 /** Whether ws's Sender takes it; it calls Buffer.from with anything else. */
 function isData(data) {
-  return typeof data === 'string' || ArrayBuffer.isView(data) || isAnyArrayBuffer(data) || data instanceof Blob;
+  return typeof data === 'string' || isBytes(data) || data instanceof Blob;
 }
+
+const isBytes = (data) => ArrayBuffer.isView(data) || isAnyArrayBuffer(data);
 
 /** Turns the chunks of a source into the payloads of frames. */
 class Fragments {
@@ -154,9 +156,7 @@ class Fragments {
   }
 
   _toBytes(chunk) {
-    if (!ArrayBuffer.isView(chunk) && !isAnyArrayBuffer(chunk)) {
-      throw new TypeError('The chunks of a stream must be strings, views or ArrayBuffers');
-    }
+    if (!isBytes(chunk)) throw new TypeError('The chunks of a stream must be strings, views or ArrayBuffers');
     this.isBinary ??= true;
     const bytes = ArrayBuffer.isView(chunk)
       ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)

@@ -62,18 +62,16 @@ function extend(Base) {
       const receiver = this._receiver;
       const streamOptions = this[kStreamOptions];
       const { agreement } = adapter;
+      const compression = agreement === null ? null : require('./compression');
+      // Where ws inflates, its Receiver takes the chunks; but it can't give streams.
+      const decodes = streamOptions !== undefined || compression?.isLeftToWs() !== true;
+      if (decodes) attachDecoder(this, receiver, adapter, streamOptions);
       this[kSenderAdapter] = adapter;
       connections.opened++;
-      if (agreement === null) {
-        attachDecoder(this, receiver, adapter, streamOptions);
-        return;
-      }
+      if (compression === null) return;
       connections.compressed++;
-      const { attachCompressor, isLeftToWs } = require('./compression');
-      // ws's Receiver knows no streams.
-      if (!isLeftToWs() || streamOptions !== undefined) attachDecoder(this, receiver, adapter, streamOptions);
       const direction = agreement.sending(isServer(this) ? 'server' : 'client');
-      attachCompressor(deflateOf(this), direction, () => endDecoding(receiver));
+      compression.attachCompressor(deflateOf(this), direction, () => endDecoding(receiver));
     }
 
     /** ws calls it when the handshake is done. It listens to the socket's data, and emits 'open'. */
@@ -106,7 +104,7 @@ function extend(Base) {
     send(data, options, callback) {
       const isShort = typeof options === 'function';
       const done = isShort ? options : callback;
-      // ws spreads the options: a value that is not an object has no effect.
+      // As with ws, which spreads the options, only an object has an effect.
       const given = typeof options === 'object' && options !== null ? options : undefined;
       const adapter = this[kSenderAdapter];
       // ws converts other types, and sends a detached Buffer as an empty message.
