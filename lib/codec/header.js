@@ -87,7 +87,7 @@ function protocolHint(bytes, position, end) {
   if (start === 'PRI *') return '. It looks like HTTP/2: see acceptHttp2';
   const sender = start === 'HTTP/' ? "a server's answer" : METHOD.test(start) ? "a client's request" : null;
   if (sender === null) return '';
-  return `. It looks like the HTTP of ${sender}: give a Decoder only what follows the handshake`;
+  return `. It looks like the HTTP of ${sender}: give a Decoder only the bytes after the handshake`;
 }
 
 /** `maskBit` is the value that the bit should have. */

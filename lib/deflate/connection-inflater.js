@@ -4,7 +4,7 @@ const { tooBigError } = require('../shared/errors');
 const { zlib } = require('../shared/node-modules');
 const { Buffer, EMPTY } = require('../shared/buffers');
 const { runInPool } = require('./concurrency-limiter');
-const { TAIL, dataError, claimTurn, runWithTail } = require('./inflate-message');
+const { TAIL, claimTurn, dataError, runWithTail } = require('./inflate-message');
 const { ZlibHandle, copyIfShared, dropOutput, outputLength, supportsSyncZlib, takeOutput } = require('./zlib-handle');
 
 const { Z_SYNC_FLUSH } = zlib.constants;

@@ -25,7 +25,10 @@ const shared = [];
  * empty blocks take 84 to 125 µs per KiB, and put out nothing.
  */
 const INPUT_PART = 1 / 8;
-/** All connections together inflate at most this much input in one turn; its first message may be longer. */
+/**
+ * All connections together inflate at most this much input in one turn. The first message of a turn
+ * may be longer.
+ */
 const INPUT_OF_TURN = 64 * 1024;
 /**
  * A message up to this size is not counted. It takes no longer than tiny messages of the same total
@@ -143,4 +146,4 @@ function dataError(cause) {
   return new FrameError('DEFLATE', 1007, 'A compressed message is not DEFLATE', { cause });
 }
 
-module.exports = { TAIL, dataError, claimTurn, inflateAlone, inflateAloneLater, runWithTail };
+module.exports = { TAIL, claimTurn, dataError, inflateAlone, inflateAloneLater, runWithTail };

@@ -38,7 +38,8 @@ class Inflater {
    *
    * @param {boolean} isLast whether it ends the message, which `take` or `takeText` then returns
    * @param {number} limit the most bytes that the message may have
-   * @returns {boolean} false if it is too much for this turn: call `inflateLater` with the same arguments
+   * @returns {boolean} false if it is too much for this turn: `inflateLater` must follow, with the
+   *   same arguments
    * @throws {FrameError} if the message is longer, or is not DEFLATE
    */
   inflate(data, isLast, limit) {

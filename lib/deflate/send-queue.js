@@ -15,7 +15,7 @@ const SAMPLE_SIZE = 2 * 1024;
 /** A sample that keeps more than this part of its size is not worth it. */
 const WORTH_IT = 0.95;
 
-/** A server keeps a waiting payload of this size itself, and copies a smaller one, as FrameWriter does. */
+/** A server does not copy a payload of this size that waits. FrameWriter has the same limit. */
 const REFER_FROM = 16 * 1024;
 
 /** How a record is sent: as it is. */
@@ -106,7 +106,10 @@ class SendQueue {
     this.add({ firstByte, data, length, way: PLAIN, owned: pieces !== null, pieces });
   }
 
-  /** @returns {SendRecord | null} the next record; null if there is none, or it goes to the thread pool */
+  /**
+   * @returns {SendRecord | null} the next record; null if the queue is empty, or if that record goes to
+   *   the thread pool
+   */
   next() {
     const deflated = this.isStopped ? null : this._deflated;
     this._deflated = null;

@@ -22,8 +22,8 @@ function isLeftToWs() {
 }
 
 /**
- * Compresses the messages of a PerMessageDeflate in framemask's contexts. ws's Sender passes one fragment
- * at a time. A small one is compressed at once, others in the thread pool.
+ * Compresses the messages of a PerMessageDeflate in framemask's contexts. ws's Sender passes one
+ * fragment at a time. A small one is compressed at once, others in the thread pool.
  */
 class Compressor {
   constructor(direction) {

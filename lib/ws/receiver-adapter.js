@@ -152,7 +152,7 @@ class ReceiverAdapter {
     else this._emitStream(stream, isBinary);
   }
 
-  /** As with messages, a stream that nobody hears is discarded, as is one whose listener throws first. */
+  /** A stream that nobody hears is discarded, as a message is. So is one whose listener throws first. */
   _emitStream(stream, isBinary) {
     let isHeard = false;
     try {
@@ -235,6 +235,7 @@ function attachDecoder(websocket, receiver, sender, streamOptions) {
   receiver._write = write;
 }
 
+/** Whether a Receiver's chunks go to a Decoder. */
 const hasDecoder = (receiver) => receiver[kSender] !== undefined;
 
 /** Says that the chunks for a Receiver lie in memory that is read into again. */

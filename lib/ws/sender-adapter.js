@@ -247,7 +247,7 @@ function keepContext(callback) {
   return (error) => resource.runInAsyncScope(callback, undefined, error);
 }
 
-/** Throws for a callback that is no function: ws passes it to the socket's `write`, which does. */
+/** Throws for a callback of another type, as ws does: the `write` of its socket throws. */
 function checkCallback(callback) {
   if (callback && typeof callback !== 'function') new Writable({ write() {} }).write('', callback);
 }

@@ -123,7 +123,7 @@ testDecoders('7.1.7: one error says what the peer sent, and the decoder has ende
   });
 });
 
-const HINT = 'give a Decoder only what follows the handshake';
+const HINT = 'give a Decoder only the bytes after the handshake';
 const ANSWER = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n';
 
 t.test('the message of an error tells of a handshake, or of the wrong role', async (t) => {
