@@ -73,10 +73,13 @@ const DIFFERENCES = [
     applies: ({ ours, theirs, shared, reference, exceptions }) =>
       (theirs.slice(0, shared).some(isError) &&
         theirs.length > ours.length &&
-        isDeepStrictEqual(ours, [
-          ...theirs.slice(0, shared),
-          ...theirs.slice(shared).filter((line) => !isDelivery(line))
-        ])) ||
+        isDeepStrictEqual(
+          ours.slice(shared).map(withoutAmount),
+          theirs
+            .slice(shared)
+            .filter((line) => !isDelivery(line))
+            .map(withoutAmount)
+        )) ||
       (exceptions.theirs.length > 0 &&
         exceptions.ours.length === 0 &&
         // Of a pair, the other one may be the one that had it.
@@ -126,6 +129,8 @@ const isError = (line) => line.startsWith('error ');
 const isTextError = (line) => /^error .*WS_ERR_INVALID_UTF8 Invalid WebSocket frame: invalid UTF-8 sequence/.test(line);
 /** Without readyState, which may be CLOSING in one of two logs. */
 const withoutState = (line) => line.replace(/\[[0-3]\]$/, '');
+/** Without bufferedAmount, in which what was sent upon a delivery counts. */
+const withoutAmount = (line) => line.replace(/, \d+ buffered$/, '');
 const isMessage = (line) => line.startsWith('message ');
 const isDelivery = (line) => /^(message|ping|pong) /.test(line);
 
