@@ -137,6 +137,13 @@ class ReceiverAdapter {
   hold() {
     this._pauseFor(DEFERRED);
     stopReading(this._sender.socket);
+    if (this._isTerminated) this.terminate();
+  }
+
+  /** The program terminates the connection, maybe in a listener: a stream waits no more for its reader. */
+  terminate() {
+    this._isTerminated = true;
+    process.nextTick(() => this._abandonStream());
   }
 
   _release() {
@@ -165,10 +172,11 @@ class ReceiverAdapter {
 
   /**
    * Ends a stream that holds the connection when its socket was destroyed. After the peer's end all
-   * its bytes have come, and the reader may take its time.
+   * its bytes have come, and the reader may take its time, unless the program terminates.
    */
   _abandonStream() {
-    if (this._sender.socket.readableEnded || !this.streams.isHeld) return;
+    const mayBeRead = this._sender.socket.readableEnded && !this._isTerminated;
+    if (mayBeRead || !this.streams.isHeld) return;
     this.end();
     this.streams.fail();
     this.resume();
@@ -218,8 +226,10 @@ class ReceiverAdapter {
   }
 }
 
-/** MessageStreams with the option `streamFrom`: no property for the others. */
+// With the option `streamFrom`: no properties for the others.
+/** @type {import('./message-streams').MessageStreams | null} */
 ReceiverAdapter.prototype.streams = null;
+ReceiverAdapter.prototype._isTerminated = false;
 
 /** For ws, 0 and less mean unlimited. */
 const limitOf = (option) => (option > 0 ? option : Infinity);
@@ -340,9 +350,15 @@ function onInflated() {
   this.context.resume();
 }
 
+/** Ends the stream that holds a Receiver, whose WebSocket is terminated. */
+function terminateStreams(receiver) {
+  const adapter = receiver?.[kReceiverAdapter];
+  if (adapter?.streams) adapter.terminate();
+}
+
 /** Ends the decoding of a Receiver. */
 function endDecoding(receiver) {
   receiver[kReceiverAdapter]?.end();
 }
 
-module.exports = { attachDecoder, borrowChunks, countReads, endDecoding, hasDecoder };
+module.exports = { attachDecoder, borrowChunks, countReads, endDecoding, hasDecoder, terminateStreams };

@@ -3,7 +3,7 @@
 const { isUint8Array } = require('../shared/buffers');
 const { checkNames, readBoolean } = require('../shared/option-names');
 const { shareReads } = require('../sockets/shared-reads');
-const { attachDecoder, borrowChunks, endDecoding, hasDecoder } = require('./receiver-adapter');
+const { attachDecoder, borrowChunks, endDecoding, hasDecoder, terminateStreams } = require('./receiver-adapter');
 const { deflateOf, isServer, plainSend, ws } = require('./internals');
 const { SenderAdapter } = require('./sender-adapter');
 const { connections } = require('./report');
@@ -128,6 +128,11 @@ function extend(Base) {
       super.close(...args);
       this[kMessages]?.discard();
       this[kOnClosing]?.();
+    }
+
+    terminate() {
+      super.terminate();
+      terminateStreams(this._receiver);
     }
 
     [Symbol.asyncIterator]() {

@@ -372,6 +372,27 @@ t.test('a peer that ends its side after the message: a slow reader gets all of i
   }
 });
 
+t.test('terminate() after the end of the peer waits for no reader, of this stream or the next', async (t) => {
+  const two = [masked(BINARY, '0123456789'), masked(BINARY, 'and another')];
+  for (const options of [{}, { sharedReads: false }, { allowSynchronousEvents: false }]) {
+    const { server, socket, stream } = await openStream(t, Buffer.concat(two), options);
+    const closed = once(server, 'close');
+    socket.end();
+    await once(server._socket, 'end');
+    server.terminate();
+    await closed;
+    t.equal(await text(stream), '0123456789');
+
+    const next = await openStream(t, Buffer.concat(two), options);
+    const ended = once(next.server, 'close');
+    next.server.once('stream', () => next.server.terminate());
+    next.socket.end();
+    await once(next.server._socket, 'end');
+    t.equal(await text(next.stream), '0123456789');
+    await ended;
+  }
+});
+
 t.test('pause() and resume() of the program hold, and a resumed connection waits for its reader', async (t) => {
   const { server, client } = await connectPair(t, framemask, { server: { streamFrom: 0, maxPayload: 0 } });
   const total = 4 * MIB;
