@@ -106,7 +106,8 @@ class Dispatcher {
     while (this._held !== null && this.state === 0) {
       const held = this._held;
       this._held = null;
-      if (held.step === SHOW) this._show(held);
+      if (isDetached(held)) this.failDetached();
+      else if (held.step === SHOW) this._show(held);
       else if (held.step === USE) this._use(held);
       else if (held.step === INFLATE) this._inflate(held);
       else if (held.step === USE_INFLATED) this._useInflated(held);
@@ -170,8 +171,19 @@ class Dispatcher {
     // An empty Buffer is not shown itself: it can't reveal detachment.
     const isEmpty = bytes[0] === undefined;
     const frame = { step: SHOW, firstByte, bytes, start, end, ascii, gathered, isEmpty };
-    if (this.isTraced) traceFrame(this._traceSource, firstByte, end - start);
-    if (!this._holds(frame)) this._show(frame);
+    if (this.isTraced) {
+      traceFrame(this._traceSource, firstByte, end - start);
+      this._proceed(frame);
+    } else {
+      this._show(frame);
+    }
+  }
+
+  /** Takes a step after a subscriber, which may have paused or stopped the decoder. */
+  _proceed(step) {
+    if (this._holds(step)) return;
+    this._held = step;
+    this._resumeHeld();
   }
 
   /** Whether a frame waits for `inflateLater`. */
@@ -294,9 +306,14 @@ class Dispatcher {
   }
 
   _dispatchMessage(data, firstByte, length, fragments, lengths) {
-    if (this.isTraced) traceMessage(this._traceSource, firstByte, length, fragments);
-    if (this.state === 0) this._give(data, firstByte, lengths, length);
-    else this._holds({ step: GIVE, data, firstByte, lengths, length });
+    if (!this.isTraced) {
+      this._give(data, firstByte, lengths, length);
+      return;
+    }
+    traceMessage(this._traceSource, firstByte, length, fragments);
+    // An empty Buffer can't reveal detachment.
+    const own = length === 0 && typeof data !== 'string' ? Buffer.allocUnsafeSlow(0) : data;
+    this._proceed({ step: GIVE, data: own, firstByte, lengths, length });
   }
 
   /** Whether a data frame is delivered in parts: a whole message without compression is one. */
@@ -330,9 +347,12 @@ class Dispatcher {
   /** The next bytes of a frame that is delivered in parts; `endsFrame`: its last ones. */
   dispatchPart(firstByte, bytes, endsFrame) {
     const { message } = this.assembler;
-    message.frameStart += bytes.length;
+    const { length } = bytes;
+    message.frameStart += length;
     if (endsFrame && this.isTraced) traceFrame(this._traceSource, firstByte, message.frameStart);
-    if (this.state !== CLOSED) this._addParts(firstByte, bytes, endsFrame);
+    if (this.state === CLOSED) return;
+    if (length !== 0 && bytes[0] === undefined) this.failDetached();
+    else this._addParts(firstByte, bytes, endsFrame);
   }
 
   _addParts(firstByte, bytes, endsFrame) {
@@ -388,9 +408,21 @@ class Dispatcher {
     if (!isLast || this.assembler.message !== null) {
       ({ firstByte: first, skipped: length, fragments } = this.assembler.skip(firstByte, length, gathered));
     }
-    if (isLast && this.isTraced) traceMessage(this._traceSource, first, length, fragments);
-    const frame = { step: INFLATE, data, firstByte: first & ~RSV1, isLast, fragments, error: null };
-    if (!this._holds(frame)) this._inflate(frame);
+    const frame = {
+      step: INFLATE,
+      data,
+      length: data.length,
+      firstByte: first & ~RSV1,
+      isLast,
+      fragments,
+      error: null
+    };
+    if (isLast && this.isTraced) {
+      traceMessage(this._traceSource, first, length, fragments);
+      this._proceed(frame);
+    } else {
+      this._inflate(frame);
+    }
   }
 
   /** Inflates a frame: now, or in the thread pool. */
@@ -447,6 +479,12 @@ class Dispatcher {
       this.fragmentLengths = undefined;
     }
   }
+}
+
+/** Whether a subscriber, or the program during a pause, has transferred the memory of a step. */
+function isDetached({ step, bytes, isEmpty, data, length }) {
+  if (step === SHOW) return !isEmpty && bytes[0] === undefined;
+  return (step === INFLATE || step === GIVE) && length !== 0 && data[0] === undefined;
 }
 
 /** Loads lib/deflate at the first use: see `readAgreement`. */

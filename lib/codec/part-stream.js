@@ -1,7 +1,7 @@
 'use strict';
 
 const { detachedError, tooBigError, utf8Error } = require('../shared/errors');
-const { EMPTY, copyOf, join, view } = require('../shared/buffers');
+const { Buffer, EMPTY, copyOf, join, view } = require('../shared/buffers');
 const { completeUntil } = require('../shared/utf8');
 
 /**
@@ -75,7 +75,8 @@ class PartStream {
     if (length !== 0 && bytes[0] === undefined) throw detachedError();
     if (this._inflater === null) {
       this._added.shift();
-      return bytes;
+      // An empty part can't reveal detachment.
+      return length === 0 ? Buffer.allocUnsafeSlow(0) : bytes;
     }
     const part = this._inflater.next();
     if (this._inflater.isDone) this._added.shift();

@@ -13,7 +13,7 @@ const { assertBytes, forEachCase, testCases } = require('../support/cases');
 const { assertSent, encoderOver } = require('../support/codecs');
 const { countMoved } = require('../support/count-moved');
 const { DECODER_CASES, ROLES, chunkings, forEachDecoder, testDecoders } = require('../support/decoders');
-const { agree } = require('../support/deflate');
+const { agree, deflateByZlib } = require('../support/deflate');
 const { BINARY, CLOSE, CONTINUATION, PING, TEXT, closePayload, frame } = require('../support/frames');
 const { string } = require('../support/recorder');
 const { withSubscriber } = require('../support/subscribers');
@@ -98,6 +98,45 @@ testDecoders('a chunk that is transferred while the decoder is paused', ({ f, re
   assert.deepEqual(events, ['now', 'then'].map(string), 'the chunk before it is there');
   decoder.resume();
   assert.deepEqual(events.slice(2), [LOST]);
+});
+
+testDecoders('a chunk that a subscriber transfers, or that is transferred while it pauses', ({ f, record, role }) => {
+  const read = (name, pauses, chunks, options) => {
+    const { decoder, events } = record({ text: 'buffer', ...options });
+    const last = fresh(chunks.pop());
+    const subscriber = ({ error }) => {
+      if (pauses) decoder.pause();
+      else if (!error) transfer(last);
+    };
+    withSubscriber(name, subscriber, () => {
+      for (const chunk of [...chunks, last]) decoder.write(chunk);
+    });
+    if (pauses) transfer(last);
+    decoder.resume();
+    return events;
+  };
+  const deflate = agree({ threadPoolFrom: Infinity })[role];
+  const compressed = f.binary(deflateByZlib(Buffer.from('hello')), { rsv: 0x40 });
+  const cutFrame = f.binary('hello');
+  const seen = [];
+  // Throws if the memory is detached.
+  const see = ({ buffer, byteOffset, length }) => seen.push(String(Buffer.from(buffer, byteOffset, length)));
+  for (const name of ['framemask:frame', 'framemask:message']) {
+    for (const pauses of [false, true]) {
+      forEachCase([f.text('hello'), f.binary('hello'), compressed], (frame) => {
+        assert.deepEqual(read(name, pauses, [frame], { deflate }), [LOST]);
+        const events = read(name, pauses, [frame], { deflate, frames: true });
+        assert.deepEqual(events.slice(name === 'framemask:frame' ? 0 : 1), [LOST], 'with onFrame');
+      });
+      const cut = [Buffer.from(cutFrame.subarray(0, -3)), cutFrame.subarray(-3)];
+      assert.deepEqual(read(name, pauses, cut, { onPart: see }), [LOST], 'in parts');
+      assert.deepEqual(read('framemask:message', pauses, [f.binary('')], { onMessage: see }), [], 'empty');
+    }
+  }
+  assert.deepEqual(seen.splice(0), ['he', '', 'he', '', 'he', '', 'he', '']);
+  const fragments = Buffer.concat([f.text('part', { fin: false }), f.continuation('')]);
+  assert.deepEqual(read('framemask:message', true, [fragments], { onPart: see }), [], 'an empty part');
+  assert.deepEqual(seen, ['part', '']);
 });
 
 testDecoders('onFrame may transfer what it is shown: a gathered payload, then or later', ({ f, record }) => {
