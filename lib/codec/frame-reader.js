@@ -75,6 +75,8 @@ class FrameReader {
   /** Replaces a borrowed chunk by a copy of the bytes that have not been used. */
   keepRest() {
     const { chunk, entries, position, end } = this;
+    // Its caller has transferred it: `next` reports that.
+    if (chunk[end - 1] === undefined) return;
     // One byte before the first payload, which may be empty: an empty Buffer can't reveal
     // detachment.
     const from = entries === null ? position : entries[1] - 1;

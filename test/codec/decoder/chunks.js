@@ -237,6 +237,25 @@ testDecoders('borrowed: what a handler that throws leaves is copied', ({ f, reco
   assert.deepEqual(events, [string('one'), binary('two'), binary(''), string('three')]);
 });
 
+testDecoders('borrowed: a chunk whose memory its caller transfers in a handler ends the decoder', ({ f, record }) => {
+  const fails = () => {
+    throw new Error('of the handler');
+  };
+  for (const act of [fails, (decoder) => decoder.pause()]) {
+    const chunk = new Uint8Array(Buffer.concat([f.text('one'), f.binary('two')]));
+    const after = (event, decoder) => {
+      if (event[0] === 'error') return;
+      structuredClone(chunk.buffer, { transfer: [chunk.buffer] });
+      act(decoder);
+    };
+    const { decoder, events } = record({ borrowed: true, after });
+    if (act === fails) assert.throws(() => decoder.write(chunk), /of the handler/);
+    else decoder.write(chunk);
+    decoder.resume();
+    assert.deepEqual(events, [string('one'), ['error', 'DETACHED', 1011]]);
+  }
+});
+
 testDecoders('borrowed: a chunk that a handler writes is copied', ({ f, record }) => {
   const running = record({
     borrowed: true,
