@@ -361,7 +361,7 @@ class Dispatcher {
     const stream = message.stream ?? this._beginParts(firstByte);
     const isLast = endsFrame && (firstByte & FIN) !== 0;
     assembler.addInParts(firstByte, bytes.length, endsFrame);
-    stream.add(bytes, isLast);
+    stream.add(bytes, endsFrame, isLast);
     if (isLast && this.isTraced) {
       traceMessage(this._traceSource, message.firstByte, message.skipped, message.fragments);
     }
@@ -393,9 +393,9 @@ class Dispatcher {
     }
   }
 
-  _givePart(part, { firstByte, hasEnded, isWhole }) {
+  _givePart(part, { firstByte, hasEnded, isWhole, lengths }) {
     const isBinary = (firstByte & OPCODE) === Opcode.BINARY;
-    if (isWhole) this._decoder[kOnMessage]?.(part, isBinary, false);
+    if (isWhole) this._give(part, firstByte, lengths?.length > 1 ? lengths : undefined, 0);
     else this._decoder[kOnPart](part, isBinary, hasEnded, (firstByte & RSV1) !== 0);
   }
 

@@ -128,8 +128,8 @@ class MessageAssembler {
     const { message } = this;
     const firstByte = inflater === null ? message.firstByte : message.firstByte & ~RSV1;
     const text = this.validates && isText(firstByte) ? this._text : null;
-    message.stream = new PartStream(firstByte, text, inflater, this._parts);
-    if (message.length !== 0) message.stream.add(view(message.buffer, 0, message.length), false);
+    message.stream = new PartStream(firstByte, text, inflater, this._parts, message.lengths);
+    if (message.length !== 0) message.stream.add(view(message.buffer, 0, message.length), false, false);
     message.skip(message.length);
     message.frameStart = 0;
     return message.stream;

@@ -14,8 +14,10 @@ class PartStream {
    * @param {PartInflater | null} inflater null if it is not compressed
    * @param {{ limit: number, from: number }} options the most bytes that it may have; a compressed
    *   message of fewer bytes than `from`, inflated, is delivered as a whole
+   * @param {number[] | undefined} lengths empty: where the inflated length of each frame of such a
+   *   message goes; undefined if nobody wants to know them
    */
-  constructor(firstByte, text, inflater, { limit, from }) {
+  constructor(firstByte, text, inflater, { limit, from }, lengths) {
     this.firstByte = firstByte;
     /** Whether the last part has been returned. */
     this.hasEnded = false;
@@ -25,8 +27,11 @@ class PartStream {
     this._inflater = inflater;
     this._limit = limit;
     this._from = inflater === null ? 0 : from;
+    this.lengths = this._from === 0 ? undefined : lengths;
     this._joined = [];
     this._length = 0;
+    // The length up to the current frame.
+    this._frameStart = 0;
     // The bytes that have not been used up, with their lengths: they may be detached meanwhile.
     this._added = [];
     this._isLast = false;
@@ -34,10 +39,13 @@ class PartStream {
     this._rest = EMPTY;
   }
 
-  /** Adds bytes, which must not change until they have been used up. */
-  add(bytes, isLast) {
+  /**
+   * Adds bytes, which must not change until they have been used up; `endsFrame`, `isLast`: they end
+   * a frame, and the message.
+   */
+  add(bytes, endsFrame, isLast) {
     this._isLast = isLast;
-    this._added.push({ bytes, length: bytes.length });
+    this._added.push({ bytes, length: bytes.length, endsFrame });
     this._inflater?.add(bytes, isLast);
   }
 
@@ -71,7 +79,7 @@ class PartStream {
   /** @returns {Buffer | null} */
   _nextBytes() {
     if (this._isUsedUp) return null;
-    const [{ bytes, length }] = this._added;
+    const [{ bytes, length, endsFrame }] = this._added;
     if (length !== 0 && bytes[0] === undefined) throw detachedError();
     if (this._inflater === null) {
       this._added.shift();
@@ -79,10 +87,18 @@ class PartStream {
       return length === 0 ? Buffer.allocUnsafeSlow(0) : bytes;
     }
     const part = this._inflater.next();
-    if (this._inflater.isDone) this._added.shift();
     this._length += part.length;
     if (this._length > this._limit) throw tooBigError();
+    if (this._inflater.isDone) {
+      this._added.shift();
+      if (endsFrame) this._countFrame();
+    }
     return part;
+  }
+
+  _countFrame() {
+    this.lengths?.push(this._length - this._frameStart);
+    this._frameStart = this._length;
   }
 
   /** Joins the first parts, until they have `from` bytes, or are the message. */
@@ -91,6 +107,7 @@ class PartStream {
     this._joined.push(bytes);
     if (this._length < this._from && !this.hasEnded) return null;
     this.isWhole = this._length < this._from;
+    if (!this.isWhole) this.lengths = undefined;
     this._from = 0;
     const joined = join(this._joined);
     this._joined = null;

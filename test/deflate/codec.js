@@ -7,6 +7,7 @@ const t = require('tap');
 const { PerMessageDeflate } = require('ws');
 const { Decoder, Encoder, prepare } = require('../../index');
 const { ConnectionDeflater } = require('../../lib/deflate/connection-deflater');
+const { supportsSyncZlib } = require('../../lib/deflate/zlib-handle');
 const { agree, deflateByZlib, json } = require('../support/deflate');
 const { framesFor } = require('../support/frames');
 const { until } = require('../support/promises');
@@ -165,20 +166,25 @@ testTakeovers(`random fragments, with Ping frames between them (seed ${seed})`, 
   assert.deepEqual(events, expected);
 });
 
-for (const threadPoolFrom of [0, Infinity]) {
-  t.test(`fragmentLengths are inflated lengths: thread pool from ${threadPoolFrom}`, async (t) => {
+for (const [where, threadPoolFrom, options] of [
+  ['the thread pool', 0, {}],
+  ['the event loop', Infinity, {}],
+  // Deno excludes onPart with deflate.
+  ['less than partsFrom', Infinity, supportsSyncZlib() ? { onPart() {}, partsFrom: 2 ** 20 } : {}]
+]) {
+  t.test(`fragmentLengths are inflated lengths: ${where}`, async (t) => {
     const { server, client } = agree({ threadPoolFrom });
     const encoder = new Encoder({ role: 'server', deflate: server });
-    let seen;
+    let seen = null;
     const onMessage = () => {
       seen = decoder.fragmentLengths;
     };
-    const { decoder } = decoderOf(client, { fragmentLengths: true, onMessage });
+    const { decoder } = decoderOf(client, { fragmentLengths: true, onMessage, ...options });
     encoder.binary(Buffer.from(json(100)), { fin: false });
     t.ok(threadPoolFrom === 0 || encoder.pending < 1000, 'compressed');
     encoder.continuation('', { fin: false });
     encoder.continuation('abc');
-    await transfer(encoder, decoder, () => seen !== undefined);
+    await transfer(encoder, decoder, () => seen !== null);
     t.same(seen, [json(100).length, 0, 3]);
   });
 }
