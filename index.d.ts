@@ -134,7 +134,8 @@ export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'str
    * may be longer than memory; `maxPayload` limits it, and may be `Infinity`. Called with:
    *
    * - `data`: a string for text, cut between characters, or a Buffer. It may be empty if it is the last.
-   *   Compressed messages come in parts of at most 64 KiB, inflated on the event loop.
+   *   Compressed messages come in parts of at most 64 KiB, but for a first one of `partsFrom` bytes
+   *   or more. The event loop inflates them, in several turns if they are many: see `onInflated`.
    * - `isBinary`, `rsv1`: as in `onMessage`.
    * - `isLast`: whether it ends the message.
    *
@@ -241,9 +242,10 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
    */
   deflate?: NegotiatedDeflate | null | undefined;
   /**
-   * With the option `deflate`: called each time a frame has been inflated in the thread pool, and
-   * its message and those after it have been delivered outside of `write`. Flush the Encoder, look at
-   * {@link Decoder.closed}, and read on. An error that a handler throws meanwhile is uncaught.
+   * With the option `deflate`: called each time a frame has been inflated in the thread pool, or
+   * parts in another turn, and they and the messages after them have been delivered outside of
+   * `write`. Flush the Encoder, look at {@link Decoder.closed}, and read on. An error that a handler
+   * throws meanwhile is uncaught.
    */
   onInflated?: ((this: Decoder<Context>) => void) | undefined;
   /**
@@ -272,7 +274,10 @@ export type RequiredDecoderOptions<Context, Text extends TextAs> = (undefined ex
  * or none. To name the context only: `const decoder: Decoder<Connection> = new Decoder({ ... })`.
  */
 export class Decoder<Context = undefined, Text extends TextAs = 'string', Rsv1 extends boolean = false> {
-  /** @throws TypeError or RangeError if an option is refused, or its name is almost an option's */
+  /**
+   * @throws TypeError or RangeError if an option is refused, or its name is almost an option's; Error
+   *   with `ERR_INVALID_STATE` if `onPart` is given with an option that it excludes
+   */
   constructor(options: DecoderOptions<Context, Text, Rsv1> & RequiredDecoderOptions<Context, Text>);
   /** It may be replaced at any time. */
   context: Context;
@@ -282,7 +287,10 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string', Rsv1 e
   /** Whether it is paused: between `pause` and `resume`. */
   readonly paused: boolean;
   readonly borrowed: boolean;
-  /** Whether a message is inflated in the thread pool: later frames wait, until `onInflated`. */
+  /**
+   * Whether a message is inflated in the thread pool, or in parts in another turn: later frames wait,
+   * until `onInflated`.
+   */
   readonly inflating: boolean;
   /**
    * The length of each frame's payload, inflated if it was compressed, while `onMessage` is called
@@ -296,8 +304,8 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string', Rsv1 e
    * option `borrowed` it owns the chunk until `write` returns, and delivers copies.
    *
    * @param chunk any number of bytes; frames may begin and end anywhere in it
-   * @returns false if the decoder is paused, or inflates a message in the thread pool: stop reading
-   *   until you resume it, or until `onInflated`. It keeps the bytes that are written meanwhile
+   * @returns false if the decoder is paused, or `inflating`: stop reading until you resume it, or
+   *   until `onInflated`. It keeps the bytes that are written meanwhile
    * @throws {@link FrameError} without an `onError`, and whatever a handler throws
    */
   write(chunk: Uint8Array): boolean;
@@ -818,8 +826,8 @@ export class FrameError extends Error {
   /** The first byte of the refused header (RFC 6455 section 5.2), null if a payload is at fault. */
   readonly firstByte: number | null;
   /**
-   * The payload length in the refused header: 126 or 127 for a control frame that announces a
-   * longer one. Null if a payload is at fault, or the header was refused before its length.
+   * The payload length in the refused header: 126 or 127 if it was refused before the bytes of an
+   * extended length. Null if a payload is at fault, or the header was refused before its length.
    */
   readonly length: number | null;
   /** The code of a Close frame if it may not be sent, null with all other errors. */

@@ -21,7 +21,7 @@ const kOnInflated = Symbol('onInflated');
 
 /** The bits of `state`: why nothing is dispatched. */
 const PAUSED = 1;
-/** A frame is in zlib's thread pool. */
+/** A frame is in zlib's thread pool, or its next parts wait for another turn of the event loop. */
 const INFLATING = 2;
 const CLOSED = 4;
 
@@ -214,7 +214,7 @@ class Dispatcher {
     return true;
   }
 
-  /** Tells the program that a message has been inflated in the thread pool. */
+  /** Tells the program that the inflating that `inflateLater` began has ended. */
   announceInflated() {
     this._decoder[kOnInflated]?.();
   }

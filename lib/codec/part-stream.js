@@ -55,8 +55,8 @@ class PartStream {
   }
 
   /**
-   * @returns {string | Buffer | null} the next part; null when the bytes are used up. With `hasEnded`
-   *   it is the last one, and may be empty
+   * @returns {string | Buffer | null} the next part; null when the bytes are used up, or if `mustWait`.
+   *   With `hasEnded` it is the last one, and may be empty
    * @throws {FrameError} if the message is too long, is not DEFLATE, or not UTF-8
    */
   next() {
