@@ -91,7 +91,10 @@ class Dispatcher {
     return this._decoder[kOnPart] !== undefined;
   }
 
-  /** Whether a handler may see the bytes of a frame: not if they become a string at once. */
+  /**
+   * Whether a handler may see the bytes of a frame, or a subscriber's pause hold them. Not those of
+   * text that becomes a string; but the first byte of a continuation frame does not tell.
+   */
   exposes(firstByte) {
     return !this.assembler.becomesString(firstByte) || this.hasOnFrame || this.hasOnPart || this.isTraced;
   }

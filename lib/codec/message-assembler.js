@@ -200,7 +200,8 @@ class MessageAssembler {
   }
 
   /**
-   * Counts a frame whose bytes the caller uses, and forgets those that have been gathered.
+   * Counts a frame whose bytes the caller uses, and forgets those that have been gathered;
+   * `gathered`: `beginFrame` has begun it.
    *
    * @returns {PartialMessage} its message, without bytes
    */

@@ -66,7 +66,7 @@ class PartialMessage {
     this.lengths?.push(this.length - this.frameStart);
   }
 
-  /** Forgets the current frame, the only one that is kept, and counts its bytes. */
+  /** Forgets the bytes that have been gathered, and counts `length` bytes that are not kept. */
   skip(length) {
     this.skipped += length;
     this.buffer = EMPTY;
