@@ -330,7 +330,7 @@ class Reading {
     this.count('transfers');
   }
 
-  /** Does something that a handler or a subscriber may do, or nothing. A handler may `use` its data. */
+  /** Does something that a handler or a subscriber may do, or nothing. A handler may `use` its data, a subscriber the last ones. */
   act(inHandler, use) {
     if (this.actsIn === Infinity || !this.chance(this.actsIn)) return;
     const { decoder } = this;
@@ -350,14 +350,14 @@ class Reading {
         decoder.stop();
         this.stopped = true;
       },
+      use,
+      use,
       () => {
         this.thrown = new Thrown('a handler throws');
         throw this.thrown;
-      },
-      use,
-      use
+      }
     ];
-    acts[this.random(inHandler ? acts.length : 7)]();
+    acts[this.random(inHandler ? acts.length : acts.length - 1)]();
   }
 
   toggle() {
@@ -384,7 +384,10 @@ class Reading {
     this.count('records');
     if (!this.isRight(record)) this.fail(`a record is wrong: ${JSON.stringify(record)}`);
     const { stopped } = this;
-    this.act(false);
+    this.act(false, () => {
+      const last = this.kept.at(-1);
+      if (this.transfers && last !== undefined) this.transfer(last.data.buffer, false);
+    });
     // A decoder has ended already when it publishes its error, and reports it in any case.
     if (record.error) this.stopped = stopped;
   }
