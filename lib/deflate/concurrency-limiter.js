@@ -9,6 +9,7 @@ const { Queue } = require('../shared/queue');
 const MAX_JOBS = 10;
 
 let running = 0;
+let isStarting = false;
 const waiting = new Queue();
 
 /** Runs a job as soon as there is room for it. It calls `done` once, when it has ended. */
@@ -21,9 +22,16 @@ function runInPool(job) {
   job(endJob);
 }
 
+/** Jobs of closed connections end at once. A loop starts the next: thousands would overflow the stack. */
 function endJob() {
   running--;
-  if (waiting.length !== 0) runInPool(waiting.shift());
+  if (isStarting) return;
+  isStarting = true;
+  try {
+    while (waiting.length !== 0 && running < MAX_JOBS) runInPool(waiting.shift());
+  } finally {
+    isStarting = false;
+  }
 }
 
 module.exports = { MAX_JOBS, runInPool };

@@ -6,7 +6,7 @@ const framemask = require('../../index');
 const { Decoder } = require('../../lib/codec/decoder');
 const { Encoder } = require('../../lib/codec/encoder');
 const { prepare } = require('../../lib/codec/prepared');
-const { runInPool } = require('../../lib/deflate/concurrency-limiter');
+const { MAX_JOBS, runInPool } = require('../../lib/deflate/concurrency-limiter');
 const { frameId } = require('../../lib/frame-id');
 const { Queue } = require('../../lib/shared/queue');
 const { assertBytes, forEachCase, testCases } = require('../support/cases');
@@ -604,6 +604,21 @@ t.test('jobs that wait for the thread pool begin in order, without moving each o
   );
   t.ok(moved <= 2 * COUNT, `${moved} moves`);
   t.same(begun, [...Array(COUNT).keys()]);
+});
+
+t.test('jobs that end at once, as of closed connections, do not nest in each other', async (t) => {
+  const COUNT = 20_000;
+  let ended = 0;
+  for (let i = 0; i < MAX_JOBS; i++) runInPool(setImmediate);
+  await new Promise((resolve) => {
+    for (let i = 0; i < COUNT; i++) {
+      runInPool((done) => {
+        done();
+        if (++ended === COUNT) resolve();
+      });
+    }
+    t.equal(ended, 0, 'they wait');
+  });
 });
 
 // Values that are of a right type and yet unusual.
