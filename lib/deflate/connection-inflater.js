@@ -37,8 +37,8 @@ class ConnectionInflater {
     const handle = this._handle;
     const fits = claimTurn(length, turnLimit, isLast && !this._isAmidMessage);
     this._isAmidMessage = !isLast;
-    // One byte shows whether zlib takes any.
-    const size = fits ? length : 1;
+    // One byte, if there is one, shows whether zlib takes any.
+    const size = fits ? length : Math.min(length, 1);
     const itsTail = fits ? tail : EMPTY;
     try {
       let left = runWithTail(handle, bytes, size, itsTail, turnLimit, limit);

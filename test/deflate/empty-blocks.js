@@ -89,6 +89,18 @@ for (const contextTakeover of [false, true]) {
     t.equal(decoder.inflating, false, 'and so is a larger one in another turn');
   });
 
+  t.test(`empty fragments after the limit of a turn: takeover ${contextTakeover}`, async (t) => {
+    const { decoder, message } = openDecoder(contextTakeover);
+    await nextTurn();
+    // Blocks without compression, 64 KiB together; an abort of the process followed.
+    const stored = zlib.deflateRawSync(Buffer.alloc(16 * KIB - 5), { level: 0 });
+    stored[0] = 0;
+    const pieces = [...Array(4).fill(stored), ...Array(3).fill(Buffer.alloc(0))];
+    for (const frame of fragments(BINARY, pieces, 0x40)) decoder.write(frame);
+    t.equal(decoder.inflating, true);
+    t.equal((await message).length, 4 * (16 * KIB - 5));
+  });
+
   t.test(`threadPoolFrom: Infinity sets no limit: takeover ${contextTakeover}`, async (t) => {
     for (let i = 0; i < 3; i++) {
       const { decoder } = openDecoder(contextTakeover, Infinity);
