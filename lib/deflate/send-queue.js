@@ -120,7 +120,7 @@ class SendQueue {
       return null;
     }
     this.waiting -= record.length;
-    // Its memory may have been transferred, or resized.
+    // Its memory may have been transferred, or have shrunk.
     if (record.pieces === null && sizeOf(record.data) !== record.length)
       Object.assign(record, { data: EMPTY, length: 0 });
     return this._deflate(record);
@@ -224,9 +224,11 @@ class SendQueue {
     return this.deflateShared(bytes).length < bytes.length * WORTH_IT;
   }
 
-  /** The data of a record that waits: a copy, unless it is a string or may be kept itself. */
+  /** The data of a record that waits: a copy, unless it is a string or its memory may be kept. */
   _keep(data, length) {
-    return typeof data === 'string' || (length >= REFER_FROM && this._refers) ? data : copyOf(data, 0, length);
+    if (typeof data === 'string') return data;
+    // The caller's own view may grow with its memory.
+    return length >= REFER_FROM && this._refers ? view(data, 0, length) : copyOf(data, 0, length);
   }
 
   _noteEnd(record) {

@@ -471,6 +471,22 @@ testTakeovers('a Buffer that is transferred while it waits is sent empty', async
   assert.deepEqual(events, [...Array(4).fill(binary('')), string(''), string('last')]);
 });
 
+testTakeovers('a view that grows with its memory while it waits is sent as long as it was', async (contextTakeover) => {
+  const { server, client } = agree({ contextTakeover });
+  const { decoder, events } = decoderOf(client);
+  const memories = [40_000, 20_000].map((size) => new ArrayBuffer(size, { maxByteLength: 80_000 }));
+  const all = Array.from({ length: 11 }, () => new Encoder({ role: 'server', deflate: server }));
+  const encoder = all.pop();
+  for (const other of all) other.binary(Buffer.alloc(40_000));
+  for (const memory of memories) encoder.binary(new Uint8Array(memory));
+  for (const memory of memories) memory.resize(80_000);
+  await transfer(encoder, decoder, () => events.length === 2);
+  assert.deepEqual(
+    events.map(([, data]) => data.length),
+    [40_000, 20_000]
+  );
+});
+
 t.test('with the option writable, messages from the thread pool are sent by themselves', async () => {
   const { server, client } = agree();
   const { decoder, events } = decoderOf(client);
