@@ -94,14 +94,17 @@ function isHeardByWsAlone(receiver) {
 const PLAIN_OPTIONS = ['level', 'memLevel', 'chunkSize'];
 
 /** @returns {object | undefined} undefined if contexts with these options of zlib can be shared */
-const unsharedOptions = (options = {}) =>
+const unsharedOptions = (options) =>
   Object.keys(options).every((name) => PLAIN_OPTIONS.includes(name)) ? undefined : options;
 
 /** The agreement, for a codec, that a PerMessageDeflate has negotiated. */
-function agreementOf({ _options: { zlibDeflateOptions = {}, zlibInflateOptions }, params }) {
+function agreementOf({ _options: options, params }) {
   // Loaded for the first connection with compression.
   const { NegotiatedDeflate, THREAD_POOL_FROM } = require('../deflate/agreement');
   const { MAX_WINDOW_BITS } = require('../deflate/parameters');
+  // ws spreads them, so that null sets none, too.
+  const zlibDeflateOptions = options.zlibDeflateOptions ?? {};
+  const zlibInflateOptions = options.zlibInflateOptions ?? {};
   const { level = -1, memLevel = 8 } = zlibDeflateOptions;
   return new NegotiatedDeflate(params, params.client_max_window_bits ?? MAX_WINDOW_BITS, {
     level,

@@ -197,6 +197,15 @@ t.test('without takeover, a message below the threshold goes out uncompressed, a
   }
 });
 
+t.test('null sets no options of zlib, as with ws', async (t) => {
+  const options = { zlibDeflateOptions: null, zlibInflateOptions: null };
+  const [theirs, mine] = [false, true].map((instead) => createDeflate(options, {}, instead));
+  const deflated = await mine.compress(Buffer.from('text'));
+  t.same(deflated, await theirs.compress(Buffer.from('text')));
+  t.equal(String(await mine.decompress(deflated)), 'text');
+  for (const end of [theirs, mine]) end.cleanup();
+});
+
 t.test('where zlib has no handles that work, ws compresses', async (t) => {
   const deflate = negotiated({}, {});
   let ended = 0;
