@@ -3,7 +3,7 @@
 const { THREAD_POOL_FROM } = require('../deflate/agreement');
 const { Deflater } = require('../deflate/deflater');
 const { supportsSyncZlib } = require('../deflate/zlib-handle');
-const { Buffer } = require('../shared/buffers');
+const { Buffer, lengthOf } = require('../shared/buffers');
 const { warnOfVariable } = require('../shared/errors');
 
 // Compresses the messages of a connection in place of ws's PerMessageDeflate, which negotiates and sets
@@ -40,7 +40,7 @@ class Compressor {
       return;
     }
     const bytes = typeof data === 'string' ? Buffer.from(data) : data;
-    callback(null, this._deflater.deflate(bytes, bytes.length, fin));
+    callback(null, this._deflater.deflate(bytes, lengthOf(bytes), fin));
   }
 
   /** Calls back with an error where the thread pool is at work, as ws does before 'close'. */

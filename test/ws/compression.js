@@ -206,6 +206,13 @@ t.test('null sets no options of zlib, as with ws', async (t) => {
   for (const end of [theirs, mine]) end.cleanup();
 });
 
+t.test('a Buffer whose property length is too large is compressed as it is, as by ws', async (t) => {
+  const data = Object.defineProperty(Buffer.from('text'), 'length', { value: 5000 });
+  const [theirs, mine] = [false, true].map((instead) => createDeflate({}, {}, instead));
+  t.same(await mine.compress(data), await theirs.compress(data));
+  for (const end of [theirs, mine]) end.cleanup();
+});
+
 t.test('where zlib has no handles that work, ws compresses', async (t) => {
   const deflate = negotiated({}, {});
   let ended = 0;
