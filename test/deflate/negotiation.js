@@ -89,7 +89,12 @@ const LIMITED = { serverWindowBits: 11, clientWindowBits: 12 };
 const BOTH = 'server 15 takeover, client 15 takeover';
 
 for (const [options, offered, answers] of [
-  [{}, `${NO_TAKEOVER}; client_max_window_bits`, { [NO_TAKEOVER]: 'server 15, client 15' }],
+  [
+    {},
+    `${NO_TAKEOVER}; client_max_window_bits`,
+    // The client keeps to its offer, whatever the answer says of it.
+    { [NO_TAKEOVER]: 'server 15, client 15', [NO_SERVER]: 'server 15, client 15' }
+  ],
   [
     TAKEOVER,
     'permessage-deflate; client_max_window_bits',
