@@ -62,8 +62,8 @@ class NegotiatedDeflate {
     const serverBits = answer.server_max_window_bits ?? MAX_WINDOW_BITS;
     this._server = { windowBits: serverBits, contextTakeover: !answer.server_no_context_takeover };
     // A client that has offered client_no_context_takeover keeps to it "even if the server doesn't
-    // include" it in the response (RFC 7692 section 7.1.1.2). Settings of ws lack the option.
-    const clientTakeover = settings.contextTakeover !== false && !answer.client_no_context_takeover;
+    // include" it in the response (RFC 7692 section 7.1.1.2).
+    const clientTakeover = settings.contextTakeover && !answer.client_no_context_takeover;
     this._client = { windowBits: clientBits, contextTakeover: clientTakeover };
     this._settings = settings;
     Object.freeze(this);

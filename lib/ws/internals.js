@@ -109,6 +109,7 @@ function agreementOf({ _options: options, params }) {
   return new NegotiatedDeflate(params, params.client_max_window_bits ?? MAX_WINDOW_BITS, {
     level,
     memLevel,
+    contextTakeover: !options.clientNoContextTakeover,
     threadPoolFrom: THREAD_POOL_FROM,
     zlibDeflateOptions: unsharedOptions(zlibDeflateOptions),
     zlibInflateOptions: unsharedOptions(zlibInflateOptions)

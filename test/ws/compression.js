@@ -213,6 +213,12 @@ t.test('a Buffer whose property length is too large is compressed as it is, as b
   for (const end of [theirs, mine]) end.cleanup();
 });
 
+t.test('7.1.1.2: a client keeps to the client_no_context_takeover that it offered', async (t) => {
+  const client = createDeflate({ clientNoContextTakeover: true }, {}, true);
+  t.same(await client.compress(Buffer.from('text')), await client.compress(Buffer.from('text')));
+  client.cleanup();
+});
+
 t.test('where zlib has no handles that work, ws compresses', async (t) => {
   const deflate = negotiated({}, {});
   let ended = 0;
