@@ -14,8 +14,13 @@ const { isKeyLog } = require('./tls');
 /** Lines that are read before others have their turn. */
 const BATCH = 2000;
 
+/** The byte order mark that some editors put before UTF-8. */
+const MARK = Buffer.from('\ufeff');
+const withoutMark = (data) => (data.subarray(0, MARK.length).equals(MARK) ? data.subarray(MARK.length) : data);
+
 /** @returns {'capture' | 'keys' | 'records' | 'bytes' | 'raw'} the kind of a file or a pasted text */
-function kindOf(data) {
+function kindOf(whole) {
+  const data = withoutMark(whole);
   if (isCapture(data)) return 'capture';
   const beginning = data.toString('latin1', 0, 4096);
   if (isKeyLog(beginning)) return 'keys';
@@ -32,7 +37,8 @@ function kindOf(data) {
  * @param {Buffer | null} [source.keys] of the TLS connections of a capture
  * @throws {Error} that says what is wrong
  */
-async function open(session, { data, name, from = 'auto', format = 'auto', add = false, keys = null }) {
+async function open(session, { data: whole, name, from = 'auto', format = 'auto', add = false, keys = null }) {
+  const data = withoutMark(whole);
   const kind = kindOf(data);
   const isAdded = add && kind === 'records' && session.records !== null;
   // First, so that bytes that are refused leave the list as it is.

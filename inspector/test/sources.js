@@ -196,6 +196,11 @@ test('records of two ends that share no name are said to be apart', async () => 
   assert.deepEqual((await opened(both.replaceAll('"connection":"client"', '"connection":"server"'))).notes, []);
 });
 
+test('text may begin with a byte order mark', async () => {
+  for (const text of [HELLO, JSON.stringify({ ...RECORD, sequence: 1, connection: 'x' })])
+    assert.equal((await opened(`\ufeff${text}`)).frames.length, 1);
+});
+
 test('anything else is refused with a word', async () => {
   await assert.rejects(opened('hello?!'), /neither hex nor base64/);
   await assert.rejects(opened(''), /no bytes/);
