@@ -167,7 +167,7 @@ class Encoder {
   stop() {
     this._closed = true;
     this._payload = this._message = null;
-    this._buffer.drop();
+    this._buffer.drop({ destroyed: true });
     this._queue?.stop();
   }
 

@@ -73,7 +73,7 @@ class WriteBuffer {
     if (typeof writable?.write !== 'function') throw invalidType('writable', 'a writable stream', writable);
     if (callback !== undefined && !this._addCallback(callback)) return true;
     if (this.pending === 0) return true;
-    if (writable.writable === false) return this._drop(writable);
+    if (writable.writable === false) return this.drop(writable);
     let more = true;
     if (!this._flushing) {
       this._flushing = true;
@@ -84,21 +84,17 @@ class WriteBuffer {
         this._flushing = false;
       }
       this.isBehind = writable.writableLength > 0;
-      if (this.pending !== 0) return this._drop(writable);
+      if (this.pending !== 0) return this.drop(writable);
     }
     // A stream says that it is full after a large write even if the system took all of it.
     return more || (writable.writableLength === 0 && writable.writable !== false);
   }
 
   /** Drops the collected bytes: a write to an ended connection would only emit an error. */
-  _drop(writable) {
+  drop(writable) {
     const callback = this._takeCallback();
-    this.drop();
-    return tellEnded(writable, callback);
-  }
-
-  drop() {
     releaseSlabs(this._reset(), false);
+    return tellEnded(writable, callback);
   }
 
   take() {

@@ -154,6 +154,20 @@ t.test('flush calls the callbacks of a sink that flushes during its write, thoug
   t.same(order, ['a', 'b', 'throws', 'from a callback', 'c']);
 });
 
+t.test('stop tells a callback whose bytes it drops', async (t) => {
+  const encoder = new Encoder({ role: 'server' });
+  const dropped = new Promise((resolve) => {
+    const write = () => {
+      encoder.text('b');
+      encoder.flush({ write }, resolve);
+      encoder.stop();
+    };
+    encoder.text('a');
+    encoder.flush({ write });
+  });
+  t.match(await dropped, { code: 'ERR_STREAM_DESTROYED' });
+});
+
 /** Encoders of both roles, with and without the option recycle. */
 const KINDS = ['server', 'client'].flatMap((role) => [
   { role, recycle: false },
