@@ -25,11 +25,15 @@ Object.assign(REASONS, { 426: 'Upgrade Required', 429: 'Too Many Requests', 503:
 const acceptKey = (key) => modules.crypto.createHash('sha1').update(`${key}${GUID}`).digest('base64');
 
 function acceptUpgrade(request, socket, head, { protocol, deflate, headers } = {}) {
+  const isFunction = typeof protocol === 'function';
+  // An asynchronous listener may come too late: 'close' would never tell.
+  if (socket.destroyed) return null;
   const refusal = findRefusal(request);
   if (refusal !== null) return refuseUpgrade(socket, ...refusal);
   const offered = listOf(request.headers['sec-websocket-protocol']);
   if (offered === null) return refuseUpgrade(socket, 400);
-  const chosen = typeof protocol === 'function' ? protocol(offered) : offered.find((name) => name === protocol);
+  // A copy: the function may take its choice out of the array.
+  const chosen = isFunction ? protocol([...offered]) : offered.find((name) => name === protocol);
   if (chosen !== undefined && !offered.includes(chosen)) {
     throw invalidType('options.protocol', 'a function that returns an offered subprotocol or undefined', chosen);
   }

@@ -35,6 +35,16 @@ async function ask(port, headers, line = 'GET / HTTP/1.1', bytes = '', end = '\r
   return answer;
 }
 
+/** A request, and a socket that records its answers. */
+function exchange(protocols, fields) {
+  const written = [];
+  const note = (bytes) => written.push(String(bytes));
+  const socket = { on() {}, once() {}, write: note, end: note, ...fields };
+  const lowerCase = Object.entries(HEADERS).map(([name, value]) => [name.toLowerCase(), value]);
+  const headers = { ...Object.fromEntries(lowerCase), 'sec-websocket-protocol': protocols };
+  return { request: { method: 'GET', httpVersion: '1.1', headers }, socket, written };
+}
+
 /** Sends each message back. The options are those of acceptUpgrade. */
 function serveEcho(options) {
   return http.createServer().on('upgrade', (request, socket, head) => {
@@ -85,12 +95,10 @@ t.test('4.2: requests, and the status that answers each', async (t) => {
     t.match(answer, new RegExp(`^HTTP/1\\.1 ${status} [A-Z]`), `${JSON.stringify(changed)} ${line ?? ''}`);
     t.ok(answer.includes(more ?? ''), more);
   }
-  const written = [];
-  const socket = { on() {}, once() {}, end: (bytes) => written.push(String(bytes)) };
-  const headers = Object.fromEntries(Object.entries(HEADERS).map(([name, value]) => [name.toLowerCase(), value]));
+  const { request, socket, written } = exchange();
   for (const missing of ['host', 'connection', 'upgrade']) {
-    const request = { method: 'GET', httpVersion: '1.1', headers: { ...headers, [missing]: undefined } };
-    t.equal(acceptUpgrade(request, socket, Buffer.alloc(0)), null);
+    const headers = { ...request.headers, [missing]: undefined };
+    t.equal(acceptUpgrade({ ...request, headers }, socket, Buffer.alloc(0)), null);
   }
   const codes = written.map((answer) => Number(answer.slice(9, 12)));
   t.same(codes, [400, 400, 426]);
@@ -132,6 +140,20 @@ t.test('subprotocols, headers, and a refusal of the program', async (t) => {
   t.match(await get('/teapot'), /^HTTP\/1\.1 418 \r\n/);
   t.match(await get('/default'), /^HTTP\/1\.1 400 Bad Request\r\n/);
   for (const path of ['/wrong', '/split']) t.match(await get(path, 'a'), 'X-Error: ERR_INVALID_ARG_TYPE');
+});
+
+t.test('a function that chooses may change the list of offers, but chooses one of them', async (t) => {
+  const { request, socket, written } = exchange('a, b');
+  const accept = (protocol) => acceptUpgrade(request, socket, Buffer.alloc(0), { protocol });
+  t.equal(accept((offered) => offered.pop()).protocol, 'b');
+  t.throws(() => accept((offered) => offered.push('x') && 'x'), { code: 'ERR_INVALID_ARG_TYPE' });
+  t.equal(written.length, 1);
+});
+
+t.test('a socket that was destroyed before the answer', async (t) => {
+  const { request, socket, written } = exchange('a', { destroyed: true });
+  t.equal(acceptUpgrade(request, socket, Buffer.alloc(0)), null);
+  t.same(written, []);
 });
 
 t.test('4.1: answers, and the errors for them', async (t) => {
