@@ -1,7 +1,7 @@
 'use strict';
 
 const modules = require('./shared/node-modules');
-const { Buffer } = require('./shared/buffers');
+const { Buffer, checkBytes } = require('./shared/buffers');
 const { FrameError, invalidType } = require('./shared/errors');
 
 // The opening handshake over HTTP/1.1 (RFC 6455 section 4): see index.d.ts.
@@ -25,7 +25,11 @@ Object.assign(REASONS, { 426: 'Upgrade Required', 429: 'Too Many Requests', 503:
 const acceptKey = (key) => modules.crypto.createHash('sha1').update(`${key}${GUID}`).digest('base64');
 
 function acceptUpgrade(request, socket, head, { protocol, deflate, headers } = {}) {
+  checkBytes('head', head);
   const isFunction = typeof protocol === 'function';
+  if (!isFunction && typeof (protocol ?? '') !== 'string') {
+    throw invalidType('options.protocol', 'a string or a function', protocol);
+  }
   // An asynchronous listener may come too late: 'close' would never tell.
   if (socket.destroyed) return null;
   const refusal = findRefusal(request);
@@ -54,6 +58,9 @@ function acceptUpgrade(request, socket, head, { protocol, deflate, headers } = {
 }
 
 function refuseUpgrade(socket, status = 400, headers = {}) {
+  if (!(Number.isInteger(status) && status >= 200 && status <= 999)) {
+    throw invalidType('status', 'a status code from 200 to 999', status);
+  }
   // The client may be gone.
   socket.on('error', () => {});
   socket.once('finish', socket.destroy);
@@ -80,7 +87,8 @@ function responseOf(status, headers) {
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined) continue;
     // A line break would begin another header, or another answer.
-    if (!TOKEN.test(name) || !FIELD_VALUE.test(value)) throw invalidType(`headers.${name}`, 'a header field', value);
+    const isValid = typeof value === 'string' ? FIELD_VALUE.test(value) : typeof value === 'number';
+    if (!TOKEN.test(name) || !isValid) throw invalidType(`headers.${name}`, 'a header field', value);
     text += `${name}: ${value}\r\n`;
   }
   return Buffer.from(`${text}\r\n`, 'latin1');
@@ -94,7 +102,9 @@ class UpgradeOffer {
       throw invalidType('options.protocols', 'an array without duplicates', protocols);
     }
     for (const protocol of protocols) {
-      if (!TOKEN.test(protocol)) throw invalidType('options.protocols', 'tokens, without spaces', protocol);
+      if (typeof protocol !== 'string' || !TOKEN.test(protocol)) {
+        throw invalidType('options.protocols', 'tokens, without spaces', protocol);
+      }
     }
     this._key = modules.crypto.randomBytes(16).toString('base64');
     this._protocols = protocols;

@@ -156,6 +156,23 @@ t.test('a socket that was destroyed before the answer', async (t) => {
   t.same(written, []);
 });
 
+t.test('arguments of a wrong type are refused before anything is written', async (t) => {
+  const { request, socket, written } = exchange('a');
+  const head = Buffer.alloc(0);
+  for (const call of [
+    () => acceptUpgrade(request, socket, undefined),
+    () => acceptUpgrade(request, socket, head, { protocol: ['a'] }),
+    () => acceptUpgrade(request, socket, head, { headers: { 'Set-Cookie': ['a=1', 'b=2'] } }),
+    () => acceptUpgrade(request, socket, head, { headers: { 'X-A': null } }),
+    () => refuseUpgrade(socket, '400 No\r\nX-A: b'),
+    () => refuseUpgrade(socket, 101),
+    () => offerUpgrade({ protocols: [null] })
+  ]) {
+    t.throws(call, { code: 'ERR_INVALID_ARG_TYPE' }, String(call));
+  }
+  t.same(written, []);
+});
+
 t.test('4.1: answers, and the errors for them', async (t) => {
   const offer = offerUpgrade({ protocols: ['a', 'b'] });
   const [, accept] = /Accept: (\S+)/.exec(upgradeAnswer(offer.headers['Sec-WebSocket-Key']));
