@@ -331,7 +331,7 @@ export interface FrameSink {
   readonly writableLength?: number | undefined;
   /**
    * Writes bytes. Their memory may also hold later bytes of this connection, a message that others
-   * send as well, or your own payload: copy it instead of transferring it.
+   * send as well, or your own payload: copy it instead of changing or transferring it.
    *
    * @param callback only where `flush` was given one: to be called when the bytes are written
    * @returns false if the caller should wait for the event 'drain'
@@ -493,8 +493,8 @@ export class Encoder<End extends Role = Role> {
   addPrepared(this: Encoder<'server'>, message: PreparedMessage): void;
   /**
    * Adds a frame that has been framed already, by a peer of a proxy or by another library. Its
-   * bytes are sent as they are. Pieces of 16 KiB or more are not copied: do not change them before
-   * they are sent.
+   * bytes are sent as they are, and the order of fragments is not checked (RFC 6455 section 5.4).
+   * Pieces of 16 KiB or more are not copied: do not change them before they are sent.
    *
    * @param pieces the bytes of one frame; the first piece has the whole header
    * @param options `anyMask`: whether the frame may be masked or not, against RFC 6455 section 5.1,
@@ -517,7 +517,7 @@ export class Encoder<End extends Role = Role> {
   flush(callback: (error?: Error | null) => void): boolean;
   /**
    * Returns the collected bytes, for a program that writes them itself. Copy its memory instead of
-   * transferring it: see {@link FrameSink.write}.
+   * changing or transferring it: see {@link FrameSink.write}.
    */
   take(): Buffer[];
 }

@@ -110,7 +110,7 @@ class Encoder {
   }
 
   addPayload(data, options) {
-    const bytes = toBytes('data', data);
+    const bytes = toBytes('data', data, false);
     const length = lengthOf(bytes);
     if (this._closed) return;
     const payload = this._payload;
@@ -214,7 +214,7 @@ class Encoder {
     if (options === undefined) {
       this._addData(FIN | opcode, data, options);
     } else {
-      this._addData(((options.fin ?? true) ? FIN : 0) | (options.rsv1 ? RSV1 : 0) | opcode, data, options);
+      this._addData(((options?.fin ?? true) ? FIN : 0) | (options?.rsv1 ? RSV1 : 0) | opcode, data, options);
     }
   }
 

@@ -20,8 +20,10 @@ function readHandler(options, name) {
 function readTrace(options) {
   const { trace = null } = options;
   if (typeof trace !== 'object') throw invalidType('options.trace', 'an object', trace);
-  const id = trace?.id ?? '';
-  if (typeof id !== 'string') throw invalidType('options.trace.id', 'a string', id);
+  for (const name of ['id', 'key']) {
+    const value = trace?.[name] ?? '';
+    if (typeof value !== 'string') throw invalidType(`options.trace.${name}`, 'a string', value);
+  }
   return trace;
 }
 

@@ -12,7 +12,7 @@ let framedMessage;
 
 /**
  * A message framed once, for any number of connections. Its bytes are in a private field: no other
- * object passes for one, and nobody changes or transfers bytes that are yet to be sent.
+ * object passes for one. Only sinks and callers of `take` get them, and must not change them.
  */
 class PreparedMessage {
   #framed;
@@ -66,8 +66,8 @@ function framedFor(framed, deflation) {
   return made;
 }
 
-function prepare(data, options = {}) {
-  return new PreparedMessage(data, options);
+function prepare(data, options) {
+  return new PreparedMessage(data, options ?? {});
 }
 
 showPublicState(PreparedMessage, ['length']);

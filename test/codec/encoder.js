@@ -68,7 +68,7 @@ testEncoders('5.2: gives each payload the shortest header, masked or not', (Enco
   });
 });
 
-t.test('data may be bytes of any kind', async () => {
+t.test('data may be bytes of any kind, and options null', async () => {
   const encoder = new Encoder({ role: 'server' });
   const shared = new SharedArrayBuffer(3);
   new Uint8Array(shared).set([7, 8, 9]);
@@ -76,7 +76,7 @@ t.test('data may be bytes of any kind', async () => {
   encoder.binary(new DataView(Uint8Array.of(1, 2, 3, 4).buffer, 1, 2));
   encoder.binary(Uint8Array.of(5, 6).buffer);
   encoder.binary(shared);
-  encoder.text(Buffer.from('€'));
+  encoder.text(Buffer.from('€'), null);
   assertSent(
     encoder,
     frame(BINARY, Buffer.from(new Uint16Array([0x0201, 0x0403]).buffer)),
@@ -248,7 +248,7 @@ t.test('a prepared message is framed once, for all encoders', async (t) => {
   data.fill(0);
   t.equal(small.length, 3);
   assertBytes(small.frame, frame(TEXT, 'hé'));
-  assertBytes(prepare(Uint8Array.of(1, 2)).frame, frame(BINARY, [1, 2]));
+  assertBytes(prepare(Uint8Array.of(1, 2), null).frame, frame(BINARY, [1, 2]));
   assertBytes(text.frame, frame(TEXT, 'utf8', { rsv: 0x40 }), 'a copy of the data');
   assertBytes(large.frame, frame(TEXT, 'x'.repeat(70_000)));
 
@@ -449,7 +449,10 @@ t.test('while a payload is incomplete, nothing else can be sent', async (t) => {
     t.throws(() => encoder[method](...args), { code: 'ERR_INVALID_STATE', message: /lacks 3 bytes/ }, method);
   }
   t.throws(() => encoder.addPayload(Buffer.alloc(4)), { code: 'ERR_OUT_OF_RANGE', message: /at most 3 bytes/ });
-  t.throws(() => encoder.addPayload('abc'), { code: 'ERR_INVALID_ARG_TYPE' });
+  t.throws(() => encoder.addPayload('abc'), {
+    code: 'ERR_INVALID_ARG_TYPE',
+    message: /must be a Buffer or other bytes,/
+  });
   t.equal(encoder.pending, pending);
   t.equal(encoder.closed, false);
   encoder.addPayload(Buffer.from('cde'));

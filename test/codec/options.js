@@ -110,6 +110,7 @@ t.test('an option that needs another one says so', async (t) => {
   });
   t.throws(refused({ onPart() {}, onFrame() {} }), { code: 'ERR_INVALID_STATE', message: /onPart and onFrame/ });
   t.throws(refused({ trace: { id: 1 } }), { code: 'ERR_INVALID_ARG_TYPE', message: /"options.trace.id"/ });
+  t.throws(refused({ trace: { key: 1 } }), { code: 'ERR_INVALID_ARG_TYPE', message: /"options.trace.key"/ });
 });
 
 t.test('options must be an object, of any prototype', async (t) => {
