@@ -511,7 +511,8 @@ export class Encoder<End extends Role = Role> {
    * @param callback called when the stream has taken the bytes, or with the error why it has not
    * @returns false if the stream wants no more: wait for its event 'drain'. Also false if the
    *   stream has ended; the collected frames are then dropped
-   * @throws whatever the stream's `write` throws
+   * @throws whatever the stream's `write` throws. An Error if memory that was to be sent has been
+   *   transferred: all that has collected is lost then
    */
   flush(writable?: FrameSink, callback?: (error?: Error | null) => void): boolean;
   flush(callback: (error?: Error | null) => void): boolean;

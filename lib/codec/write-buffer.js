@@ -2,7 +2,7 @@
 
 const { Buffer, view } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
-const { invalidType } = require('../shared/errors');
+const { invalidState, invalidType } = require('../shared/errors');
 const { LARGE_SLAB, acquireSlab, isPrivate, releaseSlab } = require('./slabs');
 
 /**
@@ -101,7 +101,7 @@ class WriteBuffer {
     const parts = this._reset();
     const buffers = parts.map((part) => (part instanceof SlabPart ? part.toBuffer() : part));
     releaseSlabs(parts, true);
-    return buffers;
+    return checkWhole(buffers);
   }
 
   /** Keeps a callback for the next write; false if there is nothing to write. */
@@ -141,11 +141,11 @@ class WriteBuffer {
       return more;
     }
     // Without a slab there are only Buffers that are sent from where they lie.
-    if (slab === null) return writeAll(writable, this._reset(), callback);
+    if (slab === null) return writeAll(writable, checkWhole(this._reset()), callback);
     if (!recycled) return writeAll(writable, this.take(), callback);
     const parts = this._reset();
     const buffers = parts.map((part) => (part instanceof SlabPart ? part.view() : part));
-    const more = writeAll(writable, buffers, callback);
+    const more = writeAll(writable, checkWhole(buffers), callback);
     if (writable.writableLength === 0) releaseSlabs(parts, false);
     return more;
   }
@@ -224,6 +224,14 @@ class WriteBuffer {
     this._scheduled = true;
     process.nextTick(flushScheduled, this);
   }
+}
+
+/** Refuses a payload that is gone: the peer would take the frames after it for its bytes. */
+function checkWhole(buffers) {
+  for (let i = 0; i < buffers.length; i++) {
+    if (buffers[i][0] === undefined) throw invalidState('Memory that was to be sent has been transferred, or resized');
+  }
+  return buffers;
 }
 
 /** Returns the result of the last `write`; false if the writable has ended before it. */

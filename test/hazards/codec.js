@@ -233,6 +233,42 @@ testCases('frames that wait in transferred memory are lost, and no others', ROLE
   });
 });
 
+testCases('the frames after a payload that is gone are not sent as its bytes', [true, false], (recycle) => {
+  // Each returns the memory that waits to be sent.
+  const adds = {
+    data(encoder, data) {
+      encoder.binary(data);
+      return data;
+    },
+    pieces(encoder, data) {
+      encoder.addFramed([frame(BINARY, data).subarray(0, 4), data]);
+      return data;
+    },
+    prepared(encoder, data) {
+      const message = prepare(data);
+      encoder.addPrepared(message);
+      const [memory] = encoder.take();
+      encoder.addPrepared(message);
+      return memory;
+    }
+  };
+  const sends = {
+    take: (encoder) => encoder.take(),
+    flush: (encoder) => encoder.flush({ writableLength: 0, write: () => assert.fail('sent') })
+  };
+  forEachCase(adds, (add) => {
+    forEachCase(sends, (send) => {
+      const encoder = new Encoder({ role: 'server', recycle });
+      const memory = add(encoder, fresh(Buffer.alloc(20_000)));
+      encoder.text('after');
+      transfer(memory);
+      assert.throws(() => send(encoder), { code: 'ERR_INVALID_STATE', message: /transferred/ });
+      encoder.text('goes on');
+      assertSent(encoder, frame(TEXT, 'goes on'));
+    });
+  });
+});
+
 t.test('detached data is refused by both roles, with a code', async () => {
   forEachCase(ROLES, (role) => {
     const encoder = new Encoder({ role });
