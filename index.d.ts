@@ -675,7 +675,8 @@ export interface AcceptUpgradeOptions {
  * @param head the third argument of the event: bytes after the request, which the socket then reads
  *   again
  * @returns null if the request is not a correct handshake: it has been answered with 400, 405 or
- *   426, and the socket ends. Also null if the socket is destroyed, such as while you looked up the user
+ *   426, and the socket ends. Also null if the socket is destroyed, such as while you looked up a
+ *   user
  * @throws TypeError if `protocol` returns a subprotocol that the client does not offer, or a header has
  *   a line break. Nothing has been answered then
  */
