@@ -51,22 +51,21 @@ function acceptUpgrade(request, socket, head, { protocol, deflate, headers } = {
     'Sec-WebSocket-Protocol': chosen,
     'Sec-WebSocket-Extensions': agreement?.header
   };
-  socket.write(responseOf('101 Switching Protocols', { ...answer, ...headers }));
+  socket.write(responseOf('101 Switching Protocols', answer, headers));
   // Frames that came with the request.
   if (head.length > 0) socket.unshift(head);
   return { protocol: chosen ?? '', deflate: agreement };
 }
 
-function refuseUpgrade(socket, status = 400, headers = {}) {
+function refuseUpgrade(socket, status = 400, headers = undefined) {
   if (!(Number.isInteger(status) && status >= 200 && status <= 999)) {
     throw invalidType('status', 'a status code from 200 to 999', status);
   }
   // The client may be gone.
   socket.on('error', () => {});
   socket.once('finish', socket.destroy);
-  socket.end(
-    responseOf(`${status} ${REASONS[status] ?? ''}`, { Connection: 'close', 'Content-Length': 0, ...headers })
-  );
+  const answer = { Connection: 'close', 'Content-Length': 0 };
+  socket.end(responseOf(`${status} ${REASONS[status] ?? ''}`, answer, headers));
   return null;
 }
 
@@ -82,9 +81,12 @@ function findRefusal({ method, httpVersion, headers }) {
   return KEY.test(headers['sec-websocket-key']) ? null : [400, {}];
 }
 
-function responseOf(status, headers) {
+/** A response with header fields, of which the program's own replace those of the same name. */
+function responseOf(status, fields, own) {
+  const ownNames = Object.keys(own ?? {}).map((name) => name.toLowerCase());
+  const others = Object.entries(fields).filter(([name]) => !ownNames.includes(name.toLowerCase()));
   let text = `HTTP/1.1 ${status}\r\n`;
-  for (const [name, value] of Object.entries(headers)) {
+  for (const [name, value] of [...others, ...Object.entries(own ?? {})]) {
     if (value === undefined) continue;
     // A line break would begin another header, or another answer.
     const isValid = typeof value === 'string' ? FIELD_VALUE.test(value) : typeof value === 'number';

@@ -110,6 +110,7 @@ t.test('subprotocols, headers, and a refusal of the program', async (t) => {
   const refusals = {
     '/secret': [401, { 'WWW-Authenticate': 'Basic' }],
     '/teapot': [418],
+    '/later': [503, { connection: 'Close', 'content-LENGTH': 0 }],
     '/default': []
   };
   const options = {
@@ -138,6 +139,8 @@ t.test('subprotocols, headers, and a refusal of the program', async (t) => {
   const unauthorized = /^HTTP\/1\.1 401 Unauthorized\r\nConnection: close\r\n[\s\S]*WWW-Authenticate: Basic\r\n/;
   t.match(await get('/secret'), unauthorized);
   t.match(await get('/teapot'), /^HTTP\/1\.1 418 \r\n/);
+  const [, ...ownFields] = (await get('/later')).trim().split('\r\n');
+  t.same(ownFields, ['connection: Close', 'content-LENGTH: 0'], 'whatever the case of a name');
   t.match(await get('/default'), /^HTTP\/1\.1 400 Bad Request\r\n/);
   for (const path of ['/wrong', '/split']) t.match(await get(path, 'a'), 'X-Error: ERR_INVALID_ARG_TYPE');
 });
