@@ -185,9 +185,10 @@ function findFault({ theirs, ours, data, isGood, maxPayload, isFragmented }) {
   if (isGood && isDelivered && !ours.data.equals(data)) return 'not what was sent';
   if (isDelivered && ours.data.length > maxPayload) return `above maxPayload ${maxPayload}`;
   if (isDelivered !== (theirs.data !== undefined)) {
-    // What follows a final block is ignored, in the next fragment, too; ws inflates that from the
-    // start.
-    return !isGood && isFragmented && theirs.closeCode === 1007 ? '' : 'one delivers, the other does not';
+    // What the next fragments have after a final block: either of both may ignore it, or inflate it
+    // from the start (docs/ws.md).
+    const isInvalid = theirs.closeCode === 1007 || ours.closeCode === 1007;
+    return !isGood && isFragmented && isInvalid ? '' : 'one delivers, the other does not';
   }
   if (isDelivered) return theirs.data.equals(ours.data) || (!isGood && isFragmented) ? '' : 'other data';
   // What is too big and broken further on: whichever is noticed first.
