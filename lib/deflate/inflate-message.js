@@ -35,8 +35,15 @@ const INPUT_OF_TURN = 64 * 1024;
  * size; and the thread pool costs a message 60 to 150 µs.
  */
 const UNCOUNTED = 4 * 1024;
+/**
+ * Output above so many times its input, which repetition alone gives, counts as excess. All
+ * connections together inflate so much excess in one turn: a read of 64 KiB may hold 57 MiB, 50 ms.
+ */
+const USUAL_RATIO = 16;
+const EXCESS_OF_TURN = 8 * 1024 * 1024;
 
 let inputOfTurn = 0;
+let excessOfTurn = 0;
 
 /**
  * Counts input towards this turn of the event loop.
@@ -47,7 +54,9 @@ let inputOfTurn = 0;
  */
 function claimTurn(length, turnLimit, isMessage = true) {
   if (length > turnLimit * INPUT_PART) return false;
-  if (turnLimit === Infinity || (isMessage && length <= UNCOUNTED)) return true;
+  if (turnLimit === Infinity) return true;
+  if (excessOfTurn >= EXCESS_OF_TURN) return false;
+  if (isMessage && length <= UNCOUNTED) return true;
   if (inputOfTurn === 0) setImmediate(beginTurn);
   else if (inputOfTurn + length > INPUT_OF_TURN) return false;
   // An empty frame counts, too, so that no other one asks for the end of this turn again.
@@ -56,7 +65,15 @@ function claimTurn(length, turnLimit, isMessage = true) {
 }
 
 function beginTurn() {
-  inputOfTurn = 0;
+  inputOfTurn = excessOfTurn = 0;
+}
+
+/** Counts the output of so much input towards this turn. */
+function countOutput(length, output) {
+  const excess = output - length * USUAL_RATIO;
+  if (excess <= 0) return;
+  if (excessOfTurn === 0) setImmediate(beginTurn);
+  excessOfTurn += excess;
 }
 
 /**
@@ -99,6 +116,7 @@ function runWithTail(handle, bytes, length, tail, turnLimit, limit) {
   if (left === tail.length && left !== 0 && handle.error === null && outputLength() <= bound) {
     left = handle.run(tail, left, bound);
   }
+  countOutput(length, outputLength());
   if (handle.error !== null) throw dataError(handle.error);
   if (outputLength() > limit) throw tooBigError();
   return left;
@@ -114,6 +132,7 @@ function inflateSync(bytes, windowBits, turnLimit, limit) {
     if (error.code === 'ERR_BUFFER_TOO_LARGE' && turnLimit < limit) return null;
     throw toFrameError(error);
   }
+  countOutput(bytes.length, inflated.length);
   if (inflated.length > limit) throw tooBigError();
   return inflated;
 }

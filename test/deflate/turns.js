@@ -1,7 +1,7 @@
 'use strict';
 
-// Empty DEFLATE blocks take time and put out nothing, so that a limit of the output never ends
-// them. The bytes that are inflated on the event loop in one turn are counted here.
+// The work of inflating on the event loop in one turn: its input, because empty DEFLATE blocks take
+// time and put out nothing, and its output, because repetition puts out a thousand times its input.
 
 const zlib = require('node:zlib');
 const t = require('tap');
@@ -87,6 +87,20 @@ for (const contextTakeover of [false, true]) {
     await nextTurn();
     decoder.write(binary(LARGER, { rsv: 0x40 }));
     t.equal(decoder.inflating, false, 'and so is a larger one in another turn');
+  });
+
+  t.test(`repetition has a limit for each turn: takeover ${contextTakeover}`, async (t) => {
+    const zeros = binary(deflateByZlib(Buffer.alloc(100 * KIB)), { rsv: 0x40 });
+    const [one, other, later] = Array.from({ length: 3 }, () => openDecoder(contextTakeover));
+    await nextTurn();
+    let written = 0;
+    for (; written < 200 && !one.decoder.inflating; written++) one.decoder.write(Buffer.from(zeros));
+    t.ok(written > 81 && written < 90, `8 MiB are ${written} messages`);
+    other.decoder.write(binary(SMALL, { rsv: 0x40 }));
+    t.equal(other.decoder.inflating, true, 'of all connections');
+    t.equal(String(await other.message), String(json(160)));
+    later.decoder.write(binary(SMALL, { rsv: 0x40 }));
+    t.equal(later.decoder.inflating, false, 'in another turn');
   });
 
   t.test(`empty fragments after the limit of a turn: takeover ${contextTakeover}`, async (t) => {
