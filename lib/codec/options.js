@@ -24,9 +24,6 @@ function readTrace(options) {
     const value = trace?.[name] ?? '';
     if (typeof value !== 'string') throw invalidType(`options.trace.${name}`, 'a string', value);
   }
-  if (trace !== null && trace.id === undefined && !Object.isExtensible(trace)) {
-    throw invalidType('options.trace', 'an object that takes an id, or has one', trace);
-  }
   return trace;
 }
 
