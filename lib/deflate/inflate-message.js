@@ -35,10 +35,7 @@ const INPUT_OF_TURN = 64 * 1024;
  * size; and the thread pool costs a message 60 to 150 µs.
  */
 const UNCOUNTED = 4 * 1024;
-/**
- * Output above so many times its input, which repetition alone gives, counts as excess. All
- * connections together inflate so much excess in one turn: a read of 64 KiB may hold 57 MiB, 50 ms.
- */
+/** All connections together inflate so much above this ratio in one turn: 64 KiB may hold 57 MiB. */
 const USUAL_RATIO = 16;
 const EXCESS_OF_TURN = 8 * 1024 * 1024;
 

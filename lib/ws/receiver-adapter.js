@@ -140,7 +140,7 @@ class ReceiverAdapter {
     if (this._isTerminated) this.terminate();
   }
 
-  /** The program terminates the connection, maybe in a listener: a stream waits no more for its reader. */
+  /** From now on no stream waits for its reader. */
   terminate() {
     this._isTerminated = true;
     process.nextTick(() => this._abandonStream());
