@@ -197,7 +197,7 @@ t.test('methods with a second and third argument of each type', async (t) => {
 
 t.test('methods before the connection is open, and after it is closed', async (t) => {
   const calls = {};
-  for (const method of ['send', 'ping', 'pong', 'close', 'pause', 'resume']) {
+  for (const method of ['send', 'ping', 'pong', 'close', 'pause', 'resume', 'terminate']) {
     calls[`${method}(X), closed`] = (socket, value) => {
       socket.terminate();
       return `${socket[method](value)} ${socket.bufferedAmount}`;
