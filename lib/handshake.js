@@ -57,7 +57,7 @@ function acceptUpgrade(request, socket, head, { protocol, deflate, headers } = {
   return { protocol: chosen ?? '', deflate: agreement };
 }
 
-function refuseUpgrade(socket, status = 400, headers = undefined) {
+function refuseUpgrade(socket, status = 400, headers = {}) {
   if (!(Number.isInteger(status) && status >= 200 && status <= 999)) {
     throw invalidType('status', 'a status code from 200 to 999', status);
   }
@@ -82,11 +82,12 @@ function findRefusal({ method, httpVersion, headers }) {
 }
 
 /** A response with header fields, of which the program's own replace those of the same name. */
-function responseOf(status, fields, own) {
-  const ownNames = Object.keys(own ?? {}).map((name) => name.toLowerCase());
+function responseOf(status, fields, headers) {
+  const own = Object.entries(headers ?? {});
+  const ownNames = own.map(([name]) => name.toLowerCase());
   const others = Object.entries(fields).filter(([name]) => !ownNames.includes(name.toLowerCase()));
   let text = `HTTP/1.1 ${status}\r\n`;
-  for (const [name, value] of [...others, ...Object.entries(own ?? {})]) {
+  for (const [name, value] of [...others, ...own]) {
     if (value === undefined) continue;
     // A line break would begin another header, or another answer.
     const isValid = typeof value === 'string' ? FIELD_VALUE.test(value) : typeof value === 'number';
