@@ -330,7 +330,10 @@ class Reading {
     this.count('transfers');
   }
 
-  /** Does something that a handler or a subscriber may do, or nothing. A handler may `use` its data, a subscriber the last ones. */
+  /**
+   * Does something that a handler or a subscriber may do, or nothing. `use` does it with the data of
+   * the handler, or the last data that was delivered.
+   */
   act(inHandler, use) {
     if (this.actsIn === Infinity || !this.chance(this.actsIn)) return;
     const { decoder } = this;

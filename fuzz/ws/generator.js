@@ -48,6 +48,7 @@ const LARGE = [125, 126, 1000, 4096, 16383, 16384, 16385, 65535, 65536, 65537, 1
 const CONTROL = [0, 1, 2, 5, 60, 124, 125, 126];
 const CODES = [1000, 1000, 1001, 1002, 1003, 1007, 1011, 1014, 3000, 4999];
 const BAD_CODES = [0, 999, 1004, 1005, 1006, 1015, 2999, 5000, 1000.5, '1000', null];
+const WITHOUT_BLOB = KINDS.filter((kind) => kind !== 'blob');
 const BINARY_TYPES = ['nodebuffer', 'arraybuffer', 'fragments', 'blob'];
 const EXTENSIONS = [
   'permessage-deflate',
@@ -135,7 +136,7 @@ function createProgram(random) {
     const roll = random(100);
     const done = callback(depth, style);
     // A Blob takes ticks, too: after a part, the peer's end may come before them.
-    const all = style === 'parts' ? KINDS.filter((kind) => kind !== 'blob') : KINDS;
+    const all = style === 'parts' ? WITHOUT_BLOB : KINDS;
     if (style === 'stream' && depth === 0 && chance(2)) {
       return { op: 'streamWrite', value: value(['string', 'buffer', 'uint8'], sizes), callback: done };
     }

@@ -22,7 +22,7 @@ function runInPool(job) {
   job(endJob);
 }
 
-/** Jobs of closed connections end at once. A loop starts the next: thousands would overflow the stack. */
+/** A loop starts the next jobs: thousands that end at once would overflow the stack. */
 function endJob() {
   running--;
   if (isStarting) return;

@@ -35,8 +35,9 @@ const INPUT_OF_TURN = 64 * 1024;
  * size; and the thread pool costs a message 60 to 150 µs.
  */
 const UNCOUNTED = 4 * 1024;
-/** All connections together inflate so much above this ratio in one turn: 64 KiB may hold 57 MiB. */
+/** JSON hardly inflates to more times its length; repetition does, up to 1,000 times. */
 const USUAL_RATIO = 16;
+/** Of the output above that, all connections together inflate so much in one turn. */
 const EXCESS_OF_TURN = 8 * 1024 * 1024;
 
 let inputOfTurn = 0;
