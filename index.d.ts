@@ -776,18 +776,14 @@ export interface ReadableSocket {
  * @param socket a socket that is connected, such as one that an HTTP server has upgraded
  * @param afterRead called after each read with the result of `decoder.write`, unless it threw;
  *   `this` is the socket
- * @param options `batched`: whether a TCP socket is read together with all others that are ready, and
- *   short replies are sent together (docs/ws.md, "Batched reads"). Also: `FRAMEMASK_READS=batched`
- * @returns how it is read: `'batched'`, `'shared'` if it reads into the memory of the thread, or
- *   `'events'`
+ * @returns how it is read: `'shared'` if it reads into the memory of the thread, or `'events'`
  */
 export function readInto<Socket extends ReadableSocket>(
   socket: Socket,
   // biome-ignore lint/suspicious/noExplicitAny: a Decoder with any context
   decoder: Decoder<any>,
-  afterRead: (this: Socket, more: boolean) => void,
-  options?: { batched?: boolean | undefined }
-): 'batched' | 'shared' | 'events';
+  afterRead: (this: Socket, more: boolean) => void
+): 'shared' | 'events';
 
 /** The peer's mistake. docs/codec.md ("Error codes") has the cause and the RFC section of each. */
 export type FrameErrorCode =

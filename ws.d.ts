@@ -303,11 +303,6 @@ declare namespace WebSocket {
   > extends ConnectionOptions {
     /** Whether all connections are read into the same memory. Default: true. */
     sharedReads?: boolean | undefined;
-    /**
-     * Whether all TCP connections that are ready are read in one call, and their short replies sent in
-     * one (Linux; docs/ws.md, "Batched reads"). Default: false.
-     */
-    batchedReads?: boolean | undefined;
     backlog?: number | undefined;
     clientTracking?: boolean | undefined;
     handleProtocols?: (protocols: Set<string>, request: InstanceType<U>) => string | false;
@@ -390,10 +385,8 @@ declare namespace WebSocket {
     nativeError: Error | null;
     /** The version of ws. */
     ws: string;
-    /** `'shared'` if servers can have `sharedReads` here; `'batched'` with `FRAMEMASK_READS=batched`. */
-    reads: 'batched' | 'shared' | 'events';
-    /** Why connections can't be read in batches, where that was asked for. */
-    batchError: string | null;
+    /** `'shared'` if servers can have `sharedReads` here. */
+    reads: 'shared' | 'events';
     /** Who compresses and inflates: `'ws'` with the environment variable `FRAMEMASK_DEFLATE=ws`, and on Deno. */
     deflate: 'framemask' | 'ws';
     /** Whether framemask/ws/register is at work. */
@@ -401,9 +394,8 @@ declare namespace WebSocket {
     /**
      * The connections of this thread that framemask/ws has opened so far; of them, those whose reads
      * are shared, and those on which permessage-deflate was agreed. Those of plain ws do not count.
-     * `batched`: the sockets that are read in batches now.
      */
-    connections: { opened: number; shared: number; compressed: number; batched: number };
+    connections: { opened: number; shared: number; compressed: number };
   }
 
   /** The parts in use, for a log or an issue. */

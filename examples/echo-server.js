@@ -34,7 +34,7 @@ const handlers = {
 
 class Connection {
   constructor(socket, server) {
-    const { maxPayload, maxFragments, idleTimeout, sharedReads, batchedReads } = server.limits;
+    const { maxPayload, maxFragments, idleTimeout, sharedReads } = server.limits;
     this.socket = socket;
     this.server = server;
     // 'buffer' delivers text as valid UTF-8 bytes, enough for an echo; 'string' delivers strings.
@@ -55,7 +55,7 @@ class Connection {
     this.pinged = false;
 
     socket[kConnection] = this;
-    readInto(socket, this.decoder, afterRead, { batched: batchedReads });
+    readInto(socket, this.decoder, afterRead);
     socket.on('drain', onDrain).on('end', onEnd).on('error', onError).on('close', onClose);
     server.connections.add(this);
   }
@@ -154,8 +154,6 @@ function destroy(socket) {
  *   frame is sent, and then again before the client is dropped; 0 for never
  * @param {boolean} [options.sharedReads] whether all connections are read into the same memory,
  *   which is worth it for single messages and for long ones; true by default
- * @param {boolean} [options.batchedReads] whether all that are ready are read in one call: docs/ws.md,
- *   "Batched reads"
  * @returns {http.Server} with the open connections in `connections`, a Set
  */
 function createEchoServer(options = {}) {
@@ -166,11 +164,10 @@ function createEchoServer(options = {}) {
     closeTimeout = 10_000,
     idleTimeout = 30_000,
     sharedReads = true,
-    batchedReads = false,
     ...httpOptions
   } = options;
   const server = http.createServer(httpOptions).on('request', onRequest).on('upgrade', onUpgrade);
-  const limits = { maxPayload, maxFragments, maxQueued, closeTimeout, idleTimeout, sharedReads, batchedReads };
+  const limits = { maxPayload, maxFragments, maxQueued, closeTimeout, idleTimeout, sharedReads };
   return Object.assign(server, { connections: new Set(), limits });
 }
 

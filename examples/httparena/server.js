@@ -22,14 +22,12 @@ const KINDS = ['codec', 'framemask-ws', 'ws'];
  */
 function createServer(kind) {
   // Without Pings of its own: HttpArena's clients are never silent for long.
-  if (kind === 'codec') return createEchoServer({ idleTimeout: 0, batchedReads: true });
+  if (kind === 'codec') return createEchoServer({ idleTimeout: 0 });
   const { WebSocketServer } = require(kind === 'ws' ? 'ws' : 'framemask/ws');
   const server = http.createServer((_request, response) => {
     response.writeHead(426, { Upgrade: 'websocket', Connection: 'Upgrade' }).end();
   });
-  // On one call for all connections that are ready: docs/ws.md, "Batched reads".
-  const options = kind === 'ws' ? {} : { batchedReads: true };
-  new WebSocketServer({ server, perMessageDeflate: false, ...options }).on('connection', (socket) => {
+  new WebSocketServer({ server, perMessageDeflate: false }).on('connection', (socket) => {
     socket.on('error', () => {}); // 'close' follows
     socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
   });

@@ -5,12 +5,6 @@ const { callInOrder } = require('../shared/call-in-order');
 const { invalidState, invalidType } = require('../shared/errors');
 const { LARGE_SLAB, acquireSlab, isPrivate, releaseSlab } = require('./slabs');
 
-/**
- * A writable may have an object of this name whose `take(bytes)` sends a copy of the bytes in
- * another way than `write`, or returns false.
- */
-const kTaker = Symbol('taker');
-
 /** A part of a slab, followed by a Buffer of the encoder's own or by another slab. */
 class SlabPart {
   constructor(slab, start, end) {
@@ -132,10 +126,6 @@ class WriteBuffer {
     if (this._parts === null && (recycled || isPrivate(slab))) {
       const bytes = view(slab, this._start, this._end);
       this._forget();
-      if (callback === undefined && writable[kTaker]?.take(bytes)) {
-        if (recycled) releaseSlab(slab);
-        return true;
-      }
       const more = writable.write(bytes, callback);
       if (recycled && writable.writableLength === 0) releaseSlab(slab);
       return more;
@@ -284,4 +274,4 @@ function flushScheduled(buffer) {
   buffer.flush();
 }
 
-module.exports = { WriteBuffer, kTaker };
+module.exports = { WriteBuffer };

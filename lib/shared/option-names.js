@@ -38,9 +38,8 @@ const OPTIONS = {
     'threshold',
     'threadPoolFrom'
   ],
-  readInto: ['batched'],
   // Those that framemask/ws adds to ws's.
-  WebSocketServer: ['sharedReads', 'batchedReads', 'streamFrom', 'minRate'],
+  WebSocketServer: ['sharedReads', 'streamFrom', 'minRate'],
   WebSocket: ['http2', 'streamFrom', 'minRate'],
   perMessageDeflate: ['contextTakeover'],
   minRate: ['bytes', 'seconds']

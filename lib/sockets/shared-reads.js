@@ -18,8 +18,6 @@ const TLS_SIZE = 16 * 1024;
 const MIN_PROOF = 8;
 
 const kListener = Symbol('listener');
-/** Decides when the socket is read in rounds; null if never. */
-const kBatching = Symbol('batching');
 
 /**
  * The memory that all sockets of this thread are read into. It must not reach a program's code. A
@@ -41,42 +39,27 @@ let before = null;
 /** The names of the two properties, and Node.js's own `emit`; null if reads are not shared. */
 let parts;
 
-/** Whether FRAMEMASK_READS asks for batched reads, and the modules for them once they are used. */
-let wantsBatches = false;
-let rounds = null;
-let Batching = null;
-
 /**
  * Has a socket read into memory that all sockets of the thread share, for one of its listeners of
  * 'data', which must not keep a chunk, nor give it away. Where the listener is not the only one to
  * see a chunk, the chunk is a copy.
  *
- * @param {boolean} batched whether a TCP socket is read in rounds, see rounds.js
- * @returns {'batched' | 'shared' | 'events'} 'events' if the socket can't, and reads as ever
+ * @returns {'shared' | 'events'} 'events' if the socket can't, and reads as ever
  */
-function shareReads(socket, listener, batched = false) {
+function shareReads(socket, listener) {
   if (!canShareReads()) return 'events';
   if (socket[kListener] !== listener) {
     if (!isUnchanged(socket)) return 'events';
     if (memory === null) createMemories();
-    const { name } = socket._handle.constructor;
-    const target = memoryFor(name);
+    const target = memoryFor(socket._handle.constructor.name);
     if (target === null) return 'events';
-    const canJoin = (batched || wantsBatches) && loadRounds().canBatch() && name === 'TCP';
-    socket[kBatching] = canJoin ? new Batching(socket, listener, isAlone) : null;
     socket[kListener] = listener;
     socket._handle.useUserBuffer(target);
     socket[parts.buffer] = target;
     socket[parts.callback] = onRead;
     Object.defineProperty(socket, 'pause', { value: pauseStream, writable: true, configurable: true });
   }
-  return socket[kBatching]?.isActive ? 'batched' : 'shared';
-}
-
-function loadRounds() {
-  rounds ??= require('./rounds');
-  Batching ??= require('./batching').Batching;
-  return rounds;
+  return 'shared';
 }
 
 function canShareReads() {
@@ -84,21 +67,8 @@ function canShareReads() {
   return parts !== null;
 }
 
-/**
- * For `report()`.
- *
- * @returns {{ reads: string, batchedSockets: number, batchError: Error | null }}
- */
-function describeReads() {
-  const reads = canShareReads() ? 'shared' : 'events';
-  if (reads === 'shared' && wantsBatches) loadRounds();
-  if (rounds === null) return { reads, batchedSockets: 0, batchError: null };
-  const { sockets, fault } = rounds.describeRounds();
-  return { reads: wantsBatches && fault === null ? 'batched' : reads, batchedSockets: sockets, batchError: fault };
-}
-
 function isShared(chunk) {
-  return memory !== null && (chunk.buffer === memory.buffer || rounds?.isOfRound(chunk) === true);
+  return memory !== null && chunk.buffer === memory.buffer;
 }
 
 /** Finds the properties of a socket in which net.Socket keeps its option `onread`. */
@@ -107,10 +77,7 @@ function findParts() {
   const { FRAMEMASK_READS: wanted = '' } = env;
   // Bun and Deno have a net.Socket of their own.
   if (versions.bun !== undefined || versions.deno !== undefined || wanted === 'events') return null;
-  wantsBatches = wanted === 'batched';
-  if (!['', 'batched', 'shared'].includes(wanted)) {
-    warnOfVariable('FRAMEMASK_READS', wanted, '"events", "shared" or "batched"');
-  }
+  if (wanted !== '' && wanted !== 'shared') warnOfVariable('FRAMEMASK_READS', wanted, '"events" or "shared"');
   const option = { buffer: Buffer.alloc(1), callback: onRead };
   const socket = new modules.net.Socket({ onread: option });
   const keys = Object.getOwnPropertySymbols(socket);
@@ -178,8 +145,6 @@ function onRead(length, bytes) {
   // A read within a listener is TLS: `memory` has the chunk of that listener.
   if (isLent || !isAlone(this)) return this.push(copyOf(bytes, 0, length));
   if (bytes !== memory) memory.set(new FastBuffer(bytes.buffer, 0, length));
-  // In the context of the handle, before the listener can change it.
-  this[kBatching]?.afterRead(length);
   isLent = true;
   try {
     this[kListener](new FastBuffer(memory.buffer, 0, length)); // not `emit`, which could be replaced
@@ -213,4 +178,4 @@ function isAlone(socket) {
   );
 }
 
-module.exports = { describeReads, isShared, shareReads, stopReading };
+module.exports = { canShareReads, isShared, shareReads, stopReading };

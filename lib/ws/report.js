@@ -1,7 +1,7 @@
 'use strict';
 
 const { kernel, nativeError } = require('../masking/backend');
-const { describeReads } = require('../sockets/shared-reads');
+const { canShareReads } = require('../sockets/shared-reads');
 
 let registered = false;
 
@@ -16,16 +16,14 @@ function setRegistered() {
 function report() {
   const { version } = require('ws/package.json');
   const deflate = require('./compression').compressesHere() ? 'framemask' : 'ws';
-  const { reads, batchedSockets, batchError } = describeReads();
   return {
     kernel,
     nativeError,
     ws: version,
-    reads,
-    batchError: batchError === null ? null : batchError.message,
+    reads: canShareReads() ? 'shared' : 'events',
     deflate,
     registered,
-    connections: { ...connections, batched: batchedSockets }
+    connections: { ...connections }
   };
 }
 

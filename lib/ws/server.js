@@ -8,7 +8,7 @@ const { WebSocket, noteHandshake, streamOptionsOf, withoutTakeover } = require('
 class WebSocketServer extends ws.WebSocketServer {
   constructor(options, callback) {
     checkNames(options, 'WebSocketServer');
-    for (const name of ['sharedReads', 'batchedReads']) readBoolean(options, name); // throws
+    readBoolean(options, 'sharedReads'); // throws
     streamOptionsOf(options);
     super({ WebSocket, ...withoutTakeover(options) }, callback);
   }

@@ -81,7 +81,7 @@ function extend(Base) {
       if (options === undefined || options.sharedReads === false || !hasDecoder(this._receiver)) return;
       const [listener, another] = socket.listeners('data');
       const isAlone = listener !== undefined && another === undefined;
-      if (!isAlone || shareReads(socket, listener, options.batchedReads === true) === 'events') return;
+      if (!isAlone || shareReads(socket, listener) === 'events') return;
       borrowChunks(this._receiver);
       connections.shared++;
     }

@@ -52,7 +52,7 @@ class Flood {
         else setTimeout(() => which.resume(), random(10));
       }
     });
-    const reads = readInto(socket, recorded.decoder, () => {}, { batched: random(2) === 0 });
+    const reads = readInto(socket, recorded.decoder, () => {});
     if (reads !== 'events') this.lent++;
     this.recorded.push(recorded);
   }

@@ -134,6 +134,21 @@ for (const [version, act] of [
   });
 }
 
+compareReads(t, 'a socket whose listener is removed can become TLS', ['tcp'], async (reads) => {
+  const { socket, client, events, receive } = await reads.open();
+  await receive('before');
+  reads.checkShared();
+  socket.removeAllListeners('data');
+  const server = new tls.TLSSocket(socket, { isServer: true, ...certificate });
+  const secure = tls.connect({ socket: client, rejectUnauthorized: false });
+  reads.t.teardown(() => secure.destroy());
+  server.on('data', (chunk) => server.write(chunk));
+  await once(secure, 'secureConnect');
+  secure.write('over TLS');
+  reads.t.equal(String((await once(secure, 'data'))[0]), 'over TLS');
+  return events;
+});
+
 // A connection carries TLS in its messages, and the same read brings messages after them.
 t.test('TLS over a stream of JavaScript does not write over the chunk of a read', { skip: !isNode }, async (t) => {
   const reads = new Reads(t, 'tcp', 'shared');

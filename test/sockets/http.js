@@ -83,8 +83,7 @@ if (isNode) {
     const { socket, receive } = await reads.open({
       after([, text]) {
         const id = executionAsyncId();
-        // In a round it is a resource of framemask's, which was made in the socket's.
-        const isSockets = reads.kind === 'batched' || id === socket._handle.getAsyncId();
+        const isSockets = id === socket._handle.getAsyncId();
         seen.push([text, isSockets, current.at(-1) === id, triggerAsyncId() > 0]);
       }
     });

@@ -167,7 +167,7 @@ compareReads(t, 'a socket that connects again reads as before', ['tcp', 'pipe'],
 const PROBE = path.join(__dirname, '../support/shared-reads-probe.js');
 
 const OFF = 'This Node.js does not read into shared memory. Set FRAMEMASK_READS=events';
-const SLIP = 'FRAMEMASK_READS is "event", and must be "events", "shared" or "batched": ignored';
+const SLIP = 'FRAMEMASK_READS is "event", and must be "events" or "shared": ignored';
 const isShared = { shared: [true, true], seen: ['one', 'two'], error: null };
 const byEvents = { ...isShared, shared: [false, false] };
 

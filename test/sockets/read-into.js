@@ -39,16 +39,6 @@ t.test('a stream that is no socket reads as ever', async (t) => {
   t.same(seen, ['one', 'two', 'read']);
 });
 
-t.test('batched must be a boolean', (t) => {
-  const decoder = new Decoder({ role: 'server', onMessage() {} });
-  const message = `The "options.batched" argument must be a boolean, but was the string 'yes'`;
-  t.throws(() => readInto(new Duplex(), decoder, () => {}, { batched: 'yes' }), {
-    code: 'ERR_INVALID_ARG_TYPE',
-    message
-  });
-  t.end();
-});
-
 class Watching extends Decoder {
   write(chunk) {
     return super.write(chunk);

@@ -2,7 +2,7 @@
 // process of a test load these hooks, too, and collect coverage, which triples the time that it takes
 // to start. The child processes of these files alone run code that no test runs itself.
 
-const COVERED = /[/\\]test[/\\](sockets[/\\](processes|rounds)|ws[/\\](flushing|shared-reads|surface))\.js$/;
+const COVERED = /[/\\]test[/\\](sockets[/\\]processes|ws[/\\](flushing|shared-reads|surface))\.js$/;
 
 if (!COVERED.test(process.argv[1])) {
   globalThis[Symbol.for('process-on-spawn@*:singletonId')].listeners.length = 0;

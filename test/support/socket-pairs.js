@@ -1,14 +1,12 @@
 'use strict';
 
-// Connections of which one end reads by readInto, for test/sockets: with events, with shared reads,
-// and with batched reads.
+// Connections of which one end reads by readInto, for test/sockets: with events, and with shared reads.
 
 const { once } = require('node:events');
 const http = require('node:http');
 const net = require('node:net');
 const tls = require('node:tls');
 const { Decoder, Encoder, acceptUpgrade, readInto } = require('../../index.js');
-const { canBatch } = require('../../lib/sockets/rounds');
 const { isShared } = require('../../lib/sockets/shared-reads');
 const certificate = require('./certificate');
 const { HANDSHAKE, head } = require('./frames');
@@ -56,16 +54,14 @@ const TRANSPORTS = {
 
 const ALL = Object.keys(TRANSPORTS);
 
-/** The ways to read. The last needs an addon. */
-const KINDS = canBatch() ? ['events', 'shared', 'batched'] : ['events', 'shared'];
+/** The ways to read. */
+const KINDS = ['events', 'shared'];
 
 /** A test is given one: it connects, and reads in one of the ways. */
 class Reads {
   constructor(t, name, kind) {
     this.t = t;
-    // TLS and pipes share reads then.
-    this.kind = kind === 'batched' && !['tcp', 'http'].includes(name) ? 'shared' : kind;
-    this.batched = kind === 'batched';
+    this.kind = kind;
     this.name = name;
     this.transport = TRANSPORTS[name];
     this.borrowed = kind !== 'events';
@@ -120,7 +116,7 @@ class Reads {
       }
       return _writeBorrowed.call(decoder, chunk, length);
     };
-    const reads = readInto(socket, decoder, afterRead, { batched: this.batched });
+    const reads = readInto(socket, decoder, afterRead);
     const expected = isNode ? this.kind : 'events';
     if (reads !== expected) this.t.fail(`readInto returned ${reads}`);
     /** Has the first chunk read, which does not lie in shared memory. It is a Pong frame. */
@@ -152,10 +148,7 @@ class Reads {
   checkShared(atLeast = 1) {
     if (!this.borrowed || !isNode) return;
     this.t.ok(this.lent >= atLeast, `${this.lent} chunks were lent, of at least ${atLeast}`);
-    // A socket joins the rounds, which have memory of their own, after a shared read.
-    const pieces = this.kind === 'batched' ? 2 : 1;
-    const { size } = this.memories;
-    this.t.ok(size >= 1 && size <= pieces, `reads went into ${size} pieces of memory`);
+    this.t.equal(this.memories.size, 1, 'reads went into one piece of memory');
   }
 }
 

@@ -12,7 +12,6 @@ const TESTS = [
   'test/masking/kernels.js',
   'test/codec/scan.js',
   'test/hazards/addon.js',
-  'test/sockets/rounds.js',
   'test/sockets/handlers.js'
 ];
 

@@ -155,10 +155,10 @@ frameId({ version: 1 });
 declare const socket: import('node:net').Socket;
 declare const duplex: import('node:stream').Duplex;
 const reading = new Decoder({ role: 'server', text: 'buffer', borrowed: true, context: { name: 'a' }, rsv1: true });
-const reads: 'batched' | 'shared' | 'events' = readInto(socket, reading, function (more) {
+const reads: 'shared' | 'events' = readInto(socket, reading, function (more) {
   if (!more) this.pause();
 });
-readInto(duplex, new Decoder({ role: 'client' }), () => console.log(reads, reading.borrowed), { batched: true });
+readInto(duplex, new Decoder({ role: 'client' }), () => console.log(reads, reading.borrowed));
 // @ts-expect-error: there is nothing to call after a read
 readInto(socket, reading);
 // @ts-expect-error: it has no event 'data'

@@ -411,7 +411,7 @@ t.test('an option of its own whose name has a slip is refused, and options of ws
     t.throws(() => new framemask.WebSocket('ws://127.0.0.1:1', [], { [name]: 1 }), error);
     t.throws(() => new framemask.WebSocketStream('ws://127.0.0.1:1', { [name]: 1 }), error);
   }
-  for (const name of ['sharedReads', 'batchedReads', 'contextTakeover']) {
+  for (const name of ['sharedReads', 'contextTakeover']) {
     const error = {
       code: 'ERR_INVALID_ARG_TYPE',
       message: `The "options.${name}" argument must be a boolean, but was the string 'no'`
