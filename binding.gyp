@@ -54,34 +54,5 @@
         ]
       ]
     }
-  ],
-  "conditions": [
-    [
-      "OS=='linux' and prebuild in ('', 'linux')",
-      {
-        "targets": [
-          {
-            "target_name": "reactor",
-            "type": "shared_library",
-            "product_prefix": "",
-            "sources": ["src/reactor/reactor.cc"],
-            "defines": ["NAPI_VERSION=8"],
-            "cflags!": ["-fexceptions"],
-            "cflags_cc!": ["-fexceptions", "-std=gnu++17", "-std=gnu++20"],
-            "cflags_cc": ["-O2", "<@(flags)"],
-            "conditions": [
-              ["prebuild==''", { "ldflags": ["<@(linked)"], "libraries": ["-lgcc", "-lc"] }],
-              [
-                "sanitize!=''",
-                {
-                  "cflags_cc": ["-fsanitize=<(sanitize)", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O1", "-g"],
-                  "ldflags": ["-fsanitize=<(sanitize)"]
-                }
-              ]
-            ]
-          }
-        ]
-      }
-    ]
   ]
 }

@@ -7,7 +7,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { check, checkReactor } = require('./prebuild/check');
+const { check } = require('./prebuild/check');
 const { ROOT, build } = require('./prebuild/build');
 const { TARGETS } = require('./prebuild/targets');
 const { installToolchain } = require('./prebuild/toolchain');
@@ -17,8 +17,7 @@ const { select } = require('../test/support/select');
 const USAGE = `usage: npm run build:prebuilds [-- [--only <target>[,<target>...]] [--out <folder>] [--help]]
 
 Builds prebuilds/<platform>-<arch>/framemask.node for each target with prebuildify, and zig as its
-compiler; on linux-x64 and linux-arm64 also reactor.so, for batched reads. Then checks each file:
-its imports, exports and libraries, the pages it is laid out for, and the instructions. Each kernel
+compiler. Then checks each file: its imports, exports and libraries, the pages it is laid out for, and the instructions. Each kernel
 must have its vector instructions; no other code may have one that the oldest supported processor
 lacks. The same source gives the same bytes on every machine and in every folder.
 
@@ -33,23 +32,19 @@ targets: ${TARGETS.map(({ name }) => name).join(' ')}`;
 /**
  * @param {import('./prebuild/targets').Target} target
  * @param {string} out
- * @returns {Promise<{ file: string, size: number, sums: string[], kernels: string[] }>} `file` is its path
- *   below the output folder, `sums` are lines of sha256sum
+ * @returns {Promise<{ file: string, size: number, sum: string, kernels: string[] }>} `file` is its path
+ *   below the output folder, `sum` a line of sha256sum
  * @throws {Error} if it can't be built, or a check fails
  */
 async function make(target, out) {
   const built = await build(target, path.join(ROOT, '.cache/prebuild', target.name));
   const { faults, kernels } = await check(built, target);
-  if (target.reactor !== undefined) faults.push(...(await checkReactor(built.reactor, target)));
   if (faults.length > 0) throw new Error(`${target.name}:\n  ${faults.slice(0, 20).join('\n  ')}`);
 
-  const files = { [target.file]: built.file, ...(target.reactor && { [target.reactor]: built.reactor }) };
-  const sums = Object.entries(files).map(([name, from]) => {
-    const bytes = fs.readFileSync(from);
-    put(bytes, path.join(out, name));
-    return `${createHash('sha256').update(bytes).digest('hex')}  ${name}`;
-  });
-  return { file: target.file, size: fs.statSync(built.file).size, sums, kernels };
+  const bytes = fs.readFileSync(built.file);
+  put(bytes, path.join(out, target.file));
+  const sum = `${createHash('sha256').update(bytes).digest('hex')}  ${target.file}`;
+  return { file: target.file, size: bytes.length, sum, kernels };
 }
 
 /** Renamed into place: a program that has mapped the old file must not see it change. */
@@ -67,7 +62,7 @@ function printTable(results) {
   const total = results.reduce((sum, { size }) => sum + size, 0);
   print(`${results.length} files`, total, '');
   console.log();
-  for (const { sums } of results) console.log(sums.join('\n'));
+  for (const { sum } of results) console.log(sum);
 }
 
 async function main() {

@@ -116,9 +116,8 @@ function stage(folder, platform) {
  *
  * @param {import('./targets').Target} target
  * @param {string} folder for everything that is made
- * @returns {Promise<{ file: string, symbols: string, reactor: string }>} the file to ship, and one that
- *   names its functions: a linker's map for Windows, else the same file with symbols. `reactor` is the
- *   addon for batched reads, on Linux
+ * @returns {Promise<{ file: string, symbols: string }>} the file to ship, and one that names its
+ *   functions: a linker's map for Windows, else the same file with symbols
  * @throws {Error} with the output, if anything fails or warns
  */
 async function build(target, folder) {
@@ -151,13 +150,11 @@ async function build(target, folder) {
   // below.
   const built = path.join(folder, 'framemask.node');
   fs.copyFileSync(path.join(folder, 'prebuilds', file), built);
-  const reactor = path.join(folder, 'reactor.so');
-  if (target.reactor !== undefined) fs.copyFileSync(path.join(folder, 'build/Release/reactor.so'), reactor);
   if (format === 'pe') return { file: built, symbols: path.join(folder, 'build/framemask.map') };
 
   const relinked = { ...env, LDFLAGS: link.join(' ') };
   await runQuietly('make', ['BUILDTYPE=Release', '-C', 'build'], { cwd: folder, env: relinked });
-  return { file: built, symbols: path.join(folder, 'build/Release/framemask.node'), reactor };
+  return { file: built, symbols: path.join(folder, 'build/Release/framemask.node') };
 }
 
 /** @throws {Error} with the lines that tell what went wrong */

@@ -69,21 +69,4 @@ async function check(built, target) {
   return { faults: [...faults, ...inKernels.faults], kernels: inKernels.kernels };
 }
 
-/** Node.js has libuv, and its process the C library, whichever it is. */
-const REACTOR_IMPORTS =
-  /^(napi_|uv_)|^(__errno_location|calloc|close|epoll_create1|epoll_ctl|epoll_wait|free|getsockopt|memcpy|memset|realloc|recv|send|socketpair)$/;
-
-/**
- * Checks the addon for batched reads, which has no kernels.
- *
- * @param {string} file
- * @param {import('./targets').Target} target
- * @returns {Promise<string[]>} faults
- */
-async function checkReactor(file, target) {
-  const image = await readLibrary({ file, symbols: file }, target.machine);
-  const allowed = image.imports.filter((name) => REACTOR_IMPORTS.test(name));
-  return faultsOf(image, target, [], allowed).map((fault) => `reactor: ${fault}`);
-}
-
-module.exports = { check, checkReactor };
+module.exports = { check };

@@ -11,7 +11,6 @@
  * @property {string} cpu for zig's -mcpu: the oldest processor that Node.js itself supports there.
  *   Instructions that it lacks are in kernels, among which the addon chooses when it loads.
  * @property {string} machine the processor that the file's header must name
- * @property {string} [reactor] the path of the addon for batched reads
  */
 
 /**
@@ -25,8 +24,6 @@ function linux(arch, machine, triple, cpu, tag = '') {
   return {
     name: name + tag.replace('.', '-'),
     file: `${name}/framemask${tag}.node`,
-    // Those on which it has been tried.
-    reactor: ['x64', 'arm64'].includes(arch) ? `${name}/reactor.so` : undefined,
     format: 'elf',
     triple,
     cpu,

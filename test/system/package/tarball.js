@@ -47,10 +47,7 @@ function filesBelow(folder) {
  */
 function checkTarball(files) {
   const manifest = JSON.parse(files.get('package.json'));
-  const addons = [
-    ...prebuildEntries().map(({ file }) => `prebuilds/${file}`),
-    ...['x64', 'arm64'].map((arch) => `prebuilds/linux-${arch}/reactor.so`)
-  ];
+  const addons = prebuildEntries().map(({ file }) => `prebuilds/${file}`);
   const isExpected = (name) =>
     /^(package\.json|README\.md|LICENSE)$|^(index|ws|lib\/.+)\.(js|mjs|d\.ts|d\.mts)$/.test(name) ||
     GUIDES.includes(name) ||
