@@ -7,7 +7,7 @@
 
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { rebuild } = require('../test/support/node-gyp');
+const { rebuild } = require('./support/node-gyp');
 
 const USAGE = `usage: npm run build [-- [--optional] [--help]]
 

@@ -9,8 +9,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { clangFormatPath } = require('clang-format-node');
-const { installPython, pythonProgram } = require('../test/support/install');
-const { filesOf } = require('../test/support/modules');
+const { installPython, pythonProgram } = require('./support/install');
 
 const ROOT = path.join(__dirname, '..');
 
@@ -41,9 +40,10 @@ function tidy() {
 }
 
 const { write } = parseArgs({ options: { write: { type: 'boolean' } } }).values;
+const files = fs.readdirSync(path.join(ROOT, 'src'), { recursive: true }).filter((name) => /\.(cc|h)$/.test(name));
 const isFormatted = run(clangFormatPath, [
   ...(write ? ['-i'] : ['--dry-run', '-Werror']),
-  ...filesOf('src', /\.(cc|h)$/)
+  ...files.map((name) => path.join('src', name))
 ]);
 const isTidy = write || tidy();
 process.exitCode = isFormatted && isTidy ? 0 : 1;

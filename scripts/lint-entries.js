@@ -8,7 +8,6 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { filesOf } = require('../test/support/modules');
 const { TARGETS } = require('./prebuild/targets');
 
 const FOLDER = 'lib/platforms';
@@ -47,7 +46,8 @@ if (write) {
   fs.mkdirSync(`${FOLDER}/addons`, { recursive: true });
   for (const [file, text] of expected) fs.writeFileSync(file, text);
 }
-for (const file of new Set([...expected.keys(), ...filesOf(FOLDER, /\.m?js$/)])) {
+const names = fs.readdirSync(FOLDER, { recursive: true }).filter((name) => /\.m?js$/.test(name));
+for (const file of new Set([...expected.keys(), ...names.map((name) => path.posix.join(FOLDER, name))])) {
   if (fs.existsSync(file) && fs.readFileSync(file, 'utf8') === expected.get(file)) continue;
   console.error(`${file} is missing, extra or outdated: npm run format`);
   process.exitCode = 1;

@@ -11,8 +11,8 @@ const { check } = require('./prebuild/check');
 const { ROOT, build } = require('./prebuild/build');
 const { TARGETS } = require('./prebuild/targets');
 const { installToolchain } = require('./prebuild/toolchain');
-const { createProgress } = require('../test/support/report');
-const { select } = require('../test/support/select');
+const { createProgress } = require('./support/report');
+const { select } = require('./support/select');
 
 const USAGE = `usage: npm run build:prebuilds [-- [--only <target>[,<target>...]] [--out <folder>] [--help]]
 

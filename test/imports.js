@@ -1,7 +1,7 @@
 'use strict';
 
-// The direction of imports: everything imports test/support, which imports the library; nothing
-// imports scripts/. Layers of lib/ call one way.
+// The direction of imports: everything imports test/support, which imports the library and the tools
+// of scripts/support. The build loads nothing from test/. Layers of lib/ call one way.
 
 const t = require('tap');
 const { filesOf, requiresOf } = require('./support/modules');
@@ -9,6 +9,7 @@ const { filesOf, requiresOf } = require('./support/modules');
 const PUBLIC = /^(lib\/|index\.m?js$|ws\.m?js$|package\.json$)/;
 const SUPPORT = /^test\/support\//;
 const EXAMPLES = /^examples\//;
+const SHARED = [PUBLIC, SUPPORT, /^scripts\/support\//, EXAMPLES];
 
 /**
  * The files of each folder, and those that they may import. The first that fits a file counts.
@@ -22,15 +23,15 @@ const DIRECTIONS = [
   [/^lib\/deflate\//, [/^lib\/(deflate|shared)\//]],
   [/^lib\/sockets\//, [/^lib\/(sockets|codec|masking|shared)\//]],
   [/^lib\//, [PUBLIC, /^prebuilds\//]],
-  [/^scripts\//, [PUBLIC, SUPPORT, /^scripts\//]],
-  [SUPPORT, [PUBLIC, SUPPORT, EXAMPLES]],
-  [/^test\/system\//, [PUBLIC, SUPPORT, EXAMPLES, /^test\/system\//, /^build\//]],
-  [/^test\//, [PUBLIC, SUPPORT, EXAMPLES, /^build\//]],
-  [/^examples\/rooms\/test\//, [PUBLIC, SUPPORT, EXAMPLES]],
+  [/^scripts\//, [PUBLIC, /^scripts\//]],
+  [SUPPORT, SHARED],
+  [/^test\/system\//, [...SHARED, /^test\/system\//, /^build\//]],
+  [/^test\//, [...SHARED, /^build\//]],
+  [/^examples\/rooms\/test\//, SHARED],
   [/^examples\//, [PUBLIC, EXAMPLES]],
-  [/^fuzz\//, [PUBLIC, SUPPORT, EXAMPLES, /^fuzz\//]],
-  [/^benchmark\//, [PUBLIC, SUPPORT, EXAMPLES, /^benchmark\//]],
-  [/^inspector\//, [PUBLIC, SUPPORT, EXAMPLES, /^inspector\//]]
+  [/^fuzz\//, [...SHARED, /^fuzz\//]],
+  [/^benchmark\//, [...SHARED, /^benchmark\//]],
+  [/^inspector\//, [...SHARED, /^inspector\//]]
 ];
 
 t.test('imports go one way', async (t) => {

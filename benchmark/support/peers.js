@@ -7,7 +7,7 @@ const { once } = require('node:events');
 const fs = require('node:fs');
 const path = require('node:path');
 
-const { fetchNpm } = require('../../test/support/fetch');
+const { fetchNpm } = require('../../scripts/support/fetch');
 const { ROOT } = require('./modules');
 const { median } = require('./race');
 

@@ -6,7 +6,7 @@
 const { execFile } = require('node:child_process');
 const path = require('node:path');
 const { promisify } = require('node:util');
-const { installPython, pythonProgram } = require('../../test/support/install');
+const { installPython, pythonProgram } = require('../support/install');
 
 const CACHE = path.join(__dirname, '../../.cache/zig');
 const PYTHON = pythonProgram('zig', 'python');

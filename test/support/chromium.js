@@ -3,7 +3,7 @@
 // A real browser, without a window, for the tests of pages.
 
 const fs = require('node:fs');
-const { installDebian } = require('./fetch');
+const { installDebian } = require('../../scripts/support/fetch');
 
 /** Where Debian, Ubuntu, Fedora and macOS have it. */
 const PLACES = [

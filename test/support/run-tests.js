@@ -7,7 +7,7 @@ const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { installDebian } = require('./fetch');
+const { installDebian } = require('../../scripts/support/fetch');
 
 const { name, config } = JSON.parse(fs.readFileSync('package.json', 'utf8'));
 

@@ -2,7 +2,7 @@
 
 const path = require('node:path');
 const { ROOT, faultsOf, outputOf } = require('../support/child');
-const { installPython, pythonProgram } = require('../support/install');
+const { installPython, pythonProgram } = require('../../scripts/support/install');
 const { buildCopy, runTests } = require('./support/tests');
 
 const COPY = path.join(ROOT, '.cache/coverage-src');

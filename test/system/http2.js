@@ -3,7 +3,7 @@
 const { createServer } = require('../../examples/http2');
 const { startChromium } = require('../support/chromium');
 const certificate = require('../support/certificate');
-const { installDebian } = require('../support/fetch');
+const { installDebian } = require('../../scripts/support/fetch');
 const { listen } = require('../support/free-port');
 const { differences } = require('./support/results');
 

@@ -5,9 +5,9 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { NotHere } = require('../support/fetch');
-const { installDependencies } = require('../support/install');
-const { nameOf, select } = require('../support/select');
+const { NotHere } = require('../../scripts/support/fetch');
+const { installDependencies } = require('../../scripts/support/install');
+const { nameOf, select } = require('../../scripts/support/select');
 const { Results } = require('./support/results');
 
 /**

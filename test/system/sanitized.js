@@ -3,7 +3,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { ROOT, outputOf } = require('../support/child');
-const { NotHere } = require('../support/fetch');
+const { NotHere } = require('../../scripts/support/fetch');
 const { buildCopy, runTests } = require('./support/tests');
 
 const COPY = path.join(ROOT, '.cache/sanitized');

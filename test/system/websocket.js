@@ -4,7 +4,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { kernel } = require('../..');
 const { ROOT, outputOf } = require('../support/child');
-const { installPackages, placeFramemask } = require('../support/install');
+const { installPackages, placeFramemask } = require('../../scripts/support/install');
 const { differences } = require('./support/results');
 
 const ECHO = path.join(ROOT, 'test/support/echo.js');

@@ -10,7 +10,7 @@ const os = require('node:os');
 const path = require('node:path');
 const readline = require('node:readline');
 const { test } = require('node:test');
-const { run } = require('../../../test/support/install');
+const { run } = require('../../../scripts/support/install');
 const { openScreen } = require('../support/screen');
 
 const ROOT = path.join(__dirname, '../../..');

@@ -5,8 +5,8 @@
 const { spawnSync } = require('node:child_process');
 const path = require('node:path');
 const { ROOT } = require('../../support/child');
-const { NotHere } = require('../../support/fetch');
-const { installPython, pythonProgram, run } = require('../../support/install');
+const { NotHere } = require('../../../scripts/support/fetch');
+const { installPython, pythonProgram, run } = require('../../../scripts/support/install');
 
 const HOME = path.join(ROOT, '.cache/autobahn');
 const PYTHON = path.join(HOME, 'bin/python');

@@ -4,7 +4,7 @@ const fs = require('node:fs');
 const { createRequire } = require('node:module');
 const path = require('node:path');
 const { ROOT } = require('../../support/child');
-const { NotHere } = require('../../support/fetch');
+const { NotHere } = require('../../../scripts/support/fetch');
 const { BUNDLERS } = require('./bundlers');
 const { APPS, CACHE, DOCUMENT, PLATFORM, makeFolder, runBundle, stageProject } = require('./project');
 

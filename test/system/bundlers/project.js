@@ -6,7 +6,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { ROOT, outputOf } = require('../../support/child');
-const { installPackages, placeFramemask } = require('../../support/install');
+const { installPackages, placeFramemask } = require('../../../scripts/support/install');
 const { prebuildEntries } = require('../../support/modules');
 
 const CACHE = path.join(ROOT, '.cache/bundlers');

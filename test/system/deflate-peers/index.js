@@ -1,6 +1,6 @@
 'use strict';
 
-const { NotHere } = require('../../support/fetch');
+const { NotHere } = require('../../../scripts/support/fetch');
 const { exchange } = require('./exchange');
 const { ENDS } = require('./ours');
 const { PEERS } = require('./peers');

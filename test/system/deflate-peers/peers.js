@@ -5,7 +5,7 @@
 const path = require('node:path');
 const { outputOf, startServer } = require('../../support/child');
 const { startChromium } = require('../../support/chromium');
-const { buildGo, installPython, pythonProgram } = require('../../support/install');
+const { buildGo, installPython, pythonProgram } = require('../../../scripts/support/install');
 
 const ALL_WINDOWS = [9, 10, 11, 12, 13, 14, 15];
 

@@ -15,9 +15,9 @@ const { acceptHttp2 } = require('../../..');
 const { WebSocket, WebSocketServer } = require('../../../ws');
 const { ROOT, outputOf, run, start } = require('../../support/child');
 const certificate = require('../../support/certificate');
-const { NotHere, installDebian } = require('../../support/fetch');
+const { NotHere, installDebian } = require('../../../scripts/support/fetch');
 const { freePort, listen } = require('../../support/free-port');
-const { buildGo, installPython, pythonProgram } = require('../../support/install');
+const { buildGo, installPython, pythonProgram } = require('../../../scripts/support/install');
 const runtimes = require('../support/runtimes');
 
 const LENGTHS = [0, 1, 125, 126, 65_535, 65_536, 1_000_000];

@@ -5,7 +5,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { ROOT, faultsOf } = require('../../support/child');
-const { NotHere } = require('../../support/fetch');
+const { NotHere } = require('../../../scripts/support/fetch');
 const { MANAGERS, OLD_WS } = require('./managers');
 const { checkTarball, filesBelow, lint, pack } = require('./tarball');
 

@@ -7,7 +7,7 @@
 // A process of its own, so that it can be cut off from the network.
 
 const path = require('node:path');
-const { select } = require('../../support/select');
+const { select } = require('../../../scripts/support/select');
 const { Results } = require('../support/results');
 const { MANAGERS, OLD_WS } = require('./managers');
 const { Project } = require('./project');

@@ -3,7 +3,7 @@
 // The package managers, and what each prints when an install succeeds.
 
 const path = require('node:path');
-const { fetchNpm } = require('../../support/fetch');
+const { fetchNpm } = require('../../../scripts/support/fetch');
 const runtimes = require('../support/runtimes');
 
 /**

@@ -3,7 +3,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { ROOT, run } = require('../../support/child');
-const { CACHE, NotHere, installDebian, missing } = require('../../support/fetch');
+const { CACHE, NotHere, installDebian, missing } = require('../../../scripts/support/fetch');
 const { PLATFORMS, PLACE, SMOKE } = require('./platforms');
 
 const PREBUILDS = path.join(ROOT, 'prebuilds');

@@ -2,7 +2,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { cached, fetchDebian, fetchNpm, fetchWheel, outputOf } = require('../../support/fetch');
+const { cached, fetchDebian, fetchNpm, fetchWheel, outputOf } = require('../../../scripts/support/fetch');
 const { DENO_ENV, bun, denoRun, node } = require('../support/runtimes');
 
 /**

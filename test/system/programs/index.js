@@ -4,7 +4,7 @@ const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const path = require('node:path');
 const { ROOT, outputOf } = require('../../support/child');
-const { installPackages, placeFramemask } = require('../../support/install');
+const { installPackages, placeFramemask } = require('../../../scripts/support/install');
 
 const USERS = path.join(__dirname, 'users');
 const CACHE = path.join(ROOT, '.cache/programs');

@@ -1,8 +1,8 @@
 'use strict';
 
 const { inspect, isDeepStrictEqual } = require('node:util');
-const { NotHere } = require('../../support/fetch');
-const { createProgress } = require('../../support/report');
+const { NotHere } = require('../../../scripts/support/fetch');
+const { createProgress } = require('../../../scripts/support/report');
 
 /** The parts of a check, each with its outcome: prints them as they end, and a table at the end. */
 class Results {

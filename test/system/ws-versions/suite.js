@@ -6,7 +6,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { run } = require('../../support/child');
 const { linkPackages } = require('../../support/copy-checkout');
-const { placeFramemask } = require('../../support/install');
+const { placeFramemask } = require('../../../scripts/support/install');
 
 /** The most that is shown of an error. */
 const LINES = 8;
