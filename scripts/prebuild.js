@@ -9,6 +9,7 @@ const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { check } = require('./prebuild/check');
 const { ROOT, build } = require('./prebuild/build');
+const { writeEntries } = require('./prebuild/entries');
 const { TARGETS } = require('./prebuild/targets');
 const { installToolchain } = require('./prebuild/toolchain');
 const { createProgress } = require('./support/report');
@@ -19,7 +20,8 @@ const USAGE = `usage: npm run build:prebuilds [-- [--only <target>[,<target>...]
 Builds prebuilds/<platform>-<arch>/framemask.node for each target with prebuildify, and zig as its
 compiler. Then checks each file: its imports, exports and libraries, the pages it is laid out for, and the instructions. Each kernel
 must have its vector instructions; no other code may have one that the oldest supported processor
-lacks. The same source gives the same bytes on every machine and in every folder.
+lacks. The same source gives the same bytes on every machine and in every folder. Also writes
+lib/platforms/, the entries of all targets for bundlers.
 
 Linux with make and python3. The first run installs zig, LIEF and Capstone from PyPI in .cache/.
 
@@ -77,6 +79,7 @@ async function main() {
   const out = path.resolve(values.out ?? path.join(ROOT, 'prebuilds'));
   const targets = select('target', TARGETS, values.only);
 
+  writeEntries(ROOT);
   installToolchain(progress);
   const results = [];
   const errors = [];

@@ -25,7 +25,7 @@ const DIRECTIONS = [
   [/^lib\//, [PUBLIC, /^prebuilds\//]],
   [/^scripts\//, [PUBLIC, /^scripts\//]],
   [SUPPORT, SHARED],
-  [/^test\/system\//, [...SHARED, /^test\/system\//, /^build\//]],
+  [/^test\/system\//, [...SHARED, /^test\/system\//, /^scripts\/prebuild\//, /^build\//]],
   [/^test\//, [...SHARED, /^build\//]],
   [/^examples\/rooms\/test\//, SHARED],
   [/^examples\//, [PUBLIC, EXAMPLES]],

@@ -6,6 +6,7 @@ const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { writeEntries } = require('../prebuild/entries');
 const { NotHere } = require('./fetch');
 
 const ROOT = path.join(__dirname, '../..');
@@ -56,6 +57,7 @@ function placeFramemask(folder) {
     fs.rmSync(place, { recursive: true, force: true });
     fs.mkdirSync(place, { recursive: true });
     run('tar', ['xzf', path.join(scratch, tarball), '--strip-components=1', '-C', place], scratch);
+    writeEntries(place);
     const addon = 'build/Release/framemask.node';
     if (fs.existsSync(path.join(ROOT, addon))) fs.cpSync(path.join(ROOT, addon), path.join(place, addon));
     const helper = path.dirname(require.resolve('node-gyp-build/package.json'));

@@ -27,14 +27,6 @@ function libModules() {
   return filesOf('lib', /\.js$/).filter((name) => !name.startsWith('lib/platforms/'));
 }
 
-/** @returns {{ name: string, file: string }[]} each entry of lib/platforms/, with its file below prebuilds/ */
-function prebuildEntries() {
-  return filesOf('lib/platforms/addons', /\.js$/).map((module) => ({
-    name: path.basename(module, '.js'),
-    file: /prebuilds\/(.+)'\)/.exec(fs.readFileSync(path.join(ROOT, module), 'utf8'))[1]
-  }));
-}
-
 /**
  * @param {string} module
  * @returns {string[]} the files of this checkout that it imports, as paths from the checkout
@@ -50,4 +42,4 @@ function requiresOf(module) {
   });
 }
 
-module.exports = { filesOf, libModules, prebuildEntries, requiresOf };
+module.exports = { filesOf, libModules, requiresOf };

@@ -5,17 +5,17 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { ROOT, outputOf } = require('../../support/child');
+const { TARGETS } = require('../../../scripts/prebuild/targets');
 const { installPackages, placeFramemask } = require('../../../scripts/support/install');
-const { prebuildEntries } = require('../../support/modules');
+const { ROOT, outputOf } = require('../../support/child');
 
 const CACHE = path.join(ROOT, '.cache/bundlers');
 const DOCUMENT = 'docs/bundling.md';
 const TEXT = fs.readFileSync(path.join(ROOT, DOCUMENT), 'utf8');
 /** The name of this platform's entry. */
-const PLATFORM = prebuildEntries()
-  .map(({ name }) => name)
-  .find((name) => name.split('-', 2).join('-') === `${process.platform}-${process.arch}`);
+const PLATFORM = TARGETS.map(({ name }) => name).find(
+  (name) => name.split('-', 2).join('-') === `${process.platform}-${process.arch}`
+);
 
 const NAMES = '{ Decoder, Encoder, kernel, mask, nativeError, unmask }';
 const WS = '{ WebSocket, WebSocketServer }';

@@ -4,8 +4,9 @@ const { execFileSync, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { ROOT, faultsOf } = require('../../support/child');
+const { writeEntries } = require('../../../scripts/prebuild/entries');
 const { NotHere } = require('../../../scripts/support/fetch');
+const { ROOT, faultsOf } = require('../../support/child');
 const { MANAGERS, OLD_WS } = require('./managers');
 const { checkTarball, filesBelow, lint, pack } = require('./tarball');
 
@@ -51,6 +52,7 @@ modules and as TypeScript (strict, nodenext), and must get a native kernel.`,
     const scratch = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'framemask-package-')));
     try {
       progress('npm pack');
+      if (prebuilt) writeEntries(ROOT);
       const tarball = await pack(scratch, { scripts: !prebuilt });
       const unpacked = path.join(scratch, 'unpacked');
       fs.mkdirSync(unpacked);

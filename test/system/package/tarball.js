@@ -3,8 +3,9 @@
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
+const { ENTRIES } = require('../../../scripts/prebuild/entries');
+const { TARGETS } = require('../../../scripts/prebuild/targets');
 const { ROOT, outputOf, run } = require('../../support/child');
-const { prebuildEntries } = require('../../support/modules');
 
 /** The limit for all files together, in bytes. */
 const MAX_SIZE = 700_000;
@@ -47,14 +48,15 @@ function filesBelow(folder) {
  */
 function checkTarball(files) {
   const manifest = JSON.parse(files.get('package.json'));
-  const addons = prebuildEntries().map(({ file }) => `prebuilds/${file}`);
+  const addons = TARGETS.map(({ file }) => `prebuilds/${file}`);
+  const required = ['README.md', 'LICENSE', ...GUIDES, ...Object.keys(ENTRIES), ...addons];
   const isExpected = (name) =>
     /^(package\.json|README\.md|LICENSE)$|^(index|ws|lib\/.+)\.(js|mjs|d\.ts|d\.mts)$/.test(name) ||
     GUIDES.includes(name) ||
     addons.includes(name);
   const size = [...files.values()].reduce((sum, bytes) => sum + bytes.length, 0);
   const extra = [...files.keys()].filter((name) => !isExpected(name));
-  const missing = ['README.md', 'LICENSE', ...GUIDES, ...addons].filter((name) => !files.has(name));
+  const missing = required.filter((name) => !files.has(name));
   const scripts = INSTALL_SCRIPTS.filter((name) => manifest.scripts?.[name] !== undefined);
   const faults = [
     ...extra.map((name) => `${name} is not needed`),
@@ -71,7 +73,7 @@ function checkTarball(files) {
 async function lint(tarball) {
   const programs = path.join(__dirname, '../node_modules/.bin');
   // arethetypeswrong skips entries with a *, unless they are named.
-  const entries = ['.', 'ws', 'ws/register', ...prebuildEntries().map(({ name }) => `prebuilds/${name}`)];
+  const entries = ['.', 'ws', 'ws/register', ...TARGETS.map(({ name }) => `prebuilds/${name}`)];
   const plain = ['--no-definitely-typed', '--no-color', '--no-emoji', '--format', 'ascii'];
   const faults = [];
   for (const [command, clean] of [

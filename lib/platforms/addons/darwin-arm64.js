@@ -1,3 +1,0 @@
-'use strict';
-
-require('../../masking/native').provideAddon(() => require('../../../prebuilds/darwin-arm64/framemask.node'));

@@ -1,3 +1,0 @@
-'use strict';
-
-require('../../masking/native').provideAddon(() => require('../../../prebuilds/win32-ia32/framemask.node'));

@@ -1,4 +1,0 @@
-'use strict';
-
-require('./addons/darwin-arm64');
-module.exports = require('../../index.js');

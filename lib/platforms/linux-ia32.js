@@ -1,4 +1,0 @@
-'use strict';
-
-require('./addons/linux-ia32');
-module.exports = require('../../index.js');

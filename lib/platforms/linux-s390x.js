@@ -1,4 +1,0 @@
-'use strict';
-
-require('./addons/linux-s390x');
-module.exports = require('../../index.js');

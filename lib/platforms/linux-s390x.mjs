@@ -1,4 +1,0 @@
-import './addons/linux-s390x.js';
-
-export * from '../../index.mjs';
-export { default } from '../../index.mjs';

@@ -1,4 +1,0 @@
-'use strict';
-
-require('./addons/win32-arm64');
-module.exports = require('../../index.js');

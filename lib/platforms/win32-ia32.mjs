@@ -1,4 +1,0 @@
-import './addons/win32-ia32.js';
-
-export * from '../../index.mjs';
-export { default } from '../../index.mjs';

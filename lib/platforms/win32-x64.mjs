@@ -1,4 +1,0 @@
-import './addons/win32-x64.js';
-
-export * from '../../index.mjs';
-export { default } from '../../index.mjs';
