@@ -261,15 +261,6 @@ declare namespace WebSocket {
      * @throws RangeError, TypeError unless it is a whole number of at least 0, or Infinity
      */
     streamFrom?: number | undefined;
-    /**
-     * With `streamFrom`: the least `bytes` of a stream that must arrive in each period of `seconds`
-     * (default: 10). Otherwise the stream ends by an error with the code `FRAMEMASK_ERR_TOO_SLOW`, and
-     * the connection is closed with 1008. Periods in which the connection was paused, or waited for
-     * the reader, do not count. Default: none.
-     *
-     * @throws RangeError, TypeError unless both are finite numbers above 0; TypeError without `streamFrom`
-     */
-    minRate?: { bytes: number; seconds?: number | undefined } | undefined;
   }
 
   interface ClientOptions extends SecureContextOptions, ConnectionOptions {
@@ -460,7 +451,7 @@ declare namespace WebSocket {
   ): AsyncIterableIterator<Message>;
   function messages(websocket: EitherWebSocket, options: MessagesOptions): AsyncIterableIterator<StreamedMessage>;
 
-  interface ReadyOptions {
+  interface DrainedOptions {
     /**
      * The mark in bytes. Default: 65,536. The `writableHighWaterMark` of the connection's socket
      * (16 KiB; 64 KiB from Node.js 22 on) is the lowest that counts.
@@ -475,15 +466,7 @@ declare namespace WebSocket {
    * bytes have left. Rejected with the code `FRAMEMASK_ERR_NOT_OPEN` if the connection closes
    * before, and for a WebSocket of plain ws; with a RangeError for a mark that is not above 0.
    */
-  function ready(websocket: EitherWebSocket, options?: ReadyOptions): Promise<void>;
-
-  /**
-   * The bytes that have been received since the first call for this WebSocket, and the time of the
-   * last of them (of the first call, if there are none), in milliseconds of `performance.now()`. A
-   * peer in the middle of a long message can't answer a Ping, but its bytes arrive: heartbeats ask for
-   * both. Nothing arrives while the WebSocket `isPaused`, or a stream waits for its reader.
-   */
-  function received(websocket: EitherWebSocket): { bytes: number; time: number };
+  function drained(websocket: EitherWebSocket, options?: DrainedOptions): Promise<void>;
 
   /** The chunks of a stream. */
   type Chunk = string | ArrayBufferView | ArrayBuffer | SharedArrayBuffer;

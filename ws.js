@@ -7,9 +7,8 @@ const { Exported, WebSocket, connectionId, messages } = require('./lib/ws/websoc
 /** The exports that ws does not have. Those that few programs need are loaded when they are called. */
 const ADDED = {
   connectionId,
+  drained: (...args) => require('./lib/ws/drained').drained(...args),
   messages,
-  ready: (...args) => require('./lib/ws/ready').ready(...args),
-  received: (websocket) => require('./lib/ws/received').received(websocket),
   report,
   sendStream: (...args) => require('./lib/ws/send-stream').sendStream(...args)
 };

@@ -3,11 +3,10 @@ import WebSocket from './ws.js';
 export const {
   connectionId,
   createWebSocketStream,
+  drained,
   extension,
   messages,
   PerMessageDeflate,
-  ready,
-  received,
   Receiver,
   Sender,
   sendStream,

@@ -39,10 +39,9 @@ const OPTIONS = {
     'threadPoolFrom'
   ],
   // Those that framemask/ws adds to ws's.
-  WebSocketServer: ['sharedReads', 'streamFrom', 'minRate'],
-  WebSocket: ['http2', 'streamFrom', 'minRate'],
-  perMessageDeflate: ['contextTakeover'],
-  minRate: ['bytes', 'seconds']
+  WebSocketServer: ['sharedReads', 'streamFrom'],
+  WebSocket: ['http2', 'streamFrom'],
+  perMessageDeflate: ['contextTakeover']
 };
 
 /**

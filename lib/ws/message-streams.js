@@ -2,8 +2,6 @@
 
 const { Readable } = require('node:stream');
 const { readLimit } = require('../codec/options');
-const { invalidChoice } = require('../shared/errors');
-const { LeastRate, readRate } = require('./least-rate');
 
 /**
  * The long messages of a connection as streams, one at a time. A stream keeps no part but the one that
@@ -12,25 +10,19 @@ const { LeastRate, readRate } = require('./least-rate');
  */
 class MessageStreams {
   /**
-   * @param {object} options of `readStreamOptions`
-   * @param {import('node:stream').Duplex} socket of the connection
    * @param {object} handlers `onStream(stream, isBinary)` announces a stream, `onRelease` is called in
-   *   a tick of its own when the connection may deliver again, `onSlow` when the peer is too slow
+   *   a tick of its own when the connection may deliver again
    */
-  constructor({ minRate }, socket, { onStream, onRelease, onSlow }) {
+  constructor({ onStream, onRelease }) {
     /** Whether the connection must not deliver more. */
     this.isHeld = false;
-    this._socket = socket;
-    this._minRate = minRate;
     this._onStream = onStream;
     this._onRelease = onRelease;
-    this._onSlow = onSlow;
     // The stream of the message in progress, or one that is complete and has not ended.
     this._stream = null;
     this._isComplete = false;
     // Whether the reader has asked for more since the last part was given.
     this._hasDemand = false;
-    this._rate = null;
   }
 
   /** Adds the next part of the message in progress, or the first one of a new message. */
@@ -40,12 +32,11 @@ class MessageStreams {
     const stream = this._stream;
     this._isComplete = isLast;
     this._hasDemand = false;
-    this._rate?.add(bytes.length);
     try {
       // A destroyed one discards the rest of its message.
       if (bytes.length !== 0 && !stream.destroyed) stream.push(bytes);
     } finally {
-      if (isLast) this._complete(stream);
+      if (isLast && !stream.destroyed) stream.push(null);
       try {
         if (isFirst) this._onStream(stream, isBinary);
       } finally {
@@ -57,7 +48,6 @@ class MessageStreams {
 
   /** Ends a stream whose message has not ended: by default, because its connection has. */
   fail(error = incompleteError()) {
-    this._rate?.stop();
     if (!this._isComplete) this._stream?.destroy(error);
   }
 
@@ -75,13 +65,6 @@ class MessageStreams {
     // A later listener that throws keeps the stream from being destroyed.
     stream.once('end', () => this._end(stream));
     this._stream = stream;
-    if (this._minRate !== undefined) this._rate = new LeastRate(this._socket, this._minRate, () => this._tooSlow());
-  }
-
-  _complete(stream) {
-    this._rate?.stop();
-    this._rate = null;
-    if (!stream.destroyed) stream.push(null);
   }
 
   /** A stream takes no more: its reader has all of it, or has destroyed it. */
@@ -107,13 +90,6 @@ class MessageStreams {
     // The reader may have asked from a handler of the decoder.
     process.nextTick(this._onRelease);
   }
-
-  _tooSlow() {
-    const { bytes, seconds } = this._minRate;
-    const error = new Error(`Fewer than ${bytes} bytes of a message came in ${seconds} seconds`);
-    this.fail(Object.assign(error, { code: 'FRAMEMASK_ERR_TOO_SLOW' }));
-    this._onSlow();
-  }
 }
 
 function incompleteError() {
@@ -121,10 +97,7 @@ function incompleteError() {
   return Object.assign(error, { code: 'FRAMEMASK_ERR_INCOMPLETE' });
 }
 
-/** The options `streamFrom` and `minRate`; see ws.d.ts. */
-function readStreamOptions(options) {
-  if (options.streamFrom === undefined) throw invalidChoice('minRate', 'streamFrom');
-  return { streamFrom: readLimit(options, 'streamFrom', 0), minRate: readRate(options) };
-}
+/** The option `streamFrom`; see ws.d.ts. */
+const readStreamFrom = (options) => readLimit(options, 'streamFrom', 0);
 
-module.exports = { MessageStreams, readStreamOptions };
+module.exports = { MessageStreams, readStreamFrom };

@@ -15,15 +15,12 @@ const {
 const { stopReading } = require('../sockets/shared-reads');
 const { toBinaryType } = require('./binary-types');
 
-const POLICY_VIOLATION = 1008;
-
 // The parts that a Receiver's `_write` needs.
 const kWebSocket = Symbol('websocket');
 const kSender = Symbol('sender');
 const kReceiverAdapter = Symbol('receiverAdapter');
 const kBorrows = Symbol('borrows');
-const kReads = Symbol('reads');
-const kStreamOptions = Symbol('streamOptions');
+const kStreamFrom = Symbol('streamFrom');
 
 /**
  * The way in of a connection. ws writes its reads to its Receiver, a stream.Writable. That
@@ -47,9 +44,9 @@ class ReceiverAdapter {
     /** Whether the thread pool has inflated the next message, so that this turn is its own. */
     this.hasTurn = false;
     this._sender = sender;
-    const streamOptions = receiver[kStreamOptions];
+    const streamFrom = receiver[kStreamFrom];
     let parts;
-    if (streamOptions !== undefined && this._inflatesInParts) parts = this._beginStreams(streamOptions);
+    if (streamFrom !== undefined && this._inflatesInParts) parts = this._beginStreams(streamFrom);
     this._decoder = this._createDecoder(parts);
     this._callback = null;
   }
@@ -188,17 +185,16 @@ class ReceiverAdapter {
   }
 
   /** @returns {object} the options of a Decoder for messages as streams */
-  _beginStreams(options) {
+  _beginStreams(partsFrom) {
     const { socket } = this._sender;
     const { MessageStreams } = require('./message-streams');
-    this.streams = new MessageStreams(options, socket, {
+    this.streams = new MessageStreams({
       onStream: (stream, isBinary) => this._announce(stream, isBinary),
-      onRelease: () => this._release(),
-      onSlow: () => this.websocket.close(POLICY_VIOLATION)
+      onRelease: () => this._release()
     });
     this.receiver.once('finish', () => this.streams.fail());
     socket.once('close', () => this._abandonStream());
-    return { onPart, partsFrom: options.streamFrom };
+    return { onPart, partsFrom };
   }
 
   _createDecoder(parts) {
@@ -238,10 +234,10 @@ const limitOf = (option) => (option > 0 ? option : Infinity);
  * Replaces the decoding of a Receiver. Its ReceiverAdapter is made with the first chunk: until then
  * `borrowChunks` may be called, and an idle connection needs no decoder.
  */
-function attachDecoder(websocket, receiver, sender, streamOptions) {
+function attachDecoder(websocket, receiver, sender, streamFrom) {
   receiver[kWebSocket] = websocket;
   receiver[kSender] = sender;
-  if (streamOptions !== undefined) receiver[kStreamOptions] = streamOptions;
+  if (streamFrom !== undefined) receiver[kStreamFrom] = streamFrom;
   receiver._write = write;
 }
 
@@ -263,24 +259,6 @@ function writeBorrowed(chunk, ...rest) {
 function write(chunk, _encoding, callback) {
   this[kReceiverAdapter] ??= new ReceiverAdapter(this[kWebSocket], this, this[kSender]);
   this[kReceiverAdapter].write(chunk, callback);
-}
-
-/**
- * Counts the bytes that a Receiver gets from now on, for `received()`.
- *
- * @returns {{ bytes: number, time: number }} the same object each time
- */
-function countReads(receiver) {
-  if (receiver[kReads] === undefined) {
-    receiver[kReads] = { bytes: 0, time: performance.now() };
-    const { _write } = receiver;
-    receiver._write = function (chunk, ...rest) {
-      this[kReads].bytes += chunk.length;
-      this[kReads].time = performance.now();
-      return _write.call(this, chunk, ...rest);
-    };
-  }
-  return receiver[kReads];
 }
 
 /** A connection that waits for the thread pool, or for a turn, goes on by itself. */
@@ -361,4 +339,4 @@ function endDecoding(receiver) {
   receiver[kReceiverAdapter]?.end();
 }
 
-module.exports = { attachDecoder, borrowChunks, countReads, endDecoding, hasDecoder, terminateStreams };
+module.exports = { attachDecoder, borrowChunks, endDecoding, hasDecoder, terminateStreams };

@@ -5,7 +5,7 @@ const { setImmediate: nextTurn } = require('node:timers/promises');
 const { Buffer } = require('../shared/buffers');
 const { Queue } = require('../shared/queue');
 const { checkSignal, onceOf } = require('./once-of');
-const { settled, notOpen, whenBelow } = require('./ready');
+const { settled, notOpen, whenBelow } = require('./drained');
 const { checkCallback } = require('./sender-adapter');
 const { adapterOf } = require('./websocket');
 

@@ -2,14 +2,14 @@
 
 const { checkNames, readBoolean } = require('../shared/option-names');
 const { ws } = require('./internals');
-const { WebSocket, noteHandshake, streamOptionsOf, withoutTakeover } = require('./websocket');
+const { WebSocket, noteHandshake, streamFromOf, withoutTakeover } = require('./websocket');
 
 /** ws's WebSocketServer, whose connections are framemask's. */
 class WebSocketServer extends ws.WebSocketServer {
   constructor(options, callback) {
     checkNames(options, 'WebSocketServer');
     readBoolean(options, 'sharedReads'); // throws
-    streamOptionsOf(options);
+    streamFromOf(options);
     super({ WebSocket, ...withoutTakeover(options) }, callback);
   }
 

@@ -21,8 +21,8 @@ const kMessages = Symbol('messages');
 const kOnClosing = Symbol('onClosing');
 /** Where a client keeps the request of its handshake, while it lasts. */
 const kRequest = Symbol('request');
-/** Where a WebSocket keeps its options of streams, if it has them. */
-const kStreamOptions = Symbol('streamOptions');
+/** Where a WebSocket keeps its option `streamFrom`, if it has it. */
+const kStreamFrom = Symbol('streamFrom');
 /** Where a server's socket has the server's options. */
 const kServerOptions = Symbol('serverOptions');
 
@@ -36,10 +36,10 @@ function extend(Base) {
   const base = Base.prototype;
   return class WebSocket extends Base {
     constructor(address, protocols, options) {
-      const streamOptions = streamOptionsOf(options) ?? streamOptionsOf(protocols);
+      const streamFrom = streamFromOf(options) ?? streamFromOf(protocols);
       // ws takes options for protocols, too.
       super(address, Array.isArray(protocols) ? protocols : clientOptions(protocols), clientOptions(options));
-      if (streamOptions !== undefined) this[kStreamOptions] = streamOptions;
+      if (streamFrom !== undefined) this[kStreamFrom] = streamFrom;
     }
 
     /**
@@ -60,12 +60,12 @@ function extend(Base) {
       }
       const adapter = new SenderAdapter(this, this._sender, socket, this[kKey] ?? socket[kKey]);
       const receiver = this._receiver;
-      const streamOptions = this[kStreamOptions];
+      const streamFrom = this[kStreamFrom];
       const { agreement } = adapter;
       const compression = agreement === null ? null : require('./compression');
       // Where ws inflates, its Receiver takes the chunks; but it can't give streams.
-      const decodes = streamOptions !== undefined || compression?.isLeftToWs() !== true;
-      if (decodes) attachDecoder(this, receiver, adapter, streamOptions);
+      const decodes = streamFrom !== undefined || compression?.isLeftToWs() !== true;
+      if (decodes) attachDecoder(this, receiver, adapter, streamFrom);
       this[kSenderAdapter] = adapter;
       connections.opened++;
       if (compression === null) return;
@@ -205,10 +205,9 @@ function clientOptions(options) {
   return { ...given, createConnection: overHttp2(http2 === true || fallback ? null : http2, { fallback }) };
 }
 
-/** @returns {object | undefined} a client's or server's options of messages as streams, checked */
-function streamOptionsOf(options) {
-  if (options?.streamFrom === undefined && options?.minRate === undefined) return undefined;
-  return require('./message-streams').readStreamOptions(options);
+/** @returns {number | undefined} a client's or server's option `streamFrom`, checked */
+function streamFromOf(options) {
+  return options?.streamFrom === undefined ? undefined : require('./message-streams').readStreamFrom(options);
 }
 
 /** Keeps a server's part of a connection, before ws makes the WebSocket. */
@@ -247,6 +246,6 @@ module.exports = {
   kOnClosing,
   messages,
   noteHandshake,
-  streamOptionsOf,
+  streamFromOf,
   withoutTakeover
 };

@@ -3,6 +3,7 @@
 import WebSocket, {
   type ClientOptions,
   createWebSocketStream,
+  drained,
   extension,
   type Message,
   messages,
@@ -10,8 +11,6 @@ import WebSocket, {
   type RawData,
   Receiver,
   type Report,
-  ready,
-  received,
   report,
   Sender,
   type Server,
@@ -50,9 +49,7 @@ const iterator: AsyncIterableIterator<Message> = messages(client, {
 });
 // The loop's object knows both ways to leave it.
 await iterator.return?.();
-await ready(client, { below: 1, signal: AbortSignal.timeout(1000) });
-const { bytes, time } = received(client);
-console.log(bytes + time);
+await drained(client, { below: 1, signal: AbortSignal.timeout(1000) });
 for await (const { data } of messages(new theirs.WebSocket(null))) console.log(data);
 
 const sent: Promise<void> = sendStream(client, process.stdin, { binary: true, signal: AbortSignal.timeout(1000) });

@@ -30,7 +30,6 @@ const options: ServerOptions = {
   maxFragments: 100,
   maxBufferedChunks: 100,
   streamFrom: 2 ** 20,
-  minRate: { bytes: 1024, seconds: 5 },
   perMessageDeflate: { threshold: 1024 }
 };
 const server = new WebSocketServer(options, () => console.log('listening'));

@@ -16,7 +16,7 @@ const { IMPLEMENTATIONS, connectPair, connectRaw, listen, runSource } = require(
 const { ws, 'framemask/ws': framemask } = IMPLEMENTATIONS;
 
 /** The exports that ws does not have. */
-const ADDED = 'connectionId messages ready received report sendStream WebSocketError WebSocketStream'.split(' ');
+const ADDED = 'connectionId drained messages report sendStream WebSocketError WebSocketStream'.split(' ');
 /** What framemask/ws inherits from ws's classes, as any subclass of them would. */
 const INHERITED = {
   WebSocket: ['emitClose', 'pause', 'ping', 'pong', 'resume'],
@@ -403,7 +403,6 @@ t.test('an option of its own whose name has a slip is refused, and options of ws
   }
   for (const [name, meant] of [
     ['streamForm', 'streamFrom'],
-    ['minrate', 'minRate'],
     ['HTTP2', 'http2']
   ]) {
     const error = slip('WebSocket', name, meant);

@@ -10,7 +10,7 @@ const t = require('tap');
 const framemask = require('../../ws.js');
 const { IMPLEMENTATIONS, connectPair, connectRaw, listen } = require('../support/websockets');
 
-const { WebSocket, WebSocketError, WebSocketStream, messages, ready, sendStream } = framemask;
+const { WebSocket, WebSocketError, WebSocketStream, drained, messages, sendStream } = framemask;
 
 /** A server that echoes by streams, and the streams of a client. */
 async function connectEcho(t, options) {
@@ -251,7 +251,7 @@ t.test('a signal that is none is a TypeError, and opens no connection', async (t
   for (const signal of [null, 5, {}]) {
     t.throws(() => new WebSocketStream(wss.url, { signal }), { code: 'ERR_INVALID_ARG_TYPE', message });
     t.throws(() => messages(websocket, { signal }), message);
-    await t.rejects(ready(websocket, { signal }), message);
+    await t.rejects(drained(websocket, { signal }), message);
     await t.rejects(sendStream(websocket, ['a'], { signal }), message);
   }
   t.same([...wss.clients], [websocket]);

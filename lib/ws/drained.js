@@ -13,7 +13,7 @@ const OPEN = 1;
  * A socket says by 'drain' when its bytes have left, if there were more than its high-water mark;
  * lower marks would need a timer.
  */
-async function ready(websocket, { below = BELOW, signal } = {}) {
+async function drained(websocket, { below = BELOW, signal } = {}) {
   checkSignal(signal);
   signal?.throwIfAborted();
   if (!(below > 0)) throw new RangeError('below must be a number above 0');
@@ -67,4 +67,4 @@ function notOpen() {
   return Object.assign(new Error('The WebSocket is not open'), { code: 'FRAMEMASK_ERR_NOT_OPEN' });
 }
 
-module.exports = { notOpen, ready, settled, whenBelow };
+module.exports = { drained, notOpen, settled, whenBelow };
