@@ -405,7 +405,7 @@ export interface MessageOptions extends FragmentOptions {
  *
  * Once the encoder is `closed`, methods that add a frame do nothing: no frame may follow a Close frame
  * (RFC 6455 section 5.5.1). They throw a TypeError for data of a wrong type, and an Error if a message
- * begins within a fragmented one, or while `payloadLeft` is not 0.
+ * begins within a fragmented one.
  *
  * They change your data only if it is `owned`. A server does not copy payloads of 16 KiB and more:
  * do not change such data before it has been sent.
@@ -437,32 +437,6 @@ export class Encoder<End extends Role = Role> {
    * @throws Error outside of a fragmented message
    */
   continuation(data: string | Bytes, options?: FragmentOptions): void;
-  /**
-   * Begins a data frame whose length is known and whose payload comes later, by `addPayload`: a file,
-   * for example, which then need not be in memory. It is not compressed. Within a fragmented message,
-   * it is a continuation. Until its payload is complete nothing else can be sent, not even a Close
-   * frame: to give up, destroy the connection.
-   *
-   * @param length the length of the payload in bytes
-   * @param options `binary`: whether the message is binary. Default: true. `fin`: whether the frame is
-   *   the last of its message. Default: true. `rsv1`: as in {@link MessageOptions}
-   * @throws RangeError if `length` is not a whole number from 0 to 2^53 - 1
-   * @throws Error while a message is being compressed in the thread pool: wait for `onDeflated`. Also
-   *   within a fragmented message that is compressed
-   */
-  beginFrame(
-    length: number,
-    options?: { binary?: boolean | undefined; fin?: boolean | undefined; rsv1?: boolean | undefined }
-  ): void;
-  /** The bytes that the payload of `beginFrame` still lacks, or 0. */
-  readonly payloadLeft: number;
-  /**
-   * Adds the next bytes of that payload.
-   *
-   * @param options `owned`: as in {@link FragmentOptions}
-   * @throws RangeError if there are more than `payloadLeft`
-   */
-  addPayload(data: Bytes, options?: { owned?: boolean | undefined }): void;
   /** Adds a Ping frame of up to 125 bytes (RFC 6455 section 5.5.2), also between fragments. */
   ping(data?: string | Bytes): void;
   /**

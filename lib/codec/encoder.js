@@ -64,10 +64,6 @@ class Encoder {
     return this._closed;
   }
 
-  get payloadLeft() {
-    return this._payload === null ? 0 : this._payload.left;
-  }
-
   flush(writable, callback) {
     return typeof writable === 'function'
       ? this._buffer.flush(undefined, writable)
@@ -89,49 +85,8 @@ class Encoder {
 
   continuation(data, options) {
     if (this._closed) return;
-    this._checkPayload();
     if (!this._isAmidMessage) throw invalidState('No fragmented message has begun');
     this._addData((options?.fin ?? true) ? FIN : 0, data, options);
-  }
-
-  beginFrame(length, options) {
-    if (typeof length !== 'number') throw invalidType('length', 'a number', length);
-    if (!(Number.isSafeInteger(length) && length >= 0)) throw outOfRange('length', 'a whole number from 0 on', length);
-    if (this._closed) return;
-    this._checkPayload();
-    if (this._isDeflating) throw invalidState('A message is being compressed: wait for onDeflated');
-    this._checkContinued();
-    const { fin = true, binary = true, rsv1 = false } = options ?? {};
-    let firstByte = fin ? FIN : 0;
-    if (this._message === null) firstByte |= (rsv1 ? RSV1 : 0) | (binary ? Opcode.BINARY : Opcode.TEXT);
-    const key = this._frames.beginFrame(this._buffer, firstByte, length);
-    this._payload = { firstByte, length, left: length, key };
-    if (length === 0) this._endPayload();
-  }
-
-  addPayload(data, options) {
-    const bytes = toBytes('data', data, false);
-    const length = lengthOf(bytes);
-    if (this._closed) return;
-    const payload = this._payload;
-    if (length > this.payloadLeft)
-      throw outOfRange('data', `at most ${this.payloadLeft} bytes long`, `${length} bytes long`);
-    if (length === 0) return;
-    payload.key = this._frames.addPayload(this._buffer, bytes, length, payload.key, options?.owned ?? false);
-    payload.left -= length;
-    if (payload.left === 0) this._endPayload();
-  }
-
-  _endPayload() {
-    const { firstByte, length } = this._payload;
-    this._payload = null;
-    this._count(firstByte, length);
-  }
-
-  /** Inside a frame nothing else can be sent, not even a Close frame. */
-  _checkPayload() {
-    if (this._payload === null) return;
-    throw invalidState(`The frame that beginFrame() began lacks ${this._payload.left} bytes of its payload`);
   }
 
   /** A frame that is sent as it is can't continue a message that this encoder compresses. */
@@ -166,7 +121,7 @@ class Encoder {
 
   stop() {
     this._closed = true;
-    this._payload = this._message = null;
+    this._message = null;
     this._buffer.drop({ destroyed: true });
     this._queue?.stop();
   }
@@ -177,7 +132,6 @@ class Encoder {
     if (this._frames.mode !== 0)
       throw invalidState('A prepared message is for the server role, a client masks each by itself');
     if (this._closed) return;
-    this._checkPayload();
     if (this._isAmidMessage) throw invalidState('A fragmented message has not ended');
     const { frame, length } = this._queue === null ? framed : framedFor(framed, this._queue);
     const firstByte = frame[0];
@@ -195,7 +149,6 @@ class Encoder {
   addFramed(pieces, options) {
     const { firstByte, length, opcode } = readFramed(pieces, this._frames.mode, options?.anyMask ?? false);
     if (this._closed) return;
-    this._checkPayload();
     if (opcode === Opcode.CONTINUATION) this._checkContinued();
     this._closed = opcode === Opcode.CLOSE;
     if (this._isDeflating) this._queue.addPlain(firstByte, length, EMPTY, [Buffer.concat(pieces)]);
@@ -209,7 +162,6 @@ class Encoder {
 
   _dataFrame(opcode, data, options) {
     if (this._closed) return;
-    this._checkPayload();
     if (this._isAmidMessage) throw invalidState('A fragmented message has not ended');
     if (options === undefined) {
       this._addData(FIN | opcode, data, options);
@@ -258,7 +210,6 @@ class Encoder {
     const length = lengthOf(bytes);
     if (length > MAX_SHORT) throw outOfRange('data', 'at most 125 bytes long', `${length} bytes long`);
     if (this._closed) return;
-    this._checkPayload();
     this._closed = opcode === Opcode.CLOSE;
     // A Close frame comes last. Ping and Pong frames may come before messages that are being
     // compressed.
@@ -314,12 +265,6 @@ class Encoder {
     if (isData && isLast) traceMessage(source, message.firstByte, message.length, message.fragments);
   }
 }
-
-/**
- * The frame of `beginFrame`: its first byte, length, bytes to come, and the key for the next one. An own
- * property of the few encoders that send one.
- */
-Encoder.prototype._payload = null;
 
 /** Loads lib/deflate at the first use: see `readAgreement`. */
 function createSendQueue(direction, refers, onDeflated) {

@@ -189,7 +189,7 @@ class SendQueue {
   _deflate(record) {
     const { firstByte, data, length } = record;
     const deflates = this._isCompressed(record);
-    // False after a message's end: `addFramed` and `beginFrame` begin the next one unseen.
+    // False after a message's end: `addFramed` begins the next one unseen.
     if (!isWhole(firstByte)) this._deflatesFragments = deflates && !isLast(record);
     if (!deflates) return record;
     if (length >= this._threadPoolFrom) {

@@ -164,8 +164,7 @@ const CALLS = [
   ['close', 1000],
   ['close'],
   ['addPrepared', prepare('x')],
-  ['addFramed', [frame(PING, '')]],
-  ['beginFrame', 1]
+  ['addFramed', [frame(PING, '')]]
 ];
 
 t.test('5.5.1: sends nothing after a Close frame', async (t) => {
@@ -173,7 +172,7 @@ t.test('5.5.1: sends nothing after a Close frame', async (t) => {
   t.equal(encoder.closed, false);
   encoder.close(1000, 'bye');
   t.equal(encoder.closed, true);
-  for (const [method, ...args] of [...CALLS, ['addPayload', Buffer.alloc(1)]]) encoder[method](...args);
+  for (const [method, ...args] of CALLS) encoder[method](...args);
   assertSent(encoder, frame(CLOSE, closePayload(1000, 'bye')));
 });
 
@@ -396,83 +395,14 @@ t.test('keys are forgotten before a startup snapshot', async (t) => {
   t.equal(nextMaskingKey(), 2, 'of a new batch');
 });
 
-testEncoders('beginFrame: a payload that comes later, in pieces of any size, by any way', (Encoder, role) => {
-  const random = (length, seed) => Buffer.from(Array.from({ length }, (_, i) => (i * seed) & 255));
-  for (const owned of [false, true]) {
-    const encoder = new Encoder({ role });
-    const pieces = [random(1, 3), random(70, 5), random(20_000, 7), random(100_000, 11), Buffer.alloc(0)];
-    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    encoder.text('before');
-    encoder.beginFrame(length, { fin: false });
-    let left = length;
-    for (const piece of pieces) {
-      assert.equal(encoder.payloadLeft, left);
-      encoder.addPayload(owned ? Buffer.from(piece) : piece, { owned });
-      left -= piece.length;
-    }
-    assert.equal(encoder.payloadLeft, 0);
-    encoder.ping('between');
-    encoder.beginFrame(3);
-    encoder.addPayload(new Uint8Array([1, 2, 3]).buffer);
-    encoder.beginFrame(0, { binary: false });
-    encoder.ping('after');
-    const expected = [
-      frame(TEXT, 'before'),
-      frame(BINARY, Buffer.concat(pieces), { fin: false }),
-      frame(PING, 'between'),
-      frame(CONTINUATION, Buffer.of(1, 2, 3)),
-      frame(TEXT, ''),
-      frame(PING, 'after')
-    ];
-    assertSent(encoder, ...expected);
-  }
-});
-
-testEncoders('5.2: beginFrame writes the shortest header for a payload of any length, and rsv1', (Encoder, role) => {
-  forEachCase([0, 125, 126, 65535, 65536, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1], (length) => {
-    const encoder = new Encoder({ role });
-    encoder.beginFrame(length, { rsv1: true });
-    assert.equal(encoder.payloadLeft, length);
-    const key = role === 'client' ? KEY : null;
-    const bytes = bytesOf(encoder);
-    if (key !== null) bytes.set(key, bytes.length - 4);
-    assertBytes(bytes, frame(BINARY, '', { key, length, rsv: 0x40 }));
-  });
-});
-
-t.test('while a payload is incomplete, nothing else can be sent', async (t) => {
-  const encoder = new Encoder({ role: 'server' });
-  encoder.beginFrame(5);
-  encoder.addPayload(Buffer.from('ab'));
-  const pending = encoder.pending;
-  for (const [method, ...args] of CALLS) {
-    t.throws(() => encoder[method](...args), { code: 'ERR_INVALID_STATE', message: /lacks 3 bytes/ }, method);
-  }
-  t.throws(() => encoder.addPayload(Buffer.alloc(4)), { code: 'ERR_OUT_OF_RANGE', message: /at most 3 bytes/ });
-  t.throws(() => encoder.addPayload('abc'), {
-    code: 'ERR_INVALID_ARG_TYPE',
-    message: /must be a Buffer or other bytes,/
-  });
-  t.equal(encoder.pending, pending);
-  t.equal(encoder.closed, false);
-  encoder.addPayload(Buffer.from('cde'));
-  t.throws(() => encoder.addPayload(Buffer.alloc(1)), { code: 'ERR_OUT_OF_RANGE', message: /at most 0 bytes/ });
-  for (const length of [-1, 1.5, NaN, 2 ** 53]) {
-    t.throws(() => encoder.beginFrame(length), { code: 'ERR_OUT_OF_RANGE', message: /"length"/ });
-  }
-  t.throws(() => encoder.beginFrame('1'), { code: 'ERR_INVALID_ARG_TYPE', message: /"length"/ });
-  assertSent(encoder, frame(BINARY, 'abcde'));
-});
-
 t.test('stop drops all that has collected, also memory that was transferred', async (t) => {
   const encoder = new Encoder({ role: 'server' });
   encoder.text('first');
   const [{ buffer }] = encoder.take();
   encoder.text('second');
   structuredClone(buffer, { transfer: [buffer] });
-  encoder.beginFrame(7);
   encoder.stop();
-  t.match(encoder, { closed: true, pending: 0, payloadLeft: 0 });
+  t.match(encoder, { closed: true, pending: 0 });
   encoder.text('third');
   t.same(encoder.take(), []);
   encoder.stop();

@@ -128,7 +128,6 @@ t.test('only continuation() goes on with a message that is compressed', async (t
   ]) {
     encoder.text(first, { fin: false });
     t.throws(() => encoder.addFramed([CLIENT.continuation('no', { fin: false })]), refused);
-    if (first === short) t.throws(() => encoder.beginFrame(5), refused);
     encoder.continuation(second, { fin: false });
     t.throws(() => encoder.addFramed([CLIENT.continuation('no')]), refused);
     encoder.continuation('.');
@@ -603,7 +602,6 @@ testTakeovers('Encoder.stop drops all messages, and calls nothing', async (conte
   encoder.text(json(10_000));
   encoder.text(json(20_000));
   encoder.text('waits');
-  t.throws(() => encoder.beginFrame(1), { code: 'ERR_INVALID_STATE', message: /wait for onDeflated/ });
   t.ok(encoder.pending > 10_000);
   encoder.stop();
   t.equal(encoder.pending, 0);

@@ -11,9 +11,10 @@
 
 const { once } = require('node:events');
 const net = require('node:net');
-const { Decoder, Encoder, readInto } = require('../../../index');
+const { Decoder, Encoder, mask, readInto } = require('../../../index');
 const { WebSocket, WebSocketServer, sendStream } = require('../../../ws');
 const { agree } = require('../../support/deflate');
+const { BINARY, KEY, frame } = require('../../support/frames');
 
 /** The most bytes of a chunk, and of the pattern. */
 const CHUNK = 64 * 1024;
@@ -112,10 +113,6 @@ function* chunksOf(bytes) {
 
 /** The ways to send by an Encoder, which add each chunk. */
 const ADDERS = {
-  frame(encoder, { chunk, isFirst }, bytes) {
-    if (isFirst) encoder.beginFrame(bytes);
-    encoder.addPayload(chunk);
-  },
   fragments: (encoder, { chunk, isFirst, fin }) => encoder[isFirst ? 'binary' : 'continuation'](chunk, { fin }),
   text: (encoder, { chunk, isFirst, fin }) => encoder[isFirst ? 'text' : 'continuation'](chunk, { fin })
 };
@@ -130,6 +127,22 @@ async function send(kind, bytes, port) {
   for (const chunk of chunksOf(bytes)) {
     ADDERS[kind](encoder, chunk, bytes);
     if (!encoder.flush(socket)) await once(socket, 'drain');
+  }
+  socket.end().resume();
+  await closed;
+}
+
+/** One frame, whose payload is masked in pieces. */
+async function sendFrame(_kind, bytes, port) {
+  const socket = net.connect(port, HOST);
+  await once(socket, 'connect');
+  const closed = once(socket, 'close');
+  socket.write(frame(BINARY, '', { key: KEY, length: bytes }));
+  let phase = 0;
+  for (const { chunk } of chunksOf(bytes)) {
+    const masked = Buffer.allocUnsafeSlow(chunk.length);
+    phase = mask(chunk, KEY, masked, 0, chunk.length, phase);
+    if (!socket.write(masked)) await once(socket, 'drain');
   }
   socket.end().resume();
   await closed;
@@ -150,6 +163,6 @@ const [mode, kind, wanted, port] = process.argv.slice(2);
 if (mode === 'receive') receive(kind);
 else {
   const bytes = Number(wanted) - (Number(wanted) % LETTERS.length);
-  const sending = kind in ADDERS ? send : sendByStream;
+  const sending = kind === 'frame' ? sendFrame : kind in ADDERS ? send : sendByStream;
   sending(kind, bytes, Number(port)).then(() => print({ bytes }));
 }
