@@ -39,7 +39,7 @@ function load(environment, loadAddon = findAddon) {
   let nativeError = null;
   try {
     const addon = loadAddon();
-    // A file of that name without our exports, or of another version, counts as a failed load.
+    // A file of that name without our exports counts as a failed load.
     const names = Array.from(addon.kernels);
     const chosen = names.includes(wanted) ? wanted : names[names.length - 1];
     native = bind(addon, chosen);
@@ -85,10 +85,7 @@ function createParams() {
 
 function bind(addon, kernel) {
   const params = createParams();
-  const functions = addon.bind(kernel, params);
-  // Up to 4.2 the addon made the parameters: it would read none of ours.
-  if ('registers' in functions) throw new Error('The addon is of another version of framemask');
-  return { params, ...functions };
+  return { params, ...addon.bind(kernel, params) };
 }
 
 function unknownKernel(wanted, kernels, cause) {
