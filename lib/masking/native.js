@@ -97,9 +97,6 @@ function unknownKernel(wanted, kernels, cause) {
   return error;
 }
 
-/** Systems with Linux's calling convention and file format: they load the prebuild for Linux. */
-const LIKE_LINUX = ['android', 'freebsd'];
-
 /** Variables by which node-gyp-build looks for another file. */
 const ELSEWHERE = ['FRAMEMASK_PREBUILD', 'PREBUILDS_ONLY', 'npm_config_arch', 'npm_config_platform'];
 
@@ -121,12 +118,12 @@ function provideAddon(load) {
  * the one in build/Release, which the user has compiled, or else the one in prebuilds/. Throws if
  * there is none, it can't be loaded, or it is not framemask's.
  */
-function findAddon(platform = process.platform) {
+function findAddon() {
   if (loadProvided !== null) return unwrap(loadProvided());
   let file = null;
   try {
     // All of it in `try`: a bundle may lack node-gyp-build, a bundle of ES modules __dirname.
-    file = resolveAddon(path.join(__dirname, '../..'), LIKE_LINUX.includes(platform) ? 'linux' : platform);
+    file = resolveAddon(path.join(__dirname, '../..'));
   } catch {
     // The call below throws it.
   }
@@ -143,11 +140,11 @@ function findAddon(platform = process.platform) {
  * The file that node-gyp-build finds. Where it usually lies, it is found here: node-gyp-build would
  * take a fifth of the time of loading masking.
  */
-function resolveAddon(root, platform) {
+function resolveAddon(root) {
   if (ELSEWHERE.every((name) => !process.env[name])) {
     const compiled = path.join(root, 'build/Release/framemask.node');
     if (fs.existsSync(compiled)) return compiled;
-    const prebuilt = path.join(root, 'prebuilds', `${platform}-${process.arch}`, 'framemask.node');
+    const prebuilt = path.join(root, 'prebuilds', `${process.platform}-${process.arch}`, 'framemask.node');
     if (fs.existsSync(prebuilt) && !fs.existsSync(path.join(root, 'build/Debug'))) return prebuilt;
   }
   return require('node-gyp-build').resolve(root);

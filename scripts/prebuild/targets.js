@@ -43,7 +43,6 @@ function darwin(arch, machine, triple, cpu) {
 
 /** @type {Target[]} */
 const TARGETS = [
-  // These two also serve FreeBSD and Android: see lib/masking/native.js.
   linux('x64', 'x64', 'x86_64-linux-musl', 'x86_64'),
   linux('arm64', 'arm64', 'aarch64-linux-musl', 'generic'),
   // NEON is optional in armv7.

@@ -186,20 +186,6 @@ function findWith(t, folder, resolve, load = () => assert.fail('loaded without a
   return find;
 }
 
-t.test('FreeBSD and Android load the addon of Linux', async (t) => {
-  // As node-gyp-build does on a system without a prebuilt addon.
-  const refuse = () => assert.fail('No native build was found');
-  const root = createPackage(t);
-  const folder = `prebuilds/linux-${process.arch}`;
-  place(root, folder, 'an addon');
-  const find = findWith(t, root, refuse, refuse);
-  const opened = interceptLoading(t);
-  const file = path.join(root, folder, 'framemask.node');
-  for (const name of ['freebsd', 'android']) t.same(find(name), { file }, name);
-  t.throws(() => find('win32'), /No native build was found/);
-  t.same(opened, [file, file]);
-});
-
 t.test('only files named for framemask, below its own folder, are loaded', async (t) => {
   const root = createPackage(t);
   place(root, 'found', 'an addon');
@@ -247,7 +233,7 @@ t.test('an addon that a bundler has put in place of the call of node-gyp-build i
   // As in a bundle of ncc, which lacks prebuilds/.
   const resolve = () => assert.fail('No native build was found');
   const find = findWith(t, createPackage(t), resolve, () => exported);
-  t.equal(find('linux'), exported);
+  t.equal(find(), exported);
 });
 
 t.test('an entry for one platform loads its addon', async (t) => {

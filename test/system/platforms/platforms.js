@@ -200,8 +200,8 @@ const wine32 = {
 const ON_X64 = { prebuild: 'linux-x64', ci: true };
 
 /**
- * There is no Node.js for linux-loong64. FreeBSD uses the file of linux-x64, Android that of
- * linux-arm64. Those for macOS and for Windows on ARM run in .github/workflows/ only.
+ * There is no Node.js for linux-loong64. Those for macOS and for Windows on ARM run in
+ * .github/workflows/ only.
  *
  * @type {Platform[]}
  */
