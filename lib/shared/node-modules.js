@@ -2,60 +2,33 @@
 
 /**
  * The modules of Node.js that lib/ uses, each loaded when it is first read: all of them take 6 ms.
- *
- * From process.getBuiltinModule (Node.js 20.16 and later) if it exists: where a bundler has put this
- * CommonJS module into an ES module, `require` does not load them (esbuild: 'Dynamic require of
- * "node:path" is not supported').
+ * Each has its own `require` with its name: bundlers see no other.
  */
-const get = process.getBuiltinModule;
-
-module.exports = {
-  get asyncHooks() {
-    return get ? get('node:async_hooks') : require('node:async_hooks');
-  },
-  get buffer() {
-    return get ? get('node:buffer') : require('node:buffer');
-  },
-  get crypto() {
-    return get ? get('node:crypto') : require('node:crypto');
-  },
-  get diagnosticsChannel() {
-    return get ? get('node:diagnostics_channel') : require('node:diagnostics_channel');
-  },
-  get fs() {
-    return get ? get('node:fs') : require('node:fs');
-  },
-  get http() {
-    return get ? get('node:http') : require('node:http');
-  },
-  get http2() {
-    return get ? get('node:http2') : require('node:http2');
-  },
-  get net() {
-    return get ? get('node:net') : require('node:net');
-  },
-  get nodeModule() {
-    return get ? get('node:module') : require('node:module');
-  },
-  get path() {
-    return get ? get('node:path') : require('node:path');
-  },
-  get stream() {
-    return get ? get('node:stream') : require('node:stream');
-  },
-  get tls() {
-    return get ? get('node:tls') : require('node:tls');
-  },
-  get url() {
-    return get ? get('node:url') : require('node:url');
-  },
-  get util() {
-    return get ? get('node:util') : require('node:util');
-  },
-  get v8() {
-    return get ? get('node:v8') : require('node:v8');
-  },
-  get zlib() {
-    return get ? get('node:zlib') : require('node:zlib');
-  }
+const MODULES = {
+  asyncHooks: ['node:async_hooks', () => require('node:async_hooks')],
+  buffer: ['node:buffer', () => require('node:buffer')],
+  crypto: ['node:crypto', () => require('node:crypto')],
+  diagnosticsChannel: ['node:diagnostics_channel', () => require('node:diagnostics_channel')],
+  fs: ['node:fs', () => require('node:fs')],
+  http: ['node:http', () => require('node:http')],
+  http2: ['node:http2', () => require('node:http2')],
+  net: ['node:net', () => require('node:net')],
+  nodeModule: ['node:module', () => require('node:module')],
+  path: ['node:path', () => require('node:path')],
+  stream: ['node:stream', () => require('node:stream')],
+  tls: ['node:tls', () => require('node:tls')],
+  url: ['node:url', () => require('node:url')],
+  util: ['node:util', () => require('node:util')],
+  v8: ['node:v8', () => require('node:v8')],
+  zlib: ['node:zlib', () => require('node:zlib')]
 };
+
+/**
+ * Of Node.js 20.16 and later. Where a bundler has put this CommonJS module into an ES module,
+ * `require` does not load them (esbuild: 'Dynamic require of "node:path" is not supported').
+ */
+const load = process.getBuiltinModule;
+
+for (const [name, [id, requireIt]] of Object.entries(MODULES)) {
+  Object.defineProperty(exports, name, { get: load ? () => load(id) : requireIt, enumerable: true });
+}
