@@ -10,7 +10,7 @@ const FRAMES_PER_SCAN = 256;
 /** The numbers in the table for each frame. */
 const ENTRY = 3;
 /** Short ASCII messages within this many bytes become one string, of which each is a part. */
-const BATCH = 1024;
+const MAX_BATCH = 1024;
 /**
  * Payloads of a borrowed chunk that are shorter are copied to one piece of memory, as far as they
  * follow each other in a scan: a piece of its own costs as much as a copy of 4 KiB.
@@ -38,7 +38,7 @@ function endOfBatch(table, first, end) {
   let last = first;
   for (
     let i = first + ENTRY;
-    i < end && table[i] === (FIN | Opcode.TEXT) && table[i + 2] - start <= BATCH;
+    i < end && table[i] === (FIN | Opcode.TEXT) && table[i + 2] - start <= MAX_BATCH;
     i += ENTRY
   ) {
     last = i;
@@ -62,4 +62,4 @@ function moveEntries(table, from) {
   }
 }
 
-module.exports = { BATCH, ENTRY, endOfBatch, endOfPiece, frameTables, moveEntries };
+module.exports = { MAX_BATCH, ENTRY, endOfBatch, endOfPiece, frameTables, moveEntries };

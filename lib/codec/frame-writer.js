@@ -1,19 +1,13 @@
 'use strict';
 
 const { advanceKey } = require('../masking/fallback');
-const { Buffer, lengthOf, toBytes, view } = require('../shared/buffers');
+const { Buffer, REFERENCE_FROM, lengthOf, toBytes, view } = require('../shared/buffers');
 const { headerSize, writeHeader } = require('./header');
 const { MAX_HEADER, OPCODE, Opcode } = require('../shared/protocol');
 const { LARGE_SLAB, REFERENCE_OWNED_FROM } = require('./slabs');
 
 /** Strings of at most this many characters are written before their length in bytes is known. */
 const SHORT_STRING = 4096;
-/** From this many bytes on, a second writev entry is cheaper than copying the payload. */
-const REFERENCE_FROM = 16 * 1024;
-/**
- * From this many bytes on, payloads that are copied get their own memory, unless slabs are reused.
- */
-const OWN_FROM = 16 * 1024;
 
 /**
  * Writes the frames of one role into a WriteBuffer, header and payload, in the way that the length
@@ -151,7 +145,7 @@ function referenceFrom(buffer, owned) {
  * malloc and page faults: a client's messages of up to 64 KiB take 1.9 µs, else 5.2 µs.
  */
 function fitsSlab(buffer, length) {
-  return length < OWN_FROM || (buffer.recycles && length <= LARGE_SLAB - MAX_HEADER);
+  return length < REFERENCE_FROM || (buffer.recycles && length <= LARGE_SLAB - MAX_HEADER);
 }
 
 module.exports = { FrameWriter };

@@ -4,10 +4,10 @@ const modules = require('../shared/node-modules');
 const { beforeSnapshot } = require('../shared/snapshot');
 
 /** Keys per randomFillSync(), which takes about 300 ns for any length: a key then takes 3 ns. */
-const BATCH = 1024;
+const KEYS = 1024;
 
 let keys = null;
-let used = BATCH;
+let used = KEYS;
 
 /**
  * 32 random bits, signed; never 0, which would not mask. "The masking key needs to be
@@ -16,9 +16,9 @@ let used = BATCH;
  */
 function nextMaskingKey() {
   for (;;) {
-    if (used === BATCH) {
+    if (used === KEYS) {
       if (keys === null) {
-        keys = new Int32Array(BATCH);
+        keys = new Int32Array(KEYS);
         beforeSnapshot(forgetKeys);
       }
       modules.crypto.randomFillSync(keys);
@@ -31,7 +31,7 @@ function nextMaskingKey() {
 
 function forgetKeys() {
   keys.fill(0);
-  used = BATCH;
+  used = KEYS;
 }
 
 module.exports = { nextMaskingKey };

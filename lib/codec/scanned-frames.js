@@ -3,7 +3,7 @@
 const { FastBuffer, copyOf, memoryOf, offsetOf } = require('../shared/buffers');
 const { FIN, Opcode } = require('../shared/protocol');
 const { CLOSED } = require('./dispatcher');
-const { BATCH, ENTRY, endOfBatch, endOfPiece, frameTables } = require('./frame-table');
+const { ENTRY, MAX_BATCH, endOfBatch, endOfPiece, frameTables } = require('./frame-table');
 
 const TEXT_MESSAGE = FIN | Opcode.TEXT;
 const BINARY_MESSAGE = FIN | Opcode.BINARY;
@@ -73,7 +73,7 @@ function dispatchEntries(reader, dispatcher, borrowed, table, end) {
       // Most frames are a whole message, binary or ASCII, that breaks no further rule.
       const isPlain =
         (flags === TEXT_MESSAGE || flags === BINARY_MESSAGE) && assembler.message === null && stop - start <= maxLength;
-      if (isPlain && batched && flags === TEXT_MESSAGE && stop - start <= BATCH) {
+      if (isPlain && batched && flags === TEXT_MESSAGE && stop - start <= MAX_BATCH) {
         if (stop > batchEnd) {
           batchStart = start;
           batchEnd = endOfBatch(table, entry, end);

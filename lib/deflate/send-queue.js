@@ -1,6 +1,6 @@
 'use strict';
 
-const { Buffer, EMPTY, copyOf, lengthOf, toBytes, view } = require('../shared/buffers');
+const { Buffer, EMPTY, REFERENCE_FROM, copyOf, lengthOf, toBytes, view } = require('../shared/buffers');
 const { CONTROL, FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
 const { Queue } = require('../shared/queue');
 const { Deflater } = require('./deflater');
@@ -14,9 +14,6 @@ const SAMPLE_FROM = 16 * 1024;
 const SAMPLE_SIZE = 2 * 1024;
 /** A sample that keeps more than this part of its size is not worth it. */
 const WORTH_IT = 0.95;
-
-/** A server does not copy a payload of this size that waits. FrameWriter has the same limit. */
-const REFER_FROM = 16 * 1024;
 
 /** How a record is sent: as it is. */
 const PLAIN = 0;
@@ -228,7 +225,7 @@ class SendQueue {
   _keep(data, length) {
     if (typeof data === 'string') return data;
     // The caller's own view may grow with its memory.
-    return length >= REFER_FROM && this._refers ? view(data, 0, length) : copyOf(data, 0, length);
+    return length >= REFERENCE_FROM && this._refers ? view(data, 0, length) : copyOf(data, 0, length);
   }
 
   _noteEnd(record) {

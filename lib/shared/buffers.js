@@ -49,6 +49,12 @@ function isUint8Array(value) {
 /** Node.js's own class of Buffers. Its constructor skips the checks of `Buffer.from`. */
 const FastBuffer = Buffer[Symbol.species];
 
+/**
+ * From this many bytes on, a payload is sent from where it lies, or from memory of its own: a second
+ * entry of writev is cheaper than copying it.
+ */
+const REFERENCE_FROM = 16 * 1024;
+
 /** For internal use: an empty Buffer that a user gets could be detached. */
 const EMPTY = Buffer.alloc(0);
 
@@ -133,6 +139,7 @@ module.exports = {
   Buffer,
   EMPTY,
   FastBuffer,
+  REFERENCE_FROM,
   checkBytes,
   copyOf,
   isUint8Array,

@@ -26,9 +26,6 @@ const samples = {
   Sender: new ws.Sender(null)
 };
 
-/** The most fragments of a message where ws does not limit them (before 8.21). */
-const MAX_FRAGMENTS = 16 * 1024;
-
 for (const [of, names] of Object.entries(PARTS)) {
   const missing = names.find((name) => !(name in samples[of]));
   if (missing !== undefined) {
@@ -39,15 +36,18 @@ for (const [of, names] of Object.entries(PARTS)) {
   }
 }
 
+/** @returns {object} those of a Receiver; without `maxFragments` before ws 8.21 */
 function receiverOptions(receiver) {
   return {
     allowSynchronousEvents: receiver._allowSynchronousEvents,
-    // Since 8.21. 0 and less mean unlimited.
-    maxFragments: receiver._maxFragments ?? MAX_FRAGMENTS,
-    maxPayload: receiver._maxPayload,
+    maxFragments: limitOf(receiver._maxFragments),
+    maxPayload: limitOf(receiver._maxPayload),
     skipUTF8Validation: receiver._skipUTF8Validation
   };
 }
+
+/** 0 and less mean unlimited. */
+const limitOf = (option) => (option === undefined || option > 0 ? option : Infinity);
 
 /** Whether a Sender compresses or reads a Blob, so that messages must wait in its queue. */
 function isBusy(sender) {

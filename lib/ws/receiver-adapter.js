@@ -204,8 +204,8 @@ class ReceiverAdapter {
       role: isServer(this.websocket) ? 'server' : 'client',
       text: 'buffer',
       skipUTF8Validation,
-      maxPayload: limitOf(maxPayload),
-      maxFragments: limitOf(maxFragments),
+      maxPayload,
+      maxFragments,
       fragmentLengths: true,
       borrowed: this.receiver[kBorrows] === true,
       deflate: this._sender.agreement,
@@ -226,9 +226,6 @@ class ReceiverAdapter {
 /** @type {import('./message-streams').MessageStreams | null} */
 ReceiverAdapter.prototype.streams = null;
 ReceiverAdapter.prototype._isTerminated = false;
-
-/** For ws, 0 and less mean unlimited. */
-const limitOf = (option) => (option > 0 ? option : Infinity);
 
 /**
  * Replaces the decoding of a Receiver. Its ReceiverAdapter is made with the first chunk: until then

@@ -2,15 +2,13 @@
 
 const { types } = require('node:util');
 
-const { Buffer } = require('../shared/buffers');
+const { Buffer, REFERENCE_FROM } = require('../shared/buffers');
 const { ws } = require('./internals');
 const { checkSignal, onceOf } = require('./once-of');
 const { WebSocket, kOnClosing } = require('./websocket');
 
 /** Received bytes, and UTF-16 units, that wait for the reader before the WebSocket is paused. */
 const HIGH_WATER_MARK = 64 * 1024;
-/** From so many bytes on, a write waits until the system has them: they are not copied. */
-const COPY_BELOW = 16 * 1024;
 /** The most bytes of a reason (RFC 6455 section 5.5.1). */
 const MAX_REASON = 123;
 
@@ -141,8 +139,9 @@ class WebSocketStream {
     const binary = ArrayBuffer.isView(chunk) || types.isAnyArrayBuffer(chunk);
     const data = binary ? ownBytes(chunk) : `${chunk}`;
     return new Promise((resolve) => {
-      // After a Close frame ws sends nothing and calls back with an error: the write ends then, too.
-      const mustWait = data.length >= COPY_BELOW || websocket.bufferedAmount >= HIGH_WATER_MARK;
+      // Until the system has the bytes, if they are not copied. After a Close frame ws sends nothing and
+      // calls back with an error: the write ends then, too.
+      const mustWait = data.length >= REFERENCE_FROM || websocket.bufferedAmount >= HIGH_WATER_MARK;
       this._endWrite = resolve;
       websocket.send(data, { binary }, mustWait ? () => resolve() : undefined);
       if (!mustWait) resolve();
@@ -203,7 +202,7 @@ function ownBytes(chunk) {
   const bytes = ArrayBuffer.isView(chunk)
     ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
     : Buffer.from(chunk);
-  return bytes.length < COPY_BELOW ? Buffer.from(bytes) : bytes;
+  return bytes.length < REFERENCE_FROM ? Buffer.from(bytes) : bytes;
 }
 
 /** The bytes of a message, in memory of their own: a reader may transfer it. */

@@ -5,7 +5,7 @@ const { deflateRawSync } = require('node:zlib');
 const t = require('tap');
 const { FrameError } = require('../../lib/shared/errors');
 const { toWsError } = require('../../lib/ws/frame-errors');
-const { isBusy, receiverOptions } = require('../../lib/ws/internals');
+const { isBusy } = require('../../lib/ws/internals');
 const { BINARY, CLOSE, CONTINUATION, PING, TEXT, frame, framesFor } = require('../support/frames');
 const { until } = require('../support/promises');
 const { uncaughtMessages } = require('../support/uncaught');
@@ -417,7 +417,17 @@ t.test('errors that this ws does not have look like its own', async (t) => {
 });
 
 t.test('what older versions of ws lack is made up for', async (t) => {
-  t.equal(receiverOptions({}).maxFragments, 16 * 1024);
+  const { server, socket } = await connectRaw(t, framemask);
+  const events = record(server);
+  // Before 8.21.
+  server._receiver._maxFragments = undefined;
+  const fragments = Array(16 * 1024).fill(masked(CONTINUATION, 'a', { fin: false }));
+  socket.write(Buffer.concat([masked(TEXT, 'a', { fin: false }), ...fragments]));
+  const [chunk] = await once(socket, 'data');
+  socket.end();
+  t.equal(chunk.toString('hex'), '880203f0', 'a Close frame with 1008 for 16,385 fragments');
+  const [[, , message]] = await events;
+  t.match(message, /fragments/);
   t.equal(isBusy({ _deflating: true }), true);
   t.equal(isBusy({ _deflating: false }), false);
 });
