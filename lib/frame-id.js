@@ -1,6 +1,7 @@
 'use strict';
 
 const modules = require('./shared/node-modules');
+const { checkWhole } = require('./shared/buffers');
 const { invalidType, outOfRange } = require('./shared/errors');
 const { beforeSnapshot } = require('./shared/snapshot');
 
@@ -140,12 +141,9 @@ function versionOf(options) {
 function checkBytes(name, array, offset) {
   // By internal slot: arrays of other realms (node:vm, jsdom) are valid.
   if (!isUint8Array(array)) throw invalidType(name, 'a Buffer or Uint8Array', array);
-  if (typeof offset !== 'number') throw invalidType('offset', 'a number', offset);
   const last = array.length - ID_BYTES;
   if (last < 0) throw outOfRange(name, `${ID_BYTES} bytes or longer`, `${array.length} bytes`);
-  if (!Number.isInteger(offset) || offset < 0 || offset > last) {
-    throw outOfRange('offset', `an integer from 0 to ${last}`, offset);
-  }
+  checkWhole('offset', offset, 0, last);
 }
 
 function readWord(bytes, at) {

@@ -353,7 +353,7 @@ t.test('both refuse less than 16 bytes, and offsets out of range', async (t) => 
   });
   const bytes = Buffer.alloc(20, 0xa5);
   forEachCase([-1, 5, 20, 0.5, 2 ** 32, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY], (offset) => {
-    const message = `The "offset" argument must be an integer from 0 to 4, but was ${offset}`;
+    const message = `The "offset" argument must be a whole number from 0 to 4, but was ${offset}`;
     assert.throws(() => formatFrameId(bytes, offset), { ...RANGE, message }, 'formatFrameId');
     assert.throws(() => parseFrameId(ID, bytes, offset), { ...RANGE, message }, 'parseFrameId');
   });

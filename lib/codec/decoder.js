@@ -2,14 +2,14 @@
 
 const { Buffer, checkBytes, copyOf, lengthOf, view } = require('../shared/buffers');
 const { showPublicState } = require('../shared/inspect');
-const { readBoolean } = require('../shared/option-names');
+const { checkOptions, readBoolean } = require('../shared/option-names');
 const { FIN, MODE_MASKED, MODE_RSV1, OPCODE, Opcode } = require('../shared/protocol');
 const { Queue } = require('../shared/queue');
 const { codecBackend } = require('./backend');
 const { CLOSED, Dispatcher, INFLATING, PAUSED } = require('./dispatcher');
 const { Found, FrameReader } = require('./frame-reader');
 const { header } = require('./header');
-const { checkOptions, readAgreement, readChoice } = require('./options');
+const { readAgreement, readChoice } = require('./options');
 const { dispatchScanned } = require('./scanned-frames');
 
 const TEXT_MESSAGE = FIN | Opcode.TEXT;

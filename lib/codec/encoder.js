@@ -3,9 +3,9 @@
 const { Buffer, EMPTY, lengthOf, toBytes } = require('../shared/buffers');
 const { invalidState, invalidType, outOfRange } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
-const { readBoolean } = require('../shared/option-names');
+const { checkOptions, readBoolean } = require('../shared/option-names');
 const { codecBackend } = require('./backend');
-const { checkOptions, readAgreement, readChoice, readHandler, readTrace } = require('./options');
+const { readAgreement, readChoice, readHandler, readTrace } = require('./options');
 const { FrameWriter } = require('./frame-writer');
 const { WriteBuffer } = require('./write-buffer');
 const { framedFor, framedMessage } = require('./prepared');

@@ -4,9 +4,9 @@ const { buffer } = require('../shared/node-modules');
 
 const { view } = require('../shared/buffers');
 const { FrameError, invalidChoice, utf8Error } = require('../shared/errors');
-const { readBoolean } = require('../shared/option-names');
+const { readBoolean, readWhole } = require('../shared/option-names');
 const { FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
-const { readChoice, readLimit } = require('./options');
+const { readChoice } = require('./options');
 const { PartialMessage } = require('./partial-message');
 const { decodeText } = require('../shared/utf8');
 
@@ -19,13 +19,13 @@ const { MAX_LENGTH, MAX_STRING_LENGTH: MAX_STRING } = constants;
  */
 class MessageAssembler {
   constructor(options) {
-    const limit = readLimit(options, 'maxPayload', 0, 100 * 1024 * 1024);
+    const limit = readWhole(options, 'maxPayload', 0, Infinity, 100 * 1024 * 1024);
     // Memory holds no more than MAX_LENGTH.
     this.maxPayload = Math.min(limit, MAX_LENGTH);
     const parts = readParts(options, limit);
     // Few Decoders have them: no property for the others.
     if (parts !== null) this._parts = parts;
-    this._maxFragments = readLimit(options, 'maxFragments', 1, 16 * 1024);
+    this._maxFragments = readWhole(options, 'maxFragments', 1, Infinity, 16 * 1024);
     this._text = readText(options);
     this._countsFragments = readBoolean(options, 'fragmentLengths');
     /** The message in progress, or null. */
@@ -256,7 +256,7 @@ function readText(options) {
 }
 
 function readParts(options, limit) {
-  const from = readLimit(options, 'partsFrom', 0, 0);
+  const from = readWhole(options, 'partsFrom', 0, Infinity, 0);
   return options.onPart === undefined ? null : { from, limit, inflates: (options.deflate ?? null) !== null };
 }
 

@@ -1,14 +1,6 @@
 'use strict';
 
-const { invalidType, outOfRange } = require('../shared/errors');
-const { checkNames } = require('../shared/option-names');
-
-/** Refuses options that are not an object, and names that are almost an option's. */
-function checkOptions(options, owner) {
-  if (typeof options !== 'object' || options === null) throw invalidType('options', 'an object', options);
-  checkNames(options, owner);
-  return options;
-}
+const { invalidType } = require('../shared/errors');
 
 function readHandler(options, name) {
   const value = options[name];
@@ -55,13 +47,4 @@ function readChoice(options, name, choices, byDefault) {
   return value;
 }
 
-function readLimit(options, name, least, byDefault) {
-  const value = options[name] ?? byDefault;
-  if (typeof value !== 'number') throw invalidType(`options.${name}`, 'a number', value);
-  if (!(value >= least && (Number.isSafeInteger(value) || value === Number.POSITIVE_INFINITY))) {
-    throw outOfRange(`options.${name}`, `a whole number from ${least} on, or Infinity`, value);
-  }
-  return value;
-}
-
-module.exports = { checkOptions, readAgreement, readChoice, readTrace, readHandler, readLimit };
+module.exports = { readAgreement, readChoice, readTrace, readHandler };

@@ -1,8 +1,7 @@
 'use strict';
 
-const { invalidType, outOfRange } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
-const { checkNames, readBoolean } = require('../shared/option-names');
+const { checkOptions, readBoolean, readWhole } = require('../shared/option-names');
 const { MAX_WINDOW_BITS, MIN_DEFLATE_BITS, writeParameters } = require('./parameters');
 const { supportsSyncZlib } = require('./zlib-handle');
 
@@ -19,28 +18,17 @@ const THREAD_POOL_FROM = 32 * 1024;
 class DeflateSettings {
   /** Without handles, zlib keeps no window from one synchronous call to the next. */
   constructor(options, handles = supportsSyncZlib()) {
-    if (typeof options !== 'object' || options === null) throw invalidType('options', 'an object', options);
-    checkNames(options, 'permessage-deflate');
+    checkOptions(options, 'permessage-deflate');
     this.contextTakeover = readBoolean(options, 'contextTakeover') && handles;
-    const readBits = (name) => readNumber(options, name, MIN_DEFLATE_BITS, MAX_WINDOW_BITS, MAX_WINDOW_BITS);
+    const readBits = (name) => readWhole(options, name, MIN_DEFLATE_BITS, MAX_WINDOW_BITS, MAX_WINDOW_BITS);
     this.serverWindowBits = readBits('serverWindowBits');
     this.clientWindowBits = readBits('clientWindowBits');
-    this.level = readNumber(options, 'level', -1, 9, -1);
-    this.memLevel = readNumber(options, 'memLevel', 1, 9, 8);
-    this.threshold = readNumber(options, 'threshold', 0, Infinity, THRESHOLD);
-    this.threadPoolFrom = readNumber(options, 'threadPoolFrom', 0, Infinity, THREAD_POOL_FROM);
+    this.level = readWhole(options, 'level', -1, 9, -1);
+    this.memLevel = readWhole(options, 'memLevel', 1, 9, 8);
+    this.threshold = readWhole(options, 'threshold', 0, Infinity, THRESHOLD);
+    this.threadPoolFrom = readWhole(options, 'threadPoolFrom', 0, Infinity, THREAD_POOL_FROM);
     Object.freeze(this);
   }
-}
-
-/** @returns {number} a whole number, or Infinity */
-function readNumber(options, name, least, most, byDefault) {
-  const value = options[name] ?? byDefault;
-  if (typeof value !== 'number') throw invalidType(`options.${name}`, 'a number', value);
-  if (!(value >= least && value <= most && (Number.isSafeInteger(value) || value === Infinity))) {
-    throw outOfRange(`options.${name}`, `a whole number from ${least} to ${most}`, value);
-  }
-  return value;
 }
 
 /**

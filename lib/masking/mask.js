@@ -1,9 +1,7 @@
 'use strict';
 
-const { checkBytes, lengthOf } = require('../shared/buffers');
+const { checkBytes, checkWhole, lengthOf } = require('../shared/buffers');
 const { advanceKey } = require('./fallback');
-
-// Functions that throw are separate, so that V8 inlines the checks.
 
 /**
  * @returns {number} the key from that phase on, its first byte in the lowest eight bits
@@ -21,20 +19,8 @@ function refuseKey(key) {
 }
 
 function readPhase(key, phase) {
-  checkSize('phase', phase, 3);
+  checkWhole('phase', phase, 0, 3);
   return advanceKey(key, phase);
-}
-
-/** Throws unless `value` is a whole number from 0 to `max`. */
-function checkSize(name, value, max) {
-  const valid = typeof value === 'number' && value >= 0 && value <= max && Math.floor(value) === value;
-  if (!valid) refuseSize(name, value, max);
-}
-
-function refuseSize(name, value, max) {
-  const { invalidType, outOfRange } = require('../shared/errors');
-  if (typeof value !== 'number') throw invalidType(name, 'a number', value);
-  throw outOfRange(name, `a whole number from 0 to ${max}`, value);
 }
 
 /** Creates `mask` and `unmask`, which index.d.ts documents, over a backend. */
@@ -43,8 +29,8 @@ function createMasking({ maskInto, maskInPlace }) {
     checkBytes('source', source);
     checkBytes('output', output);
     const keyWord = readKey(key, phase);
-    checkSize('length', length, Math.min(lengthOf(source), lengthOf(output)));
-    checkSize('offset', offset, lengthOf(output) - length);
+    checkWhole('length', length, 0, Math.min(lengthOf(source), lengthOf(output)));
+    checkWhole('offset', offset, 0, lengthOf(output) - length);
     maskInto(source, 0, output, offset, length, keyWord);
     return phase === undefined ? length & 3 : (phase + length) & 3;
   }

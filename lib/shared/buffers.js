@@ -5,8 +5,8 @@ const { buffer, util } = require('./node-modules');
 // The global `Buffer` is a getter that takes 10 ns. Hot code uses this one.
 const { Buffer } = buffer;
 
-/** Loads its module for the first error: to load one takes 0.4 ms. */
-const invalidType = (...args) => require('./errors').invalidType(...args);
+/** Loads their module for the first error: to load one takes 0.4 ms. */
+const errors = () => require('./errors');
 
 // The getters of internal slots. They can't be faked, by an own property or a subclass, and V8
 // compiles them to a check of the map. As functions: Node.js 20 looks the getters of a Buffer up
@@ -90,7 +90,7 @@ function checkBytes(name, value) {
 
 /** The part of `checkBytes` that throws, unless `value` is empty. So V8 inlines the rest. */
 function checkUnusual(name, value) {
-  if (!isUint8Array(value)) throw invalidType(name, 'a Buffer or Uint8Array', value);
+  if (!isUint8Array(value)) throw errors().invalidType(name, 'a Buffer or Uint8Array', value);
   checkAttached(name, memoryOf(value), value);
 }
 
@@ -101,7 +101,7 @@ function checkAttached(name, memory, value) {
     // Throws if detached. Node.js 20 lacks ArrayBuffer.prototype.detached.
     new Uint8Array(memory);
   } catch {
-    const error = invalidType(name, 'a Buffer or Uint8Array', value);
+    const error = errors().invalidType(name, 'a Buffer or Uint8Array', value);
     error.message += ' whose memory is detached';
     throw error;
   }
@@ -127,12 +127,25 @@ function toUnusualBytes(name, data, orString) {
     return new FastBuffer(data);
   }
   if (!ArrayBuffer.isView(data)) {
-    throw invalidType(name, orString ? 'a string, a Buffer or other bytes' : 'a Buffer or other bytes', data);
+    throw errors().invalidType(name, orString ? 'a string, a Buffer or other bytes' : 'a Buffer or other bytes', data);
   }
   const getters = util.types.isDataView(data) ? dataViewGetters : typedArrayGetters;
   const memory = getters.buffer.call(data);
   checkAttached(name, memory, data);
   return new FastBuffer(memory, getters.byteOffset.call(data), getters.byteLength.call(data));
+}
+
+/** Throws unless `value` is a whole number from `least` to `most`, which may be Infinity. */
+function checkWhole(name, value, least, most) {
+  const isWhole = Number.isSafeInteger(value) || value === Infinity;
+  if (!(isWhole && value >= least && value <= most)) refuseNumber(name, value, least, most);
+}
+
+/** The part of `checkWhole` that throws. So V8 inlines the rest. */
+function refuseNumber(name, value, least, most) {
+  if (typeof value !== 'number') throw errors().invalidType(name, 'a number', value);
+  const range = most === Infinity ? `from ${least} on, or Infinity` : `from ${least} to ${most}`;
+  throw errors().outOfRange(name, `a whole number ${range}`, value);
 }
 
 module.exports = {
@@ -141,6 +154,7 @@ module.exports = {
   FastBuffer,
   REFERENCE_FROM,
   checkBytes,
+  checkWhole,
   copyOf,
   isUint8Array,
   join,

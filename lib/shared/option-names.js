@@ -1,5 +1,6 @@
 'use strict';
 
+const { checkWhole } = require('./buffers');
 const { invalidType } = require('./errors');
 
 // Unknown names are ignored. A name one letter from an option's is a slip: those who call `checkNames`
@@ -69,10 +70,24 @@ function checkNames(options, owner) {
   }
 }
 
+/** Refuses options that are not an object, and names that are almost an option's. */
+function checkOptions(options, owner) {
+  if (typeof options !== 'object' || options === null) throw invalidType('options', 'an object', options);
+  checkNames(options, owner);
+  return options;
+}
+
 /** Reads an option that is false if it is left out, or null. The options may be any value. */
 function readBoolean(options, name) {
   const value = options?.[name] ?? false;
   if (typeof value !== 'boolean') throw invalidType(`options.${name}`, 'a boolean', value);
+  return value;
+}
+
+/** Reads an option that is a whole number from `least` to `most`. */
+function readWhole(options, name, least, most, byDefault) {
+  const value = options[name] ?? byDefault;
+  checkWhole(`options.${name}`, value, least, most);
   return value;
 }
 
@@ -110,4 +125,4 @@ function isOneLetterOff(a, b) {
   return restA.length === 2 && restB.length === 2 && restA[0] === restB[1] && restA[1] === restB[0];
 }
 
-module.exports = { OPTIONS, checkNames, readBoolean };
+module.exports = { OPTIONS, checkNames, checkOptions, readBoolean, readWhole };

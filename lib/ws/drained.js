@@ -1,5 +1,6 @@
 'use strict';
 
+const { outOfRange } = require('../shared/errors');
 const { checkSignal, onceOf } = require('./once-of');
 const { adapterOf } = require('./websocket');
 
@@ -16,7 +17,7 @@ const OPEN = 1;
 async function drained(websocket, { below = BELOW, signal } = {}) {
   checkSignal(signal);
   signal?.throwIfAborted();
-  if (!(below > 0)) throw new RangeError('below must be a number above 0');
+  if (!(below > 0)) throw outOfRange('below', 'a number above 0', Number(below));
   if (websocket.readyState === CONNECTING) await change(websocket, signal, (done) => onceOf(websocket, 'open', done));
   await whenBelow(websocket, () => websocket.bufferedAmount, below, signal);
 }

@@ -1,7 +1,7 @@
 'use strict';
 
 const { Readable } = require('node:stream');
-const { readLimit } = require('../codec/options');
+const { readWhole } = require('../shared/option-names');
 
 /**
  * The long messages of a connection as streams, one at a time. A stream keeps no part but the one that
@@ -98,6 +98,6 @@ function incompleteError() {
 }
 
 /** The option `streamFrom`; see ws.d.ts. */
-const readStreamFrom = (options) => readLimit(options, 'streamFrom', 0);
+const readStreamFrom = (options) => readWhole(options, 'streamFrom', 0, Infinity);
 
 module.exports = { MessageStreams, readStreamFrom };

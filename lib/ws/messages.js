@@ -2,6 +2,7 @@
 
 const { Readable } = require('node:stream');
 const { Buffer, join } = require('../shared/buffers');
+const { outOfRange } = require('../shared/errors');
 const { Queue } = require('../shared/queue');
 const { checkSignal, onceOf } = require('./once-of');
 
@@ -230,7 +231,7 @@ class MessageIterator {
 function readMarks(name, given, byDefault) {
   const marks = { bytes: given?.bytes ?? byDefault.bytes, messages: given?.messages ?? byDefault.messages };
   for (const [unit, mark] of Object.entries(marks)) {
-    if (!(mark >= 0)) throw new RangeError(`${name}.${unit} must be a number of at least 0`);
+    if (!(mark >= 0)) throw outOfRange(`${name}.${unit}`, 'a number of at least 0', Number(mark));
   }
   return marks;
 }

@@ -203,9 +203,9 @@ t.test('refuses options and headers that are not acceptable', async (t) => {
       [{ level: '6' }, 'TypeError', /"options.level" argument must be a number/],
       [{ level: 10 }, 'RangeError', /from -1 to 9/],
       [{ memLevel: 0 }, 'RangeError', /from 1 to 9/],
-      [{ threshold: -1 }, 'RangeError', /from 0 to Infinity/],
-      [{ threshold: 1.5 }, 'RangeError', /from 0 to Infinity/],
-      [{ threadPoolFrom: Number.NaN }, 'RangeError', /from 0 to Infinity/],
+      [{ threshold: -1 }, 'RangeError', /from 0 on, or Infinity/],
+      [{ threshold: 1.5 }, 'RangeError', /from 0 on, or Infinity/],
+      [{ threadPoolFrom: Number.NaN }, 'RangeError', /from 0 on, or Infinity/],
       [
         { contextTakover: true },
         'TypeError',

@@ -85,6 +85,11 @@ t.test('drained heeds its signal, and refuses marks that are no numbers', async 
     controller.abort(reason);
     await t.rejects(waits, reason);
     t.equal(server.listenerCount('close'), listeners);
-    for (const below of [0, -1, Number.NaN, 'a']) await t.rejects(drained(server, { below }), /below must be/);
+    const refused = {
+      name: 'RangeError',
+      code: 'ERR_OUT_OF_RANGE',
+      message: /"below" argument must be a number above 0/
+    };
+    for (const below of [0, -1, Number.NaN, 'a']) await t.rejects(drained(server, { below }), refused);
   }
 });

@@ -100,7 +100,8 @@ t.test('marks that are undefined are left out', async (t) => {
   for (const name of ['highWaterMark', 'lowWaterMark']) {
     t.throws(() => messages(server, { [name]: { bytes: -1 } }), {
       name: 'RangeError',
-      message: `${name}.bytes must be a number of at least 0`
+      code: 'ERR_OUT_OF_RANGE',
+      message: `The "${name}.bytes" argument must be a number of at least 0, but was -1`
     });
   }
 });
