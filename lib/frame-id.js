@@ -1,14 +1,13 @@
 'use strict';
 
 const modules = require('./shared/node-modules');
-const { checkWhole } = require('./shared/buffers');
+const { checkWhole, isUint8Array } = require('./shared/buffers');
 const { invalidType, outOfRange } = require('./shared/errors');
 const { beforeSnapshot } = require('./shared/snapshot');
 
 // Read once, so that later changes to String don't affect ids.
 const { fromCharCode } = String;
 const { inspect } = modules.util;
-const { isUint8Array } = modules.util.types;
 
 const ID_BYTES = 16;
 const ID_CHARACTERS = 36;

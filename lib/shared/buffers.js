@@ -107,6 +107,11 @@ function checkAttached(name, memory, value) {
   }
 }
 
+/** Whether `toBytes` takes a value. */
+function isBytes(value) {
+  return ArrayBuffer.isView(value) || util.types.isAnyArrayBuffer(value);
+}
+
 /**
  * A Uint8Array of the memory of `data`, any ArrayBuffer or view of one that is not detached.
  *
@@ -156,6 +161,7 @@ module.exports = {
   checkBytes,
   checkWhole,
   copyOf,
+  isBytes,
   isUint8Array,
   join,
   lengthOf,

@@ -1,8 +1,7 @@
 'use strict';
 
-const { isAnyArrayBuffer } = require('node:util/types');
 const { setImmediate: nextTurn } = require('node:timers/promises');
-const { Buffer } = require('../shared/buffers');
+const { Buffer, isBytes, toBytes } = require('../shared/buffers');
 const { Queue } = require('../shared/queue');
 const { checkSignal, onceOf } = require('./once-of');
 const { settled, notOpen, whenBelow } = require('./drained');
@@ -130,8 +129,6 @@ function isData(data) {
   return typeof data === 'string' || isBytes(data) || data instanceof Blob;
 }
 
-const isBytes = (data) => ArrayBuffer.isView(data) || isAnyArrayBuffer(data);
-
 /** Turns the chunks of a source into the payloads of frames. */
 class Fragments {
   constructor(binary) {
@@ -156,11 +153,8 @@ class Fragments {
   }
 
   _toBytes(chunk) {
-    if (!isBytes(chunk)) throw new TypeError('The chunks of a stream must be strings, views or ArrayBuffers');
+    const bytes = toBytes('chunk', chunk);
     this.isBinary ??= true;
-    const bytes = ArrayBuffer.isView(chunk)
-      ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-      : Buffer.from(chunk);
     const rest = this._rest;
     this._rest = '';
     return rest === '' ? bytes : Buffer.concat([Buffer.from(rest), bytes]);

@@ -1,8 +1,7 @@
 'use strict';
 
-const { types } = require('node:util');
-
-const { Buffer, REFERENCE_FROM } = require('../shared/buffers');
+const { Buffer, REFERENCE_FROM, isBytes, toBytes } = require('../shared/buffers');
+const { toBinaryType } = require('./binary-types');
 const { ws } = require('./internals');
 const { checkSignal, onceOf } = require('./once-of');
 const { WebSocket, kOnClosing } = require('./websocket');
@@ -129,14 +128,16 @@ class WebSocketStream {
   _receive(data, isBinary) {
     const websocket = this._websocket;
     if (websocket.readyState !== WebSocket.OPEN || this._readableController === null) return;
-    this._readableController.enqueue(isBinary ? toChunk(data) : data.toString());
+    // In memory of their own: a reader may transfer it.
+    const chunk = isBinary ? new Uint8Array(toBinaryType(data, 'arraybuffer')) : data.toString();
+    this._readableController.enqueue(chunk);
     if (this._readableController.desiredSize <= 0) websocket.pause();
   }
 
   /** @returns {Promise<void>} settled when the next chunk may come */
   _write(chunk) {
     const websocket = this._websocket;
-    const binary = ArrayBuffer.isView(chunk) || types.isAnyArrayBuffer(chunk);
+    const binary = isBytes(chunk);
     const data = binary ? ownBytes(chunk) : `${chunk}`;
     return new Promise((resolve) => {
       // Until the system has the bytes, if they are not copied. After a Close frame ws sends nothing and
@@ -199,16 +200,8 @@ function createPromise() {
  * The bytes of a chunk. Small ones are copied, so that the next can be written before they have left.
  */
 function ownBytes(chunk) {
-  const bytes = ArrayBuffer.isView(chunk)
-    ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-    : Buffer.from(chunk);
+  const bytes = toBytes('chunk', chunk);
   return bytes.length < REFERENCE_FROM ? Buffer.from(bytes) : bytes;
-}
-
-/** The bytes of a message, in memory of their own: a reader may transfer it. */
-function toChunk({ buffer, byteOffset, length }) {
-  const bytes = new Uint8Array(buffer, byteOffset, length);
-  return buffer.byteLength === length ? bytes : bytes.slice();
 }
 
 /** Whether programs may send a code, or none. */
