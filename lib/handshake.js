@@ -12,14 +12,6 @@ const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 const KEY = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
 /** HTTP's visible characters, spaces and obs-text (RFC 9110 section 5.5). */
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-const REASONS = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed'
-};
-Object.assign(REASONS, { 426: 'Upgrade Required', 429: 'Too Many Requests', 503: 'Service Unavailable' });
 
 /** "concatenated with the string GUID, a SHA-1 hash ..., base64-encoded" (section 1.3). */
 const acceptKey = (key) => modules.crypto.createHash('sha1').update(`${key}${GUID}`).digest('base64');
@@ -65,7 +57,7 @@ function refuseUpgrade(socket, status = 400, headers = {}) {
   socket.on('error', () => {});
   socket.once('finish', socket.destroy);
   const answer = { Connection: 'close', 'Content-Length': 0 };
-  socket.end(responseOf(`${status} ${REASONS[status] ?? ''}`, answer, headers));
+  socket.end(responseOf(`${status} ${modules.http.STATUS_CODES[status] ?? ''}`, answer, headers));
   return null;
 }
 

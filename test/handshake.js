@@ -109,7 +109,7 @@ t.test('subprotocols, headers, and a refusal of the program', async (t) => {
   const protocol = (offered) => seen.push(offered) && offered[1];
   const refusals = {
     '/secret': [401, { 'WWW-Authenticate': 'Basic' }],
-    '/teapot': [418],
+    '/unknown': [499],
     '/later': [503, { connection: 'Close', 'content-LENGTH': 0 }],
     '/default': []
   };
@@ -138,7 +138,7 @@ t.test('subprotocols, headers, and a refusal of the program', async (t) => {
   t.same(seen, [['a', 'b'], ['a']]);
   const unauthorized = /^HTTP\/1\.1 401 Unauthorized\r\nConnection: close\r\n[\s\S]*WWW-Authenticate: Basic\r\n/;
   t.match(await get('/secret'), unauthorized);
-  t.match(await get('/teapot'), /^HTTP\/1\.1 418 \r\n/);
+  t.match(await get('/unknown'), /^HTTP\/1\.1 499 \r\n/);
   const [, ...ownFields] = (await get('/later')).trim().split('\r\n');
   t.same(ownFields, ['connection: Close', 'content-LENGTH: 0'], 'whatever the case of a name');
   t.match(await get('/default'), /^HTTP\/1\.1 400 Bad Request\r\n/);
