@@ -121,7 +121,7 @@ class Dispatcher {
 
   close() {
     this.state = CLOSED;
-    this.assembler.forget();
+    this.assembler.message = null;
     this._held = null;
     this._inflater?.close();
   }

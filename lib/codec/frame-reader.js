@@ -170,26 +170,25 @@ class FrameReader {
 
   /** Copies the next piece to `target[at]` while it is unmasked; true if known to be ASCII. */
   copyPiece(target, at) {
-    const frame = this._frame;
-    const { key } = frame;
-    const length = this.pieceLength;
-    const start = this.position;
-    this.position += length;
-    frame.left -= length;
-    frame.key = advanceKey(key, length) | 0;
-    return copyUnmasked(this._backend, this.chunk, start, target, at, length, key);
+    const { position: start, pieceLength: length } = this;
+    return copyUnmasked(this._backend, this.chunk, start, target, at, length, this._takePiece(length));
   }
 
   /** Unmasks the next piece where it lies, before `position`. */
   unmaskPiece() {
+    const { position: start, pieceLength: length } = this;
+    const key = this._takePiece(length);
+    if (key !== 0) this._backend.maskInPlace(this.chunk, start, length, key);
+  }
+
+  /** Moves past a piece; returns the key for its first byte. */
+  _takePiece(length) {
     const frame = this._frame;
     const { key } = frame;
-    const length = this.pieceLength;
-    const start = this.position;
     this.position += length;
     frame.left -= length;
     frame.key = advanceKey(key, length) | 0;
-    if (key !== 0) this._backend.maskInPlace(this.chunk, start, length, key);
+    return key;
   }
 
   /** Forgets the frame whose payload has been taken. */

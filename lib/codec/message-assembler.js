@@ -27,7 +27,8 @@ class MessageAssembler {
     if (parts !== null) this._parts = parts;
     this._maxFragments = readWhole(options, 'maxFragments', 1, Infinity, 16 * 1024);
     this._text = readText(options);
-    this._countsFragments = readBoolean(options, 'fragmentLengths');
+    /** Whether the length of each fragment is wanted. */
+    this.countsFragments = readBoolean(options, 'fragmentLengths');
     /** The message in progress, or null. */
     this.message = null;
   }
@@ -45,11 +46,6 @@ class MessageAssembler {
   /** The most bytes of a message that becomes a string. */
   get maxString() {
     return Math.min(this.maxPayload, MAX_STRING);
-  }
-
-  /** Whether the length of each fragment is wanted. */
-  get countsFragments() {
-    return this._countsFragments;
   }
 
   /** Whether a frame with this first byte, a message of its own, becomes a string. */
@@ -228,16 +224,12 @@ class MessageAssembler {
     return message;
   }
 
-  forget() {
-    this.message = null;
-  }
-
   _createMessage(firstByte, isExposed) {
     const message = new PartialMessage(firstByte);
     message.isString = this.becomesString(firstByte);
     message.isPooled = message.isString && !isExposed;
     message.isValidated = this.validates && isText(firstByte);
-    if (this._countsFragments) message.lengths = [];
+    if (this.countsFragments) message.lengths = [];
     return message;
   }
 }

@@ -37,26 +37,23 @@ function shorten(text) {
   return text.length > 40 ? `${text.slice(0, 40)}...` : text;
 }
 
+const withCode = (error, code) => Object.assign(error, { code });
+
 /** The error for an option that is refused without another one, which is given as its code. */
 function invalidChoice(name, needed) {
-  const error = new TypeError(`The option ${name} needs the option ${needed}`);
-  error.code = 'ERR_INVALID_ARG_VALUE';
-  return error;
+  return withCode(new TypeError(`The option ${name} needs the option ${needed}`), 'ERR_INVALID_ARG_VALUE');
 }
 
 /** The error for an argument of a wrong type, with the `code` of Node.js. */
 function invalidType(name, expected, received) {
-  const error = new TypeError(`The "${name}" argument must be ${expected}, but was ${describe(received)}`);
-  error.code = 'ERR_INVALID_ARG_TYPE';
-  return error;
+  const message = `The "${name}" argument must be ${expected}, but was ${describe(received)}`;
+  return withCode(new TypeError(message), 'ERR_INVALID_ARG_TYPE');
 }
 
 /** The same for an invalid value of the right type; `received` may be a description of it. */
 function outOfRange(name, expected, received) {
   const got = typeof received === 'string' ? received : shorten(inspect(received));
-  const error = new RangeError(`The "${name}" argument must be ${expected}, but was ${got}`);
-  error.code = 'ERR_OUT_OF_RANGE';
-  return error;
+  return withCode(new RangeError(`The "${name}" argument must be ${expected}, but was ${got}`), 'ERR_OUT_OF_RANGE');
 }
 
 /** Warns, once for each variable of the environment, that its value is ignored. */
@@ -70,9 +67,7 @@ const warnedOf = new Set();
 
 /** The error for a call that is not possible in the object's present state, as in Node.js. */
 function invalidState(message) {
-  const error = new Error(message);
-  error.code = 'ERR_INVALID_STATE';
-  return error;
+  return withCode(new Error(message), 'ERR_INVALID_STATE');
 }
 
 /**
@@ -122,5 +117,6 @@ module.exports = {
   outOfRange,
   tooBigError,
   utf8Error,
-  warnOfVariable
+  warnOfVariable,
+  withCode
 };

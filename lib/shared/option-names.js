@@ -1,7 +1,7 @@
 'use strict';
 
 const { checkWhole } = require('./buffers');
-const { invalidType } = require('./errors');
+const { invalidType, withCode } = require('./errors');
 
 // Unknown names are ignored. A name one letter from an option's is a slip: those who call `checkNames`
 // throw.
@@ -98,9 +98,8 @@ function checkUnknown(name, owner) {
     options.find((option) => option.toLowerCase() === lowerCase) ??
     options.find((option) => isOneLetterOff(lowerCase, option.toLowerCase()));
   if (meant !== undefined) {
-    const error = new TypeError(`Unknown option "${name}" of ${owner}. Did you mean "${meant}"?`);
-    error.code = 'ERR_INVALID_ARG_VALUE';
-    throw error;
+    const message = `Unknown option "${name}" of ${owner}. Did you mean "${meant}"?`;
+    throw withCode(new TypeError(message), 'ERR_INVALID_ARG_VALUE');
   }
   if (accepted[owner].size < MAX_ACCEPTED) accepted[owner].add(name);
 }
