@@ -1,6 +1,6 @@
 'use strict';
 
-const { Buffer, view } = require('../shared/buffers');
+const { Buffer, rangeOf, view } = require('../shared/buffers');
 const { FrameError, detachedError, invalidState, utf8Error } = require('../shared/errors');
 const { FIN, NO_STATUS, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
 const { isTraced, traceError, traceFrame, traceMessage } = require('../tracing');
@@ -249,7 +249,7 @@ class Dispatcher {
   _useFrame(firstByte, bytes, start, end, ascii, gathered) {
     const { assembler } = this;
     if ((firstByte & OPCODE) >= Opcode.CLOSE) {
-      this._dispatchControl(firstByte, start === 0 && end === bytes.length ? bytes : view(bytes, start, end));
+      this._dispatchControl(firstByte, rangeOf(bytes, start, end));
     } else if (!gathered && this._addsParts(firstByte, end - start)) {
       assembler.beginFrame(firstByte, true);
       this._addParts(firstByte, view(bytes, start, end), true);

@@ -216,14 +216,10 @@ class Encoder {
     if (this._closed && this._isDeflating) {
       this._queue.addPlain(FIN | opcode, length, bytes, null);
     } else {
-      this._addControl(FIN | opcode, bytes, length);
+      this._frames.writeBytes(this._buffer, FIN | opcode, bytes, length);
+      this._count(FIN | opcode, length);
       if (this._closed) this._queue?.end();
     }
-  }
-
-  _addControl(firstByte, bytes, length) {
-    this._frames.writeBytes(this._buffer, firstByte, bytes, length);
-    this._count(firstByte, length);
   }
 
   /** Whether a message is compressed in the thread pool: later messages wait for it. */

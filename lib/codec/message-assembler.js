@@ -2,7 +2,7 @@
 
 const { buffer } = require('../shared/node-modules');
 
-const { view } = require('../shared/buffers');
+const { rangeOf, view } = require('../shared/buffers');
 const { FrameError, invalidChoice, utf8Error } = require('../shared/errors');
 const { readBoolean, readWhole } = require('../shared/option-names');
 const { FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
@@ -150,9 +150,9 @@ class MessageAssembler {
    * @returns {string | Uint8Array | undefined} undefined if it is text that is not UTF-8
    */
   decode(firstByte, bytes, start, end, ascii) {
-    if (!isText(firstByte)) return part(bytes, start, end);
+    if (!isText(firstByte)) return rangeOf(bytes, start, end);
     if (this.makesStrings) return decodeText(bytes, start, end, ascii);
-    const data = part(bytes, start, end);
+    const data = rangeOf(bytes, start, end);
     return ascii || !this.validates || isUtf8(data) ? data : undefined;
   }
 
@@ -258,11 +258,6 @@ function readParts(options, limit) {
  */
 function isText(firstByte) {
   return (firstByte & (OPCODE | RSV1)) === Opcode.TEXT;
-}
-
-/** A view, or `bytes` itself where it is all of it. */
-function part(bytes, start, end) {
-  return start === 0 && end === bytes.length ? bytes : view(bytes, start, end);
 }
 
 module.exports = { MessageAssembler };

@@ -63,6 +63,11 @@ function view(bytes, start, end) {
   return new FastBuffer(getBuffer.call(bytes), getByteOffset.call(bytes) + start, end - start);
 }
 
+/** A view, or `bytes` itself where it is all of it. */
+function rangeOf(bytes, start, end) {
+  return start === 0 && end === bytes.length ? bytes : view(bytes, start, end);
+}
+
 /** A copy, in memory of its own. Of nothing, `bytes` may be detached. */
 function copyOf(bytes, start, end) {
   const copy = Buffer.allocUnsafeSlow(end - start);
@@ -167,6 +172,7 @@ module.exports = {
   lengthOf,
   memoryOf,
   offsetOf,
+  rangeOf,
   toBytes,
   view
 };

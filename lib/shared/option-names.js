@@ -7,27 +7,11 @@ const { invalidType, withCode } = require('./errors');
 // throw.
 
 const OPTIONS = {
+  // biome-ignore format: several names a line
   Decoder: [
-    'role',
-    'onMessage',
-    'onPart',
-    'partsFrom',
-    'onPing',
-    'onPong',
-    'onClose',
-    'onError',
-    'onFrame',
-    'maxPayload',
-    'maxFragments',
-    'text',
-    'skipUTF8Validation',
-    'borrowed',
-    'fragmentLengths',
-    'rsv1',
-    'trace',
-    'context',
-    'deflate',
-    'onInflated'
+    'role', 'onMessage', 'onPart', 'partsFrom', 'onPing', 'onPong', 'onClose', 'onError', 'onFrame',
+    'maxPayload', 'maxFragments', 'text', 'skipUTF8Validation', 'borrowed', 'fragmentLengths',
+    'rsv1', 'trace', 'context', 'deflate', 'onInflated'
   ],
   Encoder: ['role', 'writable', 'recycle', 'trace', 'deflate', 'onDeflated'],
   'permessage-deflate': [

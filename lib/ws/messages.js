@@ -194,11 +194,13 @@ class MessageIterator {
 
   async _gather(stream) {
     this._gathered = stream;
+    const parts = [];
     try {
-      return await gather(stream);
+      for await (const part of stream) parts.push(part);
     } finally {
       this._gathered = null;
     }
+    return join(parts);
   }
 
   /** Ends the loop, by an error if there is one. */
@@ -238,12 +240,6 @@ function readMarks(name, given, byDefault) {
 
 const sizeOf = (data) =>
   Array.isArray(data) ? data.reduce((sum, { length }) => sum + length, 0) : (data.byteLength ?? data.size ?? 0);
-
-async function gather(stream) {
-  const parts = [];
-  for await (const part of stream) parts.push(part);
-  return join(parts);
-}
 
 function toBuffer(data) {
   if (Buffer.isBuffer(data)) return data;
