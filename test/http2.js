@@ -325,6 +325,8 @@ t.test('the codec: acceptUpgrade and offerUpgrade', async (t) => {
   const attach = (server) =>
     server.on('upgrade', (request, socket, head) => {
       const { deflate } = acceptUpgrade(request, socket, head, { protocol: 'chat', deflate: true });
+      // Memory that nothing else lies in.
+      structuredClone(head.buffer, { transfer: [head.buffer] });
       speak(socket, 'server', deflate, (data, encoder) => encoder.text(data));
     });
   const { origin } = await startServer(t, { attach });

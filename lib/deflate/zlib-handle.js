@@ -113,7 +113,8 @@ function takeOwnOutput() {
 /** @returns {Buffer} the output of a run, or of zlib, in memory that nothing else is in */
 function copyIfShared(output) {
   const { buffer: memory, length } = output;
-  if (memory !== scratch?.buffer && memory.byteLength <= length * 2) return output;
+  // An empty output may be EMPTY.
+  if (length !== 0 && memory !== scratch?.buffer && memory.byteLength <= length * 2) return output;
   return copyOf(output, 0, length);
 }
 

@@ -1,7 +1,7 @@
 'use strict';
 
 const modules = require('../shared/node-modules');
-const { EMPTY } = require('../shared/buffers');
+const { Buffer } = require('../shared/buffers');
 const { invalidType } = require('../shared/errors');
 const { fieldsOf, readHead } = require('./http1-head');
 
@@ -68,7 +68,7 @@ function upgrade(server, stream, headers) {
   stream.destroy = destroy;
   // After WebSocketServer.close() there are none, but the announcement may not be taken back
   // (section 3).
-  if (!server.emit('upgrade', createRequest(stream, headers), stream, EMPTY)) refuse(stream, 503);
+  if (!server.emit('upgrade', createRequest(stream, headers), stream, Buffer.alloc(0))) refuse(stream, 503);
 }
 
 /** The prototype in front of that of streams. */

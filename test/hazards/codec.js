@@ -36,13 +36,19 @@ function transfer(bytes) {
 }
 
 testDecoders('an empty payload is memory of its own', ({ Decoder, role, f }) => {
+  const rsv = 0x40;
   const empties = [f.binary(''), f.text(''), f.ping(''), f.pong(''), f.close()];
+  const deflated = [f.binary('', { rsv }), f.text('', { rsv }), f.binary(deflateByZlib(''), { rsv })];
   const fragments = [f.binary('', { fin: false }), f.continuation('')];
-  forEachCase([...empties, Buffer.concat(fragments)], (bytes) => {
-    const options = { role, text: 'buffer', onMessage: transfer, onPing: transfer, onPong: transfer, onError() {} };
-    for (const onFrame of [undefined, () => {}, (_first, memory) => transfer(memory)]) {
+  const deflatedFragments = [f.binary('', { fin: false, rsv }), f.continuation('')];
+  const deflate = agree()[role];
+  forEachCase([...empties, ...deflated, Buffer.concat(fragments), Buffer.concat(deflatedFragments)], (bytes) => {
+    const handlers = { onMessage: transfer, onPing: transfer, onPong: transfer, onError() {} };
+    const options = { role, text: 'buffer', deflate, ...handlers };
+    const others = [{}, { onFrame() {} }, { onFrame: (_first, memory) => transfer(memory) }, { onPart: transfer }];
+    for (const other of others) {
       for (let at = 0; at <= bytes.length; at++) {
-        const decoder = new Decoder({ ...options, onFrame });
+        const decoder = new Decoder({ ...options, ...other });
         decoder.write(fresh(bytes.subarray(0, at)));
         decoder.write(fresh(bytes.subarray(at)));
       }
