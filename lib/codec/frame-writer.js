@@ -1,6 +1,5 @@
 'use strict';
 
-const { advanceKey } = require('../masking/fallback');
 const { Buffer, REFERENCE_FROM, lengthOf, toBytes, view } = require('../shared/buffers');
 const { headerSize, writeHeader } = require('./header');
 const { MAX_HEADER, OPCODE, Opcode } = require('../shared/protocol');
@@ -87,27 +86,6 @@ class FrameWriter {
     const key = writeHeader(buffer.slab, at, firstByte, length, this.mode);
     buffer.advance(at + headerSize(length, this.mode));
     return key;
-  }
-
-  /**
-   * Adds bytes of that payload.
-   *
-   * @returns {number} the key for the byte after them
-   */
-  addPayload(buffer, bytes, length, key, owned) {
-    if (length >= referenceFrom(buffer, owned) && (key === 0 || owned)) {
-      if (key !== 0) this._backend.maskInPlace(bytes, 0, length, key);
-      buffer.push(view(bytes, 0, length));
-    } else {
-      const fits = fitsSlab(buffer, length);
-      const target = fits ? null : Buffer.allocUnsafeSlow(length);
-      const at = fits ? buffer.reserve(length) : 0;
-      if (key === 0) buffer.slab.set(bytes, at);
-      else this._backend.maskInto(bytes, 0, target ?? buffer.slab, at, length, key);
-      if (fits) buffer.advance(at + length);
-      else buffer.push(target);
-    }
-    return advanceKey(key, length) | 0;
   }
 
   /** Adds a frame, and copies its payload. */

@@ -143,9 +143,6 @@ const DEFERRED = 6;
 /** Whether a connection waits for a message to be inflated, or for the turn of an event. */
 const isWaiting = (receiver) => receiver._state !== DECODING;
 
-/** The Receiver of a connection; null before it is open. */
-const receiverOf = (websocket) => websocket._receiver;
-
 const isServer = (websocket) => websocket._isServer;
 
 module.exports = {
@@ -163,7 +160,6 @@ module.exports = {
   isWaiting,
   mustFrame,
   plainSend,
-  receiverOf,
   receiverOptions,
   setReceiverState,
   ws

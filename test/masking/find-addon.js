@@ -186,6 +186,23 @@ function findWith(t, folder, resolve, load = () => assert.fail('loaded without a
   return find;
 }
 
+t.test(
+  'the prebuilt addon of this platform is loaded without node-gyp-build, but not beside a debug build',
+  async (t) => {
+    const root = createPackage(t);
+    const folder = `prebuilds/${process.platform}-${process.arch}`;
+    place(root, folder, 'an addon');
+    const ask = () => assert.fail('node-gyp-build was asked');
+    const find = findWith(t, root, ask, ask);
+    const opened = interceptLoading(t);
+    const file = path.join(root, folder, 'framemask.node');
+    t.same(find(), { file });
+    place(root, 'build/Debug', 'an addon');
+    t.throws(find, /node-gyp-build was asked/);
+    t.same(opened, [file]);
+  }
+);
+
 t.test('only files named for framemask, below its own folder, are loaded', async (t) => {
   const root = createPackage(t);
   place(root, 'found', 'an addon');
