@@ -2,6 +2,7 @@
 
 const modules = require('./shared/node-modules');
 const { Buffer, checkBytes } = require('./shared/buffers');
+const { acceptDeflate, offerDeflate } = require('./deflate/negotiation');
 const { FrameError, invalidType } = require('./shared/errors');
 
 // The opening handshake over HTTP/1.1 (RFC 6455 section 4): see index.d.ts.
@@ -33,9 +34,7 @@ function acceptUpgrade(request, socket, head, { protocol, deflate, headers } = {
   if (chosen !== undefined && !offered.includes(chosen)) {
     throw invalidType('options.protocol', 'a function that returns an offered subprotocol or undefined', chosen);
   }
-  const agreement = deflate
-    ? negotiation().acceptDeflate(request.headers['sec-websocket-extensions'], optionsOf(deflate))
-    : null;
+  const agreement = deflate ? acceptDeflate(request.headers['sec-websocket-extensions'], optionsOf(deflate)) : null;
   const answer = {
     Upgrade: 'websocket',
     Connection: 'Upgrade',
@@ -103,7 +102,7 @@ class UpgradeOffer {
     }
     this._key = modules.crypto.randomBytes(16).toString('base64');
     this._protocols = protocols;
-    this._deflate = deflate ? negotiation().offerDeflate(optionsOf(deflate)) : null;
+    this._deflate = deflate ? offerDeflate(optionsOf(deflate)) : null;
     this.headers = {
       Connection: 'Upgrade',
       Upgrade: 'websocket',
@@ -128,9 +127,6 @@ class UpgradeOffer {
 }
 
 const offerUpgrade = (options) => new UpgradeOffer(options);
-
-/** Loaded for the first handshake with compression. */
-const negotiation = () => require('./deflate/negotiation');
 
 const optionsOf = (deflate) => (deflate === true ? {} : deflate);
 

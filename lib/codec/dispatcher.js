@@ -76,7 +76,7 @@ class Dispatcher {
     this._held = null;
     /** An Inflater, or a PartInflater if there is onPart; null without compression. */
     this._inflater = null;
-    if (agreement !== null) this._inflater = createInflater(agreement.receiving(decoder.role), this.hasOnPart, sync);
+    if (agreement !== null) this._inflater = agreement.createInflater(decoder.role, this.hasOnPart, sync);
   }
 
   get hasOnMessage() {
@@ -488,16 +488,6 @@ class Dispatcher {
 function isDetached({ step, bytes, isEmpty, data, length }) {
   if (step === SHOW) return !isEmpty && bytes[0] === undefined;
   return (step === INFLATE || step === GIVE) && length !== 0 && data[0] === undefined;
-}
-
-/** Loads lib/deflate at the first use: see `readAgreement`. */
-function createInflater(direction, inParts, sync) {
-  const { supportsSyncZlib } = require('../deflate/zlib-handle');
-  const { Inflater } = require('../deflate/inflater');
-  const { PartInflater } = require('../deflate/part-inflater');
-  if (!inParts) return new Inflater(direction);
-  if (sync ?? supportsSyncZlib()) return new PartInflater(direction);
-  throw invalidState('onPart and deflate exclude each other on a runtime without synchronous zlib');
 }
 
 let hasWarned = false;

@@ -43,7 +43,7 @@ class Encoder {
     this._connection = readTrace(options);
     const agreement = readAgreement(options);
     const onDeflated = readHandler(options, 'onDeflated');
-    this._queue = agreement === null ? null : createSendQueue(agreement.sending(this.role), !isClient, onDeflated);
+    this._queue = agreement === null ? null : agreement.createSendQueue(this.role, onDeflated);
     this._closed = false;
     // For tracing: the number of frames so far.
     this._sequence = 0;
@@ -260,12 +260,6 @@ class Encoder {
     traceFrame(source, firstByte, length);
     if (isData && isLast) traceMessage(source, message.firstByte, message.length, message.fragments);
   }
-}
-
-/** Loads lib/deflate at the first use: see `readAgreement`. */
-function createSendQueue(direction, refers, onDeflated) {
-  const { SendQueue } = require('../deflate/send-queue');
-  return new SendQueue(direction, refers, onDeflated);
 }
 
 showPublicState(Encoder, ['role', 'closed', 'pending']);

@@ -7,6 +7,7 @@ const { FrameError, invalidChoice, utf8Error } = require('../shared/errors');
 const { readBoolean, readWhole } = require('../shared/option-names');
 const { FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
 const { readChoice } = require('./options');
+const { PartStream } = require('./part-stream');
 const { PartialMessage } = require('./partial-message');
 const { decodeText } = require('../shared/utf8');
 
@@ -120,7 +121,6 @@ class MessageAssembler {
    * @returns {PartStream} with the bytes that have been gathered
    */
   beginParts(inflater) {
-    const { PartStream } = require('./part-stream');
     const { message } = this;
     const firstByte = inflater === null ? message.firstByte : message.firstByte & ~RSV1;
     const text = this.validates && isText(firstByte) ? this._text : null;

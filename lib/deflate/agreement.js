@@ -1,8 +1,12 @@
 'use strict';
 
+const { invalidState } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
 const { checkOptions, readBoolean, readWhole } = require('../shared/option-names');
+const { Inflater } = require('./inflater');
 const { MAX_WINDOW_BITS, MIN_DEFLATE_BITS, writeParameters } = require('./parameters');
+const { PartInflater } = require('./part-inflater');
+const { SendQueue } = require('./send-queue');
 const { supportsSyncZlib } = require('./zlib-handle');
 
 /**
@@ -67,6 +71,24 @@ class NegotiatedDeflate {
   receiving(role) {
     const settings = this._settings;
     return { ...(role === 'server' ? this._client : this._server), settings, zlibOptions: settings.zlibInflateOptions };
+  }
+
+  /** For the messages that an Encoder sends. A server's large payloads may wait without a copy. */
+  createSendQueue(role, onDeflated) {
+    return new SendQueue(this.sending(role), role === 'server', onDeflated);
+  }
+
+  /**
+   * For the messages that a Decoder receives.
+   *
+   * @param {boolean} inParts whether it delivers them in parts
+   * @throws {Error} ERR_INVALID_STATE if this runtime can't inflate in parts
+   */
+  createInflater(role, inParts, sync = supportsSyncZlib()) {
+    const direction = this.receiving(role);
+    if (!inParts) return new Inflater(direction);
+    if (sync) return new PartInflater(direction);
+    throw invalidState('onPart and deflate exclude each other on a runtime without synchronous zlib');
   }
 
   static isAgreement(value) {
