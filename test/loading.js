@@ -15,13 +15,29 @@ t.test('masking alone loads no codec', async (t) => {
   t.same(loaded(), []);
 });
 
-t.test('framemask/ws loads no codec before the first frame of a connection', async (t) => {
-  const program = `
-    const { WebSocketServer } = require('./ws.js');
-    new WebSocketServer({ noServer: true });
-    console.log(Object.keys(require.cache).filter((file) => /(de|en)coder.js$/.test(file)));`;
-  t.equal(execFileSync(process.execPath, ['-e', program], { cwd: path.join(__dirname, '..') }).toString(), '[]\n');
-});
+const MAKERS = {
+  'nothing yet': ['', false, false],
+  'a server': ['new WebSocketServer({ noServer: true })', true, false],
+  'a server with compression': ['new WebSocketServer({ noServer: true, perMessageDeflate: true })', true, true],
+  'a client': ["new WebSocket('ws://127.0.0.1:1').on('error', () => {})", true, true],
+  'a client without compression': [
+    "new WebSocket('ws://127.0.0.1:1', { perMessageDeflate: false }).on('error', () => {})",
+    true,
+    false
+  ]
+};
+
+for (const [title, [code, codec, compression]] of Object.entries(MAKERS)) {
+  t.test(`framemask/ws loads what its connections need, and no more: ${title}`, async (t) => {
+    const program = `
+      const { WebSocket, WebSocketServer } = require('./ws.js');
+      ${code};
+      const files = Object.keys(require.cache);
+      console.log(['encoder.js', 'send-queue.js'].map((name) => files.some((file) => file.endsWith(name))).join());`;
+    const options = { cwd: path.join(__dirname, '..'), encoding: 'utf8' };
+    t.equal(execFileSync(process.execPath, ['-e', program], options), `${codec},${compression}\n`);
+  });
+}
 
 t.test('each export can be replaced before it is loaded, and is an ordinary property then', async (t) => {
   const names = Object.keys(framemask);

@@ -1,14 +1,23 @@
 'use strict';
 
-const { THREAD_POOL_FROM } = require('../deflate/agreement');
+const { NegotiatedDeflate, THREAD_POOL_FROM } = require('../deflate/agreement');
 const { Deflater } = require('../deflate/deflater');
+const { MAX_WINDOW_BITS } = require('../deflate/parameters');
 const { supportsSyncZlib } = require('../deflate/zlib-handle');
 const { Buffer, lengthOf } = require('../shared/buffers');
 const { warnOfVariable } = require('../shared/errors');
+const { negotiatedBy } = require('./internals');
 
 // Compresses the messages of a connection in place of ws's PerMessageDeflate, which negotiates and sets
 // the threshold. ws takes each message through zlib's thread pool; here small ones are compressed at
 // once, to the same bytes. The Decoder of receiver-adapter.js inflates.
+
+/** The agreement, for a codec, that a PerMessageDeflate has negotiated. */
+function agreementOf(deflate) {
+  const { params, settings } = negotiatedBy(deflate);
+  const clientBits = params.client_max_window_bits ?? MAX_WINDOW_BITS;
+  return new NegotiatedDeflate(params, clientBits, { ...settings, threadPoolFrom: THREAD_POOL_FROM });
+}
 
 /** Whether framemask compresses, and not ws: on Deno, handles of zlib do not work. */
 const compressesHere = () => supportsSyncZlib() && !isLeftToWs();
@@ -74,4 +83,4 @@ function attachCompressor(deflate, direction, onEnd, here = compressesHere()) {
   };
 }
 
-module.exports = { attachCompressor, compressesHere, isLeftToWs };
+module.exports = { agreementOf, attachCompressor, compressesHere, isLeftToWs, supportsSyncZlib };

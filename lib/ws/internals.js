@@ -8,6 +8,7 @@ const { Buffer } = require('../shared/buffers');
 const { loadWs } = require('./load-ws');
 
 const ws = loadWs();
+const { version: wsVersion } = require('ws/package.json');
 
 /**
  * ws assigns `_receiver`, `_sender` and `_socket` in `setSocket`, `_socket` last, before 'open'. It
@@ -97,23 +98,20 @@ const PLAIN_OPTIONS = ['level', 'memLevel', 'chunkSize'];
 const unsharedOptions = (options) =>
   Object.keys(options).every((name) => PLAIN_OPTIONS.includes(name)) ? undefined : options;
 
-/** The agreement, for a codec, that a PerMessageDeflate has negotiated. */
-function agreementOf({ _options: options, params }) {
-  // Loaded for the first connection with compression.
-  const { NegotiatedDeflate, THREAD_POOL_FROM } = require('../deflate/agreement');
-  const { MAX_WINDOW_BITS } = require('../deflate/parameters');
+/** The parameters that a PerMessageDeflate has negotiated, and its settings, but for the thread pool's. */
+function negotiatedBy({ _options: options, params }) {
   // ws spreads them, so that null sets none, too.
   const zlibDeflateOptions = options.zlibDeflateOptions ?? {};
   const zlibInflateOptions = options.zlibInflateOptions ?? {};
   const { level = -1, memLevel = 8 } = zlibDeflateOptions;
-  return new NegotiatedDeflate(params, params.client_max_window_bits ?? MAX_WINDOW_BITS, {
+  const settings = {
     level,
     memLevel,
     contextTakeover: !options.clientNoContextTakeover,
-    threadPoolFrom: THREAD_POOL_FROM,
     zlibDeflateOptions: unsharedOptions(zlibDeflateOptions),
     zlibInflateOptions: unsharedOptions(zlibInflateOptions)
-  });
+  };
+  return { params, settings };
 }
 
 const { _closeMessage: EMPTY_BUFFER } = samples.WebSocket;
@@ -150,7 +148,6 @@ module.exports = {
   DEFERRED,
   INFLATING,
   bufferedBytes,
-  agreementOf,
   deflateOf,
   emptyBuffer,
   isBusy,
@@ -159,8 +156,10 @@ module.exports = {
   isServer,
   isWaiting,
   mustFrame,
+  negotiatedBy,
   plainSend,
   receiverOptions,
   setReceiverState,
-  ws
+  ws,
+  wsVersion
 };

@@ -13,6 +13,7 @@ const {
   setReceiverState
 } = require('./internals');
 const { stopReading } = require('../sockets/shared-reads');
+const { loadCodec, loadCompression } = require('./parts');
 const { toBinaryType } = require('./binary-types');
 
 // The parts that a Receiver's `_write` needs.
@@ -181,13 +182,13 @@ class ReceiverAdapter {
 
   /** False on Deno for a connection with compression: its messages come as a whole. */
   get _inflatesInParts() {
-    return this._sender.agreement === null || require('../deflate/zlib-handle').supportsSyncZlib();
+    return this._sender.agreement === null || loadCompression().supportsSyncZlib();
   }
 
   /** @returns {object} the options of a Decoder for messages as streams */
   _beginStreams(partsFrom) {
     const { socket } = this._sender;
-    const { MessageStreams } = require('./message-streams');
+    const { MessageStreams } = loadCodec();
     this.streams = new MessageStreams({
       onStream: (stream, isBinary) => this._announce(stream, isBinary),
       onRelease: () => this._release()
@@ -198,7 +199,7 @@ class ReceiverAdapter {
   }
 
   _createDecoder(parts) {
-    const { Decoder } = require('../codec/decoder');
+    const { Decoder } = loadCodec();
     const { maxFragments, maxPayload, skipUTF8Validation } = receiverOptions(this.receiver);
     return new Decoder({
       role: isServer(this.websocket) ? 'server' : 'client',
@@ -315,7 +316,7 @@ function conclude(code, _reason, bytes) {
 
 function keepError(error) {
   const adapter = this.context;
-  const { toWsError } = require('./frame-errors');
+  const { toWsError } = loadCodec();
   adapter.error = toWsError(error, adapter._sender.agreement !== null);
   adapter.streams?.fail(adapter.error);
 }

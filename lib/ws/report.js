@@ -2,6 +2,8 @@
 
 const { kernel, nativeError } = require('../masking/backend');
 const { canShareReads } = require('../sockets/shared-reads');
+const { wsVersion } = require('./internals');
+const { loadCompression } = require('./parts');
 
 let registered = false;
 
@@ -14,12 +16,11 @@ function setRegistered() {
 
 /** See ws.d.ts. */
 function report() {
-  const { version } = require('ws/package.json');
-  const deflate = require('./compression').compressesHere() ? 'framemask' : 'ws';
+  const deflate = loadCompression().compressesHere() ? 'framemask' : 'ws';
   return {
     kernel,
     nativeError,
-    ws: version,
+    ws: wsVersion,
     reads: canShareReads() ? 'shared' : 'events',
     deflate,
     registered,

@@ -7,7 +7,8 @@ const { Writable } = require('node:stream');
 const { REFERENCE_OWNED_FROM } = require('../codec/slabs');
 const { Buffer } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
-const { agreementOf, bufferedBytes, deflateOf, isFragmenting, isServer, mustFrame, ws } = require('./internals');
+const { bufferedBytes, deflateOf, isFragmenting, isServer, mustFrame, ws } = require('./internals');
+const { loadCompression, loadCodec } = require('./parts');
 const { addToQueue, isExiting, listenForExit, reads } = require('./flush-queue');
 
 /**
@@ -39,7 +40,7 @@ class SenderAdapter {
     this._sender = sender;
     this._role = isServer(websocket) ? 'server' : 'client';
     const deflate = deflateOf(websocket);
-    this.agreement = deflate === undefined ? null : agreementOf(deflate);
+    this.agreement = deflate === undefined ? null : loadCompression().agreementOf(deflate);
     this._isReading = false;
     this._key = key; // of the handshake
     this._recycles = false;
@@ -227,8 +228,7 @@ class SenderAdapter {
   }
 
   _createEncoder() {
-    // The codec loads with the first frame: a program without connections starts 10 ms sooner.
-    const { Encoder } = require('../codec/encoder');
+    const { Encoder } = loadCodec();
     this._recycles = isPlain(this.socket);
     this._encoder = new Encoder({ role: this._role, recycle: this._recycles, trace: this.trace });
     return this._encoder;

@@ -5,6 +5,7 @@ const { checkNames, readBoolean } = require('../shared/option-names');
 const { shareReads } = require('../sockets/shared-reads');
 const { attachDecoder, borrowChunks, endDecoding, hasDecoder, terminateStreams } = require('./receiver-adapter');
 const { deflateOf, isServer, plainSend, ws } = require('./internals');
+const { loadCodec, loadCompression, loadHttp2 } = require('./parts');
 const { SenderAdapter } = require('./sender-adapter');
 const { connections } = require('./report');
 
@@ -39,6 +40,9 @@ function extend(Base) {
       const streamFrom = streamFromOf(options) ?? streamFromOf(protocols);
       // ws takes options for protocols, too.
       super(address, Array.isArray(protocols) ? protocols : clientOptions(protocols), clientOptions(options));
+      loadCodec();
+      // ws offers it unless it is switched off.
+      if (address !== null && (options ?? protocols)?.perMessageDeflate !== false) loadCompression();
       if (streamFrom !== undefined) this[kStreamFrom] = streamFrom;
     }
 
@@ -62,7 +66,7 @@ function extend(Base) {
       const receiver = this._receiver;
       const streamFrom = this[kStreamFrom];
       const { agreement } = adapter;
-      const compression = agreement === null ? null : require('./compression');
+      const compression = agreement === null ? null : loadCompression();
       // Where ws inflates, its Receiver takes the chunks; but it can't give streams.
       const decodes = streamFrom !== undefined || compression?.isLeftToWs() !== true;
       if (decodes) attachDecoder(this, receiver, adapter, streamFrom);
@@ -199,7 +203,7 @@ function clientOptions(options) {
   if (typeof options === 'object') checkNames(options, 'WebSocket');
   const given = withoutTakeover(options);
   if (!given?.http2) return given;
-  const { overHttp2 } = require('../http2/over-http2');
+  const { overHttp2 } = loadHttp2();
   const { http2 } = given;
   const fallback = http2 === 'preferred';
   return { ...given, createConnection: overHttp2(http2 === true || fallback ? null : http2, { fallback }) };
@@ -207,7 +211,7 @@ function clientOptions(options) {
 
 /** @returns {number | undefined} a client's or server's option `streamFrom`, checked */
 function streamFromOf(options) {
-  return options?.streamFrom === undefined ? undefined : require('./message-streams').readStreamFrom(options);
+  return options?.streamFrom === undefined ? undefined : loadCodec().readStreamFrom(options);
 }
 
 /** Keeps a server's part of a connection, before ws makes the WebSocket. */
@@ -224,14 +228,13 @@ const Exported = ws === ws.WebSocket ? WebSocket : withOwnKeys(extend(ws));
 function connectionId(websocket) {
   const trace = websocket[kSenderAdapter]?.trace;
   if (trace === undefined) return null;
-  trace.id ??= require('../frame-id').frameId();
+  trace.id ??= loadCodec().frameId();
   return trace.id;
 }
 
 /** The messages of a WebSocket, of plain ws, too: see ws.d.ts. */
 function messages(websocket, options) {
-  const { MessageQueue } = require('./messages');
-  websocket[kMessages] ??= new MessageQueue(websocket);
+  websocket[kMessages] ??= new (loadCodec().MessageQueue)(websocket);
   return websocket[kMessages].iterate(options);
 }
 
