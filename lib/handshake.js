@@ -4,13 +4,15 @@ const modules = require('./shared/node-modules');
 const { Buffer, checkBytes } = require('./shared/buffers');
 const { acceptDeflate, offerDeflate } = require('./deflate/negotiation');
 const { FrameError, invalidType } = require('./shared/errors');
+const { TOKEN, hasToken, parseTokens } = require('./shared/header-lists');
 
 // The opening handshake over HTTP/1.1 (RFC 6455 section 4): see index.d.ts.
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
-/** 16 bytes in base64. */
-const KEY = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
+/** 16 bytes in base64. As other servers, it does not judge the bits that no byte has. */
+const KEY = /^[A-Za-z0-9+/]{22}==$/;
+/** "A server that sends a 426 response MUST send an Upgrade header field" (RFC 9110 section 15.5.22). */
+const UPGRADE = { Connection: 'Upgrade, close', Upgrade: 'websocket' };
 /** HTTP's visible characters, spaces and obs-text (RFC 9110 section 5.5). */
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
@@ -27,7 +29,8 @@ function acceptUpgrade(request, socket, head, { protocol, deflate, headers } = {
   if (socket.destroyed) return null;
   const refusal = findRefusal(request);
   if (refusal !== null) return refuseUpgrade(socket, ...refusal);
-  const offered = listOf(request.headers['sec-websocket-protocol']);
+  const protocols = request.headers['sec-websocket-protocol'];
+  const offered = protocols === undefined ? [] : parseTokens(protocols);
   if (offered === null) return refuseUpgrade(socket, 400);
   // A copy: the function may take its choice out of the array.
   const chosen = isFunction ? protocol([...offered]) : offered.find((name) => name === protocol);
@@ -63,14 +66,19 @@ function refuseUpgrade(socket, status = 400, headers = {}) {
 /** @returns {[status: number, headers: object] | null} why a request is not a handshake (section 4.2.1) */
 function findRefusal({ method, httpVersion, headers }) {
   if (method !== 'GET') return [405, { Allow: 'GET' }];
+  // A proxy would take the body's bytes for the first frames, or these for the body.
+  if (hasBody(headers)) return [400, {}];
   // "an HTTP/1.1 or higher GET request"
   if (Number(httpVersion) < 1.1 || headers.host === undefined) return [400, {}];
-  if (!hasToken(headers.upgrade, 'websocket')) return [426, { Connection: 'Upgrade, close', Upgrade: 'websocket' }];
+  if (!hasToken(headers.upgrade, 'websocket')) return [426, UPGRADE];
   if (!hasToken(headers.connection, 'upgrade')) return [400, {}];
   // "a |Sec-WebSocket-Version| header field indicating the version(s) the server is capable of" (section 4.4).
-  if (headers['sec-websocket-version'] !== '13') return [426, { 'Sec-WebSocket-Version': '13' }];
+  if (headers['sec-websocket-version'] !== '13') return [426, { ...UPGRADE, 'Sec-WebSocket-Version': '13' }];
   return KEY.test(headers['sec-websocket-key']) ? null : [400, {}];
 }
+
+const hasBody = (headers) =>
+  headers['transfer-encoding'] !== undefined || !/^0*$/.test(headers['content-length'] ?? '');
 
 /** A response with header fields, of which the program's own replace those of the same name. */
 function responseOf(status, fields, headers) {
@@ -129,18 +137,6 @@ class UpgradeOffer {
 const offerUpgrade = (options) => new UpgradeOffer(options);
 
 const optionsOf = (deflate) => (deflate === true ? {} : deflate);
-
-/** Whether a comma-separated header has a token, in any case. */
-function hasToken(header, token) {
-  return (header ?? '').split(',').some((text) => text.trim().toLowerCase() === token);
-}
-
-/** @returns {string[] | null} the tokens of a comma-separated header; null if it is malformed, or repeats one */
-function listOf(header) {
-  if (header === undefined) return [];
-  const tokens = header.split(',').map((text) => text.trim());
-  return new Set(tokens).size === tokens.length && tokens.every((token) => TOKEN.test(token)) ? tokens : null;
-}
 
 function badAnswer(fault) {
   return new FrameError('HANDSHAKE', 1002, `The server's answer to the handshake: ${fault}`);

@@ -75,19 +75,25 @@ t.test('4.2: requests, and the status that answers each', async (t) => {
   t.notMatch(answer, /Sec-WebSocket-(Protocol|Extensions)/);
   for (const [changed, status, more, line] of [
     [{ 'Sec-WebSocket-Version': undefined }, 426, 'Sec-WebSocket-Version: 13\r\n'],
+    [{ 'Sec-WebSocket-Version': '7' }, 426, 'Connection: Upgrade, close\r\nUpgrade: websocket\r\n'],
+    [{ 'Content-Length': 5 }, 400],
+    [{ 'Transfer-Encoding': 'chunked' }, 400],
     [{ 'Sec-WebSocket-Version': '8' }, 426, 'Sec-WebSocket-Version: 13\r\n'],
     [{ 'Sec-WebSocket-Version': '13, 8' }, 426, 'Sec-WebSocket-Version: 13\r\n'],
     [{ 'Sec-WebSocket-Key': undefined }, 400],
     [{ 'Sec-WebSocket-Key': 'dGhlIHNhbXBsZQ==' }, 400],
     [{ 'Sec-WebSocket-Key': `${KEY}=` }, 400],
-    [{ 'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZR==' }, 400],
     [{ Upgrade: 'h2c' }, 426, 'Upgrade: websocket\r\n'],
     [{ Upgrade: 'websockets' }, 426, 'Upgrade: websocket\r\n'],
     [{ 'Sec-WebSocket-Protocol': 'a b' }, 400],
-    [{ 'Sec-WebSocket-Protocol': 'a,,b' }, 400],
+    [{ 'Sec-WebSocket-Protocol': 'a;b' }, 400],
+    [{ 'Sec-WebSocket-Protocol': ',' }, 400],
     [{ 'Sec-WebSocket-Protocol': 'a, a' }, 400],
     [{}, 405, 'Allow: GET\r\n', 'POST / HTTP/1.1'],
     [{}, 400, '', 'GET / HTTP/1.0'],
+    [{ 'Sec-WebSocket-Protocol': 'a,, b,' }, 101],
+    [{ 'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZR==' }, 101],
+    [{ 'Content-Length': 0 }, 101],
     // The event 'upgrade' wants both; a program may call with others.
     [{ Upgrade: 'h2c, WebSocket', Connection: 'keep-alive, upgrade' }, 101]
   ]) {

@@ -1,6 +1,6 @@
 'use strict';
 
-const { parseExtensions } = require('./extension-header');
+const { parseExtensions } = require('../shared/header-lists');
 
 const NAME = 'permessage-deflate';
 

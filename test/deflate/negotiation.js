@@ -81,7 +81,7 @@ t.test('7.1: a server declines offers that are not valid, and takes the first th
     answer('x-webkit-deflate-frame, permessage-deflate; server_max_window_bits="1\\0", permessage-deflate', TAKEOVER),
     'permessage-deflate; server_max_window_bits=10'
   );
-  const others = ['', ';', 'permessage-deflate;', 'permessage-deflate, ,', 'foo', 'Permessage-Deflate', undefined];
+  const others = ['', ';', 'permessage-deflate;', ', ,', 'foo', 'Permessage-Deflate', undefined];
   for (const header of others) t.equal(answer(header), null, `${header}: malformed, or lacks the extension`);
 });
 

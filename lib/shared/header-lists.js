@@ -1,17 +1,21 @@
 'use strict';
 
-// The header Sec-WebSocket-Extensions (RFC 6455 section 9.1), read in one pass:
+// Header fields whose values are lists. Sec-WebSocket-Extensions is read in one pass (RFC 6455 section 9.1):
 //
 //   extension-list = 1#extension
 //   extension = extension-token *( ";" extension-param )
 //   extension-param = token [ "=" (token | quoted-string) ]
 //
-// No pattern takes more than linear time for any text.
+// "using ABNF syntax/rules from [RFC2616], including the "implied *LWS rule"" (same section): spaces may
+// stand on both sides of a separator. "null elements are allowed" (RFC 2616 section 2.1): `a,,b` is a list
+// of two. No pattern takes more than linear time for any text.
 
 /** A character of a token (RFC 7230 section 3.2.6). */
 const T = "[\\w!#$%&'*+.^`|~-]";
+/** An element that is empty. */
+const NULL_ELEMENT = /[ \t]*(?=,|$)/y;
 const NAME = new RegExp(`[ \\t]*(${T}+)[ \\t]*`, 'y');
-const PARAMETER = new RegExp(`;[ \\t]*(${T}+)(?:=(${T}+|"[^"]*"))?[ \\t]*`, 'y');
+const PARAMETER = new RegExp(`;[ \\t]*(${T}+)(?:[ \\t]*=[ \\t]*(${T}+|"[^"]*"))?[ \\t]*`, 'y');
 const QUOTED_PAIR = new RegExp(`\\\\(${T})`, 'g');
 const TOKEN = new RegExp(`^${T}+$`);
 
@@ -36,6 +40,7 @@ function parseExtensions(header) {
     return match;
   };
   do {
+    if (read(NULL_ELEMENT) !== null) continue;
     const extension = read(NAME);
     if (extension === null) return null;
     const parameters = [];
@@ -46,7 +51,7 @@ function parseExtensions(header) {
     }
     extensions.push({ name: extension[1], parameters });
   } while (header[at++] === ',');
-  return at > header.length ? extensions : null;
+  return at > header.length && extensions.length > 0 ? extensions : null;
 }
 
 /**
@@ -60,4 +65,17 @@ function unquote(quoted) {
   return TOKEN.test(value) ? value : null;
 }
 
-module.exports = { parseExtensions };
+/** @returns {string[] | null} the tokens of a list without parameters; null if it is malformed, or repeats one */
+function parseTokens(header) {
+  const elements = parseExtensions(header);
+  if (elements === null || elements.some(({ parameters }) => parameters.length > 0)) return null;
+  const tokens = elements.map(({ name }) => name);
+  return new Set(tokens).size === tokens.length ? tokens : null;
+}
+
+/** Whether a list has a token, in any case. Other elements may be of any form, such as `h2c/1`. */
+function hasToken(header, token) {
+  return (header ?? '').split(',').some((text) => text.trim().toLowerCase() === token);
+}
+
+module.exports = { TOKEN, hasToken, parseExtensions, parseTokens };
