@@ -67,15 +67,19 @@ class WriteBuffer {
     if (typeof writable?.write !== 'function') throw invalidType('writable', 'a writable stream', writable);
     if (callback !== undefined && !this._addCallback(callback)) return true;
     if (this.pending === 0) return true;
-    if (writable.writable === false) return this.drop(writable);
+    if (hasEnded(writable)) return this.drop(writable);
     let more = true;
     if (!this._flushing) {
       this._flushing = true;
+      // After a failed write, corked ones alone reach the system, as ws's do.
+      const hasFailed = writable.writable === false;
+      if (hasFailed) writable.cork?.();
       try {
         do more = this._send(writable);
-        while (this.pending !== 0 && writable.writable !== false);
+        while (this.pending !== 0 && !hasEnded(writable));
       } finally {
         this._flushing = false;
+        if (hasFailed) writable.uncork?.();
       }
       this.isBehind = writable.writableLength > 0;
       if (this.pending !== 0) return this.drop(writable);
@@ -232,12 +236,20 @@ function writeAll(writable, buffers, callback) {
   try {
     for (let i = 0; i < last; i++) {
       writable.write(buffers[i]);
-      if (writable.writable === false) return tellEnded(writable, callback);
+      if (hasEnded(writable)) return tellEnded(writable, callback);
     }
     return writable.write(buffers[last], callback);
   } finally {
     writable.uncork?.();
   }
+}
+
+/**
+ * Whether a write would only emit an error. After a failed write Node.js takes others until it has
+ * destroyed the stream, and their callbacks get the system's errors.
+ */
+function hasEnded(writable) {
+  return writable.writable === false && (writable.destroyed || writable.writableEnded || !writable.errored);
 }
 
 /** Tells a callback that the stream has ended, in the words of Node.js's streams. */

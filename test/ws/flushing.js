@@ -237,6 +237,27 @@ t.test('the callbacks of send come when the socket has taken the bytes, each wit
   t.match(await failed, { code: 'ERR_STREAM_DESTROYED' });
 });
 
+/** The codes of two sends of one turn, of which the first learns of a reset. */
+async function sendAfterReset(t, implementation, role) {
+  const { server, client } = await connectPair(t, implementation);
+  const [sender, other] = role === 'server' ? [server, client] : [client, server];
+  for (const end of [sender, other]) end.on('error', () => {});
+  other._socket.resetAndDestroy();
+  const send = () => new Promise((resolve) => sender.send('x'.repeat(20_000), resolve));
+  const codes = (await Promise.all([send(), send()])).map((error) => error?.code);
+  // The system may know of it a moment later.
+  return codes[0] === 'ECONNRESET' ? codes : sendAfterReset(t, implementation, role);
+}
+
+t.test('after a reset the callbacks of send get the errors of ws', async (t) => {
+  for (const role of ['server', 'client']) {
+    const codes = {};
+    for (const name of Object.keys(IMPLEMENTATIONS)) codes[name] = await sendAfterReset(t, IMPLEMENTATIONS[name], role);
+    t.same(codes['framemask/ws'], codes.ws, role);
+    t.notSame(codes.ws[1], undefined);
+  }
+});
+
 t.test('the callbacks of send run in the asynchronous context of their call', async (t) => {
   for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
     const { server, client } = await connectPair(t, implementation);
