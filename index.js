@@ -14,7 +14,7 @@ exports.nativeError = nativeError;
 
 // The other exports load at their first use: masking alone takes a quarter of the modules. Those of a
 // group load together, so that none is left to a read: `require` fails there without descriptors.
-const loadCodec = once(() => ({
+define(['Decoder', 'Encoder', 'prepare', 'readInto', 'FrameError', 'frameId', 'formatFrameId', 'parseFrameId'], () => ({
   ...require('./lib/codec/decoder'),
   ...require('./lib/codec/encoder'),
   ...require('./lib/codec/prepared'),
@@ -22,32 +22,25 @@ const loadCodec = once(() => ({
   ...require('./lib/shared/errors'),
   ...require('./lib/frame-id')
 }));
-const loadHandshake = once(() => ({ ...require('./lib/handshake'), ...require('./lib/deflate/negotiation') }));
-const loadAcceptHttp2 = once(() => require('./lib/http2/accept-http2'));
-const loadOverHttp2 = once(() => require('./lib/http2/over-http2'));
-
-define(loadCodec, 'Decoder', 'Encoder', 'prepare', 'readInto');
-define(loadHandshake, 'acceptDeflate', 'offerDeflate', 'acceptUpgrade', 'refuseUpgrade', 'offerUpgrade');
-define(loadAcceptHttp2, 'acceptHttp2');
-define(loadOverHttp2, 'overHttp2');
-define(loadCodec, 'FrameError', 'frameId', 'formatFrameId', 'parseFrameId');
-
-function once(load) {
-  let loaded;
-  return () => {
-    loaded ??= load();
-    return loaded;
-  };
-}
+define(['acceptDeflate', 'offerDeflate', 'acceptUpgrade', 'refuseUpgrade', 'offerUpgrade'], () => ({
+  ...require('./lib/handshake'),
+  ...require('./lib/deflate/negotiation')
+}));
+define(['acceptHttp2'], () => require('./lib/http2/accept-http2'));
+define(['overHttp2'], () => require('./lib/http2/over-http2'));
 
 /** Defines exports, each of which becomes an ordinary property when it is first read or assigned. */
-function define(load, ...names) {
+function define(names, load) {
+  let loaded = null;
   for (const name of names) {
     const become = (value) => {
       Object.defineProperty(exports, name, { value, writable: true, enumerable: true, configurable: true });
       return value;
     };
-    const get = () => become(load()[name]);
+    const get = () => {
+      loaded ??= load();
+      return become(loaded[name]);
+    };
     Object.defineProperty(exports, name, { get, set: become, enumerable: true, configurable: true });
   }
 }

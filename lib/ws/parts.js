@@ -6,35 +6,44 @@
  * fails there without descriptors, after its files were replaced, and after Jest's teardown.
  */
 
-let codec = null;
-let compression = null;
-let http2 = null;
+/** The loaders of `loadTogether`. */
+const others = [];
 
 /** All that a connection without compression may need. */
-function loadCodec() {
-  codec ??= {
-    ...require('../codec/decoder'),
-    ...require('../codec/encoder'),
-    ...require('../frame-id'),
-    ...require('./frame-errors'),
-    ...require('./message-streams'),
-    ...require('./messages'),
-    ...require('./drained'),
-    ...require('./send-stream'),
-    ...require('./websocket-stream')
-  };
-  return codec;
-}
+const loadCodec = once(() => ({
+  ...require('../codec/decoder'),
+  ...require('../codec/encoder'),
+  ...require('../frame-id'),
+  ...require('./frame-errors'),
+  ...require('./message-streams'),
+  ...require('./messages')
+}));
 
 /** What a connection with permessage-deflate needs, too. */
-function loadCompression() {
-  compression ??= require('./compression');
-  return compression;
+const loadCompression = once(() => require('./compression'));
+
+const loadHttp2 = once(() => require('../http2/over-http2'));
+
+/** Has modules that use this folder's classes load with the first server or client, or when they are asked for. */
+function loadTogether(load) {
+  const loader = once(load);
+  others.push(loader);
+  return loader;
 }
 
-function loadHttp2() {
-  http2 ??= require('../http2/over-http2');
-  return http2;
+/** A function that loads something at its first call, and returns the same again. */
+function once(load) {
+  let loaded = null;
+  return () => {
+    loaded ??= load();
+    return loaded;
+  };
 }
 
-module.exports = { loadCodec, loadCompression, loadHttp2 };
+/** For the first server or client. */
+function loadParts() {
+  loadCodec();
+  for (const load of others) load();
+}
+
+module.exports = { loadCodec, loadCompression, loadHttp2, loadParts, loadTogether };

@@ -5,7 +5,7 @@ const { checkNames, readBoolean } = require('../shared/option-names');
 const { shareReads } = require('../sockets/shared-reads');
 const { attachDecoder, borrowChunks, endDecoding, hasDecoder, terminateStreams } = require('./receiver-adapter');
 const { deflateOf, isServer, plainSend, ws } = require('./internals');
-const { loadCodec, loadCompression, loadHttp2 } = require('./parts');
+const { loadCodec, loadCompression, loadHttp2, loadParts } = require('./parts');
 const { SenderAdapter } = require('./sender-adapter');
 const { connections } = require('./report');
 
@@ -40,7 +40,7 @@ function extend(Base) {
       const streamFrom = streamFromOf(options) ?? streamFromOf(protocols);
       // ws takes options for protocols, too.
       super(address, Array.isArray(protocols) ? protocols : clientOptions(protocols), clientOptions(options));
-      loadCodec();
+      loadParts();
       // ws offers it unless it is switched off.
       if (address !== null && (options ?? protocols)?.perMessageDeflate !== false) loadCompression();
       if (streamFrom !== undefined) this[kStreamFrom] = streamFrom;
