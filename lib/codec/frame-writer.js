@@ -76,18 +76,6 @@ class FrameWriter {
     }
   }
 
-  /**
-   * Adds the header of a frame whose payload comes later.
-   *
-   * @returns {number} the key for the payload's first byte; 0 for a server
-   */
-  beginFrame(buffer, firstByte, length) {
-    const at = buffer.reserve(MAX_HEADER);
-    const key = writeHeader(buffer.slab, at, firstByte, length, this.mode);
-    buffer.advance(at + headerSize(length, this.mode));
-    return key;
-  }
-
   /** Adds a frame, and copies its payload. */
   writeBytes(buffer, firstByte, bytes, length) {
     const at = buffer.reserve(MAX_HEADER + length);
@@ -108,7 +96,9 @@ class FrameWriter {
 
   /** Adds a payload that is sent from where it lies. A client masks it there: it is `owned`. */
   _referBytes(buffer, firstByte, bytes, length) {
-    const key = this.beginFrame(buffer, firstByte, length);
+    const at = buffer.reserve(MAX_HEADER);
+    const key = writeHeader(buffer.slab, at, firstByte, length, this.mode);
+    buffer.advance(at + headerSize(length, this.mode));
     if (key !== 0) this._backend.maskInPlace(bytes, 0, length, key);
     buffer.push(view(bytes, 0, length));
   }

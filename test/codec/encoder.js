@@ -3,6 +3,7 @@
 const assert = require('node:assert/strict');
 const t = require('tap');
 const { Encoder } = require('../../lib/codec/encoder');
+const { writeHeader } = require('../../lib/codec/header');
 const { nextMaskingKey } = require('../../lib/codec/masking-key');
 const { prepare } = require('../../lib/codec/prepared');
 const { isSendableCloseCode } = require('../../lib/shared/protocol');
@@ -66,6 +67,14 @@ testEncoders('5.2: gives each payload the shortest header, masked or not', (Enco
     encoder.text(text);
     assertSent(encoder, frame(TEXT, text));
   });
+});
+
+t.test('5.2: a header has the lengths that need more than 31 bits', async () => {
+  for (const length of [2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1]) {
+    const header = Buffer.alloc(10);
+    writeHeader(header, 0, 0x82, length, 0);
+    assertBytes(header, frame(BINARY, '', { length }), `${length}`);
+  }
 });
 
 t.test('data may be bytes of any kind, and options null', async () => {

@@ -7,14 +7,10 @@ const { once } = require('node:events');
 const net = require('node:net');
 const { Writable } = require('node:stream');
 const t = require('tap');
-const { codecBackend } = require('../../lib/codec/backend');
 const { Encoder } = require('../../lib/codec/encoder');
-const { FrameWriter } = require('../../lib/codec/frame-writer');
 const { prepare } = require('../../lib/codec/prepared');
-const { WriteBuffer } = require('../../lib/codec/write-buffer');
-const { MODE_MASKED } = require('../../lib/shared/protocol');
 const { assertBytes, forEachCase, testCases } = require('../support/cases');
-const { TEXT, BINARY, KEY, frame } = require('../support/frames');
+const { TEXT, BINARY, frame } = require('../support/frames');
 const { createRandom } = require('../support/random');
 
 /** A stream that records its writes. If `more` is false it never wants more. */
@@ -33,19 +29,6 @@ function counting({ more = true } = {}) {
   });
   return { sink, writes };
 }
-
-t.test('5.2: the header of a payload that comes later is the shortest for its length', async () => {
-  for (const mode of [0, MODE_MASKED]) {
-    const writer = new FrameWriter(mode, codecBackend);
-    forEachCase([0, 125, 126, 65535, 65536, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1], (length) => {
-      const collected = new WriteBuffer(false, null);
-      writer.beginFrame(collected, 0x80 | BINARY, length);
-      const bytes = Buffer.concat(collected.take());
-      if (mode === MODE_MASKED) bytes.set(KEY, bytes.length - 4);
-      assertBytes(bytes, frame(BINARY, '', { key: mode === MODE_MASKED ? KEY : null, length }));
-    });
-  }
-});
 
 t.test('flush hands over all that has collected in one write', async (t) => {
   const { sink, writes } = counting();

@@ -8,9 +8,9 @@ const net = require('node:net');
 const { WebSocket } = require('ws');
 
 /** @returns {Promise<WebSocket>} a client of a server that is about to listen */
-async function connect(server) {
-  if (!server.listening) await once(server, 'listening');
-  const client = new WebSocket(`ws://127.0.0.1:${server.address().port}`);
+async function connect(server, options) {
+  if (server.address() === null) await once(server, 'listening');
+  const client = new WebSocket(`ws://127.0.0.1:${server.address().port}`, options);
   await once(client, 'open');
   return client;
 }
@@ -69,4 +69,25 @@ async function chats(server, shutDown, room) {
   await once(server, 'close');
 }
 
-module.exports = { assert, chats, connect, echoes, receive };
+/** A heartbeat of framemask/ws: who answers Pings stays, who does not is dropped at the next beat. */
+async function beats(server, beat) {
+  const answering = await connect(server);
+  const [socket] = server.clients;
+  const silent = await connect(server, { autoPong: false });
+  const paused = await connect(server, { autoPong: false });
+  const pausedSocket = [...server.clients].at(-1);
+  pausedSocket.pause();
+  const answered = once(socket, 'pong');
+  beat();
+  await answered;
+  const dropped = once(silent, 'close');
+  beat();
+  assert.strictEqual((await dropped)[0], 1006);
+  assert.deepStrictEqual([...server.clients], [socket, pausedSocket]);
+  for (const client of [answering, paused]) client.terminate();
+  pausedSocket.resume();
+  server.close();
+  await once(server, 'close');
+}
+
+module.exports = { assert, beats, chats, connect, echoes, receive };

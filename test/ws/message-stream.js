@@ -564,6 +564,23 @@ t.test('close() after the loop discards a stream that waits, and ends the closin
   t.ok(stream.destroyed);
 });
 
+t.test("the program's own time limit ends a stream, and the connection, in the middle of a frame", async (t) => {
+  const { server, socket, stream } = await openStream(t, begin(BINARY, 'x', 4 * GIB));
+  const limit = new AbortController();
+  const answer = once(socket, 'data');
+  const closed = once(server, 'close');
+  const write = (_part, _encoding, done) => done();
+  const reading = pipeline(stream, new Writable({ write }), { signal: limit.signal });
+  limit.abort();
+  await t.rejects(reading, { name: 'AbortError' });
+  server.close(1011);
+  const [bytes] = await answer;
+  t.same([bytes[0], bytes.readUInt16BE(2)], [0x88, 1011]);
+  // The peer is in the middle of a frame, and can't answer.
+  socket.end('more of it');
+  t.equal((await closed)[0], 1006);
+});
+
 t.test('options that are wrong are refused', async (t) => {
   const create = (options) => () => new framemask.WebSocketServer({ port: 0, ...options });
   t.throws(create({ streamFrom: -1 }), { code: 'ERR_OUT_OF_RANGE', message: /streamFrom/ });
