@@ -7,9 +7,18 @@ const DUMP_LINE =
   /^\s*[\da-f]{4,8}:?\s{1,3}((?:[\da-f]{2}\s?){1,16}(?:\s{1,2}(?:[\da-f]{2}\s?){1,8})?)(?:\s{2}.*|\|.*)?$/i;
 const SENDER = /^\s*(?:(client|server|[CS])\s*:|([<>]))\s*/;
 
-/** A character that is none of hex, with those between the digits, and none of base64. */
+/** A character that is none of hex, with those between the digits. */
 const NOT_HEX = /[^\da-fx\\\s,:;"'[\](){}]|(?<![0\\])x|\\(?!x)/i;
-const NOT_BASE64 = /[^A-Za-z\d+/_\-\s=]|=(?![=\s]*$)/;
+/** A character that is none of base64, before the `=` at its end. */
+const NOT_BASE64 = /[^A-Za-z\d+/_\-\s]/;
+
+/** @returns {number} the index of the first character that is not base64, or -1 */
+function findNotBase64(text) {
+  // A pattern that looks ahead from each `=` takes quadratic time.
+  let end = text.length;
+  while (/[=\s]/.test(text[end - 1] ?? '')) end--;
+  return text.slice(0, end).search(NOT_BASE64);
+}
 
 /** Whether bytes in hex were meant: they stand in groups, or nearly all characters are hex digits. */
 function looksLikeHex(text) {
@@ -36,7 +45,7 @@ function bytesOf(whole, format = 'auto', start = 0, end = whole.length) {
     throw errorAt(whole, start + text.trimEnd().length, 'The hex has an odd number of digits');
   }
   const isHex = format === 'hex' || (format === 'auto' && looksLikeHex(text));
-  const [hex, base64] = [NOT_HEX, NOT_BASE64].map((pattern) => text.search(pattern));
+  const [hex, base64] = [text.search(NOT_HEX), findNotBase64(text)];
   if (isHex) throw errorAt(whole, start + hex, 'This is not hex');
   if (base64 === -1) {
     const characters = text.replace(/[\s=]/g, '');

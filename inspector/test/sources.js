@@ -48,10 +48,14 @@ test('hex is read in the ways in which it is written, and base64', () => {
     assert.equal(hexOf(text), HELLO, text);
   }
   assert.equal(hexOf('abcd', 'base64'), '69b71d');
+  assert.equal(hexOf('gAAA = =\n', 'base64'), '800000');
+  // With a pattern that looks ahead, this would take hours.
+  assert.equal(hexOf(`gAAA${'='.repeat(2 ** 22)}`, 'base64'), '800000');
   for (const [text, at, message, format] of [
     ['81 85 37 zz 21', 9, /not hex: line 1, character 10\n81 85 37 zz 21\n {9}\^$/],
     ['818537fa213d7f9f4d51g8', 20, /not hex/], // base64, but for the reader
     ['client: 81\r\n80 00\nserver: 81?0', 28, /nor base64: line 3, character 11\nserver: 81\?0\n {10}\^$/],
+    ['gAAA=A==', 4, /neither hex nor base64/],
     ['hello world, this is no hex!', 11, /neither hex nor base64: line 1, character 12/],
     [`${' '.repeat(1000)}81 8x`, 1004, /\n {26}81 8x\n {30}\^$/],
     ['81 8', 4, /odd number of digits: line 1, character 5/],
