@@ -5,7 +5,8 @@
 // connection.
 //
 // The server says how many bytes it has, { at }; the page sends the others, and the text 'end'; the
-// server answers { size, sha256 }.
+// server answers { size, hash }: browsers hash no streams, so that each block is hashed with the hash of
+// those before it.
 
 const { createHash } = require('node:crypto');
 const fs = require('node:fs');
@@ -14,10 +15,14 @@ const path = require('node:path');
 const { pipeline } = require('node:stream/promises');
 const { WebSocketServer, WebSocketStream } = require('framemask/ws');
 
+/** The bytes that are hashed at a time. */
+const BLOCK = 1024 * 1024;
+
 const PAGE = `<!doctype html><meta charset="utf-8"><title>Upload</title>
 <input type="file"> <progress max="1" value="0"></progress><p role="status">Choose a file.</p><script type="module">
   const [input, bar, line] = document.querySelectorAll('input, progress, p');
   const SLICE = 256 * 1024;
+  const BLOCK = ${BLOCK};
   async function* slices(file, at) {
     for (; at < file.size; at += SLICE) {
       yield new Uint8Array(await file.slice(at, at + SLICE).arrayBuffer());
@@ -50,22 +55,34 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>Upload</title>
     if (socket.readyState === WebSocket.OPEN) socket.send('end');
     return answer;
   }
+  async function hashOf(file) {
+    let hash = new Uint8Array(32);
+    for (let at = 0; at < file.size; at += BLOCK) {
+      const block = new Uint8Array(await file.slice(at, at + BLOCK).arrayBuffer());
+      const bytes = new Uint8Array(32 + block.length);
+      bytes.set(hash);
+      bytes.set(block, 32);
+      hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+    }
+    return Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  }
   input.onchange = async () => {
     const [file] = input.files;
     const url = new URL(crypto.randomUUID(), location.href.replace(/^http/, 'ws'));
     const send = globalThis.WebSocketStream === undefined ? byWebSocket : byStream;
     line.textContent = 'Uploading ' + file.name;
-    for (let answer; answer === undefined; ) {
+    let answer;
+    while (answer === undefined) {
       try {
         answer = await send(url, file);
-        const own = new Uint8Array(await crypto.subtle.digest('SHA-256', await file.arrayBuffer()));
-        const hex = Array.from(own, (byte) => byte.toString(16).padStart(2, '0')).join('');
-        line.textContent = answer.sha256 === hex ? 'Done: ' + answer.size + ' bytes' : 'The bytes differ';
       } catch {
         line.textContent = 'The connection was lost. Trying again';
         await new Promise((resolve) => setTimeout(resolve, 1000));
       }
     }
+    const hash = await hashOf(file).catch(() => null);
+    if (hash === null) line.textContent = 'The file can not be read any more';
+    else line.textContent = answer.hash === hash ? 'Done: ' + answer.size + ' bytes' : 'The bytes differ';
   };
 </script>`;
 
@@ -79,6 +96,22 @@ async function* bytesOf(readable) {
   throw new Error('It closed before the end');
 }
 
+/** The same as in the page. */
+async function hashOf(file) {
+  let hash = Buffer.alloc(32);
+  const handle = await fs.promises.open(file);
+  try {
+    const block = Buffer.alloc(BLOCK);
+    for (let at = 0; ; at += BLOCK) {
+      const { bytesRead } = await handle.read(block, 0, BLOCK, at);
+      if (bytesRead === 0) return hash.toString('hex');
+      hash = createHash('sha256').update(hash).update(block.subarray(0, bytesRead)).digest();
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
 async function receive(socket, file) {
   const { readable, writable } = await WebSocketStream.from(socket).opened;
   const writer = writable.getWriter();
@@ -86,9 +119,7 @@ async function receive(socket, file) {
   const at = fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   await writer.write(JSON.stringify({ at }));
   await pipeline(bytesOf(readable), target);
-  const hash = createHash('sha256');
-  await pipeline(fs.createReadStream(file), hash);
-  await writer.write(JSON.stringify({ size: fs.statSync(file).size, sha256: hash.digest('hex') }));
+  await writer.write(JSON.stringify({ size: fs.statSync(file).size, hash: await hashOf(file) }));
   await writer.close();
 }
 
