@@ -433,7 +433,8 @@ export class Encoder<End extends Role = Role> {
    * Adds a further fragment of a message (RFC 6455 section 5.4): the last one, if `fin` is not
    * false.
    *
-   * @param data the fragments of a text message are UTF-8 together (which is not checked)
+   * @param data the fragments of a text message are UTF-8 together (which is not checked). A string
+   *   may end within a surrogate pair if another string follows
    * @throws Error outside of a fragmented message
    */
   continuation(data: string | Bytes, options?: FragmentOptions): void;

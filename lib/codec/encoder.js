@@ -11,6 +11,7 @@ const { WriteBuffer } = require('./write-buffer');
 const { framedFor, framedMessage } = require('./prepared');
 const { readFramed } = require('./header');
 const protocol = require('../shared/protocol');
+const { endOfPairs } = require('../shared/utf8');
 const { isTraced, traceFrame, traceMessage } = require('../tracing');
 
 const { CONTROL, FIN, MAX_SHORT, MODE_MASKED, NO_STATUS, Opcode, RSV1, isSendableCloseCode } = protocol;
@@ -86,7 +87,7 @@ class Encoder {
   continuation(data, options) {
     if (this._closed) return;
     if (!this._isAmidMessage) throw invalidState('No fragmented message has begun');
-    this._addData((options?.fin ?? true) ? FIN : 0, data, options);
+    this._addFragment((options?.fin ?? true) ? FIN : 0, data, options);
   }
 
   /** A frame that is sent as it is can't continue a message that this encoder compresses. */
@@ -150,6 +151,7 @@ class Encoder {
     const { firstByte, length, opcode } = readFramed(pieces, this._frames.mode, options?.anyMask ?? false);
     if (this._closed) return;
     if (opcode === Opcode.CONTINUATION) this._checkContinued();
+    if (opcode < Opcode.CLOSE) this._addHalf();
     this._closed = opcode === Opcode.CLOSE;
     if (this._isDeflating) this._queue.addPlain(firstByte, length, EMPTY, [Buffer.concat(pieces)]);
     else this._addFramed(pieces, firstByte, length, options?.owned ?? false);
@@ -166,8 +168,32 @@ class Encoder {
     if (options === undefined) {
       this._addData(FIN | opcode, data, options);
     } else {
-      this._addData(((options?.fin ?? true) ? FIN : 0) | (options?.rsv1 ? RSV1 : 0) | opcode, data, options);
+      this._addFragment(((options?.fin ?? true) ? FIN : 0) | (options?.rsv1 ? RSV1 : 0) | opcode, data, options);
     }
+  }
+
+  /**
+   * Adds a fragment, or a whole message. A string may end within a surrogate pair: the next fragment
+   * gets the first half.
+   */
+  _addFragment(firstByte, data, options) {
+    if (typeof data === 'string') {
+      const text = this._half + data;
+      const end = (firstByte & FIN) === 0 ? endOfPairs(text) : text.length;
+      if (text.length !== end || this._half !== '') this._half = text.slice(end);
+      this._addData(firstByte, text.slice(0, end), options);
+    } else {
+      if (this._half !== '') toBytes('data', data); // throws
+      this._addHalf();
+      this._addData(firstByte, data, options);
+    }
+  }
+
+  /** Adds a half whose second half does not follow, as U+FFFD in a fragment of its own. */
+  _addHalf() {
+    if (this._half === '') return;
+    this._half = '';
+    this._addData(0, '\ufffd', undefined);
   }
 
   /** Adds a data frame, compressed if it is to be, now or after those that wait. */
@@ -261,6 +287,9 @@ class Encoder {
     if (isData && isLast) traceMessage(source, message.firstByte, message.length, message.fragments);
   }
 }
+
+/** The first half of a surrogate pair that a fragment has ended in: an own property of few encoders. */
+Encoder.prototype._half = '';
 
 showPublicState(Encoder, ['role', 'closed', 'pending']);
 

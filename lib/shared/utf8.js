@@ -57,4 +57,9 @@ function decodeText(bytes, start, end, ascii) {
   return text.includes('\ufffd') && !isUtf8(view(bytes, start, end)) ? undefined : text;
 }
 
-module.exports = { completeUntil, decodeText };
+/** Where a string ends without the first half of a surrogate pair at its end. */
+function endOfPairs(text) {
+  return text.length - ((text.charCodeAt(text.length - 1) & 0xfc00) === 0xd800 ? 1 : 0);
+}
+
+module.exports = { completeUntil, decodeText, endOfPairs };

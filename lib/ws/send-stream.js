@@ -3,6 +3,7 @@
 const { setImmediate: nextTurn } = require('node:timers/promises');
 const { Buffer, isBytes, toBytes } = require('../shared/buffers');
 const { Queue } = require('../shared/queue');
+const { endOfPairs } = require('../shared/utf8');
 const { checkSignal, onceOf } = require('./once-of');
 const { settled, notOpen, whenBelow } = require('./drained');
 const { checkCallback } = require('./sender-adapter');
@@ -141,7 +142,7 @@ class Fragments {
     if (typeof chunk !== 'string') return this._toBytes(chunk);
     this.isBinary ??= false;
     const text = this._rest + chunk;
-    const end = text.length - (/[\uD800-\uDBFF]$/.test(text) ? 1 : 0);
+    const end = endOfPairs(text);
     this._rest = text.slice(end);
     const whole = text.slice(0, end);
     return this.isBinary ? Buffer.from(whole) : whole;

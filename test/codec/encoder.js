@@ -2,6 +2,7 @@
 
 const assert = require('node:assert/strict');
 const t = require('tap');
+const { Decoder } = require('../../lib/codec/decoder');
 const { Encoder } = require('../../lib/codec/encoder');
 const { writeHeader } = require('../../lib/codec/header');
 const { nextMaskingKey } = require('../../lib/codec/masking-key');
@@ -161,6 +162,53 @@ t.test('5.4: one message at a time, control frames between its fragments', async
     frame(CONTINUATION, 'c'),
     frame(TEXT, 'next')
   );
+});
+
+testEncoders('5.6: the fragments of a text are one text, wherever strings are cut', (Encoder, role) => {
+  const text = 'a\u{1f600}\udcff\u{1f680}\ud83d';
+  for (let i = 0; i <= text.length; i++) {
+    for (let j = i; j <= text.length; j++) {
+      const pieces = [text.slice(0, i), text.slice(i, j), text.slice(j)];
+      const encoder = new Encoder({ role });
+      encoder.text(pieces[0], { fin: false });
+      encoder.ping('p');
+      encoder.continuation(pieces[1], { fin: false });
+      encoder.continuation(pieces[2]);
+      encoder.text('next', {});
+      const messages = [];
+      const peer = new Decoder({
+        role: ROLES.find((other) => other !== role),
+        onMessage: (data) => messages.push(data)
+      });
+      for (const bytes of encoder.take()) peer.write(bytes);
+      assert.deepEqual(messages, [Buffer.from(text).toString(), 'next'], pieces.join('|'));
+    }
+  }
+
+  // U+FFFD comes before anything but a string.
+  const fragment = (payload, fin = false) => frame(CONTINUATION, payload, { fin });
+  const framed = (payload) => frame(CONTINUATION, payload, { key: role === 'client' ? Buffer.alloc(4, 9) : null });
+  for (const [what, send, ...expected] of [
+    ['bytes', (encoder) => encoder.continuation(Buffer.from('b')), fragment('\ufffd'), fragment('b', true)],
+    ['no bytes', (encoder) => encoder.continuation(new ArrayBuffer(0)), fragment('\ufffd'), fragment('', true)],
+    ['nothing', (encoder) => encoder.continuation(''), fragment('\ufffd', true)],
+    ['another half', (encoder) => encoder.continuation('\ud83d'), fragment('\ufffd\ufffd', true)],
+    ['a frame', (encoder) => encoder.addFramed([framed('b')]), fragment('\ufffd'), fragment('b', true)],
+    ['a refused value', refuse, fragment('\u{1f600}', true)]
+  ]) {
+    const encoder = new Encoder({ role });
+    encoder.text('a\ud83d', { fin: false });
+    send(encoder);
+    encoder.text('next');
+    const first = frame(TEXT, 'a', { fin: false });
+    forEachCase([what], () => assertSent(encoder, first, ...expected, frame(TEXT, 'next')));
+  }
+
+  function refuse(encoder) {
+    assert.throws(() => encoder.continuation(1), { code: 'ERR_INVALID_ARG_TYPE' });
+    assert.throws(() => encoder.text('x'), { code: 'ERR_INVALID_STATE' });
+    encoder.continuation('\ude00');
+  }
 });
 
 /** Each method that sends, with arguments. */

@@ -165,6 +165,26 @@ testTakeovers(`random fragments, with Ping frames between them (seed ${seed})`, 
   assert.deepEqual(events, expected);
 });
 
+testTakeovers('strings may be cut within a surrogate pair, in the thread pool, too', async (contextTakeover) => {
+  const { server, client } = agree({ contextTakeover, threadPoolFrom: 3000 });
+  for (const length of [10, 2000, 4000]) {
+    for (const next of ['\ude00 follows', Buffer.from('bytes follow'), '']) {
+      const { decoder, events } = decoderOf(client, { onPing: undefined });
+      const encoder = new Encoder({ role: 'server', deflate: server });
+      const first = `${'a'.repeat(length)}\ud83d`;
+      encoder.text(first, { fin: false });
+      encoder.ping('between');
+      encoder.continuation(next, { fin: false });
+      encoder.continuation('\ud83d', { fin: false });
+      encoder.continuation('\ude80');
+      const begins = typeof next === 'string' ? first + next : `${first}${next}`;
+      const expected = Buffer.from(`${begins}\u{1f680}`).toString();
+      await transfer(encoder, decoder, () => events.length === 1);
+      assert.deepEqual(events, [string(expected)], `${length}, ${next}`);
+    }
+  }
+});
+
 for (const [where, threadPoolFrom, options] of [
   ['the thread pool', 0, {}],
   ['the event loop', Infinity, {}],
