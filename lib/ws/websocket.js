@@ -1,6 +1,7 @@
 'use strict';
 
-const { isUint8Array } = require('../shared/buffers');
+const { isAnyArrayBuffer } = require('node:util/types');
+const { Buffer, isUint8Array } = require('../shared/buffers');
 const { checkNames, readBoolean } = require('../shared/option-names');
 const { shareReads } = require('../sockets/shared-reads');
 const { attachDecoder, borrowChunks, endDecoding, hasDecoder, terminateStreams } = require('./receiver-adapter');
@@ -124,8 +125,16 @@ function extend(Base) {
       ) {
         adapter.send(data, given === undefined ? isBytes : isBinary(given, isBytes), done);
       } else {
-        super.send(data, options, callback);
+        super.send(safeToMask(data), options, callback);
       }
+    }
+
+    ping(data, mask, callback) {
+      super.ping(safeToMask(data), mask, callback);
+    }
+
+    pong(data, mask, callback) {
+      super.pong(safeToMask(data), mask, callback);
     }
 
     close(...args) {
@@ -143,7 +152,7 @@ function extend(Base) {
       return messages(this);
     }
 
-    // `withOwnKeys` copies enumerable methods of ws. These two also see a later replacement of ws's.
+    // `withOwnKeys` copies enumerable methods of ws. These also see a later replacement of ws's.
     addEventListener(...args) {
       super.addEventListener(...args);
     }
@@ -171,6 +180,14 @@ function withOwnKeys(WebSocket) {
     }
   }
   return WebSocket;
+}
+
+/**
+ * A client's Sender takes a SharedArrayBuffer, and an ArrayBuffer of another realm, for memory of its
+ * own, and masks it in place. Of a Buffer it masks a copy.
+ */
+function safeToMask(data) {
+  return isAnyArrayBuffer(data) && !(data instanceof ArrayBuffer) ? Buffer.from(data) : data;
 }
 
 /** @returns {boolean} the option `binary` of `send`, if it is an own property */

@@ -12,9 +12,17 @@ const { Queue } = require('../../lib/shared/queue');
 const { assertBytes, forEachCase, testCases } = require('../support/cases');
 const { assertSent, encoderOver } = require('../support/codecs');
 const { countMoved } = require('../support/count-moved');
-const { DECODER_CASES, ROLES, chunkings, forEachDecoder, testDecoders } = require('../support/decoders');
+const {
+  DECODER_CASES,
+  ROLES,
+  chunkings,
+  createDecoders,
+  forEachDecoder,
+  testDecoders
+} = require('../support/decoders');
 const { agree, deflateByZlib } = require('../support/deflate');
 const { BINARY, CLOSE, CONTINUATION, PING, TEXT, closePayload, frame } = require('../support/frames');
+const { MEMORIES } = require('../support/memories');
 const { string } = require('../support/recorder');
 const { withSubscriber } = require('../support/subscribers');
 
@@ -273,6 +281,39 @@ testCases('the frames after a payload that is gone are not sent as its bytes', [
       assertSent(encoder, frame(TEXT, 'goes on'));
     });
   });
+});
+
+testCases('a client masks no memory of the program', MEMORIES, (make) => {
+  const { client } = agree({ threadPoolFrom: Infinity });
+  const sends = {
+    binary: (encoder, data) => encoder.binary(data),
+    text: (encoder, data) => encoder.text(data),
+    fragments(encoder, data) {
+      encoder.binary(data, { fin: false });
+      encoder.continuation(data);
+    }
+  };
+  const sendsShort = {
+    ping: (encoder, data) => encoder.ping(data),
+    pong: (encoder, data) => encoder.pong(data),
+    close: (encoder, data) => encoder.close(1000, data)
+  };
+  for (const { backend } of createDecoders()) {
+    const EncoderOver = encoderOver(backend);
+    for (const options of [{}, { recycle: true }, { deflate: client }]) {
+      forEachCase([8, 104, 20_000, 70_000], (size) => {
+        forEachCase({ ...sends, ...(size < 124 ? sendsShort : {}) }, (send) => {
+          const { data, seen } = make(size);
+          seen.fill(65);
+          const encoder = new EncoderOver({ role: 'client', ...options });
+          send(encoder, data);
+          encoder.take();
+          assertBytes(seen, Buffer.alloc(size, 65));
+          encoder.stop();
+        });
+      });
+    }
+  }
 });
 
 t.test('detached data is refused by both roles, with a code', async () => {

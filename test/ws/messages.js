@@ -7,6 +7,7 @@ const { FrameError } = require('../../lib/shared/errors');
 const { toWsError } = require('../../lib/ws/frame-errors');
 const { isBusy } = require('../../lib/ws/internals');
 const { BINARY, CLOSE, CONTINUATION, PING, TEXT, frame, framesFor } = require('../support/frames');
+const { MEMORIES } = require('../support/memories');
 const { until } = require('../support/promises');
 const { uncaughtMessages } = require('../support/uncaught');
 const websockets = require('../support/websockets');
@@ -51,6 +52,19 @@ const DATA = [
   { name: 'bytes after it', data: 'abc', options: { binary: true }, expected: 'abc', isBinary: true }
 ];
 
+/** Has a WebSocket send data in each way that ws has. */
+const SENDS = {
+  send: (from, data, done) => from.send(data, done),
+  text: (from, data, done) => from.send(data, { binary: false }, done),
+  'compress: false': (from, data, done) => from.send(data, { compress: false }, done),
+  fragments(from, data, done) {
+    from.send(data, { fin: false });
+    from.send(data, done);
+  },
+  ping: (from, data, done) => from.ping(data, undefined, done),
+  pong: (from, data, done) => from.pong(data, undefined, done)
+};
+
 /** The values of binaryType, and the classes of data. */
 const TYPES = { nodebuffer: Buffer, arraybuffer: ArrayBuffer, ...(hasBlobs && { blob: Blob }), fragments: Array };
 
@@ -63,6 +77,25 @@ const SETTINGS = {
   },
   'a mask of its own': { client: { perMessageDeflate: false, generateMask: (mask) => mask.fill(7) } }
 };
+
+for (const [setting, options] of Object.entries(SETTINGS)) {
+  t.test(`${setting}: a client masks no memory of the program`, async (t) => {
+    const { server, client } = await connectPair(t, framemask, options);
+    for (const [kind, make] of Object.entries(MEMORIES)) {
+      for (const [way, send] of Object.entries(SENDS)) {
+        for (const size of ['ping', 'pong'].includes(way) ? [8, 104] : [8, 1000, 40_000]) {
+          const { data, seen } = make(size);
+          seen.fill(65);
+          const arrived = once(server, ['ping', 'pong'].includes(way) ? way : 'message');
+          await new Promise((resolve) => send(client, data, resolve));
+          const [received] = await arrived;
+          const expected = Buffer.alloc(way === 'fragments' ? size * 2 : size, 65);
+          t.ok(seen.equals(Buffer.alloc(size, 65)) && expected.equals(received), `${kind}, ${way}, ${size} bytes`);
+        }
+      }
+    }
+  });
+}
 
 for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
   for (const [setting, options] of Object.entries(SETTINGS)) {

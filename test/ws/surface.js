@@ -19,7 +19,7 @@ const { ws, 'framemask/ws': framemask } = IMPLEMENTATIONS;
 const ADDED = 'connectionId drained messages report sendStream WebSocketError WebSocketStream'.split(' ');
 /** What framemask/ws inherits from ws's classes, as any subclass of them would. */
 const INHERITED = {
-  WebSocket: ['emitClose', 'pause', 'ping', 'pong', 'resume'],
+  WebSocket: ['emitClose', 'pause', 'resume'],
   WebSocketServer: ['address', 'close', 'completeUpgrade', 'shouldHandle']
 };
 /** What it has itself in place of properties that ws assigns to each instance. */
