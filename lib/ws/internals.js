@@ -16,7 +16,16 @@ const { version: wsVersion } = require('ws/package.json');
  * 'ping', 'pong' and 'conclude'; the Sender writes frames by `sendFrame(list, callback)`.
  */
 const PARTS = {
-  WebSocket: ['setSocket', '_receiver', '_sender', '_socket', '_extensions', '_isServer', '_closeMessage'],
+  WebSocket: [
+    'setSocket',
+    '_receiver',
+    '_sender',
+    '_socket',
+    '_extensions',
+    '_isServer',
+    '_closeMessage',
+    '_closeFrameReceived'
+  ],
   // `_allowSynchronousEvents` since 8.15.
   Receiver: ['_write', '_maxPayload', '_skipUTF8Validation', '_allowSynchronousEvents'],
   Sender: ['sendFrame', '_firstFragment', '_bufferedBytes']
@@ -141,6 +150,9 @@ const DEFERRED = 6;
 /** Whether a connection waits for a message to be inflated, or for the turn of an event. */
 const isWaiting = (receiver) => receiver._state !== DECODING;
 
+/** Whether a Close frame has come, or a wrong one: while the WebSocket is open, ws itself calls `close` then. */
+const isEndedByPeer = (websocket) => websocket._closeFrameReceived || Boolean(websocket._receiver.errored);
+
 const isServer = (websocket) => websocket._isServer;
 
 module.exports = {
@@ -151,6 +163,7 @@ module.exports = {
   deflateOf,
   emptyBuffer,
   isBusy,
+  isEndedByPeer,
   isFragmenting,
   isHeardByWsAlone,
   isServer,

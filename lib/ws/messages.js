@@ -10,8 +10,9 @@ const HIGH = { bytes: 256 * 1024, messages: 256 };
 /** The low marks by default, as a part of the high ones. */
 const LOW_PART = 1 / 4;
 
-const CLOSED = 3;
+const CONNECTING = 0;
 const OPEN = 1;
+const CLOSED = 3;
 const DONE = Object.freeze({ value: undefined, done: true });
 
 /**
@@ -27,6 +28,10 @@ class MessageQueue {
     this._iterators = new Set();
     this._isAttached = false;
     this._hasPaused = false;
+    /** Whether the last iterator has left an open WebSocket, which is paused then. */
+    this._isLeft = false;
+    /** Whether the program has called `close`. */
+    this._isClosed = false;
     this._error = null;
     this._high = null;
     this._low = null;
@@ -45,6 +50,8 @@ class MessageQueue {
     this._low = readMarks('lowWaterMark', lowWaterMark, least);
     this._high = high;
     const iterator = new MessageIterator(this, signal, streams);
+    this._dropIfResumed();
+    this._isLeft = false;
     this._iterators.add(iterator);
     if (!this._isAttached) this._attach();
     if (this._iterators.size === 1) this._websocket.on('error', this._onError);
@@ -70,8 +77,8 @@ class MessageQueue {
   }
 
   /**
-   * Without an iterator an open WebSocket is paused, so that the next one gets all messages. A
-   * closing one drops them.
+   * Keeps the messages that have come for the next iterator, and pauses an open WebSocket, so that it
+   * gets those that follow, too. The handshake of a closing one needs the bytes that follow.
    */
   leave(iterator) {
     this._iterators.delete(iterator);
@@ -79,18 +86,36 @@ class MessageQueue {
     this._takers = this._takers.filter((taker) => taker.iterator !== iterator);
     for (const { resolve } of departing) resolve(iterator.next());
     if (this._iterators.size > 0) return;
-    this._websocket.off('error', this._onError);
-    if (this._websocket.readyState !== OPEN) this.discard();
-    else if (!this._websocket.isPaused) this._pause();
+    const websocket = this._websocket;
+    websocket.off('error', this._onError);
+    this._isLeft = websocket.readyState === OPEN;
+    if (this._isClosed || websocket.readyState === CONNECTING) this._discard();
+    else if (this._isLeft && !websocket.isPaused) this._pause();
+    else if (!this._isLeft && this._hasPaused) this._resume();
+  }
+
+  /** The program closes the WebSocket, and drops the messages, unless iterators are at work. */
+  close() {
+    this._isClosed = true;
+    if (this._iterators.size === 0) this._discard();
   }
 
   /**
-   * Drops the messages that no iterator has taken, and lets the WebSocket go on: a closing handshake
-   * needs the bytes that follow. Iterators that are at work prevent it.
+   * A program that has resumed the WebSocket after the last iterator wants events alone.
+   *
+   * @returns {boolean} whether it has
    */
-  discard() {
-    if (this._iterators.size > 0 || !this._isAttached) return;
-    this._isAttached = false;
+  _dropIfResumed() {
+    if (!this._isLeft || this._websocket.isPaused) return false;
+    this._hasPaused = false;
+    this._discard();
+    return true;
+  }
+
+  /** Drops the messages that no iterator has taken, and lets the WebSocket go on. */
+  _discard() {
+    if (!this._isAttached) return;
+    this._isAttached = this._isLeft = false;
     for (const event of ['message', 'stream']) this._websocket.off(event, this._onMessage);
     this._websocket.off('close', this._onClose);
     // A stream that nobody reads would hold the connection.
@@ -113,10 +138,7 @@ class MessageQueue {
       taker.resolve(taker.iterator.toResult(message));
       return;
     }
-    // A program that has resumed the WebSocket after the last iterator wants events alone.
-    if (this._iterators.size === 0 && !this._websocket.isPaused) {
-      this._hasPaused = false;
-      this.discard();
+    if (this._dropIfResumed()) {
       // ws's emit has found a listener: this one.
       if (data instanceof Readable && this._websocket.listenerCount('stream') === 0) data.destroy();
       return;

@@ -5,7 +5,7 @@ const { Buffer, isUint8Array } = require('../shared/buffers');
 const { checkNames, readBoolean } = require('../shared/option-names');
 const { shareReads } = require('../sockets/shared-reads');
 const { attachDecoder, borrowChunks, endDecoding, hasDecoder, terminateStreams } = require('./receiver-adapter');
-const { deflateOf, isServer, plainSend, ws } = require('./internals');
+const { deflateOf, isEndedByPeer, isServer, plainSend, ws } = require('./internals');
 const { loadCodec, loadCompression, loadHttp2, loadParts } = require('./parts');
 const { SenderAdapter } = require('./sender-adapter');
 const { connections } = require('./report');
@@ -138,8 +138,9 @@ function extend(Base) {
     }
 
     close(...args) {
+      const isOwn = this.readyState !== OPEN || !isEndedByPeer(this);
       super.close(...args);
-      this[kMessages]?.discard();
+      if (isOwn) this[kMessages]?.close();
       this[kOnClosing]?.();
     }
 

@@ -3,7 +3,8 @@
 const { getEventListeners, once } = require('node:events');
 const t = require('tap');
 const framemask = require('../../ws.js');
-const { BINARY, KEY, TEXT, frame } = require('../support/frames');
+const { deflateByZlib } = require('../support/deflate');
+const { BINARY, CLOSE, KEY, TEXT, frame } = require('../support/frames');
 const { IMPLEMENTATIONS, connectPair, connectRaw, deliver, listen, settled } = require('../support/websockets');
 const { hasWs } = require('../support/ws-version');
 
@@ -161,6 +162,84 @@ t.test('leaving pauses, and the next loop goes on', async (t) => {
   }
   t.same(seen, ['a', 'b', 'c', 'd']);
   t.same(heard, ['header', ...seen], "listeners of 'message' hear all");
+});
+
+/** Options of a server, and a payload of its client: for messages that come at once, in turns, and from the thread pool. */
+const DELIVERIES = {
+  'at once': { payload: (text) => [text] },
+  'in turns': { options: { allowSynchronousEvents: false }, payload: (text) => [text] },
+  'from the thread pool': {
+    options: { perMessageDeflate: true },
+    payload: (text) => [deflateByZlib(text.repeat(200_000)), { rsv: 0x40 }]
+  }
+};
+
+/** Ends of a connection from the side of its peer. */
+const ENDS = {
+  'a Close frame': frame(CLOSE, '', { key: KEY }),
+  'a wrong frame': frame(3, '', { key: KEY }),
+  'its end': null
+};
+
+for (const [name, implementation] of Object.entries(IMPLEMENTATIONS)) {
+  for (const [delivery, { options, payload }] of Object.entries(DELIVERIES)) {
+    t.test(`${name}, ${delivery}: a second loop loses nothing that came before the end`, async (t) => {
+      for (const [what, end] of Object.entries(ENDS)) {
+        for (const waits of [false, true]) {
+          const { server, socket } = await connectRaw(t, implementation, options);
+          const errors = [];
+          server.on('error', ({ code }) => errors.push(code));
+          const closed = new Promise((resolve) => server.once('close', resolve));
+          const frames = ['a', 'b', 'c'].map((text) => {
+            const [bytes, fields] = payload(text);
+            return frame(TEXT, bytes, { key: KEY, ...fields });
+          });
+          socket.write(Buffer.concat([...frames, ...(end === null ? [] : [end])]));
+          if (end === null) socket.end();
+          let seen = '';
+          for await (const { data } of messages(server)) {
+            seen += data[0];
+            break;
+          }
+          if (waits && !server.isPaused) await closed;
+          const again = async () => {
+            for await (const { data } of messages(server)) seen += data[0];
+          };
+          await again().catch(({ code }) => t.same(errors, [code]));
+          t.equal(seen, 'abc', `${what}, ${waits ? 'after' : 'before'} 'close'`);
+          t.same(errors, what === 'a wrong frame' ? ['WS_ERR_INVALID_OPCODE'] : []);
+        }
+      }
+    });
+  }
+}
+
+t.test(
+  "close() drops the messages, also after the peer's Close frame, and resume() those that were left",
+  async (t) => {
+    for (const end of [[frame(CLOSE, '', { key: KEY })], []]) {
+      const { server, socket } = await connectRaw(t, framemask);
+      socket.write(Buffer.concat([...['a', 'b', 'c'].map((text) => frame(TEXT, text, { key: KEY })), ...end]));
+      for await (const _ of server) break;
+      if (end.length > 0) server.close();
+      else server.resume();
+      const loop = messages(server);
+      socket.end();
+      t.same(await loop.next(), { value: undefined, done: true });
+    }
+  }
+);
+
+t.test('a loop that is left before the connection opens does not pause it', async (t) => {
+  const server = await listen(t, framemask);
+  server.on('connection', (socket) => {
+    for (let i = 0; i < 300; i++) socket.send(`${i}`);
+  });
+  const client = new WebSocket(server.url);
+  await messages(client).return();
+  const heard = [];
+  await new Promise((resolve) => client.on('message', (data) => heard.push(String(data)) === 300 && resolve()));
+  t.notOk(client.isPaused);
 });
 
 t.test('messages wait for the loops of their own connection', async (t) => {
