@@ -708,7 +708,8 @@ export function offerUpgrade(options?: OfferUpgradeOptions): UpgradeOffer;
  *
  * Sessions that begin afterwards are told SETTINGS_ENABLE_CONNECT_PROTOCOL. Without a listener of
  * 'upgrade', as after `WebSocketServer.close()`, the answer is 503; 501 for another `:protocol`, 400
- * for a request that is not correct.
+ * for a request that is not correct. Other streams are the program's, if it listens to 'request' or
+ * 'stream'; if not, the answer is 404, and 501 for CONNECT.
  *
  * @param server a server of `node:http2`, with TLS or without
  * @returns the server

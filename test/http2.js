@@ -28,7 +28,10 @@ if (!isNode) {
 }
 
 const HOST = '127.0.0.1';
+const INTERNAL_ERROR = 2;
 const CANCEL = 8;
+/** Types and a flag of frames (RFC 9113 section 6). */
+const [HEADERS, RST_STREAM, SETTINGS, PING, END_HEADERS] = [1, 3, 4, 6, 4];
 const TRANSPORTS = {
   TCP: { scheme: 'http', create: (options) => http2.createServer(options) },
   TLS: {
@@ -97,6 +100,51 @@ async function request(session, headers) {
 }
 
 const NOT_WEBSOCKET = { ':protocol': undefined, ':scheme': undefined, ':path': undefined };
+
+/** A frame (RFC 9113 section 4.1). */
+function h2Frame(type, flags, stream, payload) {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head[3] = type;
+  head[4] = flags;
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** Fields as literals without indexing (RFC 7541 section 6.2.2), all shorter than 127 bytes. */
+function literals(fields) {
+  const prefixed = (string) => String.fromCharCode(string.length) + string;
+  const each = Object.entries(fields).map(([name, value]) => `\0${prefixed(name)}${prefixed(value)}`);
+  return Buffer.from(each.join(''), 'latin1');
+}
+
+/** The frames that come from a socket. */
+async function* framesOf(socket) {
+  let bytes = Buffer.alloc(0);
+  for await (const chunk of socket) {
+    bytes = Buffer.concat([bytes, chunk]);
+    while (bytes.length >= 9 && bytes.length >= 9 + bytes.readUIntBE(0, 3)) {
+      const end = 9 + bytes.readUIntBE(0, 3);
+      yield { type: bytes[3], flags: bytes[4], stream: bytes.readUInt32BE(5), payload: bytes.subarray(9, end) };
+      bytes = bytes.subarray(end);
+    }
+  }
+}
+
+/** Waits for a frame of a type and a stream. */
+async function frameOf(frames, type, stream) {
+  for (;;) {
+    const { value: frame } = await frames.next();
+    if (frame.type === type && frame.stream === stream) return frame;
+  }
+}
+
+/** A client that writes frames itself. */
+function rawClient(server) {
+  const raw = net.connect(server.address().port, HOST).on('error', () => {});
+  raw.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), h2Frame(SETTINGS, 0, 0, Buffer.alloc(0))]));
+  return raw;
+}
 
 const closeOf = async (socket) =>
   (await once(socket, 'close')).map((value) => (Buffer.isBuffer(value) ? `${value}` : value));
@@ -186,6 +234,48 @@ t.test('requests that are refused', async (t) => {
   wss.close();
   t.equal((await request(session))[0][':status'], 503, 'after WebSocketServer.close()');
   t.equal(stream.closed, false);
+});
+
+t.test('streams that are not WebSockets are answered, and a reset of one ends no server', async (t) => {
+  const { server, origin } = await startServer(t);
+  const session = await openSession(t, origin);
+  const target = { ':scheme': 'http', ':path': '/' };
+  for (const [headers, status] of [
+    [{ ':method': 'GET', ...target }, 404],
+    [{ ':method': 'HEAD', ...target }, 404],
+    [{ ':method': 'POST', ...target }, 404],
+    [{ ':method': 'CONNECT' }, 501]
+  ]) {
+    const name = headers[':method'];
+    const [answer] = await request(session, { ...NOT_WEBSOCKET, ...headers });
+    t.equal(answer[':status'], status, name);
+    const raw = rawClient(server);
+    const frames = framesOf(raw);
+    const open = (id) => h2Frame(HEADERS, END_HEADERS, id, literals({ ...headers, ':authority': 'localhost' }));
+    const reset = (id) => h2Frame(RST_STREAM, 0, id, Buffer.from([0, 0, 0, INTERNAL_ERROR]));
+    raw.write(Buffer.concat([open(1), reset(1), open(3)]));
+    await frameOf(frames, HEADERS, 3);
+    // Its answer has ended the second stream in one direction.
+    raw.write(Buffer.concat([reset(3), h2Frame(PING, 0, 0, Buffer.alloc(8))]));
+    await frameOf(frames, PING, 0);
+    raw.destroy();
+  }
+});
+
+t.test('streams of a program that listens for them are left to it, and a reset of one ends no server', async (t) => {
+  for (const emitterOf of [(server) => server, async (server) => (await once(server, 'session'))[0]]) {
+    const { server, origin } = await startServer(t);
+    const listening = Promise.resolve(emitterOf(server)).then((emitter) => once(emitter, 'stream'));
+    const session = await openSession(t, origin);
+    const page = session.request({ ':path': '/' }).on('error', () => {});
+    const [stream] = await listening;
+    for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
+    stream.respond({ ':status': 299 });
+    t.equal((await once(page, 'response'))[0][':status'], 299);
+    const closed = new Promise((resolve) => stream.on('close', resolve));
+    page.close(INTERNAL_ERROR);
+    await closed;
+  }
 });
 
 t.test("'headers', handleProtocols and noServer", async (t) => {
@@ -400,36 +490,17 @@ t.test('closing: END_STREAM after both Close frames, CANCEL without', async (t) 
   for (const [code] of await Promise.all(ended)) t.equal(code, 1006, 'the session has ended');
 });
 
-/** A frame (RFC 9113 section 4.1). */
-function h2Frame(type, flags, stream, payload) {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head[3] = type;
-  head[4] = flags;
-  head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, payload]);
-}
-
-/** Fields as literals without indexing (RFC 7541 section 6.2.2), all shorter than 127 bytes. */
-function literals(fields) {
-  const prefixed = (string) => String.fromCharCode(string.length) + string;
-  const each = Object.entries(fields).map(([name, value]) => `\0${prefixed(name)}${prefixed(value)}`);
-  return Buffer.from(each.join(''), 'latin1');
-}
-
 t.test('streams that are reset at once make no WebSocket (CVE-2023-44487)', async (t) => {
   const { server, wss, origin } = await startServer(t);
   let streams = 0;
   let upgrades = 0;
   server.on('stream', () => streams++).on('upgrade', () => upgrades++);
-  const [HEADERS, RST_STREAM, SETTINGS, END_HEADERS] = [1, 3, 4, 4];
-  const burst = [Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), h2Frame(SETTINGS, 0, 0, Buffer.alloc(0))];
+  const burst = [];
   for (let i = 0; i < 50; i++) {
     burst.push(h2Frame(HEADERS, END_HEADERS, 2 * i + 1, literals(CONNECT)));
     burst.push(h2Frame(RST_STREAM, 0, 2 * i + 1, Buffer.from([0, 0, 0, CANCEL])));
   }
-  const raw = net.connect(server.address().port, HOST).on('error', () => {});
-  raw.write(Buffer.concat(burst));
+  rawClient(server).write(Buffer.concat(burst));
   while (streams < 50) await once(server, 'stream');
   t.equal((await request(await openSession(t, origin)))[0][':status'], 200);
   t.equal(upgrades, 1);
@@ -444,7 +515,7 @@ for (const accepts of [true, false]) {
     const stream = send(await openSession(t, origin));
     const [, socket] = await once(server, 'upgrade');
     const closed = new Promise((resolve) => socket.on('close', resolve));
-    stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
+    stream.close(INTERNAL_ERROR);
     await closed;
     (await decided)(accepts);
     t.equal(wss.clients.size, 0);

@@ -5,6 +5,8 @@ const { Buffer } = require('../shared/buffers');
 const { invalidType } = require('../shared/errors');
 const { fieldsOf, readHead } = require('./http1-head');
 
+const { crypto, http } = modules;
+
 /** Error codes (RFC 9113 section 7). */
 const NO_ERROR = 0;
 const CANCEL = 8;
@@ -29,7 +31,8 @@ function acceptHttp2(server) {
   if (server[kAccepts]) return server;
   server[kAccepts] = true;
   server.updateSettings({ enableConnectProtocol: true });
-  server.on('stream', onStream);
+  // In front of the program's listeners: those of `once` still count.
+  server.prependListener('stream', onStream);
   // With a listener of 'request', Node.js answers CONNECT with 405 unless this event has one.
   server.on('connect', onConnect);
   return server;
@@ -47,13 +50,20 @@ function onConnect(request, response) {
 }
 
 function onStream(stream, headers) {
-  if (headers[':method'] !== 'CONNECT' || headers[':protocol'] === undefined) return;
+  // Without a listener, a client's RST_STREAM would end the process.
   stream.on('error', ignore);
+  if (headers[':protocol'] === undefined && hasOtherListeners(this, stream.session)) return;
   // A client that opens streams and resets them at once (CVE-2023-44487) makes nothing here.
   setImmediate(() => {
     const isAnswered = stream.destroyed || stream.closed || stream.headersSent;
     if (!isAnswered) upgrade(this, stream, headers);
   });
+}
+
+/** Whether the program answers streams itself: with a listener of 'request', Node.js listens to 'stream', too. */
+function hasOtherListeners(server, session) {
+  // Node.js listens to each session for the server. A stream that was reset at once has left its session.
+  return server.listenerCount('stream') > 1 || session?.listenerCount('stream') > 1;
 }
 
 function upgrade(server, stream, headers) {
@@ -105,11 +115,14 @@ function returnThis() {
 function ignore() {}
 
 /**
- * Faults that nghttp2 leaves (RFC 9113 section 8.2, RFC 8441 section 4).
+ * Requests for others, and faults that nghttp2 leaves (RFC 9113 section 8.2, RFC 8441 section 4).
  *
  * @returns {[status: number, headers?: object] | null}
  */
 function findRefusal(headers) {
+  if (headers[':method'] !== 'CONNECT') return [404];
+  // Without a protocol it asks for a tunnel (RFC 9113 section 8.5): "most origin servers do not implement CONNECT"
+  // (RFC 9110 section 9.3.6).
   if (headers[':protocol'] !== 'websocket') return [501];
   return headers['sec-websocket-version'] === '13' ? null : [400, { 'sec-websocket-version': '13' }];
 }
@@ -127,13 +140,13 @@ function refuse(stream, status, headers = {}) {
  * one here only satisfies those who look for it.
  */
 function createRequest(stream, headers) {
-  const request = new modules.http.IncomingMessage(stream);
+  const request = new http.IncomingMessage(stream);
   const fields = {
     host: headers[':authority'],
     ...fieldsOf(headers),
     connection: 'Upgrade',
     upgrade: 'websocket',
-    'sec-websocket-key': modules.crypto.randomBytes(16).toString('base64')
+    'sec-websocket-key': crypto.randomBytes(16).toString('base64')
   };
   request.method = 'GET';
   request.url = headers[':path'];
