@@ -289,6 +289,20 @@ t.test("'headers', handleProtocols and noServer", async (t) => {
   t.same((await once(stream, 'data'))[0], Buffer.from('\x81\x05hello', 'latin1'));
 });
 
+t.test("the empty head of an 'upgrade' is the program's, which may transfer it", async (t) => {
+  const attach = (server) =>
+    server.on('upgrade', (_request, socket, head) => {
+      structuredClone(head.buffer, { transfer: [head.buffer] });
+      socket.write('HTTP/1.1 101 Yes\r\n\r\n');
+      const encoder = new Encoder({ role: 'server', writable: socket });
+      encoder.ping();
+      encoder.flush();
+    });
+  const { origin } = await startServer(t, { attach });
+  const [, stream] = await request(await openSession(t, origin));
+  t.same((await once(stream, 'data'))[0], Buffer.from([0x89, 0]));
+});
+
 t.test("answers of a listener of 'upgrade'", async (t) => {
   const answers = {};
   const attach = (server) => server.on('upgrade', ({ url }, socket) => answers[url](socket));

@@ -78,7 +78,9 @@ function upgrade(server, stream, headers) {
   stream.destroy = destroy;
   // After WebSocketServer.close() there are none, but the announcement may not be taken back
   // (section 3).
-  if (!server.emit('upgrade', createRequest(stream, headers), stream, Buffer.alloc(0))) refuse(stream, 503);
+  // An empty Buffer, too, is the program's: it may transfer it.
+  const head = Buffer.allocUnsafeSlow(0);
+  if (!server.emit('upgrade', createRequest(stream, headers), stream, head)) refuse(stream, 503);
 }
 
 /** The prototype in front of that of streams. */
