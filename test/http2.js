@@ -30,8 +30,11 @@ if (!isNode) {
 const HOST = '127.0.0.1';
 const INTERNAL_ERROR = 2;
 const CANCEL = 8;
-/** Types and a flag of frames (RFC 9113 section 6). */
-const [HEADERS, RST_STREAM, SETTINGS, PING, END_HEADERS] = [1, 3, 4, 6, 4];
+/** Types and flags of frames, a setting (RFC 9113 section 6, RFC 8441 section 3) and a client's first bytes. */
+const [DATA, HEADERS, RST_STREAM, SETTINGS, PUSH_PROMISE, PING] = [0, 1, 3, 4, 5, 6];
+const [ACK, END_HEADERS] = [1, 4];
+const ENABLE_CONNECT_PROTOCOL = 8;
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const TRANSPORTS = {
   TCP: { scheme: 'http', create: (options) => http2.createServer(options) },
   TLS: {
@@ -99,6 +102,7 @@ async function request(session, headers) {
   return [answer, stream];
 }
 
+const PAGE = { ':method': 'GET', ':scheme': 'http', ':path': '/' };
 const NOT_WEBSOCKET = { ':protocol': undefined, ':scheme': undefined, ':path': undefined };
 
 /** A frame (RFC 9113 section 4.1). */
@@ -118,31 +122,45 @@ function literals(fields) {
   return Buffer.from(each.join(''), 'latin1');
 }
 
-/** The frames that come from a socket. */
-async function* framesOf(socket) {
+/** The frames that come from a socket, after the first bytes of a client. */
+async function* framesOf(socket, from = 0) {
   let bytes = Buffer.alloc(0);
+  let at = from;
   for await (const chunk of socket) {
     bytes = Buffer.concat([bytes, chunk]);
-    while (bytes.length >= 9 && bytes.length >= 9 + bytes.readUIntBE(0, 3)) {
-      const end = 9 + bytes.readUIntBE(0, 3);
-      yield { type: bytes[3], flags: bytes[4], stream: bytes.readUInt32BE(5), payload: bytes.subarray(9, end) };
-      bytes = bytes.subarray(end);
+    while (bytes.length >= at + 9 && bytes.length >= at + 9 + bytes.readUIntBE(at, 3)) {
+      const payload = at + 9;
+      const end = payload + bytes.readUIntBE(at, 3);
+      yield { type: bytes[at + 3], stream: bytes.readUInt32BE(at + 5), payload: bytes.subarray(payload, end) };
+      at = end;
     }
   }
 }
 
-/** Waits for a frame of a type and a stream. */
+/** Waits for a frame of a type, on a stream or on any. */
 async function frameOf(frames, type, stream) {
   for (;;) {
     const { value: frame } = await frames.next();
-    if (frame.type === type && frame.stream === stream) return frame;
+    if (frame.type === type && (stream ?? frame.stream) === frame.stream) return frame;
   }
+}
+
+/** A server that offers WebSockets, and does not acknowledge SETTINGS. `serve` reads and writes its frames. */
+function rawServer(t, serve) {
+  const onConnection = async (socket) => {
+    socket.on('error', () => {}).write(h2Frame(SETTINGS, 0, 0, Buffer.from([0, ENABLE_CONNECT_PROTOCOL, 0, 0, 0, 1])));
+    const frames = framesOf(socket, PREFACE.length);
+    const { payload } = await frameOf(frames, PING);
+    socket.write(h2Frame(PING, ACK, 0, payload));
+    await serve(frames, socket);
+  };
+  return listen(t, net.createServer(onConnection));
 }
 
 /** A client that writes frames itself. */
 function rawClient(server) {
   const raw = net.connect(server.address().port, HOST).on('error', () => {});
-  raw.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), h2Frame(SETTINGS, 0, 0, Buffer.alloc(0))]));
+  raw.write(Buffer.concat([PREFACE, h2Frame(SETTINGS, 0, 0, Buffer.alloc(0))]));
   return raw;
 }
 
@@ -239,11 +257,10 @@ t.test('requests that are refused', async (t) => {
 t.test('streams that are not WebSockets are answered, and a reset of one ends no server', async (t) => {
   const { server, origin } = await startServer(t);
   const session = await openSession(t, origin);
-  const target = { ':scheme': 'http', ':path': '/' };
   for (const [headers, status] of [
-    [{ ':method': 'GET', ...target }, 404],
-    [{ ':method': 'HEAD', ...target }, 404],
-    [{ ':method': 'POST', ...target }, 404],
+    [PAGE, 404],
+    [{ ...PAGE, ':method': 'HEAD' }, 404],
+    [{ ...PAGE, ':method': 'POST' }, 404],
     [{ ':method': 'CONNECT' }, 501]
   ]) {
     const name = headers[':method'];
@@ -577,6 +594,27 @@ t.test("a client shares a session up to the server's limit, and until GOAWAY", a
     client.close();
     await once(client, 'close');
   }
+});
+
+t.test('a client takes no pushes, also of a server that ignores its settings', async (t) => {
+  const { sessions, open } = await startServer(t, { settings: { maxConcurrentStreams: 1 } });
+  await open({ settings: { enablePush: true, initialWindowSize: 100_000 } });
+  t.match([...sessions][0].remoteSettings, { enablePush: false, initialWindowSize: 100_000 });
+
+  const refused = withResolvers();
+  const { url } = await rawServer(t, async (frames, socket) => {
+    const { stream } = await frameOf(frames, HEADERS);
+    const promise = Buffer.concat([Buffer.from([0, 0, 0, 2]), literals({ ...PAGE, ':authority': 'localhost' })]);
+    socket.write(h2Frame(PUSH_PROMISE, END_HEADERS, stream, promise));
+    socket.write(h2Frame(HEADERS, END_HEADERS, 2, literals({ ':status': '200' })));
+    socket.write(h2Frame(DATA, 0, 2, Buffer.alloc(10_000)));
+    refused.resolve(await frameOf(frames, RST_STREAM, 2));
+    socket.write(h2Frame(HEADERS, END_HEADERS, stream, literals({ ':status': '200' })));
+  });
+  const client = new WebSocket(url, { http2: true });
+  t.teardown(() => client.terminate());
+  await once(client, 'open');
+  t.equal((await refused.promise).payload.readUInt32BE(), CANCEL);
 });
 
 t.test("clients that open at once keep to the server's limit", async (t) => {

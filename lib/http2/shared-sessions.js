@@ -1,6 +1,6 @@
 'use strict';
 
-const modules = require('../shared/node-modules');
+const { http2, util } = require('../shared/node-modules');
 
 /** The options in which the WebSockets on a session must agree: values, and functions and objects. */
 const VALUES = ['host', 'port', 'socketPath', 'family', 'localAddress', 'settings', 'servername', 'rejectUnauthorized'];
@@ -55,7 +55,9 @@ class SharedSessions {
   _connect(scheme, options) {
     const { host, port, path: _path, createConnection: _tunnel, ...rest } = options;
     const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-    const session = modules.http2.connect(`${scheme}://${authority}`, { ...rest, path: rest.socketPath });
+    // Nobody would read a push, nor hear its errors.
+    const settings = { ...rest.settings, enablePush: false };
+    const session = http2.connect(`${scheme}://${authority}`, { ...rest, settings, path: rest.socketPath });
     const entry = { session, scheme, options, shares: 0, streams: 0 };
     this._entries.add(entry);
     const forget = () => this._entries.delete(entry);
@@ -110,7 +112,7 @@ function limitOf({ remoteSettings }) {
 function agree(some, others) {
   return (
     IDENTITIES.every((name) => some[name] === others[name]) &&
-    VALUES.every((name) => modules.util.isDeepStrictEqual(some[name], others[name]))
+    VALUES.every((name) => util.isDeepStrictEqual(some[name], others[name]))
   );
 }
 
