@@ -12,6 +12,7 @@ const { text } = require('node:stream/consumers');
 const t = require('tap');
 const ws = require('ws');
 const { Decoder, Encoder, acceptHttp2, acceptUpgrade, offerUpgrade, overHttp2 } = require('../index');
+const { SharedSessions } = require('../lib/http2/shared-sessions');
 const framemaskWs = require('../ws');
 const certificate = require('./support/certificate');
 const { listen } = require('./support/connections');
@@ -646,6 +647,26 @@ t.test('clients share a session only if their options of TLS are the same', asyn
   await open(options({ checkServerIdentity: pins[0] }));
   await open(options({ ca: [Buffer.from(certificate.cert)] }));
   t.equal(sessions.size, size, 'the same options');
+});
+
+t.test('clients share a session only if they agree in all that tells connections of https.Agent apart', async (t) => {
+  const { server } = await startServer(t);
+  const options = { host: HOST, port: server.address().port };
+  const namesIn = (agent) => {
+    const names = new Set();
+    agent.getName(new Proxy({}, { get: (_, name) => void names.add(name) }));
+    return [...names].filter((name) => typeof name === 'string');
+  };
+  const ofTcp = namesIn(new http.Agent());
+  const shared = new SharedSessions();
+  const entries = [shared.join('http', options)];
+  for (const name of [...namesIn(new https.Agent()), 'session', 'socket'].filter((each) => !ofTcp.includes(each))) {
+    const entry = shared.join('http', { ...options, [name]: 'one' });
+    t.notOk(entries.includes(entry), name);
+    entries.push(entry);
+  }
+  t.equal(shared.join('http', options), entries[0]);
+  for (const { session } of entries) session.destroy();
 });
 
 t.test('a session of the program: it stays open', async (t) => {

@@ -5,9 +5,10 @@ const { http2, util } = require('../shared/node-modules');
 /** The options in which the WebSockets on a session must agree: values, and functions and objects. */
 const VALUES = ['host', 'port', 'socketPath', 'family', 'localAddress', 'settings', 'servername', 'rejectUnauthorized'];
 VALUES.push('ca', 'cert', 'key', 'passphrase', 'pfx', 'crl', 'ciphers', 'sigalgs', 'ecdhCurve', 'dhparam');
-VALUES.push('allowPartialTrustChain', 'minDHSize', 'privateKeyEngine', 'privateKeyIdentifier');
-VALUES.push('ALPNProtocols', 'minVersion', 'maxVersion', 'secureProtocol', 'secureOptions');
-const IDENTITIES = ['checkServerIdentity', 'lookup', 'pskCallback', 'secureContext'];
+VALUES.push('allowPartialTrustChain', 'minDHSize', 'privateKeyEngine', 'privateKeyIdentifier', 'clientCertEngine');
+VALUES.push('ALPNProtocols', 'minVersion', 'maxVersion', 'secureProtocol', 'secureOptions', 'honorCipherOrder');
+VALUES.push('sessionIdContext', 'session');
+const IDENTITIES = ['checkServerIdentity', 'lookup', 'pskCallback', 'secureContext', 'socket'];
 
 /**
  * @typedef {object} Entry
