@@ -579,6 +579,31 @@ t.test('a paused WebSocket stalls no other one of its session', async (t) => {
   }
 });
 
+for (const reader of ['client', 'end']) {
+  for (const closer of ['client', 'end']) {
+    t.test(`${closer} closes while ${reader} has not read everything: stream and session end`, async (t) => {
+      const { sessions, open } = await startServer(t);
+      // With so many bytes there is room for both ends of the stream, or for one of them, or for none.
+      for (const length of [60_000, 100_000, 1_000_000]) {
+        const both = await open();
+        const [session] = [...sessions].filter(({ destroyed }) => !destroyed);
+        const ended = once(session, 'close');
+        const closed = [both.client, both.end].map((socket) => new Promise((resolve) => socket.on('close', resolve)));
+        const other = both[reader === 'client' ? 'end' : 'client'];
+        both[reader].pause();
+        for (let sent = 0; sent < length; sent += 1000) other.send(Buffer.alloc(1000));
+        // These Pings pass the messages by: they show that the peer has got all that it takes.
+        for (let i = 0; i < 3; i++) await new Promise((resolve) => session.ping(resolve));
+        both[closer].close();
+        for (let i = 0; i < 3; i++) await new Promise((resolve) => session.ping(resolve));
+        both[closer].terminate();
+        if (closer !== reader) both[reader].resume();
+        await Promise.all([...closed, ended]);
+      }
+    });
+  }
+}
+
 t.test("a client shares a session up to the server's limit, and until GOAWAY", async (t) => {
   const { wss, sessions, open } = await startServer(t, { settings: { maxConcurrentStreams: 2 } });
   echoes(wss);

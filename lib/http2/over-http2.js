@@ -82,7 +82,11 @@ class Tunnel extends Duplex {
     clearTimeout(this._timer);
     const stream = this._stream;
     const hasEnded = stream === null || (stream.writableFinished && stream.readableEnded);
-    if (!hasEnded && !stream.closed) reset(stream);
+    if (!hasEnded) {
+      // A socket lacks `close`. After CANCEL, or the end of both sides, a stream with unread bytes waits for a reader.
+      stream.close?.(CANCEL);
+      stream.destroy();
+    }
     callback(error);
   }
 
@@ -157,12 +161,6 @@ class Tunnel extends Duplex {
     this.push(Buffer.from(head, 'latin1'));
     this._stream.resume();
   }
-}
-
-/** Ends a stream or a socket in the middle. */
-function reset(stream) {
-  if (typeof stream.close === 'function') stream.close(CANCEL);
-  else stream.destroy();
 }
 
 function connectHttp1(scheme, { createConnection: _tunnel, path: _path, ...rest }) {
