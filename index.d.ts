@@ -725,7 +725,8 @@ export function acceptHttp2<Server extends Http2Server | Http2SecureServer>(serv
  * server's limit of streams, until GOAWAY, and until the last of them has closed. The request fails if
  * the server does not offer WebSockets over HTTP/2.
  *
- * @param session a session of `http2.connect`, which stays open. Default: a shared one
+ * @param session a session of `http2.connect`, which stays open. It takes requests for the origin of the
+ *   first one: a redirect to another origin fails. Default: a shared one
  * @param options `fallback`: whether to connect over HTTP/1.1 after any failure before the stream opens,
  *   ECONNREFUSED too. Only the error of that second attempt is reported
  */

@@ -720,6 +720,43 @@ t.test('a session of the program: it stays open', async (t) => {
   t.throws(() => acceptHttp2(http.createServer()), { code: 'ERR_INVALID_ARG_TYPE', message: /"server"/ });
 });
 
+t.test('a redirect to another origin leaves a session of the program, and nothing is sent there', async (t) => {
+  const requests = [];
+  const attach = (server) =>
+    server.on('upgrade', ({ url, headers }, socket) => {
+      requests.push([headers.host, url]);
+      const location = url.startsWith('/to/') ? `Location: ${decodeURIComponent(url.slice(4))}` : 'X-No: redirect';
+      socket.end(head('HTTP/1.1 302 Found', location));
+    });
+  const { origin, url, server } = await startServer(t, { attach });
+  const other = new WebSocketServer({ server: http.createServer() });
+  const { url: otherUrl } = await listen(t, other.options.server);
+  const { port } = server.address();
+  const session = await openSession(t, origin);
+  const connect = (target, create) => new WebSocket(target, { followRedirects: true, ...create });
+  const to = (target) => `${url}/to/${encodeURIComponent(target)}`;
+
+  for (const target of ['ws://bank.example/', otherUrl, `ws://localhost:${port}`, `wss://${HOST}:${port}/`]) {
+    for (const create of [{ http2: session }, { createConnection: overHttp2(session) }]) {
+      const client = connect(to(target), create);
+      client.on('redirect', (_url, request) => request.setHeader('Authorization', 'Bearer token'));
+      const [error] = await once(client, 'error');
+      t.match(error, { code: 'ERR_INVALID_ARG_VALUE', message: 'The session is not one for ' }, target);
+    }
+  }
+  const [error] = await once(connect(`wss://${HOST}:${port}/`, { http2: session }), 'error');
+  t.match(error, { code: 'ERR_INVALID_ARG_VALUE' }, 'TLS is asked for, and the session is in clear text');
+  t.equal(requests.length, 8);
+
+  const same = connect(to('/same'), { http2: session });
+  t.match((await once(same, 'error'))[0], { message: 'Unexpected server response: 302' });
+  t.same(requests.at(-1), [`${HOST}:${port}`, '/same'], 'the same origin, on the session');
+  const left = connect(to(otherUrl), { createConnection: overHttp2(session, { fallback: true }) });
+  const [[, { httpVersion }]] = await Promise.all([once(other, 'connection'), once(left, 'open')]);
+  t.equal(httpVersion, '1.1', 'the fallback connects to the other origin');
+  left.terminate();
+});
+
 t.test('a session of the program whose server offers WebSockets later: no listeners stay', async (t) => {
   const warnings = [];
   const onWarning = ({ name }) => warnings.push(name);

@@ -3,7 +3,7 @@
 const modules = require('../shared/node-modules');
 const { acceptKey } = require('../handshake');
 const { Buffer } = require('../shared/buffers');
-const { invalidType } = require('../shared/errors');
+const { invalidType, invalidValue } = require('../shared/errors');
 const { fieldsOf, readHead, writeHead } = require('./http1-head');
 const { SharedSessions } = require('./shared-sessions');
 
@@ -20,16 +20,31 @@ function overHttp2(session = null, { fallback = false } = {}) {
   if (session !== null && typeof session?.request !== 'function') {
     throw invalidType('session', 'a session of http2.connect()', session);
   }
+  let first;
   return (options) => {
     // A client of ws gives its default port; node:https gives the protocol of a URL.
     const isSecure = options.defaultPort === 443 || options.protocol === 'https:';
     const scheme = isSecure ? 'https' : 'http';
-    const own = { session, openStream: () => true, release() {} };
-    const connect = fallback ? () => connectHttp1(scheme, options) : null;
-    const tunnel = new Tunnel(scheme, session === null ? shared.share(scheme, options) : own, connect);
+    const origin = `${scheme}://${options.socketPath ?? `${options.host}:${options.port}`}`;
+    first ??= origin;
+    const share = session === null ? shared.share(scheme, options) : ownSession(session, origin, first);
+    const tunnel = new Tunnel(scheme, share, fallback ? () => connectHttp1(scheme, options) : null);
     // As net.connect does for node:http.
     return tunnel.setTimeout(options.timeout ?? 0);
   };
+}
+
+/**
+ * The program's session, in place of a share of one. The program has chosen it for the origin of the first request;
+ * a redirect must not have it send credentials to another host, or in clear text (RFC 9113 section 9.1.1).
+ */
+function ownSession(session, origin, first) {
+  const openStream = () => {
+    const isInClear = origin.startsWith('https:') && !session.encrypted;
+    if (origin !== first || isInClear) throw invalidValue(`The session is not one for ${origin}`);
+    return true;
+  };
+  return { session, openStream, release() {} };
 }
 
 /**

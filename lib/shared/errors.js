@@ -41,7 +41,12 @@ const withCode = (error, code) => Object.assign(error, { code });
 
 /** The error for an option that is refused without another one, which is given as its code. */
 function invalidChoice(name, needed) {
-  return withCode(new TypeError(`The option ${name} needs the option ${needed}`), 'ERR_INVALID_ARG_VALUE');
+  return invalidValue(`The option ${name} needs the option ${needed}`);
+}
+
+/** The error for an argument of the right type that can't be taken. */
+function invalidValue(message) {
+  return withCode(new TypeError(message), 'ERR_INVALID_ARG_VALUE');
 }
 
 /** The error for an argument of a wrong type, with the `code` of Node.js. */
@@ -114,6 +119,7 @@ module.exports = {
   invalidChoice,
   invalidState,
   invalidType,
+  invalidValue,
   outOfRange,
   tooBigError,
   utf8Error,

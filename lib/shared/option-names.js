@@ -1,7 +1,7 @@
 'use strict';
 
 const { checkWhole } = require('./buffers');
-const { invalidType, withCode } = require('./errors');
+const { invalidType, invalidValue } = require('./errors');
 
 // Unknown names are ignored. A name one letter from an option's is a slip: those who call `checkNames`
 // throw.
@@ -81,10 +81,7 @@ function checkUnknown(name, owner) {
   const meant =
     options.find((option) => option.toLowerCase() === lowerCase) ??
     options.find((option) => isOneLetterOff(lowerCase, option.toLowerCase()));
-  if (meant !== undefined) {
-    const message = `Unknown option "${name}" of ${owner}. Did you mean "${meant}"?`;
-    throw withCode(new TypeError(message), 'ERR_INVALID_ARG_VALUE');
-  }
+  if (meant !== undefined) throw invalidValue(`Unknown option "${name}" of ${owner}. Did you mean "${meant}"?`);
   if (accepted[owner].size < MAX_ACCEPTED) accepted[owner].add(name);
 }
 
