@@ -275,7 +275,7 @@ declare namespace WebSocket {
     /**
      * Whether to connect over HTTP/2 (RFC 8441), or a session to do so: see `overHttp2` of framemask.
      * 'preferred': over HTTP/1.1 after any failure before the stream opens, which is not reported.
-     * Default: false.
+     * It excludes `agent` and `createConnection`. Default: false.
      */
     http2?: boolean | 'preferred' | ClientHttp2Session | undefined;
     headers?: { [name: string]: string } | undefined;

@@ -694,6 +694,34 @@ t.test('clients share a session only if they agree in all that tells connections
   for (const { session } of entries) session.destroy();
 });
 
+t.test('the option http2: wrong values, and options that exclude it', async (t) => {
+  const url = 'ws://127.0.0.1:1';
+  for (const http2 of ['yes', '', 0, 1, {}, () => {}]) {
+    const expected = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message: /"options\.http2" argument must be/ };
+    t.throws(() => new WebSocket(url, { http2 }), expected, String(http2));
+  }
+  for (const more of [
+    { agent: new http.Agent() },
+    { agent: false },
+    { createConnection: () => net.connect(1, HOST) }
+  ]) {
+    const [name] = Object.keys(more);
+    const expected = { name: 'TypeError', code: 'ERR_INVALID_ARG_VALUE', message: `http2 and ${name} exclude` };
+    for (const http2 of [true, 'preferred', { request() {} }]) {
+      t.throws(() => new WebSocket(url, { http2, ...more }), expected, name);
+      t.throws(() => new WebSocket(url, [], { http2, ...more }), expected, name);
+    }
+  }
+  for (const without of [
+    { http2: false },
+    { http2: null },
+    { http2: true, agent: undefined, createConnection: null }
+  ]) {
+    const [error] = await once(new WebSocket(url, without), 'error');
+    t.equal(error.code, 'ECONNREFUSED');
+  }
+});
+
 t.test('a session of the program: it stays open', async (t) => {
   const { origin, url, open } = await startServer(t);
   const session = await openSession(t, origin);
@@ -717,6 +745,7 @@ t.test('a session of the program: it stays open', async (t) => {
     t.match((await once(new WebSocket(url, { http2 }), 'error'))[0], error);
   }
   t.throws(() => overHttp2({}), { code: 'ERR_INVALID_ARG_TYPE', message: /"session"/ });
+  t.throws(() => overHttp2(null, { fallback: 'yes' }), { code: 'ERR_INVALID_ARG_TYPE', message: /"options.fallback"/ });
   t.throws(() => acceptHttp2(http.createServer()), { code: 'ERR_INVALID_ARG_TYPE', message: /"server"/ });
 });
 

@@ -4,6 +4,7 @@ const modules = require('../shared/node-modules');
 const { acceptKey } = require('../handshake');
 const { Buffer } = require('../shared/buffers');
 const { invalidType, invalidValue } = require('../shared/errors');
+const { readBoolean } = require('../shared/option-names');
 const { fieldsOf, readHead, writeHead } = require('./http1-head');
 const { SharedSessions } = require('./shared-sessions');
 
@@ -16,7 +17,8 @@ const CANCEL = 8;
 const shared = new SharedSessions();
 
 /** See index.d.ts. */
-function overHttp2(session = null, { fallback = false } = {}) {
+function overHttp2(session = null, choices = {}) {
+  const fallback = readBoolean(choices, 'fallback');
   if (session !== null && typeof session?.request !== 'function') {
     throw invalidType('session', 'a session of http2.connect()', session);
   }

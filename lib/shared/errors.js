@@ -123,6 +123,5 @@ module.exports = {
   outOfRange,
   tooBigError,
   utf8Error,
-  warnOfVariable,
-  withCode
+  warnOfVariable
 };

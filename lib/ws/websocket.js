@@ -2,6 +2,7 @@
 
 const { isAnyArrayBuffer } = require('node:util/types');
 const { Buffer, isUint8Array } = require('../shared/buffers');
+const { invalidType, invalidValue } = require('../shared/errors');
 const { checkNames, readBoolean } = require('../shared/option-names');
 const { shareReads } = require('../sockets/shared-reads');
 const { attachDecoder, borrowChunks, endDecoding, hasDecoder, terminateStreams } = require('./receiver-adapter');
@@ -220,11 +221,19 @@ function clientOptions(options) {
   // It may be protocols, a string.
   if (typeof options === 'object') checkNames(options, 'WebSocket');
   const given = withoutTakeover(options);
-  if (!given?.http2) return given;
-  const { overHttp2 } = loadHttp2();
-  const { http2 } = given;
+  const http2 = given?.http2 ?? false;
+  if (http2 === false) return given;
   const fallback = http2 === 'preferred';
-  return { ...given, createConnection: overHttp2(http2 === true || fallback ? null : http2, { fallback }) };
+  const isShared = http2 === true || fallback;
+  if (!isShared && typeof http2.request !== 'function') {
+    throw invalidType('options.http2', "a boolean, 'preferred' or a session of http2.connect()", http2);
+  }
+  // Either would be ignored, or have Node.js ignore `http2`.
+  for (const name of ['agent', 'createConnection']) {
+    if ((given[name] ?? null) !== null) throw invalidValue(`The options http2 and ${name} exclude each other`);
+  }
+  const { overHttp2 } = loadHttp2();
+  return { ...given, createConnection: overHttp2(isShared ? null : http2, { fallback }) };
 }
 
 /** @returns {number | undefined} a client's or server's option `streamFrom`, checked */
