@@ -604,6 +604,12 @@ for (const reader of ['client', 'end']) {
   }
 }
 
+t.test('wss: uses TLS, whatever the default port', async (t) => {
+  const { server, open } = await startServer(t, { transport: 'TLS' });
+  const { request } = await open({ rejectUnauthorized: false, defaultPort: server.address().port });
+  t.equal(request.socket.encrypted, true);
+});
+
 t.test("a client shares a session up to the server's limit, and until GOAWAY", async (t) => {
   const { wss, sessions, open } = await startServer(t, { settings: { maxConcurrentStreams: 2 } });
   echoes(wss);

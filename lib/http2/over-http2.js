@@ -24,9 +24,7 @@ function overHttp2(session = null, choices = {}) {
   }
   let first;
   return (options) => {
-    // A client of ws gives its default port; node:https gives the protocol of a URL.
-    const isSecure = options.defaultPort === 443 || options.protocol === 'https:';
-    const scheme = isSecure ? 'https' : 'http';
+    const scheme = isSecure(options) ? 'https' : 'http';
     const origin = `${scheme}://${options.socketPath ?? `${options.host}:${options.port}`}`;
     first ??= origin;
     const share = session === null ? shared.share(scheme, options) : ownSession(session, origin, first);
@@ -34,6 +32,14 @@ function overHttp2(session = null, choices = {}) {
     // As net.connect does for node:http.
     return tunnel.setTimeout(options.timeout ?? 0);
   };
+}
+
+/**
+ * Whether a request needs TLS. node:https gives its agent, which is not documented, and the protocol of a URL; a client
+ * of ws gives its default port.
+ */
+function isSecure({ _defaultAgent: agent, protocol, defaultPort }) {
+  return [agent?.protocol, protocol].includes('https:') || defaultPort === 443;
 }
 
 /**
