@@ -454,7 +454,9 @@ t.test('the codec: acceptUpgrade and offerUpgrade', async (t) => {
   const { origin } = await startServer(t, { attach });
   const offer = offerUpgrade({ protocols: ['chat'], deflate: true });
   const sent = http.get(origin, { headers: offer.headers, createConnection: overHttp2() });
-  const [response, socket] = await once(sent, 'upgrade');
+  const [response, socket, rest] = await once(sent, 'upgrade');
+  t.equal(rest.length, 0);
+  t.not(rest.buffer, Buffer.from('x').buffer, "the program's memory, not that of all Buffers");
   const { deflate, protocol } = offer.readAnswer(response);
   t.equal(protocol, 'chat');
   const sentText = 'x'.repeat(10_000);
@@ -466,6 +468,42 @@ t.test('the codec: acceptUpgrade and offerUpgrade', async (t) => {
   });
   await once(socket, 'close');
   t.equal(await echoed, sentText);
+});
+
+t.test("a request's methods of its socket, and those of the socket", async (t) => {
+  const { origin } = await startServer(t);
+  const fallback = http.createServer().on('upgrade', (_request, socket) => {
+    socket.end(head('HTTP/1.1 101 Yes', 'Connection: Upgrade', 'Upgrade: websocket'));
+  });
+  const { port } = await listen(t, fallback);
+  const calls = ['setNoDelay', 'setKeepAlive', 'ref', 'unref'].map((name) => [
+    name,
+    t.capture(net.Socket.prototype, name, net.Socket.prototype[name])
+  ]);
+  for (const [url, expected] of [
+    [origin, 0],
+    [`http://${HOST}:${port}`, 2]
+  ]) {
+    const createConnection = overHttp2(null, { fallback: true });
+    const sent = http.get(url, { headers: offerUpgrade().headers, createConnection });
+    sent.setNoDelay(true);
+    sent.setSocketKeepAlive(true, 12_345);
+    sent.setTimeout(60_000);
+    const [socket] = await once(sent, 'socket');
+    t.equal(socket.ref().unref(), socket);
+    await once(sent, 'upgrade');
+    socket.setNoDelay(true).setKeepAlive(true, 12_345).ref().unref();
+    const timedOut = new Promise((resolve) => socket.setTimeout(1, resolve));
+    await timedOut;
+    const onTimeout = () => t.fail('the timeout was taken back');
+    socket.setTimeout(60_000, onTimeout).setTimeout(0, onTimeout);
+    t.equal(socket.listenerCount('timeout'), 0);
+    socket.destroy();
+    for (const [name, capture] of calls) {
+      const seen = capture().filter(({ receiver }) => receiver === socket._stream);
+      t.equal(seen.length, expected, name);
+    }
+  }
 });
 
 t.test('https.get with overHttp2 uses TLS', async (t) => {

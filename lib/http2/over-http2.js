@@ -1,15 +1,14 @@
 'use strict';
 
-const modules = require('../shared/node-modules');
+const { net, stream, tls } = require('../shared/node-modules');
 const { acceptKey } = require('../handshake');
-const { Buffer } = require('../shared/buffers');
+const { Buffer, join } = require('../shared/buffers');
 const { invalidType, invalidValue } = require('../shared/errors');
 const { readBoolean } = require('../shared/option-names');
 const { fieldsOf, readHead, writeHead } = require('./http1-head');
 const { SharedSessions } = require('./shared-sessions');
 
-const { Duplex } = modules.stream;
-
+const { Duplex } = stream;
 /** An error code (RFC 9113 section 7). */
 const CANCEL = 8;
 
@@ -69,16 +68,15 @@ class Tunnel extends Duplex {
     this._stream = null;
     this._key = '';
     this._timer = null;
+    /** Calls of a socket's methods that come before there is a stream. */
+    this._calls = [];
     this.once('close', () => share.release());
   }
 
-  setTimeout(milliseconds) {
+  setTimeout(milliseconds, callback) {
     clearTimeout(this._timer);
     this._timer = milliseconds > 0 ? setTimeout(() => this.emit('timeout'), milliseconds) : null;
-    return this;
-  }
-
-  setNoDelay() {
+    if (callback !== undefined) this[milliseconds > 0 ? 'once' : 'off']('timeout', callback);
     return this;
   }
 
@@ -155,6 +153,7 @@ class Tunnel extends Duplex {
   /** Passes the request on as it is, to a connection of HTTP/1.1. */
   _fallBack(bytes, callback) {
     this._attach(this._connect());
+    for (const [name, args] of this._calls) this._stream[name](...args);
     this._stream.write(bytes, callback);
     this._stream.resume();
   }
@@ -181,17 +180,27 @@ class Tunnel extends Duplex {
       status === 200
         ? writeHead('HTTP/1.1 101 Switching Protocols', { ...fieldsOf(headers), ...upgraded })
         : writeHead(`HTTP/1.1 ${status} `, { ...fieldsOf(headers), connection: 'close' });
-    this.push(Buffer.from(head, 'latin1'));
+    // The program gets a view of this memory, the bytes after the head: so it is not that of Node.js's pool.
+    this.push(join([Buffer.from(head, 'latin1')]));
     this._stream.resume();
   }
 }
 
+// node:http and programs call these. A stream lacks them; the socket of a fallback has them.
+for (const name of ['setNoDelay', 'setKeepAlive', 'ref', 'unref']) {
+  Tunnel.prototype[name] = function (...args) {
+    if (this._stream === null) this._calls.push([name, args]);
+    else this._stream[name]?.(...args);
+    return this;
+  };
+}
+
 function connectHttp1(scheme, { createConnection: _tunnel, path: _path, ...rest }) {
   const options = { ...rest, path: rest.socketPath };
-  if (scheme === 'http') return modules.net.connect(options);
+  if (scheme === 'http') return net.connect(options);
   // "Literal IPv4 and IPv6 addresses are not permitted" as names (RFC 6066 section 3).
-  const servername = options.servername ?? (modules.net.isIP(options.host) === 0 ? options.host : '');
-  return modules.tls.connect({ ...options, servername });
+  const servername = options.servername ?? (net.isIP(options.host) === 0 ? options.host : '');
+  return tls.connect({ ...options, servername });
 }
 
 /** A promise for each session. It resolves if the peer takes WebSockets. */
