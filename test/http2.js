@@ -642,6 +642,18 @@ for (const reader of ['client', 'end']) {
   }
 }
 
+t.test('timers that a test runner has replaced', async (t) => {
+  const { sessions, open } = await startServer(t);
+  for (const name of ['setImmediate', 'setTimeout']) t.intercept(globalThis, name, { value: () => ({ refresh() {} }) });
+  const { client } = await open();
+  const ended = once([...sessions][0], 'close');
+  client.terminate();
+  await ended;
+  const silent = await listen(t, net.createServer());
+  const [error] = await once(new WebSocket(silent.url, { http2: true, handshakeTimeout: 10 }), 'error');
+  t.equal(error.message, 'Opening handshake has timed out');
+});
+
 t.test('wss: uses TLS, whatever the default port', async (t) => {
   const { server, open } = await startServer(t, { transport: 'TLS' });
   const { request } = await open({ rejectUnauthorized: false, defaultPort: server.address().port });

@@ -1,11 +1,12 @@
 'use strict';
 
-const modules = require('../shared/node-modules');
+const { crypto, http } = require('../shared/node-modules');
 const { Buffer } = require('../shared/buffers');
 const { invalidType } = require('../shared/errors');
 const { fieldsOf, readHead } = require('./http1-head');
 
-const { crypto, http } = modules;
+/** Of Node.js: test runners replace it later. */
+const { setImmediate } = globalThis;
 
 /** Error codes (RFC 9113 section 7). */
 const NO_ERROR = 0;

@@ -9,6 +9,9 @@ const { fieldsOf, readHead, writeHead } = require('./http1-head');
 const { SharedSessions } = require('./shared-sessions');
 
 const { Duplex } = stream;
+/** Of Node.js: test runners replace them later. */
+const { clearTimeout, setTimeout } = globalThis;
+
 /** An error code (RFC 9113 section 7). */
 const CANCEL = 8;
 

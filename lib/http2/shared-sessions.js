@@ -2,6 +2,9 @@
 
 const { http2, util } = require('../shared/node-modules');
 
+/** Of Node.js: test runners replace it later. */
+const { setImmediate } = globalThis;
+
 /** The options in which the WebSockets on a session must agree: values, and functions and objects. */
 const VALUES = ['host', 'port', 'socketPath', 'family', 'localAddress', 'settings', 'servername', 'rejectUnauthorized'];
 VALUES.push('ca', 'cert', 'key', 'passphrase', 'pfx', 'crl', 'ciphers', 'sigalgs', 'ecdhCurve', 'dhparam');
