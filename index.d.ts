@@ -727,8 +727,8 @@ export function acceptHttp2<Server extends Http2Server | Http2SecureServer>(serv
  *
  * @param session a session of `http2.connect`, which stays open. It takes requests for the origin of the
  *   first one: a redirect to another origin fails. Default: a shared one
- * @param options `fallback`: whether to connect over HTTP/1.1 after any failure before the stream opens,
- *   ECONNREFUSED too. Only the error of that second attempt is reported
+ * @param options `fallback`: whether to connect over HTTP/1.1 after any failure before the server's
+ *   answer, ECONNREFUSED too. Only the error of that second attempt is reported
  */
 export function overHttp2(
   session?: ClientHttp2Session | null,

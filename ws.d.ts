@@ -274,7 +274,7 @@ declare namespace WebSocket {
     handshakeTimeout?: number | undefined;
     /**
      * Whether to connect over HTTP/2 (RFC 8441), or a session to do so: see `overHttp2` of framemask.
-     * 'preferred': over HTTP/1.1 after any failure before the stream opens, which is not reported.
+     * 'preferred': over HTTP/1.1 after any failure before the server's answer, which is not reported.
      * It excludes `agent` and `createConnection`. Default: false.
      */
     http2?: boolean | 'preferred' | ClientHttp2Session | undefined;

@@ -29,10 +29,14 @@ if (!isNode) {
 }
 
 const HOST = '127.0.0.1';
+/** Error codes (RFC 9113 section 7). */
 const INTERNAL_ERROR = 2;
+const REFUSED_STREAM = 7;
 const CANCEL = 8;
+const ENHANCE_YOUR_CALM = 11;
+const HTTP_1_1_REQUIRED = 13;
 /** Types and flags of frames, a setting (RFC 9113 section 6, RFC 8441 section 3) and a client's first bytes. */
-const [DATA, HEADERS, RST_STREAM, SETTINGS, PUSH_PROMISE, PING] = [0, 1, 3, 4, 5, 6];
+const [DATA, HEADERS, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY] = [0, 1, 3, 4, 5, 6, 7];
 const [ACK, END_HEADERS] = [1, 4];
 const ENABLE_CONNECT_PROTOCOL = 8;
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
@@ -123,33 +127,52 @@ function literals(fields) {
   return Buffer.from(each.join(''), 'latin1');
 }
 
-/** The frames that come from a socket, after the first bytes of a client. */
+/** The frames that come from a socket until its end, after the first bytes of a client. */
 async function* framesOf(socket, from = 0) {
   let bytes = Buffer.alloc(0);
   let at = from;
-  for await (const chunk of socket) {
-    bytes = Buffer.concat([bytes, chunk]);
-    while (bytes.length >= at + 9 && bytes.length >= at + 9 + bytes.readUIntBE(at, 3)) {
-      const payload = at + 9;
-      const end = payload + bytes.readUIntBE(at, 3);
-      yield { type: bytes[at + 3], stream: bytes.readUInt32BE(at + 5), payload: bytes.subarray(payload, end) };
-      at = end;
+  try {
+    for await (const chunk of socket) {
+      bytes = Buffer.concat([bytes, chunk]);
+      while (bytes.length >= at + 9 && bytes.length >= at + 9 + bytes.readUIntBE(at, 3)) {
+        const payload = at + 9;
+        const end = payload + bytes.readUIntBE(at, 3);
+        yield { type: bytes[at + 3], stream: bytes.readUInt32BE(at + 5), payload: bytes.subarray(payload, end) };
+        at = end;
+      }
     }
+  } catch (error) {
+    if (!socket.destroyed) throw error;
   }
 }
 
-/** Waits for a frame of a type, on a stream or on any. */
+/** Waits for a frame of a type, on a stream or on any. @returns an empty object if the connection has ended */
 async function frameOf(frames, type, stream) {
   for (;;) {
-    const { value: frame } = await frames.next();
+    const { value: frame, done } = await frames.next();
+    if (done) return {};
     if (frame.type === type && (stream ?? frame.stream) === frame.stream) return frame;
   }
 }
 
-/** A server that offers WebSockets, and does not acknowledge SETTINGS. `serve` reads and writes its frames. */
-function rawServer(t, serve) {
+/**
+ * A server that offers WebSockets, and does not acknowledge SETTINGS. `serve` reads and writes its frames after those
+ * of `first`; `http1` takes connections of HTTP/1.1.
+ */
+function rawServer(t, serve, { first = Buffer.alloc(0), http1 } = {}) {
   const onConnection = async (socket) => {
-    socket.on('error', () => {}).write(h2Frame(SETTINGS, 0, 0, Buffer.from([0, ENABLE_CONNECT_PROTOCOL, 0, 0, 0, 1])));
+    await once(
+      socket.on('error', () => {}),
+      'readable'
+    );
+    const start = socket.read();
+    socket.unshift(start);
+    if (!start.toString('latin1').startsWith('PRI')) {
+      http1.emit('connection', socket);
+      return;
+    }
+    const settings = h2Frame(SETTINGS, 0, 0, Buffer.from([0, ENABLE_CONNECT_PROTOCOL, 0, 0, 0, 1]));
+    socket.write(Buffer.concat([settings, first]));
     const frames = framesOf(socket, PREFACE.length);
     const { payload } = await frameOf(frames, PING);
     socket.write(h2Frame(PING, ACK, 0, payload));
@@ -960,6 +983,49 @@ for (const [title, scheme, server, version] of [
     const other = await open({ servername: 'localhost' });
     other.socket.terminate();
     t.equal((await once(other.end, 'close'))[0], 1006);
+  });
+}
+
+const codeOf = (code) => Buffer.from([0, 0, 0, code]);
+/** GOAWAY with the last stream that was processed (RFC 9113 section 6.8). */
+const goaway = (last, code) => h2Frame(GOAWAY, 0, 0, Buffer.concat([codeOf(last), codeOf(code)]));
+for (const [name, first, answer] of [
+  ['GOAWAY with SETTINGS', goaway(0, 0), () => Buffer.alloc(0)],
+  ['GOAWAY(ENHANCE_YOUR_CALM) with SETTINGS', goaway(0, ENHANCE_YOUR_CALM), () => Buffer.alloc(0)],
+  ...[
+    ['GOAWAY', () => goaway(0, 0)],
+    ['GOAWAY(HTTP_1_1_REQUIRED)', () => goaway(0, HTTP_1_1_REQUIRED)],
+    ['HTTP_1_1_REQUIRED', (stream) => h2Frame(RST_STREAM, 0, stream, codeOf(HTTP_1_1_REQUIRED))],
+    ['REFUSED_STREAM', (stream) => h2Frame(RST_STREAM, 0, stream, codeOf(REFUSED_STREAM))],
+    ['CANCEL', (stream) => h2Frame(RST_STREAM, 0, stream, codeOf(CANCEL))],
+    ['RST_STREAM(NO_ERROR)', (stream) => h2Frame(RST_STREAM, 0, stream, codeOf(0))],
+    ['the end of the connection', () => null]
+  ].map(([name, answer]) => [`${name} in place of an answer`, Buffer.alloc(0), answer])
+]) {
+  t.test(`http2: 'preferred' after ${name} uses HTTP/1.1`, async (t) => {
+    const wss = new WebSocketServer({ server: http.createServer() });
+    let requests = 0;
+    const serve = async (frames, socket) => {
+      for (;;) {
+        const { stream } = await frameOf(frames, HEADERS);
+        if (stream === undefined) return;
+        requests++;
+        const bytes = answer(stream);
+        if (bytes === null) socket.destroy();
+        else socket.write(bytes);
+      }
+    };
+    const { url } = await rawServer(t, serve, { first, http1: wss.options.server });
+    echoes(wss);
+    const client = new WebSocket(url, ['a'], { http2: 'preferred' });
+    const [[, request]] = await Promise.all([once(wss, 'connection'), once(client, 'open')]);
+    t.match(request, { httpVersion: '1.1', headers: { 'sec-websocket-protocol': 'a' } });
+    client.send('after');
+    t.equal(String((await once(client, 'message'))[0]), 'after');
+    client.terminate();
+    const [error] = await once(new WebSocket(url, { http2: true }), 'error');
+    t.type(error, Error, error.message);
+    t.equal(requests, first.length > 0 ? 0 : 2);
   });
 }
 

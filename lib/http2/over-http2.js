@@ -62,16 +62,18 @@ function ownSession(session, origin, first) {
  * the request that is written to it opens a stream, and the answer is read from it as of HTTP/1.1.
  */
 class Tunnel extends Duplex {
-  /** @param {(() => import('node:net').Socket) | null} connect for HTTP/1.1, if HTTP/2 is not offered */
+  /** @param {(() => import('node:net').Socket) | null} connect for HTTP/1.1, if HTTP/2 fails */
   constructor(scheme, share, connect) {
     super({ allowHalfOpen: true });
     this._scheme = scheme;
     this._connect = connect;
     this._share = share;
     this._stream = null;
+    /** The request that is written, and its callback, until there is an answer. Later writes wait for that. */
+    this._request = null;
     this._key = '';
     this._timer = null;
-    /** Calls of a socket's methods that come before there is a stream. */
+    /** Calls of a socket's methods that come before an answer. */
     this._calls = [];
     this.once('close', () => share.release());
   }
@@ -85,7 +87,7 @@ class Tunnel extends Duplex {
 
   _write(chunk, _encoding, callback) {
     this._timer?.refresh();
-    if (this._stream === null) this._request(chunk, callback);
+    if (this._stream === null) this._open({ bytes: chunk, callback });
     else this._stream.write(chunk, callback);
   }
 
@@ -115,27 +117,19 @@ class Tunnel extends Duplex {
   }
 
   /** Opens the stream, for a request that node:http has written as one chunk. */
-  async _request(bytes, callback) {
+  async _open(request) {
+    this._request = request;
     try {
       await this._findSession();
-    } catch (error) {
-      if (this._connect === null || this.destroyed) callback(error);
-      else this._fallBack(bytes, callback);
-      return;
-    }
-    if (this.destroyed) return;
-    try {
-      const head = readHead(bytes);
+      if (this.destroyed) return;
+      const head = readHead(request.bytes);
       if (head === null) throw new Error('The request must be written in one piece');
-      const stream = this._openStream(head);
-      this._attach(stream);
+      this._attach(this._openStream(head));
       // As over TCP, bytes after the request reach the server.
-      if (head.body.length > 0) stream.write(head.body);
+      if (head.body.length > 0) this._stream.write(head.body);
     } catch (error) {
-      callback(error);
-      return;
+      this._fail(error);
     }
-    callback();
   }
 
   /** Waits for a session. Its peer takes WebSockets, and its limit leaves room for one more stream. */
@@ -153,10 +147,19 @@ class Tunnel extends Duplex {
     return stream;
   }
 
-  /** Passes the request on as it is, to a connection of HTTP/1.1. */
-  _fallBack(bytes, callback) {
+  /**
+   * Passes the request on as it is, to a connection of HTTP/1.1. A GET may be sent again after "a communication failure
+   * ... before the client is able to read the server's response" (RFC 9110 section 9.2.2).
+   */
+  _fail(error) {
+    if (this._request === null || this._connect === null || this.destroyed) {
+      this.destroy(error);
+      return;
+    }
     this._attach(this._connect());
     for (const [name, args] of this._calls) this._stream[name](...args);
+    const { bytes, callback } = this._request;
+    this._request = null;
     this._stream.write(bytes, callback);
     this._stream.resume();
   }
@@ -168,11 +171,18 @@ class Tunnel extends Duplex {
       this._timer?.refresh();
       if (!this.push(chunk)) stream.pause();
     });
-    stream.on('end', () => this.push(null));
-    stream.on('error', (error) => this.destroy(error));
+    stream.on('end', () => {
+      // Without an answer, 'close' tells.
+      if (this._request === null) this.push(null);
+    });
+    const fail = (error) => {
+      // A connection of HTTP/1.1 may have followed.
+      if (stream === this._stream) this._fail(error);
+    };
+    stream.on('error', fail);
     stream.on('close', () => {
       // `rstCode` of a socket is undefined: a socket ends by 'end' or by an error.
-      if (stream.rstCode) this.destroy();
+      if (stream.rstCode || this._request !== null) fail();
     });
   }
 
@@ -183,6 +193,9 @@ class Tunnel extends Duplex {
       status === 200
         ? writeHead('HTTP/1.1 101 Switching Protocols', { ...fieldsOf(headers), ...upgraded })
         : writeHead(`HTTP/1.1 ${status} `, { ...fieldsOf(headers), connection: 'close' });
+    const { callback } = this._request;
+    this._request = null;
+    callback();
     // The program gets a view of this memory, the bytes after the head: so it is not that of Node.js's pool.
     this.push(join([Buffer.from(head, 'latin1')]));
     this._stream.resume();
@@ -192,7 +205,7 @@ class Tunnel extends Duplex {
 // node:http and programs call these. A stream lacks them; the socket of a fallback has them.
 for (const name of ['setNoDelay', 'setKeepAlive', 'ref', 'unref']) {
   Tunnel.prototype[name] = function (...args) {
-    if (this._stream === null) this._calls.push([name, args]);
+    if (this._request !== null || this._stream === null) this._calls.push([name, args]);
     else this._stream[name]?.(...args);
     return this;
   };
