@@ -722,8 +722,8 @@ export function acceptHttp2<Server extends Http2Server | Http2SecureServer>(serv
  * Give `https.get` the option `defaultPort: 443`, too: with `createConnection`, Node.js takes port 80.
  *
  * Without a session, WebSockets of the thread with the same origin and TLS options share one: up to the
- * server's limit of streams, until GOAWAY, and until the last of them has closed. The request fails if
- * the server does not offer WebSockets over HTTP/2.
+ * server's limit of streams, until GOAWAY or a Ping or handshake that is not answered in time, and until
+ * the last of them has closed. The request fails if the server does not offer WebSockets over HTTP/2.
  *
  * @param session a session of `http2.connect`, which stays open. It takes requests for the origin of the
  *   first one: a redirect to another origin fails. Default: a shared one

@@ -722,6 +722,74 @@ t.test('a client takes no pushes, also of a server that ignores its settings', a
   t.equal((await refused.promise).payload.readUInt32BE(), CANCEL);
 });
 
+/** A server behind a proxy of TCP, which can leave its present connections without a word. */
+async function startProxied(t) {
+  const started = await startServer(t);
+  const pairs = [];
+  const proxy = net.createServer((socket) => {
+    const way = net.connect(started.server.address().port, HOST).on('error', () => {});
+    socket.pipe(way).pipe(socket);
+    pairs.push([socket, way]);
+  });
+  const { url } = await listen(t, proxy);
+  const stall = () => {
+    for (const [socket, way] of pairs.splice(0)) {
+      socket.unpipe(way);
+      way.unpipe(socket);
+      t.teardown(() => way.destroy());
+    }
+  };
+  const open = async (options) => {
+    const client = new WebSocket(url, { http2: true, ...options }).on('error', () => {});
+    t.teardown(() => client.terminate());
+    await once(client, 'open');
+    return client;
+  };
+  return { ...started, url, open, stall };
+}
+
+const entryOf = (client) => client._socket._share._entry;
+
+t.test('a silent session is joined only if its peer answers a Ping', async (t) => {
+  const { sessions, open, stall } = await startProxied(t);
+  const first = await open();
+  entryOf(first).answeredAt = Number.NEGATIVE_INFINITY;
+  stall();
+  const others = await Promise.all([open(), open()]);
+  t.equal(sessions.size, 2, 'both wait for one Ping, and share the next session');
+  entryOf(others[0]).answeredAt = Number.NEGATIVE_INFINITY;
+  await Promise.all([open(), open()]);
+  t.equal(sessions.size, 2, 'its peer answers');
+  const { session } = entryOf(first);
+  first.terminate();
+  await once(session, 'close');
+});
+
+t.test('a session is set aside after a handshake that timed out', async (t) => {
+  const { sessions, url, open, stall } = await startProxied(t);
+  const first = await open();
+  stall();
+  const [error] = await once(new WebSocket(url, { http2: true, handshakeTimeout: 50 }), 'error');
+  t.equal(error.message, 'Opening handshake has timed out');
+  await open();
+  t.equal(sessions.size, 2);
+  const { session } = entryOf(first);
+  first.terminate();
+  await once(session, 'close');
+});
+
+t.test('a session whose server does not end its side ends after closeTimeout', async (t) => {
+  const { url } = await rawServer(t, async (frames, socket) => {
+    const { stream } = await frameOf(frames, HEADERS);
+    socket.write(h2Frame(HEADERS, END_HEADERS, stream, literals({ ':status': '200' })));
+  });
+  const client = new WebSocket(url, { http2: true, closeTimeout: 10 });
+  await once(client, 'open');
+  const { socket } = entryOf(client);
+  client.terminate();
+  await once(socket, 'close');
+});
+
 t.test("clients that open at once keep to the server's limit", async (t) => {
   const { sessions, open } = await startServer(t, { settings: { maxConcurrentStreams: 2 } });
   const pairs = await Promise.all(Array.from({ length: 5 }, () => open({ handshakeTimeout: 20_000 })));

@@ -54,7 +54,7 @@ function ownSession(session, origin, first) {
     if (origin !== first || isInClear) throw invalidValue(`The session is not one for ${origin}`);
     return true;
   };
-  return { session, openStream, release() {} };
+  return { session, isGone: false, check() {}, settle() {}, openStream, release() {} };
 }
 
 /**
@@ -80,9 +80,14 @@ class Tunnel extends Duplex {
 
   setTimeout(milliseconds, callback) {
     clearTimeout(this._timer);
-    this._timer = milliseconds > 0 ? setTimeout(() => this.emit('timeout'), milliseconds) : null;
+    this._timer = milliseconds > 0 ? setTimeout(() => this._onTimeout(), milliseconds) : null;
     if (callback !== undefined) this[milliseconds > 0 ? 'once' : 'off']('timeout', callback);
     return this;
+  }
+
+  _onTimeout() {
+    if (this._request !== null) this._share.settle(false);
+    this.emit('timeout');
   }
 
   _write(chunk, _encoding, callback) {
@@ -132,10 +137,12 @@ class Tunnel extends Duplex {
     }
   }
 
-  /** Waits for a session. Its peer takes WebSockets, and its limit leaves room for one more stream. */
+  /** Waits for a session. Its peer is there, takes WebSockets, and its limit leaves room for one more stream. */
   async _findSession() {
-    do await supportsWebSockets(this._share.session);
-    while (!this.destroyed && !this._share.openStream());
+    do {
+      await this._share.check();
+      if (!this._share.isGone) await supportsWebSockets(this._share.session);
+    } while (!this.destroyed && !this._share.openStream());
   }
 
   _openStream({ start, headers }) {
@@ -193,6 +200,7 @@ class Tunnel extends Duplex {
       status === 200
         ? writeHead('HTTP/1.1 101 Switching Protocols', { ...fieldsOf(headers), ...upgraded })
         : writeHead(`HTTP/1.1 ${status} `, { ...fieldsOf(headers), connection: 'close' });
+    this._share.settle(true);
     const { callback } = this._request;
     this._request = null;
     callback();
