@@ -722,6 +722,18 @@ t.test('a client takes no pushes, also of a server that ignores its settings', a
   t.equal((await refused.promise).payload.readUInt32BE(), CANCEL);
 });
 
+t.test('a client that is told of more and more origins ends the session', async (t) => {
+  const { sessions, open } = await startServer(t, { transport: 'TLS' });
+  const { client, end } = await open({ rejectUnauthorized: false });
+  const [session] = sessions;
+  session.origin('https://one.example');
+  await new Promise((resolve) => session.ping(resolve));
+  await deliver(client, end, 'still open');
+  const closed = closeOf(client);
+  for (let i = 0; i < 1100; i++) session.origin(`https://${i}.example`);
+  t.same(await closed, [1006, '']);
+});
+
 /** A server behind a proxy of TCP, which can leave its present connections without a word. */
 async function startProxied(t) {
   const started = await startServer(t);

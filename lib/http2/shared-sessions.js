@@ -11,6 +11,9 @@ const FRESH = 1000;
 const PING_TIMEOUT = 1000;
 /** As that of ws, which is there for each WebSocket. */
 const CLOSE_TIMEOUT = 30_000;
+/** Node.js keeps every origin that a server names (RFC 8336). */
+const MAX_ORIGINS = 1000;
+const ENHANCE_YOUR_CALM = 11;
 
 /** The options in which the WebSockets on a session must agree: values, and functions and objects. */
 const VALUES = ['host', 'port', 'socketPath', 'family', 'localAddress', 'settings', 'servername', 'rejectUnauthorized'];
@@ -108,6 +111,10 @@ class SharedSessions {
     const forget = () => this._entries.delete(entry);
     // Its streams go on after GOAWAY, but new ones need another session. Each WebSocket tells the error.
     session.on('goaway', forget).on('close', forget).on('error', forget);
+    session.on('origin', () => {
+      const isTooMuch = session.originSet.length > MAX_ORIGINS;
+      if (isTooMuch) session.destroy(new Error('The server names too many origins'), ENHANCE_YOUR_CALM);
+    });
     return entry;
   }
 }
