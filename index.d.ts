@@ -238,14 +238,14 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
   rsv1?: Rsv1 | undefined;
   /**
    * The negotiated permessage-deflate: compressed messages are delivered like others. Later
-   * messages wait while a large one is in zlib's thread pool: see `threadPoolFrom`.
+   * messages wait while one is {@link Decoder.inflating}: see `threadPoolFrom`.
    */
   deflate?: NegotiatedDeflate | null | undefined;
   /**
-   * With the option `deflate`: called each time a frame has been inflated in the thread pool, or
-   * parts in another turn, and they and the messages after them have been delivered outside of
-   * `write`. Flush the Encoder, look at {@link Decoder.closed}, and read on. An error that a handler
-   * throws meanwhile is uncaught.
+   * With the option `deflate`: called each time a frame has been inflated in the thread pool, or in
+   * another turn, and it and the messages after it have been delivered outside of `write`. Flush
+   * the Encoder, look at {@link Decoder.closed}, and read on. An error that a handler throws
+   * meanwhile is uncaught.
    */
   onInflated?: ((this: Decoder<Context>) => void) | undefined;
   /**
@@ -288,8 +288,8 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string', Rsv1 e
   readonly paused: boolean;
   readonly borrowed: boolean;
   /**
-   * Whether a message is inflated in the thread pool, or in parts in another turn: later frames wait,
-   * until `onInflated`.
+   * Whether a message is inflated in the thread pool, or waits for another turn of the event loop:
+   * later frames wait, until `onInflated`.
    */
   readonly inflating: boolean;
   /**

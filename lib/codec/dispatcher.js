@@ -21,7 +21,7 @@ const kOnInflated = Symbol('onInflated');
 
 /** The bits of `state`: why nothing is dispatched. */
 const PAUSED = 1;
-/** A frame is in zlib's thread pool, or its next parts wait for another turn of the event loop. */
+/** A frame is in zlib's thread pool, or waits for another turn of the event loop. */
 const INFLATING = 2;
 const CLOSED = 4;
 
@@ -33,7 +33,6 @@ const INFLATE_LATER = 3;
 const USE_INFLATED = 4;
 const GIVE = 5;
 const GIVE_PARTS = 6;
-const GIVE_PARTS_LATER = 7;
 
 /**
  * Takes each complete frame, and the message that it completes, through its steps: subscribers,
@@ -191,18 +190,18 @@ class Dispatcher {
 
   /** Whether a frame waits for `inflateLater`. */
   get mustInflate() {
-    return this._held !== null && (this._held.step === INFLATE_LATER || this._held.step === GIVE_PARTS_LATER);
+    return this._held !== null && (this._held.step === INFLATE_LATER || this._held.waits === true);
   }
 
   /**
-   * Inflates that frame in the thread pool, or its next parts in another turn of the event loop. The
-   * callback passes its argument to `endInflating`.
+   * Inflates that frame in the thread pool, or has it, or its next parts, inflated in another turn of
+   * the event loop. The callback passes its argument to `endInflating`.
    */
   inflateLater(callback) {
     const frame = this._held;
-    if (frame.step === GIVE_PARTS_LATER) {
-      frame.step = GIVE_PARTS;
-      setImmediate(callback, null);
+    if (frame.step !== INFLATE_LATER) {
+      frame.waits = false;
+      this._inflater.waitForTurn(callback);
       return;
     }
     frame.step = USE_INFLATED;
@@ -384,13 +383,12 @@ class Dispatcher {
         return;
       }
       if (part === null && !stream.mustWait) return;
-      // If a handler throws, the parts after its own are still delivered.
-      this._held = held;
       if (part === null) {
-        held.step = GIVE_PARTS_LATER;
-        this.state = INFLATING;
+        this._wait(held);
         return;
       }
+      // If a handler throws, the parts after its own are still delivered.
+      this._held = held;
       this._givePart(part, stream);
       if (this.state === 0) this._held = null;
     }
@@ -428,8 +426,19 @@ class Dispatcher {
     }
   }
 
-  /** Inflates a frame: now, or in the thread pool. */
+  /** Holds a step until another turn of the event loop. */
+  _wait(held) {
+    held.waits = true;
+    this._held = held;
+    this.state = INFLATING;
+  }
+
+  /** Inflates a frame: now, in another turn, or in the thread pool. */
   _inflate(frame) {
+    if (this._inflater.mustWait(frame.length)) {
+      this._wait(frame);
+      return;
+    }
     frame.step = USE_INFLATED;
     try {
       if (!this._inflater.inflate(frame.data, frame.isLast, this._inflatedLimit(frame.firstByte))) {

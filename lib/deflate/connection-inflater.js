@@ -4,7 +4,7 @@ const { tooBigError } = require('../shared/errors');
 const { zlib } = require('../shared/node-modules');
 const { Buffer, EMPTY } = require('../shared/buffers');
 const { runInPool } = require('./concurrency-limiter');
-const { TAIL, claimTurn, dataError, runWithTail } = require('./inflate-message');
+const { TAIL, dataError, fitsTurn, runWithTail } = require('./inflate-message');
 const { ZlibHandle, copyIfShared, dropOutput, outputLength, supportsSyncZlib, takeOutput } = require('./zlib-handle');
 
 const { Z_SYNC_FLUSH } = zlib.constants;
@@ -23,7 +23,6 @@ class ConnectionInflater {
     // The work that `inflate` left to `inflateLater`: copies, which nobody changes meanwhile.
     this._begun = null;
     this._rest = null;
-    this._isAmidMessage = false;
   }
 
   /** Like `inflateAlone`, maybe for a part of a message. Null leaves the rest to `inflateLater`. */
@@ -35,8 +34,7 @@ class ConnectionInflater {
       return null;
     }
     const handle = this._handle;
-    const fits = claimTurn(length, turnLimit, isLast && !this._isAmidMessage);
-    this._isAmidMessage = !isLast;
+    const fits = fitsTurn(length, turnLimit);
     // One byte, if there is one, shows whether zlib takes any.
     const size = fits ? length : Math.min(length, 1);
     const itsTail = fits ? tail : EMPTY;

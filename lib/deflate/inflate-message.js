@@ -4,6 +4,7 @@ const { buffer, zlib } = require('../shared/node-modules');
 const { Buffer } = require('../shared/buffers');
 const { FrameError, tooBigError } = require('../shared/errors');
 const { runInPool } = require('./concurrency-limiter');
+const { countWork, isTurnOver } = require('./turn');
 const { ZlibHandle, dropOutput, outputLength, supportsSyncZlib, takeOutput } = require('./zlib-handle');
 
 // Decompression of messages (RFC 7692 section 7.2.2): "append 4 octets of 0x00 0x00 0xff 0xff to
@@ -21,71 +22,39 @@ const TAIL = Buffer.from('0000ffff', 'hex');
 const shared = [];
 
 /**
- * The event loop inflates a message only if its compressed length is at most this part of `turnLimit`:
+ * The event loop inflates a frame only if its compressed length is at most this part of `turnLimit`:
  * empty blocks take 84 to 125 µs per KiB, and put out nothing.
  */
 const INPUT_PART = 1 / 8;
-/**
- * All connections together inflate at most this much input in one turn. The first message of a turn
- * may be longer.
- */
-const INPUT_OF_TURN = 64 * 1024;
-/**
- * A message up to this size is not counted. It takes no longer than tiny messages of the same total
- * size; and the thread pool costs a message 60 to 150 µs.
- */
-const UNCOUNTED = 4 * 1024;
-/** JSON hardly inflates to more times its length; repetition does, up to 1,000 times. */
-const USUAL_RATIO = 16;
-/** Of the output above that, all connections together inflate so much in one turn. */
-const EXCESS_OF_TURN = 8 * 1024 * 1024;
-
-let inputOfTurn = 0;
-let excessOfTurn = 0;
+/** A frame up to this size waits for another turn instead: the thread pool costs it 60 to 150 µs. */
+const WAITS_TO = 4 * 1024;
 
 /**
- * Counts input towards this turn of the event loop.
+ * Whether a frame of this length is inflated on the event loop now.
  *
- * @param {number} turnLimit how many bytes may come out in this turn
- * @param {boolean} [isMessage] false for a part of a message, which is always counted
- * @returns {boolean} false if the input must be left to the thread pool
+ * @param {number} turnLimit how many bytes may come out at once; Infinity for no limit at all
  */
-function claimTurn(length, turnLimit, isMessage = true) {
-  if (length > turnLimit * INPUT_PART) return false;
-  if (turnLimit === Infinity) return true;
-  if (excessOfTurn >= EXCESS_OF_TURN) return false;
-  if (isMessage && length <= UNCOUNTED) return true;
-  if (inputOfTurn === 0) setImmediate(beginTurn);
-  else if (inputOfTurn + length > INPUT_OF_TURN) return false;
-  // An empty frame counts, too, so that no other one asks for the end of this turn again.
-  inputOfTurn += Math.max(length, 1);
-  return true;
+function fitsTurn(length, turnLimit) {
+  return length <= turnLimit * INPUT_PART && (turnLimit === Infinity || !isTurnOver());
 }
 
-function beginTurn() {
-  inputOfTurn = excessOfTurn = 0;
-}
-
-/** Counts the output of so much input towards this turn. */
-function countOutput(length, output) {
-  const excess = output - length * USUAL_RATIO;
-  if (excess <= 0) return;
-  if (excessOfTurn === 0) setImmediate(beginTurn);
-  excessOfTurn += excess;
+/** Whether it must wait for another turn. If not, and it does not fit, it is one for the thread pool. */
+function mustWait(length, turnLimit) {
+  return length <= Math.min(turnLimit * INPUT_PART, WAITS_TO) && !fitsTurn(length, turnLimit);
 }
 
 /**
  * Inflates a message of one frame that refers to no other.
  *
- * @param {number} turnLimit above this many bytes it is left to the thread pool; likewise if
- *   `claimTurn` says so
+ * @param {number} turnLimit above this many bytes it is left to the thread pool; likewise if it does
+ *   not fit the turn
  * @param {number} limit the most bytes that the message may have
  * @returns {Buffer | null} memory that the next message overwrites; null if it is longer than
  *   `turnLimit`
  * @throws {FrameError} if it is longer than `limit`, or is not DEFLATE
  */
 function inflateAlone(bytes, length, windowBits, turnLimit, limit, sync = supportsSyncZlib()) {
-  if (!claimTurn(length, turnLimit)) return null;
+  if (!fitsTurn(length, turnLimit)) return null;
   if (!sync) return inflateSync(bytes, windowBits, turnLimit, limit);
   return inflateShared(bytes, length, windowBits, turnLimit, limit);
 }
@@ -114,7 +83,7 @@ function runWithTail(handle, bytes, length, tail, turnLimit, limit) {
   if (left === tail.length && left !== 0 && handle.error === null && outputLength() <= bound) {
     left = handle.run(tail, left, bound);
   }
-  countOutput(length, outputLength());
+  countWork(length, outputLength());
   if (handle.error !== null) throw dataError(handle.error);
   if (outputLength() > limit) throw tooBigError();
   return left;
@@ -130,7 +99,7 @@ function inflateSync(bytes, windowBits, turnLimit, limit) {
     if (error.code === 'ERR_BUFFER_TOO_LARGE' && turnLimit < limit) return null;
     throw toFrameError(error);
   }
-  countOutput(bytes.length, inflated.length);
+  countWork(bytes.length, inflated.length);
   if (inflated.length > limit) throw tooBigError();
   return inflated;
 }
@@ -163,4 +132,4 @@ function dataError(cause) {
   return new FrameError('DEFLATE', 1007, 'A compressed message is not DEFLATE', { cause });
 }
 
-module.exports = { TAIL, claimTurn, dataError, inflateAlone, inflateAloneLater, runWithTail };
+module.exports = { TAIL, dataError, fitsTurn, inflateAlone, inflateAloneLater, mustWait, runWithTail };

@@ -3,7 +3,8 @@
 const { Buffer, EMPTY, lengthOf } = require('../shared/buffers');
 const { decodeText } = require('../shared/utf8');
 const { ConnectionInflater } = require('./connection-inflater');
-const { inflateAlone, inflateAloneLater } = require('./inflate-message');
+const { inflateAlone, inflateAloneLater, mustWait } = require('./inflate-message');
+const { inLaterTurn } = require('./turn');
 const { copyIfShared, supportsSyncZlib } = require('./zlib-handle');
 
 /**
@@ -31,6 +32,16 @@ class Inflater {
     this._fragments = null;
     /** Whether the frame is a message that is inflated without the connection's context. */
     this._isAlone = false;
+  }
+
+  /** Whether a frame of this length must wait for another turn of the event loop. */
+  mustWait(length) {
+    return mustWait(length, this._turnLimit);
+  }
+
+  /** Calls back with null in another turn. */
+  waitForTurn(callback) {
+    inLaterTurn(callback);
   }
 
   /**

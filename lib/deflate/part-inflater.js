@@ -3,20 +3,11 @@
 const { zlib } = require('../shared/node-modules');
 const { EMPTY, view } = require('../shared/buffers');
 const { TAIL, dataError } = require('./inflate-message');
+const { countWork, inLaterTurn, isTurnOver } = require('./turn');
 const { OUTPUT_SIZE, ZlibHandle, dropOutput, takeOwnOutput } = require('./zlib-handle');
 
 /** The input of one run at most: 2 ms of empty blocks, which put out nothing. */
 const INPUT = 16 * 1024;
-/** All connections together inflate so much in one turn of the event loop: 1 to 3 ms. */
-const OUTPUT_OF_TURN = 1024 * 1024;
-/** A byte of input counts as so many of output. */
-const INPUT_COUNTS = 16;
-
-let workOfTurn = 0;
-
-function beginTurn() {
-  workOfTurn = 0;
-}
 
 /**
  * Inflates the messages of a connection on the event loop, in parts of at most 64 KiB: only those
@@ -57,7 +48,12 @@ class PartInflater {
 
   /** Whether this turn of the event loop has seen enough work: go on in the next one. */
   get mustWait() {
-    return workOfTurn >= OUTPUT_OF_TURN;
+    return isTurnOver();
+  }
+
+  /** Calls back with null in another turn. */
+  waitForTurn(callback) {
+    inLaterTurn(callback);
   }
 
   /**
@@ -82,8 +78,7 @@ class PartInflater {
     const taken = input.length - left;
     const part = takeOwnOutput();
     this._hasMore = part.length === OUTPUT_SIZE;
-    if (workOfTurn === 0) setImmediate(beginTurn);
-    workOfTurn += taken * INPUT_COUNTS + part.length;
+    countWork(taken, part.length);
     if (left !== 0 && !this._hasMore) this._endBlock();
     else this._advance(taken);
     if (this.isDone && this._isLast && !this._hasTakeover) handle.reset();

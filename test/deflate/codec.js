@@ -1,19 +1,22 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const { AsyncLocalStorage } = require('node:async_hooks');
 const { randomBytes } = require('node:crypto');
+const diagnostics = require('node:diagnostics_channel');
 const { promisify } = require('node:util');
 const t = require('tap');
 const { PerMessageDeflate } = require('ws');
 const { Decoder, Encoder, prepare } = require('../../index');
 const { ConnectionDeflater } = require('../../lib/deflate/connection-deflater');
 const { supportsSyncZlib } = require('../../lib/deflate/zlib-handle');
-const { agree, deflateByZlib, json } = require('../support/deflate');
+const { agree, deflateByZlib, json, useUpTurn } = require('../support/deflate');
 const { framesFor } = require('../support/frames');
 const { until } = require('../support/promises');
 const { createRandom, seed } = require('../support/random');
 const { binary, record, string, textBuffer } = require('../support/recorder');
 const { withSubscriber } = require('../support/subscribers');
+const { uncaught } = require('../support/uncaught');
 
 const RSV1 = 0x40;
 const CLIENT = framesFor('client');
@@ -377,6 +380,84 @@ t.test('pause, resume and stop while a message is in the thread pool', async (t)
   other.decoder.write(Buffer.from(big));
   await until(() => other.events.length === 1);
   t.equal(events.length, 5, 'nothing after stop');
+});
+
+testTakeovers('what follows a small message that waits for another turn waits, too', async (contextTakeover, t) => {
+  const { decoder, events, intact } = decoderOf(agree({ contextTakeover }).client, {
+    borrowed: true,
+    onInflated: () => events.push('inflated')
+  });
+  const frames = [CLIENT.text('one'), compressed(deflateByZlib('two')), CLIENT.ping('three')];
+  const four = deflateByZlib('four');
+  const cut = [compressed(four.subarray(0, 1), { fin: false }), CLIENT.continuation(four.subarray(1))];
+  const chunk = Buffer.concat([...frames, ...cut]);
+  useUpTurn();
+  t.equal(decoder.write(chunk), false);
+  chunk.fill(0xff);
+  t.equal(decoder.paused, false, 'it is not paused');
+  t.equal(decoder.inflating, true);
+  assert.deepEqual(events, [string('one')]);
+  t.equal(decoder.write(CLIENT.text('five')), false);
+  await until(() => !decoder.inflating);
+  const rest = [string('two'), ['ping', 'three'], string('four'), string('five'), 'inflated'];
+  assert.deepEqual(events, [string('one'), ...rest]);
+  t.equal(decoder.write(CLIENT.text('six')), true);
+  t.ok(intact());
+});
+
+t.test('pause, resume, stop, a transfer and an error while a small message waits for another turn', async (t) => {
+  const small = compressed(deflateByZlib('small'));
+  const waiting = (options) => {
+    const opened = decoderOf(agree().client, options);
+    const chunk = new Uint8Array(Buffer.concat([small, CLIENT.text('next')]));
+    useUpTurn();
+    t.equal(opened.decoder.write(chunk), false);
+    return { ...opened, chunk };
+  };
+  const { decoder, events } = waiting({ onInflated: () => events.push('inflated') });
+  decoder.pause();
+  await until(() => events.length > 0);
+  assert.deepEqual(events, ['inflated'], 'the pause holds');
+  decoder.resume();
+  assert.deepEqual(events.splice(0), ['inflated', string('small'), string('next')]);
+  useUpTurn();
+  decoder.write(Buffer.from(small));
+  decoder.pause();
+  decoder.resume();
+  assert.deepEqual(events, [], 'resume delivers nothing early');
+  await until(() => events.length === 2);
+
+  const stopped = waiting();
+  const transferred = waiting();
+  const thrown = new Error('thrown');
+  const throwing = waiting({
+    after([, text]) {
+      if (text === 'small') throw thrown;
+    }
+  });
+  const last = waiting();
+  stopped.decoder.stop();
+  structuredClone(transferred.chunk, { transfer: [transferred.chunk.buffer] });
+  const errors = await uncaught(() => until(() => last.events.length === 2));
+  assert.deepEqual(errors, [thrown]);
+  assert.deepEqual(stopped.events, []);
+  assert.deepEqual(transferred.events, [['error', 'DETACHED', 1011]]);
+  throwing.decoder.resume();
+  for (const { events } of [throwing, last]) assert.deepEqual(events, [string('small'), string('next')]);
+});
+
+t.test('a message that waits for another turn has one record, and the store of its write', async () => {
+  const storage = new AsyncLocalStorage();
+  const seen = [];
+  const { decoder } = decoderOf(agree().client, { onMessage: (text) => seen.push(`${text} ${storage.getStore()}`) });
+  const see = ({ length }) => seen.push(`record of ${length}`);
+  useUpTurn();
+  diagnostics.subscribe('framemask:message', see);
+  const payload = deflateByZlib('text');
+  storage.run('store', () => decoder.write(Buffer.from(compressed(payload))));
+  await until(() => seen.length > 1);
+  diagnostics.unsubscribe('framemask:message', see);
+  assert.deepEqual(seen, [`record of ${payload.length}`, 'text store']);
 });
 
 t.test('a decoder may be paused before a compressed message is inflated', async () => {

@@ -1,7 +1,8 @@
 'use strict';
 
 const zlib = require('node:zlib');
-const { acceptDeflate, offerDeflate } = require('../../index');
+const { Decoder, acceptDeflate, offerDeflate } = require('../../index');
+const { framesFor } = require('./frames');
 
 /** Both endpoints' agreement on these options. */
 function agree(options = {}) {
@@ -16,6 +17,24 @@ function deflateByZlib(bytes, options) {
   return deflated.subarray(0, -4);
 }
 
+/** Four blocks with codes of their own, each of which ends at once. */
+const BLOCKS = Buffer.from(
+  '04c081000000000090ff6b100007020000000040feaf41001c080000000000f9bf060170200000000000e4ff1a',
+  'hex'
+);
+const emptyBlocks = (size) => Buffer.alloc(size - (size % BLOCKS.length), BLOCKS);
+
+/** Inflates as much as one turn of the event loop may: what comes next waits for another. */
+function useUpTurn() {
+  const decoder = new Decoder({ role: 'client', deflate: agree().client, onMessage() {} });
+  const message = framesFor('client').binary(emptyBlocks(4096), { rsv: 0x40 });
+  for (let written = 0; !decoder.inflating; written++) {
+    if (written === 1000) throw new Error('A turn has no limit');
+    decoder.write(Buffer.from(message));
+  }
+  decoder.stop();
+}
+
 const json = (count) => JSON.stringify(Array.from({ length: count }, (_, id) => ({ id, name: `user ${id}` })));
 
-module.exports = { agree, deflateByZlib, json };
+module.exports = { agree, deflateByZlib, emptyBlocks, json, useUpTurn };

@@ -12,7 +12,7 @@ const framemask = require('../../ws.js');
 const { Inflater } = require('../../lib/deflate/inflater');
 const { agreementOf, attachCompressor } = require('../../lib/ws/compression');
 const { framesFor } = require('../support/frames');
-const { deflateByZlib, json } = require('../support/deflate');
+const { deflateByZlib, emptyBlocks, json, useUpTurn } = require('../support/deflate');
 const { createRandom, seed } = require('../support/random');
 const { uncaughtMessages } = require('../support/uncaught');
 const websockets = require('../support/websockets');
@@ -318,6 +318,47 @@ t.test('a write that throws does not hurry a message in the thread pool, or an e
     t.ok(errors.filter((message) => message === 'from write').length > 1);
     assert.deepEqual(seen, expected);
     server._socket.write = write;
+  }
+});
+
+t.test('small messages of all connections have a limit for each turn of the event loop', async (t) => {
+  const bytes = text(Buffer.concat([emptyBlocks(90), Buffer.of(0)]));
+  const count = Math.ceil((128 * 1024) / bytes.length);
+  let [inTurn, most] = [0, 0];
+  const opened = await Promise.all(
+    Array.from({ length: 10 }, () => connectRaw(t, framemask, { perMessageDeflate: true }))
+  );
+  const received = opened.map(async ({ server }) => {
+    server.on('message', () => {
+      if (inTurn === 0) setImmediate(() => (inTurn = 0));
+      most = Math.max(most, ++inTurn);
+    });
+    return receive(server, count);
+  });
+  for (const { socket } of opened) socket.write(Buffer.concat(Array(count).fill(bytes)));
+  await Promise.all(received);
+  t.ok(most > 500 && most < 2500, `${most} messages in a turn`);
+});
+
+t.test('a small message that waits for another turn holds those after it, and the Close frame', async (t) => {
+  for (const sharedReads of [true, false]) {
+    for (const allowSynchronousEvents of [true, false]) {
+      const options = { perMessageDeflate: true, allowSynchronousEvents, sharedReads };
+      const { server, socket } = await connectRaw(t, framemask, options);
+      server.on('ping', useUpTurn);
+      const events = record(server);
+      const [one, three] = [text(deflateByZlib('one')), f.binary(deflateByZlib('three'), { rsv: 0x40 })];
+      socket.write(Buffer.concat([f.ping('zero'), one, f.text('two'), f.ping('zero'), three, f.close(1000, 'four')]));
+      const seen = (await events).map(([name, ...args]) => `${name} ${args.map(String)}`);
+      t.same(seen, [
+        'ping zero',
+        'message one,false',
+        'message two,false',
+        'ping zero',
+        'message three,true',
+        'close 1000,four'
+      ]);
+    }
   }
 });
 
