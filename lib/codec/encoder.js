@@ -155,6 +155,7 @@ class Encoder {
     this._closed = opcode === Opcode.CLOSE;
     if (this._isDeflating) this._queue.addPlain(firstByte, length, EMPTY, [Buffer.concat(pieces)]);
     else this._addFramed(pieces, firstByte, length, options?.owned ?? false);
+    if (this._closed) this._queue?.end();
   }
 
   _addFramed(pieces, firstByte, length, owned) {
@@ -222,13 +223,25 @@ class Encoder {
   /** Adds the records that have waited, up to one for the thread pool. */
   _addQueued() {
     const queue = this._queue;
-    let record;
-    do {
-      record = queue.next();
-      this._addRecord(record);
-    } while (record !== null);
+    let hasFailed = false;
+    try {
+      let record;
+      do {
+        record = queue.next();
+        this._addRecord(record);
+      } while (record !== null);
+    } catch (error) {
+      hasFailed = true;
+      this._fail(error);
+    }
     if (this._closed) queue.end();
-    if (!queue.isStopped) queue.onDeflated?.call(this);
+    if (hasFailed || !queue.isStopped) queue.onDeflated?.call(this);
+  }
+
+  /** Sends nothing more, for a frame is lost: `flush` throws the error. */
+  _fail(error) {
+    this.stop();
+    this._buffer.pushLost(error);
   }
 
   _controlFrame(opcode, data) {
@@ -244,8 +257,8 @@ class Encoder {
     } else {
       this._frames.writeBytes(this._buffer, FIN | opcode, bytes, length);
       this._count(FIN | opcode, length);
-      if (this._closed) this._queue?.end();
     }
+    if (this._closed) this._queue?.end();
   }
 
   /** Whether a message is compressed in the thread pool: later messages wait for it. */

@@ -2,7 +2,7 @@
 
 const { Buffer, view } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
-const { invalidState, invalidType } = require('../shared/errors');
+const { goneError, invalidType } = require('../shared/errors');
 const { LARGE_SLAB, acquireSlab, isPrivate, releaseSlab } = require('./slabs');
 
 /** A part of a slab, followed by a Buffer of the encoder's own or by another slab. */
@@ -206,6 +206,11 @@ class WriteBuffer {
     if (this._writable !== null && !this._scheduled) this._schedule();
   }
 
+  /** Adds a frame that can't be sent: `flush` and `take` throw the error, and all is lost. */
+  pushLost(error) {
+    this.push({ length: 1, error });
+  }
+
   /** Ends the part of the slab that is written to. */
   _seal() {
     if (this.slab === null || this._start === this._end) return;
@@ -223,7 +228,7 @@ class WriteBuffer {
 /** Refuses a payload that is gone: the peer would take the frames after it for its bytes. */
 function checkWhole(buffers) {
   for (let i = 0; i < buffers.length; i++) {
-    if (buffers[i][0] === undefined) throw invalidState('Memory that was to be sent has been transferred, or resized');
+    if (buffers[i][0] === undefined) throw buffers[i].error ?? goneError();
   }
   return buffers;
 }

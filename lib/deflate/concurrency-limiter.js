@@ -12,14 +12,22 @@ let running = 0;
 let isStarting = false;
 const waiting = new Queue();
 
-/** Runs a job as soon as there is room for it. It calls `done` once, when it has ended. */
-function runInPool(job) {
+/**
+ * Runs a job as soon as there is room for it. It calls `done` once, when it has ended. If it throws
+ * instead, `fail` gets the error in a tick of its own.
+ */
+function runInPool(job, fail) {
   if (running === MAX_JOBS) {
-    waiting.push(job);
+    waiting.push([job, fail]);
     return;
   }
   running++;
-  job(endJob);
+  try {
+    job(endJob);
+  } catch (error) {
+    endJob();
+    process.nextTick(fail, error);
+  }
 }
 
 /** A loop starts the next jobs: thousands that end at once would overflow the stack. */
@@ -27,11 +35,8 @@ function endJob() {
   running--;
   if (isStarting) return;
   isStarting = true;
-  try {
-    while (waiting.length !== 0 && running < MAX_JOBS) runInPool(waiting.shift());
-  } finally {
-    isStarting = false;
-  }
+  while (waiting.length !== 0 && running < MAX_JOBS) runInPool(...waiting.shift());
+  isStarting = false;
 }
 
 module.exports = { MAX_JOBS, runInPool };

@@ -33,20 +33,24 @@ class ConnectionDeflater {
   /** `deflate` in the thread pool, see `deflateAloneLater`. Nothing else may be compressed meanwhile. */
   deflateLater(data, callback, isLast = true) {
     this.isBusy = true;
+    const end = (error, deflated) => {
+      this.isBusy = false;
+      callback(error, deflated);
+    };
     runInPool((done) => {
+      const bytes = ownBytes(data);
       const { stream } = this._use();
       const chunks = [];
       const collect = (chunk) => chunks.push(chunk);
       stream.on('data', collect);
-      stream.write(ownBytes(data));
+      stream.write(bytes);
       stream.flush(Z_SYNC_FLUSH, () => {
         stream.off('data', collect);
-        this.isBusy = false;
         done();
         const deflated = Buffer.concat(chunks);
-        callback(isLast ? withoutTail(deflated) : deflated);
+        end(null, isLast ? withoutTail(deflated) : deflated);
       });
-    });
+    }, end);
   }
 
   reset() {

@@ -91,7 +91,7 @@ class ConnectionInflater {
       stream.on('data', collect).on('error', fail).on('close', fail);
       stream.write(rest);
       stream.flush(Z_SYNC_FLUSH, () => end(null));
-    });
+    }, callback);
   }
 
   close() {

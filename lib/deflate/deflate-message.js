@@ -41,15 +41,18 @@ function deflateAlone(bytes, length, compression, sync = supportsSyncZlib()) {
   }
 }
 
-/** `deflateAlone` in the thread pool, of a string or bytes as they are when there is room in it. */
+/**
+ * `deflateAlone` in the thread pool, of a string or bytes as they are when there is room in it. It
+ * calls back with an error, or the compressed bytes.
+ */
 function deflateAloneLater(data, compression, callback) {
   runInPool((done) => {
     // Compressing can't fail: its memory is allocated before it begins.
     zlib.deflateRaw(ownBytes(data), optionsOf(compression), (_error, deflated) => {
       done();
-      callback(withoutTail(deflated));
+      callback(null, withoutTail(deflated));
     });
-  });
+  }, callback);
 }
 
 function optionsOf({ windowBits, level, memLevel }) {

@@ -38,10 +38,10 @@ class Deflater {
       deflateAloneLater(data, this._compression, callback);
       return;
     }
-    const end = (deflated) => {
+    const end = (error, deflated) => {
       this._endFrame(isLast);
       if (this._hasEnded) this._context.release();
-      callback(deflated);
+      callback(error, deflated);
     };
     this._context.deflateLater(data, end, isLast);
   }

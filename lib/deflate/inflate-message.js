@@ -114,7 +114,7 @@ function inflateAloneLater(bytes, windowBits, limit, callback) {
       else if (inflated.length > limit) callback(tooBigError(), null);
       else callback(null, inflated);
     });
-  });
+  }, callback);
 }
 
 /** zlib accepts no limit of 0, so that 1 byte may come out then. */

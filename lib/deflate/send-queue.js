@@ -106,10 +106,12 @@ class SendQueue {
   /**
    * @returns {SendRecord | null} the next record; null if the queue is empty, or if that record goes to
    *   the thread pool
+   * @throws {Error} if the one that was in the thread pool could not be compressed
    */
   next() {
     const deflated = this.isStopped ? null : this._deflated;
     this._deflated = null;
+    if (deflated instanceof Error) throw deflated;
     if (deflated !== null || this._forPool !== null) return deflated;
     const record = this._records.shift();
     if (record === null) {
@@ -137,11 +139,11 @@ class SendQueue {
   deflateLater(callback) {
     const record = this._forPool;
     this._isDeflating = true;
-    this._deflater.deflateLater(record.data, record.length, isLast(record), (deflated) => {
+    this._deflater.deflateLater(record.data, record.length, isLast(record), (error, deflated) => {
       this._isDeflating = false;
       this._forPool = null;
       if (!this.isStopped) this.waiting -= record.length;
-      this._deflated = withPayload(record, deflated);
+      this._deflated = error ?? withPayload(record, deflated);
       callback();
     });
   }
@@ -172,6 +174,7 @@ class SendQueue {
   stop() {
     this._records = new Queue();
     this.isStopped = true;
+    this.isBusy = this._forPool !== null;
     this.waiting = 0;
     this.end();
   }

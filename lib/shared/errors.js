@@ -75,6 +75,11 @@ function invalidState(message) {
   return withCode(new Error(message), 'ERR_INVALID_STATE');
 }
 
+/** The error for a payload that a program has transferred, or made shorter, before it was sent. */
+function goneError() {
+  return invalidState('Memory that was to be sent has been transferred, or resized');
+}
+
 /**
  * A peer broke a rule or exceeded a limit. The endpoint answers with a Close frame of `closeCode`.
  */
@@ -116,6 +121,7 @@ function tooBigError() {
 module.exports = {
   FrameError,
   detachedError,
+  goneError,
   invalidChoice,
   invalidState,
   invalidType,

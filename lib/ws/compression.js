@@ -4,7 +4,7 @@ const { NegotiatedDeflate, THREAD_POOL_FROM } = require('../deflate/agreement');
 const { Deflater } = require('../deflate/deflater');
 const { MAX_WINDOW_BITS } = require('../deflate/parameters');
 const { supportsSyncZlib } = require('../deflate/zlib-handle');
-const { Buffer, lengthOf } = require('../shared/buffers');
+const { Buffer, EMPTY, lengthOf } = require('../shared/buffers');
 const { warnOfVariable } = require('../shared/errors');
 const { negotiatedBy } = require('./internals');
 
@@ -35,21 +35,34 @@ function isLeftToWs() {
  * fragment at a time. A small one is compressed at once, others in the thread pool.
  */
 class Compressor {
-  constructor(direction) {
+  constructor(direction, onError) {
     this._deflater = new Deflater(direction);
-    /** Of the fragment in the thread pool; else null. */
+    this._onError = onError;
+    /** Of the fragment that is being compressed; else null. */
     this._callback = null;
   }
 
   compress(data, fin, callback) {
+    this._callback = callback;
     // A string has at least as many bytes as characters.
     if (data.length >= THREAD_POOL_FROM) {
-      this._callback = callback;
-      this._deflater.deflateLater(data, data.length, fin, (deflated) => this._settle(null, deflated));
+      this._deflater.deflateLater(data, data.length, fin, (error, deflated) => this._take(error, deflated));
       return;
     }
     const bytes = typeof data === 'string' ? Buffer.from(data) : data;
-    callback(null, this._deflater.deflate(bytes, lengthOf(bytes), fin));
+    let [error, deflated] = [null, null];
+    try {
+      deflated = this._deflater.deflate(bytes, lengthOf(bytes), fin);
+    } catch (cause) {
+      error = cause;
+    }
+    this._take(error, deflated);
+  }
+
+  /** ws heeds no error: what it frames then must not be sent. */
+  _take(error, deflated) {
+    if (error !== null && this._callback !== null) this._onError(error);
+    this._settle(null, deflated ?? EMPTY);
   }
 
   /** Calls back with an error where the thread pool is at work, as ws does before 'close'. */
@@ -69,12 +82,13 @@ class Compressor {
  * Has framemask compress the messages of a PerMessageDeflate.
  *
  * @param {DeflateDirection} direction
+ * @param {(error: Error) => void} onError called before a message that could not be compressed is framed
  * @param {() => void} onEnd called when the connection has ended
  * @param {boolean} [here] whether framemask compresses; given by tests
  */
-function attachCompressor(deflate, direction, onEnd, here = compressesHere()) {
+function attachCompressor(deflate, direction, onError, onEnd, here = compressesHere()) {
   const { cleanup } = deflate;
-  const compressor = here ? new Compressor(direction) : null;
+  const compressor = here ? new Compressor(direction, onError) : null;
   if (here) deflate.compress = (...args) => compressor.compress(...args);
   deflate.cleanup = () => {
     if (here) compressor.end();

@@ -76,6 +76,15 @@ const mustFrame = (sender) => isBusy(sender) || isFragmenting(sender) || sender.
 
 const bufferedBytes = (sender) => sender._bufferedBytes;
 
+/**
+ * Ends a connection whose Sender has failed. Since 8.18 ws does it when a Blob can't be read: it sends
+ * what it has, and emits 'error'.
+ */
+function failSender(sender, error) {
+  if (sender.onerror === undefined) sender._socket.destroy(error);
+  else sender.onerror(error);
+}
+
 const deflateOf = (websocket) => websocket._extensions['permessage-deflate'];
 
 const textOf = Function.prototype.toString;
@@ -162,6 +171,7 @@ module.exports = {
   bufferedBytes,
   deflateOf,
   emptyBuffer,
+  failSender,
   isBusy,
   isEndedByPeer,
   isFragmenting,

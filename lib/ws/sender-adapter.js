@@ -7,7 +7,7 @@ const { Writable } = require('node:stream');
 const { REFERENCE_OWNED_FROM } = require('../codec/slabs');
 const { Buffer } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
-const { bufferedBytes, deflateOf, isFragmenting, isServer, mustFrame, ws } = require('./internals');
+const { bufferedBytes, deflateOf, failSender, isFragmenting, isServer, mustFrame, ws } = require('./internals');
 const { loadCompression, loadCodec } = require('./parts');
 const { addToQueue, isExiting, listenForExit, reads } = require('./flush-queue');
 
@@ -82,6 +82,15 @@ class SenderAdapter {
   /** Has ws's Sender send a message that was redirected. */
   sendByWs(call) {
     Object.getPrototypeOf(this._sender).send.apply(this._sender, call);
+  }
+
+  /** Sends no more message: the callbacks of `send` get an error, and the connection ends. */
+  fail(error) {
+    const refuse = (callback) => typeof callback === 'function' && process.nextTick(callback, error);
+    this._sender.sendFrame = (_list, callback) => refuse(callback);
+    this.redirectSends((_data, _options, callback) => refuse(callback));
+    // After those callbacks, as with ws.
+    process.nextTick(process.nextTick, failSender, this._sender, error);
   }
 
   /** The bytes that are held back. */

@@ -77,7 +77,8 @@ function extend(Base) {
       if (compression === null) return;
       connections.compressed++;
       const direction = agreement.sending(isServer(this) ? 'server' : 'client');
-      compression.attachCompressor(deflateOf(this), direction, () => endDecoding(receiver));
+      const onError = (error) => adapter.fail(error);
+      compression.attachCompressor(deflateOf(this), direction, onError, () => endDecoding(receiver));
     }
 
     /** ws calls it when the handshake is done. It listens to the socket's data, and emits 'open'. */

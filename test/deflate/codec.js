@@ -8,6 +8,7 @@ const { promisify } = require('node:util');
 const t = require('tap');
 const { PerMessageDeflate } = require('ws');
 const { Decoder, Encoder, prepare } = require('../../index');
+const { NegotiatedDeflate } = require('../../lib/deflate/agreement');
 const { ConnectionDeflater } = require('../../lib/deflate/connection-deflater');
 const { supportsSyncZlib } = require('../../lib/deflate/zlib-handle');
 const { agree, deflateByZlib, json, useUpTurn } = require('../support/deflate');
@@ -571,6 +572,22 @@ testTakeovers('a Buffer that is transferred while it waits is sent empty', async
   assert.deepEqual(events, [...Array(4).fill(binary('')), string(''), string('last')]);
 });
 
+testTakeovers('a message that the thread pool can not compress is an error of flush', async (contextTakeover, t) => {
+  const settings = { contextTakeover, level: 6, memLevel: 99, threshold: 0, threadPoolFrom: 1000 };
+  const deflate = new NegotiatedDeflate({ server_no_context_takeover: !contextTakeover }, 15, settings);
+  let told = 0;
+  const encoder = new Encoder({ role: 'server', deflate, onDeflated: () => told++ });
+  encoder.text(json(100));
+  encoder.text('waits');
+  await until(() => told === 1);
+  t.equal(encoder.closed, true);
+  const writable = { write: () => assert.fail('sent') };
+  t.throws(() => encoder.flush(writable), { name: 'RangeError', code: 'ERR_OUT_OF_RANGE' });
+  encoder.text('after');
+  t.equal(encoder.pending, 0);
+  t.equal(encoder.flush(writable), true);
+});
+
 testTakeovers('a view that grows with its memory while it waits is sent as long as it was', async (contextTakeover) => {
   const { server, client } = agree({ contextTakeover });
   const { decoder, events } = decoderOf(client);
@@ -683,16 +700,19 @@ t.test('the context of an Encoder is released after its Close frame, and not bef
   });
   for (const threadPoolFrom of [0, Infinity]) {
     const { server } = agree({ contextTakeover: true, threadPoolFrom });
-    const encoder = new Encoder({ role: 'server', deflate: server });
-    const send = async (end) => {
+    let encoder = new Encoder({ role: 'server', deflate: server });
+    const send = async (end, ...args) => {
       released = 0;
       encoder.text(json(100));
-      encoder[end]();
+      encoder[end](...args);
       await until(() => !encoder._isDeflating);
       return released;
     };
     t.equal(await send('ping'), 0, `thread pool from ${threadPoolFrom}`);
     t.equal(await send('close'), 1, `thread pool from ${threadPoolFrom}`);
+    encoder = new Encoder({ role: 'server', deflate: server });
+    t.equal(await send('addFramed', [CLIENT.ping('')]), 0, `framed, thread pool from ${threadPoolFrom}`);
+    t.equal(await send('addFramed', [CLIENT.close(1000)]), 1, `framed, thread pool from ${threadPoolFrom}`);
   }
 });
 

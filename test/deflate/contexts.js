@@ -62,7 +62,7 @@ t.test(`7.2.1: compresses as zlib does, for every window, level and memory (seed
       const deflate = (handles) => Buffer.from(deflateAlone(bytes, bytes.length, options, handles));
       // With a handle, zlib ends blocks as it does for ws: test/ws/compression.js compares them.
       assert.ok(deflate(false).equals(expected), JSON.stringify(options));
-      const later = await new Promise((resolve) => deflateAloneLater(bytes, options, resolve));
+      const later = await promisify(deflateAloneLater)(bytes, options);
       assert.ok(later.equals(expected), `in the thread pool: ${JSON.stringify(options)}`);
       for (const handles of [true, false]) {
         for (const deflated of [expected, deflate(true)]) {
@@ -155,7 +155,7 @@ t.test(`7.2: messages refer to those before them, here and in the thread pool (s
       const before = Buffer.from(bytes);
       let deflated;
       if (random(2) === 0) deflated = Buffer.from(deflater.deflate(bytes, bytes.length));
-      else deflated = await new Promise((resolve) => deflater.deflateLater(bytes, resolve));
+      else deflated = await promisify(deflater.deflateLater).call(deflater, bytes);
       const most = [0, 1000, 100_000, NO_LIMIT][random(4)];
       assert.ok((await inflateOwn(inflater, deflated, most, before.length)).equals(before));
       if (random(10) === 0) deflater.reset();
@@ -227,6 +227,24 @@ t.test('a context that is closed while the thread pool works, or before, is no e
   t.equal((await WAYS['the thread pool'](deflated)).length, 3_000_000);
 });
 
+t.test('a job that throws calls back with the error, and frees its place in the thread pool', async (t) => {
+  const bytes = json(20);
+  const bad = { ...DEFAULT, memLevel: 99 };
+  const own = new ConnectionDeflater(bad);
+  const jobs = {
+    deflateAloneLater: () => promisify(deflateAloneLater)(bytes, bad),
+    deflateLater: () => promisify(own.deflateLater).call(own, bytes),
+    inflateAloneLater: () => promisify(inflateAloneLater)(bytes, 99, NO_LIMIT)
+  };
+  for (const [name, job] of Object.entries(jobs)) {
+    // The last ones have waited.
+    const results = await Promise.allSettled(Array.from({ length: 2 * MAX_JOBS }, job));
+    for (const { reason } of results) t.match(reason, { name: 'RangeError', code: 'ERR_OUT_OF_RANGE' }, name);
+    const deflated = await promisify(deflateAloneLater)(bytes, DEFAULT);
+    t.ok(deflated.equals(deflateByZlib(bytes)), `${name}: the pool goes on`);
+  }
+});
+
 t.test('a context that has not been used for a while is released, and used again', async (t) => {
   const deflater = new ConnectionDeflater(DEFAULT);
   const bytes = json(20);
@@ -291,7 +309,7 @@ t.test('a handle that is in the thread pool, or closed, throws instead of aborti
     t.throws(() => handle.run(input, input.length, NO_LIMIT, Z_NO_FLUSH), NOT_IDLE);
   }
   const own = new ConnectionDeflater(DEFAULT);
-  const later = new Promise((resolve) => own.deflateLater(bytes, resolve));
+  const later = promisify(own.deflateLater).call(own, bytes);
   t.throws(() => own.deflate(bytes, bytes.length), NOT_IDLE);
   t.ok(deflateByZlib(bytes).equals(await later), 'what is in the pool comes out');
 });

@@ -11,6 +11,7 @@ const ws = require('ws');
 const framemask = require('../../ws.js');
 const { Inflater } = require('../../lib/deflate/inflater');
 const { agreementOf, attachCompressor } = require('../../lib/ws/compression');
+const { failSender } = require('../../lib/ws/internals');
 const { framesFor } = require('../support/frames');
 const { deflateByZlib, emptyBlocks, json, useUpTurn } = require('../support/deflate');
 const { createRandom, seed } = require('../support/random');
@@ -36,7 +37,7 @@ function createDeflate(options, params, instead) {
   const role = options.isServer ? 'server' : 'client';
   const agreement = agreementOf(client);
   const inflater = instead ? new Inflater(agreement.receiving(role)) : null;
-  if (instead) attachCompressor(client, agreement.sending(role), () => inflater.close());
+  if (instead) attachCompressor(client, agreement.sending(role), assert.ifError, () => inflater.close());
   return {
     compress: (data, fin = true) => promisify(client.compress).call(client, data, fin),
     async decompress(data, fin = true) {
@@ -221,7 +222,7 @@ t.test('7.1.1.2: a client keeps to the client_no_context_takeover that it offere
 t.test('where zlib has no handles that work, ws compresses', async (t) => {
   const deflate = negotiated({}, {});
   let ended = 0;
-  attachCompressor(deflate, agreementOf(deflate).sending('client'), () => ended++, false);
+  attachCompressor(deflate, agreementOf(deflate).sending('client'), assert.ifError, () => ended++, false);
   t.notOk(Object.hasOwn(deflate, 'compress'));
   deflate.cleanup();
   t.equal(ended, 1);
@@ -383,6 +384,46 @@ t.test('a connection that ends while a message is compressed or inflated', async
     await Promise.all([once(pair.server, 'close'), once(pair.client, 'close')]);
     await settled();
   }
+});
+
+t.test('a message that zlib refuses to compress is an error of its callback, and ends the connection', async (t) => {
+  const perMessageDeflate = { zlibDeflateOptions: { memLevel: 99 }, threshold: 0 };
+  for (const noTakeover of [{}, NONE]) {
+    // More than the pool takes at a time.
+    for (const size of [100, ...Array(11).fill(100_000)]) {
+      const options = { perMessageDeflate: { ...perMessageDeflate, ...noTakeover } };
+      const { server, client } = await connectPair(t, framemask, {
+        server: options,
+        client: { perMessageDeflate: true }
+      });
+      const events = record(client);
+      const order = [];
+      server.on('error', ({ code }) => order.push(`error ${code}`));
+      server.send('before', { compress: false });
+      const note = (name) => (error) => order.push(`${name} ${error?.code}`);
+      server.send(Buffer.alloc(size), note('first'));
+      server.send('next');
+      server.send('last', { compress: false }, note('last'));
+      await closeOf(server);
+      const told = hasWs('8.18.0') ? ['error ERR_OUT_OF_RANGE'] : [];
+      t.same(order, ['first ERR_OUT_OF_RANGE', 'last ERR_OUT_OF_RANGE', ...told]);
+      const seen = (await events).map(([name, data]) => `${name} ${data}`);
+      t.same(seen, ['message before', 'close 1006']);
+    }
+  }
+  const { server, client } = await connectPair(t, framemask, { server: { perMessageDeflate: true } });
+  server.send(Buffer.alloc(100_000));
+  t.equal((await receive(client, 1))[0].length, 100_000, 'the pool goes on');
+});
+
+t.test('a ws before 8.18, whose Sender reports no errors, ends the socket', async (t) => {
+  const error = new Error('failed');
+  let destroyed = null;
+  const destroy = (cause) => {
+    destroyed = cause;
+  };
+  failSender({ _socket: { destroy } }, error);
+  t.equal(destroyed, error);
 });
 
 t.test('errors in compressed messages are those of ws, large ones too', async (t) => {
