@@ -33,9 +33,9 @@ class ConnectionDeflater {
   /** `deflate` in the thread pool, see `deflateAloneLater`. Nothing else may be compressed meanwhile. */
   deflateLater(data, callback, isLast = true) {
     this.isBusy = true;
-    const end = (error, deflated) => {
+    const end = (error, deflated, bytes) => {
       this.isBusy = false;
-      callback(error, deflated);
+      callback(error, deflated, bytes);
     };
     runInPool((done) => {
       const bytes = ownBytes(data);
@@ -48,7 +48,7 @@ class ConnectionDeflater {
         stream.off('data', collect);
         done();
         const deflated = Buffer.concat(chunks);
-        end(null, isLast ? withoutTail(deflated) : deflated);
+        end(null, isLast ? withoutTail(deflated) : deflated, bytes);
       });
     }, end);
   }

@@ -43,14 +43,15 @@ function deflateAlone(bytes, length, compression, sync = supportsSyncZlib()) {
 
 /**
  * `deflateAlone` in the thread pool, of a string or bytes as they are when there is room in it. It
- * calls back with an error, or the compressed bytes.
+ * calls back with an error, or with the compressed bytes, and a copy of those that they are of.
  */
 function deflateAloneLater(data, compression, callback) {
   runInPool((done) => {
+    const bytes = ownBytes(data);
     // Compressing can't fail: its memory is allocated before it begins.
-    zlib.deflateRaw(ownBytes(data), optionsOf(compression), (_error, deflated) => {
+    zlib.deflateRaw(bytes, optionsOf(compression), (_error, deflated) => {
       done();
-      callback(null, withoutTail(deflated));
+      callback(null, withoutTail(deflated), bytes);
     });
   }, callback);
 }

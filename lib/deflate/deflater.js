@@ -38,10 +38,10 @@ class Deflater {
       deflateAloneLater(data, this._compression, callback);
       return;
     }
-    const end = (error, deflated) => {
+    const end = (...results) => {
       this._endFrame(isLast);
       if (this._hasEnded) this._context.release();
-      callback(error, deflated);
+      callback(...results);
     };
     this._context.deflateLater(data, end, isLast);
   }

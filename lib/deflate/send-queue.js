@@ -139,11 +139,11 @@ class SendQueue {
   deflateLater(callback) {
     const record = this._forPool;
     this._isDeflating = true;
-    this._deflater.deflateLater(record.data, record.length, isLast(record), (error, deflated) => {
+    this._deflater.deflateLater(record.data, record.length, isLast(record), (error, deflated, bytes) => {
       this._isDeflating = false;
       this._forPool = null;
       if (!this.isStopped) this.waiting -= record.length;
-      this._deflated = error ?? withPayload(record, deflated);
+      this._deflated = error ?? this._shorter({ ...record, data: bytes, owned: true }, deflated);
       callback();
     });
   }
@@ -204,10 +204,14 @@ class SendQueue {
       return null;
     }
     const bytes = typeof data === 'string' ? Buffer.from(data) : data;
-    const deflated = this._deflater.deflate(bytes, length, isLast(record));
+    return this._shorter(record, this._deflater.deflate(bytes, length, isLast(record)));
+  }
+
+  /** A record as it is sent: compressed, unless it may be sent as it is, and is not longer so. */
+  _shorter(record, deflated) {
     // With takeover the connection's window has the message now, so the peer's must get it, too.
-    const mustSend = this._deflater.hasTakeover || !isWhole(firstByte);
-    return mustSend || deflated.length < length ? withPayload(record, deflated) : record;
+    const mustSend = this._deflater.hasTakeover || !isWhole(record.firstByte);
+    return mustSend || deflated.length < record.length ? withPayload(record, deflated) : record;
   }
 
   _isCompressed({ firstByte, data, length, way }) {

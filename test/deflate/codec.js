@@ -231,6 +231,31 @@ t.test('a message that does not shrink is sent as it is', async (t) => {
 });
 
 for (const role of ['server', 'client']) {
+  testTakeovers(`nor is it longer when it comes from the thread pool, ${role}`, async (contextTakeover, t) => {
+    // Level 0 compresses nothing.
+    const agreement = agree({ contextTakeover, level: 0 });
+    const encoder = new Encoder({ role, deflate: agreement[role] });
+    const peer = role === 'server' ? 'client' : 'server';
+    const seen = [];
+    const onFrame = (firstByte, _bytes, start, end) => seen.push([firstByte, end - start]);
+    const { decoder, events } = decoderOf(agreement[peer], { role: peer, onFrame, maxPayload: 100_100 });
+    const data = Buffer.from(new Uint8Array(randomBytes(100_000)));
+    const expected = [binary(data), string('text'.repeat(10_000)), binary(Buffer.concat([data, data.subarray(0, 50)]))];
+    encoder.binary(data, { compress: true });
+    // The thread pool has a copy.
+    structuredClone(data, { transfer: [data.buffer] });
+    encoder.text('text'.repeat(10_000), { compress: true });
+    encoder.binary(Buffer.from(expected[0][1], 'latin1'), { fin: false, compress: true });
+    encoder.continuation(Buffer.from(expected[0][1].slice(0, 50), 'latin1'));
+    await transfer(encoder, decoder, () => events.length === 3);
+    assert.deepEqual(events, expected);
+    const firstBytes = seen.map(([firstByte]) => firstByte);
+    t.same(firstBytes, contextTakeover ? [0xc2, 0xc1, 0x42, 0x80] : [0x82, 0x81, 0x42, 0x80]);
+    if (!contextTakeover) t.equal(seen[0][1], 100_000);
+  });
+}
+
+for (const role of ['server', 'client']) {
   t.test(`the data of a ${role}'s caller does not change, and is copied unless a server's is long`, async () => {
     const peer = role === 'server' ? 'client' : 'server';
     const agreement = agree();
