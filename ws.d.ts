@@ -540,8 +540,8 @@ declare namespace WebSocket {
     readable: ReadableStream<string | Uint8Array>;
     /**
      * Each chunk is a message; others than bytes become strings. A write is done when the bytes are
-     * copied (below 16 KiB), or the operating system has them. Closing it closes the WebSocket, and is
-     * done when the peer has answered.
+     * copied (below 16 KiB), or the operating system has them; one that is lost
+     * rejects. Closing it closes the WebSocket, and is done when the peer has answered.
      */
     writable: WritableStream<string | ArrayBufferView | ArrayBuffer | SharedArrayBuffer>;
     extensions: string;

@@ -192,7 +192,10 @@ async function sendStream(websocket, source, { binary, compress, signal } = {}) 
     }
     const data = fragments.last();
     const sent = new Promise((resolve, reject) => {
-      turn.send(websocket, data, optionsOf(true), (error) => (error ? reject(error) : resolve()));
+      const { socket } = adapterOf(websocket);
+      // A write that a reset has cut is called back without an error.
+      const settle = (error) => (error || socket.destroyed ? reject(error ?? notOpen()) : resolve());
+      turn.send(websocket, data, optionsOf(true), settle);
     });
     turn.end();
     turn = null;

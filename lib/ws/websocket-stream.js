@@ -8,6 +8,8 @@ const { WebSocket, kOnClosing } = require('./websocket');
 
 /** Received bytes, and UTF-16 units, that wait for the reader before the WebSocket is paused. */
 const HIGH_WATER_MARK = 64 * 1024;
+/** The code of a connection that was lost before the peer's Close frame. */
+const LOST = 1006;
 /** The most bytes of a reason (RFC 6455 section 5.5.1). */
 const MAX_REASON = 123;
 
@@ -36,8 +38,8 @@ class WebSocketStream {
     this._closed = createPromise();
     this._readableController = null;
     this._writableController = null;
-    /** Ends the write in progress. */
-    this._endWrite = () => {};
+    /** The functions of the promise of the write in progress. */
+    this._writing = null;
     this._error = undefined;
     if (signal?.aborted) {
       this._url = String(url);
@@ -109,7 +111,7 @@ class WebSocketStream {
       start: (controller) => {
         this._writableController = controller;
         // `abort` would wait for a write, and that for a peer that does not read.
-        controller.signal.addEventListener('abort', () => this._endWrite());
+        controller.signal.addEventListener('abort', () => this._writing?.resolve());
       },
       write: (chunk) => this._write(chunk),
       close: () => {
@@ -134,17 +136,22 @@ class WebSocketStream {
     if (this._readableController.desiredSize <= 0) websocket.pause();
   }
 
-  /** @returns {Promise<void>} settled when the next chunk may come */
+  /** @returns {Promise<void>} settled when the next chunk may come, or the connection has ended before */
   _write(chunk) {
     const websocket = this._websocket;
     const binary = isBytes(chunk);
     const data = binary ? ownBytes(chunk) : `${chunk}`;
-    return new Promise((resolve) => {
-      // Until the system has the bytes, if they are not copied. After a Close frame ws sends nothing and
-      // calls back with an error: the write ends then, too.
+    // After a Close frame ws sends nothing.
+    if (websocket.readyState !== WebSocket.OPEN) throw closedError();
+    return new Promise((resolve, reject) => {
+      // Until the system has the bytes, if they are not copied.
       const mustWait = data.length >= REFERENCE_FROM || websocket.bufferedAmount >= HIGH_WATER_MARK;
-      this._endWrite = resolve;
-      websocket.send(data, { binary }, mustWait ? () => resolve() : undefined);
+      this._writing = { resolve, reject };
+      const done = (error) => {
+        // Otherwise the connection ends, and `_end` tells: for a write that a reset has cut Node.js has no error.
+        if (!error && websocket.readyState === WebSocket.OPEN) resolve();
+      };
+      websocket.send(data, { binary }, mustWait ? done : undefined);
       if (!mustWait) resolve();
     });
   }
@@ -173,9 +180,9 @@ class WebSocketStream {
   _end({ wasClean, code, reason }) {
     if (wasClean) {
       this._readableController?.close();
-      this._writableController.error(
-        new DOMException('A closed WebSocketStream can not be written to', 'InvalidStateError')
-      );
+      // The Close frame has left, and all before it.
+      this._writing?.resolve();
+      this._failWrites(closedError());
       this._closed.resolve({ closeCode: code, reason });
       return;
     }
@@ -183,9 +190,20 @@ class WebSocketStream {
     setCloseInfo(error, { closeCode: code, reason });
     error.cause = this._error;
     this._readableController?.error(error);
-    this._writableController?.error(error);
+    this._failWrites(code === LOST ? error : closedError());
     this._reject(error);
   }
+
+  /** Rejects the write in progress, and those that follow. */
+  _failWrites(error) {
+    this._writableController?.error(error);
+    this._writing?.reject(error);
+  }
+}
+
+/** For writes after the Close frame of the peer, or the own. */
+function closedError() {
+  return new DOMException('A closed WebSocketStream can not be written to', 'InvalidStateError');
 }
 
 /** A promise with its functions. It handles its own rejection: nobody has to wait for it. */

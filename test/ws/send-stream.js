@@ -381,6 +381,16 @@ t.test('the connection ends before the last frame has left', async (t) => {
   await t.rejects(sent, { code: 'FRAMEMASK_ERR_NOT_OPEN' });
 });
 
+t.test('the connection ends while the last frame is written, which Node.js calls back without an error', async (t) => {
+  const { server } = await connectRaw(t, framemask);
+  const { _socket: socket } = server;
+  socket._write = (_chunk, _encoding, callback) => {
+    socket.destroy();
+    callback(null);
+  };
+  await t.rejects(sendStream(server, []), { code: 'FRAMEMASK_ERR_NOT_OPEN' });
+});
+
 t.test('a WebSocket that is not open, or of plain ws, and one within a message', async (t) => {
   const connecting = new WebSocket('ws://127.0.0.1:1');
   connecting.on('error', () => {});

@@ -8,7 +8,9 @@ const { getEventListeners, once } = require('node:events');
 const { setImmediate: turn } = require('node:timers/promises');
 const t = require('tap');
 const framemask = require('../../ws.js');
-const { IMPLEMENTATIONS, connectPair, connectRaw, listen } = require('../support/websockets');
+const { CLOSE, KEY, closePayload, frame } = require('../support/frames');
+const { until } = require('../support/promises');
+const { IMPLEMENTATIONS, TRANSPORTS, connectPair, connectRaw, listen } = require('../support/websockets');
 
 const { WebSocket, WebSocketError, WebSocketStream, drained, messages, sendStream } = framemask;
 
@@ -192,16 +194,64 @@ t.test('a lost connection is an error of all', async (t) => {
       await isLost(t, promise);
     }
   }
-  const { server, stream, writable } = await connect(t);
-  const writing = writable.getWriter().write(new Uint8Array(50e6));
-  server.pause();
-  server.terminate();
-  await writing;
-  await isLost(t, stream.closed);
   const { server: broken, socket } = await connectRaw(t, framemask);
   const ofBroken = WebSocketStream.from(broken);
   socket.write(Buffer.from([0xf1, 0x80, 0, 0, 0, 0]));
   t.match((await isLost(t, ofBroken.closed)).cause, { code: 'WS_ERR_UNEXPECTED_RSV_2_3' });
+});
+
+for (const transport of Object.keys(TRANSPORTS)) {
+  t.test(`a write that is lost rejects, as do those after it: ${transport}`, async (t) => {
+    const wss = await listen(t, framemask, {}, transport);
+    const client = new WebSocket(wss.url, TRANSPORTS[transport].client);
+    const [[server]] = await Promise.all([once(wss, 'connection'), once(client, 'open')]);
+    for (const end of [server, client]) end.pause();
+    const [ofServer, ofClient] = [server, client].map((end) => WebSocketStream.from(end));
+    const writers = [];
+    for (const stream of [ofServer, ofClient]) writers.push((await stream.opened).writable.getWriter());
+    const writes = writers.map((writer) => [writer.write(new Uint8Array(50e6)), writer.write('later')]);
+    await turn();
+    server.terminate();
+    for (const [i, { closed }] of [ofServer, ofClient].entries()) {
+      const error = await isLost(t, closed);
+      for (const write of [...writes[i], writers[i].write('word'), writers[i].closed]) {
+        t.equal(await write.catch((thrown) => thrown), error);
+      }
+    }
+  });
+}
+
+t.test("a write that the peer's Close frame and end cut off is one to a closed stream", async (t) => {
+  const { server, socket } = await connectRaw(t, framemask);
+  const stream = WebSocketStream.from(server);
+  const writer = (await stream.opened).writable.getWriter();
+  const write = writer.write(new Uint8Array(50e6));
+  const next = writer.write('next');
+  socket.write(frame(CLOSE, closePayload(1000), { key: KEY }));
+  await until(() => server.readyState === WebSocket.CLOSING);
+  socket.resetAndDestroy();
+  t.match(await stream.closed.catch((error) => error), { name: 'WebSocketError', closeCode: 1000 });
+  const error = await write.catch((thrown) => thrown);
+  t.match(error, { constructor: DOMException, name: 'InvalidStateError' });
+  for (const later of [next, writer.write('word')]) t.equal(await later.catch((thrown) => thrown), error);
+});
+
+t.test('a write that has left before the own Close frame resolves, one after it rejects', async (t) => {
+  const { server, stream, writable } = await connect(t);
+  const writer = writable.getWriter();
+  server.pause();
+  const before = writer.write(new Uint8Array(50e6));
+  const after = writer.write('after');
+  await turn();
+  stream.close();
+  server.resume();
+  await before;
+  await t.rejects(after, { name: 'InvalidStateError' });
+  t.same(await stream.closed, { closeCode: 1005, reason: '' });
+  const { stream: another, writable: idle } = await connect(t);
+  another.close();
+  await t.rejects(idle.getWriter().write('after'), { name: 'InvalidStateError' });
+  t.same(await another.closed, { closeCode: 1005, reason: '' });
 });
 
 t.test('a handshake that fails rejects both promises, and nobody needs to hear it', async (t) => {
