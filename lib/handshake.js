@@ -5,6 +5,7 @@ const { Buffer, checkBytes } = require('./shared/buffers');
 const { acceptDeflate, offerDeflate } = require('./deflate/negotiation');
 const { FrameError, invalidType } = require('./shared/errors');
 const { TOKEN, hasToken, parseTokens } = require('./shared/header-lists');
+const { checkObject } = require('./shared/option-names');
 
 // The opening handshake over HTTP/1.1 (RFC 6455 section 4): see index.d.ts.
 
@@ -19,8 +20,11 @@ const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** "concatenated with the string GUID, a SHA-1 hash ..., base64-encoded" (section 1.3). */
 const acceptKey = (key) => modules.crypto.createHash('sha1').update(`${key}${GUID}`).digest('base64');
 
-function acceptUpgrade(request, socket, head, { protocol, deflate, headers } = {}) {
+function acceptUpgrade(request, socket, head, options = {}) {
+  checkObject(request?.headers, 'request.headers');
+  checkSocket(socket);
   checkBytes('head', head);
+  const { protocol, deflate, headers } = checkObject(options);
   const isFunction = typeof protocol === 'function';
   if (!isFunction && typeof (protocol ?? '') !== 'string') {
     throw invalidType('options.protocol', 'a string or a function', protocol);
@@ -52,6 +56,7 @@ function acceptUpgrade(request, socket, head, { protocol, deflate, headers } = {
 }
 
 function refuseUpgrade(socket, status = 400, headers = {}) {
+  checkSocket(socket);
   if (!(Number.isInteger(status) && status >= 200 && status <= 999)) {
     throw invalidType('status', 'a status code from 200 to 999', status);
   }
@@ -61,6 +66,10 @@ function refuseUpgrade(socket, status = 400, headers = {}) {
   const answer = { Connection: 'close', 'Content-Length': 0 };
   socket.end(responseOf(`${status} ${modules.http.STATUS_CODES[status] ?? ''}`, answer, headers));
   return null;
+}
+
+function checkSocket(socket) {
+  if (typeof socket?.on !== 'function') throw invalidType('socket', 'a socket', socket);
 }
 
 /** @returns {[status: number, headers: object] | null} why a request is not a handshake (section 4.2.1) */
@@ -82,7 +91,7 @@ const hasBody = (headers) =>
 
 /** A response with header fields, of which the program's own replace those of the same name. */
 function responseOf(status, fields, headers) {
-  const own = Object.entries(headers ?? {});
+  const own = Object.entries(checkObject(headers ?? {}, 'headers'));
   const ownNames = own.map(([name]) => name.toLowerCase());
   const others = Object.entries(fields).filter(([name]) => !ownNames.includes(name.toLowerCase()));
   let text = `HTTP/1.1 ${status}\r\n`;
@@ -98,7 +107,8 @@ function responseOf(status, fields, headers) {
 
 /** A client's part (section 4.1). */
 class UpgradeOffer {
-  constructor({ protocols = [], deflate = false } = {}) {
+  constructor(options = {}) {
+    const { protocols = [], deflate = false } = checkObject(options);
     // "The elements that comprise this value MUST ... all be unique" (section 4.1).
     if (!Array.isArray(protocols) || new Set(protocols).size !== protocols.length) {
       throw invalidType('options.protocols', 'an array without duplicates', protocols);
@@ -121,7 +131,9 @@ class UpgradeOffer {
     if (this._deflate !== null) this.headers['Sec-WebSocket-Extensions'] = this._deflate.header;
   }
 
-  readAnswer({ statusCode, headers }) {
+  readAnswer(response) {
+    const headers = checkObject(response?.headers, 'response.headers');
+    const { statusCode } = response;
     if (statusCode !== 101) throw badAnswer(`its status is ${statusCode}, not 101`);
     if (!hasToken(headers.upgrade, 'websocket')) throw badAnswer('its header Upgrade is not websocket');
     if (!hasToken(headers.connection, 'upgrade')) throw badAnswer('its header Connection lacks upgrade');

@@ -168,6 +168,22 @@ t.test('a socket that was destroyed before the answer', async (t) => {
 t.test('arguments of a wrong type are refused before anything is written', async (t) => {
   const { request, socket, written } = exchange('a');
   const head = Buffer.alloc(0);
+  const offer = offerUpgrade();
+  for (const wrong of [undefined, null, 1, 'x', Symbol('s'), true, {}, { method: 'GET' }, { headers: 'x' }]) {
+    const calls = [() => acceptUpgrade(wrong, socket, head), () => acceptUpgrade(request, wrong, head)];
+    calls.push(
+      () => refuseUpgrade(wrong),
+      () => offer.readAnswer(wrong)
+    );
+    if (typeof wrong !== 'object' && wrong !== undefined) {
+      calls.push(
+        () => offerUpgrade(wrong),
+        () => acceptUpgrade(request, socket, head, wrong)
+      );
+      calls.push(() => refuseUpgrade(socket, 400, wrong));
+    }
+    for (const call of calls) t.throws(call, { code: 'ERR_INVALID_ARG_TYPE' }, `${String(call)} ${String(wrong)}`);
+  }
   for (const call of [
     () => acceptUpgrade(request, socket, undefined),
     () => acceptUpgrade(request, socket, head, { protocol: ['a'] }),

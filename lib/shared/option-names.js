@@ -54,10 +54,15 @@ function checkNames(options, owner) {
   }
 }
 
+/** Refuses a value that is not an object. */
+function checkObject(value, name = 'options', expected = 'an object') {
+  if (typeof value !== 'object' || value === null) throw invalidType(name, expected, value);
+  return value;
+}
+
 /** Refuses options that are not an object, and names that are almost an option's. */
 function checkOptions(options, owner) {
-  if (typeof options !== 'object' || options === null) throw invalidType('options', 'an object', options);
-  checkNames(options, owner);
+  checkNames(checkObject(options), owner);
   return options;
 }
 
@@ -105,4 +110,4 @@ function isOneLetterOff(a, b) {
   return restA.length === 2 && restB.length === 2 && restA[0] === restB[1] && restA[1] === restB[0];
 }
 
-module.exports = { OPTIONS, checkNames, checkOptions, readBoolean, readWhole };
+module.exports = { OPTIONS, checkNames, checkObject, checkOptions, readBoolean, readWhole };

@@ -1,7 +1,8 @@
 'use strict';
 
 const { outOfRange } = require('../shared/errors');
-const { checkSignal, onceOf } = require('./once-of');
+const { checkObject } = require('../shared/option-names');
+const { checkSignal, checkWebSocket, onceOf } = require('./once-of');
 const { adapterOf } = require('./websocket');
 
 const BELOW = 64 * 1024;
@@ -14,10 +15,12 @@ const OPEN = 1;
  * A socket says by 'drain' when its bytes have left, if there were more than its high-water mark;
  * lower marks would need a timer.
  */
-async function drained(websocket, { below = BELOW, signal } = {}) {
+async function drained(websocket, options = {}) {
+  checkWebSocket(websocket);
+  const { below = BELOW, signal } = checkObject(options);
   checkSignal(signal);
   signal?.throwIfAborted();
-  if (!(below > 0)) throw outOfRange('below', 'a number above 0', Number(below));
+  if (typeof below !== 'number' || !(below > 0)) throw outOfRange('below', 'a number above 0', below);
   if (websocket.readyState === CONNECTING) await change(websocket, signal, (done) => onceOf(websocket, 'open', done));
   await whenBelow(websocket, () => websocket.bufferedAmount, below, signal);
 }

@@ -3,6 +3,7 @@
 const { Readable } = require('node:stream');
 const { Buffer, join } = require('../shared/buffers');
 const { outOfRange } = require('../shared/errors');
+const { checkObject } = require('../shared/option-names');
 const { Queue } = require('../shared/queue');
 const { checkSignal, onceOf } = require('./once-of');
 
@@ -43,7 +44,8 @@ class MessageQueue {
   }
 
   /** @returns {AsyncIterableIterator<object>} an iterator: the messages that wait come first */
-  iterate({ highWaterMark, lowWaterMark, signal, streams = false } = {}) {
+  iterate(options = {}) {
+    const { highWaterMark, lowWaterMark, signal, streams = false } = checkObject(options);
     checkSignal(signal);
     const high = readMarks('highWaterMark', highWaterMark, HIGH);
     const least = { bytes: high.bytes * LOW_PART, messages: high.messages * LOW_PART };
@@ -253,9 +255,10 @@ class MessageIterator {
 
 /** @returns {{ bytes: number, messages: number }} marks, of which each may be left out */
 function readMarks(name, given, byDefault) {
-  const marks = { bytes: given?.bytes ?? byDefault.bytes, messages: given?.messages ?? byDefault.messages };
+  const { bytes, messages } = checkObject(given ?? {}, name);
+  const marks = { bytes: bytes ?? byDefault.bytes, messages: messages ?? byDefault.messages };
   for (const [unit, mark] of Object.entries(marks)) {
-    if (!(mark >= 0)) throw outOfRange(`${name}.${unit}`, 'a number of at least 0', Number(mark));
+    if (typeof mark !== 'number' || !(mark >= 0)) throw outOfRange(`${name}.${unit}`, 'a number of at least 0', mark);
   }
   return marks;
 }

@@ -38,4 +38,9 @@ function checkSignal(signal) {
   }
 }
 
-module.exports = { checkSignal, onceOf };
+/** Throws if an argument is not a WebSocket, of any copy of ws. */
+function checkWebSocket(value) {
+  if (typeof value?.on !== 'function') throw invalidType('websocket', 'a WebSocket', value);
+}
+
+module.exports = { checkSignal, checkWebSocket, onceOf };

@@ -2,9 +2,11 @@
 
 const { setImmediate: nextTurn } = require('node:timers/promises');
 const { Buffer, isBytes, toBytes } = require('../shared/buffers');
+const { invalidState, invalidType } = require('../shared/errors');
+const { checkObject } = require('../shared/option-names');
 const { Queue } = require('../shared/queue');
 const { endOfPairs } = require('../shared/utf8');
-const { checkSignal, onceOf } = require('./once-of');
+const { checkSignal, checkWebSocket, onceOf } = require('./once-of');
 const { settled, notOpen, whenBelow } = require('./drained');
 const { checkCallback } = require('./sender-adapter');
 const { adapterOf } = require('./websocket');
@@ -163,7 +165,9 @@ class Fragments {
 }
 
 /** See ws.d.ts. */
-async function sendStream(websocket, source, { binary, compress, signal } = {}) {
+async function sendStream(websocket, source, options = {}) {
+  checkWebSocket(websocket);
+  const { binary, compress, signal } = checkObject(options);
   const iterator = iteratorOf(source);
   let turn = null;
   let isBegun = false;
@@ -224,7 +228,7 @@ async function takeTurn(websocket, signal) {
   await turn.take(signal);
   if (!adapter.isFragmenting) return turn;
   turn.end();
-  throw new Error('A message has been begun by send() with the option fin: false');
+  throw invalidState('A message has been begun by send() with the option fin: false');
 }
 
 function iteratorOf(source) {
@@ -235,7 +239,7 @@ function iteratorOf(source) {
   }
   const iterate =
     typeof source === 'string' ? undefined : (source?.[Symbol.asyncIterator] ?? source?.[Symbol.iterator]);
-  if (typeof iterate !== 'function') throw new TypeError('The source must be a stream or an iterable of chunks');
+  if (typeof iterate !== 'function') throw invalidType('source', 'a stream or an iterable of chunks', source);
   // The iterator of a Readable listens from the first chunk on, and throws an earlier error then.
   if (typeof source.destroy === 'function') source.on?.('error', () => {});
   return iterate.call(source);

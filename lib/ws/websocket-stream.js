@@ -1,6 +1,8 @@
 'use strict';
 
 const { Buffer, REFERENCE_FROM, isBytes, toBytes } = require('../shared/buffers');
+const { invalidType } = require('../shared/errors');
+const { checkObject } = require('../shared/option-names');
 const { toBinaryType } = require('./binary-types');
 const { ws } = require('./internals');
 const { checkSignal, onceOf } = require('./once-of');
@@ -32,7 +34,8 @@ function setCloseInfo(error, { closeCode = null, reason }) {
 /** See ws.d.ts: a WebSocket as a pair of web streams. It uses only the documented API of ws. */
 class WebSocketStream {
   /** @param {string | URL | WebSocket} url a WebSocket: by `from` */
-  constructor(url, { protocols = [], signal, ...options } = {}) {
+  constructor(url, given) {
+    const { protocols = [], signal, ...options } = checkObject(given ?? {});
     checkSignal(signal);
     this._opened = createPromise();
     this._closed = createPromise();
@@ -59,7 +62,7 @@ class WebSocketStream {
   }
 
   static from(websocket) {
-    if (!(websocket instanceof ws.WebSocket)) throw new TypeError('WebSocketStream.from() takes a WebSocket');
+    if (!(websocket instanceof ws.WebSocket)) throw invalidType('websocket', 'a WebSocket', websocket);
     if (websocket.readyState > WebSocket.OPEN) throw new DOMException('The WebSocket is closed', 'InvalidStateError');
     return new WebSocketStream(websocket);
   }
@@ -229,7 +232,7 @@ function isOwnCode(code) {
 
 /** @returns {{ closeCode?: number, reason: string }} with the code that a reason needs */
 function checkCloseInfo(closeInfo) {
-  if (typeof closeInfo !== 'object') throw new TypeError('closeInfo must be an object');
+  if (typeof closeInfo !== 'object') throw invalidType('closeInfo', 'an object', closeInfo);
   const { closeCode: given, reason = '' } = closeInfo ?? {};
   // A number, as for browsers.
   const closeCode = given === undefined || given === null ? given : Math.trunc(Number(given));

@@ -7,6 +7,7 @@ const { checkNames, readBoolean } = require('../shared/option-names');
 const { shareReads } = require('../sockets/shared-reads');
 const { attachDecoder, borrowChunks, endDecoding, hasDecoder, terminateStreams } = require('./receiver-adapter');
 const { deflateOf, isEndedByPeer, isServer, plainSend, ws } = require('./internals');
+const { checkWebSocket } = require('./once-of');
 const { loadCodec, loadCompression, loadHttp2, loadParts } = require('./parts');
 const { SenderAdapter } = require('./sender-adapter');
 const { connections } = require('./report');
@@ -254,6 +255,7 @@ const Exported = ws === ws.WebSocket ? WebSocket : withOwnKeys(extend(ws));
 
 /** The name of a connection in trace records: see ws.d.ts. */
 function connectionId(websocket) {
+  checkWebSocket(websocket);
   const trace = websocket[kSenderAdapter]?.trace;
   if (trace === undefined) return null;
   trace.id ??= loadCodec().frameId();
@@ -262,6 +264,7 @@ function connectionId(websocket) {
 
 /** The messages of a WebSocket, of plain ws, too: see ws.d.ts. */
 function messages(websocket, options) {
+  checkWebSocket(websocket);
   websocket[kMessages] ??= new (loadCodec().MessageQueue)(websocket);
   return websocket[kMessages].iterate(options);
 }

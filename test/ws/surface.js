@@ -195,6 +195,38 @@ t.test('methods with a second and third argument of each type', async (t) => {
   await compareCalls(t, calls);
 });
 
+t.test('what ws lacks refuses arguments of a wrong type, with a code', async (t) => {
+  const { client } = await connectPair(t, framemask);
+  const { WebSocketStream, connectionId, drained, messages, sendStream } = framemask;
+  const calls = {
+    connectionId,
+    messages,
+    drained,
+    sendStream: (value) => sendStream(value, ['x']),
+    from: (value) => WebSocketStream.from(value),
+    'options of messages': (value) => messages(client, value ?? null),
+    'options of drained': (value) => drained(client, value ?? null),
+    'options of sendStream': (value) => sendStream(client, ['x'], value ?? null),
+    'options of WebSocketStream': (value) => new WebSocketStream('ws://127.0.0.1:1', value ?? 1),
+    below: (value) => drained(client, { below: value ?? null }),
+    source: (value) => sendStream(client, value),
+    chunk: (value) => sendStream(client, [value]),
+    closeInfo: (value) => WebSocketStream.from(client).close(value ?? 1),
+    highWaterMark: (value) => messages(client, { highWaterMark: value ?? 1 }),
+    mark: (value) => messages(client, { lowWaterMark: { bytes: value ?? 'a' } })
+  };
+  const codes = { below: 'ERR_OUT_OF_RANGE', mark: 'ERR_OUT_OF_RANGE' };
+  for (const [name, call] of Object.entries(calls)) {
+    for (const wrong of [undefined, null, true, Symbol('s'), 10n, 'text']) {
+      if (name === 'chunk' && wrong === 'text') continue;
+      // A source that fails ends its connection.
+      const error = await (async () => call(wrong))().catch((thrown) => thrown);
+      t.equal(error?.code, codes[name] ?? 'ERR_INVALID_ARG_TYPE', `${name}, ${String(wrong)}`);
+    }
+  }
+  t.equal(client.readyState, framemask.OPEN);
+});
+
 t.test('methods before the connection is open, and after it is closed', async (t) => {
   const calls = {};
   for (const method of ['send', 'ping', 'pong', 'close', 'pause', 'resume', 'terminate']) {
