@@ -1,6 +1,6 @@
 'use strict';
 
-const { Buffer, EMPTY, lengthOf, toBytes } = require('../shared/buffers');
+const { Buffer, lengthOf, toBytes } = require('../shared/buffers');
 const { invalidState, invalidType, outOfRange } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
 const { checkOptions, readBoolean } = require('../shared/option-names');
@@ -96,19 +96,19 @@ class Encoder {
       throw invalidState('A compressed message must be continued by continuation()');
   }
 
-  ping(data = EMPTY) {
+  ping(data = '') {
     this._controlFrame(Opcode.PING, data);
   }
 
-  pong(data = EMPTY) {
+  pong(data = '') {
     this._controlFrame(Opcode.PONG, data);
   }
 
-  close(code, reason = EMPTY) {
+  close(code, reason = '') {
     const text = typeof reason === 'string' ? Buffer.from(reason) : toBytes('reason', reason);
     const length = lengthOf(text);
     if ((code === undefined || code === NO_STATUS) && length === 0) {
-      this._controlFrame(Opcode.CLOSE, EMPTY);
+      this._controlFrame(Opcode.CLOSE, '');
       return;
     }
     if (typeof code !== 'number') throw invalidType('code', 'a number', code);
@@ -137,7 +137,7 @@ class Encoder {
     const { frame, length } = this._queue === null ? framed : framedFor(framed, this._queue);
     const firstByte = frame[0];
     if (firstByte === undefined) throw invalidState('The memory of a prepared message has been transferred');
-    if (this._isDeflating) this._queue.addPlain(firstByte, length, EMPTY, [frame]);
+    if (this._isDeflating) this._queue.addPlain(firstByte, length, null, [frame]);
     else this._addPrepared(frame, firstByte, length);
   }
 
@@ -153,7 +153,7 @@ class Encoder {
     if (opcode === Opcode.CONTINUATION) this._checkContinued();
     if (opcode < Opcode.CLOSE) this._addHalf();
     this._closed = opcode === Opcode.CLOSE;
-    if (this._isDeflating) this._queue.addPlain(firstByte, length, EMPTY, [Buffer.concat(pieces)]);
+    if (this._isDeflating) this._queue.addPlain(firstByte, length, null, [Buffer.concat(pieces)]);
     else this._addFramed(pieces, firstByte, length, options?.owned ?? false);
     if (this._closed) this._queue?.end();
   }

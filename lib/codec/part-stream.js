@@ -1,7 +1,7 @@
 'use strict';
 
 const { detachedError, tooBigError, utf8Error } = require('../shared/errors');
-const { Buffer, EMPTY, copyOf, join, view } = require('../shared/buffers');
+const { Buffer, copyOf, join, view } = require('../shared/buffers');
 const { completeUntil } = require('../shared/utf8');
 
 /**
@@ -35,8 +35,8 @@ class PartStream {
     // The bytes that have not been used up, with their lengths: they may be detached meanwhile.
     this._added = [];
     this._isLast = false;
-    // The bytes of a character that is not complete.
-    this._rest = EMPTY;
+    // The bytes of a character that is not complete, or null.
+    this._rest = null;
   }
 
   /**
@@ -116,10 +116,10 @@ class PartStream {
 
   _decode(bytes) {
     if (this._text === null) return bytes;
-    const all = this._rest.length === 0 ? bytes : join([this._rest, bytes]);
+    const all = this._rest === null ? bytes : join([this._rest, bytes]);
     const end = completeUntil(all, 0, all.length);
     if (end === -1 || (this.hasEnded && end !== all.length)) throw utf8Error();
-    this._rest = end === all.length ? EMPTY : copyOf(all, end, all.length);
+    this._rest = end === all.length ? null : copyOf(all, end, all.length);
     return this._text === 'string' ? all.utf8Slice(0, end) : view(all, 0, end);
   }
 }

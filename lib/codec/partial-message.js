@@ -1,6 +1,6 @@
 'use strict';
 
-const { Buffer, EMPTY, view } = require('../shared/buffers');
+const { Buffer, view } = require('../shared/buffers');
 const { FrameError, detachedError } = require('../shared/errors');
 const { FIN } = require('../shared/protocol');
 const { Pool } = require('../shared/pool');
@@ -69,7 +69,7 @@ class PartialMessage {
   /** Forgets the bytes that have been gathered, and counts `length` bytes that are not kept. */
   skip(length) {
     this.skipped += length;
-    this.buffer = EMPTY;
+    this.buffer = null;
     this.length = 0;
   }
 

@@ -55,7 +55,7 @@ const FastBuffer = Buffer[Symbol.species];
  */
 const REFERENCE_FROM = 16 * 1024;
 
-/** For internal use: an empty Buffer that a user gets could be detached. */
+/** For zlib: an empty Buffer that a user gets could be detached. */
 const EMPTY = Buffer.alloc(0);
 
 /** `bytes.subarray(start, end)` in 27 ns instead of 50 (Node 20); 16 for many views of one buffer. */

@@ -16,6 +16,8 @@ function toBinaryType(data, binaryType, fragmentLengths) {
 
 /** @returns {ArrayBuffer} the memory of the data if it holds nothing else, or a copy */
 function toArrayBuffer(data) {
+  // All empty data of ws have one memory.
+  if (data.length === 0) return new ArrayBuffer(0);
   const memory = memoryOf(data);
   if (memory.byteLength === data.length) return memory;
   const start = offsetOf(data);

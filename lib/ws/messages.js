@@ -267,6 +267,8 @@ const sizeOf = (data) =>
   Array.isArray(data) ? data.reduce((sum, { length }) => sum + length, 0) : (data.byteLength ?? data.size ?? 0);
 
 function toBuffer(data) {
+  // All empty data of ws have one memory.
+  if (data.length === 0) return Buffer.alloc(0);
   if (Buffer.isBuffer(data)) return data;
   if (Array.isArray(data)) return Buffer.concat(data);
   return data instanceof Blob ? data.arrayBuffer().then((memory) => Buffer.from(memory)) : Buffer.from(data);

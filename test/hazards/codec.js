@@ -43,31 +43,6 @@ function transfer(bytes) {
   structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
 }
 
-testDecoders('an empty payload is memory of its own', ({ Decoder, role, f }) => {
-  const rsv = 0x40;
-  const empties = [f.binary(''), f.text(''), f.ping(''), f.pong(''), f.close()];
-  const deflated = [f.binary('', { rsv }), f.text('', { rsv }), f.binary(deflateByZlib(''), { rsv })];
-  const fragments = [f.binary('', { fin: false }), f.continuation('')];
-  const deflatedFragments = [f.binary('', { fin: false, rsv }), f.continuation('')];
-  const deflate = agree()[role];
-  forEachCase([...empties, ...deflated, Buffer.concat(fragments), Buffer.concat(deflatedFragments)], (bytes) => {
-    const handlers = { onMessage: transfer, onPing: transfer, onPong: transfer, onError() {} };
-    const options = { role, text: 'buffer', deflate, ...handlers };
-    const others = [{}, { onFrame() {} }, { onFrame: (_first, memory) => transfer(memory) }, { onPart: transfer }];
-    for (const other of others) {
-      for (let at = 0; at <= bytes.length; at++) {
-        const decoder = new Decoder({ ...options, ...other });
-        decoder.write(fresh(bytes.subarray(0, at)));
-        decoder.write(fresh(bytes.subarray(at)));
-      }
-    }
-    const encoder = new Encoder({ role: 'server' });
-    for (const add of ['ping', 'pong', 'close']) encoder[add]();
-    assert.ok(encoder.pending > 0, 'other connections go on');
-    assertSent(encoder, Buffer.from('89008a008800', 'hex'));
-  });
-});
-
 testDecoders('frames after a transferred one end the decoder with one error', ({ f, record }) => {
   const takeFirst = () => {
     const one = record({
