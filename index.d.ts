@@ -414,7 +414,7 @@ export class Encoder<End extends Role = Role> {
   /** @throws TypeError if an option is not acceptable, or its name is almost an option's */
   constructor(options: EncoderOptions<End>);
   readonly role: End;
-  /** Whether a Close frame has been added, or `stop` called. */
+  /** Whether a Close frame has been added, `stop` called, or a message lost that others need. */
   readonly closed: boolean;
   /**
    * The number of bytes that have collected since the last `flush` or `take`, and of the messages
@@ -487,7 +487,8 @@ export class Encoder<End extends Role = Role> {
    * @returns false if the stream wants no more: wait for its event 'drain'. Also false if the
    *   stream has ended; the collected frames are then dropped
    * @throws whatever the stream's `write` throws. An Error if memory that was to be sent has been
-   *   transferred: all that has collected is lost then
+   *   transferred: all that has collected is lost then. If it waited for compression, or messages
+   *   refer to those before them, nothing more is sent
    */
   flush(writable?: FrameSink, callback?: (error?: Error | null) => void): boolean;
   flush(callback: (error?: Error | null) => void): boolean;

@@ -200,6 +200,10 @@ class Encoder {
   /** Adds a data frame, compressed if it is to be, now or after those that wait. */
   _addData(firstByte, data, options) {
     if (this._queue !== null) {
+      if (this._isBroken) {
+        this.stop();
+        return;
+      }
       const record = this._queue.createRecord(firstByte, data, options?.compress);
       if (record !== null) {
         this._addRecord(this._queue.add(record));
@@ -224,6 +228,7 @@ class Encoder {
   _addQueued() {
     const queue = this._queue;
     let hasFailed = false;
+    if (this._isBroken) this.stop();
     try {
       let record;
       do {
@@ -236,6 +241,11 @@ class Encoder {
     }
     if (this._closed) queue.end();
     if (hasFailed || !queue.isStopped) queue.onDeflated?.call(this);
+  }
+
+  /** Whether compressed messages refer to earlier ones, of which a `flush` that has thrown has lost some. */
+  get _isBroken() {
+    return this._buffer.hasLost && this._queue.hasTakeover;
   }
 
   /** Sends nothing more, for a frame is lost: `flush` throws the error. */

@@ -99,7 +99,7 @@ class WriteBuffer {
     const parts = this._reset();
     const buffers = parts.map((part) => (part instanceof SlabPart ? part.toBuffer() : part));
     releaseSlabs(parts, true);
-    return checkWhole(buffers);
+    return this._checkWhole(buffers);
   }
 
   /** Keeps a callback for the next write; false if there is nothing to write. */
@@ -135,11 +135,11 @@ class WriteBuffer {
       return more;
     }
     // Without a slab there are only Buffers that are sent from where they lie.
-    if (slab === null) return writeAll(writable, checkWhole(this._reset()), callback);
+    if (slab === null) return writeAll(writable, this._checkWhole(this._reset()), callback);
     if (!recycled) return writeAll(writable, this.take(), callback);
     const parts = this._reset();
     const buffers = parts.map((part) => (part instanceof SlabPart ? part.view() : part));
-    const more = writeAll(writable, checkWhole(buffers), callback);
+    const more = writeAll(writable, this._checkWhole(buffers), callback);
     if (writable.writableLength === 0) releaseSlabs(parts, false);
     return more;
   }
@@ -211,6 +211,16 @@ class WriteBuffer {
     this.push({ length: 1, error });
   }
 
+  /** Refuses a payload that is gone: the peer would take the frames after it for its bytes. */
+  _checkWhole(buffers) {
+    for (let i = 0; i < buffers.length; i++) {
+      if (buffers[i][0] !== undefined) continue;
+      this.hasLost = true;
+      throw buffers[i].error ?? goneError();
+    }
+    return buffers;
+  }
+
   /** Ends the part of the slab that is written to. */
   _seal() {
     if (this.slab === null || this._start === this._end) return;
@@ -225,13 +235,8 @@ class WriteBuffer {
   }
 }
 
-/** Refuses a payload that is gone: the peer would take the frames after it for its bytes. */
-function checkWhole(buffers) {
-  for (let i = 0; i < buffers.length; i++) {
-    if (buffers[i][0] === undefined) throw buffers[i].error ?? goneError();
-  }
-  return buffers;
-}
+/** Whether frames have been lost: an own property of the few that have lost some. */
+WriteBuffer.prototype.hasLost = false;
 
 /** Returns the result of the last `write`; false if the writable has ended before it. */
 function writeAll(writable, buffers, callback) {

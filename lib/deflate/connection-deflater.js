@@ -31,14 +31,14 @@ class ConnectionDeflater {
   }
 
   /** `deflate` in the thread pool, see `deflateAloneLater`. Nothing else may be compressed meanwhile. */
-  deflateLater(data, callback, isLast = true) {
+  deflateLater(data, length, callback, isLast = true) {
     this.isBusy = true;
     const end = (error, deflated, bytes) => {
       this.isBusy = false;
       callback(error, deflated, bytes);
     };
     runInPool((done) => {
-      const bytes = ownBytes(data);
+      const bytes = ownBytes(data, length);
       const { stream } = this._use();
       const chunks = [];
       const collect = (chunk) => chunks.push(chunk);

@@ -2,6 +2,7 @@
 
 const { zlib } = require('../shared/node-modules');
 const { Buffer, copyOf, lengthOf } = require('../shared/buffers');
+const { goneError } = require('../shared/errors');
 const { runInPool } = require('./concurrency-limiter');
 const { ZlibHandle, supportsSyncZlib, takeOwnOutput } = require('./zlib-handle');
 
@@ -45,9 +46,9 @@ function deflateAlone(bytes, length, compression, sync = supportsSyncZlib()) {
  * `deflateAlone` in the thread pool, of a string or bytes as they are when there is room in it. It
  * calls back with an error, or with the compressed bytes, and a copy of those that they are of.
  */
-function deflateAloneLater(data, compression, callback) {
+function deflateAloneLater(data, length, compression, callback) {
   runInPool((done) => {
-    const bytes = ownBytes(data);
+    const bytes = ownBytes(data, length);
     // Compressing can't fail: its memory is allocated before it begins.
     zlib.deflateRaw(bytes, optionsOf(compression), (_error, deflated) => {
       done();
@@ -62,11 +63,14 @@ function optionsOf({ windowBits, level, memLevel }) {
 
 /**
  * A copy for the thread pool, which may read it while a program changes or transfers its Buffer. It
- * is made when there is room in the pool, so that a broadcast is held once. Bytes that have been
- * transferred until then are gone.
+ * is made when there is room in the pool, so that a broadcast is held once.
+ *
+ * @throws {Error} if the bytes have been transferred until then
  */
-function ownBytes(data) {
-  return typeof data === 'string' ? Buffer.from(data) : copyOf(data, 0, lengthOf(data));
+function ownBytes(data, length) {
+  if (typeof data === 'string') return Buffer.from(data);
+  if (lengthOf(data) < length) throw goneError();
+  return copyOf(data, 0, length);
 }
 
 function withoutTail(deflated) {

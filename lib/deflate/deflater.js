@@ -35,7 +35,7 @@ class Deflater {
   /** `deflate` in the thread pool, of a string or bytes. Nothing else may be compressed meanwhile. */
   deflateLater(data, length, isLast, callback) {
     if (this._beginFrame(length, isLast)) {
-      deflateAloneLater(data, this._compression, callback);
+      deflateAloneLater(data, length, this._compression, callback);
       return;
     }
     const end = (...results) => {
@@ -43,7 +43,7 @@ class Deflater {
       if (this._hasEnded) this._context.release();
       callback(...results);
     };
-    this._context.deflateLater(data, end, isLast);
+    this._context.deflateLater(data, length, end, isLast);
   }
 
   /** `deflate` of a message, or a sample of it, that refers to no other. */

@@ -1,6 +1,7 @@
 'use strict';
 
-const { Buffer, EMPTY, REFERENCE_FROM, copyOf, lengthOf, toBytes, view } = require('../shared/buffers');
+const { Buffer, REFERENCE_FROM, copyOf, lengthOf, toBytes, view } = require('../shared/buffers');
+const { goneError } = require('../shared/errors');
 const { CONTROL, FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
 const { Queue } = require('../shared/queue');
 const { Deflater } = require('./deflater');
@@ -106,7 +107,8 @@ class SendQueue {
   /**
    * @returns {SendRecord | null} the next record; null if the queue is empty, or if that record goes to
    *   the thread pool
-   * @throws {Error} if the one that was in the thread pool could not be compressed
+   * @throws {Error} if the one that was in the thread pool could not be compressed, or if the memory of
+   *   the next one has been transferred
    */
   next() {
     const deflated = this.isStopped ? null : this._deflated;
@@ -119,9 +121,7 @@ class SendQueue {
       return null;
     }
     this.waiting -= record.length;
-    // Its memory may have been transferred, or have shrunk.
-    if (record.pieces === null && sizeOf(record.data) !== record.length)
-      Object.assign(record, { data: EMPTY, length: 0 });
+    if (isGone(record)) throw goneError();
     return this._deflate(record);
   }
 
@@ -149,6 +149,11 @@ class SendQueue {
   }
 
   /** See Deflater. */
+  get hasTakeover() {
+    return this._deflater.hasTakeover;
+  }
+
+  /** See Deflater. */
   get key() {
     return this._deflater.key;
   }
@@ -158,7 +163,7 @@ class SendQueue {
    * of each connection would have to have it in its window.
    */
   sharesFrom(length) {
-    return !this._deflater.hasTakeover && length >= this._threshold;
+    return !this.hasTakeover && length >= this._threshold;
   }
 
   deflateShared(bytes) {
@@ -210,7 +215,7 @@ class SendQueue {
   /** A record as it is sent: compressed, unless it may be sent as it is, and is not longer so. */
   _shorter(record, deflated) {
     // With takeover the connection's window has the message now, so the peer's must get it, too.
-    const mustSend = this._deflater.hasTakeover || !isWhole(record.firstByte);
+    const mustSend = this.hasTakeover || !isWhole(record.firstByte);
     return mustSend || deflated.length < record.length ? withPayload(record, deflated) : record;
   }
 
@@ -265,5 +270,10 @@ function withPayload(record, deflated) {
 
 /** The bytes of a string or of a view. */
 const sizeOf = (data) => (typeof data === 'string' ? Buffer.byteLength(data) : lengthOf(data));
+
+/** Whether the memory of a record that waits has been transferred, or has shrunk. */
+function isGone({ data, length, pieces }) {
+  return pieces === null ? sizeOf(data) !== length : pieces[0][0] === undefined;
+}
 
 module.exports = { SendQueue };

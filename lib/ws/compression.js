@@ -46,7 +46,8 @@ class Compressor {
     this._callback = callback;
     // A string has at least as many bytes as characters.
     if (data.length >= THREAD_POOL_FROM) {
-      this._deflater.deflateLater(data, data.length, fin, (error, deflated) => this._take(error, deflated));
+      const length = typeof data === 'string' ? data.length : lengthOf(data);
+      this._deflater.deflateLater(data, length, fin, (error, deflated) => this._take(error, deflated));
       return;
     }
     const bytes = typeof data === 'string' ? Buffer.from(data) : data;

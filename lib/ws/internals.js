@@ -13,7 +13,8 @@ const { version: wsVersion } = require('ws/package.json');
 /**
  * ws assigns `_receiver`, `_sender` and `_socket` in `setSocket`, `_socket` last, before 'open'. It
  * writes its reads to the Receiver, a stream.Writable, and listens to its events 'message',
- * 'ping', 'pong' and 'conclude'; the Sender writes frames by `sendFrame(list, callback)`.
+ * 'ping', 'pong' and 'conclude'; the Sender writes frames by `sendFrame(list, callback)`. What has
+ * waited for compression or a Blob comes to `dispatch(data, compress, options, callback)`.
  */
 const PARTS = {
   WebSocket: [
@@ -28,7 +29,7 @@ const PARTS = {
   ],
   // `_allowSynchronousEvents` since 8.15.
   Receiver: ['_write', '_maxPayload', '_skipUTF8Validation', '_allowSynchronousEvents'],
-  Sender: ['sendFrame', '_firstFragment', '_bufferedBytes']
+  Sender: ['sendFrame', 'dispatch', '_firstFragment', '_bufferedBytes']
 };
 const samples = {
   WebSocket: new ws.WebSocket(null, undefined, {}),
@@ -75,6 +76,15 @@ const isFragmenting = (sender) => !sender._firstFragment;
 const mustFrame = (sender) => isBusy(sender) || isFragmenting(sender) || sender._generateMask !== undefined;
 
 const bufferedBytes = (sender) => sender._bufferedBytes;
+
+/** Where the options of a message in a Sender have its length; a symbol of ws. */
+let kByteLength;
+
+/** Whether a message that has waited in a Sender has fewer bytes now. */
+function isShortened({ length }, options) {
+  kByteLength ??= Object.getOwnPropertySymbols(options)[0];
+  return length < options[kByteLength];
+}
 
 /**
  * Ends a connection whose Sender has failed. Since 8.18 ws does it when a Blob can't be read: it sends
@@ -177,6 +187,7 @@ module.exports = {
   isFragmenting,
   isHeardByWsAlone,
   isServer,
+  isShortened,
   isWaiting,
   mustFrame,
   negotiatedBy,

@@ -2,7 +2,7 @@
 
 const { setImmediate: nextTurn } = require('node:timers/promises');
 const { Buffer, isBytes, toBytes } = require('../shared/buffers');
-const { invalidState, invalidType } = require('../shared/errors');
+const { goneError, invalidState, invalidType } = require('../shared/errors');
 const { checkObject } = require('../shared/option-names');
 const { Queue } = require('../shared/queue');
 const { endOfPairs } = require('../shared/utf8');
@@ -76,7 +76,7 @@ class SendTurns {
     for (; next !== null; next = this._waiting.shift()) {
       if (next.call !== undefined) {
         this._adapter.heldBytes -= next.size;
-        this._sendNow(next.call);
+        this._sendNow(next);
       } else if (next.begin !== null) {
         next.begin();
         return;
@@ -87,8 +87,9 @@ class SendTurns {
   }
 
   /** Makes a call that waited. Its error is its caller's: memory may have been transferred meanwhile. */
-  _sendNow(call) {
+  _sendNow({ call, size }) {
     try {
+      if (sizeOf(call[0]) < size) throw goneError();
       this._adapter.sendByWs(call);
     } catch (error) {
       process.nextTick(() => {
@@ -121,7 +122,7 @@ class SendTurns {
     checkCallback(call[2]);
     if (!isData(call[0])) call[0] = Buffer.from(call[0]);
     const [data] = call;
-    const size = typeof data === 'string' ? Buffer.byteLength(data) : (data.byteLength ?? data.size);
+    const size = sizeOf(data);
     this._adapter.heldBytes += size;
     this._waiting.push({ call, size });
   }
@@ -131,6 +132,8 @@ class SendTurns {
 function isData(data) {
   return typeof data === 'string' || isBytes(data) || data instanceof Blob;
 }
+
+const sizeOf = (data) => (typeof data === 'string' ? Buffer.byteLength(data) : (data.byteLength ?? data.size));
 
 /** Turns the chunks of a source into the payloads of frames. */
 class Fragments {

@@ -7,7 +7,17 @@ const { Writable } = require('node:stream');
 const { REFERENCE_OWNED_FROM } = require('../codec/slabs');
 const { Buffer } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
-const { bufferedBytes, deflateOf, failSender, isFragmenting, isServer, mustFrame, ws } = require('./internals');
+const { goneError } = require('../shared/errors');
+const {
+  bufferedBytes,
+  deflateOf,
+  failSender,
+  isFragmenting,
+  isServer,
+  isShortened,
+  mustFrame,
+  ws
+} = require('./internals');
 const { loadCompression, loadCodec } = require('./parts');
 const { addToQueue, isExiting, listenForExit, reads } = require('./flush-queue');
 
@@ -52,6 +62,7 @@ class SenderAdapter {
     this._isRedirected = false;
     sender[kSenderAdapter] = this;
     sender.sendFrame = sendFrame;
+    sender.dispatch = dispatch;
     listenForExit();
     socket[kSenderAdapter] = this;
     for (const name of ['end', 'destroy']) flushBefore(socket, name);
@@ -284,6 +295,16 @@ function throwError(error) {
 
 function sendFrame(list, callback) {
   this[kSenderAdapter].sendFramed(list, callback);
+}
+
+/** Refuses a message whose memory has been transferred while it waited; ws would send an empty one. */
+function dispatch(data, compress, options, callback) {
+  if (typeof data !== 'string' && isShortened(data, options)) {
+    this[kSenderAdapter].fail(goneError());
+    this.sendFrame([], callback);
+  } else {
+    ws.Sender.prototype.dispatch.call(this, data, compress, options, callback);
+  }
 }
 
 const ENDINGS = { end: flushFirst('end'), destroy: flushFirst('destroy') };

@@ -9,6 +9,7 @@ const t = require('tap');
 const { PerMessageDeflate } = require('ws');
 const { Decoder, Encoder, prepare } = require('../../index');
 const { NegotiatedDeflate } = require('../../lib/deflate/agreement');
+const { MAX_JOBS } = require('../../lib/deflate/concurrency-limiter');
 const { ConnectionDeflater } = require('../../lib/deflate/connection-deflater');
 const { supportsSyncZlib } = require('../../lib/deflate/zlib-handle');
 const { agree, deflateByZlib, json, useUpTurn } = require('../support/deflate');
@@ -577,24 +578,80 @@ t.test('a broadcast of a server is held once while it waits for the thread pool'
   }
 });
 
-testTakeovers('a Buffer that is transferred while it waits is sent empty', async (contextTakeover) => {
+const WAITS = {
+  'for the thread pool': (encoder, bytes) => encoder.binary(bytes),
+  'in the queue': (encoder, bytes) => encoder.text(json(10_000)) ?? encoder.binary(bytes),
+  'a DataView': (encoder, { buffer }) => encoder.text(json(10_000)) ?? encoder.binary(new DataView(buffer, 1)),
+  'without compression': (encoder, bytes) => encoder.text(json(10_000)) ?? encoder.binary(bytes, { compress: false }),
+  'a fragment'(encoder, bytes) {
+    encoder.text(json(10_000), { fin: false });
+    encoder.continuation(bytes);
+  },
+  prepared(encoder, bytes) {
+    const message = prepare(bytes);
+    const other = new Encoder({ role: 'server' });
+    other.addPrepared(message);
+    encoder.text(json(10_000));
+    encoder.addPrepared(message);
+    return other.take()[0].buffer;
+  }
+};
+
+testTakeovers('what is transferred, or shrinks, while it waits is an error of flush', async (contextTakeover, t) => {
+  const { server } = agree({ contextTakeover });
+  const transfer = (memory) => structuredClone(memory, { transfer: [memory] });
+  const shrink = (memory) => memory.resize(30_000);
+  for (const [name, add] of Object.entries(WAITS)) {
+    for (const remove of name === 'prepared' ? [transfer] : [transfer, shrink]) {
+      const others = Array.from({ length: MAX_JOBS }, () => new Encoder({ role: 'server', deflate: server }));
+      for (const other of others) other.binary(Buffer.alloc(40_000));
+      let told = 0;
+      const encoder = new Encoder({ role: 'server', deflate: server, onDeflated: () => told++ });
+      const memory = new ArrayBuffer(40_000, { maxByteLength: 40_000 });
+      encoder.text('before');
+      const waiting = add(encoder, new Uint8Array(memory, 1, 39_000)) ?? memory;
+      encoder.text('after');
+      remove(waiting);
+      await until(() => told === 1);
+      t.equal(encoder.closed, true, name);
+      const error = { code: 'ERR_INVALID_STATE', message: /transferred, or resized/ };
+      t.throws(() => encoder.flush({ write: () => assert.fail('sent') }), error, name);
+      encoder.text('later');
+      t.same(encoder.take(), [], name);
+      t.equal(encoder.pending, 0, name);
+      await until(() => others.every((other) => !other._isDeflating));
+    }
+  }
+});
+
+testTakeovers('what refers to a message that flush has lost is not sent', async (contextTakeover, t) => {
   const { server, client } = agree({ contextTakeover });
+  const encoder = new Encoder({ role: 'server', deflate: server });
+  const lose = () => {
+    const bytes = new Uint8Array(20_000);
+    encoder.binary(bytes, { compress: false });
+    structuredClone(bytes, { transfer: [bytes.buffer] });
+    t.throws(() => encoder.take(), { code: 'ERR_INVALID_STATE' });
+  };
+  encoder.text(json(100));
+  lose();
+  encoder.text(json(100));
+  t.equal(encoder.closed, contextTakeover);
   const { decoder, events } = decoderOf(client);
-  const big = Buffer.alloc(40_000, 'abc');
-  const { buffer: memory } = big;
-  const all = Array.from({ length: 12 }, () => new Encoder({ role: 'server', deflate: server }));
-  const encoder = all.pop();
-  for (const other of all) other.binary(Buffer.from(big));
-  encoder.binary(big);
-  encoder.binary(big);
-  encoder.binary(new DataView(memory, 0, 20_000));
-  encoder.binary(big, { compress: false });
-  encoder.text(big, { fin: false });
-  encoder.continuation(big);
-  structuredClone(memory, { transfer: [memory] });
-  encoder.text('last');
-  await transfer(encoder, decoder, () => events.length === 6);
-  assert.deepEqual(events, [...Array(4).fill(binary('')), string(''), string('last')]);
+  for (const bytes of encoder.take()) decoder.write(bytes);
+  assert.deepEqual(events, contextTakeover ? [] : [string(json(100))]);
+});
+
+t.test('nor if it was in the thread pool then', async (t) => {
+  const { server } = agree({ contextTakeover: true });
+  const encoder = new Encoder({ role: 'server', deflate: server });
+  const bytes = new Uint8Array(20_000);
+  encoder.binary(bytes, { compress: false });
+  encoder.text(json(10_000));
+  structuredClone(bytes, { transfer: [bytes.buffer] });
+  t.throws(() => encoder.take(), { code: 'ERR_INVALID_STATE' });
+  await until(() => encoder.closed);
+  t.same(encoder.take(), []);
 });
 
 testTakeovers('a message that the thread pool can not compress is an error of flush', async (contextTakeover, t) => {

@@ -62,7 +62,7 @@ t.test(`7.2.1: compresses as zlib does, for every window, level and memory (seed
       const deflate = (handles) => Buffer.from(deflateAlone(bytes, bytes.length, options, handles));
       // With a handle, zlib ends blocks as it does for ws: test/ws/compression.js compares them.
       assert.ok(deflate(false).equals(expected), JSON.stringify(options));
-      const later = await promisify(deflateAloneLater)(bytes, options);
+      const later = await promisify(deflateAloneLater)(bytes, bytes.length, options);
       assert.ok(later.equals(expected), `in the thread pool: ${JSON.stringify(options)}`);
       for (const handles of [true, false]) {
         for (const deflated of [expected, deflate(true)]) {
@@ -155,7 +155,7 @@ t.test(`7.2: messages refer to those before them, here and in the thread pool (s
       const before = Buffer.from(bytes);
       let deflated;
       if (random(2) === 0) deflated = Buffer.from(deflater.deflate(bytes, bytes.length));
-      else deflated = await promisify(deflater.deflateLater).call(deflater, bytes);
+      else deflated = await promisify(deflater.deflateLater).call(deflater, bytes, bytes.length);
       const most = [0, 1000, 100_000, NO_LIMIT][random(4)];
       assert.ok((await inflateOwn(inflater, deflated, most, before.length)).equals(before));
       if (random(10) === 0) deflater.reset();
@@ -232,15 +232,15 @@ t.test('a job that throws calls back with the error, and frees its place in the 
   const bad = { ...DEFAULT, memLevel: 99 };
   const own = new ConnectionDeflater(bad);
   const jobs = {
-    deflateAloneLater: () => promisify(deflateAloneLater)(bytes, bad),
-    deflateLater: () => promisify(own.deflateLater).call(own, bytes),
+    deflateAloneLater: () => promisify(deflateAloneLater)(bytes, bytes.length, bad),
+    deflateLater: () => promisify(own.deflateLater).call(own, bytes, bytes.length),
     inflateAloneLater: () => promisify(inflateAloneLater)(bytes, 99, NO_LIMIT)
   };
   for (const [name, job] of Object.entries(jobs)) {
     // The last ones have waited.
     const results = await Promise.allSettled(Array.from({ length: 2 * MAX_JOBS }, job));
     for (const { reason } of results) t.match(reason, { name: 'RangeError', code: 'ERR_OUT_OF_RANGE' }, name);
-    const deflated = await promisify(deflateAloneLater)(bytes, DEFAULT);
+    const deflated = await promisify(deflateAloneLater)(bytes, bytes.length, DEFAULT);
     t.ok(deflated.equals(deflateByZlib(bytes)), `${name}: the pool goes on`);
   }
 });
@@ -309,7 +309,7 @@ t.test('a handle that is in the thread pool, or closed, throws instead of aborti
     t.throws(() => handle.run(input, input.length, NO_LIMIT, Z_NO_FLUSH), NOT_IDLE);
   }
   const own = new ConnectionDeflater(DEFAULT);
-  const later = promisify(own.deflateLater).call(own, bytes);
+  const later = promisify(own.deflateLater).call(own, bytes, bytes.length);
   t.throws(() => own.deflate(bytes, bytes.length), NOT_IDLE);
   t.ok(deflateByZlib(bytes).equals(await later), 'what is in the pool comes out');
 });

@@ -247,39 +247,64 @@ t.test('what waits for the thread pool is held once, and compressed as it is the
         await Promise.all(deflated);
         for (const { cleanup } of [last, ...ends]) cleanup();
       }
-
-      const ends = Array.from({ length: 12 }, () => createDeflate({ isServer: true }, params, instead));
-      const last = ends.at(-1);
-      const peer = createDeflate({}, params, instead);
-      await peer.decompress(await last.compress(data));
-      const all = ends.map(({ compress }) => compress(data));
-      const moved = structuredClone(data, { transfer: [data.buffer] });
-      t.equal((await peer.decompress(await all.at(-1))).length, 0, `${name}: nothing, when it has been transferred`);
-      t.equal(String(await peer.decompress(await last.compress('next'))), 'next', name);
-      await Promise.all(all);
-      // ws still reads it in the pool until then.
-      t.equal(moved.length, size);
-      for (const { cleanup } of [peer, ...ends]) cleanup();
     }
   }
 });
 
-t.test('messages after a large one that are transferred are sent empty, as by ws', async (t) => {
-  for (const implementation of [ws, framemask]) {
-    const options = { perMessageDeflate: { threshold: 0 } };
-    const { server, client } = await connectPair(t, implementation, { server: options, client: options });
-    const received = receive(client, 4);
-    server.send(Buffer.alloc(1_000_000, 'abc'));
-    for (const size of [100, 100_000]) {
-      const data = Buffer.from(new ArrayBuffer(size));
-      server.send(data);
-      structuredClone(data, { transfer: [data.buffer] });
-    }
-    server.send('after');
-    const lengths = (await received).map(({ length }) => length);
-    t.same(lengths, [1_000_000, 0, 0, 5]);
+t.test('what is in the thread pool may be transferred, which ends the process with ws', async (t) => {
+  for (const params of [{}, NONE_AGREED]) {
+    const [end, peer] = [{ isServer: true }, {}].map((options) => createDeflate(options, params, true));
+    const data = Buffer.alloc(256 * 1024, 'abc');
+    const before = Buffer.from(data);
+    const deflated = end.compress(data);
+    structuredClone(data, { transfer: [data.buffer] });
+    t.ok((await peer.decompress(await deflated)).equals(before));
+    for (const { cleanup } of [end, peer]) cleanup();
   }
 });
+
+const LARGE = Buffer.alloc(1_000_000, 'abc');
+
+// ws sends an empty message.
+for (const [waits, deflate, sent, ...how] of [
+  ['for a place in the thread pool', true, 0, { size: 100_000, inPool: 10 }],
+  ['after a large message', true, 1, { size: 100, first: LARGE }],
+  ['after a large message, large as well', true, 1, { size: 100_000, first: LARGE }],
+  ['after a large message, without compression', true, 1, { size: 100, first: LARGE, options: { compress: false } }],
+  ['after a large message, as a ping', true, 1, { size: 100, first: LARGE, method: 'ping' }],
+  ...(hasWs('8.18.0') ? [['after a Blob', false, 1, { size: 100, first: new Blob(['blob']) }]] : [])
+]) {
+  t.test(`what is transferred while it waits is an error, and ends the connection: ${waits}`, async (t) => {
+    const [{ size, inPool = 0, first, options = {}, method = 'send' }] = how;
+    for (const sender of ['server', 'client']) {
+      for (const shrinks of [false, true]) {
+        const both = { perMessageDeflate: deflate && { threshold: 0 } };
+        const pairs = await Promise.all(
+          Array.from({ length: inPool + 1 }, () => connectPair(t, framemask, { server: both, client: both }))
+        );
+        const { server, client } = pairs.pop();
+        for (const other of pairs) other[sender].send(LARGE);
+        const [from, to] = sender === 'server' ? [server, client] : [client, server];
+        const events = record(to);
+        const order = [];
+        const note = (name) => (error) => order.push(`${name} ${error?.code}`);
+        from.on('error', ({ code }) => order.push(`error ${code}`));
+        if (first !== undefined) from.send(first);
+        const memory = new ArrayBuffer(size, { maxByteLength: size });
+        if (method === 'ping') from.ping(Buffer.from(memory), undefined, note('gone'));
+        else from.send(new Uint8Array(memory), options, note('gone'));
+        from.send('after', note('after'));
+        if (shrinks) memory.resize(size / 2);
+        else structuredClone(memory, { transfer: [memory] });
+        await closeOf(from);
+        const told = hasWs('8.18.0') ? ['error ERR_INVALID_STATE'] : [];
+        t.same(order, ['gone ERR_INVALID_STATE', 'after ERR_INVALID_STATE', ...told]);
+        const seen = (await events).map(([name]) => name);
+        t.same(seen, [...Array(sent).fill('message'), 'close']);
+      }
+    }
+  });
+}
 
 t.test('a write that throws does not hurry a message in the thread pool, or an event in its turn', async (t) => {
   const big = Buffer.alloc(1_000_000, 'abc');
