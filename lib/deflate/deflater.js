@@ -2,6 +2,7 @@
 
 const { ConnectionDeflater } = require('./connection-deflater');
 const { deflateAlone, deflateAloneLater, keyOf } = require('./deflate-message');
+const { MIN_DEFLATE_BITS } = require('./parameters');
 
 /**
  * The messages that an endpoint sends compressed, frame by frame: in a context that all connections
@@ -12,7 +13,8 @@ class Deflater {
   constructor({ windowBits, contextTakeover, settings, zlibOptions }) {
     /** Whether messages refer to those before them (RFC 7692: context takeover). */
     this.hasTakeover = contextTakeover;
-    this._compression = { ...zlibOptions, windowBits, level: settings.level, memLevel: settings.memLevel };
+    const { level, memLevel } = settings;
+    this._compression = { ...zlibOptions, windowBits: Math.max(windowBits, MIN_DEFLATE_BITS), level, memLevel };
     this._isShared = !contextTakeover && zlibOptions === undefined;
     this._context = null;
     this._isAmidMessage = false;

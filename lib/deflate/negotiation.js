@@ -2,7 +2,7 @@
 
 const { FrameError, invalidType } = require('../shared/errors');
 const { NegotiatedDeflate, DeflateSettings } = require('./agreement');
-const { MAX_WINDOW_BITS, MIN_DEFLATE_BITS, readHeader, writeParameters } = require('./parameters');
+const { MAX_WINDOW_BITS, readHeader, writeParameters } = require('./parameters');
 
 // index.d.ts documents the exports.
 
@@ -21,8 +21,6 @@ function acceptDeflate(header, options = {}) {
 /** @returns {NegotiatedDeflate | null} null if the offer is declined */
 function answerOffer(offer, settings) {
   const offeredServer = offer.server_max_window_bits ?? MAX_WINDOW_BITS;
-  // zlib does not support a window of 256 bytes for raw DEFLATE.
-  if (offeredServer < MIN_DEFLATE_BITS) return null;
   // "If the received extension negotiation offer doesn't have the client_max_window_bits extension
   // parameter, the ... response MUST NOT include" it (RFC 7692 section 7.1.2.2).
   const limitsClient = settings.clientWindowBits < MAX_WINDOW_BITS;
@@ -85,11 +83,8 @@ function findFault(offer, answer) {
   }
   const { client_max_window_bits: clientBits } = answer;
   if (clientBits === true) return 'client_max_window_bits lacks a value';
-  if (clientBits !== null) {
-    if (offer.client_max_window_bits !== true && clientBits > offer.client_max_window_bits) {
-      return 'client_max_window_bits is larger than offered';
-    }
-    if (clientBits < MIN_DEFLATE_BITS) return 'client_max_window_bits is 8, which zlib cannot compress with';
+  if (clientBits !== null && offer.client_max_window_bits !== true && clientBits > offer.client_max_window_bits) {
+    return 'client_max_window_bits is larger than offered';
   }
   return null;
 }

@@ -6,7 +6,10 @@ const NAME = 'permessage-deflate';
 
 /** The largest window of DEFLATE, as its base-2 logarithm (RFC 7692 section 7.1.2). */
 const MAX_WINDOW_BITS = 15;
-/** The smallest window that zlib compresses with: its deflateInit2 refuses 8 for raw DEFLATE. */
+/**
+ * The smallest window that zlib compresses with. As it refers back 262 bytes less than the window,
+ * what it compresses inflates with the window of 256 bytes, too (RFC 7692 section 7.1.2).
+ */
 const MIN_DEFLATE_BITS = 9;
 
 /**

@@ -7,11 +7,13 @@ const t = require('tap');
 const { ConnectionDeflater } = require('../../lib/deflate/connection-deflater');
 const { ConnectionInflater } = require('../../lib/deflate/connection-inflater');
 const { deflateAlone, deflateAloneLater } = require('../../lib/deflate/deflate-message');
+const { Deflater } = require('../../lib/deflate/deflater');
 const { noteUse, releaseIdle } = require('../../lib/deflate/idle-release');
 const { inflateAlone, inflateAloneLater } = require('../../lib/deflate/inflate-message');
 const { MAX_JOBS } = require('../../lib/deflate/concurrency-limiter');
 const { ZlibHandle, supportsSyncZlib, trySyncZlib } = require('../../lib/deflate/zlib-handle');
 const { deflateByZlib, json: textOf } = require('../support/deflate');
+const { readDeflate } = require('../support/deflate-reader');
 const { createRandom, seed } = require('../support/random');
 
 const { Z_SYNC_FLUSH } = zlib.constants;
@@ -120,6 +122,53 @@ t.test('7.1.2: refuses a message that refers to what is outside of the agreed wi
   assert.throws(() => inflater.inflate(two, two.length, true, NO_LIMIT, NO_LIMIT), NOT_DEFLATE);
   deflater.release();
   inflater.close();
+});
+
+/** Pieces that come twice, at each distance around the limits of windows. */
+function repetitions(random) {
+  const distances = [8, 245, 249, 250, 251, 255, 256, 257, 511];
+  return Buffer.concat(
+    distances.flatMap((distance) => {
+      const piece = bytesOf(random, 7);
+      return [piece, bytesOf(random, distance - piece.length), piece];
+    })
+  );
+}
+
+// zlib does not compress with a window of 256 bytes: it refuses, or takes 512.
+t.test(`7.1.2: compresses for a window of 256 bytes, whatever the level and strategy (seed ${seed})`, async () => {
+  const random = createRandom(seed);
+  const bytes = repetitions(random);
+  let most = 0;
+  for (const contextTakeover of [false, true]) {
+    for (let strategy = 0; strategy <= 4; strategy++) {
+      for (let level = -1; level <= 9; level++) {
+        const settings = { level, memLevel: 1 + random(9) };
+        const zlibOptions = strategy === 0 ? undefined : { strategy };
+        const deflater = new Deflater({ windowBits: 8, contextTakeover, settings, zlibOptions });
+        const what = JSON.stringify([contextTakeover, strategy, settings]);
+        const parts = [0, 1000, 1300, bytes.length];
+        const deflated = [
+          deflater.deflate(bytes, bytes.length, true),
+          await promisify(deflater.deflateLater).call(deflater, bytes, bytes.length, true)
+        ];
+        for (const i of [1, 2, 3]) {
+          const part = bytes.subarray(parts[i - 1], parts[i]);
+          deflated.push(Buffer.from(deflater.deflate(part, part.length, i === 3)));
+        }
+        deflater.end();
+        for (const i of [0, 1, 4]) deflated[i] = Buffer.concat([deflated[i], TAIL]);
+        const stream = Buffer.concat(deflated);
+        const { bytes: read, farthest } = readDeflate(stream);
+        assert.ok(read.equals(Buffer.concat([bytes, bytes, bytes])), what);
+        assert.ok(farthest <= 256, `${what} refers ${farthest} bytes back`);
+        most = Math.max(most, farthest);
+        const options = { windowBits: 8, finishFlush: Z_SYNC_FLUSH };
+        assert.ok(zlib.inflateRawSync(stream, options).equals(read), what);
+      }
+    }
+  }
+  assert.ok(most > 200, `${most}: repetition is found`);
 });
 
 t.test('a limit counts the bytes while they are inflated', async (t) => {
