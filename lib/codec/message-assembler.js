@@ -205,6 +205,7 @@ class MessageAssembler {
     if (!gathered) this.beginFrame(firstByte, true);
     const { message } = this;
     message.skip(length);
+    message.lengths = undefined;
     this.endFrame(firstByte);
     return message;
   }

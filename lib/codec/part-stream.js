@@ -2,6 +2,7 @@
 
 const { detachedError, tooBigError, utf8Error } = require('../shared/errors');
 const { Buffer, copyOf, join, view } = require('../shared/buffers');
+const { Pieces } = require('../shared/pieces');
 const { completeUntil } = require('../shared/utf8');
 
 /**
@@ -28,7 +29,8 @@ class PartStream {
     this._limit = limit;
     this._from = inflater === null ? 0 : from;
     this.lengths = this._from === 0 ? undefined : lengths;
-    this._joined = [];
+    // Parts that are joined.
+    this._pieces = this._from === 0 ? null : new Pieces();
     this._length = 0;
     // The length up to the current frame.
     this._frameStart = 0;
@@ -104,13 +106,13 @@ class PartStream {
   /** Joins the first parts, until they have `from` bytes, or are the message. */
   _collect(bytes) {
     if (this._from === 0) return bytes;
-    this._joined.push(bytes);
+    this._pieces.add(bytes);
     if (this._length < this._from && !this.hasEnded) return null;
     this.isWhole = this._length < this._from;
     if (!this.isWhole) this.lengths = undefined;
     this._from = 0;
-    const joined = join(this._joined);
-    this._joined = null;
+    const joined = this._pieces.join();
+    this._pieces = null;
     return joined;
   }
 

@@ -1,6 +1,7 @@
 'use strict';
 
 const { Buffer, EMPTY, lengthOf } = require('../shared/buffers');
+const { Pieces } = require('../shared/pieces');
 const { decodeText } = require('../shared/utf8');
 const { ConnectionInflater } = require('./connection-inflater');
 const { inflateAlone, inflateAloneLater, mustWait } = require('./inflate-message');
@@ -28,7 +29,7 @@ class Inflater {
     this._context = null;
     // A message of one frame, inflated.
     this._whole = null;
-    // A fragmented message: its inflated chunks, their length, and that of each frame.
+    // A fragmented message: its inflated pieces, and the length of each frame.
     this._fragments = null;
     /** Whether the frame is a message that is inflated without the connection's context. */
     this._isAlone = false;
@@ -56,7 +57,7 @@ class Inflater {
   inflate(data, isLast, limit) {
     const length = lengthOf(data);
     const isWhole = isLast && this._fragments === null;
-    if (!isWhole) this._fragments ??= { chunks: [], length: 0, lengths: [] };
+    if (!isWhole) this._fragments ??= { pieces: new Pieces(), lengths: [] };
     this._isAlone = isWhole && !this._hasTakeover && this._zlibOptions === undefined;
     let inflated;
     // Not valid DEFLATE, but taken as an empty message, as in ws.
@@ -119,16 +120,14 @@ class Inflater {
 
   /** The bytes of the frames before this one. */
   get _earlierLength() {
-    return this._fragments === null ? 0 : this._fragments.length;
+    return this._fragments === null ? 0 : this._fragments.pieces.length;
   }
 
   _addFrame(added) {
-    const { chunks, length, lengths } = this._fragments;
-    for (const chunk of added) {
-      chunks.push(chunk);
-      this._fragments.length += chunk.length;
-    }
-    lengths.push(this._fragments.length - length);
+    const { pieces, lengths } = this._fragments;
+    const { length } = pieces;
+    for (const bytes of added) pieces.add(bytes);
+    lengths.push(pieces.length - length);
   }
 
   /** Resets the context after a message, so that the next one refers to nothing in it. */
@@ -137,8 +136,7 @@ class Inflater {
   }
 
   _join() {
-    const bytes =
-      this._fragments === null ? this._whole : Buffer.concat(this._fragments.chunks, this._fragments.length);
+    const bytes = this._fragments === null ? this._whole : this._fragments.pieces.join();
     this._whole = this._fragments = null;
     return bytes;
   }

@@ -28,6 +28,7 @@ buffer.isUtf8 = (bytes) => {
 
 const { codecBackend, createCodecBackend } = require('../../lib/codec/backend');
 const { decoderOver } = require('./codecs');
+const { agree } = require('./deflate');
 const { BINARY, KEY, TEXT, framesFor, piecesOf } = require('./frames');
 const { TRIES_ALL } = require('./sample');
 
@@ -109,6 +110,81 @@ function gathered() {
     for (const opcode of [TEXT, BINARY]) {
       for (const size of [100, 1000, 65536]) {
         results[`${role}, opcode ${opcode}, chunks of ${size} bytes`] = measure(role, opcode, size);
+      }
+    }
+  }
+  return results;
+}
+
+/**
+ * What each of two decoders holds of a compressed message that has not ended, and has come in small
+ * pieces.
+ */
+async function deflated() {
+  const COUNT = 2;
+  const stored = (bytes) => {
+    const head = Buffer.alloc(5);
+    head.writeUInt16LE(bytes.length, 1);
+    head.writeUInt16LE(0xffff - bytes.length, 3);
+    return Buffer.concat([head, bytes]);
+  };
+  const letter = stored(Buffer.from('a'));
+  const large = stored(Buffer.alloc(4096, 'b'));
+  const letters = Array(16_000).fill(letter);
+  const unfinished = (f, payloads) => f.fragments(BINARY, [...payloads, ''], 0x40).slice(0, -1);
+  const cases = {
+    'fragments of one byte': (f) => unfinished(f, letters),
+    'empty fragments': (f) => unfinished(f, Array(16_000).fill('')),
+    'fragments of a byte and of 4 KiB by turns': (f) => unfinished(f, Array(100).fill([letter, large]).flat()),
+    'one frame, in chunks that inflate to one byte': (f) => {
+      const bytes = f.binary(Buffer.concat(letters), { length: GIB, rsv: 0x40 });
+      const at = bytes.length - letters.length * letter.length;
+      return [bytes.subarray(0, at), ...piecesOf(bytes.subarray(at), letter.length)];
+    }
+  };
+  /** What others have left is released in turns of the event loop. */
+  const settled = async () => {
+    for (let i = 0; i < 3; i++) {
+      global.gc();
+      await new Promise(setImmediate);
+    }
+    return memory();
+  };
+  const measure = async (role, make, options) => {
+    const chunks = make(framesFor(role));
+    const deflate = agree({ contextTakeover: true })[role];
+    const before = await settled();
+    const decoders = [];
+    for (let i = 0; i < COUNT; i++) {
+      const decoder = new Decoder({
+        role,
+        deflate,
+        maxPayload: GIB,
+        fragmentLengths: true,
+        onMessage() {},
+        ...options
+      });
+      decoders.push(decoder);
+      for (const chunk of chunks) {
+        decoder.write(Buffer.from(new Uint8Array(chunk).buffer));
+        while (decoder.inflating) await new Promise(setImmediate);
+        // Others use the pool of Node.js meanwhile.
+        Buffer.from('x'.repeat(1000));
+      }
+    }
+    const held = ((await settled()) - before) / COUNT;
+    // The chunks are not released before.
+    const received = chunks.reduce((sum, { length }) => sum + length, 0);
+    return { received, held, closed: decoders.some(({ closed }) => closed) };
+  };
+  const results = {};
+  for (const [way, options] of Object.entries({
+    'as a whole': {},
+    'maybe in parts': { onPart() {}, partsFrom: MIB }
+  })) {
+    for (const [i, [name, make]] of Object.entries(cases).entries()) {
+      for (const role of TRIES_ALL ? ['server', 'client'] : [['server', 'client'][i % 2]]) {
+        results[`${role}, ${name}, ${way}`] = await measure(role, make, options);
       }
     }
   }
@@ -214,4 +290,6 @@ function released() {
   return results;
 }
 
-console.log(JSON.stringify({ announced, gathered, copied, released }[what]()));
+Promise.resolve({ announced, gathered, copied, deflated, released }[what]()).then((results) =>
+  console.log(JSON.stringify(results))
+);

@@ -7,6 +7,7 @@ const assert = require('node:assert/strict');
 const path = require('node:path');
 const t = require('tap');
 const { Decoder } = require('../../../lib/codec/decoder');
+const { supportsSyncZlib } = require('../../../lib/deflate/zlib-handle');
 const { forEachCase } = require('../../support/cases');
 const { piecesOf } = require('../../support/frames');
 const { seed } = require('../../support/random');
@@ -59,6 +60,16 @@ for (const backend of BACKENDS) {
           `${held} bytes held of ${received}: is it the payload that is measured?`
         );
       }
+    });
+  });
+
+  const titled = `a compressed message in small pieces holds four times its bytes and 256 KiB at most, ${backend}`;
+  t.test(titled, { skip: skip || (!supportsSyncZlib() && 'the thread pool inflates on Deno') }, async (t) => {
+    const results = await measure('deflated', backend);
+    t.equal(results.length, TRIES_ALL ? 16 : 8);
+    forEachCase(results, ({ received, held, closed }) => {
+      assert.equal(closed, false);
+      assert.ok(held > 0 && held <= 4 * received + 256 * 1024, `${held} bytes held of ${received} received`);
     });
   });
 

@@ -1,0 +1,55 @@
+'use strict';
+
+const { Buffer, EMPTY, join, view } = require('./buffers');
+
+/** Smaller pieces are joined. */
+const SMALL = 4 * 1024;
+/** Memory for small pieces is twice what has come, and at most this. */
+const MOST_ROOM = 16 * 1024;
+
+/**
+ * Bytes that come in pieces, until `join`. Small ones are joined as they come: a Buffer takes 200
+ * bytes and more, and keeps 8 KiB if it is of Node.js's pool.
+ */
+class Pieces {
+  constructor() {
+    this.length = 0;
+    this._pieces = [];
+    // Memory for small pieces: those in `_room[_start]` to `_room[_end - 1]` come after `_pieces`.
+    this._room = EMPTY;
+    this._start = 0;
+    this._end = 0;
+  }
+
+  /** Adds bytes: a copy of a small piece. A larger one must be in memory of its own. */
+  add(bytes) {
+    const { length } = bytes;
+    this.length += length;
+    if (length >= SMALL) {
+      this._seal();
+      this._pieces.push(bytes);
+      return;
+    }
+    if (length > this._room.length - this._end) {
+      this._seal();
+      this._room = Buffer.allocUnsafeSlow(Math.min(this.length * 2, MOST_ROOM));
+      this._start = this._end = 0;
+    }
+    this._room.set(bytes, this._end);
+    this._end += length;
+  }
+
+  /** @returns {Buffer} all bytes, in memory of their own */
+  join() {
+    this._seal();
+    return join(this._pieces);
+  }
+
+  _seal() {
+    if (this._start === this._end) return;
+    this._pieces.push(view(this._room, this._start, this._end));
+    this._start = this._end;
+  }
+}
+
+module.exports = { Pieces };
