@@ -107,9 +107,17 @@ t.test('--help prints the usage; wrong options, ports and kernels are reported',
     t.match(result, expected, `${command} ${JSON.stringify(environment)}`);
   };
   await Promise.all(cases.map(check));
-  // Another program may have port 8080.
-  const usual = await runStart(['--once'], { PORT: '' });
-  t.match(usual.stdout + usual.stderr, /^(Echo server on ws:\/\/127\.0\.0\.1:8080,|Can't listen on port 8080 )/);
+  // Another program may have port 8080: each server that asks for a port gets a free one.
+  const folder = t.testdir({
+    'listen.js': `const { Server } = require('node:net');
+      const { listen } = Server.prototype;
+      Server.prototype.listen = function (port, ...rest) {
+        console.log('port', port);
+        return listen.call(this, 0, ...rest);
+      };`
+  });
+  const usual = await run(['--require', path.join(folder, 'listen.js'), example('start.js'), '--once'], { PORT: '' });
+  t.match(usual, { code: 0, stdout: /^port 8080\nEcho server on / });
 });
 
 t.test('demonstrate reports a server that changes messages or closes', async (t) => {
