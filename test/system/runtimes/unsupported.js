@@ -119,8 +119,7 @@ const UNSUPPORTED = [
     'deno',
     'test/ws/messages.js',
     "Deno's zlib reports bad data as an empty result, and then as an error",
-    'ws: a client sends bad compressed data',
-    'framemask/ws: a client sends bad compressed data'
+    'a client sends bad compressed data'
   ]
 ];
 
