@@ -97,6 +97,12 @@ function closePayload(code, reason = '') {
   return Buffer.concat([Buffer.from([code >> 8, code & 255]), Buffer.from(reason)]);
 }
 
+/** Whether RFC 6455 section 7.4, or IANA's registry since, lets an endpoint send a close code. */
+const mayBeSent = (code) => {
+  const registered = [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014];
+  return registered.includes(code) || (code >= 3000 && code < 5000);
+};
+
 /** The head of an HTTP request or answer. */
 const head = (...lines) => `${lines.join('\r\n')}\r\n\r\n`;
 
@@ -153,6 +159,7 @@ module.exports = {
   frame,
   framesFor,
   head,
+  mayBeSent,
   readFrame,
   piecesOf,
   unmasked,
