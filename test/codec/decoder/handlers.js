@@ -410,12 +410,11 @@ t.test(`handlers that pause, throw and feed others at random deliver the same (s
   const few = Buffer.concat(Array(9).fill(framesFor('client').text('for another decoder')));
   let calls = 0;
 
-  function checkStream() {
+  function checkStream(Decoder) {
     const role = ROLES[random(2)];
     const options = { role, rsv1: random(3) > 0, ...VARIANTS[random(VARIANTS.length)].options };
     const bytes = makeStream(role);
     const cuts = [...randomCuts(random, bytes.length), bytes.length];
-    const { Decoder } = decoders[random(decoders.length)];
     const other = new Decoder({ role: 'client', onMessage() {} });
     const after = (_event, decoder) => {
       calls++;
@@ -443,6 +442,9 @@ t.test(`handlers that pause, throw and feed others at random deliver the same (s
     assert.ok(intact(), 'a Buffer has changed after it was delivered');
   }
 
-  for (let i = 0; i < RUNS; i++) forEachCase([`FRAMEMASK_TEST_SEED=${seed}, stream ${i}`], checkStream);
+  for (let i = 0; i < RUNS; i++) {
+    const { name, Decoder } = decoders[i % decoders.length];
+    forEachCase([`FRAMEMASK_TEST_SEED=${seed}, stream ${i}, ${name}`], () => checkStream(Decoder));
+  }
   t.ok(calls > RUNS, `${calls} calls of handlers`);
 });
