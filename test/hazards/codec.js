@@ -167,6 +167,7 @@ t.test('the memory of a chunk that a sink keeps holds no bytes of another connec
     for (let i = 0; i < 3; i++) second.binary(Buffer.alloc(length - 100, 'b'));
     const chunks = [];
     second.flush(sinkOf(chunks));
+    t.ok(chunks.length > 0);
     for (const { buffer } of chunks) t.notOk(Buffer.from(buffer).includes('S'), `${buffer.byteLength} bytes`);
   }
   t.end();
@@ -454,7 +455,7 @@ testDecoders('a decoder that a subscriber stops delivers nothing, one that it pa
     tracing(name, hold, () => write(decoder, resume));
     assert.deepEqual(events, all.events, 'paused at each record');
 
-    for (let at = 0; at < 4; at++) {
+    for (let at = 0; at < (name === FRAMES ? 5 : 3); at++) {
       const { decoder: stopped, events: few } = record(options);
       let records = 0;
       let length = null;
@@ -464,7 +465,7 @@ testDecoders('a decoder that a subscriber stops delivers nothing, one that it pa
         length = few.length;
       };
       tracing(name, stop, () => write(stopped));
-      if (length !== null) assert.equal(few.length, length, `stopped at record ${at}`);
+      assert.equal(few.length, length, `stopped at record ${at}`);
     }
   };
   forEachCase(chunkings(frames), (chunks) => {

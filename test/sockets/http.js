@@ -257,5 +257,5 @@ compareReads(t, 'a socket in a log does not show what others have read', ['tcp',
   const { socket, receive } = await reads.open();
   await receive('x'.repeat(20));
   reads.checkShared();
-  reads.t.notOk(/78 78 78/.test(inspect(socket, { depth: 1 })));
+  return reads.t.notOk(/78 78 78/.test(inspect(socket, { depth: 1 })));
 });

@@ -167,6 +167,7 @@ function compareReads(t, title, ...rest) {
         for (const kind of KINDS) {
           await t.test(kind, async (t) => {
             seen[kind] = await body(new Reads(t, name, kind));
+            t.not(seen[kind], undefined, 'something was seen');
           });
           t.same(seen[kind], seen.events, `${kind} reads do what events do`);
         }
