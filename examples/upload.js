@@ -5,8 +5,7 @@
 // connection.
 //
 // The server says how many bytes it has, { at }; the page sends the others, and the text 'end'; the
-// server answers { size, hash }: browsers hash no streams, so that each block is hashed with the hash of
-// those before it.
+// server answers { size, digest }.
 
 const { createHash } = require('node:crypto');
 const fs = require('node:fs');
@@ -15,19 +14,26 @@ const path = require('node:path');
 const { pipeline } = require('node:stream/promises');
 const { WebSocketServer, WebSocketStream } = require('framemask/ws');
 
-/** The bytes that are hashed at a time. */
-const BLOCK = 1024 * 1024;
+/** How many bytes are read at once. */
+const SLICE = 256 * 1024;
 
 const PAGE = `<!doctype html><meta charset="utf-8"><title>Upload</title>
 <input type="file"> <progress max="1" value="0"></progress><p role="status">Choose a file.</p><script type="module">
   const [input, bar, line] = document.querySelectorAll('input, progress, p');
-  const SLICE = 256 * 1024;
-  const BLOCK = ${BLOCK};
+  const SLICE = ${SLICE};
   async function* slices(file, at) {
     for (; at < file.size; at += SLICE) {
       yield new Uint8Array(await file.slice(at, at + SLICE).arrayBuffer());
       bar.value = Math.min((at + SLICE) / file.size, 1);
     }
+  }
+  // As digestOf of the server.
+  async function digestOf(file) {
+    let digest = new Uint8Array(0);
+    for await (const slice of slices(file, 0)) {
+      digest = await crypto.subtle.digest('SHA-256', await new Blob([digest, slice]).arrayBuffer());
+    }
+    return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
   }
   // A write waits while the connection is full.
   async function byStream(url, file) {
@@ -55,34 +61,25 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>Upload</title>
     if (socket.readyState === WebSocket.OPEN) socket.send('end');
     return answer;
   }
-  async function hashOf(file) {
-    let hash = new Uint8Array(32);
-    for (let at = 0; at < file.size; at += BLOCK) {
-      const block = new Uint8Array(await file.slice(at, at + BLOCK).arrayBuffer());
-      const bytes = new Uint8Array(32 + block.length);
-      bytes.set(hash);
-      bytes.set(block, 32);
-      hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
-    }
-    return Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('');
-  }
   input.onchange = async () => {
     const [file] = input.files;
     const url = new URL(crypto.randomUUID(), location.href.replace(/^http/, 'ws'));
     const send = globalThis.WebSocketStream === undefined ? byWebSocket : byStream;
     line.textContent = 'Uploading ' + file.name;
-    let answer;
-    while (answer === undefined) {
+    for (let answer; answer === undefined; ) {
       try {
         answer = await send(url, file);
-      } catch {
+        const isSame = answer.digest === (await digestOf(file));
+        line.textContent = isSame ? 'Done: ' + answer.size + ' bytes' : 'The bytes differ';
+      } catch (error) {
+        if (/^Not(Found|Readable)Error$/.test(error.name)) {
+          line.textContent = 'The file can no longer be read';
+          return;
+        }
         line.textContent = 'The connection was lost. Trying again';
         await new Promise((resolve) => setTimeout(resolve, 1000));
       }
     }
-    const hash = await hashOf(file).catch(() => null);
-    if (hash === null) line.textContent = 'The file can not be read any more';
-    else line.textContent = answer.hash === hash ? 'Done: ' + answer.size + ' bytes' : 'The bytes differ';
   };
 </script>`;
 
@@ -96,20 +93,16 @@ async function* bytesOf(readable) {
   throw new Error('It closed before the end');
 }
 
-/** The same as in the page. */
-async function hashOf(file) {
-  let hash = Buffer.alloc(32);
-  const handle = await fs.promises.open(file);
-  try {
-    const block = Buffer.alloc(BLOCK);
-    for (let at = 0; ; at += BLOCK) {
-      const { bytesRead } = await handle.read(block, 0, BLOCK, at);
-      if (bytesRead === 0) return hash.toString('hex');
-      hash = createHash('sha256').update(hash).update(block.subarray(0, bytesRead)).digest();
-    }
-  } finally {
-    await handle.close();
+/**
+ * crypto.subtle of a page digests no streams. Both ends digest each slice after the digest of those
+ * before it.
+ */
+async function digestOf(file) {
+  let digest = Buffer.alloc(0);
+  for await (const slice of fs.createReadStream(file, { highWaterMark: SLICE })) {
+    digest = createHash('sha256').update(digest).update(slice).digest();
   }
+  return digest.toString('hex');
 }
 
 async function receive(socket, file) {
@@ -119,7 +112,7 @@ async function receive(socket, file) {
   const at = fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   await writer.write(JSON.stringify({ at }));
   await pipeline(bytesOf(readable), target);
-  await writer.write(JSON.stringify({ size: fs.statSync(file).size, hash: await hashOf(file) }));
+  await writer.write(JSON.stringify({ size: fs.statSync(file).size, digest: await digestOf(file) }));
   await writer.close();
 }
 
