@@ -11,6 +11,7 @@ const path = require('node:path');
 const { promisify } = require('node:util');
 const t = require('tap');
 const framemask = require('..');
+const { LONG } = require('./support/sample');
 
 const run = promisify(execFile);
 const ROOT = path.join(__dirname, '..');
@@ -54,7 +55,7 @@ async function echo(folder, env) {
   return JSON.parse(stdout);
 }
 
-t.test('framemask as bufferutil', async (t) => {
+t.test('framemask as bufferutil', LONG, async (t) => {
   const folder = fs.realpathSync(t.testdir());
   await installAlias(folder);
   installCopy(folder, 'ws');

@@ -9,6 +9,7 @@ const t = require('tap');
 const ts = require('typescript');
 const { scripts } = require('../package.json');
 const { parsePage } = require('./support/markdown');
+const { LONG } = require('./support/sample');
 
 // README.md and docs/: each snippet compiles under `tsc --strict` and runs, each command exists,
 // and each link leads somewhere. CONTRIBUTING.md says how a snippet is written.
@@ -60,7 +61,7 @@ const folder = t.testdir({
   run: Object.fromEntries(snippets.map(({ file, program }) => [file, program]))
 });
 
-t.test('snippets compile under tsc --strict', async (t) => {
+t.test('snippets compile under tsc --strict', LONG, async (t) => {
   const program = ts.createProgram(
     snippets.map(({ file }) => path.join(folder, 'compile', file)),
     {

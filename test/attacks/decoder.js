@@ -11,6 +11,7 @@ const { Encoder } = require('../..');
 const { LENGTHS } = require('../support/attacks/attacks');
 const { forEachCase } = require('../support/cases');
 const { forEachDecoder } = require('../support/decoders');
+const { LONG } = require('../support/sample');
 
 const MIB = 1024 * 1024;
 const CHUNK = 64 * 1024;
@@ -30,7 +31,7 @@ function memoryInUse() {
 }
 
 /** A test of the decoders of each backend, in each role. */
-const testDecoders = (title, check) => t.test(title, async () => forEachDecoder(check));
+const testDecoders = (title, check) => t.test(title, LONG, async () => forEachDecoder(check));
 
 /** Fails if the things that `make` returns hold more bytes than `most`. */
 function assertHeld(make, count, most, what) {

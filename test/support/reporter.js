@@ -1,6 +1,11 @@
 'use strict';
 
+const fs = require('node:fs');
+const path = require('node:path');
 const { Transform } = require('node:stream');
+
+/** Processes of test files keep the names of their cases here until they exit: case-limit.mjs. */
+const CASES = path.resolve('.tap/cases');
 
 /**
  * The reporter of .taprc: a line for each file, and each failure with all that tap says of it. Those
@@ -9,6 +14,7 @@ const { Transform } = require('node:stream');
 class Reporter extends Transform {
   constructor() {
     super();
+    fs.rmSync(CASES, { recursive: true, force: true });
     this._rest = '';
     /** The lines of the file that is being read. */
     this._lines = [];
@@ -17,16 +23,18 @@ class Reporter extends Transform {
   _transform(chunk, _encoding, done) {
     const lines = (this._rest + chunk).split('\n');
     this._rest = lines.pop();
-    for (const line of lines) this._read(line);
+    for (const line of lines) this._take(line);
     done();
   }
 
   _flush(done) {
-    this._read(this._rest);
+    this._take(this._rest);
+    const left = fs.existsSync(CASES) ? fs.readdirSync(CASES) : [];
+    for (const file of left) this.push(`not ended: ${fs.readFileSync(path.join(CASES, file))}\n`);
     done();
   }
 
-  _read(line) {
+  _take(line) {
     const result = /^(not )?ok \d+ - (.*)/.exec(line);
     if (result === null) this._lines.push(line);
     else {

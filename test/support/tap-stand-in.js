@@ -9,6 +9,7 @@ const fs = require('node:fs');
 const { createRequire } = require('node:module');
 const os = require('node:os');
 const path = require('node:path');
+const timers = require('node:timers');
 const { fileURLToPath } = require('node:url');
 const { inspect } = require('node:util');
 const { match, same } = require('tcompare');
@@ -93,15 +94,18 @@ class Test {
   /** Runs a test after those before it. @returns {Promise<void>} when it has ended */
   test(name, ...rest) {
     const run = rest.pop();
-    const [{ skip } = {}] = rest;
+    const [{ skip, timeout } = {}] = rest;
     const names = [...this._names, name];
     const reason = UNSUPPORTED.get(name) ?? (skip === true ? 'skipped' : skip);
-    this._queue = this._queue.then(() => (reason ? skipTest(names, reason) : new Test(names)._run(run)));
+    this._queue = this._queue.then(() => (reason ? skipTest(names, reason) : new Test(names)._run(run, timeout)));
     return this._queue;
   }
 
-  async _run(run) {
+  async _run(run, timeout = 60_000) {
     running.add(this);
+    // A test that hangs ends the process, whose end names it.
+    timers.clearTimeout(limit);
+    limit = timers.setTimeout(() => process.exit(1), timeout).unref();
     const failedBefore = counts.failed;
     try {
       const returned = run(this);
@@ -112,6 +116,7 @@ class Test {
     }
     await this._queue;
     await this._tearDown();
+    timers.clearTimeout(limit);
     running.delete(this);
     if (!this._skipped && counts.failed === failedBefore) counts.passed++;
   }
@@ -211,6 +216,8 @@ function skipTest(names, reason) {
 
 /** Tests that have not ended. */
 const running = new Set();
+/** The time that the last one to begin has. */
+let limit;
 const root = new Test([]);
 
 process.once('beforeExit', () => root._tearDown());

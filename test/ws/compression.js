@@ -15,6 +15,7 @@ const { failSender } = require('../../lib/ws/internals');
 const { framesFor } = require('../support/frames');
 const { deflateByZlib, emptyBlocks, json, useUpTurn } = require('../support/deflate');
 const { createRandom, seed } = require('../support/random');
+const { LONG } = require('../support/sample');
 const { uncaughtMessages } = require('../support/uncaught');
 const websockets = require('../support/websockets');
 const { hasWs } = require('../support/ws-version');
@@ -76,7 +77,7 @@ function isAlike(one, other, fin) {
   return short.equals(long) || Buffer.concat([short, EMPTY_BLOCK]).equals(long);
 }
 
-t.test(`with takeover the bytes are those of ws, and each end inflates the other's (seed ${seed})`, async (t) => {
+t.test(`with takeover the bytes are those of ws, and each end inflates the other's (seed ${seed})`, LONG, async (t) => {
   const random = createRandom(seed);
   const pieces = (text) => (random(2) === 0 ? text : Buffer.from(text));
   for (let round = 0; round < 40; round++) {

@@ -11,6 +11,7 @@ const { buffer } = require('node:stream/consumers');
 const { setImmediate: turn } = require('node:timers/promises');
 const t = require('tap');
 const { BINARY, HANDSHAKE, KEY, TEXT, frame } = require('../support/frames');
+const { LONG } = require('../support/sample');
 const { uncaughtMessages } = require('../support/uncaught');
 const websockets = require('../support/websockets');
 
@@ -193,7 +194,7 @@ t.test('methods of a socket that were replaced before the handshake are called',
   t.match(called, ['end', /^destroy$/]);
 });
 
-t.test('a program that ends itself loses nothing that it sent', async (t) => {
+t.test('a program that ends itself loses nothing that it sent', LONG, async (t) => {
   const wss = await listen(t, IMPLEMENTATIONS.ws);
   const endings = {
     'in a turn': "client.on('open', () => setImmediate(leave));",

@@ -15,6 +15,7 @@ const framemask = require('../../ws.js');
 const { BINARY, CLOSE, CONTINUATION, HANDSHAKE, PING, TEXT, closePayload, frame, head } = require('../support/frames');
 const { until } = require('../support/promises');
 const { createRandom, seed } = require('../support/random');
+const { LONG } = require('../support/sample');
 const { uncaught, uncaughtMessages } = require('../support/uncaught');
 const { connectPair, connectRaw, listen, settled } = require('../support/websockets');
 
@@ -274,7 +275,7 @@ t.test('4 GiB by single bytes cost one, unread; 2^53 - 1 bytes are only announce
   t.match(await failed, { code: 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' });
 });
 
-t.test('a slow reader of a fast peer: the peer waits, and nothing is lost', async (t) => {
+t.test('a slow reader of a fast peer: the peer waits, and nothing is lost', LONG, async (t) => {
   const { server, client } = await connectPair(t, framemask, { server: { streamFrom: 0, maxPayload: 0 } });
   const total = 64 * MIB;
   const chunk = Buffer.alloc(64 * KIB, 'some bytes that repeat');
@@ -436,7 +437,7 @@ t.test('compressed bombs: as much as is read, and up to maxPayload', { skip: !su
   t.ok(left.stream.destroyed, 'the rest is not inflated');
 });
 
-t.test('a thousand streams at once', async (t) => {
+t.test('a thousand streams at once', LONG, async (t) => {
   const server = await listen(t, framemask, { streamFrom: 0, maxPayload: 0 });
   const streams = [];
   server.on('connection', (socket) => socket.on('stream', (stream) => streams.push(stream)));

@@ -11,10 +11,10 @@ const t = require('tap');
 const { version: installed } = require('ws/package.json');
 const { redirectFile, redirectUrl } = require('../../lib/ws/redirect');
 const child = require('../support/child');
+const { LONG } = require('../support/sample');
 
 const ROOT = path.join(__dirname, '../..');
 const TIMEOUT = 60_000;
-t.setTimeout(4 * TIMEOUT); // 25 processes, on a machine that may be busy
 
 /** What a program prints of the ws that it got. */
 const SHOW = `
@@ -106,7 +106,7 @@ async function shows(t, expected, args, project, names) {
   for (const [i, name] of names.entries()) t.same(shown[i], expected, `${args} ${project}/${name}`);
 }
 
-t.test('each way to load ws gets framemask/ws', async (t) => {
+t.test('each way to load ws gets framemask/ws', LONG, async (t) => {
   await shows(t, OURS, register, 'usual', Object.keys(PROGRAMS));
   await shows(t, OURS, ['--require', 'framemask/ws/register'], 'usual', BOTH);
 });

@@ -10,6 +10,7 @@ const framemask = require('../../ws.js');
 const { countMoved } = require('../support/count-moved');
 const { piecesOf } = require('../support/frames');
 const { withResolvers } = require('../support/promises');
+const { LONG } = require('../support/sample');
 const { uncaughtMessages } = require('../support/uncaught');
 const {
   IMPLEMENTATIONS,
@@ -414,7 +415,7 @@ t.test('a send that throws is the end of the stream', async (t) => {
   await sendStream(client, ['a']);
 });
 
-t.test('a slow receiver: the source is asked for no more than the mark', async (t) => {
+t.test('a slow receiver: the source is asked for no more than the mark', LONG, async (t) => {
   const { server, client } = await connectPair(t, framemask);
   const chunk = Buffer.alloc(32 * 1024);
   const total = 3000;
@@ -439,7 +440,7 @@ t.test('a slow receiver: the source is asked for no more than the mark', async (
   t.ok(highest < 2 * 64 * 1024, `${highest} bytes waited at most`);
 });
 
-t.test('a thousand connections at once: compressed messages, loops over them, and streams', async (t) => {
+t.test('a thousand connections at once: compressed messages, loops over them, and streams', LONG, async (t) => {
   const server = await listen(t, framemask, NO_TAKEOVER);
   let ended = 0;
   const all = new Promise((resolve) => {

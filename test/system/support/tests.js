@@ -10,7 +10,9 @@ const { rebuild } = require('../../../scripts/support/node-gyp');
 const TAP = path.join(ROOT, 'node_modules/tap/dist/esm/run.mjs');
 
 /** Runs files of tests with tap, or all tests, without coverage. @returns {Promise<string[]>} faults */
-const runTests = (files, how) => faultsOf([process.execPath, TAP, '--disable-coverage', ...files], how);
+const runTests = (files, how) =>
+  // What is instrumented is slower.
+  faultsOf([process.execPath, TAP, '--disable-coverage', '--timeout=300', ...files], how);
 
 /** Copies the checkout and builds its addon there, with options for gyp. */
 function buildCopy(folder, options, { env, progress }) {
