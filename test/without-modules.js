@@ -15,6 +15,7 @@ const framemaskWs = require('../ws.js');
 const { agree, deflateByZlib } = require('./support/deflate');
 const { BINARY, TEXT, framesFor } = require('./support/frames');
 const { filesOf } = require('./support/modules');
+const { LONG } = require('./support/sample');
 const { TRANSPORTS, deliver, listen } = require('./support/websockets');
 
 const ROOT = path.join(__dirname, '..');
@@ -83,7 +84,7 @@ const OPTIONS = {
   'with streams': { perMessageDeflate: { threshold: 0 }, streamFrom: 1 }
 };
 
-t.test('framemask/ws', async (t) => {
+t.test('framemask/ws', LONG, async (t) => {
   const servers = [];
   for (const transport of ['TCP', 'TLS', 'HTTP/2', 'pipe']) {
     for (const [title, options] of Object.entries(OPTIONS)) {
