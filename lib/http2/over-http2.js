@@ -8,7 +8,7 @@ const { readBoolean } = require('../shared/option-names');
 const { fieldsOf, readHead, writeHead } = require('./http1-head');
 const { SharedSessions } = require('./shared-sessions');
 
-const { Duplex } = stream;
+const { Duplex, finished } = stream;
 /** Of Node.js: test runners replace them later. */
 const { clearTimeout, setTimeout } = globalThis;
 
@@ -92,8 +92,15 @@ class Tunnel extends Duplex {
 
   _write(chunk, _encoding, callback) {
     this._timer?.refresh();
-    if (this._stream === null) this._open({ bytes: chunk, callback });
-    else this._stream.write(chunk, callback);
+    const { _stream: opened } = this;
+    if (opened === null) this._open({ bytes: chunk, callback });
+    else opened.write(chunk, (error) => this._afterWrite(opened, error, callback));
+  }
+
+  /** Node.js calls a write that RST_STREAM has cut back without an error, from 26 on before this is closed. */
+  _afterWrite({ rstCode }, error, callback) {
+    if (rstCode) finished(this, () => callback(error));
+    else callback(error);
   }
 
   _writev(chunks, callback) {
