@@ -92,6 +92,8 @@ class Connection {
   fragmented = false;
   /** Whether the last message is text. */
   textual = false;
+  /** The first half of a surrogate pair at the end of the last fragment: the next one begins with it. */
+  half = '';
   /** Whether bytes are missing, because a sink threw or transferred memory. */
   lost = false;
   /** How many calls of `flush` are at work. */
@@ -185,12 +187,15 @@ class Connection {
     const rsv1 = !continues && chance(6);
     const asText = continues ? this.textual : !chance(3);
     const data = asText ? world.text() : world.bytes();
-    const given = asText && chance(4) ? Buffer.from(data) : data;
+    // Before bytes a half is a frame of its own, around which subscribers may add others.
+    const given = asText && this.half === '' && chance(4) ? Buffer.from(data) : data;
     const isBytes = typeof given !== 'string';
-    const payload = Buffer.from(given);
     const options = fin && !rsv1 && chance(2) ? undefined : { fin, rsv1 };
     const owned = isBytes && chance(3);
     if (options !== undefined && owned) options.owned = true;
+    const isFragment = continues || options !== undefined;
+    const isAdded = !this.closed && this.fragmented === continues;
+    const payload = !isBytes && isFragment && isAdded ? this.carry(given, fin) : Buffer.from(given);
     const method = continues ? 'continuation' : asText ? 'text' : 'binary';
     const opcode = ['continuation', 'text', 'binary'].indexOf(method);
     const dressed = isBytes && method !== 'text' ? world.dress(given) : given;
@@ -199,6 +204,14 @@ class Connection {
     world.count('data frames');
     // In a round without actors nobody but the encoder can have changed the caller's data.
     if (isBytes && !owned && world.quiet && !payload.equals(given)) this.fail('the data was changed');
+  }
+
+  /** The payload of a fragment of text: without the half at its end, after that of the one before. */
+  carry(text, fin) {
+    const whole = this.half + text;
+    const end = !fin && /[\ud800-\udbff]$/.test(whole) ? whole.length - 1 : whole.length;
+    this.half = whole.slice(end);
+    return Buffer.from(whole.slice(0, end));
   }
 
   control() {
