@@ -32,5 +32,6 @@ for (const contextTakeover of [false, true]) {
     explode('codec', maxPayload, contextTakeover, 1, Infinity);
   }
   // It inflates frames one by one.
-  for (const frames of [1, 50]) explode('ws', 24 * MIB, contextTakeover, frames);
+  for (const frames of TRIES_ALL ? [1, 50] : [contextTakeover ? 50 : 1])
+    explode('ws', 24 * MIB, contextTakeover, frames);
 }

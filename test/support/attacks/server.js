@@ -5,7 +5,7 @@
 //
 //     node --expose-gc server.js <framemask | framemask/ws | ws> [options as JSON]
 //
-// It sends its port, and answers each message with its memory.
+// It sends its port, and answers 'state' with its memory, 'connections' with their count.
 
 const MIB = 1024 * 1024;
 
@@ -51,5 +51,5 @@ function stateOf(connections) {
 const [library, options = '{}'] = process.argv.slice(2);
 const { server, connections } = SERVERS[library](JSON.parse(options));
 server.on('listening', () => process.send({ port: server.address().port }));
-process.on('message', () => process.send(stateOf(connections)));
+process.on('message', (asked) => process.send(asked === 'state' ? stateOf(connections) : connections.size));
 process.on('disconnect', () => process.exit());

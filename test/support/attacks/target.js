@@ -46,8 +46,17 @@ class Target {
   }
 
   /** @returns {Promise<State>} @throws {Error} if the server has ended */
-  async state() {
-    if (this.alive) this.child.send('state');
+  state() {
+    return this.ask('state');
+  }
+
+  /** @returns {Promise<number>} how many are open; @throws {Error} if the server has ended */
+  connections() {
+    return this.ask('connections');
+  }
+
+  ask(question) {
+    if (this.alive) this.child.send(question);
     return this.answer();
   }
 
