@@ -665,16 +665,27 @@ for (const reader of ['client', 'end']) {
   }
 }
 
-t.test('timers that a test runner has replaced', async (t) => {
+t.test('a fake clock stops no WebSocket, and a test can advance it to the timeout', async (t) => {
   const { sessions, open } = await startServer(t);
-  for (const name of ['setImmediate', 'setTimeout']) t.intercept(globalThis, name, { value: () => ({ refresh() {} }) });
+  const advanced = [];
+  t.intercept(globalThis, 'setImmediate', { value: () => ({}) });
+  t.intercept(globalThis, 'setTimeout', {
+    value(callback) {
+      advanced.push(callback);
+      return 1;
+    }
+  });
   const { client } = await open();
   const ended = once([...sessions][0], 'close');
   client.terminate();
   await ended;
-  const silent = await listen(t, net.createServer());
-  const [error] = await once(new WebSocket(silent.url, { http2: true, handshakeTimeout: 10 }), 'error');
-  t.equal(error.message, 'Opening handshake has timed out');
+  advanced.length = 0;
+  const silent = net.createServer();
+  const accepted = once(silent, 'connection');
+  const failed = once(new WebSocket((await listen(t, silent)).url, { http2: true, handshakeTimeout: 10 }), 'error');
+  await accepted;
+  for (const callback of advanced) callback();
+  t.equal((await failed)[0].message, 'Opening handshake has timed out');
 });
 
 t.test('wss: uses TLS, whatever the default port', async (t) => {

@@ -3,6 +3,7 @@
 const { Buffer, view } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
 const { goneError, invalidType } = require('../shared/errors');
+const { nextTick } = require('../shared/ticks');
 const { LARGE_SLAB, acquireSlab, isPrivate, releaseSlab } = require('./slabs');
 
 /** A part of a slab, followed by a Buffer of the encoder's own or by another slab. */
@@ -106,7 +107,7 @@ class WriteBuffer {
   _addCallback(callback) {
     if (typeof callback !== 'function') throw invalidType('callback', 'a function', callback);
     if (this.pending === 0) {
-      process.nextTick(callback, null);
+      nextTick(callback, null);
       return false;
     }
     const earlier = this._callback;
@@ -231,7 +232,7 @@ class WriteBuffer {
 
   _schedule() {
     this._scheduled = true;
-    process.nextTick(flushScheduled, this);
+    nextTick(flushScheduled, this);
   }
 }
 
@@ -267,7 +268,7 @@ function tellEnded({ destroyed }, callback) {
   if (callback !== undefined) {
     const error = new Error(destroyed ? 'Cannot call write after a stream was destroyed' : 'write after end');
     error.code = destroyed ? 'ERR_STREAM_DESTROYED' : 'ERR_STREAM_WRITE_AFTER_END';
-    process.nextTick(callback, error);
+    nextTick(callback, error);
   }
   return false;
 }

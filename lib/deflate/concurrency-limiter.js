@@ -1,6 +1,7 @@
 'use strict';
 
 const { Queue } = require('../shared/queue');
+const { nextTick } = require('../shared/ticks');
 
 /**
  * How many jobs are in zlib's thread pool at a time. Each has a context of its own, 268 KB to
@@ -26,7 +27,7 @@ function runInPool(job, fail) {
     job(endJob);
   } catch (error) {
     endJob();
-    process.nextTick(fail, error);
+    nextTick(fail, error);
   }
 }
 

@@ -11,8 +11,10 @@ function noteUse(context) {
   context.isUsed = true;
   if (contexts.has(context)) return;
   contexts.add(context);
-  // The process may end while it waits.
-  timer ??= setInterval(releaseIdle, IDLE_AFTER).unref();
+  if (timer !== null) return;
+  timer = setInterval(releaseIdle, IDLE_AFTER);
+  // The process may end while it waits. Where a test has jsdom's timers, they are numbers.
+  timer.unref?.();
 }
 
 /** For a context that has been released already. */

@@ -2,6 +2,7 @@
 
 const { asyncHooks } = require('../shared/node-modules');
 const { Queue } = require('../shared/queue');
+const { setImmediate } = require('../shared/ticks');
 
 // The limit of what all connections together inflate on the event loop in one turn of it.
 

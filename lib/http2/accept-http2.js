@@ -3,10 +3,8 @@
 const { crypto, http } = require('../shared/node-modules');
 const { Buffer } = require('../shared/buffers');
 const { invalidType } = require('../shared/errors');
+const { setImmediate } = require('../shared/ticks');
 const { fieldsOf, readHead } = require('./http1-head');
-
-/** Of Node.js: test runners replace it later. */
-const { setImmediate } = globalThis;
 
 /** Error codes (RFC 9113 section 7). */
 const NO_ERROR = 0;

@@ -9,8 +9,6 @@ const { fieldsOf, readHead, writeHead } = require('./http1-head');
 const { SharedSessions } = require('./shared-sessions');
 
 const { Duplex, finished } = stream;
-/** Of Node.js: test runners replace them later. */
-const { clearTimeout, setTimeout } = globalThis;
 
 /** An error code (RFC 9113 section 7). */
 const CANCEL = 8;
@@ -91,7 +89,7 @@ class Tunnel extends Duplex {
   }
 
   _write(chunk, _encoding, callback) {
-    this._timer?.refresh();
+    this._timer?.refresh?.(); // jsdom's timers are numbers
     const { _stream: opened } = this;
     if (opened === null) this._open({ bytes: chunk, callback });
     else opened.write(chunk, (error) => this._afterWrite(opened, error, callback));
@@ -182,7 +180,7 @@ class Tunnel extends Duplex {
     this._stream = stream;
     stream.pause();
     stream.on('data', (chunk) => {
-      this._timer?.refresh();
+      this._timer?.refresh?.();
       if (!this.push(chunk)) stream.pause();
     });
     stream.on('end', () => {

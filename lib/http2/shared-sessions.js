@@ -1,9 +1,7 @@
 'use strict';
 
 const { http2, util } = require('../shared/node-modules');
-
-/** Of Node.js: test runners replace them later. */
-const { clearTimeout, performance, setImmediate, setTimeout } = globalThis;
+const { setImmediate } = require('../shared/ticks');
 
 /** A peer that has answered in the last so many milliseconds is not asked again. */
 const FRESH = 1000;
@@ -176,7 +174,8 @@ function end({ session, socket, options, isGone }) {
   if (isGone || socket === null) session.destroy();
   else session.close();
   if (socket === null) return;
-  const timer = setTimeout(() => socket.destroy(), options.closeTimeout ?? CLOSE_TIMEOUT).unref();
+  const timer = setTimeout(() => socket.destroy(), options.closeTimeout ?? CLOSE_TIMEOUT);
+  timer.unref?.(); // jsdom's timers are numbers
   socket.once('close', () => clearTimeout(timer));
 }
 

@@ -1,5 +1,7 @@
 'use strict';
 
+const { nextTick } = require('./ticks');
+
 /**
  * Calls callbacks one after the other. One that throws does not keep the others from being called:
  * they are called in the next tick.
@@ -9,7 +11,7 @@ function callInOrder(callbacks, error) {
   try {
     while (called < callbacks.length) callbacks[called++](error);
   } finally {
-    if (called < callbacks.length) process.nextTick(callInOrder, callbacks.slice(called), error);
+    if (called < callbacks.length) nextTick(callInOrder, callbacks.slice(called), error);
   }
 }
 

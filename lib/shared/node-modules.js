@@ -20,6 +20,7 @@ const MODULES = {
   url: ['node:url', () => require('node:url')],
   util: ['node:util', () => require('node:util')],
   v8: ['node:v8', () => require('node:v8')],
+  vm: ['node:vm', () => require('node:vm')],
   zlib: ['node:zlib', () => require('node:zlib')]
 };
 

@@ -3,6 +3,8 @@
 // The connections that hold bytes back until the end of the turn. One tick flushes them all, and
 // takes the replies of asynchronous listeners along.
 
+const { nextTick } = require('../shared/ticks');
+
 /**
  * When so many bytes are held back on all connections together they are sent at once. A message of
  * 4 KiB for 300 connections would otherwise leave the processor's cache before it is sent.
@@ -20,7 +22,7 @@ const reads = [];
 /** @param {import('./sender-adapter').SenderAdapter} adapter one that is not in the queue */
 function addToQueue(adapter) {
   adapter.isQueued = true;
-  if (queue.length === 0) process.nextTick(flushQueue);
+  if (queue.length === 0) nextTick(flushQueue);
   queue.push(adapter);
   heldBack += adapter.pending;
   if (heldBack >= HELD_BACK) flushQueue();

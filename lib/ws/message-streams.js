@@ -2,6 +2,7 @@
 
 const { Readable } = require('node:stream');
 const { readWhole } = require('../shared/option-names');
+const { nextTick } = require('../shared/ticks');
 
 /**
  * The long messages of a connection as streams, one at a time. A stream keeps no part but the one that
@@ -88,7 +89,7 @@ class MessageStreams {
     if (!this.isHeld) return;
     this.isHeld = false;
     // The reader may have asked from a handler of the decoder.
-    process.nextTick(this._onRelease);
+    nextTick(this._onRelease);
   }
 }
 

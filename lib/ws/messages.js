@@ -5,6 +5,7 @@ const { Buffer, join } = require('../shared/buffers');
 const { outOfRange } = require('../shared/errors');
 const { checkObject } = require('../shared/option-names');
 const { Queue } = require('../shared/queue');
+const { setImmediate } = require('../shared/ticks');
 const { checkSignal, onceOf } = require('./once-of');
 
 const HIGH = { bytes: 256 * 1024, messages: 256 };

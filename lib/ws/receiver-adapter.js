@@ -1,6 +1,7 @@
 'use strict';
 
 const { copyOf } = require('../shared/buffers');
+const { nextTick, setImmediate } = require('../shared/ticks');
 const {
   DECODING,
   DEFERRED,
@@ -114,7 +115,7 @@ class ReceiverAdapter {
         this._sender.endRead();
       }
     } catch (error) {
-      process.nextTick(throwAndResume, this, error);
+      nextTick(throwAndResume, this, error);
       return;
     }
     if (!this._decoder.paused) this._settle();
@@ -141,7 +142,7 @@ class ReceiverAdapter {
   /** From now on no stream waits for its reader. */
   terminate() {
     this._isTerminated = true;
-    process.nextTick(() => this._abandonStream());
+    nextTick(() => this._abandonStream());
   }
 
   _release() {
@@ -261,7 +262,7 @@ function write(chunk, _encoding, callback) {
 
 /** A connection that waits for the thread pool, or for a turn, goes on by itself. */
 function throwAndResume(adapter, error) {
-  if (!isWaiting(adapter.receiver)) process.nextTick(() => adapter.resume());
+  if (!isWaiting(adapter.receiver)) nextTick(() => adapter.resume());
   throw error;
 }
 

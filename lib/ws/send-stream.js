@@ -1,10 +1,10 @@
 'use strict';
 
-const { setImmediate: nextTurn } = require('node:timers/promises');
 const { Buffer, isBytes, toBytes } = require('../shared/buffers');
 const { goneError, invalidState, invalidType } = require('../shared/errors');
 const { checkObject } = require('../shared/option-names');
 const { Queue } = require('../shared/queue');
+const { nextTick, setImmediate } = require('../shared/ticks');
 const { endOfPairs } = require('../shared/utf8');
 const { checkSignal, checkWebSocket, onceOf } = require('./once-of');
 const { settled, notOpen, whenBelow } = require('./drained');
@@ -92,7 +92,7 @@ class SendTurns {
       if (sizeOf(call[0]) < size) throw goneError();
       this._adapter.sendByWs(call);
     } catch (error) {
-      process.nextTick(() => {
+      nextTick(() => {
         if (typeof call[2] !== 'function') throw error;
         call[2](error);
       });
@@ -108,7 +108,7 @@ class SendTurns {
       } else {
         this._adapter.heldBytes -= size;
         const callback = call[2];
-        if (typeof callback === 'function') process.nextTick(callback, error);
+        if (typeof callback === 'function') nextTick(callback, error);
       }
     }
   }
@@ -166,6 +166,8 @@ class Fragments {
     return rest === '' ? bytes : Buffer.concat([Buffer.from(rest), bytes]);
   }
 }
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** See ws.d.ts. */
 async function sendStream(websocket, source, options = {}) {

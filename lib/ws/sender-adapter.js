@@ -8,6 +8,7 @@ const { REFERENCE_OWNED_FROM } = require('../codec/slabs');
 const { Buffer } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
 const { goneError } = require('../shared/errors');
+const { nextTick } = require('../shared/ticks');
 const {
   bufferedBytes,
   deflateOf,
@@ -97,11 +98,11 @@ class SenderAdapter {
 
   /** Sends no more message: the callbacks of `send` get an error, and the connection ends. */
   fail(error) {
-    const refuse = (callback) => typeof callback === 'function' && process.nextTick(callback, error);
+    const refuse = (callback) => typeof callback === 'function' && nextTick(callback, error);
     this._sender.sendFrame = (_list, callback) => refuse(callback);
     this.redirectSends((_data, _options, callback) => refuse(callback));
     // After those callbacks, as with ws.
-    process.nextTick(process.nextTick, failSender, this._sender, error);
+    nextTick(nextTick, failSender, this._sender, error);
   }
 
   /** The bytes that are held back. */
@@ -184,7 +185,7 @@ class SenderAdapter {
   _callWatchers() {
     const watchers = this._watchers;
     this._watchers = null;
-    process.nextTick(() => {
+    nextTick(() => {
       for (const callback of watchers) callback();
     });
   }
@@ -221,7 +222,7 @@ class SenderAdapter {
     try {
       this.flush();
     } catch (error) {
-      process.nextTick(throwError, error);
+      nextTick(throwError, error);
     }
   }
 
@@ -278,7 +279,7 @@ let textBytes = null;
 /** The bytes of a string: the same for a broadcast, until the end of the turn. */
 function bytesOf(string) {
   if (string === text) return textBytes;
-  if (textBytes === null) process.nextTick(forgetText);
+  if (textBytes === null) nextTick(forgetText);
   text = string;
   textBytes = Buffer.from(string);
   return textBytes;
