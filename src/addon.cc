@@ -11,7 +11,6 @@
 #define NODE_API_NO_EXTERNAL_BUFFERS_ALLOWED
 #include <napi.h>
 
-#include "add-function.h"
 #include "dispatch.h"
 #include "scan.h"
 
@@ -210,20 +209,29 @@ napi_value ScanFunction(napi_env env, napi_callback_info info) {
 // Of node-addon-api, only the module entry is used. Its classes for values need std::string and an
 // allocator from a C++ runtime: 45 KB, and no file that runs on both glibc and musl.
 
-// Reads the params; false if they can't be used. The functions hold a raw pointer to them, so a
-// reference keeps their memory until the environment ends. It must be shared memory: an ArrayBuffer
-// could be transferred to another thread, which frees or moves its memory.
-bool HoldParams(napi_env env, napi_value params, void** data) {
+// Reads the params; false if they can't be used. It must be shared memory: an ArrayBuffer could be
+// transferred to another thread, which frees or moves its memory.
+bool GetParams(napi_env env, napi_value params, void** data) {
   napi_typedarray_type type;
   size_t length;
   napi_value buffer;
   bool transferable = true;
-  napi_ref reference;
   return napi_get_typedarray_info(env, params, &type, &length, data, &buffer, nullptr) == napi_ok &&
          type == napi_float64_array && length >= kParamCount &&
          napi_is_arraybuffer(env, buffer, &transferable) == napi_ok && !transferable &&
-         (reinterpret_cast<uintptr_t>(*data) & kKernelBits) == 0 &&
-         napi_create_reference(env, params, 1, &reference) == napi_ok;
+         (reinterpret_cast<uintptr_t>(*data) & kKernelBits) == 0;
+}
+
+// Adds a function; false if Node.js refuses. One that is bound holds a raw pointer to its params: a
+// property that can't be removed keeps them for as long as the function, and no longer. A test runner
+// loads the package in many contexts.
+bool AddFunction(napi_env env, napi_value object, const char* name, napi_callback callback, void* data,
+                 napi_value params = nullptr) {
+  napi_value function;
+  const napi_property_descriptor keeps = {"params", nullptr, nullptr, nullptr, nullptr, params, napi_default, nullptr};
+  return napi_create_function(env, name, NAPI_AUTO_LENGTH, callback, data, &function) == napi_ok &&
+         (params == nullptr || napi_define_properties(env, function, 1, &keeps) == napi_ok) &&
+         napi_set_named_property(env, object, name, function) == napi_ok;
 }
 
 // As strcmp, which would be another import from the C library.
@@ -245,15 +253,15 @@ napi_value BindFunction(napi_env env, napi_callback_info info) {
     if (!Equal(kKernels[i].name, name) || !kKernels[i].supported()) continue;
     napi_value functions;
     void* params;
-    if (!HoldParams(env, arguments[1], &params)) {
+    if (!GetParams(env, arguments[1], &params)) {
       return Throw(env, "ERR_INVALID_ARG_TYPE", "bind: wrong params");
     }
     void* data = static_cast<char*>(params) + i;
     const bool made = napi_create_object(env, &functions) == napi_ok &&
-                      AddFunction(env, functions, "mask", MaskFunction, data) &&
-                      AddFunction(env, functions, "unmask", UnmaskFunction, data) &&
-                      AddFunction(env, functions, "unmaskText", UnmaskTextFunction, data) &&
-                      AddFunction(env, functions, "scan", ScanFunction, data);
+                      AddFunction(env, functions, "mask", MaskFunction, data, arguments[1]) &&
+                      AddFunction(env, functions, "unmask", UnmaskFunction, data, arguments[1]) &&
+                      AddFunction(env, functions, "unmaskText", UnmaskTextFunction, data, arguments[1]) &&
+                      AddFunction(env, functions, "scan", ScanFunction, data, arguments[1]);
     return made ? functions : nullptr;
   }
   return Throw(env, "ERR_INVALID_ARG_VALUE", "bind: no such kernel");

@@ -10,12 +10,14 @@ const { vm } = require('./node-modules');
  * Jest evaluates this file in a context of its own, where they may be fake already: those of the
  * process's first context are not.
  */
-const { process: first, setImmediate } = vm.runInThisContext('({ process, setImmediate })');
+const { process, setImmediate } = vm.runInThisContext('({ process, setImmediate })');
 
 /** The function in whose place @sinonjs/fake-timers has put a fake one. */
 const genuine = (name, found) => found.clock?.[`_${name}`] ?? found;
 
 module.exports = {
-  nextTick: genuine('nextTick', first.nextTick),
+  /** Jest's contexts have one of their own. */
+  process,
+  nextTick: genuine('nextTick', process.nextTick),
   setImmediate: genuine('setImmediate', setImmediate)
 };

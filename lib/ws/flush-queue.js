@@ -3,7 +3,7 @@
 // The connections that hold bytes back until the end of the turn. One tick flushes them all, and
 // takes the replies of asynchronous listeners along.
 
-const { nextTick } = require('../shared/ticks');
+const { nextTick, process } = require('../shared/ticks');
 
 /**
  * When so many bytes are held back on all connections together they are sent at once. A message of
@@ -11,42 +11,52 @@ const { nextTick } = require('../shared/ticks');
  */
 const HELD_BACK = 64 * 1024;
 
-let queue = [];
-let heldBack = 0;
-let listensForExit = false;
-let exits = false;
+/**
+ * What all copies of framemask in the process hold back, under a symbol of the process: a test runner
+ * loads a copy for each test file, and one listener of 'exit' serves them. Only the first copy is kept.
+ */
+const kHeld = Symbol.for('framemask.held.1');
 
-/** The connections whose chunk is being decoded: they flush when it has been. */
-const reads = [];
+process[kHeld] ??= {
+  /** @type {import('./sender-adapter').SenderAdapter[]} */
+  queue: [],
+  bytes: 0,
+  /** The connections whose chunk is being decoded: they flush when it has been. */
+  reads: [],
+  listensForExit: false,
+  exits: false
+};
+const { [kHeld]: held } = process;
+const { reads } = held;
 
 /** @param {import('./sender-adapter').SenderAdapter} adapter one that is not in the queue */
 function addToQueue(adapter) {
   adapter.isQueued = true;
-  if (queue.length === 0) nextTick(flushQueue);
-  queue.push(adapter);
-  heldBack += adapter.pending;
-  if (heldBack >= HELD_BACK) flushQueue();
+  if (held.queue.length === 0) nextTick(flushQueue);
+  held.queue.push(adapter);
+  held.bytes += adapter.pending;
+  if (held.bytes >= HELD_BACK) flushQueue();
 }
 
 /** A program may end itself in the turn in which it has sent something, and send in the end. */
 function listenForExit() {
-  if (listensForExit) return;
-  listensForExit = true;
+  if (held.listensForExit) return;
+  held.listensForExit = true;
   process.on('exit', () => {
-    exits = true;
+    held.exits = true;
     for (const adapter of reads) adapter.flushThrowingLater();
     flushQueue();
   });
 }
 
 /** Whether the process ends, so that nothing can wait. */
-const isExiting = () => exits;
+const isExiting = () => held.exits;
 
 function flushQueue() {
-  const adapters = queue;
-  queue = [];
-  heldBack = 0;
-  for (const adapter of adapters) {
+  const { queue } = held;
+  held.queue = [];
+  held.bytes = 0;
+  for (const adapter of queue) {
     adapter.isQueued = false;
     adapter.flushThrowingLater();
   }
