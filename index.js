@@ -5,12 +5,13 @@ const { createMasking } = require('./lib/masking/mask');
 
 const { mask, unmask } = createMasking(backend);
 
-// Assigned one by one, so that ES modules can import them by name; and writable, so that tests can
-// count calls.
-exports.mask = mask;
-exports.unmask = unmask;
-exports.kernel = kernel;
-exports.nativeError = nativeError;
+/**
+ * The exports, writable, so that tests can count calls. An object of our own with `__esModule`: Jest's
+ * automatic mocks skip the getters of any other, and Vitest shows those of `exports` to nobody.
+ */
+const api = { mask, unmask, kernel, nativeError };
+Object.defineProperties(api, { __esModule: { value: true }, default: { value: api } });
+module.exports = api;
 
 // The other exports load at their first use: masking alone takes a quarter of the modules. Those of a
 // group load together, so that none is left to a read: `require` fails there without descriptors.
@@ -34,13 +35,13 @@ function define(names, load) {
   let loaded = null;
   for (const name of names) {
     const become = (value) => {
-      Object.defineProperty(exports, name, { value, writable: true, enumerable: true, configurable: true });
+      Object.defineProperty(api, name, { value, writable: true, enumerable: true, configurable: true });
       return value;
     };
     const get = () => {
       loaded ??= load();
       return become(loaded[name]);
     };
-    Object.defineProperty(exports, name, { get, set: become, enumerable: true, configurable: true });
+    Object.defineProperty(api, name, { get, set: become, enumerable: true, configurable: true });
   }
 }

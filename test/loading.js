@@ -3,7 +3,10 @@
 // What `require('framemask')` and `require('framemask/ws')` load. Each test file is a process of its own.
 
 const { execFileSync } = require('node:child_process');
+const fs = require('node:fs');
+const { createRequire } = require('node:module');
 const path = require('node:path');
+const vm = require('node:vm');
 const t = require('tap');
 const framemask = require('..');
 
@@ -57,4 +60,26 @@ t.test('each export can be replaced before it is loaded, and is an ordinary prop
     });
   }
   t.same(Object.keys({ ...framemask }), names);
+});
+
+// Jest's automatic mocks skip getters, unless `__esModule` is set. Vitest evaluates an inlined file with
+// a Proxy for `exports`, which misses properties that are defined.
+t.test('test runners see each export', async (t) => {
+  const names = Object.keys(framemask);
+  t.same(
+    Object.getOwnPropertyNames(framemask).filter((name) => !names.includes(name)),
+    ['__esModule', 'default']
+  );
+  t.equal(framemask.__esModule, true);
+  t.equal(framemask.default, framemask);
+
+  const file = path.join(__dirname, '../index.js');
+  const parameters = ['exports', 'require', 'module', '__filename', '__dirname'];
+  const module = { exports: null };
+  const inlined = vm.compileFunction(fs.readFileSync(file, 'utf8'), parameters, { filename: file });
+  inlined(new Proxy({}, {}), createRequire(file), module, file, path.dirname(file));
+  t.same(Object.keys(module.exports), names);
+
+  const getters = Object.entries(Object.getOwnPropertyDescriptors(require('../ws.js'))).filter(([, { get }]) => get);
+  t.same(getters, []);
 });

@@ -29,8 +29,7 @@ const INNER = {
   'lib/shared/buffers.js': 'for the same',
   'lib/shared/node-modules.js': 'for modules of Node.js, which it has in memory',
   'lib/ws/load-ws.js': 'at load',
-  'lib/ws/parts.js': 'for the first server, client or report',
-  'ws.js': 'for the first server or client'
+  'lib/ws/parts.js': 'for the first server, client or report'
 };
 
 t.test('a require in a function of lib/ is in one of the files that are known', async (t) => {

@@ -6,9 +6,6 @@
  * fails there without descriptors, after its files were replaced, and after Jest's teardown.
  */
 
-/** The loaders of `loadTogether`. */
-const others = [];
-
 /** All that a connection without compression may need. */
 const loadCodec = once(() => ({
   ...require('../codec/decoder'),
@@ -24,13 +21,6 @@ const loadCompression = once(() => require('./compression'));
 
 const loadHttp2 = once(() => require('../http2/over-http2'));
 
-/** Has modules that use this folder's classes load with the first server or client, or when they are asked for. */
-function loadTogether(load) {
-  const loader = once(load);
-  others.push(loader);
-  return loader;
-}
-
 /** A function that loads something at its first call, and returns the same again. */
 function once(load) {
   let loaded = null;
@@ -40,10 +30,4 @@ function once(load) {
   };
 }
 
-/** For the first server or client. */
-function loadParts() {
-  loadCodec();
-  for (const load of others) load();
-}
-
-module.exports = { loadCodec, loadCompression, loadHttp2, loadParts, loadTogether };
+module.exports = { loadCodec, loadCompression, loadHttp2 };

@@ -2,7 +2,7 @@
 
 const { checkNames, readBoolean } = require('../shared/option-names');
 const { ws } = require('./internals');
-const { loadCompression, loadParts } = require('./parts');
+const { loadCodec, loadCompression } = require('./parts');
 const { WebSocket, noteHandshake, streamFromOf, withoutTakeover } = require('./websocket');
 
 /** ws's WebSocketServer, whose connections are framemask's. */
@@ -10,7 +10,7 @@ class WebSocketServer extends ws.WebSocketServer {
   constructor(options, callback) {
     checkNames(options, 'WebSocketServer');
     readBoolean(options, 'sharedReads'); // throws
-    loadParts();
+    loadCodec();
     streamFromOf(options);
     super({ WebSocket, ...withoutTakeover(options) }, callback);
     if (this.options.perMessageDeflate) loadCompression();

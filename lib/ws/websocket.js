@@ -8,7 +8,7 @@ const { shareReads } = require('../sockets/shared-reads');
 const { attachDecoder, borrowChunks, endDecoding, hasDecoder, terminateStreams } = require('./receiver-adapter');
 const { deflateOf, isEndedByPeer, isServer, plainSend, ws } = require('./internals');
 const { checkWebSocket } = require('./once-of');
-const { loadCodec, loadCompression, loadHttp2, loadParts } = require('./parts');
+const { loadCodec, loadCompression, loadHttp2 } = require('./parts');
 const { SenderAdapter } = require('./sender-adapter');
 const { connections } = require('./report');
 
@@ -43,7 +43,7 @@ function extend(Base) {
       const streamFrom = streamFromOf(options) ?? streamFromOf(protocols);
       // ws takes options for protocols, too.
       super(address, Array.isArray(protocols) ? protocols : clientOptions(protocols), clientOptions(options));
-      loadParts();
+      loadCodec();
       // ws offers it unless it is switched off.
       if (address !== null && (options ?? protocols)?.perMessageDeflate !== false) loadCompression();
       if (streamFrom !== undefined) this[kStreamFrom] = streamFrom;
