@@ -107,16 +107,25 @@ const plainSend = textOf.call(ws.WebSocket.prototype.send).includes('_sender.sen
   ? ws.WebSocket.prototype.send
   : null;
 
-/** ws's own listener for the Receiver's event 'message'. It emits the event on the WebSocket. */
+/** ws's own listener for the Receiver's event 'message', which emits the event on the WebSocket. */
 let plainListener = null;
+
+/** Learns it from the first Receiver, to which nobody listens yet: ws is the first, before any tracer. */
+function learnListener(receiver) {
+  if (plainListener !== null) return;
+  receiver.on = (event, listener) => {
+    if (event === 'message') {
+      plainListener ??= listener;
+      delete receiver.on;
+    }
+    return Object.getPrototypeOf(receiver).on.call(receiver, event, listener);
+  };
+}
 
 /** Whether that listener is all that hears a Receiver's messages: no tracer's is around or beside it. */
 function isHeardByWsAlone(receiver) {
   const listeners = receiver.listeners('message');
-  if (listeners.length !== 1) return false;
-  const [listener] = listeners;
-  if (plainListener === null && /\bemit\(['"`]message/.test(textOf.call(listener))) plainListener = listener;
-  return listener === plainListener;
+  return listeners.length === 1 && listeners[0] === plainListener;
 }
 
 /** The options of zlib that say only how a message is compressed, or in which pieces it comes out. */
@@ -189,6 +198,7 @@ module.exports = {
   isServer,
   isShortened,
   isWaiting,
+  learnListener,
   mustFrame,
   negotiatedBy,
   plainSend,

@@ -10,6 +10,7 @@ const {
   isHeardByWsAlone,
   isServer,
   isWaiting,
+  learnListener,
   receiverOptions,
   setReceiverState
 } = require('./internals');
@@ -238,6 +239,7 @@ function attachDecoder(websocket, receiver, sender, streamFrom) {
   receiver[kSender] = sender;
   if (streamFrom !== undefined) receiver[kStreamFrom] = streamFrom;
   receiver._write = write;
+  learnListener(receiver);
 }
 
 /** Whether a Receiver's chunks go to a Decoder. */

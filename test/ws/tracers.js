@@ -169,6 +169,27 @@ t.test('an export of ws that is replaced before framemask/ws is loaded', async (
   t.same(logs[1], logs[0]);
 });
 
+t.test("a listener in place of ws's own hears messages, though it emits them as ws does", async (t) => {
+  for (const [library, implementation] of Object.entries(IMPLEMENTATIONS)) {
+    const heard = [];
+    const { setSocket } = ws.prototype;
+    ws.prototype.setSocket = function (...args) {
+      setSocket.apply(this, args);
+      this._receiver.removeAllListeners('message').on('message', (data, isBinary) => {
+        heard.push(String(data));
+        this.emit('message', data, isBinary);
+      });
+    };
+    t.teardown(() => {
+      ws.prototype.setSocket = setSocket;
+    });
+    const { server, client } = await connectPair(t, implementation);
+    await deliver(client, server, 'hello');
+    t.same(heard, ['hello'], library);
+    ws.prototype.setSocket = setSocket;
+  }
+});
+
 t.test('a listener that is added to the Receiver hears messages, too', async (t) => {
   for (const [library, implementation] of Object.entries(IMPLEMENTATIONS)) {
     const { server, client } = await connectPair(t, implementation);
