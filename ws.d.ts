@@ -382,6 +382,16 @@ declare namespace WebSocket {
     deflate: 'framemask' | 'ws';
     /** Whether framemask/ws/register is at work. */
     registered: boolean;
+    /** Each `ws` that framemask/ws/register has met, in the order in which the program asked for it. */
+    copies: {
+      /** Its folder. */
+      path: string;
+      version: string;
+      /** Whether framemask/ws is in its place. */
+      replaced: boolean;
+      /** Why it is not. */
+      reason: string | null;
+    }[];
     /**
      * The connections of this thread that framemask/ws has opened so far; of them, those whose reads
      * are shared, and those on which permessage-deflate was agreed. Those of plain ws do not count.

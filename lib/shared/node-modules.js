@@ -21,6 +21,7 @@ const MODULES = {
   util: ['node:util', () => require('node:util')],
   v8: ['node:v8', () => require('node:v8')],
   vm: ['node:vm', () => require('node:vm')],
+  workerThreads: ['node:worker_threads', () => require('node:worker_threads')],
   zlib: ['node:zlib', () => require('node:zlib')]
 };
 

@@ -8,7 +8,7 @@ const { Buffer } = require('../shared/buffers');
 const { loadWs } = require('./load-ws');
 
 const ws = loadWs();
-const { version: wsVersion } = require('ws/package.json');
+const { version: wsVersion } = require('#ws/package.json');
 
 /**
  * ws assigns `_receiver`, `_sender` and `_socket` in `setSocket`, `_socket` last, before 'open'. It

@@ -9,22 +9,47 @@ const { nodeModule, path } = require('../shared/node-modules');
 const OLDEST = [8, 17, 1];
 const NEWEST_MAJOR = 8;
 
-/** @returns {typeof import('ws')} the program's own ws */
-function loadWs() {
-  let version;
+/** In words, for messages. */
+const SUPPORTED = `ws ${OLDEST.join('.')} to ${NEWEST_MAJOR}.x`;
+
+/** @returns {string} the version of the program's own ws @throws {Error} if framemask/ws does not work with it */
+function checkWs() {
+  const version = versionOfWs();
+  if (isSupported(version)) return version;
+  throw wsError(
+    `framemask/ws works on ${SUPPORTED}, and ws ${version} is installed: run \`npm install ws@${NEWEST_MAJOR}\`, with ` +
+      `"overrides": { "ws": "^${NEWEST_MAJOR}" } in your package.json if another package brings it; or require 'ws' ` +
+      "instead of 'framemask/ws'"
+  );
+}
+
+// '#ws' is 'ws' in package.json: a test runner or bundler that maps 'ws' to framemask/ws leaves it alone.
+
+function versionOfWs() {
   try {
-    ({ version } = require('ws/package.json'));
+    return require('#ws/package.json').version;
   } catch (cause) {
-    throw new Error('framemask/ws works on ws, which is not installed: run `npm install ws`', { cause });
+    if (cause.code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') return '8.9 or older';
+    throw wsError('framemask/ws works on ws, which is not installed: run `npm install ws`', cause);
   }
-  if (!isSupported(version)) {
-    throw new Error(
-      `framemask/ws works on ws ${OLDEST.join('.')} to ${NEWEST_MAJOR}.x, and ws ${version} is installed: ` +
-        "run `npm install ws@8`, or require 'ws' instead of 'framemask/ws'"
+}
+
+/** @returns {typeof import('ws')} the program's own ws @throws {Error} as checkWs */
+function loadWs() {
+  checkWs();
+  const ws = require('#ws');
+  if (process.versions.bun !== undefined && isOfBun(ws)) return loadFile();
+  if (ws.WebSocket === undefined) {
+    throw wsError(
+      "framemask/ws is given itself in place of ws: an alias of 'ws' holds for framemask's files, too. Leave those in " +
+        'node_modules/framemask out of it'
     );
   }
-  const ws = require('ws');
-  return process.versions.bun !== undefined && isOfBun(ws) ? loadFile() : ws;
+  return ws;
+}
+
+function wsError(message, cause) {
+  return Object.assign(new Error(message, { cause }), { code: 'FRAMEMASK_ERR_WS' });
 }
 
 /** In Bun, `require('ws')` gives a module of Bun's own, unless a bundle holds ws. */
@@ -41,12 +66,12 @@ function isOfBun(ws) {
 function loadFile() {
   try {
     const requireFile = nodeModule.createRequire(__filename);
-    return requireFile(path.join(path.dirname(requireFile.resolve('ws/package.json')), 'index.js'));
+    return requireFile(path.join(path.dirname(requireFile.resolve('#ws/package.json')), 'index.js'));
   } catch (cause) {
-    throw new Error(
+    throw wsError(
       'framemask/ws works on the package ws, in whose place Bun puts a module of its own; its files in node_modules ' +
         "can't be loaded. Run framemask/ws from node_modules, or require 'ws' instead of 'framemask/ws'",
-      { cause }
+      cause
     );
   }
 }
@@ -58,4 +83,4 @@ function isSupported(version) {
   return at === -1 || numbers[at] > OLDEST[at];
 }
 
-module.exports = { isSupported, loadWs };
+module.exports = { SUPPORTED, checkWs, isSupported, loadWs };

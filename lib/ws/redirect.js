@@ -4,11 +4,18 @@
 // which Node.js before 22.15 resolves imports, so it loads neither ws nor the codec.
 
 const { fs, path, url } = require('../shared/node-modules');
+const { noteCopy, unsupported } = require('./copies');
 const { isSupported } = require('./load-ws');
 
 const ROOT = path.join(__dirname, '../..');
 const COMMONJS = path.join(ROOT, 'ws.js');
 const MODULE = url.pathToFileURL(path.join(ROOT, 'ws.mjs')).href;
+
+/** The entries of ws, by whatever path they are required. */
+const ENTRY = /[\\/]ws[\\/](index\.js|wrapper\.mjs)$/;
+
+/** The modules that ask for the path of ws in order to know it when it is loaded: tracers hook into it. */
+const TRACER = /[\\/](require-in-the-middle|import-in-the-middle|dd-trace[\\/]packages)[\\/]/;
 
 /** The package.json of a folder; empty if none can be read. */
 function packageIn(folder) {
@@ -20,9 +27,13 @@ function packageIn(folder) {
 }
 
 /** Whether a file is an entry of a ws that framemask/ws works with. */
-function isSupportedWs(file) {
-  const { name, version } = packageIn(path.dirname(file));
-  return name === 'ws' && isSupported(version ?? '');
+function isReplaced(file) {
+  const folder = path.dirname(file);
+  const { name, version = '' } = packageIn(folder);
+  if (name !== 'ws') return false;
+  const replaced = isSupported(version);
+  noteCopy({ path: folder, version, replaced, reason: unsupported(replaced) });
+  return replaced;
 }
 
 /** Whether a module is the one in which a framemask, this or another, requires ws. */
@@ -32,13 +43,15 @@ function requiresForFramemask(file) {
 
 /** @returns {string} the file to load where a parent's request resolves to a file */
 function redirectFile(request, file, parent) {
-  if (request !== 'ws' || !isSupportedWs(file)) return file;
-  return requiresForFramemask(parent ?? '') ? file : COMMONJS;
+  if (request !== 'ws' && !ENTRY.test(file)) return file;
+  // A module that wraps another, such as a tracer's, has its path.
+  const isLeftTo = (from) => from === file || TRACER.test(from) || requiresForFramemask(from);
+  return isLeftTo(parent ?? '') || !isReplaced(file) ? file : COMMONJS;
 }
 
 /** The end of a `resolve` hook of Node.js. `resolved` is the next hook's result. */
 function redirectUrl(specifier, { conditions, parentURL = '' }, resolved) {
-  if (specifier !== 'ws' || !resolved.url.startsWith('file:')) return resolved;
+  if (!resolved.url.startsWith('file:')) return resolved;
   const file = url.fileURLToPath(resolved.url);
   const parent = parentURL.startsWith('file:') ? url.fileURLToPath(parentURL) : '';
   if (redirectFile(specifier, file, parent) === file) return resolved;
@@ -47,4 +60,14 @@ function redirectUrl(specifier, { conditions, parentURL = '' }, resolved) {
     : { url: url.pathToFileURL(COMMONJS).href, format: 'commonjs', shortCircuit: true };
 }
 
-module.exports = { redirectFile, redirectUrl };
+/** Notes each entry of ws among the files that the program has loaded before: it stays. */
+function noteLoaded(files) {
+  for (const file of files) {
+    if (!ENTRY.test(file)) continue;
+    const { name, version = '' } = packageIn(path.dirname(file));
+    const reason = 'it was loaded before framemask/ws/register';
+    if (name === 'ws') noteCopy({ path: path.dirname(file), version, replaced: false, reason });
+  }
+}
+
+module.exports = { noteLoaded, redirectFile, redirectUrl };

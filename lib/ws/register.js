@@ -6,10 +6,13 @@
 const Module = require('node:module');
 const { pathToFileURL } = require('node:url');
 
-// First: without a ws for framemask, the program ends here, and not at its first require.
-require('../../ws');
-const { redirectFile, redirectUrl } = require('./redirect');
-const { setRegistered } = require('./report');
+const { channelToHooks, setRegistered } = require('./copies');
+const { checkWs } = require('./load-ws');
+const { noteLoaded, redirectFile, redirectUrl } = require('./redirect');
+
+// First: without a ws for framemask, the program ends here, and not at its first require. ws itself is
+// loaded with the program: a tracer that starts before that finds neither it nor node:http in use.
+const version = checkWs();
 
 if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
   throw new Error("framemask/ws/register works in Node.js only: require 'framemask/ws' instead of 'ws'");
@@ -22,7 +25,7 @@ if (Module.registerHooks !== undefined) {
   });
 } else {
   // For import alone.
-  Module.register('./register-hooks.mjs', pathToFileURL(__filename));
+  Module.register('./register-hooks.mjs', pathToFileURL(__filename), channelToHooks());
 }
 
 /**
@@ -36,4 +39,5 @@ Module._resolveFilename = function (request, parent, ...others) {
   return redirectFile(request, file, parent?.filename);
 };
 
-setRegistered();
+noteLoaded(Object.keys(require.cache));
+setRegistered(version);

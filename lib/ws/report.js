@@ -2,16 +2,20 @@
 
 const { kernel, nativeError } = require('../masking/backend');
 const { canShareReads } = require('../sockets/shared-reads');
+const { describeRegister, log } = require('./copies');
 const { wsVersion } = require('./internals');
 const { loadCompression } = require('./parts');
-
-let registered = false;
 
 /** Of this thread: see ws.d.ts. */
 const connections = { opened: 0, shared: 0, compressed: 0 };
 
-function setRegistered() {
-  registered = true;
+/** Counts a connection. The first is logged: it shows that framemask is in use, and how. */
+function noteOpened(isServer) {
+  if (connections.opened++ > 0 || !log.enabled) return;
+  const { kernel, nativeError, ws, reads, deflate } = report();
+  const role = isServer ? 'server' : 'client';
+  log('first connection: a %s of ws %s, kernel %s, reads %s, deflate %s', role, ws, kernel, reads, deflate);
+  if (nativeError !== null) log('no addon, so masking is JavaScript: %s', nativeError.message);
 }
 
 /** See ws.d.ts. */
@@ -23,9 +27,9 @@ function report() {
     ws: wsVersion,
     reads: canShareReads() ? 'shared' : 'events',
     deflate,
-    registered,
+    ...describeRegister(),
     connections: { ...connections }
   };
 }
 
-module.exports = { connections, report, setRegistered };
+module.exports = { connections, noteOpened, report };

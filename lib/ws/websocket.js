@@ -10,7 +10,7 @@ const { deflateOf, isEndedByPeer, isServer, plainSend, ws } = require('./interna
 const { checkWebSocket } = require('./once-of');
 const { loadCodec, loadCompression, loadHttp2 } = require('./parts');
 const { SenderAdapter } = require('./sender-adapter');
-const { connections } = require('./report');
+const { connections, noteOpened } = require('./report');
 
 const { OPEN } = ws.WebSocket;
 
@@ -74,7 +74,7 @@ function extend(Base) {
       const decodes = streamFrom !== undefined || compression?.isLeftToWs() !== true;
       if (decodes) attachDecoder(this, receiver, adapter, streamFrom);
       this[kSenderAdapter] = adapter;
-      connections.opened++;
+      noteOpened(isServer(this));
       if (compression === null) return;
       connections.compressed++;
       const direction = agreement.sending(isServer(this) ? 'server' : 'client');

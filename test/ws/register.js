@@ -55,7 +55,7 @@ const folder = t.testdir({
     };
     Module.registerHooks = ({ resolve }) => {
       const context = { conditions: ['node', 'require'], parentURL: 'file:///app.js' };
-      const next = () => ({ url: ${JSON.stringify(pathToFileURL(require.resolve('ws')).href)} });
+      const next = (name) => ({ url: name === 'ws' ? ${JSON.stringify(pathToFileURL(require.resolve('ws')).href)} : 'file:///wss.js' });
       console.log(resolve('ws', context, next).url.endsWith('/ws.js'), resolve('wss', context, next).url.endsWith('/ws.js'));
     };`,
   // As require-in-the-middle does, which dd-trace and OpenTelemetry use.
@@ -88,9 +88,9 @@ const node = (args, options) =>
   child.run([process.execPath, ...args], { env, inherit: false, timeout: TIMEOUT, ...options });
 
 /** @returns {Promise<object>} what a program shows of its ws */
-async function run(args) {
+async function run(args, expected = /^$/) {
   const { why, stdout, stderr, status } = await node(args);
-  if (status !== 0 || stderr !== '') throw new Error(`${args.join(' ')}: ${why} ${stderr}`);
+  if (status !== 0 || !expected.test(stderr)) throw new Error(`${args.join(' ')}: ${why} ${stderr}`);
   return JSON.parse(stdout);
 }
 
@@ -101,8 +101,8 @@ const OURS = { isOurs: true, version: installed, registered: true };
 const THEIRS = { isOurs: false, version: installed, registered: true };
 
 /** Checks what programs show of their ws. */
-async function shows(t, expected, args, project, names) {
-  const shown = await Promise.all(names.map((name) => run([...args, program(project, name)])));
+async function shows(t, expected, args, project, names, stderr) {
+  const shown = await Promise.all(names.map((name) => run([...args, program(project, name)], stderr)));
   for (const [i, name] of names.entries()) t.same(shown[i], expected, `${args} ${project}/${name}`);
 }
 
@@ -134,14 +134,25 @@ t.test('a second copy of ws gives way, too, to framemask/ws on its own ws', asyn
   await shows(t, OURS, register, 'second', [...BOTH, 'dynamic.cjs']);
 });
 
-t.test('a ws that is not supported is left alone', async (t) => {
-  await shows(t, THEIRS, register, 'seven', BOTH);
+t.test('a ws that is not supported is left alone, with a warning', async (t) => {
+  const warning = /\[FRAMEMASK_WARN_WS_LEFT\] .* leaves ws 7\.5\.10 of \S+seven\S+ as it is: .*"overrides"/;
+  await shows(t, THEIRS, register, 'seven', BOTH, warning);
+  const [emitWarning, warnings] = [process.emitWarning, []];
+  process.emitWarning = (message) => warnings.push(message);
+  t.teardown(() => {
+    process.emitWarning = emitWarning;
+  });
   for (const project of ['seven', 'old', 'nine', 'alias', 'bare']) {
     const file = path.join(folder, project, 'node_modules/ws/index.js');
     t.equal(redirectFile('ws', file, null), file, project);
   }
   const file = path.join(folder, 'no-package.json-here/index.js');
   t.equal(redirectFile('ws', file, null), file, 'a file without a package.json');
+  redirectFile('ws', path.join(folder, 'nine/node_modules/ws/index.js'), null);
+  t.same(
+    warnings.map((message) => /leaves ws (\S*) of/.exec(message)[1]),
+    ['7.5.10', '8.17.0', '9.0.0', '']
+  );
 });
 
 t.test('what a hook of Node.js is told', async (t) => {
@@ -153,12 +164,64 @@ t.test('what a hook of Node.js is told', async (t) => {
   t.same(redirectUrl('ws', { ...asRequire, parentURL }, ws), ours('ws.js', 'commonjs'));
   t.same(redirectUrl('ws', asImport, ws), ours('ws.mjs', 'module'), 'without a parent');
   t.same(redirectUrl('ws', { ...asImport, parentURL: 'data:text/javascript,' }, ws), ours('ws.mjs', 'module'));
-  t.equal(redirectUrl('ws/package.json', asRequire, ws), ws, 'another specifier');
+  t.same(
+    redirectUrl('../node_modules/ws/index.js', { ...asRequire, parentURL }, ws),
+    ours('ws.js', 'commonjs'),
+    'a path'
+  );
+  t.equal(
+    redirectUrl(ws.url, { ...asImport, parentURL: `${ws.url}?iitm=true` }, ws),
+    ws,
+    "a tracer's module around ws"
+  );
+  const tracer = pathToFileURL('/app/node_modules/require-in-the-middle/index.js').href;
+  t.equal(redirectUrl('ws', { ...asRequire, parentURL: tracer }, ws), ws, 'a tracer that asks for the path');
+  const manifest = { url: pathToFileURL(require.resolve('ws/package.json')).href, format: 'json' };
+  t.equal(redirectUrl('ws/package.json', asRequire, manifest), manifest, 'another file');
   const builtin = { url: 'node:net', format: 'builtin' };
   t.equal(redirectUrl('ws', asImport, builtin), builtin, 'no file');
   const own = pathToFileURL(path.join(ROOT, 'lib/ws/load-ws.js')).href;
   t.equal(redirectUrl('ws', { ...asRequire, parentURL: own }, ws), ws, "framemask's own");
   t.equal(redirectFile('ws', require.resolve('ws'), null), path.join(ROOT, 'ws.js'), 'a REPL');
+});
+
+t.test('NODE_DEBUG=framemask and report() tell of each ws, and of the first connection', async (t) => {
+  const app = `
+    const seven = require('./seven/node_modules/ws');
+    const { WebSocket, WebSocketServer } = require('ws');
+    const server = new WebSocketServer({ host: '127.0.0.1', port: 0 }, () => {
+      new WebSocket('ws://127.0.0.1:' + server.address().port).on('open', () => {
+        console.log(JSON.stringify(WebSocket.report()));
+        process.exit();
+      });
+    });`;
+  fs.writeFileSync(path.join(folder, 'tells.cjs'), app);
+  const loaded = ['--require', require.resolve('ws')];
+  const debug = { env: { ...env, NODE_DEBUG: 'framemask' } };
+  const { stdout, stderr } = await node([...loaded, ...register, path.join(folder, 'tells.cjs')], debug);
+  const { copies, connections } = JSON.parse(stdout);
+  t.match(copies, [
+    { path: path.dirname(require.resolve('ws')), version: installed, replaced: false, reason: /loaded before/ },
+    { path: path.join(folder, 'seven/node_modules/ws'), version: '7.5.10', replaced: false, reason: /overrides/ }
+  ]);
+  t.equal(connections.opened, 2);
+  const lines = stderr.split('\n').filter((line) => line.startsWith('FRAMEMASK'));
+  t.match(
+    lines.map((line) => line.replace(/^FRAMEMASK \d+: /, '')),
+    [
+      new RegExp(`^ws ${installed} of \\S+ stays: it was loaded before`),
+      `registered in place of ws ${installed}`,
+      /^ws 7\.5\.10 of \S+ stays: /,
+      /^first connection: a (server|client) of ws \S+, kernel \w+, reads /
+    ]
+  );
+});
+
+t.test('imports that are resolved in a thread of their own are reported, too', async (t) => {
+  const app = `import WebSocket from 'ws'; console.log(JSON.stringify(WebSocket.report().copies));`;
+  fs.writeFileSync(path.join(folder, 'reports.mjs'), app);
+  const { stdout } = await node([...register, path.join(folder, 'reports.mjs')]);
+  t.match(JSON.parse(stdout), [{ version: installed, replaced: true, reason: null }]);
 });
 
 t.test('another framemask finds its own ws', async (t) => {

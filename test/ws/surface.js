@@ -7,7 +7,7 @@ const { isDeepStrictEqual } = require('node:util');
 const t = require('tap');
 const { kernel, unmask } = require('../../index.js');
 const { isSupported } = require('../../lib/ws/load-ws');
-const { setRegistered } = require('../../lib/ws/report');
+const { setRegistered } = require('../../lib/ws/copies');
 const { IMPLEMENTATIONS, connectPair, connectRaw, listen, runSource } = require('../support/websockets');
 
 // framemask/ws beside ws as a program sees it from outside: own keys, and every method with
@@ -327,6 +327,19 @@ const REFUSED = {
     { ws: { 'package.json': '{ "version": "7.5.10" }', 'index.js': '' } },
     /framemask\/ws works on ws 8\.17\.1 to 8\.x, and ws 7\.5\.10 is installed/
   ],
+  'one before 8.10, which does not export its package.json': [
+    { ws: { 'package.json': '{ "version": "8.2.0", "exports": "./index.js" }', 'index.js': '' } },
+    /framemask\/ws works on ws 8\.17\.1 to 8\.x, and ws 8\.9 or older is installed.*"overrides"/
+  ],
+  'framemask/ws itself, by an alias': [
+    {
+      ws: {
+        'package.json': '{ "version": "8.23.0" }',
+        'index.js': `module.exports = require(${JSON.stringify(require.resolve('../../ws.js'))});`
+      }
+    },
+    /framemask\/ws is given itself in place of ws: an alias of 'ws' holds for framemask's files, too/
+  ],
   'one without a private part that is needed': [
     { ws: { 'package.json': '{ "version": "8.99.0" }', 'index.js': INCOMPLETE } },
     /framemask\/ws can't work with this ws: its Sender lacks sendFrame/
@@ -341,8 +354,8 @@ for (const [name, [packages, expected]] of Object.entries(REFUSED)) {
         const Module = require('node:module');
         const resolve = Module._resolveFilename;
         Module._resolveFilename = function (request, ...rest) {
-          if (request === 'ws' || request.startsWith('ws/')) {
-            return resolve.call(this, request, { id: 'x', filename: __filename, paths: [__dirname + '/node_modules'] });
+          if (/^#ws(\\/|$)/.test(request)) {
+            return resolve.call(this, request.slice(1), { id: 'x', filename: __filename, paths: [__dirname + '/node_modules'] });
           }
           return resolve.call(this, request, ...rest);
         };`
@@ -350,6 +363,7 @@ for (const [name, [packages, expected]] of Object.entries(REFUSED)) {
     const { status, stderr } = await runSource("require('./ws.js')", ['--require', path.join(folder, 'copy.js')]);
     t.equal(status, 1);
     t.match(stderr, expected);
+    if (expected.source.includes('works on')) t.match(stderr, "code: 'FRAMEMASK_ERR_WS'");
   });
 }
 
@@ -378,7 +392,7 @@ for (const [name, [{ receiver, before = '' }, expected]] of Object.entries(IN_BU
       const { _load } = Module;
       const ws = require('ws');
       const ofBun = Object.assign(class extends ws {}, { Receiver: class { constructor() { ${receiver} } } });
-      Module._load = (request, ...others) => (request === 'ws' ? ofBun : _load(request, ...others));
+      Module._load = (request, ...others) => (request === '#ws' ? ofBun : _load(request, ...others));
       Object.defineProperty(process, 'versions', { value: { ...process.versions, bun: '1.4.5' } });
       ${before}
       console.log(require('./lib/ws/load-ws').loadWs() === ofBun ? 'that of require' : 'that of the path');
@@ -395,8 +409,8 @@ t.test('report() says what is at work, and whether framemask/ws/register was loa
   t.match(report, { ws: require('ws/package.json').version, reads, deflate: deno === undefined ? 'framemask' : 'ws' });
   t.equal(report.kernel, kernel);
   t.equal(report.registered, false);
-  setRegistered();
-  t.equal(framemask.report().registered, true);
+  setRegistered('8.23.0');
+  t.match(framemask.report(), { registered: true, copies: [] });
 });
 
 t.test('report() counts the connections that framemask/ws has opened, and survives JSON', async (t) => {
