@@ -14,6 +14,9 @@ const MODULE = url.pathToFileURL(path.join(ROOT, 'ws.mjs')).href;
 /** The entries of ws, by whatever path they are required. */
 const ENTRY = /[\\/]ws[\\/](index\.js|wrapper\.mjs)$/;
 
+/** What both load. */
+const LOADED = /[\\/]ws[\\/]lib[\\/]websocket\.js$/;
+
 /** The modules that ask for the path of ws in order to know it when it is loaded: tracers hook into it. */
 const TRACER = /[\\/](require-in-the-middle|import-in-the-middle|dd-trace[\\/]packages)[\\/]/;
 
@@ -60,13 +63,15 @@ function redirectUrl(specifier, { conditions, parentURL = '' }, resolved) {
     : { url: url.pathToFileURL(COMMONJS).href, format: 'commonjs', shortCircuit: true };
 }
 
-/** Notes each entry of ws among the files that the program has loaded before: it stays. */
+/** Notes each ws among the files that the program has loaded before: it stays. */
 function noteLoaded(files) {
-  for (const file of files) {
-    if (!ENTRY.test(file)) continue;
-    const { name, version = '' } = packageIn(path.dirname(file));
+  // framemask/ws loads one itself.
+  if (files.includes(COMMONJS)) return;
+  const folders = files.filter((file) => LOADED.test(file)).map((file) => path.join(file, '../..'));
+  for (const folder of folders) {
+    const { name, version = '' } = packageIn(folder);
     const reason = 'it was loaded before framemask/ws/register';
-    if (name === 'ws') noteCopy({ path: path.dirname(file), version, replaced: false, reason });
+    if (name === 'ws') noteCopy({ path: folder, version, replaced: false, reason });
   }
 }
 
