@@ -90,7 +90,10 @@ declare class EitherWebSocket extends EventEmitter {
   get binaryType(): 'nodebuffer' | 'arraybuffer' | 'fragments';
   set binaryType(type: WebSocket.BinaryType);
 
-  /** The bytes that wait to be sent, except up to 16 KiB that are held back for one write. */
+  /**
+   * The bytes that wait to be sent, except up to 16 KiB, in a listener of messages 64 KiB, that are held
+   * back for one write.
+   */
   readonly bufferedAmount: number;
   readonly extensions: string;
   readonly isPaused: boolean;

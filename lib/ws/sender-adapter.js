@@ -27,6 +27,11 @@ const { addToQueue, isExiting, listenForExit, reads } = require('./flush-queue')
  * program that sends until `bufferedAmount` says enough must see it grow.
  */
 const SEND_FROM = 16 * 1024;
+/**
+ * The same for the replies of one read, of shorter messages: 50 of 1 KiB are one write, not four
+ * (`node benchmark/ws.js`).
+ */
+const SEND_REPLIES_FROM = 64 * 1024;
 
 const OWNED = { owned: true };
 // `send` has an option `mask`.
@@ -69,7 +74,7 @@ class SenderAdapter {
     for (const name of ['end', 'destroy']) flushBefore(socket, name);
   }
 
-  /** Without the bytes that are held back, less than SEND_FROM. */
+  /** Without the bytes that are held back, less than SEND_FROM, or SEND_REPLIES_FROM. */
   get bufferedAmount() {
     return this.queuedAmount + this.heldBytes;
   }
@@ -131,7 +136,7 @@ class SenderAdapter {
     } else {
       encoder.text(data);
     }
-    this._added(callback);
+    this._added(callback, data.length);
   }
 
   /** Whether bytes wait in the socket, so that with ws, too, it keeps the program's Buffers. */
@@ -151,7 +156,7 @@ class SenderAdapter {
     if (this._watchers !== null) this._callWatchers();
     const pieces = list.map((piece) => this._toBytes(piece));
     if (this._addFramed(pieces)) {
-      this._added(callback);
+      this._added(callback, pieces.at(-1).length);
     } else {
       this.flush();
       ws.Sender.prototype.sendFrame.call(this._sender, list, callback);
@@ -233,12 +238,14 @@ class SenderAdapter {
     this.socket.write(last, callback);
   }
 
-  _added(callback) {
+  /** @param {number} length of the last message or frame */
+  _added(callback, length) {
     if (typeof callback === 'function') {
       this._callbacks ??= [];
       this._callbacks.push(keepContext(callback));
     }
-    if (this._encoder.pending >= SEND_FROM || isExiting()) this.flush();
+    const limit = this._isReading && length < SEND_FROM ? SEND_REPLIES_FROM : SEND_FROM;
+    if (this._encoder.pending >= limit || isExiting()) this.flush();
     else if (!this._isReading && !this.isQueued) addToQueue(this);
   }
 
