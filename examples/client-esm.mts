@@ -67,7 +67,8 @@ const decoder = new Decoder({
 });
 
 socket.on('data', (chunk) => {
-  decoder.write(chunk);
+  // @types/node 26 also allows for a string, which comes after setEncoding alone.
+  decoder.write(chunk as Buffer);
   if (decoder.closed) setTimeout(() => socket.destroy(), CLOSE_TIMEOUT).unref();
 });
 socket.on('error', (error) => console.error(error.message)); // 'close' follows

@@ -8,6 +8,7 @@ const { writeEntries } = require('../../../scripts/prebuild/entries');
 const { NotHere } = require('../../../scripts/support/fetch');
 const { ROOT, faultsOf } = require('../../support/child');
 const { MANAGERS, OLD_WS } = require('./managers');
+const { MAJORS, checkTypes } = require('./types');
 const { checkTarball, filesBelow, lint, pack } = require('./tarball');
 
 /**
@@ -42,7 +43,8 @@ module.exports = {
 Then each package manager installs it in an empty project, as a file and by its name from a registry on this machine,
 without a compiler and without a network; npm, pnpm and Yarn also as bufferutil beside ws 7 and 8.16. If a manager prints
 more than its summary, or installs other files than those of the tarball, it fails. Programs run there as CommonJS, as ES
-modules and as TypeScript (strict, nodenext), and must get a native kernel.`,
+modules and as TypeScript (strict, nodenext), and must get a native kernel. The programs of test/types and the example
+in TypeScript compile with the types of each major of Node.js.`,
   linuxOnly: true,
   packages: true,
   only: ['manager', MANAGERS],
@@ -58,6 +60,9 @@ modules and as TypeScript (strict, nodenext), and must get a native kernel.`,
       fs.mkdirSync(unpacked);
       execFileSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', unpacked]);
       await results.add('tarball', async () => [...checkTarball(filesBelow(unpacked)), ...(await lint(tarball))]);
+      for (const major of MAJORS) {
+        await results.add(`types of Node.js ${major}`, () => checkTypes(scratch, unpacked, major));
+      }
       prepare(chosen, progress);
       for (const name of OTHERS) await pack(scratch, { from: path.join(ROOT, 'node_modules', name) });
       for (const version of OLD_WS) await pack(scratch, { from: `ws@${version}` });
