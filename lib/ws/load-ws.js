@@ -49,7 +49,7 @@ function loadWs() {
 }
 
 function wsError(message, cause) {
-  return Object.assign(new Error(message, { cause }), { code: 'FRAMEMASK_ERR_WS' });
+  return Object.assign(new Error(message, cause && { cause }), { code: 'FRAMEMASK_ERR_WS' });
 }
 
 /** In Bun, `require('ws')` gives a module of Bun's own, unless a bundle holds ws. */
