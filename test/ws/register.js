@@ -9,7 +9,8 @@ const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const t = require('tap');
 const { version: installed } = require('ws/package.json');
-const { redirectFile, redirectUrl } = require('../../lib/ws/redirect');
+const { channelToHooks, describeRegister, noteCopy, sendTo } = require('../../lib/ws/copies');
+const { noteLoaded, redirectFile, redirectUrl } = require('../../lib/ws/redirect');
 const child = require('../support/child');
 const { LONG } = require('../support/sample');
 
@@ -183,6 +184,31 @@ t.test('what a hook of Node.js is told', async (t) => {
   const own = pathToFileURL(path.join(ROOT, 'lib/ws/load-ws.js')).href;
   t.equal(redirectUrl('ws', { ...asRequire, parentURL: own }, ws), ws, "framemask's own");
   t.equal(redirectFile('ws', require.resolve('ws'), null), path.join(ROOT, 'ws.js'), 'a REPL');
+});
+
+t.test('a ws that was loaded before, and one that the thread of hooks has met, are reported', async (t) => {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  t.teardown(() => {
+    process.emitWarning = emitWarning;
+  });
+  const ws = path.join(folder, 'second/node_modules/ws');
+  const loaded = path.join(ws, 'lib/websocket.js');
+  const reported = () => describeRegister().copies.map(({ path, reason }) => [path, reason]);
+  const before = reported();
+  noteLoaded([loaded, path.join(ROOT, 'ws.js')]);
+  t.same(reported(), before, 'that of framemask/ws is its own');
+  noteLoaded([path.join(folder, 'alias/node_modules/ws/lib/websocket.js'), loaded]);
+  t.same(reported(), [...before, [ws, 'it was loaded before framemask/ws/register']]);
+
+  const copy = { path: '/app/node_modules/ws', version: '8.23.0', replaced: true, reason: null };
+  const { data, transferList } = channelToHooks();
+  t.same(transferList, [data.port]);
+  sendTo(data.port);
+  noteCopy(copy);
+  sendTo(null);
+  t.same(reported(), [...before, [ws, 'it was loaded before framemask/ws/register'], [copy.path, null]]);
+  data.port.close();
 });
 
 t.test('NODE_DEBUG=framemask and report() tell of each ws, and of the first connection', async (t) => {
