@@ -53,9 +53,9 @@ function setRegistered(version) {
 }
 
 /** @returns {object} options of `module.register`, with the end of a channel for the thread of hooks */
-function channelToHooks() {
+function channelToHooks(isMainThread = workerThreads.isMainThread) {
   // --require loads register in the thread of hooks, too: Node.js 20 ends there if it gets a port.
-  if (!workerThreads.isMainThread) return {};
+  if (!isMainThread) return {};
   const { port1: own, port2: port } = new workerThreads.MessageChannel();
   fromHooks = own.on('message', noteCopy);
   // The program may end while it listens.

@@ -202,6 +202,7 @@ t.test('a ws that was loaded before, and one that the thread of hooks has met, a
   t.same(reported(), [...before, [ws, 'it was loaded before framemask/ws/register']]);
 
   const copy = { path: '/app/node_modules/ws', version: '8.23.0', replaced: true, reason: null };
+  t.same(channelToHooks(false), {}, 'in that thread itself');
   const { data, transferList } = channelToHooks();
   t.same(transferList, [data.port]);
   sendTo(data.port);
