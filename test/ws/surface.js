@@ -506,27 +506,29 @@ t.test('the package names ws as an optional peer of any version, for programs th
 
 t.test('NODE_DEBUG=framemask shows the first connection, and why masking is JavaScript', async (t) => {
   const { url } = await listen(t, ws);
-  const source = `
-    const { WebSocket } = require('./ws.js');
-    for (let i = 0; i < 2; i++) new WebSocket(${JSON.stringify(url)}).on('open', () => process.exit());`;
+  const client = `
+    const { WebSocket, WebSocketServer } = require('./ws.js');
+    const connect = (url) => new WebSocket(url).on('open', () => process.exit());`;
   const debug = { NODE_DEBUG: 'framemask', FRAMEMASK_REQUIRE_NATIVE: '' };
   const cases = {
-    'FRAMEMASK_KERNEL=js': [{ FRAMEMASK_KERNEL: 'js' }, []],
+    client: [`connect(${JSON.stringify(url)});`, { FRAMEMASK_KERNEL: 'js' }, []],
     // node-gyp-build looks there for another addon.
-    'without an addon': [
+    server: [
+      `const server = new WebSocketServer({ host: '127.0.0.1', port: 0 }, () =>
+        connect('ws://127.0.0.1:' + server.address().port));`,
       { FRAMEMASK_PREBUILD: '/nowhere', FRAMEMASK_KERNEL: '' },
       [/^no addon, so masking is JavaScript: /]
     ]
   };
-  for (const [name, [env, more]] of Object.entries(cases)) {
-    const { stderr } = await runSource(source, [], { ...debug, ...env });
+  for (const [role, [source, env, more]] of Object.entries(cases)) {
+    const { stderr } = await runSource(client + source, [], { ...debug, ...env });
     const lines = stderr.split('\n').filter((line) => line.startsWith('FRAMEMASK'));
-    const first = /^first connection: a client of ws \S+, kernel js, reads \w+, deflate \w+$/;
+    const first = new RegExp(`^first connection: a ${role} of ws \\S+, kernel js, reads \\w+, deflate \\w+$`);
     t.match(
       lines.map((line) => line.replace(/^\w+ \d+: /, '')),
       [first, ...more],
-      name
+      role
     );
-    t.equal(lines.length, 1 + more.length, name);
+    t.equal(lines.length, 1 + more.length, role);
   }
 });
