@@ -37,8 +37,8 @@ function versionOfWs() {
 /** @returns {typeof import('ws')} the program's own ws @throws {Error} as checkWs */
 function loadWs() {
   checkWs();
-  const ws = require('#ws');
-  if (process.versions.bun !== undefined && isOfBun(ws)) return loadFile();
+  const found = require('#ws');
+  const ws = process.versions.bun !== undefined && isOfBun(found) ? loadFile() : found;
   if (ws.WebSocket === undefined) {
     throw wsError(
       "framemask/ws is given itself in place of ws: an alias of 'ws' holds for framemask's files, too. Leave those in " +

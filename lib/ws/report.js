@@ -11,10 +11,8 @@ const connections = { opened: 0, shared: 0, compressed: 0 };
 
 /** Counts a connection. The first is logged: it shows that framemask is in use, and how. */
 function noteOpened(isServer) {
-  if (connections.opened++ > 0 || !log.enabled) return;
-  const { kernel, nativeError, ws, reads, deflate } = report();
-  const role = isServer ? 'server' : 'client';
-  log('first connection: a %s of ws %s, kernel %s, reads %s, deflate %s', role, ws, kernel, reads, deflate);
+  if (connections.opened++ > 0) return;
+  log('first connection: a %s of ws %s, kernel %s', isServer ? 'server' : 'client', wsVersion, kernel);
   if (nativeError !== null) log('no addon, so masking is JavaScript: %s', nativeError.message);
 }
 

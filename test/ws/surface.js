@@ -329,7 +329,7 @@ const REFUSED = {
   ],
   'one before 8.10, which does not export its package.json': [
     { ws: { 'package.json': '{ "version": "8.2.0", "exports": "./index.js" }', 'index.js': '' } },
-    /framemask\/ws works on ws 8\.17\.1 to 8\.x, and ws 8\.9 or older is installed.*"overrides"/
+    /framemask\/ws works on ws 8\.17\.1 to 8\.x, and ws (8\.9 or older|8\.2\.0) is installed.*"overrides"/
   ],
   'framemask/ws itself, by an alias': [
     {
@@ -523,7 +523,7 @@ t.test('NODE_DEBUG=framemask shows the first connection, and why masking is Java
   for (const [role, [source, env, more]] of Object.entries(cases)) {
     const { stderr } = await runSource(client + source, [], { ...debug, ...env });
     const lines = stderr.split('\n').filter((line) => line.startsWith('FRAMEMASK'));
-    const first = new RegExp(`^first connection: a ${role} of ws \\S+, kernel js, reads \\w+, deflate \\w+$`);
+    const first = new RegExp(`^first connection: a ${role} of ws \\S+, kernel js$`);
     t.match(
       lines.map((line) => line.replace(/^\w+ \d+: /, '')),
       [first, ...more],

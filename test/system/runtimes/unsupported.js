@@ -105,6 +105,8 @@ const UNSUPPORTED = [
     'Deno runs no --require beside -e',
     'the ws that is installed is refused by an error that says so: none at all',
     'the ws that is installed is refused by an error that says so: one of an unsupported version',
+    'the ws that is installed is refused by an error that says so: one before 8.10, which does not export its package.json',
+    'the ws that is installed is refused by an error that says so: framemask/ws itself, by an alias',
     'the ws that is installed is refused by an error that says so: one without a private part that is needed'
   ],
   [
