@@ -1,36 +1,47 @@
 'use strict';
 
 const { vm } = require('../shared/node-modules');
+const { process } = require('../shared/ticks');
 
 /** A context that has not been used for this long, and at most twice as long, is released. */
 const IDLE_AFTER = 30_000;
 
 /**
- * An interval that does not keep its function: by it, it would keep the modules of a test's context for
- * as long. So the code is the first context's.
+ * One interval for all copies of framemask in the process, under a symbol of it. A test runner loads a
+ * copy in a context for each test file; a timer keeps its function, and the AsyncLocalStorage store in
+ * which it was set, such as that file's. So the code is the first context's, and refers to the copies'
+ * functions weakly. A function that returns false is called no more.
  */
-const repeatWeakly = vm.runInThisContext(`(call, milliseconds, setInterval, clearInterval) => {
-  const held = new WeakRef(call);
-  const timer = setInterval(() => {
-    const call = held.deref();
-    if (call === undefined) clearInterval(timer);
-    else call();
-  }, milliseconds);
-  return timer;
-}`);
+const kRepeat = Symbol.for('framemask.repeat.1');
+process[kRepeat] ??= vm.runInThisContext(`(milliseconds) => {
+  const calls = new Set();
+  let timer = null;
+  const run = () => {
+    for (const held of calls) if (held.deref()?.() !== true) calls.delete(held);
+    if (calls.size !== 0) return;
+    clearInterval(timer);
+    timer = null;
+  };
+  return (call) => {
+    calls.add(new WeakRef(call));
+    timer ??= setInterval(run, milliseconds);
+    // The process may end while it waits.
+    timer.unref();
+  };
+}`)(IDLE_AFTER);
+const { [kRepeat]: repeat } = process;
 
 const contexts = new Set();
-let timer = null;
+let isRepeated = false;
 
 /** Has a context released when it has not been used for a while. Called at each use. */
 function noteUse(context) {
   context.isUsed = true;
   if (contexts.has(context)) return;
   contexts.add(context);
-  if (timer !== null) return;
-  timer = repeatWeakly(releaseIdle, IDLE_AFTER, setInterval, clearInterval);
-  // The process may end while it waits. Where a test has jsdom's timers, they are numbers.
-  timer.unref?.();
+  if (isRepeated) return;
+  isRepeated = true;
+  repeat(releaseIdle);
 }
 
 /** For a context that has been released already. */
@@ -38,7 +49,11 @@ function forgetContext(context) {
   contexts.delete(context);
 }
 
-/** Releases the contexts that have not been used since the last call. */
+/**
+ * Releases the contexts that have not been used since the last call.
+ *
+ * @returns {boolean} whether some are left
+ */
 function releaseIdle() {
   for (const context of contexts) {
     if (context.isUsed || context.isBusy) {
@@ -48,9 +63,8 @@ function releaseIdle() {
       context.release();
     }
   }
-  if (contexts.size !== 0) return;
-  clearInterval(timer);
-  timer = null;
+  isRepeated = contexts.size !== 0;
+  return isRepeated;
 }
 
 module.exports = { forgetContext, noteUse, releaseIdle };

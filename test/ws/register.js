@@ -82,8 +82,8 @@ function copyFramemask(to) {
     fs.cpSync(path.join(ROOT, name), path.join(to, name), { recursive: true });
 }
 
-// A copy of framemask has no addon.
-const { FRAMEMASK_REQUIRE_NATIVE, ...env } = process.env;
+// A copy of framemask has no addon. tap hides warnings from Node.js 22 on.
+const { FRAMEMASK_REQUIRE_NATIVE, NODE_OPTIONS, ...env } = process.env;
 
 const node = (args, options) =>
   child.run([process.execPath, ...args], { env, inherit: false, timeout: TIMEOUT, ...options });
