@@ -36,10 +36,10 @@ function installDependencies(folder) {
   fs.writeFileSync(installed, wanted);
 }
 
-/** Installs packages, an object of names and versions, in a folder of .cache/. */
-function installPackages(folder, packages) {
+/** Installs packages, an object of names and versions, in a folder of .cache/; `more` is for its package.json. */
+function installPackages(folder, packages, more = {}) {
   fs.mkdirSync(folder, { recursive: true });
-  const manifest = { private: true, dependencies: packages };
+  const manifest = { private: true, dependencies: packages, ...more };
   fs.writeFileSync(path.join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
   installDependencies(folder);
 }

@@ -3,11 +3,11 @@
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const path = require('node:path');
-const { ROOT, outputOf } = require('../../support/child');
+const { outputOf } = require('../../support/child');
 const { installPackages, placeFramemask } = require('../../../scripts/support/install');
+const { CACHE, addCase, findTools } = require('./tool');
 
 const USERS = path.join(__dirname, 'users');
-const CACHE = path.join(ROOT, '.cache/programs');
 const PACKAGES = {
   '@opentelemetry/context-async-hooks': '1.30.1',
   '@opentelemetry/sdk-trace-base': '1.30.1',
@@ -35,6 +35,7 @@ const WAYS = [
 ];
 
 const PROGRAMS = fs.readdirSync(USERS).map((file) => ({ name: file.replace(/\.m?js$/, ''), file }));
+const TOOLS = findTools();
 
 /**
  * @returns {string[]} the receivers of each `ws` below a folder, but for those of ws 6 and 7, which
@@ -81,32 +82,41 @@ function judge(way, { result, counts }, reference) {
   return faults;
 }
 
+/** Runs a program in all ways, and adds the results. */
+async function addProgram({ name, file }, receivers, results) {
+  let reference;
+  for (const way of WAYS) {
+    await results.add(`${name}, ${way.name}`, async () => {
+      const run = await runProgram(file, way, receivers);
+      if (way === WAYS[0]) reference = run;
+      if (reference === undefined) throw new Error('nothing to compare with');
+      const cells = [`${(run.counts.memory / 2 ** 20).toFixed(0)} MiB`];
+      return { cells, faults: judge(way, run, reference) };
+    });
+  }
+}
+
 module.exports = {
-  summary:
-    'socket.io, fastify, graphql-ws, Yjs, jsdom, dd-trace and others: the same results with ws and with framemask/ws',
-  details: `Runs each program of users/ three times: with ws; with framemask/ws, which it names instead of ws; and unchanged, with
+  summary: 'socket.io, fastify, dd-trace, Jest, Vitest, bundlers and others: the same results with ws and framemask/ws',
+  details: `Runs each program of users/ three times: with ws; with framemask/ws, which it names instead; and unchanged, with
 \`node --import framemask/ws/register\`, which also gives framemask/ws to the packages that it uses. All must print the
 same result; in the second framemask must read messages, and in the third no ws 8 may read one. The packages are
-installed in .cache/programs/, without their install scripts.`,
-  only: ['program', PROGRAMS],
-  columns: ['memory'],
+installed in .cache/programs/, without their install scripts.
+
+Then each tool of tools/ runs a small project with plain ws and with framemask, from the tarball that would be
+published: the results must be the same, and framemask must have opened the connections.`,
+  only: ['program', [...PROGRAMS, ...TOOLS]],
+  columns: ['measured'],
 
   async run(_options, { chosen, results, progress }) {
-    progress(`installing ${Object.keys(PACKAGES).join(', ')}`);
-    installPackages(CACHE, PACKAGES);
+    const packages = Object.assign({}, PACKAGES, ...TOOLS.map((tool) => tool.packages));
+    progress(`installing ${Object.keys(packages).join(', ')}`);
+    installPackages(CACHE, packages);
     placeFramemask(CACHE);
     const receivers = findReceivers(path.join(CACHE, 'node_modules'));
-    for (const { name, file } of chosen) {
-      let reference;
-      for (const way of WAYS) {
-        await results.add(`${name}, ${way.name}`, async () => {
-          const run = await runProgram(file, way, receivers);
-          if (way === WAYS[0]) reference = run;
-          if (reference === undefined) throw new Error('nothing to compare with');
-          const cells = [`${(run.counts.memory / 2 ** 20).toFixed(0)} MiB`];
-          return { cells, faults: judge(way, run, reference) };
-        });
-      }
+    for (const one of chosen) {
+      if (PROGRAMS.includes(one)) await addProgram(one, receivers, results);
+      else for (const part of one.cases) await addCase(one.name, part, results);
     }
   }
 };
