@@ -18,7 +18,8 @@ const { median } = require('./support/race');
 const USAGE = `usage: node benchmark/compare.js <folder of the old checkout> [options]
 
 Measures this checkout of framemask, the new one, against another. Prints how many times faster it is than the old one
-for each row of decode.js, encode.js and masking.js, and for framemask/ws. Both checkouts need their addon
+for each row of decode.js, encode.js and masking.js, for inflating, and for framemask/ws; and how many bytes a Decoder
+holds. Both checkouts need their addon
 (npm run build) and node_modules. A round is a process. Takes about 15 minutes.
 
 A row is SLOWER if three of four processes found it slower by more than the limit, unclear if half of them did; measure
@@ -44,6 +45,12 @@ function takeTurns(job, old, processes) {
     for (const name of Object.keys(turns)) turns[name].push({ ns: median(taken[name].map(({ ns }) => ns)) });
   }
   return turns;
+}
+
+/** Candidates that weigh 10,000 objects of each checkout, each time in a process. */
+function weighers(object, old) {
+  const weigher = ([name, root]) => [name, () => ({ held: runChild({ object, count: 10_000, root }) })];
+  return Object.fromEntries(Object.entries({ new: ROOT, old }).map(weigher));
 }
 
 /** @returns {string[]} the rows that are slower by more than the limit */
@@ -76,7 +83,15 @@ runBenchmark({
         job: { row: row.name, kernel, turn }
       }));
     });
-    return [{ rows, start: () => ({ turns: ({ job }, processes) => takeTurns(job, old, processes) }) }];
+    const objects = ['a Decoder', 'a Decoder with compression'].map((object) => ({
+      name: object,
+      group: object,
+      object
+    }));
+    return [
+      { rows, start: () => ({ turns: ({ job }, processes) => takeTurns(job, old, processes) }) },
+      { rows: objects, start: () => ({ candidates: ({ object }) => weighers(object, old) }) }
+    ];
   },
   remarks: judge
 });

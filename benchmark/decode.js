@@ -88,6 +88,7 @@ function row(name, group, make, { chunkSize = KIB64, oneEach = false, framesOnly
 const SMALL = 'decode 64 KiB chunks of small frames';
 const FRAMES = 'decode the same by `onFrame`, which makes no object';
 const ALONE = 'decode one small frame a chunk';
+const PAIRS = 'decode two small frames a chunk';
 const BYTES = 'decode byte by byte';
 const LONG = 'decode one message of 1 MiB';
 
@@ -104,6 +105,8 @@ const ROWS = [
   ]),
   row('text 64 B, one a chunk', ALONE, few(64, TEXT, 64), { oneEach: true }),
   row('binary 64 B, one a chunk', ALONE, few(64, BINARY, 64), { oneEach: true }),
+  row('text 64 B, two a chunk', PAIRS, few(64, TEXT, 64), { chunkSize: 2 * 70 }),
+  row('binary 64 B, two a chunk', PAIRS, few(64, BINARY, 64), { chunkSize: 2 * 70 }),
   row('text 16 B, byte by byte', BYTES, few(16, TEXT, 16), { chunkSize: 1 }),
   row('binary 16 B, byte by byte', BYTES, few(16, BINARY, 16), { chunkSize: 1 }),
   row('binary 64 B, byte by byte', BYTES, few(16, BINARY, 64), { chunkSize: 1 }),

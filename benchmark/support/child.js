@@ -7,12 +7,16 @@ const { execFileSync } = require('node:child_process');
 const { Duplex } = require('node:stream');
 
 const { HANDSHAKE } = require('../../test/support/frames');
+const { NO_TAKEOVER, ROWS: INFLATING } = require('./inflating');
 const { loadFramemask } = require('./modules');
 const { takeTurns, timed } = require('./race');
 
 const noop = () => {};
 const HANDLERS = { onMessage: noop, onPing: noop, onPong: noop, onClose: noop, onError: noop };
 const ANNOUNCED = Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0x40, 0, 0, 0, 1, 2, 3, 4, ...Buffer.alloc(10)]);
+
+/** Of a server: its connections share what they have agreed on. */
+let agreement = null;
 
 /** The objects of a connection that are weighed. All share their handlers, as the connections of a server do. */
 const OBJECTS = {
@@ -21,6 +25,11 @@ const OBJECTS = {
     const decoder = new Decoder({ role: 'server', onMessage: noop, maxPayload: 2 ** 31 });
     decoder.write(Buffer.from(ANNOUNCED));
     return [decoder, new Encoder({ role: 'server' })];
+  },
+  'a Decoder': ({ Decoder }) => [new Decoder({ role: 'server', ...HANDLERS }), undefined],
+  'a Decoder with compression': ({ Decoder, acceptDeflate }) => {
+    agreement ??= acceptDeflate(NO_TAKEOVER);
+    return [new Decoder({ role: 'server', deflate: agreement, ...HANDLERS }), undefined];
   },
   ws() {
     const { Receiver, Sender } = require('ws');
@@ -42,9 +51,9 @@ async function memoryUse() {
   return heapUsed + external;
 }
 
-/** @returns {Promise<number>} the bytes that the two objects of a connection hold */
-async function weigh({ object, count }) {
-  const framemask = loadFramemask();
+/** @returns {Promise<number>} the bytes that the objects of a connection hold, two at most */
+async function weigh({ object, count, root }) {
+  const framemask = loadFramemask('', root);
   // 100 connections are made before, so that what all share is not weighed.
   const kept = Array.from({ length: 2 * (100 + count) }, () => null);
   const fill = (start, end) => {
@@ -87,6 +96,7 @@ function listRows() {
   const ws = decode.filter(({ name }) => /^(text|binary) (64 B|1 MiB)/.test(name));
   return [
     ...prefixed('decode', decode),
+    ...prefixed('inflate', INFLATING),
     ...prefixed('encode', require('../encode').ROWS),
     ...prefixed('ws', ws).map((row) => ({ ...row, entry: 'ws.js', ofFramemask: ofFramemaskWs })),
     ...masking.map((row) => ({ ...row, name: row.name.replace(' ', ': ') }))
