@@ -1,7 +1,7 @@
 'use strict';
 
 const { Buffer, EMPTY, lengthOf } = require('../shared/buffers');
-const { Pieces } = require('../shared/pieces');
+const { Pieces, SMALL } = require('../shared/pieces');
 const { decodeText } = require('../shared/utf8');
 const { ConnectionInflater } = require('./connection-inflater');
 const { inflateAlone, inflateAloneLater, mustWait } = require('./inflate-message');
@@ -67,7 +67,7 @@ class Inflater {
     if (inflated === null) return false;
     // The caller takes a complete message before anything else is inflated.
     if (isWhole) this._whole = inflated;
-    else this._addFrame([isLast ? inflated : copyIfShared(inflated)]);
+    else this._addFrame([isLast || inflated.length < SMALL ? inflated : copyIfShared(inflated)]);
     this._endFrame(isLast);
     return true;
   }

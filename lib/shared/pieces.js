@@ -2,9 +2,10 @@
 
 const { Buffer, EMPTY, join, view } = require('./buffers');
 
-/** Smaller pieces are joined. */
+/** Smaller pieces are joined: `add` copies them. */
 const SMALL = 4 * 1024;
-/** Memory for small pieces is twice what has come, and at most this. */
+/** Memory for small pieces is twice what has come, within these. */
+const LEAST_ROOM = 1024;
 const MOST_ROOM = 16 * 1024;
 
 /**
@@ -32,7 +33,7 @@ class Pieces {
     }
     if (length > this._room.length - this._end) {
       this._seal();
-      this._room = Buffer.allocUnsafeSlow(Math.min(this.length * 2, MOST_ROOM));
+      this._room = Buffer.allocUnsafeSlow(Math.min(Math.max(this.length * 2, LEAST_ROOM), MOST_ROOM));
       this._start = this._end = 0;
     }
     this._room.set(bytes, this._end);
@@ -52,4 +53,4 @@ class Pieces {
   }
 }
 
-module.exports = { Pieces };
+module.exports = { Pieces, SMALL };
