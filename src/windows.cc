@@ -12,9 +12,9 @@
   F(napi_create_array)          \
   F(napi_create_function)       \
   F(napi_create_object)         \
-  F(napi_create_reference)      \
   F(napi_create_string_latin1)  \
   F(napi_create_string_utf8)    \
+  F(napi_define_properties)     \
   F(napi_get_cb_info)           \
   F(napi_get_typedarray_info)   \
   F(napi_get_value_string_utf8) \
