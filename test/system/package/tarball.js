@@ -8,7 +8,7 @@ const { TARGETS } = require('../../../scripts/prebuild/targets');
 const { ROOT, outputOf, run } = require('../../support/child');
 
 /** The limit for all files together, in bytes. */
-const MAX_SIZE = 672_000;
+const MAX_SIZE = 680_000;
 /** The documentation that is read offline. The API is in the types. */
 const GUIDES = ['codec', 'deflate', 'ws'].map((name) => `docs/${name}.md`);
 /** npm runs the first three when a package is installed, and warns of `prepare` in a tarball. */
