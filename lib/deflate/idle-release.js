@@ -1,19 +1,17 @@
 'use strict';
 
 const { vm } = require('../shared/node-modules');
-const { process } = require('../shared/ticks');
+const { ofProcess } = require('../shared/of-process');
 
 /** A context that has not been used for this long, and at most twice as long, is released. */
 const IDLE_AFTER = 30_000;
 
 /**
- * One interval for all copies of framemask in the process, under a symbol of it. A test runner loads a
- * copy in a context for each test file; a timer keeps its function, and the AsyncLocalStorage store in
- * which it was set, such as that file's. So the code is the first context's, and refers to the copies'
- * functions weakly. A function that returns false is called no more.
+ * One interval for all copies. A timer keeps its function, and the AsyncLocalStorage store in which
+ * it was set, such as that of a test file. So the code is the first context's, and refers to the
+ * functions of copies weakly. A function that returns false is called no more.
  */
-const kRepeat = Symbol.for('framemask.repeat.1');
-process[kRepeat] ??= vm.runInThisContext(`(milliseconds) => {
+const REPEATER = `(milliseconds) => {
   const calls = new Set();
   let timer = null;
   const run = () => {
@@ -28,8 +26,8 @@ process[kRepeat] ??= vm.runInThisContext(`(milliseconds) => {
     // The process may end while it waits.
     timer.unref();
   };
-}`)(IDLE_AFTER);
-const { [kRepeat]: repeat } = process;
+}`;
+const repeat = ofProcess('repeat.1', () => vm.runInThisContext(REPEATER)(IDLE_AFTER));
 
 const contexts = new Set();
 let isRepeated = false;

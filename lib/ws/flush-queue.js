@@ -3,6 +3,7 @@
 // The connections that hold bytes back until the end of the turn. One tick flushes them all, and
 // takes the replies of asynchronous listeners along.
 
+const { ofProcess } = require('../shared/of-process');
 const { nextTick, process } = require('../shared/ticks');
 
 /**
@@ -11,13 +12,8 @@ const { nextTick, process } = require('../shared/ticks');
  */
 const HELD_BACK = 64 * 1024;
 
-/**
- * What all copies of framemask in the process hold back, under a symbol of the process: a test runner
- * loads a copy for each test file, and one listener of 'exit' serves them. Only the first copy is kept.
- */
-const kHeld = Symbol.for('framemask.held.1');
-
-process[kHeld] ??= {
+/** What all copies hold back. One listener of 'exit' serves them, and keeps the first copy alone. */
+const held = ofProcess('held.1', () => ({
   /** @type {import('./sender-adapter').SenderAdapter[]} */
   queue: [],
   bytes: 0,
@@ -25,8 +21,7 @@ process[kHeld] ??= {
   reads: [],
   listensForExit: false,
   exits: false
-};
-const { [kHeld]: held } = process;
+}));
 const { reads } = held;
 
 /** @param {import('./sender-adapter').SenderAdapter} adapter one that is not in the queue */
