@@ -4,7 +4,6 @@
 // register loads this module, and it loads neither ws nor the codec.
 
 const { path, util, workerThreads } = require('../shared/node-modules');
-const { SUPPORTED } = require('./load-ws');
 
 /** Writes a line to stderr, with NODE_DEBUG=framemask. */
 const log = util.debuglog('framemask');
@@ -20,11 +19,12 @@ const log = util.debuglog('framemask');
 /** @type {Map<string, Copy>} by folder */
 const copies = new Map();
 let registered = false;
-/** The end of a channel: in the thread of register-hooks.mjs that to this thread, here that from it. */
+/** In the thread of register-hooks.mjs: the way to the program's thread. */
 let toMain = null;
+/** In the program's thread: the way from that one. */
 let fromHooks = null;
 
-/** @param {Copy} copy of which the first word counts */
+/** Notes a copy and tells of it, the first time that its folder comes. @param {Copy} copy */
 function noteCopy(copy) {
   if (copies.has(copy.path)) return;
   copies.set(copy.path, copy);
@@ -42,17 +42,13 @@ function warnOfCopy({ path: folder, version, reason }) {
   });
 }
 
-/** The reason why a version of ws stays; null if framemask/ws works with it. */
-const unsupported = (isSupported) =>
-  isSupported ? null : `framemask/ws works on ${SUPPORTED}; "overrides" in package.json gives packages another`;
-
 /** For register. */
 function setRegistered(version) {
   registered = true;
   log('registered in place of ws %s', version);
 }
 
-/** @returns {object} options of `module.register`, with the end of a channel for the thread of hooks */
+/** @returns {object} options of `module.register`: the way from the thread of hooks to this one */
 function channelToHooks(isMainThread = workerThreads.isMainThread) {
   // --require loads register in the thread of hooks, too: Node.js 20 ends there if it gets a port.
   if (!isMainThread) return {};
@@ -77,4 +73,4 @@ function describeRegister() {
   return { registered, copies: [...copies.values()] };
 }
 
-module.exports = { channelToHooks, describeRegister, log, noteCopy, sendTo, setRegistered, unsupported };
+module.exports = { channelToHooks, describeRegister, log, noteCopy, sendTo, setRegistered };

@@ -4,8 +4,8 @@
 // which Node.js before 22.15 resolves imports, so it loads neither ws nor the codec.
 
 const { fs, path, url } = require('../shared/node-modules');
-const { noteCopy, unsupported } = require('./copies');
-const { isSupported } = require('./load-ws');
+const { noteCopy } = require('./copies');
+const { SUPPORTED, isSupported } = require('./load-ws');
 
 const ROOT = path.join(__dirname, '../..');
 const COMMONJS = path.join(ROOT, 'ws.js');
@@ -17,8 +17,11 @@ const ENTRY = /[\\/]ws[\\/](index\.js|wrapper\.mjs)$/;
 /** What both load. */
 const LOADED = /[\\/]ws[\\/]lib[\\/]websocket\.js$/;
 
-/** The modules that ask for the path of ws in order to know it when it is loaded: tracers hook into it. */
+/** Modules of tracers. They ask for the path of ws, by which they know it when it is loaded. */
 const TRACER = /[\\/](require-in-the-middle|import-in-the-middle|dd-trace[\\/]packages)[\\/]/;
+
+const LOADED_BEFORE = 'it was loaded before framemask/ws/register';
+const UNSUPPORTED = `framemask/ws works on ${SUPPORTED}; "overrides" in package.json gives packages another`;
 
 /** The package.json of a folder; empty if none can be read. */
 function packageIn(folder) {
@@ -29,13 +32,18 @@ function packageIn(folder) {
   }
 }
 
-/** Whether a file is an entry of a ws that framemask/ws works with. */
-function isReplaced(file) {
-  const folder = path.dirname(file);
+/**
+ * Notes the ws in a folder, if there is one.
+ *
+ * @param {string | null} stays the reason why it stays, whatever its version
+ * @returns {boolean} whether framemask/ws takes its place
+ */
+function noteWs(folder, stays) {
   const { name, version = '' } = packageIn(folder);
   if (name !== 'ws') return false;
-  const replaced = isSupported(version);
-  noteCopy({ path: folder, version, replaced, reason: unsupported(replaced) });
+  const reason = stays ?? (isSupported(version) ? null : UNSUPPORTED);
+  const replaced = reason === null;
+  noteCopy({ path: folder, version, replaced, reason });
   return replaced;
 }
 
@@ -49,12 +57,14 @@ function redirectFile(request, file, parent) {
   if (request !== 'ws' && !ENTRY.test(file)) return file;
   // A module that wraps another, such as a tracer's, has its path.
   const isLeftTo = (from) => from === file || TRACER.test(from) || requiresForFramemask(from);
-  return isLeftTo(parent ?? '') || !isReplaced(file) ? file : COMMONJS;
+  return isLeftTo(parent ?? '') || !noteWs(path.dirname(file), null) ? file : COMMONJS;
 }
 
 /** The end of a `resolve` hook of Node.js. `resolved` is the next hook's result. */
 function redirectUrl(specifier, { conditions, parentURL = '' }, resolved) {
-  if (!resolved.url.startsWith('file:')) return resolved;
+  // Each module of the program comes here, and few are of ws.
+  const mayBeWs = specifier === 'ws' || resolved.url.includes('/ws/');
+  if (!mayBeWs || !resolved.url.startsWith('file:')) return resolved;
   const file = url.fileURLToPath(resolved.url);
   const parent = parentURL.startsWith('file:') ? url.fileURLToPath(parentURL) : '';
   if (redirectFile(specifier, file, parent) === file) return resolved;
@@ -67,12 +77,7 @@ function redirectUrl(specifier, { conditions, parentURL = '' }, resolved) {
 function noteLoaded(files) {
   // framemask/ws loads one itself.
   if (files.includes(COMMONJS)) return;
-  const folders = files.filter((file) => LOADED.test(file)).map((file) => path.join(file, '../..'));
-  for (const folder of folders) {
-    const { name, version = '' } = packageIn(folder);
-    const reason = 'it was loaded before framemask/ws/register';
-    if (name === 'ws') noteCopy({ path: folder, version, replaced: false, reason });
-  }
+  for (const file of files) if (LOADED.test(file)) noteWs(path.join(file, '../..'), LOADED_BEFORE);
 }
 
 module.exports = { noteLoaded, redirectFile, redirectUrl };
