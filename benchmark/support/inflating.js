@@ -3,34 +3,34 @@
 // Rows of compressed frames, of which compare.js times two checkouts.
 
 const { setImmediate } = require('node:timers/promises');
-const zlib = require('node:zlib');
-const { TEXT, cut, jsonPayloads } = require('./messages');
-const { frame } = require('../../test/support/frames');
+const { deflateByZlib } = require('../../test/support/deflate');
+const { CONTINUATION, TEXT, frame } = require('../../test/support/frames');
+const { cut, jsonPayloads } = require('./messages');
 
 const NO_TAKEOVER = 'permessage-deflate; server_no_context_takeover; client_no_context_takeover';
 const RSV1 = 0x40;
-const TAIL = 4;
 const FRAGMENTS = 4;
 /** A key that changes nothing: the same chunks can be decoded again and again. */
 const NO_KEY = Buffer.alloc(4);
 
 /** @returns {Buffer} the frames of a message */
 function framesOf(payload, fragments) {
-  const deflated = zlib.deflateRawSync(payload, { finishFlush: zlib.constants.Z_SYNC_FLUSH }).subarray(0, -TAIL);
+  const deflated = deflateByZlib(payload);
   const pieces = cut(deflated, Math.ceil(deflated.length / fragments));
   return Buffer.concat(
-    pieces.map((piece, i) =>
-      frame(i === 0 ? TEXT & 0x0f : 0, piece, { fin: i === pieces.length - 1, rsv: i === 0 ? RSV1 : 0, key: NO_KEY })
-    )
+    pieces.map((piece, i) => {
+      const [opcode, rsv] = i === 0 ? [TEXT, RSV1] : [CONTINUATION, 0];
+      return frame(opcode, piece, { fin: i === pieces.length - 1, rsv, key: NO_KEY });
+    })
   );
 }
 
-/** A contestant of the timed loops: see decode.js. With `inPool`, a call waits for the thread pool. */
+/** A contestant of the timed loops: see decode.js. `idle` waits for the thread pool. */
 const inflater =
   ({ inParts, inPool }) =>
   ({ Decoder, acceptDeflate }) =>
   (deliver) => {
-    const deflate = acceptDeflate(NO_TAKEOVER, inPool ? { threadPoolFrom: 0 } : { threadPoolFrom: Infinity });
+    const deflate = acceptDeflate(NO_TAKEOVER, { threadPoolFrom: inPool ? 0 : Infinity });
     const handlers = inParts
       ? { onPart: (_data, _isBinary, isLast) => isLast && deliver() }
       : { onMessage: () => deliver() };
