@@ -6,8 +6,8 @@ const { createMasking } = require('./lib/masking/mask');
 const { mask, unmask } = createMasking(backend);
 
 /**
- * The exports, writable, so that tests can count calls. An object of our own with `__esModule`: Jest's
- * automatic mocks skip the getters of any other, and Vitest shows those of `exports` to nobody.
+ * The exports, writable, so that tests can count calls. With `__esModule`, the automatic mocks of
+ * Jest have getters, too. Vitest would show the getters of `exports` itself to nobody.
  */
 const api = { mask, unmask, kernel, nativeError };
 Object.defineProperties(api, { __esModule: { value: true }, default: { value: api } });

@@ -91,8 +91,8 @@ declare class EitherWebSocket extends EventEmitter {
   set binaryType(type: WebSocket.BinaryType);
 
   /**
-   * The bytes that wait to be sent, except up to 16 KiB, in a listener of messages 64 KiB, that are held
-   * back for one write.
+   * The bytes that wait to be sent. Up to 16 KiB that are held back for one write do not count; in
+   * a listener of messages, up to 64 KiB.
    */
   readonly bufferedAmount: number;
   readonly extensions: string;
@@ -385,7 +385,7 @@ declare namespace WebSocket {
     deflate: 'framemask' | 'ws';
     /** Whether framemask/ws/register is at work. */
     registered: boolean;
-    /** Each `ws` that framemask/ws/register has met, in the order in which the program asked for it. */
+    /** Each `ws` that framemask/ws/register has met, the first one first. */
     copies: {
       /** Its folder. */
       path: string;

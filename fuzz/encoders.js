@@ -92,7 +92,7 @@ class Connection {
   fragmented = false;
   /** Whether the last message is text. */
   textual = false;
-  /** The first half of a surrogate pair at the end of the last fragment: the next one begins with it. */
+  /** A first half of a surrogate pair that ended the last fragment. The next one begins with it. */
   half = '';
   /** Whether bytes are missing, because a sink threw or transferred memory. */
   lost = false;
@@ -206,7 +206,7 @@ class Connection {
     if (isBytes && !owned && world.quiet && !payload.equals(given)) this.fail('the data was changed');
   }
 
-  /** The payload of a fragment of text: without the half at its end, after that of the one before. */
+  /** The payload of a fragment of text: the half before it comes first, its own last half stays. */
   carry(text, fin) {
     const whole = this.half + text;
     const end = !fin && /[\ud800-\udbff]$/.test(whole) ? whole.length - 1 : whole.length;

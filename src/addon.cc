@@ -222,9 +222,9 @@ bool GetParams(napi_env env, napi_value params, void** data) {
          (reinterpret_cast<uintptr_t>(*data) & kKernelBits) == 0;
 }
 
-// Adds a function; false if Node.js refuses. One that is bound holds a raw pointer to its params: a
-// property that can't be removed keeps them for as long as the function, and no longer. A test runner
-// loads the package in many contexts.
+// Adds a function; false if Node.js refuses. One that is bound holds a raw pointer to its params. A
+// property that can't be removed keeps them for as long as the function, and no longer: a test
+// runner loads the package in many contexts.
 bool AddFunction(napi_env env, napi_value object, const char* name, napi_callback callback, void* data,
                  napi_value params = nullptr) {
   napi_value function;

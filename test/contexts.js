@@ -1,6 +1,6 @@
 'use strict';
 
-// Test runners load the package in a vm context for each test file, and drop the context afterwards.
+// Test runners load the package in a vm context for each test file, and drop it afterwards.
 // In a process of its own: other tests' listeners and memory do not count here.
 
 const { AsyncLocalStorage } = require('node:async_hooks');
@@ -42,7 +42,7 @@ async function echo(exports) {
 
 /** The realms that are left, and what the process holds, when garbage has been collected. */
 async function rest(realms) {
-  // A WeakRef holds what it refers to until the end of the turn, and a finalizer has one of its own.
+  // A WeakRef keeps its object until the end of the turn. A finalizer has a turn of its own.
   for (let i = 0; i < 5; i++) {
     await new Promise(setImmediate);
     collectGarbage();

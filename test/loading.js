@@ -62,8 +62,8 @@ t.test('each export can be replaced before it is loaded, and is an ordinary prop
   t.same(Object.keys({ ...framemask }), names);
 });
 
-// Jest's automatic mocks skip getters, unless `__esModule` is set. Vitest evaluates an inlined file with
-// a Proxy for `exports`, which misses properties that are defined.
+// Jest's automatic mocks skip getters, unless `__esModule` is set. Vitest evaluates an inlined file
+// with a Proxy for `exports`, which misses properties that are defined.
 t.test('test runners see each export', async (t) => {
   const names = Object.keys(framemask);
   t.same(

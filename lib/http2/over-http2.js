@@ -95,7 +95,10 @@ class Tunnel extends Duplex {
     else opened.write(chunk, (error) => this._afterWrite(opened, error, callback));
   }
 
-  /** Node.js calls a write that RST_STREAM has cut back without an error, from 26 on before this is closed. */
+  /**
+   * After RST_STREAM, Node.js calls a write back without an error. From 26 on it does so before
+   * this is closed.
+   */
   _afterWrite({ rstCode }, error, callback) {
     if (rstCode) finished(this, () => callback(error));
     else callback(error);

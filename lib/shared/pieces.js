@@ -4,7 +4,7 @@ const { Buffer, EMPTY, join, view } = require('./buffers');
 
 /** Smaller pieces are joined: `add` copies them. */
 const SMALL = 4 * 1024;
-/** Memory for small pieces is twice what has come, within these. */
+/** The memory for small pieces has twice the bytes so far, from 1 to 16 KiB. */
 const LEAST_ROOM = 1024;
 const MOST_ROOM = 16 * 1024;
 

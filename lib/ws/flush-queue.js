@@ -12,7 +12,7 @@ const { nextTick, process } = require('../shared/ticks');
  */
 const HELD_BACK = 64 * 1024;
 
-/** What all copies hold back. One listener of 'exit' serves them, and keeps the first copy alone. */
+/** What all copies hold back. One listener of 'exit' serves them: only the first copy is kept. */
 const held = ofProcess('held.1', () => ({
   /** @type {import('./sender-adapter').SenderAdapter[]} */
   queue: [],

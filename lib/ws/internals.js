@@ -110,7 +110,7 @@ const plainSend = textOf.call(ws.WebSocket.prototype.send).includes('_sender.sen
 /** ws's own listener for the Receiver's event 'message', which emits the event on the WebSocket. */
 let plainListener = null;
 
-/** Learns it from the first Receiver, to which nobody listens yet: ws is the first, before any tracer. */
+/** Learns it from the first Receiver, while nobody listens yet: ws adds its own before a tracer. */
 function learnListener(receiver) {
   if (plainListener !== null) return;
   receiver.on = (event, listener) => {

@@ -12,7 +12,10 @@ const NEWEST_MAJOR = 8;
 /** In words, for messages. */
 const SUPPORTED = `ws ${OLDEST.join('.')} to ${NEWEST_MAJOR}.x`;
 
-/** @returns {string} the version of the program's own ws @throws {Error} if framemask/ws does not work with it */
+/**
+ * @returns {string} the version of the program's own ws
+ * @throws {Error} FRAMEMASK_ERR_WS if framemask/ws does not work with it
+ */
 function checkWs() {
   const version = versionOfWs();
   if (isSupported(version)) return version;
@@ -23,7 +26,7 @@ function checkWs() {
   );
 }
 
-// '#ws' is 'ws' in package.json: a test runner or bundler that maps 'ws' to framemask/ws leaves it alone.
+// '#ws' is 'ws' in package.json. A test runner or bundler that maps 'ws' does not map it.
 
 function versionOfWs() {
   try {

@@ -3,7 +3,7 @@
 import copies from './copies.js';
 import { redirectUrl } from './redirect.js';
 
-/** @param {{ port: import('node:worker_threads').MessagePort }} [data] the way to the program's thread */
+/** @param {{ port: object }} [data] a MessagePort: the way to the program's thread */
 export function initialize(data) {
   if (data !== undefined) copies.sendTo(data.port);
 }

@@ -10,8 +10,8 @@ const { channelToHooks, setRegistered } = require('./copies');
 const { checkWs } = require('./load-ws');
 const { noteLoaded, redirectFile, redirectUrl } = require('./redirect');
 
-// First: without a ws for framemask, the program ends here, and not at its first require. ws itself is
-// loaded with the program: a tracer that starts before that finds neither it nor node:http in use.
+// First: without a ws for framemask, the program ends here, and not at its first require. The
+// program loads ws itself: a tracer may start before that, and finds node:http unused, too.
 const version = checkWs();
 
 if (process.versions.bun !== undefined || process.versions.deno !== undefined) {

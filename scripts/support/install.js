@@ -36,7 +36,11 @@ function installDependencies(folder) {
   fs.writeFileSync(installed, wanted);
 }
 
-/** Installs packages, an object of names and versions, in a folder of .cache/; `more` is for its package.json. */
+/**
+ * Installs packages, an object of names and versions, in a folder of .cache/.
+ *
+ * @param {object} [more] for the folder's package.json
+ */
 function installPackages(folder, packages, more = {}) {
   fs.mkdirSync(folder, { recursive: true });
   const manifest = { private: true, dependencies: packages, ...more };

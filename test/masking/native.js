@@ -159,7 +159,7 @@ t.test('each kernel checks its params and ranges, and changes nothing if one is 
   });
 });
 
-/** What Linux says of an x86 processor; empty where there is no file, as in Deno without --allow-all. */
+/** What Linux says of an x86 processor. Deno can't read it without --allow-all: empty there. */
 function processorFlags() {
   try {
     const [, flags] = /^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'));

@@ -1,6 +1,6 @@
-// Imported by .taprc into the process of each test file. tap's `timeout` is a limit for the whole file;
-// here each case begins it anew, and has an option `timeout`, in milliseconds, if it may take longer. A
-// process that is killed leaves the name of its case to reporter.js.
+// Imported by .taprc into the process of each test file. tap's `timeout` is a limit for the whole
+// file; here each case begins it anew. A case that may take longer has an option `timeout`, in
+// milliseconds. A process that is killed leaves the name of its case to reporter.js.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -27,8 +27,8 @@ const NAMES = [
  *
  * @param {string} file
  * @param {object} [globals] in place of those of Node.js
- * @returns {{ exports: any, context: object, realm: object }} the exports, the context's global object,
- *   and an object that lives as long as the context
+ * @returns {{ exports: any, context: object, realm: object }} `context` is its global object,
+ *   `realm` an object that lives as long as it
  */
 function loadInContext(file, globals = {}) {
   const own = Object.fromEntries(NAMES.map((name) => [name, globalThis[name]]));

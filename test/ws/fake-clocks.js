@@ -1,7 +1,7 @@
 'use strict';
 
-// A fake clock of a test, which replaces nextTick, setImmediate and the timers, holds no frame back:
-// Jest's fakes those of a context, with a `process` of its own, before or after framemask is loaded.
+// A fake clock of a test replaces nextTick, setImmediate and the timers, and holds no frame back.
+// Jest fakes those of a context, with a `process` of its own, before or after framemask is loaded.
 
 const { once } = require('node:events');
 const path = require('node:path');

@@ -9,7 +9,7 @@ const { ROOT, faultsOf } = require('../../support/child');
 const MAJORS = [20, 22, 24, 26];
 
 /**
- * Compiles the programs of test/types and the example in TypeScript with the types of a major of Node.js.
+ * Compiles test/types and the example in TypeScript with the types of a major of Node.js.
  *
  * @param {string} scratch an existing folder
  * @param {string} unpacked the files of the tarball

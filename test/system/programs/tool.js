@@ -61,7 +61,7 @@ function stage(tool, library = 'ws') {
  *
  * @param {string[]} args
  * @param {{ node?: string, env?: object }} [options]
- * @returns {Promise<Run & { stderr: string }>} what it has noted: `result` has the notes in their order
+ * @returns {Promise<Run & { stderr: string }>} what it has noted; `result` has the notes in order
  */
 async function runNode(folder, args, { node = process.execPath, env = {} } = {}) {
   const file = path.join(folder, 'notes.jsonl');

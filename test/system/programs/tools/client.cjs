@@ -9,7 +9,11 @@ process.on('warning', ({ code }) => {
   if (code?.startsWith('FRAMEMASK')) warnings.push(code);
 });
 
-/** Sends a text and bytes to a server that echoes. @returns {Promise<any[]>} what came back, and the close */
+/**
+ * Sends a text and bytes to a server that echoes.
+ *
+ * @returns {Promise<any[]>} the answers, and the close code
+ */
 function converse(url) {
   return new Promise((resolve, reject) => {
     const received = [];

@@ -9,7 +9,11 @@ const fs = require('node:fs');
 
 const MESSAGES = ['text', Buffer.alloc(100_000, 'bytes')];
 
-/** Sends messages, without and with compression. @returns {Promise<{ received: any[], end: () => Promise<void> }>} */
+/**
+ * Sends messages, without and with compression.
+ *
+ * @returns {Promise<{ received: any[], end: () => Promise<void> }>}
+ */
 async function talk({ WebSocket, WebSocketServer }) {
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: { threshold: 0 } });
   await once(server, 'listening');

@@ -43,7 +43,7 @@ const BUNDLERS = {
     await bundle.close();
   },
   async webpack(entry, file, alias) {
-    // Unlike those of the others, webpack's aliases hold for what `imports` of a package.json names, too.
+    // webpack's aliases hold for the targets of `imports` in package.json, too; others' do not.
     const rule = { exclude: /node_modules[\\/]framemask[\\/]/, resolve: { alias: { ws$: alias } } };
     const config = {
       target: 'node',

@@ -4,7 +4,7 @@
 
 const { runNode, stage } = require('../../tool');
 
-/** @returns {() => ReturnType<typeof runNode>} runs the server, with the option if a library is given */
+/** @returns {() => ReturnType<typeof runNode>} runs the server, with its option for a library */
 const serve =
   (library, args, env = {}) =>
   () => {

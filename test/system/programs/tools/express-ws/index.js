@@ -1,7 +1,7 @@
 'use strict';
 
-// express-ws asks for ws 7: npm's overrides give it the program's ws 8. Without them register leaves
-// ws 7 alone, and says so.
+// express-ws asks for ws 7. npm's overrides give it the program's ws 8. Without them register
+// leaves ws 7 alone, and says so.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -13,7 +13,7 @@ const WS = '8.23.0';
 const WS_7 = '7.5.14';
 const PACKAGES = { express: '5.3.0', 'express-ws': '5.0.2', ws: WS };
 
-/** By the version of ws that express-ws gets. It asks for ws 7, of which this only fixes the version. */
+/** By the version of ws that express-ws gets. It asks for any ws 7: the second fixes which. */
 const OVERRIDES = { [WS]: { ws: WS }, [WS_7]: { 'express-ws': { ws: WS_7 } } };
 
 /** Installs express-ws in a folder of its own. @returns {string} the folder */
@@ -40,7 +40,7 @@ async function serve(version, args) {
 
 const REGISTER = ['--require', 'framemask/ws/register'];
 
-/** The ws of express-ws must be the one that is meant. Register must tell what it does, and warn if it leaves one. */
+/** express-ws must have the ws that is meant. register must tell of each, and warn if it stays. */
 const judgeWith =
   (version, leaves) =>
   ({ told, result }, reference) => {

@@ -1,6 +1,6 @@
 'use strict';
 
-// Jest evaluates ws and framemask anew for each test file, in a vm context that it drops afterwards.
+// Jest evaluates ws and framemask anew for each test file, in a vm context that it drops later.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -31,8 +31,8 @@ const named = (files, opened) => [
 ];
 
 /**
- * Each file makes a context: one that stays adds 3 MB. Garbage of one or two may be left at the end of a
- * file, so the least of three sizes counts.
+ * Each file makes a context: one that stays adds 3 MB. Garbage of one or two may be left at the end
+ * of a file, so the least of three sizes counts.
  */
 function judgeHeap({ heaps }, reference) {
   if (heaps.length !== FILES) return [`there are ${heaps.length} sizes of the heap`];

@@ -47,7 +47,10 @@ async function trace(version, tracer, { args, opened }) {
   return { ...run, cell: `${run.result[0].spans.length} spans` };
 }
 
-/** Without spans, equal ones would mean nothing: both tracers make more than one for each of 16 messages. */
+/**
+ * Equal lists of no spans would mean nothing. Both tracers make more than one for each of 16
+ * messages.
+ */
 const judge = ({ result: [{ spans }] }) => (spans.length > 16 ? [] : [`there are only ${spans.length} spans`]);
 
 /** @type {import('../../tool').Tool} */
