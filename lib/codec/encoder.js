@@ -166,11 +166,8 @@ class Encoder {
   _dataFrame(opcode, data, options) {
     if (this._closed) return;
     if (this._isAmidMessage) throw invalidState('A fragmented message has not ended');
-    if (options === undefined) {
-      this._addData(FIN | opcode, data, options);
-    } else {
-      this._addFragment(((options?.fin ?? true) ? FIN : 0) | (options?.rsv1 ? RSV1 : 0) | opcode, data, options);
-    }
+    if (options === undefined) this._addData(FIN | opcode, data, undefined);
+    else this._addFragment(firstByteOf(opcode, options), data, options);
   }
 
   /**
@@ -199,18 +196,20 @@ class Encoder {
 
   /** Adds a data frame, compressed if it is to be, now or after those that wait. */
   _addData(firstByte, data, options) {
-    if (this._queue !== null) {
-      if (this._isBroken) {
-        this.stop();
-        return;
-      }
-      const record = this._queue.createRecord(firstByte, data, options?.compress);
-      if (record !== null) {
-        this._addRecord(this._queue.add(record));
-        return;
-      }
+    if (this._queue === null || !this._deflates(firstByte, data, options)) {
+      this._addFrame(firstByte, data, options?.owned ?? false);
     }
-    this._addFrame(firstByte, data, options?.owned ?? false);
+  }
+
+  /** Gives a frame to the queue; false if it is to be sent as it is, and now. */
+  _deflates(firstByte, data, options) {
+    if (this._isBroken) {
+      this.stop();
+      return true;
+    }
+    const record = this._queue.createRecord(firstByte, data, options?.compress);
+    if (record !== null) this._addRecord(this._queue.add(record));
+    return record !== null;
   }
 
   /** @param {SendRecord | null} record null if none can be sent now */
@@ -309,6 +308,10 @@ class Encoder {
     traceFrame(source, firstByte, length);
     if (isData && isLast) traceMessage(source, message.firstByte, message.length, message.fragments);
   }
+}
+
+function firstByteOf(opcode, options) {
+  return ((options?.fin ?? true) ? FIN : 0) | (options?.rsv1 ? RSV1 : 0) | opcode;
 }
 
 /** The first half of a surrogate pair that a fragment has ended in: an own property of few encoders. */

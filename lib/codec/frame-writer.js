@@ -2,6 +2,7 @@
 
 const { Buffer, REFERENCE_FROM, lengthOf, toBytes, view } = require('../shared/buffers');
 const { headerSize, writeHeader } = require('./header');
+const { nextMaskingKey } = require('./masking-key');
 const { MAX_HEADER, OPCODE, Opcode } = require('../shared/protocol');
 const { LARGE_SLAB, REFERENCE_OWNED_FROM } = require('./slabs');
 
@@ -29,22 +30,29 @@ class FrameWriter {
     }
     const bytes = toBytes('data', data, (firstByte & OPCODE) !== Opcode.BINARY);
     const length = lengthOf(bytes);
+    if (length < REFERENCE_OWNED_FROM) this.writeBytes(buffer, firstByte, bytes, length);
+    else this._writeLong(buffer, firstByte, bytes, length, owned);
+    return length;
+  }
+
+  /** The part of `write` for payloads that may be sent without a copy. So V8 inlines the rest. */
+  _writeLong(buffer, firstByte, bytes, length, owned) {
     if (length < referenceFrom(buffer, owned)) this.writeBytes(buffer, firstByte, bytes, length);
     else if (this.mode === 0 || owned) this._referBytes(buffer, firstByte, bytes, length);
     else if (fitsSlab(buffer, length)) this.writeBytes(buffer, firstByte, bytes, length);
     else this._ownBytes(buffer, firstByte, bytes, length);
-    return length;
   }
 
   /** Writes a string after a header of the size for ASCII, and moves it if that is too small. */
   _shortString(buffer, firstByte, text) {
     const at = buffer.reserve(MAX_HEADER + text.length * 3);
-    const slab = buffer.slab;
+    const { slab } = buffer;
     const guess = at + headerSize(text.length, this.mode);
     const length = slab.utf8Write(text, guess, text.length * 3);
-    const payload = at + headerSize(length, this.mode);
+    const payload = length === text.length ? guess : at + headerSize(length, this.mode);
     if (payload !== guess) slab.copyWithin(payload, guess, guess + length);
-    const key = writeHeader(slab, at, firstByte, length, this.mode);
+    const key = this._nextKey();
+    writeHeader(slab, at, firstByte, length, key);
     if (key !== 0) this._backend.maskInPlace(slab, payload, length, key);
     buffer.advance(payload + length);
     return length;
@@ -54,9 +62,9 @@ class FrameWriter {
     const length = Buffer.byteLength(text);
     const own = !fitsSlab(buffer, length);
     const at = own ? 0 : buffer.reserve(MAX_HEADER + length);
-    const payload = at + headerSize(length, this.mode);
-    const target = own ? Buffer.allocUnsafeSlow(payload + length) : buffer.slab;
-    const key = writeHeader(target, at, firstByte, length, this.mode);
+    const target = own ? Buffer.allocUnsafeSlow(headerSize(length, this.mode) + length) : buffer.slab;
+    const key = this._nextKey();
+    const payload = writeHeader(target, at, firstByte, length, key);
     // The string is ASCII. For 32 KiB latin1Write takes 0.75 µs, utf8Write 1.5 µs.
     if (length === text.length) target.latin1Write(text, payload, length);
     else target.utf8Write(text, payload, length);
@@ -79,26 +87,31 @@ class FrameWriter {
   /** Adds a frame, and copies its payload. */
   writeBytes(buffer, firstByte, bytes, length) {
     const at = buffer.reserve(MAX_HEADER + length);
-    const payload = at + headerSize(length, this.mode);
-    const key = writeHeader(buffer.slab, at, firstByte, length, this.mode);
+    const key = this._nextKey();
+    const payload = writeHeader(buffer.slab, at, firstByte, length, key);
     if (key === 0) buffer.slab.set(bytes, payload);
     else this._backend.maskInto(bytes, 0, buffer.slab, payload, length, key);
     buffer.advance(payload + length);
   }
 
   _ownBytes(buffer, firstByte, bytes, length) {
-    const size = headerSize(length, this.mode);
-    const frame = Buffer.allocUnsafeSlow(size + length);
-    const key = writeHeader(frame, 0, firstByte, length, this.mode);
-    this._backend.maskInto(bytes, 0, frame, size, length, key);
+    const frame = Buffer.allocUnsafeSlow(headerSize(length, this.mode) + length);
+    const key = this._nextKey();
+    const payload = writeHeader(frame, 0, firstByte, length, key);
+    this._backend.maskInto(bytes, 0, frame, payload, length, key);
     buffer.push(frame);
+  }
+
+  /** The next frame's masking key; 0 for a server, which masks nothing. */
+  _nextKey() {
+    return this.mode === 0 ? 0 : nextMaskingKey();
   }
 
   /** Adds a payload that is sent from where it lies. A client masks it there: it is `owned`. */
   _referBytes(buffer, firstByte, bytes, length) {
     const at = buffer.reserve(MAX_HEADER);
-    const key = writeHeader(buffer.slab, at, firstByte, length, this.mode);
-    buffer.advance(at + headerSize(length, this.mode));
+    const key = this._nextKey();
+    buffer.advance(writeHeader(buffer.slab, at, firstByte, length, key));
     if (key !== 0) this._backend.maskInPlace(bytes, 0, length, key);
     buffer.push(view(bytes, 0, length));
   }

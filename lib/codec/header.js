@@ -2,7 +2,6 @@
 
 const { checkBytes, lengthOf } = require('../shared/buffers');
 const { FrameError, invalidType, outOfRange } = require('../shared/errors');
-const { nextMaskingKey } = require('./masking-key');
 const protocol = require('../shared/protocol');
 
 const { LENGTH, MASK, MAX_SHORT, MODE_MASKED, MODE_RSV1, OPCODE, Opcode, RSV, acceptsFirstByte } = protocol;
@@ -125,29 +124,33 @@ function headerSize(length, maskBit) {
   return (length <= 0xffff ? 4 : 10) + key;
 }
 
-/** Writes a header (RFC 6455 section 5.2). Returns its new masking key; 0 if `maskBit` is 0. */
-function writeHeader(target, at, firstByte, length, maskBit) {
-  let p = at;
-  target[p++] = firstByte;
-  if (length <= MAX_SHORT) {
-    target[p++] = maskBit | length;
-  } else if (length <= 0xffff) {
-    target[p++] = maskBit | 126;
-    target[p++] = length >>> 8;
-    target[p++] = length;
-  } else {
-    target[p++] = maskBit | 127;
-    target.writeUInt32BE(Math.floor(length / 0x100000000), p);
-    target.writeUInt32BE(length >>> 0, p + 4);
-    p += 8;
+/** Writes a header (RFC 6455 section 5.2), unmasked if `key` is 0. Returns where the payload begins. */
+function writeHeader(target, at, firstByte, length, key) {
+  const maskBit = key === 0 ? 0 : MASK;
+  let p = at + 2;
+  target[at] = firstByte;
+  if (length <= MAX_SHORT) target[at + 1] = maskBit | length;
+  else p = writeLength(target, p, length, maskBit);
+  if (key === 0) return p;
+  target[p] = key;
+  target[p + 1] = key >>> 8;
+  target[p + 2] = key >>> 16;
+  target[p + 3] = key >>> 24;
+  return p + 4;
+}
+
+/** Writes a length of more than MAX_SHORT to `p` and the byte before. Returns where it ends. */
+function writeLength(target, p, length, maskBit) {
+  if (length <= 0xffff) {
+    target[p - 1] = maskBit | 126;
+    target[p] = length >>> 8;
+    target[p + 1] = length;
+    return p + 2;
   }
-  if (maskBit === 0) return 0;
-  const key = nextMaskingKey();
-  target[p++] = key;
-  target[p++] = key >>> 8;
-  target[p++] = key >>> 16;
-  target[p] = key >>> 24;
-  return key;
+  target[p - 1] = maskBit | 127;
+  target.writeUInt32BE(Math.floor(length / 0x100000000), p);
+  target.writeUInt32BE(length >>> 0, p + 4);
+  return p + 8;
 }
 
 /**

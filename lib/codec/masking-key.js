@@ -15,18 +15,22 @@ let used = KEYS;
  * section 5.3).
  */
 function nextMaskingKey() {
-  for (;;) {
-    if (used === KEYS) {
-      if (keys === null) {
-        keys = new Int32Array(KEYS);
-        beforeSnapshot(forgetKeys);
-      }
-      modules.crypto.randomFillSync(keys);
-      used = 0;
-    }
-    const key = keys[used++];
-    if (key !== 0) return key;
+  let key = 0;
+  while (key === 0) {
+    if (used === KEYS) drawKeys();
+    key = keys[used++];
   }
+  return key;
+}
+
+/** Apart, so that V8 inlines `nextMaskingKey`. */
+function drawKeys() {
+  if (keys === null) {
+    keys = new Int32Array(KEYS);
+    beforeSnapshot(forgetKeys);
+  }
+  modules.crypto.randomFillSync(keys);
+  used = 0;
 }
 
 function forgetKeys() {

@@ -41,10 +41,9 @@ class PreparedMessage {
 }
 
 function frameBytes(firstByte, bytes, length) {
-  const size = headerSize(length, 0);
-  const frame = Buffer.allocUnsafeSlow(size + length);
-  writeHeader(frame, 0, firstByte, length, 0);
-  frame.set(bytes, size);
+  const frame = Buffer.allocUnsafeSlow(headerSize(length, 0) + length);
+  const payload = writeHeader(frame, 0, firstByte, length, 0);
+  frame.set(bytes, payload);
   return { frame, length };
 }
 
