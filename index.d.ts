@@ -80,36 +80,33 @@ export type BinaryData = Buffer;
 /** The data of a text message, by the option `text`. */
 export type TextData<Text extends TextAs = 'string'> = Text extends 'string' ? string : BinaryData;
 
-/**
- * The arguments of `onMessage`. A test of `isBinary` (and of `rsv1`) narrows the type of `data`.
- */
-export type MessageArguments<Text extends TextAs = 'string', Rsv1 extends boolean = false> =
-  | [data: TextData<Text>, isBinary: false, rsv1: false]
-  | [data: BinaryData, isBinary: true, rsv1: false]
-  | (Rsv1 extends true ? [data: BinaryData, isBinary: boolean, rsv1: true] : never);
+/** The arguments of `onMessage`. A test of `isBinary` narrows the type of `data`. */
+export type MessageArguments<Text extends TextAs = 'string'> =
+  | [data: TextData<Text>, isBinary: false]
+  | [data: BinaryData, isBinary: true];
 
-/** A handler of messages, with up to three parameters: see {@link MessageArguments}. */
-export type MessageHandler<Context = undefined, Text extends TextAs = 'string', Rsv1 extends boolean = false> =
-  | ((this: Decoder<Context>, ...message: MessageArguments<Text, Rsv1>) => void)
-  | ShortMessageHandler<Context, TextData<Text> | BinaryData>;
+/** A handler of messages, with up to two parameters: see {@link MessageArguments}. */
+export type MessageHandler<Context = undefined, Text extends TextAs = 'string'> =
+  | ((this: Decoder<Context>, ...message: MessageArguments<Text>) => void)
+  | ShortHandler<Context, TextData<Text> | BinaryData>;
 
 // TypeScript finds the types of a handler's parameters by the first signature above, but accepts a
-// handler with fewer than three parameters only by this interface. Its two signatures differ in
-// their type parameters, so that they never determine the types of parameters themselves.
-interface ShortMessageHandler<Context, Data> {
+// handler with fewer of them only by this interface. Its two signatures differ in their type
+// parameters, so that they never determine the types of parameters themselves.
+interface ShortHandler<Context, Data> {
   (this: Decoder<Context>, data: Data, isBinary: boolean): void;
   <_>(this: Decoder<Context>, data: Data, isBinary: boolean): void;
 }
 
 /** The arguments of `onPart`. A test of `isBinary` narrows the type of `data`. */
-export type PartArguments<Text extends TextAs = 'string', Rsv1 extends boolean = false> = Rsv1 extends true
-  ? [data: TextData<Text> | BinaryData, isBinary: boolean, isLast: boolean, rsv1: boolean]
-  : [data: TextData<Text>, isBinary: false, isLast: boolean] | [data: BinaryData, isBinary: true, isLast: boolean];
+export type PartArguments<Text extends TextAs = 'string'> =
+  | [data: TextData<Text>, isBinary: false, isLast: boolean]
+  | [data: BinaryData, isBinary: true, isLast: boolean];
 
-/** A handler of parts, with up to four parameters: see {@link PartArguments}. */
-export type PartHandler<Context = undefined, Text extends TextAs = 'string', Rsv1 extends boolean = false> =
-  | ((this: Decoder<Context>, ...part: PartArguments<Text, Rsv1>) => void)
-  | ShortMessageHandler<Context, TextData<Text> | BinaryData>;
+/** A handler of parts, with up to three parameters: see {@link PartArguments}. */
+export type PartHandler<Context = undefined, Text extends TextAs = 'string'> =
+  | ((this: Decoder<Context>, ...part: PartArguments<Text>) => void)
+  | ShortHandler<Context, TextData<Text> | BinaryData>;
 
 /**
  * The handlers of a {@link Decoder}, which is their `this`.
@@ -117,17 +114,16 @@ export type PartHandler<Context = undefined, Text extends TextAs = 'string', Rsv
  * A handler may call any method of the decoder. If it throws, the call of `write` or `resume` that
  * is at work throws the same error; the next one delivers the frames that follow.
  */
-export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'string', Rsv1 extends boolean = false> {
+export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'string'> {
   /**
    * A message is complete. Called with:
    *
    * - `data`: a string for a text message, unless the option `text` asks for bytes; a Buffer for a
-   *   binary one, or if `rsv1` is true. A Buffer is yours to keep and change. It may be a view of
-   *   the chunk that it came in, and then keeps all of it in memory.
+   *   binary one. A Buffer is yours to keep and change. It may be a view of the chunk that it came
+   *   in, and then keeps all of it in memory.
    * - `isBinary`: whether the message is binary (RFC 6455 section 5.6).
-   * - `rsv1`: whether its first frame had RSV1 set: see {@link DecoderOptions.rsv1}.
    */
-  onMessage?: MessageHandler<Context, Text, Rsv1> | undefined;
+  onMessage?: MessageHandler<Context, Text> | undefined;
   /**
    * The next part of a data message, as its bytes arrive: in the middle of a frame, too. Messages of
    * fewer than `partsFrom` bytes come by `onMessage` instead. Nothing is gathered, so that a message
@@ -136,13 +132,13 @@ export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'str
    * - `data`: a string for text, cut between characters, or a Buffer. It may be empty if it is the last.
    *   Compressed messages come in parts of at most 64 KiB, but for a first one of `partsFrom` bytes
    *   or more. The event loop inflates them, in several turns if they are many: see `onInflated`.
-   * - `isBinary`, `rsv1`: as in `onMessage`.
+   * - `isBinary`: as in `onMessage`.
    * - `isLast`: whether it ends the message.
    *
    * `pause` holds back the parts after it. Not with `onFrame`, and not with the option `deflate` on
-   * Deno. Trace records come when a frame or a message is complete.
+   * Deno.
    */
-  onPart?: PartHandler<Context, Text, Rsv1> | undefined;
+  onPart?: PartHandler<Context, Text> | undefined;
   /**
    * A Ping frame has arrived (RFC 6455 section 5.5.2). Called with its payload of 0 to 125 bytes.
    * Answer it by {@link Encoder.pong} with the same payload.
@@ -163,8 +159,10 @@ export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'str
    */
   onError?: ((this: Decoder<Context>, error: FrameError) => void) | undefined;
   /**
-   * A frame of any kind is complete. Called before the other handlers, so that text may still turn
-   * out to be invalid. Called with:
+   * A frame of any kind is complete: for proxies, and extensions of your own. The Decoder judges
+   * headers, places and limits; it makes no messages, and validates no text. Not with `onMessage`,
+   * `onPart` or the option `deflate`. `onPing`, `onPong` and `onClose` are called after it, even if it
+   * pauses. Called with:
    *
    * - `firstByte`: the first byte of the frame (RFC 6455 section 5.2): FIN is 0x80, RSV1 to RSV3
    *   are 0x70, the opcode is 0x0f.
@@ -193,8 +191,8 @@ export interface TracedConnection {
  * Options of other names are ignored, so that an object with options may be shared. A name that
  * differs from an option's by its case or by one letter (`onmessage`, `maxPayLoad`) is refused.
  */
-export interface DecoderOptions<Context = undefined, Text extends TextAs = 'string', Rsv1 extends boolean = false>
-  extends DecoderHandlers<Context, Text, Rsv1> {
+export interface DecoderOptions<Context = undefined, Text extends TextAs = 'string'>
+  extends DecoderHandlers<Context, Text> {
   /** The role of the endpoint that has the decoder. */
   role: Role;
   /**
@@ -231,11 +229,11 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
   /** Whether {@link Decoder.fragmentLengths} is kept. Default: false. */
   fragmentLengths?: boolean | undefined;
   /**
-   * Whether an extension has been negotiated that sets RSV1 on the first frame of a message. Such a
-   * message is delivered as it came: limit its inflation yourself. Its text is not validated.
-   * Without the option, RSV1 is an error with the close code 1002. Default: false.
+   * Whether an extension of your own sets RSV1 on the first frame of a message: `onFrame` gets the
+   * frames. Not with `onMessage`, `onPart` or the option `deflate`. Without the option, RSV1 is an
+   * error with the close code 1002. Default: false.
    */
-  rsv1?: Rsv1 | undefined;
+  rsv1?: boolean | undefined;
   /**
    * The negotiated permessage-deflate: compressed messages are delivered like others. Later
    * messages wait while one is {@link Decoder.inflating}: see `threadPoolFrom`.
@@ -270,15 +268,15 @@ export type RequiredDecoderOptions<Context, Text extends TextAs> = (undefined ex
  * Decodes WebSocket frames (RFC 6455): takes the bytes of a connection and calls handlers with its
  * messages. It sends nothing: the handlers answer Ping frames, Close frames and errors.
  *
- * The type parameters are those of the options `context`, `text` and `rsv1`. TypeScript infers all
- * or none. To name the context only: `const decoder: Decoder<Connection> = new Decoder({ ... })`.
+ * The type parameters are those of the options `context` and `text`. TypeScript infers both or none.
+ * To name the context only: `const decoder: Decoder<Connection> = new Decoder({ ... })`.
  */
-export class Decoder<Context = undefined, Text extends TextAs = 'string', Rsv1 extends boolean = false> {
+export class Decoder<Context = undefined, Text extends TextAs = 'string'> {
   /**
    * @throws TypeError or RangeError if an option is refused, or its name is almost an option's; Error
-   *   with `ERR_INVALID_STATE` if `onPart` is given with an option that it excludes
+   *   with `ERR_INVALID_STATE` if two options exclude each other
    */
-  constructor(options: DecoderOptions<Context, Text, Rsv1> & RequiredDecoderOptions<Context, Text>);
+  constructor(options: DecoderOptions<Context, Text> & RequiredDecoderOptions<Context, Text>);
   /** It may be replaced at any time. */
   context: Context;
   readonly role: Role;
@@ -287,6 +285,11 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string', Rsv1 e
   /** Whether it is paused: between `pause` and `resume`. */
   readonly paused: boolean;
   readonly borrowed: boolean;
+  /**
+   * How many frames have been read, control frames and the one whose header ends the last chunk
+   * included: exact inside each handler, and equal to `sequence` of the frame's trace record.
+   */
+  readonly framesRead: number;
   /**
    * Whether a message is inflated in the thread pool, or waits for another turn of the event loop:
    * later frames wait, until `onInflated`.
@@ -309,10 +312,7 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string', Rsv1 e
    * @throws {@link FrameError} without an `onError`, and whatever a handler throws
    */
   write(chunk: Uint8Array): boolean;
-  /**
-   * Stops delivery at once, even in the middle of a chunk, until `resume`. In `onFrame` it also
-   * holds back the payload of that frame.
-   */
+  /** Stops delivery at once, even in the middle of a chunk, until `resume`. */
   pause(): void;
   /** Ends a pause and delivers the messages that were held back. Throws as `write` does. */
   resume(): void;
@@ -868,6 +868,10 @@ export interface FrameErrorRecord extends TraceOrigin {
 /**
  * The records of the `node:diagnostics_channel` named `framemask:frame`: a frame, or, if
  * `error` is not null, the error that ended a Decoder.
+ *
+ * A received frame's record is published before the handler that it leads to, in the order of frames.
+ * If a subscriber calls `pause` or `stop`, that handler is called later, or never. If it throws, the
+ * codec goes on.
  */
 export type FrameTrace = FrameRecord | FrameErrorRecord;
 

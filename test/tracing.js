@@ -57,7 +57,7 @@ const onMessage = () => {};
 const onFrame = () => {};
 
 /** Options of Decoders, which take another way each. */
-const OPTIONS = [{}, { onMessage }, { onFrame }, { onMessage, onFrame }];
+const OPTIONS = [{}, { onMessage }, { onFrame }];
 
 for (const role of ['server', 'client']) {
   const peer = role === 'server' ? 'client' : 'server';

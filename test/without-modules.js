@@ -187,6 +187,7 @@ t.test('the codec', async (t) => {
       for (const handlers of [['onMessage'], ['onPart', 'onMessage'], ['onFrame']]) {
         for (const [name, [make, code]] of Object.entries(FRAMES)) {
           if (deflate === undefined && /ompress|DEFLATE/.test(name)) continue;
+          if (deflate !== undefined && handlers[0] === 'onFrame') continue;
           const errors = [];
           const options = {
             role,

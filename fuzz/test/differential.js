@@ -92,8 +92,8 @@ const CASES = {
     [(f) => [amid(f), f.close(1000)], ['c1000 '], ['c1000 ']],
     [(f) => [amid(f), f.ping('b'), f.continuation('c')], ['Pb', 'tac'], ['Pb', 'tac']],
     [(f) => [f.text('', { rsv: 0x40 })], ['e1002'], ['e1002']],
-    [(f) => [f.text('a', { rsv: 0x40 }), f.text('b')], ['ta', 'tb'], ['ta', 'tb'], { rsv1: true }],
-    [(f) => [f.text(Buffer.from([0xff]), { rsv: 0x40 })], ['e1007'], ['e1007'], { rsv1: true }],
+    [(f) => [f.text('a', { rsv: 0x40 }), f.text('b')], ['ta', 'tb'], ['ta', 'tb'], { rsv1: true, frames: true }],
+    [(f) => [f.text(Buffer.from([0xff]), { rsv: 0x40 })], ['e1007'], ['e1007'], { rsv1: true, frames: true }],
     [(f) => [f.text('abc')], ['e1009'], ['e1009'], { maxPayload: 2 }]
   ]
 };

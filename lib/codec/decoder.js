@@ -54,6 +54,10 @@ class Decoder {
     return this._borrowed;
   }
 
+  get framesRead() {
+    return this._dispatcher.framesRead;
+  }
+
   get inflating() {
     return (this._dispatcher.state & INFLATING) !== 0;
   }
@@ -158,7 +162,7 @@ class Decoder {
       return;
     }
     let ascii = false;
-    if (isExposed || firstByte !== TEXT_MESSAGE) {
+    if (isExposed || dispatcher.isTraced || firstByte !== TEXT_MESSAGE) {
       ascii = reader.unmaskPayload();
     } else {
       // One call unmasks and makes the string. Two would take 1.8 times as long.
@@ -219,7 +223,7 @@ class Decoder {
   }
 
   _failHeader(dispatcher) {
-    dispatcher.sequence++;
+    dispatcher.framesRead++;
     const { error, firstByte, length } = header;
     // A frame that must not come at all is a broken protocol, whatever its length.
     const place = error.closeCode === 1009 ? dispatcher.assembler.placeError(firstByte) : null;
@@ -266,6 +270,6 @@ class Decoder {
   }
 }
 
-showPublicState(Decoder, ['role', 'closed', 'paused', 'borrowed']);
+showPublicState(Decoder, ['role', 'closed', 'paused', 'borrowed', 'framesRead']);
 
 module.exports = { Decoder };

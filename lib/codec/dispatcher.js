@@ -4,6 +4,7 @@ const { Buffer, rangeOf, view } = require('../shared/buffers');
 const { FrameError, detachedError, invalidState, utf8Error } = require('../shared/errors');
 const { FIN, NO_STATUS, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
 const { isTraced, traceError, traceFrame, traceMessage } = require('../tracing');
+const { readBoolean } = require('../shared/option-names');
 const { findCloseError } = require('./close-frame');
 const { MessageAssembler } = require('./message-assembler');
 const { readHandler, readTrace } = require('./options');
@@ -25,19 +26,18 @@ const PAUSED = 1;
 const INFLATING = 2;
 const CLOSED = 4;
 
-/** The steps at which a pause can interrupt a frame or a message, in their order. */
-const SHOW = 0;
-const USE = 1;
-const INFLATE = 2;
-const INFLATE_LATER = 3;
-const USE_INFLATED = 4;
-const GIVE = 5;
-const GIVE_PARTS = 6;
+/** The steps that a pause holds: the handler of a frame or a message, and inflating. */
+const GIVE_FRAME = 0;
+const GIVE = 1;
+const GIVE_PARTS = 2;
+const INFLATE = 3;
+const INFLATE_LATER = 4;
+const USE_INFLATED = 5;
 
 /**
- * Takes each complete frame, and the message that it completes, through its steps: subscribers,
- * `onFrame`, the MessageAssembler, inflating, the handler. All handlers and subscribers are called
- * here. A handler may pause or stop the decoder: the next step is then held, or never done.
+ * Takes each complete frame to the MessageAssembler, publishes its trace records, and calls the
+ * handler that it leads to. All handlers and subscribers are called here. A subscriber may pause or
+ * stop the decoder: the handler is then called later, or never.
  */
 class Dispatcher {
   /**
@@ -50,8 +50,8 @@ class Dispatcher {
     this.state = 0;
     /** Whether there are subscribers: set by `resume`. */
     this.isTraced = false;
-    /** The number of frames so far, for tracing. */
-    this.sequence = 0;
+    /** The number of frames so far: of each, the header at least. */
+    this.framesRead = 0;
     this.fragmentLengths = undefined;
     this._decoder = decoder;
     decoder[kOnMessage] = readHandler(options, 'onMessage');
@@ -65,7 +65,7 @@ class Dispatcher {
     const onPart = readHandler(options, 'onPart');
     if (onInflated !== undefined) decoder[kOnInflated] = onInflated;
     if (onPart !== undefined) decoder[kOnPart] = onPart;
-    if (this.hasOnFrame && this.hasOnPart) throw invalidState('onPart and onFrame exclude each other');
+    this._checkHandlers(readBoolean(options, 'rsv1'), agreement);
     if ((decoder[kOnMessage] ?? decoder[kOnPart] ?? decoder[kOnFrame]) === undefined && !hasWarned)
       warnWithoutHandlers(decoder);
     // For tracing: the connection in records.
@@ -90,12 +90,25 @@ class Dispatcher {
     return this._decoder[kOnPart] !== undefined;
   }
 
+  /** onFrame gets the frames of an extension as they are, of which no message is made. */
+  _checkHandlers(rsv1, agreement) {
+    const excluded = (name, other) => invalidState(`${name} and ${other} exclude each other`);
+    for (const [name, isGiven] of [
+      ['onMessage', this.hasOnMessage],
+      ['onPart', this.hasOnPart],
+      ['deflate', agreement !== null]
+    ]) {
+      if (isGiven && this.hasOnFrame) throw excluded(name, 'onFrame');
+      if (isGiven && rsv1) throw excluded(name, 'rsv1');
+    }
+  }
+
   /**
-   * Whether a handler may see the bytes of a frame, or a subscriber's pause hold them. Not those of
-   * text that becomes a string; but the first byte of a continuation frame does not tell.
+   * Whether a handler may see the bytes of a frame. Not those of text that becomes a string; but the
+   * first byte of a continuation frame does not tell.
    */
   exposes(firstByte) {
-    return !this.assembler.becomesString(firstByte) || this.hasOnFrame || this.hasOnPart || this.isTraced;
+    return !this.assembler.becomesString(firstByte) || this.hasOnPart;
   }
 
   /** Begins or goes on: first with the step that a pause has interrupted. */
@@ -109,8 +122,7 @@ class Dispatcher {
       const held = this._held;
       this._held = null;
       if (isDetached(held)) this.failDetached();
-      else if (held.step === SHOW) this._show(held);
-      else if (held.step === USE) this._use(held);
+      else if (held.step === GIVE_FRAME) this._giveFrame(held.firstByte, held.data);
       else if (held.step === INFLATE) this._inflate(held);
       else if (held.step === USE_INFLATED) this._useInflated(held);
       else if (held.step === GIVE_PARTS) this._giveParts(held);
@@ -127,7 +139,7 @@ class Dispatcher {
 
   /** Counts a frame, and judges it by its header. Returns false if it breaks a rule. */
   accepts(firstByte, length) {
-    this.sequence++;
+    this.framesRead++;
     const error = this.assembler.judge(firstByte, length);
     if (error !== null) this.failFrame(error, firstByte, length);
     return error === null;
@@ -151,12 +163,12 @@ class Dispatcher {
     this.fail(detachedError());
   }
 
-  /** A message without compression, of one frame, which no subscriber and no `onFrame` sees. */
+  /** A message without compression, of one frame, which no subscriber sees. */
   dispatchMessage(data, isBinary) {
-    this._decoder[kOnMessage]?.(data, isBinary, false);
+    this._decoder[kOnMessage]?.(data, isBinary);
   }
 
-  /** A frame, for a decoder that has `onFrame` and not `onMessage`, and no subscriber. */
+  /** A data frame, which no subscriber sees, for a decoder that has `onFrame`. */
   dispatchFrame(firstByte, bytes, start, end) {
     this._decoder[kOnFrame](firstByte, bytes, start, end);
   }
@@ -166,19 +178,42 @@ class Dispatcher {
    * to be ASCII; `gathered`: the payload is in its message already.
    */
   dispatch(firstByte, bytes, start, end, ascii, gathered) {
-    if (!this.isTraced && !this.hasOnFrame) {
-      this._useFrame(firstByte, bytes, start, end, ascii, gathered);
+    if (this.isTraced && !this._traceFrame(firstByte, bytes, end - start)) return;
+    if (this.hasOnFrame || (firstByte & OPCODE) >= Opcode.CLOSE) {
+      this._passFrame(firstByte, bytes, start, end, gathered);
+    } else {
+      this._addFrame(firstByte, bytes, start, end, ascii, gathered);
+    }
+  }
+
+  /** @returns {boolean} false if a subscriber has stopped the decoder, or transferred the memory */
+  _traceFrame(firstByte, bytes, length) {
+    // A Buffer that is empty can't reveal it.
+    const isEmpty = bytes[0] === undefined;
+    traceFrame(this._traceSource, firstByte, length);
+    if (this.state === CLOSED) return false;
+    if (isEmpty || bytes[0] !== undefined) return true;
+    this.failDetached();
+    return false;
+  }
+
+  /** The part of `dispatch` for frames that are not added to a message. */
+  _passFrame(firstByte, bytes, start, end, gathered) {
+    const isControl = (firstByte & OPCODE) >= Opcode.CLOSE;
+    const message = isControl ? null : this.assembler.skip(firstByte, end - start, gathered);
+    if (!isControl && !this.isTraced) {
+      this.dispatchFrame(firstByte, bytes, start, end);
       return;
     }
-    // An empty Buffer is not shown itself: it can't reveal detachment.
-    const isEmpty = bytes[0] === undefined;
-    const frame = { step: SHOW, firstByte, bytes, start, end, ascii, gathered, isEmpty };
-    if (this.isTraced) {
-      traceFrame(this._traceSource, firstByte, end - start);
-      this._proceed(frame);
-    } else {
-      this._show(frame);
+    const data = rangeOf(bytes, start, end);
+    if (!this.isTraced) {
+      this._giveFrame(firstByte, data);
+      return;
     }
+    if (!isControl && (firstByte & FIN) !== 0) {
+      traceMessage(this._traceSource, message.firstByte, message.skipped, message.fragments);
+    }
+    this._proceed({ step: GIVE_FRAME, firstByte, data, length: end - start });
   }
 
   /** Takes a step after a subscriber, which may have paused or stopped the decoder. */
@@ -228,29 +263,29 @@ class Dispatcher {
     return true;
   }
 
-  _show(frame) {
-    const { firstByte, bytes, start, end, isEmpty } = frame;
-    frame.step = USE;
-    // The frame is used even if onFrame throws: nothing is lost.
+  /**
+   * Gives a frame to `onFrame`, and a control frame to its handler: even if `onFrame` throws or
+   * pauses, so that none is lost.
+   */
+  _giveFrame(firstByte, data) {
+    const isControl = (firstByte & OPCODE) >= Opcode.CLOSE;
+    const { length } = data;
     try {
-      this._decoder[kOnFrame]?.(firstByte, isEmpty ? Buffer.allocUnsafeSlow(0) : bytes, start, end);
+      // An empty Buffer can't reveal that it has been transferred.
+      if (this.hasOnFrame) this.dispatchFrame(firstByte, length === 0 ? Buffer.allocUnsafeSlow(0) : data, 0, length);
     } finally {
-      if (!this._holds(frame)) this._use(frame);
+      if (isControl && this.state !== CLOSED) {
+        if (data.length !== length) this.failDetached();
+        else this._dispatchControl(firstByte, data);
+      }
     }
   }
 
-  _use({ firstByte, bytes, start, end, ascii, gathered, isEmpty }) {
-    if (!isEmpty && bytes[0] === undefined) this.failDetached();
-    else this._useFrame(firstByte, bytes, start, end, ascii, gathered);
-  }
-
-  /** Dispatches the message of a frame, or adds the frame to its message. */
-  _useFrame(firstByte, bytes, start, end, ascii, gathered) {
+  /** Adds a data frame to its message, and dispatches the message that it completes. */
+  _addFrame(firstByte, bytes, start, end, ascii, gathered) {
     const { assembler } = this;
-    if ((firstByte & OPCODE) >= Opcode.CLOSE) {
-      this._dispatchControl(firstByte, rangeOf(bytes, start, end));
-    } else if (!gathered && this._addsParts(firstByte, end - start)) {
-      assembler.beginFrame(firstByte, true);
+    if (!gathered && this._addsParts(firstByte, end - start)) {
+      assembler.beginFrame(firstByte);
       this._addParts(firstByte, view(bytes, start, end), true);
     } else if (this._deflates(firstByte)) {
       this._dispatchDeflated(firstByte, view(bytes, start, end), gathered);
@@ -259,16 +294,13 @@ class Dispatcher {
       if (data === undefined) this.fail(utf8Error());
       else this._dispatchMessage(data, firstByte, end - start, 1, undefined);
     } else {
-      const isExposed = this.hasOnFrame;
-      this._take(
-        gathered ? assembler.endFrame(firstByte) : assembler.add(firstByte, bytes, start, end, ascii, isExposed)
-      );
+      this._take(gathered ? assembler.endFrame(firstByte) : assembler.add(firstByte, bytes, start, end, ascii));
     }
   }
 
   get _traceSource() {
     this._connection ??= {};
-    return { role: this._decoder.role, isSender: false, sequence: this.sequence, connection: this._connection };
+    return { role: this._decoder.role, isSender: false, sequence: this.framesRead, connection: this._connection };
   }
 
   /** @param {FrameError | PartialMessage | null} result of the assembler */
@@ -336,7 +368,7 @@ class Dispatcher {
   beginFrame(firstByte, length) {
     const { assembler } = this;
     const inParts = assembler.comesInParts(firstByte, length);
-    assembler.beginFrame(firstByte, this.hasOnFrame);
+    assembler.beginFrame(firstByte);
     if (inParts && assembler.message.stream === null) {
       this._giveParts({ step: GIVE_PARTS, stream: this._beginParts(firstByte), error: null });
     }
@@ -397,7 +429,7 @@ class Dispatcher {
   _givePart(part, { firstByte, hasEnded, isWhole, lengths }) {
     const isBinary = (firstByte & OPCODE) === Opcode.BINARY;
     if (isWhole) this._give(part, firstByte, lengths?.length > 1 ? lengths : undefined, 0);
-    else this._decoder[kOnPart](part, isBinary, hasEnded, (firstByte & RSV1) !== 0);
+    else this._decoder[kOnPart](part, isBinary, hasEnded);
   }
 
   /** A frame of a compressed message: only its inflated bytes are kept. */
@@ -481,12 +513,12 @@ class Dispatcher {
   _give(data, firstByte, lengths, length) {
     const isBinary = (firstByte & OPCODE) === Opcode.BINARY;
     if (length >= this.assembler.partsFrom) {
-      this._decoder[kOnPart](data, isBinary, true, (firstByte & RSV1) !== 0);
+      this._decoder[kOnPart](data, isBinary, true);
       return;
     }
     this.fragmentLengths = lengths;
     try {
-      this._decoder[kOnMessage]?.(data, isBinary, (firstByte & RSV1) !== 0);
+      this._decoder[kOnMessage]?.(data, isBinary);
     } finally {
       this.fragmentLengths = undefined;
     }
@@ -494,9 +526,8 @@ class Dispatcher {
 }
 
 /** Whether a subscriber, or the program during a pause, has transferred the memory of a step. */
-function isDetached({ step, bytes, isEmpty, data, length }) {
-  if (step === SHOW) return !isEmpty && bytes[0] === undefined;
-  return (step === INFLATE || step === GIVE) && length !== 0 && data[0] === undefined;
+function isDetached({ step, data, length }) {
+  return step <= GIVE || step === INFLATE ? length !== 0 && data[0] === undefined : false;
 }
 
 let hasWarned = false;

@@ -27,7 +27,8 @@ class MessageAssembler {
     // Few Decoders have them: no property for the others.
     if (parts !== null) this._parts = parts;
     this._maxFragments = readWhole(options, 'maxFragments', 1, Infinity, 16 * 1024);
-    this._text = readText(options);
+    const text = readText(options);
+    this._text = options.onFrame === undefined || text === UNCHECKED ? text : FRAMES;
     /** Whether the length of each fragment is wanted. */
     this.countsFragments = readBoolean(options, 'fragmentLengths');
     /** The message in progress, or null. */
@@ -156,13 +157,9 @@ class MessageAssembler {
     return ascii || !this.validates || isUtf8(data) ? data : undefined;
   }
 
-  /**
-   * Begins a frame whose payload comes in pieces, of the message in progress or of a new one.
-   *
-   * @param {boolean} isExposed whether a handler sees the bytes of frames
-   */
-  beginFrame(firstByte, isExposed) {
-    this.message ??= this._createMessage(firstByte, isExposed);
+  /** Begins a frame whose payload comes in pieces, of the message in progress or of a new one. */
+  beginFrame(firstByte) {
+    this.message ??= this._createMessage(firstByte);
     this.message.beginFrame();
   }
 
@@ -171,8 +168,8 @@ class MessageAssembler {
    *
    * @returns {FrameError | PartialMessage | null} the message, if the frame completes one
    */
-  add(firstByte, bytes, start, end, ascii, isExposed) {
-    this.beginFrame(firstByte, isExposed);
+  add(firstByte, bytes, start, end, ascii) {
+    this.beginFrame(firstByte);
     return (
       this.message.append(bytes, start, end, (firstByte & FIN) !== 0, ascii, this.maxPayload) ??
       this.endFrame(firstByte)
@@ -202,7 +199,7 @@ class MessageAssembler {
    * @returns {PartialMessage} its message, without bytes
    */
   skip(firstByte, length, gathered) {
-    if (!gathered) this.beginFrame(firstByte, true);
+    if (!gathered) this.beginFrame(firstByte);
     const { message } = this;
     message.skip(length);
     message.lengths = undefined;
@@ -225,11 +222,10 @@ class MessageAssembler {
     return message;
   }
 
-  _createMessage(firstByte, isExposed) {
+  _createMessage(firstByte) {
     const message = new PartialMessage(firstByte);
     message.isString = this.becomesString(firstByte);
-    message.isPooled = message.isString && !isExposed;
-    message.isValidated = this.validates && isText(firstByte);
+    message.isValidated = this._text !== FRAMES && this.validates && isText(firstByte);
     if (this.countsFragments) message.lengths = [];
     return message;
   }
@@ -238,8 +234,9 @@ class MessageAssembler {
 /** For messages in parts: null without. */
 MessageAssembler.prototype._parts = null;
 
-/** The form of text: 'string', 'buffer', or bytes that are not validated. */
+/** The form of text: 'string', 'buffer', bytes that are not validated, or frames for `onFrame`. */
 const UNCHECKED = 'unchecked';
+const FRAMES = 'frames';
 
 function readText(options) {
   const text = readChoice(options, 'text', ['string', 'buffer'], 'string');

@@ -1,7 +1,7 @@
 'use strict';
 
 const { Buffer, view } = require('../shared/buffers');
-const { FrameError, detachedError } = require('../shared/errors');
+const { FrameError } = require('../shared/errors');
 const { FIN } = require('../shared/protocol');
 const { Pool } = require('../shared/pool');
 const { completeUntil } = require('../shared/utf8');
@@ -45,10 +45,8 @@ class PartialMessage {
     this.buffer = null;
     this.length = 0;
     this.frameStart = 0;
-    /** Whether it becomes a string. */
+    /** Whether it becomes a string. Its memory, which nobody else sees, is used again then. */
     this.isString = false;
-    /** Whether its memory, which nobody else sees, is used again. */
-    this.isPooled = false;
     /** Whether it must be UTF-8. */
     this.isValidated = false;
     /** The lengths of its frames so far; undefined if nobody wants to know them. */
@@ -109,21 +107,19 @@ class PartialMessage {
     const { buffer, length } = this;
     if (!this.isString) return view(buffer, 0, length);
     const text = this._isAscii ? buffer.latin1Slice(0, length) : buffer.utf8Slice(0, length);
-    if (this.isPooled) release(buffer);
+    release(buffer);
     return text;
   }
 
   /** Makes room for a piece of a frame, of which `left` bytes come after it. */
   _reserve(length, left, isLast, most) {
     const { buffer, length: used } = this;
-    // Only onFrame has seen the memory, and can have transferred it.
-    if (used !== 0 && buffer[used - 1] === undefined) return detachedError();
     const needed = used + length;
     if (buffer !== null && buffer.length >= needed) return null;
     // Doubling keeps many small fragments cheap.
     const least = isLast ? 0 : Math.min(used * 2, most);
     try {
-      this.buffer = allocate(needed, left, least, this.isPooled);
+      this.buffer = allocate(needed, left, least, this.isString);
     } catch (cause) {
       return new FrameError('MESSAGE_TOO_BIG', 1009, `A message of ${needed + left} bytes does not fit in memory`, {
         cause

@@ -45,18 +45,14 @@ function dispatchEntries(reader, dispatcher, borrowed, table, end) {
   let base = offsetOf(chunk);
   let copiedFrom = 0;
   let copiedTo = 0;
-  // Branches for programs with onMessage or onFrame alone: small messages take 13 to 19 % less.
-  const hasMessages = dispatcher.hasOnMessage;
-  const hasFrames = dispatcher.hasOnFrame;
-  const framesOnly = !isTraced && !hasMessages && hasFrames;
-  const messagesOnly = !isTraced && hasMessages && !hasFrames;
+  // Branches for whole messages, and for their frames: small ones take 13 to 19 % less.
+  const framesOnly = !isTraced && dispatcher.hasOnFrame;
+  const messagesOnly = !isTraced && dispatcher.hasOnMessage;
   const batched = messagesOnly && makesStrings;
   const maxLength = Math.min(makesStrings ? assembler.maxString : assembler.maxPayload, assembler.partsFrom - 1);
   let batch = '';
   let batchStart = 0;
   let batchEnd = 0;
-  // Frames that `accepts` has not counted: without subscribers, the number is not needed at once.
-  let counted = 0;
   let i = 0;
   try {
     while (i < end && dispatcher.state === 0) {
@@ -79,7 +75,7 @@ function dispatchEntries(reader, dispatcher, borrowed, table, end) {
           batchEnd = endOfBatch(table, entry, end);
           batch = chunk.latin1Slice(batchStart, batchEnd);
         }
-        counted++;
+        dispatcher.framesRead++;
         dispatcher.dispatchMessage(batch.substring(start - batchStart, stop - batchStart), false);
         continue;
       }
@@ -93,10 +89,10 @@ function dispatchEntries(reader, dispatcher, borrowed, table, end) {
         base = offsetOf(bytes) - copiedFrom;
       }
       if (isPlain && messagesOnly && (flags === BINARY_MESSAGE || !makesStrings)) {
-        counted++;
+        dispatcher.framesRead++;
         dispatcher.dispatchMessage(new FastBuffer(memory, base + start, stop - start), flags === BINARY_MESSAGE);
       } else if (isPlain && framesOnly) {
-        counted++;
+        dispatcher.framesRead++;
         dispatcher.dispatchFrame(flags, bytes, start - copiedFrom, stop - copiedFrom);
       } else {
         const firstByte = flags & 0xff;
@@ -107,7 +103,6 @@ function dispatchEntries(reader, dispatcher, borrowed, table, end) {
       }
     }
   } finally {
-    dispatcher.sequence += counted;
     if (i < end && dispatcher.state !== CLOSED) reader.entries = table.slice(i, end);
   }
 }

@@ -136,7 +136,7 @@ testDecoders(
 // CVE-2016-10544, CVE-2026-1526: limits that are checked when the message is already in memory.
 testDecoders('late-limits: a message is judged by its headers, compressed or not', ({ f, refusedAfter }) => {
   for (const rsv of [0, 0x40]) {
-    const options = { maxPayload: 1000, rsv1: rsv !== 0 };
+    const options = { maxPayload: 1000, ...(rsv !== 0 && { frames: true, rsv1: true }) };
     const header = f.binary('', { length: 1001, rsv });
     assert.equal(refusedAfter(Buffer.concat([header, Buffer.alloc(10)]), options), header.length);
     const begun = f.binary(Buffer.alloc(1000), { ...OPEN, rsv });

@@ -6,6 +6,7 @@ const { Decoder } = require('../../lib/codec/decoder');
 const { Encoder } = require('../../lib/codec/encoder');
 const { OPTIONS: NAMES } = require('../../lib/shared/option-names');
 const { forEachCase, testCases } = require('../support/cases');
+const { agree } = require('../support/deflate');
 const { createGarbage } = require('../support/garbage');
 
 // The options of Decoder and Encoder: which values each takes, and the error for any other. The
@@ -108,7 +109,13 @@ t.test('an option that needs another one says so', async (t) => {
     code,
     message: /skipUTF8Validation needs the option text: 'buffer'/
   });
-  t.throws(refused({ onPart() {}, onFrame() {} }), { code: 'ERR_INVALID_STATE', message: /onPart and onFrame/ });
+  const excluded = { onMessage() {}, onPart() {}, deflate: agree().server };
+  for (const [name, value] of Object.entries(excluded)) {
+    for (const [other, by] of Object.entries({ onFrame: () => {}, rsv1: true })) {
+      const message = `${name} and ${other} exclude each other`;
+      t.throws(refused({ [name]: value, [other]: by }), { code: 'ERR_INVALID_STATE', message });
+    }
+  }
   t.throws(refused({ trace: { id: 1 } }), { code: 'ERR_INVALID_ARG_TYPE', message: /"options.trace.id"/ });
   t.throws(refused({ trace: { key: 1 } }), { code: 'ERR_INVALID_ARG_TYPE', message: /"options.trace.key"/ });
 });

@@ -45,11 +45,14 @@ t.test('one file calls all handlers, and no file of lib/ is on the stack twice',
     const close = f.close(1000, 'bye');
     const many = Buffer.concat([...few, ...few, ...fragments, close]);
     decoder(all).write(Buffer.from(many));
-    decoder({ ...all, ...handlers('onFrame') }).write(Buffer.from(many));
+    const ofFrames = { ...all, ...handlers('onFrame'), onMessage: undefined };
+    decoder(ofFrames).write(Buffer.from(many));
     decoder(handlers('onFrame')).write(Buffer.from(many));
-    const byByte = decoder({ ...all, ...handlers('onFrame') });
-    for (const byte of many) byByte.write(Buffer.from([byte]));
-    const paused = decoder({ ...all, onFrame: () => paused.pause() });
+    for (const options of [all, ofFrames]) {
+      const byByte = decoder(options);
+      for (const byte of many) byByte.write(Buffer.from([byte]));
+    }
+    const paused = decoder({ ...ofFrames, onFrame: () => paused.pause() });
     paused.write(Buffer.from(many));
     while (paused.paused) paused.resume();
     decoder(all).write(Buffer.from([0xff, 0xff]));

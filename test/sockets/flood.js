@@ -31,7 +31,6 @@ class Flood {
     this.random = random;
     this.recorded = [];
     this.lent = 0;
-    this.frames = 0;
   }
 
   accept(socket) {
@@ -42,8 +41,6 @@ class Flood {
       role: 'server',
       // Some connections read by events, as others of a program do.
       borrowed: random(8) !== 0,
-      // With onFrame a decoder takes another way.
-      ...(random(4) === 0 && { onFrame: () => this.frames++ }),
       after: (_event, decoder) => {
         if (!pauses || random(8) !== 0) return;
         const which = [decoder, socket][random(2)];
@@ -101,7 +98,6 @@ t.test(`${CONNECTIONS} connections get every byte that is theirs, and what is de
 
   t.equal(flood.recorded.length, CONNECTIONS);
   if (isNode) t.ok(flood.lent > CONNECTIONS / 2, `${flood.lent} connections shared reads`);
-  t.ok(flood.frames > 0);
   for (const { events, intact } of flood.recorded) {
     const wanted = expected.get(events[0]?.[1]);
     assert.ok(wanted !== undefined, `seed ${seed}: a connection without its name: ${events[0]}`);

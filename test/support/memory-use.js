@@ -263,12 +263,12 @@ function released() {
     const bytes = chunks(framesFor(role));
     const decoders = Array.from({ length: COUNT }, () => {
       let calls = 0;
-      const onMessage = () => {
+      const count = () => {
         calls++;
         if (calls === stopAt) decoder.stop();
         if (calls === pauseAt) decoder.pause();
       };
-      const decoder = new Decoder({ role, onMessage, ...(shown && { onFrame: onMessage }), onError() {} });
+      const decoder = new Decoder({ role, [shown ? 'onFrame' : 'onMessage']: count, onError() {} });
       return decoder;
     });
     const idle = memory();

@@ -11,20 +11,20 @@ const assert = require('node:assert/strict');
  */
 
 /** @returns {Event} a text message, delivered as a string */
-const string = (text) => ['string', text, false, false];
+const string = (text) => ['string', text, false];
 
 /** @returns {Event} a text message, delivered as a Buffer */
-const textBuffer = (bytes) => ['text', bytes.latin1Slice(), false];
+const textBuffer = (bytes) => ['text', bytes.latin1Slice()];
 
 /** @returns {Event} a binary message; as a string, each character is a byte */
-const binary = (bytes) => ['binary', typeof bytes === 'string' ? bytes : bytes.latin1Slice(), false];
+const binary = (bytes) => ['binary', typeof bytes === 'string' ? bytes : bytes.latin1Slice()];
 
 /**
  * A decoder that records what it delivers.
  *
  * @param {typeof import('../../lib/codec/decoder').Decoder} DecoderClass
  * @param {object} options of the decoder, and:
- * @param {boolean} [options.frames] whether to record the calls of `onFrame`
+ * @param {boolean} [options.frames] whether to record the calls of `onFrame`, in place of `onMessage`
  * @param {(event: Event, decoder: object) => void} [options.after] called when an event has been
  *   recorded
  * @returns {{ decoder: object, events: Event[], intact: () => boolean }} `intact` tells whether
@@ -42,11 +42,13 @@ function record(DecoderClass, { frames = false, after, ...options }) {
     events.push(event);
     after?.(event, decoder);
   };
+  const onMessage = (data, isBinary) => {
+    if (typeof data === 'string') note('string', data, isBinary);
+    else note(isBinary ? 'binary' : 'text', bytesOf(data));
+  };
+  const onFrame = (firstByte, bytes, start, end) => note('frame', firstByte, bytesOf(bytes, start, end));
   const decoder = new DecoderClass({
-    onMessage(data, isBinary, rsv1) {
-      if (typeof data === 'string') note('string', data, isBinary, rsv1);
-      else note(isBinary ? 'binary' : 'text', bytesOf(data), rsv1);
-    },
+    ...(frames ? { onFrame } : { onMessage }),
     onPing: (payload) => note('ping', bytesOf(payload)),
     onPong: (payload) => note('pong', bytesOf(payload)),
     onClose(code, reason, bytes) {
@@ -54,7 +56,6 @@ function record(DecoderClass, { frames = false, after, ...options }) {
       note('close', code, reason);
     },
     onError: (error) => note('error', error.code.replace('FRAMEMASK_ERR_', ''), error.closeCode),
-    ...(frames && { onFrame: (first, bytes, start, end) => note('frame', first, bytesOf(bytes, start, end)) }),
     ...options
   });
   return {

@@ -28,15 +28,14 @@ import {
 class Connection {
   readonly socket = new Socket();
   readonly encoder = new Encoder({ role: 'server', recycle: true, writable: this.socket, trace: { id: frameId() } });
-  readonly decoder = new Decoder<Connection, 'buffer', true>({
+  readonly decoder = new Decoder<Connection, 'buffer'>({
     role: 'server',
     context: this,
     maxPayload: Number.POSITIVE_INFINITY,
     maxFragments: 100,
     text: 'buffer',
-    rsv1: true,
-    onMessage(data, isBinary, rsv1) {
-      if (rsv1) this.pause();
+    onMessage(data, isBinary) {
+      if (this.framesRead > 100) this.pause();
       if (!isBinary) this.context.encoder.text(data, { fin: false, rsv1: true });
       else this.context.encoder.binary(data, { owned: true });
       this.context.encoder.continuation('last');
@@ -154,7 +153,7 @@ frameId({ version: 1 });
 // readInto takes sockets and other streams, and decoders with any type parameters.
 declare const socket: import('node:net').Socket;
 declare const duplex: import('node:stream').Duplex;
-const reading = new Decoder({ role: 'server', text: 'buffer', borrowed: true, context: { name: 'a' }, rsv1: true });
+const reading = new Decoder({ role: 'server', text: 'buffer', borrowed: true, context: { name: 'a' } });
 const reads: 'shared' | 'events' = readInto(socket, reading, function (more) {
   if (!more) this.pause();
 });
@@ -164,7 +163,7 @@ readInto(socket, reading);
 // @ts-expect-error: it has no event 'data'
 readInto({}, reading, () => {});
 
-// Parts: a test of isBinary narrows the data, and rsv1 comes with the option alone.
+// Parts: a test of isBinary narrows the data.
 new Decoder({
   role: 'server',
   partsFrom: 1024,

@@ -33,9 +33,8 @@ new Decoder({
 // The kind of message narrows its data, in a method as in an arrow function.
 new Decoder({
   role: 'server',
-  onMessage(data, isBinary, rsv1) {
+  onMessage(data, isBinary) {
     isExactly<string | Buffer>()(data);
-    isExactly<false>()(rsv1);
     if (isBinary) isExactly<Buffer>()(data);
     else isExactly<string>()(data);
     isExactly<undefined>()(this.context);
@@ -62,45 +61,30 @@ new Decoder({
 // Text as Buffers, wherever the option stands.
 new Decoder({
   role: 'server',
-  onMessage(data, isBinary, rsv1) {
+  onMessage(data, isBinary) {
     isExactly<Buffer>()(data);
     isExactly<boolean>()(isBinary);
-    isExactly<false>()(rsv1);
   },
   text: 'buffer'
 });
 new Decoder({ text: 'buffer', role: 'server', onMessage: (data) => isExactly<Buffer>()(data) });
 new Decoder({ text: 'string', role: 'server', onMessage: (data) => isExactly<string | Buffer>()(data) });
 
-// A message of an extension is a Buffer, even if it is text.
+// The frames of an extension of one's own.
 new Decoder({
   role: 'server',
   rsv1: true,
-  onMessage(data, isBinary, rsv1) {
-    isExactly<boolean>()(rsv1);
-    if (rsv1) isExactly<Buffer>()(data);
-    else if (isBinary) isExactly<Buffer>()(data);
-    else isExactly<string>()(data);
-    if (isBinary) isExactly<Buffer>()(data);
-    else isExactly<string | Buffer>()(data);
+  onFrame(firstByte, bytes, start, end) {
+    isExactly<number>()(firstByte);
+    isExactly<Buffer>()(bytes.subarray(start, end));
+    isExactly<number>()(this.framesRead);
   }
 });
-new Decoder({
-  role: 'server',
-  rsv1: true,
-  text: 'buffer',
-  onMessage: (data, _isBinary, rsv1) => {
-    isExactly<Buffer>()(data);
-    isExactly<boolean>()(rsv1);
-  }
-});
-new Decoder({ role: 'server', rsv1: false, onMessage: (_data, _isBinary, rsv1) => isExactly<false>()(rsv1) });
 
 // Options that are known only when the program runs.
 declare const role: Role;
 declare const someText: 'string' | 'buffer';
 declare const maybeText: 'buffer' | undefined;
-declare const someRsv1: boolean;
 new Decoder({
   role,
   text: someText,
@@ -111,7 +95,6 @@ new Decoder({
   }
 });
 new Decoder({ role, text: maybeText, onMessage: (data) => isExactly<string | Buffer>()(data) });
-new Decoder({ role, rsv1: someRsv1, onMessage: (_data, _isBinary, rsv1) => isExactly<boolean>()(rsv1) });
 
 // Each option may be undefined, also under exactOptionalPropertyTypes.
 new Decoder({
@@ -156,15 +139,14 @@ class Connection {
       this.context.encoder.close(error.closeCode);
     }
   });
-  readonly explicit = new Decoder<Connection, 'buffer', true>({
+  readonly explicit = new Decoder<Connection, 'buffer'>({
     role: 'server',
     text: 'buffer',
-    rsv1: true,
     context: this,
-    onMessage(data, _isBinary, rsv1) {
+    onMessage(data, isBinary) {
       isExactly<Connection>()(this.context);
       isExactly<Buffer>()(data);
-      isExactly<boolean>()(rsv1);
+      isExactly<boolean>()(isBinary);
     }
   });
 

@@ -9,6 +9,7 @@ const { createRandom, seed } = require('../../support/random');
 const { assertEvents, binary, eventsOf, record, string, textBuffer } = require('../../support/recorder');
 const { TRIES_ALL, titleOf } = require('../../support/sample');
 const { createStreamMaker, randomCuts } = require('../../support/streams');
+const { withSubscriber } = require('../../support/subscribers');
 const { runSource } = require('../../support/websockets');
 
 // Which handler is called for what, with which arguments, in which order; and handlers that pause,
@@ -52,10 +53,12 @@ const isOneOf =
   ([kind]) =>
     kinds.includes(kind);
 
+const isNoMessage = ([kind]) => kind !== 'string' && kind !== 'binary';
+
 /** Sets of handlers, and which events each sees. */
 const VARIANTS = [
   { handlers: 'all but onFrame', options: {}, sees: ([kind]) => kind !== 'frame' },
-  { handlers: 'onFrame before each message', options: { frames: true }, sees: () => true },
+  { handlers: 'onFrame before those of control frames', options: { frames: true }, sees: isNoMessage },
   { handlers: 'only onFrame', options: { frames: true, ...SILENT }, sees: isOneOf('frame', 'error') },
   { handlers: 'only onMessage', options: CONTROLS, sees: isOneOf('string', 'binary', 'error') },
   { handlers: 'only onError', options: SILENT, sees: isOneOf('error') },
@@ -92,29 +95,32 @@ function* streamCases() {
 
 const fresh = (chunk) => Buffer.from(chunk);
 
-testDecoders('onFrame gets frames with a bad payload, not with a bad header or place', ({ decode, f }) => {
+testDecoders('onFrame gets frames with any payload, not with a bad header or place', ({ decode, f }) => {
   const error = (code, closeCode) => ['error', code, closeCode];
   const cases = [
     { name: 'a reserved opcode', bad: f.frame(3, 'a'), events: [error('OPCODE', 1002)] },
     { name: 'a wrong place', bad: f.continuation('a'), events: [error('CONTINUATION', 1002)] },
     { name: 'too big', bad: f.text('abc'), events: [error('MESSAGE_TOO_BIG', 1009)] },
-    { name: 'bad text', bad: f.text(Buffer.of(0xff)), events: [['frame', 0x81, '\xff'], error('UTF8', 1007)] },
+    {
+      name: 'bad text',
+      bad: f.text(Buffer.of(0xff)),
+      events: [
+        ['frame', 0x81, '\xff'],
+        ['frame', 0x81, 'x']
+      ]
+    },
     { name: 'a bad code', bad: f.close(1), events: [['frame', 0x88, '\x00\x01'], error('CLOSE_CODE', 1002)] }
   ];
-  const delivered = [];
   forEachCase(cases, ({ bad, events }) => {
-    for (const onMessage of [(data) => delivered.push(data), undefined]) {
-      assert.deepEqual(decode([bad, f.text('x')], { frames: true, maxPayload: 2, onMessage }), events);
-    }
+    assert.deepEqual(decode([bad, f.text('x')], { frames: true, maxPayload: 2 }), events);
   });
-  assert.deepEqual(delivered, [], 'messages');
 });
 
 const NAMES = ['onMessage', 'onPing', 'onPong', 'onClose', 'onError'];
 
 testDecoders('`this` of each handler is the decoder, with its context', ({ Decoder, f, role }) => {
   const context = { name: 'connection' };
-  forEachCase([NAMES, ['onFrame', ...NAMES], ['onFrame']], (names) => {
+  forEachCase([NAMES, ['onFrame', ...NAMES.slice(1)], ['onFrame']], (names) => {
     const seen = new Set();
     const note = (name) =>
       function () {
@@ -130,6 +136,28 @@ testDecoders('`this` of each handler is the decoder, with its context', ({ Decod
     assert.deepEqual([...seen].sort(), [...names].sort(), 'the handlers that were called');
   });
   assert.equal(new Decoder({ role }).context, undefined, 'no context by default');
+});
+
+testDecoders('framesRead is exact in each handler, in any chunks, with a subscriber and without', ({ f, record }) => {
+  const many = Array.from({ length: 600 }, (_, i) => (i % 7 === 0 ? f.ping('') : f.text(String(i % 100))));
+  const fragments = [f.text('a', { fin: false }), f.ping('b'), f.continuation('', { fin: false }), f.continuation('c')];
+  const bytes = Buffer.concat([...many, ...fragments, f.binary('x'.repeat(100)), f.close(1000)]);
+  const ofMany = many.map((_, i) => i + 1);
+  const check = (size, frames) => {
+    const seen = [];
+    const { decoder } = record({ frames, after: (_event, { framesRead }) => seen.push(framesRead) });
+    assert.equal(decoder.framesRead, 0);
+    for (let at = 0; at < bytes.length; at += size) decoder.write(fresh(bytes.subarray(at, at + size)));
+    assert.equal(decoder.framesRead, 606, 'after write');
+    const perFrame = [...ofMany, 601, 602, 603, 604, 605, 606];
+    if (frames) assert.deepEqual([...new Set(seen)], perFrame, `chunks of ${size}, frames`);
+    else assert.deepEqual(seen, [...ofMany, 602, 604, 605, 606], `chunks of ${size}, messages`);
+  };
+  const checkAll = () => {
+    for (const size of [1, 10, 1000, bytes.length]) for (const frames of [false, true]) check(size, frames);
+  };
+  checkAll();
+  withSubscriber('framemask:frame', () => {}, checkAll);
 });
 
 const isNode = process.versions.bun === undefined && process.versions.deno === undefined;
@@ -154,13 +182,12 @@ t.test('the first Decoder without handlers is warned of, unless it is traced', {
 });
 
 /**
- * How many events there are when the event at `k` has thrown. If it is the call of `onFrame`, the
- * message of that frame follows still: nothing is lost.
+ * How many events there are when the event at `k` has paused or thrown. If it is the call of `onFrame`
+ * for a control frame, the frame's own handler follows still: nothing is lost.
  */
 function endOfFrame(expected, k) {
-  const next = expected[k + 1];
-  const together = expected[k][0] === 'frame' && next !== undefined && next[0] !== 'frame' && next[0] !== 'error';
-  return together ? k + 2 : k + 1;
+  const isTogether = expected[k][0] === 'frame' && ['ping', 'pong', 'close'].includes(expected[k + 1]?.[0]);
+  return isTogether ? k + 2 : k + 1;
 }
 
 /** Decodes a stream whose handler calls `act` at the event `k`. */
@@ -177,11 +204,12 @@ function runTo(k, { chunks, record }, act) {
 /** Checks a handler that pauses, stops or throws at the event `k` of a stream. */
 function checkInterruptions(k, one) {
   const { chunks, expected, record } = one;
-  const before = expected.slice(0, k + 1);
-  const isEnd = ['close', 'error'].includes(expected[k][0]);
+  const throughFrame = expected.slice(0, endOfFrame(expected, k));
+  const [kind, firstByte] = throughFrame.at(-1);
+  const isEnd = ['close', 'error'].includes(kind) || firstByte === 0x88;
 
   const paused = runTo(k, one, (decoder) => decoder.pause());
-  assertEvents(paused.events, before, `paused at event ${k}`);
+  assertEvents(paused.events, throughFrame, `paused at event ${k}`);
   assert.equal(paused.decoder.paused, !isEnd, `paused at event ${k}, unless it has ended`);
   assert.equal(paused.decoder.closed, isEnd, `paused at event ${k}: closed`);
   assert.equal(paused.results.at(-1), isEnd, `paused at event ${k}: what write returns`);
@@ -194,7 +222,7 @@ function checkInterruptions(k, one) {
   assert.ok(!stopped.results.includes(false), `stopped at event ${k}: write returns true`);
   stopped.decoder.resume();
   assert.ok(stopped.decoder.closed, `stopped at event ${k}: closed`);
-  assertEvents(stopped.events, before, `stopped at event ${k}`);
+  assertEvents(stopped.events, expected.slice(0, k + 1), `stopped at event ${k}`);
 
   const thrown = new Error('from a handler');
   let caught = 0;
@@ -208,7 +236,7 @@ function checkInterruptions(k, one) {
       decoder.write(fresh(chunk));
     } catch (error) {
       if (error !== thrown) throw error;
-      assertEvents(events, expected.slice(0, endOfFrame(expected, k)), `thrown at event ${k}`);
+      assertEvents(events, throughFrame, `thrown at event ${k}`);
       if (isEnd) assert.equal(decoder.closed, true, `thrown at event ${k}: closed`);
       caught++;
     }
@@ -316,7 +344,7 @@ testCases('each of the errors from all handlers is thrown once', streamCases(), 
     try {
       work();
     } catch (error) {
-      // If onFrame and onMessage of one frame throw, this is the error of onMessage.
+      // If onFrame and onPing of one frame throw, this is the error of onPing.
       if (error.message !== `event ${events.length}`) throw error;
       return true;
     }
@@ -412,7 +440,8 @@ t.test(`handlers that pause, throw and feed others at random deliver the same (s
 
   function checkStream(Decoder) {
     const role = ROLES[random(2)];
-    const options = { role, rsv1: random(3) > 0, ...VARIANTS[random(VARIANTS.length)].options };
+    const { options: variant } = VARIANTS[random(VARIANTS.length)];
+    const options = { role, rsv1: variant.frames === true && random(3) > 0, ...variant };
     const bytes = makeStream(role);
     const cuts = [...randomCuts(random, bytes.length), bytes.length];
     const other = new Decoder({ role: 'client', onMessage() {} });
@@ -424,9 +453,7 @@ t.test(`handlers that pause, throw and feed others at random deliver the same (s
       if (kind === 2) decoder.resume();
       if ([1, 4].includes(kind)) throw new Error('from a handler');
     };
-    // With the same cuts: they decide whether onFrame is called for bad text (see
-    // chunk-boundaries.js).
-    const expected = eventsOf(Decoder, options, bytes, cuts.slice(0, -1));
+    const expected = eventsOf(Decoder, options, bytes);
     const { decoder, events, intact } = record(Decoder, { ...options, after });
     let start = 0;
     for (const end of cuts) {

@@ -239,23 +239,20 @@ t.test('decoders gather one text after another in the same memory', async (t) =>
   t.ok(large <= 1, `${large} allocations for 10 texts`);
 });
 
-// rsv1: true leaves messages with the bit RSV1 to an extension such as permessage-deflate (RFC
-// 7692).
-
-const OPEN = { rsv1: true };
-/** Bytes that are not UTF-8, as an extension makes them of text. */
-const BYTES = Buffer.from([0xff, 0x00]);
-
-testDecoders('rsv1: delivers a message with RSV1 as a Buffer, without a check of UTF-8', ({ check, f }) => {
-  const all = [f.text('a'), f.text(BYTES, { rsv: 0x40 }), f.binary(BYTES, { rsv: 0x40 }), f.binary(BYTES)];
-  const text = ['text', '\xff\x00', true];
-  const bytes = ['binary', '\xff\x00', true];
-  check(all, [string('a'), text, bytes, binary('\xff\x00')], 'with RSV1 and without', OPEN);
-  const long = f.text(Buffer.alloc(3000, 0xff), { rsv: 0x40 });
-  check([long, f.text('b')], [['text', '\xff'.repeat(3000), true], string('b')], '3000 bytes', OPEN);
-  check([f.text('', { rsv: 0x40 })], [['text', '', true]], 'no bytes', OPEN);
-  const fragments = [f.text(BYTES, { rsv: 0x40, fin: false }), f.ping(''), f.continuation(BYTES), f.text('c')];
-  check(fragments, [['ping', ''], ['text', '\xff\x00\xff\x00', true], string('c')], 'two fragments', OPEN);
+// rsv1: true leaves frames with the bit RSV1 to an extension such as permessage-deflate (RFC 7692).
+testDecoders('rsv1: onFrame gets the frames of an extension as they are', ({ check, f }) => {
+  const open = { rsv1: true, frames: true };
+  const bytes = Buffer.from([0xff, 0x00]);
+  const rsv = 0x40;
+  const shown = (firstByte, payload = '\xff\x00') => ['frame', firstByte, payload];
+  const all = [f.text('a'), f.text(bytes, { rsv }), f.binary(bytes, { rsv }), f.binary(bytes)];
+  check(all, [shown(0x81, 'a'), shown(0xc1), shown(0xc2), shown(0x82)], 'with RSV1 and without', open);
+  const long = f.text(Buffer.alloc(3000, 0xff), { rsv });
+  check([long, f.text('b')], [shown(0xc1, '\xff'.repeat(3000)), shown(0x81, 'b')], '3000 bytes', open);
+  check([f.text('', { rsv })], [shown(0xc1, '')], 'no bytes', open);
+  const fragments = [f.text(bytes, { rsv, fin: false }), f.ping(''), f.continuation(bytes), f.text('c')];
+  const events = [shown(0x41), shown(0x89, ''), ['ping', ''], shown(0x80), shown(0x81, 'c')];
+  check(fragments, events, 'two fragments', open);
 });
 
 const CODES = [0, 1, 999, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014];

@@ -32,8 +32,8 @@ function collect(Decoder, { after, ...options }) {
   const parts = [];
   const codes = [];
   let begun = null;
-  const onPart = (data, isBinary, isLast, rsv1) => {
-    begun ??= { data: [], isBinary, rsv1, inParts: true };
+  const onPart = (data, isBinary, isLast) => {
+    begun ??= { data: [], isBinary, inParts: true };
     begun.data.push(Buffer.from(data));
     parts.push({ data, isLast });
     if (isLast) {
@@ -42,8 +42,7 @@ function collect(Decoder, { after, ...options }) {
     }
     after?.(decoder);
   };
-  const onMessage = (data, isBinary, rsv1) =>
-    messages.push({ data: Buffer.from(data), isBinary, rsv1, inParts: false });
+  const onMessage = (data, isBinary) => messages.push({ data: Buffer.from(data), isBinary, inParts: false });
   const onError = ({ code }) => codes.push(code.replace('FRAMEMASK_ERR_', ''));
   const decoder = new Decoder({ onPart, onMessage, onError, ...options });
   return { codes, decoder, messages, parts };
@@ -389,13 +388,6 @@ t.test('records come when a frame and a message are complete; a subscriber may s
   }
   diagnostics.unsubscribe(frames, onFrame);
   diagnostics.unsubscribe(messages, onMessage);
-});
-
-testDecoders('with an extension of the program: rsv1 is passed on', ({ Decoder, role, f }) => {
-  const { decoder, messages } = collect(Decoder, { role, rsv1: true });
-  decoder.write(Buffer.concat([f.text('\xff', { rsv: 0x40, fin: false }), f.continuation('x'), f.text('y')]));
-  const found = messages.map(({ rsv1, isBinary }) => `${rsv1} ${isBinary}`);
-  assert.deepEqual(found, ['true false', 'false false']);
 });
 
 t.test('without synchronous zlib, onPart and deflate exclude each other', async (t) => {
