@@ -30,6 +30,12 @@ const BYTES = Buffer.from(Uint8Array.from({ length: 1 << 18 }, () => random(256)
 const ASCII = BYTES.toString('base64').slice(0, 1 << 17);
 const WIDE = Array.from({ length: 1 << 15 }, () => ['a', 'é', '한', '😀', '\ufeff', '\0'][random(6)]).join('');
 
+/** @returns {Buffer} in memory of its own: an encoder hands out what it owns, and Node's pool is everybody's */
+function ofItsOwn(data) {
+  const bytes = Buffer.from(data);
+  return Buffer.from(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+}
+
 class Sink {
   constructor(world, connection) {
     const { chance } = world;
@@ -188,7 +194,7 @@ class Connection {
     const asText = continues ? this.textual : !chance(3);
     const data = asText ? world.text() : world.bytes();
     // Before bytes a half is a frame of its own, around which subscribers may add others.
-    const given = asText && this.half === '' && chance(4) ? Buffer.from(data) : data;
+    const given = asText && this.half === '' && chance(4) ? ofItsOwn(data) : data;
     const isBytes = typeof given !== 'string';
     const options = fin && !rsv1 && chance(2) ? undefined : { fin, rsv1 };
     const owned = isBytes && chance(3);
@@ -338,7 +344,7 @@ class World {
   bytes(length = this.length()) {
     const start = this.random(BYTES.length - length);
     // From 16 KiB on a server sends it from where it lies, and a sink may transfer or overwrite it.
-    return Buffer.from(Uint8Array.prototype.slice.call(BYTES, start, start + length));
+    return ofItsOwn(BYTES.subarray(start, start + length));
   }
 
   text() {
