@@ -11,6 +11,12 @@ const { FIN, OPCODE, Opcode, RSV } = require('./shared/protocol');
 const frames = channel('framemask:frame');
 const messages = channel('framemask:message');
 
+/**
+ * Where the channel of frames has the function that sees payloads: the inspector's. Records come
+ * without them. A symbol of the registry serves all copies of framemask in a process.
+ */
+const kSeePayload = Symbol.for('framemask.seePayload');
+
 function isTraced() {
   return frames.hasSubscribers || messages.hasSubscribers;
 }
@@ -47,6 +53,16 @@ function createRecord({ role, isSender, sequence, connection }) {
   };
 }
 
+/**
+ * Shows the payload of the frame whose record comes next.
+ *
+ * @param {string | Uint8Array | Uint8Array[]} data a payload, from `start` to before `end`; or a frame
+ *   that has been framed already, in pieces
+ */
+function showPayload(data, start, end) {
+  frames[kSeePayload]?.(data, start, end);
+}
+
 /** `firstByte` and `length` are the frame's. */
 function traceFrame(source, firstByte, length) {
   if (!frames.hasSubscribers) return;
@@ -79,4 +95,4 @@ function traceMessage(source, firstByte, length, fragments) {
   messages.publish(record);
 }
 
-module.exports = { isTraced, traceError, traceFrame, traceMessage };
+module.exports = { isTraced, kSeePayload, showPayload, traceError, traceFrame, traceMessage };

@@ -154,6 +154,38 @@ t.test('a subscriber that comes while a chunk is decoded sees no half of it, not
   t.same(records, []);
 });
 
+t.test('a function of the channel sees the payload of each frame before its record', async (t) => {
+  const frames = channel('framemask:frame');
+  const kSeePayload = Symbol.for('framemask.seePayload');
+  const seen = [];
+  frames[kSeePayload] = (data, start = 0, end = undefined) =>
+    seen.push(Array.isArray(data) ? Buffer.concat(data).toString('hex') : String(data.slice(start, end)));
+  t.teardown(() => delete frames[kSeePayload]);
+  const bytes = [];
+  const send = (role, work) => {
+    const encoder = new Encoder({ role });
+    work(encoder);
+    bytes.push(Buffer.concat(encoder.take()));
+  };
+  published('framemask:frame', () => {
+    send('client', (encoder) => {
+      encoder.text('text');
+      encoder.binary(Buffer.alloc(20_000, 'o'), { owned: true });
+      encoder.ping('ping');
+    });
+    send('server', (encoder) => {
+      encoder.addPrepared(prepare('prepared'));
+      encoder.addFramed([Buffer.from('8a0378797a', 'hex')]);
+    });
+  });
+  const sent = ['text', 'o'.repeat(20_000), 'ping', 'prepared', '8a0378797a'];
+  t.same(seen.splice(0), sent);
+  published('framemask:frame', () => {
+    for (const [i, role] of ['server', 'client'].entries()) new Decoder({ role }).write(bytes[i]);
+  });
+  t.same(seen, [...sent.slice(0, 4), 'xyz']);
+});
+
 t.test('prepared messages are published for each connection; without an id it has a UUID', async (t) => {
   const encoders = [new Encoder({ role: 'server' }), new Encoder({ role: 'server' })];
   const message = prepare('to all');

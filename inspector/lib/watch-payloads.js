@@ -1,91 +1,38 @@
 'use strict';
 
-// All that the inspector knows of framemask which framemask does not document: where a codec has the
-// payload of a frame whose record it publishes. Only those who ask for payloads get this.
+// The payloads of frames, which their records lack. Only those who ask for payloads get this: framemask
+// calls the function that its channel has by the symbol `framemask.seePayload` before each record.
 
-const { createRequire } = require('node:module');
-const path = require('node:path');
+const { channel } = require('node:diagnostics_channel');
 const { parseFrame, unmasked } = require('./parse-frames');
 
-/** The frame that a codec is at work on: its length, and the beginning of its payload. */
+const kSeePayload = Symbol.for('framemask.seePayload');
+const frames = channel('framemask:frame');
+
+/** The beginning of the payload of the frame whose record comes next. */
 let current = null;
 
-function startOf(data, count) {
+/** `data` is a payload, from `start` to before `end`, or a frame in pieces. */
+function startOf(data, start, end, count) {
+  if (Array.isArray(data)) return unmasked(parseFrame(Buffer.concat(data), 0), count);
   if (typeof data === 'string') return Buffer.from(data.slice(0, count)).subarray(0, count);
   const { buffer = data, byteOffset = 0, byteLength } = data;
-  return Buffer.from(Buffer.from(buffer, byteOffset, Math.min(byteLength, count)));
-}
-
-/** The payload's beginning in the arguments of each method, which publishes the frame's record. */
-const FINDERS = {
-  Dispatcher: {
-    dispatch: (count, _firstByte, bytes, start, end) => Buffer.from(bytes.subarray(start, Math.min(end, start + count)))
-  },
-  Encoder: {
-    _addFrame: (count, _firstByte, data) => startOf(data, count),
-    _addControl: (count, _firstByte, bytes) => startOf(bytes, count),
-    _addPrepared: (count, frame, _firstByte, length) => startOf(frame.subarray(frame.length - length), count),
-    _addFramed: (count, pieces) => unmasked(parseFrame(Buffer.concat(pieces), 0), count)
-  }
-};
-
-function wrap(prototype, name, find) {
-  const original = prototype[name];
-  prototype[name] = function (...args) {
-    const outer = current;
-    // Before the call: a client masks what is its own in place.
-    current = find(...args);
-    try {
-      return original.apply(this, args);
-    } finally {
-      current = outer;
-    }
-  };
-}
-
-/** framemask as this module finds it, and as the program does: they may be two copies. */
-function copies() {
-  const found = new Set([require('./framemask')]);
-  for (const file of [process.argv[1], path.join(process.cwd(), 'app.js')]) {
-    try {
-      found.add(createRequire(path.resolve(file))('framemask'));
-    } catch {
-      // The program has none of its own.
-    }
-  }
-  return found;
-}
-
-const watched = new WeakSet();
-
-/** The Dispatcher is a part of each Decoder. */
-function prototypeOf({ Decoder, Encoder }, owner) {
-  if (owner === 'Encoder') return Encoder.prototype;
-  const { _dispatcher: dispatcher = {} } = new Decoder({ role: 'server', onMessage() {} });
-  return Object.getPrototypeOf(dispatcher);
+  const bytes = Buffer.from(buffer, byteOffset, byteLength);
+  return Buffer.from(bytes.subarray(start, Math.min(end, start + count)));
 }
 
 /** @param {number} count how many bytes of each payload to keep */
 function watchPayloads(count) {
-  for (const framemask of copies()) {
-    for (const [owner, finders] of Object.entries(FINDERS)) {
-      const prototype = prototypeOf(framemask, owner);
-      if (watched.has(prototype)) continue;
-      watched.add(prototype);
-      for (const [name, find] of Object.entries(finders)) {
-        if (typeof prototype[name] !== 'function') {
-          console.error(`framemask-inspector: this version of framemask does not show payloads (${owner}.${name})`);
-          continue;
-        }
-        wrap(prototype, name, (...args) => find(count, ...args));
-      }
-    }
-  }
+  frames[kSeePayload] = (data, start = 0, end = Infinity) => {
+    current = startOf(data, start, end, count);
+  };
 }
 
 /** @returns {Buffer | null} the beginning of the payload of a record that is being published */
 function takePayload({ error }) {
-  return error === null ? current : null;
+  const taken = error === null ? current : null;
+  current = null;
+  return taken;
 }
 
 module.exports = { takePayload, watchPayloads };

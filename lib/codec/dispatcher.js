@@ -3,7 +3,7 @@
 const { Buffer, rangeOf, view } = require('../shared/buffers');
 const { FrameError, detachedError, invalidState, utf8Error } = require('../shared/errors');
 const { FIN, NO_STATUS, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
-const { isTraced, traceError, traceFrame, traceMessage } = require('../tracing');
+const { isTraced, showPayload, traceError, traceFrame, traceMessage } = require('../tracing');
 const { readBoolean } = require('../shared/option-names');
 const { findCloseError } = require('./close-frame');
 const { MessageAssembler } = require('./message-assembler');
@@ -178,7 +178,7 @@ class Dispatcher {
    * to be ASCII; `gathered`: the payload is in its message already.
    */
   dispatch(firstByte, bytes, start, end, ascii, gathered) {
-    if (this.isTraced && !this._traceFrame(firstByte, bytes, end - start)) return;
+    if (this.isTraced && !this._traceFrame(firstByte, bytes, start, end)) return;
     if (this.hasOnFrame || (firstByte & OPCODE) >= Opcode.CLOSE) {
       this._passFrame(firstByte, bytes, start, end, gathered);
     } else {
@@ -187,10 +187,11 @@ class Dispatcher {
   }
 
   /** @returns {boolean} false if a subscriber has stopped the decoder, or transferred the memory */
-  _traceFrame(firstByte, bytes, length) {
+  _traceFrame(firstByte, bytes, start, end) {
     // A Buffer that is empty can't reveal it.
     const isEmpty = bytes[0] === undefined;
-    traceFrame(this._traceSource, firstByte, length);
+    showPayload(bytes, start, end);
+    traceFrame(this._traceSource, firstByte, end - start);
     if (this.state === CLOSED) return false;
     if (isEmpty || bytes[0] !== undefined) return true;
     this.failDetached();

@@ -12,7 +12,7 @@ const { framedFor, framedMessage } = require('./prepared');
 const { readFramed } = require('./header');
 const protocol = require('../shared/protocol');
 const { endOfPairs } = require('../shared/utf8');
-const { isTraced, traceFrame, traceMessage } = require('../tracing');
+const { isTraced, showPayload, traceFrame, traceMessage } = require('../tracing');
 
 const { CONTROL, FIN, MAX_SHORT, MODE_MASKED, NO_STATUS, Opcode, RSV1, isSendableCloseCode } = protocol;
 
@@ -38,8 +38,8 @@ class Encoder {
       throw invalidType('options.writable', 'a writable stream', writable);
     }
     const isClient = readChoice(options, 'role', ['server', 'client']) === 'client';
-    this._frames = isClient ? framesOfClient : framesOfServer;
-    if (backend !== codecBackend) this._frames = new FrameWriter(this._frames.mode, backend);
+    this._writer = isClient ? framesOfClient : framesOfServer;
+    if (backend !== codecBackend) this._writer = new FrameWriter(this._writer.mode, backend);
     this._buffer = new WriteBuffer(readBoolean(options, 'recycle'), writable);
     this._connection = readTrace(options);
     const agreement = readAgreement(options);
@@ -53,7 +53,7 @@ class Encoder {
   }
 
   get role() {
-    return (this._frames.mode & MODE_MASKED) !== 0 ? 'client' : 'server';
+    return (this._writer.mode & MODE_MASKED) !== 0 ? 'client' : 'server';
   }
 
   get pending() {
@@ -130,7 +130,7 @@ class Encoder {
   addPrepared(message) {
     const framed = framedMessage(message);
     if (framed === null) throw invalidType('message', 'a message of prepare()', message);
-    if (this._frames.mode !== 0)
+    if (this._writer.mode !== 0)
       throw invalidState('A prepared message is for the server role, a client masks each by itself');
     if (this._closed) return;
     if (this._isAmidMessage) throw invalidState('A fragmented message has not ended');
@@ -144,11 +144,11 @@ class Encoder {
   _addPrepared(frame, firstByte, length) {
     if (this._buffer.pending !== 0 && frame.length < PREPARED_COPY_BELOW) this._buffer.copy(frame, frame.length);
     else this._buffer.push(frame);
-    this._count(firstByte, length);
+    this._count(firstByte, length, frame, frame.length - length);
   }
 
   addFramed(pieces, options) {
-    const { firstByte, length, opcode } = readFramed(pieces, this._frames.mode, options?.anyMask ?? false);
+    const { firstByte, length, opcode } = readFramed(pieces, this._writer.mode, options?.anyMask ?? false);
     if (this._closed) return;
     if (opcode === Opcode.CONTINUATION) this._checkContinued();
     if (opcode < Opcode.CLOSE) this._addHalf();
@@ -159,8 +159,8 @@ class Encoder {
   }
 
   _addFramed(pieces, firstByte, length, owned) {
-    this._frames.writePieces(this._buffer, pieces, owned);
-    this._count(firstByte, length);
+    this._writer.writePieces(this._buffer, pieces, owned);
+    this._count(firstByte, length, pieces);
   }
 
   _dataFrame(opcode, data, options) {
@@ -264,8 +264,8 @@ class Encoder {
     if (this._closed && this._isDeflating) {
       this._queue.addPlain(FIN | opcode, length, bytes, null);
     } else {
-      this._frames.writeBytes(this._buffer, FIN | opcode, bytes, length);
-      this._count(FIN | opcode, length);
+      this._writer.writeBytes(this._buffer, FIN | opcode, bytes, length);
+      this._count(FIN | opcode, length, bytes);
     }
     if (this._closed) this._queue?.end();
   }
@@ -280,19 +280,27 @@ class Encoder {
   }
 
   _addFrame(firstByte, data, owned) {
-    this._count(firstByte, this._frames.write(this._buffer, firstByte, data, owned));
+    // A client masks owned data where it lies.
+    const isShown = owned && isTraced();
+    if (isShown) showPayload(data);
+    this._count(firstByte, this._writer.write(this._buffer, firstByte, data, owned), isShown ? null : data);
   }
 
-  /** Counts a frame that has been added. It comes last: a subscriber may use the encoder. */
-  _count(firstByte, length) {
+  /**
+   * Counts a frame that has been added. It comes last: a subscriber may use the encoder.
+   *
+   * @param {string | Uint8Array | Uint8Array[] | null} data for `showPayload`, from `start` on; null if it
+   *   has been shown
+   */
+  _count(firstByte, length, data, start) {
     this._sequence++;
     if (this._message !== null || (firstByte & (FIN | CONTROL)) === 0 || isTraced()) {
-      this._countFragment(firstByte, length);
+      this._countFragment(firstByte, length, data, start);
     }
   }
 
   /** The part of `_count` for fragments and subscribers. */
-  _countFragment(firstByte, length) {
+  _countFragment(firstByte, length, data, start) {
     const isLast = (firstByte & FIN) !== 0;
     const isData = (firstByte & CONTROL) === 0;
     let message = { firstByte, fragments: 1, length };
@@ -304,6 +312,7 @@ class Encoder {
     if (isData) this._message = isLast ? null : message;
     if (!isTraced()) return;
     this._connection ??= {};
+    if (data !== null) showPayload(data, start);
     const source = { role: this.role, isSender: true, sequence: this._sequence, connection: this._connection };
     traceFrame(source, firstByte, length);
     if (isData && isLast) traceMessage(source, message.firstByte, message.length, message.fragments);
