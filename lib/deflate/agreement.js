@@ -3,11 +3,14 @@
 const { invalidState } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
 const { checkOptions, readBoolean, readWhole } = require('../shared/option-names');
+const { MIN_DEFLATE_BITS } = require('./deflater');
 const { Inflater } = require('./inflater');
-const { MAX_WINDOW_BITS, MIN_DEFLATE_BITS, writeParameters } = require('./parameters');
 const { PartInflater } = require('./part-inflater');
 const { SendQueue } = require('./send-queue');
 const { supportsSyncZlib } = require('./zlib-handle');
+
+/** The largest window of DEFLATE, as its base-2 logarithm (RFC 7692 section 7.1.2). */
+const MAX_WINDOW_BITS = 15;
 
 /**
  * A smaller message fits in one packet either way (an Ethernet frame carries 1,460 bytes of TCP),
@@ -48,9 +51,13 @@ class NegotiatedDeflate {
   // Nothing else has the field.
   #isAgreement = true;
 
-  /** @param {number} clientBits the largest window of the client */
-  constructor(answer, clientBits, settings) {
-    this.header = writeParameters(answer);
+  /**
+   * @param {Parameters} answer of negotiation.js
+   * @param {number} clientBits the largest window of the client
+   * @param {string} [header] the answer, as a server sends it
+   */
+  constructor(answer, clientBits, settings, header = '') {
+    this.header = header;
     const serverBits = answer.server_max_window_bits ?? MAX_WINDOW_BITS;
     this._server = { windowBits: serverBits, contextTakeover: !answer.server_no_context_takeover };
     // A client that has offered client_no_context_takeover keeps to it "even if the server doesn't
@@ -98,4 +105,4 @@ class NegotiatedDeflate {
 
 showPublicState(NegotiatedDeflate, []);
 
-module.exports = { NegotiatedDeflate, DeflateSettings, THREAD_POOL_FROM };
+module.exports = { MAX_WINDOW_BITS, NegotiatedDeflate, DeflateSettings, THREAD_POOL_FROM };

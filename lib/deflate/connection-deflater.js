@@ -2,10 +2,8 @@
 
 const { zlib } = require('../shared/node-modules');
 const { Buffer } = require('../shared/buffers');
-const { runInPool } = require('./concurrency-limiter');
 const { ownBytes, withoutTail } = require('./deflate-message');
-const { forgetContext, noteUse } = require('./idle-release');
-const { ZlibHandle, takeOwnOutput } = require('./zlib-handle');
+const { ZlibHandle, forgetContext, noteUse, runInPool, takeOwnOutput } = require('./zlib-handle');
 
 const { Z_SYNC_FLUSH } = zlib.constants;
 

@@ -3,9 +3,16 @@
 const { tooBigError } = require('../shared/errors');
 const { zlib } = require('../shared/node-modules');
 const { Buffer, EMPTY } = require('../shared/buffers');
-const { runInPool } = require('./concurrency-limiter');
 const { TAIL, dataError, fitsTurn, runWithTail } = require('./inflate-message');
-const { ZlibHandle, copyIfShared, dropOutput, outputLength, supportsSyncZlib, takeOutput } = require('./zlib-handle');
+const {
+  ZlibHandle,
+  copyIfShared,
+  dropOutput,
+  outputLength,
+  runInPool,
+  supportsSyncZlib,
+  takeOutput
+} = require('./zlib-handle');
 
 const { Z_SYNC_FLUSH } = zlib.constants;
 

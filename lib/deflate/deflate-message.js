@@ -3,8 +3,7 @@
 const { zlib } = require('../shared/node-modules');
 const { Buffer, copyOf, lengthOf } = require('../shared/buffers');
 const { goneError } = require('../shared/errors');
-const { runInPool } = require('./concurrency-limiter');
-const { ZlibHandle, supportsSyncZlib, takeOwnOutput } = require('./zlib-handle');
+const { ZlibHandle, runInPool, supportsSyncZlib, takeOwnOutput } = require('./zlib-handle');
 
 // Compression of messages (RFC 7692 section 7.2.1): "compress all the octets of the payload ...
 // remove 4 octets (that are 0x00 0x00 0xff 0xff) from the tail end".

@@ -2,7 +2,12 @@
 
 const { ConnectionDeflater } = require('./connection-deflater');
 const { deflateAlone, deflateAloneLater, keyOf } = require('./deflate-message');
-const { MIN_DEFLATE_BITS } = require('./parameters');
+
+/**
+ * The smallest window that zlib compresses with. As it refers back 262 bytes less than the window,
+ * what it compresses inflates with the window of 256 bytes, too (RFC 7692 section 7.1.2).
+ */
+const MIN_DEFLATE_BITS = 9;
 
 /**
  * The messages that an endpoint sends compressed, frame by frame: in a context that all connections
@@ -72,4 +77,4 @@ class Deflater {
   }
 }
 
-module.exports = { Deflater };
+module.exports = { Deflater, MIN_DEFLATE_BITS };

@@ -3,9 +3,8 @@
 const { buffer, zlib } = require('../shared/node-modules');
 const { Buffer } = require('../shared/buffers');
 const { FrameError, tooBigError } = require('../shared/errors');
-const { runInPool } = require('./concurrency-limiter');
 const { countWork, isTurnOver } = require('./turn');
-const { ZlibHandle, dropOutput, outputLength, supportsSyncZlib, takeOutput } = require('./zlib-handle');
+const { ZlibHandle, dropOutput, outputLength, runInPool, supportsSyncZlib, takeOutput } = require('./zlib-handle');
 
 // Decompression of messages (RFC 7692 section 7.2.2): "append 4 octets of 0x00 0x00 0xff 0xff to
 // the tail end of the payload ... decompress the resulting data". Truncated input yields the bytes

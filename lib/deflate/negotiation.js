@@ -1,10 +1,22 @@
 'use strict';
 
 const { FrameError, invalidType } = require('../shared/errors');
-const { NegotiatedDeflate, DeflateSettings } = require('./agreement');
-const { MAX_WINDOW_BITS, readHeader, writeParameters } = require('./parameters');
+const { parseExtensions } = require('../shared/header-lists');
+const { MAX_WINDOW_BITS, NegotiatedDeflate, DeflateSettings } = require('./agreement');
 
 // index.d.ts documents the exports.
+
+const NAME = 'permessage-deflate';
+
+/**
+ * Those of an offer or an answer (RFC 7692 section 7.1).
+ *
+ * @typedef {object} Parameters
+ * @property {boolean} server_no_context_takeover
+ * @property {boolean} client_no_context_takeover
+ * @property {number | null} server_max_window_bits null without the parameter
+ * @property {number | true | null} client_max_window_bits true for the parameter without a value
+ */
 
 /** A server's answer to the extensions that a client offers (RFC 7692 section 7.1). */
 function acceptDeflate(header, options = {}) {
@@ -36,7 +48,7 @@ function answerOffer(offer, settings) {
     server_max_window_bits: offer.server_max_window_bits !== null || serverBits < MAX_WINDOW_BITS ? serverBits : null,
     client_max_window_bits: limitsClient ? clientBits : null
   };
-  return new NegotiatedDeflate(answer, clientBits, settings);
+  return new NegotiatedDeflate(answer, clientBits, settings, writeParameters(answer));
 }
 
 class DeflateOffer {
@@ -63,8 +75,8 @@ class DeflateOffer {
     const [answer] = read.elements;
     const fault = answer === null ? 'it has parameters that are not valid' : findFault(this._offer, answer);
     if (fault !== null) throw badAnswer(fault);
-    const { clientWindowBits } = this._settings;
-    return new NegotiatedDeflate(answer, answer.client_max_window_bits ?? clientWindowBits, this._settings);
+    const clientBits = answer.client_max_window_bits ?? this._settings.clientWindowBits;
+    return new NegotiatedDeflate(answer, clientBits, this._settings, writeParameters(answer));
   }
 }
 
@@ -95,6 +107,62 @@ function badAnswer(fault) {
 
 function offerDeflate(options = {}) {
   return new DeflateOffer(options);
+}
+
+/**
+ * @param {string} header
+ * @returns {{ elements: (Parameters | null)[], others: number } | null} the elements for
+ *   permessage-deflate, null for one whose parameters are not valid, and the number of others; null
+ *   if the header is malformed
+ */
+function readHeader(header) {
+  const extensions = parseExtensions(header);
+  if (extensions === null) return null;
+  const elements = extensions.filter(({ name }) => name === NAME);
+  return {
+    elements: elements.map(({ parameters }) => readParameters(parameters)),
+    others: extensions.length - elements.length
+  };
+}
+
+/**
+ * "A server MUST decline an extension negotiation offer ... if ... the negotiation offer contains
+ * an extension parameter not defined for use in an offer ... with an invalid value ... multiple
+ * extension parameters with the same name" (RFC 7692 section 7.1).
+ */
+function readParameters(list) {
+  const parameters = {
+    server_no_context_takeover: false,
+    client_no_context_takeover: false,
+    server_max_window_bits: null,
+    client_max_window_bits: null
+  };
+  const seen = new Set();
+  for (const [name, text] of list) {
+    if (!Object.hasOwn(parameters, name) || seen.has(name)) return null;
+    seen.add(name);
+    const value = readValue(name, text);
+    if (value === undefined) return null;
+    parameters[name] = value;
+  }
+  return parameters;
+}
+
+/** @returns {number | true | undefined} undefined if it is not valid */
+function readValue(name, text) {
+  if (name.endsWith('no_context_takeover')) return text === null ? true : undefined;
+  if (text === null) return name === 'client_max_window_bits' ? true : undefined;
+  // "a decimal integer value without leading zeroes between 8 to 15" (RFC 7692 section 7.1.2).
+  return /^([89]|1[0-5])$/.test(text) ? Number(text) : undefined;
+}
+
+function writeParameters(parameters) {
+  let element = NAME;
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === true) element += `; ${name}`;
+    else if (typeof value === 'number') element += `; ${name}=${value}`;
+  }
+  return element;
 }
 
 module.exports = { acceptDeflate, offerDeflate };

@@ -1,8 +1,11 @@
 'use strict';
 
-const { zlib } = require('../shared/node-modules');
+const { vm, zlib } = require('../shared/node-modules');
 const { Buffer, EMPTY: NOTHING, copyOf, view } = require('../shared/buffers');
 const { invalidState } = require('../shared/errors');
+const { ofProcess } = require('../shared/of-process');
+const { Queue } = require('../shared/queue');
+const { nextTick } = require('../shared/ticks');
 
 // Every undocumented part of Node's zlib that framemask uses. `_handle` is the binding
 // below a zlib stream, and `_writeState` holds the rest of `writeSync`: output room, then input.
@@ -166,10 +169,114 @@ function supportsSyncZlib() {
   return tried;
 }
 
+/**
+ * How many jobs are in zlib's thread pool at a time. Each has a context of its own, 268 KB to
+ * deflate: a broadcast to 10,000 connections would allocate 2.7 GB at once. ws has the same limit.
+ */
+const MAX_JOBS = 10;
+
+let running = 0;
+let isStarting = false;
+const waiting = new Queue();
+
+/**
+ * Runs a job as soon as there is room for it. It calls `done` once, when it has ended. If it throws
+ * instead, `fail` gets the error in a tick of its own.
+ */
+function runInPool(job, fail) {
+  if (running === MAX_JOBS) {
+    waiting.push([job, fail]);
+    return;
+  }
+  running++;
+  try {
+    job(endJob);
+  } catch (error) {
+    endJob();
+    nextTick(fail, error);
+  }
+}
+
+/** A loop starts the next jobs: thousands that end at once would overflow the stack. */
+function endJob() {
+  running--;
+  if (isStarting) return;
+  isStarting = true;
+  while (waiting.length !== 0 && running < MAX_JOBS) runInPool(...waiting.shift());
+  isStarting = false;
+}
+
+/** A context that has not been used for this long, and at most twice as long, is released. */
+const IDLE_AFTER = 30_000;
+
+/**
+ * One interval for all copies. A timer keeps its function, and the AsyncLocalStorage store in which
+ * it was set, such as that of a test file. So the code is the first context's, and refers to the
+ * functions of copies weakly. A function that returns false is called no more.
+ */
+const REPEATER = `(milliseconds) => {
+  const calls = new Set();
+  let timer = null;
+  const run = () => {
+    for (const held of calls) if (held.deref()?.() !== true) calls.delete(held);
+    if (calls.size !== 0) return;
+    clearInterval(timer);
+    timer = null;
+  };
+  return (call) => {
+    calls.add(new WeakRef(call));
+    timer ??= setInterval(run, milliseconds);
+    // The process may end while it waits.
+    timer.unref();
+  };
+}`;
+const repeat = ofProcess('repeat.1', () => vm.runInThisContext(REPEATER)(IDLE_AFTER));
+
+const contexts = new Set();
+let isRepeated = false;
+
+/** Has a context released when it has not been used for a while. Called at each use. */
+function noteUse(context) {
+  context.isUsed = true;
+  if (contexts.has(context)) return;
+  contexts.add(context);
+  if (isRepeated) return;
+  isRepeated = true;
+  repeat(releaseIdle);
+}
+
+/** For a context that has been released already. */
+function forgetContext(context) {
+  contexts.delete(context);
+}
+
+/**
+ * Releases the contexts that have not been used since the last call.
+ *
+ * @returns {boolean} whether some are left
+ */
+function releaseIdle() {
+  for (const context of contexts) {
+    if (context.isUsed || context.isBusy) {
+      context.isUsed = false;
+    } else {
+      contexts.delete(context);
+      context.release();
+    }
+  }
+  isRepeated = contexts.size !== 0;
+  return isRepeated;
+}
+
 module.exports = {
+  MAX_JOBS,
   OUTPUT_SIZE,
   ZlibHandle,
   dropOutput,
+  forgetContext,
+  noteUse,
+  releaseIdle,
+  runInPool,
   supportsSyncZlib,
   outputLength,
   takeOwnOutput,

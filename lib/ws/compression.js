@@ -1,8 +1,7 @@
 'use strict';
 
-const { NegotiatedDeflate, THREAD_POOL_FROM } = require('../deflate/agreement');
+const { MAX_WINDOW_BITS, NegotiatedDeflate, THREAD_POOL_FROM } = require('../deflate/agreement');
 const { Deflater } = require('../deflate/deflater');
-const { MAX_WINDOW_BITS } = require('../deflate/parameters');
 const { supportsSyncZlib } = require('../deflate/zlib-handle');
 const { Buffer, EMPTY, lengthOf } = require('../shared/buffers');
 const { warnOfVariable } = require('../shared/errors');

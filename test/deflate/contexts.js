@@ -8,10 +8,15 @@ const { ConnectionDeflater } = require('../../lib/deflate/connection-deflater');
 const { ConnectionInflater } = require('../../lib/deflate/connection-inflater');
 const { deflateAlone, deflateAloneLater } = require('../../lib/deflate/deflate-message');
 const { Deflater } = require('../../lib/deflate/deflater');
-const { noteUse, releaseIdle } = require('../../lib/deflate/idle-release');
 const { inflateAlone, inflateAloneLater } = require('../../lib/deflate/inflate-message');
-const { MAX_JOBS } = require('../../lib/deflate/concurrency-limiter');
-const { ZlibHandle, supportsSyncZlib, trySyncZlib } = require('../../lib/deflate/zlib-handle');
+const {
+  MAX_JOBS,
+  ZlibHandle,
+  noteUse,
+  releaseIdle,
+  supportsSyncZlib,
+  trySyncZlib
+} = require('../../lib/deflate/zlib-handle');
 const { deflateByZlib, json: textOf } = require('../support/deflate');
 const { readDeflate } = require('../support/deflate-reader');
 const { createRandom, seed } = require('../support/random');
