@@ -11,7 +11,7 @@ const {
   outputLength,
   runInPool,
   supportsSyncZlib,
-  takeOutput
+  lendOutput
 } = require('./zlib-handle');
 
 const { Z_SYNC_FLUSH } = zlib.constants;
@@ -54,12 +54,12 @@ class ConnectionInflater {
       }
       if (!fits || outputLength() > turnLimit) {
         const rest = Buffer.concat([bytes, tail]).subarray(size + itsTail.length - left);
-        this._leave(copyIfShared(takeOutput()), rest);
+        this._leave(copyIfShared(lendOutput()), rest);
         return null;
       }
       // After a final block zlib takes nothing more (RFC 7692 section 7.2.3.4).
       if (left !== 0) handle.reset();
-      return takeOutput();
+      return lendOutput();
     } finally {
       dropOutput();
     }

@@ -4,7 +4,7 @@ const { buffer, zlib } = require('../shared/node-modules');
 const { Buffer } = require('../shared/buffers');
 const { FrameError, tooBigError } = require('../shared/errors');
 const { countWork, isTurnOver } = require('./turn');
-const { ZlibHandle, dropOutput, outputLength, runInPool, supportsSyncZlib, takeOutput } = require('./zlib-handle');
+const { ZlibHandle, dropOutput, outputLength, runInPool, supportsSyncZlib, lendOutput } = require('./zlib-handle');
 
 // Decompression of messages (RFC 7692 section 7.2.2): "append 4 octets of 0x00 0x00 0xff 0xff to
 // the tail end of the payload ... decompress the resulting data". Truncated input yields the bytes
@@ -63,7 +63,7 @@ function inflateShared(bytes, length, windowBits, turnLimit, limit) {
   const handle = shared[windowBits];
   try {
     runWithTail(handle, bytes, length, TAIL, turnLimit, limit);
-    return outputLength() > turnLimit ? null : takeOutput();
+    return outputLength() > turnLimit ? null : lendOutput();
   } finally {
     dropOutput();
     handle.reset();

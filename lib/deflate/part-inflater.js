@@ -4,7 +4,7 @@ const { zlib } = require('../shared/node-modules');
 const { EMPTY, view } = require('../shared/buffers');
 const { TAIL, dataError } = require('./inflate-message');
 const { countWork, inLaterTurn, isTurnOver } = require('./turn');
-const { OUTPUT_SIZE, ZlibHandle, dropOutput, takeOwnOutput } = require('./zlib-handle');
+const { OUTPUT_SIZE, ZlibHandle, dropOutput, copyOutput } = require('./zlib-handle');
 
 /** The input of one run at most: 2 ms of empty blocks, which put out nothing. */
 const INPUT = 16 * 1024;
@@ -76,7 +76,7 @@ class PartInflater {
       throw dataError(handle.error);
     }
     const taken = input.length - left;
-    const part = takeOwnOutput();
+    const part = copyOutput();
     this._hasMore = part.length === OUTPUT_SIZE;
     countWork(taken, part.length);
     if (left !== 0 && !this._hasMore) this._endBlock();

@@ -94,22 +94,22 @@ class ZlibHandle {
   }
 }
 
-/** How many bytes the runs since the last `takeOutput` have put out. */
+/** How many bytes the runs since the output was taken last have put out. */
 function outputLength() {
   return chunkBytes + used;
 }
 
 /** @returns {Buffer} the output of the runs; memory that the next run overwrites */
-function takeOutput() {
+function lendOutput() {
   const last = view(scratch, 0, used);
   const output = chunks.length === 0 ? last : Buffer.concat([...chunks, last]);
   dropOutput();
   return output;
 }
 
-/** @returns {Buffer} the same in memory of its own, or of Node's pool, which copies small ones 5 times as fast */
-function takeOwnOutput() {
-  const output = takeOutput();
+/** @returns {Buffer} a copy of the output in Node's pool, which takes a fifth of the time; a large one in its own memory */
+function copyOutput() {
+  const output = lendOutput();
   return output.length < Buffer.poolSize >>> 1 ? Buffer.from(output) : copyIfShared(output);
 }
 
@@ -139,9 +139,9 @@ function trySyncZlib(library) {
     /** @returns {number} the size that the text is compressed to; 0 if it does not come back */
     const roundTrip = () => {
       deflater.run(text, text.length, OUTPUT_SIZE);
-      const deflated = Buffer.from(takeOutput());
+      const deflated = Buffer.from(lendOutput());
       const left = inflater.run(deflated, deflated.length, OUTPUT_SIZE);
-      return left === 0 && text.equals(takeOutput()) ? deflated.length : 0;
+      return left === 0 && text.equals(lendOutput()) ? deflated.length : 0;
     };
     const first = roundTrip();
     const second = roundTrip();
@@ -279,8 +279,8 @@ module.exports = {
   runInPool,
   supportsSyncZlib,
   outputLength,
-  takeOwnOutput,
-  takeOutput,
+  copyOutput,
+  lendOutput,
   copyIfShared,
   trySyncZlib
 };

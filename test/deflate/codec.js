@@ -9,7 +9,7 @@ const t = require('tap');
 const { PerMessageDeflate } = require('ws');
 const { Decoder, Encoder, prepare } = require('../../index');
 const { NegotiatedDeflate } = require('../../lib/deflate/agreement');
-const { ConnectionDeflater } = require('../../lib/deflate/connection-deflater');
+const { Deflater } = require('../../lib/deflate/deflater');
 const { MAX_JOBS, supportsSyncZlib } = require('../../lib/deflate/zlib-handle');
 const { agree, deflateByZlib, json, useUpTurn } = require('../support/deflate');
 const { framesFor } = require('../support/frames');
@@ -771,14 +771,14 @@ t.test(`ws as the peer: both ways, all windows, both takeovers (seed ${seed})`, 
 });
 
 t.test('the context of an Encoder is released after its Close frame, and not before', async (t) => {
-  const { release } = ConnectionDeflater.prototype;
+  const { release } = Deflater.prototype;
   let released = 0;
-  ConnectionDeflater.prototype.release = function () {
+  Deflater.prototype.release = function () {
     released++;
     release.call(this);
   };
   t.teardown(() => {
-    ConnectionDeflater.prototype.release = release;
+    Deflater.prototype.release = release;
   });
   for (const threadPoolFrom of [0, Infinity]) {
     const { server } = agree({ contextTakeover: true, threadPoolFrom });

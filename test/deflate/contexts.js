@@ -4,9 +4,7 @@ const assert = require('node:assert/strict');
 const zlib = require('node:zlib');
 const { promisify } = require('node:util');
 const t = require('tap');
-const { ConnectionDeflater } = require('../../lib/deflate/connection-deflater');
 const { ConnectionInflater } = require('../../lib/deflate/connection-inflater');
-const { deflateAlone, deflateAloneLater } = require('../../lib/deflate/deflate-message');
 const { Deflater } = require('../../lib/deflate/deflater');
 const { inflateAlone, inflateAloneLater } = require('../../lib/deflate/inflate-message');
 const {
@@ -24,9 +22,15 @@ const { createRandom, seed } = require('../support/random');
 const { Z_SYNC_FLUSH } = zlib.constants;
 const TAIL = Buffer.from('0000ffff', 'hex');
 const NO_LIMIT = Infinity;
-const DEFAULT = { windowBits: 15, level: -1, memLevel: 8 };
+
 const TOO_BIG = { name: 'FrameError', code: 'FRAMEMASK_ERR_MESSAGE_TOO_BIG', closeCode: 1009 };
 const NOT_DEFLATE = { name: 'FrameError', code: 'FRAMEMASK_ERR_DEFLATE', closeCode: 1007 };
+
+/** A Deflater; by default of messages that refer to those before them. */
+const deflaterOf = ({ windowBits = 15, contextTakeover = true, zlibOptions, level = -1, memLevel = 8 } = {}) =>
+  new Deflater({ windowBits, contextTakeover, zlibOptions, settings: { level, memLevel } });
+const deflate = (deflater, bytes, length = bytes.length) => Buffer.from(deflater.deflate(bytes, length, true));
+const deflateLater = (deflater, bytes) => promisify(deflater.deflateLater).call(deflater, bytes, bytes.length, true);
 
 const json = (count) => Buffer.from(textOf(count));
 const bytesOf = (random, length) => Buffer.from(Array.from({ length }, () => random(256)));
@@ -66,13 +70,14 @@ t.test(`7.2.1: compresses as zlib does, for every window, level and memory (seed
     for (let windowBits = 9; windowBits <= 15; windowBits++) {
       const options = { windowBits, level: random(11) - 1, memLevel: 1 + random(9) };
       const expected = deflateByZlib(bytes, options);
-      const deflate = (handles) => Buffer.from(deflateAlone(bytes, bytes.length, options, handles));
+      const deflater = deflaterOf({ ...options, contextTakeover: false });
+      const alone = (handles) => Buffer.from(deflater.deflateAlone(bytes, bytes.length, handles));
       // With a handle, zlib ends blocks as it does for ws: test/ws/compression.js compares them.
-      assert.ok(deflate(false).equals(expected), JSON.stringify(options));
-      const later = await promisify(deflateAloneLater)(bytes, bytes.length, options);
+      assert.ok(alone(false).equals(expected), JSON.stringify(options));
+      const later = await deflateLater(deflater, bytes);
       assert.ok(later.equals(expected), `in the thread pool: ${JSON.stringify(options)}`);
       for (const handles of [true, false]) {
-        for (const deflated of [expected, deflate(true)]) {
+        for (const deflated of [expected, alone(true)]) {
           const inflated = inflate(deflated, handles, NO_LIMIT, NO_LIMIT, windowBits);
           assert.ok(inflated.equals(bytes), JSON.stringify(options));
         }
@@ -118,10 +123,10 @@ t.test('7.1.2: refuses a message that refers to what is outside of the agreed wi
   const first = deflateByZlib(noise, { windowBits: 15 });
   // Within one message zlib sees what it has just put out, whatever its window.
   assert.ok(inflate(large, true, NO_LIMIT, NO_LIMIT, 15).equals(bytes));
-  const deflater = new ConnectionDeflater(DEFAULT);
+  const deflater = deflaterOf();
   const inflater = new ConnectionInflater({ windowBits: 9 });
-  const one = Buffer.from(deflater.deflate(noise, noise.length));
-  const two = Buffer.from(deflater.deflate(noise, 500));
+  const one = deflate(deflater, noise);
+  const two = deflate(deflater, noise, 500);
   assert.ok(first.length === one.length && two.length < 100);
   inflater.inflate(one, one.length, true, NO_LIMIT, NO_LIMIT);
   assert.throws(() => inflater.inflate(two, two.length, true, NO_LIMIT, NO_LIMIT), NOT_DEFLATE);
@@ -148,15 +153,12 @@ t.test(`7.1.2: compresses for a window of 256 bytes, whatever the level and stra
   for (const contextTakeover of [false, true]) {
     for (let strategy = 0; strategy <= 4; strategy++) {
       for (let level = -1; level <= 9; level++) {
-        const settings = { level, memLevel: 1 + random(9) };
         const zlibOptions = strategy === 0 ? undefined : { strategy };
-        const deflater = new Deflater({ windowBits: 8, contextTakeover, settings, zlibOptions });
-        const what = JSON.stringify([contextTakeover, strategy, settings]);
+        const options = { windowBits: 8, contextTakeover, level, memLevel: 1 + random(9), zlibOptions };
+        const deflater = deflaterOf(options);
+        const what = JSON.stringify(options);
         const parts = [0, 1000, 1300, bytes.length];
-        const deflated = [
-          deflater.deflate(bytes, bytes.length, true),
-          await promisify(deflater.deflateLater).call(deflater, bytes, bytes.length, true)
-        ];
+        const deflated = [deflater.deflate(bytes, bytes.length, true), await deflateLater(deflater, bytes)];
         for (const i of [1, 2, 3]) {
           const part = bytes.subarray(parts[i - 1], parts[i]);
           deflated.push(Buffer.from(deflater.deflate(part, part.length, i === 3)));
@@ -168,8 +170,7 @@ t.test(`7.1.2: compresses for a window of 256 bytes, whatever the level and stra
         assert.ok(read.equals(Buffer.concat([bytes, bytes, bytes])), what);
         assert.ok(farthest <= 256, `${what} refers ${farthest} bytes back`);
         most = Math.max(most, farthest);
-        const options = { windowBits: 8, finishFlush: Z_SYNC_FLUSH };
-        assert.ok(zlib.inflateRawSync(stream, options).equals(read), what);
+        assert.ok(zlib.inflateRawSync(stream, { windowBits: 8, finishFlush: Z_SYNC_FLUSH }).equals(read), what);
       }
     }
   }
@@ -202,17 +203,14 @@ t.test(`7.2: messages refer to those before them, here and in the thread pool (s
   const random = createRandom(seed);
   for (let round = 0; round < 20; round++) {
     const windowBits = 9 + random(7);
-    const deflater = new ConnectionDeflater({ ...DEFAULT, windowBits });
+    const deflater = deflaterOf({ windowBits });
     const inflater = new ConnectionInflater({ windowBits });
     for (let i = 0; i < 20; i++) {
       const bytes = random(4) === 0 ? json(1 + random(20_000)) : json(1 + random(100));
       const before = Buffer.from(bytes);
-      let deflated;
-      if (random(2) === 0) deflated = Buffer.from(deflater.deflate(bytes, bytes.length));
-      else deflated = await promisify(deflater.deflateLater).call(deflater, bytes, bytes.length);
+      const deflated = random(2) === 0 ? deflate(deflater, bytes) : await deflateLater(deflater, bytes);
       const most = [0, 1000, 100_000, NO_LIMIT][random(4)];
       assert.ok((await inflateOwn(inflater, deflated, most, before.length)).equals(before));
-      if (random(10) === 0) deflater.reset();
       if (random(10) === 0) deflater.release();
     }
     inflater.close();
@@ -238,7 +236,6 @@ t.test('a final block ends the context, in the thread pool too', async () => {
   assert.ok((await inflateOwn(own, plain)).equals(bytes));
   own.close();
   new ConnectionInflater({ windowBits: 15 }).reset();
-  new ConnectionDeflater(DEFAULT).reset();
 });
 
 t.test('a message that needs its tail to be complete, and is left to the thread pool then', async (t) => {
@@ -283,33 +280,32 @@ t.test('a context that is closed while the thread pool works, or before, is no e
 
 t.test('a job that throws calls back with the error, and frees its place in the thread pool', async (t) => {
   const bytes = json(20);
-  const bad = { ...DEFAULT, memLevel: 99 };
-  const own = new ConnectionDeflater(bad);
+  const bad = { memLevel: 99 };
   const jobs = {
-    deflateAloneLater: () => promisify(deflateAloneLater)(bytes, bytes.length, bad),
-    deflateLater: () => promisify(own.deflateLater).call(own, bytes, bytes.length),
+    'deflateLater of a message alone': () => deflateLater(deflaterOf({ ...bad, contextTakeover: false }), bytes),
+    deflateLater: () => deflateLater(deflaterOf(bad), bytes),
     inflateAloneLater: () => promisify(inflateAloneLater)(bytes, 99, NO_LIMIT)
   };
   for (const [name, job] of Object.entries(jobs)) {
     // The last ones have waited.
     const results = await Promise.allSettled(Array.from({ length: 2 * MAX_JOBS }, job));
     for (const { reason } of results) t.match(reason, { name: 'RangeError', code: 'ERR_OUT_OF_RANGE' }, name);
-    const deflated = await promisify(deflateAloneLater)(bytes, bytes.length, DEFAULT);
+    const deflated = await deflateLater(deflaterOf(), bytes);
     t.ok(deflated.equals(deflateByZlib(bytes)), `${name}: the pool goes on`);
   }
 });
 
 t.test('a context that has not been used for a while is released, and used again', async (t) => {
-  const deflater = new ConnectionDeflater(DEFAULT);
+  const deflater = deflaterOf();
   const bytes = json(20);
-  const first = Buffer.from(deflater.deflate(bytes, bytes.length));
-  const second = Buffer.from(deflater.deflate(bytes, bytes.length));
+  const first = deflate(deflater, bytes);
+  const second = deflate(deflater, bytes);
   t.ok(second.length < first.length / 2);
   releaseIdle();
-  t.ok(deflater.deflate(bytes, bytes.length).length < first.length / 2, 'it has been used since the last look');
+  t.ok(deflate(deflater, bytes).length < first.length / 2, 'it has been used since the last look');
   releaseIdle();
   releaseIdle();
-  t.ok(first.equals(deflater.deflate(bytes, bytes.length)), 'a message that refers to no other');
+  t.ok(first.equals(deflate(deflater, bytes)), 'a message that refers to no other');
   let released = 0;
   const busy = { isUsed: false, isBusy: true, release: () => released++ };
   noteUse(busy);
@@ -362,9 +358,9 @@ t.test('a handle that is in the thread pool, or closed, throws instead of aborti
     handle.close();
     t.throws(() => handle.run(input, input.length, NO_LIMIT, Z_NO_FLUSH), NOT_IDLE);
   }
-  const own = new ConnectionDeflater(DEFAULT);
-  const later = promisify(own.deflateLater).call(own, bytes, bytes.length);
-  t.throws(() => own.deflate(bytes, bytes.length), NOT_IDLE);
+  const own = deflaterOf();
+  const later = deflateLater(own, bytes);
+  t.throws(() => deflate(own, bytes), NOT_IDLE);
   t.ok(deflateByZlib(bytes).equals(await later), 'what is in the pool comes out');
 });
 
