@@ -235,12 +235,12 @@ class Decoder {
     const dispatcher = this._dispatcher;
     if (dispatcher.state === CLOSED) this._forget();
     else if (dispatcher.mustInflate) {
-      dispatcher.inflateLater((error) => this._resumeAfterInflate(error));
+      dispatcher.inflateLater(() => this._resumeAfterInflate());
     }
   }
 
-  _resumeAfterInflate(error) {
-    if (!this._dispatcher.endInflating(error)) return;
+  _resumeAfterInflate() {
+    if (!this._dispatcher.endInflating()) return;
     try {
       this._run();
     } finally {

@@ -26,13 +26,10 @@ const PAUSED = 1;
 const INFLATING = 2;
 const CLOSED = 4;
 
-/** The steps that a pause holds: the handler of a frame or a message, and inflating. */
+/** The steps that a pause holds: the handler of a frame, of a message, and of its parts. */
 const GIVE_FRAME = 0;
 const GIVE = 1;
 const GIVE_PARTS = 2;
-const INFLATE = 3;
-const INFLATE_LATER = 4;
-const USE_INFLATED = 5;
 
 /**
  * Takes each complete frame to the MessageAssembler, publishes its trace records, and calls the
@@ -73,7 +70,7 @@ class Dispatcher {
     if (connection !== null) this._connection = connection;
     // A step that a pause has interrupted.
     this._held = null;
-    /** An Inflater, or a PartInflater if there is onPart; null without compression. */
+    /** An Inflater; null without compression. */
     this._inflater = null;
     if (agreement !== null) this._inflater = agreement.createInflater(decoder.role, this.hasOnPart, sync);
   }
@@ -123,8 +120,6 @@ class Dispatcher {
       this._held = null;
       if (isDetached(held)) this.failDetached();
       else if (held.step === GIVE_FRAME) this._giveFrame(held.firstByte, held.data);
-      else if (held.step === INFLATE) this._inflate(held);
-      else if (held.step === USE_INFLATED) this._useInflated(held);
       else if (held.step === GIVE_PARTS) this._giveParts(held);
       else this._give(held.data, held.firstByte, held.lengths, held.length);
     }
@@ -224,30 +219,24 @@ class Dispatcher {
     this._resumeHeld();
   }
 
-  /** Whether a frame waits for `inflateLater`. */
+  /** Whether a message waits for `inflateLater`. */
   get mustInflate() {
-    return this._held !== null && (this._held.step === INFLATE_LATER || this._held.waits === true);
+    return this._held !== null && this._held.waits === true;
   }
 
   /**
-   * Inflates that frame in the thread pool, or has it, or its next parts, inflated in another turn of
-   * the event loop. The callback passes its argument to `endInflating`.
+   * Inflates the rest of the frame that waits in the thread pool, or has it inflated in another turn
+   * of the event loop. The callback calls `endInflating`.
    */
   inflateLater(callback) {
-    const frame = this._held;
-    if (frame.step !== INFLATE_LATER) {
-      frame.waits = false;
-      this._inflater.waitForTurn(callback);
-      return;
-    }
-    frame.step = USE_INFLATED;
-    this._inflater.inflateLater(frame.data, frame.isLast, this._inflatedLimit(frame.firstByte), callback);
+    const { _held: held } = this;
+    held.waits = false;
+    held.stream.wait(callback);
   }
 
   /** @returns {boolean} false if the dispatching has ended meanwhile */
-  endInflating(error) {
+  endInflating() {
     if (this.state === CLOSED) return false;
-    this._held.error = error;
     this.state &= ~INFLATING;
     return true;
   }
@@ -285,11 +274,9 @@ class Dispatcher {
   /** Adds a data frame to its message, and dispatches the message that it completes. */
   _addFrame(firstByte, bytes, start, end, ascii, gathered) {
     const { assembler } = this;
-    if (!gathered && this._addsParts(firstByte, end - start)) {
-      assembler.beginFrame(firstByte);
+    if (this._deflates(firstByte) || (!gathered && this._addsParts(firstByte, end - start))) {
+      if (!gathered) assembler.beginFrame(firstByte);
       this._addParts(firstByte, view(bytes, start, end), true);
-    } else if (this._deflates(firstByte)) {
-      this._dispatchDeflated(firstByte, view(bytes, start, end), gathered);
     } else if (assembler.message === null && (firstByte & FIN) !== 0) {
       const data = assembler.decode(firstByte, bytes, start, end, ascii);
       if (data === undefined) this.fail(utf8Error());
@@ -351,11 +338,10 @@ class Dispatcher {
     this._proceed({ step: GIVE, data: own, firstByte, lengths, length });
   }
 
-  /** Whether a data frame is delivered in parts: a whole message without compression is one. */
+  /** Whether a frame without compression is delivered in parts: a whole message is one itself. */
   _addsParts(firstByte, length) {
     const { assembler } = this;
-    if (!assembler.comesInParts(firstByte, length)) return false;
-    return assembler.message !== null || (firstByte & FIN) === 0 || this._deflates(firstByte);
+    return assembler.comesInParts(firstByte, length) && (assembler.message !== null || (firstByte & FIN) === 0);
   }
 
   _deflates(firstByte) {
@@ -371,7 +357,7 @@ class Dispatcher {
     const inParts = assembler.comesInParts(firstByte, length);
     assembler.beginFrame(firstByte);
     if (inParts && assembler.message.stream === null) {
-      this._giveParts({ step: GIVE_PARTS, stream: this._beginParts(firstByte), error: null });
+      this._giveParts({ step: GIVE_PARTS, stream: this._beginParts(firstByte), waits: false });
     }
   }
 
@@ -400,11 +386,11 @@ class Dispatcher {
     if (isLast && this.isTraced) {
       traceMessage(this._traceSource, message.firstByte, message.skipped, message.fragments);
     }
-    const held = { step: GIVE_PARTS, stream, error: null };
+    const held = { step: GIVE_PARTS, stream, waits: false };
     if (!this._holds(held)) this._giveParts(held);
   }
 
-  /** Delivers the parts of the bytes that a stream has, unless a handler pauses or stops. */
+  /** Delivers the bytes that a stream has, in parts or as a message, unless a handler pauses or stops. */
   _giveParts(held) {
     const { stream } = held;
     while (this.state === 0) {
@@ -415,9 +401,8 @@ class Dispatcher {
         this.fail(error);
         return;
       }
-      if (part === null && !stream.mustWait) return;
       if (part === null) {
-        this._wait(held);
+        if (stream.mustWait) this._wait(held);
         return;
       }
       // If a handler throws, the parts after its own are still delivered.
@@ -433,81 +418,11 @@ class Dispatcher {
     else this._decoder[kOnPart](part, isBinary, hasEnded);
   }
 
-  /** A frame of a compressed message: only its inflated bytes are kept. */
-  _dispatchDeflated(firstByte, data, gathered) {
-    const isLast = (firstByte & FIN) !== 0;
-    let first = firstByte;
-    let { length } = data;
-    let fragments = 1;
-    if (!isLast || this.assembler.message !== null) {
-      ({ firstByte: first, skipped: length, fragments } = this.assembler.skip(firstByte, length, gathered));
-    }
-    const frame = {
-      step: INFLATE,
-      data,
-      length: data.length,
-      firstByte: first & ~RSV1,
-      isLast,
-      fragments,
-      error: null
-    };
-    if (isLast && this.isTraced) {
-      traceMessage(this._traceSource, first, length, fragments);
-      this._proceed(frame);
-    } else {
-      this._inflate(frame);
-    }
-  }
-
-  /** Holds a step until another turn of the event loop. */
+  /** Holds a stream until its bytes have been inflated elsewhere, or until another turn. */
   _wait(held) {
     held.waits = true;
     this._held = held;
     this.state = INFLATING;
-  }
-
-  /** Inflates a frame: now, in another turn, or in the thread pool. */
-  _inflate(frame) {
-    if (this._inflater.mustWait(frame.length)) {
-      this._wait(frame);
-      return;
-    }
-    frame.step = USE_INFLATED;
-    try {
-      if (!this._inflater.inflate(frame.data, frame.isLast, this._inflatedLimit(frame.firstByte))) {
-        frame.step = INFLATE_LATER;
-        this._held = frame;
-        this.state = INFLATING;
-        return;
-      }
-    } catch (error) {
-      frame.error = error;
-    }
-    this._useInflated(frame);
-  }
-
-  _inflatedLimit(firstByte) {
-    const { assembler } = this;
-    return assembler.becomesString(firstByte) ? assembler.maxString : assembler.maxPayload;
-  }
-
-  _useInflated({ firstByte, isLast, fragments, error }) {
-    if (error !== null) {
-      this.fail(error);
-      return;
-    }
-    if (!isLast) return;
-    const { assembler, _inflater: inflater } = this;
-    const lengths = fragments > 1 && assembler.countsFragments ? inflater.lengths : undefined;
-    let data;
-    if (assembler.becomesString(firstByte)) {
-      data = inflater.takeText();
-    } else {
-      const bytes = inflater.take();
-      data = assembler.decode(firstByte, bytes, 0, bytes.length, false);
-    }
-    if (data === undefined) this.fail(utf8Error());
-    else this._give(data, firstByte, lengths, 0);
   }
 
   /** @param {number} length in bytes, which decides whether it is a message or its only part */
@@ -528,7 +443,7 @@ class Dispatcher {
 
 /** Whether a subscriber, or the program during a pause, has transferred the memory of a step. */
 function isDetached({ step, data, length }) {
-  return step <= GIVE || step === INFLATE ? length !== 0 && data[0] === undefined : false;
+  return step !== GIVE_PARTS && length !== 0 && data[0] === undefined;
 }
 
 let hasWarned = false;

@@ -116,24 +116,32 @@ class MessageAssembler {
   }
 
   /**
-   * Begins to deliver the message in progress in parts.
+   * Has the frames of the message in progress go through a PartStream from now on.
    *
-   * @param {PartInflater | null} inflater null if it is not compressed
-   * @returns {PartStream} with the bytes that have been gathered
+   * @param {Inflater | null} inflater null if it is not compressed
+   * @returns {PartStream} with the bytes that have been gathered, if it is not compressed
    */
   beginParts(inflater) {
     const { message } = this;
-    const firstByte = inflater === null ? message.firstByte : message.firstByte & ~RSV1;
-    const text = this.validates && isText(firstByte) ? this._text : null;
-    message.stream = new PartStream(firstByte, text, inflater, this._parts, message.lengths);
+    message.stream = this.createStream(message.firstByte, inflater, message.lengths);
+    if (inflater !== null) return message.stream;
     if (message.length !== 0) message.stream.add(view(message.buffer, 0, message.length), false, false);
     message.skip(message.length);
     message.frameStart = 0;
     return message.stream;
   }
 
+  /** @returns {PartStream} of a message that begins with this byte */
+  createStream(messageByte, inflater, lengths) {
+    const firstByte = inflater === null ? messageByte : messageByte & ~RSV1;
+    const text = this.validates && isText(firstByte) ? this._text : null;
+    let limit = this.becomesString(firstByte) ? this.maxString : this.maxPayload;
+    if (this._parts !== null) limit = this._parts.limit;
+    return new PartStream(firstByte, text, inflater, limit, this.partsFrom, lengths);
+  }
+
   /**
-   * Counts bytes of a message in parts; `endsFrame`: they end the frame.
+   * Counts bytes of a message that has a PartStream; `endsFrame`: they end the frame.
    *
    * @returns {PartialMessage}
    */

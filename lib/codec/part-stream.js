@@ -1,24 +1,27 @@
 'use strict';
 
-const { detachedError, tooBigError, utf8Error } = require('../shared/errors');
+const { copyIfShared } = require('../deflate/zlib-handle');
 const { Buffer, copyOf, join, view } = require('../shared/buffers');
+const { detachedError, tooBigError, utf8Error } = require('../shared/errors');
+const { isUtf8 } = require('../shared/node-modules').buffer;
 const { Pieces } = require('../shared/pieces');
-const { completeUntil } = require('../shared/utf8');
+const { completeUntil, decodeText } = require('../shared/utf8');
 
 /**
- * A message that is delivered in parts. `add` takes the unmasked bytes of its frames as they arrive,
- * `next` returns parts of them: inflated, and text cut between characters. Nothing else is kept.
+ * A message whose bytes are not kept as they came: it is compressed, or delivered in parts. `add`
+ * takes the unmasked bytes of its frames, `next` returns parts of them: inflated, and text cut between
+ * characters; or all of them together, if they are less than `from`.
  */
 class PartStream {
   /**
    * @param {'string' | 'buffer' | null} text the form of text; null for bytes that are not validated
-   * @param {PartInflater | null} inflater null if it is not compressed
-   * @param {{ limit: number, from: number }} options the most bytes that it may have; a compressed
-   *   message of fewer bytes than `from`, inflated, is delivered as a whole
+   * @param {Inflater | null} inflater null if it is not compressed
+   * @param {number} limit the most bytes that it may have
+   * @param {number} from a compressed message of fewer bytes, inflated, is delivered as a whole
    * @param {number[] | undefined} lengths empty: where the inflated length of each frame of such a
    *   message goes; undefined if nobody wants to know them
    */
-  constructor(firstByte, text, inflater, { limit, from }, lengths) {
+  constructor(firstByte, text, inflater, limit, from, lengths) {
     this.firstByte = firstByte;
     /** Whether the last part has been returned. */
     this.hasEnded = false;
@@ -30,12 +33,15 @@ class PartStream {
     this._from = inflater === null ? 0 : from;
     this.lengths = this._from === 0 ? undefined : lengths;
     // Parts that are joined.
-    this._pieces = this._from === 0 ? null : new Pieces();
+    this._pieces = null;
     this._length = 0;
     // The length up to the current frame.
     this._frameStart = 0;
-    // The bytes that have not been used up, with their lengths: they may be detached meanwhile.
-    this._added = [];
+    // Without compression: the bytes that have not been used up, with their lengths: they may be
+    // detached meanwhile.
+    this._added = inflater === null ? [] : null;
+    // Whether the bytes that were added last end a frame, and the message.
+    this._endsFrame = false;
     this._isLast = false;
     // The bytes of a character that is not complete, or null.
     this._rest = null;
@@ -46,14 +52,20 @@ class PartStream {
    * a frame, and the message.
    */
   add(bytes, endsFrame, isLast) {
+    this._endsFrame = endsFrame;
     this._isLast = isLast;
-    this._added.push({ bytes, length: bytes.length, endsFrame });
-    this._inflater?.add(bytes, isLast);
+    if (this._inflater === null) this._added.push({ bytes, length: bytes.length });
+    else this._inflater.add(bytes, isLast);
   }
 
-  /** Whether `next` has more to return, but should be called in another turn of the event loop. */
+  /** Whether `next` has more to return, but only after `wait`. */
   get mustWait() {
-    return this._inflater?.mustWait === true && !this._isUsedUp;
+    return this._inflater?.mustWait === true;
+  }
+
+  /** Calls back when `next` may go on: see Inflater. */
+  wait(callback) {
+    this._inflater.wait(this._limit - this._length, callback);
   }
 
   /**
@@ -62,67 +74,73 @@ class PartStream {
    * @throws {FrameError} if the message is too long, is not DEFLATE, or not UTF-8
    */
   next() {
-    while (!this.mustWait) {
+    while (!this._isUsedUp && !this.mustWait) {
       const bytes = this._nextBytes();
-      if (bytes === null) return null;
       this.hasEnded = this._isLast && this._isUsedUp;
       const part = this._collect(bytes);
       if (part === null) continue;
-      const data = this._decode(part);
+      const data = this.isWhole ? this._decodeWhole(part) : this._decode(part);
       if (data.length !== 0 || this.hasEnded) return data;
     }
     return null;
   }
 
   get _isUsedUp() {
-    return this._added.length === 0;
+    return this._inflater === null ? this._added.length === 0 : this._inflater.isDone;
   }
 
-  /** @returns {Buffer | null} */
+  /** @returns {Buffer} maybe memory that is overwritten when something else is inflated */
   _nextBytes() {
-    if (this._isUsedUp) return null;
-    const [{ bytes, length, endsFrame }] = this._added;
-    if (length !== 0 && bytes[0] === undefined) throw detachedError();
     if (this._inflater === null) {
-      this._added.shift();
+      const { bytes, length } = this._added.shift();
+      if (length !== 0 && bytes[0] === undefined) throw detachedError();
       // An empty part can't reveal detachment.
       return length === 0 ? Buffer.allocUnsafeSlow(0) : bytes;
     }
-    const part = this._inflater.next();
-    this._length += part.length;
+    const piece = this._inflater.next(this._limit - this._length);
+    this._length += piece.length;
     if (this._length > this._limit) throw tooBigError();
-    if (this._inflater.isDone) {
-      this._added.shift();
-      if (endsFrame) this._countFrame();
+    if (this._endsFrame && this._inflater.isDone) {
+      this.lengths?.push(this._length - this._frameStart);
+      this._frameStart = this._length;
     }
-    return part;
+    return piece;
   }
 
-  _countFrame() {
-    this.lengths?.push(this._length - this._frameStart);
-    this._frameStart = this._length;
-  }
-
-  /** Joins the first parts, until they have `from` bytes, or are the message. */
+  /** Joins the first pieces, until they have `from` bytes, or are the message. */
   _collect(bytes) {
     if (this._from === 0) return bytes;
-    this._pieces.add(bytes);
-    if (this._length < this._from && !this.hasEnded) return null;
     this.isWhole = this._length < this._from;
+    if (this._pieces !== null || (this.isWhole && !this.hasEnded)) {
+      this._pieces ??= new Pieces(copyIfShared);
+      this._pieces.add(bytes);
+    }
+    if (this.isWhole && !this.hasEnded) return null;
     if (!this.isWhole) this.lengths = undefined;
     this._from = 0;
-    const joined = this._pieces.join();
+    const joined = this._pieces?.join() ?? bytes;
     this._pieces = null;
     return joined;
   }
 
   _decode(bytes) {
-    if (this._text === null) return bytes;
+    if (this._text === null) return this._own(bytes);
     const all = this._rest === null ? bytes : join([this._rest, bytes]);
     const end = completeUntil(all, 0, all.length);
     if (end === -1 || (this.hasEnded && end !== all.length)) throw utf8Error();
     this._rest = end === all.length ? null : copyOf(all, end, all.length);
-    return this._text === 'string' ? all.utf8Slice(0, end) : view(all, 0, end);
+    return this._text === 'string' ? all.utf8Slice(0, end) : view(this._own(all), 0, end);
+  }
+
+  _decodeWhole(bytes) {
+    const isString = this._text === 'string';
+    const data = isString ? decodeText(bytes, 0, bytes.length, false) : copyIfShared(bytes);
+    if (data === undefined || (this._text === 'buffer' && !isUtf8(data))) throw utf8Error();
+    return data;
+  }
+
+  _own(bytes) {
+    return this._inflater === null ? bytes : copyIfShared(bytes);
   }
 }
 

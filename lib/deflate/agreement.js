@@ -5,7 +5,6 @@ const { showPublicState } = require('../shared/inspect');
 const { checkOptions, readBoolean, readWhole } = require('../shared/option-names');
 const { MIN_DEFLATE_BITS } = require('./deflater');
 const { Inflater } = require('./inflater');
-const { PartInflater } = require('./part-inflater');
 const { SendQueue } = require('./send-queue');
 const { supportsSyncZlib } = require('./zlib-handle');
 
@@ -92,9 +91,7 @@ class NegotiatedDeflate {
    * @throws {Error} ERR_INVALID_STATE if this runtime can't inflate in parts
    */
   createInflater(role, inParts, sync = supportsSyncZlib()) {
-    const direction = this.receiving(role);
-    if (!inParts) return new Inflater(direction);
-    if (sync) return new PartInflater(direction);
+    if (!inParts || sync) return new Inflater(this.receiving(role), inParts, sync);
     throw invalidState('onPart and deflate exclude each other on a runtime without synchronous zlib');
   }
 

@@ -1,145 +1,337 @@
 'use strict';
 
-const { Buffer, EMPTY, lengthOf } = require('../shared/buffers');
-const { Pieces, SMALL } = require('../shared/pieces');
-const { decodeText } = require('../shared/utf8');
-const { ConnectionInflater } = require('./connection-inflater');
-const { inflateAlone, inflateAloneLater, mustWait } = require('./inflate-message');
-const { inLaterTurn } = require('./turn');
-const { copyIfShared, supportsSyncZlib } = require('./zlib-handle');
+const { buffer, zlib } = require('../shared/node-modules');
+const { Buffer, EMPTY, view } = require('../shared/buffers');
+const { FrameError, detachedError, tooBigError } = require('../shared/errors');
+const { countWork, inLaterTurn, isTurnOver } = require('./turn');
+const {
+  OUTPUT_SIZE,
+  ZlibHandle,
+  dropOutput,
+  lendOutput,
+  outputLength,
+  runInPool,
+  supportsSyncZlib
+} = require('./zlib-handle');
+
+// Decompression of messages (RFC 7692 section 7.2.2): "append 4 octets of 0x00 0x00 0xff 0xff to
+// the tail end of the payload ... decompress the resulting data". Truncated input yields the bytes
+// decoded so far, as with ws.
+
+const { Z_SYNC_FLUSH } = zlib.constants;
+const MAX_OUTPUT = buffer.kMaxLength;
+const TAIL = Buffer.from('0000ffff', 'hex');
 
 /**
  * Inflating takes a sixth of the time of compressing, or less: 0.2 to 0.4 ms for 128 KiB of JSON.
  * A frame inflates to at most this times the option `threadPoolFrom` on the event loop.
  */
 const INFLATES_FASTER = 4;
+/**
+ * The event loop inflates a frame only if its compressed length is at most this part of that limit:
+ * empty blocks take 84 to 125 µs per KiB, and put out nothing.
+ */
+const INPUT_PART = 1 / 8;
+/** A frame up to this size waits for another turn instead: the thread pool costs it 60 to 150 µs. */
+const WAITS_TO = 4 * 1024;
+/** The input of one run of a message in parts: 2 ms of empty blocks. */
+const INPUT_OF_PART = 16 * 1024;
 
 /**
- * The compressed messages that an endpoint receives. Each frame is inflated when it has arrived: a
- * message that is too long fails at the frame that exceeds the limit.
+ * The handles that all connections of this thread share, by their window; each is reset after each
+ * message, and takes 40 KB at most.
+ */
+const shared = [];
+
+/**
+ * Inflates the messages of a connection, piece by piece, as they are asked for: `add` bytes, then
+ * `next` until `isDone`. A message of one frame that refers to no other is inflated by a handle that
+ * connections share. The others use the connection's context, which lives until the connection ends,
+ * because the peer relies on it.
+ *
+ * Work that is too much for this turn of the event loop waits: small frames and messages in parts for
+ * another turn, the others for the thread pool.
  */
 class Inflater {
-  /** @param {DeflateDirection} direction */
-  constructor({ windowBits, contextTakeover, settings, zlibOptions }, sync = supportsSyncZlib()) {
+  /**
+   * @param {DeflateDirection} direction
+   * @param {boolean} inParts whether messages come in parts: a piece is 64 KiB then, so that a message
+   *   that inflates to gigabytes takes no more memory, and the thread pool is not used
+   */
+  constructor({ windowBits, contextTakeover, settings, zlibOptions }, inParts = false, sync = supportsSyncZlib()) {
     this._windowBits = windowBits;
-    this._turnLimit = settings.threadPoolFrom * INFLATES_FASTER;
     this._hasTakeover = contextTakeover;
     this._zlibOptions = zlibOptions;
+    // The most bytes of a frame that come out on the event loop; null if messages come in parts.
+    this._turnLimit = inParts ? null : settings.threadPoolFrom * INFLATES_FASTER;
     this._sync = sync;
-    this._context = null;
-    // A message of one frame, inflated.
-    this._whole = null;
-    // A fragmented message: its inflated pieces, and the length of each frame.
-    this._fragments = null;
-    /** Whether the frame is a message that is inflated without the connection's context. */
-    this._isAlone = false;
-  }
-
-  /** Whether a frame of this length must wait for another turn of the event loop. */
-  mustWait(length) {
-    return mustWait(length, this._turnLimit);
-  }
-
-  /** Calls back with null in another turn. */
-  waitForTurn(callback) {
-    inLaterTurn(callback);
+    this._stream = null;
+    this._handle = null;
+    this._isAmidMessage = false;
+    this._work = null;
   }
 
   /**
-   * Inflates the payload of a frame on the event loop.
+   * Adds the bytes of a frame, or some of them, when those before are done. They must not change.
    *
-   * @param {boolean} isLast whether it ends the message, which `take` or `takeText` then returns
-   * @param {number} limit the most bytes that the message may have
-   * @returns {boolean} false if it is too much for this turn: `inflateLater` must follow, with the
-   *   same arguments
-   * @throws {FrameError} if the message is longer, or is not DEFLATE
+   * @param {boolean} isLast whether they end the message
    */
-  inflate(data, isLast, limit) {
-    const length = lengthOf(data);
-    const isWhole = isLast && this._fragments === null;
-    if (!isWhole) this._fragments ??= { pieces: new Pieces(), lengths: [] };
-    this._isAlone = isWhole && !this._hasTakeover && this._zlibOptions === undefined;
-    let inflated;
-    // Not valid DEFLATE, but taken as an empty message, as in ws.
-    if (isWhole && length === 0) inflated = EMPTY;
-    else if (this._isAlone) inflated = inflateAlone(data, length, this._windowBits, this._turnLimit, limit, this._sync);
-    else inflated = this._inflateInContext(data, length, isLast, limit);
-    if (inflated === null) return false;
-    // The caller takes a complete message before anything else is inflated.
-    if (isWhole) this._whole = inflated;
-    else this._addFrame([isLast || inflated.length < SMALL ? inflated : copyIfShared(inflated)]);
-    this._endFrame(isLast);
-    return true;
+  add(bytes, isLast) {
+    const isWhole = isLast && !this._isAmidMessage;
+    const { length } = bytes;
+    this._isAmidMessage = !isLast;
+    this._work = {
+      input: bytes,
+      // The length of the input: 0 where the memory has been transferred.
+      length,
+      // An empty payload is not valid DEFLATE, but taken as an empty message, as in ws.
+      tail: isLast && !(isWhole && length === 0) ? TAIL : EMPTY,
+      isLast,
+      isAlone: isWhole && !this._hasTakeover && this._zlibOptions === undefined && this._turnLimit !== null,
+      // Whether zlib has taken nothing.
+      isFresh: true,
+      isForPool: false,
+      // What the thread pool has put out, or its error.
+      pieces: null,
+      error: null
+    };
+  }
+
+  /** Whether the bytes are used up. */
+  get isDone() {
+    return this._work === null;
+  }
+
+  /** Whether `wait` must come before `next`. */
+  get mustWait() {
+    const work = this._work;
+    return work !== null && (work.isForPool || (isTurnOver() && this._waitsForTurn(work)));
   }
 
   /**
-   * Inflates that frame in the thread pool: without a context from its beginning, else the rest of
-   * it. After `close` it may call back, or not.
+   * Inflates the next piece, which may be empty. The next run of zlib may overwrite it.
+   *
+   * @param {number} limit the most bytes that the rest of the message may have: a longer piece exceeds it
+   * @throws {FrameError} if the input is not DEFLATE, or if it exceeds the limit in the thread pool
+   * @throws {Error} ERR_INVALID_STATE if the memory of the input has been transferred
    */
-  inflateLater(data, isLast, limit, callback) {
-    const end = (error, chunks) => {
-      if (error === null) {
-        if (this._fragments === null) this._whole = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
-        else this._addFrame(chunks);
-        this._endFrame(isLast);
-      }
-      callback(error);
-    };
-    if (this._isAlone) {
-      inflateAloneLater(data, this._windowBits, limit, (error, inflated) => end(error, [inflated]));
-    } else {
-      this._context.inflateLater(limit - this._earlierLength, end);
+  next(limit) {
+    const work = this._work;
+    if (work.error !== null) throw work.error;
+    if (work.pieces !== null) return this._nextOfPool(work.pieces);
+    if (work.length !== 0 && work.input[0] === undefined) throw detachedError();
+    if (work.isLast && work.tail.length === 0 && work.isFresh) {
+      this._work = null;
+      return EMPTY;
     }
+    const fits = this._fitsTurn(work.length);
+    if (work.isAlone ? !fits : !this._sync) return this._leave(work);
+    return this._sync ? this._run(work, fits, limit) : this._inflateSync(work, limit);
   }
 
-  /** The inflated length of each frame of a complete message of several: until it is taken. */
-  get lengths() {
-    return this._fragments.lengths;
-  }
-
-  /** @returns {Buffer} the complete message, in memory of its own */
-  take() {
-    return copyIfShared(this._join());
-  }
-
-  /** @returns {string | undefined} the complete message; undefined if it is not UTF-8 */
-  takeText() {
-    const bytes = this._join();
-    return decodeText(bytes, 0, bytes.length, false);
+  /**
+   * Calls back when `next` may go on: in another turn, or after the thread pool has inflated the rest;
+   * a message that refers to no other from its beginning. After `close` it may call back, or not.
+   *
+   * @param {number} limit as of `next`
+   */
+  wait(limit, callback) {
+    const work = this._work;
+    if (!work.isForPool) {
+      inLaterTurn(callback);
+      return;
+    }
+    // A copy, which nobody can change or transfer meanwhile.
+    const rest = Buffer.concat([work.input, work.tail]);
+    work.input = EMPTY;
+    work.length = 0;
+    const end = (error, pieces) => {
+      work.isForPool = false;
+      work.error = error;
+      work.pieces = pieces;
+      if (error === null) this._endFrame(work);
+      callback();
+    };
+    runInPool((done) => {
+      // `close` may have been called while it waited.
+      if (this._work !== work) {
+        done();
+        return;
+      }
+      if (!work.isAlone) this._openContext();
+      const stream = work.isAlone ? openStream({ windowBits: this._windowBits }) : this._stream;
+      inflateInPool(stream, rest, limit, (error, pieces) => {
+        if (work.isAlone) stream.close();
+        done();
+        end(error, pieces);
+      });
+    }, end);
   }
 
   close() {
-    this._context?.close();
-    this._context = this._fragments = null;
+    this._stream?.close();
+    this._stream = this._handle = this._work = null;
   }
 
-  _inflateInContext(data, length, isLast, limit) {
-    this._context ??= new ConnectionInflater({ ...this._zlibOptions, windowBits: this._windowBits }, this._sync);
-    return this._context.inflate(data, length, isLast, this._turnLimit, limit - this._earlierLength);
+  /** Whether a frame of this length is inflated on the event loop now. */
+  _fitsTurn(length) {
+    const limit = this._turnLimit;
+    return limit === null || limit === Infinity || (length <= limit * INPUT_PART && !isTurnOver());
   }
 
-  /** The bytes of the frames before this one. */
-  get _earlierLength() {
-    return this._fragments === null ? 0 : this._fragments.pieces.length;
+  /** Whether the work waits for another turn, when this one has seen enough. */
+  _waitsForTurn({ isFresh, length }) {
+    const limit = this._turnLimit;
+    return limit === null || (isFresh && limit !== Infinity && length <= Math.min(limit * INPUT_PART, WAITS_TO));
   }
 
-  _addFrame(added) {
-    const { pieces, lengths } = this._fragments;
-    const { length } = pieces;
-    for (const bytes of added) pieces.add(bytes);
-    lengths.push(pieces.length - length);
+  /** Runs zlib for the bytes if they fit this turn, else for one that shows whether zlib takes any. */
+  _run(work, fits, limit) {
+    const { isAlone, length } = work;
+    const inParts = this._turnLimit === null;
+    const most = inParts ? OUTPUT_SIZE - 1 : this._turnLimit;
+    const size = Math.min(length, fits ? (inParts ? INPUT_OF_PART : length) : 1);
+    const tail = fits && size === length ? work.tail : EMPTY;
+    if (!isAlone) this._openContext();
+    const handle = isAlone ? sharedHandle(this._windowBits) : this._handle;
+    try {
+      const left = runWithTail(handle, work, size, tail, Math.min(most, limit));
+      // There may be more to come out.
+      const isCut = outputLength() > most;
+      if (isAlone && isCut) return this._leave(work);
+      if (isCut || !fits || (left === 0 && size !== length)) {
+        advance(work, size + tail.length - left);
+        if (!inParts) this._leave(work);
+      } else {
+        // After a final block zlib takes nothing more (RFC 7692 section 7.2.3.4).
+        if (left !== 0) handle.reset();
+        this._endFrame(work);
+        this._work = null;
+      }
+      return lendOutput();
+    } finally {
+      dropOutput();
+      if (isAlone) handle.reset();
+    }
+  }
+
+  /** `_run` of a message that refers to no other, by the documented API of Node.js. */
+  _inflateSync(work, limit) {
+    const most = Math.min(this._turnLimit, limit);
+    // zlib accepts no limit of 0, so that 1 byte may come out then.
+    const maxOutputLength = Math.max(1, Math.min(most, MAX_OUTPUT));
+    const options = { windowBits: this._windowBits, maxOutputLength, finishFlush: Z_SYNC_FLUSH };
+    let piece;
+    try {
+      piece = zlib.inflateRawSync(Buffer.concat([work.input, TAIL]), options);
+    } catch (error) {
+      if (error.code !== 'ERR_BUFFER_TOO_LARGE') throw dataError(error);
+      if (most === limit) throw tooBigError();
+      return this._leave(work);
+    }
+    countWork(work.length, piece.length);
+    this._work = null;
+    return piece;
+  }
+
+  /** Leaves work to the thread pool. */
+  _leave(work) {
+    work.isFresh = false;
+    work.isForPool = true;
+    return EMPTY;
+  }
+
+  _nextOfPool(pieces) {
+    const piece = pieces.shift() ?? EMPTY;
+    if (pieces.length === 0) this._work = null;
+    return piece;
   }
 
   /** Resets the context after a message, so that the next one refers to nothing in it. */
-  _endFrame(isLast) {
-    if (isLast && !this._hasTakeover && !this._isAlone) this._context?.reset();
+  _endFrame({ isAlone, isLast }) {
+    if (isLast && !isAlone && !this._hasTakeover) (this._handle ?? this._stream)?.reset();
   }
 
-  _join() {
-    const bytes = this._fragments === null ? this._whole : this._fragments.pieces.join();
-    this._whole = this._fragments = null;
-    return bytes;
+  _openContext() {
+    // A final block has ended the stream, in the thread pool.
+    if (this._stream?.readableEnded) this._stream.close();
+    else if (this._stream !== null) return;
+    this._stream = openStream({ ...this._zlibOptions, windowBits: this._windowBits });
+    this._handle = this._sync ? new ZlibHandle(this._stream) : null;
   }
+}
+
+function sharedHandle(windowBits) {
+  shared[windowBits] ??= new ZlibHandle(openStream({ windowBits }));
+  return shared[windowBits];
+}
+
+function openStream(options) {
+  const stream = zlib.createInflateRaw(options);
+  // zlib may report a second error: ignore it.
+  stream.on('error', () => {});
+  return stream;
+}
+
+/**
+ * Runs the first bytes of work and then a tail, until the output is above `bound`.
+ *
+ * @returns {number} how many bytes are left of both together
+ * @throws {FrameError} if they are not DEFLATE
+ */
+function runWithTail(handle, work, size, tail, bound) {
+  let left = handle.run(work.input, size, bound);
+  if (work.isFresh && left === size && size !== 0 && handle.error === null) {
+    // A final block ended with the tail of the message before: zlib takes nothing more.
+    handle.reset();
+    left = handle.run(work.input, size, bound);
+  }
+  work.isFresh = false;
+  left += tail.length;
+  if (left === tail.length && left !== 0 && handle.error === null && outputLength() <= bound) {
+    left = handle.run(tail, left, bound);
+  }
+  countWork(size, outputLength());
+  if (handle.error !== null) throw dataError(handle.error);
+  return left;
+}
+
+/** Counts bytes of work that zlib has taken, of the input and then of the tail. */
+function advance(work, taken) {
+  const ofInput = Math.min(taken, work.length);
+  work.input = view(work.input, ofInput, work.length);
+  work.length -= ofInput;
+  work.tail = work.tail.subarray(taken - ofInput);
+}
+
+/**
+ * Calls back with an error, or with the output in chunks. Nothing else may be inflated by the stream
+ * meanwhile.
+ */
+function inflateInPool(stream, bytes, limit, callback) {
+  const chunks = [];
+  let total = 0;
+  let hasEnded = false;
+  const end = (error) => {
+    if (hasEnded) return;
+    hasEnded = true;
+    stream.off('data', collect).off('error', fail).off('close', fail);
+    callback(error, chunks);
+  };
+  const fail = (cause) => end(dataError(cause));
+  const collect = (chunk) => {
+    chunks.push(chunk);
+    total += chunk.length;
+    if (total > limit) end(tooBigError());
+  };
+  stream.on('data', collect).on('error', fail).on('close', fail);
+  stream.write(bytes);
+  stream.flush(Z_SYNC_FLUSH, () => end(null));
+}
+
+/** ws closes with 1007, too. */
+function dataError(cause) {
+  return new FrameError('DEFLATE', 1007, 'A compressed message is not DEFLATE', { cause });
 }
 
 module.exports = { Inflater };

@@ -13,8 +13,10 @@ const MOST_ROOM = 16 * 1024;
  * bytes and more, and keeps 8 KiB if it is of Node.js's pool.
  */
 class Pieces {
-  constructor() {
-    this.length = 0;
+  /** @param {(bytes: Buffer) => Buffer} own a larger piece in memory that nothing else is in */
+  constructor(own) {
+    this._own = own;
+    this._length = 0;
     this._pieces = [];
     // Memory for small pieces: those in `_room[_start]` to `_room[_end - 1]` come after `_pieces`.
     this._room = EMPTY;
@@ -22,18 +24,18 @@ class Pieces {
     this._end = 0;
   }
 
-  /** Adds bytes: a copy of a small piece. A larger one must be in memory of its own. */
+  /** Adds bytes, whose memory is the caller's again. */
   add(bytes) {
     const { length } = bytes;
-    this.length += length;
+    this._length += length;
     if (length >= SMALL) {
       this._seal();
-      this._pieces.push(bytes);
+      this._pieces.push(this._own(bytes));
       return;
     }
     if (length > this._room.length - this._end) {
       this._seal();
-      this._room = Buffer.allocUnsafeSlow(Math.min(Math.max(this.length * 2, LEAST_ROOM), MOST_ROOM));
+      this._room = Buffer.allocUnsafeSlow(Math.min(Math.max(this._length * 2, LEAST_ROOM), MOST_ROOM));
       this._start = this._end = 0;
     }
     this._room.set(bytes, this._end);
@@ -53,4 +55,4 @@ class Pieces {
   }
 }
 
-module.exports = { Pieces, SMALL };
+module.exports = { Pieces };

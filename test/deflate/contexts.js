@@ -4,9 +4,9 @@ const assert = require('node:assert/strict');
 const zlib = require('node:zlib');
 const { promisify } = require('node:util');
 const t = require('tap');
-const { ConnectionInflater } = require('../../lib/deflate/connection-inflater');
+const { PartStream } = require('../../lib/codec/part-stream');
 const { Deflater } = require('../../lib/deflate/deflater');
-const { inflateAlone, inflateAloneLater } = require('../../lib/deflate/inflate-message');
+const { Inflater } = require('../../lib/deflate/inflater');
 const {
   MAX_JOBS,
   ZlibHandle,
@@ -15,7 +15,7 @@ const {
   supportsSyncZlib,
   trySyncZlib
 } = require('../../lib/deflate/zlib-handle');
-const { deflateByZlib, json: textOf } = require('../support/deflate');
+const { deflateByZlib, json: textOf, nextPart, useUpTurn } = require('../support/deflate');
 const { readDeflate } = require('../support/deflate-reader');
 const { createRandom, seed } = require('../support/random');
 
@@ -35,33 +35,38 @@ const deflateLater = (deflater, bytes) => promisify(deflater.deflateLater).call(
 const json = (count) => Buffer.from(textOf(count));
 const bytesOf = (random, length) => Buffer.from(Array.from({ length }, () => random(256)));
 
-/** `handles`: whether by the handles of Node's zlib, or by the documented API. */
-const inflate = (bytes, handles = true, limit = NO_LIMIT, most = NO_LIMIT, windowBits = 15) =>
-  inflateAlone(bytes, bytes.length, windowBits, most, limit, handles);
+/**
+ * An Inflater; by default of messages that refer to those before them, on the event loop.
+ * `most` bytes of a message come out on the event loop; `handles`: whether by those of Node's zlib.
+ */
+const inflaterOf = ({ windowBits = 15, contextTakeover = true, most = NO_LIMIT, inParts = false, handles } = {}) =>
+  new Inflater({ windowBits, contextTakeover, settings: { threadPoolFrom: most / 4 } }, inParts, handles);
 
-/** Inflates with a context of its own, in the thread pool if need be. */
-async function inflateOwn(own, bytes, most = NO_LIMIT, limit = NO_LIMIT) {
-  const inflated = own.inflate(bytes, bytes.length, true, most, limit);
-  if (inflated !== null) return Buffer.from(inflated);
-  return Buffer.concat(await promisify(own.inflateLater.bind(own))(limit));
+/** @returns {Promise<Buffer>} a message, inflated */
+async function inflate(inflater, bytes, limit = NO_LIMIT) {
+  const stream = new PartStream(0x82, null, inflater, limit, NO_LIMIT, undefined);
+  stream.add(bytes, true, true);
+  return nextPart(stream);
 }
 
-async function inflateOnce(bytes, most, limit) {
-  const own = new ConnectionInflater({ windowBits: 15 });
+async function inflateOnce(options, bytes, limit) {
+  const inflater = inflaterOf(options);
   try {
-    return await inflateOwn(own, bytes, most, limit);
+    return await inflate(inflater, bytes, limit);
   } finally {
-    own.close();
+    inflater.close();
   }
 }
 
-/** All ways to inflate a message that refers to no other. */
+/** All ways to inflate a message. */
 const WAYS = {
-  'a handle': async (bytes, limit) => Buffer.from(inflate(bytes, true, limit)),
-  'the documented API': async (bytes, limit) => Buffer.from(inflate(bytes, false, limit)),
-  'the thread pool': (bytes, limit = NO_LIMIT) => promisify(inflateAloneLater)(bytes, 15, limit),
-  'a context': (bytes, limit) => inflateOnce(bytes, NO_LIMIT, limit),
-  'a context in the thread pool': (bytes, limit) => inflateOnce(bytes, 0, limit)
+  'a handle': { contextTakeover: false },
+  'the documented API': { contextTakeover: false, handles: false },
+  'the thread pool': { contextTakeover: false, most: 0 },
+  'a context': {},
+  'a context in the thread pool': { most: 0 },
+  'a context in the thread pool, without handles': { handles: false },
+  'in parts': { inParts: true }
 };
 
 t.test(`7.2.1: compresses as zlib does, for every window, level and memory (seed ${seed})`, async () => {
@@ -78,7 +83,7 @@ t.test(`7.2.1: compresses as zlib does, for every window, level and memory (seed
       assert.ok(later.equals(expected), `in the thread pool: ${JSON.stringify(options)}`);
       for (const handles of [true, false]) {
         for (const deflated of [expected, alone(true)]) {
-          const inflated = inflate(deflated, handles, NO_LIMIT, NO_LIMIT, windowBits);
+          const inflated = await inflateOnce({ windowBits, contextTakeover: false, handles }, deflated);
           assert.ok(inflated.equals(bytes), JSON.stringify(options));
         }
       }
@@ -108,9 +113,9 @@ for (const [title, input, expected] of [
 ]) {
   t.test(title, async () => {
     const bytes = Buffer.from(input, 'hex');
-    for (const [way, run] of Object.entries(WAYS)) {
-      if (expected === NOT_DEFLATE) await assert.rejects(run(bytes), NOT_DEFLATE, way);
-      else assert.deepEqual(await run(bytes), Buffer.from(expected), way);
+    for (const [way, options] of Object.entries(WAYS)) {
+      if (expected === NOT_DEFLATE) await assert.rejects(inflateOnce(options, bytes), NOT_DEFLATE, way);
+      else assert.deepEqual(await inflateOnce(options, bytes), Buffer.from(expected), way);
     }
   });
 }
@@ -122,14 +127,14 @@ t.test('7.1.2: refuses a message that refers to what is outside of the agreed wi
   const large = deflateByZlib(bytes, { windowBits: 15 });
   const first = deflateByZlib(noise, { windowBits: 15 });
   // Within one message zlib sees what it has just put out, whatever its window.
-  assert.ok(inflate(large, true, NO_LIMIT, NO_LIMIT, 15).equals(bytes));
+  assert.ok((await inflateOnce({}, large)).equals(bytes));
   const deflater = deflaterOf();
-  const inflater = new ConnectionInflater({ windowBits: 9 });
+  const inflater = inflaterOf({ windowBits: 9 });
   const one = deflate(deflater, noise);
   const two = deflate(deflater, noise, 500);
   assert.ok(first.length === one.length && two.length < 100);
-  inflater.inflate(one, one.length, true, NO_LIMIT, NO_LIMIT);
-  assert.throws(() => inflater.inflate(two, two.length, true, NO_LIMIT, NO_LIMIT), NOT_DEFLATE);
+  await inflate(inflater, one);
+  await assert.rejects(inflate(inflater, two), NOT_DEFLATE);
   deflater.release();
   inflater.close();
 });
@@ -178,7 +183,8 @@ t.test(`7.1.2: compresses for a window of 256 bytes, whatever the level and stra
 });
 
 t.test('a limit counts the bytes while they are inflated', async (t) => {
-  for (const [way, run] of Object.entries(WAYS)) {
+  for (const [way, options] of Object.entries(WAYS)) {
+    const run = (bytes, limit) => inflateOnce(options, bytes, limit);
     for (const size of [1, 64 * 1024, 64 * 1024 + 1, 300_000]) {
       const deflated = deflateByZlib(Buffer.alloc(size));
       for (const limit of [0, size - 1])
@@ -191,11 +197,21 @@ t.test('a limit counts the bytes while they are inflated', async (t) => {
 
 t.test('what inflates to more than `most` is left to the thread pool, if the limit permits it', async (t) => {
   const deflated = deflateByZlib(Buffer.alloc(100_000));
-  for (const handles of [true, false]) {
-    t.equal(inflate(deflated, handles, NO_LIMIT, 99_999), null);
-    t.equal(inflate(deflated, handles, NO_LIMIT, 100_000).length, 100_000);
-    assert.throws(() => inflate(deflated, handles, 50_000, 99_999), TOO_BIG);
-    t.equal(inflate(deflated, handles, NO_LIMIT, deflated.length - 1), null, 'before it is inflated');
+  for (const contextTakeover of [false, true]) {
+    for (const handles of contextTakeover ? [true] : [true, false]) {
+      const isLeft = (most, limit = NO_LIMIT) => {
+        const inflater = inflaterOf({ contextTakeover, most, handles });
+        inflater.add(deflated, true);
+        const { length } = inflater.next(limit);
+        t.equal(inflater.isDone, length > limit || !inflater.mustWait);
+        return length > limit ? 'too long' : inflater.mustWait;
+      };
+      t.equal(isLeft(99_999), true);
+      t.equal(isLeft(100_000), false);
+      if (handles) t.equal(isLeft(99_999, 50_000), 'too long');
+      else assert.throws(() => isLeft(99_999, 50_000), TOO_BIG);
+      t.equal(isLeft(deflated.length - 1), true, 'before it is inflated');
+    }
   }
 });
 
@@ -204,13 +220,14 @@ t.test(`7.2: messages refer to those before them, here and in the thread pool (s
   for (let round = 0; round < 20; round++) {
     const windowBits = 9 + random(7);
     const deflater = deflaterOf({ windowBits });
-    const inflater = new ConnectionInflater({ windowBits });
+    const most = [0, 1000, 100_000, NO_LIMIT][round % 4];
+    const inflater = inflaterOf({ windowBits, most, inParts: random(4) === 0 });
     for (let i = 0; i < 20; i++) {
       const bytes = random(4) === 0 ? json(1 + random(20_000)) : json(1 + random(100));
       const before = Buffer.from(bytes);
       const deflated = random(2) === 0 ? deflate(deflater, bytes) : await deflateLater(deflater, bytes);
-      const most = [0, 1000, 100_000, NO_LIMIT][random(4)];
-      assert.ok((await inflateOwn(inflater, deflated, most, before.length)).equals(before));
+      if (random(4) === 0) useUpTurn();
+      assert.ok((await inflate(inflater, deflated, before.length)).equals(before));
       if (random(10) === 0) deflater.release();
     }
     inflater.close();
@@ -221,61 +238,76 @@ t.test(`7.2: messages refer to those before them, here and in the thread pool (s
 t.test('a final block ends the context, in the thread pool too', async () => {
   const bytes = json(3000);
   const plain = deflateByZlib(bytes);
-  const own = new ConnectionInflater({ windowBits: 15 });
-  for (const most of [100, NO_LIMIT, 100, 100, NO_LIMIT]) {
-    assert.ok((await inflateOwn(own, zlib.deflateRawSync(bytes), most)).equals(bytes));
-    await new Promise(setImmediate);
-    assert.ok((await inflateOwn(own, plain)).equals(bytes));
+  const final = zlib.deflateRawSync(bytes);
+  // The header of a final block without compression, whose length is in the tail.
+  const endsWithTail = Buffer.from([1]);
+  for (const contextTakeover of [false, true]) {
+    // Without handles takeover is not agreed on.
+    const ways = Object.entries(WAYS).filter(([, { handles }]) => !contextTakeover || handles !== false);
+    for (const [way, options] of ways) {
+      const inflater = inflaterOf({ ...options, contextTakeover });
+      for (const isLater of [false, false, true, true, false]) {
+        if (isLater) useUpTurn();
+        assert.ok((await inflate(inflater, final)).equals(bytes), way);
+        await new Promise(setImmediate);
+        assert.ok((await inflate(inflater, plain)).equals(bytes), way);
+        assert.equal((await inflate(inflater, endsWithTail)).length, 0, way);
+        if (isLater) useUpTurn();
+        assert.ok((await inflate(inflater, plain)).equals(bytes), way);
+      }
+      inflater.close();
+    }
   }
-  for (const most of [NO_LIMIT, 0]) {
-    // The header of a final block without compression, whose length is in the tail.
-    assert.equal((await inflateOwn(own, Buffer.from([1]))).length, 0);
-    assert.ok((await inflateOwn(own, plain, most)).equals(bytes), 'one that ends just with the tail, too');
-  }
-  own.reset();
-  assert.ok((await inflateOwn(own, plain)).equals(bytes));
-  own.close();
-  new ConnectionInflater({ windowBits: 15 }).reset();
 });
 
-t.test('a message that needs its tail to be complete, and is left to the thread pool then', async (t) => {
+t.test('a message that needs its tail to be complete, and is left to the thread pool then', async () => {
   // It inflates to 3 bytes, all of them in the tail's zeros.
   const bytes = Buffer.from([0x4a]);
-  t.same(await inflateOnce(bytes, 0), await inflateOnce(bytes));
+  const expected = await inflateOnce({}, bytes);
+  for (const [way, options] of Object.entries(WAYS)) {
+    assert.deepEqual(await inflateOnce(options, bytes), expected, way);
+  }
 });
 
 t.test('an error in the thread pool is reported once', async (t) => {
   const bad = Buffer.concat([deflateByZlib(json(3000)), Buffer.from([7])]);
-  for (const [bytes, limit, expected] of [
-    [bad, NO_LIMIT, NOT_DEFLATE],
-    [bad, 5000, TOO_BIG],
-    [deflateByZlib(Buffer.alloc(1_000_000)), 999_999, TOO_BIG]
-  ]) {
-    const own = new ConnectionInflater({ windowBits: 15 });
-    const errors = [];
-    assert.equal(own.inflate(bytes, bytes.length, true, 100, limit), null);
-    await new Promise((resolve) => own.inflateLater(limit, (error) => resolve(errors.push(error))));
-    own.close();
-    // A second error would come before this.
-    await WAYS['the thread pool'](deflateByZlib(Buffer.alloc(1_000_000)));
-    t.match(errors, [expected]);
+  for (const contextTakeover of [false, true]) {
+    for (const [bytes, limit, expected] of [
+      [bad, NO_LIMIT, NOT_DEFLATE],
+      [bad, 5000, TOO_BIG],
+      [deflateByZlib(Buffer.alloc(1_000_000)), 999_999, TOO_BIG]
+    ]) {
+      const inflater = inflaterOf({ contextTakeover, most: 100 });
+      inflater.add(bytes, true);
+      inflater.next(limit);
+      let calls = 0;
+      await new Promise((resolve) => inflater.wait(limit, () => resolve(calls++)));
+      t.throws(() => inflater.next(limit), expected);
+      inflater.close();
+      // A second error would come before this.
+      await inflateOnce({ most: 0 }, deflateByZlib(Buffer.alloc(1_000_000)));
+      t.equal(calls, 1);
+    }
   }
 });
 
 t.test('a context that is closed while the thread pool works, or before, is no error of the pool', async (t) => {
   const deflated = deflateByZlib(Buffer.alloc(3_000_000));
-  const results = new Map();
-  const owns = Array.from({ length: MAX_JOBS + 2 }, () => new ConnectionInflater({ windowBits: 15 }));
-  for (const own of owns) {
-    t.equal(own.inflate(deflated, deflated.length, true, 100, NO_LIMIT), null);
-    own.inflateLater(NO_LIMIT, () => {
-      assert.equal(results.has(own), false, 'called back once');
-      results.set(own, true);
-    });
-    own.close();
+  for (const contextTakeover of [false, true]) {
+    const called = new Set();
+    for (let i = 0; i < MAX_JOBS + 2; i++) {
+      const inflater = inflaterOf({ contextTakeover, most: 100 });
+      inflater.add(deflated, true);
+      inflater.next(NO_LIMIT);
+      inflater.wait(NO_LIMIT, () => {
+        assert.equal(called.has(inflater), false, 'called back once');
+        called.add(inflater);
+      });
+      inflater.close();
+    }
+    // The pool goes on.
+    t.equal((await inflateOnce({ most: 0 }, deflated)).length, 3_000_000);
   }
-  // The pool goes on.
-  t.equal((await WAYS['the thread pool'](deflated)).length, 3_000_000);
 });
 
 t.test('a job that throws calls back with the error, and frees its place in the thread pool', async (t) => {
@@ -284,7 +316,7 @@ t.test('a job that throws calls back with the error, and frees its place in the 
   const jobs = {
     'deflateLater of a message alone': () => deflateLater(deflaterOf({ ...bad, contextTakeover: false }), bytes),
     deflateLater: () => deflateLater(deflaterOf(bad), bytes),
-    inflateAloneLater: () => promisify(inflateAloneLater)(bytes, 99, NO_LIMIT)
+    'an Inflater': () => inflateOnce({ contextTakeover: false, windowBits: 99, most: 0 }, bytes)
   };
   for (const [name, job] of Object.entries(jobs)) {
     // The last ones have waited.

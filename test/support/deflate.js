@@ -35,6 +35,15 @@ function useUpTurn() {
   decoder.stop();
 }
 
+/** The next part of a PartStream, when it comes; null if its bytes are used up. */
+async function nextPart(stream) {
+  for (;;) {
+    const part = stream.next();
+    if (part !== null || !stream.mustWait) return part;
+    await new Promise((resolve) => stream.wait(resolve));
+  }
+}
+
 const json = (count) => JSON.stringify(Array.from({ length: count }, (_, id) => ({ id, name: `user ${id}` })));
 
-module.exports = { agree, deflateByZlib, emptyBlocks, json, useUpTurn };
+module.exports = { agree, deflateByZlib, emptyBlocks, json, nextPart, useUpTurn };

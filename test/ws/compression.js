@@ -9,11 +9,12 @@ const zlib = require('node:zlib');
 const t = require('tap');
 const ws = require('ws');
 const framemask = require('../../ws.js');
+const { PartStream } = require('../../lib/codec/part-stream');
 const { Inflater } = require('../../lib/deflate/inflater');
 const { agreementOf, attachCompressor } = require('../../lib/ws/compression');
 const { failSender } = require('../../lib/ws/internals');
 const { framesFor } = require('../support/frames');
-const { deflateByZlib, emptyBlocks, json, useUpTurn } = require('../support/deflate');
+const { deflateByZlib, emptyBlocks, json, nextPart, useUpTurn } = require('../support/deflate');
 const { createRandom, seed } = require('../support/random');
 const { LONG } = require('../support/sample');
 const { uncaughtMessages } = require('../support/uncaught');
@@ -38,14 +39,17 @@ function createDeflate(options, params, instead) {
   const role = options.isServer ? 'server' : 'client';
   const agreement = agreementOf(client);
   const inflater = instead ? new Inflater(agreement.receiving(role)) : null;
+  let stream = null;
   if (instead) attachCompressor(client, agreement.sending(role), assert.ifError, () => inflater.close());
   return {
     compress: (data, fin = true) => promisify(client.compress).call(client, data, fin),
     async decompress(data, fin = true) {
       if (inflater === null) return promisify(client.decompress).call(client, data, fin);
-      const { inflateLater } = inflater;
-      if (!inflater.inflate(data, fin, Infinity)) await promisify(inflateLater).call(inflater, data, fin, Infinity);
-      return fin ? inflater.take() : null;
+      stream ??= new PartStream(0x82, null, inflater, Infinity, Infinity, undefined);
+      stream.add(data, true, fin);
+      const message = await nextPart(stream);
+      if (fin) stream = null;
+      return message;
     },
     cleanup: () => client.cleanup()
   };
