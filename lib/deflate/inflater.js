@@ -112,14 +112,15 @@ class Inflater {
    * Inflates the next piece, which may be empty. The next run of zlib may overwrite it.
    *
    * @param {number} limit the most bytes that the rest of the message may have: a longer piece exceeds it
-   * @throws {FrameError} if the input is not DEFLATE, or if it exceeds the limit in the thread pool
-   * @throws {Error} ERR_INVALID_STATE if the memory of the input has been transferred
+   * @throws {FrameError} if the input is not DEFLATE, or exceeds the limit in the thread pool, or if its
+   *   memory has been transferred
    */
   next(limit) {
     const work = this._work;
     if (work.error !== null) throw work.error;
     if (work.pieces !== null) return this._nextOfPool(work.pieces);
     if (work.length !== 0 && work.input[0] === undefined) throw detachedError();
+    // An empty message.
     if (work.isLast && work.tail.length === 0 && work.isFresh) {
       this._work = null;
       return EMPTY;
@@ -131,7 +132,8 @@ class Inflater {
 
   /**
    * Calls back when `next` may go on: in another turn, or after the thread pool has inflated the rest;
-   * a message that refers to no other from its beginning. After `close` it may call back, or not.
+   * a message that refers to no other from its beginning. After `close` the thread pool does not call
+   * back.
    *
    * @param {number} limit as of `next`
    */
@@ -146,6 +148,7 @@ class Inflater {
     work.input = EMPTY;
     work.length = 0;
     const end = (error, pieces) => {
+      if (this._work !== work) return;
       work.isForPool = false;
       work.error = error;
       work.pieces = pieces;
@@ -159,7 +162,8 @@ class Inflater {
         return;
       }
       if (!work.isAlone) this._openContext();
-      const stream = work.isAlone ? openStream({ windowBits: this._windowBits }) : this._stream;
+      // Fewer ways to the pool and back: 64 KiB take 0.7 of the time that they take in chunks of 16.
+      const stream = work.isAlone ? openStream({ windowBits: this._windowBits, chunkSize: OUTPUT_SIZE }) : this._stream;
       inflateInPool(stream, rest, limit, (error, pieces) => {
         if (work.isAlone) stream.close();
         done();
@@ -249,7 +253,7 @@ class Inflater {
 
   /** Resets the context after a message, so that the next one refers to nothing in it. */
   _endFrame({ isAlone, isLast }) {
-    if (isLast && !isAlone && !this._hasTakeover) (this._handle ?? this._stream)?.reset();
+    if (isLast && !isAlone && !this._hasTakeover) (this._handle ?? this._stream).reset();
   }
 
   _openContext() {

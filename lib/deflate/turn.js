@@ -35,10 +35,10 @@ function isTurnOver() {
   return work >= limit;
 }
 
-/** Calls back with null in a later turn, in the present asynchronous context. */
+/** Calls back in a later turn, in the present asynchronous context. */
 function inLaterTurn(callback) {
   const resource = new asyncHooks.AsyncResource('framemask.inflate');
-  waiting.push(() => resource.runInAsyncScope(callback, undefined, null));
+  waiting.push(() => resource.runInAsyncScope(callback));
   setTimer();
 }
 
