@@ -134,7 +134,7 @@ class Encoder {
       throw invalidState('A prepared message is for the server role, a client masks each by itself');
     if (this._closed) return;
     if (this._isAmidMessage) throw invalidState('A fragmented message has not ended');
-    const { frame, length } = this._queue === null ? framed : framedFor(framed, this._queue);
+    const { frame, length } = this._queue === null ? framed : framedFor(framed, this._queue.compression);
     const firstByte = frame[0];
     if (firstByte === undefined) throw invalidState('The memory of a prepared message has been transferred');
     if (this._isDeflating) this._queue.addPlain(firstByte, length, null, [frame]);
@@ -244,7 +244,7 @@ class Encoder {
 
   /** Whether compressed messages refer to earlier ones, of which a `flush` that has thrown has lost some. */
   get _isBroken() {
-    return this._buffer.hasLost && this._queue.hasTakeover;
+    return this._buffer.hasLost && this._queue.compression.hasTakeover;
   }
 
   /** Sends nothing more, for a frame is lost: `flush` throws the error. */

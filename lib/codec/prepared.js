@@ -51,14 +51,14 @@ function frameBytes(firstByte, bytes, length) {
  * The frame of a message for a connection that compresses: made for the first of those that
  * compress alike. The message as it is if it is not to be compressed, or does not shrink.
  */
-function framedFor(framed, deflation) {
+function framedFor(framed, compression) {
   const { frame, length, deflated } = framed;
   // A sink may have transferred the memory.
-  if (deflated === null || !deflation.sharesFrom(length) || frame[0] === undefined) return framed;
-  const { key } = deflation;
+  if (deflated === null || !compression.sharesFrom(length) || frame[0] === undefined) return framed;
+  const { key } = compression;
   let made = deflated.get(key);
   if (made === undefined) {
-    const bytes = deflation.deflateShared(view(frame, headerSize(length, 0), frame.length));
+    const bytes = compression.deflateShared(view(frame, headerSize(length, 0), frame.length));
     made = bytes.length < length ? { ...frameBytes(frame[0] | RSV1, bytes, bytes.length), deflated: null } : framed;
     deflated.set(key, made);
   }

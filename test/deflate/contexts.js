@@ -260,6 +260,22 @@ t.test('a final block ends the context, in the thread pool too', async () => {
   }
 });
 
+t.test('messages in fragments, of which none refers to another', async () => {
+  const bytes = json(3000);
+  const deflated = deflateByZlib(bytes);
+  for (const [way, options] of Object.entries(WAYS)) {
+    const inflater = inflaterOf({ ...options, contextTakeover: false });
+    for (let round = 0; round < 3; round++) {
+      const stream = new PartStream(0x82, null, inflater, NO_LIMIT, NO_LIMIT, undefined);
+      stream.add(deflated.subarray(0, 1000), true, false);
+      assert.equal(await nextPart(stream), null, way);
+      stream.add(deflated.subarray(1000), true, true);
+      assert.ok((await nextPart(stream)).equals(bytes), way);
+    }
+    inflater.close();
+  }
+});
+
 t.test('a message that needs its tail to be complete, and is left to the thread pool then', async () => {
   // It inflates to 3 bytes, all of them in the tail's zeros.
   const bytes = Buffer.from([0x4a]);
