@@ -18,6 +18,16 @@ t.test('masking alone loads no codec', async (t) => {
   t.same(loaded(), []);
 });
 
+t.test('a codec without compression loads nothing of lib/deflate, which would load zlib', async (t) => {
+  const program = `
+    const { Decoder, Encoder } = require('./index.js');
+    new Decoder({ role: 'server', onPart() {}, onMessage() {} });
+    new Encoder({ role: 'server' });
+    console.log(Object.keys(require.cache).filter((file) => /[/\\\\]deflate[/\\\\]/.test(file)).length);`;
+  const options = { cwd: path.join(__dirname, '..'), encoding: 'utf8' };
+  t.equal(execFileSync(process.execPath, ['-e', program], options), '0\n');
+});
+
 const MAKERS = {
   'nothing yet': ['', false, false],
   'a server': ['new WebSocketServer({ noServer: true })', true, false],

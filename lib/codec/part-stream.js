@@ -1,6 +1,5 @@
 'use strict';
 
-const { copyIfShared } = require('../deflate/zlib-handle');
 const { Buffer, copyOf, join, view } = require('../shared/buffers');
 const { detachedError, tooBigError, utf8Error } = require('../shared/errors');
 const { isUtf8 } = require('../shared/node-modules').buffer;
@@ -112,7 +111,7 @@ class PartStream {
     if (this._from === 0) return bytes;
     this.isWhole = this._length < this._from;
     if (this._pieces !== null || (this.isWhole && !this.hasEnded)) {
-      this._pieces ??= new Pieces(copyIfShared);
+      this._pieces ??= new Pieces(this._inflater.copyIfShared);
       this._pieces.add(bytes);
     }
     if (this.isWhole && !this.hasEnded) return null;
@@ -134,13 +133,13 @@ class PartStream {
 
   _decodeWhole(bytes) {
     const isString = this._text === 'string';
-    const data = isString ? decodeText(bytes, 0, bytes.length, false) : copyIfShared(bytes);
+    const data = isString ? decodeText(bytes, 0, bytes.length, false) : this._own(bytes);
     if (data === undefined || (this._text === 'buffer' && !isUtf8(data))) throw utf8Error();
     return data;
   }
 
   _own(bytes) {
-    return this._inflater === null ? bytes : copyIfShared(bytes);
+    return this._inflater === null ? bytes : this._inflater.copyIfShared(bytes);
   }
 }
 

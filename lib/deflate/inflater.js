@@ -7,6 +7,7 @@ const { countWork, inLaterTurn, isTurnOver } = require('./turn');
 const {
   OUTPUT_SIZE,
   ZlibHandle,
+  copyIfShared,
   dropOutput,
   lendOutput,
   outputLength,
@@ -264,6 +265,9 @@ class Inflater {
     this._handle = this._sync ? new ZlibHandle(this._stream) : null;
   }
 }
+
+/** For the pieces that `next` returns: the codec loads no part of lib/deflate. */
+Inflater.prototype.copyIfShared = copyIfShared;
 
 function sharedHandle(windowBits) {
   shared[windowBits] ??= new ZlibHandle(openStream({ windowBits }));
