@@ -26,7 +26,7 @@ const PAUSED = 1;
 const INFLATING = 2;
 const CLOSED = 4;
 
-/** The steps that a pause holds: the handler of a frame, of a message, and of its parts. */
+/** The steps that a pause holds: the handler of a frame or a message, and those of a PartStream. */
 const GIVE_FRAME = 0;
 const GIVE = 1;
 const GIVE_PARTS = 2;
