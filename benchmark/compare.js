@@ -8,10 +8,8 @@
 // spread over processes is the noise that counts.
 
 const { runBenchmark } = require('./support/harness');
-const fs = require('node:fs');
-const path = require('node:path');
 const { listRows, runChild } = require('./support/child');
-const { ROOT } = require('./support/modules');
+const { ROOT, findCheckout } = require('./support/modules');
 const { count, text } = require('./support/options');
 const { median } = require('./support/race');
 
@@ -29,11 +27,7 @@ it again with more rounds. The exit code is 1 if a row is SLOWER, 2 for a wrong 
 function readCheckout([folder, ...others]) {
   if (folder === undefined || others.length > 0)
     throw new RangeError('name the folder of the old checkout, and no other');
-  const root = path.resolve(folder);
-  const file = path.join(root, 'package.json');
-  if (!fs.existsSync(file) || JSON.parse(fs.readFileSync(file, 'utf8')).name !== 'framemask')
-    throw new RangeError(`there is no checkout of framemask at ${root}`);
-  return fs.realpathSync(root);
+  return findCheckout(folder);
 }
 
 /** @returns {Record<string, { ns: number }[]>} a figure of each process; every second one loads the old checkout first */

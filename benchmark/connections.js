@@ -10,23 +10,33 @@ const path = require('node:path');
 const { createInterface } = require('node:readline');
 
 const { runBenchmark } = require('./support/harness');
-const { ROOT } = require('./support/modules');
-const { count } = require('./support/options');
+const { ROOT, findCheckout } = require('./support/modules');
+const { count, text } = require('./support/options');
 const { processorTime } = require('./support/process-use');
-const { findServers, startServer, versions } = require('./support/peers');
+const {
+  codecServer,
+  findCandidate,
+  findServers,
+  startServer,
+  versions,
+  weighBesideSocket
+} = require('./support/peers');
 
 const USAGE = `usage: node benchmark/connections.js [options]
 
 Measures echo servers with 50, 200 and 1,000 connections of which each has one message of 64 bytes at a time, and with
 10 connections that send more. Prints medians of the server's processor time for a message, in microseconds, and of
 messages a second; and how many times faster, by processor time, shared reads are than Bun, and in framemask/ws than ws
-and than its own reads by events. Needs Linux and a C compiler. Takes about five minutes.`;
+and than its own reads by events. Then the bytes of memory that an idle connection of the codec's server holds beside
+its socket: opened, and after an echo. With --candidate, the codec's server of another checkout takes turns with the
+others. Needs Linux and a C compiler. Takes about five minutes.`;
 
 /** Connections, messages that each sends at once, and their bytes. */
 const ROWS = {
   '1 × 64 B, 50 connections': [50, 1, 64],
   '1 × 64 B, 200 connections': [200, 1, 64],
   '1 × 64 B, 1,000 connections': [1000, 1, 64],
+  '100 × 64 B, 10 connections': [10, 100, 64],
   '50 × 1 KiB, 10 connections': [10, 50, 1024],
   '4 × 16,000 B, 10 connections': [10, 4, 16_000],
   '4 × 64 KiB, 10 connections': [10, 4, 64 * 1024]
@@ -108,17 +118,27 @@ function listRows(kind) {
 runBenchmark({
   name: 'connections',
   usage: USAGE,
-  options: { turn: count('<ms>', 'how long a turn of a server takes', 1000, 200) },
+  options: {
+    turn: count('<ms>', 'how long a turn of a server takes', 1000, 200),
+    idle: count('<n>', 'how many idle connections are weighed', 1000),
+    candidate: text('<folder>', 'another checkout, such as ../other')
+  },
   peers: ['ws', 'bufferutil'],
   versions,
-  sets: ({ turn }) =>
-    Object.entries(KINDS).map(([kind, candidates]) => {
+  sets({ turn, idle, candidate }) {
+    const others = findCandidate(candidate).map((server) => [server.name, server]);
+    const loads = Object.entries(KINDS).map(([kind, candidates]) => {
       const start = () => {
         const program = compileLoad();
-        const found = findCandidates(candidates);
+        const found = [...findCandidates(candidates), ...(kind === 'codec' ? others : [])];
         const turns = (work) => found.map(([name, server]) => [name, () => takeTurn(program, server, work, turn)]);
         return { candidates: ({ work }) => Object.fromEntries(turns(work)) };
       };
       return { rows: listRows(kind), start };
-    })
+    });
+    const roots = { shared: ROOT, ...(candidate && { candidate: findCheckout(candidate) }) };
+    const weigh = ([name, root]) => [name, () => weighBesideSocket(codecServer(root, { weighed: true }), idle)];
+    const start = () => ({ candidates: () => Object.fromEntries(Object.entries(roots).map(weigh)) });
+    return [...loads, { rows: [{ name: 'codec: idle connections', group: 'codec: memory' }], rounds: 3, start }];
+  }
 });

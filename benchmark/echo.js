@@ -6,7 +6,7 @@
 const { runBenchmark } = require('./support/harness');
 const { KINDS: CONNECTIONS } = require('../examples/httparena/server');
 const { count, text, texts } = require('./support/options');
-const { ECHO, findServers, nodeServer, startServers, versions } = require('./support/peers');
+const { ECHO, findCandidate, findServers, nodeServer, startServers, versions } = require('./support/peers');
 
 const USAGE = `usage: node benchmark/echo.js [options]
 
@@ -31,14 +31,15 @@ runBenchmark({
   usage: USAGE,
   options: {
     kind: text('<name>', `the rows: ${Object.keys(KINDS).join(' or ')} (default bytes)`, 'bytes'),
+    candidate: text('<folder>', "another checkout, whose codec's server with shared reads takes turns with the others"),
     servers: texts('<text>', 'only the servers whose name has this in it; may be given several times'),
     turn: count('<ms>', 'how long a turn of a server takes', 300, 100)
   },
   peers: ['bufferutil'],
   versions,
-  sets({ kind, servers: wanted, turn }) {
+  sets({ kind, candidate, servers: wanted, turn }) {
     if (!Object.hasOwn(KINDS, kind)) throw new RangeError(`--kind takes ${Object.keys(KINDS).join(' or ')}`);
-    const { group, works, load, servers = findServers(wanted) } = KINDS[kind];
+    const { group, works, load, servers = [...findServers(wanted), ...findCandidate(candidate)] } = KINDS[kind];
     const rows = Object.entries(works).map(([name, work]) => ({ name, group, work }));
     return [{ rows, start: () => startServers(servers, { ...load, milliseconds: turn }) }];
   }

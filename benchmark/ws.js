@@ -7,7 +7,7 @@ const { runBenchmark } = require('./support/harness');
 const path = require('node:path');
 const { ROOT } = require('./support/modules');
 const { count, text } = require('./support/options');
-const { ECHO, nodeServer, startBroadcasts, startServers, weighConnections, wsServer } = require('./support/peers');
+const { ECHO, startBroadcasts, startServers, weighBesideSocket, wsServer } = require('./support/peers');
 
 const USAGE = `usage: node benchmark/ws.js [options]
 
@@ -38,13 +38,6 @@ function findModules(candidate) {
   return Object.entries({ ...modules, ws: 'ws' });
 }
 
-/** An idle connection, beside its socket: that of a server of sockets alone is subtracted. */
-async function weighBesideSocket(module, count) {
-  const alone = await weighConnections(nodeServer('socket', { weighed: true }), count);
-  const { opened, used } = await weighConnections(wsServer(module, { weighed: true }), count);
-  return { opened: opened - alone.opened, used: used - alone.used };
-}
-
 runBenchmark({
   name: 'ws',
   usage: USAGE,
@@ -69,7 +62,7 @@ runBenchmark({
       const named = (name) => ({ name: `${kind} ${name}${end}`, group: `\`framemask/ws\`: ${group}` });
       return Object.entries(works).map(([name, work]) => ({ ...named(name), work }));
     };
-    const weigh = ([name, module]) => [name, () => weighBesideSocket(module, idle)];
+    const weigh = ([name, module]) => [name, () => weighBesideSocket(wsServer(module, { weighed: true }), idle)];
     return [
       ...KINDS.map(({ kind, suffix, works, server }) => ({
         rows: listRows(kind, works, suffix),

@@ -1,8 +1,18 @@
 'use strict';
 
+const fs = require('node:fs');
 const path = require('node:path');
 
 const ROOT = path.join(__dirname, '..', '..');
+
+/** @returns {string} the real path of a checkout's folder @throws {RangeError} if framemask is not there */
+function findCheckout(folder) {
+  const root = path.resolve(folder);
+  const file = path.join(root, 'package.json');
+  if (!fs.existsSync(file) || JSON.parse(fs.readFileSync(file, 'utf8')).name !== 'framemask')
+    throw new RangeError(`there is no checkout of framemask at ${root}`);
+  return fs.realpathSync(root);
+}
 
 /** Loads a copy of a module of its own, so that no two candidates share V8's type feedback. */
 function requireAnew(id, folder) {
@@ -33,4 +43,4 @@ function loadPeer(name) {
   return requireAnew(name, path.join(path.dirname(require.resolve(`${name}/package.json`)), 'lib'));
 }
 
-module.exports = { ROOT, loadFramemask, loadPeer };
+module.exports = { ROOT, findCheckout, loadFramemask, loadPeer };

@@ -8,7 +8,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 
 const { fetchNpm } = require('../../scripts/support/fetch');
-const { ROOT } = require('./modules');
+const { ROOT, findCheckout } = require('./modules');
 const { median } = require('./race');
 
 /** How many connections send to an echo server. */
@@ -39,6 +39,19 @@ function nodeServer(kind, options = {}) {
 /** @param {string} module with the API of ws */
 const wsServer = (module, options) => nodeServer('ws', { module, ...options });
 
+/** The server of examples/ of a checkout, on the codec. */
+const codecServer = (root, options) => nodeServer('framemask', { root, sharedReads: true, ...options });
+
+/**
+ * The same of another checkout, as the server `candidate`; none without a folder.
+ *
+ * @param {string | undefined} folder
+ * @throws {RangeError} if framemask is not there
+ */
+function findCandidate(folder) {
+  return folder === undefined ? [] : [{ name: 'candidate', ...codecServer(findCheckout(folder)) }];
+}
+
 /** Other runtimes: the package on npm for this machine, the program in it, and its arguments. */
 const { arch, platform } = process;
 const RUNTIMES = {
@@ -57,8 +70,8 @@ function runtimeServer(runtime) {
 }
 
 const SERVERS = {
-  framemask: () => nodeServer('framemask'),
-  'framemask, shared reads': () => nodeServer('framemask', { sharedReads: true }),
+  framemask: () => codecServer(ROOT, { sharedReads: false }),
+  'framemask, shared reads': () => codecServer(ROOT),
   'framemask/ws': () => wsServer(path.join(ROOT, 'ws.js')),
   ws: () => ({ ...wsServer('ws'), version: require('ws/package.json').version }),
   Bun: () => runtimeServer('bun'),
@@ -175,6 +188,13 @@ async function weighConnections(server, count) {
   return { opened: (opened - before) / count, used: (used - before) / count };
 }
 
+/** An idle connection, beside its socket: that of a server of sockets alone is subtracted. */
+async function weighBesideSocket(server, count) {
+  const alone = await weighConnections(nodeServer('socket', { weighed: true }), count);
+  const { opened, used } = await weighConnections(server, count);
+  return { opened: opened - alone.opened, used: used - alone.used };
+}
+
 /**
  * Starts servers of broadcasts, each with its clients. `ways` has, by candidate, the name of the server
  * and the way to send that servers/broadcast.js takes. `figuresOf` makes the figures of a turn: it gets
@@ -209,12 +229,15 @@ async function startBroadcasts(ways, { clients, turn: milliseconds }, figuresOf)
 
 module.exports = {
   ECHO,
+  codecServer,
+  findCandidate,
   findServers,
   nodeServer,
   startBroadcasts,
   startServer,
   startServers,
   versions,
+  weighBesideSocket,
   weighConnections,
   wsServer
 };

@@ -3,6 +3,7 @@
 // The echo servers on Node.js. The arguments are the kind and its options, as JSON. Prints the port.
 
 const http = require('node:http');
+const path = require('node:path');
 const v8 = require('node:v8');
 const vm = require('node:vm');
 const { memoryUse } = require('../child');
@@ -22,7 +23,9 @@ function throwError(error) {
 
 /** Each loads only what it runs. */
 const SERVERS = {
-  framemask: ({ sharedReads = false }) => require('../../../examples/echo-server').createEchoServer({ sharedReads }),
+  /** `root`: the folder of a checkout. */
+  framemask: ({ root, sharedReads = false }) =>
+    require(path.join(root, 'examples/echo-server')).createEchoServer({ sharedReads }),
 
   httparena: ({ connections }) => require('../../../examples/httparena/server').createServer(connections),
 
