@@ -22,6 +22,8 @@ const DIRECTIONS = [
   [/^lib\/codec\//, [/^lib\/(codec|deflate|masking|shared)\//, /^lib\/tracing\.js$/]],
   [/^lib\/deflate\//, [/^lib\/(deflate|shared)\//]],
   [/^lib\/sockets\//, [/^lib\/(sockets|codec|masking|shared)\//]],
+  [/^lib\/connection\//, [/^lib\/(connection|sockets|codec|shared)\//, /^lib\/(handshake|tracing|frame-id)\.js$/]],
+  [/^lib\/handshake\.js$/, [/^lib\/(deflate|shared)\//]],
   [/^lib\//, [PUBLIC, /^prebuilds\//]],
   [/^scripts\//, [PUBLIC, /^scripts\//]],
   [SUPPORT, SHARED],
