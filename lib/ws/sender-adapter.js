@@ -1,6 +1,5 @@
 'use strict';
 
-const { AsyncResource } = require('node:async_hooks');
 const net = require('node:net');
 const { Writable } = require('node:stream');
 
@@ -8,7 +7,10 @@ const { REFERENCE_OWNED_FROM } = require('../codec/slabs');
 const { Buffer } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
 const { goneError } = require('../shared/errors');
+const { keepContext } = require('../shared/keep-context');
 const { nextTick } = require('../shared/ticks');
+const { beginRead, endRead, flushLater, isExiting, listenForExit } = require('../sockets/flush-queue');
+const { flushInto, isPlain, writesAsNode } = require('../sockets/plain-sockets');
 const {
   bufferedBytes,
   deflateOf,
@@ -20,7 +22,6 @@ const {
   ws
 } = require('./internals');
 const { loadCompression, loadCodec } = require('./parts');
-const { addToQueue, isExiting, listenForExit, reads } = require('./flush-queue');
 
 /**
  * From so many bytes on, frames are sent at once: a payload of that size is not copied, and a
@@ -40,9 +41,6 @@ const FRAMED_OWNED = { anyMask: true, owned: true };
 
 const kSenderAdapter = Symbol('senderAdapter');
 
-/** How sockets write. A replaced one may retain chunks. */
-const { write, _write, _writev } = net.Socket.prototype;
-
 /**
  * The way out of a connection: messages go to an Encoder, and collected frames to the socket
  * in one write at the end of a read, or of the turn. Frames of ws's Sender (fragments,
@@ -52,7 +50,7 @@ class SenderAdapter {
   constructor(websocket, sender, socket, key) {
     this.socket = socket;
     this._trace = null;
-    this.isQueued = false;
+    this._isQueued = false;
     this._sender = sender;
     this._role = isServer(websocket) ? 'server' : 'client';
     const deflate = deflateOf(websocket);
@@ -198,12 +196,12 @@ class SenderAdapter {
   /** Holds frames back until `endRead`: the replies to the messages of one read. */
   beginRead() {
     this._isReading = true;
-    reads.push(this);
+    beginRead(flushQueued, this);
   }
 
   endRead() {
     this._isReading = false;
-    reads.pop();
+    endRead();
     this.flush();
   }
 
@@ -215,7 +213,7 @@ class SenderAdapter {
     if (callbacks !== null) {
       callback = callbacks.length === 1 ? callbacks[0] : (error) => callInOrder(callbacks, error);
     }
-    if (this._recycles && !writesAsNode(this.socket)) this._writeCopies(callback);
+    if (this._recycles) flushInto(this.socket, this._encoder, callback);
     else this._encoder.flush(this.socket, callback);
   }
 
@@ -231,11 +229,10 @@ class SenderAdapter {
     }
   }
 
-  _writeCopies(callback) {
-    const chunks = this._encoder.take();
-    const last = chunks.pop();
-    for (const chunk of chunks) this.socket.write(chunk);
-    this.socket.write(last, callback);
+  /** At the end of the turn, or of the process. */
+  flushQueued() {
+    this._isQueued = false;
+    this.flushThrowingLater();
   }
 
   /** @param {number} length of the last message or frame */
@@ -246,7 +243,10 @@ class SenderAdapter {
     }
     const limit = this._isReading && length < SEND_FROM ? SEND_REPLIES_FROM : SEND_FROM;
     if (this._encoder.pending >= limit || isExiting()) this.flush();
-    else if (!this._isReading && !this.isQueued) addToQueue(this);
+    else if (!this._isReading && !this._isQueued) {
+      this._isQueued = true;
+      flushLater(flushQueued, this, this.pending);
+    }
   }
 
   /** The connection in trace records, for both of its codecs. */
@@ -263,17 +263,7 @@ class SenderAdapter {
   }
 }
 
-/**
- * With ws, the callback of `send` runs in the asynchronous context of that call: AsyncLocalStorage
- * has the same store. Here many messages leave in one write, in the context of one of them.
- *
- * @returns {Function} the callback, bound to the present context. This takes 0.3 µs,
- *   AsyncResource.bind 60 µs (Node 20)
- */
-function keepContext(callback) {
-  const resource = new AsyncResource('framemask.send');
-  return (error) => resource.runInAsyncScope(callback, undefined, error);
-}
+const flushQueued = (adapter) => adapter.flushQueued();
 
 /** Throws for a callback of another type, as ws does: the `write` of its socket throws. */
 function checkCallback(callback) {
@@ -333,18 +323,6 @@ function flushFirst(name, own) {
     adapter.flushThrowingLater();
     return (own ?? Object.getPrototypeOf(adapter.socket)[name]).apply(this, args);
   };
-}
-
-/** Whether a socket is a TCP socket or pipe that does not read its own writes. */
-function isPlain(socket) {
-  return (
-    write === Writable.prototype.write && Object.getPrototypeOf(socket) === net.Socket.prototype && writesAsNode(socket)
-  );
-}
-
-/** Whether nothing has been replaced since, on the socket or on all of them. */
-function writesAsNode(socket) {
-  return socket.write === write && socket._write === _write && socket._writev === _writev;
 }
 
 module.exports = { SenderAdapter, checkCallback };

@@ -12,9 +12,11 @@ const { nextTick, process } = require('../shared/ticks');
  */
 const HELD_BACK = 64 * 1024;
 
-/** What all copies hold back. One listener of 'exit' serves them: only the first copy is kept. */
-const held = ofProcess('held.1', () => ({
-  /** @type {import('./sender-adapter').SenderAdapter[]} */
+/**
+ * What all copies hold back: connections, each after the function that flushes it and does not throw.
+ * One listener of 'exit' serves them: only the first copy is kept.
+ */
+const held = ofProcess('held.2', () => ({
   queue: [],
   bytes: 0,
   /** The connections whose chunk is being decoded: they flush when it has been. */
@@ -24,13 +26,21 @@ const held = ofProcess('held.1', () => ({
 }));
 const { reads } = held;
 
-/** @param {import('./sender-adapter').SenderAdapter} adapter one that is not in the queue */
-function addToQueue(adapter) {
-  adapter.isQueued = true;
+/** Flushes a connection at the end of the turn, or before. It must not be in the queue. */
+function flushLater(flush, connection, bytes) {
   if (held.queue.length === 0) nextTick(flushQueue);
-  held.queue.push(adapter);
-  held.bytes += adapter.pending;
+  held.queue.push(flush, connection);
+  held.bytes += bytes;
   if (held.bytes >= HELD_BACK) flushQueue();
+}
+
+/** Begins the read of a connection, which flushes it itself after `endRead`. Reads are nested. */
+function beginRead(flush, connection) {
+  reads.push(flush, connection);
+}
+
+function endRead() {
+  reads.length -= 2;
 }
 
 /** A program may end itself in the turn in which it has sent something, and send in the end. */
@@ -39,7 +49,7 @@ function listenForExit() {
   held.listensForExit = true;
   process.on('exit', () => {
     held.exits = true;
-    for (const adapter of reads) adapter.flushThrowingLater();
+    flushAll(reads);
     flushQueue();
   });
 }
@@ -51,10 +61,11 @@ function flushQueue() {
   const { queue } = held;
   held.queue = [];
   held.bytes = 0;
-  for (const adapter of queue) {
-    adapter.isQueued = false;
-    adapter.flushThrowingLater();
-  }
+  flushAll(queue);
 }
 
-module.exports = { addToQueue, isExiting, listenForExit, reads };
+function flushAll(pairs) {
+  for (let i = 0; i < pairs.length; i += 2) pairs[i](pairs[i + 1]);
+}
+
+module.exports = { beginRead, endRead, flushLater, isExiting, listenForExit };
