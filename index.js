@@ -27,6 +27,7 @@ define(['acceptDeflate', 'offerDeflate', 'acceptUpgrade', 'refuseUpgrade', 'offe
   ...require('./lib/handshake'),
   ...require('./lib/deflate/negotiation')
 }));
+define(['Connection'], () => require('./lib/connection/connection'));
 define(['acceptHttp2'], () => require('./lib/http2/accept-http2'));
 define(['overHttp2'], () => require('./lib/http2/over-http2'));
 

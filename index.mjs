@@ -1,6 +1,7 @@
 import framemask from './index.js';
 
 export const {
+  Connection,
   Decoder,
   Encoder,
   FrameError,

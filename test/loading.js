@@ -10,7 +10,7 @@ const vm = require('node:vm');
 const t = require('tap');
 const framemask = require('..');
 
-const FOLDERS = ['codec', 'deflate', 'sockets'].map((name) => path.join(__dirname, '../lib', name));
+const FOLDERS = ['codec', 'connection', 'deflate', 'sockets'].map((name) => path.join(__dirname, '../lib', name));
 const loaded = () => Object.keys(require.cache).filter((file) => FOLDERS.some((folder) => file.startsWith(folder)));
 
 t.test('masking alone loads no codec', async (t) => {
@@ -54,7 +54,7 @@ for (const [title, [code, codec, compression]] of Object.entries(MAKERS)) {
 
 t.test('each export can be replaced before it is loaded, and is an ordinary property then', async (t) => {
   const names = Object.keys(framemask);
-  t.equal(names.length, 19);
+  t.equal(names.length, 20);
   const replaced = () => 'replaced';
   framemask.prepare = replaced;
   t.equal(framemask.prepare, replaced);

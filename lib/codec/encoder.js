@@ -57,8 +57,12 @@ class Encoder {
   }
 
   get pending() {
-    const { pending } = this._buffer;
-    return this._queue === null ? pending : pending + this._queue.waiting;
+    return this._buffer.pending + this.waiting;
+  }
+
+  /** The part of `pending` that is being compressed or waits for it: `flush` does not send it. */
+  get waiting() {
+    return this._queue === null ? 0 : this._queue.waiting;
   }
 
   get closed() {

@@ -15,4 +15,11 @@ function callInOrder(callbacks, error) {
   }
 }
 
-module.exports = { callInOrder };
+/** Throws an error of the program in the next tick, where it is nobody else's. */
+function throwLater(error) {
+  nextTick(() => {
+    throw error;
+  });
+}
+
+module.exports = { callInOrder, throwLater };

@@ -75,6 +75,16 @@ function invalidState(message) {
   return withCode(new Error(message), 'ERR_INVALID_STATE');
 }
 
+/** The error for a connection, with a code of framemask's. */
+function connectionError(code, message) {
+  return withCode(new Error(message), `FRAMEMASK_ERR_${code}`);
+}
+
+/** The error for a message that can't be sent, as the connection is closing or closed. */
+function notOpenError() {
+  return connectionError('NOT_OPEN', 'The WebSocket is not open');
+}
+
 /** The error for a payload that a program has transferred, or made shorter, before it was sent. */
 function goneError() {
   return invalidState('Memory that was to be sent has been transferred, or resized');
@@ -120,12 +130,14 @@ function tooBigError() {
 
 module.exports = {
   FrameError,
+  connectionError,
   detachedError,
   goneError,
   invalidChoice,
   invalidState,
   invalidType,
   invalidValue,
+  notOpenError,
   outOfRange,
   tooBigError,
   utf8Error,

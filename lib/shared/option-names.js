@@ -14,6 +14,13 @@ const OPTIONS = {
     'rsv1', 'trace', 'context', 'deflate', 'onInflated'
   ],
   Encoder: ['role', 'writable', 'recycle', 'trace', 'deflate', 'onDeflated'],
+  // biome-ignore format: several names a line
+  Connection: [
+    'onMessage', 'onPart', 'onPing', 'onPong', 'onDrain', 'onError', 'onClose', 'maxPayload',
+    'maxFragments', 'maxBackpressure', 'closeTimeout', 'heartbeat', 'autoPong', 'text', 'deflate',
+    'partsFrom', 'context', 'protocol', 'headers', 'paused', 'trace', 'protocols',
+    'handshakeTimeout', 'signal', 'createConnection'
+  ],
   'permessage-deflate': [
     'contextTakeover',
     'serverWindowBits',

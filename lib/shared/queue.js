@@ -19,6 +19,11 @@ class Queue {
     return this._items.at(-1);
   }
 
+  /** The item in front; undefined if the queue is empty. */
+  get first() {
+    return this._items[this._first];
+  }
+
   push(item) {
     this._items.push(item);
   }

@@ -1,6 +1,6 @@
 'use strict';
 
-const { outOfRange } = require('../shared/errors');
+const { notOpenError, outOfRange } = require('../shared/errors');
 const { checkObject } = require('../shared/option-names');
 const { checkSignal, checkWebSocket, onceOf } = require('./once-of');
 const { adapterOf } = require('./websocket');
@@ -29,7 +29,7 @@ async function drained(websocket, options = {}) {
 async function whenBelow(websocket, amount, below, signal) {
   for (;;) {
     const adapter = websocket.readyState === OPEN ? adapterOf(websocket) : null;
-    if (adapter === null) throw notOpen();
+    if (adapter === null) throw notOpenError();
     const { socket } = adapter;
     if (amount(adapter) < Math.max(below, socket.writableHighWaterMark)) return;
     if (socket.writableNeedDrain) await change(websocket, signal, (done) => onceOf(socket, 'drain', done));
@@ -50,7 +50,7 @@ function change(websocket, signal, subscribe) {
       act(value);
     };
     undos.push(subscribe(settle(resolve), settle(reject)));
-    undos.push(onceOf(websocket, 'close', () => settle(reject)(notOpen())));
+    undos.push(onceOf(websocket, 'close', () => settle(reject)(notOpenError())));
     if (signal === undefined) return;
     const abort = () => settle(reject)(signal.reason);
     undos.push(onceOf(signal, 'abort', abort));
@@ -67,8 +67,4 @@ function settled(websocket, signal, start) {
   });
 }
 
-function notOpen() {
-  return Object.assign(new Error('The WebSocket is not open'), { code: 'FRAMEMASK_ERR_NOT_OPEN' });
-}
-
-module.exports = { drained, notOpen, settled, whenBelow };
+module.exports = { drained, settled, whenBelow };

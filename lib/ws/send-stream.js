@@ -1,13 +1,13 @@
 'use strict';
 
 const { Buffer, isBytes, toBytes } = require('../shared/buffers');
-const { goneError, invalidState, invalidType } = require('../shared/errors');
+const { goneError, invalidState, invalidType, notOpenError } = require('../shared/errors');
 const { checkObject } = require('../shared/option-names');
 const { Queue } = require('../shared/queue');
 const { nextTick, setImmediate } = require('../shared/ticks');
 const { endOfPairs } = require('../shared/utf8');
 const { checkSignal, checkWebSocket, onceOf } = require('./once-of');
-const { settled, notOpen, whenBelow } = require('./drained');
+const { settled, whenBelow } = require('./drained');
 const { checkCallback } = require('./sender-adapter');
 const { adapterOf } = require('./websocket');
 
@@ -191,7 +191,7 @@ async function sendStream(websocket, source, options = {}) {
       }
       await whenBelow(websocket, ({ queuedAmount }) => queuedAmount, HIGH_WATER_MARK, signal);
       const { value, done } = await settled(websocket, signal, () => pull(iterator));
-      if (websocket.readyState !== OPEN) throw notOpen();
+      if (websocket.readyState !== OPEN) throw notOpenError();
       if (done) break;
       const data = fragments.next(value);
       ofTurn += data.length + CHUNK_COST;
@@ -203,7 +203,7 @@ async function sendStream(websocket, source, options = {}) {
     const sent = new Promise((resolve, reject) => {
       const { socket } = adapterOf(websocket);
       // A write that a reset has cut is called back without an error.
-      const settle = (error) => (error || socket.destroyed ? reject(error ?? notOpen()) : resolve());
+      const settle = (error) => (error || socket.destroyed ? reject(error ?? notOpenError()) : resolve());
       turn.send(websocket, data, optionsOf(true), settle);
     });
     turn.end();
@@ -224,7 +224,7 @@ async function sendStream(websocket, source, options = {}) {
 /** @returns {Promise<SendTurns>} when the messages before it have been sent */
 async function takeTurn(websocket, signal) {
   const adapter = websocket.readyState === OPEN ? adapterOf(websocket) : null;
-  if (adapter === null) throw notOpen();
+  if (adapter === null) throw notOpenError();
   let turn = turns.get(adapter);
   if (turn === undefined) {
     turn = new SendTurns(adapter);

@@ -5,7 +5,7 @@ const { Writable } = require('node:stream');
 
 const { REFERENCE_OWNED_FROM } = require('../codec/slabs');
 const { Buffer } = require('../shared/buffers');
-const { callInOrder } = require('../shared/call-in-order');
+const { callInOrder, throwLater } = require('../shared/call-in-order');
 const { goneError } = require('../shared/errors');
 const { keepContext } = require('../shared/keep-context');
 const { nextTick } = require('../shared/ticks');
@@ -225,7 +225,7 @@ class SenderAdapter {
     try {
       this.flush();
     } catch (error) {
-      nextTick(throwError, error);
+      throwLater(error);
     }
   }
 
@@ -285,10 +285,6 @@ function bytesOf(string) {
 function forgetText() {
   text = null;
   textBytes = null;
-}
-
-function throwError(error) {
-  throw error;
 }
 
 function sendFrame(list, callback) {

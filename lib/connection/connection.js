@@ -1,0 +1,98 @@
+'use strict';
+
+const { readChoice } = require('../codec/options');
+const { invalidType } = require('../shared/errors');
+const { showPublicState } = require('../shared/inspect');
+const { checkObject, readBoolean } = require('../shared/option-names');
+const { Endpoint } = require('./endpoint');
+const { settingsOf } = require('./settings');
+
+/** A WebSocket on a stream, as programs see it: see index.d.ts. */
+class Connection {
+  constructor(socket, role, options = {}, own = options) {
+    if (typeof socket?.write !== 'function' || typeof socket.on !== 'function') {
+      throw invalidType('socket', 'a stream.Duplex', socket);
+    }
+    readChoice({ role }, 'role', ['server', 'client']);
+    const settings = settingsOf(options);
+    const { context, protocol = '', deflate = null, trace = {} } = checkObject(own, 'own');
+    const isPaused = readBoolean(own, 'paused');
+    this.context = context;
+    this.protocol = protocol;
+    this._endpoint = new Endpoint(this, socket, role, settings, deflate, trace);
+    this._endpoint.start(isPaused);
+  }
+
+  get socket() {
+    return this._endpoint.socket;
+  }
+
+  get role() {
+    return this._endpoint.input.decoder.role;
+  }
+
+  get readyState() {
+    return this._endpoint.closing.readyState;
+  }
+
+  get paused() {
+    return this._endpoint.input.isPaused;
+  }
+
+  get bufferedAmount() {
+    return this._endpoint.output.bufferedAmount;
+  }
+
+  /** Null until the connection is closed. */
+  get closeCode() {
+    const { closing } = this._endpoint;
+    return closing.isOver ? closing.code : null;
+  }
+
+  get closeReason() {
+    const { closing } = this._endpoint;
+    return closing.isOver ? closing.reason : '';
+  }
+
+  send(data, options, callback) {
+    if (typeof options === 'function') return this.send(data, undefined, options);
+    const endpoint = this._endpoint;
+    if (!endpoint.maySend(callback)) return false;
+    endpoint.output.send(data, options);
+    return endpoint.added(callback);
+  }
+
+  ping(data, callback) {
+    const endpoint = this._endpoint;
+    if (!endpoint.maySend(callback)) return false;
+    endpoint.output.encoder.ping(data);
+    return endpoint.added(callback);
+  }
+
+  pong(data, callback) {
+    const endpoint = this._endpoint;
+    if (!endpoint.maySend(callback)) return false;
+    endpoint.output.encoder.pong(data);
+    return endpoint.added(callback);
+  }
+
+  close(code, reason) {
+    this._endpoint.close(code, reason);
+  }
+
+  terminate() {
+    this._endpoint.terminate();
+  }
+
+  pause() {
+    this._endpoint.pause();
+  }
+
+  resume() {
+    this._endpoint.resume();
+  }
+}
+
+showPublicState(Connection, ['role', 'readyState', 'bufferedAmount']);
+
+module.exports = { Connection };
