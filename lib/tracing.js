@@ -3,13 +3,17 @@
 const { channel } = require('./shared/node-modules').diagnosticsChannel;
 
 const { frameId } = require('./frame-id');
+const { Buffer } = require('./shared/buffers');
 const { FIN, OPCODE, Opcode, RSV } = require('./shared/protocol');
 
-// Frames and errors, and messages: FrameTrace and MessageTrace in index.d.ts. Without subscribers,
+// Frames and errors, messages, and connections: FrameTrace, MessageTrace, OpenTrace and CloseTrace in
+// index.d.ts. Without subscribers,
 // tracing costs one check per chunk that is decoded and per frame that is encoded. A subscriber
 // that throws does not break a codec: node:diagnostics_channel rethrows its error a tick later.
 const frames = channel('framemask:frame');
 const messages = channel('framemask:message');
+const opened = channel('framemask:open');
+const closed = channel('framemask:close');
 
 /**
  * Where the channel of frames has the function that sees payloads: the inspector's. Records come
@@ -95,4 +99,65 @@ function traceMessage(source, firstByte, length, fragments) {
   messages.publish(record);
 }
 
-module.exports = { isTraced, kSeePayload, showPayload, traceError, traceFrame, traceMessage };
+/** The messages of a connection, each way, and their bytes. */
+class Counts {
+  constructor() {
+    this.messagesReceived = 0;
+    this.bytesReceived = 0;
+    this.messagesSent = 0;
+    this.bytesSent = 0;
+  }
+
+  /** `isLast`: whether the data ends a message. */
+  received(data, isLast) {
+    this.bytesReceived += sizeOf(data);
+    if (isLast) this.messagesReceived++;
+  }
+
+  sent(data, isLast) {
+    this.bytesSent += sizeOf(data);
+    if (isLast) this.messagesSent++;
+  }
+}
+
+/** The bytes of a string, of bytes, or of a prepared message. */
+const sizeOf = (data) => (typeof data === 'string' ? Buffer.byteLength(data) : (data.byteLength ?? data.length));
+
+/** `trace`: the `id`, `key` and `path` of the connection. */
+function connectionRecord({ role, protocol }, trace) {
+  trace.id ??= frameId();
+  return {
+    id: frameId({ version: 7 }),
+    time: performance.timeOrigin + performance.now(),
+    connection: trace.id,
+    key: trace.key ?? null,
+    path: trace.path ?? null,
+    protocol,
+    role
+  };
+}
+
+/** @returns {Counts | null} null if nobody listens */
+function traceOpen(connection, trace) {
+  if (opened.hasSubscribers) opened.publish(connectionRecord(connection, trace));
+  return opened.hasSubscribers || closed.hasSubscribers ? new Counts() : null;
+}
+
+/** @param {Counts | null} counts */
+function traceClose(connection, trace, counts) {
+  if (!closed.hasSubscribers) return;
+  const { messagesReceived = null, bytesReceived = null, messagesSent = null, bytesSent = null } = counts ?? {};
+  const { closeCode } = connection;
+  const counted = { messagesReceived, bytesReceived, messagesSent, bytesSent };
+  closed.publish(Object.assign(connectionRecord(connection, trace), { closeCode, ...counted }));
+}
+
+module.exports = {
+  isTraced,
+  showPayload,
+  traceClose,
+  traceError,
+  traceFrame,
+  traceMessage,
+  traceOpen
+};

@@ -22,8 +22,12 @@ const DIRECTIONS = [
   [/^lib\/codec\//, [/^lib\/(codec|deflate|masking|shared)\//, /^lib\/tracing\.js$/]],
   [/^lib\/deflate\//, [/^lib\/(deflate|shared)\//]],
   [/^lib\/sockets\//, [/^lib\/(sockets|codec|masking|shared)\//]],
-  [/^lib\/connection\//, [/^lib\/(connection|sockets|codec|shared)\//, /^lib\/(handshake|tracing|frame-id)\.js$/]],
+  [
+    /^lib\/connection\//,
+    [/^lib\/(connection|sockets|codec|shared)\//, /^lib\/(client-handshake|handshake|tracing|frame-id)\.js$/]
+  ],
   [/^lib\/handshake\.js$/, [/^lib\/(deflate|shared)\//]],
+  [/^lib\/client-handshake\.js$/, [/^lib\/shared\//, /^lib\/handshake\.js$/]],
   [/^lib\//, [PUBLIC, /^prebuilds\//]],
   [/^scripts\//, [PUBLIC, /^scripts\//]],
   [SUPPORT, SHARED],

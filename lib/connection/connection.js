@@ -1,21 +1,43 @@
 'use strict';
 
+const { openClient } = require('../client-handshake');
 const { readChoice } = require('../codec/options');
+const { acceptUpgrade } = require('../handshake');
 const { invalidType } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
-const { checkObject, readBoolean } = require('../shared/option-names');
+const { checkOptions, readBoolean } = require('../shared/option-names');
 const { Endpoint } = require('./endpoint');
 const { settingsOf } = require('./settings');
 
 /** A WebSocket on a stream, as programs see it: see index.d.ts. */
 class Connection {
+  static accept(request, socket, head, options = {}, own = {}) {
+    // What can be wrong in a program throws before an answer is written.
+    settingsOf(options);
+    readBoolean(checkOptions(own, 'Connection'), 'paused');
+    const { protocol, headers, deflate = options.deflate } = own;
+    const upgrade = acceptUpgrade(request, socket, head, { protocol, headers, deflate });
+    if (upgrade === null) return null;
+    const [path] = (request.url ?? '').split('?');
+    const trace = { key: request.headers['sec-websocket-key'], path };
+    return new this(socket, 'server', options, { ...own, ...upgrade, trace });
+  }
+
+  /** The streams of Node.js deliver in ticks, and those come after the code that awaits the promise. */
+  static async connect(url, options = {}) {
+    settingsOf(options);
+    const { context, paused } = options;
+    const { socket, ...upgrade } = await openClient(url, options);
+    return new this(socket, 'client', options, { ...upgrade, context, paused });
+  }
+
   constructor(socket, role, options = {}, own = options) {
     if (typeof socket?.write !== 'function' || typeof socket.on !== 'function') {
       throw invalidType('socket', 'a stream.Duplex', socket);
     }
     readChoice({ role }, 'role', ['server', 'client']);
     const settings = settingsOf(options);
-    const { context, protocol = '', deflate = null, trace = {} } = checkObject(own, 'own');
+    const { context, protocol = '', deflate = null, trace = {} } = checkOptions(own, 'Connection');
     const isPaused = readBoolean(own, 'paused');
     this.context = context;
     this.protocol = protocol;
@@ -59,6 +81,7 @@ class Connection {
     const endpoint = this._endpoint;
     if (!endpoint.maySend(callback)) return false;
     endpoint.output.send(data, options);
+    if (endpoint.counts !== null) endpoint.counts.sent(data, options?.fin ?? true);
     return endpoint.added(callback);
   }
 

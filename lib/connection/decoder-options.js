@@ -10,16 +10,17 @@ function decoderOptions(endpoint, role, deflate, trace) {
   const { settings } = endpoint;
   const options = { ...settings.ofDecoder, role, deflate, trace, context: endpoint };
   Object.assign(options, { onPing, onPong, onClose, onError });
-  if (settings.onMessage !== undefined) options.onMessage = onMessage;
   if (settings.onPart !== undefined) options.onPart = onPart;
-  else options.onMessage ??= () => {};
+  if (settings.onMessage !== undefined || settings.onPart === undefined) options.onMessage = onMessage;
   if (deflate !== null) options.onInflated = onInflated;
   return options;
 }
 
-/** As `Endpoint.call`: it takes most of the messages, and `apply` longer. */
+/** As `Endpoint.call`, without its `apply`: most calls come here. */
 function onMessage(data, isBinary) {
-  const { connection, settings } = this.context;
+  const { connection, counts, settings } = this.context;
+  if (counts !== null) counts.received(data, true);
+  if (settings.onMessage === undefined) return;
   try {
     settings.onMessage.call(connection, data, isBinary);
   } catch (error) {
@@ -28,6 +29,7 @@ function onMessage(data, isBinary) {
 }
 
 function onPart(data, isBinary, isLast) {
+  this.context.counts?.received(data, isLast);
   this.context.call('onPart', data, isBinary, isLast);
 }
 

@@ -4,6 +4,7 @@ const { Buffer } = require('../shared/buffers');
 const { throwLater } = require('../shared/call-in-order');
 const { connectionError, invalidType, notOpenError } = require('../shared/errors');
 const { nextTick } = require('../shared/ticks');
+const { traceClose, traceOpen } = require('../tracing');
 const { beginRead, endRead, flushLater, isExiting, listenForExit } = require('../sockets/flush-queue');
 const { Closing, END, SEND_CLOSE } = require('./closing');
 const { decoderOptions } = require('./decoder-options');
@@ -32,6 +33,9 @@ class Endpoint {
     const onDeflated = deflate === null ? undefined : () => this._onDeflated();
     this.output = new Output(socket, role, deflate, trace, onDeflated);
     this.input = new Input(socket, onSocketData, decoderOptions(this, role, deflate, trace));
+    this.trace = trace;
+    /** What is counted for `framemask:close`; null if nobody listened at first. */
+    this.counts = null;
     this._isReading = false;
     this._isQueued = false;
     this._heartbeat = null;
@@ -44,9 +48,11 @@ class Endpoint {
     if (isPaused) this.input.pause();
     listenForExit();
     listenTo(socket, this);
-    if (settings.heartbeat === 0) return;
-    this._heartbeat = new Heartbeat(socket);
-    joinClock(settings.heartbeat, this, onTick);
+    if (settings.heartbeat !== 0) {
+      this._heartbeat = new Heartbeat(socket);
+      joinClock(settings.heartbeat, this, onTick);
+    }
+    this.counts = traceOpen(this.connection, this.trace);
   }
 
   /** Whether a frame can be sent. If not, its callback is told. */
@@ -181,6 +187,7 @@ class Endpoint {
     this._leaveClock();
     this.input.discard();
     this.output.stop();
+    traceClose(this.connection, this.trace, this.counts);
     if (this._error !== null) this.call('onError', this._error);
     this.call('onClose', closing.code, closing.reason);
   }

@@ -12,6 +12,7 @@ const MODULES = {
   fs: ['node:fs', () => require('node:fs')],
   http: ['node:http', () => require('node:http')],
   http2: ['node:http2', () => require('node:http2')],
+  https: ['node:https', () => require('node:https')],
   net: ['node:net', () => require('node:net')],
   nodeModule: ['node:module', () => require('node:module')],
   path: ['node:path', () => require('node:path')],

@@ -1,0 +1,254 @@
+'use strict';
+
+// Connection.accept and Connection.connect, over real sockets.
+
+const { channel } = require('node:diagnostics_channel');
+const { once } = require('node:events');
+const http = require('node:http');
+const http2 = require('node:http2');
+const https = require('node:https');
+const t = require('tap');
+const { WebSocket, WebSocketServer } = require('ws');
+const { Connection, acceptHttp2, overHttp2, prepare, refuseUpgrade } = require('../..');
+const certificate = require('../support/certificate');
+const { listen, startFalseServer } = require('../support/connections');
+const { frame, head } = require('../support/frames');
+const { withResolvers } = require('../support/promises');
+
+/** A server whose connections send each message back. */
+async function startEcho(t, { server = http.createServer(), options = {}, own = {} } = {}) {
+  const connections = [];
+  const all = {
+    onMessage(data, isBinary) {
+      this.send(data, { binary: isBinary });
+    },
+    ...options
+  };
+  server.on('upgrade', (request, socket, head) => {
+    const connection = Connection.accept(request, socket, head, all, own);
+    if (connection !== null) connections.push(connection);
+  });
+  return { ...(await listen(t, server)), connections };
+}
+
+/** A client that resolves `messages` when so many have come, and `closed` with the arguments of `onClose`. */
+function handlersFor(count) {
+  const messages = withResolvers();
+  const closed = withResolvers();
+  const got = [];
+  const options = {
+    onMessage(data) {
+      if (got.push(data) === count) messages.resolve(got);
+    },
+    onClose: (...args) => closed.resolve(args)
+  };
+  return { options, got, messages: messages.promise, closed: closed.promise };
+}
+
+const SERVERS = {
+  'ws:': [http.createServer, {}],
+  'wss:': [() => https.createServer(certificate), { rejectUnauthorized: false }],
+  'wss: over HTTP/2': [
+    () => acceptHttp2(http2.createSecureServer({ ...certificate, allowHTTP1: true })),
+    { rejectUnauthorized: false, createConnection: overHttp2() }
+  ]
+};
+
+for (const [scheme, [createServer, clientOptions]] of Object.entries(SERVERS)) {
+  t.test(`a client and a server: ${scheme}`, async (t) => {
+    const server = createServer();
+    const { port, connections } = await startEcho(t, {
+      server,
+      options: { deflate: { threshold: 0 } },
+      own: { protocol: 'chat', context: { name: 'Ada' }, headers: { 'X-Server': 'test' } }
+    });
+    const { options, messages, closed } = handlersFor(3);
+    const connection = await Connection.connect(
+      `${scheme.slice(0, 4).replace(/ $/, '')}//127.0.0.1:${port}/path?query`,
+      {
+        ...options,
+        ...clientOptions,
+        protocols: ['other', 'chat'],
+        deflate: true,
+        context: 7
+      }
+    );
+    t.match(connection, { role: 'client', protocol: 'chat', context: 7, readyState: 1 });
+    t.match(connections[0], { role: 'server', protocol: 'chat', context: { name: 'Ada' } });
+    connection.send('Hello');
+    connection.send(Buffer.from('bytes'));
+    const sent = withResolvers();
+    connection.send('large enough for the thread pool '.repeat(4000), sent.resolve);
+    t.equal(connection.send('while that waits', {}), false);
+    t.notOk(await sent.promise);
+    const [first, second, third] = await messages;
+    t.same([first, `${second}`, third.length], ['Hello', 'bytes', 33 * 4000]);
+    connection.close(1000, 'bye');
+    t.same(await closed, [1000, '']);
+    server.close();
+  });
+}
+
+t.test('nothing is delivered before the code after await has run', async (t) => {
+  const url = await startFalseServer(t, (socket, lines) => {
+    socket.write(Buffer.concat([Buffer.from(head(...lines)), frame(1, 'early'), frame(8, '')]));
+  });
+  const { options, got, messages, closed } = handlersFor(1);
+  const connect = async () => Connection.connect(url, options);
+  const connection = await connect();
+  await null;
+  t.same(got, []);
+  connection.pause();
+  await new Promise(setImmediate);
+  t.same(got, []);
+  connection.resume();
+  t.same(await messages, ['early']);
+  t.equal(connection.readyState, 2);
+  connection.socket.destroy();
+  t.same(await closed, [1005, '']);
+});
+
+t.test('a login that takes time loses no message', async (t) => {
+  const { url, connections } = await startEcho(t, { own: { paused: true } });
+  const client = new WebSocket(url);
+  await once(client, 'open');
+  client.send('first');
+  await new Promise((resolve) => client.ping('', undefined, resolve));
+  const [connection] = connections;
+  connection.context = await Promise.resolve('a user');
+  connection.resume();
+  t.equal(`${(await once(client, 'message'))[0]}`, 'first');
+  client.close();
+});
+
+t.test('a server of ws', async (t) => {
+  const server = http.createServer();
+  new WebSocketServer({ server }).on('connection', (socket, request) => {
+    socket.send(request.headers['x-token']);
+    socket.close(4000, 'enough');
+  });
+  const { url } = await listen(t, server);
+  const { options, messages, closed } = handlersFor(1);
+  await Connection.connect(new URL(url), { ...options, headers: { 'X-Token': 'secret', 'sec-websocket-key': 'no' } });
+  t.same(await messages, ['secret']);
+  t.same(await closed, [4000, 'enough']);
+});
+
+t.test('connect rejects', async (t) => {
+  const server = http
+    .createServer()
+    .on('upgrade', (_request, socket) => refuseUpgrade(socket, 401, { 'X-Why': 'login' }));
+  const { url } = await listen(t, server);
+  const refused = { code: 'FRAMEMASK_ERR_HANDSHAKE', statusCode: 401, headers: { 'x-why': 'login' } };
+  await t.rejects(Connection.connect(url), refused);
+  const answers = (change) => startFalseServer(t, (socket, lines) => socket.write(head(...change(lines))));
+  const wrong = await answers((lines) => [...lines.slice(0, 3), 'Sec-WebSocket-Accept: s3pPLMBi']);
+  await t.rejects(Connection.connect(wrong), { code: 'FRAMEMASK_ERR_HANDSHAKE', statusCode: 101 });
+  const redirect = await answers(() => ['HTTP/1.1 302 Found', 'Location: /elsewhere', 'Content-Length: 0']);
+  await t.rejects(Connection.connect(redirect), { statusCode: 302, headers: { location: '/elsewhere' } });
+  const silent = await startFalseServer(t, () => {});
+  await t.rejects(Connection.connect(silent, { handshakeTimeout: 20 }), { code: 'FRAMEMASK_ERR_HANDSHAKE_TIMEOUT' });
+  await t.rejects(Connection.connect('ws://127.0.0.1:1'), { code: 'ECONNREFUSED' });
+  await t.rejects(Connection.connect('http://127.0.0.1'), { code: 'ERR_INVALID_ARG_VALUE' });
+  await t.rejects(Connection.connect('ws://127.0.0.1#part'), { code: 'ERR_INVALID_ARG_VALUE' });
+  await t.rejects(Connection.connect('nonsense'), { code: 'ERR_INVALID_URL' });
+  await t.rejects(Connection.connect(silent, { onMessage: 1 }), { code: 'ERR_INVALID_ARG_TYPE' });
+  await t.rejects(Connection.connect(silent, { handshaketimeout: 1 }), { code: 'ERR_INVALID_ARG_VALUE' });
+  await t.rejects(Connection.connect(silent, { handshakeTimeout: 0 }), { code: 'ERR_OUT_OF_RANGE' });
+  await t.rejects(Connection.connect(silent, { signal: AbortSignal.abort() }), { name: 'AbortError' });
+  const controller = new AbortController();
+  const aborted = Connection.connect(silent, { signal: controller.signal });
+  controller.abort(new Error('no longer needed'));
+  await t.rejects(aborted, { message: 'no longer needed' });
+});
+
+t.test('a signal no longer counts when the connection is open', async (t) => {
+  const { url } = await startEcho(t);
+  const controller = new AbortController();
+  const { options, messages } = handlersFor(1);
+  const connection = await Connection.connect(url, { ...options, signal: controller.signal });
+  controller.abort();
+  connection.send('open');
+  t.same(await messages, ['open']);
+  connection.terminate();
+});
+
+t.test('accept refuses what is not a handshake, and throws before it answers', async (t) => {
+  const server = http.createServer();
+  const results = [];
+  server.on('upgrade', (request, socket, head) => {
+    const accept = (...args) => Connection.accept(request, socket, head, ...args);
+    t.throws(() => accept({ onmessage() {} }), { code: 'ERR_INVALID_ARG_VALUE' });
+    t.throws(() => accept({ maxPayload: 'x' }), { code: 'ERR_INVALID_ARG_TYPE' });
+    t.throws(() => accept({}, { paused: 'yes' }), { code: 'ERR_INVALID_ARG_TYPE' });
+    if (request.url === '/right')
+      t.throws(() => accept({}, { headers: { a: 'x\r\ny' } }), { code: 'ERR_INVALID_ARG_TYPE' });
+    results.push(accept());
+  });
+  const { url, port } = await listen(t, server);
+  const request = http.get({ port, headers: { Connection: 'Upgrade', Upgrade: 'websocket' } });
+  const [response] = await once(request, 'response');
+  t.equal(response.statusCode, 426);
+  t.same(results, [null]);
+  const connection = await Connection.connect(`${url}/right`);
+  t.equal(connection.readyState, 1);
+  connection.close();
+});
+
+t.test('framemask:open and framemask:close', async (t) => {
+  const { url, connections } = await startEcho(t);
+  const records = [];
+  const note = (name) => (record) => records.push([name, record]);
+  const subscribe = (name) => {
+    const listener = note(name);
+    channel(name).subscribe(listener);
+    t.teardown(() => channel(name).unsubscribe(listener));
+  };
+  const run = async () => {
+    const { options, messages, closed } = handlersFor(2);
+    const connection = await Connection.connect(`${url}/chat?token=secret`, options);
+    connections.at(-1).send(prepare('to all'));
+    connection.send('é', { fin: false });
+    connection.send(Buffer.from('x'));
+    await messages;
+    connection.close(4000);
+    await closed;
+    while (connections.at(-1).readyState !== 3) await new Promise(setImmediate);
+  };
+  subscribe('framemask:frame');
+  const early = run();
+  await early;
+  records.length = 0;
+  subscribe('framemask:open');
+  subscribe('framemask:close');
+  await run();
+  const of = (name, role) => records.find(([each, record]) => each === name && record.role === role)[1];
+  const { id, time, connection, key, ...opened } = of('framemask:open', 'server');
+  t.same(opened, { path: '/chat', protocol: '', role: 'server' });
+  t.equal(key, of('framemask:open', 'client').key);
+  t.equal(of('framemask:open', 'client').path, '/chat');
+  t.ok(Math.abs(time - Date.now()) < 60_000 && id !== connection);
+  const closed = of('framemask:close', 'server');
+  t.match(closed, { connection, key, path: '/chat', closeCode: 4000 });
+  t.match(closed, { messagesReceived: 1, bytesReceived: 3, messagesSent: 2, bytesSent: 9 });
+  t.match(of('framemask:close', 'client'), { messagesReceived: 2, bytesReceived: 9, messagesSent: 1, bytesSent: 3 });
+  const frames = records.filter(([name, record]) => name === 'framemask:frame' && record.connection === connection);
+  t.ok(frames.length >= 4, 'the frames of both codecs name the connection');
+});
+
+t.test('a connection that nobody listened to when it opened', async (t) => {
+  const { url } = await startEcho(t);
+  const { options, closed } = handlersFor(1);
+  const connection = await Connection.connect(url, options);
+  connection.send('a');
+  const records = [];
+  const listener = (record) => records.push(record);
+  channel('framemask:close').subscribe(listener);
+  t.teardown(() => channel('framemask:close').unsubscribe(listener));
+  connection.close();
+  await closed;
+  t.match(
+    records.find(({ role }) => role === 'client'),
+    { bytesSent: null, messagesReceived: null, closeCode: 1005 }
+  );
+});
