@@ -88,14 +88,14 @@ export type MessageArguments<Text extends TextAs = 'string'> =
 /** A handler of messages, with up to two parameters: see {@link MessageArguments}. */
 export type MessageHandler<Context = undefined, Text extends TextAs = 'string'> =
   | ((this: Decoder<Context>, ...message: MessageArguments<Text>) => void)
-  | ShortHandler<Context, TextData<Text> | BinaryData>;
+  | ShortHandler<Decoder<Context>, TextData<Text> | BinaryData>;
 
 // TypeScript finds the types of a handler's parameters by the first signature above, but accepts a
 // handler with fewer of them only by this interface. Its two signatures differ in their type
 // parameters, so that they never determine the types of parameters themselves.
-interface ShortHandler<Context, Data> {
-  (this: Decoder<Context>, data: Data, isBinary: boolean): void;
-  <_>(this: Decoder<Context>, data: Data, isBinary: boolean): void;
+interface ShortHandler<This, Data> {
+  (this: This, data: Data, isBinary: boolean): void;
+  <_>(this: This, data: Data, isBinary: boolean): void;
 }
 
 /** The arguments of `onPart`. A test of `isBinary` narrows the type of `data`. */
@@ -106,7 +106,7 @@ export type PartArguments<Text extends TextAs = 'string'> =
 /** A handler of parts, with up to three parameters: see {@link PartArguments}. */
 export type PartHandler<Context = undefined, Text extends TextAs = 'string'> =
   | ((this: Decoder<Context>, ...part: PartArguments<Text>) => void)
-  | ShortHandler<Context, TextData<Text> | BinaryData>;
+  | ShortHandler<Decoder<Context>, TextData<Text> | BinaryData>;
 
 /**
  * The handlers of a {@link Decoder}, which is their `this`.
@@ -701,6 +701,248 @@ export interface UpgradeOffer {
 /** Makes the opening handshake of a client (RFC 6455 section 4.1), for a GET request of `node:http`. */
 export function offerUpgrade(options?: OfferUpgradeOptions): UpgradeOffer;
 
+/** The arguments of a connection's `onMessage`. A test of `isBinary` narrows the type of `data`. */
+export type ConnectionMessage<Text extends TextAs = 'string'> =
+  | [data: TextData<Text>, isBinary: false]
+  | [data: BinaryData, isBinary: true];
+
+/** The arguments of a connection's `onPart`. A test of `isBinary` narrows the type of `data`. */
+export type ConnectionPart<Text extends TextAs = 'string'> =
+  | [data: TextData<Text>, isBinary: false, isLast: boolean]
+  | [data: BinaryData, isBinary: true, isLast: boolean];
+
+/**
+ * The handlers of a {@link Connection}, which is their `this`. All connections of a server may share them.
+ *
+ * A handler may call any method of the connection. An error that it throws is thrown again in the next
+ * tick, where it is uncaught; the connection goes on with the next message. A promise that it returns
+ * is not awaited: `pause` the connection meanwhile.
+ */
+export interface ConnectionHandlers<Context = undefined, Text extends TextAs = 'string'> {
+  /** A message is complete. See {@link DecoderHandlers.onMessage}. */
+  onMessage?:
+    | ((this: Connection<Context, Text>, ...message: ConnectionMessage<Text>) => void)
+    | ShortHandler<Connection<Context, Text>, TextData<Text> | BinaryData>
+    | undefined;
+  /** The next part of a message of `partsFrom` bytes or more. See {@link DecoderHandlers.onPart}. */
+  onPart?:
+    | ((this: Connection<Context, Text>, ...part: ConnectionPart<Text>) => void)
+    | ShortHandler<Connection<Context, Text>, TextData<Text> | BinaryData>
+    | undefined;
+  /** A Ping frame has come. It has been answered, unless `autoPong` is false. */
+  onPing?: ((this: Connection<Context, Text>, payload: Buffer) => void) | undefined;
+  /** A Pong frame has come. */
+  onPong?: ((this: Connection<Context, Text>, payload: Buffer) => void) | undefined;
+  /** `send` may be called again, after it has returned false. Also during a pause. */
+  onDrain?: ((this: Connection<Context, Text>) => void) | undefined;
+  /**
+   * The connection can't go on; `onClose` follows. Called once with a {@link FrameError} if the peer has
+   * broken a rule; with the stream's error, such as ECONNRESET; or with an error that has the code
+   * `FRAMEMASK_ERR_BACKPRESSURE` (see `maxBackpressure`), `FRAMEMASK_ERR_HEARTBEAT` (see `heartbeat`),
+   * or `ERR_INVALID_STATE` (memory that was to be sent has been transferred). Without this handler
+   * nothing is thrown.
+   */
+  onError?: ((this: Connection<Context, Text>, error: Error & { code?: string }) => void) | undefined;
+  /**
+   * The connection is closed. Called once, as the last handler, with the code and the reason of the
+   * peer's Close frame: 1005 if it had no code, 1006 if none came (RFC 6455 section 7.1.5).
+   */
+  onClose?: ((this: Connection<Context, Text>, code: number, reason: string) => void) | undefined;
+}
+
+/**
+ * The options that the connections of a server share. Names are treated as by {@link DecoderOptions}.
+ */
+export interface ConnectionOptions<Context = undefined, Text extends TextAs = 'string'>
+  extends ConnectionHandlers<Context, Text> {
+  /** See {@link DecoderOptions.maxPayload}. Default: 104857600 (100 MiB). */
+  maxPayload?: number | undefined;
+  /** See {@link DecoderOptions.maxFragments}. Default: 16384. */
+  maxFragments?: number | undefined;
+  /** See {@link DecoderOptions.partsFrom}. Default: 0. */
+  partsFrom?: number | undefined;
+  /** See {@link DecoderOptions.text}. Default: 'string'. */
+  text?: Text | undefined;
+  /**
+   * The bytes that may wait before a `send`. If more wait, that `send` fails, `onError` gets an error
+   * with the code `FRAMEMASK_ERR_BACKPRESSURE`, and the connection is terminated: 1006 without a Close
+   * frame, which would lie behind the unread bytes. One message of any size passes. `Infinity` removes
+   * the limit. Default: 16777216 (16 MiB).
+   */
+  maxBackpressure?: number | undefined;
+  /** The milliseconds that closing may take before the stream is destroyed. Default: 10000. */
+  closeTimeout?: number | undefined;
+  /**
+   * The milliseconds of silence after which a Ping is sent, and after as much again the connection is
+   * terminated, with an error that has the code `FRAMEMASK_ERR_HEARTBEAT`. Both come up to a quarter of
+   * that time late. Received bytes end a silence, and bytes that the system has taken of what was sent:
+   * Linux reports about 1.4 MiB at a time, so that a client which reads 640 KiB a second seems silent
+   * for 2.2 seconds. The clock stands still while the program has paused the connection. Default: 0, never.
+   */
+  heartbeat?: number | undefined;
+  /**
+   * Whether Ping frames are answered. While the peer does not read, the last one is answered later
+   * (RFC 6455 section 5.5.3). Default: true.
+   */
+  autoPong?: boolean | undefined;
+}
+
+/** The options of one connection, beside those that it shares. */
+export interface OwnConnectionOptions<Context = undefined> {
+  /** Any value for the handlers: they find it as `this.context`. */
+  context?: Context | undefined;
+  /** The subprotocol of the handshake. Default: ''. */
+  protocol?: string | undefined;
+  /** The agreement of the handshake. Default: null. */
+  deflate?: NegotiatedDeflate | null | undefined;
+  /** Whether the connection begins with a `pause`. Default: false. */
+  paused?: boolean | undefined;
+  /** See {@link DecoderOptions.trace}; `path` is for `framemask:open` and `framemask:close`. */
+  trace?: (TracedConnection & { path?: string | undefined }) | undefined;
+}
+
+/** The options of one connection for {@link Connection.accept}. */
+export interface AcceptOptions<Context = undefined> extends AcceptUpgradeOptions {
+  /** See {@link OwnConnectionOptions.context}. */
+  context?: Context | undefined;
+  /** Whether the connection begins with a `pause`: until an asynchronous login is done. Default: false. */
+  paused?: boolean | undefined;
+}
+
+/**
+ * The options of {@link Connection.connect}. Those that are not named here go to `http.request` or
+ * `https.request`: of TLS, such as `ca` and `rejectUnauthorized`, `family` or `socketPath`.
+ */
+export interface ConnectOptions<Context = undefined, Text extends TextAs = 'string'>
+  extends ConnectionOptions<Context, Text>,
+    OfferUpgradeOptions,
+    Omit<import('node:https').RequestOptions, 'headers' | 'signal' | 'protocol'> {
+  /** Further headers of the request, such as Authorization. */
+  headers?: { readonly [name: string]: string | undefined } | undefined;
+  /** The milliseconds that the handshake may take. Default: 10000. */
+  handshakeTimeout?: number | undefined;
+  /** Gives up the handshake. It has no effect on an open connection. */
+  signal?: AbortSignal | undefined;
+  /** See {@link OwnConnectionOptions.context}. */
+  context?: Context | undefined;
+  /** See {@link OwnConnectionOptions.paused}. */
+  paused?: boolean | undefined;
+}
+
+/** Options of {@link Connection.send}. */
+export interface SendOptions {
+  /** Whether the message is binary. Default: true for bytes, false for a string. */
+  binary?: boolean | undefined;
+  /** Whether the data ends the message. The next `send` continues it otherwise. Default: true. */
+  fin?: boolean | undefined;
+  /** See {@link MessageOptions.compress}. */
+  compress?: boolean | undefined;
+  /** See {@link FragmentOptions.owned}. */
+  owned?: boolean | undefined;
+}
+
+/** Called when the stream has taken the bytes of a frame, or with the error why it has not. */
+export type SendCallback = (error?: Error | null) => void;
+
+/**
+ * A WebSocket connection (RFC 6455) on a stream: it reads, answers Ping frames, sends the replies to the
+ * messages of one read in one write, and does the closing handshake. On any `stream.Duplex`: a socket
+ * of TCP, TLS or a pipe, a stream of HTTP/2, or one of your own.
+ *
+ * The type parameters are those of `context` and `text`. A server stops reading from a client that does
+ * not read its answers. A client always reads: two ends that waited for each other would never go on.
+ */
+export class Connection<Context = undefined, Text extends TextAs = 'string'> {
+  /**
+   * Answers the handshake of a client, in a listener of `http.Server`'s event 'upgrade'. Check the origin
+   * and the login before; `refuseUpgrade` refuses. All arguments but the last two, and the errors, are
+   * those of {@link acceptUpgrade}.
+   *
+   * @param options shared by all connections of a server; `deflate` as in {@link AcceptUpgradeOptions}
+   * @param own this connection's own
+   * @returns null if the request has been refused
+   */
+  static accept<Context = undefined, Text extends TextAs = 'string'>(
+    request: UpgradeRequest & { readonly url?: string | undefined },
+    socket: Duplex,
+    head: Uint8Array,
+    options?: ConnectionOptions<Context, Text> & { deflate?: boolean | DeflateOptions | undefined },
+    own?: AcceptOptions<Context>
+  ): Connection<Context, Text> | null;
+  /**
+   * Opens a connection to a server. Nothing is delivered before the code that awaits the promise has run.
+   * Redirects are not followed.
+   *
+   * @param url ws: or wss:
+   * @returns a promise. It is rejected with the stream's error, the reason of the signal, an error with the
+   *   code `FRAMEMASK_ERR_HANDSHAKE_TIMEOUT`, or, if the server has refused or its answer is wrong, a
+   *   {@link FrameError} with its `statusCode` and `headers`
+   */
+  static connect<Context = undefined, Text extends TextAs = 'string'>(
+    url: string | URL,
+    options?: ConnectOptions<Context, Text>
+  ): Promise<Connection<Context, Text>>;
+  /**
+   * After a handshake of your own.
+   *
+   * @param options those that connections share, and those of this one unless `own` has them
+   */
+  constructor(
+    socket: Duplex,
+    role: Role,
+    options?: ConnectionOptions<Context, Text> & OwnConnectionOptions<Context>,
+    own?: OwnConnectionOptions<Context>
+  );
+  /** It may be replaced at any time. */
+  context: Context;
+  /** The subprotocol, '' for none. */
+  readonly protocol: string;
+  /** The stream, for its addresses and the like. Write, end and pause by the connection's own methods. */
+  readonly socket: Duplex;
+  readonly role: Role;
+  /** As of a browser's WebSocket: 1 open, 2 closing, 3 closed. */
+  readonly readyState: 1 | 2 | 3;
+  /** Whether it is paused: between `pause` and `resume`. */
+  readonly paused: boolean;
+  /** The bytes that wait: for the end of the turn, for compression, or for the peer. */
+  readonly bufferedAmount: number;
+  /** The code that `onClose` is called with; null before. */
+  readonly closeCode: number | null;
+  /** The reason that `onClose` is called with; '' before. */
+  readonly closeReason: string;
+  /**
+   * Sends a message, or a part of one (`fin: false`). Messages leave together at the end of the read in
+   * whose handlers they are sent, or of the turn of the event loop; at once from 64 KiB and 16 KiB on.
+   * After `close` nothing is sent or thrown: the callback gets an error with `FRAMEMASK_ERR_NOT_OPEN`.
+   *
+   * @param data text as a string, or bytes, which must not be changed before they are sent; or a message of
+   *   {@link prepare}, for servers
+   * @returns false if the peer reads more slowly, or the connection is not open: wait for `onDrain`
+   * @throws TypeError for data of another type
+   */
+  send(data: string | Bytes | PreparedMessage, options?: SendOptions, callback?: SendCallback): boolean;
+  send(data: string | Bytes | PreparedMessage, callback: SendCallback): boolean;
+  /** Sends a Ping frame of up to 125 bytes. Returns and throws as `send`. */
+  ping(data?: string | Bytes, callback?: SendCallback): boolean;
+  /** Sends a Pong frame of up to 125 bytes. Ping frames are answered without it. */
+  pong(data?: string | Bytes, callback?: SendCallback): boolean;
+  /**
+   * Begins the closing handshake. Messages are delivered until the peer answers; nothing is sent.
+   *
+   * @param code, reason as of {@link Encoder.close}
+   */
+  close(code?: number, reason?: string | Bytes): void;
+  /** Drops the connection at once: of all handlers, only `onError` and `onClose` are still called. */
+  terminate(): void;
+  /**
+   * Stops reading, and the delivery of what has been read: no handler gets a message, a control frame or
+   * the end of the connection before `resume`. `terminate` ends it nevertheless.
+   */
+  pause(): void;
+  /** Ends a pause. What was held back is delivered from the next tick on. */
+  resume(): void;
+}
+
 /**
  * Takes WebSockets over HTTP/2 (RFC 8441): each becomes an event 'upgrade' of the server, as over
  * HTTP/1.1, with which it may share a port (`allowHTTP1`). So `new WebSocketServer({ server })` of
@@ -888,6 +1130,39 @@ export interface MessageTrace extends TraceOrigin {
   length: number;
   /** The number of frames that it was sent in. */
   fragments: number;
+}
+
+/** The fields of the records of a connection's life. */
+export interface ConnectionTrace {
+  /** The id of this record: a version 7 UUID. */
+  id: string;
+  /** See {@link TraceOrigin.time}. */
+  time: number;
+  /** The connection's name, which the records of its frames have, too. */
+  connection: string;
+  /** The Sec-WebSocket-Key of the handshake, null if it is not known. */
+  key: string | null;
+  /** The path of the request, without its query; null if it is not known. */
+  path: string | null;
+  /** The subprotocol, '' for none. */
+  protocol: string;
+  role: Role;
+}
+
+/** The records of the `node:diagnostics_channel` named `framemask:open`: a {@link Connection} is open. */
+export type OpenTrace = ConnectionTrace;
+
+/**
+ * The records of the `node:diagnostics_channel` named `framemask:close`: a {@link Connection} is closed.
+ * Messages and bytes are null if nobody listened to one of the two channels when it opened.
+ */
+export interface CloseTrace extends ConnectionTrace {
+  /** As of `onClose`. */
+  closeCode: number;
+  messagesReceived: number | null;
+  bytesReceived: number | null;
+  messagesSent: number | null;
+  bytesSent: number | null;
 }
 
 /** Options of {@link frameId}. */
