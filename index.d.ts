@@ -885,6 +885,7 @@ export class Connection<Context = undefined, Text extends TextAs = 'string'> {
   /**
    * After a handshake of your own.
    *
+   * @param socket the connection unmasks the chunks that it reads in place: they must not be another's, too
    * @param options those that connections share, and those of this one unless `own` has them
    */
   constructor(

@@ -1,0 +1,218 @@
+'use strict';
+
+// Peers that do not read, are silent, or do not answer.
+
+const { setFlagsFromString } = require('node:v8');
+const { runInNewContext } = require('node:vm');
+const t = require('tap');
+const { Connection } = require('../..');
+const { ASK, GIVE_UP, Heartbeat } = require('../../lib/connection/heartbeat');
+const { until } = require('../support/promises');
+const { forEachEnd, memoryPair, openRaw } = require('../support/stream-pairs');
+
+const KIB = 1024;
+const MIB = 1024 * 1024;
+
+/** Sends until the buffers of the system are full. */
+async function fill(connection) {
+  for (let waits = -1; waits !== connection.bufferedAmount; ) {
+    while (connection.send('x'.repeat(100_000))) await new Promise(setImmediate);
+    waits = connection.bufferedAmount;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+forEachEnd(t, 'send returns false until onDrain', async (t, open) => {
+  let drained = 0;
+  const { connection, peer } = await open({ onDrain: () => drained++ });
+  peer.stream.pause();
+  let sent = 0;
+  while (connection.send('x'.repeat(10_000))) {
+    sent++;
+    if (sent % 10 === 0) await new Promise(setImmediate);
+  }
+  sent++;
+  t.ok(connection.bufferedAmount > 0);
+  t.equal(drained, 0);
+  t.equal(connection.send('y'), false);
+  connection.pause();
+  peer.stream.resume();
+  await until(() => drained > 0);
+  connection.resume();
+  t.equal(connection.send('z'), true);
+  const events = await peer.until(sent + 2);
+  t.same([events.length, events.at(-1)[1]], [sent + 2, 'z']);
+});
+
+forEachEnd(t, 'a server reads no more while its answers are not read; all of them arrive', async (t, open, role) => {
+  if (role === 'client') return;
+  let count = 0;
+  const { connection, peer, stream } = await open({
+    onMessage(data) {
+      count++;
+      this.send(data);
+    }
+  });
+  const { frames } = peer;
+  peer.stream.pause();
+  const one = frames.text('x'.repeat(50_000));
+  let written = 0;
+  const write = () => {
+    written++;
+    // A stream in memory gives the very bytes, and the server unmasks them.
+    return peer.stream.write(Buffer.from(one));
+  };
+  while (!stream.isPaused() || !peer.stream.writableNeedDrain) {
+    write();
+    await new Promise(setImmediate);
+  }
+  t.ok(connection.bufferedAmount < MIB, `${connection.bufferedAmount} bytes wait`);
+  peer.stream.resume();
+  await peer.until(written);
+  t.equal(count, written);
+});
+
+t.test('a client reads on: ends that both send do not wait for each other', async (t) => {
+  const [a, b] = memoryPair();
+  const count = 200;
+  const data = 'x'.repeat(20_000);
+  let echoed = 0;
+  new Connection(a, 'server', {
+    onMessage(message) {
+      this.send(message);
+    }
+  });
+  const client = new Connection(b, 'client', { onMessage: () => echoed++ });
+  for (let i = 0; i < count; i++) client.send(data);
+  await until(() => echoed === count);
+  t.equal(client.bufferedAmount, 0);
+  client.terminate();
+});
+
+for (const role of ['server', 'client']) {
+  t.test(`5.5.3: only the last Ping of a peer that does not read is answered: ${role}`, async (t) => {
+    const { connection, peer, stream } = await openRaw(t, 'TCP', role);
+    peer.stream.pause();
+    await fill(connection);
+    const waits = connection.bufferedAmount;
+    if (role === 'server') stream.resume();
+    const { frames } = peer;
+    for (let i = 0; i < 1000; i++) peer.stream.write(frames.ping(`${i}`));
+    peer.stream.write(frames.ping('the last'));
+    await until(() => stream.bytesRead >= 1000 * 2);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    t.equal(connection.bufferedAmount, waits);
+    peer.stream.resume();
+    await until(() => peer.events.some(([name, data]) => name === 'pong' && data === 'the last'));
+    t.equal(peer.events.filter(([name]) => name === 'pong').length, 1);
+    connection.terminate();
+  });
+}
+
+forEachEnd(t, 'maxBackpressure: a send after more than that fails, and the connection is dropped', async (t, open) => {
+  const { connection, peer, closed } = await open({ maxBackpressure: 100_000, onDrain() {} });
+  peer.stream.pause();
+  // One message of any size passes.
+  connection.send(Buffer.alloc(30 * MIB));
+  const results = [];
+  t.equal(
+    connection.send('refused', (error) => results.push(error.code)),
+    false
+  );
+  t.equal(connection.readyState, 2);
+  connection.send('late', (error) => results.push(error.code));
+  const events = await closed;
+  t.same(events, [
+    ['error', 'FRAMEMASK_ERR_BACKPRESSURE'],
+    ['close', 1006, '']
+  ]);
+  t.same(results, ['FRAMEMASK_ERR_BACKPRESSURE', 'FRAMEMASK_ERR_NOT_OPEN']);
+});
+
+t.test('1,000 connections that never read cost a bounded number of bytes', async (t) => {
+  const maxBackpressure = 32 * KIB;
+  const count = 1000;
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc');
+  const used = () => {
+    gc();
+    const { heapUsed, external } = process.memoryUsage();
+    return heapUsed + external;
+  };
+  const before = used();
+  const connections = Array.from({ length: count }, () => {
+    const [stream] = memoryPair();
+    return { connection: new Connection(stream, 'server', { maxBackpressure }), stream };
+  });
+  let most = 0;
+  for (const { connection } of connections) {
+    while (connection.readyState === 1) {
+      connection.send('x'.repeat(KIB));
+      most = Math.max(most, connection.bufferedAmount);
+    }
+  }
+  const held = (used() - before) / count;
+  // Two streams of Node.js hold 6 KiB beside it, and each chunk a record.
+  t.ok(most <= maxBackpressure + 2 * KIB, `${most} bytes waited`);
+  t.ok(held <= 2 * maxBackpressure + 16 * KIB, `${held} bytes a connection`);
+  await until(() => connections.every(({ connection }) => connection.readyState === 3));
+  const left = (used() - before) / count;
+  t.ok(left < 20 * KIB, `${left} bytes are left`);
+});
+
+forEachEnd(t, 'closeTimeout: a peer that does not answer, and one that does not end the transport', async (t, open) => {
+  const silent = await open({ closeTimeout: 30 });
+  silent.connection.close(1000);
+  t.same(await silent.closed, [['close', 1006, '']]);
+  const lasting = await open({ closeTimeout: 30 });
+  lasting.peer.write(lasting.peer.frames.close(4000));
+  t.same(await lasting.closed, [['close', 4000, '']]);
+});
+
+forEachEnd(t, 'heartbeat: asks a silent peer, keeps one that answers, and drops one that does not', async (t, open) => {
+  const { connection, peer, events } = await open({ heartbeat: 60 });
+  const { frames } = peer;
+  for (let i = 1; i <= 2; i++) {
+    t.same((await peer.until(i))[i - 1], ['ping', '']);
+    peer.write(frames.pong(''));
+  }
+  connection.pause();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  t.equal(connection.readyState, 1, 'the clock stands still during a pause');
+  connection.resume();
+  // A stream in memory does not keep the process alive, and neither does the clock.
+  await until(() => connection.readyState === 3);
+  t.same(events.slice(-2), [
+    ['error', 'FRAMEMASK_ERR_HEARTBEAT'],
+    ['close', 1006, '']
+  ]);
+  t.equal(peer.events.filter(([name]) => name === 'ping').length, 3);
+});
+
+t.test('heartbeat: the time, in ticks of a quarter', async (t) => {
+  const ticks = (heartbeat, count) => Array.from({ length: count }, () => heartbeat.tick());
+  const stream = { writableLength: 0 };
+  const heartbeat = new Heartbeat(stream);
+  t.same(ticks(heartbeat, 9), [0, 0, 0, 0, ASK, 0, 0, 0, GIVE_UP]);
+  heartbeat.hear();
+  t.same(ticks(heartbeat, 5), [0, 0, 0, 0, ASK]);
+  for (const [title, fake, shrink, grow] of [
+    [
+      'a handle',
+      { _handle: { writeQueueSize: 0 }, writableLength: 0 },
+      (s) => s._handle.writeQueueSize--,
+      (s) => s.writableLength++
+    ],
+    ['a stream', { writableLength: 0 }, (s) => s.writableLength--, (s) => s.writableLength++]
+  ]) {
+    const slow = new Heartbeat(fake);
+    t.same(ticks(slow, 2), [0, 0]);
+    if (fake._handle) fake._handle.writeQueueSize = 1000;
+    else fake.writableLength = 1000;
+    t.same(ticks(slow, 3), [0, 0, ASK], `${title}: what is written is no sign of the peer`);
+    grow(fake);
+    t.same(ticks(slow, 3), [0, 0, 0]);
+    shrink(fake);
+    t.same(ticks(slow, 5), [0, 0, 0, 0, ASK], `${title}: what has left is one`);
+  }
+});
