@@ -16,6 +16,7 @@ const { agree, deflateByZlib } = require('./support/deflate');
 const { BINARY, TEXT, framesFor } = require('./support/frames');
 const { filesOf } = require('./support/modules');
 const { LONG } = require('./support/sample');
+const { memoryPair } = require('./support/stream-pairs');
 const { TRANSPORTS, deliver, listen } = require('./support/websockets');
 
 const ROOT = path.join(__dirname, '..');
@@ -162,6 +163,30 @@ t.test('framemask/ws', LONG, async (t) => {
           sender.terminate();
         }
       });
+    }
+  }
+  t.same(refused, []);
+});
+
+t.test('a Connection', async (t) => {
+  const { Connection } = framemask;
+  const agreement = agree({ threshold: 0, threadPoolFrom: 10_000 });
+  // The first of each role.
+  for (const role of ['server', 'client']) new Connection(memoryPair()[0], role, { heartbeat: 1000 }).terminate();
+  refuseModules(t);
+  for (const role of ['server', 'client']) {
+    for (const deflate of [null, agreement[role]]) {
+      for (const [name, [make, code]] of Object.entries(FRAMES)) {
+        const [stream, other] = memoryPair();
+        const closed = new Promise((resolve) => {
+          const handlers = { onMessage() {}, onError() {}, onClose: resolve };
+          const connection = new Connection(stream, role, { ...handlers, maxPayload: 2 ** 20 }, { deflate });
+          for (const data of ['small', LARGE]) connection.send(data, () => {});
+        });
+        other.resume();
+        other.end(Buffer.concat(make(framesFor(role))));
+        t.equal(await closed, code === 1000 ? 1000 : 1006, `${role}: ${name}`);
+      }
     }
   }
   t.same(refused, []);

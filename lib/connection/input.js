@@ -1,8 +1,7 @@
 'use strict';
 
 const { Decoder } = require('../codec/decoder');
-const { copyOf } = require('../shared/buffers');
-const { isShared, shareReads } = require('../sockets/shared-reads');
+const { shareReads } = require('../sockets/shared-reads');
 
 /** Why the stream is not read, as bits: the program has paused, */
 const BY_PROGRAM = 1;
@@ -35,10 +34,7 @@ class Input {
   }
 
   write(chunk) {
-    const { decoder } = this;
-    // Another reader of the same stream may have had it share its reads.
-    const mustCopy = !decoder.borrowed && isShared(chunk);
-    decoder.write(mustCopy ? copyOf(chunk, 0, chunk.length) : chunk);
+    this.decoder.write(chunk);
   }
 
   /** Takes the bytes that a paused stream had when it was closed. */

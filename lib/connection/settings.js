@@ -16,8 +16,6 @@ const HANDLERS = ['onMessage', 'onPart', 'onPing', 'onPong', 'onDrain', 'onError
 const OF_DECODER = ['maxPayload', 'maxFragments', 'partsFrom', 'text'];
 const NAMES = [...HANDLERS, ...OF_DECODER, 'maxBackpressure', 'closeTimeout', 'heartbeat', 'autoPong'];
 
-const noop = () => {};
-
 /** The options that the connections of a server share, checked: see ConnectionOptions in index.d.ts. */
 class Settings {
   constructor(options) {
@@ -30,7 +28,7 @@ class Settings {
     this.ofDecoder = {};
     for (const name of OF_DECODER) this.ofDecoder[name] = options[name];
     // Throws before a handshake is answered.
-    new Decoder({ ...this.ofDecoder, role: 'server', onMessage: noop, onPart: this.onPart && noop });
+    new Decoder({ ...this.ofDecoder, role: 'server', onMessage: readHandler, onPart: this.onPart });
     this._given = NAMES.map((name) => options[name]);
   }
 

@@ -189,6 +189,16 @@ forEachEnd(t, 'heartbeat: asks a silent peer, keeps one that answers, and drops 
   t.equal(peer.events.filter(([name]) => name === 'ping').length, 3);
 });
 
+t.test('connections with the same heartbeat share a clock', async (t) => {
+  const ends = [];
+  for (let i = 0; i < 2; i++) ends.push(await openRaw(t, 'memory', 'server', { heartbeat: 40 }));
+  for (const { peer } of ends) t.same(await peer.until(1), [['ping', '']]);
+  ends[0].connection.terminate();
+  ends[1].peer.write(ends[1].peer.frames.pong(''));
+  t.same((await ends[1].peer.until(2))[1], ['ping', '']);
+  ends[1].connection.terminate();
+});
+
 t.test('heartbeat: the time, in ticks of a quarter', async (t) => {
   const ticks = (heartbeat, count) => Array.from({ length: count }, () => heartbeat.tick());
   const stream = { writableLength: 0 };

@@ -14,6 +14,7 @@ const certificate = require('../support/certificate');
 const { listen, startFalseServer } = require('../support/connections');
 const { frame, head } = require('../support/frames');
 const { withResolvers } = require('../support/promises');
+const { memoryPair } = require('../support/stream-pairs');
 
 /** A server whose connections send each message back. */
 async function startEcho(t, { server = http.createServer(), options = {}, own = {} } = {}) {
@@ -195,6 +196,16 @@ t.test('accept refuses what is not a handshake, and throws before it answers', a
   connection.close();
 });
 
+t.test('a request that the program has made itself', async (t) => {
+  const [socket] = memoryPair();
+  const names = { host: 'a', upgrade: 'websocket', connection: 'upgrade', 'sec-websocket-version': '13' };
+  const headers = { ...names, 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
+  const request = { method: 'GET', httpVersion: '1.1', headers };
+  const connection = Connection.accept(request, socket, Buffer.alloc(0));
+  t.equal(connection.readyState, 1);
+  connection.terminate();
+});
+
 t.test('framemask:open and framemask:close', async (t) => {
   const { url, connections } = await startEcho(t);
   const records = [];
@@ -234,6 +245,18 @@ t.test('framemask:open and framemask:close', async (t) => {
   t.match(of('framemask:close', 'client'), { messagesReceived: 2, bytesReceived: 9, messagesSent: 1, bytesSent: 3 });
   const frames = records.filter(([name, record]) => name === 'framemask:frame' && record.connection === connection);
   t.ok(frames.length >= 4, 'the frames of both codecs name the connection');
+});
+
+t.test('the parts of a message are counted as one', async (t) => {
+  const records = [];
+  const listener = (record) => records.push(record);
+  channel('framemask:close').subscribe(listener);
+  t.teardown(() => channel('framemask:close').unsubscribe(listener));
+  const [stream, other] = memoryPair();
+  const closed = new Promise((resolve) => new Connection(stream, 'client', { onPart() {}, onClose: resolve }));
+  other.end(Buffer.concat([frame(1, 'in ', { fin: false }), frame(0, 'two'), frame(8)]));
+  t.equal(await closed, 1005);
+  t.match(records, [{ messagesReceived: 1, bytesReceived: 6, messagesSent: 0, key: null, path: null }]);
 });
 
 t.test('a connection that nobody listened to when it opened', async (t) => {
