@@ -103,7 +103,7 @@ function findCandidates(candidates) {
 
 /** A turn of a process of its own: one differs from another of the same code by 15 %. */
 async function takeTurn(program, candidate, work, turn) {
-  const server = await startServer(candidate, { env: candidate.env });
+  const server = await startServer(candidate);
   try {
     return await putLoad(program, server, work, turn);
   } finally {

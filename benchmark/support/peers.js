@@ -28,7 +28,7 @@ const script = (name) => path.join(__dirname, 'servers', `${name}.js`);
 
 /**
  * A server has `command`, its command line, a name, a version, `bare` if it sends back the very bytes
- * that it got, and `client` with options of client.js.
+ * that it got, `client` with options of client.js, and `env`, variables of its environment.
  *
  * @param {string} kind of servers/node.js
  */
@@ -40,7 +40,7 @@ function nodeServer(kind, options = {}) {
 const wsServer = (module, options) => nodeServer('ws', { module, ...options });
 
 /** The server of examples/ of a checkout, on the codec. */
-const codecServer = (root, options) => nodeServer('framemask', { root, sharedReads: true, ...options });
+const codecServer = (root, options) => nodeServer('framemask', { root, ...options });
 
 /**
  * The same of another checkout, as the server `candidate`; none without a folder.
@@ -70,7 +70,7 @@ function runtimeServer(runtime) {
 }
 
 const SERVERS = {
-  framemask: () => codecServer(ROOT, { sharedReads: false }),
+  framemask: () => ({ ...codecServer(ROOT), env: { FRAMEMASK_READS: 'events' } }),
   'framemask, shared reads': () => codecServer(ROOT),
   'framemask/ws': () => wsServer(path.join(ROOT, 'ws.js')),
   ws: () => ({ ...wsServer('ws'), version: require('ws/package.json').version }),
@@ -121,8 +121,8 @@ function stop(child) {
 
 /** Starts a server, and waits until it listens. With `ipc`, it takes messages. */
 async function startServer(
-  { name, bare = false, client = {}, command: [program, ...args] },
-  { ipc = false, env } = {}
+  { name, bare = false, client = {}, command: [program, ...args], env },
+  { ipc = false } = {}
 ) {
   const stdio = ['ignore', 'pipe', 'inherit', ...(ipc ? ['ipc'] : [])];
   const child = watch(spawn(program, args, { stdio, env: { ...process.env, ...env } }), `the server ${name}`);

@@ -22,7 +22,7 @@ const KINDS = ['codec', 'framemask-ws', 'ws'];
  */
 function createServer(kind) {
   // Without Pings of its own: HttpArena's clients are never silent for long.
-  if (kind === 'codec') return createEchoServer({ idleTimeout: 0 });
+  if (kind === 'codec') return createEchoServer({ heartbeat: 0 });
   const { WebSocketServer } = require(kind === 'ws' ? 'ws' : 'framemask/ws');
   const server = http.createServer((_request, response) => {
     response.writeHead(426, { Upgrade: 'websocket', Connection: 'Upgrade' }).end();

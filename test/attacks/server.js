@@ -112,10 +112,10 @@ const WITH_HEARTBEAT = {
 
 const WITH_TIMEOUTS = { 'half-open-connections': { connections: HALF_OPEN, check: dropsAt(HALF_OPEN * 32 * 1024) } };
 
-const TIMEOUTS = { headersTimeout: 1000, requestTimeout: 1000, connectionsCheckingInterval: 200, idleTimeout: 1000 };
+const TIMEOUTS = { headersTimeout: 1000, requestTimeout: 1000, connectionsCheckingInterval: 200, heartbeat: 1000 };
 
 attackServer('framemask', {}, BY_DEFAULT);
-attackServer('framemask', { idleTimeout: 500 }, WITH_HEARTBEAT);
+attackServer('framemask', { heartbeat: 500 }, WITH_HEARTBEAT);
 attackServer('framemask', TIMEOUTS, WITH_TIMEOUTS);
 // A connection that was refused need not be waited for as long as by default.
 attackServer('framemask/ws', { closeTimeout: 500 }, { ...BY_DEFAULT, 'slow-headers': undefined });

@@ -41,10 +41,10 @@ const KINDS = ['talk', 'talk', 'stream', 'stream', 'stream', 'received', 'receiv
 
 /** What the sessions share. */
 class Soak {
-  constructor(seed, sharedReads) {
+  constructor(seed) {
     this.seed = seed;
     this.counts = { messages: 0, bytes: 0 };
-    this.server = createEchoServer({ maxPayload: MAX_PAYLOAD, closeTimeout: 5000, sharedReads });
+    this.server = createEchoServer({ maxPayload: MAX_PAYLOAD, closeTimeout: 5000 });
     this.streams = http.createServer().on('upgrade', (request, socket) => this.sendStream(request, socket));
     this.sessions = 0;
     this.streamOf = new Map();
@@ -295,18 +295,14 @@ all connections end, and memory is measured after a garbage collection: in the l
 than in the second, and all handles must be closed.`,
   options: {
     minutes: { default: '30', value: 'n', text: 'how long' },
-    seed: { value: 'n', text: 'determines the sessions, not how they interleave' },
-    'shared-reads': { text: 'the echo server reads all connections into the same memory' }
+    seed: { value: 'n', text: 'determines the sessions, not how they interleave' }
   },
   columns: ['second third', 'last third', 'at most'],
 
-  async run(
-    { minutes, seed = String(randomBytes(4).readUInt32LE()), 'shared-reads': sharedReads },
-    { results, progress }
-  ) {
+  async run({ minutes, seed = String(randomBytes(4).readUInt32LE()) }, { results, progress }) {
     const milliseconds = Number(minutes) * 60_000;
     if (!(milliseconds > 0)) throw new RangeError(`--minutes must be a positive number, not ${minutes}`);
-    const soak = new Soak(Number(seed), sharedReads);
+    const soak = new Soak(Number(seed));
     for (const server of [soak.server, soak.streams]) await listen(server);
     progress(`seed ${soak.seed}, ${minutes} minutes, ${AT_ONCE} connections at a time`);
     const begun = Date.now();

@@ -18,8 +18,7 @@ const WAYS = {
   framemask(text, count) {
     const message = prepare(text);
     return (connection) => {
-      for (let i = 0; i < count; i++) connection.encoder.addPrepared(message);
-      connection.flush();
+      for (let i = 0; i < count; i++) connection.send(message);
     };
   },
   // The least that any library must do: one write of ready bytes for each client.
@@ -46,7 +45,7 @@ const WAYS = {
 /** @returns {[server: object, clients: Set<object>]} */
 function createServer(name) {
   if (name === 'framemask') {
-    const server = createEchoServer({ idleTimeout: 0 }).listen(0, '127.0.0.1');
+    const server = createEchoServer({ heartbeat: 0 }).listen(0, '127.0.0.1');
     return [server, server.connections];
   }
   const server = new (require(name).WebSocketServer)({ host: '127.0.0.1', port: 0 });

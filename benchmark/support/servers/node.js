@@ -24,8 +24,7 @@ function throwError(error) {
 /** Each loads only what it runs. */
 const SERVERS = {
   /** `root`: the folder of a checkout. */
-  framemask: ({ root, sharedReads = false }) =>
-    require(path.join(root, 'examples/echo-server')).createEchoServer({ sharedReads }),
+  framemask: ({ root }) => require(path.join(root, 'examples/echo-server')).createEchoServer(),
 
   httparena: ({ connections }) => require('../../../examples/httparena/server').createServer(connections),
 

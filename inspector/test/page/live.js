@@ -85,7 +85,7 @@ const SERVERS = {
   'the codec': `
     const { createEchoServer, shutDown } = require('./examples/echo-server');
     const server = createEchoServer().listen(0, '127.0.0.1', () => console.log(server.address().port));
-    process.on('SIGUSR2', () => server.connections.forEach((each) => { each.encoder.ping(); each.flush(); }));
+    process.on('SIGUSR2', () => server.connections.forEach((each) => each.ping()));
     process.on('SIGTERM', () => shutDown(server));`
 };
 
