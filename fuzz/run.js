@@ -10,7 +10,7 @@ const { readOptions } = require('./program');
 
 const ROOT = path.join(__dirname, '..');
 const OUT = path.join(ROOT, '.cache/fuzz');
-const SCRIPTS = ['differential', 'encoders', 'deflate', 'ws'];
+const SCRIPTS = ['differential', 'encoders', 'deflate', 'ws', 'connection'];
 const TARGETS = ['mask', 'scan'];
 const ALL = [...SCRIPTS, ...TARGETS];
 

@@ -1,0 +1,150 @@
+'use strict';
+
+// Random orders of events on a Connection over a stream in memory: frames of the peer, calls of the
+// program, in handlers and outside, the end and the loss of the stream. The oracle is written from
+// sentences of RFC 6455, and imports nothing of lib/connection.
+
+const { Connection } = require('../index');
+const { framesFor, readFrame } = require('../test/support/frames');
+const { memoryPair } = require('../test/support/stream-pairs');
+const { Finding, runProgram } = require('./program');
+
+const CLOSE = 8;
+const turn = () => new Promise(setImmediate);
+
+/** What the program does, in a handler or outside; each changes what the oracle expects. */
+const CALLS = {
+  send: ({ connection }, random) => connection.send('x'.repeat(random(3) === 0 ? 70_000 : random(100))),
+  ping: ({ connection }) => connection.ping('p'),
+  pause(state) {
+    state.connection.pause();
+    state.isPaused = state.connection.paused;
+  },
+  resume(state) {
+    state.connection.resume();
+    state.isPaused = false;
+  },
+  close(state) {
+    state.connection.close(4001);
+    state.isClosing = true;
+  },
+  terminate(state) {
+    state.connection.terminate();
+    state.isLost = true;
+  }
+};
+
+/** What the peer does. */
+const EVENTS = {
+  message(state) {
+    const data = `message ${state.sent.length}`;
+    if (!state.hasEnded) state.sent.push(data);
+    return state.frames.text(data);
+  },
+  ping: (state) => state.frames.ping('?'),
+  close(state) {
+    if (!state.hasEnded) state.code = 4000;
+    state.hasEnded = true;
+    return state.frames.close(4000, 'bye');
+  },
+  broken(state) {
+    state.hasEnded = true;
+    return Buffer.from([0xff, 0xff]);
+  }
+};
+
+async function round(random, count) {
+  const role = random(2) === 0 ? 'server' : 'client';
+  const [stream, peer] = memoryPair();
+  const state = { frames: framesFor(role), sent: [], got: [], closes: [], code: 1006, isPaused: random(8) === 0 };
+  const { isPaused: paused } = state;
+  const log = [role, paused];
+  const fail = (text) => {
+    throw new Finding(`${text}: ${log.join(' ')}`);
+  };
+  const faults = [];
+  const act = (names) => {
+    const name = names[random(names.length)];
+    log.push(name);
+    count(name);
+    CALLS[name](state, random);
+  };
+  const handler = (take) =>
+    function (...args) {
+      if (state.closes.length > 0) faults.push('a handler after onClose');
+      if (state.isPaused && !state.isLost) faults.push('a handler during a pause');
+      take(...args);
+      state.connection ??= this;
+      if (random(6) === 0) act(Object.keys(CALLS));
+    };
+  const handlers = { onMessage: handler((data) => state.got.push(data)), onPing: handler(() => {}) };
+  state.connection = new Connection(
+    stream,
+    role,
+    {
+      ...handlers,
+      closeTimeout: 60_000,
+      onClose: (code) => state.closes.push(code)
+    },
+    { paused }
+  );
+  const written = [];
+  peer.on('data', (chunk) => written.push(Buffer.from(chunk))).on('error', () => {});
+
+  for (let i = random(20); i > 0; i--) {
+    const choice = random(10);
+    if (choice < 6) {
+      const name = ['message', 'message', 'message', 'ping', 'close', 'broken'][random(6)];
+      log.push(`peer:${name}`);
+      // Several frames in one chunk, of which a pause holds some back.
+      const bytes = Buffer.concat(Array.from({ length: 1 + random(4) }, () => EVENTS[name](state)));
+      const cut = random(bytes.length + 1);
+      if (peer.writable)
+        for (const part of [bytes.subarray(0, cut), bytes.subarray(cut)]) peer.write(Buffer.from(part));
+      else if (!state.hasEnded) state.isLost = true;
+    } else if (choice < 9) act(['send', 'send', 'ping', 'pause', 'resume', random(4) === 0 ? 'close' : 'resume']);
+    else await turn();
+  }
+  log.push('end');
+  if (random(2) === 0) CALLS.resume(state);
+  peer.end();
+  await turn();
+  CALLS.resume(state);
+  for (let i = 0; i < 50 && state.closes.length === 0; i++) await turn();
+  if (state.closes.length === 0) {
+    // A handler may have paused: nothing is over then.
+    for (let i = 0; i < 100 && state.closes.length === 0; i++) {
+      CALLS.resume(state);
+      await turn();
+    }
+  }
+  if (faults.length > 0) fail(faults[0]);
+  // "The WebSocket Connection is Closed" once (section 7.1.4).
+  if (state.closes.length !== 1) fail(`onClose was called ${state.closes.length} times`);
+  if (state.connection.readyState !== 3) fail('it is not closed');
+  // "the status code contained in the first Close control frame received" (section 7.1.5).
+  if (![state.code, state.isLost ? 1006 : state.code].includes(state.closes[0])) fail(`the code ${state.closes[0]}`);
+  // Messages are delivered in order, and all of them, unless the program dropped the connection.
+  if (state.got.some((data, i) => data !== state.sent[i])) fail('another message');
+  if (!state.isLost && state.got.length !== state.sent.length)
+    fail(`${state.got.length} of ${state.sent.length} messages`);
+  // "The application MUST NOT send any more data frames after sending a Close frame" (section 5.5.1).
+  const bytes = Buffer.concat(written);
+  let hasClose = false;
+  for (let at = 0; at < bytes.length; ) {
+    const next = readFrame(bytes.subarray(at));
+    if (next === null) break;
+    if (hasClose) fail('a frame after the Close frame');
+    hasClose = (next.header[0] & 15) === CLOSE;
+    at += next.end;
+  }
+  // "the endpoint MUST send a Close frame in response".
+  if (state.code === 4000 && !state.isLost && !hasClose) fail('no Close frame in answer');
+  stream.destroy();
+  peer.destroy();
+}
+
+const PURPOSE = `Has a peer and a program act on a Connection in random orders, and compares what the program hears and the peer gets
+with what RFC 6455 says.`;
+
+runProgram('connection.js', PURPOSE, round);
