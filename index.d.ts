@@ -6,7 +6,8 @@ import type { Duplex } from 'node:stream';
 
 /**
  * The WebSocket frame layer for Node.js: SIMD masking, an RFC 6455 codec, permessage-deflate and
- * frame ids. framemask opens no sockets. The guides in docs/ show how the parts are used.
+ * frame ids. Only {@link Connection.connect} and HTTP/2 open sockets. The guides in docs/ of the
+ * repository show how the parts are used.
  *
  * A wrong argument or option throws an error that names it and has a `code`: a TypeError with
  * `ERR_INVALID_ARG_TYPE` or `ERR_INVALID_ARG_VALUE`, or a RangeError with `ERR_OUT_OF_RANGE`. A call
@@ -542,7 +543,7 @@ export interface DeflateOptions {
   /**
    * Whether messages may refer to those before them (RFC 7692 section 7.1.1). That compresses small
    * messages further, and costs a connection up to 268 KB to compress and 40 KB to inflate: see
-   * docs/deflate.md. Deno never agrees to it. Default: false.
+   * docs/deflate.md of the repository. Deno never agrees to it. Default: false.
    */
   contextTakeover?: boolean | undefined;
   /** The server's largest window, as log2: 9 to 15 (RFC 7692 section 7.1.2). Default: 15. */
@@ -907,6 +908,8 @@ export class Connection<Context = undefined, Text extends TextAs = 'string'> {
   readonly paused: boolean;
   /** The bytes that wait: for the end of the turn, for compression, or for the peer. */
   readonly bufferedAmount: number;
+  /** How many frames have been read: see {@link Decoder.framesRead}. */
+  readonly framesRead: number;
   /** The code that `onClose` is called with; null before. */
   readonly closeCode: number | null;
   /** The reason that `onClose` is called with; '' before. */

@@ -65,6 +65,10 @@ class Connection {
     return this._endpoint.output.bufferedAmount;
   }
 
+  get framesRead() {
+    return this._endpoint.input.decoder.framesRead;
+  }
+
   /** Null until the connection is closed. */
   get closeCode() {
     const { closing } = this._endpoint;

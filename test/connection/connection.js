@@ -70,7 +70,7 @@ forEachEnd(t, 'receives and sends messages and control frames', async (t, open, 
 
 forEachEnd(t, 'the peer closes', async (t, open, role) => {
   for (const [code, reason] of [[1001, 'away'], [undefined]]) {
-    const { events, peer, closed } = await open();
+    const { connection, events, peer, closed } = await open();
     const f = peer.frames;
     peer.write(...text(f, 'last'), f.close(code, reason), ...text(f, 'ignored'), f.close(1002));
     t.same((await peer.until(1))[0], ['close', code ?? 1005, '']);
@@ -78,6 +78,7 @@ forEachEnd(t, 'the peer closes', async (t, open, role) => {
     if (role === 'server') t.same((await peer.until(2))[1], ['end']);
     peer.stream.end();
     await closed;
+    t.equal(connection.framesRead, 2);
     t.same(events, [
       ['message', 'last'],
       ['close', code ?? 1005, reason ?? '']

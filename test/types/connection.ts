@@ -54,7 +54,7 @@ async function connect(url: URL): Promise<number | null> {
     onPart: (data, _isBinary, isLast) => void [data.length, isLast]
   });
   const state: 1 | 2 | 3 = connection.readyState;
-  return state === 3 ? connection.closeCode : connection.bufferedAmount;
+  return state === 3 ? connection.closeCode : connection.bufferedAmount + connection.framesRead;
 }
 
 new Connection(new PassThrough(), 'client', { onMessage: (data) => console.log(data.length), context: connect });
