@@ -3,7 +3,7 @@
 // What register has done with each ws that the program has asked for, for report() and to be seen:
 // register loads this module, and it loads neither ws nor the codec.
 
-const { path, util, workerThreads } = require('../shared/node-modules');
+const { util, workerThreads } = require('../shared/node-modules');
 
 /** Writes a line to stderr, with NODE_DEBUG=framemask. */
 const log = util.debuglog('framemask');
@@ -38,7 +38,7 @@ function warnOfCopy({ path: folder, version, reason }) {
   process.emitWarning(`framemask/ws/register leaves ws ${version} of ${folder} as it is: ${reason}`, {
     type: 'FramemaskWarning',
     code: 'FRAMEMASK_WARN_WS_LEFT',
-    detail: `See "Without changing a line" in ${path.join(__dirname, '../../docs/ws.md')}`
+    detail: 'See "Without changing a line" in docs/ws.md of the repository'
   });
 }
 
