@@ -124,10 +124,9 @@ const rowsOf = (texts, connection, payload) =>
     return [`${connection + 1}`, `${i + 1}`, Buffer.byteLength(text).toLocaleString('en'), preview];
   });
 
-// The Decoder and the Encoder of the echo server are a connection each, because it gives them no id.
-for (const [name, payload, answers, perSocket] of [
-  ['framemask/ws', 0, 2 * TEXTS.length, 1],
-  ['the codec', 64, TEXTS.length, 2]
+for (const [name, payload, answers] of [
+  ['framemask/ws', 0, 2 * TEXTS.length],
+  ['the codec', 64, TEXTS.length]
 ]) {
   testScreen(`live: Chromium talks to ${name}, which is shut down`, async (screen, inspector) => {
     const env = { FRAMEMASK_INSPECTOR: inspector.liveUrl, FRAMEMASK_INSPECTOR_PAYLOAD: String(payload) };
@@ -153,18 +152,15 @@ for (const [name, payload, answers, perSocket] of [
       await screen.waitForFrames(`live: ${2 * (TEXTS.length + answers) + 8} frames`);
       for (const [i, { client, server }] of connections.entries()) {
         assert.equal(server.length, answers);
-        for (const [sender, texts, connection] of [
-          ['client', client, i * perSocket],
-          ['server', server, (i + 1) * perSocket - 1]
-        ]) {
-          await screen.filter({ opcodes: [OPCODES.text], connection, sender });
+        for (const [sender, texts] of Object.entries({ client, server })) {
+          await screen.filter({ opcodes: [OPCODES.text], connection: i, sender });
           const shown = (await screen.rows()).map((row) => [
             row.connection.slice(-1),
             row.number,
             row.length,
             row.preview
           ]);
-          assert.deepEqual(shown, rowsOf(texts, connection, payload), `the ${sender} of connection ${connection}`);
+          assert.deepEqual(shown, rowsOf(texts, i, payload), `the ${sender} of connection ${i}`);
         }
       }
       for (const [opcode, sender, length] of [

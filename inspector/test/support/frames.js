@@ -16,16 +16,25 @@ function encode(role, fill) {
 function decode(from, bytes, size) {
   const frames = [];
   let fault = null;
-  const decoder = new Decoder({
-    role: from === 'client' ? 'server' : 'client',
-    text: 'buffer',
+  const role = from === 'client' ? 'server' : 'client';
+  const ofFrames = new Decoder({
+    role,
     onFrame: (firstByte, data, start, end) => frames.push([firstByte, data.toString('hex', start, end)]),
+    onError() {}
+  });
+  // It judges text, too.
+  const ofMessages = new Decoder({
+    role,
+    text: 'buffer',
+    onMessage() {},
     onError: ({ code, closeCode }) => {
       fault = { code, closeCode };
     }
   });
-  for (let at = 0; at < bytes.length; at += size) decoder.write(Buffer.from(bytes.subarray(at, at + size)));
-  return { frames, fault };
+  for (let at = 0; at < bytes.length; at += size) {
+    for (const decoder of [ofFrames, ofMessages]) decoder.write(Buffer.from(bytes.subarray(at, at + size)));
+  }
+  return { frames: frames.slice(0, ofMessages.framesRead), fault };
 }
 
 /** A frame of any first byte, a client's without `key: null`. */
