@@ -144,8 +144,7 @@ class Soak {
     const seen = [];
     const { code, error } = await this.connect(this.streams, `/${number}`, {
       maxPayload: MAX_PAYLOAD,
-      onMessage: (data, isBinary) =>
-        seen.push([isBinary ? 'binary' : 'text', Buffer.from(data).toString('latin1'), false]),
+      onMessage: (data, isBinary) => seen.push([isBinary ? 'binary' : 'text', Buffer.from(data).toString('latin1')]),
       onPong: (payload) => seen.push(['pong', payload.toString('latin1')])
     });
     const expected = events.filter(([kind]) => !['ping', ...ENDS].includes(kind));
