@@ -3,16 +3,15 @@
 const { Buffer, checkBytes, copyOf, lengthOf, view } = require('../shared/buffers');
 const { showPublicState } = require('../shared/inspect');
 const { checkOptions, readBoolean } = require('../shared/option-names');
-const { FIN, MODE_MASKED, MODE_RSV1, OPCODE, Opcode } = require('../shared/protocol');
+const { MODE_MASKED, MODE_RSV1, OPCODE, Opcode } = require('../shared/protocol');
 const { Queue } = require('../shared/queue');
 const { codecBackend } = require('./backend');
-const { CLOSED, Dispatcher, INFLATING, PAUSED } = require('./dispatcher');
+const { CLOSED, Dispatcher, INFLATING, MUST_WAIT, PAUSED } = require('./dispatcher');
 const { Found, FrameReader } = require('./frame-reader');
+const { TEXT_MESSAGE } = require('./frame-table');
 const { header } = require('./header');
 const { readAgreement, readChoice } = require('./options');
 const { dispatchScanned } = require('./scanned-frames');
-
-const TEXT_MESSAGE = FIN | Opcode.TEXT;
 
 /**
  * RFC 6455 from bytes to messages: see index.d.ts. A queue of chunks, and the loop: the FrameReader
@@ -63,7 +62,8 @@ class Decoder {
   }
 
   get fragmentLengths() {
-    return this._dispatcher.fragmentLengths;
+    const { lengths } = this._dispatcher.assembler;
+    return lengths?.length > 1 ? lengths : undefined;
   }
 
   write(chunk) {
@@ -128,7 +128,8 @@ class Decoder {
       }
     } finally {
       this._isRunning = false;
-      if (dispatcher.state !== 0) this._interrupt();
+      if (dispatcher.state === CLOSED) this._forget();
+      else if ((dispatcher.state & MUST_WAIT) !== 0) dispatcher.inflateLater(() => this._resumeAfterInflate());
     }
   }
 
@@ -218,7 +219,7 @@ class Decoder {
 
   _decodeControl(reader, dispatcher) {
     const { firstByte } = reader;
-    const payload = reader.takeControl();
+    const payload = reader.endFrame();
     dispatcher.dispatch(firstByte, payload, 0, payload.length, false, false);
   }
 
@@ -230,21 +231,14 @@ class Decoder {
     dispatcher.failFrame(place ?? error, firstByte, length);
   }
 
-  /** The end of a run that a handler, a Close frame, an error or the thread pool has ended. */
-  _interrupt() {
-    const dispatcher = this._dispatcher;
-    if (dispatcher.state === CLOSED) this._forget();
-    else if (dispatcher.mustInflate) {
-      dispatcher.inflateLater(() => this._resumeAfterInflate());
-    }
-  }
-
   _resumeAfterInflate() {
-    if (!this._dispatcher.endInflating()) return;
+    const dispatcher = this._dispatcher;
+    if (dispatcher.state === CLOSED) return;
+    dispatcher.state &= ~INFLATING;
     try {
       this._run();
     } finally {
-      this._dispatcher.announceInflated();
+      dispatcher.announceInflated();
     }
   }
 

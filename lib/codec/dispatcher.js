@@ -25,11 +25,8 @@ const PAUSED = 1;
 /** A frame is in zlib's thread pool, or waits for another turn of the event loop. */
 const INFLATING = 2;
 const CLOSED = 4;
-
-/** The steps that a pause holds: the handler of a frame or a message, and those of a PartStream. */
-const GIVE_FRAME = 0;
-const GIVE = 1;
-const GIVE_PARTS = 2;
+/** INFLATING, but `inflateLater` is not called yet. */
+const MUST_WAIT = 8;
 
 /**
  * Takes each complete frame to the MessageAssembler, publishes its trace records, and calls the
@@ -49,7 +46,6 @@ class Dispatcher {
     this.isTraced = false;
     /** The number of frames so far: of each, the header at least. */
     this.framesRead = 0;
-    this.fragmentLengths = undefined;
     this._decoder = decoder;
     decoder[kOnMessage] = readHandler(options, 'onMessage');
     decoder[kOnFrame] = readHandler(options, 'onFrame');
@@ -68,7 +64,7 @@ class Dispatcher {
     // For tracing: the connection in records.
     const connection = readTrace(options);
     if (connection !== null) this._connection = connection;
-    // A step that a pause has interrupted.
+    // A step that a pause has interrupted: a PartStream, or the frame or message of `_proceed`.
     this._held = null;
     /** An Inflater; null without compression. */
     this._inflater = null;
@@ -111,18 +107,37 @@ class Dispatcher {
   /** Begins or goes on: first with the step that a pause has interrupted. */
   resume() {
     this.isTraced = isTraced();
-    if (this._held !== null) this._resumeHeld();
+    const held = this._held;
+    if (held === null || this.state !== 0) return;
+    this._held = null;
+    this._proceed(held);
   }
 
-  _resumeHeld() {
-    while (this._held !== null && this.state === 0) {
-      const held = this._held;
-      this._held = null;
-      if (isDetached(held)) this.failDetached();
-      else if (held.step === GIVE_FRAME) this._giveFrame(held.firstByte, held.data);
-      else if (held.step === GIVE_PARTS) this._giveParts(held);
-      else this._give(held.data, held.firstByte, held.lengths, held.length);
+  /**
+   * Calls the handlers of a step, or keeps it while nothing is dispatched.
+   *
+   * @param {PartStream | { firstByte: number, data: string | Buffer, length: number }} step `length` in
+   *   bytes
+   */
+  _proceed(step) {
+    const { firstByte, data, length } = step;
+    if (this.state !== 0) {
+      if (this.state !== CLOSED) this._held = step;
+    } else if (data === undefined) {
+      this._giveParts(step);
+    } else if (length !== 0 && data[0] === undefined) {
+      // A subscriber, or the program during a pause, has transferred the memory.
+      this.failDetached();
+    } else if (this._isPassed(firstByte)) {
+      this._giveFrame(firstByte, data);
+    } else {
+      this._give(data, firstByte, length);
     }
+  }
+
+  /** Whether a frame is not added to a message. */
+  _isPassed(firstByte) {
+    return this.hasOnFrame || (firstByte & OPCODE) >= Opcode.CLOSE;
   }
 
   close() {
@@ -174,7 +189,7 @@ class Dispatcher {
    */
   dispatch(firstByte, bytes, start, end, ascii, gathered) {
     if (this.isTraced && !this._traceFrame(firstByte, bytes, start, end)) return;
-    if (this.hasOnFrame || (firstByte & OPCODE) >= Opcode.CLOSE) {
+    if (this._isPassed(firstByte)) {
       this._passFrame(firstByte, bytes, start, end, gathered);
     } else {
       this._addFrame(firstByte, bytes, start, end, ascii, gathered);
@@ -202,55 +217,10 @@ class Dispatcher {
       return;
     }
     const data = rangeOf(bytes, start, end);
-    if (!this.isTraced) {
-      this._giveFrame(firstByte, data);
-      return;
-    }
-    if (!isControl && (firstByte & FIN) !== 0) {
+    if (this.isTraced && !isControl && (firstByte & FIN) !== 0) {
       traceMessage(this._traceSource, message.firstByte, message.skipped, message.fragments);
     }
-    this._proceed({ step: GIVE_FRAME, firstByte, data, length: end - start });
-  }
-
-  /** Takes a step after a subscriber, which may have paused or stopped the decoder. */
-  _proceed(step) {
-    if (this._holds(step)) return;
-    this._held = step;
-    this._resumeHeld();
-  }
-
-  /** Whether a message waits for `inflateLater`. */
-  get mustInflate() {
-    return this._held !== null && this._held.waits === true;
-  }
-
-  /**
-   * Inflates the rest of the frame that waits in the thread pool, or has it inflated in another turn
-   * of the event loop. The callback calls `endInflating`.
-   */
-  inflateLater(callback) {
-    const { _held: held } = this;
-    held.waits = false;
-    held.stream.wait(callback);
-  }
-
-  /** @returns {boolean} false if the dispatching has ended meanwhile */
-  endInflating() {
-    if (this.state === CLOSED) return false;
-    this.state &= ~INFLATING;
-    return true;
-  }
-
-  /** Tells the program that the inflating that `inflateLater` began has ended. */
-  announceInflated() {
-    this._decoder[kOnInflated]?.();
-  }
-
-  /** Keeps a step while nothing is dispatched. Returns false if the step is due now. */
-  _holds(held) {
-    if (this.state === 0) return false;
-    if (this.state !== CLOSED) this._held = held;
-    return true;
+    this._proceed({ firstByte, data, length: end - start });
   }
 
   /**
@@ -289,7 +259,7 @@ class Dispatcher {
   _useWhole(firstByte, bytes, start, end, ascii) {
     const data = this.assembler.decode(firstByte, bytes, start, end, ascii);
     if (data === undefined) this.fail(utf8Error());
-    else this._dispatchMessage(data, firstByte, end - start, 1, undefined);
+    else this._dispatchMessage(data, firstByte, end - start, 1);
   }
 
   get _traceSource() {
@@ -299,13 +269,8 @@ class Dispatcher {
 
   /** @param {FrameError | PartialMessage | null} result of the assembler */
   _take(result) {
-    if (result === null) return;
-    if (result instanceof FrameError) {
-      this.fail(result);
-      return;
-    }
-    const { firstByte, length, fragments, lengths } = result;
-    this._dispatchMessage(result.take(), firstByte, length, fragments, fragments > 1 ? lengths : undefined);
+    if (result instanceof FrameError) this.fail(result);
+    else if (result !== null) this._dispatchMessage(result.take(), result.firstByte, result.length, result.fragments);
   }
 
   _dispatchControl(firstByte, payload) {
@@ -333,15 +298,15 @@ class Dispatcher {
     }
   }
 
-  _dispatchMessage(data, firstByte, length, fragments, lengths) {
+  _dispatchMessage(data, firstByte, length, fragments) {
     if (!this.isTraced) {
-      this._give(data, firstByte, lengths, length);
+      this._give(data, firstByte, length);
       return;
     }
     traceMessage(this._traceSource, firstByte, length, fragments);
     // An empty Buffer can't reveal detachment.
     const own = length === 0 && typeof data !== 'string' ? Buffer.allocUnsafeSlow(0) : data;
-    this._proceed({ step: GIVE, data: own, firstByte, lengths, length });
+    this._proceed({ firstByte, data: own, length });
   }
 
   _deflates(firstByte) {
@@ -357,7 +322,7 @@ class Dispatcher {
     const inParts = assembler.comesInParts(firstByte, length);
     assembler.beginFrame(firstByte);
     if (inParts && assembler.message.stream === null) {
-      this._giveParts({ step: GIVE_PARTS, stream: this._beginParts(firstByte), waits: false });
+      this._giveParts(this._beginParts(firstByte));
     }
   }
 
@@ -381,27 +346,24 @@ class Dispatcher {
     const { message } = assembler;
     const stream = message.stream ?? this._beginParts(firstByte);
     const isLast = endsFrame && (firstByte & FIN) !== 0;
-    assembler.addInParts(firstByte, bytes.length, endsFrame);
+    assembler.addInParts(bytes.length, isLast);
     stream.add(bytes, endsFrame, isLast);
     if (isLast && this.isTraced) {
       traceMessage(this._traceSource, message.firstByte, message.skipped, message.fragments);
     }
-    const held = { step: GIVE_PARTS, stream, waits: false };
-    if (!this._holds(held)) this._giveParts(held);
+    this._proceed(stream);
   }
 
   /** A compressed message of one frame: `_addParts` without a PartialMessage, which takes 100 ns. */
   _addWhole(firstByte, bytes) {
-    const stream = this.assembler.createStream(firstByte, this._inflater, undefined);
+    const stream = this.assembler.createStream(firstByte, this._inflater);
     stream.add(bytes, true, true);
     if (this.isTraced) traceMessage(this._traceSource, firstByte, bytes.length, 1);
-    const held = { step: GIVE_PARTS, stream, waits: false };
-    if (!this._holds(held)) this._giveParts(held);
+    this._proceed(stream);
   }
 
   /** Delivers the bytes that a stream has, in parts or as a message, unless a handler pauses or stops. */
-  _giveParts(held) {
-    const { stream } = held;
+  _giveParts(stream) {
     while (this.state === 0) {
       let part;
       try {
@@ -411,48 +373,48 @@ class Dispatcher {
         return;
       }
       if (part === null) {
-        if (stream.mustWait) this._wait(held);
+        if (stream.mustWait) this._wait(stream);
         return;
       }
       // If a handler throws, the parts after its own are still delivered.
-      this._held = held;
-      this._givePart(part, stream);
+      this._held = stream;
+      this.assembler.lengths = stream.lengths;
+      if (stream.isWhole) this._give(part, stream.firstByte, 0);
+      else this._decoder[kOnPart](part, (stream.firstByte & OPCODE) === Opcode.BINARY, stream.hasEnded);
       if (this.state === 0) this._held = null;
     }
   }
 
-  _givePart(part, { firstByte, hasEnded, isWhole, lengths }) {
-    const isBinary = (firstByte & OPCODE) === Opcode.BINARY;
-    if (isWhole) this._give(part, firstByte, lengths?.length > 1 ? lengths : undefined, 0);
-    else this._decoder[kOnPart](part, isBinary, hasEnded);
+  /** Holds a stream until its bytes have been inflated elsewhere, or until another turn. */
+  _wait(stream) {
+    this._held = stream;
+    this.state = INFLATING | MUST_WAIT;
   }
 
-  /** Holds a stream until its bytes have been inflated elsewhere, or until another turn. */
-  _wait(held) {
-    held.waits = true;
-    this._held = held;
-    this.state = INFLATING;
+  /** Calls back when what was to be inflated elsewhere is there, or maybe not if `close` was called. */
+  inflateLater(callback) {
+    this.state &= ~MUST_WAIT;
+    this._held.wait(callback);
+  }
+
+  /** Tells the program that the inflating that `inflateLater` began has ended. */
+  announceInflated() {
+    this._decoder[kOnInflated]?.();
   }
 
   /** @param {number} length in bytes, which decides whether it is a message or its only part */
-  _give(data, firstByte, lengths, length) {
+  _give(data, firstByte, length) {
     const isBinary = (firstByte & OPCODE) === Opcode.BINARY;
     if (length >= this.assembler.partsFrom) {
       this._decoder[kOnPart](data, isBinary, true);
       return;
     }
-    this.fragmentLengths = lengths;
     try {
       this._decoder[kOnMessage]?.(data, isBinary);
     } finally {
-      this.fragmentLengths = undefined;
+      this.assembler.lengths = undefined;
     }
   }
-}
-
-/** Whether a subscriber, or the program during a pause, has transferred the memory of a step. */
-function isDetached({ step, data, length }) {
-  return step !== GIVE_PARTS && length !== 0 && data[0] === undefined;
 }
 
 let hasWarned = false;
@@ -464,4 +426,4 @@ function warnWithoutHandlers(decoder) {
   process.emitWarning('A Decoder without handlers delivers nothing: give the constructor onMessage or others');
 }
 
-module.exports = { CLOSED, Dispatcher, INFLATING, PAUSED };
+module.exports = { CLOSED, Dispatcher, INFLATING, MUST_WAIT, PAUSED };

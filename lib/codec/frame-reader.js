@@ -22,7 +22,7 @@ const Found = {
   HEADER: 3,
   /** A piece of that payload: `copyPiece` or `unmaskPiece`. */
   PIECE: 4,
-  /** A control frame that came in pieces; `takeControl` returns it. */
+  /** A control frame that came in pieces; `endFrame` returns its payload. */
   CONTROL: 5,
   /** A header that breaks a rule: `header.error`. */
   ERROR: 6,
@@ -191,13 +191,8 @@ class FrameReader {
     return key;
   }
 
-  /** Forgets the frame whose payload has been taken. */
+  /** Forgets the frame whose payload has been taken. Returns that payload if it is a CONTROL frame. */
   endFrame() {
-    this._frame = null;
-  }
-
-  /** @returns {Buffer} the payload of the CONTROL frame */
-  takeControl() {
     const { payload } = this._frame;
     this._frame = null;
     return payload;

@@ -9,6 +9,7 @@ const { Pool } = require('../shared/pool');
 const FRAMES_PER_SCAN = 256;
 /** The numbers in the table for each frame. */
 const ENTRY = 3;
+const TEXT_MESSAGE = FIN | Opcode.TEXT;
 /** Short ASCII messages within this many bytes become one string, of which each is a part. */
 const MAX_BATCH = 1024;
 /**
@@ -35,15 +36,9 @@ const frameTables = new Pool(() => new Uint32Array(FRAMES_PER_SCAN * ENTRY), 4);
  */
 function endOfBatch(table, first, end) {
   const start = table[first + 1];
-  let last = first;
-  for (
-    let i = first + ENTRY;
-    i < end && table[i] === (FIN | Opcode.TEXT) && table[i + 2] - start <= MAX_BATCH;
-    i += ENTRY
-  ) {
-    last = i;
-  }
-  return table[last + 2];
+  let i = first + ENTRY;
+  while (i < end && table[i] === TEXT_MESSAGE && table[i + 2] - start <= MAX_BATCH) i += ENTRY;
+  return table[i - 1];
 }
 
 /** The frames that are copied together, by the same arguments; returns the offset at which they end. */
@@ -51,7 +46,7 @@ function endOfPiece(table, first, end) {
   const start = table[first + 1];
   let i = first;
   while (i < end && table[i + 2] - table[i + 1] < SHARED_BELOW && table[i + 2] - start <= MAX_PIECE) i += ENTRY;
-  return table[Math.max(i - ENTRY, first) + 2];
+  return table[Math.max(i, first + ENTRY) - 1];
 }
 
 /** Moves the payloads of all entries to where they are once the chunk begins at its offset `from`. */
@@ -62,4 +57,4 @@ function moveEntries(table, from) {
   }
 }
 
-module.exports = { MAX_BATCH, ENTRY, endOfBatch, endOfPiece, frameTables, moveEntries };
+module.exports = { MAX_BATCH, ENTRY, TEXT_MESSAGE, endOfBatch, endOfPiece, frameTables, moveEntries };

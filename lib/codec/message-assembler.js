@@ -29,8 +29,9 @@ class MessageAssembler {
     this._maxFragments = readWhole(options, 'maxFragments', 1, Infinity, 16 * 1024);
     const text = readText(options);
     this._text = options.onFrame === undefined || text === UNCHECKED ? text : FRAMES;
-    /** Whether the length of each fragment is wanted. */
-    this.countsFragments = readBoolean(options, 'fragmentLengths');
+    this._countsFragments = readBoolean(options, 'fragmentLengths');
+    /** The lengths of the fragments of a message, if they are wanted: until it has been delivered. */
+    this.lengths = undefined;
     /** The message in progress, or null. */
     this.message = null;
   }
@@ -123,33 +124,28 @@ class MessageAssembler {
    */
   beginParts(inflater) {
     const { message } = this;
-    message.stream = this.createStream(message.firstByte, inflater, message.lengths);
+    message.stream = this.createStream(message.firstByte, inflater);
     if (inflater !== null) return message.stream;
     if (message.length !== 0) message.stream.add(view(message.buffer, 0, message.length), false, false);
     message.skip(message.length);
     message.frameStart = 0;
+    this.lengths = undefined;
     return message.stream;
   }
 
   /** @returns {PartStream} of a message that begins with this byte */
-  createStream(messageByte, inflater, lengths) {
+  createStream(messageByte, inflater) {
     const firstByte = inflater === null ? messageByte : messageByte & ~RSV1;
     const text = this.validates && isText(firstByte) ? this._text : null;
     let limit = this.becomesString(firstByte) ? this.maxString : this.maxPayload;
     if (this._parts !== null) limit = this._parts.limit;
-    return new PartStream(firstByte, text, inflater, limit, this.partsFrom, lengths);
+    return new PartStream(firstByte, text, inflater, limit, this.partsFrom, this._countsFragments);
   }
 
-  /**
-   * Counts bytes of a message that has a PartStream; `endsFrame`: they end the frame.
-   *
-   * @returns {PartialMessage}
-   */
-  addInParts(firstByte, length, endsFrame) {
-    const { message } = this;
-    message.skip(length);
-    if (endsFrame && (firstByte & FIN) !== 0) this.message = null;
-    return message;
+  /** Counts bytes of a message that has a PartStream; `isLast`: they end it. */
+  addInParts(length, isLast) {
+    this.message.skip(length);
+    if (isLast) this.message = null;
   }
 
   /**
@@ -210,7 +206,6 @@ class MessageAssembler {
     if (!gathered) this.beginFrame(firstByte);
     const { message } = this;
     message.skip(length);
-    message.lengths = undefined;
     this.endFrame(firstByte);
     return message;
   }
@@ -224,7 +219,10 @@ class MessageAssembler {
     const { message } = this;
     const isLast = (firstByte & FIN) !== 0;
     if (!message.validate(isLast)) return utf8Error();
-    message.endFrame();
+    if (this._countsFragments) {
+      this.lengths ??= [];
+      this.lengths.push(message.length - message.frameStart);
+    }
     if (!isLast) return null;
     this.message = null;
     return message;
@@ -234,7 +232,6 @@ class MessageAssembler {
     const message = new PartialMessage(firstByte);
     message.isString = this.becomesString(firstByte);
     message.isValidated = this._text !== FRAMES && this.validates && isText(firstByte);
-    if (this.countsFragments) message.lengths = [];
     return message;
   }
 }

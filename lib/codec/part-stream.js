@@ -17,10 +17,10 @@ class PartStream {
    * @param {Inflater | null} inflater null if it is not compressed
    * @param {number} limit the most bytes that it may have
    * @param {number} from a compressed message of fewer bytes, inflated, is delivered as a whole
-   * @param {number[] | undefined} lengths empty: where the inflated length of each frame of such a
-   *   message goes; undefined if nobody wants to know them
+   * @param {boolean} countsFragments whether `lengths` has the inflated length of each frame of such a
+   *   message
    */
-  constructor(firstByte, text, inflater, limit, from, lengths) {
+  constructor(firstByte, text, inflater, limit, from, countsFragments) {
     this.firstByte = firstByte;
     /** Whether the last part has been returned. */
     this.hasEnded = false;
@@ -30,7 +30,7 @@ class PartStream {
     this._inflater = inflater;
     this._limit = limit;
     this._from = inflater === null ? 0 : from;
-    this.lengths = this._from === 0 ? undefined : lengths;
+    this.lengths = countsFragments && this._from !== 0 ? [] : undefined;
     // Parts that are joined.
     this._pieces = null;
     this._length = 0;

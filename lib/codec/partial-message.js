@@ -49,8 +49,6 @@ class PartialMessage {
     this.isString = false;
     /** Whether it must be UTF-8. */
     this.isValidated = false;
-    /** The lengths of its frames so far; undefined if nobody wants to know them. */
-    this.lengths = undefined;
     this._isAscii = true;
     this._validatedTo = 0;
   }
@@ -58,10 +56,6 @@ class PartialMessage {
   beginFrame() {
     this.fragments++;
     this.frameStart = this.length;
-  }
-
-  endFrame() {
-    this.lengths?.push(this.length - this.frameStart);
   }
 
   /** Forgets the bytes that have been gathered, and counts `length` bytes that are not kept. */

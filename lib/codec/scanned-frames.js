@@ -3,9 +3,8 @@
 const { FastBuffer, copyOf, memoryOf, offsetOf } = require('../shared/buffers');
 const { FIN, Opcode } = require('../shared/protocol');
 const { CLOSED } = require('./dispatcher');
-const { ENTRY, MAX_BATCH, endOfBatch, endOfPiece, frameTables } = require('./frame-table');
+const { ENTRY, MAX_BATCH, TEXT_MESSAGE, endOfBatch, endOfPiece, frameTables } = require('./frame-table');
 
-const TEXT_MESSAGE = FIN | Opcode.TEXT;
 const BINARY_MESSAGE = FIN | Opcode.BINARY;
 
 /**
