@@ -26,7 +26,8 @@ class Connection {
   /** The streams of Node.js deliver in ticks, and those come after the code that awaits the promise. */
   static async connect(url, options = {}) {
     settingsOf(options);
-    const { context, paused } = options;
+    const { context } = options;
+    const paused = readBoolean(options, 'paused');
     const { socket, ...upgrade } = await openClient(url, options);
     return new this(socket, 'client', options, { ...upgrade, context, paused });
   }

@@ -154,6 +154,7 @@ t.test('connect rejects', async (t) => {
   await t.rejects(Connection.connect('ws://127.0.0.1#part'), { code: 'ERR_INVALID_ARG_VALUE' });
   await t.rejects(Connection.connect('nonsense'), { code: 'ERR_INVALID_URL' });
   await t.rejects(Connection.connect(silent, { onMessage: 1 }), { code: 'ERR_INVALID_ARG_TYPE' });
+  await t.rejects(Connection.connect(silent, { paused: 1 }), { code: 'ERR_INVALID_ARG_TYPE' });
   await t.rejects(Connection.connect(silent, { handshaketimeout: 1 }), { code: 'ERR_INVALID_ARG_VALUE' });
   await t.rejects(Connection.connect(silent, { handshakeTimeout: 0 }), { code: 'ERR_OUT_OF_RANGE' });
   await t.rejects(Connection.connect(silent, { signal: AbortSignal.abort() }), { name: 'AbortError' });
