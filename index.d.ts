@@ -808,6 +808,8 @@ export interface AcceptOptions<Context = undefined> extends AcceptUpgradeOptions
   context?: Context | undefined;
   /** Whether the connection begins with a `pause`: until an asynchronous login is done. Default: false. */
   paused?: boolean | undefined;
+  /** The connection in trace records: its `key` and `path` are those of the handshake. */
+  trace?: Pick<TracedConnection, 'id'> | undefined;
 }
 
 /**
@@ -828,6 +830,8 @@ export interface ConnectOptions<Context = undefined, Text extends TextAs = 'stri
   context?: Context | undefined;
   /** See {@link OwnConnectionOptions.paused}. */
   paused?: boolean | undefined;
+  /** See {@link AcceptOptions.trace}. */
+  trace?: Pick<TracedConnection, 'id'> | undefined;
 }
 
 /** Options of {@link Connection.send}. */

@@ -1,7 +1,7 @@
 'use strict';
 
 const { openClient } = require('../client-handshake');
-const { readChoice } = require('../codec/options');
+const { readChoice, readTrace } = require('../codec/options');
 const { acceptUpgrade } = require('../handshake');
 const { invalidType } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
@@ -16,10 +16,11 @@ class Connection {
     settingsOf(options);
     readBoolean(checkOptions(own, 'Connection'), 'paused');
     const { protocol, headers, deflate = options.deflate } = own;
+    const id = readTrace(own)?.id;
     const upgrade = acceptUpgrade(request, socket, head, { protocol, headers, deflate });
     if (upgrade === null) return null;
     const [path] = (request.url ?? '').split('?');
-    const trace = { key: request.headers['sec-websocket-key'], path };
+    const trace = { id, key: request.headers['sec-websocket-key'], path };
     return new this(socket, 'server', options, { ...own, ...upgrade, trace });
   }
 
@@ -28,8 +29,9 @@ class Connection {
     settingsOf(options);
     const { context } = options;
     const paused = readBoolean(options, 'paused');
-    const { socket, ...upgrade } = await openClient(url, options);
-    return new this(socket, 'client', options, { ...upgrade, context, paused });
+    const id = readTrace(options)?.id;
+    const { socket, trace, ...upgrade } = await openClient(url, options);
+    return new this(socket, 'client', options, { ...upgrade, context, paused, trace: { id, ...trace } });
   }
 
   constructor(socket, role, options = {}, own = options) {

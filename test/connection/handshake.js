@@ -155,6 +155,7 @@ t.test('connect rejects', async (t) => {
   await t.rejects(Connection.connect('nonsense'), { code: 'ERR_INVALID_URL' });
   await t.rejects(Connection.connect(silent, { onMessage: 1 }), { code: 'ERR_INVALID_ARG_TYPE' });
   await t.rejects(Connection.connect(silent, { paused: 1 }), { code: 'ERR_INVALID_ARG_TYPE' });
+  await t.rejects(Connection.connect(silent, { trace: { id: 1 } }), { code: 'ERR_INVALID_ARG_TYPE' });
   await t.rejects(Connection.connect(silent, { handshaketimeout: 1 }), { code: 'ERR_INVALID_ARG_VALUE' });
   await t.rejects(Connection.connect(silent, { handshakeTimeout: 0 }), { code: 'ERR_OUT_OF_RANGE' });
   await t.rejects(Connection.connect(silent, { signal: AbortSignal.abort() }), { name: 'AbortError' });
@@ -183,6 +184,7 @@ t.test('accept refuses what is not a handshake, and throws before it answers', a
     t.throws(() => accept({ onmessage() {} }), { code: 'ERR_INVALID_ARG_VALUE' });
     t.throws(() => accept({ maxPayload: 'x' }), { code: 'ERR_INVALID_ARG_TYPE' });
     t.throws(() => accept({}, { paused: 'yes' }), { code: 'ERR_INVALID_ARG_TYPE' });
+    t.throws(() => accept({}, { trace: 'id' }), { code: 'ERR_INVALID_ARG_TYPE' });
     if (request.url === '/right')
       t.throws(() => accept({}, { headers: { a: 'x\r\ny' } }), { code: 'ERR_INVALID_ARG_TYPE' });
     results.push(accept());
@@ -208,7 +210,7 @@ t.test('a request that the program has made itself', async (t) => {
 });
 
 t.test('framemask:open and framemask:close', async (t) => {
-  const { url, connections } = await startEcho(t);
+  const { url, connections } = await startEcho(t, { own: { trace: { id: 'served' } } });
   const records = [];
   const note = (name) => (record) => records.push([name, record]);
   const subscribe = (name) => {
@@ -218,7 +220,7 @@ t.test('framemask:open and framemask:close', async (t) => {
   };
   const run = async () => {
     const { options, messages, closed } = handlersFor(2);
-    const connection = await Connection.connect(`${url}/chat?token=secret`, options);
+    const connection = await Connection.connect(`${url}/chat?token=secret`, { ...options, trace: { id: 'mine' } });
     connections.at(-1).send(prepare('to all'));
     connection.send('é', { fin: false });
     connection.send(Buffer.from('x'));
@@ -238,7 +240,8 @@ t.test('framemask:open and framemask:close', async (t) => {
   const { id, time, connection, key, ...opened } = of('framemask:open', 'server');
   t.same(opened, { path: '/chat', protocol: '', role: 'server' });
   t.equal(key, of('framemask:open', 'client').key);
-  t.equal(of('framemask:open', 'client').path, '/chat');
+  t.equal(connection, 'served', 'the id that the program has given');
+  t.match(of('framemask:open', 'client'), { path: '/chat', connection: 'mine' });
   t.ok(Math.abs(time - Date.now()) < 60_000 && id !== connection);
   const closed = of('framemask:close', 'server');
   t.match(closed, { connection, key, path: '/chat', closeCode: 4000 });

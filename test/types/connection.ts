@@ -31,6 +31,8 @@ http.createServer().on('upgrade', (request, socket, head) => {
   // @ts-expect-error: null for a request that was refused
   connection.resume();
   connection?.send(prepare('to all'), () => {});
+  // @ts-expect-error: the key is that of the handshake
+  Connection.accept(request, socket, head, {}, { trace: { id: 'mine', key: 'another' } });
   // @ts-expect-error: a context is a User
   Connection.accept<User>(request, socket, head, {}, { context: 1 });
   // @ts-expect-error: no such type of data
@@ -45,6 +47,7 @@ async function connect(url: URL): Promise<number | null> {
     createConnection: overHttp2(),
     signal: AbortSignal.timeout(1000),
     headers: { Authorization: 'secret' },
+    trace: { id: 'mine' },
     onMessage(data, isBinary) {
       if (isBinary) data.subarray();
       else data.charAt(0);
