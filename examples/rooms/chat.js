@@ -35,11 +35,14 @@ const LIMITS = {
   maxRoomHistory: 256 * 1024,
   maxHistory: 64 * 1024 * 1024, // bytes, of all rooms
   closeTimeout: 10_000, // milliseconds for the closing handshake
-  heartbeat: 30_000 // milliseconds between Pings
+  heartbeat: 30_000 // milliseconds of silence until a Ping, and again until a client is dropped
 };
 const MAX_NAME = 64; // of a nickname and of a room, in characters
 const MAX_TEXT = 4000;
 const SHOWN_TO_NEWCOMERS = 20; // messages
+
+/** Of a connection's `readyState`. */
+const OPEN = 1;
 
 const isText = (value, most, least = 1) => typeof value === 'string' && value.length >= least && value.length <= most;
 const isId = (value) => typeof value === 'string' && /^\d{1,15}-\d{1,15}$/.test(value);
@@ -75,29 +78,16 @@ class Chat {
     for (const entry of recent) this._remember(entry);
   }
 
-  /** A connection is open: returns what it calls. */
+  /** A connection is open: returns its handlers. */
   open(connection) {
     const member = new Member(this, connection);
     this.members.add(member);
     return member;
   }
 
-  /** Pings everybody, and drops those from whom nothing has come since the last Ping. */
-  beat() {
-    for (const { connection } of this.members) {
-      if (connection.isAlive) {
-        connection.isAlive = false;
-        connection.ping();
-      } else {
-        this.counts.silent++;
-        connection.drop();
-      }
-    }
-  }
-
   /** Sends a Close frame to everybody. */
   close() {
-    for (const member of this.members) member.close(1001, 'The server is going away');
+    for (const { connection } of this.members) connection.close(1001, 'The server is going away');
   }
 
   stop() {
@@ -106,9 +96,12 @@ class Chat {
 
   /** Sends a message that is framed once. @returns {number} how many members it was sent to */
   _send(room, message) {
-    const members = [...(this.rooms.get(room) ?? [])].filter((member) => member.isKeepingUp());
-    for (const { connection } of members) connection.send(message);
-    return members.length;
+    let count = 0;
+    for (const { connection } of this.rooms.get(room) ?? []) {
+      connection.send(message);
+      if (connection.readyState === OPEN) count++;
+    }
+    return count;
   }
 
   _remember({ id, room, body }) {
@@ -156,49 +149,36 @@ class Member {
     this.name = null;
     this.from = null;
     this._lastNumber = 0;
-    this._isClosing = false;
     this._rate = new RateLimit(chat.limits);
   }
 
   reply(message) {
-    if (this.isKeepingUp()) this.connection.sendText(JSON.stringify(message));
+    this.connection.send(JSON.stringify(message));
   }
 
-  /**
-   * Drops a client that does not read what waits for it. It may come back, and gets what it has missed.
-   * @returns {boolean} false if it is dropped, or closing
-   */
-  isKeepingUp() {
-    if (this._isClosing) return false;
-    if (this.connection.pending <= this.chat.limits.maxPending) return true;
-    this._isClosing = true;
-    this.chat.counts.tooSlow++;
-    this.connection.drop();
-    return false;
+  /** The connection is lost. A client that did not read may come back, and gets what it has missed. */
+  onError({ code }) {
+    if (code === 'FRAMEMASK_ERR_BACKPRESSURE') this.chat.counts.tooSlow++;
+    if (code === 'FRAMEMASK_ERR_HEARTBEAT') this.chat.counts.silent++;
   }
 
-  /** Starts the closing handshake; what the client sends from now on is ignored. */
-  close(code, reason) {
-    this._isClosing = true;
-    this.connection.close(code, reason);
-  }
-
-  onEnd() {
-    this._isClosing = true;
+  onClose() {
     for (const room of this.rooms) this.chat.leave(this, room);
     this.rooms.clear();
     this.chat.members.delete(this);
   }
 
   onMessage(data, isBinary) {
-    if (this._isClosing) return;
+    const { connection } = this;
+    // Messages may come until the client answers a Close frame.
+    if (connection.readyState !== OPEN) return;
     if (!this._rate.take()) {
       this.chat.counts.tooMany++;
-      this.close(1008, 'Too many messages');
+      connection.close(1008, 'Too many messages');
     } else if (isBinary) {
-      this.close(1003, 'Text only');
+      connection.close(1003, 'Text only');
     } else if (!this._obey(parse(data))) {
-      this.close(1008, 'Not a message of this chat');
+      connection.close(1008, 'Not a message of this chat');
     }
   }
 
@@ -249,7 +229,7 @@ class Member {
       chat.counts[isNew ? 'published' : 'repeated']++;
       this.reply({ type: 'sent', n });
     } catch {
-      if (!this._isClosing) this.close(1013, 'Try again later'); // the other processes can't be reached
+      this.connection.close(1013, 'Try again later'); // the other processes can't be reached
     }
   }
 }

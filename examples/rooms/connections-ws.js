@@ -5,32 +5,41 @@
 const { prepare } = require('framemask');
 const { WebSocket, WebSocketServer } = require('framemask/ws');
 
-/** A connection whose handshake is done. connections-codec.js has a class of the same shape. */
+/** A connection whose handshake is done: the part of framemask's Connection that the chat needs. */
 class Connection {
-  constructor(socket) {
-    this.isAlive = true;
+  constructor(socket, { maxPending, heartbeat }, open) {
     this._socket = socket;
+    this._maxPending = maxPending;
+    this._isAlive = true;
+    const timer = setInterval(() => this._beat(), heartbeat);
+    this._handlers = open(this);
+    socket.on('message', (data, isBinary) => {
+      this._isAlive = true;
+      this._handlers.onMessage(isBinary ? data : data.toString(), isBinary);
+    });
+    socket.on('pong', () => {
+      this._isAlive = true;
+    });
+    socket.on('error', (error) => this._handlers.onError(error)); // 'close' follows
+    socket.on('close', () => {
+      clearInterval(timer);
+      this._handlers.onClose();
+    });
   }
 
-  /** The bytes that wait for the client to read them. */
-  get pending() {
-    return this._socket.bufferedAmount;
+  /** 1 while it is open. */
+  get readyState() {
+    return this._socket.readyState;
   }
 
-  /** Sends a message that has been framed once, for all members of a room. */
-  send({ frame }) {
-    if (this._socket.readyState !== WebSocket.OPEN) return;
+  /** Sends text, or a message of `frameOnce`. A client that leaves too much unread is dropped. */
+  send(message) {
+    if (this.readyState !== WebSocket.OPEN) return;
+    if (this._socket.bufferedAmount > this._maxPending) this._drop('FRAMEMASK_ERR_BACKPRESSURE');
+    else if (typeof message === 'string') this._socket.send(message);
     // ws has no public method for a frame that is made already. socket.io sends its broadcasts in
     // this way, too.
-    this._socket._sender.sendFrame([frame]);
-  }
-
-  sendText(text) {
-    if (this._socket.readyState === WebSocket.OPEN) this._socket.send(text);
-  }
-
-  ping() {
-    if (this._socket.readyState === WebSocket.OPEN) this._socket.ping();
+    else this._socket._sender.sendFrame([message.frame]);
   }
 
   /** Starts the closing handshake. ws drops a client that does not answer in time. */
@@ -39,8 +48,21 @@ class Connection {
   }
 
   /** Ends the connection at once. */
-  drop() {
+  terminate() {
     this._socket.terminate();
+  }
+
+  /** Sends a Ping, or drops a client from which nothing has come since the last one. */
+  _beat() {
+    if (this.readyState !== WebSocket.OPEN) return;
+    if (!this._isAlive) this._drop('FRAMEMASK_ERR_HEARTBEAT');
+    else this._socket.ping();
+    this._isAlive = false;
+  }
+
+  _drop(code) {
+    this._handlers.onError(Object.assign(new Error('The client is dropped'), { code }));
+    this.terminate();
   }
 }
 
@@ -50,25 +72,15 @@ function frameOnce(text) {
   return { frame, length: frame.length };
 }
 
-/** `open` is called with a Connection, and returns its `onMessage` and `onEnd`. @returns a listener of 'upgrade' */
-function createUpgrade({ maxPayload, closeTimeout }, open) {
+/**
+ * `open` is called with a Connection, and returns its `onMessage`, `onError` and `onClose`, which are those of
+ * framemask's ConnectionOptions. @returns a listener of 'upgrade'
+ */
+function createUpgrade(limits, open) {
+  const { maxPayload, closeTimeout } = limits;
   const server = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload, closeTimeout });
-
-  function onConnection(socket) {
-    const connection = new Connection(socket);
-    const handlers = open(connection);
-    socket.on('message', (data, isBinary) => {
-      connection.isAlive = true;
-      handlers.onMessage(isBinary ? data : data.toString(), isBinary);
-    });
-    socket.on('pong', () => {
-      connection.isAlive = true;
-    });
-    socket.on('error', () => {}); // it broke a rule: ws sends the Close frame, 'close' follows
-    socket.on('close', () => handlers.onEnd());
-  }
-
-  return (request, socket, head) => server.handleUpgrade(request, socket, head, onConnection);
+  return (request, socket, head) =>
+    server.handleUpgrade(request, socket, head, (websocket) => new Connection(websocket, limits, open));
 }
 
 module.exports = { createUpgrade, frameOnce };

@@ -14,7 +14,7 @@ const { MemoryBus } = require('./bus-memory');
 
 const USAGE = `usage: node examples/rooms/server.js [--codec] [--help]
 
-The connections are framemask/ws's, or with --codec those of a Decoder and an Encoder. Environment variables:
+The connections are framemask/ws's, or with --codec framemask's own. Environment variables:
 
   PORT       default: 8080
   HOST       the address to listen on (default: 127.0.0.1)
@@ -43,7 +43,6 @@ class RoomsServer {
     this.metrics = new Metrics(() => this._counts(), { tracing });
     this._token = token;
     this._upgrade = createUpgrade(this.limits, (connection) => this.chat.open(connection));
-    this._heartbeat = null;
     this._isEnding = false;
     this.http = http.createServer((request, response) => this._answer(request, response));
     this.http.on('upgrade', (request, socket, head) => this._connect(request, socket, head));
@@ -53,7 +52,6 @@ class RoomsServer {
   async listen(port = 0, host = '127.0.0.1') {
     await this.chat.start();
     await once(this.http.listen(port, host), 'listening');
-    this._heartbeat = setInterval(() => this.chat.beat(), this.limits.heartbeat);
     return this.http.address().port;
   }
 
@@ -105,7 +103,6 @@ class RoomsServer {
    */
   async shutDown() {
     this._isEnding = true;
-    clearInterval(this._heartbeat);
     const closed = once(this.http.close(), 'close');
     this.chat.close();
     this.http.closeIdleConnections();

@@ -78,7 +78,7 @@ for (const connections of ['ws', 'codec']) {
     const bob = await join(t, url, 'Bob', 'tea');
     ada.client.say('tea', 'one');
     await until(() => bob.heard.length === 1);
-    for (const { name, connection } of server.chat.members) if (name === 'Bob') connection.drop();
+    for (const { name, connection } of server.chat.members) if (name === 'Bob') connection.terminate();
     ada.client.say('tea', 'two');
     await until(() => bob.told.joined.length === 2);
     ada.client.say('tea', 'three');
@@ -161,6 +161,7 @@ for (const connections of ['ws', 'codec']) {
     const answers = new WebSocket(`ws://127.0.0.1:${port}/chat`);
     await once(answers, 'open');
     await closed;
+    await until(() => server.chat.members.size === 1);
     assert.equal(server.chat.counts.silent, 1);
     assert.equal(answers.readyState, WebSocket.OPEN);
     answers.terminate();
