@@ -45,6 +45,8 @@ async function openClient(url, options) {
       () => fail(connectionError('HANDSHAKE_TIMEOUT', `The handshake took longer than ${timeout} ms`)),
       timeout
     );
+    // As the timeouts of sockets: a program that has given up its socket (`unref`) may end.
+    timer.unref?.();
     signal?.addEventListener('abort', abort);
 
     function settle() {

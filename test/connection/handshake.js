@@ -11,6 +11,7 @@ const t = require('tap');
 const { WebSocket, WebSocketServer } = require('ws');
 const { Connection, acceptHttp2, overHttp2, prepare, refuseUpgrade } = require('../..');
 const certificate = require('../support/certificate');
+const { outputOf } = require('../support/child');
 const { listen, startFalseServer } = require('../support/connections');
 const { frame, head } = require('../support/frames');
 const { withResolvers } = require('../support/promises');
@@ -163,6 +164,14 @@ t.test('connect rejects', async (t) => {
   const aborted = Connection.connect(silent, { signal: controller.signal });
   controller.abort(new Error('no longer needed'));
   await t.rejects(aborted, { message: 'no longer needed' });
+});
+
+t.test('a handshake keeps the process alive by its socket alone', async (t) => {
+  const silent = await startFalseServer(t, () => {});
+  const program = `
+    const createConnection = (options) => require('node:net').connect(options).unref();
+    require('.').Connection.connect('${silent}', { createConnection, handshakeTimeout: 2 ** 31 - 1 });`;
+  t.equal(await outputOf([process.execPath, '-e', program]), '');
 });
 
 t.test('a signal no longer counts when the connection is open', async (t) => {
