@@ -29,7 +29,7 @@ class Inspector {
       '/page': {
         token: this._pageToken,
         fromPage: true,
-        open: (peer) => this._openPage(peer),
+        open: (connection) => this._openPage(connection),
         maxBody: maxSize,
         answer: (...request) => answerPage(this, ...request)
       },
@@ -79,8 +79,8 @@ class Inspector {
     this.session.reset('');
   }
 
-  _openPage(peer) {
-    const page = new PageConnection(peer, this);
+  _openPage(connection) {
+    const page = new PageConnection(connection, this);
     this._pages.add(page);
     return { onClose: () => this._pages.delete(page) };
   }

@@ -3,10 +3,10 @@
 // The connection from a program to an inspector. It never keeps the program alive, but for a moment
 // at its end, so that the last records arrive.
 
-const http = require('node:http');
+const net = require('node:net');
 const { setTimeout: sleep } = require('node:timers/promises');
-const { offerUpgrade } = require('./framemask');
-const { Peer } = require('./peer');
+const { Connection } = require('./framemask');
+const { OWN } = require('./own-trace');
 
 /** Milliseconds that records wait for others. */
 const DELAY = 20;
@@ -25,44 +25,26 @@ class LiveSender {
     this._waiting = [];
     this._dropped = 0;
     this._timer = null;
-    this._peer = null;
-    this._socket = null;
+    this._connection = null;
     this._ended = false;
     this._connect(url);
   }
 
-  _connect(url) {
-    const offer = offerUpgrade();
-    const request = http.get({
-      host: url.hostname.replace(/[[\]]/g, ''),
-      port: url.port,
-      path: url.pathname + url.search,
-      agent: false,
-      headers: offer.headers
-    });
-    const fail = (reason) => {
-      console.error(`framemask-inspector: no records are sent: ${reason}`);
+  async _connect(url) {
+    try {
+      this._connection = await Connection.connect(url, {
+        trace: OWN,
+        createConnection: (options) => net.connect(options).unref(),
+        onClose: () => this._end()
+      });
+    } catch ({ message, statusCode }) {
+      const answer = `the inspector answered ${statusCode}; is this the address of one that runs now?`;
+      console.error(`framemask-inspector: no records are sent: ${statusCode === undefined ? message : answer}`);
       this._end();
-    };
-    request.on('socket', (socket) => socket.unref());
-    request.on('error', (error) => fail(error.message));
-    request.on('response', (response) => {
-      response.resume();
-      fail(`the inspector answered ${response.statusCode}; is this the address of one that runs now?`);
-    });
-    request.on('upgrade', (response, socket) => {
-      try {
-        offer.readAnswer(response);
-      } catch (error) {
-        socket.destroy();
-        fail(error.message);
-        return;
-      }
-      socket.unref();
-      this._socket = socket;
-      this._peer = new Peer(socket, { role: 'client', onClose: () => this._end() });
-      this._flush();
-    });
+      return;
+    }
+    if (this._ended) this._connection.terminate();
+    else this._flush();
   }
 
   /** Sends a record, soon. */
@@ -79,9 +61,10 @@ class LiveSender {
   _flush() {
     clearTimeout(this._timer);
     this._timer = null;
-    if (this._peer === null) return;
-    while (this._waiting.length > 0 && this._peer.queued < MAX_QUEUED) {
-      this._peer.send({ records: this._waiting.splice(0, BATCH), dropped: this._dropped });
+    if (this._connection === null) return;
+    while (this._waiting.length > 0 && this._connection.bufferedAmount < MAX_QUEUED) {
+      const message = { records: this._waiting.splice(0, BATCH), dropped: this._dropped };
+      this._connection.send(JSON.stringify(message));
       this._dropped = 0;
     }
     if (this._waiting.length > 0) this._timer = setTimeout(() => this._flush(), DELAY).unref();
@@ -90,7 +73,7 @@ class LiveSender {
   /** Keeps the program until the last records are sent, or a second has passed. */
   async finish() {
     const limit = performance.now() + LAST_WAIT;
-    while (!this._ended && (this._waiting.length > 0 || this._peer?.queued > 0)) {
+    while (!this._ended && (this._waiting.length > 0 || this._connection?.bufferedAmount > 0)) {
       if (performance.now() > limit) this._end();
       this._flush();
       await sleep(5);
@@ -102,7 +85,7 @@ class LiveSender {
     this._ended = true;
     clearTimeout(this._timer);
     this._waiting = [];
-    this._socket?.destroy();
+    this._connection?.terminate();
     this._onEnd();
   }
 }

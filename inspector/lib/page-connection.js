@@ -14,14 +14,14 @@ const ROWS = { connections: connectionRow, notes: (note) => note, frames: rowOf 
 
 /** Sends a page what the session has, and then what is new in it. */
 class PageConnection {
-  constructor(peer, inspector) {
-    this._peer = peer;
+  constructor(connection, inspector) {
+    this._connection = connection;
     this._inspector = inspector;
     this._generation = -1;
     this._pumping = false;
     this._again = false;
     this._progress = null;
-    peer.send({ type: 'hello', live: inspector.liveCommand });
+    this._send({ type: 'hello', live: inspector.liveCommand });
     this.update();
   }
 
@@ -32,9 +32,18 @@ class PageConnection {
     if (!this._pumping) this._pump();
   }
 
+  get _isOpen() {
+    return this._connection.readyState === 1;
+  }
+
+  /** Sends a message; `_sending` lasts until the page has read what was sent, or is gone. */
+  _send(message) {
+    this._sending = new Promise((resolve) => this._connection.send(JSON.stringify(message), resolve));
+  }
+
   async _pump() {
     this._pumping = true;
-    while (this._again && this._peer.isOpen) {
+    while (this._again && this._isOpen) {
       this._again = false;
       // Changes of one turn are sent together.
       await sleep(20);
@@ -50,12 +59,12 @@ class PageConnection {
       this._generation = generation;
       this._sent = { connections: 0, notes: 0, frames: 0 };
       this._changed = { connections: new Set(), notes: new Set(), frames: new Set() };
-      this._peer.send({ type: 'reset', title, isLive });
+      this._send({ type: 'reset', title, isLive });
     }
     const sendSome = (list) => this._sendSome(list, session[list]);
-    while (this._peer.isOpen && generation === session.generation && Object.keys(ROWS).some(sendSome)) {
+    while (this._isOpen && generation === session.generation && Object.keys(ROWS).some(sendSome)) {
       this._sendProgress(session);
-      await this._peer.drained();
+      await this._sending;
     }
     this._sendProgress(session);
   }
@@ -68,12 +77,12 @@ class PageConnection {
     this._sent[list] = Math.min(from + BATCH - changed.length, items.length);
     for (let index = from; index < this._sent[list]; index++) changed.push(index);
     if (changed.length === 0) return false;
-    this._peer.send({ type: list, rows: changed.map((index) => [index, ROWS[list](items[index])]) });
+    this._send({ type: list, rows: changed.map((index) => [index, ROWS[list](items[index])]) });
     return true;
   }
 
   _sendProgress({ progress }) {
-    if (progress !== this._progress) this._peer.send({ type: 'progress', part: progress });
+    if (progress !== this._progress) this._send({ type: 'progress', part: progress });
     this._progress = progress;
   }
 }

@@ -11,12 +11,16 @@ const http = require('node:http');
 const path = require('node:path');
 const { Readable } = require('node:stream');
 const { pipeline } = require('node:stream/promises');
-const { acceptUpgrade, refuseUpgrade } = require('./framemask');
-const { Peer } = require('./peer');
+const { Connection, refuseUpgrade } = require('./framemask');
+const { OWN } = require('./own-trace');
 
 const PAGE = path.join(__dirname, '../page');
 /** Bytes of a message that a program sends. */
 const MAX_MESSAGE = 4 * 1024 * 1024;
+/** Milliseconds. */
+const CLOSE_TIMEOUT = 2000;
+/** Characters of a reason, of which a Close frame takes 123 bytes. */
+const MAX_REASON = 30;
 const TYPES = { '.html': 'text/html', '.css': 'text/css', '.mjs': 'text/javascript', '.svg': 'image/svg+xml' };
 
 /** The files of the page: no request names another. */
@@ -63,18 +67,40 @@ async function bodyOf(request, limit) {
   return Buffer.concat(parts);
 }
 
+/** Gives a value of JSON to the handlers that are the connection's context. An error closes it. */
+function onMessage(data) {
+  // Some come until the other end answers a Close frame.
+  if (this.readyState !== 1) return;
+  try {
+    const value = JSON.parse(data);
+    this.context.onMessage?.(value);
+  } catch (error) {
+    this.close(1011, error.message.slice(0, MAX_REASON));
+  }
+}
+
 class InspectorServer {
   /**
    * @param {Record<string, object>} routes by path: the token of its requests; `fromPage`, whether their
-   *   origin must be this server, or none, as of programs; and `open`, which is called with a Peer of a
-   *   WebSocket connection, and returns its handlers. One with `answer` takes POST, too: it is called with
+   *   origin must be this server, or none, as of programs; and `open`, which is called with a Connection,
+   *   and returns its `onClose`, and its `onMessage` for values of JSON. One with `answer` takes POST, too: it is called with
    *   a value of JSON, a body of up to `maxBody` bytes, and a function that says whether the answer is
    *   still wanted. It returns the fields of JSON, or a `file` as an iterable
    */
   constructor(routes) {
     this._routes = routes;
     this._files = readPage();
-    this._peers = new Set();
+    const connections = new Set();
+    this._connections = connections;
+    this._options = {
+      maxPayload: MAX_MESSAGE,
+      closeTimeout: CLOSE_TIMEOUT,
+      onMessage,
+      onClose() {
+        connections.delete(this);
+        this.context.onClose();
+      }
+    };
     this._server = http.createServer((request, response) => this._answer(request, response));
     this._server.on('upgrade', (request, socket, head) => this._upgrade(request, socket, head));
   }
@@ -86,7 +112,7 @@ class InspectorServer {
   }
 
   async close() {
-    for (const peer of this._peers) peer.close(1001);
+    for (const connection of this._connections) connection.close(1001);
     this._server.closeAllConnections();
     await new Promise((resolve) => this._server.close(resolve));
   }
@@ -144,26 +170,15 @@ class InspectorServer {
   }
 
   _upgrade(request, socket, head) {
-    socket.on('error', () => {});
     const { route, status } = this._routeOf(request);
     if (status !== null) {
       refuseUpgrade(socket, status);
       return;
     }
-    if (acceptUpgrade(request, socket, head) === null) return;
-    socket.setTimeout(0);
-    let handlers;
-    const peer = new Peer(socket, {
-      role: 'server',
-      maxPayload: MAX_MESSAGE,
-      onMessage: (message) => handlers.onMessage?.(message),
-      onClose: () => {
-        this._peers.delete(peer);
-        handlers.onClose();
-      }
-    });
-    this._peers.add(peer);
-    handlers = route.open(peer);
+    const connection = Connection.accept(request, socket, head, this._options, { trace: OWN });
+    if (connection === null) return;
+    this._connections.add(connection);
+    connection.context = route.open(connection);
   }
 }
 

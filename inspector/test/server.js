@@ -155,6 +155,15 @@ test('a program goes on sending records after a source that was refused', async 
   assert.match(await Promise.race([noted, closed]), /Clear the list/);
 });
 
+test('of a program that sends anything else, nothing more is taken', async (t) => {
+  const { inspector } = await startInspector(t);
+  const live = await connectLive(inspector);
+  live.send('{}');
+  live.sendRecords([{ ...RECORD, sequence: 1 }]);
+  assert.equal((await once(live, 'close')).join(' '), '1011 These are no records');
+  assert.equal(inspector.session.frames.length, 0);
+});
+
 test('a program that ends closes its own connections of the list', async (t) => {
   const { inspector } = await startInspector(t);
   const { session } = inspector;
