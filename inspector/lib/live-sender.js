@@ -10,7 +10,9 @@ const { OWN } = require('./own-trace');
 
 /** Milliseconds that records wait for others. */
 const DELAY = 20;
+/** Records of one message, and characters of their payloads: the server takes messages of 4 MiB. */
 const BATCH = 500;
+const BATCH_CHARACTERS = 1024 * 1024;
 /** Records that wait for the connection, or for an inspector that does not read; more are dropped. */
 const MAX_WAITING = 20_000;
 /** Bytes that the socket may hold. */
@@ -63,11 +65,19 @@ class LiveSender {
     this._timer = null;
     if (this._connection === null) return;
     while (this._waiting.length > 0 && this._connection.bufferedAmount < MAX_QUEUED) {
-      const message = { records: this._waiting.splice(0, BATCH), dropped: this._dropped };
+      const message = { records: this._takeBatch(), dropped: this._dropped };
       this._connection.send(JSON.stringify(message));
       this._dropped = 0;
     }
     if (this._waiting.length > 0) this._timer = setTimeout(() => this._flush(), DELAY).unref();
+  }
+
+  _takeBatch() {
+    let count = 0;
+    for (let size = 0; size < BATCH_CHARACTERS && count < Math.min(this._waiting.length, BATCH); count++) {
+      size += this._waiting[count].payload?.length ?? 0;
+    }
+    return this._waiting.splice(0, count);
   }
 
   /** Keeps the program until the last records are sent, or a second has passed. */

@@ -67,6 +67,15 @@ test('where payloads are asked for, each way of sending has its first bytes', as
   for (const { ends } of session.frames.slice(0, 5)) assert.ok(ends.sent !== null && ends.received !== null);
 });
 
+test('the payloads of many frames at once are more than one message', async (t) => {
+  const work = () => {
+    const encoder = new Encoder({ role: 'server', trace: { id: 'server' } });
+    for (let i = 0; i < 100; i++) encoder.binary(Buffer.alloc(64 * 1024));
+  };
+  const session = await trace(t, 64 * 1024, work, 100);
+  assert.equal(session.frames.at(-1).beginning.length, 64 * 1024);
+});
+
 test('compressed messages of a program are inflated, its connection has an address, and is closed', async (t) => {
   const { inspector } = await startInspector(t);
   const program = `
