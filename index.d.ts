@@ -903,6 +903,8 @@ export class Connection<Context = undefined, Text extends TextAs = 'string'> {
   context: Context;
   /** The subprotocol, '' for none. */
   readonly protocol: string;
+  /** The negotiated permessage-deflate; null if messages are not compressed. */
+  readonly deflate: NegotiatedDeflate | null;
   /** The stream, for its addresses and the like. Write, end and pause by the connection's own methods. */
   readonly socket: Duplex;
   readonly role: Role;
@@ -923,8 +925,8 @@ export class Connection<Context = undefined, Text extends TextAs = 'string'> {
    * whose handlers they are sent, or of the turn of the event loop; at once from 64 KiB and 16 KiB on.
    * After `close` nothing is sent or thrown: the callback gets an error with `FRAMEMASK_ERR_NOT_OPEN`.
    *
-   * @param data text as a string, or bytes, which must not be changed before they are sent; or a message of
-   *   {@link prepare}, for servers
+   * @param data text as a string; bytes, which a server sends without a copy from 16 KiB on: do not
+   *   change those before they are sent; or a message of {@link prepare}, for servers
    * @returns false if the peer reads more slowly, or the connection is not open: wait for `onDrain`
    * @throws TypeError for data of another type
    */

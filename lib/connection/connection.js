@@ -44,6 +44,7 @@ class Connection {
     const isPaused = readBoolean(own, 'paused');
     this.context = context;
     this.protocol = protocol;
+    this.deflate = deflate;
     this._endpoint = new Endpoint(this, socket, role, settings, deflate, trace);
     this._endpoint.start(isPaused);
   }

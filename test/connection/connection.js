@@ -16,6 +16,7 @@ forEachEnd(t, 'receives and sends messages and control frames', async (t, open, 
   const { connection, events, peer, closed } = await open();
   const f = peer.frames;
   t.match(connection, { role, readyState: 1, protocol: '', bufferedAmount: 0, closeCode: null, closeReason: '' });
+  t.equal(connection.deflate, null);
   peer.write(...text(f, 'Hello'), f.binary('bytes'), f.ping('p'), f.pong('q'), ...f.fragments(TEXT, ['in ', 'two']));
   await until(() => events.length === 5);
   t.same(events, [
@@ -250,6 +251,20 @@ t.test('sends outside of a read leave at the end of the turn, from 16 KiB on at 
   connection.terminate();
   t.ok(stream.bytesWritten >= 66_000, 'terminate sends what was sent before it');
   await until(() => peer.stream.readableEnded || peer.stream.destroyed);
+});
+
+forEachEnd(t, 'bytes may be changed after send, but 16 KiB and more of a server', async (t, open, role) => {
+  const { connection, peer } = await open();
+  const sizes = [10, 16_000, ...(role === 'client' ? [100_000] : [])];
+  for (const size of sizes) {
+    const bytes = Buffer.alloc(size, 'a');
+    connection.send(bytes);
+    bytes.fill('b');
+  }
+  t.same(
+    await peer.until(sizes.length),
+    sizes.map((size) => ['binary', 'a'.repeat(size)])
+  );
 });
 
 t.test('options and arguments are checked', async (t) => {

@@ -77,6 +77,7 @@ for (const [scheme, [createServer, clientOptions]] of Object.entries(SERVERS)) {
     );
     t.match(connection, { role: 'client', protocol: 'chat', context: 7, readyState: 1 });
     t.match(connections[0], { role: 'server', protocol: 'chat', context: { name: 'Ada' } });
+    for (const end of [connection, connections[0]]) t.match(end.deflate.header, /^permessage-deflate/);
     connection.send('Hello');
     connection.send(Buffer.from('bytes'));
     const sent = withResolvers();

@@ -56,6 +56,7 @@ async function connect(url: URL): Promise<number | null> {
     },
     onPart: (data, _isBinary, isLast) => void [data.length, isLast]
   });
+  console.log(connection.deflate?.header.length);
   const state: 1 | 2 | 3 = connection.readyState;
   return state === 3 ? connection.closeCode : connection.bufferedAmount + connection.framesRead;
 }
