@@ -8,7 +8,7 @@
 
 const { channel } = require('node:diagnostics_channel');
 const { parseArgs } = require('node:util');
-const { connect } = require('./client');
+const { Connection } = require('framemask');
 const { createEchoServer } = require('./echo-server');
 
 const USAGE = `usage: node examples/trace.js [--json] [--help]
@@ -93,22 +93,21 @@ class Bracket {
 }
 
 /** Sends a text, a text in three frames with a Ping between, a binary message and a Close frame. */
-function converse(url, onClose) {
+async function converse(url, onClose) {
   let answers = 0;
-  connect(url, {
-    onOpen() {
-      this.send('Hello');
-      this.encoder.text('A message ', { fin: false });
-      this.encoder.continuation('in ', { fin: false });
-      this.ping('still there?');
-      this.encoder.continuation('three fragments');
-      this.send(Buffer.alloc(70_000));
-    },
+  const connection = await Connection.connect(url, {
     onMessage() {
       if (++answers === 3) this.close(1000, 'that was all');
     },
+    onError: (error) => console.error(error.message),
     onClose
   });
+  connection.send('Hello');
+  connection.send('A message ', { fin: false });
+  connection.send('in ', { fin: false });
+  connection.ping('still there?');
+  connection.send('three fragments');
+  connection.send(Buffer.alloc(70_000));
 }
 
 function main() {
@@ -120,8 +119,7 @@ function main() {
   if (values.json) printJson();
   else printPage();
   const server = createEchoServer().listen(0, '127.0.0.1', () => {
-    converse(`ws://127.0.0.1:${server.address().port}`, (code, _reason, error) => {
-      if (error !== null) console.error(error.message);
+    converse(`ws://127.0.0.1:${server.address().port}`, (code) => {
       process.exitCode = code === 1000 ? 0 : 1;
       server.close();
     });
