@@ -212,7 +212,7 @@ testDecoders('pinned-chunks: a decoder between two chunks keeps neither', ({ f, 
 });
 
 // CVE-2026-109932, CVE-2026-11586: a peer that sends Ping frames and never reads the Pong frames, so
-// that they fill the memory. test/example-client.js has the same attack on the client.
+// that they fill the memory. test/connection/flow.js has the same attack on a Connection.
 testDecoders(
   'unread-pongs: flush() says that the peer does not read, and pause() holds the other pings',
   ({ Decoder, f, role }) => {

@@ -12,7 +12,8 @@ const { WebSocket } = require('ws');
 const { Attacker } = require('../support/attacks/attacker');
 const { EXTENSIONS, LENGTHS, SLOW_HEADERS, attackNamed } = require('../support/attacks/attacks');
 const { Target } = require('../support/attacks/target');
-const { head, open, startFalseServer } = require('../support/connections');
+const { Connection } = require('../../index.js');
+const { head, startFalseServer } = require('../support/connections');
 const { addon } = require('../support/natives');
 const { TRIES_ALL } = require('../support/sample');
 
@@ -201,6 +202,6 @@ t.test('extension-parameters: the client refuses an answer with an extension', a
     const url = await startFalseServer(t, (socket, lines) => {
       socket.write(head(...lines, `Sec-WebSocket-Extensions: ${offer}`));
     });
-    t.match(await open(url).closed, { code: 1006, error: /extension/ });
+    await t.rejects(Connection.connect(url), /extension/);
   }
 });

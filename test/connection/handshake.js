@@ -12,7 +12,14 @@ const { WebSocket, WebSocketServer } = require('ws');
 const { Connection, acceptHttp2, overHttp2, prepare, refuseUpgrade } = require('../..');
 const certificate = require('../support/certificate');
 const { outputOf } = require('../support/child');
-const { listen, startFalseServer } = require('../support/connections');
+const {
+  assertMessages,
+  listen,
+  masked,
+  randomMessages,
+  startFalseServer,
+  startWsEcho
+} = require('../support/connections');
 const { frame, head } = require('../support/frames');
 const { withResolvers } = require('../support/promises');
 const { memoryPair } = require('../support/stream-pairs');
@@ -137,6 +144,36 @@ t.test('a server of ws', async (t) => {
   t.same(await closed, [4000, 'enough']);
 });
 
+t.test('every byte comes back from ws', async (t) => {
+  const messages = randomMessages();
+  const { options, messages: got, closed } = handlersFor(messages.length);
+  const connection = await Connection.connect(await startWsEcho(t), options);
+  for (const { data, isBinary } of messages) connection.send(isBinary ? data : `${data}`);
+  const came = (await got).map((data) => ({ data: Buffer.from(data), isBinary: typeof data !== 'string' }));
+  assertMessages(came, messages);
+  connection.close(1000);
+  t.same(await closed, [1000, '']);
+});
+
+t.test('a server that breaks a rule in the packet of the answer', async (t) => {
+  const sent = withResolvers();
+  const url = await startFalseServer(t, (socket, lines) => {
+    const chunks = [];
+    socket.on('data', (chunk) => chunks.push(chunk)).on('end', () => sent.resolve(Buffer.concat(chunks)));
+    socket.write(Buffer.concat([Buffer.from(head(...lines)), frame(1, 'first'), masked(1, 'Hello')]));
+  });
+  const { options, got, closed } = handlersFor(1);
+  const error = withResolvers();
+  await Connection.connect(url, { ...options, onError: error.resolve });
+  t.equal((await error.promise).code, 'FRAMEMASK_ERR_MASK_UNWANTED');
+  t.same(await closed, [1006, '']);
+  t.same(got, ['first']);
+  const bytes = await sent.promise;
+  t.equal(bytes.length, 8, 'one Close frame');
+  t.equal(bytes[0], 0x88);
+  t.equal(((bytes[6] ^ bytes[2]) << 8) | (bytes[7] ^ bytes[3]), 1002);
+});
+
 t.test('connect rejects', async (t) => {
   const server = http
     .createServer()
@@ -152,6 +189,11 @@ t.test('connect rejects', async (t) => {
   const silent = await startFalseServer(t, () => {});
   await t.rejects(Connection.connect(silent, { handshakeTimeout: 20 }), { code: 'FRAMEMASK_ERR_HANDSHAKE_TIMEOUT' });
   await t.rejects(Connection.connect('ws://127.0.0.1:1'), { code: 'ECONNREFUSED' });
+  const otherProtocol = await answers(() => ['SSH-2.0-OpenSSH']);
+  await t.rejects(Connection.connect(otherProtocol), /Parse Error/);
+  await t.rejects(Connection.connect(url.replace('ws:', 'wss:')), { code: /EPROTO|ECONNRESET/ });
+  const resets = await startFalseServer(t, (socket) => socket.destroy());
+  await t.rejects(Connection.connect(resets), { code: 'ECONNRESET' });
   await t.rejects(Connection.connect('http://127.0.0.1'), { code: 'ERR_INVALID_ARG_VALUE' });
   await t.rejects(Connection.connect('ws://127.0.0.1#part'), { code: 'ERR_INVALID_ARG_VALUE' });
   await t.rejects(Connection.connect('nonsense'), { code: 'ERR_INVALID_URL' });

@@ -10,7 +10,6 @@ const net = require('node:net');
 const path = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { WebSocketServer } = require('ws');
-const { connect } = require('../../examples/client');
 const { createEchoServer } = require('../../examples/echo-server');
 const child = require('./child');
 const { HANDSHAKE, framesFor, head, upgradeAnswer } = require('./frames');
@@ -154,28 +153,6 @@ async function request(t, port, bytes) {
   return raw.bytes().toString();
 }
 
-/** A client of examples/client.js; `closed` resolves to onClose's arguments and number of calls. */
-function open(url, handlers = {}) {
-  const opened = withResolvers();
-  const closed = withResolvers();
-  let calls = 0;
-  const connection = connect(url, {
-    closeTimeout: 2000,
-    ...handlers,
-    onOpen() {
-      handlers.onOpen?.call(this);
-      opened.resolve(this);
-    },
-    onClose(code, reason, error) {
-      calls++;
-      closed.resolve({ code, reason, error, calls: () => calls });
-      opened.reject(error);
-    }
-  });
-  opened.promise.catch(() => {});
-  return { connection, opened: opened.promise, closed: closed.promise };
-}
-
 /** Waits until a server has no connections. */
 async function untilAllClosed(server) {
   while (server.connections.size > 0) await sleep(5);
@@ -199,7 +176,6 @@ module.exports = {
   head,
   listen,
   masked,
-  open,
   randomMessages,
   request,
   run,

@@ -1,8 +1,8 @@
 'use strict';
 
-// Mixed traffic over loopback sockets, against examples/echo-server.js and examples/client.js. The
-// decoder that is fed with a whole stream at once says what must come: Autobahn and the fuzzers
-// compare it with others.
+// Mixed traffic over loopback sockets, against examples/echo-server.js and clients of
+// Connection.connect. The decoder that is fed with a whole stream at once says what must come: Autobahn
+// and the fuzzers compare it with others.
 
 const { randomBytes } = require('node:crypto');
 const { once } = require('node:events');
@@ -11,9 +11,8 @@ const net = require('node:net');
 const { setTimeout: sleep } = require('node:timers/promises');
 const v8 = require('node:v8');
 const vm = require('node:vm');
-const { connect } = require('../../examples/client');
 const { createEchoServer } = require('../../examples/echo-server');
-const { Decoder } = require('../../index.js');
+const { Connection, Decoder } = require('../../index.js');
 const { HANDSHAKE, head } = require('../support/connections');
 const { listen } = require('../support/free-port');
 const { upgradeAnswer } = require('../support/frames');
@@ -78,7 +77,7 @@ class Soak {
     this.count(kind);
   }
 
-  /** A client of examples/client.js sends messages and pings, and compares the echoes. */
+  /** A client sends messages and pings, and compares the echoes. */
   async talk(random) {
     const soak = this;
     const expected = [];
@@ -98,9 +97,7 @@ class Soak {
       if (expected.length === 0) connection.close(1000, 'done');
     }
     const { code, error } = await this.connect(this.server, '', {
-      onOpen() {
-        send(this);
-      },
+      onOpen: send,
       onMessage(data, isBinary) {
         const message = expected.shift();
         const right = isBinary ? message instanceof Buffer && message.equals(data) : message === data;
@@ -136,7 +133,7 @@ class Soak {
     this.count('bytes', bytes.length);
   }
 
-  /** The client of examples/client.js is sent such a stream. */
+  /** A client is sent such a stream. */
   async received(random, number) {
     const bytes = createStreamMaker(random)('client');
     const events = expectedOf('client', bytes);
@@ -176,11 +173,16 @@ class Soak {
     else socket.destroy();
   }
 
-  /** @returns {Promise<{ code: number, error: Error | null }>} when a client of examples/client.js has closed */
-  connect(server, path, handlers) {
+  /** @returns {Promise<{ code: number, error: Error | null }>} when a client has closed */
+  connect(server, path, { onOpen, ...handlers }) {
     const url = `ws://127.0.0.1:${server.address().port}${path}`;
-    return new Promise((resolve) => {
-      connect(url, { ...handlers, onClose: (code, _reason, error) => resolve({ code, error }) });
+    return new Promise((resolve, reject) => {
+      let error = null;
+      const onError = (given) => {
+        error = given;
+      };
+      const options = { ...handlers, onError, onClose: (code) => resolve({ code, error }) };
+      Connection.connect(url, options).then(onOpen, reject);
     });
   }
 

@@ -5,8 +5,7 @@
 //     node client.js URL AGENT KIND [ARGUMENT]
 
 const { setTimeout: sleep } = require('node:timers/promises');
-const { connect } = require('../../../examples/client');
-const deflate = require('../../../examples/deflate');
+const { Connection } = require('../../../index');
 const http2 = require('./http2');
 const parts = require('./parts');
 const { LIMITS, WS_OPTIONS, deflateOptions } = require('./limits');
@@ -19,29 +18,26 @@ const PAUSE = 200;
 
 const [url, agent, kind, argument] = process.argv.slice(2);
 
-/** What either example needs to call `on`, and to stop reading while it can't send. */
-const handlers = (on) => ({
-  ...LIMITS,
-  onMessage(data, isBinary) {
-    on.message(data, () => this.send(data, isBinary) || this.pause());
-  },
-  onDrain() {
-    this.resume();
-  },
-  onClose: on.end
-});
+/** It stops reading while it can't send. */
+function connect(address, on, deflate) {
+  const options = {
+    ...LIMITS,
+    deflate,
+    text: 'buffer',
+    onMessage(data, isBinary) {
+      on.message(data, () => this.send(data, { binary: isBinary }) || this.pause());
+    },
+    onDrain() {
+      this.resume();
+    },
+    onClose: on.end
+  };
+  Connection.connect(address, options).then((connection) => on.open(() => connection.close()), on.end);
+}
 
 const CLIENTS = {
-  codec(address, on) {
-    const onOpen = function () {
-      on.open(() => this.close());
-    };
-    connect(address, { ...handlers(on), text: 'buffer', onOpen });
-  },
-  deflate(address, on) {
-    const options = { ...handlers(on), deflate: deflateOptions(argument) };
-    deflate.connect(address, options).then((connection) => on.open(() => connection.close()), on.end);
-  },
+  codec: (address, on) => connect(address, on),
+  deflate: (address, on) => connect(address, on, deflateOptions(argument)),
   parts(address, on) {
     const data = [];
     const part = (bytes, isLast) => {

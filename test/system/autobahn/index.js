@@ -118,9 +118,9 @@ async function report({ role, targets, cases, folder }, results) {
 }
 
 module.exports = {
-  summary: 'Autobahn|Testsuite, as client and as server, on the examples, with compression, and on framemask/ws',
-  details: `Runs sections 1 to 7, 9 and 10 on examples/echo-server.js and client.js, with the addon and in JavaScript; sections 12 and 13,
-permessage-deflate, on examples/deflate.js (20 minutes or more); and all sections on framemask/ws and, to compare with, on
+  summary: 'Autobahn|Testsuite, as client and as server, on a Connection, with compression, and on framemask/ws',
+  details: `Runs sections 1 to 7, 9 and 10 on examples/echo-server.js and on a client of Connection.connect, with the addon and in
+JavaScript; sections 12 and 13 on both with compression (20 minutes or more); and all sections on framemask/ws and, to compare with, on
 ws (40 minutes or more). Every case must be OK; 7.1.6, 7.13.1 and 7.13.2 may be INFORMATIONAL. framemask/ws may have
 INFORMATIONAL where ws has it. reports/autobahn/ has the details.
 

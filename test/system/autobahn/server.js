@@ -2,21 +2,20 @@
 
 // Starts an echo server with the limits that the suite needs, and prints its port:
 //
-//     node server.js codec                      examples/echo-server.js
-//     node server.js deflate shared|takeover    examples/deflate.js, without context takeover or with it
+//     node server.js codec                     examples/echo-server.js
+//     node server.js deflate shared|takeover   the same, compressed without context takeover or with it
 //     node server.js parts [shared|takeover]   parts.js, which echoes messages while they arrive
-//     node server.js http2                      http2.js: framemask/ws over HTTP/2
-//     node server.js ws LIBRARY                 ws, or another library in its place
+//     node server.js http2                     http2.js: framemask/ws over HTTP/2
+//     node server.js ws LIBRARY                ws, or another library in its place
 
-const deflate = require('../../../examples/deflate');
-const echo = require('../../../examples/echo-server');
+const { createEchoServer } = require('../../../examples/echo-server');
 const http2 = require('./http2');
 const parts = require('./parts');
 const { HOST, LIMITS, WS_OPTIONS, deflateOptions, echoWs } = require('./limits');
 
 const SERVERS = {
-  codec: () => echo.createEchoServer(LIMITS).listen(0, HOST),
-  deflate: (contexts) => deflate.createEchoServer({ ...LIMITS, deflate: deflateOptions(contexts) }).listen(0, HOST),
+  codec: () => createEchoServer(LIMITS).listen(0, HOST),
+  deflate: (contexts) => createEchoServer({ ...LIMITS, deflate: deflateOptions(contexts) }).listen(0, HOST),
   http2: () => http2.createServer(),
   parts: (contexts) => parts.createServer(contexts !== undefined && deflateOptions(contexts)),
   ws(library) {
