@@ -223,13 +223,6 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
    */
   skipUTF8Validation?: boolean | undefined;
   /**
-   * Whether a chunk is the caller's again when `write` returns, so that one piece of memory can
-   * serve many reads. Bytes that are delivered, or held back, are copies then. Default: false.
-   */
-  borrowed?: boolean | undefined;
-  /** Whether {@link Decoder.fragmentLengths} is kept. Default: false. */
-  fragmentLengths?: boolean | undefined;
-  /**
    * Whether an extension of your own sets RSV1 on the first frame of a message: `onFrame` gets the
    * frames. Not with `onMessage`, `onPart` or the option `deflate`. Without the option, RSV1 is an
    * error with the close code 1002. Default: false.
@@ -285,7 +278,6 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string'> {
   readonly closed: boolean;
   /** Whether it is paused: between `pause` and `resume`. */
   readonly paused: boolean;
-  readonly borrowed: boolean;
   /**
    * How many frames have been read, control frames and the one whose header ends the last chunk
    * included: exact inside each handler, and equal to `sequence` of the frame's trace record.
@@ -297,15 +289,9 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string'> {
    */
   readonly inflating: boolean;
   /**
-   * The length of each frame's payload, inflated if it was compressed, while `onMessage` is called
-   * for a message of several frames, and the option `fragmentLengths` is set. Undefined otherwise.
-   */
-  readonly fragmentLengths: number[] | undefined;
-  /**
    * Decodes the next chunk of the connection, and calls the handlers for the frames that end in it.
    *
-   * The decoder owns the chunk from then on, unmasks it in place and delivers views of it. With the
-   * option `borrowed` it owns the chunk until `write` returns, and delivers copies.
+   * The decoder owns the chunk from then on, unmasks it in place and delivers views of it.
    *
    * @param chunk any number of bytes; frames may begin and end anywhere in it
    * @returns false if the decoder is paused, or `inflating`: stop reading until you resume it, or
@@ -352,12 +338,6 @@ export interface EncoderOptions<End extends Role = Role> {
    * which frames have collected. Default: null; nothing is sent until `flush`.
    */
   writable?: FrameSink | null | undefined;
-  /**
-   * Set if the writable no longer reads written buffers once its `writableLength` is 0; they are
-   * then reused. True of `net.Socket` and `tls.TLSSocket`, unless their `write` has been replaced by
-   * a function that keeps Buffers; not of `stream.PassThrough`. Default: false.
-   */
-  recycle?: boolean | undefined;
   /**
    * The negotiated permessage-deflate: messages from its `threshold` on are compressed (see
    * {@link MessageOptions.compress}). Later messages and a Close frame wait while one of
@@ -473,13 +453,11 @@ export class Encoder<End extends Role = Role> {
    * Pieces of 16 KiB or more are not copied: do not change them before they are sent.
    *
    * @param pieces the bytes of one frame; the first piece has the whole header
-   * @param options `anyMask`: whether the frame may be masked or not, against RFC 6455 section 5.1,
-   *   such as to test a peer. Default: false. `owned`: as in {@link FragmentOptions}; the pieces are
-   *   not changed
+   * @param options `owned`: as in {@link FragmentOptions}; the pieces are not changed
    * @throws RangeError if they are not one whole frame that this role may send
    * @throws Error for a continuation of a message that this encoder compresses
    */
-  addFramed(pieces: Uint8Array[], options?: { anyMask?: boolean | undefined; owned?: boolean | undefined }): void;
+  addFramed(pieces: Uint8Array[], options?: { owned?: boolean | undefined }): void;
   /**
    * Sends all that has collected, in one write.
    *
@@ -987,33 +965,6 @@ export function overHttp2(
   session?: ClientHttp2Session | null,
   options?: { fallback?: boolean | undefined }
 ): (options: ClientRequestArgs) => Duplex;
-
-/** The source of {@link readInto}: a `net.Socket` or another stream that emits 'data'. */
-export interface ReadableSocket {
-  on(event: 'data', listener: (chunk: Buffer) => void): unknown;
-}
-
-/**
- * Writes all that a socket reads to a {@link Decoder}, as a listener of its event 'data' would. A
- * second call for the same socket replaces the decoder and `afterRead`.
- *
- * If the decoder has the option `borrowed`, the sockets of a thread are read into one piece of
- * memory of 64 KiB, where Node.js would allocate as much for each read. Where that can't be done
- * (on Bun and Deno, for streams other than `net.Socket`: see docs/ws.md), or the environment
- * variable `FRAMEMASK_READS` is `events`, the socket reads as ever. Events, other listeners,
- * encodings, `pause`, `resume` and `setTimeout` of the socket work in both cases.
- *
- * @param socket a socket that is connected, such as one that an HTTP server has upgraded
- * @param afterRead called after each read with the result of `decoder.write`, unless it threw;
- *   `this` is the socket
- * @returns how it is read: `'shared'` if it reads into the memory of the thread, or `'events'`
- */
-export function readInto<Socket extends ReadableSocket>(
-  socket: Socket,
-  // biome-ignore lint/suspicious/noExplicitAny: a Decoder with any context
-  decoder: Decoder<any>,
-  afterRead: (this: Socket, more: boolean) => void
-): 'shared' | 'events';
 
 /** The peer's mistake. docs/codec.md ("Error codes") has the cause and the RFC section of each. */
 export type FrameErrorCode =

@@ -15,11 +15,10 @@ module.exports = api;
 
 // The other exports load at their first use: masking alone takes a quarter of the modules. Those of a
 // group load together, so that none is left to a read: `require` fails there without descriptors.
-define(['Decoder', 'Encoder', 'prepare', 'readInto', 'FrameError', 'frameId', 'formatFrameId', 'parseFrameId'], () => ({
+define(['Decoder', 'Encoder', 'prepare', 'FrameError', 'frameId', 'formatFrameId', 'parseFrameId'], () => ({
   ...require('./lib/codec/decoder'),
   ...require('./lib/codec/encoder'),
   ...require('./lib/codec/prepared'),
-  ...require('./lib/sockets/read-into'),
   ...require('./lib/shared/errors'),
   ...require('./lib/frame-id')
 }));

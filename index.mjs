@@ -18,7 +18,6 @@ export const {
   overHttp2,
   parseFrameId,
   prepare,
-  readInto,
   refuseUpgrade,
   unmask
 } = framemask;

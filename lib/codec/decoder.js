@@ -17,8 +17,10 @@ const { dispatchScanned } = require('./scanned-frames');
  * RFC 6455 from bytes to messages: see index.d.ts. A queue of chunks, and the loop: the FrameReader
  * finds a frame in the current chunk, the Dispatcher judges it and calls the handlers.
  *
- * The bytes of a `borrowed` chunk are copied if a handler gets them, or if they are left when
- * `write` returns.
+ * Two options are internal. With `borrowed` a chunk is the caller's again when `write` returns: its
+ * bytes are copied if a handler gets them, or if they are left then. With `fragmentLengths` the
+ * getter of that name has the length of each frame, inflated, while `onMessage` is called for a
+ * message of several frames.
  */
 class Decoder {
   /** @param {CodecBackend} [backend] for tests */
@@ -47,10 +49,6 @@ class Decoder {
 
   get paused() {
     return (this._dispatcher.state & PAUSED) !== 0;
-  }
-
-  get borrowed() {
-    return this._borrowed;
   }
 
   get framesRead() {
@@ -264,6 +262,6 @@ class Decoder {
   }
 }
 
-showPublicState(Decoder, ['role', 'closed', 'paused', 'borrowed', 'framesRead']);
+showPublicState(Decoder, ['role', 'closed', 'paused', 'framesRead']);
 
 module.exports = { Decoder };

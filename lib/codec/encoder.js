@@ -29,6 +29,10 @@ const framesOfClient = new FrameWriter(MODE_MASKED, codecBackend);
 /**
  * RFC 6455 from messages to bytes: see index.d.ts. The FrameWriter writes frames into the
  * WriteBuffer, until `flush` sends them in one write.
+ *
+ * Two options are internal: `recycle` of the constructor, for sinks that no longer read what was
+ * written once their `writableLength` is 0, and `anyMask` of `addFramed`, for a frame that may be
+ * masked or not.
  */
 class Encoder {
   /** @param {CodecBackend} [backend] for tests */

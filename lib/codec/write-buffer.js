@@ -44,7 +44,7 @@ class SlabPart {
  * bytes that were written there, `push` adds a Buffer that is sent from where it lies.
  */
 class WriteBuffer {
-  /** `recycle`: see EncoderOptions in index.d.ts. With a `writable`, it flushes by itself. */
+  /** `recycle`: see Encoder. With a `writable`, it flushes by itself. */
   constructor(recycle, writable) {
     this.recycles = recycle;
     /** The bytes that have collected. */

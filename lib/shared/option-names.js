@@ -10,10 +10,10 @@ const OPTIONS = {
   // biome-ignore format: several names a line
   Decoder: [
     'role', 'onMessage', 'onPart', 'partsFrom', 'onPing', 'onPong', 'onClose', 'onError', 'onFrame',
-    'maxPayload', 'maxFragments', 'text', 'skipUTF8Validation', 'borrowed', 'fragmentLengths',
-    'rsv1', 'trace', 'context', 'deflate', 'onInflated'
+    'maxPayload', 'maxFragments', 'text', 'skipUTF8Validation', 'rsv1', 'trace', 'context',
+    'deflate', 'onInflated'
   ],
-  Encoder: ['role', 'writable', 'recycle', 'trace', 'deflate', 'onDeflated'],
+  Encoder: ['role', 'writable', 'trace', 'deflate', 'onDeflated'],
   // biome-ignore format: several names a line
   Connection: [
     'onMessage', 'onPart', 'onPing', 'onPong', 'onDrain', 'onError', 'onClose', 'maxPayload',

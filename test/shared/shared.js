@@ -84,7 +84,7 @@ t.test('inspect shows the public state, and fields of a subclass without an unde
   const decoder = new Decoder({ role: 'server' });
   t.equal(
     onOneLine(decoder),
-    "Decoder { role: 'server', closed: false, paused: false, borrowed: false, framesRead: 0, context: undefined }"
+    "Decoder { role: 'server', closed: false, paused: false, framesRead: 0, context: undefined }"
   );
   decoder.pause();
   t.match(inspect(decoder), /paused: true/);

@@ -7,7 +7,8 @@ const assert = require('node:assert/strict');
 const t = require('tap');
 const { once } = require('node:events');
 const { setTimeout: sleep } = require('node:timers/promises');
-const { Decoder, readInto } = require('../../index.js');
+const { Decoder } = require('../../index.js');
+const { readInto } = require('../support/read-into');
 const { framesFor } = require('../support/frames');
 const { createRandom, seed } = require('../support/random');
 const { assertEvents, eventsOf, record } = require('../support/recorder');
@@ -49,7 +50,7 @@ class Flood {
         else setTimeout(() => which.resume(), random(10));
       }
     });
-    const reads = readInto(socket, recorded.decoder, () => {});
+    const reads = readInto(socket, recorded.decoder);
     if (reads !== 'events') this.lent++;
     this.recorded.push(recorded);
   }

@@ -6,7 +6,8 @@
 const { once } = require('node:events');
 const net = require('node:net');
 const { parentPort, workerData: change } = require('node:worker_threads');
-const { Decoder, readInto } = require('../../index.js');
+const { Decoder } = require('../../index.js');
+const { readInto } = require('./read-into');
 const { framesFor } = require('./frames');
 
 const { Socket } = net;

@@ -6,7 +6,8 @@
 const cluster = require('node:cluster');
 const net = require('node:net');
 const { isMainThread, parentPort } = require('node:worker_threads');
-const { Decoder, Encoder, readInto } = require('../../index.js');
+const { Decoder, Encoder } = require('../../index.js');
+const { readInto } = require('./read-into');
 
 const tell = (message) => (isMainThread ? process.send(message) : parentPort.postMessage(message));
 

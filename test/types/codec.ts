@@ -21,13 +21,12 @@ import {
   type PreparedMessage,
   parseFrameId,
   prepare,
-  type Role,
-  readInto
+  type Role
 } from 'framemask';
 
 class Connection {
   readonly socket = new Socket();
-  readonly encoder = new Encoder({ role: 'server', recycle: true, writable: this.socket, trace: { id: frameId() } });
+  readonly encoder = new Encoder({ role: 'server', writable: this.socket, trace: { id: frameId() } });
   readonly decoder = new Decoder<Connection, 'buffer'>({
     role: 'server',
     context: this,
@@ -101,7 +100,7 @@ try {
 }
 
 // Each option may be undefined, also under exactOptionalPropertyTypes.
-const server = new Encoder({ role: 'server', writable: undefined, recycle: undefined, trace: { id: undefined } });
+const server = new Encoder({ role: 'server', writable: undefined, trace: { id: undefined } });
 server.text('text', { fin: undefined, rsv1: undefined, owned: undefined });
 server.addPrepared(prepare(new Uint8Array(1), { binary: undefined, rsv1: undefined }));
 frameId({ version: undefined });
@@ -149,19 +148,6 @@ server.continuation('text', { rsv1: true });
 new FrameError();
 // @ts-expect-error: no such version
 frameId({ version: 1 });
-
-// readInto takes sockets and other streams, and decoders with any type parameters.
-declare const socket: import('node:net').Socket;
-declare const duplex: import('node:stream').Duplex;
-const reading = new Decoder({ role: 'server', text: 'buffer', borrowed: true, context: { name: 'a' } });
-const reads: 'shared' | 'events' = readInto(socket, reading, function (more) {
-  if (!more) this.pause();
-});
-readInto(duplex, new Decoder({ role: 'client' }), () => console.log(reads, reading.borrowed));
-// @ts-expect-error: there is nothing to call after a read
-readInto(socket, reading);
-// @ts-expect-error: it has no event 'data'
-readInto({}, reading, () => {});
 
 // Parts: a test of isBinary narrows the data.
 new Decoder({

@@ -11,7 +11,7 @@
 
 const { once } = require('node:events');
 const net = require('node:net');
-const { Decoder, Encoder, mask, readInto } = require('../../../index');
+const { Connection, Encoder, mask } = require('../../../index');
 const { WebSocket, WebSocketServer, sendStream } = require('../../../ws');
 const { agree } = require('../../support/deflate');
 const { BINARY, KEY, frame } = require('../../support/frames');
@@ -64,9 +64,7 @@ function readStream(stream, done, take) {
 
 function decode(socket, done, options, take) {
   let bytes = 0;
-  const decoder = new Decoder({
-    role: 'server',
-    borrowed: true,
+  new Connection(socket, 'server', {
     text: 'buffer',
     maxPayload: Number.POSITIVE_INFINITY,
     maxFragments: Number.POSITIVE_INFINITY,
@@ -74,11 +72,7 @@ function decode(socket, done, options, take) {
     onPart(data, _isBinary, isLast) {
       bytes = take(data, bytes);
       if (isLast) done(bytes);
-    },
-    onInflated: () => decoder.paused || socket.resume()
-  });
-  readInto(socket, decoder, (more) => {
-    if (!more) socket.pause();
+    }
   });
 }
 
