@@ -8,7 +8,9 @@ const t = require('tap');
 const { Decoder } = require('../lib/codec/decoder');
 const { Encoder } = require('../lib/codec/encoder');
 const { prepare } = require('../lib/codec/prepared');
+const { supportsSyncZlib } = require('../lib/deflate/zlib-handle');
 const { forEachCase } = require('./support/cases');
+const { agree } = require('./support/deflate');
 const { framesFor } = require('./support/frames');
 const { published } = require('./support/subscribers');
 const { uncaughtMessages } = require('./support/uncaught');
@@ -90,6 +92,30 @@ for (const role of ['server', 'client']) {
     });
   });
 }
+
+t.test('a compressed message has the same record at both ends', { skip: !supportsSyncZlib() }, async () => {
+  const { server, client } = agree({ threadPoolFrom: Infinity });
+  const encoder = new Encoder({ role: 'client', deflate: client });
+  const sent = published('framemask:message', () => {
+    encoder.text('a'.repeat(2000));
+    encoder.text('b'.repeat(2000), { fin: false, compress: true });
+    encoder.continuation('c'.repeat(2000));
+  });
+  const bytes = Buffer.concat(encoder.take());
+  const expected = sent.map(({ binary, rsv, length, fragments }) => ({ binary, rsv, length, fragments }));
+  assert.deepEqual(
+    expected.map(({ rsv, fragments }) => `${rsv} ${fragments}`),
+    ['4 1', '4 2']
+  );
+  const cases = [{}, { onMessage }, { onPart() {} }].flatMap((handlers) =>
+    [1, 1000].map((size) => ({ handlers, size }))
+  );
+  forEachCase(cases, ({ handlers, size }) => {
+    const decoder = new Decoder({ role: 'server', deflate: server, ...handlers });
+    const received = published('framemask:message', () => writeInChunks(decoder, Buffer.from(bytes), size));
+    assertRecords(received, expected, {}, 'messages');
+  });
+});
 
 t.test('the reserved bits are recorded as a number from 0 to 7', async (t) => {
   const run = () => new Encoder({ role: 'server' }).text('compressed', { rsv1: true });

@@ -172,7 +172,7 @@ t.test('the first Decoder without handlers is warned of, unless it is traced', {
   const warning = 'A Decoder without handlers delivers nothing: give the constructor onMessage or others\n';
   const [assigned, some, traced] = await Promise.all([
     warnings("for (const role of ['client', 'server']) new Decoder({ role }).onMessage = console.log;"),
-    warnings(`for (const name of ['onMessage', 'onFrame', 'onPing', 'onPong', 'onClose', 'onError'])
+    warnings(`for (const name of ['onMessage', 'onPart', 'onFrame', 'onPing', 'onPong', 'onClose', 'onError'])
       new Decoder({ role: 'client', [name]() {} });`),
     warnings("channel('framemask:message').subscribe(() => {}); new Decoder({ role: 'client' });")
   ]);

@@ -171,11 +171,11 @@ testDecoders('a frame of 2^53 - 1 bytes costs no memory; maxPayload limits the m
   assert.equal(fragments.parts.length, 1);
 });
 
-testDecoders('text: invalid at the last byte, and cut in a character at the end', ({ Decoder, role, f }) => {
+testDecoders('text: invalid at the last byte or before, and cut in a character at the end', ({ Decoder, role, f }) => {
   const text = Buffer.concat([Buffer.from('€'.repeat(100)), Buffer.from([0xe2, 0x82])]);
   const invalid = Buffer.from(text);
   invalid[invalid.length - 1] = 0x41;
-  for (const payload of [text, invalid]) {
+  for (const payload of [text, invalid, Buffer.concat([invalid, text])]) {
     for (const options of [{}, { text: 'buffer' }, { borrowed: true }]) {
       const { codes, decoder, parts } = collect(Decoder, { role, ...options });
       for (const byte of f.text(payload)) decoder.write(Buffer.of(byte));
@@ -343,6 +343,30 @@ t.test('compressed: not DEFLATE, a final block, an empty message, stopped while 
   await nextTurn();
   await nextTurn();
   t.equal(parts.length, length);
+});
+
+t.test('compressed: in parts from partsFrom bytes on, else as a message with fragmentLengths', { skip }, async (t) => {
+  const { server, client } = agree({});
+  for (const [partsFrom, expected] of [
+    [12, [['message', [5, 6]]]],
+    // The second one is empty, and ends the message.
+    [11, Array(2).fill(['part', undefined])]
+  ]) {
+    const encoder = new Encoder({ role: 'client', deflate: client });
+    encoder.text('hello', { fin: false, compress: true });
+    encoder.continuation(' world');
+    const found = [];
+    const decoder = new PublicDecoder({
+      role: 'server',
+      deflate: server,
+      partsFrom,
+      fragmentLengths: true,
+      onMessage: () => found.push(['message', decoder.fragmentLengths]),
+      onPart: () => found.push(['part', decoder.fragmentLengths])
+    });
+    for (const byte of Buffer.concat(encoder.take())) decoder.write(Buffer.of(byte));
+    t.same(found, expected, `partsFrom ${partsFrom}`);
+  }
 });
 
 t.test('onInflated is called when the parts of a turn have been delivered', { skip }, async (t) => {
