@@ -5,6 +5,7 @@ const { AsyncLocalStorage } = require('node:async_hooks');
 const { randomBytes } = require('node:crypto');
 const diagnostics = require('node:diagnostics_channel');
 const { promisify } = require('node:util');
+const zlib = require('node:zlib');
 const t = require('tap');
 const { PerMessageDeflate } = require('ws');
 const { Decoder, Encoder, prepare } = require('../../index');
@@ -795,6 +796,30 @@ t.test('the context of an Encoder is released after its Close frame, and not bef
     encoder = new Encoder({ role: 'server', deflate: server });
     t.equal(await send('addFramed', [CLIENT.ping('')]), 0, `framed, thread pool from ${threadPoolFrom}`);
     t.equal(await send('addFramed', [CLIENT.close(1000)]), 1, `framed, thread pool from ${threadPoolFrom}`);
+  }
+});
+
+t.test('the context of a Decoder is released when it ends', { skip: !supportsSyncZlib() }, async (t) => {
+  const { prototype } = zlib.InflateRaw;
+  const { close } = prototype;
+  let closed = 0;
+  prototype.close = function () {
+    closed++;
+    close.call(this);
+  };
+  t.teardown(() => delete prototype.close);
+  const { client } = agree({ contextTakeover: true });
+  for (const [how, end] of Object.entries({
+    stopped: (decoder) => decoder.stop(),
+    'a Close frame': (decoder) => decoder.write(CLIENT.close(1000)),
+    'an error': (decoder) => decoder.write(CLIENT.frame(3))
+  })) {
+    const { decoder } = decoderOf(client);
+    decoder.write(compressed(abc));
+    t.equal(closed, 0, how);
+    end(decoder);
+    t.equal(closed, 1, how);
+    closed = 0;
   }
 });
 

@@ -31,6 +31,7 @@ const { decoderOver } = require('./codecs');
 const { agree } = require('./deflate');
 const { BINARY, KEY, TEXT, framesFor, piecesOf } = require('./frames');
 const { TRIES_ALL } = require('./sample');
+const { withSubscriber } = require('./subscribers');
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
@@ -256,10 +257,16 @@ function released() {
     'stopped inside a payload': { chunks: (f) => [f.binary('', { length: 5000 }), Buffer.alloc(2000)], stops: true },
     'stopped inside a message': { chunks: (f) => [fragment(f)], stops: true },
     'stopped while paused': { chunks: (f) => Array(2).fill(Buffer.concat(texts(f))), pauseAt: 100, stops: true },
+    'stopped by a subscriber': { chunks: (f) => [f.binary(Buffer.alloc(2000))], subscriber: 'stop' },
+    'stopped while paused by a subscriber': {
+      chunks: (f) => [f.binary(Buffer.alloc(2000))],
+      subscriber: 'pause',
+      stops: true
+    },
     delivered: { chunks: (f) => inPieces(f.binary(Buffer.alloc(2000))), ends: false }
   };
   const measure = (one, role) => {
-    const { chunks, stopAt, pauseAt, shown = false, stops = false, small = false, ends = true } = one;
+    const { chunks, stopAt, pauseAt, subscriber, shown = false, stops = false, small = false, ends = true } = one;
     const bytes = chunks(framesFor(role));
     const decoders = Array.from({ length: COUNT }, () => {
       let calls = 0;
@@ -273,7 +280,9 @@ function released() {
     });
     const idle = memory();
     for (const decoder of decoders) {
-      for (const chunk of bytes) decoder.write(Buffer.from(new Uint8Array(chunk).buffer));
+      const write = () => bytes.map((chunk) => decoder.write(Buffer.from(new Uint8Array(chunk).buffer)));
+      if (subscriber === undefined) write();
+      else withSubscriber('framemask:message', () => decoder[subscriber](), write);
     }
     const before = stops && !small ? (memory() - idle) / COUNT : null;
     if (stops) for (const decoder of decoders) decoder.stop();
@@ -282,7 +291,7 @@ function released() {
     return { held, before };
   };
   // The first run also allocates what all decoders share.
-  measure(Object.values(cases)[0], 'server');
+  for (const name of ['stopped in the first handler', 'stopped by a subscriber']) measure(cases[name], 'server');
   const results = {};
   for (const [name, one] of Object.entries(cases)) {
     for (const role of ['server', 'client']) results[`${name}, ${role}`] = measure(one, role);
