@@ -373,7 +373,9 @@ class Dispatcher {
         return;
       }
       if (part === null) {
-        if (stream.mustWait) this._wait(stream);
+        if (!stream.mustWait) return;
+        this._held = stream;
+        this.state = INFLATING | MUST_WAIT;
         return;
       }
       // If a handler throws, the parts after its own are still delivered.
@@ -383,12 +385,6 @@ class Dispatcher {
       else this._decoder[kOnPart](part, (stream.firstByte & OPCODE) === Opcode.BINARY, stream.hasEnded);
       if (this.state === 0) this._held = null;
     }
-  }
-
-  /** Holds a stream until its bytes have been inflated elsewhere, or until another turn. */
-  _wait(stream) {
-    this._held = stream;
-    this.state = INFLATING | MUST_WAIT;
   }
 
   /** Calls back when what was to be inflated elsewhere is there, or maybe not if `close` was called. */

@@ -98,12 +98,6 @@ class Encoder {
     this._addFragment((options?.fin ?? true) ? FIN : 0, data, options);
   }
 
-  /** A frame that is sent as it is can't continue a message that this encoder compresses. */
-  _checkContinued() {
-    if (this._queue?.isAmidDeflated === true)
-      throw invalidState('A compressed message must be continued by continuation()');
-  }
-
   ping(data = '') {
     this._controlFrame(Opcode.PING, data);
   }
@@ -158,7 +152,9 @@ class Encoder {
   addFramed(pieces, options) {
     const { firstByte, length, opcode } = readFramed(pieces, this._writer.mode, options?.anyMask ?? false);
     if (this._closed) return;
-    if (opcode === Opcode.CONTINUATION) this._checkContinued();
+    // A frame that is sent as it is can't continue a message that this encoder compresses.
+    if (opcode === Opcode.CONTINUATION && this._queue?.isAmidDeflated === true)
+      throw invalidState('A compressed message must be continued by continuation()');
     if (opcode < Opcode.CLOSE) this._addHalf();
     this._closed = opcode === Opcode.CLOSE;
     if (this._isDeflating) this._queue.addPlain(firstByte, length, null, [Buffer.concat(pieces)]);
