@@ -320,6 +320,23 @@ t.test('msgpack.js: each record arrives as it was sent', async (t) => {
   t.match(bad, { stdout: '', stderr: /\S/, code: 1 });
 });
 
+t.test('deflate.js: context takeover saves bytes', async (t) => {
+  const { stdout, stderr, code } = await run([example('deflate.js')]);
+  t.same([stderr, code], ['', 0]);
+  const lines = stdout.trimEnd().split('\n');
+  t.same(
+    [lines[0], lines[3]],
+    ['permessage-deflate; server_no_context_takeover; client_no_context_takeover', 'permessage-deflate']
+  );
+  const received = [lines[1], lines[4]].map((line) => {
+    const [, total, size] = /^102 replies, (\d+) bytes, the first 152781, the last 60: (\d+) received$/.exec(line);
+    t.ok(size * 4 < total);
+    return Number(size);
+  });
+  t.ok(received[1] < received[0], 'with context takeover');
+  t.same([lines[2], lines[5]], ['closed 1000', 'closed 1000']);
+});
+
 t.test('an upload goes on after a lost connection', async (t) => {
   const folder = t.testdir();
   const { port, url } = await listen(t, upload.createServer(folder));

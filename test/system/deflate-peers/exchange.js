@@ -37,7 +37,7 @@ function createMessages(isShort) {
 /**
  * Sends all messages at once, compares those that come back, and closes.
  *
- * @param {import('./ours').Connection} connection
+ * @param {import('./ours').Tested} connection
  */
 async function exchange(connection, { takeover, bits, isServer }) {
   // The longest messages once for each window is enough.

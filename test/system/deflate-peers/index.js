@@ -45,7 +45,7 @@ async function testWindows(peer, end, role, takeover, windows) {
 
 module.exports = {
   summary: "compressed messages to and from Chromium, Python's websockets and Go's coder/websocket, byte by byte",
-  details: `Sends messages of 0 to 1,000,000 bytes to programs of others, which send them back, and compares each byte: with the codec
+  details: `Sends messages of 0 to 1,000,000 bytes to programs of others, which send them back, and compares each byte: with a Connection
 and with framemask/ws, whole and as streams, each as the server and as the client, with context takeover and without, with
 all windows that the peer has. Against streams, websockets and coder/websocket echo by streams, too. Checks what was agreed on, and that messages come back compressed. The Go program is left out where there is no Go.`,
   packages: true,

@@ -1,10 +1,11 @@
 'use strict';
 
-// The ends of a connection that are tested: the codec, in examples/deflate.js, and framemask/ws, whose
-// messages are whole or streams.
+// The ends of a connection that are tested: a Connection, and framemask/ws, whose messages are whole or
+// streams.
 
 const { EventEmitter, once } = require('node:events');
-const deflate = require('../../../examples/deflate');
+const http = require('node:http');
+const { Connection } = require('../../../index.js');
 const { WebSocket, WebSocketServer, sendStream } = require('../../../ws.js');
 const { listen } = require('../../support/free-port');
 
@@ -16,11 +17,11 @@ const CHUNK = 10_000;
  * It emits 'message' with the data and whether it is binary, 'close' with the code, and 'error'.
  *
  * @typedef {EventEmitter & { agreed: string, received: number, send: (data: string | Buffer,
- *   isBinary: boolean) => void, close: () => void }} Connection `agreed` is the header
+ *   isBinary: boolean) => void, close: () => void }} Tested `agreed` is the header
  *   Sec-WebSocket-Extensions that both have agreed on, `received` counts bytes on the wire
  */
 
-/** A connection of examples/deflate.js; a server has it with its first message. */
+/** On a Connection, which a server has with its first message. */
 class CodecConnection extends EventEmitter {
   constructor({ takeover, bits }) {
     super();
@@ -28,11 +29,13 @@ class CodecConnection extends EventEmitter {
     this.options = {
       ...NO_LIMIT,
       deflate: { contextTakeover: takeover, serverWindowBits: bits, clientWindowBits: bits, threshold: 0 },
+      text: 'buffer',
       onMessage(data, isBinary) {
         self.inner = this;
         self.emit('message', data, isBinary);
       },
-      onClose: (code, error) => (error === null ? this.emit('close', code) : this.emit('error', error))
+      onError: (error) => this.emit('error', error),
+      onClose: (code) => this.emit('close', code)
     };
   }
 
@@ -44,8 +47,8 @@ class CodecConnection extends EventEmitter {
     return this.inner.socket.bytesRead;
   }
 
-  send(data, isBinary) {
-    this.inner.send(data, isBinary);
+  send(data) {
+    this.inner.send(data);
   }
 
   close() {
@@ -54,15 +57,16 @@ class CodecConnection extends EventEmitter {
 }
 
 const codec = {
-  name: 'the codec',
+  name: 'a Connection',
   async listen(parameters) {
     const connection = new CodecConnection(parameters);
-    const server = deflate.createServer(connection.options);
+    const server = http.createServer();
+    server.on('upgrade', (request, socket, head) => Connection.accept(request, socket, head, connection.options));
     return { port: await listen(server), close: () => server.close(), connection };
   },
   async connect(url, parameters) {
     const connection = new CodecConnection(parameters);
-    connection.inner = await deflate.connect(url, connection.options);
+    connection.inner = await Connection.connect(url, connection.options);
     return connection;
   }
 };
