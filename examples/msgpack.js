@@ -1,8 +1,8 @@
 'use strict';
 
 // Typed records as binary messages. msgpackr packs each record into memory that it reuses, a
-// client's Encoder masks it into a frame, a server's Decoder delivers it, and msgpackr unpacks it
-// in place.
+// client's Connection masks it into a frame, a server's delivers it, and msgpackr unpacks it in
+// place.
 //
 //     node examples/msgpack.js
 //
@@ -10,10 +10,10 @@
 
 const assert = require('node:assert');
 const { randomBytes, randomInt } = require('node:crypto');
-const { once } = require('node:events');
+const { EventEmitter, once } = require('node:events');
 const net = require('node:net');
 const { Packr, RESET_BUFFER_MODE, unpack } = require('msgpackr');
-const { Decoder, Encoder } = require('framemask');
+const { Connection } = require('framemask');
 
 const MAX_BYTES = 65535;
 const ALPHABET = ['a', 'é', '世', '🜂']; // 1, 2, 3 and 4 bytes of UTF-8
@@ -52,45 +52,39 @@ function randomRecord() {
 }
 
 /** Sends the records as fast as the connection takes them. */
-async function send(records, socket) {
+async function send(records, connection) {
   // Without shared structures, msgpackr writes plain MessagePack, which every language can read.
   const packr = new Packr({ useRecords: false });
-  const encoder = new Encoder({ role: 'client', recycle: true });
   for (const record of records) {
-    // `binary` copies and masks the bytes before it returns, so the next record may overwrite them.
-    encoder.binary(packr.pack(record, RESET_BUFFER_MODE));
-    if (encoder.pending >= 64 * 1024 && !encoder.flush(socket)) await once(socket, 'drain');
+    // `send` copies and masks the bytes before it returns, so the next record may overwrite them.
+    const more = connection.send(packr.pack(record, RESET_BUFFER_MODE));
+    if (!more) await once(connection.context, 'drain');
   }
-  encoder.close(1000);
-  encoder.flush(socket);
+  connection.close(1000);
 }
 
 /** @returns {Promise<number>} the bytes received, after all records arrived and were found equal */
 function receive(records, socket) {
   return new Promise((resolve, reject) => {
     let count = 0;
-    const decoder = new Decoder({
-      role: 'server',
+    new Connection(socket, 'server', {
       maxPayload: 1024 * 1024,
       onMessage(data, isBinary) {
-        assert.strictEqual(isBinary, true);
-        // Bytes in the record are views of the frame; nothing is copied.
-        assert.deepStrictEqual(unpack(data), records[count], `record ${count} differs`);
-        count++;
+        try {
+          assert.strictEqual(isBinary, true);
+          // Bytes in the record are views of the frame; nothing is copied.
+          assert.deepStrictEqual(unpack(data), records[count], `record ${count} differs`);
+          count++;
+        } catch (error) {
+          reject(error);
+          this.terminate();
+        }
       },
       onClose() {
-        assert.strictEqual(count, records.length);
-        resolve(socket.bytesRead);
+        if (count === records.length) resolve(socket.bytesRead);
+        else reject(new Error('The connection was lost'));
       },
       onError: reject
-    });
-    socket.on('error', reject).on('end', () => reject(new Error('The connection was lost')));
-    socket.on('data', (chunk) => {
-      try {
-        decoder.write(chunk);
-      } catch (error) {
-        reject(error);
-      }
     });
   });
 }
@@ -99,7 +93,12 @@ async function main(count) {
   const records = Array.from({ length: count }, randomRecord);
   const server = net.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const client = net.connect(server.address().port, '127.0.0.1');
+  const client = new Connection(net.connect(server.address().port, '127.0.0.1'), 'client', {
+    context: new EventEmitter(),
+    onDrain() {
+      this.context.emit('drain');
+    }
+  });
   const [socket] = await once(server, 'connection');
   try {
     const start = performance.now();
@@ -107,7 +106,7 @@ async function main(count) {
     const took = performance.now() - start;
     console.log(`${count} records, ${(bytes / 1e6).toFixed(1)} MB in frames, ${took.toFixed(0)} ms: all came as sent`);
   } finally {
-    client.destroy();
+    client.terminate();
     socket.destroy();
     server.close();
   }

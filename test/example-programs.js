@@ -309,10 +309,13 @@ t.test('msgpack.js: each record arrives as it was sent', async (t) => {
   // It must find a flipped bit.
   const folder = t.testdir({
     'flip.js': `const framemask = require(${JSON.stringify(path.join(__dirname, '../index.js'))});
-      framemask.Decoder = class extends framemask.Decoder {
-        constructor(options) {
-          const { onMessage } = options;
-          super({ ...options, onMessage(data, isBinary) { data[data.length - 1] ^= 1; onMessage(data, isBinary); } });
+      framemask.Connection = class extends framemask.Connection {
+        constructor(socket, role, options) {
+          const onMessage = function (data, isBinary) {
+            data[data.length - 1] ^= 1;
+            options.onMessage.call(this, data, isBinary);
+          };
+          super(socket, role, { ...options, onMessage });
         }
       };`
   });
