@@ -1,6 +1,7 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const { randomBytes } = require('node:crypto');
 const zlib = require('node:zlib');
 const { promisify } = require('node:util');
 const t = require('tap');
@@ -15,7 +16,7 @@ const {
   supportsSyncZlib,
   trySyncZlib
 } = require('../../lib/deflate/zlib-handle');
-const { deflateByZlib, json: textOf, nextPart, useUpTurn } = require('../support/deflate');
+const { deflateByZlib, json: textOf, newInflateStreams, nextPart, useUpTurn } = require('../support/deflate');
 const { readDeflate } = require('../support/deflate-reader');
 const { createRandom, seed } = require('../support/random');
 
@@ -39,8 +40,10 @@ const bytesOf = (random, length) => Buffer.from(Array.from({ length }, () => ran
  * An Inflater; by default of messages that refer to those before them, on the event loop.
  * `most` bytes of a message come out on the event loop; `handles`: whether by those of Node's zlib.
  */
-const inflaterOf = ({ windowBits = 15, contextTakeover = true, most = NO_LIMIT, inParts = false, handles } = {}) =>
-  new Inflater({ windowBits, contextTakeover, settings: { threadPoolFrom: most / 4 } }, inParts, handles);
+function inflaterOf({ most = NO_LIMIT, inParts = false, handles, ...direction } = {}) {
+  const settings = { threadPoolFrom: most / 4 };
+  return new Inflater({ windowBits: 15, contextTakeover: true, settings, ...direction }, inParts, handles);
+}
 
 /** @returns {Promise<Buffer>} a message, inflated */
 async function inflate(inflater, bytes, limit = NO_LIMIT) {
@@ -235,7 +238,8 @@ t.test(`7.2: messages refer to those before them, here and in the thread pool (s
   }
 });
 
-t.test('a final block ends the context, in the thread pool too', async () => {
+t.test('a final block ends the context, in the thread pool too', async (t) => {
+  const streams = newInflateStreams(t);
   const bytes = json(3000);
   const plain = deflateByZlib(bytes);
   const final = zlib.deflateRawSync(bytes);
@@ -258,22 +262,56 @@ t.test('a final block ends the context, in the thread pool too', async () => {
       inflater.close();
     }
   }
+  const open = streams.filter(({ destroyed }) => !destroyed);
+  t.ok(open.length <= 1, 'all but the one that connections share are closed');
 });
 
-t.test('messages in fragments, of which none refers to another', async () => {
+t.test('messages in fragments, of which none refers to another, and the last may be empty', async () => {
   const bytes = json(3000);
   const deflated = deflateByZlib(bytes);
   for (const [way, options] of Object.entries(WAYS)) {
-    const inflater = inflaterOf({ ...options, contextTakeover: false });
-    for (let round = 0; round < 3; round++) {
-      const stream = new PartStream(0x82, null, inflater, NO_LIMIT, NO_LIMIT, undefined);
-      stream.add(deflated.subarray(0, 1000), true, false);
-      assert.equal(await nextPart(stream), null, way);
-      stream.add(deflated.subarray(1000), true, true);
-      assert.ok((await nextPart(stream)).equals(bytes), way);
+    for (const contextTakeover of options.handles === false ? [false] : [false, true]) {
+      const inflater = inflaterOf({ ...options, contextTakeover });
+      for (const at of [1000, deflated.length, 1000]) {
+        const stream = new PartStream(0x82, null, inflater, NO_LIMIT, NO_LIMIT, undefined);
+        stream.add(deflated.subarray(0, at), true, false);
+        assert.equal(await nextPart(stream), null, way);
+        stream.add(deflated.subarray(at), true, true);
+        assert.ok((await nextPart(stream)).equals(bytes), way);
+      }
+      inflater.close();
     }
-    inflater.close();
   }
+});
+
+t.test('messages that do not shrink, of 16 KiB and more', async () => {
+  for (const size of [16 * 1024 - 10, 16 * 1024, 100_000]) {
+    const bytes = randomBytes(size);
+    const deflated = deflateByZlib(bytes);
+    for (const [way, options] of Object.entries(WAYS)) {
+      assert.ok((await inflateOnce(options, deflated)).equals(bytes), `${way}: ${size}`);
+    }
+  }
+});
+
+t.test("further options of zlib are those of the connection's own context", async () => {
+  const bytes = json(100);
+  const dictionary = json(90);
+  const deflated = deflateByZlib(bytes, { dictionary });
+  for (const [way, options] of Object.entries(WAYS)) {
+    for (const contextTakeover of options.handles === false ? [false] : [false, true]) {
+      const inflater = inflaterOf({ ...options, contextTakeover, zlibOptions: { dictionary } });
+      assert.ok((await inflate(inflater, deflated)).equals(bytes), `${way}: takeover ${contextTakeover}`);
+      inflater.close();
+    }
+  }
+  await assert.rejects(inflateOnce({}, deflated), NOT_DEFLATE);
+});
+
+t.test('messages that refer to no other are inflated by one context for each window', async (t) => {
+  const streams = newInflateStreams(t);
+  for (let i = 0; i < 10; i++) await inflateOnce({ contextTakeover: false, windowBits: 9 }, deflateByZlib('abc'));
+  t.ok(streams.length <= 1);
 });
 
 t.test('a message that needs its tail to be complete, and is left to the thread pool then', async () => {
@@ -308,21 +346,22 @@ t.test('an error in the thread pool is reported once', async (t) => {
 });
 
 t.test('a context that is closed while the thread pool works, or before, is no error of the pool', async (t) => {
+  const streams = newInflateStreams(t);
   const deflated = deflateByZlib(Buffer.alloc(3_000_000));
   for (const contextTakeover of [false, true]) {
-    const called = new Set();
-    for (let i = 0; i < MAX_JOBS + 2; i++) {
+    let calls = 0;
+    for (let i = 0; i < 2 * MAX_JOBS; i++) {
       const inflater = inflaterOf({ contextTakeover, most: 100 });
       inflater.add(deflated, true);
       inflater.next(NO_LIMIT);
-      inflater.wait(NO_LIMIT, () => {
-        assert.equal(called.has(inflater), false, 'called back once');
-        called.add(inflater);
-      });
+      inflater.wait(NO_LIMIT, () => calls++);
       inflater.close();
     }
-    // The pool goes on.
-    t.equal((await inflateOnce({ most: 0 }, deflated)).length, 3_000_000);
+    // The pool goes on, with all of its places.
+    const others = Array.from({ length: MAX_JOBS }, () => inflateOnce({ contextTakeover, most: 0 }, deflated));
+    for (const { length } of await Promise.all(others)) t.equal(length, 3_000_000);
+    t.equal(calls, 0);
+    t.ok(streams.every(({ destroyed }) => destroyed));
   }
 });
 

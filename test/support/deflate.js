@@ -35,6 +35,19 @@ function useUpTurn() {
   decoder.stop();
 }
 
+/** The streams that inflate and are created from now on, until the test ends. */
+function newInflateStreams(t) {
+  const created = [];
+  const original = Object.getOwnPropertyDescriptor(zlib, 'createInflateRaw');
+  const value = (options) => {
+    created.push(original.value(options));
+    return created.at(-1);
+  };
+  Object.defineProperty(zlib, 'createInflateRaw', { ...original, value });
+  t.teardown(() => Object.defineProperty(zlib, 'createInflateRaw', original));
+  return created;
+}
+
 /** The next part of a PartStream, when it comes; null if its bytes are used up. */
 async function nextPart(stream) {
   for (;;) {
@@ -46,4 +59,4 @@ async function nextPart(stream) {
 
 const json = (count) => JSON.stringify(Array.from({ length: count }, (_, id) => ({ id, name: `user ${id}` })));
 
-module.exports = { agree, deflateByZlib, emptyBlocks, json, nextPart, useUpTurn };
+module.exports = { agree, deflateByZlib, emptyBlocks, json, newInflateStreams, nextPart, useUpTurn };
