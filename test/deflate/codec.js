@@ -121,7 +121,7 @@ t.test('the first fragment decides whether a message is compressed in fragments'
 t.test('only continuation() goes on with a message that is compressed', async (t) => {
   const refused = { code: 'ERR_INVALID_STATE', message: /must be continued by continuation/ };
   const { server, client } = agree({ threadPoolFrom: 2000 });
-  const { decoder, events } = decoderOf(client);
+  const { decoder, events } = decoderOf(client, { onPing: undefined });
   const encoder = new Encoder({ role: 'server', deflate: server });
   const expected = [];
   const [short, long] = ['a'.repeat(1500), json(100)];
@@ -132,6 +132,7 @@ t.test('only continuation() goes on with a message that is compressed', async (t
   ]) {
     encoder.text(first, { fin: false });
     t.throws(() => encoder.addFramed([CLIENT.continuation('no', { fin: false })]), refused);
+    encoder.addFramed([CLIENT.ping('between')]);
     encoder.continuation(second, { fin: false });
     t.throws(() => encoder.addFramed([CLIENT.continuation('no')]), refused);
     encoder.continuation('.');
@@ -140,8 +141,9 @@ t.test('only continuation() goes on with a message that is compressed', async (t
     t.throws(() => encoder.addFramed([CLIENT.continuation('no')]), refused);
     encoder.continuation('.');
     encoder.text('plain', { fin: false, compress: false });
+    encoder.continuation(', plain', { fin: false });
     encoder.addFramed([CLIENT.continuation(', framed')]);
-    expected.push(`${first}${second}.`, `${short}.`, 'plain, framed');
+    expected.push(`${first}${second}.`, `${short}.`, 'plain, plain, framed');
     await transfer(encoder, decoder, () => events.length === expected.length);
   }
   assert.deepEqual(events, expected.map(string));
@@ -265,12 +267,14 @@ for (const role of ['server', 'client']) {
     const encoder = new Encoder({ role, deflate: agreement[role] });
     const { decoder, events, intact } = decoderOf(agreement[peer], { role: peer });
     const expected = [];
-    for (const size of [2000, 40_000, 100_000, 3000]) {
-      const data = Buffer.from('abc '.repeat(size / 4));
+    // The first two do not shrink.
+    const all = [randomBytes(2000), randomBytes(20_000)];
+    for (const size of [2000, 40_000, 100_000, 3000]) all.push(Buffer.from('abc '.repeat(size / 4)));
+    for (const data of all) {
       const before = Buffer.from(data);
       encoder.binary(data);
       assert.ok(data.equals(before));
-      if (role === 'client' || size < 16 * 1024) data.fill(0);
+      if (role === 'client' || data.length < 16 * 1024) data.fill(0);
       expected.push(binary(before));
     }
     encoder.close(1000);
@@ -279,6 +283,47 @@ for (const role of ['server', 'client']) {
     assert.ok(intact(), 'what is delivered does not change');
   });
 }
+
+t.test('a message of a client that waits for room in the thread pool is a copy', async () => {
+  const { server, client } = agree();
+  const data = Buffer.from('abc '.repeat(10_000));
+  const expected = binary(Buffer.from(data));
+  const encoders = Array.from({ length: 2 * MAX_JOBS }, () => new Encoder({ role: 'client', deflate: client }));
+  for (const encoder of encoders) encoder.binary(data);
+  data.fill(0);
+  for (const encoder of encoders) {
+    const { decoder, events } = decoderOf(server, { role: 'server' });
+    await transfer(encoder, decoder, () => events.length === 1);
+    assert.deepEqual(events, [expected]);
+  }
+});
+
+t.test('a message that waits is compressed from the threshold on, too', async (t) => {
+  const { server } = agree({ threadPoolFrom: 2000 });
+  const encoder = new Encoder({ role: 'server', deflate: server });
+  for (const text of [json(100), 'a'.repeat(1023), 'a'.repeat(1024)]) encoder.text(text);
+  const found = [];
+  const decoder = new Decoder({ role: 'client', rsv1: true, onFrame: (firstByte) => found.push(firstByte) });
+  await transfer(encoder, decoder, () => found.length === 3);
+  t.same(found, [0xc1, 0x81, 0xc1]);
+});
+
+t.test('a message may begin after the last one that waits, though the thread pool has a fragment', async () => {
+  const { server, client } = agree({ threadPoolFrom: 2000 });
+  const { decoder, events } = decoderOf(client);
+  const long = json(100);
+  let next = 'next';
+  const onDeflated = () => {
+    if (next !== '') encoder.text(next);
+    next = '';
+  };
+  const encoder = new Encoder({ role: 'server', deflate: server, onDeflated });
+  encoder.text(long);
+  encoder.text(long, { fin: false });
+  encoder.continuation('.');
+  await transfer(encoder, decoder, () => events.length === 3);
+  assert.deepEqual(events, [string(long), string(`${long}.`), string('next')]);
+});
 
 t.test('6.2: inflates fragments together, with Ping frames between them', async () => {
   const data = deflateByZlib(json(100));
@@ -770,7 +815,7 @@ t.test(`ws as the peer: both ways, all windows, both takeovers (seed ${seed})`, 
   }
 });
 
-t.test('the context of an Encoder is released after its Close frame, and not before', async (t) => {
+t.test('the context of an Encoder is released after its Close frame or by stop, and not before', async (t) => {
   const { release } = Deflater.prototype;
   let released = 0;
   Deflater.prototype.release = function () {
@@ -792,6 +837,8 @@ t.test('the context of an Encoder is released after its Close frame, and not bef
     };
     t.equal(await send('ping'), 0, `thread pool from ${threadPoolFrom}`);
     t.equal(await send('close'), 1, `thread pool from ${threadPoolFrom}`);
+    encoder = new Encoder({ role: 'server', deflate: server });
+    t.equal(await send('stop'), 1, `stop, thread pool from ${threadPoolFrom}`);
     encoder = new Encoder({ role: 'server', deflate: server });
     t.equal(await send('addFramed', [CLIENT.ping('')]), 0, `framed, thread pool from ${threadPoolFrom}`);
     t.equal(await send('addFramed', [CLIENT.close(1000)]), 1, `framed, thread pool from ${threadPoolFrom}`);
