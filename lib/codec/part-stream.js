@@ -108,7 +108,6 @@ class PartStream {
 
   /** Joins the first pieces, until they have `from` bytes, or are the message. */
   _collect(bytes) {
-    if (this._from === 0) return bytes;
     this.isWhole = this._length < this._from;
     if (this._pieces !== null || (this.isWhole && !this.hasEnded)) {
       this._pieces ??= new Pieces(this._inflater.copyIfShared);
@@ -116,7 +115,6 @@ class PartStream {
     }
     if (this.isWhole && !this.hasEnded) return null;
     if (!this.isWhole) this.lengths = undefined;
-    this._from = 0;
     const joined = this._pieces?.join() ?? bytes;
     this._pieces = null;
     return joined;

@@ -57,13 +57,13 @@ class Compression {
     // A character has up to 3 bytes.
     const isShort = typeof data === 'string' && data.length * 3 < least;
     const isPlain = way === PLAIN || isShort || (way === CONTINUED && !this.deflatesFragments);
-    if (!waits && isPlain) return this._passThrough(firstByte);
+    if (!waits && isPlain) return null;
     let content = data;
     if (typeof data !== 'string') content = toBytes('data', data, (firstByte & OPCODE) !== Opcode.BINARY);
     // A longer one stays a string: if it waits, many Encoders share one string.
     else if (data.length < SAMPLE_FROM) content = Buffer.from(data);
     const length = sizeOf(content);
-    if (!waits && length < least) return this._passThrough(firstByte);
+    if (!waits && length < least) return null;
     return { firstByte, data: content, length, way: length < least ? PLAIN : way, owned: false, pieces: null };
   }
 
@@ -120,12 +120,6 @@ class Compression {
   /** Releases the context of the connection. */
   end() {
     this._deflater.end();
-  }
-
-  /** Has the Encoder add a frame as it is. */
-  _passThrough(firstByte) {
-    if (beginsFragments(firstByte)) this.deflatesFragments = false;
-    return null;
   }
 
   /** A record as it is sent: compressed, unless it may be sent as it is, and is not longer so. */

@@ -208,8 +208,6 @@ class Inflater {
         advance(work, size + tail.length - left);
         if (!inParts) this._leave(work);
       } else {
-        // After a final block zlib takes nothing more (RFC 7692 section 7.2.3.4).
-        if (left !== 0) handle.reset();
         this._endFrame(work);
         this._work = null;
       }
@@ -241,7 +239,6 @@ class Inflater {
 
   /** Leaves work to the thread pool. */
   _leave(work) {
-    work.isFresh = false;
     work.isForPool = true;
     return EMPTY;
   }
@@ -290,7 +287,7 @@ function openStream(options) {
 function runWithTail(handle, work, size, tail, bound) {
   let left = handle.run(work.input, size, bound);
   if (work.isFresh && left === size && size !== 0 && handle.error === null) {
-    // A final block ended with the tail of the message before: zlib takes nothing more.
+    // After a final block in the frame before zlib takes nothing more (RFC 7692 section 7.2.3.4).
     handle.reset();
     left = handle.run(work.input, size, bound);
   }
