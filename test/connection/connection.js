@@ -69,6 +69,17 @@ forEachEnd(t, 'receives and sends messages and control frames', async (t, open, 
   t.match(connection, { readyState: 3, closeCode: 4001, closeReason: 'bye, too' });
 });
 
+forEachEnd(t, 'a message stays as it is when others are read', async (t, open) => {
+  const kept = [];
+  const { peer } = await open({ onMessage: (data) => kept.push(data) });
+  const payloads = ['first', 'other', 'third'];
+  for (const [i, payload] of payloads.entries()) {
+    peer.write(peer.frames.binary(payload));
+    await until(() => kept.length > i);
+  }
+  t.same(kept.map(String), payloads);
+});
+
 forEachEnd(t, 'the peer closes', async (t, open, role) => {
   for (const [code, reason] of [[1001, 'away'], [undefined]]) {
     const { connection, events, peer, closed } = await open();

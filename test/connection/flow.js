@@ -2,12 +2,13 @@
 
 // Peers that do not read, are silent, or do not answer.
 
+const { createHook } = require('node:async_hooks');
 const { Duplex } = require('node:stream');
 const { setFlagsFromString } = require('node:v8');
 const { runInNewContext } = require('node:vm');
 const t = require('tap');
 const { Connection } = require('../..');
-const { ASK, GIVE_UP, Heartbeat } = require('../../lib/connection/heartbeat');
+const { ASK, GIVE_UP, Heartbeat, joinClock, leaveClock } = require('../../lib/connection/heartbeat');
 const { until } = require('../support/promises');
 const { forEachEnd, memoryPair, openRaw } = require('../support/stream-pairs');
 
@@ -204,6 +205,22 @@ t.test('connections with the same heartbeat share a clock', async (t) => {
   ends[1].peer.write(ends[1].peer.frames.pong(''));
   t.same((await ends[1].peer.until(2))[1], ['ping', '']);
   ends[1].connection.terminate();
+});
+
+t.test('the last connection that leaves a clock stops its timer', async (t) => {
+  const timers = new Set();
+  const init = (id, type) => type === 'Timeout' && timers.add(id);
+  const hook = createHook({ init, destroy: (id) => timers.delete(id) }).enable();
+  const [a, b] = [{}, {}];
+  for (const member of [a, b]) joinClock(1000, member, () => {});
+  t.equal(timers.size, 1);
+  const [clock] = timers;
+  leaveClock(1000, a);
+  await new Promise(setImmediate);
+  t.ok(timers.has(clock));
+  leaveClock(1000, b);
+  await until(() => !timers.has(clock));
+  hook.disable();
 });
 
 t.test('heartbeat: the time, in ticks of a quarter', async (t) => {

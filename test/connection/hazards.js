@@ -6,7 +6,7 @@ const { AsyncLocalStorage } = require('node:async_hooks');
 const { channel } = require('node:diagnostics_channel');
 const t = require('tap');
 const { Connection } = require('../..');
-const { agree } = require('../support/deflate');
+const { agree, deflateByZlib } = require('../support/deflate');
 const { framesFor } = require('../support/frames');
 const { until } = require('../support/promises');
 const { MemoryStream, forEachEnd, memoryPair, openRaw } = require('../support/stream-pairs');
@@ -309,6 +309,31 @@ t.test('messages that are inflated in the thread pool: reading waits, and the en
   server.close(1000);
   t.equal(await closed, 1000);
   t.same(got, [100_000, 5, 200_000]);
+});
+
+t.test('a message is inflated in the thread pool: a pause lasts, and a lost connection has it', async (t) => {
+  const deflate = agree({ threshold: 0, threadPoolFrom: 100 });
+  const { text } = framesFor('server');
+  const big = Buffer.from(text(deflateByZlib('x'.repeat(100_000)), { rsv: 0x40 }));
+  for (const isLost of [false, true]) {
+    const { connection, events, peer, stream } = await openRaw(t, 'memory', 'server', {}, { deflate: deflate.server });
+    peer.stream.write(Buffer.from(big));
+    await new Promise(process.nextTick);
+    t.ok(stream.isPaused());
+    if (isLost) stream.destroy();
+    else {
+      connection.pause();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      t.same([stream.isPaused(), events], [true, []]);
+      connection.resume();
+    }
+    await until(() => events.length === (isLost ? 2 : 1));
+    t.same(
+      events.map(([name]) => name),
+      isLost ? ['message', 'close'] : ['message']
+    );
+    connection.terminate();
+  }
 });
 
 t.test('a subscriber that pauses or drops the connection', async (t) => {
