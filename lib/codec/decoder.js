@@ -3,12 +3,11 @@
 const { Buffer, checkBytes, copyOf, lengthOf, view } = require('../shared/buffers');
 const { showPublicState } = require('../shared/inspect');
 const { checkOptions, readBoolean } = require('../shared/option-names');
-const { MODE_MASKED, MODE_RSV1, OPCODE, Opcode } = require('../shared/protocol');
+const { MODE_MASKED, MODE_RSV1, OPCODE, Opcode, TEXT_MESSAGE } = require('../shared/protocol');
 const { Queue } = require('../shared/queue');
 const { codecBackend } = require('./backend');
 const { CLOSED, Dispatcher, INFLATING, MUST_WAIT, PAUSED } = require('./dispatcher');
 const { Found, FrameReader } = require('./frame-reader');
-const { TEXT_MESSAGE } = require('./frame-table');
 const { header } = require('./header');
 const { readAgreement, readChoice } = require('./options');
 const { dispatchScanned } = require('./scanned-frames');

@@ -108,7 +108,7 @@ class Dispatcher {
   resume() {
     this.isTraced = isTraced();
     const held = this._held;
-    if (held === null || this.state !== 0) return;
+    if (held === null) return;
     this._held = null;
     this._proceed(held);
   }
@@ -346,7 +346,7 @@ class Dispatcher {
     const { message } = assembler;
     const stream = message.stream ?? this._beginParts(firstByte);
     const isLast = endsFrame && (firstByte & FIN) !== 0;
-    assembler.addInParts(bytes.length, isLast);
+    assembler.countBytes(bytes.length, isLast);
     stream.add(bytes, endsFrame, isLast);
     if (isLast && this.isTraced) {
       traceMessage(this._traceSource, message.firstByte, message.skipped, message.fragments);

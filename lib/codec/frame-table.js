@@ -1,6 +1,6 @@
 'use strict';
 
-const { FIN, Opcode } = require('../shared/protocol');
+const { TEXT_MESSAGE } = require('../shared/protocol');
 const { Pool } = require('../shared/pool');
 
 // The table that a scan fills: see scanChunk in lib/codec/scan.js.
@@ -9,7 +9,6 @@ const { Pool } = require('../shared/pool');
 const FRAMES_PER_SCAN = 256;
 /** The numbers in the table for each frame. */
 const ENTRY = 3;
-const TEXT_MESSAGE = FIN | Opcode.TEXT;
 /** Short ASCII messages within this many bytes become one string, of which each is a part. */
 const MAX_BATCH = 1024;
 /**
@@ -57,4 +56,4 @@ function moveEntries(table, from) {
   }
 }
 
-module.exports = { MAX_BATCH, ENTRY, TEXT_MESSAGE, endOfBatch, endOfPiece, frameTables, moveEntries };
+module.exports = { MAX_BATCH, ENTRY, endOfBatch, endOfPiece, frameTables, moveEntries };

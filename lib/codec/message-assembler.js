@@ -142,8 +142,8 @@ class MessageAssembler {
     return new PartStream(firstByte, text, inflater, limit, this.partsFrom, this._countsFragments);
   }
 
-  /** Counts bytes of a message that has a PartStream; `isLast`: they end it. */
-  addInParts(length, isLast) {
+  /** Counts bytes that the message in progress does not keep; `isLast`: they end it. */
+  countBytes(length, isLast) {
     this.message.skip(length);
     if (isLast) this.message = null;
   }
@@ -205,8 +205,7 @@ class MessageAssembler {
   skip(firstByte, length, gathered) {
     if (!gathered) this.beginFrame(firstByte);
     const { message } = this;
-    message.skip(length);
-    this.endFrame(firstByte);
+    this.countBytes(length, (firstByte & FIN) !== 0);
     return message;
   }
 

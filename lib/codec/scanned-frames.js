@@ -1,11 +1,9 @@
 'use strict';
 
 const { FastBuffer, copyOf, memoryOf, offsetOf } = require('../shared/buffers');
-const { FIN, Opcode } = require('../shared/protocol');
+const { BINARY_MESSAGE, TEXT_MESSAGE } = require('../shared/protocol');
 const { CLOSED } = require('./dispatcher');
-const { ENTRY, MAX_BATCH, TEXT_MESSAGE, endOfBatch, endOfPiece, frameTables } = require('./frame-table');
-
-const BINARY_MESSAGE = FIN | Opcode.BINARY;
+const { ENTRY, MAX_BATCH, endOfBatch, endOfPiece, frameTables } = require('./frame-table');
 
 /**
  * Dispatches the frames that one call of the addon finds in a chunk. The rest, if a handler pauses,

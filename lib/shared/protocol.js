@@ -17,6 +17,10 @@ const LENGTH = 0x7f;
 /** Opcodes (section 5.2); control frames are those from 8 on. */
 const Opcode = { CONTINUATION: 0, TEXT: 1, BINARY: 2, CLOSE: 8, PING: 9, PONG: 10 };
 
+/** The first bytes of messages of one frame. */
+const TEXT_MESSAGE = FIN | Opcode.TEXT;
+const BINARY_MESSAGE = FIN | Opcode.BINARY;
+
 /** The longest payload of a control frame (section 5.5), and without an extended length. */
 const MAX_SHORT = 125;
 
@@ -55,6 +59,7 @@ function isSendableCloseCode(code) {
 }
 
 module.exports = {
+  BINARY_MESSAGE,
   CONTROL,
   FIN,
   LENGTH,
@@ -69,6 +74,7 @@ module.exports = {
   Opcode,
   RSV,
   RSV1,
+  TEXT_MESSAGE,
   acceptsFirstByte,
   isSendableCloseCode
 };
