@@ -17,9 +17,8 @@ const { dispatchScanned } = require('./scanned-frames');
  * finds a frame in the current chunk, the Dispatcher judges it and calls the handlers.
  *
  * Two options are internal. With `borrowed` a chunk is the caller's again when `write` returns: its
- * bytes are copied if a handler gets them, or if they are left then. With `fragmentLengths` the
- * getter of that name has the length of each frame, inflated, while `onMessage` is called for a
- * message of several frames.
+ * bytes are copied if a handler gets them, or if they are left then. `fragmentLengths` has a getter
+ * of that name: the inflated length of each frame, while `onMessage` gets a message of several.
  */
 class Decoder {
   /** @param {CodecBackend} [backend] for tests */

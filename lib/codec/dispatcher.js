@@ -387,7 +387,7 @@ class Dispatcher {
     }
   }
 
-  /** Calls back when what was to be inflated elsewhere is there, or maybe not if `close` was called. */
+  /** Has the held stream inflated elsewhere, and then calls back; after `close`, maybe not. */
   inflateLater(callback) {
     this.state &= ~MUST_WAIT;
     this._held.wait(callback);

@@ -30,8 +30,8 @@ const framesOfClient = new FrameWriter(MODE_MASKED, codecBackend);
  * RFC 6455 from messages to bytes: see index.d.ts. The FrameWriter writes frames into the
  * WriteBuffer, until `flush` sends them in one write.
  *
- * Two options are internal: `recycle` of the constructor, for sinks that no longer read what was
- * written once their `writableLength` is 0, and `anyMask` of `addFramed`, for a frame that may be
+ * Two options are internal. The constructor's `recycle` is for sinks that no longer read written
+ * Buffers once their `writableLength` is 0. With `anyMask`, `addFramed` takes a frame whether it is
  * masked or not.
  */
 class Encoder {

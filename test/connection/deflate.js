@@ -1,7 +1,7 @@
 'use strict';
 
-// Connections that compress, over real sockets: the server with clients of ws, the client with servers of
-// ws, with false ones, and both together.
+// Connections that compress, over real sockets: servers with clients of ws, clients with servers of
+// ws and with false ones, and both together.
 
 const { randomBytes } = require('node:crypto');
 const { once } = require('node:events');
