@@ -900,7 +900,7 @@ export class Connection<Context = undefined, Text extends TextAs = 'string'> {
   readonly closeReason: string;
   /**
    * Sends a message, or a part of one (`fin: false`). Messages leave together at the end of the read in
-   * whose handlers they are sent, or of the turn of the event loop; at once from 64 KiB and 16 KiB on.
+   * whose handlers they are sent, or of the turn of the event loop; at once from 128 KiB and 16 KiB on.
    * After `close` nothing is sent or thrown: the callback gets an error with `FRAMEMASK_ERR_NOT_OPEN`.
    *
    * @param data text as a string; bytes, which a server sends without a copy from 16 KiB on: do not

@@ -217,7 +217,7 @@ t.test('a connection that is lost during a pause', async (t) => {
   }
 });
 
-forEachEnd(t, 'the replies of a read leave in one write, from 64 KiB on at once', async (t, open, role) => {
+forEachEnd(t, 'the replies of a read leave in one write, from 128 KiB on at once', async (t, open, role) => {
   const payload = 'x'.repeat(1000);
   const { stream, peer } = await open({
     onMessage(data) {
@@ -239,7 +239,7 @@ forEachEnd(t, 'the replies of a read leave in one write, from 64 KiB on at once'
   const large = await open({
     onMessage(data) {
       const written = large.stream.bytesWritten ?? 0;
-      t.equal(this.send('y'.repeat(70_000)) || true, true);
+      t.equal(this.send('y'.repeat(140_000)) || true, true);
       if (large.stream.bytesWritten !== undefined) t.ok(large.stream.bytesWritten > written, 'at once');
       this.send(data);
     }
