@@ -123,6 +123,7 @@ class SenderAdapter {
 
   send(data, isBinary, callback) {
     const encoder = this._encoder ?? this._createEncoder();
+    if (data.length >= SEND_FROM) this._flushCallbacks();
     // A payload that waits after other bytes is not copied: a broadcast to slow readers is held
     // once.
     if (data.length >= REFERENCE_OWNED_FROM && this._role === 'server' && this._isBehind) {
@@ -153,6 +154,7 @@ class SenderAdapter {
     checkCallback(callback);
     if (this._watchers !== null) this._callWatchers();
     const pieces = list.map((piece) => this._toBytes(piece));
+    if (pieces.at(-1).length >= SEND_FROM) this._flushCallbacks();
     if (this._addFramed(pieces)) {
       this._added(callback, pieces.at(-1).length);
     } else {
@@ -215,6 +217,11 @@ class SenderAdapter {
     }
     if (this._recycles) flushInto(this.socket, this._encoder, callback);
     else this._encoder.flush(this.socket, callback);
+  }
+
+  /** Before a long frame: the callbacks of shorter ones need not wait until the system has taken it. */
+  _flushCallbacks() {
+    if (this._callbacks !== null) this.flush();
   }
 
   /**

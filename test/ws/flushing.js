@@ -239,6 +239,22 @@ t.test('the callbacks of send come when the socket has taken the bytes, each wit
   t.match(await failed, { code: 'ERR_STREAM_DESTROYED' });
 });
 
+t.test('the callback of a short message does not wait for a longer one behind it', async (t) => {
+  const long = Buffer.alloc(32 * 1024 * 1024);
+  for (const name of Object.keys(IMPLEMENTATIONS)) {
+    for (const options of [undefined, { fin: false }]) {
+      const { server, socket } = await connectRaw(t, IMPLEMENTATIONS[name]);
+      socket.pause();
+      const called = [];
+      server.send('a', () => called.push('a'));
+      server.send(long, options ?? {}, () => called.push('long'));
+      await settled();
+      t.same(called, ['a'], name);
+      server.terminate();
+    }
+  }
+});
+
 /** The codes of two sends of one turn, of which the first learns of a reset. */
 async function sendAfterReset(t, implementation, role) {
   const { server, client } = await connectPair(t, implementation);
