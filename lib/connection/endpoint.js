@@ -8,7 +8,7 @@ const { traceClose, traceOpen } = require('../tracing');
 const { beginRead, endRead, flushLater, isExiting, listenForExit } = require('../sockets/flush-queue');
 const { Closing, END, SEND_CLOSE } = require('./closing');
 const { decoderOptions } = require('./decoder-options');
-const { ASK, GIVE_UP, Heartbeat, joinClock, leaveClock } = require('./heartbeat');
+const { ASK, GIVE_UP, Heartbeat, joinClock, leaveClock } = require('../sockets/heartbeat');
 const { BY_BACKPRESSURE, Input } = require('./input');
 const { Output } = require('./output');
 
@@ -266,9 +266,7 @@ function listenTo(stream, endpoint) {
 }
 
 function onSocketData(chunk) {
-  const endpoint = this[kEndpoint];
-  if (endpoint._heartbeat !== null) endpoint._heartbeat.hear();
-  endpoint.run(decode, chunk);
+  this[kEndpoint].run(decode, chunk);
 }
 
 function onSocketDrain() {

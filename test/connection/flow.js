@@ -3,12 +3,13 @@
 // Peers that do not read, are silent, or do not answer.
 
 const { createHook } = require('node:async_hooks');
+const { EventEmitter } = require('node:events');
 const { Duplex } = require('node:stream');
 const { setFlagsFromString } = require('node:v8');
 const { runInNewContext } = require('node:vm');
 const t = require('tap');
 const { Connection } = require('../..');
-const { ASK, GIVE_UP, Heartbeat, joinClock, leaveClock } = require('../../lib/connection/heartbeat');
+const { ASK, GIVE_UP, Heartbeat, joinClock, leaveClock } = require('../../lib/sockets/heartbeat');
 const { until } = require('../support/promises');
 const { forEachEnd, memoryPair, openRaw } = require('../support/stream-pairs');
 
@@ -225,19 +226,25 @@ t.test('the last connection that leaves a clock stops its timer', async (t) => {
 
 t.test('heartbeat: the time, in ticks of a quarter', async (t) => {
   const ticks = (heartbeat, count) => Array.from({ length: count }, () => heartbeat.tick());
-  const stream = { writableLength: 0 };
-  const heartbeat = new Heartbeat(stream);
-  t.same(ticks(heartbeat, 9), [0, 0, 0, 0, ASK, 0, 0, 0, GIVE_UP]);
-  heartbeat.hear();
-  t.same(ticks(heartbeat, 5), [0, 0, 0, 0, ASK]);
+  const memory = Object.assign(new EventEmitter(), { writableLength: 0 });
+  const socket = { bytesRead: 100, writableLength: 0 };
+  for (const [stream, hear] of [
+    [memory, () => memory.emit('data', Buffer.alloc(1))],
+    [socket, () => socket.bytesRead++]
+  ]) {
+    const heartbeat = new Heartbeat(stream);
+    t.same(ticks(heartbeat, 9), [0, 0, 0, 0, ASK, 0, 0, 0, GIVE_UP]);
+    hear();
+    t.same(ticks(heartbeat, 5), [0, 0, 0, 0, ASK]);
+  }
   for (const [title, fake, shrink, grow] of [
     [
       'a handle',
-      { _handle: { writeQueueSize: 0 }, writableLength: 0 },
+      { bytesRead: 0, _handle: { writeQueueSize: 0 }, writableLength: 0 },
       (s) => s._handle.writeQueueSize--,
       (s) => s.writableLength++
     ],
-    ['a stream', { writableLength: 0 }, (s) => s.writableLength--, (s) => s.writableLength++]
+    ['a stream', { bytesRead: 0, writableLength: 0 }, (s) => s.writableLength--, (s) => s.writableLength++]
   ]) {
     const slow = new Heartbeat(fake);
     t.same(ticks(slow, 2), [0, 0]);

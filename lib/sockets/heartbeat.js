@@ -1,6 +1,6 @@
 'use strict';
 
-const { hasSent, unsentBytes } = require('../sockets/unsent');
+const { hasSent, unsentBytes } = require('./unsent');
 
 /** How often the clock ticks within the time of a heartbeat: an event is late by a tick at most. */
 const TICKS = 4;
@@ -10,18 +10,16 @@ const ASK = 1;
 /** and as much time again has passed. */
 const GIVE_UP = 2;
 
-/** How long a peer has been silent. */
+/** How long the peer of a stream, to whose 'data' somebody listens, has been silent. */
 class Heartbeat {
   constructor(stream) {
     this._stream = stream;
     // Ticks since the last sign of the peer.
     this._silence = 0;
     this._unsent = 0;
-  }
-
-  /** Bytes have come. */
-  hear() {
-    this._silence = 0;
+    // A socket counts its bytes itself.
+    this._received = stream.bytesRead;
+    if (this._received === undefined) stream.on('data', () => (this._silence = 0));
   }
 
   /**
@@ -30,6 +28,9 @@ class Heartbeat {
    * @returns {0 | ASK | GIVE_UP}
    */
   tick() {
+    const { bytesRead } = this._stream;
+    if (bytesRead !== this._received) this._silence = 0;
+    this._received = bytesRead;
     const unsent = unsentBytes(this._stream);
     if (hasSent(this._stream, this._unsent, unsent)) this._silence = 0;
     this._unsent = unsent;
