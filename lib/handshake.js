@@ -1,8 +1,9 @@
 'use strict';
 
 const modules = require('./shared/node-modules');
-const { Buffer, checkBytes } = require('./shared/buffers');
+const { checkBytes } = require('./shared/buffers');
 const { acceptDeflate, offerDeflate } = require('./deflate/negotiation');
+const { checkSocket, refuseUpgrade, responseOf } = require('./http-answers');
 const { FrameError, invalidType } = require('./shared/errors');
 const { TOKEN, hasToken, parseTokens } = require('./shared/header-lists');
 const { checkObject } = require('./shared/option-names');
@@ -14,9 +15,6 @@ const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY = /^[A-Za-z0-9+/]{22}==$/;
 /** "A server that sends a 426 response MUST send an Upgrade header field" (RFC 9110 section 15.5.22). */
 const UPGRADE = { Connection: 'Upgrade, close', Upgrade: 'websocket' };
-/** HTTP's visible characters, spaces and obs-text (RFC 9110 section 5.5). */
-const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-
 /** "concatenated with the string GUID, a SHA-1 hash ..., base64-encoded" (section 1.3). */
 const acceptKey = (key) => modules.crypto.createHash('sha1').update(`${key}${GUID}`).digest('base64');
 
@@ -55,23 +53,6 @@ function acceptUpgrade(request, socket, head, options = {}) {
   return { protocol: chosen ?? '', deflate: agreement };
 }
 
-function refuseUpgrade(socket, status = 400, headers = {}) {
-  checkSocket(socket);
-  if (!(Number.isInteger(status) && status >= 200 && status <= 999)) {
-    throw invalidType('status', 'a status code from 200 to 999', status);
-  }
-  // The client may be gone.
-  socket.on('error', () => {});
-  socket.once('finish', socket.destroy);
-  const answer = { Connection: 'close', 'Content-Length': 0 };
-  socket.end(responseOf(`${status} ${modules.http.STATUS_CODES[status] ?? ''}`, answer, headers));
-  return null;
-}
-
-function checkSocket(socket) {
-  if (typeof socket?.on !== 'function') throw invalidType('socket', 'a socket', socket);
-}
-
 /** @returns {[status: number, headers: object] | null} why a request is not a handshake (section 4.2.1) */
 function findRefusal({ method, httpVersion, headers }) {
   if (method !== 'GET') return [405, { Allow: 'GET' }];
@@ -88,22 +69,6 @@ function findRefusal({ method, httpVersion, headers }) {
 
 const hasBody = (headers) =>
   headers['transfer-encoding'] !== undefined || !/^0*$/.test(headers['content-length'] ?? '');
-
-/** A response with header fields, of which the program's own replace those of the same name. */
-function responseOf(status, fields, headers) {
-  const own = Object.entries(checkObject(headers ?? {}, 'headers'));
-  const ownNames = own.map(([name]) => name.toLowerCase());
-  const others = Object.entries(fields).filter(([name]) => !ownNames.includes(name.toLowerCase()));
-  let text = `HTTP/1.1 ${status}\r\n`;
-  for (const [name, value] of [...others, ...own]) {
-    if (value === undefined) continue;
-    // A line break would begin another header, or another answer.
-    const isValid = typeof value === 'string' ? FIELD_VALUE.test(value) : typeof value === 'number';
-    if (!TOKEN.test(name) || !isValid) throw invalidType(`headers.${name}`, 'a header field', value);
-    text += `${name}: ${value}\r\n`;
-  }
-  return Buffer.from(`${text}\r\n`, 'latin1');
-}
 
 /** A client's part (section 4.1). */
 class UpgradeOffer {
