@@ -3,11 +3,10 @@
 const { offerUpgrade } = require('./handshake');
 const { connectionError, invalidValue } = require('./shared/errors');
 const modules = require('./shared/node-modules');
-const { readWhole } = require('./shared/option-names');
+const { readTime } = require('./shared/option-names');
 
 /** Milliseconds. */
 const TIMEOUT = 10_000;
-const MAX_TIMEOUT = 2 ** 31 - 1;
 
 /**
  * A client's opening handshake over node:http or node:https (RFC 6455 section 4.1): see
@@ -19,7 +18,7 @@ const MAX_TIMEOUT = 2 ** 31 - 1;
  */
 async function openClient(url, options) {
   const { protocols, deflate, headers, signal, createConnection } = options;
-  const timeout = readWhole(options, 'handshakeTimeout', 1, MAX_TIMEOUT, TIMEOUT);
+  const timeout = readTime(options, 'handshakeTimeout', TIMEOUT, 1);
   const { protocol, href, hash, pathname } = new URL(url);
   if (protocol !== 'ws:' && protocol !== 'wss:')
     throw invalidValue(`The URL must be one of ws: or wss:, not ${protocol}`);

@@ -2,7 +2,7 @@
 
 const { Buffer } = require('../shared/buffers');
 const { throwLater } = require('../shared/call-in-order');
-const { connectionError, invalidType, notOpenError } = require('../shared/errors');
+const { backpressureError, invalidType, notOpenError, silenceError } = require('../shared/errors');
 const { nextTick } = require('../shared/ticks');
 const { traceClose, traceOpen } = require('../tracing');
 const { beginRead, endRead, flushLater, isExiting, listenForExit } = require('../sockets/flush-queue');
@@ -64,7 +64,7 @@ class Endpoint {
     if (this.closing.maySend) {
       const { maxBackpressure } = this.settings;
       if (this.output.bufferedAmount <= maxBackpressure) return true;
-      const error = connectionError('BACKPRESSURE', `The peer has left more than ${maxBackpressure} bytes unread`);
+      const error = backpressureError(maxBackpressure);
       if (callback !== undefined) nextTick(callback, error);
       this._drop(error);
     } else if (callback !== undefined) {
@@ -323,7 +323,7 @@ function onTick(endpoint) {
     endpoint.output.encoder.ping();
     endpoint.added(undefined);
   } else if (due === GIVE_UP) {
-    endpoint._drop(connectionError('HEARTBEAT', 'The peer has sent and read nothing since the last Ping'));
+    endpoint._drop(silenceError());
   }
 }
 

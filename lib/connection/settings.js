@@ -2,10 +2,7 @@
 
 const { Decoder } = require('../codec/decoder');
 const { readHandler } = require('../codec/options');
-const { checkObject, checkOptions, readBoolean, readWhole } = require('../shared/option-names');
-
-/** The longest time that Node.js's timers take, in milliseconds. */
-const MAX_TIME = 2 ** 31 - 1;
+const { checkObject, checkOptions, readBoolean, readTime, readWhole } = require('../shared/option-names');
 
 /** As uWebSockets in Bun: a slow reader may leave so many bytes. */
 const MAX_BACKPRESSURE = 16 * 1024 * 1024;
@@ -22,8 +19,8 @@ class Settings {
     checkOptions(options, 'Connection');
     for (const name of HANDLERS) this[name] = readHandler(options, name);
     this.maxBackpressure = readWhole(options, 'maxBackpressure', 0, Infinity, MAX_BACKPRESSURE);
-    this.closeTimeout = readWhole(options, 'closeTimeout', 0, MAX_TIME, CLOSE_TIMEOUT);
-    this.heartbeat = readWhole(options, 'heartbeat', 0, MAX_TIME, 0);
+    this.closeTimeout = readTime(options, 'closeTimeout', CLOSE_TIMEOUT);
+    this.heartbeat = readTime(options, 'heartbeat', 0);
     this.autoPong = readBoolean({ autoPong: options.autoPong ?? true }, 'autoPong');
     this.ofDecoder = {};
     for (const name of OF_DECODER) this.ofDecoder[name] = options[name];
@@ -52,4 +49,4 @@ function settingsOf(options) {
   return settings;
 }
 
-module.exports = { MAX_TIME, settingsOf };
+module.exports = { settingsOf };

@@ -85,6 +85,16 @@ function notOpenError() {
   return connectionError('NOT_OPEN', 'The WebSocket is not open');
 }
 
+/** The error for a peer that has not read what was sent: the option `maxBackpressure`. */
+function backpressureError(limit) {
+  return connectionError('BACKPRESSURE', `The peer has left more than ${limit} bytes unread`);
+}
+
+/** The error for a silent peer: the option `heartbeat`. */
+function silenceError() {
+  return connectionError('HEARTBEAT', 'The peer has sent and read nothing since the last Ping');
+}
+
 /** The error for a payload that a program has transferred, or made shorter, before it was sent. */
 function goneError() {
   return invalidState('Memory that was to be sent has been transferred, or resized');
@@ -130,6 +140,7 @@ function tooBigError() {
 
 module.exports = {
   FrameError,
+  backpressureError,
   connectionError,
   detachedError,
   goneError,
@@ -139,6 +150,7 @@ module.exports = {
   invalidValue,
   notOpenError,
   outOfRange,
+  silenceError,
   tooBigError,
   utf8Error,
   warnOfVariable

@@ -31,7 +31,7 @@ const OPTIONS = {
     'threadPoolFrom'
   ],
   // Those that framemask/ws adds to ws's.
-  WebSocketServer: ['sharedReads', 'streamFrom'],
+  WebSocketServer: ['sharedReads', 'streamFrom', 'maxBackpressure', 'heartbeat'],
   WebSocket: ['http2', 'streamFrom'],
   perMessageDeflate: ['contextTakeover']
 };
@@ -87,6 +87,11 @@ function readWhole(options, name, least, most, byDefault) {
   return value;
 }
 
+/** Reads an option in milliseconds, up to what Node.js's timers take. */
+function readTime(options, name, byDefault, least = 0) {
+  return readWhole(options, name, least, 2 ** 31 - 1, byDefault);
+}
+
 function checkUnknown(name, owner) {
   const lowerCase = name.toLowerCase();
   const options = OPTIONS[owner];
@@ -117,4 +122,4 @@ function isOneLetterOff(a, b) {
   return restA.length === 2 && restB.length === 2 && restA[0] === restB[1] && restA[1] === restB[0];
 }
 
-module.exports = { OPTIONS, checkNames, checkObject, checkOptions, readBoolean, readWhole };
+module.exports = { OPTIONS, checkNames, checkObject, checkOptions, readBoolean, readTime, readWhole };

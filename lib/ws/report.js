@@ -7,7 +7,12 @@ const { wsVersion } = require('./internals');
 const { loadCompression } = require('./parts');
 
 /** Of this thread: see ws.d.ts. */
-const connections = { opened: 0, shared: 0, compressed: 0 };
+const connections = {
+  opened: 0,
+  shared: 0,
+  compressed: 0,
+  ended: { maxBackpressure: 0, heartbeat: 0, shutDown: 0 }
+};
 
 /** Counts a connection. The first is logged: it shows that framemask is in use, and how. */
 function noteOpened(isServer) {
@@ -26,7 +31,7 @@ function report() {
     reads: canShareReads() ? 'shared' : 'events',
     deflate,
     ...describeRegister(),
-    connections: { ...connections }
+    connections: { ...connections, ended: { ...connections.ended } }
   };
 }
 

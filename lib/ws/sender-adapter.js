@@ -8,6 +8,7 @@ const { Buffer } = require('../shared/buffers');
 const { callInOrder, throwLater } = require('../shared/call-in-order');
 const { goneError } = require('../shared/errors');
 const { keepContext } = require('../shared/keep-context');
+const { OPCODE, Opcode } = require('../shared/protocol');
 const { nextTick } = require('../shared/ticks');
 const { beginRead, endRead, flushLater, isExiting, listenForExit } = require('../sockets/flush-queue');
 const { flushInto, isPlain, writesAsNode } = require('../sockets/plain-sockets');
@@ -121,6 +122,11 @@ class SenderAdapter {
     return !('mask' in options) && (options.fin === true || !('fin' in options));
   }
 
+  /** Whether a message can't be sent, because the peer has left too much unread. */
+  refuses(callback) {
+    return this.guard?.refuses(this.bufferedAmount + this.pending, callback) === true;
+  }
+
   send(data, isBinary, callback) {
     const encoder = this._encoder ?? this._createEncoder();
     if (data.length >= SEND_FROM) this._flushCallbacks();
@@ -152,6 +158,9 @@ class SenderAdapter {
   /** Sends a frame of ws's Sender: its header, with or without the payload, and the payload. */
   sendFramed(list, callback) {
     checkCallback(callback);
+    // Messages that wait in ws's Sender come after this frame. A Close frame always leaves.
+    const isClose = (list[0]?.[0] & OPCODE) === Opcode.CLOSE;
+    if (!isClose && this.guard?.refuses(this.socket.writableLength + this.pending, callback)) return;
     if (this._watchers !== null) this._callWatchers();
     const pieces = list.map((piece) => this._toBytes(piece));
     if (pieces.at(-1).length >= SEND_FROM) this._flushCallbacks();
@@ -269,6 +278,9 @@ class SenderAdapter {
     return this._encoder;
   }
 }
+
+/** Of few: what ends the connection if its peer does not read. @type {import('./guard').Guard | null} */
+SenderAdapter.prototype.guard = null;
 
 const flushQueued = (adapter) => adapter.flushQueued();
 

@@ -5,6 +5,7 @@ const { Buffer, isUint8Array } = require('../shared/buffers');
 const { invalidType, invalidValue } = require('../shared/errors');
 const { checkNames, readBoolean } = require('../shared/option-names');
 const { shareReads } = require('../sockets/shared-reads');
+const { createGuard } = require('./guard');
 const { attachDecoder, borrowChunks, endDecoding, hasDecoder, terminateStreams } = require('./receiver-adapter');
 const { deflateOf, isEndedByPeer, isServer, plainSend, ws } = require('./internals');
 const { checkWebSocket } = require('./once-of');
@@ -86,7 +87,10 @@ function extend(Base) {
     setSocket(socket, ...rest) {
       super.setSocket(socket, ...rest);
       const options = socket[kServerOptions];
-      if (options === undefined || options.sharedReads === false || !hasDecoder(this._receiver)) return;
+      if (options === undefined) return;
+      const guard = createGuard(this, socket, options);
+      if (guard !== null) this[kSenderAdapter].guard = guard;
+      if (options.sharedReads === false || !hasDecoder(this._receiver)) return;
       const [listener, another] = socket.listeners('data');
       const isAlone = listener !== undefined && another === undefined;
       if (!isAlone || shareReads(socket, listener) === 'events') return;
@@ -117,6 +121,7 @@ function extend(Base) {
       const adapter = this[kSenderAdapter];
       // ws converts other types, and sends a detached Buffer as an empty message.
       const isBytes = isUint8Array(data) && data[0] !== undefined;
+      if (adapter !== null && this.readyState === OPEN && adapter.refuses(done)) return;
       if (
         adapter !== null &&
         base.send === plainSend &&
