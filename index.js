@@ -26,7 +26,10 @@ define(['acceptDeflate', 'offerDeflate', 'acceptUpgrade', 'refuseUpgrade', 'offe
   ...require('./lib/handshake'),
   ...require('./lib/deflate/negotiation')
 }));
-define(['Connection'], () => require('./lib/connection/connection'));
+define(['Connection', 'shutDown'], () => ({
+  ...require('./lib/connection/connection'),
+  ...require('./lib/sockets/shut-down')
+}));
 define(['acceptHttp2'], () => require('./lib/http2/accept-http2'));
 define(['overHttp2'], () => require('./lib/http2/over-http2'));
 

@@ -19,6 +19,7 @@ export const {
   parseFrameId,
   prepare,
   refuseUpgrade,
+  shutDown,
   unmask
 } = framemask;
 export default framemask;

@@ -11,6 +11,8 @@ const loadCodec = once(() => ({
   ...require('../codec/decoder'),
   ...require('../codec/encoder'),
   ...require('../frame-id'),
+  ...require('../http-answers'),
+  ...require('../sockets/shut-down'),
   ...require('./frame-errors'),
   ...require('./message-streams'),
   ...require('./messages')
