@@ -931,6 +931,42 @@ export class Connection<Context = undefined, Text extends TextAs = 'string'> {
   resume(): void;
 }
 
+export interface ShutDownOptions {
+  /** The milliseconds until the connections that are left are terminated. */
+  within: number;
+  /** The code of the Close frames. Default: 1012, the service is restarted. */
+  code?: number | undefined;
+  /** Their reason, of at most 123 bytes. Default: ''. */
+  reason?: string | undefined;
+}
+
+export interface ShutDownResult {
+  /** How many connections have ended by themselves. */
+  closed: number;
+  /** How many were left at the end of the time. */
+  terminated: number;
+  /** The bytes that waited on those. */
+  droppedBytes: number;
+}
+
+/**
+ * Closes connections one after the other over the first two thirds of a time, so that their clients do
+ * not all come back at once; then terminates those that are left, paused ones, too. No step takes the
+ * thread for longer than about 2 ms.
+ *
+ * @param connections they may be WebSockets of `ws`, too; those that come later are not closed
+ * @returns a promise: it is rejected with a TypeError or a RangeError for options that can't be taken
+ */
+export function shutDown(
+  connections: Iterable<{
+    readonly readyState: number;
+    readonly bufferedAmount: number;
+    close(code: number, reason: string): void;
+    terminate(): void;
+  }>,
+  options: ShutDownOptions
+): Promise<ShutDownResult>;
+
 /**
  * Takes WebSockets over HTTP/2 (RFC 8441): each becomes an event 'upgrade' of the server, as over
  * HTTP/1.1, with which it may share a port (`allowHTTP1`). So `new WebSocketServer({ server })` of

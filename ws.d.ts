@@ -21,7 +21,7 @@ import type { ReadableStream, WritableStream } from 'node:stream/web';
 import type { SecureContextOptions } from 'node:tls';
 import type { ZlibOptions } from 'node:zlib';
 
-import type { Kernel } from './index.js';
+import type { Kernel, ShutDownOptions, ShutDownResult } from './index.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: ws says no more of it.
 type Any = any;
@@ -297,6 +297,19 @@ declare namespace WebSocket {
   > extends ConnectionOptions {
     /** Whether all connections are read into the same memory. Default: true. */
     sharedReads?: boolean | undefined;
+    /**
+     * The bytes that may wait before a frame is sent. If more wait, the callback of that `send`, `ping` or
+     * `pong` gets an error with the code `FRAMEMASK_ERR_BACKPRESSURE`, and the connection is terminated:
+     * 'error' with the same error in the next tick, then 'close' with 1006. One message of any size
+     * passes, and a Close frame. Default: Infinity.
+     */
+    maxBackpressure?: number | undefined;
+    /**
+     * As of `Connection` in framemask: the milliseconds of silence until a Ping, and until the connection
+     * is terminated, with 'error' (`FRAMEMASK_ERR_HEARTBEAT`) and 'close' (1006). The clock stands still
+     * while the WebSocket is paused, or a stream waits for its reader. Default: 0, never.
+     */
+    heartbeat?: number | undefined;
     backlog?: number | undefined;
     clientTracking?: boolean | undefined;
     handleProtocols?: (protocols: Set<string>, request: InstanceType<U>) => string | false;
@@ -332,6 +345,13 @@ declare namespace WebSocket {
 
     address(): AddressInfo | string | null;
     close(callback?: (error?: Error) => void): void;
+    /**
+     * Closes the server and its connections, see `shutDown` of framemask. Upgrades get 503 meanwhile; with
+     * the option `port`, listening ends at once. A second call returns the same promise.
+     *
+     * @throws Error with `clientTracking: false`
+     */
+    shutDown(options: ShutDownOptions): Promise<ShutDownResult>;
     handleUpgrade(
       request: InstanceType<U>,
       socket: Duplex,
@@ -397,9 +417,15 @@ declare namespace WebSocket {
     }[];
     /**
      * The connections of this thread that framemask/ws has opened so far; of them, those whose reads
-     * are shared, and those on which permessage-deflate was agreed. Those of plain ws do not count.
+     * are shared, those on which permessage-deflate was agreed, and those that were terminated by an
+     * option or by `shutDown`. Those of plain ws do not count.
      */
-    connections: { opened: number; shared: number; compressed: number };
+    connections: {
+      opened: number;
+      shared: number;
+      compressed: number;
+      ended: { maxBackpressure: number; heartbeat: number; shutDown: number };
+    };
   }
 
   /** The parts in use, for a log or an issue. */

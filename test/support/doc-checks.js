@@ -69,25 +69,32 @@ async function chats(server, shutDown, room) {
   await once(server, 'close');
 }
 
-/** A heartbeat of framemask/ws: who answers Pings stays, who does not is dropped at the next beat. */
-async function beats(server, beat) {
-  const answering = await connect(server);
-  const [socket] = server.clients;
-  const silent = await connect(server, { autoPong: false });
-  const paused = await connect(server, { autoPong: false });
-  const pausedSocket = [...server.clients].at(-1);
-  pausedSocket.pause();
-  const answered = once(socket, 'pong');
-  beat();
-  await answered;
-  const dropped = once(silent, 'close');
-  beat();
-  assert.strictEqual((await dropped)[0], 1006);
-  assert.deepStrictEqual([...server.clients], [socket, pausedSocket]);
-  for (const client of [answering, paused]) client.terminate();
-  pausedSocket.resume();
+/** A server of framemask/ws with limits: who leaves too much unread is dropped, and a restart closes the rest. */
+async function shutsDown(server) {
+  const [reading, slow] = [await connect(server), await connect(server)];
+  slow.pause();
+  const [, socket] = server.clients;
+  const dropped = new Promise((resolve) => socket.once('close', resolve));
+  while (socket.readyState === WebSocket.OPEN) {
+    socket.send(Buffer.alloc(1024 * 1024));
+    await new Promise(setImmediate);
+  }
+  assert.strictEqual(await dropped, 1006);
+  slow.terminate();
+  const closed = once(reading, 'close');
+  process.emit('SIGTERM');
+  assert.strictEqual((await closed)[0], 1012);
+  await once(server, 'close');
+}
+
+/** A server that pauses during a login: the first message is not lost. */
+async function greets(server) {
+  const client = await connect(server, { headers: { cookie: 'Ada' } });
+  client.send('first');
+  assert.strictEqual(await receive(client), 'Ada: first');
+  client.terminate();
   server.close();
   await once(server, 'close');
 }
 
-module.exports = { assert, beats, chats, connect, echoes, receive };
+module.exports = { assert, chats, connect, echoes, greets, receive, shutsDown };

@@ -1,6 +1,6 @@
 import * as http from 'node:http';
 import { PassThrough } from 'node:stream';
-import { type CloseTrace, Connection, type ConnectionOptions, overHttp2, prepare } from 'framemask';
+import { type CloseTrace, Connection, type ConnectionOptions, overHttp2, prepare, shutDown } from 'framemask';
 
 interface User {
   name: string;
@@ -62,6 +62,7 @@ async function connect(url: URL): Promise<number | null> {
 }
 
 new Connection(new PassThrough(), 'client', { onMessage: (data) => console.log(data.length), context: connect });
+shutDown(new Set([new Connection(new PassThrough(), 'server')]), { within: 1000, reason: 'later' });
 const record = {} as CloseTrace;
 const bytes: number | null = record.bytesSent;
 console.log(bytes, record.path?.length, record.key);

@@ -23,6 +23,10 @@ import 'framemask/ws/register';
 import * as theirs from 'ws';
 
 const server: Server = new WebSocketServer({ port: 0, maxFragments: 10, closeTimeout: 1000 });
+const limited = new WebSocketServer({ noServer: true, maxBackpressure: 1024 * 1024, heartbeat: 30_000 });
+limited.shutDown({ within: 10_000, code: 1001 }).then(({ closed, terminated, droppedBytes }) => {
+  console.log(closed + terminated + droppedBytes + report().connections.ended.heartbeat);
+});
 server.on('connection', (websocket) => {
   websocket.binaryType = 'blob';
   websocket.on('message', (data: RawData | Blob, isBinary) => {
