@@ -40,12 +40,7 @@ class ReceiverAdapter {
     /** The emitter of messages: the Receiver, as with ws, if it has listeners besides ws's. */
     this.emitter = websocket;
     this._listeners = -1;
-    // The error that ends the connection.
-    this.error = null;
-    /** Whether each event has a turn of its own. */
-    this.isDeferred = !receiverOptions(receiver).allowSynchronousEvents;
-    /** Whether the thread pool has inflated the next message, so that this turn is its own. */
-    this.hasTurn = false;
+    if (!receiverOptions(receiver).allowSynchronousEvents) this.isDeferred = true;
     this._sender = sender;
     const streamFrom = receiver[kStreamFrom];
     let parts;
@@ -225,7 +220,14 @@ class ReceiverAdapter {
   }
 }
 
-// With the option `streamFrom`: no properties for the others.
+// Own properties of few:
+/** whether each event has a turn of its own, */
+ReceiverAdapter.prototype.isDeferred = false;
+/** and whether the thread pool has inflated the next message, so that this turn is its own; */
+ReceiverAdapter.prototype.hasTurn = false;
+/** the error that ends the connection; */
+ReceiverAdapter.prototype.error = null;
+/** with the option `streamFrom`, */
 /** @type {import('./message-streams').MessageStreams | null} */
 ReceiverAdapter.prototype.streams = null;
 ReceiverAdapter.prototype._isTerminated = false;

@@ -55,16 +55,12 @@ class SenderAdapter {
     this._sender = sender;
     this._role = isServer(websocket) ? 'server' : 'client';
     const deflate = deflateOf(websocket);
-    this.agreement = deflate === undefined ? null : loadCompression().agreementOf(deflate);
+    if (deflate !== undefined) this.agreement = loadCompression().agreementOf(deflate);
     this._isReading = false;
     this._key = key; // of the handshake
     this._recycles = false;
     this._encoder = null;
     this._callbacks = null;
-    this._watchers = null;
-    /** The bytes of messages that wait for the end of a stream. */
-    this.heldBytes = 0;
-    this._isRedirected = false;
     sender[kSenderAdapter] = this;
     sender.sendFrame = sendFrame;
     sender.dispatch = dispatch;
@@ -279,8 +275,17 @@ class SenderAdapter {
   }
 }
 
-/** Of few: what ends the connection if its peer does not read. @type {import('./guard').Guard | null} */
+// Own properties of few:
+/** the agreement of compression, */
+SenderAdapter.prototype.agreement = null;
+/** what ends the connection if its peer does not read, @type {import('./guard').Guard | null} */
 SenderAdapter.prototype.guard = null;
+/** those that wait until ws's Sender has released a frame, */
+SenderAdapter.prototype._watchers = null;
+/** the bytes of messages that wait for the end of a stream, */
+SenderAdapter.prototype.heldBytes = 0;
+/** and whether a stream takes the messages. */
+SenderAdapter.prototype._isRedirected = false;
 
 const flushQueued = (adapter) => adapter.flushQueued();
 
