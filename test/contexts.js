@@ -7,14 +7,10 @@ const { AsyncLocalStorage } = require('node:async_hooks');
 const { once } = require('node:events');
 const fs = require('node:fs');
 const path = require('node:path');
-const v8 = require('node:v8');
-const vm = require('node:vm');
 const t = require('tap');
+const { collectGarbage } = require('./support/collect-garbage');
 const { LONG } = require('./support/sample');
 const { loadInContext } = require('./support/vm-context');
-
-v8.setFlagsFromString('--expose-gc');
-const collectGarbage = vm.runInNewContext('gc');
 
 const WS = path.join(__dirname, '../ws.js');
 const DESCRIPTORS = '/proc/self/fd';

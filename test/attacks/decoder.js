@@ -4,12 +4,11 @@
 
 const assert = require('node:assert/strict');
 const { Writable } = require('node:stream');
-const v8 = require('node:v8');
-const vm = require('node:vm');
 const t = require('tap');
 const { Encoder } = require('../..');
 const { LENGTHS } = require('../support/attacks/attacks');
 const { forEachCase } = require('../support/cases');
+const { collectGarbage } = require('../support/collect-garbage');
 const { forEachDecoder } = require('../support/decoders');
 const { LONG } = require('../support/sample');
 
@@ -18,9 +17,6 @@ const CHUNK = 64 * 1024;
 /** The default of maxFragments, that of ws. */
 const MAX_FRAGMENTS = 16 * 1024;
 const OPEN = { fin: false };
-
-v8.setFlagsFromString('--expose-gc');
-const collectGarbage = vm.runInNewContext('gc');
 
 function memoryInUse() {
   // The memory of Buffers is freed beside the first collection, and finished by the second.

@@ -5,11 +5,10 @@
 const { createHook } = require('node:async_hooks');
 const { EventEmitter } = require('node:events');
 const { Duplex } = require('node:stream');
-const { setFlagsFromString } = require('node:v8');
-const { runInNewContext } = require('node:vm');
 const t = require('tap');
 const { Connection } = require('../..');
 const { ASK, GIVE_UP, Heartbeat, joinClock, leaveClock } = require('../../lib/sockets/heartbeat');
+const { collectGarbage } = require('../support/collect-garbage');
 const { until } = require('../support/promises');
 const { forEachEnd, memoryPair, openRaw } = require('../support/stream-pairs');
 
@@ -135,10 +134,8 @@ forEachEnd(t, 'maxBackpressure: a send after more than that fails, and the conne
 t.test('1,000 connections that never read cost a bounded number of bytes', async (t) => {
   const maxBackpressure = 32 * KIB;
   const count = 1000;
-  setFlagsFromString('--expose-gc');
-  const gc = runInNewContext('gc');
   const used = () => {
-    gc();
+    collectGarbage();
     const { heapUsed, external } = process.memoryUsage();
     return heapUsed + external;
   };

@@ -7,10 +7,9 @@ const { readFileSync, writeFileSync } = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { promisify } = require('node:util');
-const v8 = require('node:v8');
-const vm = require('node:vm');
 const { MessageChannel } = require('node:worker_threads');
 const t = require('tap');
+const { collectGarbage } = require('../support/collect-garbage');
 const { createCodecBackend } = require('../../lib/codec/backend');
 const { Encoder } = require('../../lib/codec/encoder');
 const { prepare } = require('../../lib/codec/prepared');
@@ -49,14 +48,6 @@ const ATTEMPTS = [
     }
   }
 ];
-
-/** Bun and Deno have other ways than a flag of V8. */
-function collectGarbage() {
-  if (process.versions.bun) Bun.gc(true);
-  if (process.versions.bun || process.versions.deno) return;
-  v8.setFlagsFromString('--expose-gc');
-  vm.runInNewContext('gc')();
-}
 
 /** Unmasks the payload of RFC 6455, section 5.7. */
 function unmaskExample({ params, unmask }) {

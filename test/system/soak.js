@@ -9,10 +9,9 @@ const { once } = require('node:events');
 const http = require('node:http');
 const net = require('node:net');
 const { setTimeout: sleep } = require('node:timers/promises');
-const v8 = require('node:v8');
-const vm = require('node:vm');
 const { createEchoServer } = require('../../examples/echo-server');
 const { Connection, Decoder } = require('../../index.js');
+const { collectGarbage } = require('../support/collect-garbage');
 const { HANDSHAKE, head } = require('../support/connections');
 const { listen } = require('../support/free-port');
 const { upgradeAnswer } = require('../support/frames');
@@ -31,10 +30,6 @@ const PATIENCE = 60_000;
 const EDGES = [0, 1, 125, 126, 1023, 4096, 16383, 16384, 65535, 65536, 262_144, 1 << 20];
 const BYTES = randomBytes(1 << 21);
 const TEXT = BYTES.toString('base64');
-
-// Without --expose-gc on the command line, so that `npm run` needs no options for node.
-v8.setFlagsFromString('--expose-gc');
-const collectGarbage = vm.runInNewContext('gc');
 
 const KINDS = ['talk', 'talk', 'stream', 'stream', 'stream', 'received', 'received', 'drop'];
 

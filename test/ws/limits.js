@@ -4,9 +4,8 @@
 
 const { once } = require('node:events');
 const http = require('node:http');
-const { setFlagsFromString } = require('node:v8');
-const { runInNewContext } = require('node:vm');
 const t = require('tap');
+const { collectGarbage } = require('../support/collect-garbage');
 const { until } = require('../support/promises');
 const { TEXT, frame } = require('../support/frames');
 const { isNode } = require('../support/socket-pairs');
@@ -198,8 +197,6 @@ async function closeOne(t) {
 }
 
 t.test('heartbeat: the clock of others holds no connection that has ended', { skip: !isNode }, async (t) => {
-  setFlagsFromString('--expose-gc');
-  const collectGarbage = runInNewContext('gc');
   await connectPair(t, framemask, { server: { heartbeat: 1000 } });
   const ended = await closeOne(t);
   await until(() => {
