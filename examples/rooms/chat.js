@@ -35,6 +35,7 @@ const LIMITS = {
   maxRoomHistory: 256 * 1024,
   maxHistory: 64 * 1024 * 1024, // bytes, of all rooms
   closeTimeout: 10_000, // milliseconds for the closing handshake
+  shutDownTime: 10_000, // milliseconds in which a process closes all connections
   heartbeat: 30_000 // milliseconds of silence until a Ping, and again until a client is dropped
 };
 const MAX_NAME = 64; // of a nickname and of a room, in characters
@@ -83,11 +84,6 @@ class Chat {
     const member = new Member(this, connection);
     this.members.add(member);
     return member;
-  }
-
-  /** Sends a Close frame to everybody. */
-  close() {
-    for (const { connection } of this.members) connection.close(1001, 'The server is going away');
   }
 
   stop() {

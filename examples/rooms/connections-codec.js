@@ -2,12 +2,13 @@
 
 // Connections of framemask. connections-ws.js does the same on framemask/ws.
 
-const { Connection, prepare } = require('framemask');
+const { Connection, prepare, shutDown } = require('framemask');
 
 /** The arguments and the result are those of connections-ws.js. */
-function createUpgrade({ maxPayload, maxPending, closeTimeout, heartbeat }, open) {
+function createConnections({ maxPayload, maxPending, closeTimeout, heartbeat }, open) {
+  const connections = new Set();
   // All connections share these. Their `context` is what `open` returns.
-  const options = {
+  const shared = {
     maxPayload,
     maxBackpressure: maxPending,
     closeTimeout,
@@ -19,13 +20,19 @@ function createUpgrade({ maxPayload, maxPending, closeTimeout, heartbeat }, open
       this.context.onError(error);
     },
     onClose() {
+      connections.delete(this);
       this.context.onClose();
     }
   };
-  return (request, socket, head) => {
-    const connection = Connection.accept(request, socket, head, options);
-    if (connection !== null) connection.context = open(connection);
+  return {
+    upgrade(request, socket, head) {
+      const connection = Connection.accept(request, socket, head, shared);
+      if (connection === null) return;
+      connection.context = open(connection);
+      connections.add(connection);
+    },
+    shutDown: (options) => shutDown(connections, options)
   };
 }
 
-module.exports = { createUpgrade, frameOnce: prepare };
+module.exports = { createConnections, frameOnce: prepare };

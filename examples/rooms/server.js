@@ -36,13 +36,13 @@ const HEADERS = {
 class RoomsServer {
   /** `tracing` says whether /metrics counts frames; `token` is a secret that clients must name. */
   constructor({ connections = 'ws', bus = new MemoryBus(), limits = {}, tracing = true, token } = {}) {
-    const { createUpgrade, frameOnce } = require(`./connections-${connections}`);
+    const { createConnections, frameOnce } = require(`./connections-${connections}`);
     this.limits = { ...LIMITS, ...limits };
     this.bus = bus;
     this.chat = new Chat({ bus, frameOnce, limits: this.limits });
     this.metrics = new Metrics(() => this._counts(), { tracing });
     this._token = token;
-    this._upgrade = createUpgrade(this.limits, (connection) => this.chat.open(connection));
+    this._connections = createConnections(this.limits, (connection) => this.chat.open(connection));
     this._isEnding = false;
     this.http = http.createServer((request, response) => this._answer(request, response));
     this.http.on('upgrade', (request, socket, head) => this._connect(request, socket, head));
@@ -58,7 +58,7 @@ class RoomsServer {
   _connect(request, socket, head) {
     const refused = this._refusal(request);
     if (refused === null) {
-      this._upgrade(request, socket, head);
+      this._connections.upgrade(request, socket, head);
       return;
     }
     socket.on('error', () => {});
@@ -98,18 +98,17 @@ class RoomsServer {
   }
 
   /**
-   * Ends without losing anything: no new connections, a Close frame to everybody, which sends them
-   * to other processes; then what they have said is published.
+   * Ends without losing anything: no new connections, a Close frame to one after the other, which sends
+   * them to other processes; then what they have said is published.
    */
   async shutDown() {
     this._isEnding = true;
     const closed = once(this.http.close(), 'close');
-    this.chat.close();
     this.http.closeIdleConnections();
-    // Upgraded connections count until they are closed, which `closeTimeout` limits.
-    const timer = setTimeout(() => this.http.closeAllConnections(), this.limits.closeTimeout);
+    await this._connections.shutDown({ within: this.limits.shutDownTime, reason: 'The server restarts' });
+    // Those without a WebSocket.
+    this.http.closeAllConnections();
     await closed;
-    clearTimeout(timer);
     this.chat.stop();
     await this.bus.close();
     this.metrics.stop();

@@ -20,8 +20,8 @@ const { get } = require('./support/processes');
 const SESSION = 'a session of 16 characters or more';
 const REQUEST = head('GET /chat HTTP/1.1', ...HANDSHAKE.slice(1));
 
-async function startServer(t, options) {
-  const server = new RoomsServer(options);
+async function startServer(t, { limits, ...options } = {}) {
+  const server = new RoomsServer({ limits: { shutDownTime: 300, ...limits }, ...options });
   const port = await server.listen();
   t.after(() => server.shutDown());
   return { server, port, url: `ws://127.0.0.1:${port}/chat` };
@@ -167,8 +167,8 @@ for (const connections of ['ws', 'codec']) {
     answers.terminate();
   });
 
-  test(`${connections}: a server that ends sends 1001, and drops who does not answer`, async () => {
-    const server = new RoomsServer({ connections, limits: { closeTimeout: 2000 } });
+  test(`${connections}: a server that ends sends 1012, and drops who does not answer`, async () => {
+    const server = new RoomsServer({ connections, limits: { shutDownTime: 2000 } });
     const port = await server.listen();
     const bob = new WebSocket(`ws://127.0.0.1:${port}/chat`);
     await once(bob, 'open');
@@ -185,7 +185,7 @@ for (const connections of ['ws', 'codec']) {
     const closedEarly = once(late, 'close').then(() => 'closed');
     assert.match(await Promise.race([answer, closedEarly]), /^HTTP\/1\.1 503 |^closed$/, 'who comes too late');
     await ended;
-    assert.equal((await closed).join(' '), '1001 The server is going away');
+    assert.equal((await closed).join(' '), '1012 The server restarts');
     await until(() => server.chat.members.size === 0);
   });
 
