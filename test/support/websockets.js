@@ -7,6 +7,7 @@ const http = require('node:http');
 const http2 = require('node:http2');
 const https = require('node:https');
 const net = require('node:net');
+const { Duplex } = require('node:stream');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { acceptHttp2 } = require('../../index.js');
 const { loadWs } = require('../../lib/ws/load-ws');
@@ -140,9 +141,23 @@ async function settled() {
  */
 const runSource = (source, options = [], env = {}) => run([process.execPath, ...options, '-e', source], { env });
 
+/**
+ * @param {(chunk: Buffer, callback: Function) => void} write of the stream in whose place a socket would be
+ * @returns {Promise<object>} a server's end whose peer sends nothing
+ */
+function connectDuplex({ WebSocketServer }, write, options) {
+  const duplex = new Duplex({ read() {}, write: (chunk, _encoding, callback) => write(chunk, callback) });
+  const headers = Object.fromEntries(
+    HANDSHAKE.slice(1).map((line) => line.replace(/^.*:/, (name) => name.toLowerCase()).split(': '))
+  );
+  const wss = new WebSocketServer({ noServer: true, ...options });
+  return new Promise((resolve) => wss.handleUpgrade({ method: 'GET', headers }, duplex, Buffer.alloc(0), resolve));
+}
+
 module.exports = {
   IMPLEMENTATIONS,
   TRANSPORTS,
+  connectDuplex,
   connectPair,
   connectRaw,
   connectRawServer,

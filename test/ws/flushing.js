@@ -6,7 +6,7 @@
 const { AsyncLocalStorage } = require('node:async_hooks');
 const { once } = require('node:events');
 const net = require('node:net');
-const { PassThrough, Duplex } = require('node:stream');
+const { PassThrough } = require('node:stream');
 const { buffer } = require('node:stream/consumers');
 const { setImmediate: turn } = require('node:timers/promises');
 const t = require('tap');
@@ -16,7 +16,8 @@ const { isNode } = require('../support/socket-pairs');
 const { uncaughtMessages } = require('../support/uncaught');
 const websockets = require('../support/websockets');
 
-const { IMPLEMENTATIONS, connectPair, connectRaw, listen, receiveTexts, runSource, settled } = websockets;
+const { IMPLEMENTATIONS, connectDuplex, connectPair, connectRaw, listen, receiveTexts, runSource, settled } =
+  websockets;
 const framemask = IMPLEMENTATIONS['framemask/ws'];
 
 /** @returns {number[]} the sizes of a socket's writes from now on */
@@ -295,16 +296,6 @@ t.test('the callbacks of send run in the asynchronous context of their call', as
     t.same(seen, expected, name);
   }
 });
-
-/** @returns {Promise<object>} a server's end over a stream of the program's own */
-function connectDuplex({ WebSocketServer }, write) {
-  const duplex = new Duplex({ read() {}, write: (chunk, _encoding, callback) => write(chunk, callback) });
-  const headers = Object.fromEntries(
-    HANDSHAKE.slice(1).map((line) => line.replace(/^.*:/, (name) => name.toLowerCase()).split(': '))
-  );
-  const wss = new WebSocketServer({ noServer: true });
-  return new Promise((resolve) => wss.handleUpgrade({ method: 'GET', headers }, duplex, Buffer.alloc(0), resolve));
-}
 
 t.test('a stream of the program itself is not given memory that is used again', async (t) => {
   const received = [];

@@ -4,12 +4,13 @@
 
 const { once } = require('node:events');
 const http = require('node:http');
+const { setImmediate: turn } = require('node:timers/promises');
 const t = require('tap');
 const { collectGarbage } = require('../support/collect-garbage');
 const { until } = require('../support/promises');
 const { TEXT, frame } = require('../support/frames');
 const { isNode } = require('../support/socket-pairs');
-const { IMPLEMENTATIONS, TRANSPORTS, connectPair, settled } = require('../support/websockets');
+const { IMPLEMENTATIONS, TRANSPORTS, connectDuplex, connectPair, settled } = require('../support/websockets');
 
 const framemask = IMPLEMENTATIONS['framemask/ws'];
 const KIB = 1024;
@@ -118,6 +119,38 @@ t.test('maxBackpressure: what waits for compression counts, but not for the fram
     ['error', BACKPRESSURE.code],
     ['close', 1006]
   ]);
+});
+
+t.test('maxBackpressure: 1,000 peers that never read a broadcast cost a bounded number of bytes', async (t) => {
+  const maxBackpressure = 32 * KIB;
+  const used = () => {
+    collectGarbage();
+    const { heapUsed, external } = process.memoryUsage();
+    return heapUsed + external;
+  };
+  const before = used();
+  const servers = [];
+  const codes = [];
+  while (servers.length < 1000) {
+    // The handshake's answer is taken, and nothing after it.
+    const server = await connectDuplex(framemask, (chunk, callback) => chunk[0] === 72 && callback(), {
+      maxBackpressure
+    });
+    server.on('error', ({ code }) => codes.push(code));
+    servers.push(server);
+  }
+  let most = 0;
+  const open = () => servers.filter(({ readyState }) => readyState === 1);
+  for (let some = open(); some.length > 0; some = open()) {
+    for (const server of some) server.send('x'.repeat(1000));
+    await turn();
+    most = Math.max(most, ...servers.map(({ bufferedAmount }) => bufferedAmount));
+  }
+  t.ok(most > maxBackpressure && most <= maxBackpressure + 2 * KIB, `${most} bytes waited`);
+  const held = (used() - before) / servers.length;
+  // Beside the frames, their Buffers.
+  if (isNode) t.ok(held <= maxBackpressure + 16 * KIB, `${held} bytes a connection`);
+  t.same(codes, Array(1000).fill(BACKPRESSURE.code));
 });
 
 t.test('heartbeat: who answers Pings stays, also without messages', async (t) => {
