@@ -44,20 +44,20 @@ class Heartbeat {
 /** The clocks by their milliseconds: one for all connections of a thread with the same heartbeat. */
 const clocks = new Map();
 
-/** Has a function called for a connection with each tick: the same for all. */
+/** Has a function called for a connection with each tick. */
 function joinClock(milliseconds, member, onTick) {
   if (!clocks.has(milliseconds)) {
-    const members = new Set();
-    const timer = setInterval(tickAll, milliseconds / TICKS, members, onTick);
+    const members = new Map();
+    const timer = setInterval(tickAll, milliseconds / TICKS, members);
     // The sockets keep the process alive.
     timer.unref?.();
     clocks.set(milliseconds, { members, timer });
   }
-  clocks.get(milliseconds).members.add(member);
+  clocks.get(milliseconds).members.set(member, onTick);
 }
 
-function tickAll(members, onTick) {
-  for (const member of members) onTick(member);
+function tickAll(members) {
+  for (const [member, onTick] of members) onTick(member);
 }
 
 /** Leaves a clock, once. The last one stops it. */

@@ -221,6 +221,18 @@ t.test('the last connection that leaves a clock stops its timer', async (t) => {
   hook.disable();
 });
 
+t.test('heartbeat: Connections and WebSockets of framemask/ws share a clock, each with its own tick', async (t) => {
+  const ticked = [];
+  const members = ['a Connection', 'a WebSocket'];
+  for (const name of members) joinClock(8, name, (member) => ticked.push([name, member]));
+  await until(() => ticked.length >= 4);
+  for (const name of members) leaveClock(8, name);
+  t.same(ticked.slice(0, 2), [
+    ['a Connection', 'a Connection'],
+    ['a WebSocket', 'a WebSocket']
+  ]);
+});
+
 t.test('heartbeat: the time, in ticks of a quarter', async (t) => {
   const ticks = (heartbeat, count) => Array.from({ length: count }, () => heartbeat.tick());
   const memory = Object.assign(new EventEmitter(), { writableLength: 0 });

@@ -6,11 +6,11 @@
 const { AsyncLocalStorage } = require('node:async_hooks');
 const { once } = require('node:events');
 const net = require('node:net');
-const { PassThrough } = require('node:stream');
+const { Duplex, PassThrough } = require('node:stream');
 const { buffer } = require('node:stream/consumers');
 const { setImmediate: turn } = require('node:timers/promises');
 const t = require('tap');
-const { BINARY, HANDSHAKE, KEY, TEXT, frame } = require('../support/frames');
+const { BINARY, KEY, TEXT, frame } = require('../support/frames');
 const { LONG } = require('../support/sample');
 const { isNode } = require('../support/socket-pairs');
 const { uncaughtMessages } = require('../support/uncaught');
