@@ -84,7 +84,10 @@ async function round(random, count) {
     {
       ...handlers,
       closeTimeout: 60_000,
-      onClose: (code) => state.closes.push(code)
+      onClose(code) {
+        if (state.isPaused && !state.isLost) faults.push('onClose during a pause');
+        state.closes.push(code);
+      }
     },
     { paused }
   );
@@ -105,10 +108,14 @@ async function round(random, count) {
     } else if (choice < 9) act(['send', 'send', 'ping', 'pause', 'resume', random(4) === 0 ? 'close' : 'resume']);
     else await turn();
   }
-  log.push('end');
+  const isCut = random(3) === 0;
+  log.push(isCut ? 'cut' : 'end');
   if (random(2) === 0) CALLS.resume(state);
-  peer.end();
-  await turn();
+  // What has come before the loss is delivered.
+  for (let i = 0; isCut && i < 5; i++) await turn();
+  if (isCut) stream.destroy(new Error('lost'));
+  else peer.end();
+  for (let i = 0; i < 3; i++) await turn();
   CALLS.resume(state);
   for (let i = 0; i < 50 && state.closes.length === 0; i++) await turn();
   if (state.closes.length === 0) {
@@ -139,7 +146,7 @@ async function round(random, count) {
     at += next.end;
   }
   // "the endpoint MUST send a Close frame in response".
-  if (state.code === 4000 && !state.isLost && !hasClose) fail('no Close frame in answer');
+  if (state.code === 4000 && !state.isLost && !isCut && !hasClose) fail('no Close frame in answer');
   stream.destroy();
   peer.destroy();
 }
