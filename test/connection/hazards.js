@@ -4,6 +4,7 @@
 
 const { AsyncLocalStorage } = require('node:async_hooks');
 const { channel } = require('node:diagnostics_channel');
+const { once } = require('node:events');
 const t = require('tap');
 const { Connection } = require('../..');
 const { agree, deflateByZlib } = require('../support/deflate');
@@ -242,7 +243,7 @@ t.test(
           })
         );
       }
-      await until(() => called.length === 3);
+      await once(process, 'uncaughtException');
       connection.terminate();
     });
     t.same(called, [
