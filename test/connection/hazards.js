@@ -3,12 +3,13 @@
 // Handlers that throw, pause, close, send on others, re-enter or transfer memory, on each transport.
 
 const { AsyncLocalStorage } = require('node:async_hooks');
+const { randomBytes } = require('node:crypto');
 const { channel } = require('node:diagnostics_channel');
 const { once } = require('node:events');
 const t = require('tap');
 const { Connection } = require('../..');
 const { agree, deflateByZlib } = require('../support/deflate');
-const { framesFor } = require('../support/frames');
+const { BINARY, framesFor } = require('../support/frames');
 const { until } = require('../support/promises');
 const { MemoryStream, forEachEnd, memoryPair, openRaw } = require('../support/stream-pairs');
 const { uncaughtMessages } = require('../support/uncaught');
@@ -310,6 +311,26 @@ t.test('messages that are inflated in the thread pool: reading waits, and the en
   server.close(1000);
   t.equal(await closed, 1000);
   t.same(got, [100_000, 5, 200_000]);
+});
+
+t.test('bad compressed data, also at the end of good, is no message', async (t) => {
+  const deflate = agree();
+  const f = framesFor('server');
+  // A block type that does not exist.
+  const bad = Buffer.alloc(100, 7);
+  const late = Buffer.concat([deflateByZlib(randomBytes(40_000)), bad]);
+  for (const bytes of [bad.subarray(0, 1), bad, late]) {
+    for (const payloads of [[bytes], [bytes.subarray(0, 20_000), bytes.subarray(20_000)]]) {
+      const { closed, peer } = await openRaw(t, 'memory', 'server', {}, { deflate: deflate.server });
+      peer.write(...f.fragments(BINARY, payloads, 0x40), f.text('after'));
+      t.same(await peer.until(2), [['close', 1007, ''], ['end']]);
+      peer.stream.end();
+      t.same(await closed, [
+        ['error', 'FRAMEMASK_ERR_DEFLATE'],
+        ['close', 1006, '']
+      ]);
+    }
+  }
 });
 
 t.test('a message is inflated in the thread pool: a pause lasts, and a lost connection has it', async (t) => {
