@@ -2,7 +2,6 @@
 
 // Peers that do not read, are silent, or do not answer.
 
-const { createHook } = require('node:async_hooks');
 const { EventEmitter } = require('node:events');
 const { Duplex } = require('node:stream');
 const t = require('tap');
@@ -134,10 +133,12 @@ forEachEnd(t, 'maxBackpressure: a send after more than that fails, and the conne
 t.test('1,000 connections that never read cost a bounded number of bytes', async (t) => {
   const maxBackpressure = 32 * KIB;
   const count = 1000;
+  const { bun } = process.versions;
   const used = () => {
     collectGarbage();
     const { heapUsed, external } = process.memoryUsage();
-    return heapUsed + external;
+    // Bun's heapUsed has the memory of Buffers in it.
+    return bun ? heapUsed : heapUsed + external;
   };
   // What the tests before this one have left.
   let before = Infinity;
@@ -206,19 +207,25 @@ t.test('connections with the same heartbeat share a clock', async (t) => {
 });
 
 t.test('the last connection that leaves a clock stops its timer', async (t) => {
+  const { setInterval, clearInterval } = globalThis;
+  t.teardown(() => Object.assign(globalThis, { setInterval, clearInterval }));
   const timers = new Set();
-  const init = (id, type) => type === 'Timeout' && timers.add(id);
-  const hook = createHook({ init, destroy: (id) => timers.delete(id) }).enable();
+  globalThis.setInterval = (...args) => {
+    const timer = setInterval(...args);
+    timers.add(timer);
+    return timer;
+  };
+  globalThis.clearInterval = (timer) => {
+    timers.delete(timer);
+    clearInterval(timer);
+  };
   const [a, b] = [{}, {}];
   for (const member of [a, b]) joinClock(1000, member, () => {});
   t.equal(timers.size, 1);
-  const [clock] = timers;
   leaveClock(1000, a);
-  await new Promise(setImmediate);
-  t.ok(timers.has(clock));
+  t.equal(timers.size, 1);
   leaveClock(1000, b);
-  await until(() => !timers.has(clock));
-  hook.disable();
+  t.equal(timers.size, 0);
 });
 
 t.test('heartbeat: Connections and WebSockets of framemask/ws share a clock, each with its own tick', async (t) => {
