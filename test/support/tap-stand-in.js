@@ -195,6 +195,7 @@ const ASSERTIONS = {
   not: (found, unwanted) => !Object.is(found, unwanted),
   same: (found, wanted) => same(found, wanted).match,
   match: (found, pattern) => match(found, pattern).match,
+  notMatch: (found, pattern) => !match(found, pattern).match,
   type: (value, type) => (typeof type === 'string' ? typeof value === type : match(value, type).match),
   doesNotThrow(call) {
     call();

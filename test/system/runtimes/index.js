@@ -12,7 +12,8 @@ const { DENO_ENV, bun, denoRun } = require('../support/runtimes');
 const { UNSUPPORTED } = require('./unsupported');
 
 const COPY = path.join(ROOT, '.cache/runtimes');
-const TESTS = /^(fuzz\/test\/.*|test\/((codec|masking|shared|sockets|hazards|ws)\/.*|(tracing|frame-id)[^/]*))\.js$/;
+const TESTS =
+  /^(fuzz\/test\/.*|test\/((codec|connection|masking|shared|sockets|hazards|ws)\/.*|(tracing|frame-id)[^/]*))\.js$/;
 
 const KERNELS = { native: { FRAMEMASK_REQUIRE_NATIVE: '1', FRAMEMASK_KERNEL: '' }, js: { FRAMEMASK_KERNEL: 'js' } };
 
@@ -70,7 +71,7 @@ async function runFile({ runtime, command, env }, file) {
 }
 
 module.exports = {
-  summary: 'the tests of the codec, masking, sockets, framemask/ws and frame ids in Bun and Deno',
+  summary: 'the tests of the codec, connections, masking, sockets, framemask/ws and frame ids in Bun and Deno',
   details: `With the addon (npm run build) and with JavaScript. unsupported.js lists the tests that can't run there. Node.js runs
 if it is named, to compare the stand-in for tap.`,
   files: 'parts of the paths of tests; all by default',

@@ -25,7 +25,7 @@ const UNSUPPORTED = [
   [
     'deno',
     'test/ws/drained.js',
-    'ws compresses there, in the thread pool: the bytes have left sooner than the test expects',
+    'ws compresses there, in later ticks: the bytes have left sooner than the test expects',
     'drained resolves when the bytes have left, {"perMessageDeflate":{"threshold":0}}'
   ],
   [
@@ -113,7 +113,7 @@ const UNSUPPORTED = [
   [
     'deno',
     'fuzz/test/differences.js',
-    'on Deno ws compresses, in a thread pool',
+    'on Deno ws compresses, in later ticks',
     'compressed messages are sent and received at once',
     'messages behind a final block that ends with its message are inflated',
     'messages behind an empty compressed one are inflated'
