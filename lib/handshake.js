@@ -3,7 +3,7 @@
 const modules = require('./shared/node-modules');
 const { checkBytes } = require('./shared/buffers');
 const { acceptDeflate, offerDeflate } = require('./deflate/negotiation');
-const { checkSocket, refuseUpgrade, responseOf } = require('./http-answers');
+const { checkSocket, refuseUpgrade, responseOf } = require('./shared/http-answers');
 const { FrameError, invalidType } = require('./shared/errors');
 const { TOKEN, hasToken, parseTokens } = require('./shared/header-lists');
 const { checkObject } = require('./shared/option-names');

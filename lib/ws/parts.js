@@ -11,7 +11,7 @@ const loadCodec = once(() => ({
   ...require('../codec/decoder'),
   ...require('../codec/encoder'),
   ...require('../frame-id'),
-  ...require('../http-answers'),
+  ...require('../shared/http-answers'),
   ...require('../sockets/shut-down'),
   ...require('./frame-errors'),
   ...require('./message-streams'),

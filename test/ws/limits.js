@@ -49,10 +49,13 @@ const SENDS = {
   sendFrame: (server, callback) => server._sender.sendFrame([frame(TEXT, 'x')], callback)
 };
 
-for (const transport of Object.keys(TRANSPORTS)) {
+/** Deno's TLS takes all that is written, whatever the peer reads. HTTP/2 is tested on Node.js alone. */
+const FULL = isNode ? Object.keys(TRANSPORTS) : ['TCP', 'pipe'];
+
+for (const transport of FULL) {
   for (const perMessageDeflate of [false, { threshold: 0 }]) {
     const title = `${transport}${perMessageDeflate ? ', compressed' : ''}`;
-    t.test(`maxBackpressure: ${title}`, { skip: !isNode && transport === 'HTTP/2' }, async (t) => {
+    t.test(`maxBackpressure: ${title}`, async (t) => {
       for (const [way, send] of Object.entries(SENDS)) {
         const options = { perMessageDeflate, maxBackpressure: 64 * KIB, maxPayload: 0 };
         const { server, client } = await connectPair(t, framemask, { server: options, transport });

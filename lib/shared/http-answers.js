@@ -1,10 +1,10 @@
 'use strict';
 
-const modules = require('./shared/node-modules');
-const { Buffer } = require('./shared/buffers');
-const { invalidType } = require('./shared/errors');
-const { TOKEN } = require('./shared/header-lists');
-const { checkObject } = require('./shared/option-names');
+const modules = require('./node-modules');
+const { Buffer } = require('./buffers');
+const { invalidType } = require('./errors');
+const { TOKEN } = require('./header-lists');
+const { checkObject } = require('./option-names');
 
 // Answers to HTTP requests on their sockets.
 
