@@ -50,12 +50,11 @@ interface ServerEvents<T extends SocketClass, U extends typeof IncomingMessage> 
   wsClientError: [error: Error, socket: Duplex, request: InstanceType<U>];
 }
 
-/** A class whose instances are WebSockets: that of framemask/ws, that of ws, or one that extends either. */
+/** The class of framemask/ws, that of ws, or one that extends either. */
 type SocketClass = new (...args: Any[]) => EitherWebSocket;
 
 type SendCallback = (error?: Error) => void;
 
-/** The data of `send`, as in @types/ws. */
 type Sendable =
   | string
   | number
@@ -86,13 +85,13 @@ declare class EitherWebSocket extends EventEmitter {
     options?: WebSocket.ClientOptions | ClientRequestArgs
   );
 
-  /** The form of binary messages. With `'blob'` declare its data as `RawData | Blob`. */
+  /** With `'blob'` declare the data of messages as `RawData | Blob`. */
   get binaryType(): 'nodebuffer' | 'arraybuffer' | 'fragments';
   set binaryType(type: WebSocket.BinaryType);
 
   /**
-   * The bytes that wait to be sent. Up to 16 KiB that are held back for one write do not count; in
-   * a listener of messages, up to 64 KiB.
+   * The bytes that wait. Up to 16 KiB that are held back for one write do not count; in a listener of
+   * messages, up to 64 KiB.
    */
   readonly bufferedAmount: number;
   readonly extensions: string;
@@ -146,9 +145,8 @@ declare class EitherWebSocket extends EventEmitter {
   removeListener(event: string | symbol, listener: (this: EitherWebSocket, ...args: Any[]) => void): this;
 }
 
-/** A WebSocket with the API of ws, over framemask's codec. */
 declare class WebSocket extends EitherWebSocket {
-  /** As {@link WebSocket.messages}, with its defaults: `for await (const { data, isBinary } of socket)`. */
+  /** As {@link WebSocket.messages} with its defaults: `for await (const { data, isBinary } of socket)`. */
   [Symbol.asyncIterator](): AsyncIterableIterator<WebSocket.Message>;
 }
 
@@ -158,7 +156,7 @@ interface WebSocketAlias extends WebSocket {}
 declare namespace WebSocket {
   type BinaryType = 'nodebuffer' | 'arraybuffer' | 'fragments' | 'blob';
 
-  /** The data of a message; with the `binaryType` `'blob'`, binary ones are a Blob. */
+  /** With the `binaryType` `'blob'`, binary messages are a Blob. */
   type RawData = Buffer | ArrayBuffer | Buffer[];
   type Data = string | RawData;
   type CertMeta = string | string[] | Buffer | Buffer[];
@@ -210,7 +208,6 @@ declare namespace WebSocket {
     | ((event: WebSocketEventMap[E]) => void)
     | { handleEvent(event: WebSocketEventMap[E]): void };
 
-  /** Options of permessage-deflate. */
   interface PerMessageDeflateOptions {
     serverNoContextTakeover?: boolean | undefined;
     clientNoContextTakeover?: boolean | undefined;
@@ -226,7 +223,6 @@ declare namespace WebSocket {
     contextTakeover?: boolean | undefined;
   }
 
-  /** Options of clients and servers. */
   interface ConnectionOptions {
     allowSynchronousEvents?: boolean | undefined;
     autoPong?: boolean | undefined;
@@ -242,24 +238,21 @@ declare namespace WebSocket {
     /** The most Pongs that may wait; one more ends the connection. 0: no limit. Default: 60. */
     maxPendingAutoPongs?: number | undefined;
     /**
-     * The length in bytes from which a message is a stream, as soon as its frames are known to have as
-     * many; of a compressed one, the inflated length. 0: all. Default: none.
+     * The length in bytes (inflated, if compressed) from which a message comes by the event 'stream', as soon
+     * as its frames are known to have as many. 0: all. Default: none.
      *
-     * Instead of 'message', the event 'stream' gives a Readable of Buffers, whatever the `binaryType`:
-     * `setEncoding('utf8')` makes strings of text, which comes cut between characters. `isBinary` is
-     * that of the message, and text is validated as its bytes come.
+     * The stream is a Readable of Buffers, whatever the `binaryType`; with `setEncoding('utf8')`, text comes
+     * cut between characters. Text is validated as its bytes come.
      *
-     * - It has bounded memory, and backpressure down to the peer: from one read of at most 64 KiB, it
-     *   keeps the parts that its reader has not taken. Until it has ended or is destroyed, nothing else
-     *   of the connection is delivered: no message, no Ping, and no end of the connection.
-     * - `destroy()` discards the rest of the message. Without a listener of 'stream' a message is
-     *   discarded, as others are without one of 'message'.
-     * - If the connection ends within the message, the stream ends by an error with the code
-     *   `FRAMEMASK_ERR_INCOMPLETE`; if the message breaks a rule or limit, by the error of the WebSocket.
-     *   The stream's event 'error' needs no listener.
-     * - `maxPayload` counts, and can be 0 for no limit. Compressed messages are inflated on the event
-     *   loop, as they are read. On Deno, connections with permessage-deflate bring none.
-     * - `createWebSocketStream` and `WebSocketStream` take messages only: they discard streams.
+     * - It keeps the parts of one read (at most 64 KiB) that its reader has not taken, and the peer waits.
+     *   Until it has ended or is destroyed, no message, no Ping and no end of the connection is delivered.
+     * - `destroy()` discards the rest. Without a listener of 'stream' a message is discarded.
+     * - If the connection ends within the message, the stream's 'error' has the code
+     *   `FRAMEMASK_ERR_INCOMPLETE`; if the message breaks a rule or limit, it is that of the WebSocket. It
+     *   needs no listener.
+     * - `maxPayload` counts; 0 is no limit. Compressed messages are inflated on the event loop. On Deno,
+     *   connections with permessage-deflate bring no streams.
+     * - `createWebSocketStream` and `WebSocketStream` discard streams.
      *
      * @throws RangeError, TypeError unless it is a whole number of at least 0, or Infinity
      */
@@ -276,9 +269,8 @@ declare namespace WebSocket {
     generateMask?(mask: Buffer): void;
     handshakeTimeout?: number | undefined;
     /**
-     * Whether to connect over HTTP/2 (RFC 8441), or a session to do so: see `overHttp2` of framemask.
-     * 'preferred': over HTTP/1.1 after any failure before the server's answer, which is not reported.
-     * It excludes `agent` and `createConnection`. Default: false.
+     * Whether to connect over HTTP/2 (RFC 8441), or a session to do so: see `overHttp2` of framemask, whose
+     * `fallback` is 'preferred'. It excludes `agent` and `createConnection`. Default: false.
      */
     http2?: boolean | 'preferred' | ClientHttp2Session | undefined;
     headers?: { [name: string]: string } | undefined;
@@ -300,14 +292,14 @@ declare namespace WebSocket {
     /**
      * The bytes that may wait before a frame is sent. If more wait, the callback of that `send`, `ping` or
      * `pong` gets an error with the code `FRAMEMASK_ERR_BACKPRESSURE`, and the connection is terminated:
-     * 'error' with the same error in the next tick, then 'close' with 1006. One message of any size
-     * passes, and a Close frame. Default: Infinity.
+     * 'error' with it in the next tick, then 'close' with 1006. One message of any size passes, and a Close
+     * frame. Default: Infinity.
      */
     maxBackpressure?: number | undefined;
     /**
-     * As of `Connection` in framemask: the milliseconds of silence until a Ping, and until the connection
-     * is terminated, with 'error' (`FRAMEMASK_ERR_HEARTBEAT`) and 'close' (1006). The clock stands still
-     * while the WebSocket is paused, or a stream waits for its reader. Default: 0, never.
+     * The milliseconds of silence until a Ping, and again until the connection is terminated, with 'error'
+     * (`FRAMEMASK_ERR_HEARTBEAT`) and 'close' (1006): see `ConnectionOptions` of framemask. The clock stands
+     * still while the WebSocket is paused, or a stream waits for its reader. Default: 0, never.
      */
     heartbeat?: number | undefined;
     backlog?: number | undefined;
@@ -328,7 +320,6 @@ declare namespace WebSocket {
     port: number;
   }
 
-  /** A server with the API of ws, whose connections are framemask's. */
   class Server<
     T extends SocketClass = typeof WebSocketAlias,
     U extends typeof IncomingMessage = typeof IncomingMessage
@@ -346,7 +337,7 @@ declare namespace WebSocket {
     address(): AddressInfo | string | null;
     close(callback?: (error?: Error) => void): void;
     /**
-     * Closes the server and its connections, see `shutDown` of framemask. Upgrades get 503 meanwhile; with
+     * Closes the server and its connections: see `shutDown` of framemask. Upgrades get 503 meanwhile; with
      * the option `port`, listening ends at once. A second call returns the same promise.
      *
      * @throws Error with `clientTracking: false`
@@ -416,9 +407,8 @@ declare namespace WebSocket {
       reason: string | null;
     }[];
     /**
-     * The connections of this thread that framemask/ws has opened so far; of them, those whose reads
-     * are shared, those on which permessage-deflate was agreed, and those that were terminated by an
-     * option or by `shutDown`. Those of plain ws do not count.
+     * The connections that framemask/ws has opened in this thread; of them those with shared reads, those
+     * with permessage-deflate, and those that an option or `shutDown` has terminated.
      */
     connections: {
       opened: number;
@@ -432,10 +422,8 @@ declare namespace WebSocket {
   function report(): Report;
 
   /**
-   * The `connection` of a WebSocket's trace records. A function, because a property could be one that a
-   * program has given its WebSockets.
-   *
-   * @returns null before 'open', and for a WebSocket of plain ws
+   * The `connection` of a WebSocket's trace records; null before 'open', and for a WebSocket of plain ws. A
+   * function, because a program may give its WebSockets properties of any name.
    */
   function connectionId(websocket: EitherWebSocket): string | null;
 
@@ -445,7 +433,6 @@ declare namespace WebSocket {
   /** A message of an iterator with the option `streams`: short ones are a {@link Message}. */
   type StreamedMessage = Message | { data: Readable; isBinary: boolean };
 
-  /** Amounts of messages that wait for an iterator. */
   interface Marks {
     bytes?: number | undefined;
     messages?: number | undefined;
@@ -459,27 +446,26 @@ declare namespace WebSocket {
     /** Ends the loop, which throws its reason. A message that it gathers is discarded. */
     signal?: AbortSignal | undefined;
     /**
-     * Whether messages of the option `streamFrom` come as streams: read each to its end, or destroy
-     * it, before the loop goes on. Otherwise the loop gathers each, and throws the error of one that
-     * was cut. Default: false.
+     * Whether messages of the option `streamFrom` come as streams: read each to its end, or destroy it,
+     * before the loop goes on. Otherwise the loop gathers each, and throws the error of a cut one. Default:
+     * false.
      */
     streams?: boolean | undefined;
   }
 
   /**
-   * The messages of a WebSocket, with backpressure: while the loop is busy, the WebSocket is paused
-   * at a high mark. The messages of a read that has begun (up to 64 KiB, inflated if compressed)
-   * still come.
+   * The messages of a WebSocket from this call on: call it in the turn of 'connection' or before 'open' to
+   * get all. While the loop is busy, the WebSocket is paused at a high mark; the messages of a read that has
+   * begun (up to 64 KiB, inflated if compressed) still come.
    *
-   * - The messages from this call on: call it in the turn of 'connection' or before 'open' to get
-   *   all. Listeners of 'message' hear each message, too, before the loop does.
-   * - The loop ends when the connection does, with any close code, after the messages that have
-   *   come. It throws the error of the event 'error', which then needs no other listener.
+   * - Listeners of 'message' hear each message before the loop does.
+   * - The loop ends with the connection, with any close code, after the messages that have come. It throws
+   *   the error of the event 'error', which then needs no other listener.
    * - Leaving the loop pauses the WebSocket and keeps the messages that have come for the next loop.
-   *   `resume()` drops them, and gives those that follow to listeners of 'message' alone; `close()`
-   *   drops them, too, but for plain `ws`: resume it after `close()`.
-   * - Iterators at the same time share the messages: each goes to one of them, in the order of their
-   *   calls of `next()`. The marks of the latest count.
+   *   `resume()` drops them, and gives later ones to listeners of 'message' alone; `close()` drops them, too,
+   *   but for plain `ws`: resume it after `close()`.
+   * - Iterators at the same time share the messages, in the order of their calls of `next()`. The marks of
+   *   the latest count.
    * - A WebSocket that is paused learns of the end of its connection when it is resumed.
    *
    * @throws RangeError for a mark that is not a number of at least 0
@@ -492,8 +478,8 @@ declare namespace WebSocket {
 
   interface DrainedOptions {
     /**
-     * The mark in bytes. Default: 65,536. The `writableHighWaterMark` of the connection's socket
-     * (16 KiB; 64 KiB from Node.js 22 on) is the lowest that counts.
+     * The mark in bytes. Default: 65,536. The socket's `writableHighWaterMark` (16 KiB; 64 KiB from Node.js
+     * 22 on) is the lowest that counts.
      */
     below?: number | undefined;
     /** Ends the waiting: the promise is rejected with its reason. */
@@ -501,13 +487,12 @@ declare namespace WebSocket {
   }
 
   /**
-   * Resolves when `bufferedAmount` of an open WebSocket is below a mark: when it has opened, or its
-   * bytes have left. Rejected with the code `FRAMEMASK_ERR_NOT_OPEN` if the connection closes
-   * before, and for a WebSocket of plain ws; with a RangeError for a mark that is not above 0.
+   * Resolves when a WebSocket is open and its `bufferedAmount` below a mark. Rejected with the code
+   * `FRAMEMASK_ERR_NOT_OPEN` if the connection closes before, and for a WebSocket of plain ws; with a
+   * RangeError for a mark that is not above 0.
    */
   function drained(websocket: EitherWebSocket, options?: DrainedOptions): Promise<void>;
 
-  /** The chunks of a stream. */
   type Chunk = string | ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
 
   interface SendStreamOptions {
@@ -520,26 +505,23 @@ declare namespace WebSocket {
   }
 
   /**
-   * Sends the chunks of a source as one message of unknown length: each chunk is a frame, and an
-   * empty frame ends the message. The source is asked for more when fewer than 64 KiB wait (the
-   * socket's `writableHighWaterMark`, if that is more). Do not change a chunk after it was given.
+   * Sends the chunks of a source as one message: each chunk is a frame, and an empty frame ends it. The
+   * source is asked for more when fewer than 64 KiB wait (the socket's `writableHighWaterMark`, if that is
+   * more). Do not change a chunk after it was given.
    *
-   * - Meanwhile Ping, Pong and Close frames pass. Messages of `send`, and other streams, wait for
-   *   their turn: RFC 6455 section 5.4 allows none inside another, and a broadcast should not fail
-   *   because one receiver is busy. `bufferedAmount` counts them.
-   * - If the source or the signal ends it after the first chunk, the connection is closed with 1011: a
-   *   message that has begun can't be taken back. The callbacks of waiting messages, and the promises of
-   *   waiting streams, get the error.
-   * - A source must not wait for a message of the same connection, which waits for the source.
-   * - If the connection closes, the source is left (`return()`, `destroy()`, `cancel()`). An async
-   *   generator that awaits is left when it goes on.
-   * - A receiver may limit the frames of a message (ws and framemask: 16,384): give chunks of 64 KiB
-   *   up to 1 GiB, and larger ones for more.
+   * - Meanwhile Ping, Pong and Close frames pass. Messages of `send` and other streams wait for their turn
+   *   (RFC 6455 section 5.4), so the source must not wait for them; `bufferedAmount` counts them.
+   * - If the source or the signal ends it after the first chunk, the connection is closed with 1011, and the
+   *   callbacks and promises that wait get the error.
+   * - If the connection closes, the source is left (`return()`, `destroy()`, `cancel()`); an async generator
+   *   that awaits, when it goes on.
+   * - A receiver may limit the frames of a message (ws and framemask: 16,384): give chunks of 64 KiB up to
+   *   1 GiB, and larger ones for more.
    *
-   * @returns a promise that resolves when the last frame has been handed to the operating system.
-   *   Rejected with the source's error; with the code `FRAMEMASK_ERR_NOT_OPEN` unless the WebSocket
-   *   is open, and one of framemask/ws; with a TypeError for a source that is not a stream or iterable,
-   *   and for chunks of another type; with an Error within a message that `send` began
+   * @returns a promise that resolves when the operating system has the last frame. Rejected with the source's
+   *   error; with the code `FRAMEMASK_ERR_NOT_OPEN` unless the WebSocket is open, and one of framemask/ws;
+   *   with a TypeError for a source that is not a stream or iterable, and for chunks of another type; with an
+   *   Error within a message that `send` began
    */
   function sendStream(
     websocket: EitherWebSocket,
@@ -555,10 +537,11 @@ declare namespace WebSocket {
   }
 
   /**
-   * Why a WebSocketStream has ended. Given to `cancel` or `abort`, it ends one, and the peer gets its
-   * code and reason. It is a DOMException.
+   * Why a WebSocketStream has ended, a DOMException. Given to `cancel` or `abort`, it ends one, and the peer
+   * gets its code and reason.
    *
-   * @throws DOMException `InvalidAccessError` for a code that may not be sent, `SyntaxError` for a long reason
+   * @throws DOMException `InvalidAccessError` for a code that may not be sent, `SyntaxError` for a long
+   *   reason
    */
   class WebSocketError extends Error {
     constructor(message?: string, closeInfo?: WebSocketCloseInfo);
@@ -578,9 +561,9 @@ declare namespace WebSocket {
     /** The messages: text as strings. Above 64 KiB that nobody has read, the WebSocket is paused. */
     readable: ReadableStream<string | Uint8Array>;
     /**
-     * Each chunk is a message; others than bytes become strings. A write is done when the bytes are
-     * copied (below 16 KiB), or the operating system has them; one that is lost
-     * rejects. Closing it closes the WebSocket, and is done when the peer has answered.
+     * Each chunk is a message; others than bytes become strings. A write is done when the bytes are copied
+     * (below 16 KiB), or the operating system has them; a lost one rejects. Closing it closes the WebSocket,
+     * and is done when the peer has answered.
      */
     writable: WritableStream<string | ArrayBufferView | ArrayBuffer | SharedArrayBuffer>;
     extensions: string;
@@ -588,17 +571,15 @@ declare namespace WebSocket {
   }
 
   /**
-   * A WebSocket as a pair of web streams with backpressure, as browsers propose it
-   * (https://github.com/whatwg/websockets/pull/48). The promises may be left alone: their rejection
-   * never ends the program.
+   * A WebSocket as a pair of web streams with backpressure (https://github.com/whatwg/websockets/pull/48). A
+   * rejection of its promises never ends the program.
    */
   class WebSocketStream {
     /** @throws SyntaxError for an URL or a protocol that is not valid, as `WebSocket` */
     constructor(url: string | URL, options?: WebSocketStreamOptions);
     /**
-     * Streams of a WebSocket, a server's in the turn of 'connection'. It takes the messages from
-     * then on, and sets `binaryType` to 'nodebuffer'. Messages of the event 'stream' (`streamFrom`) do
-     * not come.
+     * Streams of a WebSocket, a server's in the turn of 'connection'. It takes the messages from then on
+     * (none of the event 'stream'), and sets `binaryType` to 'nodebuffer'.
      *
      * @throws DOMException `InvalidStateError` if it is closing or closed; TypeError for another value
      */
@@ -615,7 +596,6 @@ declare namespace WebSocket {
     close(closeInfo?: WebSocketCloseInfo): void;
   }
 
-  /** Makes a Duplex of a connection. */
   function createWebSocketStream(websocket: EitherWebSocket, options?: DuplexOptions): Duplex;
 
   /** Reads and writes the header Sec-WebSocket-Extensions. */
