@@ -665,6 +665,9 @@ export type SendCallback = (error?: Error | null) => void;
  * handshake. A server stops reading from a client that does not read its answers; a client always reads.
  */
 export class Connection<Context = undefined, Text extends TextAs = 'string'> {
+  static readonly OPEN: 1;
+  static readonly CLOSING: 2;
+  static readonly CLOSED: 3;
   /**
    * Answers a handshake as {@link acceptUpgrade}, with its arguments and errors.
    *

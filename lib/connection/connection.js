@@ -6,11 +6,16 @@ const { acceptUpgrade } = require('../handshake');
 const { invalidType } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
 const { checkOptions, readBoolean } = require('../shared/option-names');
+const { CLOSED, CLOSING, OPEN } = require('./closing');
 const { Endpoint } = require('./endpoint');
 const { settingsOf } = require('./settings');
 
 /** A WebSocket on a stream, as programs see it: see index.d.ts. */
 class Connection {
+  static OPEN = OPEN;
+  static CLOSING = CLOSING;
+  static CLOSED = CLOSED;
+
   static accept(request, socket, head, options = {}, own = {}) {
     // What can be wrong in a program throws before an answer is written.
     settingsOf(options);

@@ -15,7 +15,14 @@ const text = (f, ...payloads) => payloads.map((payload) => f.text(payload));
 forEachEnd(t, 'receives and sends messages and control frames', async (t, open, role) => {
   const { connection, events, peer, closed } = await open();
   const f = peer.frames;
-  t.match(connection, { role, readyState: 1, protocol: '', bufferedAmount: 0, closeCode: null, closeReason: '' });
+  t.match(connection, {
+    role,
+    readyState: Connection.OPEN,
+    protocol: '',
+    bufferedAmount: 0,
+    closeCode: null,
+    closeReason: ''
+  });
   t.equal(connection.deflate, null);
   peer.write(...text(f, 'Hello'), f.binary('bytes'), f.ping('p'), f.pong('q'), ...f.fragments(TEXT, ['in ', 'two']));
   await until(() => events.length === 5);
@@ -56,7 +63,7 @@ forEachEnd(t, 'receives and sends messages and control frames', async (t, open, 
   }
   const count = peer.events.length;
   connection.close(4000, 'bye');
-  t.equal(connection.readyState, 2);
+  t.equal(connection.readyState, Connection.CLOSING);
   connection.close(1000);
   t.same((await peer.until(count + 1)).at(-1), ['close', 4000, 'bye']);
   peer.write(...text(f, 'late'), f.close(4001, 'bye, too'));
@@ -66,7 +73,7 @@ forEachEnd(t, 'receives and sends messages and control frames', async (t, open, 
     ['message', 'late'],
     ['close', 4001, 'bye, too']
   ]);
-  t.match(connection, { readyState: 3, closeCode: 4001, closeReason: 'bye, too' });
+  t.match(connection, { readyState: Connection.CLOSED, closeCode: 4001, closeReason: 'bye, too' });
 });
 
 forEachEnd(t, 'a message stays as it is when others are read', async (t, open) => {

@@ -63,6 +63,7 @@ async function connect(url: URL): Promise<number | null> {
 
 new Connection(new PassThrough(), 'client', { onMessage: (data) => console.log(data.length), context: connect });
 shutDown(new Set([new Connection(new PassThrough(), 'server')]), { within: 1000, reason: 'later' });
+if (new Connection(new PassThrough(), 'server').readyState === Connection.OPEN) console.log('open');
 const record = {} as CloseTrace;
 const bytes: number | null = record.bytesSent;
 console.log(bytes, record.path?.length, record.key);
