@@ -7,6 +7,7 @@ const { randomBytes } = require('node:crypto');
 const { channel } = require('node:diagnostics_channel');
 const { once } = require('node:events');
 const { InflateRaw } = require('node:zlib');
+const { Duplex } = require('node:stream');
 const t = require('tap');
 const { Connection } = require('../..');
 const { agree, deflateByZlib } = require('../support/deflate');
@@ -17,6 +18,30 @@ const { uncaughtMessages } = require('../support/uncaught');
 
 const many = (f, count) => Array.from({ length: count }, (_, i) => f.text(`${i}`));
 const numbers = (count) => Array.from({ length: count }, (_, i) => `${i}`);
+
+t.test('a stream that delivers in the midst of a write', async (t) => {
+  const { text } = framesFor('server');
+  const got = [];
+  const stream = new Duplex({
+    read() {},
+    write(_chunk, _encoding, callback) {
+      if (got.length === 1) this.emit('data', text('in a write'));
+      callback();
+    }
+  });
+  const connection = new Connection(stream, 'server', {
+    onMessage(data) {
+      got.push(data);
+      if (data !== 'first') return;
+      this.send('x'.repeat(200_000));
+      got.push('sent');
+    }
+  });
+  stream.push(text('first'));
+  await until(() => got.length === 3);
+  t.same(got, ['first', 'sent', 'in a write']);
+  connection.terminate();
+});
 
 forEachEnd(t, 'handlers that throw lose nothing', async (t, open, role) => {
   const got = [];
