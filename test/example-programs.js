@@ -55,6 +55,24 @@ t.test('--once echoes three messages and shows their frames', async (t) => {
   );
 });
 
+t.test('opentelemetry.js: spans of both ends, and metrics', async (t) => {
+  const { stdout, stderr, code } = await run([example('opentelemetry.js')]);
+  t.equal(stderr, '');
+  t.equal(code, 0);
+  const spans = stdout.split('traceId').slice(1);
+  t.equal(spans.length, 2, 'spans');
+  for (const span of spans) {
+    t.match(span, /name: 'websocket \/chat'/);
+    t.match(span, /'websocket.closeCode': 1000,\s+'websocket.messagesReceived': 1,\s+'websocket.bytesReceived': 5/);
+    t.match(span, /status: \{ code: 0 \}/);
+  }
+  const [, connections, frames, sizes] = stdout.split('descriptor: ');
+  t.match(connections, /websocket.connections/);
+  t.same(connections.match(/value: \d+/g), ['value: 0', 'value: 0']);
+  t.equal(frames.match(/opcode: '(text|close)'/g).length, 8, 'four frames, each at both ends');
+  t.match(sizes, /websocket.message.size/);
+});
+
 t.test('serves until SIGINT or SIGTERM', async (t) => {
   for (const signal of ['SIGINT', 'SIGTERM']) {
     const child = spawnExample('start.js', []);
