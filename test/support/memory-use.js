@@ -145,9 +145,13 @@ async function deflated() {
   };
   /** What others have left is released in turns of the event loop. */
   const settled = async () => {
-    for (let i = 0; i < 3; i++) {
-      global.gc();
-      await new Promise(setImmediate);
+    let before = Infinity;
+    for (let now = memory(); now < before - 1024; now = memory()) {
+      before = now;
+      for (let i = 0; i < 3; i++) {
+        global.gc();
+        await new Promise(setImmediate);
+      }
     }
     return memory();
   };

@@ -1,0 +1,79 @@
+'use strict';
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { ROOT, run } = require('../../support/child');
+const { copyCheckout } = require('../../support/copy-checkout');
+const { FAULTS } = require('./faults');
+
+const COPIES = path.join(ROOT, '.cache/planted');
+const ADDON = 'build/Release/framemask.node';
+/** A fault may keep a test waiting. */
+const LIMIT = 60_000;
+
+/** @throws {Error} if the code of a fault is not there once, or its test is gone */
+function plant(copy, { file, from, to, test }) {
+  if (!fs.existsSync(path.join(copy, test))) throw new Error(`${test} is missing`);
+  const source = fs.readFileSync(path.join(copy, file), 'utf8');
+  if (source.split(from).length !== 2) throw new Error(`${file} does not have once: ${from}`);
+  fs.writeFileSync(
+    path.join(copy, file),
+    source.replace(from, () => to)
+  );
+  return () => fs.writeFileSync(path.join(copy, file), source);
+}
+
+/** @returns {Promise<string | null>} why a fault is not found; null if it is */
+async function seek(copy, fault) {
+  let remove;
+  try {
+    remove = plant(copy, fault);
+  } catch ({ message }) {
+    return message;
+  }
+  try {
+    const build = [process.execPath, 'scripts/build-addon.js'];
+    if (fault.file.startsWith('src/')) {
+      const { status, stderr } = await run(build, { cwd: copy });
+      if (status !== 0) return `does not compile: ${stderr.slice(-500)}`;
+    }
+    const command = [process.execPath, '--import=./test/support/case-limit.mjs', fault.test];
+    const { status } = await run(command, {
+      cwd: copy,
+      timeout: LIMIT,
+      env: { FRAMEMASK_TEST_SEED: '1', TAP_BAIL: '1' }
+    });
+    return status === 0 ? `${fault.test} passes with "${fault.to}" in place of "${fault.from}" in ${fault.file}` : null;
+  } finally {
+    remove();
+    // With the addon that has no fault.
+    fs.copyFileSync(path.join(ROOT, ADDON), path.join(copy, ADDON));
+  }
+}
+
+module.exports = {
+  summary: 'faults that are planted in lib/ and src/, one at a time: does the test of each fail?',
+  details: `Works in copies of the checkout, .cache/planted. faults.js lists the faults, and the test that must fail: a test that
+is thinned out can't lose them unseen. Takes about two minutes.`,
+  columns: ['faults'],
+
+  async run(_options, { results, progress }) {
+    await results.add('faults', async () => {
+      const missed = [];
+      let done = 0;
+      const queue = FAULTS.values();
+      const work = async (_, i) => {
+        const copy = path.join(COPIES, String(i));
+        copyCheckout(ROOT, copy, { addon: true });
+        for (const fault of queue) {
+          const why = await seek(copy, fault);
+          if (why !== null) missed.push(why);
+          progress(`${++done} of ${FAULTS.length}, ${fault.file}: ${why === null ? 'found' : 'NOT FOUND'}`);
+        }
+      };
+      await Promise.all(Array.from({ length: os.availableParallelism() }, work));
+      return { cells: [`${FAULTS.length}`], faults: missed };
+    });
+  }
+};
