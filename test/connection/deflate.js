@@ -5,6 +5,7 @@
 
 const { randomBytes } = require('node:crypto');
 const { once } = require('node:events');
+const { Duplex } = require('node:stream');
 const { setTimeout: sleep } = require('node:timers/promises');
 const zlib = require('node:zlib');
 const t = require('tap');
@@ -165,6 +166,29 @@ t.test('send returns false until onDrain, while a message is in the thread pool'
   t.equal(connection.send('x'), false);
   await drained.promise;
   t.equal(connection.send('x'), true);
+});
+
+t.test('onDrain waits for the thread pool where the stream has drained before it', async (t) => {
+  const waiting = [];
+  const stream = new Duplex({
+    read() {},
+    write: (_chunk, _encoding, callback) => waiting.push(callback),
+    writev: (_chunks, callback) => waiting.push(callback)
+  });
+  let drained = 0;
+  const deflate = agree({ threadPoolFrom: 0 }).server;
+  const connection = new Connection(stream, 'server', { deflate, onDrain: () => drained++ });
+  t.notOk(connection.send(Buffer.alloc(200_000), { compress: false }));
+  t.notOk(connection.send(Buffer.alloc(8 * MIB)), 'the pool has more than 64 KiB');
+  const streamDrained = once(stream, 'drain');
+  waiting.shift()();
+  await streamDrained;
+  t.equal(drained, 0);
+  while (waiting.length === 0) await sleep(1);
+  waiting.shift()();
+  await new Promise(setImmediate);
+  t.equal(drained, 1);
+  connection.terminate();
 });
 
 t.test('compress: false leaves a secret as it is', async (t) => {
