@@ -43,6 +43,26 @@ t.test('a stream that delivers in the midst of a write', async (t) => {
   connection.terminate();
 });
 
+t.test('a callback of send is called once, also by a write that calls back and throws', async (t) => {
+  const stream = new Duplex({ read() {}, write() {} });
+  stream.write = (_chunk, callback) => {
+    callback();
+    throw new Error('from write');
+  };
+  const called = [];
+  const closed = new Promise((resolve) => {
+    const connection = new Connection(stream, 'server', {
+      onError: ({ message }) => called.push(message),
+      onClose: resolve
+    });
+    connection.send(Buffer.alloc(16 * 1024 - 10), (error) => called.push(error));
+    connection.send('and this', (error) => called.push(error));
+  });
+  t.equal(await closed, 1006);
+  await new Promise(setImmediate);
+  t.same(called, [undefined, undefined, 'from write']);
+});
+
 forEachEnd(t, 'handlers that throw lose nothing', async (t, open, role) => {
   const got = [];
   const fail = (name) => (data) => {
