@@ -94,7 +94,19 @@ const FAULTS = [
     'headers.host === undefined',
     'test/handshake.js'
   ],
-  ['lib/handshake.js', 'if (hasBody(headers)) return [400, {}];', '', 'test/handshake.js']
+  ['lib/handshake.js', 'if (hasBody(headers)) return [400, {}];', '', 'test/handshake.js'],
+  ['lib/codec/header.js', 'high > 0x1fffff', 'high > 0x3fffff', 'test/codec/decoder/refusals.js'],
+  ['lib/shared/utf8.js', 'if (leadByte === 0xf4) return second < 0x90;', '', 'test/codec/utf8.js'],
+  ['lib/shared/utf8.js', 'leadByte < 0xc2', 'leadByte < 0xc0', 'test/codec/utf8.js'],
+  ['lib/handshake.js', "headers['sec-websocket-version'] !== '13'", 'false', 'test/handshake.js'],
+  [
+    'lib/connection/closing.js',
+    'return this._state <= BY_US;',
+    'return this._state < BY_US;',
+    'test/connection/closing.js'
+  ],
+  ['lib/ws/guard.js', 'connections.ended[option]++;', '', 'test/ws/limits.js'],
+  ['lib/shared/option-names.js', 'const MIN_LENGTH = 6;', 'const MIN_LENGTH = 4;', 'test/codec/options.js']
 ].map(([file, from, to, test]) => ({ file, from, to, test }));
 
 module.exports = { FAULTS };
