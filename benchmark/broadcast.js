@@ -10,7 +10,8 @@ const { formatSize } = require('./support/tables');
 
 const USAGE = `usage: node benchmark/broadcast.js [options]
 
-Measures broadcasts over loopback. Prints the median microseconds of the server for each client. Takes about two
+Measures broadcasts over loopback. Prints the median microseconds of the server for each client, and the 99th percentile
+of those until a client has all of a broadcast. Takes about two
 minutes.`;
 
 const WORK = [64, 4096].flatMap((size) => [1, 10].map((count) => ({ size, count })));
@@ -35,7 +36,7 @@ runBenchmark({
     const { clients } = options;
     const group = `broadcast to ${clients.toLocaleString('en')} connections`;
     const rows = WORK.map((work) => ({ name: `${work.count} × ${formatSize(work.size)}`, group, work }));
-    const figuresOf = ({ sent }) => ({ microseconds: (sent / clients) * 1000 });
+    const figuresOf = ({ sent, p99 }) => ({ microseconds: (sent / clients) * 1000, p99 });
     return [{ rows, start: () => startBroadcasts(WAYS, options, figuresOf) }];
   }
 });

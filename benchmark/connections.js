@@ -45,7 +45,7 @@ const ROWS = {
 /** The servers of support/peers.js, and how they read; the first is compared with the others. */
 const KINDS = {
   codec: {
-    shared: ['framemask, shared reads', 'shared'],
+    shared: ['framemask', 'shared'],
     Bun: ['Bun']
   },
   'framemask/ws': { shared: ['framemask/ws', 'shared'], events: ['framemask/ws', 'events'], ws: ['ws'] }

@@ -10,8 +10,8 @@ const { ECHO, findCandidate, findServers, nodeServer, startServers, versions } =
 
 const USAGE = `usage: node benchmark/echo.js [options]
 
-Measures echo servers over loopback. Prints medians of messages a second, of the server's processor time for each, and
-of how much of a core the server and the client take; and how many times faster the first server of a row is than each
+Measures echo servers over loopback. Prints medians of messages a second, of the server's processor time for each, of
+the 99th percentile of the time until a batch is back, and of how much of a core the server and the client take; and how many times faster the first server of a row is than each
 other one. Takes about two minutes. Bun and Deno, which have text as strings only, are fetched from npm to
 .cache/platforms/, if a row needs them.`;
 

@@ -11,8 +11,8 @@ const { ECHO, startBroadcasts, startServers, weighBesideSocket, wsServer } = req
 
 const USAGE = `usage: node benchmark/ws.js [options]
 
-Measures servers of ws and of framemask/ws over loopback. Prints medians of messages a second and of the server's
-processor time for each message, and how many times faster framemask/ws is, with quartiles over the rounds. Then the
+Measures servers of ws and of framemask/ws over loopback. Prints medians of messages a second, of the server's
+processor time for each message and of the 99th percentile of latency, and how many times faster framemask/ws is, with quartiles over the rounds. Then the
 bytes of memory that an idle connection holds beside its socket. With --candidate, another checkout's framemask/ws takes
 turns with this one's and with ws. Takes about four minutes.`;
 
@@ -53,9 +53,9 @@ runBenchmark({
     const modules = findModules(candidate);
     const ways = Object.fromEntries(modules.map(([name, module]) => [name, [module, 'ws']]));
     /** Messages a second, until the last client has the last one. */
-    const ratesOf = ({ arrived, microseconds }, { count }) => {
+    const ratesOf = ({ arrived, microseconds, p99 }, { count }) => {
       const messages = count * clients;
-      return { rate: (messages * 1000) / arrived, cost: microseconds / messages };
+      return { rate: (messages * 1000) / arrived, cost: microseconds / messages, p99 };
     };
     const listRows = (kind, works, suffix) => {
       const [end, group] = suffix === undefined ? ['', kind] : [`, ${suffix}`, `${kind} with ${suffix}`];

@@ -10,6 +10,7 @@ const secure = require('node:tls');
 
 const { deflateByZlib } = require('../../test/support/deflate');
 const { HANDSHAKE, head } = require('../../test/support/frames');
+const { createLatencies, sharedTime } = require('./latency');
 const { TEXT, asciiPayload, jsonPayloads, maskedFrame, unmaskedFrame } = require('./messages');
 const { processorTime } = require('./process-use');
 
@@ -116,16 +117,19 @@ function createClock(pid, milliseconds) {
   const warm = performance.now() + milliseconds / 3;
   let messages = 0;
   let start = null;
+  const latencies = createLatencies();
   const readUse = () => {
     const { user, system } = process.cpuUsage();
     return { messages, server: processorTime(pid), client: user + system, time: performance.now() };
   };
-  /** @returns {object | null} the figures, if the turn is over */
-  return (count) => {
+  /** Of a batch, its messages and when it was sent. @returns {object | null} the figures, if the turn is over */
+  return (count, began) => {
     messages += count;
     const time = performance.now();
     if (start === null && time >= warm) start = readUse();
-    if (start === null || time - start.time < milliseconds) return null;
+    if (start === null) return null;
+    latencies.add((time - began) * 1000);
+    if (time - start.time < milliseconds) return null;
     const end = readUse();
     const [total, passed, server, client] = ['messages', 'time', 'server', 'client'].map(
       (key) => end[key] - start[key]
@@ -133,6 +137,7 @@ function createClock(pid, milliseconds) {
     return {
       rate: (total / passed) * 1000,
       cost: server / total,
+      p99: latencies.percentile(),
       serverShare: server / (passed * 1000),
       clientShare: client / (passed * 1000)
     };
@@ -165,12 +170,17 @@ async function putLoad(load) {
     new Promise((resolve, reject) => {
       const count = createCount();
       let socket;
+      let began;
+      const send = () => {
+        began = performance.now();
+        socket.write(batch);
+      };
       const onBytes = (length, bytes) => {
         try {
           if (!count(length, bytes)) return;
-          figures ??= add(pipelined);
+          figures ??= add(pipelined, began);
           if (figures === null) {
-            socket.write(batch);
+            send();
             return;
           }
           resolve();
@@ -181,7 +191,7 @@ async function putLoad(load) {
       };
       connect(port, onBytes, load).then((opened) => {
         socket = opened.on('close', () => reject(new Error('The server closed the connection')));
-        socket.write(batch);
+        send();
       }, reject);
     });
   await Promise.all(Array.from({ length: connections }, run));
@@ -216,19 +226,29 @@ function echo() {
   });
 }
 
+/** When each broadcast has arrived at each connection. */
+let arrivals;
+
 /** Says which messages a broadcast brings to each of the connections, which were opened together. */
 function expect({ size, count }) {
   const reply = repliesOf(count, size);
   const counters = sockets.map(() => countBytes(reply));
-  let missing = counters.length;
+  arrivals = [[]];
   read = (i, length, bytes) => {
-    if (!counters[i](length, bytes) || --missing > 0) return;
-    missing = counters.length;
+    if (!counters[i](length, bytes) || arrivals.at(-1).push(sharedTime()) < counters.length) return;
+    arrivals.push([]);
     control.write('.');
   };
 }
 
-const TASKS = { putLoad, open, echo, expect };
+/** @param {{ began: number[] }} task when the server began each broadcast @returns {number} the 99th percentile */
+function latency({ began }) {
+  const latencies = createLatencies();
+  for (const [i, start] of began.entries()) for (const arrival of arrivals[i]) latencies.add(arrival - start);
+  return latencies.percentile();
+}
+
+const TASKS = { putLoad, open, echo, expect, latency };
 
 process.on('message', async ({ task, ...what }) => {
   try {

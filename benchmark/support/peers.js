@@ -70,8 +70,8 @@ function runtimeServer(runtime) {
 }
 
 const SERVERS = {
-  framemask: () => ({ ...codecServer(ROOT), env: { FRAMEMASK_READS: 'events' } }),
-  'framemask, shared reads': () => codecServer(ROOT),
+  framemask: () => codecServer(ROOT),
+  'framemask, reads by events': () => ({ ...codecServer(ROOT), env: { FRAMEMASK_READS: 'events' } }),
   'framemask/ws': () => wsServer(path.join(ROOT, 'ws.js')),
   ws: () => ({ ...wsServer('ws'), version: require('ws/package.json').version }),
   Bun: () => runtimeServer('bun'),
@@ -198,8 +198,9 @@ async function weighBesideSocket(server, count) {
 /**
  * Starts servers of broadcasts, each with its clients. `ways` has, by candidate, the name of the server
  * and the way to send that servers/broadcast.js takes. `figuresOf` makes the figures of a turn: it gets
- * median milliseconds until all is `sent` and until all has `arrived`, and the microseconds of the
- * server's processor time for a broadcast.
+ * median milliseconds until all is `sent` and until all has `arrived`, the microseconds of the
+ * server's processor time for a broadcast, and the 99th percentile, `p99`, of the microseconds until a
+ * client has it.
  */
 async function startBroadcasts(ways, { clients, turn: milliseconds }, figuresOf) {
   const servers = {};
@@ -215,9 +216,10 @@ async function startBroadcasts(ways, { clients, turn: milliseconds }, figuresOf)
     async () => {
       const { child, client } = servers[name];
       await ask(client, { task: 'expect', ...work });
-      const { sent, arrived, microseconds } = await ask(child, { way, ...work, milliseconds });
+      const { began, sent, arrived, microseconds } = await ask(child, { way, ...work, milliseconds });
+      const p99 = await ask(client, { task: 'latency', began });
       return figuresOf(
-        { sent: median(sent), arrived: median(arrived), microseconds: microseconds / sent.length },
+        { sent: median(sent), arrived: median(arrived), microseconds: microseconds / sent.length, p99 },
         work
       );
     };

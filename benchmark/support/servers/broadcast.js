@@ -11,6 +11,7 @@ const { Sender } = require('ws');
 
 const { createEchoServer } = require('../../../examples/echo-server');
 const { prepare } = require('../../../index');
+const { sharedTime } = require('../latency');
 const { asciiPayload, unmaskedFrame, TEXT } = require('../messages');
 
 /** A way to send takes a text and a number of messages, and returns a function that sends them to a client. */
@@ -62,12 +63,14 @@ async function main() {
   process.on('message', async ({ way, size, count, milliseconds }) => {
     const text = asciiPayload(size).latin1Slice();
     const end = performance.now() + milliseconds;
+    const starts = [];
     const sent = [];
     const arrived = [];
     const before = process.cpuUsage();
     while (performance.now() < end) {
       const acknowledged = once(acknowledgements, 'data');
       const began = performance.now();
+      starts.push(sharedTime());
       const send = WAYS[way](text, count);
       for (const client of clients) send(client);
       await setImmediate();
@@ -76,7 +79,7 @@ async function main() {
       arrived.push(performance.now() - began);
     }
     const { user, system } = process.cpuUsage(before);
-    process.send({ result: { sent, arrived, microseconds: user + system } });
+    process.send({ result: { began: starts, sent, arrived, microseconds: user + system } });
   });
 }
 
