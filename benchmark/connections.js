@@ -11,7 +11,7 @@ const { createInterface } = require('node:readline');
 
 const { runBenchmark } = require('./support/harness');
 const { ROOT, findCheckout } = require('./support/modules');
-const { count, text } = require('./support/options');
+const { NOT_HERE, count, text } = require('./support/options');
 const { processorTime } = require('./support/process-use');
 const {
   codecServer,
@@ -60,7 +60,8 @@ function compileLoad() {
   try {
     execFileSync('cc', ['-O2', '-o', program, path.join(__dirname, 'support/load.c')]);
   } catch (error) {
-    throw new Error(`support/load.c needs Linux and a C compiler, cc: ${error.message}`);
+    console.error(`support/load.c needs Linux and a C compiler, cc: ${error.message}`);
+    process.exit(NOT_HERE);
   }
   return program;
 }
@@ -112,7 +113,8 @@ async function takeTurn(program, candidate, work, turn) {
 }
 
 function listRows(kind) {
-  return Object.entries(ROWS).map(([name, work]) => ({ name: `${kind}: ${name}`, group: kind, work }));
+  const groupOf = ([, count]) => (count === 1 ? `${kind}: CPU of a message, many connections` : kind);
+  return Object.entries(ROWS).map(([name, work]) => ({ name: `${kind}: ${name}`, group: groupOf(work), work }));
 }
 
 runBenchmark({

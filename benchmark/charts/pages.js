@@ -5,14 +5,14 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { machineLine, percent } = require('../support/report');
-const { findRanges, formatFigure, formatRange, formatRows, formatTimes } = require('../support/tables');
+const { findRanges, formatFigure, formatRange, formatRows, formatTable, formatTimes } = require('../support/tables');
 const { drawCharts, picture } = require('./draw');
 
 /** @param {import('../support/report').Report} report @returns {string} where, when and how it was measured */
-function sourceOf({ machine, versions, date, rounds, others, spread, noise }) {
+function sourceOf({ machine, versions, date, commit, rounds, others, spread, noise }) {
   const peers = Object.entries(versions).map((pair) => pair.join(' '));
   const lines = [
-    `${machineLine(machine)}, ${machine.release}; ${peers.join(', ')}; ${date.slice(0, 10)}; ${rounds} rounds.`,
+    `${machineLine(machine)}, ${machine.release}; ${peers.join(', ')}; commit ${commit}, ${date.slice(0, 10)}; ${rounds} rounds.`,
     `Other processes took ${percent(others)} of the cores; the quartiles of half of all figures are at most ${percent(spread)} apart.`
   ];
   if (noise.length > 0) lines.push(`**Noisy, not to be quoted: ${noise.join('; ')}.**`);
@@ -31,6 +31,7 @@ const BLOCKS = {
   encode: { part: 'encode', charts: [] },
   echo: { part: 'echo', charts: ['echo'] },
   ws: { part: 'ws', charts: ['ws'] },
+  connections: { part: 'connections', charts: [] },
   broadcast: { part: 'broadcast', charts: [] },
   memory: { part: 'idle-memory', charts: [] }
 };
@@ -52,7 +53,9 @@ const [BUFFERS, FRAMES] = ["ws's Receiver, which makes Buffers", 'decode the sam
 /** The ranges of README: the part, whom with whom, and what its rows are called together. */
 const RANGES = [
   ['masking', 'framemask', 'bufferutil', '`unmask` in place'],
+  ['masking', 'framemask', 'Node.js', '`unmask` in place', '`http.websocketUnmask`'],
   ['masking', 'framemask', 'bufferutil', '`mask` into another buffer'],
+  ['masking', 'framemask', 'Node.js', '`mask` into another buffer', '`http.websocketMask`'],
   ['decode', 'framemask', 'ws', 'decode 64 KiB chunks of small frames'],
   ['decode', 'framemask', 'ws', FRAMES, BUFFERS],
   ['decode', 'framemask', 'ws', 'decode 1,000 messages of 0 to 64 KiB'],
@@ -60,12 +63,23 @@ const RANGES = [
   ['encode', 'framemask', 'ws', 'encode as a client'],
   ['echo', 'framemask', 'ws', 'echo'],
   ['echo', 'framemask', 'Bun', 'echo'],
+  ['connections', 'framemask', 'Bun', 'codec: CPU of a message, many connections'],
   ['ws', 'framemask/ws', 'ws', '`framemask/ws`: echo'],
+  ['connections', 'framemask/ws', 'ws', 'framemask/ws: CPU of a message, many connections'],
   ['broadcast', 'framemask', 'ws', 'broadcast to 1,000 connections']
 ];
 
+/** More rows than these are those from the first to the last. */
+const MOST_NAMES = 4;
+
 /** @param {string} name of a row @returns {string} without what the name of the work says already */
-const shorten = (name) => name.replace(/^(unmask|mask|echo|server:|client:) /, '');
+const shorten = (name) => name.replace(/^(unmask|mask|echo|server:|client:|codec:|framemask\/ws:) /, '');
+
+/** @returns {string} such as `8 B to 1 KiB`, of rows that stand together, or `8 B, 1 KiB` */
+function namesOf(rows) {
+  const names = rows.map(({ name }) => shorten(name));
+  return names.length > MOST_NAMES ? `${names[0]} to ${names.at(-1)}` : names.join(', ');
+}
 
 /** @returns {string} the rows that are slowest without the addon */
 function weakestWithoutAddon({ masking, decode, encode }) {
@@ -85,8 +99,8 @@ function readmeBlock(reports) {
   const lines = RANGES.map(([part, own, peer, work, shown = peer]) => {
     const wanted = (pair) => pair.own === own && pair.peer === peer;
     const range = findRanges(reports[part].rows, wanted).find((found) => found.work === work);
-    const { weakest, strongest } = range;
-    return [work, shown, `${formatRange(range)}×`, weakest === strongest ? '' : shorten(weakest.name)];
+    const rows = range.slower.length > 0 ? range.slower : [range.weakest];
+    return [work, shown, `${formatRange(range)}×`, range.weakest === range.strongest ? '' : namesOf(rows)];
   });
   const { medians } = reports['idle-memory'].rows[0];
   const [own, peer] = ['framemask', 'ws'].map((name) => formatFigure('held', medians[name].held));
@@ -96,10 +110,24 @@ function readmeBlock(reports) {
     ...['unmask', 'decode', 'echo'].map((name) => picture(name, 'docs/charts/')),
     `From the weakest to the strongest row, on ${machine.cpu}, ${machine.cores} cores, ${machine.runtime},\n` +
       `${date.slice(0, 10)}. All rows: [docs/figures.md](docs/figures.md).`,
-    '| work | against | times faster | weakest row |\n|---|---|--:|---|\n' +
+    '| work | against | times faster | rows below 1, or the weakest |\n|---|---|--:|---|\n' +
       lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n'),
     `Without the addon the weakest rows are ${weakestWithoutAddon(reports)}.`
   ].join('\n\n');
+}
+
+/**
+ * @param {{ versions: string[], differences: ReturnType<import('../support/tables').findDifferences> }} versions
+ * @returns {string} Markdown
+ */
+function versionsBlock({ versions, differences }) {
+  const lines = differences.map(({ part, name, own, peer, times }) => [
+    part,
+    name,
+    `${own}, ${peer}`,
+    ...times.map(([, median]) => (median === null ? '' : `${formatTimes(median)}×`))
+  ]);
+  return formatTable(['', 'row', 'times faster, than', ...versions], lines, 3);
 }
 
 /** Replaces what stands between `<!-- figures: NAME -->` and `<!-- /figures -->`. */
@@ -119,19 +147,20 @@ async function chartFiles(reports, folder) {
   return Object.fromEntries(charts.map(([name, svg]) => [path.join(folder, 'charts', name), svg]));
 }
 
-/** @returns {Promise<Record<string, string>>} docs/ and README.md of all reports: texts by path */
-async function generateDocs(reports, root) {
+/** @returns {Promise<Record<string, string>>} docs/ and README.md of all reports and versions: texts by path */
+async function generateDocs(reports, versions, root) {
   const [figures, readme] = ['docs/figures.md', 'README.md'].map((name) => path.join(root, name));
   return {
     ...(await chartFiles(reports, path.join(root, 'docs'))),
-    [figures]: fill(figures, figureBlocks(reports)),
+    [figures]: fill(figures, { ...figureBlocks(reports), versions: versionsBlock(versions) }),
     [readme]: fill(readme, { summary: readmeBlock(reports) })
   };
 }
 
 /** @returns {Promise<Record<string, string>>} a page with the charts and tables of some reports: texts by path */
-async function generateLocal(reports, folder) {
-  const blocks = Object.entries(figureBlocks(reports)).map(([name, text]) => `## ${name}\n\n${text}`);
+async function generateLocal(reports, versions, folder) {
+  const all = { ...figureBlocks(reports), versions: versionsBlock(versions) };
+  const blocks = Object.entries(all).map(([name, text]) => `## ${name}\n\n${text}`);
   const page = ['# Figures of this machine', ...blocks].join('\n\n');
   return { ...(await chartFiles(reports, folder)), [path.join(folder, 'figures.md')]: `${page}\n` };
 }

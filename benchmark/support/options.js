@@ -12,6 +12,9 @@ const count = (value, help, initial, quick = initial) => ({
   isCount: true
 });
 
+/** The exit code of a benchmark that this machine can't run. */
+const NOT_HERE = 3;
+
 /** The options of every benchmark. */
 const COMMON = {
   only: texts('<text>', 'only the rows in whose name a word begins with this; may be given several times'),
@@ -63,4 +66,4 @@ function selects(chosen, name) {
   return chosen.length === 0 || chosen.some((text) => pattern(text).test(name));
 }
 
-module.exports = { COMMON, count, flag, readOptions, refuse, selects, text, texts };
+module.exports = { COMMON, NOT_HERE, count, flag, readOptions, refuse, selects, text, texts };

@@ -3,6 +3,7 @@
 // What a benchmark has measured, in the one form that `--json` writes and that the charts, the
 // tables of docs/figures.md and the summary of `npm run bench` are made of.
 
+const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const { setTimeout: sleep } = require('node:timers/promises');
@@ -15,7 +16,7 @@ const { formatRows } = require('./tables');
  *   { own: string, peer: string, times: [number, number, number] }[] }} Row the median figures of each
  *   candidate, and quartiles of each pair, above 1 where `own` is the faster one
  *
- * @typedef {object} Report the benchmark, its date, rounds, machine, rows, and versions of its peers, and
+ * @typedef {object} Report the benchmark, its date, commit, rounds, machine, rows, and versions of its peers, and
  * @property {number} others the most that other processes took of all cores, before or after
  * @property {number} spread the median distance of quartiles, as a share of the median
  * @property {string[]} noise why the figures are not to be quoted; empty on a quiet machine
@@ -94,6 +95,13 @@ function machineLine({ cpu, cores, system, runtime, kernel }) {
   return `${cpu}, ${cores} cores, ${system}, ${runtime}, kernel ${kernel}`;
 }
 
+/** @returns {string} of this checkout, such as `1a2b3c4d5`, with a + if its library or benchmarks differ from it */
+function readCommit() {
+  const git = (...args) => spawnSync('git', args, { cwd: __dirname, encoding: 'utf8' }).stdout?.trim() ?? '';
+  const changed = git('status', '--porcelain', '--', '../../lib', '../../src', '..', ':!../results');
+  return git('rev-parse', '--short=9', 'HEAD') + (changed === '' ? '' : '+');
+}
+
 /** Notes how busy the machine is before a benchmark. @returns {Promise<Function>} makes its Report, after it */
 async function startReport(benchmark) {
   const before = await watchOthers();
@@ -105,6 +113,7 @@ async function startReport(benchmark) {
     return {
       benchmark,
       date: new Date().toISOString(),
+      commit: readCommit(),
       rounds,
       machine: describeMachine(kernel),
       versions: { framemask: require('../../package.json').version, ...Object.fromEntries(installed), ...versions },

@@ -106,17 +106,26 @@ function formatRows(rows) {
   return [...tables.values()].map(({ format, members }) => format(members)).join('\n\n');
 }
 
-/** Whom a summary compares with. */
-const PEERS = ['bufferutil', 'ws', 'Bun', 'Deno', 'crypto.randomUUID()', 'uuid stringify', 'uuid parse'];
+/** What is printed as 0.99 or less. */
+const SLOWER = 0.995;
 
-/** For each kind of work and each pair how many times faster framemask is, from the weakest row to the strongest. */
-function findRanges(rows, wanted = ({ own, peer }) => own !== 'framemask js' && PEERS.includes(peer)) {
+/** Whom a summary compares with. */
+const PEERS = ['bufferutil', 'Node.js', 'ws', 'Bun', 'Deno', 'crypto.randomUUID()', 'uuid stringify', 'uuid parse'];
+
+const counts = ({ own, peer }) => own !== 'framemask js' && PEERS.includes(peer);
+
+/**
+ * For each kind of work and each pair how many times faster framemask is, from the weakest row to the strongest, and the
+ * rows in which it is slower.
+ */
+function findRanges(rows, wanted = counts) {
   const ranges = new Map();
   for (const { name, group, faster } of rows) {
     for (const { own, peer, times } of faster.filter(wanted)) {
       const key = [group, own, peer].join();
       const found = { name, times: times[1] };
-      const range = ranges.get(key) ?? { work: group, own, peer, weakest: found, strongest: found };
+      const range = ranges.get(key) ?? { work: group, own, peer, weakest: found, strongest: found, slower: [] };
+      if (found.times < SLOWER) range.slower.push(found);
       if (found.times < range.weakest.times) range.weakest = found;
       if (found.times > range.strongest.times) range.strongest = found;
       ranges.set(key, range);
@@ -131,23 +140,61 @@ function formatRange({ weakest, strongest }) {
   return low === high ? low : `${low} to ${high}`;
 }
 
-/** @param {import('./report').Report} report @returns {string[]} the lines of a summary */
-function summarize({ rows }) {
-  const plain = (group) => group.replaceAll('`', '');
-  const ranges = findRanges(rows).map(
-    (range) => `${plain(range.work)}: ${formatRange(range)} times faster than ${range.peer}`
-  );
+/** @returns {Map<string, string[]>} by work, own and peer: the work, the peer, and how many times faster, or bytes */
+function findSummary({ rows }) {
   const [{ group, medians }] = rows;
   const held = Object.entries(medians).map(([name, figures]) => `${name} ${formatFigure('held', figures.held)} bytes`);
-  return medians.framemask?.held === undefined ? ranges : [`${group}: ${held.join(', ')}`];
+  if (medians.framemask?.held !== undefined) return new Map([[group, [group, 'ws', held.slice(0, 2).join(', ')]]]);
+  const cells = (range) => [range.work.replaceAll('`', ''), range.peer, `${formatRange(range)}×`];
+  return new Map(findRanges(rows).map((range) => [`${range.work}, ${range.own}, ${range.peer}`, cells(range)]));
+}
+
+/**
+ * @param {import('./report').Report[]} reports
+ * @param {Record<string, import('./report').Report>} published by part
+ * @returns {string} a table of how many times faster framemask is here, and where the published figures come from
+ */
+function summarize(reports, published) {
+  const lines = reports.flatMap((report) => {
+    const known = published[report.benchmark];
+    const others = known === undefined ? new Map() : findSummary(known);
+    return [...findSummary(report)].map(([key, cells]) => [...cells, others.get(key)?.[2] ?? '']);
+  });
+  return formatTable(['', 'against', 'times faster here', 'published'], lines, 2);
+}
+
+/** Two medians that differ by more than this, with quartiles that are apart, count as different. */
+const DIFFERENT = 1.1;
+
+/**
+ * Compares the same benchmarks on several versions of Node.js, of which the first is the published one.
+ *
+ * @param {import('./report').Report[][]} versions the reports of each version, in the same order
+ * @returns {{ part: string, name: string, own: string, peer: string, times: number[][] }[]} the pairs of rows that
+ *   differ on any other version, and their quartiles on each
+ */
+function findDifferences([first, ...others]) {
+  const differ = ([low, middle, high], [otherLow, other, otherHigh]) =>
+    Math.max(middle / other, other / middle) > DIFFERENT && (low > otherHigh || high < otherLow);
+  return first.flatMap(({ benchmark: part, rows }, i) =>
+    rows.flatMap((row) =>
+      row.faster.filter(counts).flatMap(({ own, peer, times }) => {
+        const found = others.map((reports) => reports[i].rows.find(({ name }) => name === row.name));
+        const all = [times, ...found.map((other) => findTimes(other, own, peer) ?? [NaN, NaN, NaN])];
+        return all.some((each) => differ(times, each)) ? [{ part, name: row.name, own, peer, times: all }] : [];
+      })
+    )
+  );
 }
 
 module.exports = {
+  findDifferences,
   findRanges,
   findTimes,
   formatFigure,
   formatRange,
   formatRows,
+  formatTable,
   formatSize,
   formatTimes,
   summarize
