@@ -26,11 +26,9 @@ class SlabPart {
     return copy;
   }
 
-  /** Clears the rest of a slab that is given away: earlier users have left their bytes. */
-  clearAround() {
-    if (isPrivate(this.slab)) return;
-    this.slab.fill(0, 0, this.start);
-    this.slab.fill(0, this.end);
+  /** Clears the slab after a part that is given away: earlier users left bytes there. Those before it go out with it. */
+  clearRest() {
+    if (!isPrivate(this.slab)) this.slab.fill(0, this.end);
   }
 
   /** Whether the slab is private, or so full that a copy would cost more than a new slab. */
@@ -286,7 +284,7 @@ function releaseSlabs(parts, areTaken) {
     }
     if (areTaken && part.givesSlab) {
       free = false;
-      part.clearAround();
+      part.clearRest();
     }
   }
   if (free) releaseSlab(slab);
