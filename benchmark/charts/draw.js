@@ -170,8 +170,8 @@ function echoValues(report) {
 }
 
 const { own, peer, other } = COLORS;
-const LINES = { framemask: ['framemask', own], bufferutil: ['bufferutil', peer] };
-const QUARTILES = ['Logarithmic; the line at 1 is ws with bufferutil.', 'Longer is better. Thin lines are quartiles.'];
+const LINES = { framemask: ['framemask', own], bufferutil: ['bufferutil', peer], 'Node.js': ['Node.js', other] };
+const QUARTILES = ['Logarithmic; the line at 1 is ws.', 'Longer is better. Thin lines are quartiles.'];
 
 /** @returns {Record<string, [label: string, color: string]>} the lines of framemask's kernels, the best one first */
 function kernelLines({ machine: { kernel } }) {
@@ -184,12 +184,12 @@ function kernelLines({ machine: { kernel } }) {
 const CHARTS = {
   unmask: {
     part: 'masking',
-    alt: 'unmask: GB/s of framemask and bufferutil by payload length',
+    alt: 'unmask: GB/s of framemask, bufferutil and Node.js by payload length',
     spec: (report) => linesChart(report, 'unmask', LINES, 'unmask, in place')
   },
   mask: {
     part: 'masking',
-    alt: 'mask: GB/s of framemask and bufferutil by payload length',
+    alt: 'mask: GB/s of framemask, bufferutil and Node.js by payload length',
     spec: (report) => linesChart(report, 'mask', LINES, 'mask, into another buffer')
   },
   kernels: {
