@@ -63,9 +63,9 @@ const RANGES = [
   ['encode', 'framemask', 'ws', 'encode as a client'],
   ['echo', 'framemask', 'ws', 'echo'],
   ['echo', 'framemask', 'Bun', 'echo'],
-  ['connections', 'framemask', 'Bun', 'codec: CPU of a message, many connections'],
+  ['connections', 'shared', 'Bun', 'codec: CPU of a message, many connections'],
   ['ws', 'framemask/ws', 'ws', '`framemask/ws`: echo'],
-  ['connections', 'framemask/ws', 'ws', 'framemask/ws: CPU of a message, many connections'],
+  ['connections', 'shared', 'ws', 'framemask/ws: CPU of a message, many connections'],
   ['broadcast', 'framemask', 'ws', 'broadcast to 1,000 connections']
 ];
 
