@@ -8,6 +8,7 @@ const { writeEntries } = require('../../../scripts/prebuild/entries');
 const { NotHere } = require('../../../scripts/support/fetch');
 const { ROOT, faultsOf } = require('../../support/child');
 const { MANAGERS, OLD_WS } = require('./managers');
+const { NPM } = require('./release');
 const { MAJORS, checkTypes } = require('./types');
 const { checkTarball, filesBelow, lint, pack } = require('./tarball');
 
@@ -21,8 +22,8 @@ const NAMESPACES = [
   ['unshare', '--net', '--map-root-user', ...INSIDE]
 ];
 
-/** Packages for the registry besides framemask: its dependency, the oldest ws, and what a check of types needs. */
-const OTHERS = ['node-gyp-build', 'typescript', '@types/node', 'undici-types'];
+/** Packages for the registry besides framemask: its dependency, ws, and what a check of types needs. */
+const OTHERS = ['node-gyp-build', 'typescript', '@types/node', 'undici-types', 'ws'];
 
 /** Downloads what installs.js needs, as far as possible: without it, that says what is missing. */
 function prepare(managers, progress) {
@@ -38,13 +39,14 @@ function prepare(managers, progress) {
 }
 
 module.exports = {
-  summary: 'the tarball: its content, and how each package manager installs it',
+  summary: 'the tarball: its content, how it is published, and how each package manager installs it',
   details: `Packs this checkout, which builds all prebuilds, and checks the files of the tarball, also by publint and arethetypeswrong.
-Then each package manager installs it in an empty project, as a file and by its name from a registry on this machine,
-without a compiler and without a network; npm, pnpm and Yarn also as bufferutil beside ws 7 and 8.16. If a manager prints
+Then npm publishes it to a registry on this machine, and each package manager installs it in an empty project, as a file
+and by its name, without a compiler and without a network; npm, pnpm and Yarn also as bufferutil beside ws 7 and 8.16. If a manager prints
 more than its summary, or installs other files than those of the tarball, it fails. Programs run there as CommonJS, as ES
 modules and as TypeScript (strict, nodenext), and must get a native kernel. The programs of test/types and the example
-in TypeScript compile with the types of each major of Node.js.`,
+in TypeScript compile with the types of each major of Node.js. Last, a release is rehearsed: a second version is published,
+a project with ws 8 and 7 takes it, goes back to the first, and back to ws; servers and clients of all talk at each step.`,
   linuxOnly: true,
   packages: true,
   only: ['manager', MANAGERS],
@@ -63,7 +65,7 @@ in TypeScript compile with the types of each major of Node.js.`,
       for (const major of MAJORS) {
         await results.add(`types of Node.js ${major}`, () => checkTypes(scratch, unpacked, major));
       }
-      prepare(chosen, progress);
+      prepare([...chosen, NPM], progress);
       for (const name of OTHERS) await pack(scratch, { from: path.join(ROOT, 'node_modules', name) });
       for (const version of OLD_WS) await pack(scratch, { from: `ws@${version}` });
       const namespace = NAMESPACES.find(([program, ...args]) => spawnSync(program, [...args, 'true']).status === 0);

@@ -11,6 +11,7 @@ const { select } = require('../../../scripts/support/select');
 const { Results } = require('../support/results');
 const { MANAGERS, OLD_WS } = require('./managers');
 const { Project } = require('./project');
+const { publish, rehearse } = require('./release');
 const { startRegistry } = require('./registry');
 const { filesBelow, manifestOf } = require('./tarball');
 
@@ -39,8 +40,9 @@ async function install(manager, source, kinds, registry) {
 }
 
 async function main() {
-  const registry = await startRegistry(scratch);
+  const registry = await startRegistry(scratch, tarball);
   const results = new Results(['version', 'programs', 'kernel']);
+  await publish(scratch, registry.address, tarball);
   for (const manager of select('manager', MANAGERS, [names])) {
     const { name, sources, types } = manager;
     for (const [i, source] of sources.entries()) {
@@ -50,6 +52,7 @@ async function main() {
       await results.add(`${name}, by ${source}`, () => install(manager, source, kinds, registry.address));
     }
   }
+  await results.add('a release', () => rehearse(scratch, registry.address, version));
   registry.close();
   process.exitCode = results.end() ? 0 : 1;
 }

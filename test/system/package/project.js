@@ -82,18 +82,23 @@ class Project {
     return remarks.length === 0 ? [] : [`it printed\n${remarks.join('\n')}`];
   }
 
+  /** @returns {string[]} faults: calls of compilers */
+  calledDecoys() {
+    const calls = fs.existsSync(this.calls) ? fs.readFileSync(this.calls, 'utf8').trim().split('\n') : [];
+    return calls.map((call) => `called ${call}`);
+  }
+
   /**
    * @param {Map<string, Buffer>} files of the tarball
    * @returns {string[]} faults: calls of compilers, and files that differ from the tarball
    */
   traces(files) {
-    const calls = fs.existsSync(this.calls) ? fs.readFileSync(this.calls, 'utf8').trim().split('\n') : [];
     const installed = filesBelow(this._findFramemask());
     const names = [...new Set([...files.keys(), ...installed.keys()])].filter(
       (name) => !this.manager.notes?.test(name)
     );
     const different = names.filter((name) => !files.has(name) || !installed.get(name)?.equals(files.get(name)));
-    return [...calls.map((call) => `called ${call}`), ...different.map((name) => `${name} differs from the tarball`)];
+    return [...this.calledDecoys(), ...different.map((name) => `${name} differs from the tarball`)];
   }
 
   _findFramemask() {
