@@ -50,6 +50,8 @@ const KINDS = {
   },
   'framemask/ws': { shared: ['framemask/ws', 'shared'], events: ['framemask/ws', 'events'], ws: ['ws'] }
 };
+/** What a reader knows the kinds as. */
+const NAMES = { codec: 'Connection', 'framemask/ws': 'framemask/ws' };
 const WARM = 500;
 
 /** @returns {string} the path of the client, compiled */
@@ -113,7 +115,7 @@ async function takeTurn(program, candidate, work, turn) {
 }
 
 function listRows(kind) {
-  const groupOf = ([, count]) => (count === 1 ? `${kind}: CPU of a message, many connections` : kind);
+  const groupOf = ([, count]) => (count === 1 ? `\`${NAMES[kind]}\`: CPU of one message at a time` : kind);
   return Object.entries(ROWS).map(([name, work]) => ({ name: `${kind}: ${name}`, group: groupOf(work), work }));
 }
 

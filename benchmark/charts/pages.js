@@ -63,9 +63,9 @@ const RANGES = [
   ['encode', 'framemask', 'ws', 'encode as a client'],
   ['echo', 'framemask', 'ws', 'echo'],
   ['echo', 'framemask', 'Bun', 'echo'],
-  ['connections', 'shared', 'Bun', 'codec: CPU of a message, many connections'],
+  ['connections', 'shared', 'Bun', '`Connection`: CPU of one message at a time'],
   ['ws', 'framemask/ws', 'ws', '`framemask/ws`: echo'],
-  ['connections', 'shared', 'ws', 'framemask/ws: CPU of a message, many connections'],
+  ['connections', 'shared', 'ws', '`framemask/ws`: CPU of one message at a time'],
   ['broadcast', 'framemask', 'ws', 'broadcast to 1,000 connections']
 ];
 
@@ -99,8 +99,9 @@ function readmeBlock(reports) {
   const lines = RANGES.map(([part, own, peer, work, shown = peer]) => {
     const wanted = (pair) => pair.own === own && pair.peer === peer;
     const range = findRanges(reports[part].rows, wanted).find((found) => found.work === work);
-    const rows = range.slower.length > 0 ? range.slower : [range.weakest];
-    return [work, shown, `${formatRange(range)}×`, range.weakest === range.strongest ? '' : namesOf(rows)];
+    const { slower, weakest } = range;
+    const names = slower.length === range.rows ? 'all' : namesOf(slower.length > 0 ? slower : [weakest]);
+    return [work, shown, `${formatRange(range)}×`, range.rows === 1 ? '' : names];
   });
   const { medians } = reports['idle-memory'].rows[0];
   const [own, peer] = ['framemask', 'ws'].map((name) => formatFigure('held', medians[name].held));
@@ -127,7 +128,7 @@ function versionsBlock({ versions, differences }) {
     `${own}, ${peer}`,
     ...times.map(([, median]) => (median === null ? '' : `${formatTimes(median)}×`))
   ]);
-  return formatTable(['', 'row', 'times faster, than', ...versions], lines, 3);
+  return fold(formatTable(['', 'row', 'times faster, than', ...versions], lines, 3));
 }
 
 /** Replaces what stands between `<!-- figures: NAME -->` and `<!-- /figures -->`. */

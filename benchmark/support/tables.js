@@ -124,7 +124,16 @@ function findRanges(rows, wanted = counts) {
     for (const { own, peer, times } of faster.filter(wanted)) {
       const key = [group, own, peer].join();
       const found = { name, times: times[1] };
-      const range = ranges.get(key) ?? { work: group, own, peer, weakest: found, strongest: found, slower: [] };
+      const range = ranges.get(key) ?? {
+        work: group,
+        own,
+        peer,
+        weakest: found,
+        strongest: found,
+        slower: [],
+        rows: 0
+      };
+      range.rows++;
       if (found.times < SLOWER) range.slower.push(found);
       if (found.times < range.weakest.times) range.weakest = found;
       if (found.times > range.strongest.times) range.strongest = found;
