@@ -257,6 +257,8 @@ declare namespace WebSocket {
      * @throws RangeError, TypeError unless it is a whole number of at least 0, or Infinity
      */
     streamFrom?: number | undefined;
+    /** Whether connections are read into the same memory. Default: true. */
+    sharedReads?: boolean | undefined;
   }
 
   interface ClientOptions extends SecureContextOptions, ConnectionOptions {
@@ -287,8 +289,6 @@ declare namespace WebSocket {
     T extends SocketClass = typeof WebSocketAlias,
     U extends typeof IncomingMessage = typeof IncomingMessage
   > extends ConnectionOptions {
-    /** Whether all connections are read into the same memory. Default: true. */
-    sharedReads?: boolean | undefined;
     /**
      * The bytes that may wait before a frame is sent. If more wait, the callback of that `send`, `ping` or
      * `pong` gets an error with the code `FRAMEMASK_ERR_BACKPRESSURE`, and the connection is terminated:
@@ -390,7 +390,7 @@ declare namespace WebSocket {
     nativeError: Error | null;
     /** The version of ws. */
     ws: string;
-    /** `'shared'` if servers can have `sharedReads` here. */
+    /** `'shared'` if connections can have `sharedReads` here. */
     reads: 'shared' | 'events';
     /** Who compresses and inflates: `'ws'` with the environment variable `FRAMEMASK_DEFLATE=ws`, and on Deno. */
     deflate: 'framemask' | 'ws';

@@ -32,7 +32,7 @@ const OPTIONS = {
   ],
   // Those that framemask/ws adds to ws's.
   WebSocketServer: ['sharedReads', 'streamFrom', 'maxBackpressure', 'heartbeat'],
-  WebSocket: ['http2', 'streamFrom'],
+  WebSocket: ['http2', 'sharedReads', 'streamFrom'],
   perMessageDeflate: ['contextTakeover']
 };
 

@@ -28,6 +28,8 @@ const kOnClosing = Symbol('onClosing');
 const kRequest = Symbol('request');
 /** Where a WebSocket keeps its option `streamFrom`, if it has it. */
 const kStreamFrom = Symbol('streamFrom');
+/** Where a client that has `sharedReads: false` says so. */
+const kReadsAlone = Symbol('readsAlone');
 /** Where a server's socket has the server's options. */
 const kServerOptions = Symbol('serverOptions');
 
@@ -48,6 +50,7 @@ function extend(Base) {
       // ws offers it unless it is switched off.
       if (address !== null && (options ?? protocols)?.perMessageDeflate !== false) loadCompression();
       if (streamFrom !== undefined) this[kStreamFrom] = streamFrom;
+      if ((options ?? protocols)?.sharedReads === false) this[kReadsAlone] = true;
     }
 
     /**
@@ -87,10 +90,10 @@ function extend(Base) {
     setSocket(socket, ...rest) {
       super.setSocket(socket, ...rest);
       const options = socket[kServerOptions];
-      if (options === undefined) return;
-      const guard = createGuard(this, socket, options);
+      const guard = options === undefined ? null : createGuard(this, socket, options);
       if (guard !== null) this[kSenderAdapter].guard = guard;
-      if (options.sharedReads === false || !hasDecoder(this._receiver)) return;
+      const readsAlone = options === undefined ? this[kReadsAlone] : options.sharedReads === false;
+      if (readsAlone || !hasDecoder(this._receiver)) return;
       const [listener, another] = socket.listeners('data');
       const isAlone = listener !== undefined && another === undefined;
       if (!isAlone || shareReads(socket, listener) === 'events') return;
@@ -226,7 +229,10 @@ function withoutTakeover(options) {
 /** @returns {object} a client's options in which `createConnection` replaces `http2`, too */
 function clientOptions(options) {
   // It may be protocols, a string.
-  if (typeof options === 'object') checkNames(options, 'WebSocket');
+  if (typeof options === 'object') {
+    checkNames(options, 'WebSocket');
+    readBoolean(options ?? {}, 'sharedReads'); // throws
+  }
   const given = withoutTakeover(options);
   const http2 = given?.http2 ?? false;
   if (http2 === false) return given;

@@ -6,38 +6,56 @@ const { setImmediate } = require('node:timers/promises');
 const { promisify } = require('node:util');
 const { MessageChannel } = require('node:worker_threads');
 const framemask = require('../../ws.js');
+const { frame } = require('../support/frames');
 const { frames } = require('../support/socket-pairs');
-const { connectPair, connectRaw, receive, runSource } = require('../support/websockets');
+const { connectPair, connectRaw, connectRawServer, receive, runSource } = require('../support/websockets');
 
-t.test('a message has memory of its own, and stays when others are read', async (t) => {
-  const { server, socket } = await connectRaw(t, framemask);
-  const first = once(server, 'message');
-  socket.write(frames(Buffer.alloc(3000, 1)));
-  const [kept] = await first;
-  t.equal(kept.buffer.byteLength, 3000, 'nothing else lies in its memory');
-  const second = once(server, 'message');
-  socket.write(frames(Buffer.alloc(3000, 2)));
-  await second;
-  t.ok(kept.equals(Buffer.alloc(3000, 1)));
-});
+const BINARY = 2;
 
-t.test('a short message that is kept keeps at most 8 KiB', async (t) => {
-  const { server, socket } = await connectRaw(t, framemask);
-  const first = once(server, 'message');
-  socket.write(frames(Buffer.alloc(1)));
-  await first;
-  const received = receive(server, 250);
-  socket.write(frames(...Array(250).fill(Buffer.alloc(240))));
-  t.ok(Math.max(...(await received).map(({ buffer }) => buffer.byteLength)) <= 8192);
-});
+/** Each end, the socket of its peer, and what that one sends. */
+const ENDS = {
+  async server(t, options) {
+    const { server, socket } = await connectRaw(t, framemask, options);
+    return { websocket: server, write: (...messages) => socket.write(frames(...messages)) };
+  },
+  async client(t, options) {
+    const { client, socket } = await connectRawServer(t, framemask, { perMessageDeflate: false, ...options });
+    const unmasked = (message) => frame(BINARY, message);
+    return { websocket: client, write: (...messages) => socket.write(Buffer.concat(messages.map(unmasked))) };
+  }
+};
 
-t.test('with sharedReads: false a socket is read into memory of its own', async (t) => {
-  const { server, socket } = await connectRaw(t, framemask, { sharedReads: false });
-  const first = once(server, 'message');
-  socket.write(frames(Buffer.alloc(3000, 1)));
-  const [kept] = await first;
-  t.ok(kept.buffer.byteLength > 3000, 'it is a view of the chunk');
-});
+for (const [role, connect] of Object.entries(ENDS)) {
+  t.test(`${role}: a message has memory of its own, and stays when others are read`, async (t) => {
+    const { websocket, write } = await connect(t);
+    const first = once(websocket, 'message');
+    write(Buffer.alloc(3000, 1));
+    const [kept] = await first;
+    t.equal(kept.buffer.byteLength, 3000, 'nothing else lies in its memory');
+    const second = once(websocket, 'message');
+    write(Buffer.alloc(3000, 2));
+    await second;
+    t.ok(kept.equals(Buffer.alloc(3000, 1)));
+  });
+
+  t.test(`${role}: a short message that is kept keeps at most 8 KiB`, async (t) => {
+    const { websocket, write } = await connect(t);
+    const first = once(websocket, 'message');
+    write(Buffer.alloc(1));
+    await first;
+    const received = receive(websocket, 250);
+    write(...Array(250).fill(Buffer.alloc(240)));
+    t.ok(Math.max(...(await received).map(({ buffer }) => buffer.byteLength)) <= 8192);
+  });
+
+  t.test(`${role}: with sharedReads: false a socket is read into memory of its own`, async (t) => {
+    const { websocket, write } = await connect(t, { sharedReads: false });
+    const first = once(websocket, 'message');
+    write(Buffer.alloc(3000, 1));
+    const [kept] = await first;
+    t.ok(kept.buffer.byteLength > 3000, 'it is a view of the chunk');
+  });
+}
 
 t.test('chunks that wait for a message in the thread pool are copied', async (t) => {
   const deflate = { perMessageDeflate: { threshold: 0 } };
