@@ -2,7 +2,6 @@
 
 // A decoder delivers the same for any way to cut a stream into chunks.
 
-const assert = require('node:assert/strict');
 const t = require('tap');
 const { forEachCase } = require('../../support/cases');
 const { ROLES, createDecoders, everyByte, testDecoders } = require('../../support/decoders');
@@ -91,22 +90,6 @@ testDecoders('long payloads: cut at every place near an edge, and into pieces of
   const long = f.text('x'.repeat(70000));
   const cuts = everyByte(long.length);
   assertSame(decodeCut(long, cuts), decodeCut(long, []), cuts);
-});
-
-/** Each place in a frame is met: the frames have 3 to 11 bytes, so that 16 falls anywhere in them. */
-const APART = TRIES_ALL ? 3 : 16;
-
-testDecoders(`600 frames: cut at every ${APART} bytes, and into pieces of 1 to 59 bytes`, ({ decodeCut, f }) => {
-  const frames = [];
-  for (let i = 0; i < 600; i++) {
-    frames.push(i % 7 === 0 ? f.text(`é${i}`) : i % 5 === 0 ? f.ping(String(i)) : f.text(String(i)));
-  }
-  const bytes = Buffer.concat(frames);
-  const events = decodeCut(bytes, []);
-  const check = (cuts) => assertSame(decodeCut(bytes, cuts), events, cuts);
-  assert.equal(events.length, 600, 'events in one chunk');
-  for (let at = 0; at <= bytes.length; at += APART) check([at]);
-  for (let size = 1; size < 60; size++) check(piecesOf(bytes.length, size));
 });
 
 const VARIANTS = [
