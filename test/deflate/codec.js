@@ -368,6 +368,20 @@ for (const [title, frames, expected, options] of [
   });
 }
 
+testTakeovers('nothing as a compressed message leaves the context to the message after it', async (contextTakeover) => {
+  const encoder = new Encoder({ role: 'server', deflate: agree({ contextTakeover }).server });
+  encoder.text(json(100));
+  const [first] = encoder.take().map((bytes) => Buffer.from(bytes));
+  encoder.text(json(100));
+  const frames = [first, compressed(''), ...encoder.take()];
+  for (const threadPoolFrom of [0, Infinity]) {
+    const { decoder, events } = decoderOf(agree({ contextTakeover, threadPoolFrom }).client);
+    for (const bytes of frames) decoder.write(Buffer.from(bytes));
+    await until(() => events.length === 3);
+    assert.deepEqual(events, [string(json(100)), string(''), string(json(100))], `thread pool from ${threadPoolFrom}`);
+  }
+});
+
 t.test('7.2.2: without takeover, a message that refers to the one before is refused', async () => {
   for (const fin of [true, false]) {
     const encoder = new Encoder({ role: 'server', deflate: agree({ contextTakeover: true }).server });
