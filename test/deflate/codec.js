@@ -515,7 +515,7 @@ t.test('pause, resume, stop, a transfer and an error while a small message waits
   assert.deepEqual(events, [], 'resume delivers nothing early');
   await until(() => events.length === 2);
 
-  const stopped = waiting();
+  const stopped = waiting({ onInflated: () => stopped.events.push('inflated') });
   const transferred = waiting();
   const thrown = new Error('thrown');
   const throwing = waiting({
