@@ -32,8 +32,14 @@ function flushInto(socket, encoder, callback) {
   // The Buffers of `take` are the writer's own.
   const chunks = encoder.take();
   const last = chunks.pop();
-  for (const chunk of chunks) socket.write(chunk);
-  return socket.write(last, callback);
+  // They leave together.
+  socket.cork();
+  try {
+    for (const chunk of chunks) socket.write(chunk);
+    return socket.write(last, callback);
+  } finally {
+    socket.uncork();
+  }
 }
 
 module.exports = { flushInto, isPlain, writesAsNode };

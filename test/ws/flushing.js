@@ -331,8 +331,6 @@ t.test('a socket whose write is replaced later is not given memory that is used 
 });
 
 t.test('a write that replaces that of all sockets is not given memory that is used again', async (t) => {
-  const pairs = await connectMany(t, 2);
-  const sockets = pairs.map(({ server }) => server._socket);
   const kept = [];
   const keep = (chunk) => kept.push([chunk, Buffer.from(chunk)]);
   const keepAll = (chunks) => chunks.map(({ chunk }) => keep(chunk));
@@ -341,6 +339,11 @@ t.test('a write that replaces that of all sockets is not given memory that is us
     [net.Socket.prototype, '_write', keep],
     [net.Socket.prototype, '_writev', keepAll]
   ]) {
+    const pairs = await connectMany(t, 2);
+    const sockets = pairs.map(({ server }) => server._socket);
+    // The first message decides whether a socket's memory is used again.
+    for (const { server } of pairs) server.send('before');
+    await Promise.all(pairs.map(({ socket }) => once(socket, 'data')));
     const descriptor = Object.getOwnPropertyDescriptor(prototype, name);
     prototype[name] = function (chunk, ...rest) {
       if (sockets.includes(this)) look(chunk);
