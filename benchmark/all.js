@@ -10,7 +10,7 @@ const { fetchNpm, outputOf } = require('../scripts/support/fetch');
 const { generateDocs, generateLocal } = require('./charts/pages');
 const { loadFramemask, ROOT } = require('./support/modules');
 const { COMMON, NOT_HERE, flag, readOptions, refuse, texts } = require('./support/options');
-const { describeMachine, machineLine } = require('./support/report');
+const { describeMachine, machineLine, toJson } = require('./support/report');
 const { findDifferences, summarize } = require('./support/tables');
 
 const COMMITTED = path.join(__dirname, 'results');
@@ -145,12 +145,10 @@ async function runParts(names, quick, programs) {
   for (const { benchmark, noise } of reports.flat().filter((report) => report.noise.length > 0))
     console.log(`${benchmark} was noisy, not to be quoted: ${noise.join('; ')}`);
   const versioned = reports.map((list) => list.filter(({ benchmark }) => VERSIONED.includes(benchmark)));
-  const differences = findDifferences(versioned);
+  const rows = findDifferences(versioned);
   const versions = programs.map(({ runtime }) => runtime);
-  const lines = differences.map((row) => JSON.stringify(row)).join(',\n');
-  const json = `{"versions":${JSON.stringify(versions)},"differences":[\n${lines}\n]}\n`;
-  fs.writeFileSync(path.join(LOCAL, 'versions.json'), json);
-  writeFiles(await generateLocal(readResults(LOCAL), { versions, differences }, LOCAL));
+  fs.writeFileSync(path.join(LOCAL, 'versions.json'), toJson({ versions, rows }));
+  writeFiles(await generateLocal(readResults(LOCAL), { versions, rows }, LOCAL));
 }
 
 async function main() {

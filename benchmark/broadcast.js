@@ -11,8 +11,7 @@ const { formatSize } = require('./support/tables');
 const USAGE = `usage: node benchmark/broadcast.js [options]
 
 Measures broadcasts over loopback. Prints the median microseconds of the server for each client, and the 99th percentile
-of those until a client has all of a broadcast. Takes about two
-minutes.`;
+of those until a client has all of a broadcast. Takes about two minutes.`;
 
 const WORK = [64, 4096].flatMap((size) => [1, 10].map((count) => ({ size, count })));
 

@@ -11,10 +11,10 @@ const { ECHO, startBroadcasts, startServers, weighBesideSocket, wsServer } = req
 
 const USAGE = `usage: node benchmark/ws.js [options]
 
-Measures servers of ws and of framemask/ws over loopback. Prints medians of messages a second, of the server's
-processor time for each message and of the 99th percentile of latency, and how many times faster framemask/ws is, with quartiles over the rounds. Then the
-bytes of memory that an idle connection holds beside its socket. With --candidate, another checkout's framemask/ws takes
-turns with this one's and with ws. Takes about four minutes.`;
+Measures servers of ws and of framemask/ws over loopback. Prints medians of messages a second, of the server's processor
+time for each message and of the 99th percentile of latency, and how many times faster framemask/ws is, with quartiles
+over the rounds. Then the bytes of memory that an idle connection holds beside its socket. With --candidate, another
+checkout's framemask/ws takes turns with this one's and with ws. Takes about four minutes.`;
 
 const OWN = 'framemask/ws';
 

@@ -29,7 +29,7 @@ const message = fc.oneof(
 const role = fc.constantFrom('server', 'client');
 const other = { server: 'client', client: 'server' };
 
-/** Encodes messages. @returns {{ stream: Buffer, expected: Array }} and what their decoder must deliver */
+/** @returns {{ stream: Buffer, expected: Array }} encoded messages, and what a decoder must deliver */
 function encode(sender, messages) {
   const encoder = new Encoder({ role: sender });
   const expected = [];

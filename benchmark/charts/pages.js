@@ -118,11 +118,11 @@ function readmeBlock(reports) {
 }
 
 /**
- * @param {{ versions: string[], differences: ReturnType<import('../support/tables').findDifferences> }} versions
+ * @param {{ versions: string[], rows: ReturnType<import('../support/tables').findDifferences> }} versions
  * @returns {string} Markdown
  */
-function versionsBlock({ versions, differences }) {
-  const lines = differences.map(({ part, name, own, peer, times }) => [
+function versionsBlock({ versions, rows }) {
+  const lines = rows.map(({ part, name, own, peer, times }) => [
     part,
     name,
     `${own}, ${peer}`,

@@ -125,7 +125,7 @@ async function startReport(benchmark) {
   };
 }
 
-/** @param {Report} report @returns {string} JSON with one line for each row and five digits for each number */
+/** @param {{ rows: object[] }} report @returns {string} JSON with one line for each row and five digits for each number */
 function toJson({ rows, ...facts }) {
   const shorten = (_key, value) =>
     typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(5)) : value;
@@ -144,4 +144,4 @@ function publish(report, file, remarks = []) {
   if (file !== undefined) fs.writeFileSync(file, toJson(report));
 }
 
-module.exports = { describeMachine, machineLine, percent, publish, startReport, toRow };
+module.exports = { describeMachine, machineLine, percent, publish, startReport, toJson, toRow };

@@ -26,7 +26,7 @@ class SlabPart {
     return copy;
   }
 
-  /** Clears the slab after a part that is given away: earlier users left bytes there. Those before it go out with it. */
+  /** Clears what earlier users left behind a part that is given away: before it lies the same write. */
   clearRest() {
     if (!isPrivate(this.slab)) this.slab.fill(0, this.end);
   }

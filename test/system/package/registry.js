@@ -42,7 +42,7 @@ async function startRegistry(folder, published) {
     return true;
   }
 
-  /** Takes the document of `npm publish`: a version, and its tarball. @returns {boolean} false if it is there */
+  /** Takes a version and its tarball, as `npm publish` sends them. @returns {boolean} false if it is there */
   function takeVersion({ versions, _attachments: attachments }) {
     const [[manifest], [{ data }]] = [versions, attachments].map(Object.values);
     const bytes = Buffer.from(data, 'base64');

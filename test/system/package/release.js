@@ -54,7 +54,7 @@ async function packNext(scratch, version) {
 }
 
 /**
- * Installs framemask beside ws 8 and 7, takes the second version, goes back to the first, and back to ws.
+ * Installs framemask beside ws 8 and 7, takes the second version, goes back to the first, and to ws.
  * After each step, servers and clients of all talk.
  *
  * @param {string} first the published version
