@@ -295,4 +295,4 @@ function flushScheduled(buffer) {
   buffer.flush();
 }
 
-module.exports = { WriteBuffer };
+module.exports = { WriteBuffer, writeAll };

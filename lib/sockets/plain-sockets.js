@@ -1,5 +1,6 @@
 'use strict';
 
+const { writeAll } = require('../codec/write-buffer');
 const { net, stream } = require('../shared/node-modules');
 
 /** How sockets write. A replaced one may retain chunks. */
@@ -30,16 +31,7 @@ function writesAsNode(socket) {
 function flushInto(socket, encoder, callback) {
   if (writesAsNode(socket)) return encoder.flush(socket, callback);
   // The Buffers of `take` are the writer's own.
-  const chunks = encoder.take();
-  const last = chunks.pop();
-  // They leave together.
-  socket.cork();
-  try {
-    for (const chunk of chunks) socket.write(chunk);
-    return socket.write(last, callback);
-  } finally {
-    socket.uncork();
-  }
+  return writeAll(socket, encoder.take(), callback);
 }
 
 module.exports = { flushInto, isPlain, writesAsNode };
