@@ -7,23 +7,24 @@ import type { Duplex } from 'node:stream';
 /**
  * The WebSocket frame layer for Node.js. The guides are docs/ of the repository.
  *
- * A wrong argument or option throws an error that names it: a TypeError with `ERR_INVALID_ARG_TYPE` or
- * `ERR_INVALID_ARG_VALUE`, or a RangeError with `ERR_OUT_OF_RANGE`. A call at the wrong time throws an Error
- * with `ERR_INVALID_STATE`. A {@link FrameError} is the peer's fault.
+ * A wrong argument or option throws an error that names it: a TypeError with `ERR_INVALID_ARG_TYPE`
+ * or `ERR_INVALID_ARG_VALUE`, or a RangeError with `ERR_OUT_OF_RANGE`. A call at the wrong time
+ * throws an Error with `ERR_INVALID_STATE`. A {@link FrameError} is the peer's fault.
  *
  * @packageDocumentation
  */
 
 /**
- * Masks or unmasks (the same operation, RFC 6455 section 5.3) the first `length` bytes of `source`, and
- * writes them to `output` from `offset` on. The two may overlap. To mask in pieces, give each call the phase
- * that the call before it returned.
+ * Masks or unmasks (the same operation, RFC 6455 section 5.3) the first `length` bytes of `source`,
+ * and writes them to `output` from `offset` on. The two may overlap. To mask in pieces, give each
+ * call the phase that the call before it returned.
  *
  * @param key 4 bytes
  * @param phase the index in `key`, 0 to 3, for the first byte of `source`. Default: 0
  * @returns the phase for the next byte: (phase + length) modulo 4
  * @throws TypeError if the memory of an argument is detached
- * @throws RangeError if the range does not fit `source` or `output`. An error leaves `output` unchanged
+ * @throws RangeError if the range does not fit `source` or `output`. An error leaves `output`
+ *   unchanged
  */
 export function mask(
   source: Uint8Array,
@@ -65,8 +66,9 @@ export type MessageHandler<Context = undefined, Text extends TextAs = 'string'> 
   | ((this: Decoder<Context>, ...message: MessageArguments<Text>) => void)
   | ShortHandler<Decoder<Context>, TextData<Text> | BinaryData>;
 
-// The first signature above gives a handler's parameters their types; this interface accepts handlers
-// with fewer. Its two signatures differ in type parameters, so that they determine no types themselves.
+// The first signature above gives a handler's parameters their types; this interface accepts
+// handlers with fewer. Its two signatures differ in type parameters, so that they determine no
+// types themselves.
 interface ShortHandler<This, Data> {
   (this: This, data: Data, isBinary: boolean): void;
   <_>(this: This, data: Data, isBinary: boolean): void;
@@ -82,23 +84,24 @@ export type PartHandler<Context = undefined, Text extends TextAs = 'string'> =
   | ShortHandler<Decoder<Context>, TextData<Text> | BinaryData>;
 
 /**
- * `this` is the {@link Decoder}; a handler may call all its methods. If it throws, so does the `write` or
- * `resume` that is at work; the next one delivers the frames that follow.
+ * `this` is the {@link Decoder}; a handler may call all its methods. If it throws, so does the
+ * `write` or `resume` that is at work; the next one delivers the frames that follow.
  */
 export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'string'> {
   /**
-   * A message is complete. `data` is a Buffer, or a string for text, unless the option `text` asks for bytes.
-   * A Buffer is yours to keep and change. It may be a view of its chunk, and then keeps that in memory.
+   * A message is complete. `data` is a Buffer, or a string for text, unless the option `text` asks
+   * for bytes. A Buffer is yours to keep and change. It may be a view of its chunk, and then keeps
+   * that in memory.
    */
   onMessage?: MessageHandler<Context, Text> | undefined;
   /**
-   * The next part of a message of `partsFrom` bytes or more, as its bytes arrive, even within a frame.
-   * `maxPayload` counts, and may be `Infinity`. `pause` holds back later parts. Not with `onFrame`, and not
-   * with the option `deflate` on Deno.
+   * The next part of a message of `partsFrom` bytes or more, as its bytes arrive, even within a
+   * frame. `maxPayload` counts, and may be `Infinity`. `pause` holds back later parts. Not with
+   * `onFrame`, and not with the option `deflate` on Deno.
    *
-   * `data` is a Buffer, or text, cut between characters. It may be empty if `isLast`. Parts of compressed
-   * messages have at most 64 KiB, but for a first one of `partsFrom` bytes or more. The event loop inflates
-   * them, in several turns if they are many: see `onInflated`.
+   * `data` is a Buffer, or text, cut between characters. It may be empty if `isLast`. Parts of
+   * compressed messages have at most 64 KiB, but for a first one of `partsFrom` bytes or more. The
+   * event loop inflates them, in several turns if they are many: see `onInflated`.
    */
   onPart?: PartHandler<Context, Text> | undefined;
   /** A Ping frame with 0 to 125 bytes. Answer by {@link Encoder.pong} with the same payload. */
@@ -110,18 +113,19 @@ export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'str
    */
   onClose?: ((this: Decoder<Context>, code: number, reason: string, reasonBytes: Buffer) => void) | undefined;
   /**
-   * The peer has broken a rule or limit, which ends the decoder. Send a Close frame with `error.closeCode`
-   * and end the connection (RFC 6455 section 7.1.7). Without this handler, `write` and `resume` throw the
-   * error.
+   * The peer has broken a rule or limit, which ends the decoder. Send a Close frame with
+   * `error.closeCode` and end the connection (RFC 6455 section 7.1.7). Without this handler,
+   * `write` and `resume` throw the error.
    */
   onError?: ((this: Decoder<Context>, error: FrameError) => void) | undefined;
   /**
-   * A frame of any kind is complete. Headers, places and limits are checked; messages are not made, and text
-   * is not validated. Not with `onMessage`, `onPart` or the option `deflate`. `onPing`, `onPong` and
-   * `onClose` follow, even if it pauses.
+   * A frame of any kind is complete. Headers, places and limits are checked; messages are not made,
+   * and text is not validated. Not with `onMessage`, `onPart` or the option `deflate`. `onPing`,
+   * `onPong` and `onClose` follow, even if it pauses.
    *
    * - `firstByte`: FIN is 0x80, RSV1 to RSV3 are 0x70, the opcode is 0x0f (RFC 6455 section 5.2)
-   * - `bytes`: the unmasked payload is from `start` to before `end`. Copy bytes that you keep, change none
+   * - `bytes`: the unmasked payload is from `start` to before `end`. Copy bytes that you keep,
+   *   change none
    */
   onFrame?:
     | ((this: Decoder<Context>, firstByte: number, bytes: Buffer, start: number, end: number) => void)
@@ -136,24 +140,26 @@ export interface TracedConnection {
 }
 
 /**
- * Other names are ignored; one that differs from an option's by case or one letter (`maxPayLoad`) is refused.
+ * Other names are ignored; one that differs from an option's by case or one letter (`maxPayLoad`)
+ * is refused.
  */
 export interface DecoderOptions<Context = undefined, Text extends TextAs = 'string'>
   extends DecoderHandlers<Context, Text> {
   role: Role;
   /**
-   * The most bytes of a message, over all fragments, and with `deflate` also inflated. More are an error with
-   * the close code 1009. `0` allows empty messages only, `Infinity` all. Default: 104857600 (100 MiB).
+   * The most bytes of a message, over all fragments, and with `deflate` also inflated. More are an
+   * error with the close code 1009. `0` allows empty messages only, `Infinity` all. Default:
+   * 104857600 (100 MiB).
    */
   maxPayload?: number | undefined;
   /**
-   * The most frames of a message, 1 to `Infinity`; more are an error with the close code 1008. Default:
-   * 16384.
+   * The most frames of a message, 1 to `Infinity`; more are an error with the close code 1008.
+   * Default: 16384.
    */
   maxFragments?: number | undefined;
   /**
-   * With `onPart`: messages of this many bytes (inflated, if compressed) come in parts, as soon as their
-   * frames are known to have as many. Default: 0, all.
+   * With `onPart`: messages of this many bytes (inflated, if compressed) come in parts, as soon as
+   * their frames are known to have as many. Default: 0, all.
    */
   partsFrom?: number | undefined;
   /** Text as a string, or as bytes; both are validated as UTF-8 (RFC 6455 section 8.1). Default: 'string'. */
@@ -161,16 +167,16 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
   /** With `text: 'buffer'`: does not validate text and the reasons of Close frames. Default: false. */
   skipUTF8Validation?: boolean | undefined;
   /**
-   * With `onFrame`: accepts RSV1 on the first frame of a message, for an extension of your own. Else it is an
-   * error with the close code 1002. Default: false.
+   * With `onFrame`: accepts RSV1 on the first frame of a message, for an extension of your own.
+   * Else it is an error with the close code 1002. Default: false.
    */
   rsv1?: boolean | undefined;
   /** The negotiated permessage-deflate. Later messages wait while one is {@link Decoder.inflating}. */
   deflate?: NegotiatedDeflate | null | undefined;
   /**
-   * With `deflate`: a frame was inflated in the thread pool, or in another turn, and it and the messages
-   * after it were delivered outside of `write`. Flush the Encoder, look at {@link Decoder.closed}, and read
-   * on. An error that a handler throws meanwhile is uncaught.
+   * With `deflate`: a frame was inflated in the thread pool, or in another turn, and it and the
+   * messages after it were delivered outside of `write`. Flush the Encoder, look at
+   * {@link Decoder.closed}, and read on. An error that a handler throws meanwhile is uncaught.
    */
   onInflated?: ((this: Decoder<Context>) => void) | undefined;
   /** One object for the Decoder and the Encoder of an endpoint. Default: each has a version 4 UUID. */
@@ -186,7 +192,8 @@ export type RequiredDecoderOptions<Context, Text extends TextAs> = (undefined ex
   ([Text] extends ['buffer'] ? { text: Text } : unknown);
 
 /**
- * Decodes the bytes of a connection (RFC 6455) and calls handlers with its messages. It sends nothing.
+ * Decodes the bytes of a connection (RFC 6455) and calls handlers with its messages. It sends
+ * nothing.
  *
  * TypeScript infers both type parameters or none. To name the context only:
  * `const decoder: Decoder<Connection> = new Decoder({ ... })`.
@@ -201,18 +208,18 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string'> {
   readonly closed: boolean;
   readonly paused: boolean;
   /**
-   * The frames that have been read, control frames and the one whose header ends the last chunk included. In
-   * a handler it is the `sequence` of the frame's trace record.
+   * The frames that have been read, control frames and the one whose header ends the last chunk
+   * included. In a handler it is the `sequence` of the frame's trace record.
    */
   readonly framesRead: number;
   /** Whether a message is inflated in the thread pool or another turn. Frames wait until `onInflated`. */
   readonly inflating: boolean;
   /**
-   * Decodes the next chunk and calls the handlers. The chunk is the decoder's from then on: it is unmasked in
-   * place, and views of it are delivered.
+   * Decodes the next chunk and calls the handlers. The chunk is the decoder's from then on: it is
+   * unmasked in place, and views of it are delivered.
    *
-   * @returns false if the decoder is paused, or `inflating`: read no more until `resume`, or `onInflated`. It
-   *   keeps the bytes that are written meanwhile
+   * @returns false if the decoder is paused, or `inflating`: read no more until `resume`, or
+   *   `onInflated`. It keeps the bytes that are written meanwhile
    * @throws {@link FrameError} without `onError`, and errors of handlers
    */
   write(chunk: Uint8Array): boolean;
@@ -233,8 +240,8 @@ export interface FrameSink {
   /** The bytes that have not been handed over yet. */
   readonly writableLength?: number | undefined;
   /**
-   * The memory of `chunk` may also hold later bytes, a message that others send, or your own payload: copy it
-   * instead of changing or transferring it.
+   * The memory of `chunk` may also hold later bytes, a message that others send, or your own
+   * payload: copy it instead of changing or transferring it.
    *
    * @param callback given if `flush` was given one: to be called when the bytes are written
    * @returns false if the caller should wait for 'drain'
@@ -248,18 +255,18 @@ export interface FrameSink {
 export interface EncoderOptions<End extends Role = Role> {
   role: End;
   /**
-   * The stream to which the encoder writes at the end of each turn of the event loop in which frames have
-   * collected. Default: null; nothing is sent until `flush`.
+   * The stream to which the encoder writes at the end of each turn of the event loop in which
+   * frames have collected. Default: null; nothing is sent until `flush`.
    */
   writable?: FrameSink | null | undefined;
   /**
-   * Later messages and a Close frame wait while one of `threadPoolFrom` bytes or more is in zlib's thread
-   * pool; Ping and Pong frames do not.
+   * Later messages and a Close frame wait while one of `threadPoolFrom` bytes or more is in zlib's
+   * thread pool; Ping and Pong frames do not.
    */
   deflate?: NegotiatedDeflate | null | undefined;
   /**
-   * With `deflate`: a message that was in the thread pool, and those that waited for it, have been added.
-   * Flush, unless there is a `writable`.
+   * With `deflate`: a message that was in the thread pool, and those that waited for it, have been
+   * added. Flush, unless there is a `writable`.
    */
   onDeflated?: ((this: Encoder<End>) => void) | undefined;
   /** See {@link DecoderOptions.trace}. */
@@ -270,8 +277,9 @@ export interface FragmentOptions {
   /** Whether this frame ends its message. Default: true. */
   fin?: boolean | undefined;
   /**
-   * Gives the data away. A client then masks payloads of 16 KiB and more in place, without a copy. If earlier
-   * bytes waited in the stream after the last flush, neither role copies 1 KiB and more. Default: false.
+   * Gives the data away. A client then masks payloads of 16 KiB and more in place, without a copy.
+   * If earlier bytes waited in the stream after the last flush, neither role copies 1 KiB and more.
+   * Default: false.
    */
   owned?: boolean | undefined;
 }
@@ -280,22 +288,23 @@ export interface MessageOptions extends FragmentOptions {
   /** Sets RSV1, for a negotiated extension. Default: false. */
   rsv1?: boolean | undefined;
   /**
-   * With `deflate`: `false` does not compress the message, `true` does, whatever its size. Default: from the
-   * `threshold` on, or, in fragments, if the first one is that long. Without context takeover, a message that
-   * does not shrink is sent uncompressed. Fragments are not compressed on Deno.
+   * With `deflate`: `false` does not compress the message, `true` does, whatever its size. Default:
+   * from the `threshold` on, or, in fragments, if the first one is that long. Without context
+   * takeover, a message that does not shrink is sent uncompressed. Fragments are not compressed on
+   * Deno.
    */
   compress?: boolean | undefined;
 }
 
 /**
- * Encodes messages (RFC 6455). Frames collect until `flush` sends them in one write, `take` returns them, or,
- * with the option `writable`, the turn of the event loop ends.
+ * Encodes messages (RFC 6455). Frames collect until `flush` sends them in one write, `take` returns
+ * them, or, with the option `writable`, the turn of the event loop ends.
  *
- * Methods that add a frame do nothing once the encoder is `closed`. They throw a TypeError for data of a
- * wrong type, and an Error if a message begins within a fragmented one.
+ * Methods that add a frame do nothing once the encoder is `closed`. They throw a TypeError for data
+ * of a wrong type, and an Error if a message begins within a fragmented one.
  *
- * Your data change only if they are `owned`. A server does not copy payloads of 16 KiB and more: do not
- * change them before they are sent.
+ * Your data change only if they are `owned`. A server does not copy payloads of 16 KiB and more: do
+ * not change them before they are sent.
  */
 export class Encoder<End extends Role = Role> {
   constructor(options: EncoderOptions<End>);
@@ -309,8 +318,9 @@ export class Encoder<End extends Role = Role> {
   /** Adds a binary message, or its first fragment with `fin: false`. */
   binary(data: Bytes, options?: MessageOptions): void;
   /**
-   * Adds a fragment (RFC 6455 section 5.4), the last one unless `fin` is false. Those of a text message are
-   * UTF-8 together (not checked); a string may end within a surrogate pair if another string follows.
+   * Adds a fragment (RFC 6455 section 5.4), the last one unless `fin` is false. Those of a text
+   * message are UTF-8 together (not checked); a string may end within a surrogate pair if another
+   * string follows.
    *
    * @throws Error outside of a fragmented message
    */
@@ -322,23 +332,24 @@ export class Encoder<End extends Role = Role> {
   /**
    * Adds a Close frame (RFC 6455 section 5.5.1).
    *
-   * @param code 1000 to 1003, 1007 to 1014 or 3000 to 4999 (RFC 6455 section 7.4). Default: none, as 1005
+   * @param code 1000 to 1003, 1007 to 1014 or 3000 to 4999 (RFC 6455 section 7.4). Default: none,
+   *   as 1005
    * @param reason up to 123 bytes of valid UTF-8; only with a code
    */
   close(code?: number, reason?: string | Bytes): void;
   /** When the connection is lost: drops all that has collected, and releases the memory of compression. */
   stop(): void;
   /**
-   * Adds a message of {@link prepare}, without a copy if it has 1 KiB or more, or nothing else has collected.
-   * For servers: clients mask each frame anew.
+   * Adds a message of {@link prepare}, without a copy if it has 1 KiB or more, or nothing else has
+   * collected. For servers: clients mask each frame anew.
    *
    * @throws Error if the role is `'client'`, or an earlier writer has transferred its memory
    */
   addPrepared(this: Encoder<'server'>, message: PreparedMessage): void;
   /**
-   * Adds the bytes of one frame that a proxy's peer or another library has framed. They are sent as they are;
-   * the order of fragments is not checked. Pieces of 16 KiB or more are not copied: do not change them before
-   * they are sent.
+   * Adds the bytes of one frame that a proxy's peer or another library has framed. They are sent as
+   * they are; the order of fragments is not checked. Pieces of 16 KiB or more are not copied: do
+   * not change them before they are sent.
    *
    * @param pieces the first one has the whole header
    * @param options `owned`: as in {@link FragmentOptions}; the pieces are not changed
@@ -351,10 +362,11 @@ export class Encoder<End extends Role = Role> {
    *
    * @param writable Default: the option `writable`; one is needed
    * @param callback a {@link SendCallback}
-   * @returns false if the stream wants no more until 'drain', or if it has ended and the frames are dropped
-   * @throws errors of the stream's `write`. An Error if memory that was to be sent has been transferred: all
-   *   that has collected is lost. If it waited for compression, or messages refer to earlier ones, nothing
-   *   more is sent
+   * @returns false if the stream wants no more until 'drain', or if it has ended and the frames are
+   *   dropped
+   * @throws errors of the stream's `write`. An Error if memory that was to be sent has been
+   *   transferred: all that has collected is lost. If it waited for compression, or messages refer
+   *   to earlier ones, nothing more is sent
    */
   flush(writable?: FrameSink, callback?: (error?: Error | null) => void): boolean;
   flush(callback: (error?: Error | null) => void): boolean;
@@ -381,23 +393,23 @@ export interface PrepareOptions {
   /** Sets RSV1, for an extension that all the connections have. Default: false. */
   rsv1?: boolean | undefined;
   /**
-   * Compresses for Encoders that have the option `deflate` without context takeover, and a `threshold` of its
-   * length at most: once for all with the same window, level and memory, always on the event loop. Others
-   * send it as it is. Default: false.
+   * Compresses for Encoders that have the option `deflate` without context takeover, and a
+   * `threshold` of its length at most: once for all with the same window, level and memory, always
+   * on the event loop. Others send it as it is. Default: false.
    */
   deflate?: boolean | undefined;
 }
 
 /**
- * Frames a message once, for {@link Encoder.addPrepared} of any number of servers' encoders. A string is a
- * text message, bytes a binary one. Bytes are copied.
+ * Frames a message once, for {@link Encoder.addPrepared} of any number of servers' encoders. A
+ * string is a text message, bytes a binary one. Bytes are copied.
  */
 export function prepare(data: string | Bytes, options?: PrepareOptions): PreparedMessage;
 
 export interface DeflateOptions {
   /**
-   * Whether messages may refer to earlier ones (RFC 7692 section 7.1.1). Small ones shrink further; each
-   * connection takes memory (docs/deflate.md). Deno never agrees to it. Default: false.
+   * Whether messages may refer to earlier ones (RFC 7692 section 7.1.1). Small ones shrink further;
+   * each connection takes memory (docs/deflate.md). Deno never agrees to it. Default: false.
    */
   contextTakeover?: boolean | undefined;
   /** The server's largest window, as log2: 9 to 15 (RFC 7692 section 7.1.2). Default: 15. */
@@ -411,8 +423,9 @@ export interface DeflateOptions {
   /** Messages of fewer bytes are not compressed. Default: 1024. */
   threshold?: number | undefined;
   /**
-   * Messages from this many bytes on are compressed in zlib's thread pool, and inflated there if they come in
-   * more than half as many, or inflate to more than four times as many. `Infinity`: none. Default: 32768.
+   * Messages from this many bytes on are compressed in zlib's thread pool, and inflated there if
+   * they come in more than half as many, or inflate to more than four times as many. `Infinity`:
+   * none. Default: 32768.
    */
   threadPoolFrom?: number | undefined;
 }
@@ -442,8 +455,8 @@ export interface DeflateOffer {
 }
 
 /**
- * Answers a request's Sec-WebSocket-Extensions: accepts the first offer of permessage-deflate (RFC 7692) that
- * is valid and can be kept. Declines malformed headers, and never throws for them.
+ * Answers a request's Sec-WebSocket-Extensions: accepts the first offer of permessage-deflate (RFC
+ * 7692) that is valid and can be kept. Declines malformed headers, and never throws for them.
  *
  * @returns null if messages are not compressed: answer without the header
  */
@@ -485,14 +498,14 @@ export interface AcceptUpgradeOptions {
 }
 
 /**
- * Answers a client's handshake (RFC 6455 section 4.2), in a listener of `http.Server`'s event 'upgrade'.
- * Pages of any origin may connect: with cookies, look at `request.headers.origin` first.
+ * Answers a client's handshake (RFC 6455 section 4.2), in a listener of `http.Server`'s event
+ * 'upgrade'. Pages of any origin may connect: with cookies, look at `request.headers.origin` first.
  *
  * @param head the third argument of the event: the socket reads these bytes again
- * @returns null if the request is not correct: it has been answered with 400, 405 or 426, and the socket
- *   ends. Also null if the socket was destroyed before
- * @throws TypeError, without an answer, if `protocol` returns one that is not offered, or a header has a line
- *   break
+ * @returns null if the request is not correct: it has been answered with 400, 405 or 426, and the
+ *   socket ends. Also null if the socket was destroyed before
+ * @throws TypeError, without an answer, if `protocol` returns one that is not offered, or a header
+ *   has a line break
  */
 export function acceptUpgrade(
   request: UpgradeRequest,
@@ -521,7 +534,8 @@ export interface UpgradeOffer {
   /**
    * Checks the server's answer, in a listener of `http.ClientRequest`'s event 'upgrade'.
    *
-   * @throws {@link FrameError} with FRAMEMASK_ERR_HANDSHAKE or FRAMEMASK_ERR_EXTENSIONS: destroy the socket
+   * @throws {@link FrameError} with FRAMEMASK_ERR_HANDSHAKE or FRAMEMASK_ERR_EXTENSIONS: destroy
+   *   the socket
    */
   readAnswer(response: {
     readonly statusCode?: number | undefined;
@@ -541,8 +555,9 @@ export type ConnectionPart<Text extends TextAs = 'string'> =
   | [data: BinaryData, isBinary: true, isLast: boolean];
 
 /**
- * `this` is the {@link Connection}, so that connections may share the handlers. An error that one throws is
- * thrown again in the next tick, uncaught; the next message follows. A promise is not awaited: `pause`.
+ * `this` is the {@link Connection}, so that connections may share the handlers. An error that one
+ * throws is thrown again in the next tick, uncaught; the next message follows. A promise is not
+ * awaited: `pause`.
  */
 export interface ConnectionHandlers<Context = undefined, Text extends TextAs = 'string'> {
   /** See {@link DecoderHandlers.onMessage}. */
@@ -561,15 +576,15 @@ export interface ConnectionHandlers<Context = undefined, Text extends TextAs = '
   /** `send` has returned false, and may be called again. Also during a pause. */
   onDrain?: ((this: Connection<Context, Text>) => void) | undefined;
   /**
-   * The connection is lost; `onClose` follows. Called once, with a {@link FrameError}; the stream's error,
-   * such as ECONNRESET; or one with the code `FRAMEMASK_ERR_BACKPRESSURE` (`maxBackpressure`),
-   * `FRAMEMASK_ERR_HEARTBEAT` (`heartbeat`), or `ERR_INVALID_STATE` (memory that was to be sent has been
-   * transferred). Without this handler nothing is thrown.
+   * The connection is lost; `onClose` follows. Called once, with a {@link FrameError}; the stream's
+   * error, such as ECONNRESET; or one with the code `FRAMEMASK_ERR_BACKPRESSURE`
+   * (`maxBackpressure`), `FRAMEMASK_ERR_HEARTBEAT` (`heartbeat`), or `ERR_INVALID_STATE` (memory
+   * that was to be sent has been transferred). Without this handler nothing is thrown.
    */
   onError?: ((this: Connection<Context, Text>, error: Error & { code?: string }) => void) | undefined;
   /**
-   * Called once, as the last handler, with the code and reason of the peer's Close frame: 1005 if it had
-   * none, 1006 if no frame came (RFC 6455 section 7.1.5).
+   * Called once, as the last handler, with the code and reason of the peer's Close frame: 1005 if
+   * it had none, 1006 if no frame came (RFC 6455 section 7.1.5).
    */
   onClose?: ((this: Connection<Context, Text>, code: number, reason: string) => void) | undefined;
 }
@@ -587,17 +602,17 @@ export interface ConnectionOptions<Context = undefined, Text extends TextAs = 's
   text?: Text | undefined;
   /**
    * The bytes that may wait before a `send`. If more wait, it fails, `onError` gets
-   * `FRAMEMASK_ERR_BACKPRESSURE`, and the connection is terminated: 1006 without a Close frame. One message
-   * of any size passes. `Infinity` removes the limit. Default: 16777216 (16 MiB).
+   * `FRAMEMASK_ERR_BACKPRESSURE`, and the connection is terminated: 1006 without a Close frame. One
+   * message of any size passes. `Infinity` removes the limit. Default: 16777216 (16 MiB).
    */
   maxBackpressure?: number | undefined;
   /** The milliseconds that closing may take before the stream is destroyed. Default: 10000. */
   closeTimeout?: number | undefined;
   /**
    * The milliseconds of silence until a Ping, and again until the connection is terminated with
-   * `FRAMEMASK_ERR_HEARTBEAT`; both up to a quarter of that time late. Received bytes end a silence, and sent
-   * ones that the system has taken (docs/ws.md: how slow a reader may be). The clock stands still while the
-   * program has paused the connection. Default: 0, never.
+   * `FRAMEMASK_ERR_HEARTBEAT`; both up to a quarter of that time late. Received bytes end a
+   * silence, and sent ones that the system has taken (docs/ws.md: how slow a reader may be). The
+   * clock stands still while the program has paused the connection. Default: 0, never.
    */
   heartbeat?: number | undefined;
   /** Whether Ping frames are answered: only the last one while the peer does not read. Default: true. */
@@ -661,8 +676,9 @@ export interface SendOptions {
 export type SendCallback = (error?: Error | null) => void;
 
 /**
- * A WebSocket connection (RFC 6455) on any `stream.Duplex`. It answers Ping frames and does the closing
- * handshake. A server stops reading from a client that does not read its answers; a client always reads.
+ * A WebSocket connection (RFC 6455) on any `stream.Duplex`. It answers Ping frames and does the
+ * closing handshake. A server stops reading from a client that does not read its answers; a client
+ * always reads.
  */
 export class Connection<Context = undefined, Text extends TextAs = 'string'> {
   static readonly OPEN: 1;
@@ -671,7 +687,8 @@ export class Connection<Context = undefined, Text extends TextAs = 'string'> {
   /**
    * Answers a handshake as {@link acceptUpgrade}, with its arguments and errors.
    *
-   * @param options shared by all connections of a server; `deflate` as in {@link AcceptUpgradeOptions}
+   * @param options shared by all connections of a server; `deflate` as in
+   *   {@link AcceptUpgradeOptions}
    * @returns null if the request has been refused
    */
   static accept<Context = undefined, Text extends TextAs = 'string'>(
@@ -682,11 +699,11 @@ export class Connection<Context = undefined, Text extends TextAs = 'string'> {
     own?: AcceptOptions<Context>
   ): Connection<Context, Text> | null;
   /**
-   * Opens a connection to a ws: or wss: URL. Nothing is delivered before the code that awaits the promise has
-   * run. Redirects are not followed.
+   * Opens a connection to a ws: or wss: URL. Nothing is delivered before the code that awaits the
+   * promise has run. Redirects are not followed.
    *
-   * @returns a promise, rejected with the stream's error, the signal's reason, an error with the code
-   *   `FRAMEMASK_ERR_HANDSHAKE_TIMEOUT`, or, if the server refuses or its answer is wrong, a
+   * @returns a promise, rejected with the stream's error, the signal's reason, an error with the
+   *   code `FRAMEMASK_ERR_HANDSHAKE_TIMEOUT`, or, if the server refuses or its answer is wrong, a
    *   {@link FrameError} with its `statusCode` and `headers`
    */
   static connect<Context = undefined, Text extends TextAs = 'string'>(
@@ -694,8 +711,8 @@ export class Connection<Context = undefined, Text extends TextAs = 'string'> {
     options?: ConnectOptions<Context, Text>
   ): Promise<Connection<Context, Text>>;
   /**
-   * After a handshake of your own. The chunks that `socket` reads are unmasked in place: they must not be
-   * another's, too. `options` may have those of `own`, if it is not given.
+   * After a handshake of your own. The chunks that `socket` reads are unmasked in place: they must
+   * not be another's, too. `options` may have those of `own`, if it is not given.
    */
   constructor(
     socket: Duplex,
@@ -724,12 +741,13 @@ export class Connection<Context = undefined, Text extends TextAs = 'string'> {
   /** The reason that `onClose` gets; '' before. */
   readonly closeReason: string;
   /**
-   * Sends a message, or a part of one (`fin: false`). Messages leave together at the end of the read in whose
-   * handlers they are sent (from 128 KiB on at once), or of the turn of the event loop (16 KiB). After
-   * `close` nothing is sent or thrown: the callback gets an error with `FRAMEMASK_ERR_NOT_OPEN`.
+   * Sends a message, or a part of one (`fin: false`). Messages leave together at the end of the
+   * read in whose handlers they are sent (from 128 KiB on at once), or of the turn of the event
+   * loop (16 KiB). After `close` nothing is sent or thrown: the callback gets an error with
+   * `FRAMEMASK_ERR_NOT_OPEN`.
    *
-   * @param data text as a string; bytes, which a server does not copy from 16 KiB on: do not change those
-   *   before they are sent; or a message of {@link prepare}, for servers
+   * @param data text as a string; bytes, which a server does not copy from 16 KiB on: do not change
+   *   those before they are sent; or a message of {@link prepare}, for servers
    * @returns false if the peer reads more slowly, or the connection is not open: wait for `onDrain`
    * @throws TypeError for data of another type
    */
@@ -744,8 +762,8 @@ export class Connection<Context = undefined, Text extends TextAs = 'string'> {
   /** Drops the connection at once: only `onError` and `onClose` are still called. */
   terminate(): void;
   /**
-   * Stops reading and delivery: no handler gets a message, a control frame or the end of the connection
-   * before `resume`. `terminate` ends it nevertheless.
+   * Stops reading and delivery: no handler gets a message, a control frame or the end of the
+   * connection before `resume`. `terminate` ends it nevertheless.
    */
   pause(): void;
   /** Delivers the events that were held back, from the next tick on. */
@@ -771,8 +789,8 @@ export interface ShutDownResult {
 }
 
 /**
- * Closes connections one after the other over the first two thirds of `within`, then terminates those that
- * are left, paused ones, too. No step takes longer than about 2 ms.
+ * Closes connections one after the other over the first two thirds of `within`, then terminates
+ * those that are left, paused ones, too. No step takes longer than about 2 ms.
  *
  * @param connections WebSockets of `ws`, too. Later ones are not closed
  * @returns a promise, rejected with a TypeError or RangeError for wrong options
@@ -788,22 +806,24 @@ export function shutDown(
 ): Promise<ShutDownResult>;
 
 /**
- * Takes WebSockets over HTTP/2 (RFC 8441), in sessions that begin afterwards, and returns the server. Each
- * becomes its event 'upgrade', as over HTTP/1.1, which may share the port (`allowHTTP1`). The request has
- * `httpVersion` '2.0', the headers of HTTP/1.1 with a random Sec-WebSocket-Key, and the `stream`.
- * docs/http2.md has the answers to other requests.
+ * Takes WebSockets over HTTP/2 (RFC 8441), in sessions that begin afterwards, and returns the
+ * server. Each becomes its event 'upgrade', as over HTTP/1.1, which may share the port
+ * (`allowHTTP1`). The request has `httpVersion` '2.0', the headers of HTTP/1.1 with a random
+ * Sec-WebSocket-Key, and the `stream`. docs/http2.md has the answers to other requests.
  */
 export function acceptHttp2<Server extends Http2Server | Http2SecureServer>(server: Server): Server;
 
 /**
- * Makes the option `createConnection` of `http.get`, `https.get` or a client of ws: its WebSocket then goes
- * over HTTP/2 (RFC 8441), as with `http2: true` in framemask/ws. `https.get` needs `defaultPort: 443`, too:
- * Node.js takes port 80 otherwise. The request fails if the server does not offer WebSockets over HTTP/2.
+ * Makes the option `createConnection` of `http.get`, `https.get` or a client of ws: its WebSocket
+ * then goes over HTTP/2 (RFC 8441), as with `http2: true` in framemask/ws. `https.get` needs
+ * `defaultPort: 443`, too: Node.js takes port 80 otherwise. The request fails if the server does
+ * not offer WebSockets over HTTP/2.
  *
- * @param session a session of `http2.connect`, which stays open, for the origin of its first request: a
- *   redirect to another fails. Default: one of framemask's, which WebSockets share (docs/http2.md)
- * @param options `fallback`: connects over HTTP/1.1 after any failure before the server's answer, and reports
- *   only the error of that second attempt
+ * @param session a session of `http2.connect`, which stays open, for the origin of its first
+ *   request: a redirect to another fails. Default: one of framemask's, which WebSockets share
+ *   (docs/http2.md)
+ * @param options `fallback`: connects over HTTP/1.1 after any failure before the server's answer,
+ *   and reports only the error of that second attempt
  */
 export function overHttp2(
   session?: ClientHttp2Session | null,
@@ -833,23 +853,23 @@ export type FrameErrorCode =
   | 'FRAMEMASK_ERR_DETACHED';
 
 /**
- * The peer has broken a rule or limit, or a handler has transferred the memory of frames that were not
- * delivered yet (`FRAMEMASK_ERR_DETACHED`).
+ * The peer has broken a rule or limit, or a handler has transferred the memory of frames that were
+ * not delivered yet (`FRAMEMASK_ERR_DETACHED`).
  */
 export class FrameError extends Error {
   private constructor();
   readonly name: 'FrameError';
   readonly code: FrameErrorCode;
   /**
-   * For the Close frame (RFC 6455 section 7.4.1): 1002 broken protocol, 1007 data not UTF-8 or DEFLATE, 1008
-   * too many fragments, 1009 message too big, 1011 error of this endpoint.
+   * For the Close frame (RFC 6455 section 7.4.1): 1002 broken protocol, 1007 data not UTF-8 or
+   * DEFLATE, 1008 too many fragments, 1009 message too big, 1011 error of this endpoint.
    */
   readonly closeCode: 1002 | 1007 | 1008 | 1009 | 1011;
   /** The first byte of the refused header; null if a payload is at fault. */
   readonly firstByte: number | null;
   /**
-   * The payload length in the refused header: 126 or 127 if it was refused before an extended length. Null if
-   * a payload is at fault, or the header was refused before its length.
+   * The payload length in the refused header: 126 or 127 if it was refused before an extended
+   * length. Null if a payload is at fault, or the header was refused before its length.
    */
   readonly length: number | null;
   /** The code of a Close frame if it may not be sent; null with other errors. */
@@ -857,15 +877,15 @@ export class FrameError extends Error {
 }
 
 /**
- * The fields of all trace records. `connection`, `from` and `sequence` find a frame in those of both
- * endpoints, if their codecs have the same `id` in `trace`.
+ * The fields of all trace records. `connection`, `from` and `sequence` find a frame in those of
+ * both endpoints, if their codecs have the same `id` in `trace`.
  */
 export interface TraceOrigin {
   /** A version 7 UUID. Those of one thread ascend. */
   id: string;
   /**
-   * Milliseconds since 1970-01-01, with a fraction: `performance.timeOrigin + performance.now()`, which never
-   * goes back. The `id` has those of the system's clock, which may be set.
+   * Milliseconds since 1970-01-01, with a fraction: `performance.timeOrigin + performance.now()`,
+   * which never goes back. The `id` has those of the system's clock, which may be set.
    */
   time: number;
   /** The `id` of the codec's `trace`. */
@@ -907,15 +927,15 @@ export interface FrameErrorRecord extends TraceOrigin {
 }
 
 /**
- * The records of the `node:diagnostics_channel` named `framemask:frame`: a frame, or the error that ended a
- * Decoder. A received frame's comes before its handler, which is called later, or never, if a subscriber
- * calls `pause` or `stop`.
+ * The records of the `node:diagnostics_channel` named `framemask:frame`: a frame, or the error that
+ * ended a Decoder. A received frame's comes before its handler, which is called later, or never, if
+ * a subscriber calls `pause` or `stop`.
  */
 export type FrameTrace = FrameRecord | FrameErrorRecord;
 
 /**
- * The records of the channel `framemask:message`: an Encoder has added a message, or a Decoder has received
- * one completely. `sequence` is that of its last frame.
+ * The records of the channel `framemask:message`: an Encoder has added a message, or a Decoder has
+ * received one completely. `sequence` is that of its last frame.
  */
 export interface MessageTrace extends TraceOrigin {
   binary: boolean;
@@ -947,8 +967,8 @@ export interface ConnectionTrace {
 export type OpenTrace = ConnectionTrace;
 
 /**
- * The records of the channel `framemask:close`: a {@link Connection} is closed. Messages and bytes are null
- * if nobody listened to this channel or `framemask:open` when it opened.
+ * The records of the channel `framemask:close`: a {@link Connection} is closed. Messages and bytes
+ * are null if nobody listened to this channel or `framemask:open` when it opened.
  */
 export interface CloseTrace extends ConnectionTrace {
   /** As of `onClose`. */
@@ -965,30 +985,30 @@ export interface FrameIdOptions {
 }
 
 /**
- * Makes a UUID (RFC 9562) of 36 lower-case characters. Version 7 ids of one thread sort as text in the order
- * in which they were made, and reveal their time (docs/frame-ids.md).
+ * Makes a UUID (RFC 9562) of 36 lower-case characters. Version 7 ids of one thread sort as text in
+ * the order in which they were made, and reveal their time (docs/frame-ids.md).
  */
 export function frameId(options?: FrameIdOptions): string;
 
 /**
- * Writes the 16 bytes from `offset` (default: 0) on as a UUID of 36 lower-case characters. Version and
- * variant are not checked.
+ * Writes the 16 bytes from `offset` (default: 0) on as a UUID of 36 lower-case characters. Version
+ * and variant are not checked.
  *
  * @throws RangeError if fewer bytes follow `offset`
  */
 export function formatFrameId(bytes: Uint8Array, offset?: number): string;
 
 /**
- * Reads a UUID into a new Buffer of 16 bytes, which does not share Node's pool. Digits may be upper-case;
- * braces, `urn:uuid:` and white space are refused. Version and variant are not checked.
+ * Reads a UUID into a new Buffer of 16 bytes, which does not share Node's pool. Digits may be
+ * upper-case; braces, `urn:uuid:` and white space are refused. Version and variant are not checked.
  *
  * @throws RangeError if `string` is not a UUID
  */
 export function parseFrameId(string: string): Buffer;
 
 /**
- * Reads a UUID into 16 bytes of `target` from `offset` (default: 0) on, and returns `target`. It does not
- * change if an argument is refused.
+ * Reads a UUID into 16 bytes of `target` from `offset` (default: 0) on, and returns `target`. It
+ * does not change if an argument is refused.
  *
  * @throws RangeError if `string` is not a UUID, or fewer than 16 bytes follow `offset`
  */

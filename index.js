@@ -13,8 +13,8 @@ const api = { mask, unmask, kernel, nativeError };
 Object.defineProperties(api, { __esModule: { value: true }, default: { value: api } });
 module.exports = api;
 
-// The other exports load at their first use: masking alone takes a quarter of the modules. Those of a
-// group load together, so that none is left to a read: `require` fails there without descriptors.
+// The other exports load at their first use: masking alone takes a quarter of the modules. Those of
+// a group load together, so that none is left to a read: `require` fails there without descriptors.
 define(['Decoder', 'Encoder', 'prepare', 'FrameError', 'frameId', 'formatFrameId', 'parseFrameId'], () => ({
   ...require('./lib/codec/decoder'),
   ...require('./lib/codec/encoder'),

@@ -1,8 +1,8 @@
 /// <reference types="node" />
 
 // The API of ws, whose documentation describes it; comments mark framemask's own parts. Nothing is
-// imported from @types/ws, so that a program needs no types but those of Node.js. A program that has
-// both can give either where the other is asked for: test/types/ compares them.
+// imported from @types/ws, so that a program needs no types but those of Node.js. A program that
+// has both can give either where the other is asked for: test/types/ compares them.
 
 import type { EventEmitter } from 'node:events';
 import type {
@@ -90,8 +90,8 @@ declare class EitherWebSocket extends EventEmitter {
   set binaryType(type: WebSocket.BinaryType);
 
   /**
-   * The bytes that wait. Up to 16 KiB that are held back for one write do not count; in a listener of
-   * messages, up to 64 KiB.
+   * The bytes that wait. Up to 16 KiB that are held back for one write do not count; in a listener
+   * of messages, up to 64 KiB.
    */
   readonly bufferedAmount: number;
   readonly extensions: string;
@@ -238,20 +238,21 @@ declare namespace WebSocket {
     /** The most Pongs that may wait; one more ends the connection. 0: no limit. Default: 60. */
     maxPendingAutoPongs?: number | undefined;
     /**
-     * The length in bytes (inflated, if compressed) from which a message comes by the event 'stream', as soon
-     * as its frames are known to have as many. 0: all. Default: none.
+     * The length in bytes (inflated, if compressed) from which a message comes by the event
+     * 'stream', as soon as its frames are known to have as many. 0: all. Default: none.
      *
-     * The stream is a Readable of Buffers, whatever the `binaryType`; with `setEncoding('utf8')`, text comes
-     * cut between characters. Text is validated as its bytes come.
+     * The stream is a Readable of Buffers, whatever the `binaryType`; with `setEncoding('utf8')`,
+     * text comes cut between characters. Text is validated as its bytes come.
      *
-     * - It keeps the parts of one read (at most 64 KiB) that its reader has not taken, and the peer waits.
-     *   Until it has ended or is destroyed, no message, no Ping and no end of the connection is delivered.
+     * - It keeps the parts of one read (at most 64 KiB) that its reader has not taken, and the peer
+     *   waits. Until it has ended or is destroyed, no message, no Ping and no end of the connection
+     *   is delivered.
      * - `destroy()` discards the rest. Without a listener of 'stream' a message is discarded.
      * - If the connection ends within the message, the stream's 'error' has the code
-     *   `FRAMEMASK_ERR_INCOMPLETE`; if the message breaks a rule or limit, it is that of the WebSocket. It
-     *   needs no listener.
-     * - `maxPayload` counts; 0 is no limit. Compressed messages are inflated on the event loop. On Deno,
-     *   connections with permessage-deflate bring no streams.
+     *   `FRAMEMASK_ERR_INCOMPLETE`; if the message breaks a rule or limit, it is that of the
+     *   WebSocket. It needs no listener.
+     * - `maxPayload` counts; 0 is no limit. Compressed messages are inflated on the event loop. On
+     *   Deno, connections with permessage-deflate bring no streams.
      * - `createWebSocketStream` and `WebSocketStream` discard streams.
      *
      * @throws RangeError, TypeError unless it is a whole number of at least 0, or Infinity
@@ -271,8 +272,9 @@ declare namespace WebSocket {
     generateMask?(mask: Buffer): void;
     handshakeTimeout?: number | undefined;
     /**
-     * Whether to connect over HTTP/2 (RFC 8441), or a session to do so: see `overHttp2` of framemask, whose
-     * `fallback` is 'preferred'. It excludes `agent` and `createConnection`. Default: false.
+     * Whether to connect over HTTP/2 (RFC 8441), or a session to do so: see `overHttp2` of
+     * framemask, whose `fallback` is 'preferred'. It excludes `agent` and `createConnection`.
+     * Default: false.
      */
     http2?: boolean | 'preferred' | ClientHttp2Session | undefined;
     headers?: { [name: string]: string } | undefined;
@@ -290,16 +292,17 @@ declare namespace WebSocket {
     U extends typeof IncomingMessage = typeof IncomingMessage
   > extends ConnectionOptions {
     /**
-     * The bytes that may wait before a frame is sent. If more wait, the callback of that `send`, `ping` or
-     * `pong` gets an error with the code `FRAMEMASK_ERR_BACKPRESSURE`, and the connection is terminated:
-     * 'error' with it in the next tick, then 'close' with 1006. One message of any size passes, and a Close
-     * frame. Default: Infinity.
+     * The bytes that may wait before a frame is sent. If more wait, the callback of that `send`,
+     * `ping` or `pong` gets an error with the code `FRAMEMASK_ERR_BACKPRESSURE`, and the connection
+     * is terminated: 'error' with it in the next tick, then 'close' with 1006. One message of any
+     * size passes, and a Close frame. Default: Infinity.
      */
     maxBackpressure?: number | undefined;
     /**
-     * The milliseconds of silence until a Ping, and again until the connection is terminated, with 'error'
-     * (`FRAMEMASK_ERR_HEARTBEAT`) and 'close' (1006): see `ConnectionOptions` of framemask. The clock stands
-     * still while the WebSocket is paused, or a stream waits for its reader. Default: 0, never.
+     * The milliseconds of silence until a Ping, and again until the connection is terminated, with
+     * 'error' (`FRAMEMASK_ERR_HEARTBEAT`) and 'close' (1006): see `ConnectionOptions` of framemask.
+     * The clock stands still while the WebSocket is paused, or a stream waits for its reader.
+     * Default: 0, never.
      */
     heartbeat?: number | undefined;
     backlog?: number | undefined;
@@ -337,8 +340,9 @@ declare namespace WebSocket {
     address(): AddressInfo | string | null;
     close(callback?: (error?: Error) => void): void;
     /**
-     * Closes the server and its connections: see `shutDown` of framemask. Upgrades get 503 meanwhile; with
-     * the option `port`, listening ends at once. A second call returns the same promise.
+     * Closes the server and its connections: see `shutDown` of framemask. Upgrades get 503
+     * meanwhile; with the option `port`, listening ends at once. A second call returns the same
+     * promise.
      *
      * @throws Error with `clientTracking: false`
      */
@@ -407,8 +411,8 @@ declare namespace WebSocket {
       reason: string | null;
     }[];
     /**
-     * The connections that framemask/ws has opened in this thread; of them those with shared reads, those
-     * with permessage-deflate, and those that an option or `shutDown` has terminated.
+     * The connections that framemask/ws has opened in this thread; of them those with shared reads,
+     * those with permessage-deflate, and those that an option or `shutDown` has terminated.
      */
     connections: {
       opened: number;
@@ -422,8 +426,8 @@ declare namespace WebSocket {
   function report(): Report;
 
   /**
-   * The `connection` of a WebSocket's trace records; null before 'open', and for a WebSocket of plain ws. A
-   * function, because a program may give its WebSockets properties of any name.
+   * The `connection` of a WebSocket's trace records; null before 'open', and for a WebSocket of
+   * plain ws. A function, because a program may give its WebSockets properties of any name.
    */
   function connectionId(websocket: EitherWebSocket): string | null;
 
@@ -446,26 +450,26 @@ declare namespace WebSocket {
     /** Ends the loop, which throws its reason. A message that it gathers is discarded. */
     signal?: AbortSignal | undefined;
     /**
-     * Whether messages of the option `streamFrom` come as streams: read each to its end, or destroy it,
-     * before the loop goes on. Otherwise the loop gathers each, and throws the error of a cut one. Default:
-     * false.
+     * Whether messages of the option `streamFrom` come as streams: read each to its end, or destroy
+     * it, before the loop goes on. Otherwise the loop gathers each, and throws the error of a cut
+     * one. Default: false.
      */
     streams?: boolean | undefined;
   }
 
   /**
-   * The messages of a WebSocket from this call on: call it in the turn of 'connection' or before 'open' to
-   * get all. While the loop is busy, the WebSocket is paused at a high mark; the messages of a read that has
-   * begun (up to 64 KiB, inflated if compressed) still come.
+   * The messages of a WebSocket from this call on: call it in the turn of 'connection' or before
+   * 'open' to get all. While the loop is busy, the WebSocket is paused at a high mark; the messages
+   * of a read that has begun (up to 64 KiB, inflated if compressed) still come.
    *
    * - Listeners of 'message' hear each message before the loop does.
-   * - The loop ends with the connection, with any close code, after the messages that have come. It throws
-   *   the error of the event 'error', which then needs no other listener.
-   * - Leaving the loop pauses the WebSocket and keeps the messages that have come for the next loop.
-   *   `resume()` drops them, and gives later ones to listeners of 'message' alone; `close()` drops them, too,
-   *   but for plain `ws`: resume it after `close()`.
-   * - Iterators at the same time share the messages, in the order of their calls of `next()`. The marks of
-   *   the latest count.
+   * - The loop ends with the connection, with any close code, after the messages that have come. It
+   *   throws the error of the event 'error', which then needs no other listener.
+   * - Leaving the loop pauses the WebSocket and keeps the messages that have come for the next
+   *   loop. `resume()` drops them, and gives later ones to listeners of 'message' alone; `close()`
+   *   drops them, too, but for plain `ws`: resume it after `close()`.
+   * - Iterators at the same time share the messages, in the order of their calls of `next()`. The
+   *   marks of the latest count.
    * - A WebSocket that is paused learns of the end of its connection when it is resumed.
    *
    * @throws RangeError for a mark that is not a number of at least 0
@@ -478,8 +482,8 @@ declare namespace WebSocket {
 
   interface DrainedOptions {
     /**
-     * The mark in bytes. Default: 65,536. The socket's `writableHighWaterMark` (16 KiB; 64 KiB from Node.js
-     * 22 on) is the lowest that counts.
+     * The mark in bytes. Default: 65,536. The socket's `writableHighWaterMark` (16 KiB; 64 KiB from
+     * Node.js 22 on) is the lowest that counts.
      */
     below?: number | undefined;
     /** Ends the waiting: the promise is rejected with its reason. */
@@ -488,8 +492,8 @@ declare namespace WebSocket {
 
   /**
    * Resolves when a WebSocket is open and its `bufferedAmount` below a mark. Rejected with the code
-   * `FRAMEMASK_ERR_NOT_OPEN` if the connection closes before, and for a WebSocket of plain ws; with a
-   * RangeError for a mark that is not above 0.
+   * `FRAMEMASK_ERR_NOT_OPEN` if the connection closes before, and for a WebSocket of plain ws; with
+   * a RangeError for a mark that is not above 0.
    */
   function drained(websocket: EitherWebSocket, options?: DrainedOptions): Promise<void>;
 
@@ -505,23 +509,24 @@ declare namespace WebSocket {
   }
 
   /**
-   * Sends the chunks of a source as one message: each chunk is a frame, and an empty frame ends it. The
-   * source is asked for more when fewer than 64 KiB wait (the socket's `writableHighWaterMark`, if that is
-   * more). Do not change a chunk after it was given.
+   * Sends the chunks of a source as one message: each chunk is a frame, and an empty frame ends it.
+   * The source is asked for more when fewer than 64 KiB wait (the socket's `writableHighWaterMark`,
+   * if that is more). Do not change a chunk after it was given.
    *
-   * - Meanwhile Ping, Pong and Close frames pass. Messages of `send` and other streams wait for their turn
-   *   (RFC 6455 section 5.4), so the source must not wait for them; `bufferedAmount` counts them.
-   * - If the source or the signal ends it after the first chunk, the connection is closed with 1011, and the
-   *   callbacks and promises that wait get the error.
-   * - If the connection closes, the source is left (`return()`, `destroy()`, `cancel()`); an async generator
-   *   that awaits, when it goes on.
-   * - A receiver may limit the frames of a message (ws and framemask: 16,384): give chunks of 64 KiB up to
-   *   1 GiB, and larger ones for more.
+   * - Meanwhile Ping, Pong and Close frames pass. Messages of `send` and other streams wait for
+   *   their turn (RFC 6455 section 5.4), so the source must not wait for them; `bufferedAmount`
+   *   counts them.
+   * - If the source or the signal ends it after the first chunk, the connection is closed with
+   *   1011, and the callbacks and promises that wait get the error.
+   * - If the connection closes, the source is left (`return()`, `destroy()`, `cancel()`); an async
+   *   generator that awaits, when it goes on.
+   * - A receiver may limit the frames of a message (ws and framemask: 16,384): give chunks of 64
+   *   KiB up to 1 GiB, and larger ones for more.
    *
-   * @returns a promise that resolves when the operating system has the last frame. Rejected with the source's
-   *   error; with the code `FRAMEMASK_ERR_NOT_OPEN` unless the WebSocket is open, and one of framemask/ws;
-   *   with a TypeError for a source that is not a stream or iterable, and for chunks of another type; with an
-   *   Error within a message that `send` began
+   * @returns a promise that resolves when the operating system has the last frame. Rejected with
+   *   the source's error; with the code `FRAMEMASK_ERR_NOT_OPEN` unless the WebSocket is open, and
+   *   one of framemask/ws; with a TypeError for a source that is not a stream or iterable, and for
+   *   chunks of another type; with an Error within a message that `send` began
    */
   function sendStream(
     websocket: EitherWebSocket,
@@ -537,11 +542,11 @@ declare namespace WebSocket {
   }
 
   /**
-   * Why a WebSocketStream has ended, a DOMException. Given to `cancel` or `abort`, it ends one, and the peer
-   * gets its code and reason.
+   * Why a WebSocketStream has ended, a DOMException. Given to `cancel` or `abort`, it ends one, and
+   * the peer gets its code and reason.
    *
-   * @throws DOMException `InvalidAccessError` for a code that may not be sent, `SyntaxError` for a long
-   *   reason
+   * @throws DOMException `InvalidAccessError` for a code that may not be sent, `SyntaxError` for a
+   *   long reason
    */
   class WebSocketError extends Error {
     constructor(message?: string, closeInfo?: WebSocketCloseInfo);
@@ -561,9 +566,9 @@ declare namespace WebSocket {
     /** The messages: text as strings. Above 64 KiB that nobody has read, the WebSocket is paused. */
     readable: ReadableStream<string | Uint8Array>;
     /**
-     * Each chunk is a message; others than bytes become strings. A write is done when the bytes are copied
-     * (below 16 KiB), or the operating system has them; a lost one rejects. Closing it closes the WebSocket,
-     * and is done when the peer has answered.
+     * Each chunk is a message; others than bytes become strings. A write is done when the bytes are
+     * copied (below 16 KiB), or the operating system has them; a lost one rejects. Closing it
+     * closes the WebSocket, and is done when the peer has answered.
      */
     writable: WritableStream<string | ArrayBufferView | ArrayBuffer | SharedArrayBuffer>;
     extensions: string;
@@ -571,25 +576,27 @@ declare namespace WebSocket {
   }
 
   /**
-   * A WebSocket as a pair of web streams with backpressure (https://github.com/whatwg/websockets/pull/48). A
-   * rejection of its promises never ends the program.
+   * A WebSocket as a pair of web streams with backpressure
+   * (https://github.com/whatwg/websockets/pull/48). A rejection of its promises never ends the
+   * program.
    */
   class WebSocketStream {
     /** @throws SyntaxError for an URL or a protocol that is not valid, as `WebSocket` */
     constructor(url: string | URL, options?: WebSocketStreamOptions);
     /**
-     * Streams of a WebSocket, a server's in the turn of 'connection'. It takes the messages from then on
-     * (none of the event 'stream'), and sets `binaryType` to 'nodebuffer'.
+     * Streams of a WebSocket, a server's in the turn of 'connection'. It takes the messages from
+     * then on (none of the event 'stream'), and sets `binaryType` to 'nodebuffer'.
      *
-     * @throws DOMException `InvalidStateError` if it is closing or closed; TypeError for another value
+     * @throws DOMException `InvalidStateError` if it is closing or closed; TypeError for another
+     *   value
      */
     static from(websocket: EitherWebSocket): WebSocketStream;
     readonly url: string;
     /** Rejected with a WebSocketError if the connection is not opened; its `cause` says why. */
     readonly opened: Promise<WebSocketOpenInfo>;
     /**
-     * Rejected with a WebSocketError unless both endpoints have sent a Close frame. While nobody reads,
-     * the end is seen after the messages before it.
+     * Rejected with a WebSocketError unless both endpoints have sent a Close frame. While nobody
+     * reads, the end is seen after the messages before it.
      */
     readonly closed: Promise<{ closeCode: number; reason: string }>;
     /** Starts the closing handshake. Messages that come after it are dropped. */

@@ -1,6 +1,7 @@
 'use strict';
 
-// Runs all benchmarks, one after the other, ends in a summary, and draws what docs/figures.md shows.
+// Runs all benchmarks, one after the other, ends in a summary, and draws what docs/figures.md
+// shows.
 
 require('./support/packages');
 const { spawnSync } = require('node:child_process');

@@ -1,7 +1,7 @@
 'use strict';
 
-// Prepared messages of framemask beside `send` of ws, the way that ws's authors advise for a broadcast,
-// and the socket alone, which no library can avoid. The clients only read.
+// Prepared messages of framemask beside `send` of ws, the way that ws's authors advise for a
+// broadcast, and the socket alone, which no library can avoid. The clients only read.
 
 const { runBenchmark } = require('./support/harness');
 const { count } = require('./support/options');

@@ -1,7 +1,7 @@
 'use strict';
 
-// Is this checkout slower than another? The rows of decode.js, encode.js and masking.js for both, and
-// rows of framemask/ws over a stream in memory.
+// Is this checkout slower than another? The rows of decode.js, encode.js and masking.js for both,
+// and rows of framemask/ws over a stream in memory.
 //
 // Each row is measured in several processes. Each process loads both checkouts, which work on the
 // same bytes by turns. V8 compiles the same code better in one process than in another, so the

@@ -1,6 +1,7 @@
 'use strict';
 
-// All work by turns, in one process, on the same bytes. Text is delivered as strings, binary as Buffers.
+// All work by turns, in one process, on the same bytes. Text is delivered as strings, binary as
+// Buffers.
 
 const { runCodec } = require('./support/harness');
 const { BINARY, TEXT, asciiPayload, cut, maskedFrame, uniformMessages } = require('./support/messages');

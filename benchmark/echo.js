@@ -1,7 +1,7 @@
 'use strict';
 
-// Each server has a process of its own. One client process serves them all: it writes batches of ready
-// frames to raw sockets, and counts the bytes that come back.
+// Each server has a process of its own. One client process serves them all: it writes batches of
+// ready frames to raw sockets, and counts the bytes that come back.
 
 const { runBenchmark } = require('./support/harness');
 const { KINDS: CONNECTIONS } = require('../examples/httparena/server');

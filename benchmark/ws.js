@@ -1,7 +1,7 @@
 'use strict';
 
-// The same server on both (ws with bufferutil), each in a process of its own. The clients write ready
-// frames to raw sockets, so that the server is what is measured.
+// The same server on both (ws with bufferutil), each in a process of its own. The clients write
+// ready frames to raw sockets, so that the server is what is measured.
 
 const { runBenchmark } = require('./support/harness');
 const path = require('node:path');

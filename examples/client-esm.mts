@@ -2,8 +2,8 @@
 //
 //     node examples/client-esm.mts [url]
 //
-// It sends a few messages to the url (default ws://127.0.0.1:8080) of an echo server, and prints what
-// comes back. Node.js runs it from 22.18 on, without a compiler.
+// It sends a few messages to the url (default ws://127.0.0.1:8080) of an echo server, and prints
+// what comes back. Node.js runs it from 22.18 on, without a compiler.
 
 import { Connection } from 'framemask';
 

@@ -4,8 +4,8 @@
 //
 //     node examples/client.js [url]
 //
-// It sends a few messages to the url (default ws://127.0.0.1:8080) of an echo server, and prints the
-// answers.
+// It sends a few messages to the url (default ws://127.0.0.1:8080) of an echo server, and prints
+// the answers.
 
 const { Connection } = require('framemask');
 

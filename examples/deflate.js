@@ -34,7 +34,8 @@ function sendMessages(connection) {
   for (let id = 0; id < 100; id++) {
     connection.send(JSON.stringify({ id, name: `user ${id}`, roles: ['reader', 'writer'], on: id % 2 === 0 }));
   }
-  // An attacker who adds text of theirs could guess a secret by the length of the compressed message.
+  // An attacker who adds text of theirs could guess a secret by the length of the compressed
+  // message.
   connection.send('secret'.repeat(10), { compress: false });
 }
 

@@ -1,7 +1,7 @@
 'use strict';
 
-// A WebSocket server (RFC 6455) that sends every message back: node:http, and a Connection of framemask
-// for each client. Change `onMessage` to write a server of your own.
+// A WebSocket server (RFC 6455) that sends every message back: node:http, and a Connection of
+// framemask for each client. Change `onMessage` to write a server of your own.
 //
 //     node examples/echo-server.js
 //

@@ -1,7 +1,8 @@
 'use strict';
 
-// A page and its WebSockets on one HTTP/2 connection: node examples/http2.js KEY CERT, both files in
-// PEM. Browsers speak HTTP/2 with TLS only; those without RFC 8441 use HTTP/1.1 on the same port.
+// A page and its WebSockets on one HTTP/2 connection: node examples/http2.js KEY CERT, both files
+// in PEM. Browsers speak HTTP/2 with TLS only; those without RFC 8441 use HTTP/1.1 on the same
+// port.
 //
 //     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
 //       -subj /CN=localhost -keyout key.pem -out cert.pem

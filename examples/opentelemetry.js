@@ -1,8 +1,8 @@
 'use strict';
 
-// Turns framemask's diagnostics channels into OpenTelemetry: a span for each connection, and metrics
-// of frames and messages. `instrument` needs the package @opentelemetry/api alone; the SDK that
-// collects and exports is the program's.
+// Turns framemask's diagnostics channels into OpenTelemetry: a span for each connection, and
+// metrics of frames and messages. `instrument` needs the package @opentelemetry/api alone; the SDK
+// that collects and exports is the program's.
 //
 //     npm install @opentelemetry/api @opentelemetry/sdk-trace-base @opentelemetry/sdk-metrics
 //     node examples/opentelemetry.js      a conversation, and what the SDK's console exporters print

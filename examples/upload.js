@@ -1,8 +1,8 @@
 'use strict';
 
-// A page that uploads a file of any size, and a server that writes it to disk: node examples/upload.js
-// FOLDER. Neither holds more than some chunks of it. An upload goes on where it was after a lost
-// connection.
+// A page that uploads a file of any size, and a server that writes it to disk: node
+// examples/upload.js FOLDER. Neither holds more than some chunks of it. An upload goes on where it
+// was after a lost connection.
 //
 // The server says how many bytes it has, { at }; the page sends the others, and the text 'end'; the
 // server answers { size, digest }.
@@ -123,7 +123,8 @@ function createServer(folder) {
   const server = http.createServer((_request, response) => {
     response.setHeader('Content-Type', 'text/html').end(PAGE);
   });
-  // A page of another site could fill the disk. Who may upload, and how much, a real server decides here.
+  // A page of another site could fill the disk. Who may upload, and how much, a real server decides
+  // here.
   const verifyClient = ({ origin, req: { url, headers } }) =>
     (origin === undefined || (URL.canParse(origin) && new URL(origin).host === headers.host)) &&
     /^\/[0-9a-f-]{36}$/.test(url);

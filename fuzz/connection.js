@@ -135,7 +135,8 @@ async function round(random, count) {
   if (state.got.some((data, i) => data !== state.sent[i])) fail('another message');
   if (!state.isLost && state.got.length !== state.sent.length)
     fail(`${state.got.length} of ${state.sent.length} messages`);
-  // "The application MUST NOT send any more data frames after sending a Close frame" (section 5.5.1).
+  // "The application MUST NOT send any more data frames after sending a Close frame" (section
+  // 5.5.1).
   const bytes = Buffer.concat(written);
   let hasClose = false;
   for (let at = 0; at < bytes.length; ) {

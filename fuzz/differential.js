@@ -42,9 +42,9 @@ class Thrown extends Error {}
 const LETTERS = { text: 't', binary: 'b', ping: 'P', pong: 'p' };
 
 /**
- * The Receiver of ws without its stream: chunks are written by `take`. Its events are strings, which
- * compare fast: the first letter is the kind (text, binary, Ping, pong, close, error), the bytes or
- * the close code follow.
+ * The Receiver of ws without its stream: chunks are written by `take`. Its events are strings,
+ * which compare fast: the first letter is the kind (text, binary, Ping, pong, close, error), the
+ * bytes or the close code follow.
  */
 class Recorder extends Receiver {
   constructor({ role, rsv1, maxPayload, maxFragments }) {
@@ -89,8 +89,8 @@ function eventsOf({ events, error, closeCode }) {
 
 /**
  * The accepted differences: framemask does these things in another way than ws on purpose.
- * `applies` gets the reference, the events of both from the first difference on, of which `ours` has
- * one at most, and how many bytes follow those that the reference has read.
+ * `applies` gets the reference, the events of both from the first difference on, of which `ours`
+ * has one at most, and how many bytes follow those that the reference has read.
  *
  * fuzz/test/differential.js has a test for each.
  */
@@ -145,8 +145,8 @@ const DIFFERENCES = [
 ];
 
 /**
- * @returns {string | undefined} the name of the accepted difference of a stream of so many bytes, ''
- *   if there is none; undefined if it is not accepted
+ * @returns {string | undefined} the name of the accepted difference of a stream of so many bytes,
+ *   '' if there is none; undefined if it is not accepted
  */
 function explain(reference, theirs, size) {
   const ours = eventsOf(reference);
@@ -182,7 +182,8 @@ function readFrames(stream) {
  * @typedef {object} Seen a call of a handler
  * @property {string} kind of an event of the reference, or 'frame', or 'error'
  * @property {Buffer} data a copy
- * @property {string | number} detail the first byte of a frame, the close code, or the codes of an error
+ * @property {string | number} detail the first byte of a frame, the close code, or the codes of an
+ *   error
  * @property {number} [framesRead]
  */
 
@@ -339,8 +340,8 @@ class Reading {
   }
 
   /**
-   * Does something that a handler or a subscriber may do, or nothing. `use` does it with the data of
-   * the handler, or the last data that was delivered.
+   * Does something that a handler or a subscriber may do, or nothing. `use` does it with the data
+   * of the handler, or the last data that was delivered.
    */
   act(inHandler, use) {
     if (this.actsIn === Infinity || !this.chance(this.actsIn)) return;
@@ -503,8 +504,8 @@ class Reading {
     const { reference, detachedTo } = this;
     const isDetached = ({ detail }) => /^FRAMEMASK_ERR_DETACHED /.test(detail) && detachedTo !== -1;
     if (rest.length !== 1 || rest[0].kind !== 'error' || !isDetached(rest[0])) return false;
-    // Only if a frame that was not delivered has begun in the chunk; that of onFrame may be a control
-    // frame, whose handler comes next.
+    // Only if a frame that was not delivered has begun in the chunk; that of onFrame may be a
+    // control frame, whose handler comes next.
     const { frame, kind } = this.expected()[this.seen.length - 2] ?? { frame: -1 };
     return (reference.frames[kind === 'frame' ? frame - 1 : frame]?.end ?? 0) < detachedTo;
   }

@@ -98,7 +98,8 @@ async function minimise(round, random) {
 
 /**
  * @param {string} usage printed for --help and after an error
- * @param {Record<string, { type: string }>} flags besides --help; those that are strings are numbers
+ * @param {Record<string, { type: string }>} flags besides --help; those that are strings are
+ *   numbers
  * @param {(positionals: string[]) => void} [check] of arguments that are no flags; throws
  * @returns {Record<string, any> | null} null if the program ends: `process.exitCode` is set
  */

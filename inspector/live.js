@@ -4,8 +4,9 @@
 //
 //     FRAMEMASK_INSPECTOR='ws://127.0.0.1:7455/live?token=...' node --require .../live.js app.js
 //
-// The inspector prints this command with its address. Records have no payload. FRAMEMASK_INSPECTOR_PAYLOAD=<bytes>
-// adds the first bytes of each: that is a look at the data of the people who use the program.
+// The inspector prints this command with its address. Records have no payload.
+// FRAMEMASK_INSPECTOR_PAYLOAD=<bytes> adds the first bytes of each: that is a look at the data of
+// the people who use the program.
 
 const { readSettings, startLive } = require('./lib/live');
 

@@ -13,8 +13,8 @@ const TIMEOUT = 10_000;
  * `Connection.connect` in index.d.ts. Redirects are not followed.
  *
  * @returns {Promise<{ socket: import('node:stream').Duplex, protocol: string,
- *   deflate: NegotiatedDeflate | null, trace: { key: string, path: string } }>} nothing has been read of
- *   the socket that comes after the answer
+ *   deflate: NegotiatedDeflate | null, trace: { key: string, path: string } }>} nothing has been
+ *   read of the socket that comes after the answer
  */
 async function openClient(url, options) {
   const { protocols, deflate, headers, signal, createConnection } = options;
@@ -22,7 +22,8 @@ async function openClient(url, options) {
   const { protocol, href, hash, pathname } = new URL(url);
   if (protocol !== 'ws:' && protocol !== 'wss:')
     throw invalidValue(`The URL must be one of ws: or wss:, not ${protocol}`);
-  // "Fragment identifiers are meaningless in the context of WebSocket URIs and MUST NOT be used" (section 3).
+  // "Fragment identifiers are meaningless in the context of WebSocket URIs and MUST NOT be used"
+  // (section 3).
   if (hash !== '') throw invalidValue('The URL of a WebSocket has no fragment');
   signal?.throwIfAborted();
   const offer = offerUpgrade({ protocols, deflate });

@@ -62,7 +62,8 @@ function findRefusal({ method, httpVersion, headers }) {
   if (Number(httpVersion) < 1.1 || headers.host === undefined) return [400, {}];
   if (!hasToken(headers.upgrade, 'websocket')) return [426, UPGRADE];
   if (!hasToken(headers.connection, 'upgrade')) return [400, {}];
-  // "a |Sec-WebSocket-Version| header field indicating the version(s) the server is capable of" (section 4.4).
+  // "a |Sec-WebSocket-Version| header field indicating the version(s) the server is capable of"
+  // (section 4.4).
   if (headers['sec-websocket-version'] !== '13') return [426, { ...UPGRADE, 'Sec-WebSocket-Version': '13' }];
   return KEY.test(headers['sec-websocket-key']) ? null : [400, {}];
 }

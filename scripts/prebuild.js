@@ -34,8 +34,8 @@ targets: ${TARGETS.map(({ name }) => name).join(' ')}`;
 /**
  * @param {import('./prebuild/targets').Target} target
  * @param {string} out
- * @returns {Promise<{ file: string, size: number, sum: string, kernels: string[] }>} `file` is its path
- *   below the output folder, `sum` a line of sha256sum
+ * @returns {Promise<{ file: string, size: number, sum: string, kernels: string[] }>} `file` is its
+ *   path below the output folder, `sum` a line of sha256sum
  * @throws {Error} if it can't be built, or a check fails
  */
 async function make(target, out) {

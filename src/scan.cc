@@ -7,8 +7,8 @@ constexpr unsigned kFin = 0x80, kRsv1 = 0x40, kRsv = 0x70, kOpcode = 0x0f, kCont
 constexpr unsigned kText = 1, kClose = 8;
 constexpr unsigned kKnownOpcodes = 0x0707;  // bits 0 to 2: data frames, 8 to 10: control frames
 
-// Whether any frame may begin with this byte. lib/codec/message-assembler.js judges whether this one
-// may, by the message in progress.
+// Whether any frame may begin with this byte. lib/codec/message-assembler.js judges whether this
+// one may, by the message in progress.
 bool AcceptsFirstByte(unsigned byte, uint32_t mode) {
   const unsigned opcode = byte & kOpcode;
   if ((kKnownOpcodes >> opcode & 1) == 0) return false;

@@ -18,8 +18,9 @@ constexpr uint32_t kTableNonAscii = 0x100;
 
 // Finds the complete frames from `position` on, unmasks their payloads in place and adds an entry
 // for each to the table. Stops at the first frame that is not complete, or whose header alone
-// breaks a rule of RFC 6455 section 5, and leaves that frame to lib/codec/frame-reader.js. Stops after
-// a Close frame, because the rest is ignored. Returns the number of frames, at most `capacity`.
+// breaks a rule of RFC 6455 section 5, and leaves that frame to lib/codec/frame-reader.js. Stops
+// after a Close frame, because the rest is ignored. Returns the number of frames, at most
+// `capacity`.
 size_t Scan(MaskKernel kernel, uint8_t* chunk, size_t length, size_t position, uint32_t mode, uint32_t* table,
             size_t capacity);
 

@@ -1,9 +1,9 @@
 'use strict';
 
-// examples/echo-server.js over real connections: with ws and undici at the other end, and with clients
-// that break the rules, are slow, or disappear.
-// Autobahn|Testsuite, which test/system/autobahn runs on it, does not compare the bytes of large
-// messages; this test compares each byte.
+// examples/echo-server.js over real connections: with ws and undici at the other end, and with
+// clients that break the rules, are slow, or disappear. Autobahn|Testsuite, which
+// test/system/autobahn runs on it, does not compare the bytes of large messages; this test compares
+// each byte.
 
 const { randomBytes } = require('node:crypto');
 const { once } = require('node:events');

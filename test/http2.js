@@ -156,8 +156,8 @@ async function frameOf(frames, type, stream) {
 }
 
 /**
- * A server that offers WebSockets, and does not acknowledge SETTINGS. `serve` reads and writes its frames after those
- * of `first`; `http1` takes connections of HTTP/1.1.
+ * A server that offers WebSockets, and does not acknowledge SETTINGS. `serve` reads and writes its
+ * frames after those of `first`; `http1` takes connections of HTTP/1.1.
  */
 function rawServer(t, serve, { first = Buffer.alloc(0), http1 } = {}) {
   const onConnection = async (socket) => {
@@ -644,7 +644,8 @@ for (const reader of ['client', 'end']) {
   for (const closer of ['client', 'end']) {
     t.test(`${closer} closes while ${reader} has not read everything: stream and session end`, async (t) => {
       const { sessions, open } = await startServer(t);
-      // With so many bytes there is room for both ends of the stream, or for one of them, or for none.
+      // With so many bytes there is room for both ends of the stream, or for one of them, or for
+      // none.
       for (const length of [60_000, 100_000, 1_000_000]) {
         const both = await open();
         const [session] = [...sessions].filter(({ destroyed }) => !destroyed);

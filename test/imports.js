@@ -1,7 +1,7 @@
 'use strict';
 
-// The direction of imports: everything imports test/support, which imports the library and the tools
-// of scripts/support. The build loads nothing from test/. Layers of lib/ call one way.
+// The direction of imports: everything imports test/support, which imports the library and the
+// tools of scripts/support. The build loads nothing from test/. Layers of lib/ call one way.
 
 const t = require('tap');
 const { filesOf, requiresOf } = require('./support/modules');

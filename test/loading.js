@@ -1,6 +1,7 @@
 'use strict';
 
-// What `require('framemask')` and `require('framemask/ws')` load. Each test file is a process of its own.
+// What `require('framemask')` and `require('framemask/ws')` load. Each test file is a process of
+// its own.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');

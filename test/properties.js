@@ -1,7 +1,7 @@
 'use strict';
 
-// Properties of the codec that others' tools can check, too: fast-check makes the input, and shortens
-// one that fails.
+// Properties of the codec that others' tools can check, too: fast-check makes the input, and
+// shortens one that fails.
 
 const assert = require('node:assert/strict');
 const fc = require('fast-check');

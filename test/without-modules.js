@@ -1,7 +1,7 @@
 'use strict';
 
-// After servers, clients and codecs have been made, no peer has lib/ load a module: `require` throws
-// without descriptors, and returns undefined after Jest's teardown.
+// After servers, clients and codecs have been made, no peer has lib/ load a module: `require`
+// throws without descriptors, and returns undefined after Jest's teardown.
 
 const { channel } = require('node:diagnostics_channel');
 const { once } = require('node:events');

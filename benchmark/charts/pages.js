@@ -118,7 +118,8 @@ function readmeBlock(reports) {
 }
 
 /**
- * @param {{ versions: string[], rows: ReturnType<import('../support/tables').findDifferences> }} versions
+ * @param {{ versions: string[], rows: ReturnType<import('../support/tables').findDifferences> }}
+ *   versions
  * @returns {string} Markdown
  */
 function versionsBlock({ versions, rows }) {

@@ -1,7 +1,7 @@
 'use strict';
 
-// A process that times one row of two checkouts, or weighs one kind of object. Its argument is a job
-// as JSON; it prints the result as JSON.
+// A process that times one row of two checkouts, or weighs one kind of object. Its argument is a
+// job as JSON; it prints the result as JSON.
 
 const { execFileSync } = require('node:child_process');
 const { Duplex } = require('node:stream');

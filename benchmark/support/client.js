@@ -21,8 +21,9 @@ const DEFLATED = 0x40;
 const memory = Buffer.allocUnsafeSlow(256 * 1024);
 
 /**
- * Opens a WebSocket connection at the least cost in Node.js: the caller reads and writes raw frames.
- * If permessage-deflate is asked for, it must be granted. The server's certificate is not checked.
+ * Opens a WebSocket connection at the least cost in Node.js: the caller reads and writes raw
+ * frames. If permessage-deflate is asked for, it must be granted. The server's certificate is not
+ * checked.
  */
 function connect(port, onBytes, { deflate = false, tls = false, http2: isHttp2 = false } = {}) {
   if (isHttp2) return openStream(port, onBytes);

@@ -8,14 +8,14 @@ const { takeTurns, timed } = require('./race');
 const { publish, startReport, toRow } = require('./report');
 
 /**
- * Measures the rows that `--only` selects, prints a table with `remarks` below, and writes the file of
- * `--json`. `sets` makes sets of rows of the options, and throws a RangeError for a wrong one; `peers`
- * are installed packages whose versions matter, `versions` those of others.
+ * Measures the rows that `--only` selects, prints a table with `remarks` below, and writes the file
+ * of `--json`. `sets` makes sets of rows of the options, and throws a RangeError for a wrong one;
+ * `peers` are installed packages whose versions matter, `versions` those of others.
  *
- * A set has `rows`, `start`, and `rounds` if it needs few. `start` returns `candidates(row)`, functions
- * that take a turn and return its figures, or `turns(row, rounds)`, which takes all; and `stop`. A row
- * has a `name`, a `group` that a summary puts into one range, the `bytes` of a message, and `pairs` if
- * other candidates are compared than the first with each other one.
+ * A set has `rows`, `start`, and `rounds` if it needs few. `start` returns `candidates(row)`,
+ * functions that take a turn and return its figures, or `turns(row, rounds)`, which takes all; and
+ * `stop`. A row has a `name`, a `group` that a summary puts into one range, the `bytes` of a
+ * message, and `pairs` if other candidates are compared than the first with each other one.
  */
 async function runBenchmark({ name, usage, options = {}, allowPositionals, peers = [], sets, remarks, versions }) {
   const values = readOptions(usage, { ...options, ...COMMON }, allowPositionals);

@@ -25,7 +25,8 @@ function requireAnew(id, folder) {
 
 /**
  * @param {string} [kernel] '' for the best
- * @returns {typeof import('../../index.js')} a copy of its own, of this checkout or another; or of its framemask/ws
+ * @returns {typeof import('../../index.js')} a copy of its own, of this checkout or another; or of
+ *   its framemask/ws
  */
 function loadFramemask(kernel = process.env.FRAMEMASK_KERNEL ?? '', root = ROOT, entry = 'index.js') {
   const { FRAMEMASK_KERNEL } = process.env;

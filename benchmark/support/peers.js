@@ -27,8 +27,8 @@ const ECHO = {
 const script = (name) => path.join(__dirname, 'servers', `${name}.js`);
 
 /**
- * A server has `command`, its command line, a name, a version, `bare` if it sends back the very bytes
- * that it got, `client` with options of client.js, and `env`, variables of its environment.
+ * A server has `command`, its command line, a name, a version, `bare` if it sends back the very
+ * bytes that it got, `client` with options of client.js, and `env`, variables of its environment.
  *
  * @param {string} kind of servers/node.js
  */
@@ -196,11 +196,11 @@ async function weighBesideSocket(server, count) {
 }
 
 /**
- * Starts servers of broadcasts, each with its clients. `ways` has, by candidate, the name of the server
- * and the way to send that servers/broadcast.js takes. `figuresOf` makes the figures of a turn: it gets
- * median milliseconds until all is `sent` and until all has `arrived`, the microseconds of the
- * server's processor time for a broadcast, and the 99th percentile, `p99`, of the microseconds until a
- * client has it.
+ * Starts servers of broadcasts, each with its clients. `ways` has, by candidate, the name of the
+ * server and the way to send that servers/broadcast.js takes. `figuresOf` makes the figures of a
+ * turn: it gets median milliseconds until all is `sent` and until all has `arrived`, the
+ * microseconds of the server's processor time for a broadcast, and the 99th percentile, `p99`, of
+ * the microseconds until a client has it.
  */
 async function startBroadcasts(ways, { clients, turn: milliseconds }, figuresOf) {
   const servers = {};

@@ -18,9 +18,9 @@ function quartiles(values) {
 const median = (values) => quartiles(values)[1];
 
 /**
- * Each candidate has one turn in each round, so that whatever else the machine does affects all alike.
- * The order is reversed in every second round: caches and clock rate depend on the candidate before.
- * One more round, before the others, warms up.
+ * Each candidate has one turn in each round, so that whatever else the machine does affects all
+ * alike. The order is reversed in every second round: caches and clock rate depend on the candidate
+ * before. One more round, before the others, warms up.
  */
 async function takeTurns(candidates, rounds) {
   const names = Object.keys(candidates);

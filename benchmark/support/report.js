@@ -13,10 +13,11 @@ const { formatRows } = require('./tables');
 
 /**
  * @typedef {{ name: string, group: string, bytes?: number, medians: Record<string, object>, faster:
- *   { own: string, peer: string, times: [number, number, number] }[] }} Row the median figures of each
- *   candidate, and quartiles of each pair, above 1 where `own` is the faster one
+ *   { own: string, peer: string, times: [number, number, number] }[] }} Row the median figures of
+ *   each candidate, and quartiles of each pair, above 1 where `own` is the faster one
  *
- * @typedef {object} Report the benchmark, its date, commit, rounds, machine, rows, and versions of its peers, and
+ * @typedef {object} Report the benchmark, its date, commit, rounds, machine, rows, and versions of
+ *   its peers, and
  * @property {number} others the most that other processes took of all cores, before or after
  * @property {number} spread the median distance of quartiles, as a share of the median
  * @property {string[]} noise why the figures are not to be quoted; empty on a quiet machine

@@ -115,8 +115,8 @@ const PEERS = ['bufferutil', 'Node.js', 'ws', 'Bun', 'Deno', 'crypto.randomUUID(
 const counts = ({ own, peer }) => own !== 'framemask js' && PEERS.includes(peer);
 
 /**
- * For each kind of work and each pair how many times faster framemask is, from the weakest row to the strongest, and the
- * rows in which it is slower.
+ * For each kind of work and each pair how many times faster framemask is, from the weakest row to
+ * the strongest, and the rows in which it is slower.
  */
 function findRanges(rows, wanted = counts) {
   const ranges = new Map();
@@ -161,7 +161,8 @@ function findSummary({ rows }) {
 /**
  * @param {import('./report').Report[]} reports
  * @param {Record<string, import('./report').Report>} published by part
- * @returns {string} a table of how many times faster framemask is here, and where the published figures come from
+ * @returns {string} a table of how many times faster framemask is here, and where the published
+ *   figures come from
  */
 function summarize(reports, published) {
   const lines = reports.flatMap((report) => {
@@ -176,11 +177,12 @@ function summarize(reports, published) {
 const DIFFERENT = 1.1;
 
 /**
- * Compares the same benchmarks on several versions of Node.js, of which the first is the published one.
+ * Compares the same benchmarks on several versions of Node.js, of which the first is the published
+ * one.
  *
  * @param {import('./report').Report[][]} versions the reports of each version, in the same order
- * @returns {{ part: string, name: string, own: string, peer: string, times: number[][] }[]} the pairs of rows that
- *   differ on any other version, and their quartiles on each
+ * @returns {{ part: string, name: string, own: string, peer: string, times: number[][] }[]} the
+ *   pairs of rows that differ on any other version, and their quartiles on each
  */
 function findDifferences([first, ...others]) {
   const differ = ([low, middle, high], [otherLow, other, otherHigh]) =>

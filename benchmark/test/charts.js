@@ -1,8 +1,8 @@
 'use strict';
 
 // docs/figures.md and README.md show the committed results, and their charts can be read in a real
-// Chromium: on a phone and on a large screen, by people who prefer light and by those who prefer dark
-// pages. Screenshots are written to .cache/charts/.
+// Chromium: on a phone and on a large screen, by people who prefer light and by those who prefer
+// dark pages. Screenshots are written to .cache/charts/.
 
 const assert = require('node:assert/strict');
 const { spawnSync } = require('node:child_process');

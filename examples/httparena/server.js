@@ -48,7 +48,8 @@ function main() {
     createServer(kind).listen(Number(process.env.PORT ?? 8080), process.env.HOST);
     return;
   }
-  // The kernel gives each process its connections. By default the first process would hand them out.
+  // The kernel gives each process its connections. By default the first process would hand them
+  // out.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   for (let i = 0; i < Number(processes); i++) cluster.fork();
   let listening = 0;

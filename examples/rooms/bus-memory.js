@@ -15,8 +15,8 @@ class MemoryBus {
   }
 
   /**
-   * Calls `deliver` with each message, `{ id, room, body }`, once, in the same order in each process;
-   * `hear` with each announcement, at most once.
+   * Calls `deliver` with each message, `{ id, room, body }`, once, in the same order in each
+   * process; `hear` with each announcement, at most once.
    * @returns {Promise<{ recent: object[], complete: boolean }>} messages from before
    */
   async start(deliver, hear) {
@@ -26,8 +26,8 @@ class MemoryBus {
   }
 
   /**
-   * Publishes a message, unless this sender has published one with this number or a later one: a client
-   * that was cut off sends again what was not acknowledged.
+   * Publishes a message, unless this sender has published one with this number or a later one: a
+   * client that was cut off sends again what was not acknowledged.
    * @returns {Promise<boolean>} false if it was there already
    */
   async publish({ from, n, room, body }) {

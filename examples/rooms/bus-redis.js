@@ -26,8 +26,9 @@ const RETRY_AFTER = 200;
 const FORGET_AFTER = 3600;
 
 /**
- * Publishes messages in one step, but for those whose sender has published that number or a later one.
- * KEYS: the stream, and a key for the sender of each message; ARGV: number, room and body of each.
+ * Publishes messages in one step, but for those whose sender has published that number or a later
+ * one. KEYS: the stream, and a key for the sender of each message; ARGV: number, room and body of
+ * each.
  */
 const publishNew = defineScript({
   SCRIPT: `

@@ -31,7 +31,8 @@ const LIMITS = {
   maxRooms: 10, // of one client
   burst: 50, // messages of one client at once
   perSecond: 10, // and in the long run
-  // Bytes. For maxRooms rooms it is below maxPending: a client that comes back is not too slow at once.
+  // Bytes. For maxRooms rooms it is below maxPending: a client that comes back is not too slow at
+  // once.
   maxRoomHistory: 256 * 1024,
   maxHistory: 64 * 1024 * 1024, // bytes, of all rooms
   closeTimeout: 10_000, // milliseconds for the closing handshake

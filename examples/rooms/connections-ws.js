@@ -41,10 +41,11 @@ function frameOnce(text) {
 }
 
 /**
- * `open` is called with a Connection, and returns its `onMessage`, `onError` and `onClose`, which are those of
- * framemask's ConnectionOptions.
+ * `open` is called with a Connection, and returns its `onMessage`, `onError` and `onClose`, which
+ * are those of framemask's ConnectionOptions.
  *
- * @returns {{ upgrade: Function, shutDown: Function }} a listener of 'upgrade', and the method of the server
+ * @returns {{ upgrade: Function, shutDown: Function }} a listener of 'upgrade', and the method of
+ *   the server
  */
 function createConnections({ maxPayload, maxPending, closeTimeout, heartbeat }, open) {
   const options = { noServer: true, maxPayload, maxBackpressure: maxPending, closeTimeout, heartbeat };

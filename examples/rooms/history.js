@@ -72,8 +72,8 @@ class History {
   }
 
   /**
-   * @returns {{ entries: object[], complete: boolean }} the entries of a room after a message, which may be of
-   *   another room; `complete` is false if some of them may be gone
+   * @returns {{ entries: object[], complete: boolean }} the entries of a room after a message,
+   *   which may be of another room; `complete` is false if some of them may be gone
    */
   after(room, id) {
     const { entries, floor } = this._rooms.get(room) ?? { entries: [], floor: this._floor };

@@ -98,8 +98,8 @@ class RoomsServer {
   }
 
   /**
-   * Ends without losing anything: no new connections, a Close frame to one after the other, which sends
-   * them to other processes; then what they have said is published.
+   * Ends without losing anything: no new connections, a Close frame to one after the other, which
+   * sends them to other processes; then what they have said is published.
    */
   async shutDown() {
     this._isEnding = true;

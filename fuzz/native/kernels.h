@@ -1,4 +1,5 @@
-// The kernels that the processor runs, for the targets to compare with each other and with a byte loop.
+// The kernels that the processor runs, for the targets to compare with each other and with a byte
+// loop.
 #ifndef FRAMEMASK_FUZZ_NATIVE_KERNELS_H_
 #define FRAMEMASK_FUZZ_NATIVE_KERNELS_H_
 
@@ -47,8 +48,8 @@ inline const std::vector<Kernel>& Kernels() {
   return kernels;
 }
 
-// Memory on the heap that ends where its last byte does, so that a sanitizer sees every access beyond it. `offset`
-// bytes before it, which may not be touched either, give it another alignment.
+// Memory on the heap that ends where its last byte does, so that a sanitizer sees every access
+// beyond it. `offset` bytes before it, which may not be touched either, give it another alignment.
 class Memory {
  public:
   Memory(size_t length, size_t offset) : offset_(offset), bytes_(static_cast<uint8_t*>(malloc(offset + length))) {

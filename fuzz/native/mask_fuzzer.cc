@@ -1,4 +1,5 @@
-// Every kernel against a loop over bytes: into other memory, in place, and into memory that overlaps from either side.
+// Every kernel against a loop over bytes: into other memory, in place, and into memory that
+// overlaps from either side.
 #include <string.h>
 
 #include "kernels.h"
@@ -75,7 +76,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   memcpy(&plan, data, sizeof plan);
   const Bytes once(data + sizeof plan, data + size);
   Bytes payload(once);
-  // From 24 KiB on a kernel prefetches. Beyond 2 MiB it stops, and runs the loop for short payloads again.
+  // From 24 KiB on a kernel prefetches. Beyond 2 MiB it stops, and runs the loop for short payloads
+  // again.
   constexpr size_t kFetchFrom = size_t{24} << 10;
   const size_t least = plan.repeats < 248 ? once.size() * (1 + plan.repeats / 64) : kFetchFrom + once.size();
   while (!once.empty() && payload.size() < least) payload.insert(payload.end(), once.begin(), once.end());

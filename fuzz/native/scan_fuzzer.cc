@@ -1,4 +1,5 @@
-// The scan, with every kernel, against one that is written from RFC 6455 section 5.2 and goes byte by byte.
+// The scan, with every kernel, against one that is written from RFC 6455 section 5.2 and goes byte
+// by byte.
 #include <string.h>
 
 #include "../../src/scan.h"
@@ -99,8 +100,8 @@ void TestKernel(const Kernel& kernel, const Bytes& input, size_t position, uint3
 
 }  // namespace
 
-// The first bytes of an input: what the scan accepts, how many frames, the alignment of the chunk, and where the first
-// frame begins.
+// The first bytes of an input: what the scan accepts, how many frames, the alignment of the chunk,
+// and where the first frame begins.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr size_t kPlan = 4;
   if (size < kPlan) return 0;

@@ -14,7 +14,8 @@ const { ReferenceDecoder } = require('../reference');
  * @property {string[]} theirs the events under ws
  * @property {string[]} ours the events under framemask/ws
  * @property {number} shared how many events are the same in the beginning, and in the same steps
- * @property {ReferenceDecoder | null} reference which has read the bytes of the raw peer, if there is one
+ * @property {ReferenceDecoder | null} reference which has read the bytes of the raw peer, if there
+ *   is one
  * @property {boolean} inParts whether framemask/ws gives long messages as streams
  * @property {Record<'theirs' | 'ours', string[]>} exceptions that nobody has caught
  */
@@ -97,8 +98,8 @@ const DIFFERENCES = [
   {
     name: 'messages behind an empty compressed one are inflated',
     why: 'It has no block. Of the tail alone, ws begins a stored block, which the next compressed message breaks.',
-    // With ws, the tail alone goes on with a block that the message before has not ended; and a next
-    // message without a byte is the tail's.
+    // With ws, the tail alone goes on with a block that the message before has not ended; and a
+    // next message without a byte is the tail's.
     applies: ({ ours, theirs, reference }) => {
       if (reference === null) return false;
       const before = countTo(isEmpty, reference) - 1;

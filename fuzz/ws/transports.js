@@ -1,7 +1,7 @@
 'use strict';
 
-// The connections of fuzz/ws.js: TCP, TLS and Unix sockets on loopback, streams of HTTP/2, and a pipe
-// in memory, whose chunks are the same in every run. The servers are opened once and serve all
+// The connections of fuzz/ws.js: TCP, TLS and Unix sockets on loopback, streams of HTTP/2, and a
+// pipe in memory, whose chunks are the same in every run. The servers are opened once and serve all
 // programs; the path of a request names its program.
 
 const { once } = require('node:events');

@@ -71,8 +71,8 @@ function errorAt(text, at, fault) {
 }
 
 /**
- * Reads what both ends have sent: a line that begins with `client:` or `server:` (or `>`, `<`) and those
- * after it are that end's. Without such lines all is one end's, which is not known.
+ * Reads what both ends have sent: a line that begins with `client:` or `server:` (or `>`, `<`) and
+ * those after it are that end's. Without such lines all is one end's, which is not known.
  * @param {'auto' | 'hex' | 'base64'} [format] `auto` takes for hex what can be hex
  * @throws {Error} if it is neither hex nor base64; `at` is the index of the character that is not
  */

@@ -26,8 +26,8 @@ function makeHandshake(target, host, extensions = {}) {
 }
 
 /**
- * Finds a head of HTTP that is of an upgrade. What comes before it in its block may be the body of an
- * earlier request.
+ * Finds a head of HTTP that is of an upgrade. What comes before it in its block may be the body of
+ * an earlier request.
  */
 function findHead(stream, beginning) {
   const text = stream?.bytes.toString('latin1', 0, MAX_BEFORE) ?? '';
@@ -44,7 +44,8 @@ function findHead(stream, beginning) {
 
 /** @returns {string | undefined} a header's value; the values of several are joined */
 function headerOf(head, name) {
-  // Only one piece of the pattern matches spaces: three would take a time that grows with their number cubed.
+  // Only one piece of the pattern matches spaces: three would take a time that grows with their
+  // number cubed.
   const values = head?.text.matchAll(new RegExp(`^${name}:(.*)\\r$`, 'gim')) ?? [];
   return Array.from(values, ([, value]) => value.trim()).join(', ') || undefined;
 }
@@ -81,8 +82,8 @@ function urlOf(host, target, scheme = 'ws') {
 /**
  * @param streams the bytes of both ends
  * @param {{ client?: string, server?: string }} [addresses] of the ends
- * @returns the same without the handshake, with the deflate of Judge, whether there was a handshake, and
- *   the connection's name and URL
+ * @returns the same without the handshake, with the deflate of Judge, whether there was a
+ *   handshake, and the connection's name and URL
  */
 function connectionOf({ client, server }, addresses = {}, scheme = 'ws') {
   const request = findHead(client, 'GET ');

@@ -1,8 +1,8 @@
 'use strict';
 
-// The compressed messages of records with payloads, inflated (RFC 7692 section 7.2.2). A message may
-// refer to up to 32 KiB before it. If some of that was not recorded, zlib reports a distance that
-// reaches too far, and the list shows the compressed bytes: a guess is never shown.
+// The compressed messages of records with payloads, inflated (RFC 7692 section 7.2.2). A message
+// may refer to up to 32 KiB before it. If some of that was not recorded, zlib reports a distance
+// that reaches too far, and the list shows the compressed bytes: a guess is never shown.
 
 const { constants, inflateRawSync } = require('node:zlib');
 
@@ -21,8 +21,8 @@ class RecordInflater {
 
   /**
    * @param {import('./session').Frame} frame a further one of this direction
-   * @returns {Buffer | null} the message that it ends, as far as its recorded bytes tell, if that is
-   *   compressed
+   * @returns {Buffer | null} the message that it ends, as far as its recorded bytes tell, if that
+   *   is compressed
    */
   inflate(frame) {
     const { sequence, message, fin, fault } = frame;

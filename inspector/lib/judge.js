@@ -49,8 +49,8 @@ class Judge {
 
   /**
    * @param {import('./parse-frames').ParsedFrame} frame the next one
-   * @returns {{ state: number, fault: Fault | null, message: Buffer | null }} `message` is the one that
-   *   the frame ends, inflated if it was compressed
+   * @returns {{ state: number, fault: Fault | null, message: Buffer | null }} `message` is the one
+   *   that the frame ends, inflated if it was compressed
    */
   judge(frame) {
     if (this._decoder.closed) return { state: State.UNREAD, fault: null, message: null };

@@ -1,7 +1,7 @@
 'use strict';
 
-// The addresses of a program's connections, which records do not have: a notice of each handshake, and
-// of the end of its connection. Of clients Node.js publishes the request; of servers the event
+// The addresses of a program's connections, which records do not have: a notice of each handshake,
+// and of the end of its connection. Of clients Node.js publishes the request; of servers the event
 // 'upgrade' of http tells.
 
 const { subscribe, unsubscribe } = require('node:diagnostics_channel');

@@ -1,6 +1,7 @@
 'use strict';
 
-// The answers to a page: the details of a frame, copies, searches, files, and sources that it opens.
+// The answers to a page: the details of a frame, copies, searches, files, and sources that it
+// opens.
 
 const { copyOf } = require('./copy');
 const { detailOf } = require('./detail');

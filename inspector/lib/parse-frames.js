@@ -80,8 +80,8 @@ const binary = (value, width) => value.toString(2).padStart(width, '0');
 
 /**
  * The fields of a frame's header, bit by bit (RFC 6455 section 5.2).
- * @returns {string[][]} of each its name, the index of its first byte, its bits, its value, the meaning,
- *   and the section
+ * @returns {string[][]} of each its name, the index of its first byte, its bits, its value, the
+ *   meaning, and the section
  */
 function headerFields({ bytes, fin, rsv, opcode }) {
   const [, second] = bytes;

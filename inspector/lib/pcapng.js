@@ -1,7 +1,7 @@
 'use strict';
 
-// pcapng (draft-ietf-opsawg-pcapng) of TCP connections that carry frames. Each begins with a handshake,
-// so that Wireshark, and the inspector, take the rest for WebSocket.
+// pcapng (draft-ietf-opsawg-pcapng) of TCP connections that carry frames. Each begins with a
+// handshake, so that Wireshark, and the inspector, take the rest for WebSocket.
 
 const { makeHandshake } = require('./handshake');
 

@@ -29,7 +29,8 @@ function beginningOf(payload) {
 
 /**
  * @param {unknown} record anything
- * @returns {object | null} its frame, for Session, with only what is known of one; null if it is none
+ * @returns {object | null} its frame, for Session, with only what is known of one; null if it is
+ *   none
  */
 function frameOf(record) {
   if (typeof record !== 'object' || record === null) return null;
@@ -146,8 +147,9 @@ class RecordReader {
   }
 
   /**
-   * The two ends of framemask/ws have a name of their own each, and share the key. A client chooses its
-   * key, so that it may be another's: only the first client and the first server with it are joined.
+   * The two ends of framemask/ws have a name of their own each, and share the key. A client chooses
+   * its key, so that it may be another's: only the first client and the first server with it are
+   * joined.
    */
   _otherEnd(name, key, role) {
     if (key === '') return undefined;
@@ -201,8 +203,9 @@ function parse(line) {
 }
 
 /**
- * Yields the values of JSON lines, null for a line that is no JSON, each with the part of the work that is
- * done. They are in the order of their ids, so that the lines of two ends may follow each other.
+ * Yields the values of JSON lines, null for a line that is no JSON, each with the part of the work
+ * that is done. They are in the order of their ids, so that the lines of two ends may follow each
+ * other.
  */
 function* sortedLines(text) {
   const idOf = (line) => /"id":\s*"([^"]*)"/.exec(line)?.[1] ?? '';

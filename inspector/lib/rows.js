@@ -30,8 +30,8 @@ function previewOf(frame) {
 
 /**
  * The message that a frame begins, if the list shows more of it than the frame's own payload.
- * @returns {[frames: number, length: number, inflated: number, preview: string] | null} `length` on the
- *   wire, `inflated` -1 if it is not known
+ * @returns {[frames: number, length: number, inflated: number, preview: string] | null} `length` on
+ *   the wire, `inflated` -1 if it is not known
  */
 function messageRow(frame) {
   const { message, opcode, place } = frame;
@@ -42,10 +42,10 @@ function messageRow(frame) {
 }
 
 /**
- * @returns {(number | string | null)[]} connection, whether the server sent it, sequence, time, opcode (-1
- *   unknown), bits (FIN is 1, masked 2, RSV from 4 on), length (-1 unknown), place, state, the ends that
- *   have a record (sent 1, received 2), the preview, the index of the frame that begins its message (-1
- *   without one), and the result of messageRow
+ * @returns {(number | string | null)[]} connection, whether the server sent it, sequence, time,
+ *   opcode (-1 unknown), bits (FIN is 1, masked 2, RSV from 4 on), length (-1 unknown), place,
+ *   state, the ends that have a record (sent 1, received 2), the preview, the index of the frame
+ *   that begins its message (-1 without one), and the result of messageRow
  */
 function rowOf(frame) {
   const { connection, from, sequence, time, opcode, fin, masked, rsv, length, place, state, ends } = frame;

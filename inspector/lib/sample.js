@@ -1,7 +1,7 @@
 'use strict';
 
-// Three connections to try the inspector with, made by framemask: a compressed chat with a message in
-// fragments, a message that is too big for its receiver, and a bad frame.
+// Three connections to try the inspector with, made by framemask: a compressed chat with a message
+// in fragments, a message that is too big for its receiver, and a bad frame.
 
 const { Encoder, acceptDeflate, offerDeflate } = require('./framemask');
 const { makeHandshake } = require('./handshake');

@@ -1,6 +1,7 @@
 'use strict';
 
-// Finds the frames that have a text or bytes in them, the text of a message also across its fragments.
+// Finds the frames that have a text or bytes in them, the text of a message also across its
+// fragments.
 
 const { setImmediate: turn } = require('node:timers/promises');
 const { opcodeName } = require('./rfc');

@@ -83,10 +83,10 @@ class InspectorServer {
   /**
    * @param {Record<string, object>} routes by path: the token of its requests; `fromPage`, whether
    *   their origin must be this server, or none, as of programs; and `open`, which is called with a
-   *   Connection, and returns its `onClose`, and its `onMessage` for values of JSON. One with `answer`
-   *   takes POST, too: it is called with a value of JSON, a body of up to `maxBody` bytes, and a
-   *   function that says whether the answer is still wanted. It returns the fields of JSON, or a
-   *   `file` as an iterable
+   *   Connection, and returns its `onClose`, and its `onMessage` for values of JSON. One with
+   *   `answer` takes POST, too: it is called with a value of JSON, a body of up to `maxBody` bytes,
+   *   and a function that says whether the answer is still wanted. It returns the fields of JSON,
+   *   or a `file` as an iterable
    */
   constructor(routes) {
     this._routes = routes;

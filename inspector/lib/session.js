@@ -142,8 +142,8 @@ class Session {
   }
 
   /**
-   * @param {{ name: string, url?: string | null, extensions?: string, heads?: Buffer[] }} names `url` is
-   *   the server's, `extensions` those that it has agreed on, `heads` are the handshake
+   * @param {{ name: string, url?: string | null, extensions?: string, heads?: Buffer[] }} names
+   *   `url` is the server's, `extensions` those that it has agreed on, `heads` are the handshake
    * @returns {number} the index of a new connection
    */
   addConnection({ name, url = null, extensions, heads = [] }) {

@@ -31,7 +31,8 @@ function kindOf(whole) {
 /**
  * Puts the frames of a file or a text into the session, in place of those that it had.
  * @param {string} source.name for the reader
- * @param {'client' | 'server' | 'auto'} [source.from] the end that has sent bytes that do not say so
+ * @param {'client' | 'server' | 'auto'} [source.from] the end that has sent bytes that do not say
+ *   so
  * @param {'auto' | 'hex' | 'base64'} [source.format] of text
  * @param {boolean} [source.add] whether to keep the frames of the session, if both are records
  * @param {Buffer | null} [source.keys] of the TLS connections of a capture

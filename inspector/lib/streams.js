@@ -13,8 +13,8 @@ const FRAME = 2048;
 /**
  * @typedef {object} Stream of one end
  * @property {Buffer} bytes
- * @property {{ offset: number, order: number, time: number | null }[]} chunks that arrived together:
- *   the offset of the first byte, the time, and a number that ascends over both ends
+ * @property {{ offset: number, order: number, time: number | null }[]} chunks that arrived
+ *   together: the offset of the first byte, the time, and a number that ascends over both ends
  */
 
 /** Joins the pieces that one end has sent. */
@@ -68,8 +68,8 @@ function* framesOf(connection, from, { bytes, chunks } = { bytes: Buffer.alloc(0
 }
 
 /**
- * Yields the frames of all ends by the order in which they began. Halves that are merged take time in
- * proportion to the frames: with a sorted list of ends, 100,000 connections took 24 s.
+ * Yields the frames of all ends by the order in which they began. Halves that are merged take time
+ * in proportion to the frames: with a sorted list of ends, 100,000 connections took 24 s.
  */
 function* merge(streams) {
   if (streams.length === 1) yield* streams[0];

@@ -23,7 +23,8 @@ function followArguments(connections, keyFile) {
 /**
  * Reads tshark's YAML: a peer is a number, and its data are lines of base64.
  *
- * @returns {{ first: number, streams: object[] }[]} by the number of its first packet, each connection's bytes
+ * @returns {{ first: number, streams: object[] }[]} by the number of its first packet, each
+ *   connection's bytes
  */
 function readFollowed(lines) {
   const found = [];

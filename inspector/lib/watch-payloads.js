@@ -1,7 +1,8 @@
 'use strict';
 
-// The payloads of frames, which their records lack. Only those who ask for payloads get this: framemask
-// calls the function that its channel has by the symbol `framemask.seePayload` before each record.
+// The payloads of frames, which their records lack. Only those who ask for payloads get this:
+// framemask calls the function that its channel has by the symbol `framemask.seePayload` before
+// each record.
 
 const { channel } = require('node:diagnostics_channel');
 const { parseFrame, unmasked } = require('./parse-frames');

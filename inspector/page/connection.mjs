@@ -1,5 +1,5 @@
-// The inspector that has served this page: a WebSocket brings the rows, requests ask for the rest. Nothing
-// else is connected to.
+// The inspector that has served this page: a WebSocket brings the rows, requests ask for the rest.
+// Nothing else is connected to.
 
 export const CLOSED =
   'The connection to the inspector is closed. Is it still running? Open the URL that it has printed.';
@@ -19,9 +19,11 @@ export class Connection {
 
   /**
    * @param {object} request as lib/page-requests.js knows them
-   * @param {{ body?: Blob | string, signal?: AbortSignal }} [options] `body` is that of a source, for example
+   * @param {{ body?: Blob | string, signal?: AbortSignal }} [options] `body` is that of a source,
+   *   for example
    * @returns the answer, a file as a Blob
-   * @throws {Error} from the inspector; `at` is the index of the character at fault, if there is one
+   * @throws {Error} from the inspector; `at` is the index of the character at fault, if there is
+   *   one
    */
   async ask(request, { body = '', signal } = {}) {
     if (this._socket.readyState !== WebSocket.OPEN) throw new Error(CLOSED);

@@ -146,8 +146,9 @@ function endsPart({ ends, from }) {
 }
 
 /**
- * Shows a result of lib/detail.js. `actions` are `onMore`, which is called with the number of bytes, or null,
- * `onSelect`, with the index of a frame, and `onCopy`, with the part and the button.
+ * Shows a result of lib/detail.js. `actions` are `onMore`, which is called with the number of
+ * bytes, or null, `onSelect`, with the index of a frame, and `onCopy`, with the part and the
+ * button.
  */
 export function showDetail(detail, actions) {
   const place = byId('detail');

@@ -1,4 +1,5 @@
-// The list of frames. Only the rows in view are elements, so that 100,000 frames are as fast as ten.
+// The list of frames. Only the rows in view are elements, so that 100,000 frames are as fast as
+// ten.
 
 import { byId, element, formatNumber, opcodeName, showText, visible } from './dom.mjs';
 

@@ -4,14 +4,14 @@
 export const State = { GOOD: 0, BAD: 1, UNREAD: 2, INCOMPLETE: 3 };
 
 /**
- * The filters that are numbers, as they leave everything: bytes of payload; the index of a connection; 0 for
- * the client, 1 for the server; a State.
+ * The filters that are numbers, as they leave everything: bytes of payload; the index of a
+ * connection; 0 for the client, 1 for the server; a State.
  */
 export const NUMBERS = { min: 0, max: Infinity, connection: -1, sender: -1, verdict: -1 };
 
 /**
- * @returns filters that leave everything. `opcodes` is a Set, in which 3 stands for the reserved ones and -1
- *   for unknown ones; `range` the first and the last row of the timeline
+ * @returns filters that leave everything. `opcodes` is a Set, in which 3 stands for the reserved
+ *   ones and -1 for unknown ones; `range` the first and the last row of the timeline
  */
 export const noFilters = () => ({ ...NUMBERS, opcodes: null, range: [0, Infinity] });
 

@@ -1,6 +1,7 @@
 'use strict';
 
-// Records of framemask:frame: both ends of a connection are joined, and nothing in a record is trusted.
+// Records of framemask:frame: both ends of a connection are joined, and nothing in a record is
+// trusted.
 
 const assert = require('node:assert/strict');
 const { channel } = require('node:diagnostics_channel');

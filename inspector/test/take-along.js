@@ -1,6 +1,7 @@
 'use strict';
 
-// Frames that are copied and exported: the command sends the message again, the records show the same frames.
+// Frames that are copied and exported: the command sends the message again, the records show the
+// same frames.
 
 const assert = require('node:assert/strict');
 const { execFile } = require('node:child_process');

@@ -97,8 +97,8 @@ class Dispatcher {
   }
 
   /**
-   * Whether a handler may see the bytes of a frame. Not those of text that becomes a string; but the
-   * first byte of a continuation frame does not tell.
+   * Whether a handler may see the bytes of a frame. Not those of text that becomes a string; but
+   * the first byte of a continuation frame does not tell.
    */
   exposes(firstByte) {
     return !this.assembler.becomesString(firstByte) || this.hasOnPart;
@@ -116,8 +116,8 @@ class Dispatcher {
   /**
    * Calls the handlers of a step, or keeps it while nothing is dispatched.
    *
-   * @param {PartStream | { firstByte: number, data: string | Buffer, length: number }} step `length` in
-   *   bytes
+   * @param {PartStream | { firstByte: number, data: string | Buffer, length: number }} step
+   *   `length` in bytes
    */
   _proceed(step) {
     const { firstByte, data, length } = step;
@@ -314,8 +314,8 @@ class Dispatcher {
   }
 
   /**
-   * Begins a data frame whose payload comes in pieces. If its message is delivered in parts from now
-   * on, the bytes that have been gathered are the first part.
+   * Begins a data frame whose payload comes in pieces. If its message is delivered in parts from
+   * now on, the bytes that have been gathered are the first part.
    */
   beginFrame(firstByte, length) {
     const { assembler } = this;

@@ -175,8 +175,8 @@ class Encoder {
   }
 
   /**
-   * Adds a fragment, or a whole message. A string may end within a surrogate pair: the next fragment
-   * gets the first half.
+   * Adds a fragment, or a whole message. A string may end within a surrogate pair: the next
+   * fragment gets the first half.
    */
   _addFragment(firstByte, data, options) {
     if (typeof data === 'string') {
@@ -293,8 +293,8 @@ class Encoder {
   /**
    * Counts a frame that has been added. It comes last: a subscriber may use the encoder.
    *
-   * @param {string | Uint8Array | Uint8Array[] | null} data for `showPayload`, from `start` on; null if it
-   *   has been shown
+   * @param {string | Uint8Array | Uint8Array[] | null} data for `showPayload`, from `start` on;
+   *   null if it has been shown
    */
   _count(firstByte, length, data, start) {
     this._sequence++;

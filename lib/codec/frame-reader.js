@@ -91,7 +91,8 @@ class FrameReader {
     if (this.entries !== null) return Found.FRAMES;
     if (chunk[end - 1] === undefined) return Found.DETACHED;
     if (this._frame !== null) return this._frame.header === null ? this.nextPiece() : this._resumeHeader(this._frame);
-    // Most chunks hold one small frame, for which a scan takes 2 to 2.8 times as long as `readFrame`.
+    // Most chunks hold one small frame, for which a scan takes 2 to 2.8 times as long as
+    // `readFrame`.
     const frameEnd = position + 2 + (chunk[position + 1] & LENGTH) + ((this.mode & MODE_MASKED) === 0 ? 0 : 4);
     return end - frameEnd >= SCAN_FROM ? Found.FRAMES : this.readFrame();
   }

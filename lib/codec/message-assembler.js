@@ -107,8 +107,8 @@ class MessageAssembler {
   }
 
   /**
-   * Whether the message in progress, or a new one, is delivered in parts once it has a further frame
-   * of this length. Compressed ones are, because they may inflate to any length.
+   * Whether the message in progress, or a new one, is delivered in parts once it has a further
+   * frame of this length. Compressed ones are, because they may inflate to any length.
    */
   comesInParts(firstByte, length) {
     if (this._parts === null) return false;

@@ -8,17 +8,18 @@ const { completeUntil, decodeText } = require('../shared/utf8');
 
 /**
  * A message whose bytes are not kept as they came: it is compressed, or delivered in parts. `add`
- * takes the unmasked bytes of its frames, `next` returns parts of them: inflated, and text cut between
- * characters; or all of them together, if they are less than `from`.
+ * takes the unmasked bytes of its frames, `next` returns parts of them: inflated, and text cut
+ * between characters; or all of them together, if they are less than `from`.
  */
 class PartStream {
   /**
-   * @param {'string' | 'buffer' | null} text the form of text; null for bytes that are not validated
+   * @param {'string' | 'buffer' | null} text the form of text; null for bytes that are not
+   *   validated
    * @param {Inflater | null} inflater null if it is not compressed
    * @param {number} limit the most bytes that it may have
    * @param {number} from a compressed message of fewer bytes, inflated, is delivered as a whole
-   * @param {boolean} countsFragments whether `lengths` has the inflated length of each frame of such a
-   *   message
+   * @param {boolean} countsFragments whether `lengths` has the inflated length of each frame of
+   *   such a message
    */
   constructor(firstByte, text, inflater, limit, from, countsFragments) {
     this.firstByte = firstByte;
@@ -68,8 +69,8 @@ class PartStream {
   }
 
   /**
-   * @returns {string | Buffer | null} the next part; null when the bytes are used up, or if `mustWait`.
-   *   With `hasEnded` it is the last one, and may be empty
+   * @returns {string | Buffer | null} the next part; null when the bytes are used up, or if
+   *   `mustWait`. With `hasEnded` it is the last one, and may be empty
    * @throws {FrameError} if the message is too long, is not DEFLATE, or not UTF-8
    */
   next() {

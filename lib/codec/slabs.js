@@ -4,7 +4,8 @@ const { Buffer } = require('../shared/buffers');
 const { Pool } = require('../shared/pool');
 
 // Memory that encoders write frames into. An encoder has its slab alone until it releases or drops
-// it. A pooled slab still holds the bytes of its last user: it is cleared before a sink may keep it.
+// it. A pooled slab still holds the bytes of its last user: it is cleared before a sink may keep
+// it.
 
 /** An encoder fills a private slab over several flushes: a Buffer for each takes 0.6 to 1.8 µs. */
 const PRIVATE_SLAB = 1024;

@@ -92,7 +92,8 @@ class Closing {
    *
    * "The underlying TCP connection, in most normal cases, SHOULD be closed first by the server"
    * (section 7.1.1): "After both sending and receiving a Close message, ... the server MUST close
-   * the underlying TCP connection immediately; the client SHOULD wait for the server" (section 5.5.1).
+   * the underlying TCP connection immediately; the client SHOULD wait for the server" (section
+   * 5.5.1).
    *
    * @param {number} code "the status code contained in the first Close control frame received";
    *   "If this Close control frame contains no status code, ... 1005" (section 7.1.5)
@@ -123,9 +124,9 @@ class Closing {
   }
 
   /**
-   * The peer has ended its half of the transport: as a server after the closing handshake, or before
-   * it. "An endpoint MAY omit sending a Close frame if it believes the other side is unlikely to be
-   * able to process the Close frame" (section 7.1.7).
+   * The peer has ended its half of the transport: as a server after the closing handshake, or
+   * before it. "An endpoint MAY omit sending a Close frame if it believes the other side is
+   * unlikely to be able to process the Close frame" (section 7.1.7).
    *
    * @returns {number} steps
    */

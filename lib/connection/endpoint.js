@@ -18,14 +18,14 @@ const kEndpoint = Symbol('endpoint');
 /** From so many bytes on, frames are sent at once: a program that sends until it is to wait must see them. */
 const SEND_FROM = 16 * 1024;
 /**
- * The same in a read, whose replies leave together: more than a read of 64 KiB brings. A write amid a
- * read makes the echo of 64 KiB 13 % slower: the rest of the read leaves the processor's cache.
+ * The same in a read, whose replies leave together: more than a read of 64 KiB brings. A write amid
+ * a read makes the echo of 64 KiB 13 % slower: the rest of the read leaves the processor's cache.
  */
 const SEND_REPLIES_FROM = 128 * 1024;
 
 /**
- * A Connection within: its Input decodes, its Output encodes, and Closing says how it ends. Handlers of
- * the program run between steps; if one throws, nothing here changes.
+ * A Connection within: its Input decodes, its Output encodes, and Closing says how it ends.
+ * Handlers of the program run between steps; if one throws, nothing here changes.
  */
 class Endpoint {
   constructor(connection, socket, role, settings, deflate, trace) {
@@ -124,9 +124,10 @@ class Endpoint {
   }
 
   /**
-   * "If an endpoint receives a Ping frame and has not yet sent Pong frame(s) in response to previous
-   * Ping frame(s), the endpoint MAY elect to send a Pong frame for only the most recently processed
-   * Ping frame" (RFC 6455 section 5.5.3): so a peer that does not read can't fill our memory.
+   * "If an endpoint receives a Ping frame and has not yet sent Pong frame(s) in response to
+   * previous Ping frame(s), the endpoint MAY elect to send a Pong frame for only the most recently
+   * processed Ping frame" (RFC 6455 section 5.5.3): so a peer that does not read can't fill our
+   * memory.
    */
   answer(ping) {
     if (!this.settings.autoPong || !this.closing.maySend) return;

@@ -13,7 +13,8 @@ const BY_INFLATING = 4;
 /** The way in of a connection: the chunks of a stream go to a Decoder, unless something holds them. */
 class Input {
   /**
-   * @param {(chunk: Buffer) => void} listener of the stream's 'data', which gives each chunk to `write`
+   * @param {(chunk: Buffer) => void} listener of the stream's 'data', which gives each chunk to
+   *   `write`
    * @param {object} options of the Decoder
    */
   constructor(stream, listener, options) {

@@ -18,16 +18,17 @@ const TAIL_SIZE = 4;
 const MIN_DEFLATE_BITS = 9;
 
 /**
- * The handles that all connections of this thread share, by `Deflater.key`. Each is reset after each
- * message, and takes 268 KB at most. There are as many as the levels in use times the 7 windows.
+ * The handles that all connections of this thread share, by `Deflater.key`. Each is reset after
+ * each message, and takes 268 KB at most. There are as many as the levels in use times the 7
+ * windows.
  */
 const shared = new Map();
 
 /**
  * The messages that an endpoint sends compressed, frame by frame: in a context that all connections
  * share where a message refers to no other and is one frame, else in the connection's own. That one
- * lives from the first frame that needs it until it has been idle for a while: the message after that
- * refers to no other, which the peer need not know.
+ * lives from the first frame that needs it until it has been idle for a while: the message after
+ * that refers to no other, which the peer need not know.
  */
 class Deflater {
   /** @param {DeflateDirection} direction */
@@ -61,9 +62,9 @@ class Deflater {
   }
 
   /**
-   * `deflate` in the thread pool, of a string or bytes as they are when there is room in it. It calls
-   * back with an error, or with the compressed bytes, and a copy of those that they are of. Nothing
-   * else may be compressed meanwhile.
+   * `deflate` in the thread pool, of a string or bytes as they are when there is room in it. It
+   * calls back with an error, or with the compressed bytes, and a copy of those that they are of.
+   * Nothing else may be compressed meanwhile.
    */
   deflateLater(data, length, isLast, callback) {
     const isAlone = this._beginFrame(length, isLast);

@@ -47,18 +47,18 @@ const shared = [];
 
 /**
  * Inflates the messages of a connection, piece by piece, as they are asked for: `add` bytes, then
- * `next` until `isDone`. A message of one frame that refers to no other is inflated by a handle that
- * connections share. The others use the connection's context, which lives until the connection ends,
- * because the peer relies on it.
+ * `next` until `isDone`. A message of one frame that refers to no other is inflated by a handle
+ * that connections share. The others use the connection's context, which lives until the connection
+ * ends, because the peer relies on it.
  *
- * Work that is too much for this turn of the event loop waits: small frames and messages in parts for
- * another turn, the others for the thread pool.
+ * Work that is too much for this turn of the event loop waits: small frames and messages in parts
+ * for another turn, the others for the thread pool.
  */
 class Inflater {
   /**
    * @param {DeflateDirection} direction
-   * @param {boolean} inParts whether messages come in parts: a piece is 64 KiB then, so that a message
-   *   that inflates to gigabytes takes no more memory, and the thread pool is not used
+   * @param {boolean} inParts whether messages come in parts: a piece is 64 KiB then, so that a
+   *   message that inflates to gigabytes takes no more memory, and the thread pool is not used
    */
   constructor({ windowBits, contextTakeover, settings, zlibOptions }, inParts = false, sync = supportsSyncZlib()) {
     this._windowBits = windowBits;
@@ -113,9 +113,10 @@ class Inflater {
   /**
    * Inflates the next piece, which may be empty. The next run of zlib may overwrite it.
    *
-   * @param {number} limit the most bytes that the rest of the message may have: a longer piece exceeds it
-   * @throws {FrameError} if the input is not DEFLATE, or exceeds the limit in the thread pool, or if its
-   *   memory has been transferred
+   * @param {number} limit the most bytes that the rest of the message may have: a longer piece
+   *   exceeds it
+   * @throws {FrameError} if the input is not DEFLATE, or exceeds the limit in the thread pool, or
+   *   if its memory has been transferred
    */
   next(limit) {
     const work = this._work;
@@ -133,9 +134,9 @@ class Inflater {
   }
 
   /**
-   * Calls back when `next` may go on: in another turn, or after the thread pool has inflated the rest;
-   * a message that refers to no other from its beginning. After `close` the thread pool does not call
-   * back.
+   * Calls back when `next` may go on: in another turn, or after the thread pool has inflated the
+   * rest; a message that refers to no other from its beginning. After `close` the thread pool does
+   * not call back.
    *
    * @param {number} limit as of `next`
    */
@@ -164,7 +165,8 @@ class Inflater {
         return;
       }
       if (!work.isAlone) this._openContext();
-      // Fewer ways to the pool and back: 64 KiB take 0.7 of the time that they take in chunks of 16.
+      // Fewer ways to the pool and back: 64 KiB take 0.7 of the time that they take in chunks of
+      // 16.
       const stream = work.isAlone ? openStream({ windowBits: this._windowBits, chunkSize: OUTPUT_SIZE }) : this._stream;
       inflateInPool(stream, rest, limit, (error, pieces) => {
         if (work.isAlone) stream.close();
@@ -311,8 +313,8 @@ function advance(work, taken) {
 }
 
 /**
- * Calls back with an error, or with the output in chunks. Nothing else may be inflated by the stream
- * meanwhile.
+ * Calls back with an error, or with the output in chunks. Nothing else may be inflated by the
+ * stream meanwhile.
  */
 function inflateInPool(stream, bytes, limit, callback) {
   const chunks = [];

@@ -57,10 +57,10 @@ class SendQueue {
   }
 
   /**
-   * @returns {SendRecord | null} the next record; null if the queue is empty, or if that record goes to
-   *   the thread pool
-   * @throws {Error} if the one that was in the thread pool could not be compressed, or if the memory of
-   *   the next one has been transferred
+   * @returns {SendRecord | null} the next record; null if the queue is empty, or if that record
+   *   goes to the thread pool
+   * @throws {Error} if the one that was in the thread pool could not be compressed, or if the
+   *   memory of the next one has been transferred
    */
   next() {
     const deflated = this.isStopped ? null : this._deflated;

@@ -7,7 +7,8 @@ const { setImmediate } = require('../shared/ticks');
 // The limit of what all connections together inflate on the event loop in one turn of it.
 
 /**
- * A byte of input counts as so many of output: empty blocks take 0.1 µs a byte, and put out nothing.
+ * A byte of input counts as so many of output: empty blocks take 0.1 µs a byte, and put out
+ * nothing.
  */
 const INPUT_COUNTS = 16;
 /** Each run of zlib counts as so many. */

@@ -22,8 +22,8 @@ OF_SOCKET.push('getCipher', 'getPeerCertificate', 'getPeerX509Certificate', 'get
 const WITHOUT_EFFECT = ['setNoDelay', 'setKeepAlive', 'ref', 'unref'];
 
 /**
- * See index.d.ts. Each stream of a WebSocket (RFC 8441) becomes an event 'upgrade' of the server, as
- * over HTTP/1.1: its listeners answer by HTTP/1.1, and the answer is translated.
+ * See index.d.ts. Each stream of a WebSocket (RFC 8441) becomes an event 'upgrade' of the server,
+ * as over HTTP/1.1: its listeners answer by HTTP/1.1, and the answer is translated.
  */
 function acceptHttp2(server) {
   if (typeof server?.updateSettings !== 'function') throw invalidType('server', 'a server of node:http2', server);
@@ -61,7 +61,8 @@ function onStream(stream, headers) {
 
 /** Whether the program answers streams itself: with a listener of 'request', Node.js listens to 'stream', too. */
 function hasOtherListeners(server, session) {
-  // Node.js listens to each session for the server. A stream that was reset at once has left its session.
+  // Node.js listens to each session for the server. A stream that was reset at once has left its
+  // session.
   return server.listenerCount('stream') > 1 || session?.listenerCount('stream') > 1;
 }
 
@@ -122,8 +123,8 @@ function ignore() {}
  */
 function findRefusal(headers) {
   if (headers[':method'] !== 'CONNECT') return [404];
-  // Without a protocol it asks for a tunnel (RFC 9113 section 8.5): "most origin servers do not implement CONNECT"
-  // (RFC 9110 section 9.3.6).
+  // Without a protocol it asks for a tunnel (RFC 9113 section 8.5): "most origin servers do not
+  // implement CONNECT" (RFC 9110 section 9.3.6).
   if (headers[':protocol'] !== 'websocket') return [501];
   return headers['sec-websocket-version'] === '13' ? null : [400, { 'sec-websocket-version': '13' }];
 }
@@ -137,8 +138,8 @@ function refuse(stream, status, headers = {}) {
 }
 
 /**
- * The request as over HTTP/1.1. "The Sec-WebSocket-Key ... header fields are not used" (section 5): the
- * one here only satisfies those who look for it.
+ * The request as over HTTP/1.1. "The Sec-WebSocket-Key ... header fields are not used" (section 5):
+ * the one here only satisfies those who look for it.
  */
 function createRequest(stream, headers) {
   const request = new http.IncomingMessage(stream);

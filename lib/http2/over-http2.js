@@ -35,16 +35,17 @@ function overHttp2(session = null, choices = {}) {
 }
 
 /**
- * Whether a request needs TLS. node:https gives its agent, which is not documented, and the protocol of a URL; a client
- * of ws gives its default port.
+ * Whether a request needs TLS. node:https gives its agent, which is not documented, and the
+ * protocol of a URL; a client of ws gives its default port.
  */
 function isSecure({ _defaultAgent: agent, protocol, defaultPort }) {
   return [agent?.protocol, protocol].includes('https:') || defaultPort === 443;
 }
 
 /**
- * The program's session, in place of a share of one. The program has chosen it for the origin of the first request;
- * a redirect must not have it send credentials to another host, or in clear text (RFC 9113 section 9.1.1).
+ * The program's session, in place of a share of one. The program has chosen it for the origin of
+ * the first request; a redirect must not have it send credentials to another host, or in clear text
+ * (RFC 9113 section 9.1.1).
  */
 function ownSession(session, origin, first) {
   const openStream = () => {
@@ -122,7 +123,8 @@ class Tunnel extends Duplex {
     const stream = this._stream;
     const hasEnded = stream === null || (stream.writableFinished && stream.readableEnded);
     if (!hasEnded) {
-      // A socket lacks `close`. After CANCEL, or the end of both sides, a stream with unread bytes waits for a reader.
+      // A socket lacks `close`. After CANCEL, or the end of both sides, a stream with unread bytes
+      // waits for a reader.
       stream.close?.(CANCEL);
       stream.destroy();
     }
@@ -163,8 +165,9 @@ class Tunnel extends Duplex {
   }
 
   /**
-   * Passes the request on as it is, to a connection of HTTP/1.1. A GET may be sent again after "a communication failure
-   * ... before the client is able to read the server's response" (RFC 9110 section 9.2.2).
+   * Passes the request on as it is, to a connection of HTTP/1.1. A GET may be sent again after "a
+   * communication failure ... before the client is able to read the server's response" (RFC 9110
+   * section 9.2.2).
    */
   _fail(error) {
     if (this._request === null || this._connect === null || this.destroyed) {
@@ -212,7 +215,8 @@ class Tunnel extends Duplex {
     const { callback } = this._request;
     this._request = null;
     callback();
-    // The program gets a view of this memory, the bytes after the head: so it is not that of Node.js's pool.
+    // The program gets a view of this memory, the bytes after the head: so it is not that of
+    // Node.js's pool.
     this.push(join([Buffer.from(head, 'latin1')]));
     this._stream.resume();
   }

@@ -29,15 +29,16 @@ const IDENTITIES = ['checkServerIdentity', 'lookup', 'pskCallback', 'secureConte
  * @property {number} shares how many WebSockets wait for the session or have a stream on it
  * @property {number} streams how many have a stream on it
  * @property {import('node:net').Socket | null} socket null until it is connected
- * @property {number} answeredAt when the peer answered a handshake or a Ping; at first when it was opened
+ * @property {number} answeredAt when the peer answered a handshake or a Ping; at first when it was
+ *   opened
  * @property {Promise<void> | null} check that of a Ping which is under way
  * @property {boolean} isGone whether the peer left a Ping or a handshake unanswered
  * @property {boolean} hasEnded
  */
 
 /**
- * Sessions that WebSockets of an origin share. A session takes streams up to its peer's limit, until GOAWAY, and while
- * its peer answers; it ends with its last stream.
+ * Sessions that WebSockets of an origin share. A session takes streams up to its peer's limit,
+ * until GOAWAY, and while its peer answers; it ends with its last stream.
  */
 class SharedSessions {
   constructor() {
@@ -107,7 +108,8 @@ class SharedSessions {
       entry.socket = socket;
     });
     const forget = () => this._entries.delete(entry);
-    // Its streams go on after GOAWAY, but new ones need another session. Each WebSocket tells the error.
+    // Its streams go on after GOAWAY, but new ones need another session. Each WebSocket tells the
+    // error.
     session.on('goaway', forget).on('close', forget).on('error', forget);
     session.on('origin', () => {
       const isTooMuch = session.originSet.length > MAX_ORIGINS;
@@ -148,7 +150,8 @@ class Share {
   /**
    * Counts a stream, when the peer's limit is known. Others may have come first.
    *
-   * @returns {boolean} false if the session is full, or its peer gone: `session` is another one then
+   * @returns {boolean} false if the session is full, or its peer gone: `session` is another one
+   *   then
    */
   openStream() {
     const entry = this._entry;

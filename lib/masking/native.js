@@ -104,8 +104,8 @@ const ELSEWHERE = ['FRAMEMASK_PREBUILD', 'PREBUILDS_ONLY', 'npm_config_arch', 'n
 let loadProvided = null;
 
 /**
- * Sets the addon of an entry for one platform, such as `framemask/prebuilds/linux-x64`. Call it before
- * index.js is loaded.
+ * Sets the addon of an entry for one platform, such as `framemask/prebuilds/linux-x64`. Call it
+ * before index.js is loaded.
  *
  * @param {(() => object) | null} load
  */

@@ -50,8 +50,8 @@ function isUint8Array(value) {
 const FastBuffer = Buffer[Symbol.species];
 
 /**
- * From this many bytes on, a payload is sent from where it lies, or from memory of its own: a second
- * entry of writev is cheaper than copying it.
+ * From this many bytes on, a payload is sent from where it lies, or from memory of its own: a
+ * second entry of writev is cheaper than copying it.
  */
 const REFERENCE_FROM = 16 * 1024;
 

@@ -1,14 +1,15 @@
 'use strict';
 
-// Header fields whose values are lists. Sec-WebSocket-Extensions is read in one pass (RFC 6455 section 9.1):
+// Header fields whose values are lists. Sec-WebSocket-Extensions is read in one pass (RFC 6455
+// section 9.1):
 //
 //   extension-list = 1#extension
 //   extension = extension-token *( ";" extension-param )
 //   extension-param = token [ "=" (token | quoted-string) ]
 //
-// "using ABNF syntax/rules from [RFC2616], including the "implied *LWS rule"" (same section): spaces may
-// stand on both sides of a separator. "null elements are allowed" (RFC 2616 section 2.1): `a,,b` is a list
-// of two. No pattern takes more than linear time for any text.
+// "using ABNF syntax/rules from [RFC2616], including the "implied *LWS rule"" (same section):
+// spaces may stand on both sides of a separator. "null elements are allowed" (RFC 2616 section
+// 2.1): `a,,b` is a list of two. No pattern takes more than linear time for any text.
 
 /** A character of a token (RFC 7230 section 3.2.6). */
 const T = "[\\w!#$%&'*+.^`|~-]";

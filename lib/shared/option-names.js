@@ -3,8 +3,8 @@
 const { checkWhole } = require('./buffers');
 const { invalidType, invalidValue } = require('./errors');
 
-// Unknown names are ignored. A name one letter from an option's is a slip: those who call `checkNames`
-// throw.
+// Unknown names are ignored. A name one letter from an option's is a slip: those who call
+// `checkNames` throw.
 
 const OPTIONS = {
   // biome-ignore format: several names a line

@@ -13,8 +13,8 @@ const { nextTick, process } = require('../shared/ticks');
 const HELD_BACK = 64 * 1024;
 
 /**
- * What all copies hold back: connections, each after the function that flushes it and does not throw.
- * One listener of 'exit' serves them: only the first copy is kept.
+ * What all copies hold back: connections, each after the function that flushes it and does not
+ * throw. One listener of 'exit' serves them: only the first copy is kept.
  */
 const held = ofProcess('held.2', () => ({
   queue: [],

@@ -7,9 +7,9 @@ const { Buffer, EMPTY, lengthOf } = require('../shared/buffers');
 const { warnOfVariable } = require('../shared/errors');
 const { negotiatedBy } = require('./internals');
 
-// Compresses the messages of a connection in place of ws's PerMessageDeflate, which negotiates and sets
-// the threshold. ws takes each message through zlib's thread pool; here small ones are compressed at
-// once, to the same bytes. The Decoder of receiver-adapter.js inflates.
+// Compresses the messages of a connection in place of ws's PerMessageDeflate, which negotiates and
+// sets the threshold. ws takes each message through zlib's thread pool; here small ones are
+// compressed at once, to the same bytes. The Decoder of receiver-adapter.js inflates.
 
 /** The agreement, for a codec, that a PerMessageDeflate has negotiated. */
 function agreementOf(deflate) {
@@ -82,7 +82,8 @@ class Compressor {
  * Has framemask compress the messages of a PerMessageDeflate.
  *
  * @param {DeflateDirection} direction
- * @param {(error: Error) => void} onError called before a message that could not be compressed is framed
+ * @param {(error: Error) => void} onError called before a message that could not be compressed is
+ *   framed
  * @param {() => void} onEnd called when the connection has ended
  * @param {boolean} [here] whether framemask compresses; given by tests
  */

@@ -5,14 +5,14 @@ const { readWhole } = require('../shared/option-names');
 const { nextTick } = require('../shared/ticks');
 
 /**
- * The long messages of a connection as streams, one at a time. A stream keeps no part but the one that
- * its reader has not taken: the connection is held meanwhile, and from the last part until the stream
- * has ended.
+ * The long messages of a connection as streams, one at a time. A stream keeps no part but the one
+ * that its reader has not taken: the connection is held meanwhile, and from the last part until the
+ * stream has ended.
  */
 class MessageStreams {
   /**
-   * @param {object} handlers `onStream(stream, isBinary)` announces a stream, `onRelease` is called in
-   *   a tick of its own when the connection may deliver again
+   * @param {object} handlers `onStream(stream, isBinary)` announces a stream, `onRelease` is called
+   *   in a tick of its own when the connection may deliver again
    */
   constructor({ onStream, onRelease }) {
     /** Whether the connection must not deliver more. */
@@ -58,8 +58,8 @@ class MessageStreams {
       read: () => this._demand(),
       destroy: (error, callback) => {
         this._end(stream);
-        // Without a listener the peer could end the process. A reader that comes later sees that the
-        // stream has not ended.
+        // Without a listener the peer could end the process. A reader that comes later sees that
+        // the stream has not ended.
         callback(stream.listenerCount('error') === 0 ? null : error);
       }
     });

@@ -80,8 +80,8 @@ class MessageQueue {
   }
 
   /**
-   * Keeps the messages that have come for the next iterator, and pauses an open WebSocket, so that it
-   * gets those that follow, too. The handshake of a closing one needs the bytes that follow.
+   * Keeps the messages that have come for the next iterator, and pauses an open WebSocket, so that
+   * it gets those that follow, too. The handshake of a closing one needs the bytes that follow.
    */
   leave(iterator) {
     this._iterators.delete(iterator);
@@ -211,7 +211,8 @@ class MessageIterator {
       if (this._isDone) return this._result();
       this._isDone = true;
       this._ignoreSignal();
-      // A loop does not leave an iterator that throws. The connection's 'error' may come in this turn.
+      // A loop does not leave an iterator that throws. The connection's 'error' may come in this
+      // turn.
       setImmediate(() => this._queue.leave(this));
       throw error;
     }

@@ -6,8 +6,8 @@ const { invalidType } = require('../shared/errors');
 const waiting = new WeakMap();
 
 /**
- * Has a function called once, at the next event of an emitter or of an AbortSignal. All that wait for
- * the same share one listener: Node.js warns of more than ten.
+ * Has a function called once, at the next event of an emitter or of an AbortSignal. All that wait
+ * for the same share one listener: Node.js warns of more than ten.
  *
  * @returns {() => void} withdraws it
  */

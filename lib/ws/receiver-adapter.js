@@ -73,8 +73,8 @@ class ReceiverAdapter {
   }
 
   /**
-   * Emits a message in a turn of its own. As with ws, one that the thread pool has inflated has that
-   * turn already if it is text.
+   * Emits a message in a turn of its own. As with ws, one that the thread pool has inflated has
+   * that turn already if it is text.
    */
   deferMessage(data, isBinary) {
     const isDue = this.hasTurn && !isBinary;

@@ -12,8 +12,8 @@ const { checkCallback } = require('./sender-adapter');
 const { adapterOf } = require('./websocket');
 
 /**
- * The source is asked for the next chunk when fewer bytes than this wait in the socket, or fewer than
- * its `writableHighWaterMark` if that is more. A turn of the event loop sends as many.
+ * The source is asked for the next chunk when fewer bytes than this wait in the socket, or fewer
+ * than its `writableHighWaterMark` if that is more. A turn of the event loop sends as many.
  */
 const HIGH_WATER_MARK = 64 * 1024;
 /** How many bytes a chunk counts for in a turn, beside its own. */

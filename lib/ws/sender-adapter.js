@@ -181,7 +181,8 @@ class SenderAdapter {
   }
 
   /**
-   * Has a function called once, after ws's Sender has released a frame: its `bufferedAmount` is less.
+   * Has a function called once, after ws's Sender has released a frame: its `bufferedAmount` is
+   * less.
    *
    * @returns {() => void} withdraws it
    */

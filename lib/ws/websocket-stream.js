@@ -151,7 +151,8 @@ class WebSocketStream {
       const mustWait = data.length >= REFERENCE_FROM || websocket.bufferedAmount >= HIGH_WATER_MARK;
       this._writing = { resolve, reject };
       const done = (error) => {
-        // Otherwise the connection ends, and `_end` tells: for a write that a reset has cut Node.js has no error.
+        // Otherwise the connection ends, and `_end` tells: for a write that a reset has cut Node.js
+        // has no error.
         if (!error && websocket.readyState === WebSocket.OPEN) resolve();
       };
       websocket.send(data, { binary }, mustWait ? done : undefined);
@@ -167,8 +168,8 @@ class WebSocketStream {
   }
 
   /**
-   * Closes with the code and reason of a WebSocketError, or without. Its code may be one that must not
-   * be sent, such as 1006.
+   * Closes with the code and reason of a WebSocketError, or without. Its code may be one that must
+   * not be sent, such as 1006.
    */
   _closeBy(error) {
     const { closeCode, reason } = error instanceof WebSocketError && isOwnCode(error.closeCode) ? error : {};
@@ -218,7 +219,8 @@ function createPromise() {
 }
 
 /**
- * The bytes of a chunk. Small ones are copied, so that the next can be written before they have left.
+ * The bytes of a chunk. Small ones are copied, so that the next can be written before they have
+ * left.
  */
 function ownBytes(chunk) {
   const bytes = toBytes('chunk', chunk);

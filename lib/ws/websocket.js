@@ -195,8 +195,8 @@ function withOwnKeys(WebSocket) {
 }
 
 /**
- * A client's Sender takes a SharedArrayBuffer, and an ArrayBuffer of another realm, for memory of its
- * own, and masks it in place. Of a Buffer it masks a copy.
+ * A client's Sender takes a SharedArrayBuffer, and an ArrayBuffer of another realm, for memory of
+ * its own, and masks it in place. Of a Buffer it masks a copy.
  */
 function safeToMask(data) {
   return isAnyArrayBuffer(data) && !(data instanceof ArrayBuffer) ? Buffer.from(data) : data;

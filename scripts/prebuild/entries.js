@@ -1,16 +1,17 @@
 'use strict';
 
-// The entries for bundlers, `framemask/prebuilds/linux-x64` and the like, which package.json finds in
-// lib/platforms/. They are in the package only.
+// The entries for bundlers, `framemask/prebuilds/linux-x64` and the like, which package.json finds
+// in lib/platforms/. They are in the package only.
 
 const fs = require('node:fs');
 const path = require('node:path');
 const { TARGETS } = require('./targets');
 
 /**
- * The text of each file, by its path in the package. An entry is a CommonJS module, an ES module, and the
- * module that both load first to say where the addon is. That one must stand apart: webpack 5 runs index.js
- * before the body of a module that requires it, and index.js looks for the addon at once.
+ * The text of each file, by its path in the package. An entry is a CommonJS module, an ES module,
+ * and the module that both load first to say where the addon is. That one must stand apart: webpack
+ * 5 runs index.js before the body of a module that requires it, and index.js looks for the addon at
+ * once.
  *
  * @type {Record<string, string>}
  */

@@ -1,6 +1,7 @@
 'use strict';
 
-// Installs programs of others below .cache/, and beside them this checkout, as it would be published.
+// Installs programs of others below .cache/, and beside them this checkout, as it would be
+// published.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');

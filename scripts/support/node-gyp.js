@@ -21,8 +21,8 @@ function headersOption() {
  * Builds the addon of a checkout from scratch, with node-gyp.
  *
  * @param {string} root the folder of its binding.gyp
- * @param {{ stdio: 'inherit' | 'pipe', options?: string[], env?: object }} how `options` for node-gyp;
- *   `env` is added to the environment
+ * @param {{ stdio: 'inherit' | 'pipe', options?: string[], env?: object }} how `options` for
+ *   node-gyp; `env` is added to the environment
  * @returns {import('node:child_process').SpawnSyncReturns<string>}
  * @throws {Error} if node-gyp is not installed
  */

@@ -46,8 +46,8 @@ function assertHeld(make, count, most, what) {
   assert.fail(`${what} hold ${held} bytes`);
 }
 
-// CVE-2026-48779: a receiver that keeps each chunk until the payload is complete keeps about a hundred
-// bytes for each byte.
+// CVE-2026-48779: a receiver that keeps each chunk until the payload is complete keeps about a
+// hundred bytes for each byte.
 testDecoders('tiny-chunks: a decoder keeps no chunks', ({ f, record }) => {
   const make = () => {
     const { decoder } = record();
@@ -59,8 +59,8 @@ testDecoders('tiny-chunks: a decoder keeps no chunks', ({ f, record }) => {
   assertHeld(make, 1, MIB / 2, '10,000 bytes');
 });
 
-// CVE-2026-48779, CVE-2026-62389: fragments of one byte cost the peer 7 bytes each, and a receiver that
-// keeps each of them as a Buffer about a hundred.
+// CVE-2026-48779, CVE-2026-62389: fragments of one byte cost the peer 7 bytes each, and a receiver
+// that keeps each of them as a Buffer about a hundred.
 testDecoders(
   'tiny-fragments, unfinished-fragments: they are gathered in one piece of memory, and counted',
   ({ f, record }) => {
@@ -142,8 +142,8 @@ testDecoders('late-limits: a message is judged by its headers, compressed or not
   }
 });
 
-// CVE-2026-1528, CVE-2020-27813: 64-bit lengths that become negative or small when they are read into
-// a shorter or signed number, or added to those of earlier fragments.
+// CVE-2026-1528, CVE-2020-27813: 64-bit lengths that become negative or small when they are read
+// into a shorter or signed number, or added to those of earlier fragments.
 testDecoders(
   'wrapping-lengths: a decoder refuses each at the last byte of its header',
   ({ f, refusedAfter, decode, record }) => {
@@ -166,8 +166,9 @@ testDecoders(
   }
 );
 
-// ws 8.22.2: a small payload that is kept, and that is a view of what the socket read, keeps all 64 KiB
-// of it. framemask delivers Buffers as views, and its documentation says so: copy them to keep them.
+// ws 8.22.2: a small payload that is kept, and that is a view of what the socket read, keeps all 64
+// KiB of it. framemask delivers Buffers as views, and its documentation says so: copy them to keep
+// them.
 const PINNED = 10;
 
 testDecoders('pinned-chunks: a short text, or a copy of a payload, keeps no chunk', ({ Decoder, f, role }) => {
@@ -207,8 +208,8 @@ testDecoders('pinned-chunks: a decoder between two chunks keeps neither', ({ f, 
   assertHeld(make, PINNED, (PINNED * CHUNK) / 2, `${PINNED} decoders`);
 });
 
-// CVE-2026-109932, CVE-2026-11586: a peer that sends Ping frames and never reads the Pong frames, so
-// that they fill the memory. test/connection/flow.js has the same attack on a Connection.
+// CVE-2026-109932, CVE-2026-11586: a peer that sends Ping frames and never reads the Pong frames,
+// so that they fill the memory. test/connection/flow.js has the same attack on a Connection.
 testDecoders(
   'unread-pongs: flush() says that the peer does not read, and pause() holds the other pings',
   ({ Decoder, f, role }) => {
@@ -232,8 +233,8 @@ testDecoders(
   }
 );
 
-// CVE-2026-45736: a typed array as the reason of a Close frame. If its elements are taken for its bytes,
-// the frame has bytes of memory that nobody wrote.
+// CVE-2026-45736: a typed array as the reason of a Close frame. If its elements are taken for its
+// bytes, the frame has bytes of memory that nobody wrote.
 t.test('close-reasons: a frame has the bytes of a view, and no others', async (t) => {
   const memory = Uint8Array.from({ length: 96 }, (_, i) => 0x61 + (i % 26)).buffer;
   const lies = (view, length, byteLength) =>

@@ -68,8 +68,8 @@ const BY_DEFAULT = {
     // ws has one code for both.
     check: refuses((library) => LENGTHS.map((length) => (length >= 2n ** 63n && library === 'framemask' ? 1002 : 1009)))
   },
-  // CVE-2026-2229: parameters that nobody checks, such as server_max_window_bits=1000, end the process
-  // when the first compressed message comes. These servers negotiate no extension.
+  // CVE-2026-2229: parameters that nobody checks, such as server_max_window_bits=1000, end the
+  // process when the first compressed message comes. These servers negotiate no extension.
   'extension-parameters': {
     connections: EXTENSIONS.length,
     async check(t, { attacker, running }) {
@@ -79,16 +79,16 @@ const BY_DEFAULT = {
       t.same(closeCodes(attacker), Array(EXTENSIONS.length).fill(1002));
     }
   },
-  // CVE-2024-37890: with more headers than Node.js counts, a handshake lacks those that a server takes
-  // for granted.
+  // CVE-2024-37890: with more headers than Node.js counts, a handshake lacks those that a server
+  // takes for granted.
   'many-headers': {
     async check(t, { attacker, running }) {
       await running;
       for (const answer of attacker.answers) t.match(String(answer), /^HTTP\/1\.1 4\d\d /);
     }
   },
-  // CVE-2021-32640, and CVE-2020-7662 of websocket-extensions: patterns that take a time in proportion
-  // to the square of a header's length. One handshake would take about 0.2 s.
+  // CVE-2021-32640, and CVE-2020-7662 of websocket-extensions: patterns that take a time in
+  // proportion to the square of a header's length. One handshake would take about 0.2 s.
   'slow-headers': {
     connections: 20 * SLOW_HEADERS.length,
     async check(t, { attacker, cpu, running, target }) {
@@ -102,7 +102,8 @@ const BY_DEFAULT = {
 };
 
 const WITH_HEARTBEAT = {
-  // CVE-2026-62389: many connections, each with a message of nearly as many fragments as are allowed.
+  // CVE-2026-62389: many connections, each with a message of nearly as many fragments as are
+  // allowed.
   'unfinished-fragments': { connections: 50, check: dropsAt(16 * MIB) },
   // One echo of 512 KiB for each, and the message after it as far as it was read.
   'unread-echoes': { connections: 25, bytes: 32 * MIB, check: dropsAt(25 * MIB) },

@@ -169,8 +169,8 @@ t.test(titleOf('5.2: each first byte with each second byte', `edges and every ei
       }
     }
   });
-  // 126 lengths in either role, if all are tried; RSV1 allows four more first bytes. 126 and 127 announce 16705 bytes
-  // and more.
+  // 126 lengths in either role, if all are tried; RSV1 allows four more first bytes. 126 and 127
+  // announce 16705 bytes and more.
   const lengths = seconds.filter((second) => (second & 127) < 126);
   t.equal(frames, lengths.length * (9 + 13));
 });

@@ -34,7 +34,8 @@ const STEPS = {
   open: {
     // 7.1.2 "an endpoint MUST send a Close control frame".
     [CLOSE]: [SEND_CLOSE, SEND_CLOSE],
-    // 5.5.1 "the endpoint MUST send a Close frame in response"; 7.1.1 "the server MUST close ... immediately".
+    // 5.5.1 "the endpoint MUST send a Close frame in response"; 7.1.1 "the server MUST close ...
+    // immediately".
     [RECEIVE]: [SEND_CLOSE | END, SEND_CLOSE],
     // 7.1.7 "SHOULD send a Close frame with an appropriate status code before proceeding to" close.
     [FAIL]: [SEND_CLOSE | END, SEND_CLOSE | END],

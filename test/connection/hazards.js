@@ -1,6 +1,7 @@
 'use strict';
 
-// Handlers that throw, pause, close, send on others, re-enter or transfer memory, on each transport.
+// Handlers that throw, pause, close, send on others, re-enter or transfer memory, on each
+// transport.
 
 const { AsyncLocalStorage } = require('node:async_hooks');
 const { randomBytes } = require('node:crypto');

@@ -149,7 +149,8 @@ t.test('likewise where zlib has no handles that work', async (t) => {
   t.equal(isLeft(Infinity), false);
 });
 
-// Empty blocks of 88 bytes take 12 µs: ten connections that read 64 KiB of them held the event loop for seconds.
+// Empty blocks of 88 bytes take 12 µs: ten connections that read 64 KiB of them held the event loop
+// for seconds.
 
 const RSV1 = 0x40;
 const inOne = (bytes) => binary(bytes, { rsv: RSV1 });

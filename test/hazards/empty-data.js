@@ -1,6 +1,7 @@
 'use strict';
 
-// No empty Buffer of framemask's own reaches a program, which may transfer it: all connections use it.
+// No empty Buffer of framemask's own reaches a program, which may transfer it: all connections use
+// it.
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');

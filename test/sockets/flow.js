@@ -193,10 +193,9 @@ compareReads(t, 'bytesRead counts what was read, and readableDidRead tells that 
   return state;
 });
 
-// Random traffic over shared reads: TCP, TLS 1.2 and 1.3 at a time, while listeners do to sockets all
-// that may change who sees a chunk, or when one is read.
-// Each Buffer that was delivered or seen is kept, and compared at the end. A failure names its
-// seed; FRAMEMASK_TEST_SEED runs one.
+// Random traffic over shared reads: TCP, TLS 1.2 and 1.3 at a time, while listeners do to sockets
+// all that may change who sees a chunk, or when one is read. Each Buffer that was delivered or seen
+// is kept, and compared at the end. A failure names its seed; FRAMEMASK_TEST_SEED runs one.
 
 const SEEDS = process.env.FRAMEMASK_TEST_SEED === undefined ? [1, 2, 3, 4, 5, 6] : [givenSeed];
 const MESSAGES = 80;

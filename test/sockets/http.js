@@ -100,8 +100,8 @@ const BYTES = frames('a', 'b'.repeat(300), Buffer.from('c'));
 
 /**
  * Runs `body` with a socket of which nothing was read, and with one of which something was. Its
- * `receive` waits until the Decoder has delivered so many messages more. Unless it calls `allowLent`,
- * no chunk may be lent meanwhile.
+ * `receive` waits until the Decoder has delivered so many messages more. Unless it calls
+ * `allowLent`, no chunk may be lent meanwhile.
  */
 function beforeAndAfterReads(title, ...rest) {
   const [body, transports] = rest.reverse();

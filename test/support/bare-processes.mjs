@@ -1,6 +1,6 @@
 // Imported by .taprc into the process of each test file, after tap's own hooks. tap has each child
-// process of a test load these hooks, too, and collect coverage, which triples the time that it takes
-// to start. The child processes of these files alone run code that no test runs itself.
+// process of a test load these hooks, too, and collect coverage, which triples the time that it
+// takes to start. The child processes of these files alone run code that no test runs itself.
 
 const COVERED = /[/\\]test[/\\](sockets[/\\]processes|ws[/\\](flushing|shared-reads|surface))\.js$/;
 

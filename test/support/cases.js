@@ -35,8 +35,8 @@ function inCase(name, thrown) {
  * TAP each. Calls may be nested: the message then has the name of each level.
  *
  * @template T
- * @param {Iterable<T> | Object<string, T>} cases by their names, or objects with a `name`, or values
- *   that are their own name
+ * @param {Iterable<T> | Object<string, T>} cases by their names, or objects with a `name`, or
+ *   values that are their own name
  * @param {(one: T, name: string) => void} check throws if the case fails
  * @throws {Error} what `check` threw first, its message beginning with the name of the case; or
  *   that there was no case

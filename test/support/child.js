@@ -51,10 +51,11 @@ async function startServer(command, options) {
  * Runs a program.
  *
  * @param {string[]} command
- * @param {{ cwd?: string, env?: object, timeout?: number, toFiles?: string, show?: boolean,
- *   inherit?: boolean }} [options] `env` is added to the environment, or is all of it if `inherit` is
- *   false; `timeout` in milliseconds; `toFiles` is a folder for files that take its output, instead of
- *   pipes; `show` prints it
+ * @param
+ *   {{ cwd?: string, env?: object, timeout?: number, toFiles?: string, show?: boolean, inherit?: boolean }}
+ *   [options] `env` is added to the environment, or is all of it if `inherit` is false; `timeout`
+ *   in milliseconds; `toFiles` is a folder for files that take its output, instead of pipes; `show`
+ *   prints it
  * @returns {Promise<{ status: number | null, stdout: string, stderr: string, why: string }>}
  *   `status` is null after a signal, or if the program does not exist; `why` tells how it ended
  */

@@ -11,8 +11,8 @@ const ADDON = 'build/Release/framemask.node';
  *
  * @param {string} root of the checkout
  * @param {string} copy a folder, which is removed first
- * @param {{ addon?: boolean, without?: string[] }} [options] `addon` copies it, too; each package but
- *   those of `without` is linked alone, and the caller puts others in their place
+ * @param {{ addon?: boolean, without?: string[] }} [options] `addon` copies it, too; each package
+ *   but those of `without` is linked alone, and the caller puts others in their place
  */
 function copyCheckout(root, copy, { addon = false, without = [] } = {}) {
   fs.rmSync(copy, { recursive: true, force: true });

@@ -10,8 +10,8 @@ const modules = readdirSync(path.join(root, 'lib'), { recursive: true })
 const covered = ['index.js', 'index.mjs', 'ws.js', 'ws.mjs', ...modules];
 
 /**
- * The tests that cover the package, which others only use: without coverage a process starts sooner,
- * and millions of calls take half of the time.
+ * The tests that cover the package, which others only use: without coverage a process starts
+ * sooner, and millions of calls take half of the time.
  */
 const COVERING =
   /^(fuzz\/|test\/((codec|connection|deflate|hazards|masking|shared|sockets|ws)\/|frame-id|handshake|http2|loading|tracing))/;

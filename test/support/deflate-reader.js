@@ -1,6 +1,7 @@
 'use strict';
 
-// A reader of DEFLATE (RFC 1951), which zlib's inflate is not: it tells how far back a stream refers.
+// A reader of DEFLATE (RFC 1951), which zlib's inflate is not: it tells how far back a stream
+// refers.
 
 const MAX_BITS = 15;
 /** Code lengths in the order of RFC 1951 section 3.2.7. */

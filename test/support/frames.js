@@ -54,8 +54,8 @@ function frame(opcode, payload = '', options = {}) {
  * Reads the first of some frames, without a look at its rules.
  *
  * @param {Buffer} bytes
- * @returns {{ header: Buffer, key: Buffer, payload: Buffer, end: number } | null} `header` ends before
- *   the masking key, which is empty without a mask; null if a part of the frame is missing
+ * @returns {{ header: Buffer, key: Buffer, payload: Buffer, end: number } | null} `header` ends
+ *   before the masking key, which is empty without a mask; null if a part of the frame is missing
  */
 function readFrame(bytes) {
   const short = bytes[1] & 0x7f;

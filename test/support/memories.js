@@ -10,7 +10,8 @@ const elsewhere = (source) => vm.runInContext(source, realm);
 /**
  * Kinds of bytes that a program may send: each makes some, and a Buffer of the same memory.
  *
- * @type {Object<string, (size: number) => { data: ArrayBuffer | SharedArrayBuffer | ArrayBufferView, seen: Buffer }>}
+ * @type {Object<string, (size: number) =>
+ *   { data: ArrayBuffer | SharedArrayBuffer | ArrayBufferView, seen: Buffer }>}
  */
 const MEMORIES = {
   'a Buffer': (size) => inView(Buffer.alloc(size)),

@@ -6,8 +6,8 @@ const { shareReads } = require('../../lib/sockets/shared-reads');
 
 /**
  * @param {object} decoder with the option `borrowed`, or it is read by events
- * @param {(more: boolean) => void} [afterRead] called after each `write`, with its result; `this` is
- *   the socket
+ * @param {(more: boolean) => void} [afterRead] called after each `write`, with its result; `this`
+ *   is the socket
  * @returns {'shared' | 'events'} how the socket is read
  */
 function readInto(socket, decoder, afterRead = () => {}) {

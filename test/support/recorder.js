@@ -24,7 +24,8 @@ const binary = (bytes) => ['binary', typeof bytes === 'string' ? bytes : bytes.l
  *
  * @param {typeof import('../../lib/codec/decoder').Decoder} DecoderClass
  * @param {object} options of the decoder, and:
- * @param {boolean} [options.frames] whether to record the calls of `onFrame`, in place of `onMessage`
+ * @param {boolean} [options.frames] whether to record the calls of `onFrame`, in place of
+ *   `onMessage`
  * @param {(event: Event, decoder: object) => void} [options.after] called when an event has been
  *   recorded
  * @returns {{ decoder: object, events: Event[], intact: () => boolean }} `intact` tells whether

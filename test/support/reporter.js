@@ -8,8 +8,9 @@ const { Transform } = require('node:stream');
 const CASES = path.resolve('.tap/cases');
 
 /**
- * The reporter of .taprc: a line for each file, and each failure with all that tap says of it. Those
- * of tap draw a screen again and again, also into a file, for a tenth of the CPU time of `npm test`.
+ * The reporter of .taprc: a line for each file, and each failure with all that tap says of it.
+ * Those of tap draw a screen again and again, also into a file, for a tenth of the CPU time of `npm
+ * test`.
  */
 class Reporter extends Transform {
   constructor() {

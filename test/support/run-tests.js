@@ -1,7 +1,7 @@
 'use strict';
 
-// `npm test` of a package in this checkout that has dependencies of its own: node:test runs the files of the
-// folders named in its package.json, after apt-get if --install asks for it.
+// `npm test` of a package in this checkout that has dependencies of its own: node:test runs the
+// files of the folders named in its package.json, after apt-get if --install asks for it.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');

@@ -1,8 +1,8 @@
 'use strict';
 
 /**
- * Whether the tests that would take long try all of their cases: FRAMEMASK_TEST=all, as .ci/run sets
- * it once. Else they try a sample in which each hazard is met, and their titles name it.
+ * Whether the tests that would take long try all of their cases: FRAMEMASK_TEST=all, as .ci/run
+ * sets it once. Else they try a sample in which each hazard is met, and their titles name it.
  */
 const TRIES_ALL = process.env.FRAMEMASK_TEST === 'all';
 

@@ -1,7 +1,7 @@
 'use strict';
 
-// A thread of test/sockets/processes.js. Makes a change to its Node.js, reads two connections, one after
-// the other, and posts what happened.
+// A thread of test/sockets/processes.js. Makes a change to its Node.js, reads two connections, one
+// after the other, and posts what happened.
 
 const { once } = require('node:events');
 const net = require('node:net');

@@ -1,6 +1,7 @@
 'use strict';
 
-// Connections of which one end reads by readInto, for test/sockets: with events, and with shared reads.
+// Connections of which one end reads by readInto, for test/sockets: with events, and with shared
+// reads.
 
 const { once } = require('node:events');
 const http = require('node:http');
@@ -129,8 +130,8 @@ class Reads {
   }
 
   /**
-   * A connection that is read, from which something was read. `receive` sends messages, and waits until
-   * they have been delivered.
+   * A connection that is read, from which something was read. `receive` sends messages, and waits
+   * until they have been delivered.
    */
   async open({ server, client: clientOptions, ...options } = {}) {
     const ends = await this.connect({ server, client: clientOptions });

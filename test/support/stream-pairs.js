@@ -137,8 +137,8 @@ class Peer {
 }
 
 /**
- * A Connection with a raw peer. `events` has what its handlers were called with, of those that are not
- * given; `closed` resolves with all of it.
+ * A Connection with a raw peer. `events` has what its handlers were called with, of those that are
+ * not given; `closed` resolves with all of it.
  */
 async function openRaw(t, transport, role, options = {}, own = {}) {
   const [stream, other] = await openPair(t, transport, role);

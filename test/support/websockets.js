@@ -33,7 +33,8 @@ const TRANSPORTS = {
 
 /**
  * @param {object} [options] of the WebSocketServer
- * @returns {Promise<object>} a server with its `url`, closed with its clients at the end of the test
+ * @returns {Promise<object>} a server with its `url`, closed with its clients at the end of the
+ *   test
  */
 async function listen(t, { WebSocketServer }, options = {}, transport = 'TCP') {
   const server = TRANSPORTS[transport].createServer();
@@ -142,7 +143,8 @@ async function settled() {
 const runSource = (source, options = [], env = {}) => run([process.execPath, ...options, '-e', source], { env });
 
 /**
- * @param {(chunk: Buffer, callback: Function) => void} write of the stream in whose place a socket would be
+ * @param {(chunk: Buffer, callback: Function) => void} write of the stream in whose place a socket
+ *   would be
  * @returns {Promise<object>} a server's end whose peer sends nothing
  */
 function connectDuplex({ WebSocketServer }, write, options) {

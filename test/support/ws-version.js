@@ -3,7 +3,8 @@
 const { version } = require('ws/package.json');
 
 /**
- * What `npm run test:system -- ws-versions` runs tests on lacks what came later. A test of that asks first.
+ * What `npm run test:system -- ws-versions` runs tests on lacks what came later. A test of that
+ * asks first.
  *
  * @param {string} wanted such as 8.21.0
  * @returns {boolean} whether the tests run on that version of `ws`, or on a newer one

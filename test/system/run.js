@@ -14,16 +14,18 @@ const { Results } = require('./support/results');
  * @typedef {object} Check
  * @property {string} summary one line for --list
  * @property {string} [details] more for --help
- * @property {Record<string, { text: string, value?: string, default?: string }>} [options] `text` is for
- *   --help; an option takes a value if `value` names it
- * @property {[kind: string, items: (string | { name: string })[]]} [only] the items that --only names
+ * @property {Record<string, { text: string, value?: string, default?: string }>} [options] `text`
+ *   is for --help; an option takes a value if `value` names it
+ * @property {[kind: string, items: (string | { name: string })[]]} [only] the items that --only
+ *   names
  * @property {string} [files] the files that the command line may name, for --help
  * @property {string[]} [columns] of the table of results
  * @property {boolean} [linuxOnly] whether it needs Linux on x64
  * @property {boolean} [packages] whether it needs those of test/system/package.json
- * @property {(options: object, context: { files: string[], chosen: any[], results: Results,
- *   progress: (message: string) => void }) => Promise<void>} run adds results; throws NotHere if this
- *   machine can't run it. `chosen` has the items that --only names, or all
+ * @property {(options: object, context:
+ *   { files: string[], chosen: any[], results: Results, progress: (message: string) => void }) => Promise<void>}
+ *   run adds results; throws NotHere if this machine can't run it. `chosen` has the items that
+ *   --only names, or all
  */
 
 const USAGE = `usage: npm run test:system -- NAME [options of the check]

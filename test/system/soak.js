@@ -1,8 +1,8 @@
 'use strict';
 
 // Mixed traffic over loopback sockets, against examples/echo-server.js and clients of
-// Connection.connect. The decoder that is fed with a whole stream at once says what must come: Autobahn
-// and the fuzzers compare it with others.
+// Connection.connect. The decoder that is fed with a whole stream at once says what must come:
+// Autobahn and the fuzzers compare it with others.
 
 const { randomBytes } = require('node:crypto');
 const { once } = require('node:events');
@@ -117,7 +117,8 @@ class Soak {
     const events = expectedOf('server', bytes);
     const socket = await this.open();
     const isClosed = events.some(([kind]) => ENDS.includes(kind));
-    // Some do not read for a while. What a server has sent before it resets a connection may be lost.
+    // Some do not read for a while. What a server has sent before it resets a connection may be
+    // lost.
     const pause = !isClosed && random(4) === 0 ? sleep(20 + random(200)) : Promise.resolve();
     const answers = pause.then(() => this.read(socket));
     await this.write(socket, bytes, randomCuts(random, bytes.length), random);

@@ -1,7 +1,7 @@
 'use strict';
 
-// Where zlib has no handles that can be used synchronously, as on Deno, ws compresses by itself, and
-// the Encoder compresses no fragments.
+// Where zlib has no handles that can be used synchronously, as on Deno, ws compresses by itself,
+// and the Encoder compresses no fragments.
 
 const zlib = require('node:zlib');
 const t = require('tap');

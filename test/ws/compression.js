@@ -502,8 +502,8 @@ t.test('fragments that have been inflated are not held', { skip: isOther }, asyn
   t.ok(held > 15 && held < 24, `${held} MiB are held of 16 that have been inflated`);
 });
 
-// FRAMEMASK_DEFLATE=ws leaves the compression to ws. Both then do the same in the scenes of ws's own tests in which
-// framemask's compression differs.
+// FRAMEMASK_DEFLATE=ws leaves the compression to ws. Both then do the same in the scenes of ws's
+// own tests in which framemask's compression differs.
 
 /** Unlike events.once(), it does not end with an error that comes before. */
 const closeOf = (socket) => new Promise((resolve) => socket.once('close', resolve));

@@ -268,7 +268,8 @@ t.test('what a client sends arrives as with ws', async (t) => {
     received[library] = messages;
     server.on('message', (data, isBinary) => messages.push([String(data), isBinary]));
     const outcomes = Object.keys(VALUES)
-      // A fragment that begins would join the next message; ws breaks the frame of a wrong callback.
+      // A fragment that begins would join the next message; ws breaks the frame of a wrong
+      // callback.
       .filter((name) => name !== 'first fragment' && name !== 'not masked')
       .map((name) => outcome(() => client.send('hello', VALUES[name]())));
     client.close();

@@ -1,8 +1,8 @@
 'use strict';
 
-// Sends messages of framemask or ws to all of its clients. Its argument is framemask, or a module with
-// the API of ws. Prints its port, and the one of a connection on which the clients report that all of
-// a broadcast has arrived.
+// Sends messages of framemask or ws to all of its clients. Its argument is framemask, or a module
+// with the API of ws. Prints its port, and the one of a connection on which the clients report that
+// all of a broadcast has arrived.
 
 const { once } = require('node:events');
 const net = require('node:net');

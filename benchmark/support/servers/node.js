@@ -1,6 +1,7 @@
 'use strict';
 
-// The echo servers on Node.js. The arguments are the kind and its options, as JSON. Prints the port.
+// The echo servers on Node.js. The arguments are the kind and its options, as JSON. Prints the
+// port.
 
 const http = require('node:http');
 const path = require('node:path');

@@ -19,15 +19,15 @@ function createSession() {
 export class ChatClient {
   /**
    * @param {string[]} options.urls servers
-   * @param {(message: object) => void} [options.onMessage] called with each message of a room once, in the
-   *   same order for all members: `{ id, room, from, name, n, text }`
+   * @param {(message: object) => void} [options.onMessage] called with each message of a room once,
+   *   in the same order for all members: `{ id, room, from, name, n, text }`
    * @param {(status: 'connected' | 'waiting' | 'refused' | 'closed', reason: string) => void}
    *   [options.onStatus] 'refused': it does not connect again
-   * @param {(room: string, complete: boolean) => void} [options.onJoined] `complete` is false if messages
-   *   are missing, because the client was away for too long
+   * @param {(room: string, complete: boolean) => void} [options.onJoined] `complete` is false if
+   *   messages are missing, because the client was away for too long
    * @param {(n: number) => void} [options.onSent] the message `n` was published
-   * @param {(room: string, count: number, members: object[]) => void} [options.onMembers] those in a room,
-   *   `{ from, name }`, or the first of them, when they change
+   * @param {(room: string, count: number, members: object[]) => void} [options.onMembers] those in
+   *   a room, `{ from, name }`, or the first of them, when they change
    */
   constructor({ urls, name, WebSocket = globalThis.WebSocket, ...handlers }) {
     this.name = name;

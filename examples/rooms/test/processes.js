@@ -1,14 +1,14 @@
 'use strict';
 
-// Many clients talk through three processes and a Redis. One process is killed amid the traffic and replaced,
-// the connections to Redis are cut, and one process is shut down and replaced. Then 1,000 clients talk through
-// two processes, of which one after the other is shut down and replaced. Every message must reach every member
-// of its room once, in the same order.
+// Many clients talk through three processes and a Redis. One process is killed amid the traffic and
+// replaced, the connections to Redis are cut, and one process is shut down and replaced. Then 1,000
+// clients talk through two processes, of which one after the other is shut down and replaced. Every
+// message must reach every member of its room once, in the same order.
 //
 //     SERVERS=1 CLIENTS=3000 node test/processes.js
 //
-// is one process without Redis, of which nothing is killed: its memory and CPU. TRACING=off leaves its counts
-// of frames out.
+// is one process without Redis, of which nothing is killed: its memory and CPU. TRACING=off leaves
+// its counts of frames out.
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');

@@ -1,8 +1,9 @@
 'use strict';
 
-// Three processes of socket.io with its Redis streams adapter and framemask/ws as engine. One is killed
-// amid the traffic and replaced: the clients of the others lose nothing of what has been published.
-// socket.io does not give the clients of a process that was killed what they have missed.
+// Three processes of socket.io with its Redis streams adapter and framemask/ws as engine. One is
+// killed amid the traffic and replaced: the clients of the others lose nothing of what has been
+// published. socket.io does not give the clients of a process that was killed what they have
+// missed.
 
 const assert = require('node:assert/strict');
 const path = require('node:path');
@@ -40,8 +41,9 @@ function connect(client, port) {
 }
 
 /**
- * Until its first message the adapter reads the stream from `$` on, the end at the time of the call, and
- * misses messages between two calls. So each room begins with one message a client, until it is heard.
+ * Until its first message the adapter reads the stream from `$` on, the end at the time of the
+ * call, and misses messages between two calls. So each room begins with one message a client, until
+ * it is heard.
  */
 async function warmUp({ clients }) {
   const isHeard = () => clients.every(({ heard }) => heard.every((numbers) => numbers.length > 0));

@@ -1,6 +1,7 @@
 'use strict';
 
-// Captures, as tshark reads them and the page shows them. captures/README.md says how they were made.
+// Captures, as tshark reads them and the page shows them. captures/README.md says how they were
+// made.
 
 const assert = require('node:assert/strict');
 const fs = require('node:fs');

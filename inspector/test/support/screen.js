@@ -212,8 +212,8 @@ let browser = null;
 after(async () => (await browser)?.close());
 
 /**
- * Opens a page in a context of its own, and has it checked after the test; `name` is that of a screenshot at the
- * end, also of a test that fails.
+ * Opens a page in a context of its own, and has it checked after the test; `name` is that of a
+ * screenshot at the end, also of a test that fails.
  */
 async function openScreen(url, use, { name, ...options } = {}) {
   browser ??= startChromium({ chromium });

@@ -69,8 +69,8 @@ const VARIANTS = [
 const asBuffer = (event) => (event[0] === 'string' ? textBuffer(Buffer.from(event[1])) : event);
 
 /**
- * @yields {object} each decoder, stream, set of handlers, and way to cut the stream: `chunks`, of which
- *   a decoder is to get copies, because it unmasks in place, the events, and `record`
+ * @yields {object} each decoder, stream, set of handlers, and way to cut the stream: `chunks`, of
+ *   which a decoder is to get copies, because it unmasks in place, the events, and `record`
  */
 function* streamCases() {
   for (const { name, f, record } of DECODER_CASES) {
@@ -182,8 +182,8 @@ t.test('the first Decoder without handlers is warned of, unless it is traced', {
 });
 
 /**
- * How many events there are when the event at `k` has paused or thrown. If it is the call of `onFrame`
- * for a control frame, the frame's own handler follows still: nothing is lost.
+ * How many events there are when the event at `k` has paused or thrown. If it is the call of
+ * `onFrame` for a control frame, the frame's own handler follows still: nothing is lost.
  */
 function endOfFrame(expected, k) {
   const isTogether = expected[k][0] === 'frame' && ['ping', 'pong', 'close'].includes(expected[k + 1]?.[0]);
@@ -251,8 +251,8 @@ testCases('pause, stop or an error in any handler', streamCases(), (one) => {
 });
 
 /**
- * Whether an event of 600 frames is tried. A sample has those about the ends of the frame tables, of
- * 256 frames each, and every fifth.
+ * Whether an event of 600 frames is tried. A sample has those about the ends of the frame tables,
+ * of 256 frames each, and every fifth.
  */
 const isTried = (k) => TRIES_ALL || (k + 2) % 256 < 5 || k > 597 || (k + seed) % 5 === 0;
 

@@ -24,8 +24,8 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 /**
- * Messages as they were delivered, in parts or as a whole, the parts, and the codes of errors. `after`
- * is called after each part.
+ * Messages as they were delivered, in parts or as a whole, the parts, and the codes of errors.
+ * `after` is called after each part.
  */
 function collect(Decoder, { after, ...options }) {
   const messages = [];

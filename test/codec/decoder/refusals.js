@@ -24,8 +24,8 @@ const ofLengths = (f, lengths, lengthSize) => lengths.map((length) => f.binary('
 const withRsv = (f, rsv) => [f.text, f.binary, f.continuation, f.ping, f.pong].map((make) => make('a', { rsv }));
 
 /**
- * Each rule, its error, when a frame that breaks it is refused, and such frames: with which byte, from
- * 1; with the last of the header (without an extended length); or with the last of the frame.
+ * Each rule, its error, when a frame that breaks it is refused, and such frames: with which byte,
+ * from 1; with the last of the header (without an extended length); or with the last of the frame.
  *
  * @type {[string, string, number | 'header' | 'all', (f: object) => Buffer[], string?][]}
  */

@@ -20,7 +20,8 @@ class Attacker {
    * @param {number} [options.patience] milliseconds after which a flood ends that the server does
    *   not read
    * @param {number} [options.interval] milliseconds between the bytes of a slow connection
-   * @param {boolean} [options.repeat] whether to begin again, until `stop`, when a connection is over
+   * @param {boolean} [options.repeat] whether to begin again, until `stop`, when a connection is
+   *   over
    */
   constructor({ port, connections, bytes = Infinity, patience = 2 ** 31 - 1, interval = 1000, repeat = false }) {
     Object.assign(this, { port, connections, bytes, patience, interval, repeat });

@@ -33,8 +33,8 @@ const LIBRARIES = ['framemask', 'framemask/ws', 'ws'];
 /**
  * Sends messages to an echo server, one after the other, and measures how long each echo takes.
  *
- * @returns {Promise<{ milliseconds: number[], late: boolean }>} `late` if one took longer than TIMEOUT;
- *   then there are no more
+ * @returns {Promise<{ milliseconds: number[], late: boolean }>} `late` if one took longer than
+ *   TIMEOUT; then there are no more
  */
 async function probe(port, seconds) {
   const milliseconds = [];

@@ -1,6 +1,7 @@
 'use strict';
 
-// The cases of Autobahn|Testsuite, the programs that they are run on, and which results count as passed.
+// The cases of Autobahn|Testsuite, the programs that they are run on, and which results count as
+// passed.
 
 const path = require('node:path');
 

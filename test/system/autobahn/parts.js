@@ -1,6 +1,7 @@
 'use strict';
 
-// A server and a client on the codec that echo each message while it arrives: each part is a fragment.
+// A server and a client on the codec that echo each message while it arrives: each part is a
+// fragment.
 
 const http = require('node:http');
 const { Decoder, Encoder, acceptUpgrade, offerUpgrade } = require('../../../index');

@@ -16,9 +16,10 @@ const IMAGE = 'crossbario/autobahn-testsuite:0.8.2';
  * @typedef {object} Suite
  * @property {string} label where it was found
  * @property {string} host the name of this machine from within it
- * @property {(mode: string, folder: string, port: number) => { command: string[], end?: string[],
- *   inside: string }} prepare returns the command that runs it, a command that ends it if a signal does
- *   not, and the path of `folder`, which has spec.json, from within it
+ * @property {(mode: string, folder: string, port: number) =>
+ *   { command: string[], end?: string[], inside: string }} prepare returns the command that runs
+ *   it, a command that ends it if a signal does not, and the path of `folder`, which has spec.json,
+ *   from within it
  */
 
 /** @returns {string | null} the output of a program; null if it failed or does not exist */
@@ -71,8 +72,8 @@ function findPython2() {
 }
 
 /**
- * Finds the suite, and installs it in .cache/autobahn if there is a Python 2.7: on Python 3 it installs
- * but does not start. Only virtualenv before 20.22 makes environments for 2.7.
+ * Finds the suite, and installs it in .cache/autobahn if there is a Python 2.7: on Python 3 it
+ * installs but does not start. Only virtualenv before 20.22 makes environments for 2.7.
  *
  * @returns {Suite} @throws {NotHere}
  */

@@ -28,8 +28,8 @@ const { configOf, optionOf } = require('./project');
  * @property {boolean} [follows] whether it includes the addon without configuration
  * @property {(job: Job) => string[]} [leaves] packages that it does not bundle, so that they are
  *   needed in node_modules
- * @property {(job: Job) => Promise<{ file: string, warnings: string[] }>} bundle the file to run, below
- *   `out`
+ * @property {(job: Job) => Promise<{ file: string, warnings: string[] }>} bundle the file to run,
+ *   below `out`
  */
 
 /** The packages that a bundle needs in node_modules if framemask, under either name, is not bundled. */

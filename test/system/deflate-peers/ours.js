@@ -1,7 +1,7 @@
 'use strict';
 
-// The ends of a connection that are tested: a Connection, and framemask/ws, whose messages are whole or
-// streams.
+// The ends of a connection that are tested: a Connection, and framemask/ws, whose messages are
+// whole or streams.
 
 const { EventEmitter, once } = require('node:events');
 const http = require('node:http');

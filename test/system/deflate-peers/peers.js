@@ -11,8 +11,8 @@ const ALL_WINDOWS = [9, 10, 11, 12, 13, 14, 15];
 
 /**
  * @typedef {object} Peer
- * @property {(options: object) => Promise<{ port: number, close: () => void }>} [listen] starts an echo
- *   server; undefined if the peer can't be one
+ * @property {(options: object) => Promise<{ port: number, close: () => void }>} [listen] starts an
+ *   echo server; undefined if the peer can't be one
  * @property {(url: string, options: object) => Promise<void>} connect echoes what the server of
  *   that url sends, until it is closed
  * @property {() => Promise<void>} [stop]

@@ -1,6 +1,7 @@
 'use strict';
 
-// Installs and runs framemask with package managers and a registry that has the tarballs of a folder:
+// Installs and runs framemask with package managers and a registry that has the tarballs of a
+// folder:
 //
 //     node installs.js <tarball of framemask, in that folder> <managers>
 //

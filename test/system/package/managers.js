@@ -9,15 +9,15 @@ const runtimes = require('../support/runtimes');
 /**
  * @typedef {object} Manager
  * @property {string} name as --only takes it
- * @property {string[]} sources how it installs framemask: from a tarball, by its name from a registry,
- *   or as bufferutil beside a version of ws
+ * @property {string[]} sources how it installs framemask: from a tarball, by its name from a
+ *   registry, or as bufferutil beside a version of ws
  * @property {() => Commands} prepare downloads it
  * @property {(registry: string) => Record<string, string>} files of a project, besides its
  *   package.json
  * @property {RegExp[]} summary the lines that it prints at every install
  * @property {RegExp} [notes] the files that it adds to those of a package
- * @property {boolean} [types] whether types are checked in its project: not where another has the same
- *   files in the same places
+ * @property {boolean} [types] whether types are checked in its project: not where another has the
+ *   same files in the same places
  *
  * @typedef {object} Commands
  * @property {string} version

@@ -138,8 +138,8 @@ class Project {
 
   /**
    * @param {(keyof typeof KINDS)[]} kinds
-   * @returns {Promise<{ faults: string[], kernels: string[] }>} a program that prints an error, or runs
-   *   without a native kernel, has a fault
+   * @returns {Promise<{ faults: string[], kernels: string[] }>} a program that prints an error, or
+   *   runs without a native kernel, has a fault
    */
   async runPrograms(kinds) {
     fs.cpSync(path.join(__dirname, 'programs'), this.folder, { recursive: true });

@@ -54,8 +54,8 @@ async function packNext(scratch, version) {
 }
 
 /**
- * Installs framemask beside ws 8 and 7, takes the second version, goes back to the first, and to ws.
- * After each step, servers and clients of all talk.
+ * Installs framemask beside ws 8 and 7, takes the second version, goes back to the first, and to
+ * ws. After each step, servers and clients of all talk.
  *
  * @param {string} first the published version
  * @returns {Promise<{ cells: string[], faults: string[] }>}

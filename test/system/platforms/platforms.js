@@ -14,9 +14,9 @@ const { DENO_ENV, bun, denoRun, node } = require('../support/runtimes');
  * @property {boolean} [ci] whether --quick includes it
  * @property {boolean} [slow] whether an emulator does a tenth of the work
  * @property {string[]} [packages] the Debian packages that it needs
- * @property {(app: string) => { command: string[], args?: string[], env?: object }} prepare downloads and
- *   sets up the rest, for a folder with framemask and the test; returns the program, and the arguments
- *   of the test if they differ from the usual ones
+ * @property {(app: string) => { command: string[], args?: string[], env?: object }} prepare
+ *   downloads and sets up the rest, for a folder with framemask and the test; returns the program,
+ *   and the arguments of the test if they differ from the usual ones
  */
 
 const PLACE = 'node_modules/framemask';

@@ -1,8 +1,8 @@
 'use strict';
 
 /**
- * What can't run in Bun or Deno: the runtimes, a file, the reason, and the tests. Without tests the whole
- * file is left out.
+ * What can't run in Bun or Deno: the runtimes, a file, the reason, and the tests. Without tests the
+ * whole file is left out.
  */
 const UNSUPPORTED = [
   [

@@ -1,7 +1,7 @@
 'use strict';
 
-// What programs that were bundled or installed check. It requires nothing: a bundle that is an ES module
-// can't.
+// What programs that were bundled or installed check. It requires nothing: a bundle that is an ES
+// module can't.
 
 function expect(condition, what) {
   if (!condition) throw new Error(`wrong: ${what}`);

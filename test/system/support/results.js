@@ -18,8 +18,8 @@ class Results {
    * Runs a part.
    *
    * @param {string} name
-   * @param {() => Promise<string[] | { cells?: string[], faults?: string[] }>} part returns its faults, and
-   *   cells of the table; what it throws is a fault, unless it is NotHere
+   * @param {() => Promise<string[] | { cells?: string[], faults?: string[] }>} part returns its
+   *   faults, and cells of the table; what it throws is a fault, unless it is NotHere
    */
   async add(name, part) {
     const began = performance.now();

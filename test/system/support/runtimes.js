@@ -21,8 +21,9 @@ function deno() {
 }
 
 /**
- * Deno 2.9.6 may end with a segmentation fault if V8 still compiles in another thread when it exits,
- * on JavaScript alone, too: 12 of 150 runs of test/codec/decoder/parts.js on one busy processor.
+ * Deno 2.9.6 may end with a segmentation fault if V8 still compiles in another thread when it
+ * exits, on JavaScript alone, too: 12 of 150 runs of test/codec/decoder/parts.js on one busy
+ * processor.
  *
  * @param {string[]} [more] permissions besides those that framemask needs
  */

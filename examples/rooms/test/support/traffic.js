@@ -26,9 +26,9 @@ const sum = (items, of) => items.reduce((total, item) => total + of(item), 0);
 /** Clients in rooms of `roomSize`, of which `clients` is a multiple, that say `messages` messages each. */
 class Traffic {
   /**
-   * `connect` sets the `isJoined` of a client once it is in its room, adds the numbers to `published` of its
-   * messages that must be heard, calls `hear`, and adds `close` and `say`, which returns false if it can say
-   * nothing now.
+   * `connect` sets the `isJoined` of a client once it is in its room, adds the numbers to
+   * `published` of its messages that must be heard, calls `hear`, and adds `close` and `say`, which
+   * returns false if it can say nothing now.
    */
   constructor({ connect, clients, roomSize, messages }) {
     this.total = clients * messages;
@@ -68,7 +68,8 @@ class Traffic {
       const now = performance.now();
       due = Math.min(due + ((now - last) / 1000) * this._perSecond, share * this.total, this.said + this._perSecond);
       last = now;
-      // A client that cannot say anything now holds up all: on a busy machine the traffic is slower.
+      // A client that cannot say anything now holds up all: on a busy machine the traffic is
+      // slower.
       while (this.said < due && this.clients[this.said % this.clients.length].say()) this.said++;
     }
   }

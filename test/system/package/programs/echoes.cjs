@@ -1,8 +1,8 @@
 'use strict';
 
-// Servers and clients of framemask and of two versions of ws, each client with each server. With the
-// argument `ws`, after framemask has gone, those of ws alone. Prints framemask's version and how many
-// pairs have had all echoes.
+// Servers and clients of framemask and of two versions of ws, each client with each server. With
+// the argument `ws`, after framemask has gone, those of ws alone. Prints framemask's version and
+// how many pairs have had all echoes.
 
 const assert = require('node:assert');
 const { once } = require('node:events');

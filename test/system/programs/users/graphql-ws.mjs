@@ -1,5 +1,5 @@
-// graphql-ws, server and client: subscriptions that end from either side, and each close code of its
-// protocol, which clients without its rules provoke.
+// graphql-ws, server and client: subscriptions that end from either side, and each close code of
+// its protocol, which clients without its rules provoke.
 
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,7 +1,7 @@
 'use strict';
 
-// createWebSocketStream: 250 MB from the client to the server and, at the same time, 250 MB back, with
-// hashes of both, and readers that are slow now and then. The memory must stay bounded.
+// createWebSocketStream: 250 MB from the client to the server and, at the same time, 250 MB back,
+// with hashes of both, and readers that are slow now and then. The memory must stay bounded.
 
 const { createHash } = require('node:crypto');
 const { once } = require('node:events');
