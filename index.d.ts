@@ -35,19 +35,22 @@ export function mask(
   phase?: number
 ): number;
 
-/** Masks or unmasks all of `buffer` in place. Arguments, errors and result are those of {@link mask}. */
+/** Masks or unmasks `buffer` in place. Arguments, errors and result are those of {@link mask}. */
 export function unmask(buffer: Uint8Array, key: Uint8Array, phase?: number): number;
 
 /** The masking code: an instruction set, `'scalar'` without SIMD, or `'js'`. */
 export type Kernel = 'avx512' | 'avx2' | 'sse2' | 'neon' | 'scalar' | 'js';
 
-/** The best kernel of the machine, or the one that the environment variable `FRAMEMASK_KERNEL` names. */
+/** The machine's best kernel, or that of the environment variable `FRAMEMASK_KERNEL`. */
 export const kernel: Kernel;
 
-/** Why the addon did not load; null if it did, or `FRAMEMASK_KERNEL=js`. JSON has name, message and code. */
+/**
+ * Why the addon did not load; null if it did, or `FRAMEMASK_KERNEL=js`. JSON has its name, message
+ * and code.
+ */
 export const nativeError: Error | null;
 
-/** A server receives masked frames and sends unmasked ones, a client the opposite (RFC 6455 section 5.1). */
+/** A client's frames are masked, a server's are not (RFC 6455 section 5.1). */
 export type Role = 'server' | 'client';
 
 /** See {@link DecoderOptions.text}. */
@@ -133,7 +136,7 @@ export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'str
 }
 
 export interface TracedConnection {
-  /** This endpoint's name of the connection. Default: a version 4 UUID, set with the first record. */
+  /** This endpoint's name of the connection. Default: a version 4 UUID, from the first record. */
   id?: string | undefined;
   /** The Sec-WebSocket-Key of the handshake. A client may choose another connection's. */
   key?: string | undefined;
@@ -162,16 +165,16 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
    * their frames are known to have as many. Default: 0, all.
    */
   partsFrom?: number | undefined;
-  /** Text as a string, or as bytes; both are validated as UTF-8 (RFC 6455 section 8.1). Default: 'string'. */
+  /** Text as a string or as bytes, both validated (RFC 6455 section 8.1). Default: 'string'. */
   text?: Text | undefined;
-  /** With `text: 'buffer'`: does not validate text and the reasons of Close frames. Default: false. */
+  /** With `text: 'buffer'`: validates neither text nor reasons of Close frames. Default: false. */
   skipUTF8Validation?: boolean | undefined;
   /**
    * With `onFrame`: accepts RSV1 on the first frame of a message, for an extension of your own.
    * Else it is an error with the close code 1002. Default: false.
    */
   rsv1?: boolean | undefined;
-  /** The negotiated permessage-deflate. Later messages wait while one is {@link Decoder.inflating}. */
+  /** The negotiated permessage-deflate. Messages wait while one is {@link Decoder.inflating}. */
   deflate?: NegotiatedDeflate | null | undefined;
   /**
    * With `deflate`: a frame was inflated in the thread pool, or in another turn, and it and the
@@ -179,7 +182,7 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
    * {@link Decoder.closed}, and read on. An error that a handler throws meanwhile is uncaught.
    */
   onInflated?: ((this: Decoder<Context>) => void) | undefined;
-  /** One object for the Decoder and the Encoder of an endpoint. Default: each has a version 4 UUID. */
+  /** One object for an endpoint's Decoder and Encoder. Default: each has a version 4 UUID. */
   trace?: TracedConnection | null | undefined;
   /** Any value for the handlers: `this.context`. */
   context?: Context | undefined;
@@ -212,7 +215,7 @@ export class Decoder<Context = undefined, Text extends TextAs = 'string'> {
    * included. In a handler it is the `sequence` of the frame's trace record.
    */
   readonly framesRead: number;
-  /** Whether a message is inflated in the thread pool or another turn. Frames wait until `onInflated`. */
+  /** Whether the thread pool or another turn inflates a message. Frames wait until `onInflated`. */
   readonly inflating: boolean;
   /**
    * Decodes the next chunk and calls the handlers. The chunk is the decoder's from then on: it is
@@ -311,9 +314,9 @@ export class Encoder<End extends Role = Role> {
   readonly role: End;
   /** Whether a Close frame has been added, `stop` called, or a message lost that others need. */
   readonly closed: boolean;
-  /** The bytes that have collected, and those of messages that are being compressed or wait for it. */
+  /** The bytes that have collected, and those of messages whose compression has not ended. */
   readonly pending: number;
-  /** Adds a text message, or its first fragment with `fin: false`. Bytes must be UTF-8 (not checked). */
+  /** Adds a text message, or its first fragment (`fin: false`). Bytes must be UTF-8, unchecked. */
   text(data: string | Bytes, options?: MessageOptions): void;
   /** Adds a binary message, or its first fragment with `fin: false`. */
   binary(data: Bytes, options?: MessageOptions): void;
@@ -337,7 +340,7 @@ export class Encoder<End extends Role = Role> {
    * @param reason up to 123 bytes of valid UTF-8; only with a code
    */
   close(code?: number, reason?: string | Bytes): void;
-  /** When the connection is lost: drops all that has collected, and releases the memory of compression. */
+  /** When the connection is lost: drops what has collected, and frees the memory of compression. */
   stop(): void;
   /**
    * Adds a message of {@link prepare}, without a copy if it has 1 KiB or more, or nothing else has
@@ -489,7 +492,7 @@ export interface UpgradeSocket {
 }
 
 export interface AcceptUpgradeOptions {
-  /** The subprotocol, if the client offers it, or a function that chooses an offered one. Default: none. */
+  /** The subprotocol, if the client offers it, or a function that chooses one. Default: none. */
   protocol?: string | ((offered: string[]) => string | undefined) | undefined;
   /** Whether to accept permessage-deflate, maybe with options. Default: false. */
   deflate?: boolean | DeflateOptions | undefined;
@@ -615,7 +618,7 @@ export interface ConnectionOptions<Context = undefined, Text extends TextAs = 's
    * clock stands still while the program has paused the connection. Default: 0, never.
    */
   heartbeat?: number | undefined;
-  /** Whether Ping frames are answered: only the last one while the peer does not read. Default: true. */
+  /** Whether Ping frames are answered; if the peer does not read, only the last. Default: true. */
   autoPong?: boolean | undefined;
 }
 
@@ -627,7 +630,7 @@ export interface OwnConnectionOptions<Context = undefined> {
   protocol?: string | undefined;
   /** The agreement of the handshake. Default: null. */
   deflate?: NegotiatedDeflate | null | undefined;
-  /** Whether the connection begins with a `pause`, such as for an asynchronous login. Default: false. */
+  /** Whether it begins with a `pause`, such as for an asynchronous login. Default: false. */
   paused?: boolean | undefined;
   /** See {@link DecoderOptions.trace}; `path` is for `framemask:open` and `framemask:close`. */
   trace?: (TracedConnection & { path?: string | undefined }) | undefined;
@@ -642,7 +645,7 @@ export interface AcceptOptions<Context = undefined> extends AcceptUpgradeOptions
   trace?: Pick<TracedConnection, 'id'> | undefined;
 }
 
-/** Others go to `http.request` or `https.request`, such as `ca`, `rejectUnauthorized` or `socketPath`. */
+/** Others, such as `ca` or `socketPath`, go to `http.request` or `https.request`. */
 export interface ConnectOptions<Context = undefined, Text extends TextAs = 'string'>
   extends ConnectionOptions<Context, Text>,
     OfferUpgradeOptions,
@@ -757,7 +760,7 @@ export class Connection<Context = undefined, Text extends TextAs = 'string'> {
   ping(data?: string | Bytes, callback?: SendCallback): boolean;
   /** The same for a Pong frame. Ping frames are answered without it. */
   pong(data?: string | Bytes, callback?: SendCallback): boolean;
-  /** Begins closing, as {@link Encoder.close}. Messages come until the peer answers; none is sent. */
+  /** Begins closing, as {@link Encoder.close}. None is sent; some may come until the answer. */
   close(code?: number, reason?: string | Bytes): void;
   /** Drops the connection at once: only `onError` and `onClose` are still called. */
   terminate(): void;

@@ -33,7 +33,7 @@ define(['Connection', 'shutDown'], () => ({
 define(['acceptHttp2'], () => require('./lib/http2/accept-http2'));
 define(['overHttp2'], () => require('./lib/http2/over-http2'));
 
-/** Defines exports, each of which becomes an ordinary property when it is first read or assigned. */
+/** Defines exports. Each becomes an ordinary property when it is first read or assigned. */
 function define(names, load) {
   let loaded = null;
   for (const name of names) {

@@ -146,7 +146,7 @@ declare class EitherWebSocket extends EventEmitter {
 }
 
 declare class WebSocket extends EitherWebSocket {
-  /** As {@link WebSocket.messages} with its defaults: `for await (const { data, isBinary } of socket)`. */
+  /** `for await (const { data, isBinary } of socket)`: {@link WebSocket.messages}, by default. */
   [Symbol.asyncIterator](): AsyncIterableIterator<WebSocket.Message>;
 }
 
@@ -396,7 +396,7 @@ declare namespace WebSocket {
     ws: string;
     /** `'shared'` if connections can have `sharedReads` here. */
     reads: 'shared' | 'events';
-    /** Who compresses and inflates: `'ws'` with the environment variable `FRAMEMASK_DEFLATE=ws`, and on Deno. */
+    /** Who compresses: `'ws'` with the environment variable `FRAMEMASK_DEFLATE=ws`, and on Deno. */
     deflate: 'framemask' | 'ws';
     /** Whether framemask/ws/register is at work. */
     registered: boolean;
@@ -563,7 +563,7 @@ declare namespace WebSocket {
   }
 
   interface WebSocketOpenInfo {
-    /** The messages: text as strings. Above 64 KiB that nobody has read, the WebSocket is paused. */
+    /** The messages: text as strings. 64 KiB that nobody has read pause the WebSocket. */
     readable: ReadableStream<string | Uint8Array>;
     /**
      * Each chunk is a message; others than bytes become strings. A write is done when the bytes are

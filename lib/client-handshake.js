@@ -60,7 +60,7 @@ async function openClient(url, options) {
       request.destroy();
     }
 
-    /** @returns {object | null} null for an answer that is not correct: the promise has its status */
+    /** @returns {object | null} null for a wrong answer: the promise has its status */
     function accept(response) {
       try {
         return offer.readAnswer(response);

@@ -13,7 +13,7 @@ const { checkObject } = require('./shared/option-names');
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 /** 16 bytes in base64. As other servers, it does not judge the bits that no byte has. */
 const KEY = /^[A-Za-z0-9+/]{22}==$/;
-/** "A server that sends a 426 response MUST send an Upgrade header field" (RFC 9110 section 15.5.22). */
+/** "A server that sends a 426 response MUST send an Upgrade header field" (RFC 9110, 15.5.22). */
 const UPGRADE = { Connection: 'Upgrade, close', Upgrade: 'websocket' };
 /** "concatenated with the string GUID, a SHA-1 hash ..., base64-encoded" (section 1.3). */
 const acceptKey = (key) => modules.crypto.createHash('sha1').update(`${key}${GUID}`).digest('base64');
@@ -53,7 +53,7 @@ function acceptUpgrade(request, socket, head, options = {}) {
   return { protocol: chosen ?? '', deflate: agreement };
 }
 
-/** @returns {[status: number, headers: object] | null} why a request is not a handshake (section 4.2.1) */
+/** @returns {[status: number, headers: object] | null} why it is no handshake (section 4.2.1) */
 function findRefusal({ method, httpVersion, headers }) {
   if (method !== 'GET') return [405, { Allow: 'GET' }];
   // A proxy would take the body's bytes for the first frames, or these for the body.

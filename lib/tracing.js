@@ -88,7 +88,7 @@ function traceError(source, error) {
   frames.publish(record);
 }
 
-/** `firstByte` is that of the first frame, `length` the message's; the sequence is the last frame's. */
+/** `firstByte` is the first frame's, `length` the message's, the sequence the last frame's. */
 function traceMessage(source, firstByte, length, fragments) {
   if (!messages.hasSubscribers) return;
   const record = createRecord(source);

@@ -354,7 +354,7 @@ class Dispatcher {
     this._proceed(stream);
   }
 
-  /** A compressed message of one frame: `_addParts` without a PartialMessage, which takes 100 ns. */
+  /** `_addParts` of a compressed message of one frame: a PartialMessage would take 100 ns. */
   _addWhole(firstByte, bytes) {
     const stream = this.assembler.createStream(firstByte, this._inflater);
     stream.add(bytes, true, true);
@@ -362,7 +362,7 @@ class Dispatcher {
     this._proceed(stream);
   }
 
-  /** Delivers the bytes that a stream has, in parts or as a message, unless a handler pauses or stops. */
+  /** Delivers a stream's bytes, in parts or as a message, unless a handler pauses or stops. */
   _giveParts(stream) {
     while (this.state === 0) {
       let part;

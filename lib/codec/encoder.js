@@ -246,7 +246,7 @@ class Encoder {
     if (hasFailed || !queue.isStopped) queue.onDeflated?.call(this);
   }
 
-  /** Whether compressed messages refer to earlier ones, of which a `flush` that has thrown has lost some. */
+  /** Whether compressed messages refer to earlier ones, and a `flush` has lost some of those. */
   get _isBroken() {
     return this._buffer.hasLost && this._queue.compression.hasTakeover;
   }
@@ -327,7 +327,7 @@ function firstByteOf(opcode, options) {
   return ((options?.fin ?? true) ? FIN : 0) | (options?.rsv1 ? RSV1 : 0) | opcode;
 }
 
-/** The first half of a surrogate pair that a fragment has ended in: an own property of few encoders. */
+/** The first half of a surrogate pair that a fragment has cut: an own property of few encoders. */
 Encoder.prototype._half = '';
 
 showPublicState(Encoder, ['role', 'closed', 'pending']);

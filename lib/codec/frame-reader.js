@@ -139,7 +139,7 @@ class FrameReader {
     return this._backend.maskInPlace(this.chunk, this.position - length, length, key);
   }
 
-  /** Copies the payload of a FRAME while it is unmasked; returns whether it is known to be ASCII. */
+  /** Copies and unmasks the payload of a FRAME; returns whether it is known to be ASCII. */
   copyPayload(target) {
     const { length, key } = header;
     return copyUnmasked(this._backend, this.chunk, this.position - length, target, 0, length, key);
@@ -192,7 +192,7 @@ class FrameReader {
     return key;
   }
 
-  /** Forgets the frame whose payload has been taken. Returns that payload if it is a CONTROL frame. */
+  /** Forgets the frame whose payload has been taken. Returns the payload of a CONTROL frame. */
   endFrame() {
     const { payload } = this._frame;
     this._frame = null;

@@ -40,7 +40,7 @@ function endOfBatch(table, first, end) {
   return table[i - 1];
 }
 
-/** The frames that are copied together, by the same arguments; returns the offset at which they end. */
+/** The frames that are copied together, by the same arguments; returns where they end. */
 function endOfPiece(table, first, end) {
   const start = table[first + 1];
   let i = first;
@@ -48,7 +48,7 @@ function endOfPiece(table, first, end) {
   return table[Math.max(i, first + ENTRY) - 1];
 }
 
-/** Moves the payloads of all entries to where they are once the chunk begins at its offset `from`. */
+/** Moves the payloads of all entries to their places once the chunk begins at `from`. */
 function moveEntries(table, from) {
   for (let i = 0; i < table.length; i += ENTRY) {
     table[i + 1] -= from;

@@ -79,7 +79,7 @@ function firstByteError(firstByte, bytes, position, end) {
 const METHOD = /^([A-Z]{3,4} |CONNE|DELET|OPTIO|PATCH|TRACE)/;
 const TLS_HANDSHAKE = '\x16\x03';
 
-/** Says so where a program has written other bytes than frames to a Decoder, such as the handshake. */
+/** Says if a program has written other bytes than frames to a Decoder, such as the handshake. */
 function protocolHint(bytes, position, end) {
   const start = String.fromCharCode(...bytes.subarray(position, Math.min(end, position + 5)));
   if (start.startsWith(TLS_HANDSHAKE)) return '. It looks like TLS: give a Decoder the bytes of a tls.TLSSocket';
@@ -124,7 +124,7 @@ function headerSize(length, maskBit) {
   return (length <= 0xffff ? 4 : 10) + key;
 }
 
-/** Writes a header (RFC 6455 section 5.2), unmasked if `key` is 0. Returns where the payload begins. */
+/** Writes a header (RFC 6455 section 5.2), unmasked if `key` is 0; returns its payload's place. */
 function writeHeader(target, at, firstByte, length, key) {
   const maskBit = key === 0 ? 0 : MASK;
   let p = at + 2;

@@ -30,7 +30,7 @@ class MessageAssembler {
     const text = readText(options);
     this._text = options.onFrame === undefined || text === UNCHECKED ? text : FRAMES;
     this._countsFragments = readBoolean(options, 'fragmentLengths');
-    /** The lengths of the fragments of a message, if they are wanted: until it has been delivered. */
+    /** The lengths of a message's fragments, if they are wanted, until it has been delivered. */
     this.lengths = undefined;
     /** The message in progress, or null. */
     this.message = null;
@@ -191,7 +191,7 @@ class MessageAssembler {
     return utf8Error();
   }
 
-  /** Whether a data frame belongs to a message with RSV1, which begins with it or is in progress. */
+  /** Whether a data frame belongs to a message with RSV1: one in progress, or its own. */
   hasRsv1(firstByte) {
     return ((this.message === null ? firstByte : this.message.firstByte) & RSV1) !== 0;
   }

@@ -26,7 +26,7 @@ class SlabPart {
     return copy;
   }
 
-  /** Clears what earlier users left behind a part that is given away: before it lies the same write. */
+  /** Clears what earlier users left behind a part that is given away; this write is before it. */
   clearRest() {
     if (!isPrivate(this.slab)) this.slab.fill(0, this.end);
   }
@@ -271,7 +271,7 @@ function tellEnded({ destroyed }, callback) {
   return false;
 }
 
-/** Releases the slabs of parts. If `toBuffer` was called (`areTaken`), some have been given away. */
+/** Releases the slabs of parts. After `toBuffer` (`areTaken`), some have been given away. */
 function releaseSlabs(parts, areTaken) {
   let slab = null;
   let free = false;

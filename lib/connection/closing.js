@@ -53,7 +53,7 @@ class Closing {
     return this._state === IS_OVER ? CLOSED : CLOSING;
   }
 
-  /** "The application MUST NOT send any more data frames after sending a Close frame" (section 5.5.1). */
+  /** "MUST NOT send any more data frames after sending a Close frame" (section 5.5.1). */
   get maySend() {
     return this._state === IS_OPEN;
   }
@@ -149,13 +149,13 @@ class Closing {
     if (this._state < ENDS) this._state = ENDS;
   }
 
-  /** The transport is closed, and all has been read: "_The WebSocket Connection is Closed_" (section 7.1.4). */
+  /** All has been read: "_The WebSocket Connection is Closed_" (section 7.1.4). */
   finish() {
     this._state = IS_OVER;
   }
 }
 
-/** The code that a Close frame gets in answer: "typically echos the status code it received" (section 5.5.1). */
+/** The code of the answer: "typically echos the status code it received" (section 5.5.1). */
 const answerTo = (code) => (code === NO_STATUS ? undefined : code);
 
 module.exports = { CLOSED, CLOSING, Closing, END, OPEN, SEND_CLOSE, answerTo };

@@ -29,7 +29,7 @@ class Connection {
     return new this(socket, 'server', options, { ...own, ...upgrade, trace });
   }
 
-  /** The streams of Node.js deliver in ticks, and those come after the code that awaits the promise. */
+  /** Node.js's streams deliver in ticks, which come after the code that awaits the promise. */
   static async connect(url, options = {}) {
     settingsOf(options);
     const { context } = options;

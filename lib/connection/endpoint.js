@@ -15,7 +15,7 @@ const { Output } = require('./output');
 /** Where a stream keeps its Endpoint. */
 const kEndpoint = Symbol('endpoint');
 
-/** From so many bytes on, frames are sent at once: a program that sends until it is to wait must see them. */
+/** From so many bytes on, frames are sent at once: a program that sends must see when to wait. */
 const SEND_FROM = 16 * 1024;
 /**
  * The same in a read, whose replies leave together: more than a read of 64 KiB brings. A write amid
@@ -114,7 +114,7 @@ class Endpoint {
     nextTick(deliver, this);
   }
 
-  /** Takes the steps of Closing; `code` is that of a Close frame. The time is limited from now on. */
+  /** Takes the steps of Closing; `code` is a Close frame's. The time is limited from now on. */
   follow(steps, code) {
     if ((steps & SEND_CLOSE) !== 0) this.output.encoder.close(code);
     if ((steps & END) !== 0) this._mustEnd = true;

@@ -10,7 +10,7 @@ const BY_BACKPRESSURE = 2;
 /** the Decoder waits for the thread pool. */
 const BY_INFLATING = 4;
 
-/** The way in of a connection: the chunks of a stream go to a Decoder, unless something holds them. */
+/** A connection's way in: the chunks of a stream go to a Decoder, unless something holds them. */
 class Input {
   /**
    * @param {(chunk: Buffer) => void} listener of the stream's 'data', which gives each chunk to

@@ -13,7 +13,7 @@ const HANDLERS = ['onMessage', 'onPart', 'onPing', 'onPong', 'onDrain', 'onError
 const OF_DECODER = ['maxPayload', 'maxFragments', 'partsFrom', 'text'];
 const NAMES = [...HANDLERS, ...OF_DECODER, 'maxBackpressure', 'closeTimeout', 'heartbeat', 'autoPong'];
 
-/** The options that the connections of a server share, checked: see ConnectionOptions in index.d.ts. */
+/** The options that a server's connections share, checked: see ConnectionOptions in index.d.ts. */
 class Settings {
   constructor(options) {
     checkOptions(options, 'Connection');

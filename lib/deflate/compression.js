@@ -87,7 +87,7 @@ class Compression {
     return this._shorter(record, this._deflater.deflate(bytes, length, isLast(record)));
   }
 
-  /** Compresses a record in the thread pool. Calls back with an error or null, and the record as it is sent. */
+  /** Compresses a record in the thread pool. Calls back with an error or null, and the result. */
   deflateLater(record, callback) {
     this._deflater.deflateLater(record.data, record.length, isLast(record), (error, deflated, bytes) => {
       if (error !== null) callback(error, null);
@@ -157,7 +157,7 @@ function wayOf(firstByte, compress) {
   return compress ? DEFLATED : WORTHWHILE;
 }
 
-/** The record, with its payload compressed. RSV1 is "set ... on the first fragment" (RFC 7692 section 6.1). */
+/** The record, compressed. RSV1 is "set ... on the first fragment" (RFC 7692 section 6.1). */
 function withPayload(record, deflated) {
   if (!continues(record.firstByte)) record.firstByte |= RSV1;
   record.data = deflated;

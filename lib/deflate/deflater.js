@@ -97,7 +97,7 @@ class Deflater {
     }, end);
   }
 
-  /** @returns {Buffer} a message, or a sample of it, that refers to no other, and is not empty, compressed */
+  /** @returns {Buffer} compressed: a message, or a sample, not empty, that refers to no other */
   deflateAlone(bytes, length, sync = supportsSyncZlib()) {
     if (!sync) return withoutTail(zlib.deflateRawSync(bytes, this._optionsAlone));
     const { key } = this;

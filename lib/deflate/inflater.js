@@ -34,7 +34,7 @@ const INFLATES_FASTER = 4;
  * empty blocks take 84 to 125 µs per KiB, and put out nothing.
  */
 const INPUT_PART = 1 / 8;
-/** A frame up to this size waits for another turn instead: the thread pool costs it 60 to 150 µs. */
+/** A frame up to this size waits for another turn: the thread pool would cost it 60 to 150 µs. */
 const WAITS_TO = 4 * 1024;
 /** The input of one run of a message in parts: 2 ms of empty blocks. */
 const INPUT_OF_PART = 16 * 1024;
@@ -193,7 +193,7 @@ class Inflater {
     return limit === null || (isFresh && limit !== Infinity && length <= Math.min(limit * INPUT_PART, WAITS_TO));
   }
 
-  /** Runs zlib for the bytes if they fit this turn, else for one that shows whether zlib takes any. */
+  /** Runs zlib for the bytes if they fit this turn, else for one: does zlib take any? */
   _run(work, fits, limit) {
     const { isAlone, length } = work;
     const inParts = this._turnLimit === null;

@@ -14,7 +14,7 @@ const kAccepts = Symbol('accepts');
 /** The session of a stream, also after its end. */
 const kSession = Symbol('session');
 
-/** The properties that a stream takes from its session's socket while that lasts, as over HTTP/1.1. */
+/** The properties that a stream takes from its session's socket, as over HTTP/1.1. */
 const OF_SOCKET = ['remoteAddress', 'remoteFamily', 'remotePort', 'localAddress', 'localFamily', 'localPort'];
 OF_SOCKET.push('encrypted', 'authorized', 'authorizationError', 'alpnProtocol', 'servername', 'getCertificate');
 OF_SOCKET.push('getCipher', 'getPeerCertificate', 'getPeerX509Certificate', 'getProtocol', 'getSession', 'getFinished');
@@ -59,7 +59,7 @@ function onStream(stream, headers) {
   });
 }
 
-/** Whether the program answers streams itself: with a listener of 'request', Node.js listens to 'stream', too. */
+/** Whether the program answers streams itself: for 'request', Node.js listens to 'stream', too. */
 function hasOtherListeners(server, session) {
   // Node.js listens to each session for the server. A stream that was reset at once has left its
   // session.
@@ -113,7 +113,7 @@ function returnThis() {
   return this;
 }
 
-/** Errors are the WebSocket's, once there is one; a stream without a listener would end the process. */
+/** Errors are the WebSocket's, once there is one; unheard, they would end the process. */
 function ignore() {}
 
 /**

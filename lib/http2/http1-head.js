@@ -3,7 +3,7 @@
 // Handshakes over HTTP/1.1, as ws, node:http and lib/handshake.js write and read them, and their
 // counterparts over HTTP/2 (RFC 8441 section 5).
 
-/** Header fields of HTTP/1.1 that HTTP/2 forbids (RFC 9113 section 8.2.2), or RFC 8441 leaves out. */
+/** Fields of HTTP/1.1 that HTTP/2 forbids (RFC 9113 section 8.2.2), or RFC 8441 leaves out. */
 const LEFT_OUT = new Set([
   'connection',
   'host',

@@ -68,7 +68,7 @@ class Tunnel extends Duplex {
     this._connect = connect;
     this._share = share;
     this._stream = null;
-    /** The request that is written, and its callback, until there is an answer. Later writes wait for that. */
+    /** The request that is written, and its callback, until the answer. Later writes wait. */
     this._request = null;
     this._key = '';
     this._timer = null;
@@ -147,7 +147,7 @@ class Tunnel extends Duplex {
     }
   }
 
-  /** Waits for a session. Its peer is there, takes WebSockets, and its limit leaves room for one more stream. */
+  /** Waits for a session whose peer is there, takes WebSockets, and allows one more stream. */
   async _findSession() {
     do {
       await this._share.check();

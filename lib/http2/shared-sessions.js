@@ -13,7 +13,7 @@ const CLOSE_TIMEOUT = 30_000;
 const MAX_ORIGINS = 1000;
 const ENHANCE_YOUR_CALM = 11;
 
-/** The options in which the WebSockets on a session must agree: values, and functions and objects. */
+/** Options in which the WebSockets on a session must agree: values, and functions and objects. */
 const VALUES = ['host', 'port', 'socketPath', 'family', 'localAddress', 'settings', 'servername', 'rejectUnauthorized'];
 VALUES.push('ca', 'cert', 'key', 'passphrase', 'pfx', 'crl', 'ciphers', 'sigalgs', 'ecdhCurve', 'dhparam');
 VALUES.push('allowPartialTrustChain', 'minDHSize', 'privateKeyEngine', 'privateKeyIdentifier', 'clientCertEngine');
@@ -77,7 +77,7 @@ class SharedSessions {
     this._entries.delete(entry);
   }
 
-  /** Asks the peer of a silent session whether it is there: a lost connection may have told nobody. */
+  /** Asks the peer of a silent session whether it is there: a loss may have told nobody. */
   check(entry) {
     const { session } = entry;
     if (session.connecting || session.destroyed || performance.now() - entry.answeredAt < FRESH) return null;

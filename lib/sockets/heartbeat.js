@@ -41,7 +41,7 @@ class Heartbeat {
   }
 }
 
-/** The clocks by their milliseconds: one for all connections of a thread with the same heartbeat. */
+/** The clocks by milliseconds: one for all connections of a thread with the same heartbeat. */
 const clocks = new Map();
 
 /** Has a function called for a connection with each tick. */

@@ -31,9 +31,8 @@ function readShutDown(options) {
  * Closes connections one after the other, over the first two thirds of the time, so that their
  * peers do not all come back at once; terminates those that are left when the time is over.
  *
- * @param
- *   {Iterable<{ readyState: number, bufferedAmount: number, close: Function, terminate: Function }>}
- *   connections
+ * @param {Iterable<{ readyState: number, bufferedAmount: number, close: Function,
+ *   terminate: Function }>} connections
  * @returns {Promise<{ closed: number, terminated: number, droppedBytes: number }>}
  */
 async function shutDown(connections, options) {

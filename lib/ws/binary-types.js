@@ -2,7 +2,7 @@
 
 const { memoryOf, offsetOf } = require('../shared/buffers');
 
-/** The data of a binary message as `binaryType` asks for it: 'arraybuffer', 'blob' or 'fragments'. */
+/** A binary message's data as `binaryType` asks for it: 'arraybuffer', 'blob' or 'fragments'. */
 function toBinaryType(data, binaryType, fragmentLengths) {
   switch (binaryType) {
     case 'arraybuffer':

@@ -122,20 +122,20 @@ function learnListener(receiver) {
   };
 }
 
-/** Whether that listener is all that hears a Receiver's messages: no tracer's is around or beside it. */
+/** Whether that listener alone hears a Receiver's messages: no tracer's is around or beside it. */
 function isHeardByWsAlone(receiver) {
   const listeners = receiver.listeners('message');
   return listeners.length === 1 && listeners[0] === plainListener;
 }
 
-/** The options of zlib that say only how a message is compressed, or in which pieces it comes out. */
+/** The options of zlib that only say how a message is compressed, or in which pieces it comes. */
 const PLAIN_OPTIONS = ['level', 'memLevel', 'chunkSize'];
 
 /** @returns {object | undefined} undefined if contexts with these options of zlib can be shared */
 const unsharedOptions = (options) =>
   Object.keys(options).every((name) => PLAIN_OPTIONS.includes(name)) ? undefined : options;
 
-/** The parameters that a PerMessageDeflate has negotiated, and its settings, but for the thread pool's. */
+/** A PerMessageDeflate's negotiated parameters, and its settings but for the thread pool's. */
 function negotiatedBy({ _options: options, params }) {
   // ws spreads them, so that null sets none, too.
   const zlibDeflateOptions = options.zlibDeflateOptions ?? {};
@@ -178,7 +178,7 @@ const DEFERRED = 6;
 /** Whether a connection waits for a message to be inflated, or for the turn of an event. */
 const isWaiting = (receiver) => receiver._state !== DECODING;
 
-/** Whether a Close frame has come, or a wrong one: while the WebSocket is open, ws itself calls `close` then. */
+/** Whether a Close or wrong frame has come: ws itself calls `close` of an open WebSocket then. */
 const isEndedByPeer = (websocket) => websocket._closeFrameReceived || Boolean(websocket._receiver.errored);
 
 const isServer = (websocket) => websocket._isServer;

@@ -154,7 +154,7 @@ class ReceiverAdapter {
     else this._emitStream(stream, isBinary);
   }
 
-  /** A stream that nobody hears is discarded, as a message is. So is one whose listener throws first. */
+  /** A stream that nobody hears is discarded, as a message is; so is one whose listener throws. */
   _emitStream(stream, isBinary) {
     let isHeard = false;
     try {

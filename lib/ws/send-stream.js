@@ -86,7 +86,7 @@ class SendTurns {
     this._adapter.redirectSends(null);
   }
 
-  /** Makes a call that waited. Its error is its caller's: memory may have been transferred meanwhile. */
+  /** Makes a call that waited. The error of memory that was transferred is its caller's. */
   _sendNow({ call, size }) {
     try {
       if (sizeOf(call[0]) < size) throw goneError();
@@ -99,7 +99,7 @@ class SendTurns {
     }
   }
 
-  /** Fails the calls and the streams that wait: the connection closes in the middle of a message. */
+  /** Fails the calls and streams that wait: the connection closes in the middle of a message. */
   fail(error) {
     for (let next = this._waiting.shift(); next !== null; next = this._waiting.shift()) {
       const { call, size, fail } = next;

@@ -225,7 +225,7 @@ class SenderAdapter {
     else this._encoder.flush(this.socket, callback);
   }
 
-  /** Before a long frame: the callbacks of shorter ones need not wait until the system has taken it. */
+  /** Before a long frame: callbacks of shorter ones need not wait until the system has taken it. */
   _flushCallbacks() {
     if (this._callbacks !== null) this.flush();
   }
@@ -316,7 +316,7 @@ function sendFrame(list, callback) {
   this[kSenderAdapter].sendFramed(list, callback);
 }
 
-/** Refuses a message whose memory has been transferred while it waited; ws would send an empty one. */
+/** Refuses a message whose memory was transferred while it waited; ws would send an empty one. */
 function dispatch(data, compress, options, callback) {
   if (typeof data !== 'string' && isShortened(data, options)) {
     this[kSenderAdapter].fail(goneError());

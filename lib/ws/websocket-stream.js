@@ -139,7 +139,7 @@ class WebSocketStream {
     if (this._readableController.desiredSize <= 0) websocket.pause();
   }
 
-  /** @returns {Promise<void>} settled when the next chunk may come, or the connection has ended before */
+  /** @returns {Promise<void>} settled when the next chunk may come, or the connection has ended */
   _write(chunk) {
     const websocket = this._websocket;
     const binary = isBytes(chunk);

@@ -86,7 +86,7 @@ function extend(Base) {
       compression.attachCompressor(deflateOf(this), direction, onError, () => endDecoding(receiver));
     }
 
-    /** ws calls it when the handshake is done. It listens to the socket's data, and emits 'open'. */
+    /** ws calls it after the handshake: it listens to the socket's data, and emits 'open'. */
     setSocket(socket, ...rest) {
       super.setSocket(socket, ...rest);
       const options = socket[kServerOptions];
