@@ -69,6 +69,12 @@ const RANGES = [
   ['broadcast', 'framemask', 'ws', 'broadcast to 1,000 connections']
 ];
 
+/** Below those: the work, its part, the candidate beside ws, and the figure, in bytes. */
+const MEMORY = [
+  ['a Decoder and an Encoder: memory while idle', 'idle-memory', 'framemask', 'held'],
+  ['`framemask/ws`: memory of a connection after an echo', 'ws', 'framemask/ws', 'used']
+];
+
 /** More rows than these are those from the first to the last. */
 const MOST_NAMES = 4;
 
@@ -103,9 +109,11 @@ function readmeBlock(reports) {
     const names = slower.length === range.rows ? 'all' : namesOf(slower.length > 0 ? slower : [weakest]);
     return [work, shown, `${formatRange(range)}×`, range.rows === 1 ? '' : names];
   });
-  const { medians } = reports['idle-memory'].rows[0];
-  const [own, peer] = ['framemask', 'ws'].map((name) => formatFigure('held', medians[name].held));
-  lines.push(['memory of an idle connection', 'ws', `${own} bytes, ws ${peer}`, '']);
+  for (const [work, part, name, figure] of MEMORY) {
+    const { medians } = reports[part].rows.find(({ medians }) => medians[name]?.[figure] !== undefined);
+    const [own, peer] = [name, 'ws'].map((each) => formatFigure(figure, medians[each][figure]));
+    lines.push([work, 'ws', `${own} bytes, ws ${peer}`, '']);
+  }
   const { machine, date } = reports.echo;
   return [
     ...['unmask', 'decode', 'echo'].map((name) => picture(name, 'docs/charts/')),
