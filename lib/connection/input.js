@@ -40,7 +40,9 @@ class Input {
 
   /** Takes the bytes that a paused stream had when it was closed. */
   writeRest() {
-    const rest = this._stream.readableLength > 0 ? this._stream.read() : null;
+    const { readableLength } = this._stream;
+    // Without its argument, Node.js 26 returns the first of several chunks.
+    const rest = readableLength > 0 ? this._stream.read(readableLength) : null;
     if (rest !== null) this.decoder.write(rest);
   }
 
