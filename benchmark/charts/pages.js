@@ -121,7 +121,7 @@ function readmeBlock(reports) {
       `${date.slice(0, 10)}. All rows: [docs/figures.md](docs/figures.md).`,
     '| work | against | times faster | rows below 1, or the weakest |\n|---|---|--:|---|\n' +
       lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n'),
-    `Without the addon the weakest rows are ${weakestWithoutAddon(reports)}.`
+    `Without the addon the weakest rows are\n${weakestWithoutAddon(reports)}.`
   ].join('\n\n');
 }
 
