@@ -90,10 +90,14 @@ const DIFFERENCES = [
     name: 'messages behind a final block that ends with its message are inflated',
     why: 'RFC 7692, section 7.2.3.4, allows such blocks. ws goes on with the ended stream, and delivers nothing.',
     // What is no DEFLATE is an error for framemask, while ws skips the first fragment.
-    applies: ({ ours, theirs, shared, reference }) =>
-      reference !== null &&
-      [ours, theirs].some((lines) => /^message|^error .* Z_/.test(lines[shared] ?? '')) &&
-      ours.slice(0, shared).filter(isMessage).length >= countTo(endsWithFinalBlock, reference)
+    applies: ({ ours, theirs, reference }) => {
+      const { some, others, shared } = withoutStates(ours, theirs);
+      return (
+        reference !== null &&
+        [some, others].some((lines) => /^message|^error .* Z_/.test(lines[shared] ?? '')) &&
+        some.slice(0, shared).filter(isMessage).length >= countToFinalBlock(reference)
+      );
+    }
   },
   {
     name: 'messages behind an empty compressed one are inflated',
@@ -103,10 +107,8 @@ const DIFFERENCES = [
     applies: ({ ours, theirs, reference }) => {
       if (reference === null) return false;
       const before = countTo(isEmpty, reference) - 1;
-      // ws, which inflates in the thread pool, may have left OPEN before.
-      const [some, others] = [ours, theirs].map((lines) => lines.map(withoutState));
+      const { some, others, shared } = withoutStates(ours, theirs);
       const [messages, otherMessages] = [some, others].map((lines) => lines.filter(isMessage));
-      const shared = some.findIndex((line, i) => line !== others[i]);
       return (
         messages.findIndex((line, i) => i < otherMessages.length && line !== otherMessages[i]) >= before ||
         ([some, others].some((lines) => isError(lines[shared] ?? '')) &&
@@ -130,6 +132,15 @@ const isError = (line) => line.startsWith('error ');
 const isTextError = (line) => /^error .*WS_ERR_INVALID_UTF8 Invalid WebSocket frame: invalid UTF-8 sequence/.test(line);
 /** Without readyState, which may be CLOSING in one of two logs. */
 const withoutState = (line) => line.replace(/\[[0-3]\]$/, '');
+/**
+ * Both logs so, and how many lines agree: ws, which inflates in the thread pool, may have left OPEN
+ * before.
+ */
+function withoutStates(ours, theirs) {
+  const [some, others] = [ours, theirs].map((lines) => lines.map(withoutState));
+  const at = some.findIndex((line, i) => line !== others[i]);
+  return { some, others, shared: at === -1 ? some.length : at };
+}
 /** Without bufferedAmount, in which what was sent upon a delivery counts. */
 const withoutAmount = (line) => line.replace(/, \d+ buffered$/, '');
 const isMessage = (line) => line.startsWith('message ');
@@ -146,15 +157,30 @@ const hasCompressedText = ({ message, events }) =>
 
 const isEmpty = ({ length }) => length === 0;
 
-/** @returns {boolean} whether DEFLATE ends just with a message and the tail that it is given */
-function endsWithFinalBlock(payload) {
-  const bytes = Buffer.concat([payload, Buffer.from('0000ffff', 'hex')]);
-  try {
-    // Throws unless there is a final block.
-    return zlib.inflateRawSync(bytes, { info: true }).engine.bytesWritten === bytes.length;
-  } catch {
-    return false;
+/**
+ * @returns {number} messages up to the first one with which, and with the tail that it is given,
+ *   DEFLATE ends; Infinity without one
+ */
+function countToFinalBlock({ events }) {
+  const messages = events.filter(({ kind }) => kind === 'text' || kind === 'binary');
+  let before = Buffer.alloc(0);
+  for (const [i, { rsv1, data }] of messages.entries()) {
+    if (!rsv1) continue;
+    const bytes = Buffer.concat([data, Buffer.from('0000ffff', 'hex')]);
+    const options = { info: true, dictionary: before.length === 0 ? undefined : before.subarray(-32_768) };
+    try {
+      // Throws unless there is a final block.
+      if (zlib.inflateRawSync(bytes, options).engine.bytesWritten === bytes.length) return i + 1;
+    } catch {
+      try {
+        const { buffer } = zlib.inflateRawSync(bytes, { ...options, finishFlush: zlib.constants.Z_SYNC_FLUSH });
+        before = Buffer.concat([before, buffer]);
+      } catch {
+        break;
+      }
+    }
   }
+  return Number.POSITIVE_INFINITY;
 }
 
 /** @returns {string[]} the channels of two logs that differ */
