@@ -169,7 +169,7 @@ testDecoders(
 // ws 8.22.2: a small payload that is kept, and that is a view of what the socket read, keeps all 64
 // KiB of it. framemask delivers Buffers as views, and its documentation says so: copy them to keep
 // them.
-const PINNED = 10;
+const PINNED = 50;
 
 testDecoders('pinned-chunks: a short text, or a copy of a payload, keeps no chunk', ({ Decoder, f, role }) => {
   const cases = [
