@@ -92,7 +92,7 @@ function runPart(name, quick, program, folder) {
   return readReport(folder, name);
 }
 
-/** @returns {{ program: string, runtime: string }[]} the versions of Node.js that run the benchmarks */
+/** @returns {{ program: string, runtime: string }[]} the Node.js that run the benchmarks */
 function findPrograms(versions) {
   if (versions.length === 0) return [{ program: process.execPath, runtime: `Node.js ${process.versions.node}` }];
   return versions.map((version) => {
@@ -131,7 +131,7 @@ function writeFiles(files, check = false) {
   }
 }
 
-/** Runs parts on each version of Node.js, prints a summary of the first one, and draws their charts. */
+/** Runs parts on each Node.js, prints a summary of the first one, and draws their charts. */
 async function runParts(names, quick, programs) {
   const reports = programs.map(() => []);
   for (const [i, name] of names.entries()) {

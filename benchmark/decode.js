@@ -39,7 +39,7 @@ function createWriter({ Decoder }, deliver, framesOnly) {
   return (chunk) => decoder.write(chunk);
 }
 
-/** A contestant makes a function that takes chunks and calls `deliver` with the length of each message. */
+/** A contestant makes a function that takes chunks, and calls `deliver` with messages' lengths. */
 const ofFramemask = (framemask) => (deliver, framesOnly) => fresh(createWriter)(framemask, deliver, framesOnly);
 
 const CONTESTANTS = {

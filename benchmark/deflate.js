@@ -42,7 +42,7 @@ function runHandle({ _handle: handle, _writeState: state }, input, contextTakeov
   return Buffer.from(output.subarray(0, length));
 }
 
-/** What both ends have agreed on, as each library has it. In the thread pool, a message would come later. */
+/** The agreement as each library has it. In the thread pool, a message would come later. */
 const agreement = (contextTakeover) => agree({ contextTakeover, threshold: 0, threadPoolFrom: Infinity });
 
 function agreeWs(contextTakeover, isServer) {
@@ -51,7 +51,7 @@ function agreeWs(contextTakeover, isServer) {
   return { 'permessage-deflate': deflate };
 }
 
-/** Each makes a function that compresses messages, and returns the frames; zlib alone makes none. */
+/** Each makes a function that compresses messages, and returns frames; zlib alone makes none. */
 const COMPRESS = {
   framemask(contextTakeover) {
     const encoder = new Encoder({ role: 'server', deflate: agreement(contextTakeover).server });
@@ -127,7 +127,7 @@ async function time(work, { length }) {
   return [result, (user + system) / length];
 }
 
-/** @returns {Record<string, Buffer[]>} messages by the name of their row @throws {RangeError} if there are none */
+/** @returns {Record<string, Buffer[]>} messages by row @throws {RangeError} if there are none */
 function readSets([file, ...others]) {
   if (others.length > 0) throw new RangeError('one file at most');
   if (file === undefined)
@@ -140,7 +140,7 @@ function readSets([file, ...others]) {
   return { [path.basename(file)]: lines.map((line) => Buffer.from(line)) };
 }
 
-/** @returns {Promise<Record<string, () => Promise<object>>>} compress or inflate the messages, after a warm-up */
+/** @returns {Promise<Record<string, () => Promise<object>>>} the work on messages, warmed up */
 async function createCandidates({ work, messages, contextTakeover }) {
   // What does not compress becomes a little larger.
   output = Buffer.allocUnsafeSlow(Math.max(64 * 1024, ...messages.map(({ length }) => 2 * length)));

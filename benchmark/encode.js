@@ -42,7 +42,7 @@ function createSender({ Encoder, prepare }, sink, { role, prepared }) {
   };
 }
 
-/** A contestant makes a sender. If it has `prepare`, which encodes a message once, `text` takes its result. */
+/** A contestant makes a sender. `prepare`, if any, encodes a message once, for `text`. */
 const ofFramemask = (framemask) => (sink, work) => fresh(createSender)(framemask, sink, work);
 
 /**

@@ -34,7 +34,7 @@ function makePayloads(size, offset) {
   return Array.from({ length: count }, (_, i) => memory.subarray(i * stride + offset, i * stride + offset + size));
 }
 
-/** What a server does with a frame of a client, and a client that copies a payload into a frame of its own. */
+/** A server's work on a client's frame, and that of a client that copies a payload into a frame. */
 const WORKS = {
   unmask: {
     group: '`unmask` in place',

@@ -13,7 +13,7 @@ const { Connection } = require('framemask');
 const MIB = 1024 * 1024;
 const TEXT = { binary: false };
 
-/** @param {object} [options] of Connections, and of `http.createServer` (headersTimeout, maxHeaderSize ...) */
+/** @param {object} [options] of Connections and of `http.createServer` (such as headersTimeout) */
 function createEchoServer({ maxPayload = MIB, ...options } = {}) {
   // All connections share these. Text as bytes is enough for an echo.
   const shared = {

@@ -33,7 +33,7 @@ function createData(random) {
   return data;
 }
 
-/** @returns {Buffer[]} bytes in one piece, or in one of so many cases in some, which may be empty */
+/** @returns {Buffer[]} bytes in one piece, or in one of so many cases in some, even empty ones */
 function cutSome(random, bytes, oneIn) {
   const cuts = random(oneIn) === 0 ? randomCuts(random, bytes.length) : [];
   return cut(bytes, cuts.slice(0, 8)); // a flush after each of hundreds would take most of the time

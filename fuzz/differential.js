@@ -171,7 +171,7 @@ function compareWithWs(stream, cuts) {
   return { reference, ours: eventsOf(reference), theirs, difference: explain(reference, theirs, bytes.length) };
 }
 
-/** @returns {ReferenceDecoder} which has read a stream as a Decoder with onFrame reads it: any text */
+/** @returns {ReferenceDecoder} that has read a stream as onFrame reads it: any text */
 function readFrames(stream) {
   const reference = new ReferenceDecoder({ ...stream, skipUTF8Validation: true });
   reference.write(stream.bytes);

@@ -30,7 +30,7 @@ const BYTES = Buffer.from(Uint8Array.from({ length: 1 << 18 }, () => random(256)
 const ASCII = BYTES.toString('base64').slice(0, 1 << 17);
 const WIDE = Array.from({ length: 1 << 15 }, () => ['a', 'é', '한', '😀', '\ufeff', '\0'][random(6)]).join('');
 
-/** @returns {Buffer} in memory of its own: an encoder hands out what it owns, and Node's pool is everybody's */
+/** @returns {Buffer} in its own memory: an encoder hands it out, and Node's pool is shared */
 function ofItsOwn(data) {
   const bytes = Buffer.from(data);
   return Buffer.from(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
@@ -104,7 +104,7 @@ class Connection {
   lost = false;
   /** How many calls of `flush` are at work. */
   flushing = 0;
-  /** @type {{ chunk: Uint8Array, length: number }[]} given to the sink or taken, and not read yet */
+  /** @type {{ chunk: Uint8Array, length: number }[]} given to the sink or taken, and unread */
   waiting = [];
   givenBytes = 0;
   wire = [];
@@ -376,7 +376,7 @@ class World {
     connection.fail(`memory of ${owner.name} was handed out, ${chunk.length} of ${chunk.buffer.byteLength} bytes`);
   }
 
-  /** A sink or a subscriber acts: mostly on its own connection, which is in the middle of something. */
+  /** A sink or subscriber acts, mostly on its own connection, which is busy. */
   act(connection) {
     this.depth++;
     try {

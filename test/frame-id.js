@@ -32,7 +32,7 @@ async function wordsOf(t, source) {
   return (await runScript(script, [])).split(/\s+/).filter(Boolean);
 }
 
-/** A copy of lib/frame-id.js that gets its entropy from a function, and other modules of Node.js. */
+/** A copy of lib/frame-id.js with entropy from a function, and other modules of Node.js. */
 function loadWithSource(t, randomFillSync, modules = {}) {
   return t.mockRequire('../lib/frame-id', {
     '../lib/shared/node-modules': { ...nodeModules, crypto: { ...crypto, randomFillSync }, ...modules }

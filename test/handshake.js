@@ -21,7 +21,7 @@ const HEADERS = {
   'Sec-WebSocket-Key': KEY
 };
 
-/** Sends a request line, headers, and bytes after them. @returns {Promise<string>} the answer, up to `end` */
+/** Sends a request line, headers and bytes. @returns {Promise<string>} the answer, up to `end` */
 async function ask(port, headers, line = 'GET / HTTP/1.1', bytes = '', end = '\r\n\r\n') {
   const socket = net.connect(port, '127.0.0.1');
   const fields = Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`]));

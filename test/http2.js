@@ -35,7 +35,7 @@ const REFUSED_STREAM = 7;
 const CANCEL = 8;
 const ENHANCE_YOUR_CALM = 11;
 const HTTP_1_1_REQUIRED = 13;
-/** Types and flags of frames, a setting (RFC 9113 section 6, RFC 8441 section 3) and a client's first bytes. */
+/** Frames' types and flags, a setting (RFC 9113 section 6, RFC 8441 section 3), the preface. */
 const [DATA, HEADERS, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY] = [0, 1, 3, 4, 5, 6, 7];
 const [ACK, END_HEADERS] = [1, 4];
 const ENABLE_CONNECT_PROTOCOL = 8;
@@ -48,7 +48,7 @@ const TRANSPORTS = {
   }
 };
 
-/** A server that takes WebSockets over HTTP/2, with a WebSocketServer unless `attach` attaches something. */
+/** A server for WebSockets over HTTP/2, with a WebSocketServer unless `attach` is given. */
 async function startServer(t, { transport = 'TCP', library = framemaskWs, options = {}, settings, attach } = {}) {
   const { scheme, create } = TRANSPORTS[transport];
   // Twice is once.
@@ -146,7 +146,7 @@ async function* framesOf(socket, from = 0) {
   }
 }
 
-/** Waits for a frame of a type, on a stream or on any. @returns an empty object if the connection has ended */
+/** Waits for a type of frame, on a stream or any. @returns {object} empty if the session ended */
 async function frameOf(frames, type, stream) {
   for (;;) {
     const { value: frame, done } = await frames.next();

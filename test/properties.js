@@ -29,7 +29,7 @@ const message = fc.oneof(
 const role = fc.constantFrom('server', 'client');
 const other = { server: 'client', client: 'server' };
 
-/** @returns {{ stream: Buffer, expected: Array }} encoded messages, and what a decoder must deliver */
+/** @returns {{ stream: Buffer, expected: Array }} encoded messages, and a decoder's events */
 function encode(sender, messages) {
   const encoder = new Encoder({ role: sender });
   const expected = [];

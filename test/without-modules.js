@@ -62,7 +62,7 @@ function refuseModules(t) {
 const LARGE = 'large enough for the thread pool '.repeat(4000);
 const COMPRESSED = deflateByZlib(Buffer.from('small')).toString('latin1');
 
-/** What a peer sends by itself, and the close code that the other end hears; null: it stays open. */
+/** A peer's bytes, and the close code that the other end hears; null: it stays open. */
 const FRAMES = {
   'text and binary data': [(f) => [f.text('a'), f.binary('b')], null],
   'a message in fragments': [(f) => f.fragments(TEXT, ['a', 'b', 'c']), null],

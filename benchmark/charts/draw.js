@@ -2,7 +2,7 @@
 
 const { findTimes, formatTimes } = require('../support/tables');
 
-/** A phone shows a page of GitHub with 328 px, and makes wider pictures smaller; a large screen shows SHOWN. */
+/** A phone shows a GitHub page with 328 px, wider pictures smaller; a large screen shows SHOWN. */
 const WIDTH = 360;
 const SHOWN = 480;
 const FONT = 'Helvetica, Arial, "DejaVu Sans", sans-serif';
@@ -13,7 +13,7 @@ const CHARACTER = 0.58;
 /** The same in bold: DejaVu Sans Bold has 0.7 for "framemask". */
 const BOLD_CHARACTER = 0.71;
 
-/** GitHub's own colors, on a light and on a dark page; `own` is framemask, `peer` ws and bufferutil. All differ. */
+/** GitHub's colors, on a light and a dark page: `own` of framemask, `peer` of ws and bufferutil. */
 const PALETTE = {
   background: ['#ffffff', '#0d1117'],
   text: ['#1f2328', '#f0f6fc'],
@@ -173,14 +173,14 @@ const { own, peer, other } = COLORS;
 const LINES = { framemask: ['framemask', own], bufferutil: ['bufferutil', peer], 'Node.js': ['Node.js', other] };
 const QUARTILES = ['Logarithmic; the line at 1 is ws.', 'Longer is better. Thin lines are quartiles.'];
 
-/** @returns {Record<string, [label: string, color: string]>} the lines of framemask's kernels, the best one first */
+/** @returns {Record<string, [label: string, color: string]>} framemask's kernels, the best first */
 function kernelLines({ machine: { kernel } }) {
   const others = ['avx2', 'sse2', 'scalar', 'js'].filter((name) => name !== kernel);
   const lines = others.map((name) => [`framemask ${name}`, [name === 'js' ? 'JavaScript' : name, COLORS[name]]]);
   return { framemask: [kernel, own], ...Object.fromEntries(lines) };
 }
 
-/** By the name of the file: the part, the text for people who do not see the chart, and its spec. */
+/** By the name of the file: the part, the text for those who see no chart, and its spec. */
 const CHARTS = {
   unmask: {
     part: 'masking',
@@ -249,7 +249,7 @@ const CONFIG = {
   text: { color: COLORS.text, fontSize: FONT_SIZE }
 };
 
-/** Draws without a browser. The same spec gives the same bytes on every machine: text is measured by its characters. */
+/** Draws without a browser: a spec gives the same bytes on every machine. */
 async function drawSvg(spec) {
   const vega = await import('vega');
   const { compile } = await import('vega-lite');
@@ -269,7 +269,7 @@ async function drawSvg(spec) {
 /** @returns {string} the same SVG in the colors of a dark page */
 const darken = (svg) => svg.replace(/#[\da-f]{6}/g, (color) => new Map(Object.values(PALETTE)).get(color) ?? color);
 
-/** @param {object} reports by part @returns {Promise<Record<string, string>>} the charts of these parts, by file */
+/** @param {object} reports by part @returns {Promise<Record<string, string>>} charts, by file */
 async function drawCharts(reports) {
   const files = {};
   for (const [name, chart] of Object.entries(CHARTS)) {
@@ -282,7 +282,7 @@ async function drawCharts(reports) {
   return files;
 }
 
-/** @returns {string} the chart for a light and for a dark page, in which `folder` is that of the charts */
+/** @returns {string} the chart for light and dark pages; `folder` is that of the charts */
 function picture(name, folder) {
   return [
     '<picture>',

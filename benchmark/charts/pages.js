@@ -8,7 +8,7 @@ const { machineLine, percent } = require('../support/report');
 const { findRanges, formatFigure, formatRange, formatRows, formatTable, formatTimes } = require('../support/tables');
 const { drawCharts, picture } = require('./draw');
 
-/** @param {import('../support/report').Report} report @returns {string} where, when and how it was measured */
+/** @param {import('../support/report').Report} report @returns {string} where, when and how */
 function sourceOf({ machine, versions, date, commit, rounds, others, spread, noise }) {
   const peers = Object.entries(versions).map((pair) => pair.join(' '));
   const lines = [
@@ -36,7 +36,7 @@ const BLOCKS = {
   memory: { part: 'idle-memory', charts: [] }
 };
 
-/** @returns {Record<string, string>} Markdown of the parts that there are, by the name of its place */
+/** @returns {Record<string, string>} Markdown of the parts there are, by the name of its place */
 function figureBlocks(reports) {
   const blocks = Object.entries(BLOCKS).filter(([, { part }]) => reports[part] !== undefined);
   return Object.fromEntries(
@@ -78,7 +78,7 @@ const MEMORY = [
 /** More rows than these are those from the first to the last. */
 const MOST_NAMES = 4;
 
-/** @param {string} name of a row @returns {string} without what the name of the work says already */
+/** @param {string} name of a row @returns {string} without the words that name the work */
 const shorten = (name) => name.replace(/^(unmask|mask|echo|server:|client:|codec:|framemask\/ws:) /, '');
 
 /** @returns {string} such as `8 B to 1 KiB`, of rows that stand together, or `8 B, 1 KiB` */
@@ -100,7 +100,7 @@ function weakestWithoutAddon({ masking, decode, encode }) {
     .join(', ');
 }
 
-/** @param {Record<string, import('../support/report').Report>} reports all, by part @returns {string} Markdown */
+/** @param {Record<string, import('../support/report').Report>} reports by part @returns {string} */
 function readmeBlock(reports) {
   const lines = RANGES.map(([part, own, peer, work, shown = peer]) => {
     const wanted = (pair) => pair.own === own && pair.peer === peer;
@@ -157,7 +157,7 @@ async function chartFiles(reports, folder) {
   return Object.fromEntries(charts.map(([name, svg]) => [path.join(folder, 'charts', name), svg]));
 }
 
-/** @returns {Promise<Record<string, string>>} docs/ and README.md of all reports and versions: texts by path */
+/** @returns {Promise<Record<string, string>>} docs/ and README.md of all reports, by path */
 async function generateDocs(reports, versions, root) {
   const [figures, readme] = ['docs/figures.md', 'README.md'].map((name) => path.join(root, name));
   return {
@@ -167,7 +167,7 @@ async function generateDocs(reports, versions, root) {
   };
 }
 
-/** @returns {Promise<Record<string, string>>} a page with the charts and tables of some reports: texts by path */
+/** @returns {Promise<Record<string, string>>} a page of some reports, and its charts, by path */
 async function generateLocal(reports, versions, folder) {
   const all = { ...figureBlocks(reports), versions: versionsBlock(versions) };
   const blocks = Object.entries(all).map(([name, text]) => `## ${name}\n\n${text}`);

@@ -90,7 +90,7 @@ function countBytes(reply) {
   };
 }
 
-/** As countBytes, for frames whose length depends on the frames before, because they are compressed. */
+/** As countBytes, for compressed frames, whose length depends on the frames before. */
 function countFrames(frames) {
   let left = frames;
   let rest = Buffer.alloc(0);
@@ -123,7 +123,7 @@ function createClock(pid, milliseconds) {
     const { user, system } = process.cpuUsage();
     return { messages, server: processorTime(pid), client: user + system, time: performance.now() };
   };
-  /** Of a batch, its messages and when it was sent. @returns {object | null} the figures, if the turn is over */
+  /** A batch's messages, and when it was sent. @returns {object | null} figures in the end */
   return (count, began) => {
     messages += count;
     const time = performance.now();
@@ -230,7 +230,7 @@ function echo() {
 /** When each broadcast has arrived at each connection. */
 let arrivals;
 
-/** Says which messages a broadcast brings to each of the connections, which were opened together. */
+/** Says which messages a broadcast brings to each of the connections, opened together. */
 function expect({ size, count }) {
   const reply = repliesOf(count, size);
   const counters = sockets.map(() => countBytes(reply));
@@ -242,7 +242,7 @@ function expect({ size, count }) {
   };
 }
 
-/** @param {{ began: number[] }} task when the server began each broadcast @returns {number} the 99th percentile */
+/** @param {{ began: number[] }} task when each broadcast began @returns {number} 99th percentile */
 function latency({ began }) {
   const latencies = createLatencies();
   for (const [i, start] of began.entries()) for (const arrival of arrivals[i]) latencies.add(arrival - start);

@@ -5,7 +5,7 @@ const path = require('node:path');
 
 const ROOT = path.join(__dirname, '..', '..');
 
-/** @returns {string} the real path of a checkout's folder @throws {RangeError} if framemask is not there */
+/** @returns {string} a checkout's real path @throws {RangeError} if framemask is not there */
 function findCheckout(folder) {
   const root = path.resolve(folder);
   const file = path.join(root, 'package.json');

@@ -2,7 +2,7 @@
 
 const { parseArgs } = require('node:util');
 
-/** Each makes an option: what `--help` prints of it, its default, and another default with `--quick`. */
+/** Each makes an option: its line of `--help`, its default, and another default with `--quick`. */
 const flag = (help) => ({ type: 'boolean', help, initial: false });
 const text = (value, help, initial) => ({ type: 'string', value, help, initial });
 const texts = (value, help) => ({ type: 'string', multiple: true, value, help, initial: [] });
@@ -60,7 +60,7 @@ function refuse(error) {
   process.exit(2);
 }
 
-/** @returns {boolean} whether a word of the name begins with a text of `--only`: `mask` does not select `unmask` */
+/** @returns {boolean} whether a word of the name begins with a text of `--only` */
 function selects(chosen, name) {
   const pattern = (text) => new RegExp(`(?<![\\p{L}\\p{N}])${text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`, 'u');
   return chosen.length === 0 || chosen.some((text) => pattern(text).test(name));

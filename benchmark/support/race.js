@@ -2,7 +2,7 @@
 
 const { setImmediate } = require('node:timers/promises');
 
-/** @typedef {Record<string, number>} Figures what a turn gave; the first one counts in comparisons */
+/** @typedef {Record<string, number>} Figures of a turn; comparisons take the first one */
 
 /** @returns {[number, number, number]} the first quartile, the median and the third quartile */
 function quartiles(values) {

@@ -43,7 +43,7 @@ async function watchOthers() {
   return passed('all') === 0 ? 0 : 1 - passed('idle') / passed('all');
 }
 
-/** @returns {Row & { spreads: number[] }} of the turns of each candidate; the first is compared with each other one */
+/** @returns {Row & { spreads: number[] }} of the candidates' turns; the first is compared */
 function toRow({ name, group, bytes, pairs }, turns) {
   const [[first, [figures]], ...others] = Object.entries(turns);
   const [main] = Object.keys(figures);
@@ -96,14 +96,14 @@ function machineLine({ cpu, cores, system, runtime, kernel }) {
   return `${cpu}, ${cores} cores, ${system}, ${runtime}, kernel ${kernel}`;
 }
 
-/** @returns {string} of this checkout, such as `1a2b3c4d5`, with a + if its library or benchmarks differ from it */
+/** @returns {string} this checkout's, such as `1a2b3c4d5`; a + if library or benchmarks differ */
 function readCommit() {
   const git = (...args) => spawnSync('git', args, { cwd: __dirname, encoding: 'utf8' }).stdout?.trim() ?? '';
   const changed = git('status', '--porcelain', '--', '../../lib', '../../src', '..', ':!../results');
   return git('rev-parse', '--short=9', 'HEAD') + (changed === '' ? '' : '+');
 }
 
-/** Notes how busy the machine is before a benchmark. @returns {Promise<Function>} makes its Report, after it */
+/** Notes how busy the machine is. @returns {Promise<Function>} makes the Report afterwards */
 async function startReport(benchmark) {
   const before = await watchOthers();
   return async ({ options: { quick, rounds }, kernel, peers, versions = {}, rows }) => {
@@ -126,7 +126,7 @@ async function startReport(benchmark) {
   };
 }
 
-/** @param {{ rows: object[] }} report @returns {string} JSON with one line for each row and five digits for each number */
+/** @param {{ rows: object[] }} report @returns {string} JSON, a line a row, of five digits */
 function toJson({ rows, ...facts }) {
   const shorten = (_key, value) =>
     typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(5)) : value;

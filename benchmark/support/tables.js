@@ -18,7 +18,7 @@ const FIGURES = {
   used: { title: 'after an echo, B', whole: true }
 };
 
-/** @returns {string} a Markdown table with aligned columns, of which the first `names` are aligned to the left */
+/** @returns {string} a Markdown table; its first `names` columns are aligned to the left */
 function formatTable(head, rows, names = 1) {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column].length)));
   const line = (cells) =>
@@ -33,7 +33,7 @@ function formatSize(bytes) {
   return bytes < 1024 ** 2 || bytes % 1024 ** 2 !== 0 ? `${bytes / 1024} KiB` : `${bytes / 1024 ** 2} MiB`;
 }
 
-/** @returns {string} three significant digits, or all digits of the integer part; '' if not finite */
+/** @returns {string} three digits, or the whole integer part; '' if not finite */
 function formatNumber(number) {
   if (!Number.isFinite(number)) return '';
   if (number >= 100) return String(Math.round(number));
@@ -77,7 +77,7 @@ function wideTable(rows) {
   return formatTable(head, lines);
 }
 
-/** One line for each candidate of each row, one column for each figure; the first is compared with the others. */
+/** A line for each candidate of each row, a column for each figure; the first is compared. */
 function longTable(rows) {
   const figures = [...new Set(rows.flatMap(({ medians }) => Object.values(medians).flatMap(Object.keys)))];
   const ratios = rows.some(({ faster }) => faster.length > 0) ? ['times faster', 'quartiles'] : [];
@@ -93,7 +93,7 @@ function longTable(rows) {
   return formatTable(head, lines, 2);
 }
 
-/** @param {import('./report').Row[]} rows @returns {string} a table for rows with the same candidates and pairs */
+/** @param {import('./report').Row[]} rows of the same pairs @returns {string} a table */
 function formatRows(rows) {
   const tables = new Map();
   for (const row of rows) {
@@ -149,7 +149,7 @@ function formatRange({ weakest, strongest }) {
   return low === high ? low : `${low} to ${high}`;
 }
 
-/** @returns {Map<string, string[]>} by work, own and peer: the work, the peer, and how many times faster, or bytes */
+/** @returns {Map<string, string[]>} by work, own and peer: work, peer, times faster or bytes */
 function findSummary({ rows }) {
   const [{ group, medians }] = rows;
   const held = Object.entries(medians).map(([name, figures]) => `${name} ${formatFigure('held', figures.held)} bytes`);

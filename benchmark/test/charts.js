@@ -97,7 +97,7 @@ function findTexts() {
   return { background: getComputedStyle(document.querySelector('rect')).fill, texts };
 }
 
-/** @param {string} color such as `rgb(1, 2, 3)` @returns {number} relative luminance, as WCAG defines it */
+/** @param {string} color such as `rgb(1, 2, 3)` @returns {number} relative luminance (WCAG) */
 function luminance(color) {
   const [red, green, blue] = color.match(/\d+/g).map((value) => {
     const share = value / 255;

@@ -153,7 +153,7 @@ class Member {
     this.connection.send(JSON.stringify(message));
   }
 
-  /** The connection is lost. A client that did not read may come back, and gets what it has missed. */
+  /** The connection is lost. A client that did not read may come back for what it missed. */
   onError({ code }) {
     if (code === 'FRAMEMASK_ERR_BACKPRESSURE') this.chat.counts.tooSlow++;
     if (code === 'FRAMEMASK_ERR_HEARTBEAT') this.chat.counts.silent++;

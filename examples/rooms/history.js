@@ -3,7 +3,7 @@
 /** The bytes that an entry costs besides its frame, about. */
 const ENTRY = 200;
 
-/** Compares the ids of two messages: milliseconds, a hyphen, and a number within the millisecond. */
+/** Compares two messages' ids: milliseconds, a hyphen, and a number within the millisecond. */
 function compareIds(one, other) {
   const [ms, number] = one.split('-');
   const [otherMs, otherNumber] = other.split('-');

@@ -27,7 +27,7 @@ const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowe
  * tell. The connections have no code for it. It costs a record for each frame.
  */
 class Metrics {
-  /** `read` returns the values of GAUGES and COUNTERS; `tracing: false` counts no frames, and costs nothing. */
+  /** `read` returns GAUGES' and COUNTERS' values; `tracing: false` counts no frames, at no cost. */
   constructor(read, { tracing = true } = {}) {
     this._registry = new Registry();
     const registers = [this._registry];

@@ -15,7 +15,7 @@ const SHOWN = 100;
  * and again every few seconds, so that a lost announcement matters for a short time only.
  */
 class Presence {
-  /** `membersOf` returns those of this process in a room; `onChange` is called with the result of `list`. */
+  /** `membersOf` returns this process's members of a room; `onChange` gets the result of `list`. */
   constructor(bus, membersOf, onChange) {
     this._bus = bus;
     this._membersOf = membersOf;

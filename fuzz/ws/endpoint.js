@@ -172,7 +172,7 @@ class Endpoint {
     };
   }
 
-  /** Checks that nobody has changed the data that was sent and received. Logs the bytes of Blobs. */
+  /** Checks that no sent or received data has been changed. Logs the bytes of Blobs. */
   async check() {
     for (const blob of await Promise.all(this.#blobs)) this.#add('blobs', blob);
     for (const { channel, data, described } of this.#kept) {

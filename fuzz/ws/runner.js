@@ -9,7 +9,7 @@ const { RawPeer } = require('./raw-peer');
 const { Logs, describeError } = require('./recorder');
 const { isZlibBusy } = require('./deterministic');
 
-/** So many turns of the event loop without a change mean rest. TLS and HTTP/2 have turns of their own. */
+/** So many turns of the event loop without a change mean rest. TLS and HTTP/2 have more turns. */
 const QUIET_TURNS = 4;
 const QUIET_TURNS_LAYERED = 8;
 const PATIENCE = 3000;
@@ -35,7 +35,7 @@ process.on('uncaughtException', (error) => {
   for (const { logs } of running) logs.add('process.exceptions', describeError(error));
 });
 
-/** The bytes that an end has read; of HTTP/2, those that the server's session has read and written. */
+/** The bytes that an end has read; of HTTP/2, those that the server's session read and wrote. */
 function bytesOf({ bytesRead, session }) {
   const { bytesRead: read = 0, bytesWritten: written = 0 } = session?.socket ?? {};
   return bytesRead ?? read + written;

@@ -20,7 +20,7 @@ function findNotBase64(text) {
   return text.slice(0, end).search(NOT_BASE64);
 }
 
-/** Whether bytes in hex were meant: they stand in groups, or nearly all characters are hex digits. */
+/** Whether hex was meant: bytes stand in groups, or nearly all characters are hex digits. */
 function looksLikeHex(text) {
   const characters = text.replace(/\s/g, '');
   const digits = characters.replace(/[^\da-f]/gi, '').length;

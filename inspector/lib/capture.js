@@ -60,7 +60,7 @@ async function runTshark(file, args, onLine) {
   return { code, said: errors.replace(/^Running as user.*$/m, '').trim() };
 }
 
-/** Adds a packet to the TCP connections of a capture, which are by the number that tshark gives them. */
+/** Adds a packet to a capture's TCP connections, by the number that tshark gives them. */
 function addPacket(connections, line) {
   const [order, time, number, ip4, ip6, port, toIp4, toIp6, toPort, seq, length, syn, ack, payload] = line.split('\t');
   if (seq === undefined) return;

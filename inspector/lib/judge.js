@@ -18,7 +18,7 @@ const numberOf = (value) => (typeof value === 'number' ? value : Number.NaN);
  *   rule: { rfc: number, section: string, sentence: string } | null }} Fault
  */
 
-/** @returns {Fault} from a FrameError, or from one that was written as JSON, whose fields may be anything */
+/** @returns {Fault} from a FrameError, or from one in JSON, whose fields may be anything */
 function faultOf({ code, closeCode, message, receivedCode }) {
   return {
     code: textOf(code),

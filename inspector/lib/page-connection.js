@@ -25,7 +25,7 @@ class PageConnection {
     this.update();
   }
 
-  /** Sends soon what has changed: the `index` of a list, if one is named, and what is new in all. */
+  /** Sends the changes soon: the `index` of a list, if one is named, and all that is new. */
   update(list, index) {
     if (index < this._sent?.[list]) this._changed[list].add(index);
     this._again = true;

@@ -63,7 +63,7 @@ class PcapngWriter {
     return Buffer.concat([section, block(1, uint32s(RAW_IP, 0))]);
   }
 
-  /** Yields the packets of bytes that one end sends, after the beginning of a connection that is new. */
+  /** Yields the packets of bytes that one end sends, after the beginning of a new connection. */
   *send(id, connection, from, bytes, time) {
     if (!this._connections.has(id)) yield* this._open(id, connection, time);
     yield* this._segments(this._connections.get(id), from, bytes, time);

@@ -17,7 +17,7 @@ const lower = (bytes) =>
     'latin1'
   );
 
-/** @param {string} query text, compared without regard to the case of ASCII letters; or `hex:` and bytes */
+/** @param {string} query text, without regard to the case of ASCII letters; or `hex:` and bytes */
 function matcher(query) {
   const hex = /^hex:((?:\s*[\da-f]{2})+)\s*$/i.exec(query);
   if (hex !== null) {

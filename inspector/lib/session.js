@@ -9,7 +9,7 @@ const Place = { WHOLE: 0, FIRST: 1, MIDDLE: 2, LAST: 3, INSIDE: 4, APART: 5 };
 
 /** More frames than this are refused: all are in memory, and browsers limit how high a page is. */
 const MAX_FRAMES = 500_000;
-/** Bytes of messages that were inflated, and of payloads in records: a few bytes inflate to many. */
+/** Bytes of inflated messages, and of payloads in records: a few bytes inflate to many. */
 const MAX_KEPT = 256 * 1024 * 1024;
 const EMPTY = Buffer.alloc(0);
 
@@ -125,7 +125,7 @@ class Session {
     this._onChange();
   }
 
-  /** @returns {Buffer | null} these bytes; null if that is more than is kept of bytes that no source has */
+  /** @returns {Buffer | null} these bytes; null if more than is kept of bytes without a source */
   keep(bytes) {
     if (this._kept + bytes.length <= this._maxKept) {
       this._kept += bytes.length;
@@ -178,7 +178,7 @@ class Session {
     return true;
   }
 
-  /** A connection is closed once both ends have said so, or have failed (RFC 6455 section 7.1.4). */
+  /** A connection is closed once both ends say so, or have failed (RFC 6455 section 7.1.4). */
   _end(frame, direction) {
     direction.end ??= frame;
     if (frame.opcode === 8) direction.close ??= frame;

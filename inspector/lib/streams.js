@@ -37,7 +37,7 @@ class StreamBuilder {
   }
 }
 
-/** @returns {{ client?: Stream, server?: Stream }} of pieces, in the order in which they were sent */
+/** @returns {{ client?: Stream, server?: Stream }} of pieces, in the order of sending */
 function joinPieces(pieces) {
   const builders = {};
   for (const [place, { from, bytes, time, order = place }] of pieces.entries()) {
@@ -47,7 +47,7 @@ function joinPieces(pieces) {
   return Object.fromEntries(Object.entries(builders).map(([from, builder]) => [from, builder.build()]));
 }
 
-/** @returns {'client' | 'server'} the end that sends such bytes: only clients ask, and mask (section 5.1) */
+/** @returns {'client' | 'server'} the sender: only clients ask, and mask (section 5.1) */
 function senderOf(bytes) {
   return bytes.toString('latin1', 0, 4) === 'GET ' || bytes[1] >= 0x80 ? 'client' : 'server';
 }

@@ -11,7 +11,7 @@ export function writeLink({ frame, range, ...fields }) {
   history.replaceState(null, '', `#${token}${`${parts}` === '' ? '' : `&${parts}`}`);
 }
 
-/** @returns {Record<string, unknown> | null} the selection that the address says; null if it says none */
+/** @returns {Record<string, unknown> | null} the address's selection; null if it says none */
 export function readLink() {
   const [, ...parts] = location.hash.split('&');
   if (parts.length === 0) return null;

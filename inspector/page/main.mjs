@@ -34,7 +34,7 @@ let isPaused = false;
 let linked = readLink();
 let linkTimer;
 
-/** @returns {Promise<unknown>} the answer; undefined if there is none, for a reason that is shown */
+/** @returns {Promise<unknown>} the answer; undefined if none came, for a reason that is shown */
 function ask(request, options) {
   return connection.ask(request, options).catch(({ message }) => {
     if (!options?.signal?.aborted) showError(message);

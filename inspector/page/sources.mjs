@@ -18,7 +18,7 @@ export function showProgress({ part }) {
   else byId('progress').removeAttribute('value');
 }
 
-/** Puts a text on the clipboard, and says so on the button that asked for it, until one leaves it. */
+/** Puts a text on the clipboard; the button that asked says so until one leaves it. */
 export async function copy(text, button) {
   try {
     await navigator.clipboard.writeText(text);
@@ -65,7 +65,7 @@ export function listenToSources(connection, ask) {
     return opened;
   }
 
-  /** Several files are opened one after the other: they are the records of several ends, or a capture and its keys. */
+  /** Several files are opened one by one: records of several ends, or a capture and its keys. */
   async function openFiles(files) {
     for (const [i, file] of [...files].entries()) await open(file, file.name, i > 0 || undefined);
   }

@@ -38,7 +38,7 @@ function passes(row, { opcodes, min, max, connection, sender, verdict }) {
   );
 }
 
-/** @returns {number} the first index for which `isBefore`, which is true up to some index, is false; at most `end` */
+/** @returns {number} the first index, at most `end`, from which on `isBefore` is false */
 export function firstIndex(end, isBefore) {
   let low = 0;
   for (let high = end; low < high; ) {
@@ -73,7 +73,7 @@ export class Store {
     this._unfolded = new Set();
   }
 
-  /** @param {[number, unknown[]][]} changed indexes of rows that are new or have changed, ascending; the rows */
+  /** @param {[number, unknown[]][]} changed indexes of new or changed rows, ascending; the rows */
   update(changed) {
     let differs = false;
     for (const [index, columns] of changed) {
@@ -117,12 +117,12 @@ export class Store {
     this._refilter();
   }
 
-  /** @returns {number[]} the indexes of the rows that pass the filters: fragments that are folded, too */
+  /** @returns {number[]} the indexes of the rows that pass the filters, folded fragments, too */
   passing() {
     return [...this.rows.keys()].filter((index) => this._passes(index));
   }
 
-  /** @returns {boolean} whether the message that this row begins shows its fragments; null if it has none */
+  /** @returns {boolean} whether this row's message shows its fragments; null if it has none */
   isUnfolded(index) {
     const { head, bits } = this.rows[index] ?? {};
     return head === index && !(bits & FIN) ? this._unfolded.has(index) : null;

@@ -11,7 +11,7 @@ const { installPython, pythonProgram } = require('../support/install');
 const CACHE = path.join(__dirname, '../../.cache/zig');
 const PYTHON = pythonProgram('zig', 'python');
 
-/** The command that runs zig, to be followed by its arguments; and the environment that it needs. */
+/** The command that runs zig, before its arguments; and the environment that it needs. */
 const ZIG = [PYTHON, '-m', 'ziglang'];
 const ZIG_ENV = { ZIG_GLOBAL_CACHE_DIR: CACHE, ZIG_LOCAL_CACHE_DIR: CACHE };
 

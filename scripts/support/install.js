@@ -25,7 +25,7 @@ function run(program, args, cwd) {
   return stdout;
 }
 
-/** Installs what a folder's package.json names, unless it has exactly that. Install scripts do not run. */
+/** Installs a folder's packages, unless they are there exactly. Install scripts do not run. */
 function installDependencies(folder) {
   const wanted = fs.readFileSync(path.join(folder, 'package.json'), 'utf8');
   const modules = path.join(folder, 'node_modules');

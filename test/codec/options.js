@@ -20,7 +20,7 @@ const NO_LIMITS = [-1, 0.5, 1.5, 2 ** 53, Number.NaN, Number.NEGATIVE_INFINITY, 
 
 const GARBAGE = createGarbage();
 
-/** What options must be: some values that they take, whether they take another, and wrong values. */
+/** Options: some values that they take, whether they take another, and wrong values. */
 const HANDLER = {
   expected: 'a function',
   good: [undefined, () => {}],

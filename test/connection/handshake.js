@@ -40,7 +40,7 @@ async function startEcho(t, { server = http.createServer(), options = {}, own = 
   return { ...(await listen(t, server)), connections };
 }
 
-/** A client that resolves `messages` when so many have come, and `closed` with the arguments of `onClose`. */
+/** A client that resolves `messages` when so many came, and `closed` with `onClose`'s arguments. */
 function handlersFor(count) {
   const messages = withResolvers();
   const closed = withResolvers();

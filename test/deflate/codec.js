@@ -793,7 +793,7 @@ t.test('a prepared message is compressed once for all connections that compress 
   t.throws(() => sent({}, gone), { code: 'ERR_INVALID_STATE', message: /transferred/ });
 });
 
-/** ws as a client with these parameters; its methods `compress` and `decompress` return promises. */
+/** ws as a client with these parameters; `compress` and `decompress` return promises. */
 function wsClient(header) {
   const end = new PerMessageDeflate({ threshold: 0 });
   const parameters = new URLSearchParams(header.split('; ').slice(1).join('&'));

@@ -12,7 +12,7 @@ const { createRandom, seed } = require('../support/random');
 const NO_TAKEOVER = 'permessage-deflate; server_no_context_takeover; client_no_context_takeover';
 const TAKEOVER = { contextTakeover: true };
 
-/** How each endpoint compresses, as `server 15 takeover, client 12`; null if there is no agreement. */
+/** How each endpoint compresses, as `server 15 takeover, client 12`; null if not agreed. */
 function ends(agreement) {
   if (agreement === null) return null;
   const text = ({ windowBits, contextTakeover }) => `${windowBits}${contextTakeover ? ' takeover' : ''}`;

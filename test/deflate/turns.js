@@ -39,7 +39,7 @@ function countInTurn() {
   return { count, most: () => most };
 }
 
-/** Counts the input of all zlib handles on the event loop. @returns {() => number} the most in a turn */
+/** Counts zlib's input on the event loop. @returns {() => number} the most in a turn */
 function countInput(t) {
   const handles = Object.getPrototypeOf(zlib.createInflateRaw()._handle);
   const { count, most } = countInTurn();
@@ -156,7 +156,7 @@ const RSV1 = 0x40;
 const inOne = (bytes) => binary(bytes, { rsv: RSV1 });
 const inFragments = (bytes) => Buffer.concat(fragments(BINARY, piecesOf(bytes, 11), RSV1));
 
-/** As "00 00 00 ff ff", from which the tail has been removed, ends a message (RFC 7692 section 7.2.1). */
+/** As "00 00 00 ff ff", without its tail, ends a message (RFC 7692 section 7.2.1). */
 const END = Buffer.of(0);
 const EMPTY = Buffer.concat([emptyBlocks(90), END]);
 

@@ -53,7 +53,7 @@ class Payload extends Uint8Array {
   }
 }
 
-/** Makes a Uint8Array in the memory that `allocate` makes; `tracking` gives it no length of its own. */
+/** Makes a Uint8Array in memory of `allocate`; `tracking` gives it no length of its own. */
 const viewOf = (allocate, tracking) => (length) =>
   fill(new Uint8Array(allocate(length + 3), 3, tracking ? undefined : length));
 const resizable = (length) => ({ maxByteLength: length + 100 });

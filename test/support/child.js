@@ -79,7 +79,7 @@ async function run(command, { cwd, env = {}, timeout = 600_000, toFiles, show = 
   return { ...ended, stdout, stderr };
 }
 
-/** Runs a program that must succeed. @returns {Promise<string>} its output @throws {Error} with the end of it */
+/** Runs a program. @returns {Promise<string>} its output @throws {Error} its end, if it fails */
 async function outputOf(command, options) {
   const { status, stdout, stderr, why } = await run(command, options);
   if (status === 0) return stdout;
@@ -87,7 +87,7 @@ async function outputOf(command, options) {
   throw new Error(`${command.slice(0, 3).join(' ')}: ${why}\n${lines.join('\n')}`);
 }
 
-/** Runs a program of up to an hour and shows its output. @returns {Promise<string[]>} how it failed, if it did */
+/** Runs a program for up to an hour, and shows its output. @returns {Promise<string[]>} faults */
 async function faultsOf(command, options) {
   const { status, why } = await run(command, { timeout: 3_600_000, show: true, ...options });
   return status === 0 ? [] : [why];

@@ -36,7 +36,7 @@ function randomText(length) {
   return result;
 }
 
-/** Messages of all these lengths and of random ones, most of them short, as Buffers; each second one is text. */
+/** Messages of all these lengths and of random ones, mostly short; every second one is text. */
 function randomMessages() {
   const sizes = [...SIZES, ...Array.from({ length: 60 }, () => randomInt(2 ** randomInt(1, 20)))];
   sizes.sort(() => Math.random() - 0.5);
@@ -88,7 +88,7 @@ async function startWsEcho(t, options) {
   return url;
 }
 
-/** A server that calls `answer` for a handshake, with the socket and the lines of a right answer. */
+/** A server that calls `answer` with the socket of a handshake and the lines of a right answer. */
 async function startFalseServer(t, answer) {
   const server = net.createServer((socket) => {
     socket.once('data', (request) => {

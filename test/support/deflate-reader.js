@@ -7,7 +7,7 @@ const MAX_BITS = 15;
 /** Code lengths in the order of RFC 1951 section 3.2.7. */
 const ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 
-/** The bases and extra bits of lengths or distances (section 3.2.5); each base follows from the one before. */
+/** Bases and extra bits of lengths or distances (section 3.2.5), each base from the one before. */
 function steps(first, extras) {
   let base = first;
   return extras.map((extra) => {
@@ -41,7 +41,7 @@ function codeOf(lengths) {
   return symbols;
 }
 
-/** @returns {{ bytes: Buffer, farthest: number }} what a stream of whole blocks inflates to, and its farthest distance */
+/** @returns {{ bytes: Buffer, farthest: number }} of whole blocks; `farthest` is a distance */
 function readDeflate(input) {
   const bytes = [];
   let farthest = 0;

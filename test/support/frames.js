@@ -123,7 +123,7 @@ function upgradeAnswer(key) {
   return head(...lines, `Sec-WebSocket-Accept: ${accept}`);
 }
 
-/** Makes frames that a decoder of this role receives: masked for a server, not masked for a client. */
+/** Makes frames for a decoder of this role: masked for a server, not masked for a client. */
 function framesFor(role) {
   const key = role === 'server' ? KEY : null;
   const make = (opcode) => (payload, options) => frame(opcode, payload, { key, ...options });

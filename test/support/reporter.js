@@ -47,7 +47,7 @@ class Reporter extends Transform {
   }
 }
 
-/** @returns {string[]} the lines of results that are not ok, with their diagnostics, and others' output */
+/** @returns {string[]} results that are not ok, with diagnostics, and the output of others */
 function failures(lines) {
   let isShown = false;
   return lines.filter((line) => {

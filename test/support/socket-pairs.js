@@ -105,7 +105,7 @@ class Reads {
     return { server, address, socket, client };
   }
 
-  /** Reads a socket into a Decoder that records its events. The options are those of the Decoder, and of `record`. */
+  /** Reads a socket into a Decoder that records events. Options: the Decoder's, and `record`'s. */
   readInto(socket, { afterRead = () => {}, ...options } = {}) {
     const { promise: ponged, resolve: onPong } = withResolvers();
     const recorded = record(Decoder, { role: 'server', borrowed: this.borrowed, onPong, ...options });

@@ -97,7 +97,7 @@ const TRANSPORTS = {
   memory: async () => memoryPair()
 };
 
-/** @returns {Promise<[end: Duplex, peer: Duplex]>} the ends of a transport, of which the first has the role */
+/** @returns {Promise<[end: Duplex, peer: Duplex]>} a transport's ends; the first has the role */
 async function openPair(t, transport, role) {
   const ends = await TRANSPORTS[transport](t);
   for (const end of ends) t.teardown(() => end.destroy());
@@ -110,7 +110,7 @@ class Peer {
     this.stream = stream;
     /** Makes the frames that the other end reads. */
     this.frames = framesFor(role);
-    /** What has come, such as `['text', 'Hello']`; the last ones are `['close', code, reason]` and `['end']`. */
+    /** All that came: `['text', 'Hello']`; in the end `['close', code, reason]`, `['end']`. */
     this.events = [];
     const note = (name) => (data) => this.events.push([name, String(data)]);
     this.decoder = new Decoder({

@@ -66,7 +66,7 @@ async function connectPair(t, implementation, { server: serverOptions, client: o
   return { server, client, request, response };
 }
 
-/** @returns {Promise<object>} a server's end, and a socket whose owner writes and reads frames by itself */
+/** @returns {Promise<object>} a server's end, and a socket whose owner does its frames */
 async function connectRaw(t, implementation, options) {
   const wss = await listen(t, implementation, options);
   const socket = net.connect(wss.address().port, '127.0.0.1');
@@ -78,7 +78,7 @@ async function connectRaw(t, implementation, options) {
   return { server, socket };
 }
 
-/** @returns {Promise<object>} a client, and the server's socket, whose owner writes and reads frames by itself */
+/** @returns {Promise<object>} a client, and the server's socket, whose owner does its frames */
 async function connectRawServer(t, implementation, options) {
   const server = http.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -95,14 +95,14 @@ async function connectRawServer(t, implementation, options) {
   return { client, socket };
 }
 
-/** Has one end send. @returns {Promise<[data: object, isBinary: boolean]>} the message that the other end emits */
+/** Has one end send. @returns {Promise<[data: object, isBinary: boolean]>} the other's message */
 function deliver(from, to, ...args) {
   const received = once(to, 'message');
   from.send(...args);
   return received;
 }
 
-/** @returns {Promise<Array[]>} what a WebSocket emits until its event 'close', or until so many messages have come */
+/** @returns {Promise<Array[]>} a WebSocket's events until 'close', or until so many messages */
 function record(websocket, messages = Infinity) {
   const events = [];
   return new Promise((resolve) => {

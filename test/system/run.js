@@ -75,7 +75,7 @@ function describe(name, check) {
   return parts.filter(Boolean).join('\n\n');
 }
 
-/** @param {Check} check @returns {{ values: object, positionals: string[] }} @throws {RangeError} */
+/** @param {Check} check @returns {{ values: object, positionals: string[] }} or a RangeError */
 function readOptions(check, args) {
   const known = Object.entries(optionsOf(check)).map(([option, { value, default: given }]) => [
     option,

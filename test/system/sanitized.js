@@ -10,7 +10,7 @@ const COPY = path.join(ROOT, '.cache/sanitized');
 const REPORTS = path.join(COPY, '.reports');
 const ADDON = path.join(COPY, 'build/Release/framemask.node');
 
-/** @returns {Promise<string>} the path of a sanitizer, to be preloaded: Node.js is built without them */
+/** @returns {Promise<string>} a sanitizer's path, to be preloaded: Node.js is built without them */
 async function findRuntime(library) {
   const file = (await outputOf([process.env.CXX || 'g++', `-print-file-name=${library}`])).trim();
   if (!path.isAbsolute(file)) throw new NotHere(`the compiler has no ${library}`);

@@ -226,7 +226,7 @@ function makeMessage(random) {
 /** The kinds of events after which nothing comes. */
 const ENDS = ['close', 'error'];
 
-/** @returns {Array[]} the events of a decoder that gets all bytes at once, as recorder.js has them */
+/** @returns {Array[]} a decoder's events, of all bytes at once, as recorder.js has them */
 const expectedOf = (role, bytes) => eventsOf(Decoder, { role, maxPayload: MAX_PAYLOAD, text: 'buffer' }, bytes);
 
 /** @returns {Array[]} what the echo server answers to an event */

@@ -33,7 +33,7 @@ const NONE = { serverNoContextTakeover: true, clientNoContextTakeover: true };
 const NONE_AGREED = { server_no_context_takeover: true, client_no_context_takeover: true };
 const paramsOf = (websocket) => ({ ...websocket._extensions['permessage-deflate'].params });
 
-/** A negotiated PerMessageDeflate, as a connection has it; with framemask's contexts if `instead`. */
+/** A connection's negotiated PerMessageDeflate; with framemask's contexts if `instead`. */
 function createDeflate(options, params, instead) {
   const client = negotiated(options, params);
   const role = options.isServer ? 'server' : 'client';

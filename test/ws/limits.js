@@ -49,7 +49,7 @@ const SENDS = {
   sendFrame: (server, callback) => server._sender.sendFrame([frame(TEXT, 'x')], callback)
 };
 
-/** Deno's TLS takes all that is written, whatever the peer reads. HTTP/2 is tested on Node.js alone. */
+/** Deno's TLS takes all that is written, read or not. HTTP/2 is tested on Node.js alone. */
 const FULL = isNode ? Object.keys(TRANSPORTS) : ['TCP', 'pipe'];
 
 for (const transport of FULL) {

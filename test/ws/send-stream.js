@@ -41,7 +41,7 @@ async function* chunksAround(wait, first, ...others) {
   yield* others;
 }
 
-/** A source of the same chunk again and again, or of one, if it is stuck; `left` resolves when it is left. */
+/** A source that repeats one chunk, or has one, if it is stuck; `left` resolves when it is left. */
 function endless(chunk, isStuck = false) {
   const { promise: left, resolve: leave } = withResolvers();
   let calls = 0;
@@ -271,7 +271,7 @@ t.test('a source that fails before its first chunk sends nothing', async (t) => 
   t.equal(client.readyState, client.OPEN);
 });
 
-/** How sources fail, or their signal is aborted; `later` is called when the peer has got the first chunk. */
+/** How sources fail, or their signal aborts; `later` is called after the peer's first chunk. */
 const FAILURES = {
   throws: ({ fail }) => ({ source: chunksAround(fail, 'a') }),
   'bad chunk': () => ({ source: ['a', 5], error: { name: 'TypeError' } }),

@@ -33,7 +33,7 @@ async function connect(t, options, transport) {
   return { server, stream, ...info };
 }
 
-/** Checks that a promise is rejected since the connection was lost. @returns {Promise<Error>} its error */
+/** Checks that a promise is rejected for a lost connection. @returns {Promise<Error>} its error */
 async function isLost(t, promise) {
   const error = await promise.catch((error) => error);
   t.ok(error instanceof WebSocketError);

@@ -14,7 +14,7 @@ const { prepare } = require('../../../index');
 const { sharedTime } = require('../latency');
 const { asciiPayload, unmaskedFrame, TEXT } = require('../messages');
 
-/** A way to send takes a text and a number of messages, and returns a function that sends them to a client. */
+/** A way to send takes a text and a count; it returns a function that sends so many to a client. */
 const WAYS = {
   framemask(text, count) {
     const message = prepare(text);

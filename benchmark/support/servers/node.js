@@ -29,7 +29,7 @@ const SERVERS = {
 
   httparena: ({ connections }) => require('../../../examples/httparena/server').createServer(connections),
 
-  /** Over HTTP/2 and TLS; WebSockets over HTTP/1.1 come to the same port. With `bare`, nothing is parsed but HTTP/2. */
+  /** Over HTTP/2 and TLS, and HTTP/1.1 on the same port. `bare`: nothing but HTTP/2 is parsed. */
   http2({ bare }) {
     const settings = { enableConnectProtocol: true, maxConcurrentStreams: 200 };
     const options = { ...require('../../../test/support/certificate'), allowHTTP1: true, settings };

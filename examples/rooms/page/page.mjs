@@ -71,7 +71,7 @@ class Room {
     for (const waiting of this._unsent.values()) list.append(waiting);
   }
 
-  /** Adds a message after the last one, below its name and time if author and minute are the same. */
+  /** Adds a message after the last one, below its name and time if author and minute are equal. */
   _append({ from, name, time, text, isOwn }) {
     const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
     const key = `${from} ${Math.floor(time / 60_000)}`;

@@ -18,7 +18,7 @@ async function openBrowser(t) {
   return browser;
 }
 
-/** Opens the page of a server, and enters a room. `faults` gets its requests to elsewhere, and its errors. */
+/** Opens a server's page, and enters a room. `faults` gets requests to elsewhere, and errors. */
 async function enter(browser, { port, hash = '' }, name, room, faults = []) {
   const page = await browser.newPage();
   page.setDefaultTimeout(120_000);

@@ -47,7 +47,7 @@ async function join(t, url, name, room) {
   return { client, heard, told };
 }
 
-/** Sends messages. @returns {Promise<string>} the code and the reason with which the server closes */
+/** Sends messages. @returns {Promise<string>} the code and reason with which the server closes */
 async function talk(url, messages) {
   const socket = new WebSocket(url);
   await once(socket, 'open');

@@ -12,7 +12,7 @@ function encode(role, fill) {
   return Buffer.concat(encoder.take());
 }
 
-/** @returns the frames and the error that a Decoder finds in all bytes of one end, in pieces of `size` bytes */
+/** @returns the frames and the error that a Decoder finds in one end's bytes, cut to `size` */
 function decode(from, bytes, size) {
   const frames = [];
   let fault = null;

@@ -42,7 +42,7 @@ const SHORT = {
   'a frame that is not complete': (f) => [f.text('one'), f.binary('12345', { length: 1000 })]
 };
 
-/** Whether a stream is cut at two places: the piece between them may lie in one header or character. */
+/** Whether a stream is cut at two places; what lies between may be in one header or character. */
 function isTried(one, two) {
   return TRIES_ALL || two - one < 10 || (one + two + seed) % 5 === 0;
 }

@@ -10,7 +10,7 @@ const KEPT = 256;
 /** Milliseconds between the connections of an attack that is repeated. */
 const BETWEEN = 10;
 
-/** Runs an attack of attacks.js on a server: on many connections at once, once or again and again. */
+/** Runs an attack of attacks.js on a server: many connections at once, once or repeatedly. */
 class Attacker {
   /**
    * @param {object} options
@@ -55,7 +55,7 @@ class Attacker {
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** Opens a connection, and reads and forgets what it gets. If it fails, the socket is destroyed. */
+  /** Opens a connection, and forgets what it reads. If it fails, the socket is destroyed. */
   async connect() {
     const socket = net.connect(this.port, '127.0.0.1').on('error', () => {});
     this.opened++;
@@ -79,7 +79,7 @@ class Attacker {
     return socket;
   }
 
-  /** @returns {Promise<boolean>} whether the system took the bytes before the connection or `patience` was over */
+  /** @returns {Promise<boolean>} whether the system took all before the end, or `patience` */
   async send(socket, bytes) {
     if (!socket.writable) return false;
     if (socket.write(bytes)) return true;

@@ -40,7 +40,7 @@ const EXTENSIONS = [
   `permessage-deflate${'; a'.repeat(4000)}`
 ];
 
-/** Values that made parsers of these headers take a time in proportion to the square of their length. */
+/** Values for which parsers of these headers took a time that grows by the square of the length. */
 const SLOW_HEADERS = [
   `Sec-WebSocket-Protocol: b${' '.repeat(15_000)}x`,
   `Sec-WebSocket-Protocol: ${','.repeat(15_000)}`,

@@ -65,7 +65,7 @@ function percentile99(values) {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * 0.99))];
 }
 
-/** @returns {Promise<string>} the memory of a server that is attacked, and the time that its echoes take */
+/** @returns {Promise<string>} an attacked server's memory, and the time that its echoes take */
 async function measure(library, name, seconds) {
   const target = await Target.start(library);
   try {

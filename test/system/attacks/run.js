@@ -7,7 +7,7 @@
 const { Attacker } = require('../../support/attacks/attacker');
 const { attackNamed } = require('../../support/attacks/attacks');
 
-/** The most that a connection sends, so that a server that keeps all of it does not fill the machine. */
+/** The most that a connection sends: a server that keeps all of it must not fill the machine. */
 const BYTES = 32 * 1024 * 1024;
 
 const [name, port] = process.argv.slice(2);

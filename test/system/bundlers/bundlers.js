@@ -32,7 +32,7 @@ const { configOf, optionOf } = require('./project');
  *   below `out`
  */
 
-/** The packages that a bundle needs in node_modules if framemask, under either name, is not bundled. */
+/** The packages in node_modules that a bundle without framemask, by either name, needs. */
 const PACKAGES = ['framemask', 'bufferutil', 'node-gyp-build'];
 
 const fileOf = ({ format }) => (format === 'esm' ? 'app.mjs' : 'app.cjs');

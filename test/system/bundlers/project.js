@@ -52,7 +52,7 @@ function configOf(file) {
   throw new Error(`${DOCUMENT} has no ${file}`);
 }
 
-/** @returns {string} the option in a line that begins with the program, without the shell's quotes */
+/** @returns {string} the option in a line that begins with the program, without quotes */
 function optionOf(program, option) {
   for (const [command, name] of TEXT.replaceAll('\\\n', '').matchAll(/^ {0,4}(\S+) .*$/gm)) {
     const found = name === program && command.match(option);
@@ -61,7 +61,7 @@ function optionOf(program, option) {
   throw new Error(`${DOCUMENT} has no ${program} with ${option}`);
 }
 
-/** @returns {string} an empty folder that has no node_modules above it, nor framemask in its path */
+/** @returns {string} an empty folder, with no node_modules above, nor framemask in its path */
 function makeFolder() {
   return fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'bundle-'));
 }

@@ -15,7 +15,7 @@ const NPM = MANAGERS.find(({ name }) => name === 'npm-12');
 /** The servers, each of which talks with each client: framemask/ws, Connection, ws 8 and ws 7. */
 const PAIRS = { withFramemask: 16, without: 4 };
 
-/** @returns {(args: string[]) => Promise<string>} runs npm in a project, and returns what it prints */
+/** @returns {(args: string[]) => Promise<string>} runs npm in a project, for its output */
 function npmOf(project) {
   const [node, program] = project.commands.install;
   return async (...args) => (await project.run([node, program, ...args])).output;

@@ -50,7 +50,7 @@ const CROSS = {
   s390x: { root: '/usr/s390x-linux-gnu', node: 'node-linux-s390x@20', debian: 's390x' }
 };
 
-/** @returns {Platform} on another processor; `file` of prebuilds/ is loaded instead of the one that it would choose */
+/** @returns {Platform} on another processor; `file` of prebuilds/ replaces the one of its choice */
 function onCross(name, processor, { prebuild = name, kernel, ci, options = [], file }) {
   const { root, node: program, debian } = CROSS[processor];
   const libraries = ['libc6', 'libstdc++6', ...(processor === 'arm' ? ['libatomic1'] : [])];
@@ -83,7 +83,7 @@ const riscv64 = {
   }
 };
 
-/** PyPI has a Node.js that is linked with musl. It needs a later musl than that of Debian 12. @returns {Platform} */
+/** PyPI's Node.js linked with musl. It needs a later musl than Debian 12's. @returns {Platform} */
 function onMusl(arch, processor, { kernel, ci } = {}) {
   const emulator = arch === 'x64' ? [] : [`qemu-${processor}`];
   return {

@@ -27,7 +27,7 @@ const PACKAGES = {
   yjs: '13.6.33'
 };
 
-/** The library that a program names instead of ws, and the options of Node.js. The first is compared with. */
+/** The library in place of ws, and Node.js's options. The first is compared with. */
 const WAYS = [
   { name: 'ws', library: 'ws', args: [] },
   { name: 'framemask/ws', library: 'framemask/ws', args: [] },

@@ -41,7 +41,7 @@ class Results {
     for (const fault of faults) console.log(`   ${fault.replaceAll('\n', '\n   ')}`);
   }
 
-  /** Prints the table. @returns {boolean} whether none failed, and with CI=true whether all were run */
+  /** Prints the table. @returns {boolean} whether none failed, and with CI=true all were run */
   end() {
     const widths = this._rows[0].map((_, column) => Math.max(...this._rows.map((row) => row[column].length)));
     console.log();

@@ -9,7 +9,7 @@ const { rebuild } = require('../../../scripts/support/node-gyp');
 
 const TAP = path.join(ROOT, 'node_modules/tap/dist/esm/run.mjs');
 
-/** Runs files of tests with tap, or all tests, without coverage. @returns {Promise<string[]>} faults */
+/** Runs test files, or all, with tap without coverage. @returns {Promise<string[]>} faults */
 const runTests = (files, how) =>
   // What is instrumented is slower.
   faultsOf([process.execPath, TAP, '--disable-coverage', '--timeout=300', ...files], how);

@@ -19,7 +19,7 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
-/** Starts a program, and waits for a line. @throws {Error} with its output, if it ends before that line */
+/** Starts a program, and waits for a line. @throws {Error} its output, if it ends before */
 async function start(program, args, { ready, env }) {
   const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   children.add(child);
@@ -40,7 +40,7 @@ async function start(program, args, { ready, env }) {
   return child;
 }
 
-/** Ends a process, and waits until it has ended. @returns {Promise<number | string>} how it ended */
+/** Ends a process, and waits for its end. @returns {Promise<number | string>} how it ended */
 async function stop(child, signal = 'SIGKILL') {
   if (child.exitCode === null && child.signalCode === null) {
     const ended = once(child, 'exit');
@@ -101,7 +101,7 @@ class ServerProcess {
   }
 }
 
-/** Starts a Redis and processes that share it, which end with the test. A single process gets no Redis. */
+/** Starts processes that share a Redis and end with the test; a single one gets no Redis. */
 async function startServers(t, args, count = SERVERS) {
   const redis = count === 1 ? '' : await startRedis(t);
   const servers = Array.from({ length: count }, () => new ServerProcess(args, { REDIS_URL: redis }));

@@ -23,7 +23,7 @@ async function until(condition) {
 
 const sum = (items, of) => items.reduce((total, item) => total + of(item), 0);
 
-/** Clients in rooms of `roomSize`, of which `clients` is a multiple, that say `messages` messages each. */
+/** Clients in rooms of `roomSize`, a divisor of `clients`, that say `messages` messages each. */
 class Traffic {
   /**
    * `connect` sets the `isJoined` of a client once it is in its room, adds the numbers to
@@ -83,7 +83,7 @@ class Traffic {
     });
   }
 
-  /** Waits until these clients have heard everything. @returns {Promise<boolean>} whether they have */
+  /** Waits for these clients to hear everything. @returns {Promise<boolean>} whether they have */
   settle(clients = this.clients) {
     return until(() => clients.every((client) => this.missing(client) === 0));
   }
