@@ -30,7 +30,7 @@ function readCheckout([folder, ...others]) {
   return findCheckout(folder);
 }
 
-/** @returns {Record<string, { ns: number }[]>} by candidate; every other process begins with the old */
+/** @returns {Record<string, { ns: number }[]>} by candidate, of processes in turns */
 function takeTurns(job, old, processes) {
   const turns = { new: [], old: [] };
   const roots = Object.entries({ new: ROOT, old });
