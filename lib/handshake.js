@@ -13,7 +13,10 @@ const { checkObject } = require('./shared/option-names');
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 /** 16 bytes in base64. As other servers, it does not judge the bits that no byte has. */
 const KEY = /^[A-Za-z0-9+/]{22}==$/;
-/** "A server that sends a 426 response MUST send an Upgrade header field" (RFC 9110, 15.5.22). */
+/**
+ * "A server that sends a 426 response MUST send an Upgrade header field" (RFC 9110 section
+ * 15.5.22).
+ */
 const UPGRADE = { Connection: 'Upgrade, close', Upgrade: 'websocket' };
 /** "concatenated with the string GUID, a SHA-1 hash ..., base64-encoded" (section 1.3). */
 const acceptKey = (key) => modules.crypto.createHash('sha1').update(`${key}${GUID}`).digest('base64');

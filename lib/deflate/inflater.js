@@ -193,7 +193,7 @@ class Inflater {
     return limit === null || (isFresh && limit !== Infinity && length <= Math.min(limit * INPUT_PART, WAITS_TO));
   }
 
-  /** Runs zlib for the bytes if they fit this turn, else for one: does zlib take any? */
+  /** Runs zlib for the bytes if they fit this turn, else for one, to see whether it takes any. */
   _run(work, fits, limit) {
     const { isAlone, length } = work;
     const inParts = this._turnLimit === null;

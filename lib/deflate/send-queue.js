@@ -21,7 +21,7 @@ class SendQueue {
     this.compression = new Compression(direction);
     /** Whether a record is in the thread pool, or others still wait after it. */
     this.isBusy = false;
-    /** Whether the last record that waits, or is compressed, leaves a message unfinished. */
+    /** Whether the last record that waits, or is being compressed, leaves a message unfinished. */
     this.isAmidMessage = false;
     /** The bytes of the records that wait, and of the one in the thread pool. */
     this.waiting = 0;
