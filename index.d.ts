@@ -165,7 +165,10 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
    * their frames are known to have as many. Default: 0, all.
    */
   partsFrom?: number | undefined;
-  /** Text as a string or as bytes, both validated (RFC 6455 section 8.1). Default: 'string'. */
+  /**
+   * Text as a string, or as bytes; both are validated as UTF-8 (RFC 6455 section 8.1). Default:
+   * 'string'.
+   */
   text?: Text | undefined;
   /** With `text: 'buffer'`: validates neither text nor reasons of Close frames. Default: false. */
   skipUTF8Validation?: boolean | undefined;
@@ -340,7 +343,7 @@ export class Encoder<End extends Role = Role> {
    * @param reason up to 123 bytes of valid UTF-8; only with a code
    */
   close(code?: number, reason?: string | Bytes): void;
-  /** When the connection is lost: drops what has collected, and frees the memory of compression. */
+  /** For a lost connection: drops the collected frames, and frees the memory of compression. */
   stop(): void;
   /**
    * Adds a message of {@link prepare}, without a copy if it has 1 KiB or more, or nothing else has
@@ -492,7 +495,10 @@ export interface UpgradeSocket {
 }
 
 export interface AcceptUpgradeOptions {
-  /** The subprotocol, if the client offers it, or a function that chooses one. Default: none. */
+  /**
+   * The subprotocol, if the client offers it, or a function that chooses an offered one. Default:
+   * none.
+   */
   protocol?: string | ((offered: string[]) => string | undefined) | undefined;
   /** Whether to accept permessage-deflate, maybe with options. Default: false. */
   deflate?: boolean | DeflateOptions | undefined;
@@ -760,7 +766,9 @@ export class Connection<Context = undefined, Text extends TextAs = 'string'> {
   ping(data?: string | Bytes, callback?: SendCallback): boolean;
   /** The same for a Pong frame. Ping frames are answered without it. */
   pong(data?: string | Bytes, callback?: SendCallback): boolean;
-  /** Begins closing, as {@link Encoder.close}. None is sent; some may come until the answer. */
+  /**
+   * Begins closing, as {@link Encoder.close}. Messages come until the peer answers; none is sent.
+   */
   close(code?: number, reason?: string | Bytes): void;
   /** Drops the connection at once: only `onError` and `onClose` are still called. */
   terminate(): void;

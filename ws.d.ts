@@ -251,8 +251,8 @@ declare namespace WebSocket {
      * - If the connection ends within the message, the stream's 'error' has the code
      *   `FRAMEMASK_ERR_INCOMPLETE`; if the message breaks a rule or limit, it is that of the
      *   WebSocket. It needs no listener.
-     * - `maxPayload` counts; 0 is no limit. Compressed messages are inflated on the event loop. On
-     *   Deno, connections with permessage-deflate bring no streams.
+     * - `maxPayload` limits it, too; 0 means no limit. The event loop inflates compressed messages.
+     *   On Deno, connections with permessage-deflate bring no streams.
      * - `createWebSocketStream` and `WebSocketStream` discard streams.
      *
      * @throws RangeError, TypeError unless it is a whole number of at least 0, or Infinity
@@ -396,7 +396,10 @@ declare namespace WebSocket {
     ws: string;
     /** `'shared'` if connections can have `sharedReads` here. */
     reads: 'shared' | 'events';
-    /** Who compresses: `'ws'` with the environment variable `FRAMEMASK_DEFLATE=ws`, and on Deno. */
+    /**
+     * Who compresses and inflates: `'ws'` with the environment variable `FRAMEMASK_DEFLATE=ws`, and
+     * on Deno.
+     */
     deflate: 'framemask' | 'ws';
     /** Whether framemask/ws/register is at work. */
     registered: boolean;

@@ -92,7 +92,9 @@ function runPart(name, quick, program, folder) {
   return readReport(folder, name);
 }
 
-/** @returns {{ program: string, runtime: string }[]} the Node.js that run the benchmarks */
+/**
+ * @returns {{ program: string, runtime: string }[]} the versions of Node.js that run the benchmarks
+ */
 function findPrograms(versions) {
   if (versions.length === 0) return [{ program: process.execPath, runtime: `Node.js ${process.versions.node}` }];
   return versions.map((version) => {

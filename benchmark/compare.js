@@ -30,7 +30,10 @@ function readCheckout([folder, ...others]) {
   return findCheckout(folder);
 }
 
-/** @returns {Record<string, { ns: number }[]>} by candidate, of processes in turns */
+/**
+ * @returns {Record<string, { ns: number }[]>} a figure of each process; every second one loads the
+ *   old checkout first
+ */
 function takeTurns(job, old, processes) {
   const turns = { new: [], old: [] };
   const roots = Object.entries({ new: ROOT, old });

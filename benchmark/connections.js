@@ -93,7 +93,11 @@ function checkReads(reads) {
   if (report !== reads) throw new Error(`no ${reads} reads here: ${report}`);
 }
 
-/** Finds the servers of a kind. @returns {[name: string, server: object][]} for startServer */
+/**
+ * Finds the servers of a kind that can be had.
+ *
+ * @returns {[name: string, server: object][]} for startServer
+ */
 function findCandidates(candidates) {
   const known = findServers(Object.values(candidates).map(([name]) => name));
   return Object.entries(candidates).flatMap(([name, [base, reads]]) => {

@@ -140,7 +140,10 @@ function readSets([file, ...others]) {
   return { [path.basename(file)]: lines.map((line) => Buffer.from(line)) };
 }
 
-/** @returns {Promise<Record<string, () => Promise<object>>>} the work on messages, warmed up */
+/**
+ * @returns {Promise<Record<string, () => Promise<object>>>} compress or inflate the messages, after
+ *   a warm-up
+ */
 async function createCandidates({ work, messages, contextTakeover }) {
   // What does not compress becomes a little larger.
   output = Buffer.allocUnsafeSlow(Math.max(64 * 1024, ...messages.map(({ length }) => 2 * length)));

@@ -31,7 +31,9 @@ const BROADCAST = {
   '10 × 4 KiB': { size: 4096, count: 10 }
 };
 
-/** @returns {[name: string, module: string][]} the candidates, and their modules like ws */
+/**
+ * @returns {[name: string, module: string][]} the candidates, and their modules with the API of ws
+ */
 function findModules(candidate) {
   const modules = { [OWN]: path.join(ROOT, 'ws.js') };
   if (candidate !== undefined) modules.candidate = require.resolve(path.resolve(candidate));

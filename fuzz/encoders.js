@@ -376,7 +376,9 @@ class World {
     connection.fail(`memory of ${owner.name} was handed out, ${chunk.length} of ${chunk.buffer.byteLength} bytes`);
   }
 
-  /** A sink or subscriber acts, mostly on its own connection, which is busy. */
+  /**
+   * A sink or a subscriber acts: mostly on its own connection, which is in the middle of something.
+   */
   act(connection) {
     this.depth++;
     try {

@@ -56,7 +56,7 @@ function acceptUpgrade(request, socket, head, options = {}) {
   return { protocol: chosen ?? '', deflate: agreement };
 }
 
-/** @returns {[status: number, headers: object] | null} why it is no handshake (section 4.2.1) */
+/** @returns {[status: number, headers: object] | null} null for a handshake (section 4.2.1) */
 function findRefusal({ method, httpVersion, headers }) {
   if (method !== 'GET') return [405, { Allow: 'GET' }];
   // A proxy would take the body's bytes for the first frames, or these for the body.

@@ -35,7 +35,10 @@ const REFUSED_STREAM = 7;
 const CANCEL = 8;
 const ENHANCE_YOUR_CALM = 11;
 const HTTP_1_1_REQUIRED = 13;
-/** Frames' types and flags, a setting (RFC 9113 section 6, RFC 8441 section 3), the preface. */
+/**
+ * Types and flags of frames, a setting (RFC 9113 section 6, RFC 8441 section 3) and a client's
+ * first bytes.
+ */
 const [DATA, HEADERS, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY] = [0, 1, 3, 4, 5, 6, 7];
 const [ACK, END_HEADERS] = [1, 4];
 const ENABLE_CONNECT_PROTOCOL = 8;

@@ -2,7 +2,10 @@
 
 const { findTimes, formatTimes } = require('../support/tables');
 
-/** A phone shows a GitHub page with 328 px, wider pictures smaller; a large screen shows SHOWN. */
+/**
+ * A phone shows a page of GitHub with 328 px, and makes wider pictures smaller; a large screen
+ * shows SHOWN.
+ */
 const WIDTH = 360;
 const SHOWN = 480;
 const FONT = 'Helvetica, Arial, "DejaVu Sans", sans-serif';
@@ -13,7 +16,10 @@ const CHARACTER = 0.58;
 /** The same in bold: DejaVu Sans Bold has 0.7 for "framemask". */
 const BOLD_CHARACTER = 0.71;
 
-/** GitHub's colors, on a light and a dark page: `own` of framemask, `peer` of ws and bufferutil. */
+/**
+ * GitHub's own colors, on a light and on a dark page; `own` is framemask, `peer` ws and bufferutil.
+ * All differ.
+ */
 const PALETTE = {
   background: ['#ffffff', '#0d1117'],
   text: ['#1f2328', '#f0f6fc'],
@@ -249,7 +255,10 @@ const CONFIG = {
   text: { color: COLORS.text, fontSize: FONT_SIZE }
 };
 
-/** Draws without a browser: a spec gives the same bytes on every machine. */
+/**
+ * Draws without a browser. The same spec gives the same bytes on every machine: text is measured by
+ * its characters.
+ */
 async function drawSvg(spec) {
   const vega = await import('vega');
   const { compile } = await import('vega-lite');

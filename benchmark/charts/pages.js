@@ -8,7 +8,10 @@ const { machineLine, percent } = require('../support/report');
 const { findRanges, formatFigure, formatRange, formatRows, formatTable, formatTimes } = require('../support/tables');
 const { drawCharts, picture } = require('./draw');
 
-/** @param {import('../support/report').Report} report @returns {string} where, when and how */
+/**
+ * @param {import('../support/report').Report} report
+ * @returns {string} where, when and how it was measured
+ */
 function sourceOf({ machine, versions, date, commit, rounds, others, spread, noise }) {
   const peers = Object.entries(versions).map((pair) => pair.join(' '));
   const lines = [
@@ -100,7 +103,10 @@ function weakestWithoutAddon({ masking, decode, encode }) {
     .join(', ');
 }
 
-/** @param {Record<string, import('../support/report').Report>} reports by part @returns {string} */
+/**
+ * @param {Record<string, import('../support/report').Report>} reports all, by part
+ * @returns {string} Markdown
+ */
 function readmeBlock(reports) {
   const lines = RANGES.map(([part, own, peer, work, shown = peer]) => {
     const wanted = (pair) => pair.own === own && pair.peer === peer;

@@ -40,7 +40,10 @@ const OBJECTS = {
   }
 };
 
-/** @returns {Promise<number>} bytes of heap and external memory; node needs `--expose-gc` */
+/**
+ * @returns {Promise<number>} bytes of heap and external memory, after a collection: node must run
+ *   with `--expose-gc`
+ */
 async function memoryUse() {
   // Twice: memory outside the heap is freed after a collection, not by it.
   for (let i = 0; i < 2; i++) {
@@ -88,7 +91,10 @@ const ofFramemaskWs =
     return (chunk) => socket.emit('data', chunk);
   };
 
-/** @returns {object[]} the rows that two checkouts share, with names such as `decode: text 16 B` */
+/**
+ * @returns {object[]} the rows of which two checkouts are compared, with names such as
+ *   `decode: text 16 B`
+ */
 function listRows() {
   const prefixed = (prefix, rows) => rows.map((row) => ({ ...row, name: `${prefix}: ${row.name}` }));
   const decode = require('../decode').ROWS;
@@ -103,7 +109,10 @@ function listRows() {
   ];
 }
 
-/** @returns {Promise<Record<string, { ns: number }[]>>} the turns by checkout, in `roots`' order */
+/**
+ * @returns {Promise<Record<string, { ns: number }[]>>} the turns of each checkout; the order of
+ *   `roots` counts
+ */
 function timeRow({ row, kernel, rounds, turn, roots }) {
   const { create, ofFramemask, entry } = listRows().find(({ name }) => name === row);
   const { count, loop } = create();
@@ -118,7 +127,10 @@ function timeRow({ row, kernel, rounds, turn, roots }) {
   return takeTurns(timed(Object.fromEntries(loops), { turn, count }), rounds);
 }
 
-/** @returns {*} the result of a job in its own process @throws {Error} if it fails */
+/**
+ * @returns {*} the result of a job in a process of its own
+ * @throws {Error} if it fails; its stderr is passed on
+ */
 function runChild(job) {
   const args = ['--expose-gc', __filename, JSON.stringify(job)];
   return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }));

@@ -123,7 +123,11 @@ function createClock(pid, milliseconds) {
     const { user, system } = process.cpuUsage();
     return { messages, server: processorTime(pid), client: user + system, time: performance.now() };
   };
-  /** A batch's messages, and when it was sent. @returns {object | null} figures in the end */
+  /**
+   * Of a batch, its messages and when it was sent.
+   *
+   * @returns {object | null} the figures, if the turn is over
+   */
   return (count, began) => {
     messages += count;
     const time = performance.now();

@@ -28,7 +28,10 @@ const headerSize = (size, masked) => (size < 126 ? 2 : size < 65536 ? 4 : 10) + 
 /** @param {number} length @returns {Buffer} printable ASCII */
 const asciiPayload = (length) => Buffer.from({ length }, (_, i) => 32 + ((i * 7) % 95));
 
-/** @returns {Buffer[]} similar records, as of an API: all different, the same in each run */
+/**
+ * @returns {Buffer[]} records that are alike, as an API sends them: all different, and the same
+ *   ones in each run
+ */
 function jsonPayloads(size, count) {
   const random = createRandom(size);
   const names = ['Ada', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Donald'];

@@ -60,7 +60,10 @@ function refuse(error) {
   process.exit(2);
 }
 
-/** @returns {boolean} whether a word of the name begins with a text of `--only` */
+/**
+ * @returns {boolean} whether a word of the name begins with a text of `--only`: `mask` does not
+ *   select `unmask`
+ */
 function selects(chosen, name) {
   const pattern = (text) => new RegExp(`(?<![\\p{L}\\p{N}])${text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`, 'u');
   return chosen.length === 0 || chosen.some((text) => pattern(text).test(name));

@@ -172,7 +172,10 @@ async function startServers(servers, load) {
 /** Connections that are opened first, so that what all share is not weighed. */
 const FIRST = 100;
 
-/** @returns {Promise<{ opened: number, used: number }>} bytes of a connection, after an echo */
+/**
+ * @returns {Promise<{ opened: number, used: number }>} bytes of memory of a connection, idle and
+ *   idle after an echo
+ */
 async function weighConnections(server, count) {
   const { child, port, client: options } = await startServer({ name: 'to weigh', ...server }, { ipc: true });
   const client = startClient();

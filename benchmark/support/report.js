@@ -43,7 +43,10 @@ async function watchOthers() {
   return passed('all') === 0 ? 0 : 1 - passed('idle') / passed('all');
 }
 
-/** @returns {Row & { spreads: number[] }} of the candidates' turns; the first is compared */
+/**
+ * @returns {Row & { spreads: number[] }} of the turns of each candidate; the first is compared with
+ *   each other one
+ */
 function toRow({ name, group, bytes, pairs }, turns) {
   const [[first, [figures]], ...others] = Object.entries(turns);
   const [main] = Object.keys(figures);
@@ -103,7 +106,11 @@ function readCommit() {
   return git('rev-parse', '--short=9', 'HEAD') + (changed === '' ? '' : '+');
 }
 
-/** Notes how busy the machine is. @returns {Promise<Function>} makes the Report afterwards */
+/**
+ * Notes how busy the machine is before a benchmark.
+ *
+ * @returns {Promise<Function>} makes its Report, after it
+ */
 async function startReport(benchmark) {
   const before = await watchOthers();
   return async ({ options: { quick, rounds }, kernel, peers, versions = {}, rows }) => {
@@ -126,7 +133,10 @@ async function startReport(benchmark) {
   };
 }
 
-/** @param {{ rows: object[] }} report @returns {string} JSON, a line a row, of five digits */
+/**
+ * @param {{ rows: object[] }} report
+ * @returns {string} JSON with one line for each row and five digits for each number
+ */
 function toJson({ rows, ...facts }) {
   const shorten = (_key, value) =>
     typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(5)) : value;

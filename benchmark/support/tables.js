@@ -18,7 +18,10 @@ const FIGURES = {
   used: { title: 'after an echo, B', whole: true }
 };
 
-/** @returns {string} a Markdown table; its first `names` columns are aligned to the left */
+/**
+ * @returns {string} a Markdown table with aligned columns, of which the first `names` are aligned
+ *   to the left
+ */
 function formatTable(head, rows, names = 1) {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column].length)));
   const line = (cells) =>
@@ -77,7 +80,10 @@ function wideTable(rows) {
   return formatTable(head, lines);
 }
 
-/** A line for each candidate of each row, a column for each figure; the first is compared. */
+/**
+ * One line for each candidate of each row, one column for each figure; the first is compared with
+ * the others.
+ */
 function longTable(rows) {
   const figures = [...new Set(rows.flatMap(({ medians }) => Object.values(medians).flatMap(Object.keys)))];
   const ratios = rows.some(({ faster }) => faster.length > 0) ? ['times faster', 'quartiles'] : [];
@@ -93,7 +99,10 @@ function longTable(rows) {
   return formatTable(head, lines, 2);
 }
 
-/** @param {import('./report').Row[]} rows of the same pairs @returns {string} a table */
+/**
+ * @param {import('./report').Row[]} rows
+ * @returns {string} a table for rows with the same candidates and pairs
+ */
 function formatRows(rows) {
   const tables = new Map();
   for (const row of rows) {

@@ -9,7 +9,10 @@ const { RawPeer } = require('./raw-peer');
 const { Logs, describeError } = require('./recorder');
 const { isZlibBusy } = require('./deterministic');
 
-/** So many turns of the event loop without a change mean rest. TLS and HTTP/2 have more turns. */
+/**
+ * So many turns of the event loop without a change mean rest. TLS and HTTP/2 have turns of their
+ * own.
+ */
 const QUIET_TURNS = 4;
 const QUIET_TURNS_LAYERED = 8;
 const PATIENCE = 3000;

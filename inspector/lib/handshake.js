@@ -12,7 +12,10 @@ const BLANK_LINE = '\r\n\r\n';
 const KEY = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==';
 const ACCEPT = 'Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=';
 
-/** @returns {{ client: Buffer, server: Buffer }} an exported connection's handshake, or a sample */
+/**
+ * @returns {{ client: Buffer, server: Buffer }} the handshake of a connection that is exported, or
+ *   of the sample
+ */
 function makeHandshake(target, host, extensions = {}) {
   const head = (first, own, extension) => {
     const lines = [first, 'Connection: Upgrade', 'Upgrade: websocket', own];

@@ -13,7 +13,9 @@ const DELAY = 20;
 /** Records of one message, and characters of their payloads: the server takes messages of 4 MiB. */
 const BATCH = 500;
 const BATCH_CHARACTERS = 1024 * 1024;
-/** Records that wait for the connection, or for an inspector that reads; more are dropped. */
+/**
+ * Records that wait for the connection, or for an inspector that does not read; more are dropped.
+ */
 const MAX_WAITING = 20_000;
 /** Bytes that the socket may hold. */
 const MAX_QUEUED = 4 * 1024 * 1024;

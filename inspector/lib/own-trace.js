@@ -2,7 +2,9 @@
 
 const { frameId } = require('./framemask');
 
-/** The trace of the inspector's own connections here: live.js leaves their records out. */
+/**
+ * The trace of the inspector's own connections in this process: live.js leaves their records out.
+ */
 const OWN = { id: frameId() };
 
 module.exports = { OWN };

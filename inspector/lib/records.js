@@ -80,7 +80,10 @@ class RecordReader {
     this.refused = 0;
   }
 
-  /** @param {unknown} record @returns {number} its connection's index; -1 if not a frame's */
+  /**
+   * @param {unknown} record
+   * @returns {number} the index of its connection; -1 if it is no record of a frame
+   */
   add(record) {
     if (typeof record?.handshake === 'string') this._addHandshake(record);
     else if (typeof record?.closed === 'string') this._close(record.closed);

@@ -18,7 +18,9 @@ const BATCH = 2000;
 const MARK = Buffer.from('\ufeff');
 const withoutMark = (data) => (data.subarray(0, MARK.length).equals(MARK) ? data.subarray(MARK.length) : data);
 
-/** @returns {'capture' | 'keys' | 'records' | 'bytes' | 'raw'} of a file or pasted text */
+/**
+ * @returns {'capture' | 'keys' | 'records' | 'bytes' | 'raw'} the kind of a file or a pasted text
+ */
 function kindOf(whole) {
   const data = withoutMark(whole);
   if (isCapture(data)) return 'capture';

@@ -47,7 +47,10 @@ function joinPieces(pieces) {
   return Object.fromEntries(Object.entries(builders).map(([from, builder]) => [from, builder.build()]));
 }
 
-/** @returns {'client' | 'server'} the sender: only clients ask, and mask (section 5.1) */
+/**
+ * @returns {'client' | 'server'} the end that sends such bytes: only clients ask, and mask (section
+ *   5.1)
+ */
 function senderOf(bytes) {
   return bytes.toString('latin1', 0, 4) === 'GET ' || bytes[1] >= 0x80 ? 'client' : 'server';
 }

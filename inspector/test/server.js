@@ -22,7 +22,10 @@ const UPGRADE = {
   'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ=='
 };
 
-/** @returns {Promise<{ status: number, headers: object, body: string }>} a GET's, or POST's */
+/**
+ * @returns {Promise<{ status: number, headers: object, body: string }>} the answer to a GET, or to
+ *   a POST of `sent`
+ */
 async function get(port, target, headers = {}, sent = undefined) {
   const method = sent === undefined ? 'GET' : 'POST';
   const request = http.request({ host: '127.0.0.1', port, path: target, agent: false, method, headers }).end(sent);

@@ -246,7 +246,10 @@ class Encoder {
     if (hasFailed || !queue.isStopped) queue.onDeflated?.call(this);
   }
 
-  /** Whether compressed messages refer to earlier ones, and a `flush` has lost some of those. */
+  /**
+   * Whether compressed messages refer to earlier ones, of which a `flush` that has thrown has lost
+   * some.
+   */
   get _isBroken() {
     return this._buffer.hasLost && this._queue.compression.hasTakeover;
   }

@@ -191,7 +191,9 @@ class MessageAssembler {
     return utf8Error();
   }
 
-  /** Whether a data frame belongs to a message with RSV1: one in progress, or its own. */
+  /**
+   * Whether a data frame belongs to a message with RSV1, which begins with it or is in progress.
+   */
   hasRsv1(firstByte) {
     return ((this.message === null ? firstByte : this.message.firstByte) & RSV1) !== 0;
   }

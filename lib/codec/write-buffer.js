@@ -26,7 +26,10 @@ class SlabPart {
     return copy;
   }
 
-  /** Clears what earlier users left behind a part that is given away; this write is before it. */
+  /**
+   * Clears the slab behind a part that is given away: it has bytes of earlier users there. Those in
+   * front of the part are of the same write.
+   */
   clearRest() {
     if (!isPrivate(this.slab)) this.slab.fill(0, this.end);
   }

@@ -149,7 +149,10 @@ class Closing {
     if (this._state < ENDS) this._state = ENDS;
   }
 
-  /** All has been read: "_The WebSocket Connection is Closed_" (section 7.1.4). */
+  /**
+   * The transport is closed, and all has been read: "_The WebSocket Connection is Closed_" (section
+   * 7.1.4).
+   */
   finish() {
     this._state = IS_OVER;
   }

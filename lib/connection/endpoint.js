@@ -15,7 +15,10 @@ const { Output } = require('./output');
 /** Where a stream keeps its Endpoint. */
 const kEndpoint = Symbol('endpoint');
 
-/** From so many bytes on, frames are sent at once: a program that sends must see when to wait. */
+/**
+ * From so many bytes on, frames are sent at once: a program that sends until it is to wait must see
+ * them.
+ */
 const SEND_FROM = 16 * 1024;
 /**
  * The same in a read, whose replies leave together: more than a read of 64 KiB brings. A write amid

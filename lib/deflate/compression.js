@@ -87,7 +87,10 @@ class Compression {
     return this._shorter(record, this._deflater.deflate(bytes, length, isLast(record)));
   }
 
-  /** Compresses a record in the thread pool. Calls back with an error or null, and the result. */
+  /**
+   * Compresses a record in the thread pool. Calls back with an error or null, and the record as it
+   * is sent.
+   */
   deflateLater(record, callback) {
     this._deflater.deflateLater(record.data, record.length, isLast(record), (error, deflated, bytes) => {
       if (error !== null) callback(error, null);

@@ -107,7 +107,10 @@ function lendOutput() {
   return output;
 }
 
-/** @returns {Buffer} a copy, in Node.js's pool (a fifth of the time) unless it is large */
+/**
+ * @returns {Buffer} a copy of the output in Node's pool, which takes a fifth of the time; a large
+ *   one in its own memory
+ */
 function copyOutput() {
   const output = lendOutput();
   return output.length < Buffer.poolSize >>> 1 ? Buffer.from(output) : copyIfShared(output);

@@ -14,7 +14,9 @@ const kAccepts = Symbol('accepts');
 /** The session of a stream, also after its end. */
 const kSession = Symbol('session');
 
-/** The properties that a stream takes from its session's socket, as over HTTP/1.1. */
+/**
+ * The properties that a stream takes from its session's socket while that lasts, as over HTTP/1.1.
+ */
 const OF_SOCKET = ['remoteAddress', 'remoteFamily', 'remotePort', 'localAddress', 'localFamily', 'localPort'];
 OF_SOCKET.push('encrypted', 'authorized', 'authorizationError', 'alpnProtocol', 'servername', 'getCertificate');
 OF_SOCKET.push('getCipher', 'getPeerCertificate', 'getPeerX509Certificate', 'getProtocol', 'getSession', 'getFinished');

@@ -66,7 +66,10 @@ function unquote(quoted) {
   return TOKEN.test(value) ? value : null;
 }
 
-/** @returns {string[] | null} a list's tokens; null if it is malformed, or repeats one */
+/**
+ * @returns {string[] | null} the tokens of a list without parameters; null if it is malformed, or
+ *   repeats one
+ */
 function parseTokens(header) {
   const elements = parseExtensions(header);
   if (elements === null || elements.some(({ parameters }) => parameters.length > 0)) return null;

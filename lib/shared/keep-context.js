@@ -6,8 +6,8 @@ const { asyncHooks } = require('./node-modules');
 /**
  * A callback of `send` runs in the asynchronous context of that call: AsyncLocalStorage has the
  * same store. Without it, many messages that leave in one write would have the context of one of
- * them. What it throws is thrown in the next tick: Deno 2.9 loses what the callback of a socket's
- * write throws.
+ * them. Its error is thrown in the next tick: Deno 2.9 loses an error that the callback of a
+ * socket's write throws.
  *
  * @returns {Function} the callback, bound to the present context. This takes 0.3 µs,
  *   AsyncResource.bind 60 µs (Node 20)

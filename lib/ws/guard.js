@@ -31,7 +31,10 @@ class Guard {
     socket.once('close', () => leaveClock(heartbeat, this));
   }
 
-  /** Whether too many bytes wait to send more. Then the callback is told. */
+  /**
+   * Whether nothing may be sent any more: more bytes wait than are allowed. Then the callback is
+   * told.
+   */
   refuses(waiting, callback) {
     if (waiting <= this._maxBackpressure) return false;
     const error = backpressureError(this._maxBackpressure);

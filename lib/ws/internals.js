@@ -88,7 +88,7 @@ function isShortened({ length }, options) {
 
 /**
  * Ends a connection whose Sender has failed. Since 8.18 ws does it when a Blob can't be read: it
- * sends what it has, and emits 'error'.
+ * ends the socket, and emits 'error'.
  */
 function failSender(sender, error) {
   if (sender.onerror === undefined) sender._socket.destroy(error);

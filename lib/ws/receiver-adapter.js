@@ -154,7 +154,10 @@ class ReceiverAdapter {
     else this._emitStream(stream, isBinary);
   }
 
-  /** A stream that nobody hears is discarded, as a message is; so is one whose listener throws. */
+  /**
+   * A stream that nobody hears is discarded, as a message is. So is one whose listener throws
+   * first.
+   */
   _emitStream(stream, isBinary) {
     let isHeard = false;
     try {

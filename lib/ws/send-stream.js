@@ -86,7 +86,10 @@ class SendTurns {
     this._adapter.redirectSends(null);
   }
 
-  /** Makes a call that waited. The error of memory that was transferred is its caller's. */
+  /**
+   * Makes a call that waited. Its error is its caller's: memory may have been transferred
+   * meanwhile.
+   */
   _sendNow({ call, size }) {
     try {
       if (sizeOf(call[0]) < size) throw goneError();

@@ -151,8 +151,8 @@ class WebSocketStream {
       const mustWait = data.length >= REFERENCE_FROM || websocket.bufferedAmount >= HIGH_WATER_MARK;
       this._writing = { resolve, reject };
       const done = (error) => {
-        // Otherwise the connection ends, and `_end` tells: for a write that a reset has cut Node.js
-        // has no error.
+        // Otherwise the connection ends, and `_end` tells: Node.js gives no error for a write that
+        // a reset has cut.
         if (!error && websocket.readyState === WebSocket.OPEN) resolve();
       };
       websocket.send(data, { binary }, mustWait ? done : undefined);

@@ -16,7 +16,10 @@ const EVENTS = {
 };
 const [CLOSE, RECEIVE, FAIL, PEER_ENDS, LOSE, DROP, GONE] = Object.keys(EVENTS);
 
-/** The events that lead to each state, its rights, and the code that the program hears. */
+/**
+ * The events that lead to each state, what it allows, and the code that the program hears if all
+ * ends there.
+ */
 const STATES = {
   open: { by: [], readyState: 1, maySend: true, mayRead: true, code: 1006 },
   'closing by us': { by: [CLOSE], readyState: 2, maySend: false, mayRead: true, code: 1006 },

@@ -26,7 +26,10 @@ function transfer(data) {
   structuredClone(memory, { transfer: [memory] });
 }
 
-/** @returns {(data: ArrayBuffer | Uint8Array) => void} transfers empty data, not yet shared */
+/**
+ * @returns {(data: ArrayBuffer | Uint8Array) => void} transfers empty data, which nothing before
+ *   has shared
+ */
 function createTransfer() {
   const seen = new Set();
   return (data) => {

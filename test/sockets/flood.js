@@ -20,7 +20,10 @@ const CONNECTIONS = TRIES_ALL ? 2000 : 600;
 const AT_ONCE = 250;
 const TRANSPORTS = ['tcp', 'tcp', 'http', 'http', 'http', 'pipe', 'pipe', 'tls'];
 
-/** What a connection sends: its name and random frames, some wrong; and the events of that. */
+/**
+ * What a connection sends: its name, and random frames, some of them wrong; and the events that
+ * must come of it.
+ */
 function createStream(id, makeStream) {
   const bytes = Buffer.concat([framesFor('server').text(`id ${id}`), makeStream('server')]);
   return { bytes, expected: eventsOf(Decoder, { role: 'server' }, bytes) };

@@ -51,11 +51,10 @@ async function startServer(command, options) {
  * Runs a program.
  *
  * @param {string[]} command
- * @param
- *   {{ cwd?: string, env?: object, timeout?: number, toFiles?: string, show?: boolean, inherit?: boolean }}
- *   [options] `env` is added to the environment, or is all of it if `inherit` is false; `timeout`
- *   in milliseconds; `toFiles` is a folder for files that take its output, instead of pipes; `show`
- *   prints it
+ * @param {{ cwd?: string, env?: object, timeout?: number, toFiles?: string, show?: boolean,
+ *   inherit?: boolean }} [options] `env` is added to the environment, or is all of it if `inherit`
+ *   is false; `timeout` in milliseconds; `toFiles` is a folder for files that take its output,
+ *   instead of pipes; `show` prints it
  * @returns {Promise<{ status: number | null, stdout: string, stderr: string, why: string }>}
  *   `status` is null after a signal, or if the program does not exist; `why` tells how it ended
  */
@@ -79,7 +78,12 @@ async function run(command, { cwd, env = {}, timeout = 600_000, toFiles, show = 
   return { ...ended, stdout, stderr };
 }
 
-/** Runs a program. @returns {Promise<string>} its output @throws {Error} its end, if it fails */
+/**
+ * Runs a program that must succeed.
+ *
+ * @returns {Promise<string>} its output
+ * @throws {Error} with the end of it
+ */
 async function outputOf(command, options) {
   const { status, stdout, stderr, why } = await run(command, options);
   if (status === 0) return stdout;

@@ -17,7 +17,9 @@ const COVERING =
   /^(fuzz\/|test\/((codec|connection|deflate|hazards|masking|shared|sockets|ws)\/|frame-id|handshake|http2|loading|tracing))/;
 const LONG = /\/(chunk-boundaries|differential|flood|kernels|memory)\.js$/;
 
-/** Some test files do not cover all of the package: --show-full-coverage shows it. */
+/**
+ * Some test files alone do not cover all of the package. --show-full-coverage shows what they do.
+ */
 const [, , ...args] = process.argv;
 const namesFiles = args.some((arg) => existsSync(arg)) && !args.includes('--show-full-coverage');
 

@@ -16,9 +16,8 @@ const MAX_BYTE_BY_BYTE = 2000;
 /**
  * Decoders over JavaScript alone, over a double of the addon, and over its best kernel.
  *
- * @returns
- *   {{ name: string, backend: CodecBackend, Decoder: typeof import('../../lib/codec/decoder').Decoder }[]}
- *   `name` is that of the backend
+ * @returns {{ name: string, backend: CodecBackend,
+ *   Decoder: typeof import('../../lib/codec/decoder').Decoder }[]} `name` is that of the backend
  */
 function createDecoders() {
   const [js, double, ...kernels] = createNatives();

@@ -41,7 +41,10 @@ function codeOf(lengths) {
   return symbols;
 }
 
-/** @returns {{ bytes: Buffer, farthest: number }} of whole blocks; `farthest` is a distance */
+/**
+ * @returns {{ bytes: Buffer, farthest: number }} what a stream of whole blocks inflates to, and its
+ *   farthest distance
+ */
 function readDeflate(input) {
   const bytes = [];
   let farthest = 0;

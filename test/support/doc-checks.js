@@ -69,7 +69,10 @@ async function chats(server, shutDown, room) {
   await once(server, 'close');
 }
 
-/** A server of framemask/ws with limits: it drops slow readers, and closes all at a restart. */
+/**
+ * A server of framemask/ws with limits: who leaves too much unread is dropped, and a restart closes
+ * the rest.
+ */
 async function shutsDown(server) {
   const [reading, slow] = [await connect(server), await connect(server)];
   slow.pause();

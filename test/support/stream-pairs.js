@@ -110,7 +110,10 @@ class Peer {
     this.stream = stream;
     /** Makes the frames that the other end reads. */
     this.frames = framesFor(role);
-    /** All that came: `['text', 'Hello']`; in the end `['close', code, reason]`, `['end']`. */
+    /**
+     * What has come, such as `['text', 'Hello']`; the last ones are `['close', code, reason]` and
+     * `['end']`.
+     */
     this.events = [];
     const note = (name) => (data) => this.events.push([name, String(data)]);
     this.decoder = new Decoder({

@@ -66,7 +66,10 @@ async function connectPair(t, implementation, { server: serverOptions, client: o
   return { server, client, request, response };
 }
 
-/** @returns {Promise<object>} a server's end, and a socket whose owner does its frames */
+/**
+ * @returns {Promise<object>} a server's end, and a socket whose owner writes and reads frames by
+ *   itself
+ */
 async function connectRaw(t, implementation, options) {
   const wss = await listen(t, implementation, options);
   const socket = net.connect(wss.address().port, '127.0.0.1');
@@ -78,7 +81,10 @@ async function connectRaw(t, implementation, options) {
   return { server, socket };
 }
 
-/** @returns {Promise<object>} a client, and the server's socket, whose owner does its frames */
+/**
+ * @returns {Promise<object>} a client, and the server's socket, whose owner writes and reads frames
+ *   by itself
+ */
 async function connectRawServer(t, implementation, options) {
   const server = http.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

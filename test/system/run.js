@@ -22,10 +22,9 @@ const { Results } = require('./support/results');
  * @property {string[]} [columns] of the table of results
  * @property {boolean} [linuxOnly] whether it needs Linux on x64
  * @property {boolean} [packages] whether it needs those of test/system/package.json
- * @property {(options: object, context:
- *   { files: string[], chosen: any[], results: Results, progress: (message: string) => void }) => Promise<void>}
- *   run adds results; throws NotHere if this machine can't run it. `chosen` has the items that
- *   --only names, or all
+ * @property {(options: object, context: { files: string[], chosen: any[], results: Results,
+ *   progress: (message: string) => void }) => Promise<void>} run adds results; throws NotHere if
+ *   this machine can't run it. `chosen` has the items that --only names, or all
  */
 
 const USAGE = `usage: npm run test:system -- NAME [options of the check]
@@ -75,7 +74,11 @@ function describe(name, check) {
   return parts.filter(Boolean).join('\n\n');
 }
 
-/** @param {Check} check @returns {{ values: object, positionals: string[] }} or a RangeError */
+/**
+ * @param {Check} check
+ * @returns {{ values: object, positionals: string[] }}
+ * @throws {RangeError}
+ */
 function readOptions(check, args) {
   const known = Object.entries(optionsOf(check)).map(([option, { value, default: given }]) => [
     option,

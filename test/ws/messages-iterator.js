@@ -164,7 +164,10 @@ t.test('leaving pauses, and the next loop goes on', async (t) => {
   t.same(heard, ['header', ...seen], "listeners of 'message' hear all");
 });
 
-/** A server's options, and a client's payload: messages at once, in turns, of the thread pool. */
+/**
+ * Options of a server, and a payload of its client: for messages that come at once, in turns, and
+ * from the thread pool.
+ */
 const DELIVERIES = {
   'at once': { payload: (text) => [text] },
   'in turns': { options: { allowSynchronousEvents: false }, payload: (text) => [text] },

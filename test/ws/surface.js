@@ -100,7 +100,10 @@ function show(written) {
   return bytes.toString('latin1');
 }
 
-/** @returns {Promise<object>} by its name, each call's result with values of each type for X */
+/**
+ * @returns {Promise<object>} what each call does with a value of each type in the place of X, by
+ *   its name
+ */
 async function callAll(implementation, calls, names) {
   const results = [];
   for (const [title, call] of Object.entries(calls)) {
@@ -370,7 +373,10 @@ for (const [name, [packages, expected]] of Object.entries(REFUSED)) {
 
 const isOther = (process.versions.bun ?? process.versions.deno) !== undefined && 'Node.js stands for Bun in these';
 
-/** Bun has a module of its own for ws: what its Receiver does, and the rest. */
+/**
+ * What framemask/ws finds in Bun, which has a module of its own for ws: what that one's Receiver
+ * does, and the rest.
+ */
 const IN_BUN = {
   'whose module does not work, loads the ws that is installed': [
     { receiver: "throw Error('Not supported yet in Bun')" },

@@ -18,7 +18,10 @@ const MESSAGES = 5;
 const TEXT = 'A sentence as people write it in a chat, neither long nor short. ';
 const OPTIONS = { transports: ['websocket'], forceNew: true, reconnectionDelay: 200, reconnectionDelayMax: 2000 };
 
-/** Connects a client. A message that comes back is published; while away, it is silent. */
+/**
+ * Connects a client. A message of its own that it hears is published; while it is away it says
+ * nothing.
+ */
 function connect(client, port) {
   const socket = io(`http://127.0.0.1:${port}`, OPTIONS);
   socket.on('connect', async () => {

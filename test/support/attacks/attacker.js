@@ -79,7 +79,10 @@ class Attacker {
     return socket;
   }
 
-  /** @returns {Promise<boolean>} whether the system took all before the end, or `patience` */
+  /**
+   * @returns {Promise<boolean>} whether the system took the bytes before the connection or
+   *   `patience` was over
+   */
   async send(socket, bytes) {
     if (!socket.writable) return false;
     if (socket.write(bytes)) return true;

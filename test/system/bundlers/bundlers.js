@@ -32,7 +32,9 @@ const { configOf, optionOf } = require('./project');
  *   below `out`
  */
 
-/** The packages in node_modules that a bundle without framemask, by either name, needs. */
+/**
+ * The packages that a bundle needs in node_modules if framemask, under either name, is not bundled.
+ */
 const PACKAGES = ['framemask', 'bufferutil', 'node-gyp-build'];
 
 const fileOf = ({ format }) => (format === 'esm' ? 'app.mjs' : 'app.cjs');

@@ -52,7 +52,9 @@ function configOf(file) {
   throw new Error(`${DOCUMENT} has no ${file}`);
 }
 
-/** @returns {string} the option in a line that begins with the program, without quotes */
+/**
+ * @returns {string} the option in a line that begins with the program, without the shell's quotes
+ */
 function optionOf(program, option) {
   for (const [command, name] of TEXT.replaceAll('\\\n', '').matchAll(/^ {0,4}(\S+) .*$/gm)) {
     const found = name === program && command.match(option);

@@ -158,7 +158,10 @@ async function tryProxy(name, kind) {
   }
 }
 
-/** undici's WebSocket over HTTP/2. Version 7 wants a Sec-WebSocket-Accept, 8 a newer Node.js. */
+/**
+ * undici's WebSocket over HTTP/2 with TLS. Version 7 wants a Sec-WebSocket-Accept, 8 a newer
+ * Node.js.
+ */
 async function tryUndici() {
   const echo = await startEcho(acceptHttp2(http2.createSecureServer({ ...certificate, allowHTTP1: true })));
   try {

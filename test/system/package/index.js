@@ -22,7 +22,9 @@ const NAMESPACES = [
   ['unshare', '--net', '--map-root-user', ...INSIDE]
 ];
 
-/** Packages for the registry besides framemask: its dependency, ws, and those for types. */
+/**
+ * Packages for the registry besides framemask: its dependency, ws, and what a check of types needs.
+ */
 const OTHERS = ['node-gyp-build', 'typescript', '@types/node', 'undici-types', 'ws'];
 
 /** Downloads what installs.js needs, as far as possible: without it, that says what is missing. */

@@ -12,7 +12,9 @@ const { filesBelow } = require('./tarball');
 const DECOYS = 'cc c++ gcc g++ clang clang++ make cmake ninja python python3 node-gyp prebuild-install'.split(' ');
 
 const TYPED = ['typed.cts', 'typed.mts'];
-/** The imports of typed.mts that typed.cts has in another form: a default, and names or not. */
+/**
+ * The imports of typed.mts of which typed.cts has another form: a default, with names or without.
+ */
 const DEFAULT_IMPORTS = /^import (\w+)(?:, ({.*}))? from ('.*');$/gm;
 /** Options for a Node.js program in TypeScript, with all checks. */
 const COMPILER_OPTIONS = {
@@ -65,7 +67,10 @@ class Project {
     Object.assign(this, { folder, calls, env, manager, commands, installed: Object.keys(dependencies)[0] });
   }
 
-  /** @returns {Promise<{ output: string, errors: string }>} @throws {Error} its output */
+  /**
+   * @returns {Promise<{ output: string, errors: string }>}
+   * @throws {Error} with its output, if it fails
+   */
   async run(command) {
     const options = { cwd: this.folder, env: this.env, inherit: false, timeout: 120_000 };
     const { status, stdout, stderr, why } = await child.run(command, options);

@@ -22,7 +22,11 @@ async function startRegistry(folder, published) {
   const answers = new Map();
   let address;
 
-  /** Adds a version of a package. @returns {boolean} false if there */
+  /**
+   * Adds a version of a package.
+   *
+   * @returns {boolean} false if it is there
+   */
   function add({ name, version, ...manifest }, bytes) {
     const known = answers.get(`/${name}`);
     if (known?.versions[version] !== undefined) return false;
@@ -42,7 +46,11 @@ async function startRegistry(folder, published) {
     return true;
   }
 
-  /** Takes a version's tarball, as `npm publish` sends it. @returns {boolean} false if there */
+  /**
+   * Takes a version and its tarball, as `npm publish` sends them.
+   *
+   * @returns {boolean} false if it is there
+   */
   function takeVersion({ versions, _attachments: attachments }) {
     const [[manifest], [{ data }]] = [versions, attachments].map(Object.values);
     const bytes = Buffer.from(data, 'base64');

@@ -17,7 +17,10 @@ const TESTS =
 
 const KERNELS = { native: { FRAMEMASK_REQUIRE_NATIVE: '1', FRAMEMASK_KERNEL: '' }, js: { FRAMEMASK_KERNEL: 'js' } };
 
-/** Each runtime with each kernel. Tests make folders, programs, connections and Unix sockets. */
+/**
+ * Each runtime with each kernel. Tests make folders, programs and connections, some of them over
+ * Unix sockets.
+ */
 const RUNTIMES = Object.entries({
   bun: { command: () => [bun()] },
   deno: { command: () => denoRun(['write', 'run', 'net']), env: DENO_ENV },
@@ -49,7 +52,10 @@ function listFiles(wanted) {
   return chosen;
 }
 
-/** @returns {Promise<{ passed: number, failed: number, skipped: number, fault?: string }>} */
+/**
+ * @returns {Promise<{ passed: number, failed: number, skipped: number, fault?: string }>} of one
+ *   file
+ */
 async function runFile({ runtime, command, env }, file) {
   const entries = UNSUPPORTED.filter((entry) => entry.file === file && entry.runtimes.includes(runtime));
   if (entries.some(({ tests }) => tests.length === 0)) return { passed: 0, failed: 0, skipped: 1 };

@@ -19,7 +19,11 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
-/** Starts a program, and waits for a line. @throws {Error} its output, if it ends before */
+/**
+ * Starts a program, and waits for a line.
+ *
+ * @throws {Error} with its output, if it ends before that line
+ */
 async function start(program, args, { ready, env }) {
   const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   children.add(child);
