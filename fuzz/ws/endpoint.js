@@ -21,6 +21,11 @@ class Endpoint {
   /** Data that was sent or received, as it was then. */
   #kept = [];
   #blobs = [];
+  /**
+   * Whether it has sent a Blob: with what waits for it, it stays in ws's Sender if the socket is
+   * destroyed in the tick in which the Blob has been read.
+   */
+  hasSentBlob = false;
 
   /**
    * @param {import('ws').WebSocket} ws
@@ -152,6 +157,7 @@ class Endpoint {
 
   #make(value) {
     const made = makeValue(value);
+    if (value.kind === 'blob') this.hasSentBlob = true;
     this.#keep('operations', made);
     return made;
   }

@@ -167,14 +167,6 @@ class Run {
     }
   }
 
-  /**
-   * Whether bytes may be left when all is over: long messages; or a Blob, and what waits for it, if
-   * the socket is destroyed in the tick in which the Blob has been read.
-   */
-  get #leavesBytes() {
-    return this.#program.large || this.#program.stalls || JSON.stringify(this.#program).includes('"kind":"blob"');
-  }
-
   /** Ends what the program has left open. */
   async #finish() {
     this.logs.begin('end');
@@ -192,7 +184,8 @@ class Run {
     for (const [role, end] of Object.entries(this.#ends)) {
       if (!(end instanceof Endpoint)) continue;
       const { readyState, protocol, extensions, bufferedAmount } = end.ws;
-      const amount = this.#leavesBytes ? '' : `, ${bufferedAmount} buffered`;
+      const mayLeaveBytes = this.#program.large || this.#program.stalls || end.hasSentBlob;
+      const amount = mayLeaveBytes ? '' : `, ${bufferedAmount} buffered`;
       this.logs.add(`${role}.events`, `in the end [${readyState}] ${protocol} ${extensions}${amount}`);
       await end.check();
     }
