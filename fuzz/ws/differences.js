@@ -132,24 +132,27 @@ const isError = (line) => line.startsWith('error ');
 const isTextError = (line) => /^error .*WS_ERR_INVALID_UTF8 Invalid WebSocket frame: invalid UTF-8 sequence/.test(line);
 /** Without readyState, which may be CLOSING in one of two logs. */
 const withoutState = (line) => line.replace(/\[[0-3]\]$/, '');
+
 /**
- * Both logs so, and how many lines agree: ws, which inflates in the thread pool, may have left OPEN
- * before.
+ * Two logs without readyState, and how many of their lines agree: ws, which inflates in the thread
+ * pool, may have left OPEN before.
  */
 function withoutStates(ours, theirs) {
   const [some, others] = [ours, theirs].map((lines) => lines.map(withoutState));
   const at = some.findIndex((line, i) => line !== others[i]);
   return { some, others, shared: at === -1 ? some.length : at };
 }
+
 /** Without bufferedAmount, in which what was sent upon a delivery counts. */
 const withoutAmount = (line) => line.replace(/, \d+ buffered$/, '');
 const isMessage = (line) => line.startsWith('message ');
 const isDelivery = (line) => /^(message|ping|pong) /.test(line);
 
+const messagesOf = ({ events }) => events.filter(({ kind }) => kind === 'text' || kind === 'binary');
+
 /** @returns {number} messages up to the first compressed one that is meant; Infinity without one */
-function countTo(isMeant, { events }) {
-  const messages = events.filter(({ kind }) => kind === 'text' || kind === 'binary');
-  return messages.findIndex(({ rsv1, data }) => rsv1 && isMeant(data)) + 1 || Infinity;
+function countTo(isMeant, reference) {
+  return messagesOf(reference).findIndex(({ rsv1, data }) => rsv1 && isMeant(data)) + 1 || Infinity;
 }
 
 const hasCompressedText = ({ message, events }) =>
@@ -157,28 +160,31 @@ const hasCompressedText = ({ message, events }) =>
 
 const isEmpty = ({ length }) => length === 0;
 
+/** Inflates bytes; null if they are no DEFLATE, or, without `finishFlush`, have no final block. */
+function inflate(bytes, options) {
+  try {
+    return zlib.inflateRawSync(bytes, options);
+  } catch {
+    return null;
+  }
+}
+
 /**
  * @returns {number} messages up to the first one with which, and with the tail that it is given,
  *   DEFLATE ends; Infinity without one
  */
-function countToFinalBlock({ events }) {
-  const messages = events.filter(({ kind }) => kind === 'text' || kind === 'binary');
+function countToFinalBlock(reference) {
   let before = Buffer.alloc(0);
-  for (const [i, { rsv1, data }] of messages.entries()) {
+  for (const [i, { rsv1, data }] of messagesOf(reference).entries()) {
     if (!rsv1) continue;
     const bytes = Buffer.concat([data, Buffer.from('0000ffff', 'hex')]);
     const options = { info: true, dictionary: before.length === 0 ? undefined : before.subarray(-32_768) };
-    try {
-      // Throws unless there is a final block.
-      if (zlib.inflateRawSync(bytes, options).engine.bytesWritten === bytes.length) return i + 1;
-    } catch {
-      try {
-        const { buffer } = zlib.inflateRawSync(bytes, { ...options, finishFlush: zlib.constants.Z_SYNC_FLUSH });
-        before = Buffer.concat([before, buffer]);
-      } catch {
-        break;
-      }
-    }
+    const whole = inflate(bytes, options);
+    if (whole?.engine.bytesWritten === bytes.length) return i + 1;
+    if (whole !== null) continue;
+    const open = inflate(bytes, { ...options, finishFlush: zlib.constants.Z_SYNC_FLUSH });
+    if (open === null) break;
+    before = Buffer.concat([before, open.buffer]);
   }
   return Number.POSITIVE_INFINITY;
 }
