@@ -1,8 +1,7 @@
 'use strict';
 
 const path = require('node:path');
-const { faultsOf } = require('../support/child');
-const { TAP } = require('./support/tests');
+const { runTests } = require('./support/tests');
 const runtimes = require('./support/runtimes');
 
 const VERSIONS = ['20', '22', '24', '26'];
@@ -19,8 +18,7 @@ module.exports = {
         const program = runtimes.node(version);
         // Some tests start `node`.
         const env = { PATH: path.dirname(program) + path.delimiter + process.env.PATH };
-        // Another version may have no need of a branch.
-        return faultsOf([program, TAP, '--disable-coverage', ...files], { env });
+        return runTests(files, { program, options: [], env });
       });
     }
   }
