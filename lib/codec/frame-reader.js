@@ -3,7 +3,7 @@
 const { advanceKey } = require('../masking/fallback');
 const { Buffer, copyOf } = require('../shared/buffers');
 const { LENGTH, MAX_HEADER, MODE_MASKED, OPCODE, Opcode } = require('../shared/protocol');
-const { copyUnmasked } = require('./backend');
+const { copyMasking } = require('./backend');
 const { ENTRY, moveEntries } = require('./frame-table');
 const { header, readHeader } = require('./header');
 
@@ -142,7 +142,7 @@ class FrameReader {
   /** Copies and unmasks the payload of a FRAME; returns whether it is known to be ASCII. */
   copyPayload(target) {
     const { length, key } = header;
-    return copyUnmasked(this._backend, this.chunk, this.position - length, target, 0, length, key);
+    return copyMasking(this._backend, this.chunk, this.position - length, target, 0, length, key);
   }
 
   /** The part of `next` for a frame whose payload comes in pieces; the piece may be empty. */
@@ -172,7 +172,7 @@ class FrameReader {
   /** Copies the next piece to `target[at]` while it is unmasked; true if known to be ASCII. */
   copyPiece(target, at) {
     const { position: start, pieceLength: length } = this;
-    return copyUnmasked(this._backend, this.chunk, start, target, at, length, this._takePiece(length));
+    return copyMasking(this._backend, this.chunk, start, target, at, length, this._takePiece(length));
   }
 
   /** Unmasks the next piece where it lies, before `position`. */

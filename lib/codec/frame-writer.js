@@ -1,7 +1,7 @@
 'use strict';
 
-const { copyMasked } = require('../masking/fallback');
 const { Buffer, REFERENCE_FROM, lengthOf, toBytes, view } = require('../shared/buffers');
+const { SLAB_LOOP_TO, copyMasking } = require('./backend');
 const { headerSize, writeHeader } = require('./header');
 const { nextMaskingKey } = require('./masking-key');
 const { MAX_HEADER, OPCODE, Opcode } = require('../shared/protocol');
@@ -9,8 +9,6 @@ const { LARGE_SLAB, REFERENCE_OWNED_FROM } = require('./slabs');
 
 /** Strings of at most this many characters are written before their length in bytes is known. */
 const SHORT_STRING = 4096;
-/** Up to so many bytes, a loop takes less time than `maskInto`, which copies first, then masks. */
-const LOOP_TO = 40;
 
 /**
  * Writes the frames of one role into a WriteBuffer, header and payload, in the way that the length
@@ -93,8 +91,7 @@ class FrameWriter {
     const key = this._nextKey();
     const payload = writeHeader(buffer.slab, at, firstByte, length, key);
     if (key === 0) buffer.slab.set(bytes, payload);
-    else if (length <= LOOP_TO) copyMasked(bytes, 0, buffer.slab, payload, length, key);
-    else this._backend.maskInto(bytes, 0, buffer.slab, payload, length, key);
+    else copyMasking(this._backend, bytes, 0, buffer.slab, payload, length, key, SLAB_LOOP_TO);
     buffer.advance(payload + length);
   }
 
