@@ -2,6 +2,8 @@
 
 const { backend, kernel, nativeError } = require('./lib/masking/backend');
 const { createMasking } = require('./lib/masking/mask');
+// Now, as the first use of an export below may be in the context of a request.
+require('./lib/shared/outside');
 
 const { mask, unmask } = createMasking(backend);
 

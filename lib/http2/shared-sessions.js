@@ -1,6 +1,7 @@
 'use strict';
 
 const { http2, util } = require('../shared/node-modules');
+const { runOutside } = require('../shared/outside');
 const { setImmediate } = require('../shared/ticks');
 
 /** A peer that has answered in the last so many milliseconds is not asked again. */
@@ -100,7 +101,8 @@ class SharedSessions {
     const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
     // Nobody would read a push, nor hear its errors.
     const settings = { ...rest.settings, enablePush: false };
-    const session = http2.connect(`${scheme}://${authority}`, { ...rest, settings, path: rest.socketPath });
+    const given = { ...rest, settings, path: rest.socketPath };
+    const session = runOutside(http2.connect, `${scheme}://${authority}`, given);
     const entry = { session, scheme, options, shares: 0, streams: 0, socket: null, check: null };
     Object.assign(entry, { answeredAt: performance.now(), isGone: false, hasEnded: false });
     this._entries.add(entry);

@@ -4,6 +4,7 @@
 // takes the replies of asynchronous listeners along.
 
 const { ofProcess } = require('../shared/of-process');
+const { runOutside } = require('../shared/outside');
 const { nextTick, process } = require('../shared/ticks');
 
 /**
@@ -61,7 +62,7 @@ function flushQueue() {
   const { queue } = held;
   held.queue = [];
   held.bytes = 0;
-  flushAll(queue);
+  runOutside(flushAll, queue);
 }
 
 function flushAll(pairs) {
