@@ -1,5 +1,6 @@
 'use strict';
 
+const { log } = require('../shared/log');
 const modules = require('../shared/node-modules');
 
 const { fs, path } = modules;
@@ -20,6 +21,9 @@ const { fs, path } = modules;
 
 /** The index of each param. src/addon.cc has the same list. */
 const Param = { KEY: 0, START: 1, OFFSET: 2, LENGTH: 3, MODE: 4, COUNT: 5, NON_ASCII: 6 };
+
+/** The usual reason: the file is not where the package has it. */
+const HINT = ' (docs/bundling.md of the repository: bundles, single files, packages without prebuilds)';
 
 /**
  * Loads the addon and chooses the kernel: the one that FRAMEMASK_KERNEL names, or else the best one
@@ -46,7 +50,9 @@ function load(environment, loadAddon = findAddon) {
     kernel = chosen;
     kernels = names;
   } catch (error) {
+    if (error instanceof Error) error.message += HINT;
     if (readVariable(environment, 'FRAMEMASK_REQUIRE_NATIVE') === '1') throw error;
+    log('the addon does not load, so masking is JavaScript: %s', error.message);
     // JSON.stringify shows nothing else of an Error.
     nativeError = Object.defineProperty(error, 'toJSON', { value: errorToJson });
   }

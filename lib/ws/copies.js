@@ -3,10 +3,8 @@
 // What register has done with each ws that the program has asked for, for report() and to be seen:
 // register loads this module, and it loads neither ws nor the codec.
 
-const { util, workerThreads } = require('../shared/node-modules');
-
-/** Writes a line to stderr, with NODE_DEBUG=framemask. */
-const log = util.debuglog('framemask');
+const { log } = require('../shared/log');
+const { workerThreads } = require('../shared/node-modules');
 
 /**
  * @typedef {object} Copy a ws, as in the result of report()
@@ -34,8 +32,9 @@ function noteCopy(copy) {
 }
 
 function warnOfCopy({ path: folder, version, reason }) {
-  log('ws %s of %s stays: %s', version, folder, reason);
-  process.emitWarning(`framemask/ws/register leaves ws ${version} of ${folder} as it is: ${reason}`, {
+  const name = `ws ${version}`.trim();
+  log('%s of %s stays: %s', name, folder, reason);
+  process.emitWarning(`framemask/ws/register leaves ${name} of ${folder} as it is: ${reason}`, {
     type: 'FramemaskWarning',
     code: 'FRAMEMASK_WARN_WS_LEFT',
     detail: 'See "Without changing a line" in docs/ws.md of the repository'
@@ -73,4 +72,4 @@ function describeRegister() {
   return { registered, copies: [...copies.values()] };
 }
 
-module.exports = { channelToHooks, describeRegister, log, noteCopy, sendTo, setRegistered };
+module.exports = { channelToHooks, describeRegister, noteCopy, sendTo, setRegistered };

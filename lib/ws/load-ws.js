@@ -21,8 +21,8 @@ function checkWs() {
   if (isSupported(version)) return version;
   throw wsError(
     `framemask/ws works on ${SUPPORTED}, and ws ${version} is installed: run \`npm install ws@${NEWEST_MAJOR}\`, with ` +
-      `"overrides": { "ws": "^${NEWEST_MAJOR}" } in your package.json if another package brings it; or require 'ws' ` +
-      "instead of 'framemask/ws'"
+      `"overrides": { "ws": "$ws" } in your package.json if another package brings it (pnpm has "pnpm.overrides", Yarn ` +
+      `"resolutions"); or require 'ws' instead of 'framemask/ws'`
   );
 }
 
@@ -30,8 +30,14 @@ function checkWs() {
 
 function versionOfWs() {
   try {
-    return require('#ws/package.json').version;
+    const { name, version } = require('#ws/package.json');
+    if (name === 'framemask')
+      throw wsError(
+        `The package "ws" is framemask, by an alias (ws@npm:framemask): framemask/ws works on ws beside it`
+      );
+    return version;
   } catch (cause) {
+    if (cause.code === 'FRAMEMASK_ERR_WS') throw cause;
     if (cause.code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') return '8.9 or older';
     throw wsError('framemask/ws works on ws, which is not installed: run `npm install ws`', cause);
   }
@@ -42,6 +48,12 @@ function loadWs() {
   checkWs();
   const found = require('#ws');
   const ws = process.versions.bun !== undefined && isOfBun(found) ? loadFile() : found;
+  if (typeof ws === 'function' && ws.WebSocket === undefined) {
+    throw wsError(
+      "framemask/ws is given the file of ws for browsers, by the condition 'browser' of exports. In Jest's environment " +
+        "jsdom, set testEnvironmentOptions: { customExportConditions: ['node'] }"
+    );
+  }
   if (ws.WebSocket === undefined) {
     throw wsError(
       "framemask/ws is given itself in place of ws: an alias of 'ws' holds for framemask's files, too. Leave those in " +

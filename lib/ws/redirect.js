@@ -21,7 +21,11 @@ const LOADED = /[\\/]ws[\\/]lib[\\/]websocket\.js$/;
 const TRACER = /[\\/](require-in-the-middle|import-in-the-middle|dd-trace[\\/]packages)[\\/]/;
 
 const LOADED_BEFORE = 'it was loaded before framemask/ws/register';
-const UNSUPPORTED = `framemask/ws works on ${SUPPORTED}; "overrides" in package.json gives packages another`;
+const UNSUPPORTED =
+  `framemask/ws works on ${SUPPORTED}; "overrides" in package.json ("pnpm.overrides" with pnpm, "resolutions" with ` +
+  'Yarn) gives packages another';
+/** Such as next/dist/compiled/ws, whose package.json has no version. */
+const COMPILED = 'it is a part of another package';
 
 /** The package.json of a folder; empty if none can be read. */
 function packageIn(folder) {
@@ -41,7 +45,7 @@ function packageIn(folder) {
 function noteWs(folder, stays) {
   const { name, version = '' } = packageIn(folder);
   if (name !== 'ws') return false;
-  const reason = stays ?? (isSupported(version) ? null : UNSUPPORTED);
+  const reason = stays ?? (version === '' ? COMPILED : isSupported(version) ? null : UNSUPPORTED);
   const replaced = reason === null;
   noteCopy({ path: folder, version, replaced, reason });
   return replaced;

@@ -2,7 +2,8 @@
 
 const { kernel, nativeError } = require('../masking/backend');
 const { canShareReads } = require('../sockets/shared-reads');
-const { describeRegister, log } = require('./copies');
+const { log } = require('../shared/log');
+const { describeRegister } = require('./copies');
 const { wsVersion } = require('./internals');
 const { loadCompression } = require('./parts');
 
@@ -18,7 +19,6 @@ const connections = {
 function noteOpened(isServer) {
   if (connections.opened++ > 0) return;
   log('first connection: a %s of ws %s, kernel %s', isServer ? 'server' : 'client', wsVersion, kernel);
-  if (nativeError !== null) log('no addon, so masking is JavaScript: %s', nativeError.message);
 }
 
 /** See ws.d.ts. */

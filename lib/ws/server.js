@@ -1,8 +1,8 @@
 'use strict';
 
 const { invalidState } = require('../shared/errors');
+const { log } = require('../shared/log');
 const { checkNames, readBoolean } = require('../shared/option-names');
-const { log } = require('./copies');
 const { readLimits } = require('./guard');
 const { ws } = require('./internals');
 const { loadCodec, loadCompression } = require('./parts');

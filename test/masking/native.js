@@ -79,7 +79,11 @@ t.test('refuses a kernel that this machine does not run, and names the others', 
 
 t.test("without framemask's addon uses JavaScript, unless FRAMEMASK_REQUIRE_NATIVE is 1", async () => {
   const cases = [
-    { name: 'no addon', loadAddon: noAddon, error: { name: 'Error', message: 'No native build was found' } },
+    {
+      name: 'no addon',
+      loadAddon: noAddon,
+      error: { name: 'Error', message: /^No native build was found \(docs\/bundling\.md / }
+    },
     ...[{}, { mask() {}, unmask() {} }, undefined, 7].map((other) => ({
       name: `${typeof other} without our exports`,
       loadAddon: () => other,
@@ -103,7 +107,11 @@ t.test('JSON shows the name, the message and the code of nativeError', async (t)
   const { nativeError } = load({}, () => {
     throw Object.assign(new TypeError('no libc'), { code: 'ERR_DLOPEN_FAILED' });
   });
-  t.equal(JSON.stringify(nativeError), '{"name":"TypeError","message":"no libc","code":"ERR_DLOPEN_FAILED"}');
+  t.match(JSON.parse(JSON.stringify(nativeError)), {
+    name: 'TypeError',
+    message: /^no libc/,
+    code: 'ERR_DLOPEN_FAILED'
+  });
   t.same(Object.keys(nativeError), ['code'], 'inspect shows what it showed before');
 });
 

@@ -344,6 +344,14 @@ const REFUSED = {
     },
     /framemask\/ws is given itself in place of ws: an alias of 'ws' holds for framemask's files, too/
   ],
+  'its file for browsers': [
+    { ws: { 'package.json': '{ "name": "ws", "version": "8.23.0" }', 'index.js': 'module.exports = function () {};' } },
+    /framemask\/ws is given the file of ws for browsers.*customExportConditions/
+  ],
+  'framemask, under the name of ws': [
+    { ws: { 'package.json': '{ "name": "framemask", "version": "4.2.0" }', 'index.js': '' } },
+    /is framemask, by an alias \(ws@npm:framemask\): framemask\/ws works on ws beside it/
+  ],
   'one without a private part that is needed': [
     { ws: { 'package.json': '{ "version": "8.99.0" }', 'index.js': INCOMPLETE } },
     /framemask\/ws can't work with this ws: its Sender lacks sendFrame/
@@ -534,7 +542,7 @@ t.test('NODE_DEBUG=framemask shows the first connection, and why masking is Java
       `const server = new WebSocketServer({ host: '127.0.0.1', port: 0 }, () =>
         connect('ws://127.0.0.1:' + server.address().port));`,
       { FRAMEMASK_PREBUILD: '/nowhere', FRAMEMASK_KERNEL: '' },
-      [/^no addon, so masking is JavaScript: /]
+      [/^the addon does not load, so masking is JavaScript: /]
     ]
   };
   for (const [role, [source, env, more]] of Object.entries(cases)) {
@@ -543,7 +551,7 @@ t.test('NODE_DEBUG=framemask shows the first connection, and why masking is Java
     const first = new RegExp(`^first connection: a ${role} of ws \\S+, kernel js$`);
     t.match(
       lines.map((line) => line.replace(/^\w+ \d+: /, '')),
-      [first, ...more],
+      [...more, first],
       role
     );
     t.equal(lines.length, 1 + more.length, role);
