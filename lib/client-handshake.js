@@ -2,6 +2,7 @@
 
 const { offerUpgrade } = require('./handshake');
 const { connectionError, invalidValue } = require('./shared/errors');
+const { readFields } = require('./shared/header-fields');
 const modules = require('./shared/node-modules');
 const { readTime } = require('./shared/option-names');
 
@@ -25,6 +26,11 @@ async function openClient(url, options) {
   // "Fragment identifiers are meaningless in the context of WebSocket URIs and MUST NOT be used"
   // (section 3).
   if (hash !== '') throw invalidValue('The URL of a WebSocket has no fragment');
+  const fields = new Map();
+  for (const [name, value] of readFields(headers)) {
+    const key = name.toLowerCase();
+    fields.set(key, [name, [...(fields.get(key)?.[1] ?? []), value]]);
+  }
   signal?.throwIfAborted();
   const offer = offerUpgrade({ protocols, deflate });
   const isSecure = protocol === 'wss:';
@@ -37,7 +43,7 @@ async function openClient(url, options) {
       ...options,
       defaultPort: isSecure ? 443 : 80,
       method: 'GET',
-      headers: { ...headers, ...offer.headers },
+      headers: { ...Object.fromEntries(fields.values()), ...offer.headers },
       signal: undefined
     });
     const abort = () => fail(signal.reason);
@@ -56,6 +62,8 @@ async function openClient(url, options) {
 
     function fail(error) {
       settle();
+      // Node.js's error for a name with several addresses, such as localhost, is silent.
+      if (error?.message === '') error.message = error.errors.map(({ message }) => message).join('; ');
       reject(error);
       request.destroy();
     }
