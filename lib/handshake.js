@@ -7,6 +7,7 @@ const { checkSocket, refuseUpgrade, responseOf } = require('./shared/http-answer
 const { FrameError, invalidType } = require('./shared/errors');
 const { TOKEN, hasToken, parseTokens } = require('./shared/header-lists');
 const { checkObject } = require('./shared/option-names');
+const { isOver, responseOn } = require('./shared/stream-state');
 
 // The opening handshake over HTTP/1.1 (RFC 6455 section 4): see index.d.ts.
 
@@ -30,8 +31,12 @@ function acceptUpgrade(request, socket, head, options = {}) {
   if (!isFunction && typeof (protocol ?? '') !== 'string') {
     throw invalidType('options.protocol', 'a string or a function', protocol);
   }
-  // An asynchronous listener may come too late: 'close' would never tell.
-  if (socket.destroyed) return null;
+  // An asynchronous listener may come too late: neither 'end' nor 'close' would ever tell.
+  if (isOver(socket)) {
+    socket.destroy();
+    return null;
+  }
+  if (responseOn(socket) !== null) return refuseInTurn(socket);
   const refusal = findRefusal(request);
   if (refusal !== null) return refuseUpgrade(socket, ...refusal);
   const protocols = request.headers['sec-websocket-protocol'];
@@ -54,6 +59,18 @@ function acceptUpgrade(request, socket, head, options = {}) {
   // Frames that came with the request.
   if (head.length > 0) socket.unshift(head);
   return { protocol: chosen ?? '', deflate: agreement };
+}
+
+/**
+ * Refuses a request that came before an earlier one on its socket has been answered: the late answer
+ * would be read as frames. "A server ... MUST send the corresponding responses in the same order
+ * that the requests were received" (RFC 9112 section 9.3.2).
+ */
+function refuseInTurn(socket) {
+  const response = responseOn(socket);
+  if (response === null) return refuseUpgrade(socket);
+  response.once('finish', () => refuseInTurn(socket));
+  return null;
 }
 
 /** @returns {[status: number, headers: object] | null} null for a handshake (section 4.2.1) */

@@ -162,10 +162,37 @@ t.test('a function that chooses may change the list of offers, but chooses one o
   t.equal(written.length, 1);
 });
 
-t.test('a socket that was destroyed before the answer', async (t) => {
-  const { request, socket, written } = exchange('a', { destroyed: true });
-  t.equal(acceptUpgrade(request, socket, Buffer.alloc(0)), null);
-  t.same(written, []);
+t.test('a socket that was destroyed before the answer, or whose peer has left', async (t) => {
+  for (const state of [{ destroyed: true, readable: false }, { readable: false }, { writable: false }]) {
+    let ended = 0;
+    const { request, socket, written } = exchange('a', { ...state, destroy: () => ended++ });
+    t.equal(acceptUpgrade(request, socket, Buffer.alloc(0)), null);
+    t.same([ended, ...written], [1]);
+  }
+});
+
+t.test('header fields: a line for each value of a list, a Headers, a flat list; undefined is left out', async (t) => {
+  const both = new Headers({ 'X-A': '1' });
+  both.append('Set-Cookie', 'a=1');
+  both.append('Set-Cookie', 'b=2');
+  for (const headers of [
+    { 'X-A': 1, 'Set-Cookie': ['a=1', undefined, 'b=2'], 'X-B': undefined },
+    both,
+    ['X-A', '1', 'Set-Cookie', 'a=1', 'set-cookie', 'b=2']
+  ]) {
+    const accepted = exchange('a');
+    acceptUpgrade(accepted.request, accepted.socket, Buffer.alloc(0), { headers });
+    const refused = exchange('a');
+    refuseUpgrade(refused.socket, 401, headers);
+    for (const { written } of [accepted, refused]) {
+      const lines = written.join('').toLowerCase().split('\r\n');
+      t.same(lines.filter((line) => /^(set-cookie|x-)/.test(line)).sort(), [
+        'set-cookie: a=1',
+        'set-cookie: b=2',
+        'x-a: 1'
+      ]);
+    }
+  }
 });
 
 t.test('arguments of a wrong type are refused before anything is written', async (t) => {
@@ -190,7 +217,10 @@ t.test('arguments of a wrong type are refused before anything is written', async
   for (const call of [
     () => acceptUpgrade(request, socket, undefined),
     () => acceptUpgrade(request, socket, head, { protocol: ['a'] }),
-    () => acceptUpgrade(request, socket, head, { headers: { 'Set-Cookie': ['a=1', 'b=2'] } }),
+    () => acceptUpgrade(request, socket, head, { headers: new Map([['Set-Cookie', 'a=1']]) }),
+    () => acceptUpgrade(request, socket, head, { headers: [['Set-Cookie', 'a=1']] }),
+    () => acceptUpgrade(request, socket, head, { headers: ['Set-Cookie'] }),
+    () => acceptUpgrade(request, socket, head, { headers: { 'Set-Cookie': ['a=1', 'b\r\nX: y'] } }),
     () => acceptUpgrade(request, socket, head, { headers: { 'X-A': null } }),
     () => refuseUpgrade(socket, '400 No\r\nX-A: b'),
     () => refuseUpgrade(socket, 101),

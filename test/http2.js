@@ -11,7 +11,7 @@ const tls = require('node:tls');
 const { text } = require('node:stream/consumers');
 const t = require('tap');
 const ws = require('ws');
-const { Decoder, Encoder, acceptHttp2, acceptUpgrade, offerUpgrade, overHttp2 } = require('../index');
+const { Connection, Decoder, Encoder, acceptHttp2, acceptUpgrade, offerUpgrade, overHttp2 } = require('../index');
 const { SharedSessions } = require('../lib/http2/shared-sessions');
 const framemaskWs = require('../ws');
 const certificate = require('./support/certificate');
@@ -1122,6 +1122,59 @@ for (const [name, first, answer] of [
     const [error] = await once(new WebSocket(url, { http2: true }), 'error');
     t.type(error, Error, error.message);
     t.equal(requests, first.length > 0 ? 0 : 2);
+  });
+}
+
+/** A message that is answered, a Close frame, and the reset of a stream that has been in use. */
+const leave = (stream, f) =>
+  Buffer.concat([
+    h2Frame(DATA, 0, stream, Buffer.concat([f.text('echo'), f.close(1000, 'bye')])),
+    h2Frame(RST_STREAM, 0, stream, codeOf(0))
+  ]);
+const FOREVER = { closeTimeout: 2 ** 31 - 1 };
+/** A handler of both doors: `settle` gets the close code. */
+const echoAndTell = (settle) => ({
+  onMessage(data) {
+    this.send(data);
+  },
+  onClose: settle
+});
+
+for (const door of ['Connection', 'framemask/ws']) {
+  t.test(`the peer resets a stream with NO_ERROR after its Close frame: ${door}`, async (t) => {
+    const ofServer = withResolvers();
+    const server = acceptHttp2(http2.createServer());
+    const options = { ...echoAndTell(ofServer.resolve), ...FOREVER };
+    if (door === 'Connection') server.on('upgrade', (...upgrade) => Connection.accept(...upgrade, options));
+    else
+      echoes(new WebSocketServer({ server, ...FOREVER })).on('connection', (end) => end.on('close', ofServer.resolve));
+    await listen(t, server);
+    const raw = rawClient(server);
+    t.teardown(() => raw.destroy());
+    const frames = framesOf(raw);
+    raw.write(h2Frame(HEADERS, END_HEADERS, 1, literals({ ...CONNECT, ':authority': 'localhost' })));
+    await frameOf(frames, HEADERS, 1);
+    raw.write(leave(1, framesFor('server')));
+    t.equal(await ofServer.promise, 1000);
+
+    const ofClient = withResolvers();
+    const { url } = await rawServer(t, async (frames, socket) => {
+      const { stream } = await frameOf(frames, HEADERS);
+      socket.write(h2Frame(HEADERS, END_HEADERS, stream, literals({ ':status': '200' })));
+      await opened;
+      socket.write(leave(stream, framesFor('client')));
+    });
+    const open = async () => {
+      if (door === 'Connection') {
+        await Connection.connect(url, { ...echoAndTell(ofClient.resolve), ...FOREVER, createConnection: overHttp2() });
+      } else {
+        const client = new WebSocket(url, { http2: true, ...FOREVER }).on('close', ofClient.resolve);
+        client.on('message', (data) => client.send(data));
+        await once(client, 'open');
+      }
+    };
+    const opened = open();
+    t.equal(await ofClient.promise, 1000);
   });
 }
 

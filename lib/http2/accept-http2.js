@@ -3,6 +3,7 @@
 const { crypto, http } = require('../shared/node-modules');
 const { Buffer } = require('../shared/buffers');
 const { invalidType } = require('../shared/errors');
+const { destroyAfterReset } = require('../shared/stream-state');
 const { setImmediate } = require('../shared/ticks');
 const { fieldsOf, readHead } = require('./http1-head');
 
@@ -75,6 +76,7 @@ function upgrade(server, stream, headers) {
     return;
   }
   makeSocket(stream);
+  destroyAfterReset(stream);
   stream.write = answerByWrite;
   stream.end = answerByEnd;
   stream.destroy = destroy;

@@ -5,6 +5,7 @@ const { acceptKey } = require('../handshake');
 const { Buffer, join } = require('../shared/buffers');
 const { invalidType, invalidValue } = require('../shared/errors');
 const { readBoolean } = require('../shared/option-names');
+const { destroyAfterReset } = require('../shared/stream-state');
 const { fieldsOf, readHead, writeHead } = require('./http1-head');
 const { SharedSessions } = require('./shared-sessions');
 
@@ -197,6 +198,7 @@ class Tunnel extends Duplex {
       // A connection of HTTP/1.1 may have followed.
       if (stream === this._stream) this._fail(error);
     };
+    destroyAfterReset(stream);
     stream.on('error', fail);
     stream.on('close', () => {
       // `rstCode` of a socket is undefined: a socket ends by 'end' or by an error.
