@@ -222,6 +222,8 @@ class Decoder {
   _failHeader(dispatcher) {
     dispatcher.framesRead++;
     const { error, firstByte, length } = header;
+    // The stack of an error keeps the decoder that it was made in, and its context.
+    header.error = null;
     // A frame that must not come at all is a broken protocol, whatever its length.
     const place = error.closeCode === 1009 ? dispatcher.assembler.placeError(firstByte) : null;
     dispatcher.failFrame(place ?? error, firstByte, length);

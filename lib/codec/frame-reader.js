@@ -64,6 +64,7 @@ class FrameReader {
   forget() {
     this.chunk = null;
     this.entries = null;
+    this.piece = null;
     this._frame = null;
   }
 
@@ -81,6 +82,10 @@ class FrameReader {
     // detachment.
     const from = entries === null ? position : entries[1] - 1;
     if (entries !== null) moveEntries(entries, from);
+    if (this.piece !== null) {
+      this.piece.from -= from;
+      this.piece.to -= from;
+    }
     this.begin(copyOf(chunk, from, end), end - from);
     this.position = position - from;
   }
@@ -252,5 +257,13 @@ class PartialFrame {
     this.key = key;
   }
 }
+
+/**
+ * The copy of a part of the chunk that handlers get views of, while a pause keeps entries: `bytes`
+ * are those from `from` to before `to`. An own property of few.
+ *
+ * @type {{ bytes: Buffer, from: number, to: number } | null}
+ */
+FrameReader.prototype.piece = null;
 
 module.exports = { Found, FrameReader };

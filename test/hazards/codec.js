@@ -11,6 +11,7 @@ const { frameId } = require('../../lib/frame-id');
 const { Queue } = require('../../lib/shared/queue');
 const { assertBytes, forEachCase, testCases } = require('../support/cases');
 const { assertSent, encoderOver } = require('../support/codecs');
+const { collectGarbage } = require('../support/collect-garbage');
 const { countMoved } = require('../support/count-moved');
 const {
   DECODER_CASES,
@@ -23,6 +24,7 @@ const {
 const { agree, deflateByZlib } = require('../support/deflate');
 const { BINARY, CLOSE, CONTINUATION, PING, TEXT, closePayload, frame } = require('../support/frames');
 const { MEMORIES } = require('../support/memories');
+const { until } = require('../support/promises');
 const { string } = require('../support/recorder');
 const { withSubscriber } = require('../support/subscribers');
 
@@ -702,4 +704,27 @@ t.test('a huge BigInt, string or number of digits makes no huge message', async 
   forEachCase(calls, (call) => {
     assert.throws(call, ({ message }) => message.length < 200);
   });
+});
+
+/** In a function of its own: one that waits may keep what it has read. */
+function breakRule(bytes) {
+  const context = {};
+  new Decoder({ role: 'server', context, onMessage() {}, onError() {} }).write(Buffer.from(bytes));
+  return new WeakRef(context);
+}
+
+t.test('nothing keeps a decoder, or its context, whose peer has broken a rule', async (t) => {
+  for (const [rule, bytes] of Object.entries({
+    'a reserved bit': [0xff, 0xff],
+    'no mask': [0x81, 0x01, 0x61],
+    'the highest bit of a length': [0x82, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0],
+    'text that is not UTF-8': [0x81, 0x81, 0, 0, 0, 0, 0xff]
+  })) {
+    const held = breakRule(bytes);
+    await until(() => {
+      collectGarbage();
+      return held.deref() === undefined;
+    });
+    t.pass(rule);
+  }
 });

@@ -7,6 +7,7 @@ const { createCodecBackend } = require('../../../lib/codec/backend');
 const { forEachCase, testCases } = require('../../support/cases');
 const { decoderOver } = require('../../support/codecs');
 const { ROLES, chunkings, testDecoders } = require('../../support/decoders');
+const { Decoder } = require('../../../lib/codec/decoder');
 const { framesFor } = require('../../support/frames');
 const { createGarbage } = require('../../support/garbage');
 const { createNativeDouble } = require('../../support/native-double');
@@ -332,4 +333,47 @@ testDecoders('borrowed: an onFrame that transfers an empty frame and others lose
   const { decoder, events } = record({ borrowed: true, frames: true, onFrame });
   lend(decoder, Buffer.concat([f.pong(Buffer.alloc(0)), f.text('after it')]));
   assert.deepEqual([shown, events], [['', 'after it'], [['pong', '']]]);
+});
+
+t.test('messages that are kept share pieces, also if a handler pauses at each', async (t) => {
+  const count = 2000;
+  const frames = framesFor('server');
+  const chunk = Buffer.concat(Array.from({ length: count }, (_, i) => frames.binary(Buffer.alloc(20, i))));
+  for (const borrowed of [true, false]) {
+    const kept = [];
+    const decoder = new Decoder({
+      role: 'server',
+      borrowed,
+      onMessage(data) {
+        kept.push(data);
+        this.pause();
+      }
+    });
+    const lent = Buffer.from(chunk);
+    decoder.write(lent);
+    // It is read into again.
+    if (borrowed) lent.fill(0xff);
+    while (decoder.paused) decoder.resume();
+    t.equal(kept.length, count);
+    t.ok(kept.every((data, i) => data.equals(Buffer.alloc(20, i))));
+    const held = [...new Set(kept.map(({ buffer }) => buffer))].reduce((sum, { byteLength }) => sum + byteLength, 0);
+    t.ok(held <= chunk.length * 2, `${held} bytes are held for ${chunk.length}`);
+  }
+});
+
+t.test('a piece that a handler transfers during a pause is copied again', async (t) => {
+  const frames = framesFor('server');
+  const kept = [];
+  const decoder = new Decoder({
+    role: 'server',
+    borrowed: true,
+    onMessage(data) {
+      kept.push(`${data}`);
+      structuredClone(data.buffer, { transfer: [data.buffer] });
+      this.pause();
+    }
+  });
+  decoder.write(Buffer.concat(['one', 'two', 'three'].map((text) => frames.binary(text))));
+  while (decoder.paused) decoder.resume();
+  t.same(kept, ['one', 'two', 'three']);
 });
