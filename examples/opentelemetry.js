@@ -38,7 +38,8 @@ function instrument() {
       spans.delete(nameOf(record));
       open.add(-1, { role: record.role });
       if (span === undefined) return;
-      for (const name of ['closeCode', 'messagesReceived', 'bytesReceived', 'messagesSent', 'bytesSent']) {
+      if (record.error !== null) span.recordException(record.error);
+      for (const name of ['closeCode', 'sentCode', 'messagesReceived', 'bytesReceived', 'messagesSent', 'bytesSent']) {
         if (record[name] !== null) span.setAttribute(`websocket.${name}`, record[name]);
       }
       if (!ORDINARY.has(record.closeCode))

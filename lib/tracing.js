@@ -21,8 +21,12 @@ const closed = channel('framemask:close');
  */
 const kSeePayload = Symbol.for('framemask.seePayload');
 
-function isTraced() {
-  return frames.hasSubscribers || messages.hasSubscribers;
+/** In the place of a connection of which no record is published. */
+const UNTRACED = Object.freeze({});
+
+/** @param {object | null} [connection] of which the records would be */
+function isTraced(connection) {
+  return (frames.hasSubscribers || messages.hasSubscribers) && connection !== UNTRACED;
 }
 
 /**
@@ -139,20 +143,26 @@ function connectionRecord({ role, protocol }, trace) {
 
 /** @returns {Counts | null} null if nobody listens */
 function traceOpen(connection, trace) {
+  if (trace === UNTRACED) return null;
   if (opened.hasSubscribers) opened.publish(connectionRecord(connection, trace));
   return opened.hasSubscribers || closed.hasSubscribers ? new Counts() : null;
 }
 
-/** @param {Counts | null} counts */
-function traceClose(connection, trace, counts) {
-  if (!closed.hasSubscribers) return;
+/**
+ * @param {Counts | null} counts
+ * @param {number | null} sentCode of this end's Close frame
+ * @param {Error | null} error why the connection was lost
+ */
+function traceClose(connection, trace, counts, sentCode, error) {
+  if (!closed.hasSubscribers || trace === UNTRACED) return;
   const { messagesReceived = null, bytesReceived = null, messagesSent = null, bytesSent = null } = counts ?? {};
   const { closeCode } = connection;
   const counted = { messagesReceived, bytesReceived, messagesSent, bytesSent };
-  closed.publish(Object.assign(connectionRecord(connection, trace), { closeCode, ...counted }));
+  closed.publish(Object.assign(connectionRecord(connection, trace), { closeCode, sentCode, error, ...counted }));
 }
 
 module.exports = {
+  UNTRACED,
   isTraced,
   showPayload,
   traceClose,

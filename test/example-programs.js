@@ -63,7 +63,10 @@ t.test('opentelemetry.js: spans of both ends, and metrics', async (t) => {
   t.equal(spans.length, 2, 'spans');
   for (const span of spans) {
     t.match(span, /name: 'websocket \/chat'/);
-    t.match(span, /'websocket.closeCode': 1000,\s+'websocket.messagesReceived': 1,\s+'websocket.bytesReceived': 5/);
+    t.match(
+      span,
+      /'websocket.closeCode': 1000,\s+'websocket.sentCode': 1000,\s+'websocket.messagesReceived': 1,\s+'websocket.bytesReceived': 5/
+    );
     t.match(span, /status: \{ code: 0 \}/);
   }
   const [, connections, frames, sizes] = stdout.split('descriptor: ');

@@ -6,7 +6,6 @@
 const net = require('node:net');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { Connection } = require('./framemask');
-const { OWN } = require('./own-trace');
 
 /** Milliseconds that records wait for others. */
 const DELAY = 20;
@@ -37,7 +36,7 @@ class LiveSender {
   async _connect(url) {
     try {
       this._connection = await Connection.connect(url, {
-        trace: OWN,
+        trace: false,
         createConnection: (options) => net.connect(options).unref(),
         onClose: () => this._end()
       });

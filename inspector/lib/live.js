@@ -5,7 +5,6 @@
 const { subscribe, unsubscribe } = require('node:diagnostics_channel');
 const { watchHandshakes } = require('./live-handshakes');
 const { LiveSender } = require('./live-sender');
-const { OWN } = require('./own-trace');
 const { takePayload, watchPayloads } = require('./watch-payloads');
 
 const CHANNEL = 'framemask:frame';
@@ -36,7 +35,6 @@ function startLive({ url, payload }) {
   const unwatch = watchHandshakes((notice) => sender.send(notice));
 
   function onRecord(record) {
-    if (record.connection === OWN.id) return;
     const sent = { ...record };
     // An error's own message is no field that JSON has.
     if (record.error !== null) sent.error = { ...record.error, message: record.error.message };

@@ -12,7 +12,6 @@ const path = require('node:path');
 const { Readable } = require('node:stream');
 const { pipeline } = require('node:stream/promises');
 const { Connection, refuseUpgrade } = require('./framemask');
-const { OWN } = require('./own-trace');
 
 const PAGE = path.join(__dirname, '../page');
 /** Bytes of a message that a program sends. */
@@ -176,7 +175,7 @@ class InspectorServer {
       refuseUpgrade(socket, status);
       return;
     }
-    const connection = Connection.accept(request, socket, head, this._options, { trace: OWN });
+    const connection = Connection.accept(request, socket, head, this._options, { trace: false });
     if (connection === null) return;
     this._connections.add(connection);
     connection.context = route.open(connection);

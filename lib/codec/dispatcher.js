@@ -106,7 +106,7 @@ class Dispatcher {
 
   /** Begins or goes on: first with the step that a pause has interrupted. */
   resume() {
-    this.isTraced = isTraced();
+    this.isTraced = isTraced(this._connection);
     const held = this._held;
     if (held === null) return;
     this._held = null;

@@ -288,7 +288,7 @@ class Encoder {
 
   _addFrame(firstByte, data, owned) {
     // A client masks owned data where it lies.
-    const isShown = owned && isTraced();
+    const isShown = owned && isTraced(this._connection);
     if (isShown) showPayload(data);
     this._count(firstByte, this._writer.write(this._buffer, firstByte, data, owned), isShown ? null : data);
   }
@@ -301,7 +301,7 @@ class Encoder {
    */
   _count(firstByte, length, data, start) {
     this._sequence++;
-    if (this._message !== null || (firstByte & (FIN | CONTROL)) === 0 || isTraced()) {
+    if (this._message !== null || (firstByte & (FIN | CONTROL)) === 0 || isTraced(this._connection)) {
       this._countFragment(firstByte, length, data, start);
     }
   }
@@ -317,7 +317,7 @@ class Encoder {
       message.length += length;
     }
     if (isData) this._message = isLast ? null : message;
-    if (!isTraced()) return;
+    if (!isTraced(this._connection)) return;
     this._connection ??= {};
     if (data !== null) showPayload(data, start);
     const source = { role: this.role, isSender: true, sequence: this._sequence, connection: this._connection };

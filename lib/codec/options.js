@@ -1,6 +1,7 @@
 'use strict';
 
 const { invalidType } = require('../shared/errors');
+const { UNTRACED } = require('../tracing');
 
 function readHandler(options, name) {
   const value = options[name];
@@ -8,9 +9,13 @@ function readHandler(options, name) {
   return value;
 }
 
-/** The connection in trace records, for both codecs of an endpoint. */
+/**
+ * The connection in trace records, for both codecs of an endpoint; UNTRACED for the option `false`,
+ * which leaves it out.
+ */
 function readTrace(options) {
   const { trace = null } = options;
+  if (trace === false || trace === UNTRACED) return UNTRACED;
   if (typeof trace !== 'object') throw invalidType('options.trace', 'an object', trace);
   for (const name of ['id', 'key']) {
     const value = trace?.[name] ?? '';

@@ -40,8 +40,8 @@ const ROLE = {
 };
 const OBJECT = {
   expected: 'an object',
-  good: [undefined, null, {}, { id: 'a', key: 'b' }],
-  isType: (value) => value === undefined || typeof value === 'object'
+  good: [undefined, null, false, {}, { id: 'a', key: 'b' }],
+  isType: (value) => value === undefined || value === false || typeof value === 'object'
 };
 const TEXT = {
   expected: "one of 'string', 'buffer'",
