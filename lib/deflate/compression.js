@@ -75,9 +75,9 @@ class Compression {
     return isCompressed;
   }
 
-  /** Whether a record is compressed in the thread pool. */
+  /** Whether a record is compressed in the thread pool. An empty one, which ends a message, is not. */
   isForPool({ length }) {
-    return length >= this._threadPoolFrom;
+    return length >= this._threadPoolFrom && length !== 0;
   }
 
   /** @returns {SendRecord} the record as it is sent, compressed */
@@ -118,6 +118,11 @@ class Compression {
 
   deflateShared(bytes) {
     return this._deflater.deflateAlone(bytes, bytes.length);
+  }
+
+  /** See Deflater. */
+  takeBack() {
+    return this._deflater.takeBack();
   }
 
   /** Releases the context of the connection. */

@@ -2,8 +2,12 @@
 
 const { zlib } = require('../shared/node-modules');
 const { Buffer, copyOf, lengthOf } = require('../shared/buffers');
-const { goneError } = require('../shared/errors');
-const { ZlibHandle, copyOutput, forgetContext, noteUse, runInPool, supportsSyncZlib } = require('./zlib-handle');
+const { goneError, memoryError } = require('../shared/errors');
+const { countDeflated } = require('../shared/turn');
+const zlibHandle = require('./zlib-handle');
+
+const { IdleContexts, copyOutput, forgetContext, noteUse, openHandle, runInPool, runStream, supportsSyncZlib } =
+  zlibHandle;
 
 // Compression of messages (RFC 7692 section 7.2.1): "compress all the octets of the payload ...
 // remove 4 octets (that are 0x00 0x00 0xff 0xff) from the tail end".
@@ -18,17 +22,16 @@ const TAIL_SIZE = 4;
 const MIN_DEFLATE_BITS = 9;
 
 /**
- * The handles that all connections of this thread share, by `Deflater.key`. Each is reset after
- * each message, and takes 268 KB at most. There are as many as the levels in use times the 7
- * windows.
+ * The contexts that connections borrow, by `Deflater.key`, of 268 KB at most. There are as many kinds
+ * as the levels in use times the 7 windows.
  */
-const shared = new Map();
+const idle = new Map();
 
 /**
- * The messages that an endpoint sends compressed, frame by frame: in a context that all connections
- * share where a message refers to no other and is one frame, else in the connection's own. That one
- * lives from the first frame that needs it until it has been idle for a while: the message after
- * that refers to no other, which the peer need not know.
+ * The messages that an endpoint sends compressed, frame by frame, each in a context that is borrowed
+ * for it. Where messages refer to those before them, or zlib has options of the program's, the
+ * connection has a context of its own, until that has been idle for a while: the message after that
+ * refers to no other, which the peer need not know.
  */
 class Deflater {
   /** @param {DeflateDirection} direction */
@@ -41,10 +44,13 @@ class Deflater {
     this.isBusy = false;
     const { level, memLevel } = settings;
     this._compression = { ...zlibOptions, windowBits: Math.max(windowBits, MIN_DEFLATE_BITS), level, memLevel };
-    this._isShared = !contextTakeover && zlibOptions === undefined;
+    /** Whether the context is the connection's alone. */
+    this._isOwn = contextTakeover || zlibOptions !== undefined;
     this._handle = null;
     this._isAmidMessage = false;
     this._hasEnded = false;
+    /** Takes the job back that waits for the thread pool. */
+    this._takeBack = null;
   }
 
   /** The same for all that compress a message alike. */
@@ -53,12 +59,24 @@ class Deflater {
     return `${windowBits} ${level} ${memLevel}`;
   }
 
-  /** @returns {Buffer} the payload of a frame, compressed; pooled memory, as of Buffer.from */
+  /**
+   * @returns {Buffer} the payload of a frame, compressed; pooled memory, as of Buffer.from
+   * @throws {Error} a FrameError without memory: the frame can't be sent
+   */
   deflate(bytes, length, isLast) {
-    if (this._beginFrame(length, isLast)) return this.deflateAlone(bytes, length);
-    const handle = this._open();
-    handle.compress(bytes, length);
-    return this._endFrame(copyOutput(), isLast);
+    countDeflated(length);
+    const isAlone = isLast && !this._isAmidMessage && !this._isOwn && length !== 0;
+    this._isAmidMessage = !isLast;
+    try {
+      const handle = this._open();
+      if (isAlone) handle.compressAlone(bytes, length);
+      else handle.compress(bytes, length);
+      return this._endFrame(copyOutput(), isLast);
+    } catch (cause) {
+      // The thread pool has it else.
+      if (!this.isBusy) this._discard();
+      throw memoryError(cause);
+    }
   }
 
   /**
@@ -67,88 +85,106 @@ class Deflater {
    * Nothing else may be compressed meanwhile.
    */
   deflateLater(data, length, isLast, callback) {
-    const isAlone = this._beginFrame(length, isLast);
-    this.isBusy = !isAlone;
+    this._isAmidMessage = !isLast;
+    this.isBusy = true;
     const end = (error, deflated, bytes) => {
       this.isBusy = false;
+      this._takeBack = null;
+      if (error !== null) this._discard();
       if (this._hasEnded) this.release();
-      callback(error, deflated, bytes);
+      callback(error === null ? null : memoryError(error), deflated, bytes);
     };
-    runInPool((done) => {
+    this._takeBack = runInPool((done) => {
       const bytes = ownBytes(data, length);
-      if (isAlone) {
-        // Compressing can't fail: its memory is allocated before it begins.
-        zlib.deflateRaw(bytes, this._optionsAlone, (_error, deflated) => {
-          done();
-          end(null, withoutTail(deflated), bytes);
-        });
-        return;
-      }
-      const { stream } = this._open();
-      const chunks = [];
-      const collect = (chunk) => chunks.push(chunk);
-      stream.on('data', collect);
-      stream.write(bytes);
-      stream.flush(Z_SYNC_FLUSH, () => {
-        stream.off('data', collect);
+      runStream(this._open().stream, bytes, Infinity, (error, chunks) => {
         done();
-        end(null, this._endFrame(Buffer.concat(chunks), isLast), bytes);
+        let deflated;
+        let failure = error;
+        try {
+          if (error === null)
+            deflated = this._endFrame(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks), isLast);
+        } catch (cause) {
+          failure = cause;
+        }
+        end(failure, deflated, bytes);
       });
     }, end);
   }
 
   /** @returns {Buffer} compressed: a message, or a sample, not empty, that refers to no other */
   deflateAlone(bytes, length, sync = supportsSyncZlib()) {
-    if (!sync) return withoutTail(zlib.deflateRawSync(bytes, this._optionsAlone));
-    const { key } = this;
-    let handle = shared.get(key);
-    if (handle === undefined) {
-      handle = new ZlibHandle(zlib.createDeflateRaw(this._optionsAlone));
-      shared.set(key, handle);
-    }
+    const { windowBits, level, memLevel } = this._compression;
+    const options = { windowBits, level, memLevel, finishFlush: Z_SYNC_FLUSH };
+    if (!sync) return withoutTail(zlib.deflateRawSync(bytes, options));
+    const contexts = this._idle;
+    const handle = contexts.borrow();
     try {
-      handle.run(bytes, length, Infinity);
-      return withoutTail(copyOutput());
-    } finally {
-      handle.reset();
+      handle.compressAlone(bytes, length);
+      const deflated = withoutTail(copyOutput());
+      contexts.giveBack(handle);
+      return deflated;
+    } catch (cause) {
+      handle.close();
+      throw memoryError(cause);
     }
+  }
+
+  /** Takes back a frame that waits for the thread pool: nobody is called back. */
+  takeBack() {
+    if (this._takeBack === null || !this._takeBack()) return false;
+    this._takeBack = null;
+    this.isBusy = false;
+    return true;
   }
 
   /** Releases the connection's context, as soon as the thread pool does not use it. */
   end() {
     this._hasEnded = true;
+    this.takeBack();
     if (!this.isBusy) this.release();
   }
 
-  /** Releases the connection's context. The next message that needs it begins another. */
+  /** Gives the connection's context back. The next message that needs it begins another. */
   release() {
+    forgetContext(this);
+    if (this._handle === null) return;
+    if (this._isOwn) this._handle.close();
+    else this._idle.giveBack(this._handle);
+    this._handle = null;
+  }
+
+  /** Closes a context that has failed. */
+  _discard() {
     forgetContext(this);
     this._handle?.close();
     this._handle = null;
   }
 
-  /** `zlibOptions` are for the connection's context alone. */
-  get _optionsAlone() {
-    const { windowBits, level, memLevel } = this._compression;
-    return { windowBits, level, memLevel, finishFlush: Z_SYNC_FLUSH };
-  }
-
-  /** @returns {boolean} whether the frame is a message that the shared context compresses */
-  _beginFrame(length, isLast) {
-    const isAlone = this._isShared && isLast && !this._isAmidMessage && length !== 0;
-    this._isAmidMessage = !isLast;
-    return isAlone;
+  /** The contexts that are not the connection's alone, without options of zlib. */
+  get _idle() {
+    const { key } = this;
+    let contexts = idle.get(key);
+    if (contexts === undefined) {
+      const { windowBits, level, memLevel } = this._compression;
+      contexts = new IdleContexts(() => zlib.createDeflateRaw({ windowBits, level, memLevel }));
+      idle.set(key, contexts);
+    }
+    return contexts;
   }
 
   _open() {
-    noteUse(this);
-    this._handle ??= new ZlibHandle(zlib.createDeflateRaw(this._compression));
+    if (this._isOwn) noteUse(this);
+    this._handle ??= this._isOwn ? openHandle(() => zlib.createDeflateRaw(this._compression)) : this._idle.borrow();
     return this._handle;
   }
 
   _endFrame(deflated, isLast) {
-    if (isLast && !this.hasTakeover) this._handle.reset();
-    return isLast ? withoutTail(deflated) : deflated;
+    if (!isLast) return deflated;
+    if (!this.hasTakeover) {
+      if (this._isOwn) this._handle.reset();
+      else this.release();
+    }
+    return withoutTail(deflated);
   }
 }
 

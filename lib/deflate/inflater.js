@@ -2,19 +2,13 @@
 
 const { buffer, zlib } = require('../shared/node-modules');
 const { Buffer, EMPTY, view } = require('../shared/buffers');
-const { FrameError, detachedError, tooBigError } = require('../shared/errors');
+const { FrameError, detachedError, memoryError, tooBigError } = require('../shared/errors');
 const { nextTick } = require('../shared/ticks');
-const { countWork, inLaterTurn, isTurnOver } = require('./turn');
-const {
-  OUTPUT_SIZE,
-  ZlibHandle,
-  copyIfShared,
-  dropOutput,
-  lendOutput,
-  outputLength,
-  runInPool,
-  supportsSyncZlib
-} = require('./zlib-handle');
+const { countWork, inLaterTurn, isTurnOver } = require('../shared/turn');
+const zlibHandle = require('./zlib-handle');
+
+const { IdleContexts, OUTPUT_SIZE, copyIfShared, dropOutput, lendOutput, openHandle } = zlibHandle;
+const { outputLength, runInPool, runStream, supportsSyncZlib } = zlibHandle;
 
 // Decompression of messages (RFC 7692 section 7.2.2): "append 4 octets of 0x00 0x00 0xff 0xff to
 // the tail end of the payload ... decompress the resulting data". Truncated input yields the bytes
@@ -39,17 +33,13 @@ const WAITS_TO = 4 * 1024;
 /** The input of one run of a message in parts: 2 ms of empty blocks. */
 const INPUT_OF_PART = 16 * 1024;
 
-/**
- * The handles that all connections of this thread share, by their window; each is reset after each
- * message, and takes 40 KB at most.
- */
-const shared = [];
+/** The contexts that connections borrow, by their window, of 40 KB at most and 64 for the output. */
+const idle = [];
 
 /**
  * Inflates the messages of a connection, piece by piece, as they are asked for: `add` bytes, then
- * `next` until `isDone`. A message of one frame that refers to no other is inflated by a handle
- * that connections share. The others use the connection's context, which lives until the connection
- * ends, because the peer relies on it.
+ * `next` until `isDone`. A message that refers to no other borrows a context. With takeover, or with
+ * options of zlib of its own, a connection has its own until it ends, because the peer relies on it.
  *
  * Work that is too much for this turn of the event loop waits: small frames and messages in parts
  * for another turn, the others for the thread pool.
@@ -67,8 +57,11 @@ class Inflater {
     // The most bytes of a frame that come out on the event loop; null if messages come in parts.
     this._turnLimit = inParts ? null : settings.threadPoolFrom * INFLATES_FASTER;
     this._sync = sync;
-    this._stream = null;
+    /** Whether the context is the connection's alone. */
+    this._isOwn = contextTakeover || zlibOptions !== undefined || !sync;
     this._handle = null;
+    /** Takes the job back that waits for the thread pool. */
+    this._takeBack = null;
     this._isAmidMessage = false;
     this._work = null;
   }
@@ -146,11 +139,8 @@ class Inflater {
       inLaterTurn(callback);
       return;
     }
-    // A copy, which nobody can change or transfer meanwhile.
-    const rest = Buffer.concat([work.input, work.tail]);
-    work.input = EMPTY;
-    work.length = 0;
     const end = (error, pieces) => {
+      this._takeBack = null;
       if (this._work !== work) return;
       work.isForPool = false;
       work.error = error;
@@ -158,27 +148,32 @@ class Inflater {
       if (error === null) this._endFrame(work);
       callback();
     };
-    runInPool((done) => {
-      // `close` may have been called while it waited.
-      if (this._work !== work) {
-        done();
-        return;
-      }
-      if (!work.isAlone) this._openContext();
-      // Fewer ways to the pool and back: 64 KiB take 0.7 of the time that they take in chunks of
-      // 16.
-      const stream = work.isAlone ? openStream({ windowBits: this._windowBits, chunkSize: OUTPUT_SIZE }) : this._stream;
-      inflateInPool(stream, rest, limit, (error, pieces) => {
-        if (work.isAlone) stream.close();
-        done();
-        end(error, pieces);
-      });
-    }, end);
+    let rest;
+    try {
+      // A copy, which nobody can change or transfer meanwhile.
+      rest = Buffer.concat([work.input, work.tail]);
+    } catch (error) {
+      nextTick(end, memoryError(error));
+      return;
+    }
+    work.input = EMPTY;
+    work.length = 0;
+    this._takeBack = runInPool(
+      (done) => {
+        this._openContext();
+        runStream(this._handle.stream, rest, limit, (error, pieces) => {
+          done();
+          end(error === null ? null : inflateError(error), pieces);
+        });
+      },
+      (error) => end(memoryError(error))
+    );
   }
 
   close() {
-    this._stream?.close();
-    this._stream = this._handle = this._work = null;
+    this._takeBack?.();
+    this._handle?.close();
+    this._takeBack = this._handle = this._work = null;
   }
 
   /** Whether a frame of this length is inflated on the event loop now. */
@@ -195,18 +190,16 @@ class Inflater {
 
   /** Runs zlib for the bytes if they fit this turn, else for one, to see whether it takes any. */
   _run(work, fits, limit) {
-    const { isAlone, length } = work;
+    const { length } = work;
     const inParts = this._turnLimit === null;
     const most = inParts ? OUTPUT_SIZE - 1 : this._turnLimit;
     const size = Math.min(length, fits ? (inParts ? INPUT_OF_PART : length) : 1);
     const tail = fits && size === length ? work.tail : EMPTY;
-    if (!isAlone) this._openContext();
-    const handle = isAlone ? sharedHandle(this._windowBits) : this._handle;
     try {
-      const left = runWithTail(handle, work, size, tail, Math.min(most, limit));
+      this._openContext();
+      const left = runWithTail(this._handle, work, size, tail, Math.min(most, limit));
       // There may be more to come out.
       const isCut = outputLength() > most;
-      if (isAlone && isCut) return this._leave(work);
       if (isCut || !fits || (left === 0 && size !== length)) {
         advance(work, size + tail.length - left);
         if (!inParts) this._leave(work);
@@ -215,9 +208,8 @@ class Inflater {
         this._work = null;
       }
       return lendOutput();
-    } finally {
-      dropOutput();
-      if (isAlone) handle.reset();
+    } catch (error) {
+      throw memoryError(error);
     }
   }
 
@@ -231,7 +223,7 @@ class Inflater {
     try {
       piece = zlib.inflateRawSync(Buffer.concat([work.input, TAIL]), options);
     } catch (error) {
-      if (error.code !== 'ERR_BUFFER_TOO_LARGE') throw dataError(error);
+      if (error.code !== 'ERR_BUFFER_TOO_LARGE') throw inflateError(error);
       if (most === limit) throw tooBigError();
       return this._leave(work);
     }
@@ -252,34 +244,41 @@ class Inflater {
     return piece;
   }
 
-  /** Resets the context after a message, so that the next one refers to nothing in it. */
-  _endFrame({ isAlone, isLast }) {
-    if (isLast && !isAlone && !this._hasTakeover) (this._handle ?? this._stream).reset();
+  /** After a message that the next one does not refer to, its context is another's. */
+  _endFrame({ isLast }) {
+    if (!isLast || this._hasTakeover || this._handle === null) return;
+    if (this._isOwn) {
+      this._handle.reset();
+    } else {
+      this._idle.giveBack(this._handle);
+      this._handle = null;
+    }
+  }
+
+  _createStream() {
+    return zlib.createInflateRaw({ ...this._zlibOptions, windowBits: this._windowBits });
+  }
+
+  get _idle() {
+    const windowBits = this._windowBits;
+    // Fewer ways to the thread pool and back: 64 KiB take 0.7 of the time that they take in chunks
+    // of 16.
+    idle[windowBits] ??= new IdleContexts(() => zlib.createInflateRaw({ windowBits, chunkSize: OUTPUT_SIZE }));
+    return idle[windowBits];
   }
 
   _openContext() {
     // A final block has ended the stream, in the thread pool.
-    if (this._stream?.readableEnded) this._stream.close();
-    else if (this._stream !== null) return;
-    this._stream = openStream({ ...this._zlibOptions, windowBits: this._windowBits });
-    this._handle = this._sync ? new ZlibHandle(this._stream) : null;
+    if (this._handle?.stream.readableEnded) {
+      this._handle.close();
+      this._handle = null;
+    }
+    this._handle ??= this._isOwn ? openHandle(() => this._createStream()) : this._idle.borrow();
   }
 }
 
 /** For the pieces that `next` returns: the codec loads no part of lib/deflate. */
 Inflater.prototype.copyIfShared = copyIfShared;
-
-function sharedHandle(windowBits) {
-  shared[windowBits] ??= new ZlibHandle(openStream({ windowBits }));
-  return shared[windowBits];
-}
-
-function openStream(options) {
-  const stream = zlib.createInflateRaw(options);
-  // zlib may report a second error: ignore it.
-  stream.on('error', () => {});
-  return stream;
-}
 
 /**
  * Runs the first bytes of work and then a tail, until the output is above `bound`.
@@ -288,6 +287,7 @@ function openStream(options) {
  * @throws {FrameError} if they are not DEFLATE
  */
 function runWithTail(handle, work, size, tail, bound) {
+  dropOutput();
   let left = handle.run(work.input, size, bound);
   if (work.isFresh && left === size && size !== 0 && handle.error === null) {
     // After a final block in the frame before zlib takes nothing more (RFC 7692 section 7.2.3.4).
@@ -300,7 +300,7 @@ function runWithTail(handle, work, size, tail, bound) {
     left = handle.run(tail, left, bound);
   }
   countWork(size, outputLength());
-  if (handle.error !== null) throw dataError(handle.error);
+  if (handle.error !== null) throw inflateError(handle.error);
   return left;
 }
 
@@ -313,33 +313,12 @@ function advance(work, taken) {
 }
 
 /**
- * Calls back with an error, or with the output in chunks. Nothing else may be inflated by the
- * stream meanwhile.
+ * The error of zlib: of memory that has failed here, of what framemask itself has found, or of bytes
+ * that are not DEFLATE: ws closes with 1007, too.
  */
-function inflateInPool(stream, bytes, limit, callback) {
-  const chunks = [];
-  let total = 0;
-  let hasEnded = false;
-  const end = (error) => {
-    if (hasEnded) return;
-    hasEnded = true;
-    stream.off('data', collect).off('error', fail).off('close', fail);
-    callback(error, chunks);
-  };
-  const fail = (cause) => end(dataError(cause));
-  const collect = (chunk) => {
-    chunks.push(chunk);
-    total += chunk.length;
-    if (total > limit) end(tooBigError());
-  };
-  stream.on('data', collect).on('error', fail).on('close', fail);
-  stream.write(bytes);
-  // Deno 2.9 calls back and then emits 'error', in a tick that waits already.
-  stream.flush(Z_SYNC_FLUSH, () => nextTick(end, null));
-}
-
-/** ws closes with 1007, too. */
-function dataError(cause) {
+function inflateError(cause) {
+  const error = memoryError(cause);
+  if (error instanceof FrameError) return error;
   return new FrameError('DEFLATE', 1007, 'A compressed message is not DEFLATE', { cause });
 }
 

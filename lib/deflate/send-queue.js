@@ -105,10 +105,17 @@ class SendQueue {
     if (!this.isBusy) this.compression.end();
   }
 
-  /** Forgets the records that wait. The one in the thread pool is dropped when it comes back. */
+  /**
+   * Forgets the records that wait, also for room in the thread pool. The one that is in it is dropped
+   * when it comes back.
+   */
   stop() {
     this._records = new Queue();
     this.isStopped = true;
+    if (this.compression.takeBack()) {
+      this._forPool = null;
+      this._isDeflating = false;
+    }
     this.isBusy = this._forPool !== null;
     this.waiting = 0;
     this.end();

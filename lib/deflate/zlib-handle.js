@@ -2,8 +2,9 @@
 
 const { vm, zlib } = require('../shared/node-modules');
 const { Buffer, EMPTY: NOTHING, copyOf, view } = require('../shared/buffers');
-const { invalidState } = require('../shared/errors');
+const { invalidState, memoryError, tooBigError } = require('../shared/errors');
 const { ofProcess } = require('../shared/of-process');
+const { runOutside } = require('../shared/outside');
 const { Queue } = require('../shared/queue');
 const { nextTick } = require('../shared/ticks');
 
@@ -32,7 +33,7 @@ class ZlibHandle {
     this.error = null;
     this._handle = stream._handle;
     this._state = stream._writeState;
-    this._onStreamError = this._handle.onerror;
+    this._onStreamError = this._handle?.onerror;
     this._onError = (message, errno, code) => {
       this.error = Object.assign(new Error(message), { errno, code });
     };
@@ -75,13 +76,29 @@ class ZlibHandle {
    * another would not come out. `run` takes 3 µs less.
    */
   compress(bytes, length) {
+    dropOutput();
     this.run(bytes, length, Infinity, Z_NO_FLUSH);
-    this.run(NOTHING, 0, Infinity);
+    if (this.error === null) this.run(NOTHING, 0, Infinity);
+    if (this.error !== null) throw this.error;
+  }
+
+  /** `compress` of a message that refers to no other. */
+  compressAlone(bytes, length) {
+    dropOutput();
+    this.run(bytes, length, Infinity);
+    if (this.error !== null) throw this.error;
   }
 
   reset() {
     this._checkIdle();
-    this._handle.reset();
+    this.stream.reset();
+  }
+
+  /** Whether it can be used for another message once it is reset: nothing has failed or is left. */
+  get isSound() {
+    const { stream } = this;
+    const isOver = stream.destroyed || stream.readableEnded || stream.errored;
+    return this.error === null && !isOver && stream.readableLength === 0 && !stream._writableState.writing;
   }
 
   close() {
@@ -141,6 +158,7 @@ function trySyncZlib(library) {
     const text = Buffer.from('{"framemask":"framemask"}');
     /** @returns {number} the size that the text is compressed to; 0 if it does not come back */
     const roundTrip = () => {
+      dropOutput();
       deflater.run(text, text.length, OUTPUT_SIZE);
       const deflated = Buffer.from(lendOutput());
       const left = inflater.run(deflated, deflated.length, OUTPUT_SIZE);
@@ -185,12 +203,25 @@ const waiting = new Queue();
 /**
  * Runs a job as soon as there is room for it. It calls `done` once, when it has ended. If it throws
  * instead, `fail` gets the error in a tick of its own.
+ *
+ * @returns {() => boolean} takes back a job that still waits; false if it has begun
  */
 function runInPool(job, fail) {
-  if (running === MAX_JOBS) {
-    waiting.push([job, fail]);
-    return;
-  }
+  const entry = { job, fail };
+  if (running === MAX_JOBS) waiting.push(entry);
+  else start(entry);
+  return () => {
+    const isWaiting = entry.job !== null;
+    entry.job = entry.fail = null;
+    return isWaiting;
+  };
+}
+
+function start(entry) {
+  const { job, fail } = entry;
+  // Taken back.
+  if (job === null) return;
+  entry.job = entry.fail = null;
   running++;
   try {
     job(endJob);
@@ -205,8 +236,35 @@ function endJob() {
   running--;
   if (isStarting) return;
   isStarting = true;
-  while (waiting.length !== 0 && running < MAX_JOBS) runInPool(...waiting.shift());
+  while (waiting.length !== 0 && running < MAX_JOBS) start(waiting.shift());
   isStarting = false;
+}
+
+/**
+ * Writes bytes to a stream of zlib, in the thread pool. Calls back once, with an error (as it came,
+ * or if the output is longer than `limit`) or with the output in chunks. Nothing else may use the
+ * stream meanwhile.
+ */
+function runStream(stream, bytes, limit, callback) {
+  const chunks = [];
+  let total = 0;
+  let hasEnded = false;
+  const end = (error) => {
+    if (hasEnded) return;
+    hasEnded = true;
+    stream.off('data', collect).off('error', end).off('close', fail);
+    callback(error, chunks);
+  };
+  const fail = () => end(new Error('A zlib stream was closed'));
+  const collect = (chunk) => {
+    chunks.push(chunk);
+    total += chunk.length;
+    if (total > limit) end(tooBigError());
+  };
+  stream.on('data', collect).on('error', end).on('close', fail);
+  stream.write(bytes);
+  // Deno 2.9 calls back and then emits 'error', in a tick that waits already.
+  stream.flush(Z_SYNC_FLUSH, () => nextTick(end, null));
 }
 
 /** A context that has not been used for this long, and at most twice as long, is released. */
@@ -245,7 +303,53 @@ function noteUse(context) {
   contexts.add(context);
   if (isRepeated) return;
   isRepeated = true;
-  repeat(releaseIdle);
+  runOutside(repeat, releaseIdle);
+}
+
+/**
+ * The contexts of one kind that no connection uses: one borrows a context for a message, and gives it
+ * back at its end. As many are kept as the thread pool uses at a time, until they have been idle.
+ */
+class IdleContexts {
+  /** @param {() => import('node:zlib').Zlib} create */
+  constructor(create) {
+    this.isUsed = false;
+    this._create = create;
+    this._idle = [];
+  }
+
+  borrow() {
+    noteUse(this);
+    return this._idle.pop() ?? openHandle(this._create);
+  }
+
+  /** One that has failed, or still has output, is closed. */
+  giveBack(handle) {
+    if (this._idle.length === MAX_JOBS || !handle.isSound) {
+      handle.close();
+      return;
+    }
+    handle.reset();
+    this._idle.push(handle);
+  }
+
+  release() {
+    for (const handle of this._idle) handle.close();
+    this._idle = [];
+  }
+}
+
+/** No connection's asynchronous context stays with a handle that others use. */
+function openHandle(create) {
+  let stream;
+  try {
+    stream = runOutside(create);
+  } catch (cause) {
+    throw memoryError(cause);
+  }
+  // zlib may report a second error, or one while nobody listens.
+  stream.on('error', () => {});
+  return new ZlibHandle(stream);
 }
 
 /** For a context that has been released already. */
@@ -272,6 +376,7 @@ function releaseIdle() {
 }
 
 module.exports = {
+  IdleContexts,
   MAX_JOBS,
   OUTPUT_SIZE,
   ZlibHandle,
@@ -279,7 +384,9 @@ module.exports = {
   forgetContext,
   noteUse,
   releaseIdle,
+  openHandle,
   runInPool,
+  runStream,
   supportsSyncZlib,
   outputLength,
   copyOutput,

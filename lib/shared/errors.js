@@ -134,6 +134,19 @@ function detachedError() {
   return new FrameError('DETACHED', 1011, 'The memory of frames was detached before they were delivered');
 }
 
+/** Errors of Node.js's allocations: of zlib's contexts, and of Buffers, whose errors lack a code. */
+const NO_MEMORY = ['Z_MEM_ERROR', 'ERR_ZLIB_INITIALIZATION_FAILED', 'ERR_MEMORY_ALLOCATION_FAILED'];
+
+/**
+ * The error for an allocation that has failed here, which is no fault of the peer's; another error as
+ * it is.
+ */
+function memoryError(cause) {
+  const isOfMemory = NO_MEMORY.includes(cause.code) || (cause instanceof RangeError && cause.code === undefined);
+  if (!isOfMemory) return cause;
+  return new FrameError('NO_MEMORY', 1011, 'There is no memory to compress or inflate a message', { cause });
+}
+
 function tooBigError() {
   return new FrameError('MESSAGE_TOO_BIG', 1009, 'A message is longer than maxPayload when it is inflated');
 }
@@ -148,6 +161,7 @@ module.exports = {
   invalidState,
   invalidType,
   invalidValue,
+  memoryError,
   notOpenError,
   outOfRange,
   silenceError,

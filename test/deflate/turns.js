@@ -7,6 +7,7 @@ const zlib = require('node:zlib');
 const t = require('tap');
 const { Decoder } = require('../../index');
 const { Inflater } = require('../../lib/deflate/inflater');
+const { callInTurn } = require('../../lib/shared/turn');
 const { agree, deflateByZlib, emptyBlocks, json, useUpTurn } = require('../support/deflate');
 const { BINARY, framesFor, piecesOf } = require('../support/frames');
 
@@ -208,3 +209,24 @@ for (const [what, payload, frame, messages, mostOfTurn, options] of [
     });
   }
 }
+
+t.test('callbacks of writes go on in a later turn, in order; with an error those before it come first', async (t) => {
+  await freshTurn();
+  const called = [];
+  const count = (error) => called.push(error);
+  for (let i = 0; i < 3000; i++) callInTurn([count], null);
+  const first = called.length;
+  t.ok(first >= 500 && first < 3000, `${first} in one turn`);
+  callInTurn([count, count], 'broken');
+  t.same([called.length, ...called.slice(-3)], [3002, null, 'broken', 'broken']);
+  called.length = 0;
+  const again = () => {
+    called.push(null);
+    if (called.length < 5000) callInTurn([again], null);
+  };
+  again();
+  for (let turns = 1; called.length < 5000; turns++) {
+    t.ok(called.length <= turns * 2000, `${called.length} in ${turns} turns`);
+    await nextTurn();
+  }
+});

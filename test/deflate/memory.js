@@ -1,0 +1,126 @@
+'use strict';
+
+// An allocation that fails beside zlib: the error is one of this endpoint, with a code, the message
+// is lost with its connection, and other connections get their own bytes.
+
+const assert = require('node:assert/strict');
+const { randomBytes } = require('node:crypto');
+const zlib = require('node:zlib');
+const t = require('tap');
+const { Decoder, Encoder, prepare } = require('../../index');
+const { MAX_JOBS, releaseIdle, supportsSyncZlib } = require('../../lib/deflate/zlib-handle');
+const { agree, deflateByZlib, json } = require('../support/deflate');
+const { framesFor } = require('../support/frames');
+const { until } = require('../support/promises');
+const { record, string } = require('../support/recorder');
+
+const CLIENT = framesFor('client');
+const RSV1 = 0x40;
+const NO_MEMORY = { name: 'FrameError', code: 'FRAMEMASK_ERR_NO_MEMORY', closeCode: 1011 };
+/** Random letters: they stay longer than the chunks of a zlib stream. */
+const SECRET = `SECRET${randomBytes(150_000).toString('hex')}`;
+const onHandles = { skip: supportsSyncZlib() ? false : 'zlib has no handles that work' };
+
+/** Has the next call of a method fail, as Node.js does without memory. @returns {() => void} ends it */
+function failOnce(owner, name, error) {
+  const original = Object.getOwnPropertyDescriptor(owner, name);
+  const restore = () => Object.defineProperty(owner, name, original);
+  const value = () => {
+    restore();
+    throw error;
+  };
+  Object.defineProperty(owner, name, { value, configurable: true, writable: true });
+  return restore;
+}
+const failBuffers = () => failOnce(Buffer, 'concat', new RangeError('Array buffer allocation failed'));
+const noContext = () => Object.assign(new Error('Initialization failed'), { code: 'ERR_ZLIB_INITIALIZATION_FAILED' });
+
+/** Has zlib's next run on the event loop report that it has no memory. */
+function failRun() {
+  const handles = Object.getPrototypeOf(zlib.createDeflateRaw()._handle);
+  const { writeSync } = handles;
+  handles.writeSync = function () {
+    handles.writeSync = writeSync;
+    this.onerror('Failed to set dictionary', -4, 'Z_MEM_ERROR');
+  };
+}
+
+const encoderOf = (options) => new Encoder({ role: 'server', deflate: agree(options).server });
+const decoderOf = (options) => record(Decoder, { role: 'client', deflate: agree(options).client });
+
+/** Asserts that another connection's message is the next that its peer gets. */
+function assertOthers() {
+  const encoder = encoderOf({ contextTakeover: true });
+  const { decoder, events } = decoderOf({ contextTakeover: true });
+  encoder.text(json(200));
+  for (const bytes of encoder.take()) decoder.write(bytes);
+  assert.deepEqual(events, [string(json(200))]);
+}
+
+for (const [way, send] of [
+  ['prepared', () => encoderOf().addPrepared(prepare(SECRET, { deflate: true }))],
+  ['without takeover', () => encoderOf({ threadPoolFrom: Infinity }).text(SECRET)],
+  ['with takeover', () => encoderOf({ contextTakeover: true, threadPoolFrom: Infinity }).text(SECRET)]
+]) {
+  for (const [what, fail] of [
+    ['the output', failBuffers],
+    ['a run', failRun],
+    ['a context', () => failOnce(zlib, 'createDeflateRaw', noContext())]
+  ]) {
+    t.test(`no memory for ${what} on the event loop, ${way}`, onHandles, (t) => {
+      // No context is left, so that one is created.
+      while (releaseIdle());
+      const restore = fail();
+      t.throws(send, NO_MEMORY);
+      restore?.();
+      assertOthers();
+      t.end();
+    });
+  }
+}
+
+for (const contextTakeover of [false, true]) {
+  for (const [what, fail] of [
+    ['the output', failBuffers],
+    ['a context', () => failOnce(zlib, 'createDeflateRaw', noContext())]
+  ]) {
+    t.test(`no memory for ${what} in the thread pool is an error of flush: takeover ${contextTakeover}`, async (t) => {
+      const encoder = encoderOf({ contextTakeover, threadPoolFrom: 1000 });
+      while (releaseIdle());
+      const restore = fail();
+      encoder.text(SECRET, { compress: true });
+      await until(() => encoder.closed);
+      restore();
+      t.throws(() => encoder.take(), NO_MEMORY);
+      t.equal(encoder.pending, 0);
+      assertOthers();
+    });
+  }
+
+  t.test(`no memory for the copy of a message that is inflated: takeover ${contextTakeover}`, async (t) => {
+    const { decoder, events } = decoderOf({ contextTakeover, threadPoolFrom: 1000 });
+    const message = CLIENT.text(deflateByZlib(Buffer.alloc(1_000_000, 'abc')), { rsv: RSV1 });
+    const restore = failBuffers();
+    decoder.write(message);
+    restore();
+    await until(() => events.length !== 0);
+    t.equal(decoder.inflating, false);
+    t.equal(decoder.closed, true);
+    t.same(events, [['error', 'NO_MEMORY', 1011]]);
+  });
+}
+
+t.test('an Encoder that is stopped leaves its place in the queue of the thread pool', async (t) => {
+  const encoders = Array.from({ length: MAX_JOBS + 2 }, () => encoderOf());
+  for (const encoder of encoders) encoder.text(json(10_000));
+  const [stopped, last] = encoders.slice(-2);
+  stopped.stop();
+  t.equal(stopped.pending, 0);
+  const { decoder, events } = decoderOf();
+  await until(() => {
+    for (const bytes of last.take()) decoder.write(bytes);
+    return events.length === 1;
+  });
+  assert.deepEqual(events, [string(json(10_000))]);
+  t.same(stopped.take(), []);
+});
