@@ -185,8 +185,11 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
    * {@link Decoder.closed}, and read on. An error that a handler throws meanwhile is uncaught.
    */
   onInflated?: ((this: Decoder<Context>) => void) | undefined;
-  /** One object for an endpoint's Decoder and Encoder. Default: each has a version 4 UUID. */
-  trace?: TracedConnection | null | undefined;
+  /**
+   * One object for an endpoint's Decoder and Encoder; `false` publishes no record. Default: each has
+   * a version 4 UUID.
+   */
+  trace?: TracedConnection | false | null | undefined;
   /** Any value for the handlers: `this.context`. */
   context?: Context | undefined;
 }
@@ -276,7 +279,7 @@ export interface EncoderOptions<End extends Role = Role> {
    */
   onDeflated?: ((this: Encoder<End>) => void) | undefined;
   /** See {@link DecoderOptions.trace}. */
-  trace?: TracedConnection | null | undefined;
+  trace?: TracedConnection | false | null | undefined;
 }
 
 export interface FragmentOptions {
@@ -494,6 +497,16 @@ export interface UpgradeSocket {
   once(event: 'finish', listener: () => void): unknown;
 }
 
+/**
+ * Header fields, as node:http takes them: each value of a list is a field of its own, undefined is
+ * left out. Or a `Headers` of fetch, or names and values in turn, as `rawHeaders`. Any other form,
+ * or a value that would begin another field, is a TypeError.
+ */
+export type HeaderFields =
+  | { readonly [name: string]: string | number | readonly (string | number)[] | undefined }
+  | { getSetCookie(): string[]; [Symbol.iterator](): Iterator<[string, string]> }
+  | readonly string[];
+
 export interface AcceptUpgradeOptions {
   /**
    * The subprotocol, if the client offers it, or a function that chooses an offered one. Default:
@@ -503,7 +516,7 @@ export interface AcceptUpgradeOptions {
   /** Whether to accept permessage-deflate, maybe with options. Default: false. */
   deflate?: boolean | DeflateOptions | undefined;
   /** Further headers of the answer. */
-  headers?: { readonly [name: string]: string | undefined } | undefined;
+  headers?: HeaderFields | undefined;
 }
 
 /**
@@ -524,11 +537,7 @@ export function acceptUpgrade(
 ): Upgrade | null;
 
 /** Answers a handshake with an error such as 401 (default: 400), and ends the socket. */
-export function refuseUpgrade(
-  socket: UpgradeSocket,
-  status?: number,
-  headers?: { readonly [name: string]: string | number | undefined }
-): null;
+export function refuseUpgrade(socket: UpgradeSocket, status?: number, headers?: HeaderFields): null;
 
 export interface OfferUpgradeOptions {
   /** The subprotocols to offer, the preferred one first. Default: none. */
@@ -588,7 +597,9 @@ export interface ConnectionHandlers<Context = undefined, Text extends TextAs = '
    * The connection is lost; `onClose` follows. Called once, with a {@link FrameError}; the stream's
    * error, such as ECONNRESET; or one with the code `FRAMEMASK_ERR_BACKPRESSURE`
    * (`maxBackpressure`), `FRAMEMASK_ERR_HEARTBEAT` (`heartbeat`), or `ERR_INVALID_STATE` (memory
-   * that was to be sent has been transferred). Without this handler nothing is thrown.
+   * that was to be sent has been transferred). Without this handler nothing is thrown; the first
+   * error of framemask's is a warning of the process (`FRAMEMASK_WARN_LOST`), and each a line of
+   * `NODE_DEBUG=framemask`.
    */
   onError?: ((this: Connection<Context, Text>, error: Error & { code?: string }) => void) | undefined;
   /**
@@ -609,10 +620,13 @@ export interface ConnectionOptions<Context = undefined, Text extends TextAs = 's
   partsFrom?: number | undefined;
   /** See {@link DecoderOptions.text}. */
   text?: Text | undefined;
+  /** See {@link AcceptUpgradeOptions}. `new Connection` takes the agreement of its handshake. */
+  deflate?: boolean | DeflateOptions | undefined;
   /**
    * The bytes that may wait before a `send`. If more wait, it fails, `onError` gets
    * `FRAMEMASK_ERR_BACKPRESSURE`, and the connection is terminated: 1006 without a Close frame. One
-   * message of any size passes. `Infinity` removes the limit. Default: 16777216 (16 MiB).
+   * message of any size passes. `Infinity` removes the limit. Default: 16777216 (16 MiB) for a
+   * server, `Infinity` for a client, whose program has chosen its server.
    */
   maxBackpressure?: number | undefined;
   /** The milliseconds that closing may take before the stream is destroyed. Default: 10000. */
@@ -624,7 +638,10 @@ export interface ConnectionOptions<Context = undefined, Text extends TextAs = 's
    * clock stands still while the program has paused the connection. Default: 0, never.
    */
   heartbeat?: number | undefined;
-  /** Whether Ping frames are answered; if the peer does not read, only the last. Default: true. */
+  /**
+   * Whether Ping frames are answered: of those in one read, 64 and the last; if the peer does not
+   * read, the first and the last. Default: true.
+   */
   autoPong?: boolean | undefined;
 }
 
@@ -639,7 +656,7 @@ export interface OwnConnectionOptions<Context = undefined> {
   /** Whether it begins with a `pause`, such as for an asynchronous login. Default: false. */
   paused?: boolean | undefined;
   /** See {@link DecoderOptions.trace}; `path` is for `framemask:open` and `framemask:close`. */
-  trace?: (TracedConnection & { path?: string | undefined }) | undefined;
+  trace?: (TracedConnection & { path?: string | undefined }) | false | undefined;
 }
 
 export interface AcceptOptions<Context = undefined> extends AcceptUpgradeOptions {
@@ -648,8 +665,12 @@ export interface AcceptOptions<Context = undefined> extends AcceptUpgradeOptions
   /** See {@link OwnConnectionOptions.paused}. */
   paused?: boolean | undefined;
   /** `key` and `path` are those of the handshake. */
-  trace?: Pick<TracedConnection, 'id'> | undefined;
+  trace?: Pick<TracedConnection, 'id'> | false | undefined;
 }
+
+/** A type that other arguments decide (NoInfer, which TypeScript 5.0 lacks). */
+type Given<T> = [T][T extends unknown ? 0 : never];
+type Owned<Context> = AcceptOptions<Context> & { context: Context };
 
 /** Others, such as `ca` or `socketPath`, go to `http.request` or `https.request`. */
 export interface ConnectOptions<Context = undefined, Text extends TextAs = 'string'>
@@ -657,7 +678,7 @@ export interface ConnectOptions<Context = undefined, Text extends TextAs = 'stri
     OfferUpgradeOptions,
     Omit<import('node:https').RequestOptions, 'headers' | 'signal' | 'protocol'> {
   /** Further headers of the request. */
-  headers?: { readonly [name: string]: string | undefined } | undefined;
+  headers?: HeaderFields | undefined;
   /** The milliseconds that the handshake may take. Default: 10000. */
   handshakeTimeout?: number | undefined;
   /** Gives up the handshake. No effect on an open connection. */
@@ -667,7 +688,7 @@ export interface ConnectOptions<Context = undefined, Text extends TextAs = 'stri
   /** See {@link OwnConnectionOptions.paused}. */
   paused?: boolean | undefined;
   /** See {@link AcceptOptions.trace}. */
-  trace?: Pick<TracedConnection, 'id'> | undefined;
+  trace?: Pick<TracedConnection, 'id'> | false | undefined;
 }
 
 export interface SendOptions {
@@ -686,8 +707,8 @@ export type SendCallback = (error?: Error | null) => void;
 
 /**
  * A WebSocket connection (RFC 6455) on any `stream.Duplex`. It answers Ping frames and does the
- * closing handshake. A server stops reading from a client that does not read its answers; a client
- * always reads.
+ * closing handshake. A server whose client leaves 64 KiB unread hears one read of its messages, and
+ * the next when that has left; a client always reads.
  */
 export class Connection<Context = undefined, Text extends TextAs = 'string'> {
   static readonly OPEN: 1;
@@ -696,16 +717,32 @@ export class Connection<Context = undefined, Text extends TextAs = 'string'> {
   /**
    * Answers a handshake as {@link acceptUpgrade}, with its arguments and errors.
    *
-   * @param options shared by all connections of a server; `deflate` as in
-   *   {@link AcceptUpgradeOptions}
-   * @returns null if the request has been refused
+   * @param options shared by all connections of a server; those of `own` may stand here, too
+   * @param own without handlers and limits, which throw. The context is needed where the handlers'
+   *   is not undefined
+   * @returns null if the request has been refused, if its peer has left, or if an earlier request on
+   *   the socket is still being answered
    */
   static accept<Context = undefined, Text extends TextAs = 'string'>(
     request: UpgradeRequest & { readonly url?: string | undefined },
     socket: Duplex,
     head: Uint8Array,
-    options?: ConnectionOptions<Context, Text> & { deflate?: boolean | DeflateOptions | undefined },
-    own?: AcceptOptions<Context>
+    options?: ConnectionOptions<Context, Text> & AcceptOptions<Given<Context>>,
+    ...own: undefined extends Context ? [own?: AcceptOptions<Given<Context>>] : [own: Owned<Given<Context>>]
+  ): Connection<Context, Text> | null;
+  static accept<Context, Text extends TextAs = 'string'>(
+    request: UpgradeRequest & { readonly url?: string | undefined },
+    socket: Duplex,
+    head: Uint8Array,
+    options: ConnectionOptions<Context, Text> & Owned<Context>,
+    own?: AcceptOptions<Given<Context>>
+  ): Connection<Context, Text> | null;
+  static accept<Context, Text extends TextAs = 'string'>(
+    request: UpgradeRequest & { readonly url?: string | undefined },
+    socket: Duplex,
+    head: Uint8Array,
+    options: ConnectionOptions<Context, Text> & AcceptOptions<Given<Context>>,
+    own: Owned<Context>
   ): Connection<Context, Text> | null;
   /**
    * Opens a connection to a ws: or wss: URL. Nothing is delivered before the code that awaits the
@@ -726,8 +763,13 @@ export class Connection<Context = undefined, Text extends TextAs = 'string'> {
   constructor(
     socket: Duplex,
     role: Role,
-    options?: ConnectionOptions<Context, Text> & OwnConnectionOptions<Context>,
+    options?: ConnectionOptions<Context, Text> & Omit<OwnConnectionOptions<Context>, 'deflate'>,
     own?: OwnConnectionOptions<Context>
+  );
+  constructor(
+    socket: Duplex,
+    role: Role,
+    options: Omit<ConnectionOptions<Context, Text>, 'deflate'> & OwnConnectionOptions<Context>
   );
   /** It may be replaced at any time. */
   context: Context;
@@ -885,6 +927,10 @@ export class FrameError extends Error {
   readonly length: number | null;
   /** The code of a Close frame if it may not be sent; null with other errors. */
   readonly receivedCode: number | null;
+  /** Of the answer that {@link Connection.connect} was refused with; undefined with other errors. */
+  readonly statusCode?: number | undefined;
+  /** The header fields of that answer. */
+  readonly headers?: import('node:http').IncomingHttpHeaders | undefined;
 }
 
 /**
@@ -984,6 +1030,10 @@ export type OpenTrace = ConnectionTrace;
 export interface CloseTrace extends ConnectionTrace {
   /** As of `onClose`. */
   closeCode: number;
+  /** The code of this end's Close frame: 1005 if it had none, null if none was sent. */
+  sentCode: number | null;
+  /** What `onError` was told: why the connection was lost; null for a closing handshake. */
+  error: (Error & { code?: string }) | null;
   messagesReceived: number | null;
   bytesReceived: number | null;
   messagesSent: number | null;

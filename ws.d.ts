@@ -55,6 +55,9 @@ type SocketClass = new (...args: Any[]) => EitherWebSocket;
 
 type SendCallback = (error?: Error) => void;
 
+/** A listener that is read: it may be given to a WebSocket of ws, and the reverse. */
+type OfEither<E> = (event: Omit<E, 'target'> & { target: EitherWebSocket }) => void;
+
 type Sendable =
   | string
   | number
@@ -100,10 +103,14 @@ declare class EitherWebSocket extends EventEmitter {
   readonly readyState: 0 | 1 | 2 | 3;
   readonly url: string;
 
-  onopen: ((event: WebSocket.Event) => void) | null;
-  onerror: ((event: WebSocket.ErrorEvent) => void) | null;
-  onclose: ((event: WebSocket.CloseEvent) => void) | null;
-  onmessage: ((event: WebSocket.MessageEvent) => void) | null;
+  get onopen(): OfEither<WebSocket.Event> | null;
+  set onopen(listener: ((event: WebSocket.Event) => void) | null);
+  get onerror(): OfEither<WebSocket.ErrorEvent> | null;
+  set onerror(listener: ((event: WebSocket.ErrorEvent) => void) | null);
+  get onclose(): OfEither<WebSocket.CloseEvent> | null;
+  set onclose(listener: ((event: WebSocket.CloseEvent) => void) | null);
+  get onmessage(): OfEither<WebSocket.MessageEvent> | null;
+  set onmessage(listener: ((event: WebSocket.MessageEvent) => void) | null);
 
   close(code?: number, reason?: string | Buffer): void;
   ping(data?: Any, mask?: boolean, callback?: (error: Error) => void): void;
@@ -121,28 +128,19 @@ declare class EitherWebSocket extends EventEmitter {
   ): void;
   removeEventListener<E extends keyof WebSocket.WebSocketEventMap>(type: E, listener: WebSocket.EventListener<E>): void;
 
-  on<E extends keyof SocketEvents>(event: E, listener: (this: EitherWebSocket, ...args: SocketEvents[E]) => void): this;
-  on(event: string | symbol, listener: (this: EitherWebSocket, ...args: Any[]) => void): this;
-  once<E extends keyof SocketEvents>(
-    event: E,
-    listener: (this: EitherWebSocket, ...args: SocketEvents[E]) => void
-  ): this;
-  once(event: string | symbol, listener: (this: EitherWebSocket, ...args: Any[]) => void): this;
-  off<E extends keyof SocketEvents>(
-    event: E,
-    listener: (this: EitherWebSocket, ...args: SocketEvents[E]) => void
-  ): this;
-  off(event: string | symbol, listener: (this: EitherWebSocket, ...args: Any[]) => void): this;
-  addListener<E extends keyof SocketEvents>(
-    event: E,
-    listener: (this: EitherWebSocket, ...args: SocketEvents[E]) => void
-  ): this;
-  addListener(event: string | symbol, listener: (this: EitherWebSocket, ...args: Any[]) => void): this;
+  on<E extends keyof SocketEvents>(event: E, listener: (this: this, ...args: SocketEvents[E]) => void): this;
+  on(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
+  once<E extends keyof SocketEvents>(event: E, listener: (this: this, ...args: SocketEvents[E]) => void): this;
+  once(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
+  off<E extends keyof SocketEvents>(event: E, listener: (this: this, ...args: SocketEvents[E]) => void): this;
+  off(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
+  addListener<E extends keyof SocketEvents>(event: E, listener: (this: this, ...args: SocketEvents[E]) => void): this;
+  addListener(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
   removeListener<E extends keyof SocketEvents>(
     event: E,
-    listener: (this: EitherWebSocket, ...args: SocketEvents[E]) => void
+    listener: (this: this, ...args: SocketEvents[E]) => void
   ): this;
-  removeListener(event: string | symbol, listener: (this: EitherWebSocket, ...args: Any[]) => void): this;
+  removeListener(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
 }
 
 declare class WebSocket extends EitherWebSocket {
@@ -181,7 +179,7 @@ declare namespace WebSocket {
 
   interface Event {
     type: string;
-    target: EitherWebSocket;
+    target: WebSocketAlias;
   }
   interface ErrorEvent extends Event {
     error: Any;

@@ -6,9 +6,13 @@ const { acceptUpgrade } = require('../handshake');
 const { invalidType } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
 const { checkOptions, readBoolean } = require('../shared/option-names');
+const { UNTRACED } = require('../tracing');
 const { CLOSED, CLOSING, OPEN } = require('./closing');
 const { Endpoint } = require('./endpoint');
-const { settingsOf } = require('./settings');
+const { ownOf, settingsOf } = require('./settings');
+
+/** The connection of a handshake in trace records, with the id that a program has given. */
+const traceOf = (given, handshake) => (given === UNTRACED ? UNTRACED : { id: given?.id, ...handshake });
 
 /** A WebSocket on a stream, as programs see it: see index.d.ts. */
 class Connection {
@@ -19,14 +23,15 @@ class Connection {
   static accept(request, socket, head, options = {}, own = {}) {
     // What can be wrong in a program throws before an answer is written.
     settingsOf(options);
-    readBoolean(checkOptions(own, 'Connection'), 'paused');
-    const { protocol, headers, deflate = options.deflate } = own;
-    const id = readTrace(own)?.id;
+    const all = ownOf(options, own);
+    readBoolean(all, 'paused');
+    const { protocol, headers, deflate } = all;
+    const given = readTrace(all);
     const upgrade = acceptUpgrade(request, socket, head, { protocol, headers, deflate });
     if (upgrade === null) return null;
     const [path] = (request.url ?? '').split('?');
-    const trace = { id, key: request.headers['sec-websocket-key'], path };
-    return new this(socket, 'server', options, { ...own, ...upgrade, trace });
+    const trace = traceOf(given, { key: request.headers['sec-websocket-key'], path });
+    return new this(socket, 'server', options, { ...all, ...upgrade, trace });
   }
 
   /** Node.js's streams deliver in ticks, which come after the code that awaits the promise. */
@@ -34,9 +39,9 @@ class Connection {
     settingsOf(options);
     const { context } = options;
     const paused = readBoolean(options, 'paused');
-    const id = readTrace(options)?.id;
+    const given = readTrace(options);
     const { socket, trace, ...upgrade } = await openClient(url, options);
-    return new this(socket, 'client', options, { ...upgrade, context, paused, trace: { id, ...trace } });
+    return new this(socket, 'client', options, { ...upgrade, context, paused, trace: traceOf(given, trace) });
   }
 
   constructor(socket, role, options = {}, own = options) {
@@ -45,7 +50,8 @@ class Connection {
     }
     readChoice({ role }, 'role', ['server', 'client']);
     const settings = settingsOf(options);
-    const { context, protocol = '', deflate = null, trace = {} } = checkOptions(own, 'Connection');
+    const { context, protocol = '', deflate = null } = checkOptions(own, 'Connection');
+    const trace = readTrace(own) ?? {};
     const isPaused = readBoolean(own, 'paused');
     this.context = context;
     this.protocol = protocol;

@@ -34,6 +34,7 @@ function onMessage(data, isBinary) {
   const { connection, counts, settings } = this.context;
   if (counts !== null) counts.received(data, true);
   if (settings.onMessage === undefined) return;
+  this.context.hasHeard = true;
   try {
     settings.onMessage.call(connection, data, isBinary);
   } catch (error) {
@@ -43,10 +44,12 @@ function onMessage(data, isBinary) {
 
 function onPart(data, isBinary, isLast) {
   this.context.counts?.received(data, isLast);
+  this.context.hasHeard = true;
   this.context.call('onPart', data, isBinary, isLast);
 }
 
 function onPing(payload) {
+  if (!this.context.settings.autoPong) this.context.hasHeard = true;
   this.context.answer(payload);
   this.context.call('onPing', payload);
 }
@@ -60,6 +63,7 @@ function onClose(code, reason) {
 }
 
 function onError(error) {
+  this.context.fault = error;
   this.context.follow(this.context.closing.fail(), error.closeCode);
   this.context.call('onError', error);
 }

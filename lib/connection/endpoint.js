@@ -3,12 +3,16 @@
 const { Buffer } = require('../shared/buffers');
 const { throwLater } = require('../shared/call-in-order');
 const { backpressureError, invalidType, notOpenError, silenceError } = require('../shared/errors');
+const { callInTurn } = require('../shared/turn');
+const { log } = require('../shared/log');
+const { NO_STATUS } = require('../shared/protocol');
 const { nextTick } = require('../shared/ticks');
 const { traceClose, traceOpen } = require('../tracing');
 const { beginRead, endRead, flushLater, isExiting, listenForExit } = require('../sockets/flush-queue');
 const { Closing, END, SEND_CLOSE } = require('./closing');
 const { decoderOptions } = require('./decoder-options');
 const { ASK, GIVE_UP, Heartbeat, joinClock, leaveClock } = require('../sockets/heartbeat');
+const { isOver, watchDestroy } = require('../shared/stream-state');
 const { BY_BACKPRESSURE, Input } = require('./input');
 const { Output } = require('./output');
 
@@ -27,6 +31,16 @@ const SEND_FROM = 16 * 1024;
 const SEND_REPLIES_FROM = 128 * 1024;
 
 /**
+ * While so many bytes wait for a peer that does not read, one read of its messages at a time is
+ * answered.
+ */
+const HOLD_FROM = 64 * 1024;
+/** As uWebSockets in Bun: a slow reader may leave so many bytes. */
+const MAX_BACKPRESSURE = 16 * 1024 * 1024;
+/** So many Pings of a read are answered, and the last one: a read of 64 KiB may have 10,000. */
+const MAX_PONGS = 64;
+
+/**
  * A Connection within: its Input decodes, its Output encodes, and Closing says how it ends.
  * Handlers of the program run between steps; if one throws, nothing here changes.
  */
@@ -40,9 +54,13 @@ class Endpoint {
     this.output = new Output(socket, role, deflate, trace, onDeflated);
     this.input = new Input(socket, onSocketData, decoderOptions(this, role, deflate, trace));
     this.trace = trace;
+    // A client's program decides itself how much waits for the server that it has chosen.
+    this._maxBackpressure = settings.maxBackpressure ?? (role === 'server' ? MAX_BACKPRESSURE : Infinity);
     /** What is counted for `framemask:close`; null if nobody listened at first. */
     this.counts = null;
     this._isReading = false;
+    /** Whether a step has called a handler that may have answered. */
+    this.hasHeard = false;
     this._isQueued = false;
     this._heartbeat = null;
     this._closeTimer = null;
@@ -54,6 +72,13 @@ class Endpoint {
     if (isPaused) this.input.pause();
     listenForExit();
     listenTo(socket, this);
+    // Such as during a login.
+    if (!isPaused && socket.isPaused?.()) socket.resume();
+    if (isOver(socket)) {
+      this.closing.lose();
+      // What has come before a loss is delivered.
+      nextTick(socket.destroyed ? lose : terminate, this);
+    }
     if (settings.heartbeat !== 0) {
       this._heartbeat = new Heartbeat(socket);
       joinClock(settings.heartbeat, this, onTick);
@@ -65,7 +90,7 @@ class Endpoint {
   maySend(callback) {
     if (callback !== undefined && typeof callback !== 'function') throw invalidType('callback', 'a function', callback);
     if (this.closing.maySend) {
-      const { maxBackpressure } = this.settings;
+      const { _maxBackpressure: maxBackpressure } = this;
       if (this.output.bufferedAmount <= maxBackpressure) return true;
       const error = backpressureError(maxBackpressure);
       if (callback !== undefined) nextTick(callback, error);
@@ -92,7 +117,7 @@ class Endpoint {
   close(code, reason) {
     if (!this.closing.maySend) return;
     // It comes first, as it throws for a code that must not be sent.
-    this.output.encoder.close(code, reason);
+    this._sendClose(code, reason);
     this.follow(this.closing.close() & ~SEND_CLOSE);
     if (!this._isReading) this._flush();
   }
@@ -117,9 +142,14 @@ class Endpoint {
     nextTick(deliver, this);
   }
 
+  _sendClose(code, reason) {
+    this.output.encoder.close(code, reason);
+    this._sentCode = code ?? NO_STATUS;
+  }
+
   /** Takes the steps of Closing; `code` is a Close frame's. The time is limited from now on. */
   follow(steps, code) {
-    if ((steps & SEND_CLOSE) !== 0) this.output.encoder.close(code);
+    if ((steps & SEND_CLOSE) !== 0) this._sendClose(code);
     if ((steps & END) !== 0) this._mustEnd = true;
     this._leaveClock();
     this._closeTimer ??= setTimeout(terminate, this.settings.closeTimeout, this);
@@ -129,17 +159,25 @@ class Endpoint {
   /**
    * "If an endpoint receives a Ping frame and has not yet sent Pong frame(s) in response to
    * previous Ping frame(s), the endpoint MAY elect to send a Pong frame for only the most recently
-   * processed Ping frame" (RFC 6455 section 5.5.3): so a peer that does not read can't fill our
-   * memory.
+   * processed Ping frame" (RFC 6455 section 5.5.3): while one Pong waits for a peer that does not
+   * read, it is for the others that come.
    */
   answer(ping) {
     if (!this.settings.autoPong || !this.closing.maySend) return;
-    if (this.output.isFull) {
+    if (this._awaitsLeft || this._pongs === MAX_PONGS) {
       this._lastPing = Buffer.from(ping);
-    } else {
-      this.output.encoder.pong(ping);
-      this.added(undefined);
+      return;
     }
+    this._pongs++;
+    this.output.encoder.pong(ping);
+    this.added(undefined);
+    if (this.output.isFull) this._awaitLeft();
+  }
+
+  _answerLast() {
+    const ping = this._lastPing;
+    this._lastPing = null;
+    if (ping !== null) this.answer(ping);
   }
 
   /** Calls a handler of the program, if there is one. Its error is thrown in the next tick. */
@@ -175,6 +213,14 @@ class Endpoint {
     const { closing, input } = this;
     if (closing.isOver) return;
     input.settle();
+    if (this._pongs !== 0) {
+      this._pongs = 0;
+      if (!this._awaitsLeft) this._answerLast();
+    }
+    if (this.hasHeard) {
+      this.hasHeard = false;
+      if (this._isUnread) this._holdPeer();
+    }
     if (this._hasEnded && input.isIdle) {
       const steps = closing.endByPeer();
       if (steps !== 0) this.follow(steps);
@@ -194,7 +240,9 @@ class Endpoint {
     this._leaveClock();
     this.input.discard();
     this.output.stop();
-    traceClose(this.connection, this.trace, this.counts);
+    const error = this._error ?? this.fault;
+    traceClose(this.connection, this.trace, this.counts, this._sentCode, error);
+    if (error !== null) noteLoss(error, this.settings.onError !== undefined);
     if (this._error !== null) this.call('onError', this._error);
     this.call('onClose', closing.code, closing.reason);
   }
@@ -206,10 +254,38 @@ class Endpoint {
       output.flush();
     } catch (error) {
       this._drop(error);
-      return;
     }
-    // A client reads on: if both ends waited for the other to read, neither would.
-    if (output.isFull && this.closing.mayRead && this.connection.role === 'server') this.input.hold(BY_BACKPRESSURE);
+  }
+
+  /**
+   * Whether the peer has sent messages, and does not read. A client reads on: if both ends waited
+   * for the other to read, neither would.
+   */
+  get _isUnread() {
+    const { output } = this;
+    return (
+      output.isFull && output.bufferedAmount >= HOLD_FROM && this.closing.mayRead && this.connection.role === 'server'
+    );
+  }
+
+  /** However much the program sends, the peer is heard again when what waits now has left. */
+  _holdPeer() {
+    this.input.hold(BY_BACKPRESSURE);
+    this._awaitLeft();
+  }
+
+  _awaitLeft() {
+    if (this._awaitsLeft) return;
+    this._awaitsLeft = true;
+    this.output.whenLeft((error) => {
+      if (!error) this._noteLeft();
+    });
+  }
+
+  _noteLeft() {
+    this._awaitsLeft = false;
+    this._answerLast();
+    this.input.release(BY_BACKPRESSURE);
   }
 
   /** The connection can't go on. `onError` gets the error before `onClose`. */
@@ -235,23 +311,45 @@ class Endpoint {
   /** The stream, or the Encoder, may take more than before. */
   _afterWrites(wasFull) {
     if (!wasFull || this.output.isFull) return;
-    const ping = this._lastPing;
-    this._lastPing = null;
-    if (ping !== null) this.answer(ping);
-    this.input.release(BY_BACKPRESSURE);
-    this.call('onDrain');
+    this._noteLeft();
+    if (this.settings.onDrain !== undefined) callInTurn([() => this._callDrain()], null);
+  }
+
+  /** In a later turn the program may have sent again, or the connection may be over. */
+  _callDrain() {
+    if (!this.output.isFull && !this.closing.isOver) this.call('onDrain');
   }
 }
 
 // Own properties of few:
-/** the payload of the last Ping frame that could not be answered yet, */
+/** how many Pings of a read have been answered, and the payload of the last that has not been, */
+Endpoint.prototype._pongs = 0;
 Endpoint.prototype._lastPing = null;
+/** whether the end of what waits is awaited: a Pong is among it, or the peer is not heard, */
+Endpoint.prototype._awaitsLeft = false;
 /** whether the peer's half has ended, whether ours is to end, and whether the stream is closed, */
 Endpoint.prototype._hasEnded = false;
 Endpoint.prototype._mustEnd = false;
 Endpoint.prototype._isGone = false;
-/** and why the connection is lost, for `onError`. */
+/** why the connection is lost, for `onError`, or the rule that the peer has broken, */
 Endpoint.prototype._error = null;
+Endpoint.prototype.fault = null;
+/** and the code of the Close frame that has been sent. */
+Endpoint.prototype._sentCode = null;
+
+let hasWarned = false;
+
+/** Tells of a connection that is lost, if its program does not hear it: once by a warning. */
+function noteLoss({ code, message }, isHeard) {
+  log('a connection is lost: %s (%s)', message, code);
+  if (isHeard || hasWarned || !code?.startsWith('FRAMEMASK_')) return;
+  hasWarned = true;
+  process.emitWarning(`A connection is lost, and its options lack onError: ${message}`, {
+    type: 'FramemaskWarning',
+    code: 'FRAMEMASK_WARN_LOST',
+    detail: 'See "A connection" in docs/codec.md of the repository. NODE_DEBUG=framemask tells each loss'
+  });
+}
 
 // Listeners of streams, which all connections share.
 
@@ -265,8 +363,7 @@ function listenTo(stream, endpoint) {
   stream.on('end', onSocketEnd);
   stream.on('error', onSocketError);
   stream.on('close', onSocketClose);
-  // Such as during a login: it emits 'close' no more.
-  if (stream.closed) nextTick(() => onSocketClose.call(stream));
+  watchDestroy(stream, () => lose(endpoint));
 }
 
 function onSocketData(chunk) {
@@ -286,15 +383,25 @@ function onSocketEnd() {
   endpoint.run(noop);
 }
 
-/** 'close' follows. After the closing handshake, or a failure that has been told, it is no news. */
+/**
+ * Node.js leaves it to a listener to end the stream: after an error of TLS renegotiations, or
+ * without `autoDestroy`. After the closing handshake, or a failure that has been told, the error is
+ * no news.
+ */
 function onSocketError(error) {
   const endpoint = this[kEndpoint];
   if (endpoint.closing.mayRead) endpoint._error ??= error;
+  this.destroy();
 }
 
 function onSocketClose() {
-  const endpoint = this[kEndpoint];
+  lose(this[kEndpoint]);
+}
+
+/** The stream is gone, and nothing shared keeps the connection, which may be paused for ever. */
+function lose(endpoint) {
   endpoint._isGone = true;
+  endpoint._leaveClock();
   endpoint.closing.lose();
   endpoint.run(endpoint.closing.mayRead ? decodeRest : noop);
 }

@@ -2,7 +2,8 @@
 
 const { Encoder } = require('../codec/encoder');
 const { framedMessage } = require('../codec/prepared');
-const { Buffer } = require('../shared/buffers');
+const { callInTurn } = require('../shared/turn');
+const { Buffer, toBytes } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
 const { notOpenError } = require('../shared/errors');
 const { keepContext } = require('../shared/keep-context');
@@ -51,7 +52,7 @@ class Output {
     else if (typeof data === 'string') encoder.text(data);
     // A PreparedMessage lacks the property.
     else if (data?.byteLength === undefined && framedMessage(data) !== null) encoder.addPrepared(data);
-    else encoder.binary(data);
+    else encoder.binary(toBytes('data', data));
   }
 
   _sendWith(data, options) {
@@ -60,7 +61,7 @@ class Output {
     // Without options a message takes a shorter way.
     const given = fin && compress === undefined && !owned ? undefined : { fin, compress, owned };
     if (this._isAmidMessage) encoder.continuation(data, given);
-    else if (binary) encoder.binary(typeof data === 'string' ? Buffer.from(data) : data, given);
+    else if (binary) encoder.binary(typeof data === 'string' ? Buffer.from(data) : toBytes('data', data), given);
     else encoder.text(data, given);
     this._isAmidMessage = !fin;
   }
@@ -69,14 +70,21 @@ class Output {
   added(callback) {
     const { waiting } = this.encoder;
     if (waiting !== 0) this._waiting = waiting;
-    if (callback === undefined) return;
-    const kept = keepContext(callback);
+    if (callback !== undefined) this.whenLeft(keepContext(callback));
+  }
+
+  /**
+   * Has a function called when all that has been added has left, or with an error. If all of it is
+   * in the stream already, it is called after the next write: 'drain' may come first.
+   */
+  whenLeft(callback) {
+    const { waiting } = this.encoder;
     if (waiting === 0) {
       this._callbacks ??= [];
-      this._callbacks.push(kept);
+      this._callbacks.push(callback);
     } else {
       this._later ??= new Queue();
-      this._later.push({ callback: kept, until: this._framed + waiting });
+      this._later.push({ callback, until: this._framed + waiting });
     }
   }
 
@@ -106,7 +114,7 @@ class Output {
     if (encoder.pending === encoder.waiting) return;
     this._callbacks = null;
     // Whoever calls first leaves none for another.
-    const callback = callbacks === null ? undefined : (error) => callInOrder(callbacks.splice(0), error);
+    const callback = callbacks === null ? undefined : (error) => callInTurn(callbacks.splice(0), error);
     try {
       const more = this._recycles ? flushInto(socket, encoder, callback) : encoder.flush(socket, callback);
       if (!more) this._isBlocked = socket.writableNeedDrain;

@@ -2,23 +2,29 @@
 
 const { Decoder } = require('../codec/decoder');
 const { readHandler } = require('../codec/options');
+const { invalidValue } = require('../shared/errors');
 const { checkObject, checkOptions, readBoolean, readTime, readWhole } = require('../shared/option-names');
 
-/** As uWebSockets in Bun: a slow reader may leave so many bytes. */
-const MAX_BACKPRESSURE = 16 * 1024 * 1024;
 const CLOSE_TIMEOUT = 10_000;
 
 const HANDLERS = ['onMessage', 'onPart', 'onPing', 'onPong', 'onDrain', 'onError', 'onClose'];
 /** Options that the Decoder judges. */
 const OF_DECODER = ['maxPayload', 'maxFragments', 'partsFrom', 'text'];
-const NAMES = [...HANDLERS, ...OF_DECODER, 'maxBackpressure', 'closeTimeout', 'heartbeat', 'autoPong'];
+const SHARED = [...HANDLERS, ...OF_DECODER, 'maxBackpressure', 'closeTimeout', 'heartbeat', 'autoPong'];
+/** Options of a Decoder that would be taken in silence: a Connection gets messages. */
+const REFUSED = ['onFrame', 'onInflated', 'rsv1', 'skipUTF8Validation'];
+const NAMES = [...SHARED, ...REFUSED];
 
 /** The options that a server's connections share, checked: see ConnectionOptions in index.d.ts. */
 class Settings {
   constructor(options) {
     checkOptions(options, 'Connection');
+    for (const name of REFUSED) {
+      if (options[name]) throw invalidValue(`The option ${name} is for a Decoder, not for a Connection`);
+    }
     for (const name of HANDLERS) this[name] = readHandler(options, name);
-    this.maxBackpressure = readWhole(options, 'maxBackpressure', 0, Infinity, MAX_BACKPRESSURE);
+    this.maxBackpressure = options.maxBackpressure ?? null;
+    readWhole(options, 'maxBackpressure', 0, Infinity, 0); // throws
     this.closeTimeout = readTime(options, 'closeTimeout', CLOSE_TIMEOUT);
     this.heartbeat = readTime(options, 'heartbeat', 0);
     this.autoPong = readBoolean({ autoPong: options.autoPong ?? true }, 'autoPong');
@@ -49,4 +55,25 @@ function settingsOf(options) {
   return settings;
 }
 
-module.exports = { settingsOf };
+/**
+ * The options of one connection, which may stand among those that connections share, too.
+ *
+ * @throws {TypeError} for one of `own` that connections share: it would change the others, or nothing
+ */
+function ownOf(options, own) {
+  checkOptions(own, 'Connection');
+  for (const name of SHARED) {
+    if (own[name] !== undefined) throw invalidValue(`The option ${name} is one that connections share: give it there`);
+  }
+  const pick = (name) => (name in own ? own[name] : options[name]);
+  return {
+    context: pick('context'),
+    protocol: pick('protocol'),
+    headers: pick('headers'),
+    deflate: pick('deflate'),
+    paused: pick('paused'),
+    trace: pick('trace')
+  };
+}
+
+module.exports = { ownOf, settingsOf };

@@ -1,6 +1,7 @@
 'use strict';
 
-const { hasSent, unsentBytes } = require('./unsent');
+const { runOutside } = require('../shared/outside');
+const { hasSent, unsentBytes, writeInPieces } = require('./unsent');
 
 /** How often the clock ticks within the time of a heartbeat: an event is late by a tick at most. */
 const TICKS = 4;
@@ -20,6 +21,7 @@ class Heartbeat {
     // A socket counts its bytes itself.
     this._received = stream.bytesRead;
     if (this._received === undefined) stream.on('data', () => (this._silence = 0));
+    writeInPieces(stream);
   }
 
   /**
@@ -48,7 +50,7 @@ const clocks = new Map();
 function joinClock(milliseconds, member, onTick) {
   if (!clocks.has(milliseconds)) {
     const members = new Map();
-    const timer = setInterval(tickAll, milliseconds / TICKS, members);
+    const timer = runOutside(setInterval, tickAll, milliseconds / TICKS, members);
     // The sockets keep the process alive.
     timer.unref?.();
     clocks.set(milliseconds, { members, timer });

@@ -4,8 +4,9 @@ const net = require('node:net');
 const { Writable } = require('node:stream');
 
 const { REFERENCE_OWNED_FROM } = require('../codec/slabs');
+const { callInTurn } = require('../shared/turn');
 const { Buffer } = require('../shared/buffers');
-const { callInOrder, throwLater } = require('../shared/call-in-order');
+const { throwLater } = require('../shared/call-in-order');
 const { goneError } = require('../shared/errors');
 const { keepContext } = require('../shared/keep-context');
 const { OPCODE, Opcode } = require('../shared/protocol');
@@ -217,10 +218,7 @@ class SenderAdapter {
     if (this.pending === 0) return;
     const callbacks = this._callbacks;
     this._callbacks = null;
-    let callback;
-    if (callbacks !== null) {
-      callback = callbacks.length === 1 ? callbacks[0] : (error) => callInOrder(callbacks, error);
-    }
+    const callback = callbacks === null ? undefined : (error) => callInTurn(callbacks, error);
     if (this._recycles) flushInto(this.socket, this._encoder, callback);
     else this._encoder.flush(this.socket, callback);
   }

@@ -3,10 +3,12 @@
 // A Connection on each transport, with a peer that writes raw frames.
 
 const { once } = require('node:events');
+const { Duplex } = require('node:stream');
 const { inspect } = require('node:util');
 const t = require('tap');
 const { Connection, prepare } = require('../..');
-const { BINARY, TEXT } = require('../support/frames');
+const { collectGarbage } = require('../support/collect-garbage');
+const { BINARY, TEXT, framesFor } = require('../support/frames');
 const { until } = require('../support/promises');
 const { forEachEnd, memoryPair, openRaw } = require('../support/stream-pairs');
 
@@ -376,12 +378,74 @@ t.test('parts of messages, text as bytes, and no handlers at all', async (t) => 
   await until(() => parts.at(-1) === 'whole');
 });
 
-t.test('a stream that was closed before, such as during a login', async (t) => {
-  const [stream] = memoryPair();
-  stream.destroy();
-  await once(stream, 'close');
-  const code = await new Promise((resolve) => new Connection(stream, 'server', { onClose: resolve }));
-  t.equal(code, 1006);
+/** Streams that carry no connection any more, of which no event tells, and how they come to it. */
+const OVER = {
+  'destroyed and closed': [{}, (stream) => stream.destroy()],
+  'read to its end': [{}, (stream) => stream.push(null) || stream.resume()],
+  'ended by this end': [{}, (stream) => stream.end()],
+  "destroyed without 'close'": [{ emitClose: false }, (stream) => stream.destroy()],
+  'failed, and not destroyed': [{ autoDestroy: false }, (stream) => stream.emit('error', new Error('broken'))]
+};
+
+for (const [title, [options, act]] of Object.entries(OVER)) {
+  // The peer of a socket that its program ends answers with its own end.
+  for (const when of title === 'ended by this end' ? ['before'] : ['before', 'after']) {
+    t.test(`a stream that is ${title} ${when} it is a connection`, async (t) => {
+      const stream = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done(), ...options });
+      const isError = title.startsWith('failed');
+      if (isError) stream.on('error', () => {});
+      if (when === 'before') {
+        act(stream);
+        // As a server's parser does: an error is noted by the end that it makes.
+        if (isError) stream.end();
+        await new Promise(setImmediate);
+      }
+      const events = [];
+      const closed = new Promise((resolve) => {
+        const connection = new Connection(stream, 'server', {
+          heartbeat: 60_000,
+          onError: ({ message }) => events.push(message),
+          onClose(code) {
+            events.push(code);
+            resolve(this);
+          }
+        });
+        if (when === 'before') t.equal(connection.send('x'), false);
+        events.push('open');
+        if (when === 'after') act(stream);
+      });
+      const connection = await closed;
+      await new Promise(setImmediate);
+      t.same(events, when === 'after' && isError ? ['open', 'broken', 1006] : ['open', 1006]);
+      t.equal(connection.send('x'), false);
+      t.equal(stream.destroyed, true);
+    });
+  }
+}
+
+t.test('nothing shared holds a paused connection whose stream is gone', async (t) => {
+  const held = [];
+  for (let i = 0; i < 10; i++) {
+    const [stream] = memoryPair();
+    held.push(new WeakRef(new Connection(stream, 'server', { heartbeat: 60_000 }, { paused: true })));
+    stream.destroy();
+  }
+  await until(() => {
+    collectGarbage();
+    return held.filter((ref) => ref.deref() !== undefined).length <= 1;
+  });
+  t.pass();
+});
+
+t.test('a stream that its program has paused before is read', async () => {
+  const [stream, peer] = memoryPair();
+  stream.pause();
+  const heard = [];
+  const connection = new Connection(stream, 'server', { onMessage: (data) => heard.push(data) });
+  peer.write(framesFor('server').text('hello'));
+  await until(() => heard.length === 1);
+  peer.end();
+  await until(() => connection.readyState === 3);
 });
 
 t.test('autoPong: false leaves the answers to the program', async (t) => {

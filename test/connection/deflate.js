@@ -5,18 +5,21 @@
 
 const { randomBytes } = require('node:crypto');
 const { once } = require('node:events');
+const http = require('node:http');
 const { Duplex } = require('node:stream');
 const { setTimeout: sleep } = require('node:timers/promises');
 const zlib = require('node:zlib');
 const t = require('tap');
 const { WebSocket } = require('ws');
 const { Connection } = require('../..');
+const { countDeflated } = require('../../lib/shared/turn');
 const {
   HANDSHAKE,
   MIB,
   RawConnection,
   assertMessages,
   head,
+  listen,
   masked,
   randomMessages,
   startFalseServer,
@@ -157,6 +160,41 @@ t.test('a client that does not read its replies makes the server stop reading', 
   t.match(await closed, { code: 1000 });
 });
 
+for (const [title, size, most] of [
+  ['on the event loop', 2000, 20_000],
+  ['in the thread pool', 40_000, 2000]
+]) {
+  t.test(`a peer is heard amid messages without end, which are compressed ${title}`, async (t) => {
+    const data = 'some words that shrink. '.repeat(size / 24);
+    const heard = [];
+    let sent = 0;
+    const options = {
+      deflate: true,
+      onMessage(text) {
+        const next = (error) => {
+          if (!error && sent++ < most) this.send(data, next);
+        };
+        if (heard.length === 0) for (let i = 0; i < 3; i++) next();
+        heard.push([text, sent < most]);
+        if (heard.length === 3) this.close(1000);
+      }
+    };
+    const server = http.createServer().on('upgrade', (...upgrade) => Connection.accept(...upgrade, options));
+    const { url } = await listen(t, server);
+    const { closed, connection } = await open(t, url);
+    for (const text of ['go', 'please', 'stop']) {
+      connection.send(text);
+      await sleep(5);
+    }
+    t.equal((await closed).code, 1000);
+    t.same(heard, [
+      ['go', true],
+      ['please', true],
+      ['stop', true]
+    ]);
+  });
+}
+
 t.test('send returns false until onDrain, while a message is in the thread pool', async (t) => {
   const { url } = await startEcho(t);
   const drained = withResolvers();
@@ -187,6 +225,28 @@ t.test('onDrain waits for the thread pool where the stream has drained before it
   while (waiting.length === 0) await sleep(1);
   waiting.shift()();
   await new Promise(setImmediate);
+  t.equal(drained, 1);
+  connection.terminate();
+});
+
+t.test('onDrain waits where the program sends again before its turn', async (t) => {
+  const waiting = [];
+  const stream = new Duplex({ read() {}, write: (_chunk, _encoding, callback) => waiting.push(callback) });
+  let drained = 0;
+  const connection = new Connection(stream, 'server', { onDrain: () => drained++ });
+  t.notOk(connection.send(Buffer.alloc(200_000)));
+  const streamDrained = once(stream, 'drain').then(() => t.notOk(connection.send(Buffer.alloc(200_000))));
+  // This turn of the event loop has seen enough.
+  countDeflated(2 * MIB);
+  while (waiting.length !== 0) waiting.shift()();
+  await streamDrained;
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  t.equal(drained, 0);
+  while (drained === 0) {
+    waiting.shift()?.();
+    await new Promise(setImmediate);
+  }
   t.equal(drained, 1);
   connection.terminate();
 });

@@ -8,7 +8,8 @@ const t = require('tap');
 const { Connection } = require('../..');
 const { ASK, GIVE_UP, Heartbeat, joinClock, leaveClock } = require('../../lib/sockets/heartbeat');
 const { collectGarbage } = require('../support/collect-garbage');
-const { until } = require('../support/promises');
+const { until, withResolvers } = require('../support/promises');
+const { run } = require('../support/child');
 const { forEachEnd, memoryPair, openRaw } = require('../support/stream-pairs');
 
 const KIB = 1024;
@@ -90,25 +91,89 @@ t.test('a client reads on: ends that both send do not wait for each other', asyn
   client.terminate();
 });
 
-for (const role of ['server', 'client']) {
-  t.test(`5.5.3: only the last Ping of a peer that does not read is answered: ${role}`, async (t) => {
-    const { connection, peer, stream } = await openRaw(t, 'TCP', role);
+/** How a program sends without end: on when it may, or one message after the other. */
+const WAYS = ['onDrain', 'callbacks', 'two callbacks'];
+
+for (const way of WAYS) {
+  forEachEnd(t, `a peer is heard amid messages without end, sent by ${way}`, async (t, open) => {
+    const data = 'x'.repeat(20_000);
+    // Only a peer that is not heard sees the end.
+    let left = 6000;
+    const heard = [];
+    let onHeard;
+    const hear = (message) => {
+      heard.push(message);
+      onHeard();
+    };
+    let connection = null;
+    const next = (error) => {
+      if (!error && left-- > 0) connection.send(data, next);
+    };
+    const fill = () => {
+      while (left-- > 0 && connection.send(data));
+    };
+    const ends = await open({
+      onMessage: hear,
+      onPing: () => hear('ping'),
+      onDrain: () => way === 'onDrain' && fill()
+    });
+    const { peer, closed } = ends;
+    connection = ends.connection;
     peer.stream.pause();
-    await fill(connection);
-    const waits = connection.bufferedAmount;
-    if (role === 'server') stream.resume();
+    while (connection.bufferedAmount < 200_000) connection.send(data);
+    if (way === 'onDrain') fill();
+    for (let i = WAYS.indexOf(way); i > 0; i--) next();
     const { frames } = peer;
-    for (let i = 0; i < 1000; i++) peer.stream.write(frames.ping(`${i}`));
-    peer.stream.write(frames.ping('the last'));
-    await until(() => stream.bytesRead >= 1000 * 2);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    t.equal(connection.bufferedAmount, waits);
     peer.stream.resume();
-    await until(() => peer.events.some(([name, data]) => name === 'pong' && data === 'the last'));
-    t.equal(peer.events.filter(([name]) => name === 'pong').length, 1);
-    connection.terminate();
+    for (const bytes of [frames.text('stop'), frames.ping('?'), frames.text('please')]) {
+      const { promise, resolve } = withResolvers();
+      onHeard = resolve;
+      peer.write(bytes);
+      await promise;
+      t.ok(left > 0, 'before the last message');
+    }
+    t.same(heard, ['stop', 'ping', 'please']);
+    await until(() => peer.events.some(([name, payload]) => name === 'pong' && payload === '?'));
+    peer.write(frames.close(1000));
+    await until(() => connection.readyState !== 1);
+    peer.stream.end();
+    t.same((await closed).at(-1), ['close', 1000, '']);
   });
 }
+
+for (const role of ['server', 'client']) {
+  t.test(
+    `5.5.3: of the Pings of a peer that does not read, the first and the last are answered: ${role}`,
+    async (t) => {
+      const { connection, peer, stream } = await openRaw(t, 'TCP', role);
+      peer.stream.pause();
+      await fill(connection);
+      const waits = connection.bufferedAmount;
+      const { frames } = peer;
+      const pings = [...Array(1000).keys(), 'the last'].map((payload) => frames.ping(`${payload}`));
+      for (const ping of pings) peer.stream.write(ping);
+      const total = stream.bytesRead + Buffer.concat(pings).length;
+      await until(() => stream.bytesRead === total);
+      t.equal(connection.bufferedAmount, waits + (role === 'server' ? 3 : 7), 'one Pong waits');
+      peer.stream.resume();
+      await until(() => peer.events.some(([name, data]) => name === 'pong' && data === 'the last'));
+      const pongs = peer.events.filter(([name]) => name === 'pong').map(([, data]) => data);
+      t.same(pongs, ['0', 'the last']);
+      connection.terminate();
+    }
+  );
+}
+
+forEachEnd(t, '5.5.3: of very many Pings in one read, some are answered, and the last', async (t, open) => {
+  const { connection, peer } = await open();
+  const pings = Array.from({ length: 1000 }, (_, i) => peer.frames.ping(`${i}`));
+  peer.write(...pings, peer.frames.ping('the last'));
+  await until(() => peer.events.at(-1)?.[1] === 'the last');
+  const pongs = peer.events.map(([, data]) => data);
+  t.ok(pongs.length >= 10 && pongs.length <= 500, `${pongs.length} Pongs`);
+  t.same(pongs.slice(0, 10), ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
+  connection.terminate();
+});
 
 forEachEnd(t, 'maxBackpressure: a send after more than that fails, and the connection is dropped', async (t, open) => {
   const { connection, peer, closed } = await open({ maxBackpressure: 100_000, onDrain() {} });
@@ -128,6 +193,23 @@ forEachEnd(t, 'maxBackpressure: a send after more than that fails, and the conne
     ['close', 1006, '']
   ]);
   t.same(results, ['FRAMEMASK_ERR_BACKPRESSURE', 'FRAMEMASK_ERR_NOT_OPEN']);
+});
+
+t.test('a loss that no handler hears is a warning once, and a line of NODE_DEBUG each time', async (t) => {
+  const program = `
+    const { Duplex } = require('node:stream');
+    const { Connection } = require(process.cwd());
+    for (const [role, options] of [['server', {}], ['server', {}], ['server', { onError() {} }], ['client', {}]]) {
+      const connection = new Connection(new Duplex({ read() {}, write() {} }), role, options);
+      for (let i = 0; i < 3; i++) connection.send(Buffer.alloc(9_000_000));
+      console.log(role, connection.readyState === Connection.OPEN);
+    }`;
+  const { stdout, stderr } = await run([process.execPath, '-e', program], {
+    env: { NODE_DEBUG: 'framemask', NODE_NO_WARNINGS: '', NODE_OPTIONS: '' }
+  });
+  t.same(stdout.trim().split('\n'), ['server false', 'server false', 'server false', 'client true']);
+  t.equal(stderr.match(/FRAMEMASK_WARN_LOST/g)?.length, 1);
+  t.equal(stderr.match(/FRAMEMASK \d+: a connection is lost: .*FRAMEMASK_ERR_BACKPRESSURE/g)?.length, 3);
 });
 
 t.test('1,000 connections that never read cost a bounded number of bytes', async (t) => {
@@ -240,9 +322,33 @@ t.test('heartbeat: Connections and WebSockets of framemask/ws share a clock, eac
   ]);
 });
 
+forEachEnd(t, 'heartbeat: a long message that leaves slowly is a sign of the peer', async (t, open) => {
+  const { connection, peer, stream } = await open({ maxBackpressure: Infinity });
+  // The pieces that a peer reads between two ticks. The buffers of the system hide the last ones.
+  const piece = MIB;
+  peer.stream.removeAllListeners('data');
+  const heartbeat = new Heartbeat(stream);
+  const ticks = [];
+  let total = 0;
+  const read = withResolvers();
+  peer.stream.on('data', ({ length }) => {
+    total += length;
+    if (total < (ticks.length + 1) * piece) return;
+    ticks.push(heartbeat.tick());
+    if (ticks.length === 20) read.resolve();
+    // The stream goes on in turns of its own.
+    peer.stream.pause();
+    setImmediate(() => peer.stream.resume());
+  });
+  connection.send(Buffer.alloc(20 * piece));
+  await read.promise;
+  t.notOk(ticks.includes(GIVE_UP), `${ticks}`);
+  connection.terminate();
+});
+
 t.test('heartbeat: the time, in ticks of a quarter', async (t) => {
   const ticks = (heartbeat, count) => Array.from({ length: count }, () => heartbeat.tick());
-  const memory = Object.assign(new EventEmitter(), { writableLength: 0 });
+  const memory = Object.assign(new EventEmitter(), { writableLength: 0, write() {} });
   const socket = { bytesRead: 100, writableLength: 0 };
   for (const [stream, hear] of [
     [memory, () => memory.emit('data', Buffer.alloc(1))],
@@ -260,11 +366,18 @@ t.test('heartbeat: the time, in ticks of a quarter', async (t) => {
       (s) => s._handle.writeQueueSize--,
       (s) => s.writableLength++
     ],
-    ['a stream', { bytesRead: 0, writableLength: 0 }, (s) => s.writableLength--, (s) => s.writableLength++]
+    [
+      'the handle below TLS',
+      { bytesRead: 0, _handle: { writeQueueSize: 7, _parent: { writeQueueSize: 0 } }, writableLength: 0 },
+      (s) => s._handle._parent.writeQueueSize--,
+      (s) => s.writableLength++
+    ],
+    ['a stream', { bytesRead: 0, writableLength: 0, write() {} }, (s) => s.writableLength--, (s) => s.writableLength++]
   ]) {
     const slow = new Heartbeat(fake);
     t.same(ticks(slow, 2), [0, 0]);
-    if (fake._handle) fake._handle.writeQueueSize = 1000;
+    const handle = fake._handle?._parent ?? fake._handle;
+    if (handle) handle.writeQueueSize = 1000;
     else fake.writableLength = 1000;
     t.same(ticks(slow, 3), [0, 0, ASK], `${title}: what is written is no sign of the peer`);
     grow(fake);

@@ -7,6 +7,8 @@ const { once } = require('node:events');
 const http = require('node:http');
 const http2 = require('node:http2');
 const https = require('node:https');
+const net = require('node:net');
+const { text } = require('node:stream/consumers');
 const t = require('tap');
 const { WebSocket, WebSocketServer } = require('ws');
 const { Connection, acceptHttp2, overHttp2, prepare, refuseUpgrade } = require('../..');
@@ -20,7 +22,7 @@ const {
   startFalseServer,
   startWsEcho
 } = require('../support/connections');
-const { frame, head } = require('../support/frames');
+const { CLOSE, HANDSHAKE, KEY, TEXT, frame, head } = require('../support/frames');
 const { withResolvers } = require('../support/promises');
 const { memoryPair } = require('../support/stream-pairs');
 
@@ -214,6 +216,94 @@ t.test('connect rejects', async (t) => {
   await t.rejects(aborted, { message: 'no longer needed' });
 });
 
+t.test('accept takes the options of one connection in either object, and those that are shared in one', async (t) => {
+  const heard = [];
+  const accepted = withResolvers();
+  const server = http.createServer().on('upgrade', (...upgrade) => {
+    const onMessage = (data) => heard.push(data);
+    for (const wrong of [{ onMessage }, { maxPayload: 1 }, { heartbeat: 1 }]) {
+      t.throws(() => Connection.accept(...upgrade, {}, wrong), { code: 'ERR_INVALID_ARG_VALUE' });
+    }
+    for (const wrong of [{ onFrame: onMessage }, { rsv1: true }, { skipUTF8Validation: true }, { onInflated() {} }]) {
+      t.throws(() => Connection.accept(...upgrade, wrong), { code: 'ERR_INVALID_ARG_VALUE' });
+    }
+    const options = { paused: true, context: 'shared', protocol: 'chat', headers: { 'X-A': 'b' }, onMessage };
+    accepted.resolve(Connection.accept(...upgrade, options, { context: null }));
+  });
+  const { url } = await listen(t, server);
+  const client = new WebSocket(url, ['chat']);
+  const [[response]] = await Promise.all([once(client, 'upgrade'), once(client, 'open')]);
+  t.match(response.headers, { 'x-a': 'b', 'sec-websocket-protocol': 'chat' });
+  const connection = await accepted.promise;
+  t.match(connection, { paused: true, context: null, protocol: 'chat' });
+  client.send('later');
+  client.ping();
+  t.throws(() => connection.send(5), { message: /must be a string, a Buffer or other bytes/ });
+  t.throws(() => connection.send(5, { compress: false }), { message: /must be a string, a Buffer or other bytes/ });
+  t.same(heard, []);
+  connection.resume();
+  await once(client, 'pong');
+  t.same(heard, ['later']);
+  client.terminate();
+});
+
+t.test('an upgrade after requests that are still being answered is refused in its turn', async (t) => {
+  const responses = [];
+  const server = http.createServer((_request, response) => responses.push(response));
+  const accepted = [];
+  server.on('upgrade', (...upgrade) => {
+    accepted.push(Connection.accept(...upgrade));
+    for (const [i, response] of responses.entries()) setImmediate(() => response.end(`${i}`));
+  });
+  const { port } = await listen(t, server);
+  const socket = net.connect(port, '127.0.0.1');
+  const requests = [
+    'GET /0 HTTP/1.1\r\nHost: a\r\n\r\n',
+    'GET /1 HTTP/1.1\r\nHost: a\r\n\r\n',
+    String(head(...HANDSHAKE))
+  ];
+  socket.write(requests.join(''));
+  const answers = await text(socket);
+  t.same(accepted, [null]);
+  t.same(answers.match(/(?<=HTTP\/1.1 )\d+|(?<=\r\n\r\n)\d/g), ['200', '0', '200', '1', '400']);
+});
+
+t.test('localhost refused: an error with a message', async (t) => {
+  const lookup = (_name, _options, done) =>
+    done(null, [
+      { address: '127.0.0.1', family: 4 },
+      { address: '127.0.0.2', family: 4 }
+    ]);
+  const { port } = await new Promise((resolve) => {
+    const server = http.createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(address));
+    });
+  });
+  await t.rejects(Connection.connect(`ws://localhost:${port}`, { lookup, autoSelectFamily: true }), {
+    code: 'ECONNREFUSED',
+    message: /ECONNREFUSED 127\.0\.0\.1/
+  });
+});
+
+t.test('headers of connect: lists, a Headers, a flat list; undefined is left out', async (t) => {
+  const requests = [];
+  const server = http.createServer().on('upgrade', (request, ...rest) => {
+    requests.push(request);
+    Connection.accept(request, ...rest);
+  });
+  const { url } = await listen(t, server);
+  for (const headers of [
+    { Authorization: 'x', Cookie: undefined, 'X-List': ['1', '2'] },
+    new Headers({ Authorization: 'x', 'X-List': '1, 2' }),
+    ['Authorization', 'x', 'X-List', '1', 'x-list', '2']
+  ]) {
+    (await Connection.connect(url, { headers })).terminate();
+    t.match(requests.at(-1).headers, { authorization: 'x', 'x-list': '1, 2', cookie: undefined });
+  }
+  await t.rejects(Connection.connect(url, { headers: new Map() }), { code: 'ERR_INVALID_ARG_TYPE' });
+});
+
 t.test('a handshake keeps the process alive by its socket alone', async (t) => {
   const silent = await startFalseServer(t, () => {});
   const program = `
@@ -303,9 +393,45 @@ t.test('framemask:open and framemask:close', async (t) => {
   const closed = of('framemask:close', 'server');
   t.match(closed, { connection, key, path: '/chat', closeCode: 4000 });
   t.match(closed, { messagesReceived: 1, bytesReceived: 3, messagesSent: 2, bytesSent: 9 });
+  t.match(closed, { sentCode: 4000, error: null });
   t.match(of('framemask:close', 'client'), { messagesReceived: 2, bytesReceived: 9, messagesSent: 1, bytesSent: 3 });
   const frames = records.filter(([name, record]) => name === 'framemask:frame' && record.connection === connection);
   t.ok(frames.length >= 4, 'the frames of both codecs name the connection');
+});
+
+t.test('framemask:close has the code that was sent, and the error; trace: false publishes nothing', async (t) => {
+  const records = [];
+  for (const name of ['framemask:frame', 'framemask:message', 'framemask:open', 'framemask:close']) {
+    const listener = (record) => records.push(record);
+    channel(name).subscribe(listener);
+    t.teardown(() => channel(name).unsubscribe(listener));
+  }
+  const end = async (act, trace) => {
+    const [stream, peer] = memoryPair();
+    await new Promise((resolve) => {
+      const connection = new Connection(stream, 'server', { onClose: resolve, trace });
+      act(connection, peer);
+    });
+    return records.at(-1);
+  };
+  const wrong = (_connection, peer) => peer.end(frame(TEXT, Buffer.from([0xff]), { key: KEY }));
+  t.match(await end(wrong), { closeCode: 1006, sentCode: 1007, error: { code: 'FRAMEMASK_ERR_UTF8' } });
+  const lost = (_connection, peer) => peer.destroy();
+  t.match(await end(lost), { closeCode: 1006, sentCode: null, error: null });
+  const closes = (connection, peer) => {
+    connection.close();
+    peer.end(frame(CLOSE, '', { key: KEY }));
+  };
+  t.match(await end(closes), { closeCode: 1005, sentCode: 1005, error: null });
+  records.length = 0;
+  for (const act of [wrong, lost, closes]) t.equal(await end(act, false), undefined);
+  const { url } = await startEcho(t, { own: { trace: false } });
+  const { options, messages } = handlersFor(1);
+  const connection = await Connection.connect(url, { ...options, trace: false });
+  connection.send('x');
+  await messages;
+  connection.terminate();
+  t.same(records, []);
 });
 
 t.test('the parts of a message are counted as one', async (t) => {

@@ -384,10 +384,10 @@ t.test('bad compressed data, also at the end of good, is no message', async (t) 
 const untilInflated = () =>
   new Promise((resolve) => {
     const { prototype } = InflateRaw;
-    const { close } = prototype;
-    prototype.close = function () {
-      delete prototype.close;
-      close.call(this);
+    const { reset } = prototype;
+    prototype.reset = function () {
+      delete prototype.reset;
+      reset.call(this);
       resolve();
     };
   });

@@ -39,6 +39,42 @@ http.createServer().on('upgrade', (request, socket, head) => {
   connection?.send(1);
 });
 
+/** A login that takes time sets the context later. */
+async function logIn(request: http.IncomingMessage, socket: PassThrough, head: Buffer, found: Promise<User>) {
+  const sessions: ConnectionOptions<User | null> = {
+    deflate: true,
+    onMessage() {
+      this.send(this.context?.name ?? 'nobody');
+    }
+  };
+  const connection = Connection.accept(request, socket, head, sessions, { context: null, paused: true });
+  if (connection !== null) connection.context = await found;
+  const strict: ConnectionOptions<User> = { onMessage: (data) => console.log(data) };
+  // @ts-expect-error: no context, and undefined is no User
+  Connection.accept(request, socket, head, strict);
+  Connection.accept(request, socket, head, strict, { context: await found });
+  const inOne = Connection.accept(request, socket, head, {
+    context: { name: 'Grace' },
+    paused: true,
+    onMessage() {
+      this.send(this.context.name);
+    }
+  });
+  const inBoth = Connection.accept(
+    request,
+    socket,
+    head,
+    {
+      onMessage() {
+        this.send(this.context.name);
+      }
+    },
+    { context: { name: 'Grace' } }
+  );
+  return [inOne?.context.name, inBoth?.context.name];
+}
+void logIn;
+
 async function connect(url: URL): Promise<number | null> {
   const connection = await Connection.connect(url, {
     protocols: ['chat'],

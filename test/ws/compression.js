@@ -602,3 +602,24 @@ t.test('another value of FRAMEMASK_DEFLATE is ignored by one warning', { skip: i
   process.off('warning', listen);
   t.same(warnings, ['FRAMEMASK_DEFLATE is "wss", and must be "ws": ignored']);
 });
+
+t.test('other connections are heard amid compressed messages without end, each sent in a callback', async (t) => {
+  const perMessageDeflate = { threshold: 0 };
+  const { server, client } = await connectPair(t, framemask, {
+    server: { perMessageDeflate },
+    client: { perMessageDeflate }
+  });
+  const other = await connectPair(t, framemask);
+  const data = 'some words that shrink. '.repeat(80);
+  let left = 20_000;
+  const next = (error) => {
+    if (!error && left-- > 0) server.send(data, next);
+  };
+  next();
+  other.client.send('tick');
+  await once(other.server, 'message');
+  t.ok(left > 0, 'before the last message');
+  left = 0;
+  client.close();
+  await once(server, 'close');
+});
