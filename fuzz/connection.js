@@ -5,6 +5,7 @@
 // sentences of RFC 6455, and imports nothing of lib/connection.
 
 const { Connection } = require('../index');
+const { collectGarbage } = require('../test/support/collect-garbage');
 const { framesFor, readFrame } = require('../test/support/frames');
 const { memoryPair } = require('../test/support/stream-pairs');
 const { Finding, runProgram } = require('./program');
@@ -53,7 +54,70 @@ const EVENTS = {
   }
 };
 
+/** States of a stream of which no event tells. */
+const BEFORE = {
+  ended: (stream) => stream.end(),
+  read: (stream) => stream.push(null) || stream.resume(),
+  destroyed: (stream) => stream.destroy()
+};
+
+/** A stream that is over before it is a connection: it is lost at once, and takes nothing. */
+async function beginOver(random, count) {
+  const names = Object.keys(BEFORE);
+  const name = names[random(names.length)];
+  count(`before: ${name}`);
+  const [stream] = memoryPair();
+  BEFORE[name](stream);
+  await turn();
+  const closes = [];
+  const options = { heartbeat: 60_000, onClose: (code) => closes.push(code) };
+  const connection = new Connection(stream, 'server', options, { paused: random(2) === 0 });
+  if (connection.send('x')) throw new Finding(`${name}: a stream that is over takes a message`);
+  if (closes.length > 0) throw new Finding(`${name}: onClose within the constructor`);
+  for (let i = 0; i < 5 && closes.length === 0; i++) await turn();
+  // A pause holds even this back.
+  if (!connection.paused && closes.join() !== '1006') throw new Finding(`${name}: onClose heard ${closes}`);
+  return new WeakRef(connection);
+}
+
+/** Sends without end, as a program does at onDrain or in callbacks, to a peer that reads slowly. */
+function sendOn(state, random) {
+  const data = 'x'.repeat(1 + random(40_000));
+  state.left = 20_000;
+  const again = (error) => {
+    if (!error && state.left-- > 0) state.connection.send(data, again);
+  };
+  state.fill = () => {
+    while (state.left-- > 0 && state.connection.send(data));
+  };
+  for (let i = 1 + random(3); i > 0; i--) again();
+  if (random(2) === 0) state.fill();
+}
+
+/** Whether a message has come, amid whatever the program sends. */
+async function isHeard(state) {
+  for (let i = 0; i < 200 && state.got.length < state.sent.length; i++) {
+    if (state.isPaused || state.isLost || state.hasEnded || state.closes.length > 0) return true;
+    await turn();
+  }
+  return state.got.length === state.sent.length;
+}
+
+/** In a function of its own: one that waits may keep what it has read. */
+const isHeld = (ref) => ref.deref() !== undefined;
+
 async function round(random, count) {
+  const held = await (random(10) === 0 ? beginOver : play)(random, count);
+  if (random(20) !== 0) return;
+  for (let i = 0; i < 10 && isHeld(held); i++) {
+    await turn();
+    collectGarbage();
+  }
+  if (isHeld(held)) throw new Finding('something holds a connection whose stream is gone');
+}
+
+/** @returns {Promise<WeakRef<Connection>>} */
+async function play(random, count) {
   const role = random(2) === 0 ? 'server' : 'client';
   const [stream, peer] = memoryPair();
   const state = { frames: framesFor(role), sent: [], got: [], closes: [], code: 1006, isPaused: random(8) === 0 };
@@ -84,6 +148,10 @@ async function round(random, count) {
     {
       ...handlers,
       closeTimeout: 60_000,
+      heartbeat: random(2) === 0 ? 60_000 : 0,
+      maxBackpressure: Infinity,
+      onDrain: () => state.fill?.(),
+      onError() {},
       onClose(code) {
         if (state.isPaused && !state.isLost) faults.push('onClose during a pause');
         state.closes.push(code);
@@ -92,7 +160,20 @@ async function round(random, count) {
     { paused }
   );
   const written = [];
-  peer.on('data', (chunk) => written.push(Buffer.from(chunk))).on('error', () => {});
+  const isEndless = random(6) === 0;
+  peer
+    .on('error', () => {})
+    .on('data', (chunk) => {
+      if (!isEndless) written.push(Buffer.from(chunk));
+      if (!isEndless || state.left <= 0) return;
+      peer.pause();
+      setImmediate(() => peer.resume());
+    });
+  if (isEndless) {
+    log.push('endless');
+    count('endless');
+    sendOn(state, random);
+  }
 
   for (let i = random(20); i > 0; i--) {
     const choice = random(10);
@@ -105,9 +186,11 @@ async function round(random, count) {
       if (peer.writable)
         for (const part of [bytes.subarray(0, cut), bytes.subarray(cut)]) peer.write(Buffer.from(part));
       else if (!state.hasEnded) state.isLost = true;
+      if (isEndless && !(await isHeard(state))) fail('a message is not heard amid those of the program');
     } else if (choice < 9) act(['send', 'send', 'ping', 'pause', 'resume', random(4) === 0 ? 'close' : 'resume']);
     else await turn();
   }
+  state.left = 0;
   const isCut = random(3) === 0;
   log.push(isCut ? 'cut' : 'end');
   if (random(2) === 0) CALLS.resume(state);
@@ -147,9 +230,10 @@ async function round(random, count) {
     at += next.end;
   }
   // "the endpoint MUST send a Close frame in response".
-  if (state.code === 4000 && !state.isLost && !isCut && !hasClose) fail('no Close frame in answer');
+  if (!isEndless && state.code === 4000 && !state.isLost && !isCut && !hasClose) fail('no Close frame in answer');
   stream.destroy();
   peer.destroy();
+  return new WeakRef(state.connection);
 }
 
 const PURPOSE = `Has a peer and a program act on a Connection in random orders, and compares what the program hears and the peer gets

@@ -70,12 +70,12 @@ const FAULTS = [
     'noop',
     'test/connection/connection.js'
   ],
-  ['lib/connection/endpoint.js', 'if (this.output.isFull) {', 'if (false) {', 'test/connection/flow.js'],
+  ['lib/connection/endpoint.js', 'if (this.output.isFull) this._awaitLeft();', '', 'test/connection/flow.js'],
   ['lib/connection/output.js', 'callbacks.splice(0)', 'callbacks', 'test/connection/hazards.js'],
   [
     'lib/connection/endpoint.js',
-    'if (!wasFull || this.output.isFull) return;',
-    'if (!wasFull) return;',
+    'if (!this.output.isFull && !this.closing.isOver)',
+    'if (!this.closing.isOver)',
     'test/connection/deflate.js'
   ],
   [
