@@ -139,5 +139,6 @@ test(`ws: ${RESTARTED} clients, and both processes are restarted one after the o
   const most = mostInASecond(closed);
   t.diagnostic(`${closed.length} Close frames, at most ${most} in a second`);
   assert.ok(closed.length >= RESTARTED * 1.5);
-  assert.ok(most <= 200, `${most} in a second`);
+  // 153 of the second process, as sent; a busy machine reads some of them late, and so together.
+  assert.ok(most <= RESTARTED / 2, `${most} in a second`);
 });
