@@ -903,11 +903,13 @@ export type FrameErrorCode =
   | 'FRAMEMASK_ERR_DEFLATE'
   | 'FRAMEMASK_ERR_EXTENSIONS'
   | 'FRAMEMASK_ERR_HANDSHAKE'
-  | 'FRAMEMASK_ERR_DETACHED';
+  | 'FRAMEMASK_ERR_DETACHED'
+  | 'FRAMEMASK_ERR_NO_MEMORY';
 
 /**
- * The peer has broken a rule or limit, or a handler has transferred the memory of frames that were
- * not delivered yet (`FRAMEMASK_ERR_DETACHED`).
+ * The peer has broken a rule or limit; or a handler has transferred the memory of frames that were
+ * not delivered yet (`FRAMEMASK_ERR_DETACHED`); or there is no memory to compress or inflate a message
+ * (`FRAMEMASK_ERR_NO_MEMORY`, its `cause` is the error of the allocation).
  */
 export class FrameError extends Error {
   private constructor();

@@ -212,8 +212,18 @@ class Encoder {
       return true;
     }
     const record = this._queue.createRecord(firstByte, data, options?.compress);
-    if (record !== null) this._addRecord(this._queue.add(record));
+    if (record !== null) this._addRecord(this._addToQueue(record));
     return record !== null;
+  }
+
+  /** @throws {FrameError} without memory: as the frame is lost, nothing more is sent */
+  _addToQueue(record) {
+    try {
+      return this._queue.add(record);
+    } catch (error) {
+      this.stop();
+      throw error;
+    }
   }
 
   /** @param {SendRecord | null} record null if none can be sent now */

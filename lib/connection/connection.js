@@ -99,7 +99,7 @@ class Connection {
     if (typeof options === 'function') return this.send(data, undefined, options);
     const endpoint = this._endpoint;
     if (!endpoint.maySend(callback)) return false;
-    endpoint.output.send(data, options);
+    if (!endpoint.send(data, options, callback)) return false;
     if (endpoint.counts !== null) endpoint.counts.sent(data, options?.fin ?? true);
     return endpoint.added(callback);
   }

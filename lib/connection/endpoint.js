@@ -2,7 +2,7 @@
 
 const { Buffer } = require('../shared/buffers');
 const { throwLater } = require('../shared/call-in-order');
-const { backpressureError, invalidType, notOpenError, silenceError } = require('../shared/errors');
+const { FrameError, backpressureError, invalidType, notOpenError, silenceError } = require('../shared/errors');
 const { callInTurn } = require('../shared/turn');
 const { log } = require('../shared/log');
 const { NO_STATUS } = require('../shared/protocol');
@@ -99,6 +99,19 @@ class Endpoint {
       nextTick(callback, notOpenError());
     }
     return false;
+  }
+
+  /** Adds a message. @returns {boolean} false if memory to compress it fails: the connection is lost */
+  send(data, options, callback) {
+    try {
+      this.output.send(data, options);
+      return true;
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      if (callback !== undefined) nextTick(callback, error);
+      this._drop(error);
+      return false;
+    }
   }
 
   /** A frame has been added. @returns {boolean} false if the program should wait for `onDrain` */

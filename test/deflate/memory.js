@@ -7,12 +7,13 @@ const assert = require('node:assert/strict');
 const { randomBytes } = require('node:crypto');
 const zlib = require('node:zlib');
 const t = require('tap');
-const { Decoder, Encoder, prepare } = require('../../index');
+const { Connection, Decoder, Encoder, prepare } = require('../../index');
 const { MAX_JOBS, releaseIdle, supportsSyncZlib } = require('../../lib/deflate/zlib-handle');
 const { agree, deflateByZlib, json } = require('../support/deflate');
 const { framesFor } = require('../support/frames');
 const { until } = require('../support/promises');
 const { record, string } = require('../support/recorder');
+const { memoryPair } = require('../support/stream-pairs');
 
 const CLIENT = framesFor('client');
 const RSV1 = 0x40;
@@ -77,6 +78,35 @@ for (const [way, send] of [
       t.end();
     });
   }
+}
+
+for (const fin of [true, false]) {
+  t.test(`a fragment that is lost is the last frame of its Encoder: fin ${fin}`, onHandles, (t) => {
+    const encoder = encoderOf();
+    encoder.text(json(100), { fin: false });
+    failRun();
+    t.throws(() => encoder.continuation(json(100), { fin }), NO_MEMORY);
+    t.equal(encoder.closed, true);
+    encoder.text('next');
+    t.same(encoder.take(), []);
+    t.end();
+  });
+}
+
+for (const threadPoolFrom of [0, Infinity]) {
+  t.test(`a Connection without memory for a message is lost: thread pool from ${threadPoolFrom}`, async (t) => {
+    const [stream] = memoryPair();
+    const { server: deflate } = agree({ threadPoolFrom });
+    const told = [];
+    await new Promise((resolve) => {
+      const handlers = { onError: ({ code }) => told.push(code), onClose: (code) => resolve(told.push(code)) };
+      const connection = new Connection(stream, 'server', handlers, { deflate });
+      while (releaseIdle());
+      failOnce(zlib, 'createDeflateRaw', noContext());
+      connection.send(json(100), ({ code }) => told.push(`callback ${code}`));
+    });
+    t.same(told.sort(), [1006, NO_MEMORY.code, `callback ${NO_MEMORY.code}`]);
+  });
 }
 
 for (const contextTakeover of [false, true]) {
