@@ -233,10 +233,11 @@ class Decoder {
     const dispatcher = this._dispatcher;
     if (dispatcher.state === CLOSED) return;
     dispatcher.state &= ~INFLATING;
+    const { held } = dispatcher;
     try {
       this._run();
     } finally {
-      dispatcher.announceInflated();
+      if (!dispatcher.isStillCollecting(held)) dispatcher.announceInflated();
     }
   }
 

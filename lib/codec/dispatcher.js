@@ -393,6 +393,16 @@ class Dispatcher {
     this._held.wait(callback);
   }
 
+  /** The stream of the message that is being delivered, or waits. */
+  get held() {
+    return this._held;
+  }
+
+  /** Whether a message has come in pieces and waits again, so that nothing has been delivered. */
+  isStillCollecting(stream) {
+    return (this.state & INFLATING) !== 0 && this._held === stream && stream.isCollecting;
+  }
+
   /** Tells the program that the inflating that `inflateLater` began has ended. */
   announceInflated() {
     this._decoder[kOnInflated]?.();

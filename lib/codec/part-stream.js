@@ -85,6 +85,11 @@ class PartStream {
     return null;
   }
 
+  /** Whether pieces of it wait for others. */
+  get isCollecting() {
+    return this._pieces !== null;
+  }
+
   get _isUsedUp() {
     return this._inflater === null ? this._added.length === 0 : this._inflater.isDone;
   }

@@ -85,6 +85,8 @@ class Inflater {
       isAlone: isWhole && !this._hasTakeover && this._zlibOptions === undefined && this._turnLimit !== null,
       // Whether zlib has taken nothing.
       isFresh: true,
+      // Whether the rest waits for another turn, as more comes out than one may have.
+      isForTurn: false,
       isForPool: false,
       // What the thread pool has put out, or its error.
       pieces: null,
@@ -100,7 +102,7 @@ class Inflater {
   /** Whether `wait` must come before `next`. */
   get mustWait() {
     const work = this._work;
-    return work !== null && (work.isForPool || (isTurnOver() && this._waitsForTurn(work)));
+    return work !== null && (work.isForPool || work.isForTurn || (isTurnOver() && this._waitsForTurn(work)));
   }
 
   /**
@@ -136,7 +138,10 @@ class Inflater {
   wait(limit, callback) {
     const work = this._work;
     if (!work.isForPool) {
-      inLaterTurn(callback);
+      inLaterTurn(() => {
+        work.isForTurn = false;
+        callback();
+      });
       return;
     }
     const end = (error, pieces) => {
@@ -190,7 +195,7 @@ class Inflater {
 
   /** Runs zlib for the bytes if they fit this turn, else for one, to see whether it takes any. */
   _run(work, fits, limit) {
-    const { length } = work;
+    const { length, isFresh } = work;
     const inParts = this._turnLimit === null;
     const most = inParts ? OUTPUT_SIZE - 1 : this._turnLimit;
     const size = Math.min(length, fits ? (inParts ? INPUT_OF_PART : length) : 1);
@@ -202,7 +207,9 @@ class Inflater {
       const isCut = outputLength() > most;
       if (isCut || !fits || (left === 0 && size !== length)) {
         advance(work, size + tail.length - left);
-        if (!inParts) this._leave(work);
+        // The way to the thread pool and back takes longer than what mostly is left.
+        if (isCut && isFresh && fits) work.isForTurn = !inParts;
+        else if (!inParts) this._leave(work);
       } else {
         this._endFrame(work);
         this._work = null;

@@ -442,7 +442,8 @@ testTakeovers('what follows a message in the thread pool waits', async (contextT
 
 t.test('pause, resume and stop while a message is in the thread pool', async (t) => {
   const big = CLIENT.binary(deflateByZlib(Buffer.alloc(1_000_000)), { rsv: RSV1 });
-  const { decoder, events } = decoderOf(agree().client, { onInflated: () => events.push('inflated') });
+  const { client } = agree({ threadPoolFrom: 1000 });
+  const { decoder, events } = decoderOf(client, { onInflated: () => events.push('inflated') });
   decoder.write(Buffer.concat([big, CLIENT.text('next')]));
   decoder.pause();
   t.equal(decoder.paused, true);
@@ -464,7 +465,7 @@ t.test('pause, resume and stop while a message is in the thread pool', async (t)
   decoder.write(Buffer.from(big));
   decoder.stop();
   // The thread pool takes its work in order.
-  const other = decoderOf(agree().client);
+  const other = decoderOf(client);
   other.decoder.write(Buffer.from(big));
   await until(() => other.events.length === 1);
   t.equal(events.length, 5, 'nothing after stop');

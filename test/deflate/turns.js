@@ -210,6 +210,38 @@ for (const [what, payload, frame, messages, mostOfTurn, options] of [
   }
 }
 
+for (const contextTakeover of [false, true]) {
+  t.test(
+    `above the limit of a turn the next one inflates a rest, or the pool: takeover ${contextTakeover}`,
+    async (t) => {
+      const handles = Object.getPrototypeOf(zlib.createInflateRaw()._handle);
+      const { write } = handles;
+      let jobs = 0;
+      handles.write = function (...args) {
+        jobs++;
+        return write.apply(this, args);
+      };
+      t.teardown(() => {
+        handles.write = write;
+      });
+      for (const [size, inPool] of [
+        [100, false],
+        [200, false],
+        [400, true]
+      ]) {
+        await freshTurn();
+        const { decoder, message } = openDecoder(contextTakeover);
+        jobs = 0;
+        const data = 'abc '.repeat(size * (KIB / 4));
+        decoder.write(binary(deflateByZlib(data), { rsv: RSV1 }));
+        t.equal(decoder.inflating, size > 100);
+        t.equal(String(await message), data);
+        t.equal(jobs > 0, inPool, `${size} KiB: ${jobs} runs in the thread pool`);
+      }
+    }
+  );
+}
+
 t.test('callbacks of writes go on in a later turn, in order; with an error those before it come first', async (t) => {
   await freshTurn();
   const called = [];
