@@ -102,10 +102,10 @@ function randomId() {
 }
 
 /**
- * Version 7 (RFC 9562 section 5.7): 48 bits of unix_ts_ms, then a counter of 18 bits (section 6.2,
- * method 1), then 56 random bits. The counter starts each millisecond at a random value with its
- * top bit 0, so there is room for at least 131,072 ids. If the clock stands still or steps back,
- * unix_ts_ms stays the same; if the counter is full, unix_ts_ms is incremented.
+ * Version 7 (RFC 9562 section 5.7): 48 bits of unix_ts_ms, a counter of 18 bits (section 6.2,
+ * method 1), 56 random bits. The counter starts each millisecond at a random value with its top bit
+ * 0: room for at least 131,072 ids. If it is full, unix_ts_ms is incremented; if the clock stands
+ * still or steps back, unix_ts_ms stays.
  */
 function timeOrderedId() {
   // A clock may have fractions, such as one that a test has installed.

@@ -62,9 +62,9 @@ function acceptUpgrade(request, socket, head, options = {}) {
 }
 
 /**
- * Refuses a request that came before an earlier one on its socket has been answered: the late answer
- * would be read as frames. "A server ... MUST send the corresponding responses in the same order
- * that the requests were received" (RFC 9112 section 9.3.2).
+ * Refuses a request that came before an earlier one on its socket has been answered: that answer
+ * would be read as frames. Responses leave "in the same order that the requests were received" (RFC
+ * 9112 section 9.3.2).
  */
 function refuseInTurn(socket) {
   const response = responseOn(socket);

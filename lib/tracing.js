@@ -7,9 +7,8 @@ const { Buffer } = require('./shared/buffers');
 const { FIN, OPCODE, Opcode, RSV } = require('./shared/protocol');
 
 // Frames and errors, messages, and connections: FrameTrace, MessageTrace, OpenTrace and CloseTrace
-// in index.d.ts. Without subscribers, tracing costs one check per chunk that is decoded and per
-// frame that is encoded. A subscriber that throws does not break a codec: node:diagnostics_channel
-// rethrows its error a tick later.
+// in index.d.ts. Without subscribers, tracing costs one check per decoded chunk and encoded frame.
+// node:diagnostics_channel rethrows a subscriber's error a tick later.
 const frames = channel('framemask:frame');
 const messages = channel('framemask:message');
 const opened = channel('framemask:open');

@@ -6,9 +6,8 @@ const { FrameError } = require('../shared/errors');
 const { isSendableCloseCode } = require('../shared/protocol');
 
 /**
- * "If there is a body, the first two bytes of the body MUST be a 2-byte unsigned integer ...
- * representing a status code ... Following the 2-byte integer, the body MAY contain UTF-8-encoded
- * data" (RFC 6455 section 5.5.1).
+ * "The first two bytes of the body MUST be a 2-byte unsigned integer ... representing a status code
+ * ... the body MAY contain UTF-8-encoded data" after it (RFC 6455 section 5.5.1).
  *
  * @param {boolean} validates whether the reason must be UTF-8
  * @returns {FrameError | null} the rule that the payload of a Close frame breaks

@@ -16,9 +16,9 @@ const { dispatchScanned } = require('./scanned-frames');
  * RFC 6455 from bytes to messages: see index.d.ts. A queue of chunks, and the loop: the FrameReader
  * finds a frame in the current chunk, the Dispatcher judges it and calls the handlers.
  *
- * Two options are internal. With `borrowed` a chunk is the caller's again when `write` returns: its
- * bytes are copied if a handler gets them, or if they are left then. `fragmentLengths` has a getter
- * of that name: the inflated length of each frame, while `onMessage` gets a message of several.
+ * Two options are internal. With `borrowed` a chunk is the caller's again when `write` returns:
+ * bytes that a handler gets, or that are left then, are copied. `fragmentLengths` has a getter of
+ * that name: the inflated length of each frame, while `onMessage` gets a message of several.
  */
 class Decoder {
   /** @param {CodecBackend} [backend] for tests */

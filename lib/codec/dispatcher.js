@@ -30,8 +30,7 @@ const MUST_WAIT = 8;
 
 /**
  * Takes each complete frame to the MessageAssembler, publishes its trace records, and calls the
- * handler that it leads to. All handlers and subscribers are called here. A subscriber may pause or
- * stop the decoder: the handler is then called later, or never.
+ * handler. If a subscriber pauses or stops the decoder, the handler is called later, or never.
  */
 class Dispatcher {
   /**
@@ -286,8 +285,8 @@ class Dispatcher {
       this.fail(error);
       return;
     }
-    // "After sending a control frame indicating the connection should be closed, a peer does not
-    // send any further data; ... any further data received" is discarded (RFC 6455 section 1.4).
+    // "After sending a control frame indicating the connection should be closed, ... any further
+    // data received" is discarded (RFC 6455 section 1.4).
     this.close();
     const { length } = payload;
     // On Deno utf8Slice(2) of an empty payload throws.

@@ -18,8 +18,7 @@ const { CONTROL, FIN, MAX_SHORT, MODE_MASKED, NO_STATUS, Opcode, RSV1, isSendabl
 
 /**
  * A prepared message below this many bytes is copied after other collected frames: ten of 64 bytes
- * are then sent in 2 pieces instead of 10, in 1.2 times the time of the write alone instead of
- * 1.45.
+ * are then sent in 2 pieces instead of 10, in 1.2 times the time of the write alone, not 1.45.
  */
 const PREPARED_COPY_BELOW = 1024;
 

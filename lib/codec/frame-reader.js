@@ -35,10 +35,10 @@ const SCAN_FROM = 8;
 
 /**
  * Finds the frames of a chunk and unmasks their payloads (RFC 6455 section 5.2). It keeps a frame
- * that the end of a chunk cut, and the frames of a scan that the caller has not used yet.
+ * that the end of a chunk cut, and those of a scan that are not used yet.
  *
- * `position` is moved past the bytes of a frame before the caller sees the frame, so the caller may
- * stop at any time.
+ * `position` is past the bytes of a frame before the caller sees it, so the caller may stop at any
+ * time.
  */
 class FrameReader {
   /** @param {number} mode MODE_MASKED and MODE_RSV1 @param {CodecBackend} backend */
@@ -259,8 +259,8 @@ class PartialFrame {
 }
 
 /**
- * The copy of a part of the chunk that handlers get views of, while a pause keeps entries: `bytes`
- * are those from `from` to before `to`. An own property of few.
+ * The copy of a part of the chunk that handlers get views of, `from` to before `to`, while a pause
+ * keeps entries. An own property of few.
  *
  * @type {{ bytes: Buffer, from: number, to: number } | null}
  */

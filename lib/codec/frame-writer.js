@@ -11,9 +11,9 @@ const { LARGE_SLAB, REFERENCE_OWNED_FROM } = require('./slabs');
 const SHORT_STRING = 4096;
 
 /**
- * Writes the frames of one role into a WriteBuffer, header and payload, in the way that the length
- * asks for: the payload is copied into the slab, copied into memory of its own, or sent from where
- * it lies; a copy is masked meanwhile. All Encoders of a role share a FrameWriter.
+ * Writes the frames of one role into a WriteBuffer. As the length asks for, a payload is copied
+ * into the slab or memory of its own, and masked meanwhile, or sent from where it lies. All
+ * Encoders of a role share a FrameWriter.
  */
 class FrameWriter {
   /** @param {number} mode MODE_MASKED for a client, 0 for a server @param {CodecBackend} backend */

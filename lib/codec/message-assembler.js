@@ -71,8 +71,8 @@ class MessageAssembler {
 
   /**
    * "A fragmented message consists of a single frame with the FIN bit clear and an opcode other
-   * than 0, followed by zero or more frames with the FIN bit clear and the opcode set to 0, and
-   * terminated by a single frame with the FIN bit set and an opcode of 0" (RFC 6455 section 5.4).
+   * than 0, followed by zero or more frames with the FIN bit clear and the opcode set to 0," and
+   * one with FIN and opcode 0 (RFC 6455 section 5.4).
    *
    * @returns {FrameError | null} why a data frame can't come now
    */

@@ -25,9 +25,9 @@ function readTrace(options) {
 }
 
 /**
- * The option `deflate`. The codec does not load lib/deflate: with zlib it takes longer to load than
- * the rest. An agreement brings its classes, and its own class says whether it is one: that of a
- * module which was loaded anew, as jest does, is another.
+ * The option `deflate`. The codec does not load lib/deflate: with zlib it takes longer than the
+ * rest. An agreement brings its classes, and its own class says whether it is one: that of a module
+ * which was loaded anew, as jest does, is another.
  *
  * @returns {NegotiatedDeflate | null}
  */

@@ -8,8 +8,8 @@ const { completeUntil, decodeText } = require('../shared/utf8');
 
 /**
  * A message whose bytes are not kept as they came: it is compressed, or delivered in parts. `add`
- * takes the unmasked bytes of its frames, `next` returns parts of them: inflated, and text cut
- * between characters; or all of them together, if they are less than `from`.
+ * takes the unmasked bytes of its frames, `next` returns parts: inflated, and text cut between
+ * characters; or the whole, if it has fewer bytes than `from`.
  */
 class PartStream {
   /**

@@ -33,10 +33,9 @@ function release(buffer) {
 }
 
 /**
- * A message in progress: its frames so far, gathered in one piece of memory. `buffer[0]` to
- * `buffer[length - 1]` has arrived and is unmasked; `frameStart` is where the payload of the
- * current frame begins; of a message in parts, how much of that payload has arrived. Methods that
- * add bytes return a FrameError if they can't, or null.
+ * A message in progress: `buffer[0]` to `buffer[length - 1]` has arrived and is unmasked;
+ * `frameStart` is where the payload of the current frame begins; of a message in parts, how much of
+ * that payload has arrived. Methods that add bytes return a FrameError if they can't, or null.
  */
 class PartialMessage {
   constructor(firstByte) {

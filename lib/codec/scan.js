@@ -10,12 +10,12 @@ const WORDS_FROM = 40;
 
 /**
  * The scan of src/scan.cc in JavaScript: finds the complete frames of a chunk, unmasks their
- * payloads in place and adds three numbers for each to a table: its first byte, with NON_ASCII if
- * the payload of a text or continuation frame has a byte of 128 or more; where its payload begins;
- * and where it ends. Stops after a Close frame, and at a frame that is incomplete or whose header
- * breaks a rule of RFC 6455 section 5, which it leaves unchanged. Returns the number of frames.
+ * payloads in place and adds three numbers for each to a table: its first byte, with NON_ASCII if a
+ * byte of text or of a continuation is 128 or more; where its payload begins; and where it ends.
+ * Stops after a Close frame, and before a frame that is incomplete or breaks a rule of RFC 6455
+ * section 5. Returns the number of frames.
  *
- * It reads the headers itself: with `readHeader` of header.js it would take 9 to 33 % longer.
+ * With `readHeader` of header.js it would take 9 to 33 % longer.
  */
 function scanChunk(chunk, start, mode, table) {
   const maskBit = mode & MODE_MASKED;

@@ -258,7 +258,7 @@ function writeAll(writable, buffers, callback) {
 
 /**
  * Whether a write would only emit an error. After a failed write Node.js takes others until it has
- * destroyed the stream, and their callbacks get the system's errors.
+ * destroyed the stream; their callbacks get the system's errors.
  */
 function hasEnded(writable) {
   return writable.writable === false && (writable.destroyed || writable.writableEnded || !writable.errored);

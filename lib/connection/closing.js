@@ -26,16 +26,14 @@ const SEND_CLOSE = 1;
 const END = 2;
 
 /**
- * The code for a connection that ended without a Close frame: "If _The WebSocket Connection is
- * Closed_ and no Close control frame was received by the endpoint ..., _The WebSocket Connection
- * Close Code_ is considered to be 1006" (section 7.1.5).
+ * "If ... no Close control frame was received by the endpoint ..., _The WebSocket Connection Close
+ * Code_ is considered to be 1006" (section 7.1.5).
  */
 const ABNORMAL = 1006;
 
 /**
- * The closing handshake. From the first step on, the owner limits the time: "in abnormal cases
- * (such as not having received a TCP Close from the server after a reasonable amount of time) a
- * client MAY initiate the TCP Close" (section 7.1.1).
+ * The closing handshake. From the first step on, the owner limits the time: "a client MAY initiate
+ * the TCP Close" "after a reasonable amount of time" (section 7.1.1).
  */
 class Closing {
   /** @param {'server' | 'client'} role */
@@ -59,9 +57,8 @@ class Closing {
   }
 
   /**
-   * Whether frames are still read: after its own Close frame an endpoint waits for the peer's, and
-   * messages may come before that. "An endpoint MUST NOT continue to attempt to process data
-   * (including a responding Close frame) from the remote endpoint after being instructed to _Fail
+   * Whether frames are still read: messages may come between its own Close frame and the peer's.
+   * "An endpoint MUST NOT continue to attempt to process data ... after being instructed to _Fail
    * the WebSocket Connection_" (section 7.1.7).
    */
   get mayRead() {
@@ -74,8 +71,7 @@ class Closing {
   }
 
   /**
-   * The program closes the connection: "an endpoint MUST send a Close control frame" (section
-   * 7.1.2). A second Close frame is never sent.
+   * The program closes the connection (section 7.1.2). A second Close frame is never sent.
    *
    * @returns {number} steps
    */
@@ -86,17 +82,11 @@ class Closing {
   }
 
   /**
-   * The peer's first Close frame has come; it is told of no other. "If an endpoint receives a Close
-   * frame and did not previously send a Close frame, the endpoint MUST send a Close frame in
-   * response" (section 5.5.1).
+   * The peer's first Close frame has come: an endpoint that "did not previously send a Close frame
+   * ... MUST send a Close frame in response". Then "the server MUST close the underlying TCP
+   * connection immediately; the client SHOULD wait for the server" (section 5.5.1).
    *
-   * "The underlying TCP connection, in most normal cases, SHOULD be closed first by the server"
-   * (section 7.1.1): "After both sending and receiving a Close message, ... the server MUST close
-   * the underlying TCP connection immediately; the client SHOULD wait for the server" (section
-   * 5.5.1).
-   *
-   * @param {number} code "the status code contained in the first Close control frame received";
-   *   "If this Close control frame contains no status code, ... 1005" (section 7.1.5)
+   * @param {number} code 1005 without one (section 7.1.5)
    * @param {string} reason (section 7.1.6)
    * @returns {number} steps
    */
@@ -110,9 +100,8 @@ class Closing {
   }
 
   /**
-   * The peer has broken a rule, or this endpoint can't go on: "the endpoint SHOULD send a Close
-   * frame with an appropriate status code before proceeding to _Close the WebSocket Connection_"
-   * (section 7.1.7).
+   * The peer has broken a rule, or this endpoint can't go on: it "SHOULD send a Close frame with an
+   * appropriate status code" first (section 7.1.7).
    *
    * @returns {number} steps
    */
@@ -124,9 +113,9 @@ class Closing {
   }
 
   /**
-   * The peer has ended its half of the transport: as a server after the closing handshake, or
-   * before it. "An endpoint MAY omit sending a Close frame if it believes the other side is
-   * unlikely to be able to process the Close frame" (section 7.1.7).
+   * The peer has ended its half of the transport, after the closing handshake or before it. "An
+   * endpoint MAY omit sending a Close frame if it believes the other side is unlikely to be able to
+   * process" it (section 7.1.7).
    *
    * @returns {number} steps
    */
@@ -137,8 +126,8 @@ class Closing {
   }
 
   /**
-   * The transport is gone, and bytes that came before are still to be read: "if the underlying
-   * transport layer connection is unexpectedly lost", nothing more can be sent (section 7.2.1).
+   * The transport is gone, and bytes that came before are still to be read; nothing more can be
+   * sent (section 7.2.1).
    */
   lose() {
     if (this._state === IS_OPEN) this._state = BY_US;

@@ -25,8 +25,8 @@ const kEndpoint = Symbol('endpoint');
  */
 const SEND_FROM = 16 * 1024;
 /**
- * The same in a read, whose replies leave together: more than a read of 64 KiB brings. A write amid
- * a read makes the echo of 64 KiB 13 % slower: the rest of the read leaves the processor's cache.
+ * The same in a read of 64 KiB, whose replies leave together: a write amid it makes the echo of 64
+ * KiB 13 % slower, as the rest of the read leaves the processor's cache.
  */
 const SEND_REPLIES_FROM = 128 * 1024;
 
@@ -170,10 +170,8 @@ class Endpoint {
   }
 
   /**
-   * "If an endpoint receives a Ping frame and has not yet sent Pong frame(s) in response to
-   * previous Ping frame(s), the endpoint MAY elect to send a Pong frame for only the most recently
-   * processed Ping frame" (RFC 6455 section 5.5.3): while one Pong waits for a peer that does not
-   * read, it is for the others that come.
+   * "The endpoint MAY elect to send a Pong frame for only the most recently processed Ping frame"
+   * (RFC 6455 section 5.5.3): one that waits for a peer that does not read is for all that follow.
    */
   answer(ping) {
     if (!this.settings.autoPong || !this.closing.maySend) return;
@@ -398,8 +396,7 @@ function onSocketEnd() {
 
 /**
  * Node.js leaves it to a listener to end the stream: after an error of TLS renegotiations, or
- * without `autoDestroy`. After the closing handshake, or a failure that has been told, the error is
- * no news.
+ * without `autoDestroy`. Once the connection closes or has failed, the error is no news.
  */
 function onSocketError(error) {
   const endpoint = this[kEndpoint];

@@ -16,9 +16,8 @@ const { flushInto, isPlain } = require('../sockets/plain-sockets');
 const MAX_WAITING = 64 * 1024;
 
 /**
- * The way out of a connection: the frames that an Encoder has collected go to the stream in one
- * write, and the callbacks of `send` with them. A message that is being compressed is not among
- * them: its callback waits until it has been framed.
+ * The way out of a connection: collected frames go to the stream in one write, with the callbacks
+ * of `send`. That of a message that is being compressed waits until it has been framed.
  */
 class Output {
   /** @param {(() => void) | undefined} onDeflated as the Encoder's */
@@ -74,8 +73,8 @@ class Output {
   }
 
   /**
-   * Has a function called when all that has been added has left, or with an error. If all of it is
-   * in the stream already, it is called after the next write: 'drain' may come first.
+   * Calls back when all that has been added has left, or with an error: if it is in the stream
+   * already, after the next write, as 'drain' may come first.
    */
   whenLeft(callback) {
     const { waiting } = this.encoder;

@@ -56,9 +56,9 @@ function settingsOf(options) {
 }
 
 /**
- * The options of one connection, which may stand among those that connections share, too.
+ * The options of one connection, which may stand among those that connections share.
  *
- * @throws {TypeError} for one of `own` that connections share: it would change the others, or nothing
+ * @throws {TypeError} for one of `own` that connections share
  */
 function ownOf(options, own) {
   checkOptions(own, 'Connection');

@@ -6,8 +6,8 @@ const { Deflater } = require('./deflater');
 const { supportsSyncZlib } = require('./zlib-handle');
 
 /**
- * Messages from this size on are sampled: a message that does not shrink, such as a picture, is not
- * compressed. The sample takes 25 µs, compressing the whole 160 µs and more.
+ * Messages from this size on are sampled, in 25 µs: compressing one that does not shrink, such as a
+ * picture, takes 160 µs and more.
  */
 const SAMPLE_FROM = 16 * 1024;
 const SAMPLE_SIZE = 2 * 1024;

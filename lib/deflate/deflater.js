@@ -16,8 +16,8 @@ const { Z_SYNC_FLUSH } = zlib.constants;
 const TAIL_SIZE = 4;
 
 /**
- * The smallest window that zlib compresses with. As it refers back 262 bytes less than the window,
- * what it compresses inflates with the window of 256 bytes, too (RFC 7692 section 7.1.2).
+ * The smallest window that zlib compresses with. It refers back 262 bytes less, so that the result
+ * inflates with a window of 256 bytes, too (RFC 7692 section 7.1.2).
  */
 const MIN_DEFLATE_BITS = 9;
 
@@ -28,10 +28,9 @@ const MIN_DEFLATE_BITS = 9;
 const idle = new Map();
 
 /**
- * The messages that an endpoint sends compressed, frame by frame, each in a context that is borrowed
- * for it. Where messages refer to those before them, or zlib has options of the program's, the
- * connection has a context of its own, until that has been idle for a while: the message after that
- * refers to no other, which the peer need not know.
+ * The messages that an endpoint sends compressed, frame by frame, each in a borrowed context. With
+ * takeover, or options of zlib of the program's, the connection has its own until that has been
+ * idle for a while; the message after that refers to no other, which the peer need not know.
  */
 class Deflater {
   /** @param {DeflateDirection} direction */
@@ -80,9 +79,8 @@ class Deflater {
   }
 
   /**
-   * `deflate` in the thread pool, of a string or bytes as they are when there is room in it. It
-   * calls back with an error, or with the compressed bytes, and a copy of those that they are of.
-   * Nothing else may be compressed meanwhile.
+   * `deflate` in the thread pool, as soon as there is room. It calls back with an error, or the
+   * compressed bytes and a copy of the data. Nothing else may be compressed meanwhile.
    */
   deflateLater(data, length, isLast, callback) {
     this._isAmidMessage = !isLast;
@@ -189,8 +187,8 @@ class Deflater {
 }
 
 /**
- * A copy for the thread pool, which may read it while a program changes or transfers its Buffer. It
- * is made when there is room in the pool, so that a broadcast is held once.
+ * A copy for the thread pool, which may read it while a program changes or transfers its Buffer:
+ * made when there is room in the pool, so that a broadcast is held once.
  *
  * @throws {Error} if the bytes have been transferred until then
  */

@@ -20,12 +20,12 @@ const TAIL = Buffer.from('0000ffff', 'hex');
 
 /**
  * Inflating takes a sixth of the time of compressing, or less: 0.2 to 0.4 ms for 128 KiB of JSON.
- * A frame inflates to at most this times the option `threadPoolFrom` on the event loop.
+ * At most this times `threadPoolFrom` comes out of a frame on the event loop.
  */
 const INFLATES_FASTER = 4;
 /**
- * The event loop inflates a frame only if its compressed length is at most this part of that limit:
- * empty blocks take 84 to 125 µs per KiB, and put out nothing.
+ * And at most this part of that limit goes in: empty blocks take 84 to 125 µs per KiB, and put out
+ * nothing.
  */
 const INPUT_PART = 1 / 8;
 /** A frame up to this size waits for another turn: the thread pool would cost it 60 to 150 µs. */
@@ -37,18 +37,18 @@ const INPUT_OF_PART = 16 * 1024;
 const idle = [];
 
 /**
- * Inflates the messages of a connection, piece by piece, as they are asked for: `add` bytes, then
- * `next` until `isDone`. A message that refers to no other borrows a context. With takeover, or with
- * options of zlib of its own, a connection has its own until it ends, because the peer relies on it.
+ * Inflates messages piece by piece: `add` bytes, then `next` until `isDone`. A message that refers
+ * to no other borrows a context. With takeover, or options of zlib of its own, a connection has its
+ * own until it ends, because the peer relies on it.
  *
- * Work that is too much for this turn of the event loop waits: small frames and messages in parts
- * for another turn, the others for the thread pool.
+ * Work that is too much for a turn of the event loop waits: small frames and messages in parts for
+ * another turn, the others for the thread pool.
  */
 class Inflater {
   /**
    * @param {DeflateDirection} direction
-   * @param {boolean} inParts whether messages come in parts: a piece is 64 KiB then, so that a
-   *   message that inflates to gigabytes takes no more memory, and the thread pool is not used
+   * @param {boolean} inParts whether messages come in parts: of 64 KiB, so that one that inflates
+   *   to gigabytes takes no more memory, and never from the thread pool
    */
   constructor({ windowBits, contextTakeover, settings, zlibOptions }, inParts = false, sync = supportsSyncZlib()) {
     this._windowBits = windowBits;
@@ -106,12 +106,11 @@ class Inflater {
   }
 
   /**
-   * Inflates the next piece, which may be empty. The next run of zlib may overwrite it.
+   * Inflates the next piece, which may be empty, and which the next run of zlib may overwrite.
    *
-   * @param {number} limit the most bytes that the rest of the message may have: a longer piece
-   *   exceeds it
-   * @throws {FrameError} if the input is not DEFLATE, or exceeds the limit in the thread pool, or
-   *   if its memory has been transferred
+   * @param {number} limit the most bytes of the rest of the message: a longer piece exceeds it
+   * @throws {FrameError} if the input is not DEFLATE or has been transferred, or exceeds the limit
+   *   in the thread pool
    */
   next(limit) {
     const work = this._work;
@@ -129,9 +128,8 @@ class Inflater {
   }
 
   /**
-   * Calls back when `next` may go on: in another turn, or after the thread pool has inflated the
-   * rest; a message that refers to no other from its beginning. After `close` the thread pool does
-   * not call back.
+   * Calls back when `next` may go on: in another turn, or after the thread pool. After `close` the
+   * pool does not call back.
    *
    * @param {number} limit as of `next`
    */

@@ -81,9 +81,8 @@ class DeflateOffer {
 }
 
 /**
- * "A client MUST _Fail the WebSocket Connection_ if the peer server accepted an extension
- * negotiation offer for this extension with an extension negotiation response meeting any of" (RFC
- * 7692 section 7.1): parameters that do not answer the offer.
+ * A client "MUST _Fail the WebSocket Connection_" for parameters that do not answer its offer (RFC
+ * 7692 section 7.1).
  */
 function findFault(offer, answer) {
   if (offer.server_no_context_takeover && !answer.server_no_context_takeover) {
@@ -126,9 +125,9 @@ function readHeader(header) {
 }
 
 /**
- * "A server MUST decline an extension negotiation offer ... if ... the negotiation offer contains
- * an extension parameter not defined for use in an offer ... with an invalid value ... multiple
- * extension parameters with the same name" (RFC 7692 section 7.1).
+ * "A server MUST decline" an offer with "an extension parameter not defined for use in an offer ...
+ * with an invalid value ... multiple extension parameters with the same name" (RFC 7692 section
+ * 7.1).
  */
 function readParameters(list) {
   const parameters = {

@@ -57,10 +57,9 @@ class SendQueue {
   }
 
   /**
-   * @returns {SendRecord | null} the next record; null if the queue is empty, or if that record
-   *   goes to the thread pool
-   * @throws {Error} if the one that was in the thread pool could not be compressed, or if the
-   *   memory of the next one has been transferred
+   * @returns {SendRecord | null} null if the queue is empty, or if the next goes to the thread pool
+   * @throws {Error} if the one in the thread pool could not be compressed, or the next one's memory
+   *   has been transferred
    */
   next() {
     const deflated = this.isStopped ? null : this._deflated;

@@ -8,10 +8,10 @@ const { runOutside } = require('../shared/outside');
 const { Queue } = require('../shared/queue');
 const { nextTick } = require('../shared/ticks');
 
-// Every undocumented part of Node's zlib that framemask uses. `_handle` is the binding
-// below a zlib stream, and `_writeState` holds the rest of `writeSync`: output room, then input.
-// Both have been there since Node.js 9, and packages such as pngjs use them. While the thread pool
-// works for the stream, `_writableState.writing` is true.
+// Every undocumented part of Node's zlib in use. `_handle` is the binding below a zlib stream;
+// `_writeState` has the rest of `writeSync`: output room, then input. Both have been there since
+// Node.js 9, and packages such as pngjs use them. `_writableState.writing`: the thread pool works
+// for the stream.
 
 const { Z_NO_FLUSH, Z_SYNC_FLUSH } = zlib.constants;
 
@@ -42,8 +42,7 @@ class ZlibHandle {
   /**
    * Compresses or decompresses bytes, and adds the result to the output of this thread.
    *
-   * @returns {number} how many bytes are left, which zlib did not want: it has ended, or there are
-   *   more than `limit` bytes of output
+   * @returns {number} how many bytes zlib has not taken: it has ended, or put out more than `limit`
    * @throws {Error} if the stream is closed, or in the thread pool: Node.js would abort the process
    */
   run(bytes, length, limit, flush = Z_SYNC_FLUSH) {
@@ -71,9 +70,9 @@ class ZlibHandle {
   }
 
   /**
-   * Compresses bytes, and ends the output by a sync flush. In two steps, as ws has it: `run`
-   * ends blocks elsewhere if the window is smaller than the message; and a flush of nothing after
-   * another would not come out. `run` takes 3 µs less.
+   * Compresses bytes, and ends the output by a sync flush. In two steps, as ws has it: one ends
+   * blocks elsewhere if the window is smaller than the message, and a flush of nothing after
+   * another would not come out; it takes 3 µs less.
    */
   compress(bytes, length) {
     dropOutput();
@@ -148,8 +147,8 @@ function dropOutput() {
 }
 
 /**
- * Whether handles behave as framemask expects: a message that refers to the one before, the
- * same without the window, and an error that is reported and overcome. Takes 0.3 to 1.2 ms.
+ * Whether handles behave as expected: for a message that refers to the one before, the same without
+ * the window, and an error that is reported and overcome. Takes 0.3 to 1.2 ms.
  */
 function trySyncZlib(library) {
   try {
@@ -191,8 +190,8 @@ function supportsSyncZlib() {
 }
 
 /**
- * How many jobs are in zlib's thread pool at a time. Each has a context of its own, 268 KB to
- * deflate: a broadcast to 10,000 connections would allocate 2.7 GB at once. ws has the same limit.
+ * How many jobs are in zlib's thread pool at a time, as with ws. Each has a context of its own, 268
+ * KB to deflate: 2.7 GB at once for a broadcast to 10,000 connections.
  */
 const MAX_JOBS = 10;
 
@@ -241,9 +240,8 @@ function endJob() {
 }
 
 /**
- * Writes bytes to a stream of zlib, in the thread pool. Calls back once, with an error (as it came,
- * or if the output is longer than `limit`) or with the output in chunks. Nothing else may use the
- * stream meanwhile.
+ * Writes bytes to a stream of zlib, in the thread pool. Calls back once, with the output in chunks
+ * or an error, such as for more than `limit` bytes. Nothing else may use the stream meanwhile.
  */
 function runStream(stream, bytes, limit, callback) {
   const chunks = [];
@@ -272,8 +270,8 @@ const IDLE_AFTER = 30_000;
 
 /**
  * One interval for all copies. A timer keeps its function, and the AsyncLocalStorage store in which
- * it was set, such as that of a test file. So the code is the first context's, and refers to the
- * functions of copies weakly. A function that returns false is called no more.
+ * it was set, such as that of a test file. So it refers to the functions of copies weakly; one that
+ * returns false is called no more.
  */
 const REPEATER = `(milliseconds) => {
   const calls = new Set();
@@ -307,8 +305,8 @@ function noteUse(context) {
 }
 
 /**
- * The contexts of one kind that no connection uses: one borrows a context for a message, and gives it
- * back at its end. As many are kept as the thread pool uses at a time, until they have been idle.
+ * The contexts of one kind that no connection uses: borrowed for a message, and given back at its
+ * end. As many are kept as the thread pool uses at a time, until they have been idle.
  */
 class IdleContexts {
   /** @param {() => import('node:zlib').Zlib} create */

@@ -44,9 +44,9 @@ function isSecure({ _defaultAgent: agent, protocol, defaultPort }) {
 }
 
 /**
- * The program's session, in place of a share of one. The program has chosen it for the origin of
- * the first request; a redirect must not have it send credentials to another host, or in clear text
- * (RFC 9113 section 9.1.1).
+ * The program's session, in place of a share of one, for the origin of the first request: a
+ * redirect must not have it send credentials to another host, or in clear text (RFC 9113 section
+ * 9.1.1).
  */
 function ownSession(session, origin, first) {
   const openStream = () => {
@@ -58,8 +58,8 @@ function ownSession(session, origin, first) {
 }
 
 /**
- * The socket of a client's handshake over HTTP/1.1, which is made over HTTP/2 (RFC 8441 section 5):
- * the request that is written to it opens a stream, and the answer is read from it as of HTTP/1.1.
+ * The socket of a client's handshake over HTTP/1.1, made over HTTP/2 (RFC 8441 section 5): the
+ * request that is written opens a stream, and the answer is read as of HTTP/1.1.
  */
 class Tunnel extends Duplex {
   /** @param {(() => import('node:net').Socket) | null} connect for HTTP/1.1, if HTTP/2 fails */
@@ -166,9 +166,8 @@ class Tunnel extends Duplex {
   }
 
   /**
-   * Passes the request on as it is, to a connection of HTTP/1.1. A GET may be sent again after "a
-   * communication failure ... before the client is able to read the server's response" (RFC 9110
-   * section 9.2.2).
+   * Passes the request on as it is, to HTTP/1.1. A GET may be sent again after "a communication
+   * failure ... before the client is able to read the server's response" (RFC 9110 section 9.2.2).
    */
   _fail(error) {
     if (this._request === null || this._connect === null || this.destroyed) {

@@ -26,12 +26,12 @@ const Param = { KEY: 0, START: 1, OFFSET: 2, LENGTH: 3, MODE: 4, COUNT: 5, NON_A
 const HINT = ' (docs/bundling.md of the repository: bundles, single files, packages without prebuilds)';
 
 /**
- * Loads the addon and chooses the kernel: the one that FRAMEMASK_KERNEL names, or else the best one
- * that the processor and the operating system support. Without an addon `kernel` is 'js', `native`
- * is null and `nativeError` the reason (null if 'js' was asked for).
+ * Loads the addon and chooses the kernel that FRAMEMASK_KERNEL names, or else the best one that
+ * this machine supports. Without an addon `kernel` is 'js', `native` null and `nativeError` the
+ * reason (null if 'js' was asked for).
  *
  * @throws {RangeError} if FRAMEMASK_KERNEL names a kernel that this machine can't run
- * @throws {Error} the reason why the addon does not load, if FRAMEMASK_REQUIRE_NATIVE is 1
+ * @throws {Error} why the addon does not load, if FRAMEMASK_REQUIRE_NATIVE is 1
  */
 function load(environment, loadAddon = findAddon) {
   const wanted = readVariable(environment, 'FRAMEMASK_KERNEL');
@@ -66,10 +66,7 @@ function errorToJson() {
   return { name, message, code };
 }
 
-/**
- * Reads an environment variable. One that may not be read counts as unset: Deno throws NotCapable
- * for it without --allow-env, and a program that never set it must not fail.
- */
+/** An environment variable; undefined where Deno, without --allow-env, throws NotCapable. */
 function readVariable(environment, name) {
   try {
     return environment[name];
@@ -79,9 +76,8 @@ function readVariable(environment, name) {
 }
 
 /**
- * Params lie in shared memory: the addon keeps a pointer to them, and an ArrayBuffer could be
- * transferred away from under it. Electron hides the constructor from its pages; an empty
- * WebAssembly memory has it.
+ * Params lie in shared memory: an ArrayBuffer could be transferred away from the addon's pointer.
+ * Electron hides the constructor from its pages; an empty WebAssembly memory has it.
  */
 function createParams() {
   const SharedMemory =
@@ -120,9 +116,9 @@ function provideAddon(load) {
 }
 
 /**
- * Finds and loads the addon: the one of an entry for one platform, else by node-gyp-build's rules
- * the one in build/Release, which the user has compiled, or else the one in prebuilds/. Throws if
- * there is none, it can't be loaded, or it is not framemask's.
+ * Loads the addon: that of an entry for one platform, else by node-gyp-build's rules the one in
+ * build/Release, compiled by the user, or else the one in prebuilds/. Throws if there is none, it
+ * can't be loaded, or it is not framemask's.
  */
 function findAddon() {
   if (loadProvided !== null) return unwrap(loadProvided());
@@ -137,8 +133,8 @@ function findAddon() {
     checkOwner(file, path.join(__dirname, '../..'));
     return openAddon(file);
   }
-  // @vercel/nft and ncc, which copy the files that a program needs, look for this expression. ncc
-  // puts the copied file in its place, so it must run even if no file was found: it throws then.
+  // @vercel/nft and ncc look for this expression, to copy the file that it needs. ncc puts that in
+  //   its place, so it must run even if no file was found: it throws then.
   return require('node-gyp-build')(`${__dirname}/../..`);
 }
 
@@ -157,9 +153,9 @@ function resolveAddon(root) {
 }
 
 /**
- * Refuses a file that is not named for framemask or not below framemask's own folder. A bundle lies
- * in the folder of another package, whose build/Release/ may have an addon; and node-gyp-build also
- * looks beside the program.
+ * Refuses a file that is not named for framemask or not below its folder. A bundle lies in the
+ * folder of another package, whose build/Release/ may have an addon; and node-gyp-build also looks
+ * beside the program.
  */
 function checkOwner(file, root) {
   const inside = !path.relative(root, file).startsWith('..') && /^framemask\b.*\.node$/.test(path.basename(file));
@@ -177,8 +173,8 @@ function readName(file) {
 }
 
 /**
- * The exports of the addon in a bundle: those, or the file's path from the bundle or its
- * file: URL, or an ES module whose default export is one of these.
+ * The exports of the addon in a bundle: those; or the file's path from the bundle, or its file:
+ * URL; or an ES module whose default export is one of these.
  */
 function unwrap(bundled) {
   const addon = bundled.default ?? bundled;
@@ -199,8 +195,8 @@ function openAddon(file) {
 const ELF = [0x7f, 0x45, 0x4c, 0x46];
 
 /**
- * Refuses an ELF file that was cut short, for example by a full disk: loading it would end the
- * process with SIGBUS. A complete file ends with its section headers. Other loaders check this.
+ * Refuses an ELF file that was cut short, such as by a full disk: loading it would end the process
+ * with SIGBUS. A whole one ends with its section headers. Other loaders check this.
  */
 function checkLength(file) {
   const descriptor = fs.openSync(file, 'r');

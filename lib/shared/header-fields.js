@@ -11,11 +11,10 @@ const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const EXPECTED = 'an object of header fields, a Headers, or a flat list of names and values';
 
 /**
- * "Origin servers SHOULD NOT fold multiple Set-Cookie header fields into a single header field" (RFC
- * 6265 section 3): each value of a list is a field of its own.
+ * "Origin servers SHOULD NOT fold multiple Set-Cookie header fields" (RFC 6265 section 3): each
+ * value of a list is a field of its own, undefined is left out.
  *
- * @param {object | Headers | string[] | undefined} headers a value may be a list; undefined is left
- *   out
+ * @param {object | Headers | string[] | undefined} headers
  * @returns {[name: string, value: string | number][]}
  * @throws {TypeError} for another form, a wrong name, or a value that would begin another field
  */

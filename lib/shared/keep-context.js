@@ -4,13 +4,11 @@ const { throwLater } = require('./call-in-order');
 const { asyncHooks } = require('./node-modules');
 
 /**
- * A callback of `send` runs in the asynchronous context of that call: AsyncLocalStorage has the
- * same store. Without it, many messages that leave in one write would have the context of one of
- * them. Its error is thrown in the next tick: Deno 2.9 loses an error that the callback of a
- * socket's write throws.
+ * A callback of `send` runs in the asynchronous context of that call; else messages that leave in
+ * one write would have the context of one of them. Its error is thrown in the next tick: Deno 2.9
+ * loses an error that the callback of a socket's write throws.
  *
- * @returns {Function} the callback, bound to the present context. This takes 0.3 µs,
- *   AsyncResource.bind 60 µs (Node 20)
+ * @returns {Function} bound to the present context: in 0.3 µs, AsyncResource.bind 60 µs (Node 20)
  */
 function keepContext(callback) {
   const resource = new asyncHooks.AsyncResource('framemask.send');

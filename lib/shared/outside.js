@@ -6,9 +6,8 @@ const outside = new asyncHooks.AsyncResource('framemask');
 
 /**
  * Runs a function in the asynchronous context in which this module was loaded: usually none. What
- * all connections share (clocks, the writes of a turn, sessions) would else keep the
- * AsyncLocalStorage store of the request that came first, and tell other connections in it. Takes
- * 15 to 30 ns.
+ * connections share (clocks, the writes of a turn, sessions) would else have the AsyncLocalStorage
+ * store of the first request. Takes 15 to 30 ns.
  */
 function runOutside(action, ...args) {
   return outside.runInAsyncScope(action, undefined, ...args);

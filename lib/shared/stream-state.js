@@ -6,8 +6,8 @@ const { nextTick, setImmediate } = require('./ticks');
 // How a stream stands where no event tells: they have passed, or never come.
 
 /**
- * Whether a stream can't carry a connection (any more): it has been read to its end, ended,
- * destroyed, or has failed. ws looks at the same. A stream of another kind lacks the properties.
+ * Whether a stream can carry no connection: it has been read to its end, ended, destroyed, or has
+ * failed. ws looks at the same. A stream of another kind lacks the properties.
  */
 const isOver = ({ readable, writable }) => readable === false || writable === false;
 
@@ -18,8 +18,8 @@ const isOver = ({ readable, writable }) => readable === false || writable === fa
 const responseOn = ({ _httpMessage: response }) => (response && !response.writableEnded ? response : null);
 
 /**
- * Calls back after a stream's `destroy` where no 'close' follows: Node.js's option `emitClose` is
- * false. Sockets have it, too, and emit 'close' themselves.
+ * Calls back after `destroy` where no 'close' follows, by Node.js's option `emitClose: false`.
+ * Sockets have it, too, and emit 'close' themselves.
  */
 function watchDestroy(stream, callback) {
   const { _readableState: state, destroy } = stream;
@@ -31,7 +31,7 @@ function watchDestroy(stream, callback) {
 }
 
 /**
- * Has a stream of HTTP/2 tell that it is gone. After a reset with NO_ERROR that meets a write, Node.js
+ * Destroys a stream of HTTP/2 that is gone: after a reset with NO_ERROR that meets a write, Node.js
  * 20 emits 'end', and neither 'close' nor the callback of the write ever comes.
  */
 function destroyAfterReset(stream) {

@@ -4,8 +4,8 @@ const { vm } = require('./node-modules');
 
 /**
  * Node.js's own `nextTick` and `setImmediate`. The fake clock of a test (Jest,
- * @sinonjs/fake-timers) replaces both, and calls nothing until the test advances it. Frames would
- * wait for that. Timers that measure a time are looked up at each call: a test can advance them.
+ * @sinonjs/fake-timers) replaces both, and calls nothing until the test advances it: frames would
+ * wait. Timers that measure a time are looked up at each call: a test can advance them.
  *
  * Jest evaluates this file in a context of its own, where they may be fake already: those of the
  * process's first context are not.

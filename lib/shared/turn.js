@@ -6,9 +6,9 @@ const { runOutside } = require('./outside');
 const { Queue } = require('./queue');
 const { setImmediate } = require('./ticks');
 
-// How much one turn of the event loop does for all connections together: how much it inflates, and
-// how many callbacks of writes it calls. Such callbacks come in ticks, and a program that sends the
-// next message in each would never let the event loop read, nor any timer run.
+// How much a turn of the event loop does for all connections together: how much it inflates, and
+// how many callbacks of writes it calls. A program that sends the next message in each would else
+// never let the event loop read, nor any timer run.
 
 /**
  * A byte of input counts as so many of output: empty blocks take 0.1 µs a byte, and put out
@@ -62,8 +62,8 @@ function countDeflated(length) {
 }
 
 /**
- * Calls the callbacks of a write: now, or in a later turn if this one has seen enough, each after
- * those before it. With an error they are called now, before the connection's 'close'.
+ * Calls the callbacks of a write, each after those before it: now, or in a later turn if this one
+ * has seen enough. With an error they are called now, before the connection's 'close'.
  *
  * @param {Function[]} callbacks each in a context of its own, none of which throws
  */

@@ -8,8 +8,8 @@ const { runOutside } = require('../shared/outside');
 const { nextTick, process } = require('../shared/ticks');
 
 /**
- * When so many bytes are held back on all connections together they are sent at once. A message of
- * 4 KiB for 300 connections would otherwise leave the processor's cache before it is sent.
+ * So many bytes that are held back on all connections are sent at once: a message of 4 KiB for 300
+ * connections would leave the processor's cache before it is sent.
  */
 const HELD_BACK = 64 * 1024;
 

@@ -4,11 +4,11 @@ const { Buffer, FastBuffer, copyOf } = require('../shared/buffers');
 const { warnOfVariable } = require('../shared/errors');
 const modules = require('../shared/node-modules');
 
-// Node.js allocates 64 KiB for each read of a socket. The option `onread` of net.Socket has it read
-// into memory that is given, but only a socket that the program creates can have that option. For
-// others, such as those that an HTTP server has upgraded, this module does the same. It needs parts
-// of net.Socket that are not documented: two properties, which it finds by the values that the
-// option puts there, and a method of the socket's handle. Events and flow control stay.
+// Node.js allocates 64 KiB for each read of a socket. With the option `onread` of net.Socket it
+// reads into given memory, but only a socket that the program creates can have that. For others,
+// such as those that an HTTP server has upgraded, this module does the same, by undocumented parts
+// of net.Socket: two properties, found by the values that the option puts there, and a method of
+// the handle. Events and flow control stay.
 
 /** As much as Node.js reads at a time, and as much as it decrypts. */
 const SIZE = 64 * 1024;
@@ -27,9 +27,8 @@ let memory = null;
 let isLent = false;
 
 /**
- * The memory that TLS is read into. Its chunks are moved to `memory`: the event loop alone reads
- * TCP and pipes, but TLS decrypts the next record whenever it is used, such as by `write('')` or
- * `renegotiate()` in a listener.
+ * The memory that TLS is read into. Its chunks are moved to `memory`: TLS decrypts the next record
+ * whenever it is used, such as by `write('')` or `renegotiate()` in a listener.
  */
 let tlsMemory = null;
 
@@ -41,8 +40,8 @@ let parts;
 
 /**
  * Has a socket read into memory that all sockets of the thread share, for one of its listeners of
- * 'data', which must not keep a chunk, nor give it away. Where the listener is not the only one to
- * see a chunk, the chunk is a copy.
+ * 'data', which must not keep a chunk, nor give it away. If other listeners see a chunk, it is a
+ * copy.
  *
  * @returns {'shared' | 'events'} 'events' if the socket can't, and reads as ever
  */

@@ -6,8 +6,8 @@
 const PIECE = 64 * 1024;
 
 /**
- * The bytes that the system has not taken of a socket, as the timeout of net.Socket judges it; of
- * TLS, those of the socket below it. These properties of handles are not documented.
+ * The bytes of a socket that the system has not taken; of TLS, those of the socket below it. These
+ * properties of handles are not documented.
  */
 function queueOf({ _handle: handle }) {
   return (handle?._parent ?? handle)?.writeQueueSize;

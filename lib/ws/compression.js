@@ -30,8 +30,8 @@ function isLeftToWs() {
 }
 
 /**
- * Compresses the messages of a PerMessageDeflate in framemask's contexts. ws's Sender passes one
- * fragment at a time. A small one is compressed at once, others in the thread pool.
+ * Compresses the messages of a PerMessageDeflate in framemask's contexts, a fragment at a time, as
+ * ws's Sender passes them: small ones at once, others in the thread pool.
  */
 class Compressor {
   constructor(direction, onError) {

@@ -1,8 +1,7 @@
 'use strict';
 
-// Every undocumented part of ws that framemask/ws uses, and the version that brought it.
-// Nothing of ws is changed, but for own properties of the Receiver and the Sender of a connection
-// that is framemask's.
+// Every undocumented part of ws in use, and the version that brought it. Nothing of ws is changed,
+// but for own properties of the Receiver and the Sender of a connection that is framemask's.
 
 const { Buffer } = require('../shared/buffers');
 const { loadWs } = require('./load-ws');

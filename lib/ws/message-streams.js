@@ -5,9 +5,9 @@ const { readWhole } = require('../shared/option-names');
 const { nextTick } = require('../shared/ticks');
 
 /**
- * The long messages of a connection as streams, one at a time. A stream keeps no part but the one
- * that its reader has not taken: the connection is held meanwhile, and from the last part until the
- * stream has ended.
+ * The long messages of a connection as streams, one at a time. A stream keeps one part that its
+ * reader has not taken: the connection is held meanwhile, and from the last part until the stream
+ * has ended.
  */
 class MessageStreams {
   /**

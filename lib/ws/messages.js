@@ -19,7 +19,7 @@ const DONE = Object.freeze({ value: undefined, done: true });
 
 /**
  * The messages of a WebSocket that its iterators have not taken yet. It pauses the WebSocket at the
- * high marks, and resumes it at the low ones. It uses only the documented API of ws.
+ * high marks, and resumes it at the low ones, by the documented API of ws.
  */
 class MessageQueue {
   constructor(websocket) {

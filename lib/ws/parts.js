@@ -1,9 +1,9 @@
 'use strict';
 
 /**
- * The modules that connections need. They load when the first server or client is made, not with
- * framemask/ws: a program without either starts 18 ms sooner. Nothing is left to a read: `require`
- * fails there without descriptors, after its files were replaced, and after Jest's teardown.
+ * The modules that connections need. They load when the first server or client is made: a program
+ * without either starts 18 ms sooner. Nothing is left to a read: `require` fails there without
+ * descriptors, after its files were replaced, and after Jest's teardown.
  */
 
 /** All that a connection without compression may need. */

@@ -26,12 +26,10 @@ const kBorrows = Symbol('borrows');
 const kStreamFrom = Symbol('streamFrom');
 
 /**
- * The way in of a connection. ws writes its reads to its Receiver, a stream.Writable. That
- * stays, and with it the order of 'error', 'drain', 'finish' and 'close'; only its `_write` gives
- * the chunk to a Decoder.
- *
- * The callback of `_write` is called when the chunk is used up. Messages in the thread pool, and
- * the option `allowSynchronousEvents: false`, pause the decoder until they are done.
+ * The way in of a connection. ws writes its reads to its Receiver, a stream.Writable. That stays,
+ * and with it the order of 'error', 'drain', 'finish' and 'close'; only `_write` gives the chunk to
+ * a Decoder, and calls back when it is used up. Messages in the thread pool, and the option
+ * `allowSynchronousEvents: false`, pause the decoder until they are done.
  */
 class ReceiverAdapter {
   constructor(websocket, receiver, sender) {
@@ -95,9 +93,9 @@ class ReceiverAdapter {
   }
 
   /**
-   * Runs code that may call listeners: replies are sent together, and a listener that throws loses
-   * nothing. Its error is thrown in the next tick, for the Receiver would not recover from an error
-   * in its `_write`; then the decoder goes on, unless it waits.
+   * Runs code that may call listeners: replies are sent together. An error of a listener is thrown
+   * in the next tick, for the Receiver would not recover from one in its `_write`; then the decoder
+   * goes on, unless it waits.
    */
   _enter(action, argument) {
     this._sender.beginRead();
@@ -169,8 +167,8 @@ class ReceiverAdapter {
   }
 
   /**
-   * Ends a stream that holds the connection when its socket was destroyed. After the peer's end all
-   * its bytes have come, and the reader may take its time, unless the program terminates.
+   * Ends a stream that holds the connection when its socket was destroyed. After the peer's end the
+   * reader may take its time, unless the program terminates.
    */
   _abandonStream() {
     const mayBeRead = this._sender.socket.readableEnded && !this._isTerminated;
@@ -236,8 +234,8 @@ ReceiverAdapter.prototype.streams = null;
 ReceiverAdapter.prototype._isTerminated = false;
 
 /**
- * Replaces the decoding of a Receiver. Its ReceiverAdapter is made with the first chunk: until then
- * `borrowChunks` may be called, and an idle connection needs no decoder.
+ * Replaces the decoding of a Receiver, with its first chunk: until then `borrowChunks` may be
+ * called, and an idle connection needs no decoder.
  */
 function attachDecoder(websocket, receiver, sender, streamFrom) {
   receiver[kWebSocket] = websocket;

@@ -1,7 +1,7 @@
 'use strict';
 
-// Decides which `ws` of a program framemask/ws takes the place of. It also runs in the thread in
-// which Node.js before 22.15 resolves imports, so it loads neither ws nor the codec.
+// Decides which `ws` of a program framemask/ws replaces. It also runs in the thread in which
+// Node.js before 22.15 resolves imports, so it loads neither ws nor the codec.
 
 const { fs, path, url } = require('../shared/node-modules');
 const { noteCopy } = require('./copies');

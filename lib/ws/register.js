@@ -29,9 +29,9 @@ if (Module.registerHooks !== undefined) {
 }
 
 /**
- * `Module._resolveFilename` is not documented. Loaders and tracers have replaced it for as
- * long, so that Node.js keeps it. It redirects require without `registerHooks`, and
- * tells tracers, which keep modules of `ws` by the name of their file, of another file.
+ * `Module._resolveFilename` is not documented, but loaders and tracers have replaced it for as
+ * long. It redirects require without `registerHooks`, and tells tracers, which keep modules of `ws`
+ * by the name of their file, of another file.
  */
 const { _resolveFilename: resolveFilename } = Module;
 Module._resolveFilename = function (request, parent, ...others) {

@@ -12,8 +12,8 @@ const { checkCallback } = require('./sender-adapter');
 const { adapterOf } = require('./websocket');
 
 /**
- * The source is asked for the next chunk when fewer bytes than this wait in the socket, or fewer
- * than its `writableHighWaterMark` if that is more. A turn of the event loop sends as many.
+ * The source is asked for the next chunk when fewer bytes than this wait in the socket, or than its
+ * `writableHighWaterMark` if that is more. A turn of the event loop sends as many.
  */
 const HIGH_WATER_MARK = 64 * 1024;
 /** How many bytes a chunk counts for in a turn, beside its own. */
@@ -25,7 +25,7 @@ const OPEN = 1;
 const turns = new WeakMap();
 
 /**
- * The order of messages on a connection that sends a stream. RFC 6455 section 5.4 allows no other
+ * The order of messages on a connection that sends a stream: RFC 6455 section 5.4 allows no other
  * message between fragments, so that calls of `send`, and other streams, wait for its end.
  */
 class SendTurns {

@@ -26,8 +26,8 @@ const {
 const { loadCompression, loadCodec } = require('./parts');
 
 /**
- * From so many bytes on, frames are sent at once: a payload of that size is not copied, and a
- * program that sends until `bufferedAmount` says enough must see it grow.
+ * So many bytes are sent at once: a payload of that size is not copied, and a program that sends
+ * until `bufferedAmount` says enough must see it grow.
  */
 const SEND_FROM = 16 * 1024;
 /**
@@ -44,9 +44,9 @@ const FRAMED_OWNED = { anyMask: true, owned: true };
 const kSenderAdapter = Symbol('senderAdapter');
 
 /**
- * The way out of a connection: messages go to an Encoder, and collected frames to the socket
- * in one write at the end of a read, or of the turn. Frames of ws's Sender (fragments,
- * compressed messages, Blobs, Close frames) take the same way, so that the order is kept.
+ * The way out of a connection: messages go to an Encoder, and collected frames to the socket in one
+ * write at the end of a read, or of the turn. Frames of ws's Sender (fragments, compressed
+ * messages, Blobs, Close frames) take the same way, in order.
  */
 class SenderAdapter {
   constructor(websocket, sender, socket, key) {

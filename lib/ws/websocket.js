@@ -54,8 +54,8 @@ function extend(Base) {
     }
 
     /**
-     * ws assigns the socket when the handshake is done, after `_receiver` and `_sender`. A read of
-     * it sends the frames that are held back: the program may write to the socket next, or end it.
+     * ws assigns the socket after the handshake, `_receiver` and `_sender`. A read of it sends the
+     * frames that are held back: the program may write to the socket next, or end it.
      */
     get _socket() {
       const adapter = this[kSenderAdapter];
@@ -176,9 +176,9 @@ function extend(Base) {
 }
 
 /**
- * Gives a class its properties. ws has these, and its exports, as own, enumerable properties.
- * Libraries that wrap a WebSocket look for them; `import * as ws` of TypeScript and
- * `{ ...require('ws') }` copy no others.
+ * Gives a class its properties. ws has these, and its exports, as own, enumerable ones: libraries
+ * that wrap a WebSocket look for them; `import * as ws` of TypeScript and `{ ...require('ws') }`
+ * copy no others.
  */
 function withOwnKeys(WebSocket) {
   for (const [own, inherited] of [
