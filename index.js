@@ -18,35 +18,35 @@ module.exports = api;
 // The other exports load at their first use: masking alone takes a quarter of the modules. Those of
 // a group load together, so that none is left to a read: `require` fails there without descriptors.
 define(['Decoder', 'Encoder', 'prepare', 'FrameError', 'frameId', 'formatFrameId', 'parseFrameId'], () => ({
-  ...require('./lib/codec/decoder'),
-  ...require('./lib/codec/encoder'),
-  ...require('./lib/codec/prepared'),
-  ...require('./lib/shared/errors'),
-  ...require('./lib/frame-id')
+	...require('./lib/codec/decoder'),
+	...require('./lib/codec/encoder'),
+	...require('./lib/codec/prepared'),
+	...require('./lib/shared/errors'),
+	...require('./lib/frame-id')
 }));
 define(['acceptDeflate', 'offerDeflate', 'acceptUpgrade', 'refuseUpgrade', 'offerUpgrade'], () => ({
-  ...require('./lib/handshake'),
-  ...require('./lib/deflate/negotiation')
+	...require('./lib/handshake'),
+	...require('./lib/deflate/negotiation')
 }));
 define(['Connection', 'shutDown'], () => ({
-  ...require('./lib/connection/connection'),
-  ...require('./lib/sockets/shut-down')
+	...require('./lib/connection/connection'),
+	...require('./lib/sockets/shut-down')
 }));
 define(['acceptHttp2'], () => require('./lib/http2/accept-http2'));
 define(['overHttp2'], () => require('./lib/http2/over-http2'));
 
 /** Defines exports. Each becomes an ordinary property when it is first read or assigned. */
 function define(names, load) {
-  let loaded = null;
-  for (const name of names) {
-    const become = (value) => {
-      Object.defineProperty(api, name, { value, writable: true, enumerable: true, configurable: true });
-      return value;
-    };
-    const get = () => {
-      loaded ??= load();
-      return become(loaded[name]);
-    };
-    Object.defineProperty(api, name, { get, set: become, enumerable: true, configurable: true });
-  }
+	let loaded = null;
+	for (const name of names) {
+		const become = (value) => {
+			Object.defineProperty(api, name, { value, writable: true, enumerable: true, configurable: true });
+			return value;
+		};
+		const get = () => {
+			loaded ??= load();
+			return become(loaded[name]);
+		};
+		Object.defineProperty(api, name, { get, set: become, enumerable: true, configurable: true });
+	}
 }

@@ -6,12 +6,12 @@
 
 import type { EventEmitter } from 'node:events';
 import type {
-  Agent,
-  ClientRequest,
-  ClientRequestArgs,
-  Server as HttpServer,
-  IncomingMessage,
-  OutgoingHttpHeaders
+	Agent,
+	ClientRequest,
+	ClientRequestArgs,
+	Server as HttpServer,
+	IncomingMessage,
+	OutgoingHttpHeaders
 } from 'node:http';
 import type { ClientHttp2Session, Http2SecureServer, Http2Server } from 'node:http2';
 import type { Server as HttpsServer } from 'node:https';
@@ -28,26 +28,26 @@ type Any = any;
 
 /** The arguments of each event's listeners. */
 interface SocketEvents {
-  close: [code: number, reason: Buffer];
-  error: [error: Error];
-  message: [data: WebSocket.RawData, isBinary: boolean];
-  open: [];
-  ping: [data: Buffer];
-  pong: [data: Buffer];
-  redirect: [url: string, request: ClientRequest];
-  /** A message of framemask/ws with the option `streamFrom`: see there. */
-  stream: [stream: Readable, isBinary: boolean];
-  'unexpected-response': [request: ClientRequest, response: IncomingMessage];
-  upgrade: [request: IncomingMessage];
+	close: [code: number, reason: Buffer];
+	error: [error: Error];
+	message: [data: WebSocket.RawData, isBinary: boolean];
+	open: [];
+	ping: [data: Buffer];
+	pong: [data: Buffer];
+	redirect: [url: string, request: ClientRequest];
+	/** A message of framemask/ws with the option `streamFrom`: see there. */
+	stream: [stream: Readable, isBinary: boolean];
+	'unexpected-response': [request: ClientRequest, response: IncomingMessage];
+	upgrade: [request: IncomingMessage];
 }
 
 interface ServerEvents<T extends SocketClass, U extends typeof IncomingMessage> {
-  close: [];
-  connection: [websocket: InstanceType<T>, request: InstanceType<U>];
-  error: [error: Error];
-  headers: [headers: string[], request: InstanceType<U>];
-  listening: [];
-  wsClientError: [error: Error, socket: Duplex, request: InstanceType<U>];
+	close: [];
+	connection: [websocket: InstanceType<T>, request: InstanceType<U>];
+	error: [error: Error];
+	headers: [headers: string[], request: InstanceType<U>];
+	listening: [];
+	wsClientError: [error: Error, socket: Duplex, request: InstanceType<U>];
 }
 
 /** The class of framemask/ws, that of ws, or one that extends either. */
@@ -59,577 +59,577 @@ type SendCallback = (error?: Error) => void;
 type OfEither<E> = (event: Omit<E, 'target'> & { target: EitherWebSocket }) => void;
 
 type Sendable =
-  | string
-  | number
-  | ArrayBufferView
-  | ArrayBuffer
-  | SharedArrayBuffer
-  | Blob
-  | readonly Any[]
-  | { valueOf(): ArrayBuffer | SharedArrayBuffer | Uint8Array | readonly number[] | string }
-  | { [Symbol.toPrimitive](hint: string): string };
+	| string
+	| number
+	| ArrayBufferView
+	| ArrayBuffer
+	| SharedArrayBuffer
+	| Blob
+	| readonly Any[]
+	| { valueOf(): ArrayBuffer | SharedArrayBuffer | Uint8Array | readonly number[] | string }
+	| { [Symbol.toPrimitive](hint: string): string };
 
 /** A WebSocket of framemask/ws or of ws. */
 declare class EitherWebSocket extends EventEmitter {
-  static readonly CONNECTING: 0;
-  static readonly OPEN: 1;
-  static readonly CLOSING: 2;
-  static readonly CLOSED: 3;
-  readonly CONNECTING: 0;
-  readonly OPEN: 1;
-  readonly CLOSING: 2;
-  readonly CLOSED: 3;
+	static readonly CONNECTING: 0;
+	static readonly OPEN: 1;
+	static readonly CLOSING: 2;
+	static readonly CLOSED: 3;
+	readonly CONNECTING: 0;
+	readonly OPEN: 1;
+	readonly CLOSING: 2;
+	readonly CLOSED: 3;
 
-  constructor(address: null);
-  constructor(address: string | URL, options?: WebSocket.ClientOptions | ClientRequestArgs);
-  constructor(
-    address: string | URL,
-    protocols?: string | string[],
-    options?: WebSocket.ClientOptions | ClientRequestArgs
-  );
+	constructor(address: null);
+	constructor(address: string | URL, options?: WebSocket.ClientOptions | ClientRequestArgs);
+	constructor(
+		address: string | URL,
+		protocols?: string | string[],
+		options?: WebSocket.ClientOptions | ClientRequestArgs
+	);
 
-  /** With `'blob'` declare the data of messages as `RawData | Blob`. */
-  get binaryType(): 'nodebuffer' | 'arraybuffer' | 'fragments';
-  set binaryType(type: WebSocket.BinaryType);
+	/** With `'blob'` declare the data of messages as `RawData | Blob`. */
+	get binaryType(): 'nodebuffer' | 'arraybuffer' | 'fragments';
+	set binaryType(type: WebSocket.BinaryType);
 
-  /**
-   * The bytes that wait. Up to 16 KiB that are held back for one write do not count; in a listener
-   * of messages, up to 64 KiB.
-   */
-  readonly bufferedAmount: number;
-  readonly extensions: string;
-  readonly isPaused: boolean;
-  readonly protocol: string;
-  readonly readyState: 0 | 1 | 2 | 3;
-  readonly url: string;
+	/**
+	 * The bytes that wait. Up to 16 KiB that are held back for one write do not count; in a listener
+	 * of messages, up to 64 KiB.
+	 */
+	readonly bufferedAmount: number;
+	readonly extensions: string;
+	readonly isPaused: boolean;
+	readonly protocol: string;
+	readonly readyState: 0 | 1 | 2 | 3;
+	readonly url: string;
 
-  get onopen(): OfEither<WebSocket.Event> | null;
-  set onopen(listener: ((event: WebSocket.Event) => void) | null);
-  get onerror(): OfEither<WebSocket.ErrorEvent> | null;
-  set onerror(listener: ((event: WebSocket.ErrorEvent) => void) | null);
-  get onclose(): OfEither<WebSocket.CloseEvent> | null;
-  set onclose(listener: ((event: WebSocket.CloseEvent) => void) | null);
-  get onmessage(): OfEither<WebSocket.MessageEvent> | null;
-  set onmessage(listener: ((event: WebSocket.MessageEvent) => void) | null);
+	get onopen(): OfEither<WebSocket.Event> | null;
+	set onopen(listener: ((event: WebSocket.Event) => void) | null);
+	get onerror(): OfEither<WebSocket.ErrorEvent> | null;
+	set onerror(listener: ((event: WebSocket.ErrorEvent) => void) | null);
+	get onclose(): OfEither<WebSocket.CloseEvent> | null;
+	set onclose(listener: ((event: WebSocket.CloseEvent) => void) | null);
+	get onmessage(): OfEither<WebSocket.MessageEvent> | null;
+	set onmessage(listener: ((event: WebSocket.MessageEvent) => void) | null);
 
-  close(code?: number, reason?: string | Buffer): void;
-  ping(data?: Any, mask?: boolean, callback?: (error: Error) => void): void;
-  pong(data?: Any, mask?: boolean, callback?: (error: Error) => void): void;
-  send(data: Sendable, callback?: SendCallback): void;
-  send(data: Sendable, options: WebSocket.SendOptions, callback?: SendCallback): void;
-  terminate(): void;
-  pause(): void;
-  resume(): void;
+	close(code?: number, reason?: string | Buffer): void;
+	ping(data?: Any, mask?: boolean, callback?: (error: Error) => void): void;
+	pong(data?: Any, mask?: boolean, callback?: (error: Error) => void): void;
+	send(data: Sendable, callback?: SendCallback): void;
+	send(data: Sendable, options: WebSocket.SendOptions, callback?: SendCallback): void;
+	terminate(): void;
+	pause(): void;
+	resume(): void;
 
-  addEventListener<E extends keyof WebSocket.WebSocketEventMap>(
-    type: E,
-    listener: WebSocket.EventListener<E>,
-    options?: WebSocket.EventListenerOptions
-  ): void;
-  removeEventListener<E extends keyof WebSocket.WebSocketEventMap>(type: E, listener: WebSocket.EventListener<E>): void;
+	addEventListener<E extends keyof WebSocket.WebSocketEventMap>(
+		type: E,
+		listener: WebSocket.EventListener<E>,
+		options?: WebSocket.EventListenerOptions
+	): void;
+	removeEventListener<E extends keyof WebSocket.WebSocketEventMap>(type: E, listener: WebSocket.EventListener<E>): void;
 
-  on<E extends keyof SocketEvents>(event: E, listener: (this: this, ...args: SocketEvents[E]) => void): this;
-  on(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
-  once<E extends keyof SocketEvents>(event: E, listener: (this: this, ...args: SocketEvents[E]) => void): this;
-  once(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
-  off<E extends keyof SocketEvents>(event: E, listener: (this: this, ...args: SocketEvents[E]) => void): this;
-  off(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
-  addListener<E extends keyof SocketEvents>(event: E, listener: (this: this, ...args: SocketEvents[E]) => void): this;
-  addListener(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
-  removeListener<E extends keyof SocketEvents>(
-    event: E,
-    listener: (this: this, ...args: SocketEvents[E]) => void
-  ): this;
-  removeListener(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
+	on<E extends keyof SocketEvents>(event: E, listener: (this: this, ...args: SocketEvents[E]) => void): this;
+	on(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
+	once<E extends keyof SocketEvents>(event: E, listener: (this: this, ...args: SocketEvents[E]) => void): this;
+	once(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
+	off<E extends keyof SocketEvents>(event: E, listener: (this: this, ...args: SocketEvents[E]) => void): this;
+	off(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
+	addListener<E extends keyof SocketEvents>(event: E, listener: (this: this, ...args: SocketEvents[E]) => void): this;
+	addListener(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
+	removeListener<E extends keyof SocketEvents>(
+		event: E,
+		listener: (this: this, ...args: SocketEvents[E]) => void
+	): this;
+	removeListener(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
 }
 
 declare class WebSocket extends EitherWebSocket {
-  /** `for await (const { data, isBinary } of socket)`: {@link WebSocket.messages}, by default. */
-  [Symbol.asyncIterator](): AsyncIterableIterator<WebSocket.Message>;
+	/** `for await (const { data, isBinary } of socket)`: {@link WebSocket.messages}, by default. */
+	[Symbol.asyncIterator](): AsyncIterableIterator<WebSocket.Message>;
 }
 
 declare const WebSocketAlias: typeof WebSocket;
 interface WebSocketAlias extends WebSocket {}
 
 declare namespace WebSocket {
-  type BinaryType = 'nodebuffer' | 'arraybuffer' | 'fragments' | 'blob';
+	type BinaryType = 'nodebuffer' | 'arraybuffer' | 'fragments' | 'blob';
 
-  /** With the `binaryType` `'blob'`, binary messages are a Blob. */
-  type RawData = Buffer | ArrayBuffer | Buffer[];
-  type Data = string | RawData;
-  type CertMeta = string | string[] | Buffer | Buffer[];
+	/** With the `binaryType` `'blob'`, binary messages are a Blob. */
+	type RawData = Buffer | ArrayBuffer | Buffer[];
+	type Data = string | RawData;
+	type CertMeta = string | string[] | Buffer | Buffer[];
 
-  type VerifyClientCallbackSync<Request extends IncomingMessage = IncomingMessage> = (info: {
-    origin: string;
-    secure: boolean;
-    req: Request;
-  }) => boolean;
-  type VerifyClientCallbackAsync<Request extends IncomingMessage = IncomingMessage> = (
-    info: { origin: string; secure: boolean; req: Request },
-    callback: (accepts: boolean, code?: number, message?: string, headers?: OutgoingHttpHeaders) => void
-  ) => void;
-  type FinishRequestCallback = (request: ClientRequest, websocket: WebSocket) => void;
+	type VerifyClientCallbackSync<Request extends IncomingMessage = IncomingMessage> = (info: {
+		origin: string;
+		secure: boolean;
+		req: Request;
+	}) => boolean;
+	type VerifyClientCallbackAsync<Request extends IncomingMessage = IncomingMessage> = (
+		info: { origin: string; secure: boolean; req: Request },
+		callback: (accepts: boolean, code?: number, message?: string, headers?: OutgoingHttpHeaders) => void
+	) => void;
+	type FinishRequestCallback = (request: ClientRequest, websocket: WebSocket) => void;
 
-  interface SendOptions {
-    mask?: boolean | undefined;
-    binary?: boolean | undefined;
-    compress?: boolean | undefined;
-    fin?: boolean | undefined;
-  }
+	interface SendOptions {
+		mask?: boolean | undefined;
+		binary?: boolean | undefined;
+		compress?: boolean | undefined;
+		fin?: boolean | undefined;
+	}
 
-  interface Event {
-    type: string;
-    target: WebSocketAlias;
-  }
-  interface ErrorEvent extends Event {
-    error: Any;
-    message: string;
-  }
-  interface CloseEvent extends Event {
-    wasClean: boolean;
-    code: number;
-    reason: string;
-  }
-  interface MessageEvent extends Event {
-    data: Data;
-  }
-  interface WebSocketEventMap {
-    open: Event;
-    error: ErrorEvent;
-    close: CloseEvent;
-    message: MessageEvent;
-  }
-  interface EventListenerOptions {
-    once?: boolean | undefined;
-  }
-  type EventListener<E extends keyof WebSocketEventMap> =
-    | ((event: WebSocketEventMap[E]) => void)
-    | { handleEvent(event: WebSocketEventMap[E]): void };
+	interface Event {
+		type: string;
+		target: WebSocketAlias;
+	}
+	interface ErrorEvent extends Event {
+		error: Any;
+		message: string;
+	}
+	interface CloseEvent extends Event {
+		wasClean: boolean;
+		code: number;
+		reason: string;
+	}
+	interface MessageEvent extends Event {
+		data: Data;
+	}
+	interface WebSocketEventMap {
+		open: Event;
+		error: ErrorEvent;
+		close: CloseEvent;
+		message: MessageEvent;
+	}
+	interface EventListenerOptions {
+		once?: boolean | undefined;
+	}
+	type EventListener<E extends keyof WebSocketEventMap> =
+		| ((event: WebSocketEventMap[E]) => void)
+		| { handleEvent(event: WebSocketEventMap[E]): void };
 
-  interface PerMessageDeflateOptions {
-    serverNoContextTakeover?: boolean | undefined;
-    clientNoContextTakeover?: boolean | undefined;
-    serverMaxWindowBits?: number | undefined;
-    clientMaxWindowBits?: number | undefined;
-    zlibDeflateOptions?:
-      | (Omit<ZlibOptions, 'dictionary'> & { dictionary?: Buffer | Buffer[] | DataView | undefined })
-      | undefined;
-    zlibInflateOptions?: ZlibOptions | undefined;
-    threshold?: number | undefined;
-    concurrencyLimit?: number | undefined;
-    /** `false` compresses with contexts that all connections of a thread share. */
-    contextTakeover?: boolean | undefined;
-  }
+	interface PerMessageDeflateOptions {
+		serverNoContextTakeover?: boolean | undefined;
+		clientNoContextTakeover?: boolean | undefined;
+		serverMaxWindowBits?: number | undefined;
+		clientMaxWindowBits?: number | undefined;
+		zlibDeflateOptions?:
+			| (Omit<ZlibOptions, 'dictionary'> & { dictionary?: Buffer | Buffer[] | DataView | undefined })
+			| undefined;
+		zlibInflateOptions?: ZlibOptions | undefined;
+		threshold?: number | undefined;
+		concurrencyLimit?: number | undefined;
+		/** `false` compresses with contexts that all connections of a thread share. */
+		contextTakeover?: boolean | undefined;
+	}
 
-  interface ConnectionOptions {
-    allowSynchronousEvents?: boolean | undefined;
-    autoPong?: boolean | undefined;
-    maxPayload?: number | undefined;
-    perMessageDeflate?: boolean | PerMessageDeflateOptions | undefined;
-    skipUTF8Validation?: boolean | undefined;
-    /** The time for the closing handshake, in milliseconds. Default: 30,000. */
-    closeTimeout?: number | undefined;
-    /** No effect. */
-    maxBufferedChunks?: number | undefined;
-    /** The most frames of a message. 0: no limit. Default: 16,384. */
-    maxFragments?: number | undefined;
-    /** The most Pongs that may wait; one more ends the connection. 0: no limit. Default: 60. */
-    maxPendingAutoPongs?: number | undefined;
-    /**
-     * The length in bytes (inflated, if compressed) from which a message comes by the event
-     * 'stream', as soon as its frames are known to have as many. 0: all. Default: none.
-     *
-     * The stream is a Readable of Buffers, whatever the `binaryType`; with `setEncoding('utf8')`,
-     * text comes cut between characters. Text is validated as its bytes come.
-     *
-     * - It keeps the parts of one read (at most 64 KiB) that its reader has not taken, and the peer
-     *   waits. Until it has ended or is destroyed, no message, no Ping and no end of the connection
-     *   is delivered.
-     * - `destroy()` discards the rest. Without a listener of 'stream' a message is discarded.
-     * - If the connection ends within the message, the stream's 'error' has the code
-     *   `FRAMEMASK_ERR_INCOMPLETE`; if the message breaks a rule or limit, it is that of the
-     *   WebSocket. It needs no listener.
-     * - `maxPayload` limits it, too; 0 means no limit. The event loop inflates compressed messages.
-     *   On Deno, connections with permessage-deflate bring no streams.
-     * - `createWebSocketStream` and `WebSocketStream` discard streams.
-     *
-     * @throws RangeError, TypeError unless it is a whole number of at least 0, or Infinity
-     */
-    streamFrom?: number | undefined;
-    /** Whether connections are read into the same memory. Default: true. */
-    sharedReads?: boolean | undefined;
-  }
+	interface ConnectionOptions {
+		allowSynchronousEvents?: boolean | undefined;
+		autoPong?: boolean | undefined;
+		maxPayload?: number | undefined;
+		perMessageDeflate?: boolean | PerMessageDeflateOptions | undefined;
+		skipUTF8Validation?: boolean | undefined;
+		/** The time for the closing handshake, in milliseconds. Default: 30,000. */
+		closeTimeout?: number | undefined;
+		/** No effect. */
+		maxBufferedChunks?: number | undefined;
+		/** The most frames of a message. 0: no limit. Default: 16,384. */
+		maxFragments?: number | undefined;
+		/** The most Pongs that may wait; one more ends the connection. 0: no limit. Default: 60. */
+		maxPendingAutoPongs?: number | undefined;
+		/**
+		 * The length in bytes (inflated, if compressed) from which a message comes by the event
+		 * 'stream', as soon as its frames are known to have as many. 0: all. Default: none.
+		 *
+		 * The stream is a Readable of Buffers, whatever the `binaryType`; with `setEncoding('utf8')`,
+		 * text comes cut between characters. Text is validated as its bytes come.
+		 *
+		 * - It keeps the parts of one read (at most 64 KiB) that its reader has not taken, and the peer
+		 *   waits. Until it has ended or is destroyed, no message, no Ping and no end of the connection
+		 *   is delivered.
+		 * - `destroy()` discards the rest. Without a listener of 'stream' a message is discarded.
+		 * - If the connection ends within the message, the stream's 'error' has the code
+		 *   `FRAMEMASK_ERR_INCOMPLETE`; if the message breaks a rule or limit, it is that of the
+		 *   WebSocket. It needs no listener.
+		 * - `maxPayload` limits it, too; 0 means no limit. The event loop inflates compressed messages.
+		 *   On Deno, connections with permessage-deflate bring no streams.
+		 * - `createWebSocketStream` and `WebSocketStream` discard streams.
+		 *
+		 * @throws RangeError, TypeError unless it is a whole number of at least 0, or Infinity
+		 */
+		streamFrom?: number | undefined;
+		/** Whether connections are read into the same memory. Default: true. */
+		sharedReads?: boolean | undefined;
+	}
 
-  interface ClientOptions extends SecureContextOptions, ConnectionOptions {
-    agent?: Agent | undefined;
-    checkServerIdentity?(servername: string, cert: CertMeta): boolean;
-    createConnection?: typeof createConnection | undefined;
-    family?: number | undefined;
-    finishRequest?: FinishRequestCallback | undefined;
-    followRedirects?: boolean | undefined;
-    generateMask?(mask: Buffer): void;
-    handshakeTimeout?: number | undefined;
-    /**
-     * Whether to connect over HTTP/2 (RFC 8441), or a session to do so: see `overHttp2` of
-     * framemask, whose `fallback` is 'preferred'. It excludes `agent` and `createConnection`.
-     * Default: false.
-     */
-    http2?: boolean | 'preferred' | ClientHttp2Session | undefined;
-    headers?: { [name: string]: string } | undefined;
-    host?: string | undefined;
-    localAddress?: string | undefined;
-    maxRedirects?: number | undefined;
-    origin?: string | undefined;
-    protocol?: string | undefined;
-    protocolVersion?: number | undefined;
-    rejectUnauthorized?: boolean | undefined;
-  }
+	interface ClientOptions extends SecureContextOptions, ConnectionOptions {
+		agent?: Agent | undefined;
+		checkServerIdentity?(servername: string, cert: CertMeta): boolean;
+		createConnection?: typeof createConnection | undefined;
+		family?: number | undefined;
+		finishRequest?: FinishRequestCallback | undefined;
+		followRedirects?: boolean | undefined;
+		generateMask?(mask: Buffer): void;
+		handshakeTimeout?: number | undefined;
+		/**
+		 * Whether to connect over HTTP/2 (RFC 8441), or a session to do so: see `overHttp2` of
+		 * framemask, whose `fallback` is 'preferred'. It excludes `agent` and `createConnection`.
+		 * Default: false.
+		 */
+		http2?: boolean | 'preferred' | ClientHttp2Session | undefined;
+		headers?: { [name: string]: string } | undefined;
+		host?: string | undefined;
+		localAddress?: string | undefined;
+		maxRedirects?: number | undefined;
+		origin?: string | undefined;
+		protocol?: string | undefined;
+		protocolVersion?: number | undefined;
+		rejectUnauthorized?: boolean | undefined;
+	}
 
-  interface ServerOptions<
-    T extends SocketClass = typeof WebSocketAlias,
-    U extends typeof IncomingMessage = typeof IncomingMessage
-  > extends ConnectionOptions {
-    /**
-     * The bytes that may wait before a frame is sent. If more wait, the callback of that `send`,
-     * `ping` or `pong` gets an error with the code `FRAMEMASK_ERR_BACKPRESSURE`, and the connection
-     * is terminated: 'error' with it in the next tick, then 'close' with 1006. One message of any
-     * size passes, and a Close frame. Default: Infinity.
-     */
-    maxBackpressure?: number | undefined;
-    /**
-     * The milliseconds of silence until a Ping, and again until the connection is terminated, with
-     * 'error' (`FRAMEMASK_ERR_HEARTBEAT`) and 'close' (1006): see `ConnectionOptions` of framemask.
-     * The clock stands still while the WebSocket is paused, or a stream waits for its reader.
-     * Default: 0, never.
-     */
-    heartbeat?: number | undefined;
-    backlog?: number | undefined;
-    clientTracking?: boolean | undefined;
-    handleProtocols?: (protocols: Set<string>, request: InstanceType<U>) => string | false;
-    host?: string | undefined;
-    noServer?: boolean | undefined;
-    path?: string | undefined;
-    port?: number | undefined;
-    server?: HttpServer<U> | HttpsServer<U> | undefined;
-    verifyClient?: VerifyClientCallbackAsync<InstanceType<U>> | VerifyClientCallbackSync<InstanceType<U>> | undefined;
-    WebSocket?: T | undefined;
-  }
+	interface ServerOptions<
+		T extends SocketClass = typeof WebSocketAlias,
+		U extends typeof IncomingMessage = typeof IncomingMessage
+	> extends ConnectionOptions {
+		/**
+		 * The bytes that may wait before a frame is sent. If more wait, the callback of that `send`,
+		 * `ping` or `pong` gets an error with the code `FRAMEMASK_ERR_BACKPRESSURE`, and the connection
+		 * is terminated: 'error' with it in the next tick, then 'close' with 1006. One message of any
+		 * size passes, and a Close frame. Default: Infinity.
+		 */
+		maxBackpressure?: number | undefined;
+		/**
+		 * The milliseconds of silence until a Ping, and again until the connection is terminated, with
+		 * 'error' (`FRAMEMASK_ERR_HEARTBEAT`) and 'close' (1006): see `ConnectionOptions` of framemask.
+		 * The clock stands still while the WebSocket is paused, or a stream waits for its reader.
+		 * Default: 0, never.
+		 */
+		heartbeat?: number | undefined;
+		backlog?: number | undefined;
+		clientTracking?: boolean | undefined;
+		handleProtocols?: (protocols: Set<string>, request: InstanceType<U>) => string | false;
+		host?: string | undefined;
+		noServer?: boolean | undefined;
+		path?: string | undefined;
+		port?: number | undefined;
+		server?: HttpServer<U> | HttpsServer<U> | undefined;
+		verifyClient?: VerifyClientCallbackAsync<InstanceType<U>> | VerifyClientCallbackSync<InstanceType<U>> | undefined;
+		WebSocket?: T | undefined;
+	}
 
-  interface AddressInfo {
-    address: string;
-    family: string;
-    port: number;
-  }
+	interface AddressInfo {
+		address: string;
+		family: string;
+		port: number;
+	}
 
-  class Server<
-    T extends SocketClass = typeof WebSocketAlias,
-    U extends typeof IncomingMessage = typeof IncomingMessage
-  > extends EventEmitter {
-    constructor(options?: ServerOptions<T, U>, callback?: () => void);
-    /** With a server of `node:http2`: see `acceptHttp2` of framemask. */
-    constructor(
-      options: Omit<ServerOptions<T, U>, 'server'> & { server: Http2Server | Http2SecureServer },
-      callback?: () => void
-    );
-    options: ServerOptions<T, U>;
-    path: string;
-    clients: Set<InstanceType<T>>;
+	class Server<
+		T extends SocketClass = typeof WebSocketAlias,
+		U extends typeof IncomingMessage = typeof IncomingMessage
+	> extends EventEmitter {
+		constructor(options?: ServerOptions<T, U>, callback?: () => void);
+		/** With a server of `node:http2`: see `acceptHttp2` of framemask. */
+		constructor(
+			options: Omit<ServerOptions<T, U>, 'server'> & { server: Http2Server | Http2SecureServer },
+			callback?: () => void
+		);
+		options: ServerOptions<T, U>;
+		path: string;
+		clients: Set<InstanceType<T>>;
 
-    address(): AddressInfo | string | null;
-    close(callback?: (error?: Error) => void): void;
-    /**
-     * Closes the server and its connections: see `shutDown` of framemask. Upgrades get 503
-     * meanwhile; with the option `port`, listening ends at once. A second call returns the same
-     * promise.
-     *
-     * @throws Error with `clientTracking: false`
-     */
-    shutDown(options: ShutDownOptions): Promise<ShutDownResult>;
-    handleUpgrade(
-      request: InstanceType<U>,
-      socket: Duplex,
-      head: Buffer,
-      callback: (websocket: InstanceType<T>, request: InstanceType<U>) => void
-    ): void;
-    shouldHandle(request: InstanceType<U>): boolean | Promise<boolean>;
+		address(): AddressInfo | string | null;
+		close(callback?: (error?: Error) => void): void;
+		/**
+		 * Closes the server and its connections: see `shutDown` of framemask. Upgrades get 503
+		 * meanwhile; with the option `port`, listening ends at once. A second call returns the same
+		 * promise.
+		 *
+		 * @throws Error with `clientTracking: false`
+		 */
+		shutDown(options: ShutDownOptions): Promise<ShutDownResult>;
+		handleUpgrade(
+			request: InstanceType<U>,
+			socket: Duplex,
+			head: Buffer,
+			callback: (websocket: InstanceType<T>, request: InstanceType<U>) => void
+		): void;
+		shouldHandle(request: InstanceType<U>): boolean | Promise<boolean>;
 
-    on<E extends keyof ServerEvents<T, U>>(
-      event: E,
-      listener: (this: Server<T>, ...args: ServerEvents<T, U>[E]) => void
-    ): this;
-    on(event: string | symbol, listener: (this: Server<T>, ...args: Any[]) => void): this;
-    once<E extends keyof ServerEvents<T, U>>(
-      event: E,
-      listener: (this: Server<T>, ...args: ServerEvents<T, U>[E]) => void
-    ): this;
-    once(event: string | symbol, listener: (this: Server<T>, ...args: Any[]) => void): this;
-    off<E extends keyof ServerEvents<T, U>>(
-      event: E,
-      listener: (this: Server<T>, ...args: ServerEvents<T, U>[E]) => void
-    ): this;
-    off(event: string | symbol, listener: (this: Server<T>, ...args: Any[]) => void): this;
-    addListener<E extends keyof ServerEvents<T, U>>(
-      event: E,
-      listener: (this: Server<T>, ...args: ServerEvents<T, U>[E]) => void
-    ): this;
-    addListener(event: string | symbol, listener: (this: Server<T>, ...args: Any[]) => void): this;
-    removeListener<E extends keyof ServerEvents<T, U>>(
-      event: E,
-      listener: (this: Server<T>, ...args: ServerEvents<T, U>[E]) => void
-    ): this;
-    removeListener(event: string | symbol, listener: (this: Server<T>, ...args: Any[]) => void): this;
-  }
+		on<E extends keyof ServerEvents<T, U>>(
+			event: E,
+			listener: (this: Server<T>, ...args: ServerEvents<T, U>[E]) => void
+		): this;
+		on(event: string | symbol, listener: (this: Server<T>, ...args: Any[]) => void): this;
+		once<E extends keyof ServerEvents<T, U>>(
+			event: E,
+			listener: (this: Server<T>, ...args: ServerEvents<T, U>[E]) => void
+		): this;
+		once(event: string | symbol, listener: (this: Server<T>, ...args: Any[]) => void): this;
+		off<E extends keyof ServerEvents<T, U>>(
+			event: E,
+			listener: (this: Server<T>, ...args: ServerEvents<T, U>[E]) => void
+		): this;
+		off(event: string | symbol, listener: (this: Server<T>, ...args: Any[]) => void): this;
+		addListener<E extends keyof ServerEvents<T, U>>(
+			event: E,
+			listener: (this: Server<T>, ...args: ServerEvents<T, U>[E]) => void
+		): this;
+		addListener(event: string | symbol, listener: (this: Server<T>, ...args: Any[]) => void): this;
+		removeListener<E extends keyof ServerEvents<T, U>>(
+			event: E,
+			listener: (this: Server<T>, ...args: ServerEvents<T, U>[E]) => void
+		): this;
+		removeListener(event: string | symbol, listener: (this: Server<T>, ...args: Any[]) => void): this;
+	}
 
-  const WebSocketServer: typeof Server;
-  interface WebSocketServer extends Server {}
-  const WebSocket: typeof WebSocketAlias;
-  interface WebSocket extends WebSocketAlias {}
+	const WebSocketServer: typeof Server;
+	interface WebSocketServer extends Server {}
+	const WebSocket: typeof WebSocketAlias;
+	interface WebSocket extends WebSocketAlias {}
 
-  interface Report {
-    /** The masking code in use. */
-    kernel: Kernel;
-    /** Why the addon could not be loaded. JSON has its name, message and code. */
-    nativeError: Error | null;
-    /** The version of ws. */
-    ws: string;
-    /** `'shared'` if connections can have `sharedReads` here. */
-    reads: 'shared' | 'events';
-    /**
-     * Who compresses and inflates: `'ws'` with the environment variable `FRAMEMASK_DEFLATE=ws`, and
-     * on Deno.
-     */
-    deflate: 'framemask' | 'ws';
-    /** Whether framemask/ws/register is at work. */
-    registered: boolean;
-    /** Each `ws` that framemask/ws/register has met, the first one first. */
-    copies: {
-      /** Its folder. */
-      path: string;
-      version: string;
-      /** Whether framemask/ws is in its place. */
-      replaced: boolean;
-      /** Why it is not. */
-      reason: string | null;
-    }[];
-    /**
-     * The connections that framemask/ws has opened in this thread; of them those with shared reads,
-     * those with permessage-deflate, and those that an option or `shutDown` has terminated.
-     */
-    connections: {
-      opened: number;
-      shared: number;
-      compressed: number;
-      ended: { maxBackpressure: number; heartbeat: number; shutDown: number };
-    };
-  }
+	interface Report {
+		/** The masking code in use. */
+		kernel: Kernel;
+		/** Why the addon could not be loaded. JSON has its name, message and code. */
+		nativeError: Error | null;
+		/** The version of ws. */
+		ws: string;
+		/** `'shared'` if connections can have `sharedReads` here. */
+		reads: 'shared' | 'events';
+		/**
+		 * Who compresses and inflates: `'ws'` with the environment variable `FRAMEMASK_DEFLATE=ws`, and
+		 * on Deno.
+		 */
+		deflate: 'framemask' | 'ws';
+		/** Whether framemask/ws/register is at work. */
+		registered: boolean;
+		/** Each `ws` that framemask/ws/register has met, the first one first. */
+		copies: {
+			/** Its folder. */
+			path: string;
+			version: string;
+			/** Whether framemask/ws is in its place. */
+			replaced: boolean;
+			/** Why it is not. */
+			reason: string | null;
+		}[];
+		/**
+		 * The connections that framemask/ws has opened in this thread; of them those with shared reads,
+		 * those with permessage-deflate, and those that an option or `shutDown` has terminated.
+		 */
+		connections: {
+			opened: number;
+			shared: number;
+			compressed: number;
+			ended: { maxBackpressure: number; heartbeat: number; shutDown: number };
+		};
+	}
 
-  /** The parts in use, for a log or an issue. */
-  function report(): Report;
+	/** The parts in use, for a log or an issue. */
+	function report(): Report;
 
-  /**
-   * The `connection` of a WebSocket's trace records; null before 'open', and for a WebSocket of
-   * plain ws. A function, because a program may give its WebSockets properties of any name.
-   */
-  function connectionId(websocket: EitherWebSocket): string | null;
+	/**
+	 * The `connection` of a WebSocket's trace records; null before 'open', and for a WebSocket of
+	 * plain ws. A function, because a program may give its WebSockets properties of any name.
+	 */
+	function connectionId(websocket: EitherWebSocket): string | null;
 
-  /** A message of an iterator. A test of `isBinary` narrows the type of `data`. */
-  type Message = { data: string; isBinary: false } | { data: Buffer; isBinary: true };
+	/** A message of an iterator. A test of `isBinary` narrows the type of `data`. */
+	type Message = { data: string; isBinary: false } | { data: Buffer; isBinary: true };
 
-  /** A message of an iterator with the option `streams`: short ones are a {@link Message}. */
-  type StreamedMessage = Message | { data: Readable; isBinary: boolean };
+	/** A message of an iterator with the option `streams`: short ones are a {@link Message}. */
+	type StreamedMessage = Message | { data: Readable; isBinary: boolean };
 
-  interface Marks {
-    bytes?: number | undefined;
-    messages?: number | undefined;
-  }
+	interface Marks {
+		bytes?: number | undefined;
+		messages?: number | undefined;
+	}
 
-  interface MessagesOptions {
-    /** From either amount on, the WebSocket is paused. Default: 256 KiB, 256 messages. */
-    highWaterMark?: Marks | undefined;
-    /** Down to both amounts, it is resumed. Default: a quarter of `highWaterMark`. */
-    lowWaterMark?: Marks | undefined;
-    /** Ends the loop, which throws its reason. A message that it gathers is discarded. */
-    signal?: AbortSignal | undefined;
-    /**
-     * Whether messages of the option `streamFrom` come as streams: read each to its end, or destroy
-     * it, before the loop goes on. Otherwise the loop gathers each, and throws the error of a cut
-     * one. Default: false.
-     */
-    streams?: boolean | undefined;
-  }
+	interface MessagesOptions {
+		/** From either amount on, the WebSocket is paused. Default: 256 KiB, 256 messages. */
+		highWaterMark?: Marks | undefined;
+		/** Down to both amounts, it is resumed. Default: a quarter of `highWaterMark`. */
+		lowWaterMark?: Marks | undefined;
+		/** Ends the loop, which throws its reason. A message that it gathers is discarded. */
+		signal?: AbortSignal | undefined;
+		/**
+		 * Whether messages of the option `streamFrom` come as streams: read each to its end, or destroy
+		 * it, before the loop goes on. Otherwise the loop gathers each, and throws the error of a cut
+		 * one. Default: false.
+		 */
+		streams?: boolean | undefined;
+	}
 
-  /**
-   * The messages of a WebSocket from this call on: call it in the turn of 'connection' or before
-   * 'open' to get all. While the loop is busy, the WebSocket is paused at a high mark; the messages
-   * of a read that has begun (up to 64 KiB, inflated if compressed) still come.
-   *
-   * - Listeners of 'message' hear each message before the loop does.
-   * - The loop ends with the connection, with any close code, after the messages that have come. It
-   *   throws the error of the event 'error', which then needs no other listener.
-   * - Leaving the loop pauses the WebSocket and keeps the messages that have come for the next
-   *   loop. `resume()` drops them, and gives later ones to listeners of 'message' alone; `close()`
-   *   drops them, too, but for plain `ws`: resume it after `close()`.
-   * - Iterators at the same time share the messages, in the order of their calls of `next()`. The
-   *   marks of the latest count.
-   * - A WebSocket that is paused learns of the end of its connection when it is resumed.
-   *
-   * @throws RangeError for a mark that is not a number of at least 0
-   */
-  function messages(
-    websocket: EitherWebSocket,
-    options?: MessagesOptions & { streams?: false | undefined }
-  ): AsyncIterableIterator<Message>;
-  function messages(websocket: EitherWebSocket, options: MessagesOptions): AsyncIterableIterator<StreamedMessage>;
+	/**
+	 * The messages of a WebSocket from this call on: call it in the turn of 'connection' or before
+	 * 'open' to get all. While the loop is busy, the WebSocket is paused at a high mark; the messages
+	 * of a read that has begun (up to 64 KiB, inflated if compressed) still come.
+	 *
+	 * - Listeners of 'message' hear each message before the loop does.
+	 * - The loop ends with the connection, with any close code, after the messages that have come. It
+	 *   throws the error of the event 'error', which then needs no other listener.
+	 * - Leaving the loop pauses the WebSocket and keeps the messages that have come for the next
+	 *   loop. `resume()` drops them, and gives later ones to listeners of 'message' alone; `close()`
+	 *   drops them, too, but for plain `ws`: resume it after `close()`.
+	 * - Iterators at the same time share the messages, in the order of their calls of `next()`. The
+	 *   marks of the latest count.
+	 * - A WebSocket that is paused learns of the end of its connection when it is resumed.
+	 *
+	 * @throws RangeError for a mark that is not a number of at least 0
+	 */
+	function messages(
+		websocket: EitherWebSocket,
+		options?: MessagesOptions & { streams?: false | undefined }
+	): AsyncIterableIterator<Message>;
+	function messages(websocket: EitherWebSocket, options: MessagesOptions): AsyncIterableIterator<StreamedMessage>;
 
-  interface DrainedOptions {
-    /**
-     * The mark in bytes. Default: 65,536. The socket's `writableHighWaterMark` (16 KiB; 64 KiB from
-     * Node.js 22 on) is the lowest that counts.
-     */
-    below?: number | undefined;
-    /** Ends the waiting: the promise is rejected with its reason. */
-    signal?: AbortSignal | undefined;
-  }
+	interface DrainedOptions {
+		/**
+		 * The mark in bytes. Default: 65,536. The socket's `writableHighWaterMark` (16 KiB; 64 KiB from
+		 * Node.js 22 on) is the lowest that counts.
+		 */
+		below?: number | undefined;
+		/** Ends the waiting: the promise is rejected with its reason. */
+		signal?: AbortSignal | undefined;
+	}
 
-  /**
-   * Resolves when a WebSocket is open and its `bufferedAmount` below a mark. Rejected with the code
-   * `FRAMEMASK_ERR_NOT_OPEN` if the connection closes before, and for a WebSocket of plain ws; with
-   * a RangeError for a mark that is not above 0.
-   */
-  function drained(websocket: EitherWebSocket, options?: DrainedOptions): Promise<void>;
+	/**
+	 * Resolves when a WebSocket is open and its `bufferedAmount` below a mark. Rejected with the code
+	 * `FRAMEMASK_ERR_NOT_OPEN` if the connection closes before, and for a WebSocket of plain ws; with
+	 * a RangeError for a mark that is not above 0.
+	 */
+	function drained(websocket: EitherWebSocket, options?: DrainedOptions): Promise<void>;
 
-  type Chunk = string | ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
+	type Chunk = string | ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
 
-  interface SendStreamOptions {
-    /** Whether the message is binary. Default: unless the first chunk is a string. */
-    binary?: boolean | undefined;
-    /** Whether permessage-deflate compresses it, if it has been negotiated. Default: true. */
-    compress?: boolean | undefined;
-    /** Ends the sending: the promise is rejected with its reason. */
-    signal?: AbortSignal | undefined;
-  }
+	interface SendStreamOptions {
+		/** Whether the message is binary. Default: unless the first chunk is a string. */
+		binary?: boolean | undefined;
+		/** Whether permessage-deflate compresses it, if it has been negotiated. Default: true. */
+		compress?: boolean | undefined;
+		/** Ends the sending: the promise is rejected with its reason. */
+		signal?: AbortSignal | undefined;
+	}
 
-  /**
-   * Sends the chunks of a source as one message: each chunk is a frame, and an empty frame ends it.
-   * The source is asked for more when fewer than 64 KiB wait (the socket's `writableHighWaterMark`,
-   * if that is more). Do not change a chunk after it was given.
-   *
-   * - Meanwhile Ping, Pong and Close frames pass. Messages of `send` and other streams wait for
-   *   their turn (RFC 6455 section 5.4), so the source must not wait for them; `bufferedAmount`
-   *   counts them.
-   * - If the source or the signal ends it after the first chunk, the connection is closed with
-   *   1011, and the callbacks and promises that wait get the error.
-   * - If the connection closes, the source is left (`return()`, `destroy()`, `cancel()`); an async
-   *   generator that awaits, when it goes on.
-   * - A receiver may limit the frames of a message (ws and framemask: 16,384): give chunks of 64
-   *   KiB up to 1 GiB, and larger ones for more.
-   *
-   * @returns a promise that resolves when the operating system has the last frame. Rejected with
-   *   the source's error; with the code `FRAMEMASK_ERR_NOT_OPEN` unless the WebSocket is open, and
-   *   one of framemask/ws; with a TypeError for a source that is not a stream or iterable, and for
-   *   chunks of another type; with an Error within a message that `send` began
-   */
-  function sendStream(
-    websocket: EitherWebSocket,
-    source: Iterable<Chunk | Promise<Chunk>> | AsyncIterable<Chunk> | ReadableStream<Chunk> | Readable,
-    options?: SendStreamOptions
-  ): Promise<void>;
+	/**
+	 * Sends the chunks of a source as one message: each chunk is a frame, and an empty frame ends it.
+	 * The source is asked for more when fewer than 64 KiB wait (the socket's `writableHighWaterMark`,
+	 * if that is more). Do not change a chunk after it was given.
+	 *
+	 * - Meanwhile Ping, Pong and Close frames pass. Messages of `send` and other streams wait for
+	 *   their turn (RFC 6455 section 5.4), so the source must not wait for them; `bufferedAmount`
+	 *   counts them.
+	 * - If the source or the signal ends it after the first chunk, the connection is closed with
+	 *   1011, and the callbacks and promises that wait get the error.
+	 * - If the connection closes, the source is left (`return()`, `destroy()`, `cancel()`); an async
+	 *   generator that awaits, when it goes on.
+	 * - A receiver may limit the frames of a message (ws and framemask: 16,384): give chunks of 64
+	 *   KiB up to 1 GiB, and larger ones for more.
+	 *
+	 * @returns a promise that resolves when the operating system has the last frame. Rejected with
+	 *   the source's error; with the code `FRAMEMASK_ERR_NOT_OPEN` unless the WebSocket is open, and
+	 *   one of framemask/ws; with a TypeError for a source that is not a stream or iterable, and for
+	 *   chunks of another type; with an Error within a message that `send` began
+	 */
+	function sendStream(
+		websocket: EitherWebSocket,
+		source: Iterable<Chunk | Promise<Chunk>> | AsyncIterable<Chunk> | ReadableStream<Chunk> | Readable,
+		options?: SendStreamOptions
+	): Promise<void>;
 
-  interface WebSocketCloseInfo {
-    /** 1000, or 3000 to 4999. Default: none, or 1000 if there is a reason. */
-    closeCode?: number | undefined;
-    /** At most 123 bytes of UTF-8. Default: empty. */
-    reason?: string | undefined;
-  }
+	interface WebSocketCloseInfo {
+		/** 1000, or 3000 to 4999. Default: none, or 1000 if there is a reason. */
+		closeCode?: number | undefined;
+		/** At most 123 bytes of UTF-8. Default: empty. */
+		reason?: string | undefined;
+	}
 
-  /**
-   * Why a WebSocketStream has ended, a DOMException. Given to `cancel` or `abort`, it ends one, and
-   * the peer gets its code and reason.
-   *
-   * @throws DOMException `InvalidAccessError` for a code that may not be sent, `SyntaxError` for a
-   *   long reason
-   */
-  class WebSocketError extends Error {
-    constructor(message?: string, closeInfo?: WebSocketCloseInfo);
-    /** That of a DOMException: always 0. */
-    readonly code: number;
-    readonly closeCode: number | null;
-    readonly reason: string;
-  }
+	/**
+	 * Why a WebSocketStream has ended, a DOMException. Given to `cancel` or `abort`, it ends one, and
+	 * the peer gets its code and reason.
+	 *
+	 * @throws DOMException `InvalidAccessError` for a code that may not be sent, `SyntaxError` for a
+	 *   long reason
+	 */
+	class WebSocketError extends Error {
+		constructor(message?: string, closeInfo?: WebSocketCloseInfo);
+		/** That of a DOMException: always 0. */
+		readonly code: number;
+		readonly closeCode: number | null;
+		readonly reason: string;
+	}
 
-  interface WebSocketStreamOptions extends ClientOptions {
-    protocols?: string | string[] | undefined;
-    /** Ends the handshake: `opened` and `closed` are rejected with its reason. */
-    signal?: AbortSignal | undefined;
-  }
+	interface WebSocketStreamOptions extends ClientOptions {
+		protocols?: string | string[] | undefined;
+		/** Ends the handshake: `opened` and `closed` are rejected with its reason. */
+		signal?: AbortSignal | undefined;
+	}
 
-  interface WebSocketOpenInfo {
-    /** The messages: text as strings. 64 KiB that nobody has read pause the WebSocket. */
-    readable: ReadableStream<string | Uint8Array>;
-    /**
-     * Each chunk is a message; others than bytes become strings. A write is done when the bytes are
-     * copied (below 16 KiB), or the operating system has them; a lost one rejects. Closing it
-     * closes the WebSocket, and is done when the peer has answered.
-     */
-    writable: WritableStream<string | ArrayBufferView | ArrayBuffer | SharedArrayBuffer>;
-    extensions: string;
-    protocol: string;
-  }
+	interface WebSocketOpenInfo {
+		/** The messages: text as strings. 64 KiB that nobody has read pause the WebSocket. */
+		readable: ReadableStream<string | Uint8Array>;
+		/**
+		 * Each chunk is a message; others than bytes become strings. A write is done when the bytes are
+		 * copied (below 16 KiB), or the operating system has them; a lost one rejects. Closing it
+		 * closes the WebSocket, and is done when the peer has answered.
+		 */
+		writable: WritableStream<string | ArrayBufferView | ArrayBuffer | SharedArrayBuffer>;
+		extensions: string;
+		protocol: string;
+	}
 
-  /**
-   * A WebSocket as a pair of web streams with backpressure
-   * (https://github.com/whatwg/websockets/pull/48). A rejection of its promises never ends the
-   * program.
-   */
-  class WebSocketStream {
-    /** @throws SyntaxError for an URL or a protocol that is not valid, as `WebSocket` */
-    constructor(url: string | URL, options?: WebSocketStreamOptions);
-    /**
-     * Streams of a WebSocket, a server's in the turn of 'connection'. It takes the messages from
-     * then on (none of the event 'stream'), and sets `binaryType` to 'nodebuffer'.
-     *
-     * @throws DOMException `InvalidStateError` if it is closing or closed; TypeError for another
-     *   value
-     */
-    static from(websocket: EitherWebSocket): WebSocketStream;
-    readonly url: string;
-    /** Rejected with a WebSocketError if the connection is not opened; its `cause` says why. */
-    readonly opened: Promise<WebSocketOpenInfo>;
-    /**
-     * Rejected with a WebSocketError unless both endpoints have sent a Close frame. While nobody
-     * reads, the end is seen after the messages before it.
-     */
-    readonly closed: Promise<{ closeCode: number; reason: string }>;
-    /** Starts the closing handshake. Messages that come after it are dropped. */
-    close(closeInfo?: WebSocketCloseInfo): void;
-  }
+	/**
+	 * A WebSocket as a pair of web streams with backpressure
+	 * (https://github.com/whatwg/websockets/pull/48). A rejection of its promises never ends the
+	 * program.
+	 */
+	class WebSocketStream {
+		/** @throws SyntaxError for an URL or a protocol that is not valid, as `WebSocket` */
+		constructor(url: string | URL, options?: WebSocketStreamOptions);
+		/**
+		 * Streams of a WebSocket, a server's in the turn of 'connection'. It takes the messages from
+		 * then on (none of the event 'stream'), and sets `binaryType` to 'nodebuffer'.
+		 *
+		 * @throws DOMException `InvalidStateError` if it is closing or closed; TypeError for another
+		 *   value
+		 */
+		static from(websocket: EitherWebSocket): WebSocketStream;
+		readonly url: string;
+		/** Rejected with a WebSocketError if the connection is not opened; its `cause` says why. */
+		readonly opened: Promise<WebSocketOpenInfo>;
+		/**
+		 * Rejected with a WebSocketError unless both endpoints have sent a Close frame. While nobody
+		 * reads, the end is seen after the messages before it.
+		 */
+		readonly closed: Promise<{ closeCode: number; reason: string }>;
+		/** Starts the closing handshake. Messages that come after it are dropped. */
+		close(closeInfo?: WebSocketCloseInfo): void;
+	}
 
-  function createWebSocketStream(websocket: EitherWebSocket, options?: DuplexOptions): Duplex;
+	function createWebSocketStream(websocket: EitherWebSocket, options?: DuplexOptions): Duplex;
 
-  /** Reads and writes the header Sec-WebSocket-Extensions. */
-  const extension: {
-    format(extensions: Record<string, unknown>): string;
-    parse(header: string): Record<string, Record<string, unknown>[]>;
-  };
+	/** Reads and writes the header Sec-WebSocket-Extensions. */
+	const extension: {
+		format(extensions: Record<string, unknown>): string;
+		parse(header: string): Record<string, Record<string, unknown>[]>;
+	};
 
-  /** Reads the header Sec-WebSocket-Protocol. */
-  const subprotocol: { parse(header: string): Set<string> };
+	/** Reads the header Sec-WebSocket-Protocol. */
+	const subprotocol: { parse(header: string): Set<string> };
 
-  // ws does not document these three.
-  class PerMessageDeflate {
-    constructor(options?: PerMessageDeflateOptions, ...others: unknown[]);
-    [member: string]: Any;
-  }
+	// ws does not document these three.
+	class PerMessageDeflate {
+		constructor(options?: PerMessageDeflateOptions, ...others: unknown[]);
+		[member: string]: Any;
+	}
 
-  class Receiver extends Writable {
-    constructor(options?: Record<string, unknown>);
-    [member: string]: Any;
-  }
+	class Receiver extends Writable {
+		constructor(options?: Record<string, unknown>);
+		[member: string]: Any;
+	}
 
-  class Sender {
-    constructor(socket: Duplex, extensions?: Record<string, unknown>, generateMask?: (mask: Buffer) => void);
-    [member: string]: Any;
-  }
+	class Sender {
+		constructor(socket: Duplex, extensions?: Record<string, unknown>, generateMask?: (mask: Buffer) => void);
+		[member: string]: Any;
+	}
 }
 
 export = WebSocket;

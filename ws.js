@@ -11,7 +11,7 @@ const { WebSocketError, WebSocketStream } = require('./lib/ws/websocket-stream')
 const ADDED = { connectionId, drained, messages, report, sendStream, WebSocketError, WebSocketStream };
 
 for (const exported of new Set([Exported, WebSocket])) {
-  Object.assign(exported, { WebSocket, WebSocketServer, Server: WebSocketServer }, ADDED);
+	Object.assign(exported, { WebSocket, WebSocketServer, Server: WebSocketServer }, ADDED);
 }
 
 module.exports = Exported;

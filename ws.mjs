@@ -1,21 +1,21 @@
 import WebSocket from './ws.js';
 
 export const {
-  connectionId,
-  createWebSocketStream,
-  drained,
-  extension,
-  messages,
-  PerMessageDeflate,
-  Receiver,
-  Sender,
-  sendStream,
-  Server,
-  subprotocol,
-  WebSocketError,
-  WebSocketServer,
-  WebSocketStream,
-  report
+	connectionId,
+	createWebSocketStream,
+	drained,
+	extension,
+	messages,
+	PerMessageDeflate,
+	Receiver,
+	Sender,
+	sendStream,
+	Server,
+	subprotocol,
+	WebSocketError,
+	WebSocketServer,
+	WebSocketStream,
+	report
 } = WebSocket;
 
 export { WebSocket };

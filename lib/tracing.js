@@ -25,7 +25,7 @@ const UNTRACED = Object.freeze({});
 
 /** @param {object | null} [connection] of which the records would be */
 function isTraced(connection) {
-  return (frames.hasSubscribers || messages.hasSubscribers) && connection !== UNTRACED;
+	return (frames.hasSubscribers || messages.hasSubscribers) && connection !== UNTRACED;
 }
 
 /**
@@ -46,18 +46,18 @@ function isTraced(connection) {
  * @param {TraceSource} source
  */
 function createRecord({ role, isSender, sequence, connection }) {
-  connection.id ??= frameId();
-  return {
-    id: frameId({ version: 7 }),
-    // Finer than Date.now(), and never goes back.
-    time: performance.timeOrigin + performance.now(),
-    connection: connection.id,
-    key: connection.key ?? null,
-    from: (role === 'client') === isSender ? 'client' : 'server',
-    sequence,
-    direction: isSender ? 'sent' : 'received',
-    role
-  };
+	connection.id ??= frameId();
+	return {
+		id: frameId({ version: 7 }),
+		// Finer than Date.now(), and never goes back.
+		time: performance.timeOrigin + performance.now(),
+		connection: connection.id,
+		key: connection.key ?? null,
+		from: (role === 'client') === isSender ? 'client' : 'server',
+		sequence,
+		direction: isSender ? 'sent' : 'received',
+		role
+	};
 }
 
 /**
@@ -67,60 +67,60 @@ function createRecord({ role, isSender, sequence, connection }) {
  *   frame that has been framed already, in pieces
  */
 function showPayload(data, start, end) {
-  frames[kSeePayload]?.(data, start, end);
+	frames[kSeePayload]?.(data, start, end);
 }
 
 /** `firstByte` and `length` are the frame's. */
 function traceFrame(source, firstByte, length) {
-  if (!frames.hasSubscribers) return;
-  const record = createRecord(source);
-  record.opcode = firstByte & OPCODE;
-  record.fin = (firstByte & FIN) !== 0;
-  record.rsv = (firstByte & RSV) >> 4;
-  record.masked = record.from === 'client';
-  record.length = length;
-  record.error = null;
-  frames.publish(record);
+	if (!frames.hasSubscribers) return;
+	const record = createRecord(source);
+	record.opcode = firstByte & OPCODE;
+	record.fin = (firstByte & FIN) !== 0;
+	record.rsv = (firstByte & RSV) >> 4;
+	record.masked = record.from === 'client';
+	record.length = length;
+	record.error = null;
+	frames.publish(record);
 }
 
 function traceError(source, error) {
-  if (!frames.hasSubscribers) return;
-  const record = createRecord(source);
-  record.opcode = record.fin = record.rsv = record.masked = record.length = null;
-  record.error = error;
-  frames.publish(record);
+	if (!frames.hasSubscribers) return;
+	const record = createRecord(source);
+	record.opcode = record.fin = record.rsv = record.masked = record.length = null;
+	record.error = error;
+	frames.publish(record);
 }
 
 /** `firstByte` is the first frame's, `length` the message's, the sequence the last frame's. */
 function traceMessage(source, firstByte, length, fragments) {
-  if (!messages.hasSubscribers) return;
-  const record = createRecord(source);
-  record.binary = (firstByte & OPCODE) === Opcode.BINARY;
-  record.rsv = (firstByte & RSV) >> 4;
-  record.length = length;
-  record.fragments = fragments;
-  messages.publish(record);
+	if (!messages.hasSubscribers) return;
+	const record = createRecord(source);
+	record.binary = (firstByte & OPCODE) === Opcode.BINARY;
+	record.rsv = (firstByte & RSV) >> 4;
+	record.length = length;
+	record.fragments = fragments;
+	messages.publish(record);
 }
 
 /** The messages of a connection, each way, and their bytes. */
 class Counts {
-  constructor() {
-    this.messagesReceived = 0;
-    this.bytesReceived = 0;
-    this.messagesSent = 0;
-    this.bytesSent = 0;
-  }
+	constructor() {
+		this.messagesReceived = 0;
+		this.bytesReceived = 0;
+		this.messagesSent = 0;
+		this.bytesSent = 0;
+	}
 
-  /** `isLast`: whether the data ends a message. */
-  received(data, isLast) {
-    this.bytesReceived += sizeOf(data);
-    if (isLast) this.messagesReceived++;
-  }
+	/** `isLast`: whether the data ends a message. */
+	received(data, isLast) {
+		this.bytesReceived += sizeOf(data);
+		if (isLast) this.messagesReceived++;
+	}
 
-  sent(data, isLast) {
-    this.bytesSent += sizeOf(data);
-    if (isLast) this.messagesSent++;
-  }
+	sent(data, isLast) {
+		this.bytesSent += sizeOf(data);
+		if (isLast) this.messagesSent++;
+	}
 }
 
 /** The bytes of a string, of bytes, or of a prepared message. */
@@ -128,23 +128,23 @@ const sizeOf = (data) => (typeof data === 'string' ? Buffer.byteLength(data) : (
 
 /** `trace`: the `id`, `key` and `path` of the connection. */
 function connectionRecord({ role, protocol }, trace) {
-  trace.id ??= frameId();
-  return {
-    id: frameId({ version: 7 }),
-    time: performance.timeOrigin + performance.now(),
-    connection: trace.id,
-    key: trace.key ?? null,
-    path: trace.path ?? null,
-    protocol,
-    role
-  };
+	trace.id ??= frameId();
+	return {
+		id: frameId({ version: 7 }),
+		time: performance.timeOrigin + performance.now(),
+		connection: trace.id,
+		key: trace.key ?? null,
+		path: trace.path ?? null,
+		protocol,
+		role
+	};
 }
 
 /** @returns {Counts | null} null if nobody listens */
 function traceOpen(connection, trace) {
-  if (trace === UNTRACED) return null;
-  if (opened.hasSubscribers) opened.publish(connectionRecord(connection, trace));
-  return opened.hasSubscribers || closed.hasSubscribers ? new Counts() : null;
+	if (trace === UNTRACED) return null;
+	if (opened.hasSubscribers) opened.publish(connectionRecord(connection, trace));
+	return opened.hasSubscribers || closed.hasSubscribers ? new Counts() : null;
 }
 
 /**
@@ -153,20 +153,20 @@ function traceOpen(connection, trace) {
  * @param {Error | null} error why the connection was lost
  */
 function traceClose(connection, trace, counts, sentCode, error) {
-  if (!closed.hasSubscribers || trace === UNTRACED) return;
-  const { messagesReceived = null, bytesReceived = null, messagesSent = null, bytesSent = null } = counts ?? {};
-  const { closeCode } = connection;
-  const counted = { messagesReceived, bytesReceived, messagesSent, bytesSent };
-  closed.publish(Object.assign(connectionRecord(connection, trace), { closeCode, sentCode, error, ...counted }));
+	if (!closed.hasSubscribers || trace === UNTRACED) return;
+	const { messagesReceived = null, bytesReceived = null, messagesSent = null, bytesSent = null } = counts ?? {};
+	const { closeCode } = connection;
+	const counted = { messagesReceived, bytesReceived, messagesSent, bytesSent };
+	closed.publish(Object.assign(connectionRecord(connection, trace), { closeCode, sentCode, error, ...counted }));
 }
 
 module.exports = {
-  UNTRACED,
-  isTraced,
-  showPayload,
-  traceClose,
-  traceError,
-  traceFrame,
-  traceMessage,
-  traceOpen
+	UNTRACED,
+	isTraced,
+	showPayload,
+	traceClose,
+	traceError,
+	traceFrame,
+	traceMessage,
+	traceOpen
 };

@@ -19,18 +19,18 @@ const SLAB_LOOP_TO = 40;
  * is null for JavaScript only.
  */
 function createCodecBackend(native) {
-  const masking = createBackend(native);
-  if (native === null) return { ...masking, scan: require('./scan').scanChunk };
-  const { params } = native;
+	const masking = createBackend(native);
+	if (native === null) return { ...masking, scan: require('./scan').scanChunk };
+	const { params } = native;
 
-  function scan(chunk, start, mode, table) {
-    params[START] = start;
-    params[MODE] = mode;
-    native.scan(chunk, table);
-    return params[COUNT];
-  }
+	function scan(chunk, start, mode, table) {
+		params[START] = start;
+		params[MODE] = mode;
+		native.scan(chunk, table);
+		return params[COUNT];
+	}
 
-  return { ...masking, scan };
+	return { ...masking, scan };
 }
 
 /**
@@ -39,8 +39,8 @@ function createCodecBackend(native) {
  * Returns true only if the bytes are ASCII.
  */
 function copyMasking(backend, source, start, output, offset, length, key, loopTo = LOOP_TO) {
-  if (length <= loopTo) return copyMasked(source, start, output, offset, length, key);
-  return backend.maskInto(source, start, output, offset, length, key);
+	if (length <= loopTo) return copyMasked(source, start, output, offset, length, key);
+	return backend.maskInto(source, start, output, offset, length, key);
 }
 
 module.exports = { SLAB_LOOP_TO, codecBackend: createCodecBackend(native), copyMasking, createCodecBackend };

@@ -13,16 +13,16 @@ const { isSendableCloseCode } = require('../shared/protocol');
  * @returns {FrameError | null} the rule that the payload of a Close frame breaks
  */
 function findCloseError(payload, validates) {
-  if (payload.length === 0) return null;
-  if (payload.length === 1) return new FrameError('CLOSE_LENGTH', 1002, 'A Close frame has a payload of one byte');
-  const code = payload.readUInt16BE(0);
-  if (!isSendableCloseCode(code)) {
-    const error = new FrameError('CLOSE_CODE', 1002, `A Close frame has the code ${code}`);
-    error.receivedCode = code;
-    return error;
-  }
-  if (!validates || isUtf8(payload.subarray(2))) return null;
-  return new FrameError('UTF8', 1007, 'The reason in a Close frame is not UTF-8');
+	if (payload.length === 0) return null;
+	if (payload.length === 1) return new FrameError('CLOSE_LENGTH', 1002, 'A Close frame has a payload of one byte');
+	const code = payload.readUInt16BE(0);
+	if (!isSendableCloseCode(code)) {
+		const error = new FrameError('CLOSE_CODE', 1002, `A Close frame has the code ${code}`);
+		error.receivedCode = code;
+		return error;
+	}
+	if (!validates || isUtf8(payload.subarray(2))) return null;
+	return new FrameError('UTF8', 1007, 'The reason in a Close frame is not UTF-8');
 }
 
 module.exports = { findCloseError };

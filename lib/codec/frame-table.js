@@ -34,26 +34,26 @@ const frameTables = new Pool(() => new Uint32Array(FRAMES_PER_SCAN * ENTRY), 4);
  * @returns {number} the offset in the chunk at which they end
  */
 function endOfBatch(table, first, end) {
-  const start = table[first + 1];
-  let i = first + ENTRY;
-  while (i < end && table[i] === TEXT_MESSAGE && table[i + 2] - start <= MAX_BATCH) i += ENTRY;
-  return table[i - 1];
+	const start = table[first + 1];
+	let i = first + ENTRY;
+	while (i < end && table[i] === TEXT_MESSAGE && table[i + 2] - start <= MAX_BATCH) i += ENTRY;
+	return table[i - 1];
 }
 
 /** The frames that are copied together, by the same arguments; returns where they end. */
 function endOfPiece(table, first, end) {
-  const start = table[first + 1];
-  let i = first;
-  while (i < end && table[i + 2] - table[i + 1] < SHARED_BELOW && table[i + 2] - start <= MAX_PIECE) i += ENTRY;
-  return table[Math.max(i, first + ENTRY) - 1];
+	const start = table[first + 1];
+	let i = first;
+	while (i < end && table[i + 2] - table[i + 1] < SHARED_BELOW && table[i + 2] - start <= MAX_PIECE) i += ENTRY;
+	return table[Math.max(i, first + ENTRY) - 1];
 }
 
 /** Moves the payloads of all entries to their places once the chunk begins at `from`. */
 function moveEntries(table, from) {
-  for (let i = 0; i < table.length; i += ENTRY) {
-    table[i + 1] -= from;
-    table[i + 2] -= from;
-  }
+	for (let i = 0; i < table.length; i += ENTRY) {
+		table[i + 1] -= from;
+		table[i + 2] -= from;
+	}
 }
 
 module.exports = { MAX_BATCH, ENTRY, endOfBatch, endOfPiece, frameTables, moveEntries };

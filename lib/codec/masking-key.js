@@ -15,27 +15,27 @@ let used = KEYS;
  * section 5.3).
  */
 function nextMaskingKey() {
-  let key = 0;
-  while (key === 0) {
-    if (used === KEYS) drawKeys();
-    key = keys[used++];
-  }
-  return key;
+	let key = 0;
+	while (key === 0) {
+		if (used === KEYS) drawKeys();
+		key = keys[used++];
+	}
+	return key;
 }
 
 /** Apart, so that V8 inlines `nextMaskingKey`. */
 function drawKeys() {
-  if (keys === null) {
-    keys = new Int32Array(KEYS);
-    beforeSnapshot(forgetKeys);
-  }
-  modules.crypto.randomFillSync(keys);
-  used = 0;
+	if (keys === null) {
+		keys = new Int32Array(KEYS);
+		beforeSnapshot(forgetKeys);
+	}
+	modules.crypto.randomFillSync(keys);
+	used = 0;
 }
 
 function forgetKeys() {
-  keys.fill(0);
-  used = KEYS;
+	keys.fill(0);
+	used = KEYS;
 }
 
 module.exports = { nextMaskingKey };

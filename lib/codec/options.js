@@ -4,9 +4,9 @@ const { invalidType } = require('../shared/errors');
 const { UNTRACED } = require('../tracing');
 
 function readHandler(options, name) {
-  const value = options[name];
-  if (value !== undefined && typeof value !== 'function') throw invalidType(`options.${name}`, 'a function', value);
-  return value;
+	const value = options[name];
+	if (value !== undefined && typeof value !== 'function') throw invalidType(`options.${name}`, 'a function', value);
+	return value;
 }
 
 /**
@@ -14,14 +14,14 @@ function readHandler(options, name) {
  * which leaves it out.
  */
 function readTrace(options) {
-  const { trace = null } = options;
-  if (trace === false || trace === UNTRACED) return UNTRACED;
-  if (typeof trace !== 'object') throw invalidType('options.trace', 'an object', trace);
-  for (const name of ['id', 'key']) {
-    const value = trace?.[name] ?? '';
-    if (typeof value !== 'string') throw invalidType(`options.trace.${name}`, 'a string', value);
-  }
-  return trace;
+	const { trace = null } = options;
+	if (trace === false || trace === UNTRACED) return UNTRACED;
+	if (typeof trace !== 'object') throw invalidType('options.trace', 'an object', trace);
+	for (const name of ['id', 'key']) {
+		const value = trace?.[name] ?? '';
+		if (typeof value !== 'string') throw invalidType(`options.trace.${name}`, 'a string', value);
+	}
+	return trace;
 }
 
 /**
@@ -32,24 +32,24 @@ function readTrace(options) {
  * @returns {NegotiatedDeflate | null}
  */
 function readAgreement(options) {
-  const value = options.deflate ?? null;
-  if (value !== null && !isAgreement(value)) {
-    throw invalidType('options.deflate', 'the result of acceptDeflate() or of readAnswer() of an offer', value);
-  }
-  return value;
+	const value = options.deflate ?? null;
+	if (value !== null && !isAgreement(value)) {
+		throw invalidType('options.deflate', 'the result of acceptDeflate() or of readAnswer() of an offer', value);
+	}
+	return value;
 }
 
 function isAgreement(value) {
-  const judge = value.constructor?.isAgreement;
-  return typeof judge === 'function' && judge(value) === true;
+	const judge = value.constructor?.isAgreement;
+	return typeof judge === 'function' && judge(value) === true;
 }
 
 function readChoice(options, name, choices, byDefault) {
-  const value = options[name] ?? byDefault;
-  if (!choices.includes(value)) {
-    throw invalidType(`options.${name}`, `one of ${choices.map((text) => `'${text}'`).join(', ')}`, value);
-  }
-  return value;
+	const value = options[name] ?? byDefault;
+	if (!choices.includes(value)) {
+		throw invalidType(`options.${name}`, `one of ${choices.map((text) => `'${text}'`).join(', ')}`, value);
+	}
+	return value;
 }
 
 module.exports = { readAgreement, readChoice, readTrace, readHandler };

@@ -15,36 +15,36 @@ let framedMessage;
  * object passes for one. Only sinks and callers of `take` get them, and must not change them.
  */
 class PreparedMessage {
-  #framed;
+	#framed;
 
-  // `message.constructor` is public, so this takes no bytes that are a frame already.
-  constructor(data, options) {
-    const bytes = typeof data === 'string' ? Buffer.from(data) : toBytes('data', data);
-    const length = lengthOf(bytes);
-    const binary = options.binary ?? typeof data !== 'string';
-    const firstByte = FIN | (options.rsv1 ? RSV1 : 0) | (binary ? Opcode.BINARY : Opcode.TEXT);
-    const deflated = options.deflate && !options.rsv1 ? new Map() : null;
-    this.#framed = { ...frameBytes(firstByte, bytes, length), deflated };
-  }
+	// `message.constructor` is public, so this takes no bytes that are a frame already.
+	constructor(data, options) {
+		const bytes = typeof data === 'string' ? Buffer.from(data) : toBytes('data', data);
+		const length = lengthOf(bytes);
+		const binary = options.binary ?? typeof data !== 'string';
+		const firstByte = FIN | (options.rsv1 ? RSV1 : 0) | (binary ? Opcode.BINARY : Opcode.TEXT);
+		const deflated = options.deflate && !options.rsv1 ? new Map() : null;
+		this.#framed = { ...frameBytes(firstByte, bytes, length), deflated };
+	}
 
-  static {
-    framedMessage = (value) => (typeof value === 'object' && value !== null && #framed in value ? value.#framed : null);
-  }
+	static {
+		framedMessage = (value) => (typeof value === 'object' && value !== null && #framed in value ? value.#framed : null);
+	}
 
-  get frame() {
-    return Buffer.from(this.#framed.frame);
-  }
+	get frame() {
+		return Buffer.from(this.#framed.frame);
+	}
 
-  get length() {
-    return this.#framed.length;
-  }
+	get length() {
+		return this.#framed.length;
+	}
 }
 
 function frameBytes(firstByte, bytes, length) {
-  const frame = Buffer.allocUnsafeSlow(headerSize(length, 0) + length);
-  const payload = writeHeader(frame, 0, firstByte, length, 0);
-  frame.set(bytes, payload);
-  return { frame, length };
+	const frame = Buffer.allocUnsafeSlow(headerSize(length, 0) + length);
+	const payload = writeHeader(frame, 0, firstByte, length, 0);
+	frame.set(bytes, payload);
+	return { frame, length };
 }
 
 /**
@@ -52,21 +52,21 @@ function frameBytes(firstByte, bytes, length) {
  * compress alike. The message as it is if it is not to be compressed, or does not shrink.
  */
 function framedFor(framed, compression) {
-  const { frame, length, deflated } = framed;
-  // A sink may have transferred the memory.
-  if (deflated === null || !compression.sharesFrom(length) || frame[0] === undefined) return framed;
-  const { key } = compression;
-  let made = deflated.get(key);
-  if (made === undefined) {
-    const bytes = compression.deflateShared(view(frame, headerSize(length, 0), frame.length));
-    made = bytes.length < length ? { ...frameBytes(frame[0] | RSV1, bytes, bytes.length), deflated: null } : framed;
-    deflated.set(key, made);
-  }
-  return made;
+	const { frame, length, deflated } = framed;
+	// A sink may have transferred the memory.
+	if (deflated === null || !compression.sharesFrom(length) || frame[0] === undefined) return framed;
+	const { key } = compression;
+	let made = deflated.get(key);
+	if (made === undefined) {
+		const bytes = compression.deflateShared(view(frame, headerSize(length, 0), frame.length));
+		made = bytes.length < length ? { ...frameBytes(frame[0] | RSV1, bytes, bytes.length), deflated: null } : framed;
+		deflated.set(key, made);
+	}
+	return made;
 }
 
 function prepare(data, options) {
-  return new PreparedMessage(data, options ?? {});
+	return new PreparedMessage(data, options ?? {});
 }
 
 showPublicState(PreparedMessage, ['length']);

@@ -27,18 +27,18 @@ const largeSlabs = new Pool(() => Buffer.allocUnsafeSlow(LARGE_SLAB), 16);
  * a pooled one, else a new one.
  */
 function acquireSlab(size, alwaysPooled) {
-  if (!alwaysPooled && size <= PRIVATE_SLAB) return Buffer.allocUnsafeSlow(PRIVATE_SLAB);
-  return (size <= SMALL_SLAB ? smallSlabs : largeSlabs).acquire();
+	if (!alwaysPooled && size <= PRIVATE_SLAB) return Buffer.allocUnsafeSlow(PRIVATE_SLAB);
+	return (size <= SMALL_SLAB ? smallSlabs : largeSlabs).acquire();
 }
 
 /** A slab whose memory a sink has transferred is empty, and not pooled. */
 function releaseSlab(slab) {
-  if (slab.length === SMALL_SLAB) smallSlabs.release(slab);
-  else if (slab.length === LARGE_SLAB) largeSlabs.release(slab);
+	if (slab.length === SMALL_SLAB) smallSlabs.release(slab);
+	else if (slab.length === LARGE_SLAB) largeSlabs.release(slab);
 }
 
 function isPrivate(slab) {
-  return slab.length === PRIVATE_SLAB;
+	return slab.length === PRIVATE_SLAB;
 }
 
 module.exports = { LARGE_SLAB, REFERENCE_OWNED_FROM, acquireSlab, isPrivate, releaseSlab };

@@ -36,115 +36,115 @@ const ABNORMAL = 1006;
  * the TCP Close" "after a reasonable amount of time" (section 7.1.1).
  */
 class Closing {
-  /** @param {'server' | 'client'} role */
-  constructor(role) {
-    this._isServer = role === 'server';
-    this._state = IS_OPEN;
-    /** The code and the reason for the program. */
-    this.code = ABNORMAL;
-    this.reason = '';
-  }
+	/** @param {'server' | 'client'} role */
+	constructor(role) {
+		this._isServer = role === 'server';
+		this._state = IS_OPEN;
+		/** The code and the reason for the program. */
+		this.code = ABNORMAL;
+		this.reason = '';
+	}
 
-  /** @returns {1 | 2 | 3} */
-  get readyState() {
-    if (this._state === IS_OPEN) return OPEN;
-    return this._state === IS_OVER ? CLOSED : CLOSING;
-  }
+	/** @returns {1 | 2 | 3} */
+	get readyState() {
+		if (this._state === IS_OPEN) return OPEN;
+		return this._state === IS_OVER ? CLOSED : CLOSING;
+	}
 
-  /** "MUST NOT send any more data frames after sending a Close frame" (section 5.5.1). */
-  get maySend() {
-    return this._state === IS_OPEN;
-  }
+	/** "MUST NOT send any more data frames after sending a Close frame" (section 5.5.1). */
+	get maySend() {
+		return this._state === IS_OPEN;
+	}
 
-  /**
-   * Whether frames are still read: messages may come between its own Close frame and the peer's.
-   * "An endpoint MUST NOT continue to attempt to process data ... after being instructed to _Fail
-   * the WebSocket Connection_" (section 7.1.7).
-   */
-  get mayRead() {
-    return this._state <= BY_US;
-  }
+	/**
+	 * Whether frames are still read: messages may come between its own Close frame and the peer's.
+	 * "An endpoint MUST NOT continue to attempt to process data ... after being instructed to _Fail
+	 * the WebSocket Connection_" (section 7.1.7).
+	 */
+	get mayRead() {
+		return this._state <= BY_US;
+	}
 
-  /** Whether the transport is closed. */
-  get isOver() {
-    return this._state === IS_OVER;
-  }
+	/** Whether the transport is closed. */
+	get isOver() {
+		return this._state === IS_OVER;
+	}
 
-  /**
-   * The program closes the connection (section 7.1.2). A second Close frame is never sent.
-   *
-   * @returns {number} steps
-   */
-  close() {
-    if (this._state !== IS_OPEN) return 0;
-    this._state = BY_US;
-    return SEND_CLOSE;
-  }
+	/**
+	 * The program closes the connection (section 7.1.2). A second Close frame is never sent.
+	 *
+	 * @returns {number} steps
+	 */
+	close() {
+		if (this._state !== IS_OPEN) return 0;
+		this._state = BY_US;
+		return SEND_CLOSE;
+	}
 
-  /**
-   * The peer's first Close frame has come: an endpoint that "did not previously send a Close frame
-   * ... MUST send a Close frame in response". Then "the server MUST close the underlying TCP
-   * connection immediately; the client SHOULD wait for the server" (section 5.5.1).
-   *
-   * @param {number} code 1005 without one (section 7.1.5)
-   * @param {string} reason (section 7.1.6)
-   * @returns {number} steps
-   */
-  receiveClose(code, reason) {
-    if (this._state > BY_US) return 0;
-    const answer = this._state === IS_OPEN ? SEND_CLOSE : 0;
-    this._state = this._isServer ? ENDS : WAITS_FOR_END;
-    this.code = code;
-    this.reason = reason;
-    return this._isServer ? answer | END : answer;
-  }
+	/**
+	 * The peer's first Close frame has come: an endpoint that "did not previously send a Close frame
+	 * ... MUST send a Close frame in response". Then "the server MUST close the underlying TCP
+	 * connection immediately; the client SHOULD wait for the server" (section 5.5.1).
+	 *
+	 * @param {number} code 1005 without one (section 7.1.5)
+	 * @param {string} reason (section 7.1.6)
+	 * @returns {number} steps
+	 */
+	receiveClose(code, reason) {
+		if (this._state > BY_US) return 0;
+		const answer = this._state === IS_OPEN ? SEND_CLOSE : 0;
+		this._state = this._isServer ? ENDS : WAITS_FOR_END;
+		this.code = code;
+		this.reason = reason;
+		return this._isServer ? answer | END : answer;
+	}
 
-  /**
-   * The peer has broken a rule, or this endpoint can't go on: it "SHOULD send a Close frame with an
-   * appropriate status code" first (section 7.1.7).
-   *
-   * @returns {number} steps
-   */
-  fail() {
-    if (this._state > BY_US) return 0;
-    const isFirst = this._state === IS_OPEN;
-    this._state = ENDS;
-    return isFirst ? SEND_CLOSE | END : END;
-  }
+	/**
+	 * The peer has broken a rule, or this endpoint can't go on: it "SHOULD send a Close frame with an
+	 * appropriate status code" first (section 7.1.7).
+	 *
+	 * @returns {number} steps
+	 */
+	fail() {
+		if (this._state > BY_US) return 0;
+		const isFirst = this._state === IS_OPEN;
+		this._state = ENDS;
+		return isFirst ? SEND_CLOSE | END : END;
+	}
 
-  /**
-   * The peer has ended its half of the transport, after the closing handshake or before it. "An
-   * endpoint MAY omit sending a Close frame if it believes the other side is unlikely to be able to
-   * process" it (section 7.1.7).
-   *
-   * @returns {number} steps
-   */
-  endByPeer() {
-    if (this._state >= ENDS) return 0;
-    this._state = ENDS;
-    return END;
-  }
+	/**
+	 * The peer has ended its half of the transport, after the closing handshake or before it. "An
+	 * endpoint MAY omit sending a Close frame if it believes the other side is unlikely to be able to
+	 * process" it (section 7.1.7).
+	 *
+	 * @returns {number} steps
+	 */
+	endByPeer() {
+		if (this._state >= ENDS) return 0;
+		this._state = ENDS;
+		return END;
+	}
 
-  /**
-   * The transport is gone, and bytes that came before are still to be read; nothing more can be
-   * sent (section 7.2.1).
-   */
-  lose() {
-    if (this._state === IS_OPEN) this._state = BY_US;
-  }
+	/**
+	 * The transport is gone, and bytes that came before are still to be read; nothing more can be
+	 * sent (section 7.2.1).
+	 */
+	lose() {
+		if (this._state === IS_OPEN) this._state = BY_US;
+	}
 
-  /** The program, or a time limit, drops the connection: the owner destroys the transport. */
-  terminate() {
-    if (this._state < ENDS) this._state = ENDS;
-  }
+	/** The program, or a time limit, drops the connection: the owner destroys the transport. */
+	terminate() {
+		if (this._state < ENDS) this._state = ENDS;
+	}
 
-  /**
-   * The transport is closed, and all has been read: "_The WebSocket Connection is Closed_" (section
-   * 7.1.4).
-   */
-  finish() {
-    this._state = IS_OVER;
-  }
+	/**
+	 * The transport is closed, and all has been read: "_The WebSocket Connection is Closed_" (section
+	 * 7.1.4).
+	 */
+	finish() {
+		this._state = IS_OVER;
+	}
 }
 
 /** The code of the answer: "typically echos the status code it received" (section 5.5.1). */

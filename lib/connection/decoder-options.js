@@ -7,69 +7,69 @@ const { throwLater } = require('../shared/call-in-order');
 
 /** The options of the Decoder of an Endpoint: a literal, as a spread leaves 4 KB of garbage. */
 function decoderOptions(endpoint, role, deflate, trace) {
-  const { ofDecoder, onMessage: ofProgram, onPart: partsOfProgram } = endpoint.settings;
-  const { maxPayload, maxFragments, partsFrom, text } = ofDecoder;
-  return {
-    role,
-    maxPayload,
-    maxFragments,
-    partsFrom,
-    text,
-    deflate,
-    trace,
-    context: endpoint,
-    borrowed: false,
-    onMessage: ofProgram !== undefined || partsOfProgram === undefined ? onMessage : undefined,
-    onPart: partsOfProgram === undefined ? undefined : onPart,
-    onPing,
-    onPong,
-    onClose,
-    onError,
-    onInflated: deflate === null ? undefined : onInflated
-  };
+	const { ofDecoder, onMessage: ofProgram, onPart: partsOfProgram } = endpoint.settings;
+	const { maxPayload, maxFragments, partsFrom, text } = ofDecoder;
+	return {
+		role,
+		maxPayload,
+		maxFragments,
+		partsFrom,
+		text,
+		deflate,
+		trace,
+		context: endpoint,
+		borrowed: false,
+		onMessage: ofProgram !== undefined || partsOfProgram === undefined ? onMessage : undefined,
+		onPart: partsOfProgram === undefined ? undefined : onPart,
+		onPing,
+		onPong,
+		onClose,
+		onError,
+		onInflated: deflate === null ? undefined : onInflated
+	};
 }
 
 /** As `Endpoint.call`, without its `apply`: most calls come here. */
 function onMessage(data, isBinary) {
-  const { connection, counts, settings } = this.context;
-  if (counts !== null) counts.received(data, true);
-  if (settings.onMessage === undefined) return;
-  this.context.hasHeard = true;
-  try {
-    settings.onMessage.call(connection, data, isBinary);
-  } catch (error) {
-    throwLater(error);
-  }
+	const { connection, counts, settings } = this.context;
+	if (counts !== null) counts.received(data, true);
+	if (settings.onMessage === undefined) return;
+	this.context.hasHeard = true;
+	try {
+		settings.onMessage.call(connection, data, isBinary);
+	} catch (error) {
+		throwLater(error);
+	}
 }
 
 function onPart(data, isBinary, isLast) {
-  this.context.counts?.received(data, isLast);
-  this.context.hasHeard = true;
-  this.context.call('onPart', data, isBinary, isLast);
+	this.context.counts?.received(data, isLast);
+	this.context.hasHeard = true;
+	this.context.call('onPart', data, isBinary, isLast);
 }
 
 function onPing(payload) {
-  if (!this.context.settings.autoPong) this.context.hasHeard = true;
-  this.context.answer(payload);
-  this.context.call('onPing', payload);
+	if (!this.context.settings.autoPong) this.context.hasHeard = true;
+	this.context.answer(payload);
+	this.context.call('onPing', payload);
 }
 
 function onPong(payload) {
-  this.context.call('onPong', payload);
+	this.context.call('onPong', payload);
 }
 
 function onClose(code, reason) {
-  this.context.follow(this.context.closing.receiveClose(code, reason), answerTo(code));
+	this.context.follow(this.context.closing.receiveClose(code, reason), answerTo(code));
 }
 
 function onError(error) {
-  this.context.fault = error;
-  this.context.follow(this.context.closing.fail(), error.closeCode);
-  this.context.call('onError', error);
+	this.context.fault = error;
+	this.context.follow(this.context.closing.fail(), error.closeCode);
+	this.context.call('onError', error);
 }
 
 function onInflated() {
-  this.context.run(() => {});
+	this.context.run(() => {});
 }
 
 module.exports = { decoderOptions };

@@ -45,291 +45,291 @@ const MAX_PONGS = 64;
  * Handlers of the program run between steps; if one throws, nothing here changes.
  */
 class Endpoint {
-  constructor(connection, socket, role, settings, deflate, trace) {
-    this.connection = connection;
-    this.socket = socket;
-    this.settings = settings;
-    this.closing = new Closing(role);
-    const onDeflated = deflate === null ? undefined : () => this._onDeflated();
-    this.output = new Output(socket, role, deflate, trace, onDeflated);
-    this.input = new Input(socket, onSocketData, decoderOptions(this, role, deflate, trace));
-    this.trace = trace;
-    // A client's program decides itself how much waits for the server that it has chosen.
-    this._maxBackpressure = settings.maxBackpressure ?? (role === 'server' ? MAX_BACKPRESSURE : Infinity);
-    /** What is counted for `framemask:close`; null if nobody listened at first. */
-    this.counts = null;
-    this._isReading = false;
-    /** Whether a step has called a handler that may have answered. */
-    this.hasHeard = false;
-    this._isQueued = false;
-    this._heartbeat = null;
-    this._closeTimer = null;
-  }
+	constructor(connection, socket, role, settings, deflate, trace) {
+		this.connection = connection;
+		this.socket = socket;
+		this.settings = settings;
+		this.closing = new Closing(role);
+		const onDeflated = deflate === null ? undefined : () => this._onDeflated();
+		this.output = new Output(socket, role, deflate, trace, onDeflated);
+		this.input = new Input(socket, onSocketData, decoderOptions(this, role, deflate, trace));
+		this.trace = trace;
+		// A client's program decides itself how much waits for the server that it has chosen.
+		this._maxBackpressure = settings.maxBackpressure ?? (role === 'server' ? MAX_BACKPRESSURE : Infinity);
+		/** What is counted for `framemask:close`; null if nobody listened at first. */
+		this.counts = null;
+		this._isReading = false;
+		/** Whether a step has called a handler that may have answered. */
+		this.hasHeard = false;
+		this._isQueued = false;
+		this._heartbeat = null;
+		this._closeTimer = null;
+	}
 
-  /** Listens to the stream. */
-  start(isPaused) {
-    const { socket, settings } = this;
-    if (isPaused) this.input.pause();
-    listenForExit();
-    listenTo(socket, this);
-    // Such as during a login.
-    if (!isPaused && socket.isPaused?.()) socket.resume();
-    if (isOver(socket)) {
-      this.closing.lose();
-      // What has come before a loss is delivered.
-      nextTick(socket.destroyed ? lose : terminate, this);
-    }
-    if (settings.heartbeat !== 0) {
-      this._heartbeat = new Heartbeat(socket);
-      joinClock(settings.heartbeat, this, onTick);
-    }
-    this.counts = traceOpen(this.connection, this.trace);
-  }
+	/** Listens to the stream. */
+	start(isPaused) {
+		const { socket, settings } = this;
+		if (isPaused) this.input.pause();
+		listenForExit();
+		listenTo(socket, this);
+		// Such as during a login.
+		if (!isPaused && socket.isPaused?.()) socket.resume();
+		if (isOver(socket)) {
+			this.closing.lose();
+			// What has come before a loss is delivered.
+			nextTick(socket.destroyed ? lose : terminate, this);
+		}
+		if (settings.heartbeat !== 0) {
+			this._heartbeat = new Heartbeat(socket);
+			joinClock(settings.heartbeat, this, onTick);
+		}
+		this.counts = traceOpen(this.connection, this.trace);
+	}
 
-  /** Whether a frame can be sent. If not, its callback is told. */
-  maySend(callback) {
-    if (callback !== undefined && typeof callback !== 'function') throw invalidType('callback', 'a function', callback);
-    if (this.closing.maySend) {
-      const { _maxBackpressure: maxBackpressure } = this;
-      if (this.output.bufferedAmount <= maxBackpressure) return true;
-      const error = backpressureError(maxBackpressure);
-      if (callback !== undefined) nextTick(callback, error);
-      this._drop(error);
-    } else if (callback !== undefined) {
-      nextTick(callback, notOpenError());
-    }
-    return false;
-  }
+	/** Whether a frame can be sent. If not, its callback is told. */
+	maySend(callback) {
+		if (callback !== undefined && typeof callback !== 'function') throw invalidType('callback', 'a function', callback);
+		if (this.closing.maySend) {
+			const { _maxBackpressure: maxBackpressure } = this;
+			if (this.output.bufferedAmount <= maxBackpressure) return true;
+			const error = backpressureError(maxBackpressure);
+			if (callback !== undefined) nextTick(callback, error);
+			this._drop(error);
+		} else if (callback !== undefined) {
+			nextTick(callback, notOpenError());
+		}
+		return false;
+	}
 
-  /** Adds a message. @returns {boolean} false if memory to compress it fails: the connection is lost */
-  send(data, options, callback) {
-    try {
-      this.output.send(data, options);
-      return true;
-    } catch (error) {
-      if (!(error instanceof FrameError)) throw error;
-      if (callback !== undefined) nextTick(callback, error);
-      this._drop(error);
-      return false;
-    }
-  }
+	/** Adds a message. @returns {boolean} false if memory to compress it fails: the connection is lost */
+	send(data, options, callback) {
+		try {
+			this.output.send(data, options);
+			return true;
+		} catch (error) {
+			if (!(error instanceof FrameError)) throw error;
+			if (callback !== undefined) nextTick(callback, error);
+			this._drop(error);
+			return false;
+		}
+	}
 
-  /** A frame has been added. @returns {boolean} false if the program should wait for `onDrain` */
-  added(callback) {
-    const { output } = this;
-    output.added(callback);
-    const { pending } = output.encoder;
-    if (pending >= (this._isReading ? SEND_REPLIES_FROM : SEND_FROM) || isExiting()) this._flush();
-    else if (!this._isReading && !this._isQueued) {
-      this._isQueued = true;
-      flushLater(flushQueued, this, pending);
-    }
-    return !output.isFull;
-  }
+	/** A frame has been added. @returns {boolean} false if the program should wait for `onDrain` */
+	added(callback) {
+		const { output } = this;
+		output.added(callback);
+		const { pending } = output.encoder;
+		if (pending >= (this._isReading ? SEND_REPLIES_FROM : SEND_FROM) || isExiting()) this._flush();
+		else if (!this._isReading && !this._isQueued) {
+			this._isQueued = true;
+			flushLater(flushQueued, this, pending);
+		}
+		return !output.isFull;
+	}
 
-  close(code, reason) {
-    if (!this.closing.maySend) return;
-    // It comes first, as it throws for a code that must not be sent.
-    this._sendClose(code, reason);
-    this.follow(this.closing.close() & ~SEND_CLOSE);
-    if (!this._isReading) this._flush();
-  }
+	close(code, reason) {
+		if (!this.closing.maySend) return;
+		// It comes first, as it throws for a code that must not be sent.
+		this._sendClose(code, reason);
+		this.follow(this.closing.close() & ~SEND_CLOSE);
+		if (!this._isReading) this._flush();
+	}
 
-  terminate() {
-    if (this.closing.isOver) return;
-    this.closing.terminate();
-    this._flush();
-    this.input.discard();
-    this.socket.destroy();
-    // An end that waits for `resume` need not wait any more.
-    nextTick(settle, this);
-  }
+	terminate() {
+		if (this.closing.isOver) return;
+		this.closing.terminate();
+		this._flush();
+		this.input.discard();
+		this.socket.destroy();
+		// An end that waits for `resume` need not wait any more.
+		nextTick(settle, this);
+	}
 
-  pause() {
-    if (this.closing.mayRead) this.input.pause();
-  }
+	pause() {
+		if (this.closing.mayRead) this.input.pause();
+	}
 
-  resume() {
-    if (!this.input.isPaused) return;
-    this.input.resume();
-    nextTick(deliver, this);
-  }
+	resume() {
+		if (!this.input.isPaused) return;
+		this.input.resume();
+		nextTick(deliver, this);
+	}
 
-  _sendClose(code, reason) {
-    this.output.encoder.close(code, reason);
-    this._sentCode = code ?? NO_STATUS;
-  }
+	_sendClose(code, reason) {
+		this.output.encoder.close(code, reason);
+		this._sentCode = code ?? NO_STATUS;
+	}
 
-  /** Takes the steps of Closing; `code` is a Close frame's. The time is limited from now on. */
-  follow(steps, code) {
-    if ((steps & SEND_CLOSE) !== 0) this._sendClose(code);
-    if ((steps & END) !== 0) this._mustEnd = true;
-    this._leaveClock();
-    this._closeTimer ??= setTimeout(terminate, this.settings.closeTimeout, this);
-    if (!this.closing.mayRead) this.input.discard();
-  }
+	/** Takes the steps of Closing; `code` is a Close frame's. The time is limited from now on. */
+	follow(steps, code) {
+		if ((steps & SEND_CLOSE) !== 0) this._sendClose(code);
+		if ((steps & END) !== 0) this._mustEnd = true;
+		this._leaveClock();
+		this._closeTimer ??= setTimeout(terminate, this.settings.closeTimeout, this);
+		if (!this.closing.mayRead) this.input.discard();
+	}
 
-  /**
-   * "The endpoint MAY elect to send a Pong frame for only the most recently processed Ping frame"
-   * (RFC 6455 section 5.5.3): one that waits for a peer that does not read is for all that follow.
-   */
-  answer(ping) {
-    if (!this.settings.autoPong || !this.closing.maySend) return;
-    if (this._awaitsLeft || this._pongs === MAX_PONGS) {
-      this._lastPing = Buffer.from(ping);
-      return;
-    }
-    this._pongs++;
-    this.output.encoder.pong(ping);
-    this.added(undefined);
-    if (this.output.isFull) this._awaitLeft();
-  }
+	/**
+	 * "The endpoint MAY elect to send a Pong frame for only the most recently processed Ping frame"
+	 * (RFC 6455 section 5.5.3): one that waits for a peer that does not read is for all that follow.
+	 */
+	answer(ping) {
+		if (!this.settings.autoPong || !this.closing.maySend) return;
+		if (this._awaitsLeft || this._pongs === MAX_PONGS) {
+			this._lastPing = Buffer.from(ping);
+			return;
+		}
+		this._pongs++;
+		this.output.encoder.pong(ping);
+		this.added(undefined);
+		if (this.output.isFull) this._awaitLeft();
+	}
 
-  _answerLast() {
-    const ping = this._lastPing;
-    this._lastPing = null;
-    if (ping !== null) this.answer(ping);
-  }
+	_answerLast() {
+		const ping = this._lastPing;
+		this._lastPing = null;
+		if (ping !== null) this.answer(ping);
+	}
 
-  /** Calls a handler of the program, if there is one. Its error is thrown in the next tick. */
-  call(name, ...args) {
-    try {
-      this.settings[name]?.apply(this.connection, args);
-    } catch (error) {
-      throwLater(error);
-    }
-  }
+	/** Calls a handler of the program, if there is one. Its error is thrown in the next tick. */
+	call(name, ...args) {
+		try {
+			this.settings[name]?.apply(this.connection, args);
+		} catch (error) {
+			throwLater(error);
+		}
+	}
 
-  /** Runs a step in which handlers may be called. Their replies leave in one write. */
-  run(step, argument) {
-    // A stream in memory may deliver in the midst of a write.
-    if (this._isReading) {
-      step(this, argument);
-      return;
-    }
-    this._isReading = true;
-    beginRead(flushQueued, this);
-    try {
-      step(this, argument);
-    } finally {
-      this._isReading = false;
-      endRead();
-      this._flush();
-    }
-    this._settle();
-  }
+	/** Runs a step in which handlers may be called. Their replies leave in one write. */
+	run(step, argument) {
+		// A stream in memory may deliver in the midst of a write.
+		if (this._isReading) {
+			step(this, argument);
+			return;
+		}
+		this._isReading = true;
+		beginRead(flushQueued, this);
+		try {
+			step(this, argument);
+		} finally {
+			this._isReading = false;
+			endRead();
+			this._flush();
+		}
+		this._settle();
+	}
 
-  /** After a step: reads on or not, and ends if the time has come. */
-  _settle() {
-    const { closing, input } = this;
-    if (closing.isOver) return;
-    input.settle();
-    if (this._pongs !== 0) {
-      this._pongs = 0;
-      if (!this._awaitsLeft) this._answerLast();
-    }
-    if (this.hasHeard) {
-      this.hasHeard = false;
-      if (this._isUnread) this._holdPeer();
-    }
-    if (this._hasEnded && input.isIdle) {
-      const steps = closing.endByPeer();
-      if (steps !== 0) this.follow(steps);
-    }
-    if (this._mustEnd && !this.output.isCompressing) {
-      this._mustEnd = false;
-      this._flush();
-      this.socket.end();
-    }
-    if (this._isGone && input.isIdle) this._finish();
-  }
+	/** After a step: reads on or not, and ends if the time has come. */
+	_settle() {
+		const { closing, input } = this;
+		if (closing.isOver) return;
+		input.settle();
+		if (this._pongs !== 0) {
+			this._pongs = 0;
+			if (!this._awaitsLeft) this._answerLast();
+		}
+		if (this.hasHeard) {
+			this.hasHeard = false;
+			if (this._isUnread) this._holdPeer();
+		}
+		if (this._hasEnded && input.isIdle) {
+			const steps = closing.endByPeer();
+			if (steps !== 0) this.follow(steps);
+		}
+		if (this._mustEnd && !this.output.isCompressing) {
+			this._mustEnd = false;
+			this._flush();
+			this.socket.end();
+		}
+		if (this._isGone && input.isIdle) this._finish();
+	}
 
-  _finish() {
-    const { closing } = this;
-    closing.finish();
-    clearTimeout(this._closeTimer);
-    this._leaveClock();
-    this.input.discard();
-    this.output.stop();
-    const error = this._error ?? this.fault;
-    traceClose(this.connection, this.trace, this.counts, this._sentCode, error);
-    if (error !== null) noteLoss(error, this.settings.onError !== undefined);
-    if (this._error !== null) this.call('onError', this._error);
-    this.call('onClose', closing.code, closing.reason);
-  }
+	_finish() {
+		const { closing } = this;
+		closing.finish();
+		clearTimeout(this._closeTimer);
+		this._leaveClock();
+		this.input.discard();
+		this.output.stop();
+		const error = this._error ?? this.fault;
+		traceClose(this.connection, this.trace, this.counts, this._sentCode, error);
+		if (error !== null) noteLoss(error, this.settings.onError !== undefined);
+		if (this._error !== null) this.call('onError', this._error);
+		this.call('onClose', closing.code, closing.reason);
+	}
 
-  /** Sends what has collected. */
-  _flush() {
-    const { output } = this;
-    try {
-      output.flush();
-    } catch (error) {
-      this._drop(error);
-    }
-  }
+	/** Sends what has collected. */
+	_flush() {
+		const { output } = this;
+		try {
+			output.flush();
+		} catch (error) {
+			this._drop(error);
+		}
+	}
 
-  /**
-   * Whether the peer has sent messages, and does not read. A client reads on: if both ends waited
-   * for the other to read, neither would.
-   */
-  get _isUnread() {
-    const { output } = this;
-    return (
-      output.isFull && output.bufferedAmount >= HOLD_FROM && this.closing.mayRead && this.connection.role === 'server'
-    );
-  }
+	/**
+	 * Whether the peer has sent messages, and does not read. A client reads on: if both ends waited
+	 * for the other to read, neither would.
+	 */
+	get _isUnread() {
+		const { output } = this;
+		return (
+			output.isFull && output.bufferedAmount >= HOLD_FROM && this.closing.mayRead && this.connection.role === 'server'
+		);
+	}
 
-  /** However much the program sends, the peer is heard again when what waits now has left. */
-  _holdPeer() {
-    this.input.hold(BY_BACKPRESSURE);
-    this._awaitLeft();
-  }
+	/** However much the program sends, the peer is heard again when what waits now has left. */
+	_holdPeer() {
+		this.input.hold(BY_BACKPRESSURE);
+		this._awaitLeft();
+	}
 
-  _awaitLeft() {
-    if (this._awaitsLeft) return;
-    this._awaitsLeft = true;
-    this.output.whenLeft((error) => {
-      if (!error) this._noteLeft();
-    });
-  }
+	_awaitLeft() {
+		if (this._awaitsLeft) return;
+		this._awaitsLeft = true;
+		this.output.whenLeft((error) => {
+			if (!error) this._noteLeft();
+		});
+	}
 
-  _noteLeft() {
-    this._awaitsLeft = false;
-    this._answerLast();
-    this.input.release(BY_BACKPRESSURE);
-  }
+	_noteLeft() {
+		this._awaitsLeft = false;
+		this._answerLast();
+		this.input.release(BY_BACKPRESSURE);
+	}
 
-  /** The connection can't go on. `onError` gets the error before `onClose`. */
-  _drop(error) {
-    this._error ??= error;
-    this.terminate();
-  }
+	/** The connection can't go on. `onError` gets the error before `onClose`. */
+	_drop(error) {
+		this._error ??= error;
+		this.terminate();
+	}
 
-  _leaveClock() {
-    if (this._heartbeat === null) return;
-    this._heartbeat = null;
-    leaveClock(this.settings.heartbeat, this);
-  }
+	_leaveClock() {
+		if (this._heartbeat === null) return;
+		this._heartbeat = null;
+		leaveClock(this.settings.heartbeat, this);
+	}
 
-  /** Messages have been compressed in the thread pool. */
-  _onDeflated() {
-    const wasFull = this.output.isFull;
-    this.output.noteFramed();
-    this.run(noop);
-    this._afterWrites(wasFull);
-  }
+	/** Messages have been compressed in the thread pool. */
+	_onDeflated() {
+		const wasFull = this.output.isFull;
+		this.output.noteFramed();
+		this.run(noop);
+		this._afterWrites(wasFull);
+	}
 
-  /** The stream, or the Encoder, may take more than before. */
-  _afterWrites(wasFull) {
-    if (!wasFull || this.output.isFull) return;
-    this._noteLeft();
-    if (this.settings.onDrain !== undefined) callInTurn([() => this._callDrain()], null);
-  }
+	/** The stream, or the Encoder, may take more than before. */
+	_afterWrites(wasFull) {
+		if (!wasFull || this.output.isFull) return;
+		this._noteLeft();
+		if (this.settings.onDrain !== undefined) callInTurn([() => this._callDrain()], null);
+	}
 
-  /** In a later turn the program may have sent again, or the connection may be over. */
-  _callDrain() {
-    if (!this.output.isFull && !this.closing.isOver) this.call('onDrain');
-  }
+	/** In a later turn the program may have sent again, or the connection may be over. */
+	_callDrain() {
+		if (!this.output.isFull && !this.closing.isOver) this.call('onDrain');
+	}
 }
 
 // Own properties of few:
@@ -352,46 +352,46 @@ let hasWarned = false;
 
 /** Tells of a connection that is lost, if its program does not hear it: once by a warning. */
 function noteLoss({ code, message }, isHeard) {
-  log('a connection is lost: %s (%s)', message, code);
-  if (isHeard || hasWarned || !code?.startsWith('FRAMEMASK_')) return;
-  hasWarned = true;
-  process.emitWarning(`A connection is lost, and its options lack onError: ${message}`, {
-    type: 'FramemaskWarning',
-    code: 'FRAMEMASK_WARN_LOST',
-    detail: 'See "A connection" in docs/codec.md of the repository. NODE_DEBUG=framemask tells each loss'
-  });
+	log('a connection is lost: %s (%s)', message, code);
+	if (isHeard || hasWarned || !code?.startsWith('FRAMEMASK_')) return;
+	hasWarned = true;
+	process.emitWarning(`A connection is lost, and its options lack onError: ${message}`, {
+		type: 'FramemaskWarning',
+		code: 'FRAMEMASK_WARN_LOST',
+		detail: 'See "A connection" in docs/codec.md of the repository. NODE_DEBUG=framemask tells each loss'
+	});
 }
 
 // Listeners of streams, which all connections share.
 
 function listenTo(stream, endpoint) {
-  stream[kEndpoint] = endpoint;
-  // An HTTP server's would end a connection that is idle.
-  stream.setTimeout?.(0);
-  stream.setNoDelay?.(true);
-  stream.on('data', onSocketData);
-  stream.on('drain', onSocketDrain);
-  stream.on('end', onSocketEnd);
-  stream.on('error', onSocketError);
-  stream.on('close', onSocketClose);
-  watchDestroy(stream, () => lose(endpoint));
+	stream[kEndpoint] = endpoint;
+	// An HTTP server's would end a connection that is idle.
+	stream.setTimeout?.(0);
+	stream.setNoDelay?.(true);
+	stream.on('data', onSocketData);
+	stream.on('drain', onSocketDrain);
+	stream.on('end', onSocketEnd);
+	stream.on('error', onSocketError);
+	stream.on('close', onSocketClose);
+	watchDestroy(stream, () => lose(endpoint));
 }
 
 function onSocketData(chunk) {
-  this[kEndpoint].run(decode, chunk);
+	this[kEndpoint].run(decode, chunk);
 }
 
 function onSocketDrain() {
-  const endpoint = this[kEndpoint];
-  const wasFull = endpoint.output.isFull;
-  endpoint.output.noteDrained();
-  endpoint._afterWrites(wasFull);
+	const endpoint = this[kEndpoint];
+	const wasFull = endpoint.output.isFull;
+	endpoint.output.noteDrained();
+	endpoint._afterWrites(wasFull);
 }
 
 function onSocketEnd() {
-  const endpoint = this[kEndpoint];
-  endpoint._hasEnded = true;
-  endpoint.run(noop);
+	const endpoint = this[kEndpoint];
+	endpoint._hasEnded = true;
+	endpoint.run(noop);
 }
 
 /**
@@ -399,21 +399,21 @@ function onSocketEnd() {
  * without `autoDestroy`. Once the connection closes or has failed, the error is no news.
  */
 function onSocketError(error) {
-  const endpoint = this[kEndpoint];
-  if (endpoint.closing.mayRead) endpoint._error ??= error;
-  this.destroy();
+	const endpoint = this[kEndpoint];
+	if (endpoint.closing.mayRead) endpoint._error ??= error;
+	this.destroy();
 }
 
 function onSocketClose() {
-  lose(this[kEndpoint]);
+	lose(this[kEndpoint]);
 }
 
 /** The stream is gone, and nothing shared keeps the connection, which may be paused for ever. */
 function lose(endpoint) {
-  endpoint._isGone = true;
-  endpoint._leaveClock();
-  endpoint.closing.lose();
-  endpoint.run(endpoint.closing.mayRead ? decodeRest : noop);
+	endpoint._isGone = true;
+	endpoint._leaveClock();
+	endpoint.closing.lose();
+	endpoint.run(endpoint.closing.mayRead ? decodeRest : noop);
 }
 
 const decode = (endpoint, chunk) => endpoint.input.write(chunk);
@@ -425,27 +425,27 @@ const noop = () => {};
 
 /** Goes on after `resume`, unless the program has paused again. */
 function deliver(endpoint) {
-  if (endpoint.input.isPaused) return;
-  endpoint.run(decodeHeld);
-  endpoint.input.readOn();
+	if (endpoint.input.isPaused) return;
+	endpoint.run(decodeHeld);
+	endpoint.input.readOn();
 }
 
 /** At the end of the turn, or of the process. */
 function flushQueued(endpoint) {
-  endpoint._isQueued = false;
-  endpoint._flush();
+	endpoint._isQueued = false;
+	endpoint._flush();
 }
 
 /** A tick of the heartbeat's clock, which stands still while the program pauses. */
 function onTick(endpoint) {
-  if (endpoint.input.isPaused) return;
-  const due = endpoint._heartbeat.tick();
-  if (due === ASK) {
-    endpoint.output.encoder.ping();
-    endpoint.added(undefined);
-  } else if (due === GIVE_UP) {
-    endpoint._drop(silenceError());
-  }
+	if (endpoint.input.isPaused) return;
+	const due = endpoint._heartbeat.tick();
+	if (due === ASK) {
+		endpoint.output.encoder.ping();
+		endpoint.added(undefined);
+	} else if (due === GIVE_UP) {
+		endpoint._drop(silenceError());
+	}
 }
 
 module.exports = { Endpoint };

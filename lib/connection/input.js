@@ -12,83 +12,83 @@ const BY_INFLATING = 4;
 
 /** A connection's way in: the chunks of a stream go to a Decoder, unless something holds them. */
 class Input {
-  /**
-   * @param {(chunk: Buffer) => void} listener of the stream's 'data', which gives each chunk to
-   *   `write`
-   * @param {object} options of the Decoder
-   */
-  constructor(stream, listener, options) {
-    this._stream = stream;
-    this._holds = 0;
-    // Sockets share the memory of their reads; other streams give their chunks away.
-    options.borrowed = shareReads(stream, listener) === 'shared';
-    this.decoder = new Decoder(options);
-  }
+	/**
+	 * @param {(chunk: Buffer) => void} listener of the stream's 'data', which gives each chunk to
+	 *   `write`
+	 * @param {object} options of the Decoder
+	 */
+	constructor(stream, listener, options) {
+		this._stream = stream;
+		this._holds = 0;
+		// Sockets share the memory of their reads; other streams give their chunks away.
+		options.borrowed = shareReads(stream, listener) === 'shared';
+		this.decoder = new Decoder(options);
+	}
 
-  get isPaused() {
-    return (this._holds & BY_PROGRAM) !== 0;
-  }
+	get isPaused() {
+		return (this._holds & BY_PROGRAM) !== 0;
+	}
 
-  /** Whether all that has come has been delivered. */
-  get isIdle() {
-    return !this.decoder.paused && !this.decoder.inflating;
-  }
+	/** Whether all that has come has been delivered. */
+	get isIdle() {
+		return !this.decoder.paused && !this.decoder.inflating;
+	}
 
-  write(chunk) {
-    this.decoder.write(chunk);
-  }
+	write(chunk) {
+		this.decoder.write(chunk);
+	}
 
-  /** Takes the bytes that a paused stream had when it was closed. */
-  writeRest() {
-    const { readableLength } = this._stream;
-    // Without its argument, Node.js 26 returns the first of several chunks.
-    const rest = readableLength > 0 ? this._stream.read(readableLength) : null;
-    if (rest !== null) this.decoder.write(rest);
-  }
+	/** Takes the bytes that a paused stream had when it was closed. */
+	writeRest() {
+		const { readableLength } = this._stream;
+		// Without its argument, Node.js 26 returns the first of several chunks.
+		const rest = readableLength > 0 ? this._stream.read(readableLength) : null;
+		if (rest !== null) this.decoder.write(rest);
+	}
 
-  /** Stops the reading and the delivery of bytes that have been read. */
-  pause() {
-    this.hold(BY_PROGRAM);
-    this.decoder.pause();
-  }
+	/** Stops the reading and the delivery of bytes that have been read. */
+	pause() {
+		this.hold(BY_PROGRAM);
+		this.decoder.pause();
+	}
 
-  /** Ends a pause; `deliver` and `readOn` follow in the next tick. */
-  resume() {
-    this._holds &= ~BY_PROGRAM;
-  }
+	/** Ends a pause; `deliver` and `readOn` follow in the next tick. */
+	resume() {
+		this._holds &= ~BY_PROGRAM;
+	}
 
-  /** Delivers what a pause has held back. */
-  deliver() {
-    this.decoder.resume();
-  }
+	/** Delivers what a pause has held back. */
+	deliver() {
+		this.decoder.resume();
+	}
 
-  readOn() {
-    if (this._holds === 0) this._stream.resume();
-  }
+	readOn() {
+		if (this._holds === 0) this._stream.resume();
+	}
 
-  hold(reason) {
-    if (this._holds === 0) this._stream.pause();
-    this._holds |= reason;
-  }
+	hold(reason) {
+		if (this._holds === 0) this._stream.pause();
+		this._holds |= reason;
+	}
 
-  release(reason) {
-    if ((this._holds & reason) === 0) return;
-    this._holds &= ~reason;
-    this.readOn();
-  }
+	release(reason) {
+		if ((this._holds & reason) === 0) return;
+		this._holds &= ~reason;
+		this.readOn();
+	}
 
-  /** After a chunk: reads no more while a message is inflated in the thread pool. */
-  settle() {
-    if (this.decoder.inflating) this.hold(BY_INFLATING);
-    else this.release(BY_INFLATING);
-  }
+	/** After a chunk: reads no more while a message is inflated in the thread pool. */
+	settle() {
+		if (this.decoder.inflating) this.hold(BY_INFLATING);
+		else this.release(BY_INFLATING);
+	}
 
-  /** Reads the stream up to its end, and delivers nothing of it. */
-  discard() {
-    this.decoder.stop();
-    this._holds = 0;
-    this._stream.resume();
-  }
+	/** Reads the stream up to its end, and delivers nothing of it. */
+	discard() {
+		this.decoder.stop();
+		this._holds = 0;
+		this._stream.resume();
+	}
 }
 
 module.exports = { BY_BACKPRESSURE, Input };

@@ -20,117 +20,117 @@ const MAX_WAITING = 64 * 1024;
  * of `send`. That of a message that is being compressed waits until it has been framed.
  */
 class Output {
-  /** @param {(() => void) | undefined} onDeflated as the Encoder's */
-  constructor(socket, role, deflate, trace, onDeflated) {
-    this._socket = socket;
-    this._recycles = isPlain(socket);
-    this.encoder = new Encoder({ role, deflate, trace, onDeflated, recycle: this._recycles });
-    /** Whether the stream is full: its 'drain' will tell. */
-    this._isBlocked = false;
-    this._callbacks = null;
-  }
+	/** @param {(() => void) | undefined} onDeflated as the Encoder's */
+	constructor(socket, role, deflate, trace, onDeflated) {
+		this._socket = socket;
+		this._recycles = isPlain(socket);
+		this.encoder = new Encoder({ role, deflate, trace, onDeflated, recycle: this._recycles });
+		/** Whether the stream is full: its 'drain' will tell. */
+		this._isBlocked = false;
+		this._callbacks = null;
+	}
 
-  /** Whether the program should wait until what it has sent has left. */
-  get isFull() {
-    return this._isBlocked || this._waiting >= MAX_WAITING;
-  }
+	/** Whether the program should wait until what it has sent has left. */
+	get isFull() {
+		return this._isBlocked || this._waiting >= MAX_WAITING;
+	}
 
-  /** Whether messages are being compressed, or wait for that. */
-  get isCompressing() {
-    return this.encoder.waiting !== 0;
-  }
+	/** Whether messages are being compressed, or wait for that. */
+	get isCompressing() {
+		return this.encoder.waiting !== 0;
+	}
 
-  get bufferedAmount() {
-    return this._socket.writableLength + this.encoder.pending;
-  }
+	get bufferedAmount() {
+		return this._socket.writableLength + this.encoder.pending;
+	}
 
-  /** Adds a message, or a fragment of one. */
-  send(data, options) {
-    const { encoder } = this;
-    if (options !== undefined || this._isAmidMessage) this._sendWith(data, checkObject(options ?? {}));
-    else if (typeof data === 'string') encoder.text(data);
-    // A PreparedMessage lacks the property.
-    else if (data?.byteLength === undefined && framedMessage(data) !== null) encoder.addPrepared(data);
-    else encoder.binary(toBytes('data', data));
-  }
+	/** Adds a message, or a fragment of one. */
+	send(data, options) {
+		const { encoder } = this;
+		if (options !== undefined || this._isAmidMessage) this._sendWith(data, checkObject(options ?? {}));
+		else if (typeof data === 'string') encoder.text(data);
+		// A PreparedMessage lacks the property.
+		else if (data?.byteLength === undefined && framedMessage(data) !== null) encoder.addPrepared(data);
+		else encoder.binary(toBytes('data', data));
+	}
 
-  _sendWith(data, options) {
-    const { encoder } = this;
-    const { binary = typeof data !== 'string', fin = true, compress, owned } = options;
-    // Without options a message takes a shorter way.
-    const given = fin && compress === undefined && !owned ? undefined : { fin, compress, owned };
-    if (this._isAmidMessage) encoder.continuation(data, given);
-    else if (binary) encoder.binary(typeof data === 'string' ? Buffer.from(data) : toBytes('data', data), given);
-    else encoder.text(data, given);
-    this._isAmidMessage = !fin;
-  }
+	_sendWith(data, options) {
+		const { encoder } = this;
+		const { binary = typeof data !== 'string', fin = true, compress, owned } = options;
+		// Without options a message takes a shorter way.
+		const given = fin && compress === undefined && !owned ? undefined : { fin, compress, owned };
+		if (this._isAmidMessage) encoder.continuation(data, given);
+		else if (binary) encoder.binary(typeof data === 'string' ? Buffer.from(data) : toBytes('data', data), given);
+		else encoder.text(data, given);
+		this._isAmidMessage = !fin;
+	}
 
-  /** @param {Function | undefined} callback of the frame that has been added last */
-  added(callback) {
-    const { waiting } = this.encoder;
-    if (waiting !== 0) this._waiting = waiting;
-    if (callback !== undefined) this.whenLeft(keepContext(callback));
-  }
+	/** @param {Function | undefined} callback of the frame that has been added last */
+	added(callback) {
+		const { waiting } = this.encoder;
+		if (waiting !== 0) this._waiting = waiting;
+		if (callback !== undefined) this.whenLeft(keepContext(callback));
+	}
 
-  /**
-   * Calls back when all that has been added has left, or with an error: if it is in the stream
-   * already, after the next write, as 'drain' may come first.
-   */
-  whenLeft(callback) {
-    const { waiting } = this.encoder;
-    if (waiting === 0) {
-      this._callbacks ??= [];
-      this._callbacks.push(callback);
-    } else {
-      this._later ??= new Queue();
-      this._later.push({ callback, until: this._framed + waiting });
-    }
-  }
+	/**
+	 * Calls back when all that has been added has left, or with an error: if it is in the stream
+	 * already, after the next write, as 'drain' may come first.
+	 */
+	whenLeft(callback) {
+		const { waiting } = this.encoder;
+		if (waiting === 0) {
+			this._callbacks ??= [];
+			this._callbacks.push(callback);
+		} else {
+			this._later ??= new Queue();
+			this._later.push({ callback, until: this._framed + waiting });
+		}
+	}
 
-  /** Messages have been compressed: their callbacks belong to the next write. */
-  noteFramed() {
-    const { waiting } = this.encoder;
-    this._framed += this._waiting - waiting;
-    this._waiting = waiting;
-    while (this._later !== null && this._later.length !== 0 && this._later.first.until <= this._framed) {
-      this._callbacks ??= [];
-      this._callbacks.push(this._later.shift().callback);
-    }
-  }
+	/** Messages have been compressed: their callbacks belong to the next write. */
+	noteFramed() {
+		const { waiting } = this.encoder;
+		this._framed += this._waiting - waiting;
+		this._waiting = waiting;
+		while (this._later !== null && this._later.length !== 0 && this._later.first.until <= this._framed) {
+			this._callbacks ??= [];
+			this._callbacks.push(this._later.shift().callback);
+		}
+	}
 
-  /** The stream takes bytes again. */
-  noteDrained() {
-    this._isBlocked = this._socket.writableNeedDrain;
-  }
+	/** The stream takes bytes again. */
+	noteDrained() {
+		this._isBlocked = this._socket.writableNeedDrain;
+	}
 
-  /**
-   * Writes the collected frames.
-   *
-   * @throws {Error} if the stream's `write` throws, or memory that was to be sent is gone
-   */
-  flush() {
-    const { encoder, _socket: socket, _callbacks: callbacks } = this;
-    if (encoder.pending === encoder.waiting) return;
-    this._callbacks = null;
-    // Whoever calls first leaves none for another.
-    const callback = callbacks === null ? undefined : (error) => callInTurn(callbacks.splice(0), error);
-    try {
-      const more = this._recycles ? flushInto(socket, encoder, callback) : encoder.flush(socket, callback);
-      if (!more) this._isBlocked = socket.writableNeedDrain;
-    } catch (error) {
-      if (callback !== undefined) nextTick(callback, error);
-      throw error;
-    }
-  }
+	/**
+	 * Writes the collected frames.
+	 *
+	 * @throws {Error} if the stream's `write` throws, or memory that was to be sent is gone
+	 */
+	flush() {
+		const { encoder, _socket: socket, _callbacks: callbacks } = this;
+		if (encoder.pending === encoder.waiting) return;
+		this._callbacks = null;
+		// Whoever calls first leaves none for another.
+		const callback = callbacks === null ? undefined : (error) => callInTurn(callbacks.splice(0), error);
+		try {
+			const more = this._recycles ? flushInto(socket, encoder, callback) : encoder.flush(socket, callback);
+			if (!more) this._isBlocked = socket.writableNeedDrain;
+		} catch (error) {
+			if (callback !== undefined) nextTick(callback, error);
+			throw error;
+		}
+	}
 
-  /** Ends with the connection. The callbacks of messages that the stream has not got are told. */
-  stop() {
-    this.encoder.stop();
-    const callbacks = this._callbacks ?? [];
-    while (this._later !== null && this._later.length !== 0) callbacks.push(this._later.shift().callback);
-    this._callbacks = null;
-    if (callbacks.length !== 0) nextTick(callInOrder, callbacks, notOpenError());
-  }
+	/** Ends with the connection. The callbacks of messages that the stream has not got are told. */
+	stop() {
+		this.encoder.stop();
+		const callbacks = this._callbacks ?? [];
+		while (this._later !== null && this._later.length !== 0) callbacks.push(this._later.shift().callback);
+		this._callbacks = null;
+		if (callbacks.length !== 0) nextTick(callInOrder, callbacks, notOpenError());
+	}
 }
 
 // Own properties of few.

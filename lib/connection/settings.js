@@ -17,28 +17,28 @@ const NAMES = [...SHARED, ...REFUSED];
 
 /** The options that a server's connections share, checked: see ConnectionOptions in index.d.ts. */
 class Settings {
-  constructor(options) {
-    checkOptions(options, 'Connection');
-    for (const name of REFUSED) {
-      if (options[name]) throw invalidValue(`The option ${name} is for a Decoder, not for a Connection`);
-    }
-    for (const name of HANDLERS) this[name] = readHandler(options, name);
-    this.maxBackpressure = options.maxBackpressure ?? null;
-    readWhole(options, 'maxBackpressure', 0, Infinity, 0); // throws
-    this.closeTimeout = readTime(options, 'closeTimeout', CLOSE_TIMEOUT);
-    this.heartbeat = readTime(options, 'heartbeat', 0);
-    this.autoPong = readBoolean({ autoPong: options.autoPong ?? true }, 'autoPong');
-    this.ofDecoder = {};
-    for (const name of OF_DECODER) this.ofDecoder[name] = options[name];
-    // Throws before a handshake is answered.
-    new Decoder({ ...this.ofDecoder, role: 'server', onMessage: readHandler, onPart: this.onPart });
-    this._given = NAMES.map((name) => options[name]);
-  }
+	constructor(options) {
+		checkOptions(options, 'Connection');
+		for (const name of REFUSED) {
+			if (options[name]) throw invalidValue(`The option ${name} is for a Decoder, not for a Connection`);
+		}
+		for (const name of HANDLERS) this[name] = readHandler(options, name);
+		this.maxBackpressure = options.maxBackpressure ?? null;
+		readWhole(options, 'maxBackpressure', 0, Infinity, 0); // throws
+		this.closeTimeout = readTime(options, 'closeTimeout', CLOSE_TIMEOUT);
+		this.heartbeat = readTime(options, 'heartbeat', 0);
+		this.autoPong = readBoolean({ autoPong: options.autoPong ?? true }, 'autoPong');
+		this.ofDecoder = {};
+		for (const name of OF_DECODER) this.ofDecoder[name] = options[name];
+		// Throws before a handshake is answered.
+		new Decoder({ ...this.ofDecoder, role: 'server', onMessage: readHandler, onPart: this.onPart });
+		this._given = NAMES.map((name) => options[name]);
+	}
 
-  /** Whether the options are still those that were read. */
-  isOf(options) {
-    return NAMES.every((name, i) => options[name] === this._given[i]);
-  }
+	/** Whether the options are still those that were read. */
+	isOf(options) {
+		return NAMES.every((name, i) => options[name] === this._given[i]);
+	}
 }
 
 /** Settings by the object that a program has given. */
@@ -46,13 +46,13 @@ const known = new WeakMap();
 
 /** @throws {TypeError | RangeError} for an option that can't be taken */
 function settingsOf(options) {
-  checkObject(options);
-  let settings = known.get(options);
-  if (settings === undefined || !settings.isOf(options)) {
-    settings = new Settings(options);
-    known.set(options, settings);
-  }
-  return settings;
+	checkObject(options);
+	let settings = known.get(options);
+	if (settings === undefined || !settings.isOf(options)) {
+		settings = new Settings(options);
+		known.set(options, settings);
+	}
+	return settings;
 }
 
 /**
@@ -61,19 +61,19 @@ function settingsOf(options) {
  * @throws {TypeError} for one of `own` that connections share
  */
 function ownOf(options, own) {
-  checkOptions(own, 'Connection');
-  for (const name of SHARED) {
-    if (own[name] !== undefined) throw invalidValue(`The option ${name} is one that connections share: give it there`);
-  }
-  const pick = (name) => (name in own ? own[name] : options[name]);
-  return {
-    context: pick('context'),
-    protocol: pick('protocol'),
-    headers: pick('headers'),
-    deflate: pick('deflate'),
-    paused: pick('paused'),
-    trace: pick('trace')
-  };
+	checkOptions(own, 'Connection');
+	for (const name of SHARED) {
+		if (own[name] !== undefined) throw invalidValue(`The option ${name} is one that connections share: give it there`);
+	}
+	const pick = (name) => (name in own ? own[name] : options[name]);
+	return {
+		context: pick('context'),
+		protocol: pick('protocol'),
+		headers: pick('headers'),
+		deflate: pick('deflate'),
+		paused: pick('paused'),
+		trace: pick('trace')
+	};
 }
 
 module.exports = { ownOf, settingsOf };

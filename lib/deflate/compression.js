@@ -35,121 +35,121 @@ const CONTINUED = 3;
  * in which they leave.
  */
 class Compression {
-  /** @param {DeflateDirection} direction */
-  constructor(direction) {
-    /** Whether a message has begun whose fragments are compressed. */
-    this.deflatesFragments = false;
-    this._deflater = new Deflater(direction);
-    this._threshold = Math.max(direction.settings.threshold, 1);
-    this._threadPoolFrom = direction.settings.threadPoolFrom;
-  }
+	/** @param {DeflateDirection} direction */
+	constructor(direction) {
+		/** Whether a message has begun whose fragments are compressed. */
+		this.deflatesFragments = false;
+		this._deflater = new Deflater(direction);
+		this._threshold = Math.max(direction.settings.threshold, 1);
+		this._threadPoolFrom = direction.settings.threadPoolFrom;
+	}
 
-  /**
-   * A record of a data frame, or null if the Encoder can add the frame at once as it is.
-   *
-   * @param {boolean | undefined} compress the caller's option
-   * @param {boolean} waits whether it waits for others: it can't be added at once then
-   * @throws {TypeError} if the data is not acceptable
-   */
-  createRecord(firstByte, data, compress, waits) {
-    const way = wayOf(firstByte, compress);
-    const least = way === WORTHWHILE ? this._threshold : 0;
-    // A character has up to 3 bytes.
-    const isShort = typeof data === 'string' && data.length * 3 < least;
-    const isPlain = way === PLAIN || isShort || (way === CONTINUED && !this.deflatesFragments);
-    if (!waits && isPlain) return null;
-    let content = data;
-    if (typeof data !== 'string') content = toBytes('data', data, (firstByte & OPCODE) !== Opcode.BINARY);
-    // A longer one stays a string: if it waits, many Encoders share one string.
-    else if (data.length < SAMPLE_FROM) content = Buffer.from(data);
-    const length = sizeOf(content);
-    if (!waits && length < least) return null;
-    return { firstByte, data: content, length, way: length < least ? PLAIN : way, owned: false, pieces: null };
-  }
+	/**
+	 * A record of a data frame, or null if the Encoder can add the frame at once as it is.
+	 *
+	 * @param {boolean | undefined} compress the caller's option
+	 * @param {boolean} waits whether it waits for others: it can't be added at once then
+	 * @throws {TypeError} if the data is not acceptable
+	 */
+	createRecord(firstByte, data, compress, waits) {
+		const way = wayOf(firstByte, compress);
+		const least = way === WORTHWHILE ? this._threshold : 0;
+		// A character has up to 3 bytes.
+		const isShort = typeof data === 'string' && data.length * 3 < least;
+		const isPlain = way === PLAIN || isShort || (way === CONTINUED && !this.deflatesFragments);
+		if (!waits && isPlain) return null;
+		let content = data;
+		if (typeof data !== 'string') content = toBytes('data', data, (firstByte & OPCODE) !== Opcode.BINARY);
+		// A longer one stays a string: if it waits, many Encoders share one string.
+		else if (data.length < SAMPLE_FROM) content = Buffer.from(data);
+		const length = sizeOf(content);
+		if (!waits && length < least) return null;
+		return { firstByte, data: content, length, way: length < least ? PLAIN : way, owned: false, pieces: null };
+	}
 
-  /** Begins a record. Returns whether it is compressed. */
-  begin(record) {
-    const isCompressed = this._isCompressed(record);
-    // False after a message's end: `addFramed` begins the next one unseen.
-    if (!isWhole(record.firstByte)) this.deflatesFragments = isCompressed && !isLast(record);
-    return isCompressed;
-  }
+	/** Begins a record. Returns whether it is compressed. */
+	begin(record) {
+		const isCompressed = this._isCompressed(record);
+		// False after a message's end: `addFramed` begins the next one unseen.
+		if (!isWhole(record.firstByte)) this.deflatesFragments = isCompressed && !isLast(record);
+		return isCompressed;
+	}
 
-  /** Whether a record is compressed in the thread pool. An empty one, which ends a message, is not. */
-  isForPool({ length }) {
-    return length >= this._threadPoolFrom && length !== 0;
-  }
+	/** Whether a record is compressed in the thread pool. An empty one, which ends a message, is not. */
+	isForPool({ length }) {
+		return length >= this._threadPoolFrom && length !== 0;
+	}
 
-  /** @returns {SendRecord} the record as it is sent, compressed */
-  deflate(record) {
-    const { data, length } = record;
-    const bytes = typeof data === 'string' ? Buffer.from(data) : data;
-    return this._shorter(record, this._deflater.deflate(bytes, length, isLast(record)));
-  }
+	/** @returns {SendRecord} the record as it is sent, compressed */
+	deflate(record) {
+		const { data, length } = record;
+		const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+		return this._shorter(record, this._deflater.deflate(bytes, length, isLast(record)));
+	}
 
-  /**
-   * Compresses a record in the thread pool. Calls back with an error or null, and the record as it
-   * is sent.
-   */
-  deflateLater(record, callback) {
-    this._deflater.deflateLater(record.data, record.length, isLast(record), (error, deflated, bytes) => {
-      if (error !== null) callback(error, null);
-      else callback(null, this._shorter({ ...record, data: bytes, owned: true }, deflated));
-    });
-  }
+	/**
+	 * Compresses a record in the thread pool. Calls back with an error or null, and the record as it
+	 * is sent.
+	 */
+	deflateLater(record, callback) {
+		this._deflater.deflateLater(record.data, record.length, isLast(record), (error, deflated, bytes) => {
+			if (error !== null) callback(error, null);
+			else callback(null, this._shorter({ ...record, data: bytes, owned: true }, deflated));
+		});
+	}
 
-  /** See Deflater. */
-  get hasTakeover() {
-    return this._deflater.hasTakeover;
-  }
+	/** See Deflater. */
+	get hasTakeover() {
+		return this._deflater.hasTakeover;
+	}
 
-  /** See Deflater. */
-  get key() {
-    return this._deflater.key;
-  }
+	/** See Deflater. */
+	get key() {
+		return this._deflater.key;
+	}
 
-  /**
-   * Whether a prepared message of this length is compressed. With takeover it is not: the context
-   * of each connection would have to have it in its window.
-   */
-  sharesFrom(length) {
-    return !this.hasTakeover && length >= this._threshold;
-  }
+	/**
+	 * Whether a prepared message of this length is compressed. With takeover it is not: the context
+	 * of each connection would have to have it in its window.
+	 */
+	sharesFrom(length) {
+		return !this.hasTakeover && length >= this._threshold;
+	}
 
-  deflateShared(bytes) {
-    return this._deflater.deflateAlone(bytes, bytes.length);
-  }
+	deflateShared(bytes) {
+		return this._deflater.deflateAlone(bytes, bytes.length);
+	}
 
-  /** See Deflater. */
-  takeBack() {
-    return this._deflater.takeBack();
-  }
+	/** See Deflater. */
+	takeBack() {
+		return this._deflater.takeBack();
+	}
 
-  /** Releases the context of the connection. */
-  end() {
-    this._deflater.end();
-  }
+	/** Releases the context of the connection. */
+	end() {
+		this._deflater.end();
+	}
 
-  /** A record as it is sent: compressed, unless it may be sent as it is, and is not longer so. */
-  _shorter(record, deflated) {
-    // With takeover the connection's window has the message now, so the peer's must get it, too.
-    const mustSend = this.hasTakeover || !isWhole(record.firstByte);
-    return mustSend || deflated.length < record.length ? withPayload(record, deflated) : record;
-  }
+	/** A record as it is sent: compressed, unless it may be sent as it is, and is not longer so. */
+	_shorter(record, deflated) {
+		// With takeover the connection's window has the message now, so the peer's must get it, too.
+		const mustSend = this.hasTakeover || !isWhole(record.firstByte);
+		return mustSend || deflated.length < record.length ? withPayload(record, deflated) : record;
+	}
 
-  _isCompressed({ firstByte, data, length, way }) {
-    if (way === PLAIN || (length === 0 && isWhole(firstByte))) return false;
-    if (way === CONTINUED) return this.deflatesFragments;
-    return way === DEFLATED || length < SAMPLE_FROM || this._isWorthIt(data);
-  }
+	_isCompressed({ firstByte, data, length, way }) {
+		if (way === PLAIN || (length === 0 && isWhole(firstByte))) return false;
+		if (way === CONTINUED) return this.deflatesFragments;
+		return way === DEFLATED || length < SAMPLE_FROM || this._isWorthIt(data);
+	}
 
-  _isWorthIt(data) {
-    const isString = typeof data === 'string';
-    const start = ((isString ? data.length : lengthOf(data)) - SAMPLE_SIZE) >> 1;
-    const end = start + SAMPLE_SIZE;
-    const bytes = isString ? Buffer.from(data.slice(start, end)) : view(data, start, end);
-    return this.deflateShared(bytes).length < bytes.length * WORTH_IT;
-  }
+	_isWorthIt(data) {
+		const isString = typeof data === 'string';
+		const start = ((isString ? data.length : lengthOf(data)) - SAMPLE_SIZE) >> 1;
+		const end = start + SAMPLE_SIZE;
+		const bytes = isString ? Buffer.from(data.slice(start, end)) : view(data, start, end);
+		return this.deflateShared(bytes).length < bytes.length * WORTH_IT;
+	}
 }
 
 const isLast = ({ firstByte }) => (firstByte & FIN) !== 0;
@@ -158,19 +158,19 @@ const isWhole = (firstByte) => (firstByte & FIN) !== 0 && !continues(firstByte);
 const beginsFragments = (firstByte) => (firstByte & FIN) === 0 && !continues(firstByte);
 
 function wayOf(firstByte, compress) {
-  if (continues(firstByte)) return CONTINUED;
-  // RSV1 is the caller's. Without synchronous zlib, no context lasts from one fragment to the next.
-  if (compress === false || (firstByte & (RSV1 | CONTROL)) !== 0) return PLAIN;
-  if (beginsFragments(firstByte) && !supportsSyncZlib()) return PLAIN;
-  return compress ? DEFLATED : WORTHWHILE;
+	if (continues(firstByte)) return CONTINUED;
+	// RSV1 is the caller's. Without synchronous zlib, no context lasts from one fragment to the next.
+	if (compress === false || (firstByte & (RSV1 | CONTROL)) !== 0) return PLAIN;
+	if (beginsFragments(firstByte) && !supportsSyncZlib()) return PLAIN;
+	return compress ? DEFLATED : WORTHWHILE;
 }
 
 /** The record, compressed. RSV1 is "set ... on the first fragment" (RFC 7692 section 6.1). */
 function withPayload(record, deflated) {
-  if (!continues(record.firstByte)) record.firstByte |= RSV1;
-  record.data = deflated;
-  record.owned = true;
-  return record;
+	if (!continues(record.firstByte)) record.firstByte |= RSV1;
+	record.data = deflated;
+	record.owned = true;
+	return record;
 }
 
 /** The bytes of a string or of a view. */

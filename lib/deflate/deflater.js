@@ -7,7 +7,7 @@ const { countDeflated } = require('../shared/turn');
 const zlibHandle = require('./zlib-handle');
 
 const { IdleContexts, copyOutput, forgetContext, noteUse, openHandle, runInPool, runStream, supportsSyncZlib } =
-  zlibHandle;
+	zlibHandle;
 
 // Compression of messages (RFC 7692 section 7.2.1): "compress all the octets of the payload ...
 // remove 4 octets (that are 0x00 0x00 0xff 0xff) from the tail end".
@@ -33,157 +33,157 @@ const idle = new Map();
  * idle for a while; the message after that refers to no other, which the peer need not know.
  */
 class Deflater {
-  /** @param {DeflateDirection} direction */
-  constructor({ windowBits, contextTakeover, settings, zlibOptions }) {
-    /** Whether messages refer to those before them (RFC 7692: context takeover). */
-    this.hasTakeover = contextTakeover;
-    /** Whether the connection's context has been used since `releaseIdle` looked at it last. */
-    this.isUsed = false;
-    /** Whether the thread pool uses the connection's context. */
-    this.isBusy = false;
-    const { level, memLevel } = settings;
-    this._compression = { ...zlibOptions, windowBits: Math.max(windowBits, MIN_DEFLATE_BITS), level, memLevel };
-    /** Whether the context is the connection's alone. */
-    this._isOwn = contextTakeover || zlibOptions !== undefined;
-    this._handle = null;
-    this._isAmidMessage = false;
-    this._hasEnded = false;
-    /** Takes the job back that waits for the thread pool. */
-    this._takeBack = null;
-  }
+	/** @param {DeflateDirection} direction */
+	constructor({ windowBits, contextTakeover, settings, zlibOptions }) {
+		/** Whether messages refer to those before them (RFC 7692: context takeover). */
+		this.hasTakeover = contextTakeover;
+		/** Whether the connection's context has been used since `releaseIdle` looked at it last. */
+		this.isUsed = false;
+		/** Whether the thread pool uses the connection's context. */
+		this.isBusy = false;
+		const { level, memLevel } = settings;
+		this._compression = { ...zlibOptions, windowBits: Math.max(windowBits, MIN_DEFLATE_BITS), level, memLevel };
+		/** Whether the context is the connection's alone. */
+		this._isOwn = contextTakeover || zlibOptions !== undefined;
+		this._handle = null;
+		this._isAmidMessage = false;
+		this._hasEnded = false;
+		/** Takes the job back that waits for the thread pool. */
+		this._takeBack = null;
+	}
 
-  /** The same for all that compress a message alike. */
-  get key() {
-    const { windowBits, level, memLevel } = this._compression;
-    return `${windowBits} ${level} ${memLevel}`;
-  }
+	/** The same for all that compress a message alike. */
+	get key() {
+		const { windowBits, level, memLevel } = this._compression;
+		return `${windowBits} ${level} ${memLevel}`;
+	}
 
-  /**
-   * @returns {Buffer} the payload of a frame, compressed; pooled memory, as of Buffer.from
-   * @throws {Error} a FrameError without memory: the frame can't be sent
-   */
-  deflate(bytes, length, isLast) {
-    countDeflated(length);
-    const isAlone = isLast && !this._isAmidMessage && !this._isOwn && length !== 0;
-    this._isAmidMessage = !isLast;
-    try {
-      const handle = this._open();
-      if (isAlone) handle.compressAlone(bytes, length);
-      else handle.compress(bytes, length);
-      return this._endFrame(copyOutput(), isLast);
-    } catch (cause) {
-      // The thread pool has it else.
-      if (!this.isBusy) this._discard();
-      throw memoryError(cause);
-    }
-  }
+	/**
+	 * @returns {Buffer} the payload of a frame, compressed; pooled memory, as of Buffer.from
+	 * @throws {Error} a FrameError without memory: the frame can't be sent
+	 */
+	deflate(bytes, length, isLast) {
+		countDeflated(length);
+		const isAlone = isLast && !this._isAmidMessage && !this._isOwn && length !== 0;
+		this._isAmidMessage = !isLast;
+		try {
+			const handle = this._open();
+			if (isAlone) handle.compressAlone(bytes, length);
+			else handle.compress(bytes, length);
+			return this._endFrame(copyOutput(), isLast);
+		} catch (cause) {
+			// The thread pool has it else.
+			if (!this.isBusy) this._discard();
+			throw memoryError(cause);
+		}
+	}
 
-  /**
-   * `deflate` in the thread pool, as soon as there is room. It calls back with an error, or the
-   * compressed bytes and a copy of the data. Nothing else may be compressed meanwhile.
-   */
-  deflateLater(data, length, isLast, callback) {
-    this._isAmidMessage = !isLast;
-    this.isBusy = true;
-    const end = (error, deflated, bytes) => {
-      this.isBusy = false;
-      this._takeBack = null;
-      if (error !== null) this._discard();
-      if (this._hasEnded) this.release();
-      callback(error === null ? null : memoryError(error), deflated, bytes);
-    };
-    this._takeBack = runInPool((done) => {
-      const bytes = ownBytes(data, length);
-      runStream(this._open().stream, bytes, Infinity, (error, chunks) => {
-        done();
-        let deflated;
-        let failure = error;
-        try {
-          if (error === null)
-            deflated = this._endFrame(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks), isLast);
-        } catch (cause) {
-          failure = cause;
-        }
-        end(failure, deflated, bytes);
-      });
-    }, end);
-  }
+	/**
+	 * `deflate` in the thread pool, as soon as there is room. It calls back with an error, or the
+	 * compressed bytes and a copy of the data. Nothing else may be compressed meanwhile.
+	 */
+	deflateLater(data, length, isLast, callback) {
+		this._isAmidMessage = !isLast;
+		this.isBusy = true;
+		const end = (error, deflated, bytes) => {
+			this.isBusy = false;
+			this._takeBack = null;
+			if (error !== null) this._discard();
+			if (this._hasEnded) this.release();
+			callback(error === null ? null : memoryError(error), deflated, bytes);
+		};
+		this._takeBack = runInPool((done) => {
+			const bytes = ownBytes(data, length);
+			runStream(this._open().stream, bytes, Infinity, (error, chunks) => {
+				done();
+				let deflated;
+				let failure = error;
+				try {
+					if (error === null)
+						deflated = this._endFrame(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks), isLast);
+				} catch (cause) {
+					failure = cause;
+				}
+				end(failure, deflated, bytes);
+			});
+		}, end);
+	}
 
-  /** @returns {Buffer} compressed: a message, or a sample, not empty, that refers to no other */
-  deflateAlone(bytes, length, sync = supportsSyncZlib()) {
-    const { windowBits, level, memLevel } = this._compression;
-    const options = { windowBits, level, memLevel, finishFlush: Z_SYNC_FLUSH };
-    if (!sync) return withoutTail(zlib.deflateRawSync(bytes, options));
-    const contexts = this._idle;
-    const handle = contexts.borrow();
-    try {
-      handle.compressAlone(bytes, length);
-      const deflated = withoutTail(copyOutput());
-      contexts.giveBack(handle);
-      return deflated;
-    } catch (cause) {
-      handle.close();
-      throw memoryError(cause);
-    }
-  }
+	/** @returns {Buffer} compressed: a message, or a sample, not empty, that refers to no other */
+	deflateAlone(bytes, length, sync = supportsSyncZlib()) {
+		const { windowBits, level, memLevel } = this._compression;
+		const options = { windowBits, level, memLevel, finishFlush: Z_SYNC_FLUSH };
+		if (!sync) return withoutTail(zlib.deflateRawSync(bytes, options));
+		const contexts = this._idle;
+		const handle = contexts.borrow();
+		try {
+			handle.compressAlone(bytes, length);
+			const deflated = withoutTail(copyOutput());
+			contexts.giveBack(handle);
+			return deflated;
+		} catch (cause) {
+			handle.close();
+			throw memoryError(cause);
+		}
+	}
 
-  /** Takes back a frame that waits for the thread pool: nobody is called back. */
-  takeBack() {
-    if (this._takeBack === null || !this._takeBack()) return false;
-    this._takeBack = null;
-    this.isBusy = false;
-    return true;
-  }
+	/** Takes back a frame that waits for the thread pool: nobody is called back. */
+	takeBack() {
+		if (this._takeBack === null || !this._takeBack()) return false;
+		this._takeBack = null;
+		this.isBusy = false;
+		return true;
+	}
 
-  /** Releases the connection's context, as soon as the thread pool does not use it. */
-  end() {
-    this._hasEnded = true;
-    this.takeBack();
-    if (!this.isBusy) this.release();
-  }
+	/** Releases the connection's context, as soon as the thread pool does not use it. */
+	end() {
+		this._hasEnded = true;
+		this.takeBack();
+		if (!this.isBusy) this.release();
+	}
 
-  /** Gives the connection's context back. The next message that needs it begins another. */
-  release() {
-    forgetContext(this);
-    if (this._handle === null) return;
-    if (this._isOwn) this._handle.close();
-    else this._idle.giveBack(this._handle);
-    this._handle = null;
-  }
+	/** Gives the connection's context back. The next message that needs it begins another. */
+	release() {
+		forgetContext(this);
+		if (this._handle === null) return;
+		if (this._isOwn) this._handle.close();
+		else this._idle.giveBack(this._handle);
+		this._handle = null;
+	}
 
-  /** Closes a context that has failed. */
-  _discard() {
-    forgetContext(this);
-    this._handle?.close();
-    this._handle = null;
-  }
+	/** Closes a context that has failed. */
+	_discard() {
+		forgetContext(this);
+		this._handle?.close();
+		this._handle = null;
+	}
 
-  /** The contexts that are not the connection's alone, without options of zlib. */
-  get _idle() {
-    const { key } = this;
-    let contexts = idle.get(key);
-    if (contexts === undefined) {
-      const { windowBits, level, memLevel } = this._compression;
-      contexts = new IdleContexts(() => zlib.createDeflateRaw({ windowBits, level, memLevel }));
-      idle.set(key, contexts);
-    }
-    return contexts;
-  }
+	/** The contexts that are not the connection's alone, without options of zlib. */
+	get _idle() {
+		const { key } = this;
+		let contexts = idle.get(key);
+		if (contexts === undefined) {
+			const { windowBits, level, memLevel } = this._compression;
+			contexts = new IdleContexts(() => zlib.createDeflateRaw({ windowBits, level, memLevel }));
+			idle.set(key, contexts);
+		}
+		return contexts;
+	}
 
-  _open() {
-    if (this._isOwn) noteUse(this);
-    this._handle ??= this._isOwn ? openHandle(() => zlib.createDeflateRaw(this._compression)) : this._idle.borrow();
-    return this._handle;
-  }
+	_open() {
+		if (this._isOwn) noteUse(this);
+		this._handle ??= this._isOwn ? openHandle(() => zlib.createDeflateRaw(this._compression)) : this._idle.borrow();
+		return this._handle;
+	}
 
-  _endFrame(deflated, isLast) {
-    if (!isLast) return deflated;
-    if (!this.hasTakeover) {
-      if (this._isOwn) this._handle.reset();
-      else this.release();
-    }
-    return withoutTail(deflated);
-  }
+	_endFrame(deflated, isLast) {
+		if (!isLast) return deflated;
+		if (!this.hasTakeover) {
+			if (this._isOwn) this._handle.reset();
+			else this.release();
+		}
+		return withoutTail(deflated);
+	}
 }
 
 /**
@@ -193,13 +193,13 @@ class Deflater {
  * @throws {Error} if the bytes have been transferred until then
  */
 function ownBytes(data, length) {
-  if (typeof data === 'string') return Buffer.from(data);
-  if (lengthOf(data) < length) throw goneError();
-  return copyOf(data, 0, length);
+	if (typeof data === 'string') return Buffer.from(data);
+	if (lengthOf(data) < length) throw goneError();
+	return copyOf(data, 0, length);
 }
 
 function withoutTail(deflated) {
-  return deflated.subarray(0, deflated.length - TAIL_SIZE);
+	return deflated.subarray(0, deflated.length - TAIL_SIZE);
 }
 
 module.exports = { Deflater, MIN_DEFLATE_BITS };

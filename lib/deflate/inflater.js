@@ -45,241 +45,241 @@ const idle = [];
  * another turn, the others for the thread pool.
  */
 class Inflater {
-  /**
-   * @param {DeflateDirection} direction
-   * @param {boolean} inParts whether messages come in parts: of 64 KiB, so that one that inflates
-   *   to gigabytes takes no more memory, and never from the thread pool
-   */
-  constructor({ windowBits, contextTakeover, settings, zlibOptions }, inParts = false, sync = supportsSyncZlib()) {
-    this._windowBits = windowBits;
-    this._hasTakeover = contextTakeover;
-    this._zlibOptions = zlibOptions;
-    // The most bytes of a frame that come out on the event loop; null if messages come in parts.
-    this._turnLimit = inParts ? null : settings.threadPoolFrom * INFLATES_FASTER;
-    this._sync = sync;
-    /** Whether the context is the connection's alone. */
-    this._isOwn = contextTakeover || zlibOptions !== undefined || !sync;
-    this._handle = null;
-    /** Takes the job back that waits for the thread pool. */
-    this._takeBack = null;
-    this._isAmidMessage = false;
-    this._work = null;
-  }
+	/**
+	 * @param {DeflateDirection} direction
+	 * @param {boolean} inParts whether messages come in parts: of 64 KiB, so that one that inflates
+	 *   to gigabytes takes no more memory, and never from the thread pool
+	 */
+	constructor({ windowBits, contextTakeover, settings, zlibOptions }, inParts = false, sync = supportsSyncZlib()) {
+		this._windowBits = windowBits;
+		this._hasTakeover = contextTakeover;
+		this._zlibOptions = zlibOptions;
+		// The most bytes of a frame that come out on the event loop; null if messages come in parts.
+		this._turnLimit = inParts ? null : settings.threadPoolFrom * INFLATES_FASTER;
+		this._sync = sync;
+		/** Whether the context is the connection's alone. */
+		this._isOwn = contextTakeover || zlibOptions !== undefined || !sync;
+		this._handle = null;
+		/** Takes the job back that waits for the thread pool. */
+		this._takeBack = null;
+		this._isAmidMessage = false;
+		this._work = null;
+	}
 
-  /**
-   * Adds the bytes of a frame, or some of them, when those before are done. They must not change.
-   *
-   * @param {boolean} isLast whether they end the message
-   */
-  add(bytes, isLast) {
-    const isWhole = isLast && !this._isAmidMessage;
-    const { length } = bytes;
-    this._isAmidMessage = !isLast;
-    this._work = {
-      input: bytes,
-      // The length of the input: 0 where the memory has been transferred.
-      length,
-      // An empty payload is not valid DEFLATE, but taken as an empty message, as in ws.
-      tail: isLast && !(isWhole && length === 0) ? TAIL : EMPTY,
-      isLast,
-      isAlone: isWhole && !this._hasTakeover && this._zlibOptions === undefined && this._turnLimit !== null,
-      // Whether zlib has taken nothing.
-      isFresh: true,
-      // Whether the rest waits for another turn, as more comes out than one may have.
-      isForTurn: false,
-      isForPool: false,
-      // What the thread pool has put out, or its error.
-      pieces: null,
-      error: null
-    };
-  }
+	/**
+	 * Adds the bytes of a frame, or some of them, when those before are done. They must not change.
+	 *
+	 * @param {boolean} isLast whether they end the message
+	 */
+	add(bytes, isLast) {
+		const isWhole = isLast && !this._isAmidMessage;
+		const { length } = bytes;
+		this._isAmidMessage = !isLast;
+		this._work = {
+			input: bytes,
+			// The length of the input: 0 where the memory has been transferred.
+			length,
+			// An empty payload is not valid DEFLATE, but taken as an empty message, as in ws.
+			tail: isLast && !(isWhole && length === 0) ? TAIL : EMPTY,
+			isLast,
+			isAlone: isWhole && !this._hasTakeover && this._zlibOptions === undefined && this._turnLimit !== null,
+			// Whether zlib has taken nothing.
+			isFresh: true,
+			// Whether the rest waits for another turn, as more comes out than one may have.
+			isForTurn: false,
+			isForPool: false,
+			// What the thread pool has put out, or its error.
+			pieces: null,
+			error: null
+		};
+	}
 
-  /** Whether the bytes are used up. */
-  get isDone() {
-    return this._work === null;
-  }
+	/** Whether the bytes are used up. */
+	get isDone() {
+		return this._work === null;
+	}
 
-  /** Whether `wait` must come before `next`. */
-  get mustWait() {
-    const work = this._work;
-    return work !== null && (work.isForPool || work.isForTurn || (isTurnOver() && this._waitsForTurn(work)));
-  }
+	/** Whether `wait` must come before `next`. */
+	get mustWait() {
+		const work = this._work;
+		return work !== null && (work.isForPool || work.isForTurn || (isTurnOver() && this._waitsForTurn(work)));
+	}
 
-  /**
-   * Inflates the next piece, which may be empty, and which the next run of zlib may overwrite.
-   *
-   * @param {number} limit the most bytes of the rest of the message: a longer piece exceeds it
-   * @throws {FrameError} if the input is not DEFLATE or has been transferred, or exceeds the limit
-   *   in the thread pool
-   */
-  next(limit) {
-    const work = this._work;
-    if (work.error !== null) throw work.error;
-    if (work.pieces !== null) return this._nextOfPool(work.pieces);
-    if (work.length !== 0 && work.input[0] === undefined) throw detachedError();
-    // An empty message.
-    if (work.isLast && work.tail.length === 0 && work.isFresh) {
-      this._work = null;
-      return EMPTY;
-    }
-    const fits = this._fitsTurn(work.length);
-    if (work.isAlone ? !fits : !this._sync) return this._leave(work);
-    return this._sync ? this._run(work, fits, limit) : this._inflateSync(work, limit);
-  }
+	/**
+	 * Inflates the next piece, which may be empty, and which the next run of zlib may overwrite.
+	 *
+	 * @param {number} limit the most bytes of the rest of the message: a longer piece exceeds it
+	 * @throws {FrameError} if the input is not DEFLATE or has been transferred, or exceeds the limit
+	 *   in the thread pool
+	 */
+	next(limit) {
+		const work = this._work;
+		if (work.error !== null) throw work.error;
+		if (work.pieces !== null) return this._nextOfPool(work.pieces);
+		if (work.length !== 0 && work.input[0] === undefined) throw detachedError();
+		// An empty message.
+		if (work.isLast && work.tail.length === 0 && work.isFresh) {
+			this._work = null;
+			return EMPTY;
+		}
+		const fits = this._fitsTurn(work.length);
+		if (work.isAlone ? !fits : !this._sync) return this._leave(work);
+		return this._sync ? this._run(work, fits, limit) : this._inflateSync(work, limit);
+	}
 
-  /**
-   * Calls back when `next` may go on: in another turn, or after the thread pool. After `close` the
-   * pool does not call back.
-   *
-   * @param {number} limit as of `next`
-   */
-  wait(limit, callback) {
-    const work = this._work;
-    if (!work.isForPool) {
-      inLaterTurn(() => {
-        work.isForTurn = false;
-        callback();
-      });
-      return;
-    }
-    const end = (error, pieces) => {
-      this._takeBack = null;
-      if (this._work !== work) return;
-      work.isForPool = false;
-      work.error = error;
-      work.pieces = pieces;
-      if (error === null) this._endFrame(work);
-      callback();
-    };
-    let rest;
-    try {
-      // A copy, which nobody can change or transfer meanwhile.
-      rest = Buffer.concat([work.input, work.tail]);
-    } catch (error) {
-      nextTick(end, memoryError(error));
-      return;
-    }
-    work.input = EMPTY;
-    work.length = 0;
-    this._takeBack = runInPool(
-      (done) => {
-        this._openContext();
-        runStream(this._handle.stream, rest, limit, (error, pieces) => {
-          done();
-          end(error === null ? null : inflateError(error), pieces);
-        });
-      },
-      (error) => end(memoryError(error))
-    );
-  }
+	/**
+	 * Calls back when `next` may go on: in another turn, or after the thread pool. After `close` the
+	 * pool does not call back.
+	 *
+	 * @param {number} limit as of `next`
+	 */
+	wait(limit, callback) {
+		const work = this._work;
+		if (!work.isForPool) {
+			inLaterTurn(() => {
+				work.isForTurn = false;
+				callback();
+			});
+			return;
+		}
+		const end = (error, pieces) => {
+			this._takeBack = null;
+			if (this._work !== work) return;
+			work.isForPool = false;
+			work.error = error;
+			work.pieces = pieces;
+			if (error === null) this._endFrame(work);
+			callback();
+		};
+		let rest;
+		try {
+			// A copy, which nobody can change or transfer meanwhile.
+			rest = Buffer.concat([work.input, work.tail]);
+		} catch (error) {
+			nextTick(end, memoryError(error));
+			return;
+		}
+		work.input = EMPTY;
+		work.length = 0;
+		this._takeBack = runInPool(
+			(done) => {
+				this._openContext();
+				runStream(this._handle.stream, rest, limit, (error, pieces) => {
+					done();
+					end(error === null ? null : inflateError(error), pieces);
+				});
+			},
+			(error) => end(memoryError(error))
+		);
+	}
 
-  close() {
-    this._takeBack?.();
-    this._handle?.close();
-    this._takeBack = this._handle = this._work = null;
-  }
+	close() {
+		this._takeBack?.();
+		this._handle?.close();
+		this._takeBack = this._handle = this._work = null;
+	}
 
-  /** Whether a frame of this length is inflated on the event loop now. */
-  _fitsTurn(length) {
-    const limit = this._turnLimit;
-    return limit === null || limit === Infinity || (length <= limit * INPUT_PART && !isTurnOver());
-  }
+	/** Whether a frame of this length is inflated on the event loop now. */
+	_fitsTurn(length) {
+		const limit = this._turnLimit;
+		return limit === null || limit === Infinity || (length <= limit * INPUT_PART && !isTurnOver());
+	}
 
-  /** Whether the work waits for another turn, when this one has seen enough. */
-  _waitsForTurn({ isFresh, length }) {
-    const limit = this._turnLimit;
-    return limit === null || (isFresh && limit !== Infinity && length <= Math.min(limit * INPUT_PART, WAITS_TO));
-  }
+	/** Whether the work waits for another turn, when this one has seen enough. */
+	_waitsForTurn({ isFresh, length }) {
+		const limit = this._turnLimit;
+		return limit === null || (isFresh && limit !== Infinity && length <= Math.min(limit * INPUT_PART, WAITS_TO));
+	}
 
-  /** Runs zlib for the bytes if they fit this turn, else for one, to see whether it takes any. */
-  _run(work, fits, limit) {
-    const { length, isFresh } = work;
-    const inParts = this._turnLimit === null;
-    const most = inParts ? OUTPUT_SIZE - 1 : this._turnLimit;
-    const size = Math.min(length, fits ? (inParts ? INPUT_OF_PART : length) : 1);
-    const tail = fits && size === length ? work.tail : EMPTY;
-    try {
-      this._openContext();
-      const left = runWithTail(this._handle, work, size, tail, Math.min(most, limit));
-      // There may be more to come out.
-      const isCut = outputLength() > most;
-      if (isCut || !fits || (left === 0 && size !== length)) {
-        advance(work, size + tail.length - left);
-        // The way to the thread pool and back takes longer than what mostly is left.
-        if (isCut && isFresh && fits) work.isForTurn = !inParts;
-        else if (!inParts) this._leave(work);
-      } else {
-        this._endFrame(work);
-        this._work = null;
-      }
-      return lendOutput();
-    } catch (error) {
-      throw memoryError(error);
-    }
-  }
+	/** Runs zlib for the bytes if they fit this turn, else for one, to see whether it takes any. */
+	_run(work, fits, limit) {
+		const { length, isFresh } = work;
+		const inParts = this._turnLimit === null;
+		const most = inParts ? OUTPUT_SIZE - 1 : this._turnLimit;
+		const size = Math.min(length, fits ? (inParts ? INPUT_OF_PART : length) : 1);
+		const tail = fits && size === length ? work.tail : EMPTY;
+		try {
+			this._openContext();
+			const left = runWithTail(this._handle, work, size, tail, Math.min(most, limit));
+			// There may be more to come out.
+			const isCut = outputLength() > most;
+			if (isCut || !fits || (left === 0 && size !== length)) {
+				advance(work, size + tail.length - left);
+				// The way to the thread pool and back takes longer than what mostly is left.
+				if (isCut && isFresh && fits) work.isForTurn = !inParts;
+				else if (!inParts) this._leave(work);
+			} else {
+				this._endFrame(work);
+				this._work = null;
+			}
+			return lendOutput();
+		} catch (error) {
+			throw memoryError(error);
+		}
+	}
 
-  /** `_run` of a message that refers to no other, by the documented API of Node.js. */
-  _inflateSync(work, limit) {
-    const most = Math.min(this._turnLimit, limit);
-    // zlib accepts no limit of 0, so that 1 byte may come out then.
-    const maxOutputLength = Math.max(1, Math.min(most, MAX_OUTPUT));
-    const options = { windowBits: this._windowBits, maxOutputLength, finishFlush: Z_SYNC_FLUSH };
-    let piece;
-    try {
-      piece = zlib.inflateRawSync(Buffer.concat([work.input, TAIL]), options);
-    } catch (error) {
-      if (error.code !== 'ERR_BUFFER_TOO_LARGE') throw inflateError(error);
-      if (most === limit) throw tooBigError();
-      return this._leave(work);
-    }
-    countWork(work.length, piece.length);
-    this._work = null;
-    return piece;
-  }
+	/** `_run` of a message that refers to no other, by the documented API of Node.js. */
+	_inflateSync(work, limit) {
+		const most = Math.min(this._turnLimit, limit);
+		// zlib accepts no limit of 0, so that 1 byte may come out then.
+		const maxOutputLength = Math.max(1, Math.min(most, MAX_OUTPUT));
+		const options = { windowBits: this._windowBits, maxOutputLength, finishFlush: Z_SYNC_FLUSH };
+		let piece;
+		try {
+			piece = zlib.inflateRawSync(Buffer.concat([work.input, TAIL]), options);
+		} catch (error) {
+			if (error.code !== 'ERR_BUFFER_TOO_LARGE') throw inflateError(error);
+			if (most === limit) throw tooBigError();
+			return this._leave(work);
+		}
+		countWork(work.length, piece.length);
+		this._work = null;
+		return piece;
+	}
 
-  /** Leaves work to the thread pool. */
-  _leave(work) {
-    work.isForPool = true;
-    return EMPTY;
-  }
+	/** Leaves work to the thread pool. */
+	_leave(work) {
+		work.isForPool = true;
+		return EMPTY;
+	}
 
-  _nextOfPool(pieces) {
-    const piece = pieces.shift() ?? EMPTY;
-    if (pieces.length === 0) this._work = null;
-    return piece;
-  }
+	_nextOfPool(pieces) {
+		const piece = pieces.shift() ?? EMPTY;
+		if (pieces.length === 0) this._work = null;
+		return piece;
+	}
 
-  /** After a message that the next one does not refer to, its context is another's. */
-  _endFrame({ isLast }) {
-    if (!isLast || this._hasTakeover || this._handle === null) return;
-    if (this._isOwn) {
-      this._handle.reset();
-    } else {
-      this._idle.giveBack(this._handle);
-      this._handle = null;
-    }
-  }
+	/** After a message that the next one does not refer to, its context is another's. */
+	_endFrame({ isLast }) {
+		if (!isLast || this._hasTakeover || this._handle === null) return;
+		if (this._isOwn) {
+			this._handle.reset();
+		} else {
+			this._idle.giveBack(this._handle);
+			this._handle = null;
+		}
+	}
 
-  _createStream() {
-    return zlib.createInflateRaw({ ...this._zlibOptions, windowBits: this._windowBits });
-  }
+	_createStream() {
+		return zlib.createInflateRaw({ ...this._zlibOptions, windowBits: this._windowBits });
+	}
 
-  get _idle() {
-    const windowBits = this._windowBits;
-    // Fewer ways to the thread pool and back: 64 KiB take 0.7 of the time that they take in chunks
-    // of 16.
-    idle[windowBits] ??= new IdleContexts(() => zlib.createInflateRaw({ windowBits, chunkSize: OUTPUT_SIZE }));
-    return idle[windowBits];
-  }
+	get _idle() {
+		const windowBits = this._windowBits;
+		// Fewer ways to the thread pool and back: 64 KiB take 0.7 of the time that they take in chunks
+		// of 16.
+		idle[windowBits] ??= new IdleContexts(() => zlib.createInflateRaw({ windowBits, chunkSize: OUTPUT_SIZE }));
+		return idle[windowBits];
+	}
 
-  _openContext() {
-    // A final block has ended the stream, in the thread pool.
-    if (this._handle?.stream.readableEnded) {
-      this._handle.close();
-      this._handle = null;
-    }
-    this._handle ??= this._isOwn ? openHandle(() => this._createStream()) : this._idle.borrow();
-  }
+	_openContext() {
+		// A final block has ended the stream, in the thread pool.
+		if (this._handle?.stream.readableEnded) {
+			this._handle.close();
+			this._handle = null;
+		}
+		this._handle ??= this._isOwn ? openHandle(() => this._createStream()) : this._idle.borrow();
+	}
 }
 
 /** For the pieces that `next` returns: the codec loads no part of lib/deflate. */
@@ -292,29 +292,29 @@ Inflater.prototype.copyIfShared = copyIfShared;
  * @throws {FrameError} if they are not DEFLATE
  */
 function runWithTail(handle, work, size, tail, bound) {
-  dropOutput();
-  let left = handle.run(work.input, size, bound);
-  if (work.isFresh && left === size && size !== 0 && handle.error === null) {
-    // After a final block in the frame before zlib takes nothing more (RFC 7692 section 7.2.3.4).
-    handle.reset();
-    left = handle.run(work.input, size, bound);
-  }
-  work.isFresh = false;
-  left += tail.length;
-  if (left === tail.length && left !== 0 && handle.error === null && outputLength() <= bound) {
-    left = handle.run(tail, left, bound);
-  }
-  countWork(size, outputLength());
-  if (handle.error !== null) throw inflateError(handle.error);
-  return left;
+	dropOutput();
+	let left = handle.run(work.input, size, bound);
+	if (work.isFresh && left === size && size !== 0 && handle.error === null) {
+		// After a final block in the frame before zlib takes nothing more (RFC 7692 section 7.2.3.4).
+		handle.reset();
+		left = handle.run(work.input, size, bound);
+	}
+	work.isFresh = false;
+	left += tail.length;
+	if (left === tail.length && left !== 0 && handle.error === null && outputLength() <= bound) {
+		left = handle.run(tail, left, bound);
+	}
+	countWork(size, outputLength());
+	if (handle.error !== null) throw inflateError(handle.error);
+	return left;
 }
 
 /** Counts bytes of work that zlib has taken, of the input and then of the tail. */
 function advance(work, taken) {
-  const ofInput = Math.min(taken, work.length);
-  work.input = view(work.input, ofInput, work.length);
-  work.length -= ofInput;
-  work.tail = work.tail.subarray(taken - ofInput);
+	const ofInput = Math.min(taken, work.length);
+	work.input = view(work.input, ofInput, work.length);
+	work.length -= ofInput;
+	work.tail = work.tail.subarray(taken - ofInput);
 }
 
 /**
@@ -322,9 +322,9 @@ function advance(work, taken) {
  * that are not DEFLATE: ws closes with 1007, too.
  */
 function inflateError(cause) {
-  const error = memoryError(cause);
-  if (error instanceof FrameError) return error;
-  return new FrameError('DEFLATE', 1007, 'A compressed message is not DEFLATE', { cause });
+	const error = memoryError(cause);
+	if (error instanceof FrameError) return error;
+	return new FrameError('DEFLATE', 1007, 'A compressed message is not DEFLATE', { cause });
 }
 
 module.exports = { Inflater };

@@ -26,101 +26,101 @@ let used = 0;
 
 /** A zlib stream, used without its JavaScript: 4 µs for a small message instead of 11 to 29. */
 class ZlibHandle {
-  constructor(stream) {
-    /** The stream itself, for the thread pool. */
-    this.stream = stream;
-    /** Why the last run ended early; null if it did not. */
-    this.error = null;
-    this._handle = stream._handle;
-    this._state = stream._writeState;
-    this._onStreamError = this._handle?.onerror;
-    this._onError = (message, errno, code) => {
-      this.error = Object.assign(new Error(message), { errno, code });
-    };
-  }
+	constructor(stream) {
+		/** The stream itself, for the thread pool. */
+		this.stream = stream;
+		/** Why the last run ended early; null if it did not. */
+		this.error = null;
+		this._handle = stream._handle;
+		this._state = stream._writeState;
+		this._onStreamError = this._handle?.onerror;
+		this._onError = (message, errno, code) => {
+			this.error = Object.assign(new Error(message), { errno, code });
+		};
+	}
 
-  /**
-   * Compresses or decompresses bytes, and adds the result to the output of this thread.
-   *
-   * @returns {number} how many bytes zlib has not taken: it has ended, or put out more than `limit`
-   * @throws {Error} if the stream is closed, or in the thread pool: Node.js would abort the process
-   */
-  run(bytes, length, limit, flush = Z_SYNC_FLUSH) {
-    this._checkIdle();
-    scratch ??= Buffer.allocUnsafeSlow(OUTPUT_SIZE);
-    this.error = null;
-    this._handle.onerror = this._onError;
-    let left = length;
-    try {
-      do {
-        if (used === OUTPUT_SIZE) {
-          chunks.push(Buffer.from(scratch));
-          chunkBytes += OUTPUT_SIZE;
-          used = 0;
-        }
-        this._handle.writeSync(flush, bytes, length - left, left, scratch, used, OUTPUT_SIZE - used);
-        if (this.error !== null) break;
-        used = OUTPUT_SIZE - this._state[0];
-        left = this._state[1];
-      } while (used === OUTPUT_SIZE && chunkBytes + used <= limit);
-    } finally {
-      this._handle.onerror = this._onStreamError;
-    }
-    return left;
-  }
+	/**
+	 * Compresses or decompresses bytes, and adds the result to the output of this thread.
+	 *
+	 * @returns {number} how many bytes zlib has not taken: it has ended, or put out more than `limit`
+	 * @throws {Error} if the stream is closed, or in the thread pool: Node.js would abort the process
+	 */
+	run(bytes, length, limit, flush = Z_SYNC_FLUSH) {
+		this._checkIdle();
+		scratch ??= Buffer.allocUnsafeSlow(OUTPUT_SIZE);
+		this.error = null;
+		this._handle.onerror = this._onError;
+		let left = length;
+		try {
+			do {
+				if (used === OUTPUT_SIZE) {
+					chunks.push(Buffer.from(scratch));
+					chunkBytes += OUTPUT_SIZE;
+					used = 0;
+				}
+				this._handle.writeSync(flush, bytes, length - left, left, scratch, used, OUTPUT_SIZE - used);
+				if (this.error !== null) break;
+				used = OUTPUT_SIZE - this._state[0];
+				left = this._state[1];
+			} while (used === OUTPUT_SIZE && chunkBytes + used <= limit);
+		} finally {
+			this._handle.onerror = this._onStreamError;
+		}
+		return left;
+	}
 
-  /**
-   * Compresses bytes, and ends the output by a sync flush. In two steps, as ws has it: one ends
-   * blocks elsewhere if the window is smaller than the message, and a flush of nothing after
-   * another would not come out; it takes 3 µs less.
-   */
-  compress(bytes, length) {
-    dropOutput();
-    this.run(bytes, length, Infinity, Z_NO_FLUSH);
-    if (this.error === null) this.run(NOTHING, 0, Infinity);
-    if (this.error !== null) throw this.error;
-  }
+	/**
+	 * Compresses bytes, and ends the output by a sync flush. In two steps, as ws has it: one ends
+	 * blocks elsewhere if the window is smaller than the message, and a flush of nothing after
+	 * another would not come out; it takes 3 µs less.
+	 */
+	compress(bytes, length) {
+		dropOutput();
+		this.run(bytes, length, Infinity, Z_NO_FLUSH);
+		if (this.error === null) this.run(NOTHING, 0, Infinity);
+		if (this.error !== null) throw this.error;
+	}
 
-  /** `compress` of a message that refers to no other. */
-  compressAlone(bytes, length) {
-    dropOutput();
-    this.run(bytes, length, Infinity);
-    if (this.error !== null) throw this.error;
-  }
+	/** `compress` of a message that refers to no other. */
+	compressAlone(bytes, length) {
+		dropOutput();
+		this.run(bytes, length, Infinity);
+		if (this.error !== null) throw this.error;
+	}
 
-  reset() {
-    this._checkIdle();
-    this.stream.reset();
-  }
+	reset() {
+		this._checkIdle();
+		this.stream.reset();
+	}
 
-  /** Whether it can be used for another message once it is reset: nothing has failed or is left. */
-  get isSound() {
-    const { stream } = this;
-    const isOver = stream.destroyed || stream.readableEnded || stream.errored;
-    return this.error === null && !isOver && stream.readableLength === 0 && !stream._writableState.writing;
-  }
+	/** Whether it can be used for another message once it is reset: nothing has failed or is left. */
+	get isSound() {
+		const { stream } = this;
+		const isOver = stream.destroyed || stream.readableEnded || stream.errored;
+		return this.error === null && !isOver && stream.readableLength === 0 && !stream._writableState.writing;
+	}
 
-  close() {
-    this.stream.close();
-  }
+	close() {
+		this.stream.close();
+	}
 
-  _checkIdle() {
-    const { stream } = this;
-    if (stream._writableState.writing || stream.destroyed) throw invalidState('A zlib stream is in use, or closed');
-  }
+	_checkIdle() {
+		const { stream } = this;
+		if (stream._writableState.writing || stream.destroyed) throw invalidState('A zlib stream is in use, or closed');
+	}
 }
 
 /** How many bytes the runs since the output was taken last have put out. */
 function outputLength() {
-  return chunkBytes + used;
+	return chunkBytes + used;
 }
 
 /** @returns {Buffer} the output of the runs; memory that the next run overwrites */
 function lendOutput() {
-  const last = view(scratch, 0, used);
-  const output = chunks.length === 0 ? last : Buffer.concat([...chunks, last]);
-  dropOutput();
-  return output;
+	const last = view(scratch, 0, used);
+	const output = chunks.length === 0 ? last : Buffer.concat([...chunks, last]);
+	dropOutput();
+	return output;
 }
 
 /**
@@ -128,22 +128,22 @@ function lendOutput() {
  *   one in its own memory
  */
 function copyOutput() {
-  const output = lendOutput();
-  return output.length < Buffer.poolSize >>> 1 ? Buffer.from(output) : copyIfShared(output);
+	const output = lendOutput();
+	return output.length < Buffer.poolSize >>> 1 ? Buffer.from(output) : copyIfShared(output);
 }
 
 /** @returns {Buffer} the output of a run, or of zlib, in memory that nothing else is in */
 function copyIfShared(output) {
-  const { buffer: memory, length } = output;
-  // An empty output may be EMPTY.
-  if (length !== 0 && memory !== scratch?.buffer && memory.byteLength <= length * 2) return output;
-  return copyOf(output, 0, length);
+	const { buffer: memory, length } = output;
+	// An empty output may be EMPTY.
+	if (length !== 0 && memory !== scratch?.buffer && memory.byteLength <= length * 2) return output;
+	return copyOf(output, 0, length);
 }
 
 function dropOutput() {
-  chunks.length = 0;
-  chunkBytes = 0;
-  used = 0;
+	chunks.length = 0;
+	chunkBytes = 0;
+	used = 0;
 }
 
 /**
@@ -151,42 +151,42 @@ function dropOutput() {
  * the window, and an error that is reported and overcome. Takes 0.3 to 1.2 ms.
  */
 function trySyncZlib(library) {
-  try {
-    const deflater = new ZlibHandle(library.createDeflateRaw());
-    const inflater = new ZlibHandle(library.createInflateRaw());
-    const text = Buffer.from('{"framemask":"framemask"}');
-    /** @returns {number} the size that the text is compressed to; 0 if it does not come back */
-    const roundTrip = () => {
-      dropOutput();
-      deflater.run(text, text.length, OUTPUT_SIZE);
-      const deflated = Buffer.from(lendOutput());
-      const left = inflater.run(deflated, deflated.length, OUTPUT_SIZE);
-      return left === 0 && text.equals(lendOutput()) ? deflated.length : 0;
-    };
-    const first = roundTrip();
-    const second = roundTrip();
-    // A block type that does not exist.
-    inflater.run(Buffer.from([7]), 1, OUTPUT_SIZE);
-    dropOutput();
-    const hasFailed = inflater.error?.code === 'Z_DATA_ERROR';
-    deflater.reset();
-    inflater.reset();
-    const works = hasFailed && second > 0 && second < first && roundTrip() === first;
-    deflater.close();
-    inflater.close();
-    return works;
-  } catch {
-    dropOutput();
-    return false;
-  }
+	try {
+		const deflater = new ZlibHandle(library.createDeflateRaw());
+		const inflater = new ZlibHandle(library.createInflateRaw());
+		const text = Buffer.from('{"framemask":"framemask"}');
+		/** @returns {number} the size that the text is compressed to; 0 if it does not come back */
+		const roundTrip = () => {
+			dropOutput();
+			deflater.run(text, text.length, OUTPUT_SIZE);
+			const deflated = Buffer.from(lendOutput());
+			const left = inflater.run(deflated, deflated.length, OUTPUT_SIZE);
+			return left === 0 && text.equals(lendOutput()) ? deflated.length : 0;
+		};
+		const first = roundTrip();
+		const second = roundTrip();
+		// A block type that does not exist.
+		inflater.run(Buffer.from([7]), 1, OUTPUT_SIZE);
+		dropOutput();
+		const hasFailed = inflater.error?.code === 'Z_DATA_ERROR';
+		deflater.reset();
+		inflater.reset();
+		const works = hasFailed && second > 0 && second < first && roundTrip() === first;
+		deflater.close();
+		inflater.close();
+		return works;
+	} catch {
+		dropOutput();
+		return false;
+	}
 }
 
 let tried;
 
 /** Whether handles work here. Node.js 20 to 26 and Bun 1.4 have them, Deno 2.9 has not. */
 function supportsSyncZlib() {
-  tried ??= trySyncZlib(zlib);
-  return tried;
+	tried ??= trySyncZlib(zlib);
+	return tried;
 }
 
 /**
@@ -206,37 +206,37 @@ const waiting = new Queue();
  * @returns {() => boolean} takes back a job that still waits; false if it has begun
  */
 function runInPool(job, fail) {
-  const entry = { job, fail };
-  if (running === MAX_JOBS) waiting.push(entry);
-  else start(entry);
-  return () => {
-    const isWaiting = entry.job !== null;
-    entry.job = entry.fail = null;
-    return isWaiting;
-  };
+	const entry = { job, fail };
+	if (running === MAX_JOBS) waiting.push(entry);
+	else start(entry);
+	return () => {
+		const isWaiting = entry.job !== null;
+		entry.job = entry.fail = null;
+		return isWaiting;
+	};
 }
 
 function start(entry) {
-  const { job, fail } = entry;
-  // Taken back.
-  if (job === null) return;
-  entry.job = entry.fail = null;
-  running++;
-  try {
-    job(endJob);
-  } catch (error) {
-    endJob();
-    nextTick(fail, error);
-  }
+	const { job, fail } = entry;
+	// Taken back.
+	if (job === null) return;
+	entry.job = entry.fail = null;
+	running++;
+	try {
+		job(endJob);
+	} catch (error) {
+		endJob();
+		nextTick(fail, error);
+	}
 }
 
 /** A loop starts the next jobs: thousands that end at once would overflow the stack. */
 function endJob() {
-  running--;
-  if (isStarting) return;
-  isStarting = true;
-  while (waiting.length !== 0 && running < MAX_JOBS) start(waiting.shift());
-  isStarting = false;
+	running--;
+	if (isStarting) return;
+	isStarting = true;
+	while (waiting.length !== 0 && running < MAX_JOBS) start(waiting.shift());
+	isStarting = false;
 }
 
 /**
@@ -244,25 +244,25 @@ function endJob() {
  * or an error, such as for more than `limit` bytes. Nothing else may use the stream meanwhile.
  */
 function runStream(stream, bytes, limit, callback) {
-  const chunks = [];
-  let total = 0;
-  let hasEnded = false;
-  const end = (error) => {
-    if (hasEnded) return;
-    hasEnded = true;
-    stream.off('data', collect).off('error', end).off('close', fail);
-    callback(error, chunks);
-  };
-  const fail = () => end(new Error('A zlib stream was closed'));
-  const collect = (chunk) => {
-    chunks.push(chunk);
-    total += chunk.length;
-    if (total > limit) end(tooBigError());
-  };
-  stream.on('data', collect).on('error', end).on('close', fail);
-  stream.write(bytes);
-  // Deno 2.9 calls back and then emits 'error', in a tick that waits already.
-  stream.flush(Z_SYNC_FLUSH, () => nextTick(end, null));
+	const chunks = [];
+	let total = 0;
+	let hasEnded = false;
+	const end = (error) => {
+		if (hasEnded) return;
+		hasEnded = true;
+		stream.off('data', collect).off('error', end).off('close', fail);
+		callback(error, chunks);
+	};
+	const fail = () => end(new Error('A zlib stream was closed'));
+	const collect = (chunk) => {
+		chunks.push(chunk);
+		total += chunk.length;
+		if (total > limit) end(tooBigError());
+	};
+	stream.on('data', collect).on('error', end).on('close', fail);
+	stream.write(bytes);
+	// Deno 2.9 calls back and then emits 'error', in a tick that waits already.
+	stream.flush(Z_SYNC_FLUSH, () => nextTick(end, null));
 }
 
 /** A context that has not been used for this long, and at most twice as long, is released. */
@@ -296,12 +296,12 @@ let isRepeated = false;
 
 /** Has a context released when it has not been used for a while. Called at each use. */
 function noteUse(context) {
-  context.isUsed = true;
-  if (contexts.has(context)) return;
-  contexts.add(context);
-  if (isRepeated) return;
-  isRepeated = true;
-  runOutside(repeat, releaseIdle);
+	context.isUsed = true;
+	if (contexts.has(context)) return;
+	contexts.add(context);
+	if (isRepeated) return;
+	isRepeated = true;
+	runOutside(repeat, releaseIdle);
 }
 
 /**
@@ -309,50 +309,50 @@ function noteUse(context) {
  * end. As many are kept as the thread pool uses at a time, until they have been idle.
  */
 class IdleContexts {
-  /** @param {() => import('node:zlib').Zlib} create */
-  constructor(create) {
-    this.isUsed = false;
-    this._create = create;
-    this._idle = [];
-  }
+	/** @param {() => import('node:zlib').Zlib} create */
+	constructor(create) {
+		this.isUsed = false;
+		this._create = create;
+		this._idle = [];
+	}
 
-  borrow() {
-    noteUse(this);
-    return this._idle.pop() ?? openHandle(this._create);
-  }
+	borrow() {
+		noteUse(this);
+		return this._idle.pop() ?? openHandle(this._create);
+	}
 
-  /** One that has failed, or still has output, is closed. */
-  giveBack(handle) {
-    if (this._idle.length === MAX_JOBS || !handle.isSound) {
-      handle.close();
-      return;
-    }
-    handle.reset();
-    this._idle.push(handle);
-  }
+	/** One that has failed, or still has output, is closed. */
+	giveBack(handle) {
+		if (this._idle.length === MAX_JOBS || !handle.isSound) {
+			handle.close();
+			return;
+		}
+		handle.reset();
+		this._idle.push(handle);
+	}
 
-  release() {
-    for (const handle of this._idle) handle.close();
-    this._idle = [];
-  }
+	release() {
+		for (const handle of this._idle) handle.close();
+		this._idle = [];
+	}
 }
 
 /** No connection's asynchronous context stays with a handle that others use. */
 function openHandle(create) {
-  let stream;
-  try {
-    stream = runOutside(create);
-  } catch (cause) {
-    throw memoryError(cause);
-  }
-  // zlib may report a second error, or one while nobody listens.
-  stream.on('error', () => {});
-  return new ZlibHandle(stream);
+	let stream;
+	try {
+		stream = runOutside(create);
+	} catch (cause) {
+		throw memoryError(cause);
+	}
+	// zlib may report a second error, or one while nobody listens.
+	stream.on('error', () => {});
+	return new ZlibHandle(stream);
 }
 
 /** For a context that has been released already. */
 function forgetContext(context) {
-  contexts.delete(context);
+	contexts.delete(context);
 }
 
 /**
@@ -361,34 +361,34 @@ function forgetContext(context) {
  * @returns {boolean} whether some are left
  */
 function releaseIdle() {
-  for (const context of contexts) {
-    if (context.isUsed || context.isBusy) {
-      context.isUsed = false;
-    } else {
-      contexts.delete(context);
-      context.release();
-    }
-  }
-  isRepeated = contexts.size !== 0;
-  return isRepeated;
+	for (const context of contexts) {
+		if (context.isUsed || context.isBusy) {
+			context.isUsed = false;
+		} else {
+			contexts.delete(context);
+			context.release();
+		}
+	}
+	isRepeated = contexts.size !== 0;
+	return isRepeated;
 }
 
 module.exports = {
-  IdleContexts,
-  MAX_JOBS,
-  OUTPUT_SIZE,
-  ZlibHandle,
-  dropOutput,
-  forgetContext,
-  noteUse,
-  releaseIdle,
-  openHandle,
-  runInPool,
-  runStream,
-  supportsSyncZlib,
-  outputLength,
-  copyOutput,
-  lendOutput,
-  copyIfShared,
-  trySyncZlib
+	IdleContexts,
+	MAX_JOBS,
+	OUTPUT_SIZE,
+	ZlibHandle,
+	dropOutput,
+	forgetContext,
+	noteUse,
+	releaseIdle,
+	openHandle,
+	runInPool,
+	runStream,
+	supportsSyncZlib,
+	outputLength,
+	copyOutput,
+	lendOutput,
+	copyIfShared,
+	trySyncZlib
 };

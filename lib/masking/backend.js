@@ -30,48 +30,48 @@ const MASK_NATIVE_FROM = 64;
 
 /** @param {import('./native').Native | null} native null for JavaScript only */
 function createBackend(native) {
-  if (native === null) {
-    const { maskInto, maskInPlace } = fallback;
-    return { maskInto, maskInPlace, unmaskText: unmaskLatin1 };
-  }
-  const { params } = native;
+	if (native === null) {
+		const { maskInto, maskInPlace } = fallback;
+		return { maskInto, maskInPlace, unmaskText: unmaskLatin1 };
+	}
+	const { params } = native;
 
-  function maskInto(source, start, output, offset, length, key) {
-    if (length < MASK_NATIVE_FROM) {
-      return fallback.maskInto(source, start, output, offset, length, key);
-    }
-    params[KEY] = key >>> 0;
-    params[START] = start;
-    params[OFFSET] = offset;
-    params[LENGTH] = length;
-    native.mask(source, output);
-    return params[NON_ASCII] === 0;
-  }
+	function maskInto(source, start, output, offset, length, key) {
+		if (length < MASK_NATIVE_FROM) {
+			return fallback.maskInto(source, start, output, offset, length, key);
+		}
+		params[KEY] = key >>> 0;
+		params[START] = start;
+		params[OFFSET] = offset;
+		params[LENGTH] = length;
+		native.mask(source, output);
+		return params[NON_ASCII] === 0;
+	}
 
-  function maskInPlace(buffer, start, length, key) {
-    if (length < UNMASK_NATIVE_FROM) {
-      return fallback.maskInPlace(buffer, start, length, key);
-    }
-    params[KEY] = key >>> 0;
-    params[START] = start;
-    params[LENGTH] = length;
-    native.unmask(buffer);
-    return params[NON_ASCII] === 0;
-  }
+	function maskInPlace(buffer, start, length, key) {
+		if (length < UNMASK_NATIVE_FROM) {
+			return fallback.maskInPlace(buffer, start, length, key);
+		}
+		params[KEY] = key >>> 0;
+		params[START] = start;
+		params[LENGTH] = length;
+		native.unmask(buffer);
+		return params[NON_ASCII] === 0;
+	}
 
-  function unmaskText(buffer, start, length, key) {
-    params[KEY] = key >>> 0;
-    params[START] = start;
-    params[LENGTH] = length;
-    return native.unmaskText(buffer);
-  }
+	function unmaskText(buffer, start, length, key) {
+		params[KEY] = key >>> 0;
+		params[START] = start;
+		params[LENGTH] = length;
+		return native.unmaskText(buffer);
+	}
 
-  return { maskInto, maskInPlace, unmaskText };
+	return { maskInto, maskInPlace, unmaskText };
 }
 
 /** `unmaskText` in JavaScript. */
 function unmaskLatin1(buffer, start, length, key) {
-  return fallback.maskInPlace(buffer, start, length, key) ? buffer.latin1Slice(start, start + length) : undefined;
+	return fallback.maskInPlace(buffer, start, length, key) ? buffer.latin1Slice(start, start + length) : undefined;
 }
 
 const { kernel, native, nativeError } = load(process.env);

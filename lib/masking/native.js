@@ -34,45 +34,45 @@ const HINT = ' (docs/bundling.md of the repository: bundles, single files, packa
  * @throws {Error} why the addon does not load, if FRAMEMASK_REQUIRE_NATIVE is 1
  */
 function load(environment, loadAddon = findAddon) {
-  const wanted = readVariable(environment, 'FRAMEMASK_KERNEL');
-  if (wanted === 'js') return { kernel: 'js', native: null, nativeError: null };
+	const wanted = readVariable(environment, 'FRAMEMASK_KERNEL');
+	if (wanted === 'js') return { kernel: 'js', native: null, nativeError: null };
 
-  let kernel = 'js';
-  let kernels = [];
-  let native = null;
-  let nativeError = null;
-  try {
-    const addon = loadAddon();
-    // A file of that name without our exports counts as a failed load.
-    const names = Array.from(addon.kernels);
-    const chosen = names.includes(wanted) ? wanted : names[names.length - 1];
-    native = bind(addon, chosen);
-    kernel = chosen;
-    kernels = names;
-  } catch (error) {
-    if (error instanceof Error) error.message += HINT;
-    if (readVariable(environment, 'FRAMEMASK_REQUIRE_NATIVE') === '1') throw error;
-    log('the addon does not load, so masking is JavaScript: %s', error.message);
-    // JSON.stringify shows nothing else of an Error.
-    nativeError = Object.defineProperty(error, 'toJSON', { value: errorToJson });
-  }
+	let kernel = 'js';
+	let kernels = [];
+	let native = null;
+	let nativeError = null;
+	try {
+		const addon = loadAddon();
+		// A file of that name without our exports counts as a failed load.
+		const names = Array.from(addon.kernels);
+		const chosen = names.includes(wanted) ? wanted : names[names.length - 1];
+		native = bind(addon, chosen);
+		kernel = chosen;
+		kernels = names;
+	} catch (error) {
+		if (error instanceof Error) error.message += HINT;
+		if (readVariable(environment, 'FRAMEMASK_REQUIRE_NATIVE') === '1') throw error;
+		log('the addon does not load, so masking is JavaScript: %s', error.message);
+		// JSON.stringify shows nothing else of an Error.
+		nativeError = Object.defineProperty(error, 'toJSON', { value: errorToJson });
+	}
 
-  if (wanted && !kernels.includes(wanted)) throw unknownKernel(wanted, kernels, nativeError);
-  return { kernel, native, nativeError };
+	if (wanted && !kernels.includes(wanted)) throw unknownKernel(wanted, kernels, nativeError);
+	return { kernel, native, nativeError };
 }
 
 function errorToJson() {
-  const { name, message, code } = this;
-  return { name, message, code };
+	const { name, message, code } = this;
+	return { name, message, code };
 }
 
 /** An environment variable; undefined where Deno, without --allow-env, throws NotCapable. */
 function readVariable(environment, name) {
-  try {
-    return environment[name];
-  } catch {
-    return undefined;
-  }
+	try {
+		return environment[name];
+	} catch {
+		return undefined;
+	}
 }
 
 /**
@@ -80,23 +80,23 @@ function readVariable(environment, name) {
  * Electron hides the constructor from its pages; an empty WebAssembly memory has it.
  */
 function createParams() {
-  const SharedMemory =
-    globalThis.SharedArrayBuffer ?? new WebAssembly.Memory({ initial: 0, maximum: 0, shared: true }).buffer.constructor;
-  return new Float64Array(new SharedMemory(Object.keys(Param).length * Float64Array.BYTES_PER_ELEMENT));
+	const SharedMemory =
+		globalThis.SharedArrayBuffer ?? new WebAssembly.Memory({ initial: 0, maximum: 0, shared: true }).buffer.constructor;
+	return new Float64Array(new SharedMemory(Object.keys(Param).length * Float64Array.BYTES_PER_ELEMENT));
 }
 
 function bind(addon, kernel) {
-  const params = createParams();
-  return { params, ...addon.bind(kernel, params) };
+	const params = createParams();
+	return { params, ...addon.bind(kernel, params) };
 }
 
 function unknownKernel(wanted, kernels, cause) {
-  const error = new RangeError(
-    `FRAMEMASK_KERNEL is ${JSON.stringify(wanted)}, but this machine can run: ${['js', ...kernels].join(', ')}`,
-    cause === null ? undefined : { cause }
-  );
-  error.code = 'FRAMEMASK_ERR_KERNEL';
-  return error;
+	const error = new RangeError(
+		`FRAMEMASK_KERNEL is ${JSON.stringify(wanted)}, but this machine can run: ${['js', ...kernels].join(', ')}`,
+		cause === null ? undefined : { cause }
+	);
+	error.code = 'FRAMEMASK_ERR_KERNEL';
+	return error;
 }
 
 /** Variables by which node-gyp-build looks for another file. */
@@ -112,7 +112,7 @@ let loadProvided = null;
  * @param {(() => object) | null} load
  */
 function provideAddon(load) {
-  loadProvided = load;
+	loadProvided = load;
 }
 
 /**
@@ -121,21 +121,21 @@ function provideAddon(load) {
  * can't be loaded, or it is not framemask's.
  */
 function findAddon() {
-  if (loadProvided !== null) return unwrap(loadProvided());
-  let file = null;
-  try {
-    // All of it in `try`: a bundle may lack node-gyp-build, a bundle of ES modules __dirname.
-    file = resolveAddon(path.join(__dirname, '../..'));
-  } catch {
-    // The call below throws it.
-  }
-  if (file !== null) {
-    checkOwner(file, path.join(__dirname, '../..'));
-    return openAddon(file);
-  }
-  // @vercel/nft and ncc look for this expression, to copy the file that it needs. ncc puts that in
-  //   its place, so it must run even if no file was found: it throws then.
-  return require('node-gyp-build')(`${__dirname}/../..`);
+	if (loadProvided !== null) return unwrap(loadProvided());
+	let file = null;
+	try {
+		// All of it in `try`: a bundle may lack node-gyp-build, a bundle of ES modules __dirname.
+		file = resolveAddon(path.join(__dirname, '../..'));
+	} catch {
+		// The call below throws it.
+	}
+	if (file !== null) {
+		checkOwner(file, path.join(__dirname, '../..'));
+		return openAddon(file);
+	}
+	// @vercel/nft and ncc look for this expression, to copy the file that it needs. ncc puts that in
+	//   its place, so it must run even if no file was found: it throws then.
+	return require('node-gyp-build')(`${__dirname}/../..`);
 }
 
 /**
@@ -143,13 +143,13 @@ function findAddon() {
  * take a fifth of the time of loading masking.
  */
 function resolveAddon(root) {
-  if (ELSEWHERE.every((name) => !process.env[name])) {
-    const compiled = path.join(root, 'build/Release/framemask.node');
-    if (fs.existsSync(compiled)) return compiled;
-    const prebuilt = path.join(root, 'prebuilds', `${process.platform}-${process.arch}`, 'framemask.node');
-    if (fs.existsSync(prebuilt) && !fs.existsSync(path.join(root, 'build/Debug'))) return prebuilt;
-  }
-  return require('node-gyp-build').resolve(root);
+	if (ELSEWHERE.every((name) => !process.env[name])) {
+		const compiled = path.join(root, 'build/Release/framemask.node');
+		if (fs.existsSync(compiled)) return compiled;
+		const prebuilt = path.join(root, 'prebuilds', `${process.platform}-${process.arch}`, 'framemask.node');
+		if (fs.existsSync(prebuilt) && !fs.existsSync(path.join(root, 'build/Debug'))) return prebuilt;
+	}
+	return require('node-gyp-build').resolve(root);
 }
 
 /**
@@ -158,18 +158,18 @@ function resolveAddon(root) {
  * beside the program.
  */
 function checkOwner(file, root) {
-  const inside = !path.relative(root, file).startsWith('..') && /^framemask\b.*\.node$/.test(path.basename(file));
-  if (inside && readName(path.join(root, 'package.json')) === 'framemask') return;
-  throw new Error(`${file} is not framemask's`);
+	const inside = !path.relative(root, file).startsWith('..') && /^framemask\b.*\.node$/.test(path.basename(file));
+	if (inside && readName(path.join(root, 'package.json')) === 'framemask') return;
+	throw new Error(`${file} is not framemask's`);
 }
 
 /** The name in a package.json, if it can be read. */
 function readName(file) {
-  try {
-    return JSON.parse(fs.readFileSync(file, 'utf8')).name;
-  } catch {
-    return undefined;
-  }
+	try {
+		return JSON.parse(fs.readFileSync(file, 'utf8')).name;
+	} catch {
+		return undefined;
+	}
 }
 
 /**
@@ -177,18 +177,18 @@ function readName(file) {
  * URL; or an ES module whose default export is one of these.
  */
 function unwrap(bundled) {
-  const addon = bundled.default ?? bundled;
-  if (typeof addon !== 'string') return addon;
-  return openAddon(addon.startsWith('file:') ? modules.url.fileURLToPath(addon) : path.resolve(__dirname, addon));
+	const addon = bundled.default ?? bundled;
+	if (typeof addon !== 'string') return addon;
+	return openAddon(addon.startsWith('file:') ? modules.url.fileURLToPath(addon) : path.resolve(__dirname, addon));
 }
 
 /** @returns {object} the exports of the addon in a file */
 function openAddon(file) {
-  checkLength(file);
-  // As `require` does. Bundlers would try to resolve a `require` when they build.
-  const addon = { exports: {} };
-  process.dlopen(addon, file);
-  return addon.exports;
+	checkLength(file);
+	// As `require` does. Bundlers would try to resolve a `require` when they build.
+	const addon = { exports: {} };
+	process.dlopen(addon, file);
+	return addon.exports;
 }
 
 /** The first bytes of an ELF file. */
@@ -199,29 +199,29 @@ const ELF = [0x7f, 0x45, 0x4c, 0x46];
  * with SIGBUS. A whole one ends with its section headers. Other loaders check this.
  */
 function checkLength(file) {
-  const descriptor = fs.openSync(file, 'r');
-  try {
-    const header = new Uint8Array(64);
-    if (fs.readSync(descriptor, header) < header.length || ELF.some((byte, i) => header[i] !== byte)) return;
-    const length = elfLength(header);
-    // Reading its last byte takes less time than fstat, which creates dates.
-    if (fs.readSync(descriptor, header, 0, 1, length - 1) === 1) return;
-    throw new Error(`${file} is cut short: it has ${fs.fstatSync(descriptor).size} bytes of ${length}`);
-  } finally {
-    fs.closeSync(descriptor);
-  }
+	const descriptor = fs.openSync(file, 'r');
+	try {
+		const header = new Uint8Array(64);
+		if (fs.readSync(descriptor, header) < header.length || ELF.some((byte, i) => header[i] !== byte)) return;
+		const length = elfLength(header);
+		// Reading its last byte takes less time than fstat, which creates dates.
+		if (fs.readSync(descriptor, header, 0, 1, length - 1) === 1) return;
+		throw new Error(`${file} is cut short: it has ${fs.fstatSync(descriptor).size} bytes of ${length}`);
+	} finally {
+		fs.closeSync(descriptor);
+	}
 }
 
 /** The length of an ELF file, from its header. */
 function elfLength(header) {
-  const view = new DataView(header.buffer);
-  const wide = header[4] === 2;
-  const little = header[5] === 1;
-  const sections = wide ? Number(view.getBigUint64(0x28, little)) : view.getUint32(0x20, little);
-  const sectionSize = view.getUint16(wide ? 0x3a : 0x2e, little);
-  const count = view.getUint16(wide ? 0x3c : 0x30, little);
-  // A damaged header may give more than readSync accepts.
-  return Math.min(sections + sectionSize * count, Number.MAX_SAFE_INTEGER);
+	const view = new DataView(header.buffer);
+	const wide = header[4] === 2;
+	const little = header[5] === 1;
+	const sections = wide ? Number(view.getBigUint64(0x28, little)) : view.getUint32(0x20, little);
+	const sectionSize = view.getUint16(wide ? 0x3a : 0x2e, little);
+	const count = view.getUint16(wide ? 0x3c : 0x30, little);
+	// A damaged header may give more than readSync accepts.
+	return Math.min(sections + sectionSize * count, Number.MAX_SAFE_INTEGER);
 }
 
 module.exports = { Param, bind, checkLength, findAddon, load, openAddon, provideAddon };

@@ -7,19 +7,19 @@ const { nextTick } = require('./ticks');
  * they are called in the next tick.
  */
 function callInOrder(callbacks, error) {
-  let called = 0;
-  try {
-    while (called < callbacks.length) callbacks[called++](error);
-  } finally {
-    if (called < callbacks.length) nextTick(callInOrder, callbacks.slice(called), error);
-  }
+	let called = 0;
+	try {
+		while (called < callbacks.length) callbacks[called++](error);
+	} finally {
+		if (called < callbacks.length) nextTick(callInOrder, callbacks.slice(called), error);
+	}
 }
 
 /** Throws an error of the program in the next tick, where it is nobody else's. */
 function throwLater(error) {
-  nextTick(() => {
-    throw error;
-  });
+	nextTick(() => {
+		throw error;
+	});
 }
 
 module.exports = { callInOrder, throwLater };

@@ -32,27 +32,27 @@ const TOKEN = new RegExp(`^${T}+$`);
  * @returns {Extension[] | null} null if it is malformed
  */
 function parseExtensions(header) {
-  const extensions = [];
-  let at = 0;
-  const read = (pattern) => {
-    pattern.lastIndex = at;
-    const match = pattern.exec(header);
-    if (match !== null) at = pattern.lastIndex;
-    return match;
-  };
-  do {
-    if (read(NULL_ELEMENT) !== null) continue;
-    const extension = read(NAME);
-    if (extension === null) return null;
-    const parameters = [];
-    for (let match = read(PARAMETER); match !== null; match = read(PARAMETER)) {
-      const value = match[2]?.[0] === '"' ? unquote(match[2]) : match[2];
-      if (value === null) return null;
-      parameters.push([match[1], value ?? null]);
-    }
-    extensions.push({ name: extension[1], parameters });
-  } while (header[at++] === ',');
-  return at > header.length && extensions.length > 0 ? extensions : null;
+	const extensions = [];
+	let at = 0;
+	const read = (pattern) => {
+		pattern.lastIndex = at;
+		const match = pattern.exec(header);
+		if (match !== null) at = pattern.lastIndex;
+		return match;
+	};
+	do {
+		if (read(NULL_ELEMENT) !== null) continue;
+		const extension = read(NAME);
+		if (extension === null) return null;
+		const parameters = [];
+		for (let match = read(PARAMETER); match !== null; match = read(PARAMETER)) {
+			const value = match[2]?.[0] === '"' ? unquote(match[2]) : match[2];
+			if (value === null) return null;
+			parameters.push([match[1], value ?? null]);
+		}
+		extensions.push({ name: extension[1], parameters });
+	} while (header[at++] === ',');
+	return at > header.length && extensions.length > 0 ? extensions : null;
 }
 
 /**
@@ -62,8 +62,8 @@ function parseExtensions(header) {
  * @returns {string | null} null if it does not
  */
 function unquote(quoted) {
-  const value = quoted.slice(1, -1).replace(QUOTED_PAIR, '$1');
-  return TOKEN.test(value) ? value : null;
+	const value = quoted.slice(1, -1).replace(QUOTED_PAIR, '$1');
+	return TOKEN.test(value) ? value : null;
 }
 
 /**
@@ -71,15 +71,15 @@ function unquote(quoted) {
  *   repeats one
  */
 function parseTokens(header) {
-  const elements = parseExtensions(header);
-  if (elements === null || elements.some(({ parameters }) => parameters.length > 0)) return null;
-  const tokens = elements.map(({ name }) => name);
-  return new Set(tokens).size === tokens.length ? tokens : null;
+	const elements = parseExtensions(header);
+	if (elements === null || elements.some(({ parameters }) => parameters.length > 0)) return null;
+	const tokens = elements.map(({ name }) => name);
+	return new Set(tokens).size === tokens.length ? tokens : null;
 }
 
 /** Whether a list has a token, in any case. Other elements may be of any form, such as `h2c/1`. */
 function hasToken(header, token) {
-  return (header ?? '').split(',').some((text) => text.trim().toLowerCase() === token);
+	return (header ?? '').split(',').some((text) => text.trim().toLowerCase() === token);
 }
 
 module.exports = { TOKEN, hasToken, parseExtensions, parseTokens };

@@ -11,16 +11,16 @@ const { asyncHooks } = require('./node-modules');
  * @returns {Function} bound to the present context: in 0.3 µs, AsyncResource.bind 60 µs (Node 20)
  */
 function keepContext(callback) {
-  const resource = new asyncHooks.AsyncResource('framemask.send');
-  return (error) => resource.runInAsyncScope(call, undefined, callback, error);
+	const resource = new asyncHooks.AsyncResource('framemask.send');
+	return (error) => resource.runInAsyncScope(call, undefined, callback, error);
 }
 
 function call(callback, error) {
-  try {
-    callback(error);
-  } catch (thrown) {
-    throwLater(thrown);
-  }
+	try {
+		callback(error);
+	} catch (thrown) {
+		throwLater(thrown);
+	}
 }
 
 module.exports = { keepContext };

@@ -5,25 +5,25 @@
  * Each has its own `require` with its name: bundlers see no other.
  */
 const MODULES = {
-  asyncHooks: ['node:async_hooks', () => require('node:async_hooks')],
-  buffer: ['node:buffer', () => require('node:buffer')],
-  crypto: ['node:crypto', () => require('node:crypto')],
-  diagnosticsChannel: ['node:diagnostics_channel', () => require('node:diagnostics_channel')],
-  fs: ['node:fs', () => require('node:fs')],
-  http: ['node:http', () => require('node:http')],
-  http2: ['node:http2', () => require('node:http2')],
-  https: ['node:https', () => require('node:https')],
-  net: ['node:net', () => require('node:net')],
-  nodeModule: ['node:module', () => require('node:module')],
-  path: ['node:path', () => require('node:path')],
-  stream: ['node:stream', () => require('node:stream')],
-  tls: ['node:tls', () => require('node:tls')],
-  url: ['node:url', () => require('node:url')],
-  util: ['node:util', () => require('node:util')],
-  v8: ['node:v8', () => require('node:v8')],
-  vm: ['node:vm', () => require('node:vm')],
-  workerThreads: ['node:worker_threads', () => require('node:worker_threads')],
-  zlib: ['node:zlib', () => require('node:zlib')]
+	asyncHooks: ['node:async_hooks', () => require('node:async_hooks')],
+	buffer: ['node:buffer', () => require('node:buffer')],
+	crypto: ['node:crypto', () => require('node:crypto')],
+	diagnosticsChannel: ['node:diagnostics_channel', () => require('node:diagnostics_channel')],
+	fs: ['node:fs', () => require('node:fs')],
+	http: ['node:http', () => require('node:http')],
+	http2: ['node:http2', () => require('node:http2')],
+	https: ['node:https', () => require('node:https')],
+	net: ['node:net', () => require('node:net')],
+	nodeModule: ['node:module', () => require('node:module')],
+	path: ['node:path', () => require('node:path')],
+	stream: ['node:stream', () => require('node:stream')],
+	tls: ['node:tls', () => require('node:tls')],
+	url: ['node:url', () => require('node:url')],
+	util: ['node:util', () => require('node:util')],
+	v8: ['node:v8', () => require('node:v8')],
+	vm: ['node:vm', () => require('node:vm')],
+	workerThreads: ['node:worker_threads', () => require('node:worker_threads')],
+	zlib: ['node:zlib', () => require('node:zlib')]
 };
 
 /**
@@ -33,5 +33,5 @@ const MODULES = {
 const load = process.getBuiltinModule;
 
 for (const [name, [id, requireIt]] of Object.entries(MODULES)) {
-  Object.defineProperty(exports, name, { get: load ? () => load(id) : requireIt, enumerable: true });
+	Object.defineProperty(exports, name, { get: load ? () => load(id) : requireIt, enumerable: true });
 }

@@ -13,9 +13,9 @@ const { process } = require('./ticks');
  * @returns {T}
  */
 function ofProcess(name, create) {
-  const key = Symbol.for(`framemask.${name}`);
-  process[key] ??= create();
-  return process[key];
+	const key = Symbol.for(`framemask.${name}`);
+	process[key] ??= create();
+	return process[key];
 }
 
 module.exports = { ofProcess };

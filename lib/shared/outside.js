@@ -10,7 +10,7 @@ const outside = new asyncHooks.AsyncResource('framemask');
  * store of the first request. Takes 15 to 30 ns.
  */
 function runOutside(action, ...args) {
-  return outside.runInAsyncScope(action, undefined, ...args);
+	return outside.runInAsyncScope(action, undefined, ...args);
 }
 
 module.exports = { runOutside };

@@ -13,46 +13,46 @@ const MOST_ROOM = 16 * 1024;
  * bytes and more, and keeps 8 KiB if it is of Node.js's pool.
  */
 class Pieces {
-  /** @param {(bytes: Buffer) => Buffer} own a larger piece in memory that nothing else is in */
-  constructor(own) {
-    this._own = own;
-    this._length = 0;
-    this._pieces = [];
-    // Memory for small pieces: those in `_room[_start]` to `_room[_end - 1]` come after `_pieces`.
-    this._room = EMPTY;
-    this._start = 0;
-    this._end = 0;
-  }
+	/** @param {(bytes: Buffer) => Buffer} own a larger piece in memory that nothing else is in */
+	constructor(own) {
+		this._own = own;
+		this._length = 0;
+		this._pieces = [];
+		// Memory for small pieces: those in `_room[_start]` to `_room[_end - 1]` come after `_pieces`.
+		this._room = EMPTY;
+		this._start = 0;
+		this._end = 0;
+	}
 
-  /** Adds bytes, whose memory is the caller's again. */
-  add(bytes) {
-    const { length } = bytes;
-    this._length += length;
-    if (length >= SMALL) {
-      this._seal();
-      this._pieces.push(this._own(bytes));
-      return;
-    }
-    if (length > this._room.length - this._end) {
-      this._seal();
-      this._room = Buffer.allocUnsafeSlow(Math.min(Math.max(this._length * 2, LEAST_ROOM), MOST_ROOM));
-      this._start = this._end = 0;
-    }
-    this._room.set(bytes, this._end);
-    this._end += length;
-  }
+	/** Adds bytes, whose memory is the caller's again. */
+	add(bytes) {
+		const { length } = bytes;
+		this._length += length;
+		if (length >= SMALL) {
+			this._seal();
+			this._pieces.push(this._own(bytes));
+			return;
+		}
+		if (length > this._room.length - this._end) {
+			this._seal();
+			this._room = Buffer.allocUnsafeSlow(Math.min(Math.max(this._length * 2, LEAST_ROOM), MOST_ROOM));
+			this._start = this._end = 0;
+		}
+		this._room.set(bytes, this._end);
+		this._end += length;
+	}
 
-  /** @returns {Buffer} all bytes, in memory of their own */
-  join() {
-    this._seal();
-    return join(this._pieces);
-  }
+	/** @returns {Buffer} all bytes, in memory of their own */
+	join() {
+		this._seal();
+		return join(this._pieces);
+	}
 
-  _seal() {
-    if (this._start === this._end) return;
-    this._pieces.push(view(this._room, this._start, this._end));
-    this._start = this._end;
-  }
+	_seal() {
+		if (this._start === this._end) return;
+		this._pieces.push(view(this._room, this._start, this._end));
+		this._start = this._end;
+	}
 }
 
 module.exports = { Pieces };

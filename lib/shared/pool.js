@@ -6,19 +6,19 @@
  * Pieces come as their last use left them.
  */
 class Pool {
-  constructor(create, capacity) {
-    this._create = create;
-    this._capacity = capacity;
-    this._free = [];
-  }
+	constructor(create, capacity) {
+		this._create = create;
+		this._capacity = capacity;
+		this._free = [];
+	}
 
-  acquire() {
-    return this._free.pop() ?? this._create();
-  }
+	acquire() {
+		return this._free.pop() ?? this._create();
+	}
 
-  release(piece) {
-    if (this._free.length < this._capacity) this._free.push(piece);
-  }
+	release(piece) {
+		if (this._free.length < this._capacity) this._free.push(piece);
+	}
 }
 
 module.exports = { Pool };

@@ -42,39 +42,39 @@ const NO_STATUS = 1005;
  * @param {number} mode MODE_RSV1 if an extension that uses the bit has been negotiated
  */
 function acceptsFirstByte(byte, mode) {
-  const opcode = byte & OPCODE;
-  if (((0x0707 >> opcode) & 1) === 0) return false;
-  if (opcode >= Opcode.CLOSE) return (byte & (FIN | RSV)) === FIN;
-  if ((byte & RSV) === 0) return true;
-  return (byte & RSV) === RSV1 && opcode !== Opcode.CONTINUATION && (mode & MODE_RSV1) !== 0;
+	const opcode = byte & OPCODE;
+	if (((0x0707 >> opcode) & 1) === 0) return false;
+	if (opcode >= Opcode.CLOSE) return (byte & (FIN | RSV)) === FIN;
+	if ((byte & RSV) === 0) return true;
+	return (byte & RSV) === RSV1 && opcode !== Opcode.CONTINUATION && (mode & MODE_RSV1) !== 0;
 }
 
 /**
  * Whether an endpoint may send a close code (section 7.4; IANA has registered 1012 to 1014 since).
  */
 function isSendableCloseCode(code) {
-  if (!Number.isInteger(code) || code < 1000 || code > 4999) return false;
-  if (code < 3000) return code <= 1014 && (code < 1004 || code > 1006);
-  return true;
+	if (!Number.isInteger(code) || code < 1000 || code > 4999) return false;
+	if (code < 3000) return code <= 1014 && (code < 1004 || code > 1006);
+	return true;
 }
 
 module.exports = {
-  BINARY_MESSAGE,
-  CONTROL,
-  FIN,
-  LENGTH,
-  MASK,
-  MAX_HEADER,
-  MAX_SHORT,
-  MODE_MASKED,
-  MODE_RSV1,
-  NON_ASCII,
-  NO_STATUS,
-  OPCODE,
-  Opcode,
-  RSV,
-  RSV1,
-  TEXT_MESSAGE,
-  acceptsFirstByte,
-  isSendableCloseCode
+	BINARY_MESSAGE,
+	CONTROL,
+	FIN,
+	LENGTH,
+	MASK,
+	MAX_HEADER,
+	MAX_SHORT,
+	MODE_MASKED,
+	MODE_RSV1,
+	NON_ASCII,
+	NO_STATUS,
+	OPCODE,
+	Opcode,
+	RSV,
+	RSV1,
+	TEXT_MESSAGE,
+	acceptsFirstByte,
+	isSendableCloseCode
 };

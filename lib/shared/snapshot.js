@@ -7,9 +7,9 @@ const modules = require('./node-modules');
  * would use the same.
  */
 function beforeSnapshot(forget) {
-  // Runtimes without snapshots may lack the object.
-  const { startupSnapshot } = modules.v8;
-  if (startupSnapshot?.isBuildingSnapshot()) startupSnapshot.addSerializeCallback(forget);
+	// Runtimes without snapshots may lack the object.
+	const { startupSnapshot } = modules.v8;
+	if (startupSnapshot?.isBuildingSnapshot()) startupSnapshot.addSerializeCallback(forget);
 }
 
 module.exports = { beforeSnapshot };

@@ -22,12 +22,12 @@ const responseOn = ({ _httpMessage: response }) => (response && !response.writab
  * Sockets have it, too, and emit 'close' themselves.
  */
 function watchDestroy(stream, callback) {
-  const { _readableState: state, destroy } = stream;
-  if (state?.emitClose !== false || stream instanceof modules.net.Socket) return;
-  stream.destroy = function (...args) {
-    nextTick(callback);
-    return destroy.apply(this, args);
-  };
+	const { _readableState: state, destroy } = stream;
+	if (state?.emitClose !== false || stream instanceof modules.net.Socket) return;
+	stream.destroy = function (...args) {
+		nextTick(callback);
+		return destroy.apply(this, args);
+	};
 }
 
 /**
@@ -35,9 +35,9 @@ function watchDestroy(stream, callback) {
  * 20 emits 'end', and neither 'close' nor the callback of the write ever comes.
  */
 function destroyAfterReset(stream) {
-  stream.once('end', () => {
-    if (stream.closed) setImmediate(() => stream.destroy());
-  });
+	stream.once('end', () => {
+		if (stream.closed) setImmediate(() => stream.destroy());
+	});
 }
 
 module.exports = { destroyAfterReset, isOver, responseOn, watchDestroy };

@@ -16,8 +16,8 @@ const { process, setImmediate } = vm.runInThisContext('({ process, setImmediate 
 const genuine = (name, found) => found.clock?.[`_${name}`] ?? found;
 
 module.exports = {
-  /** Jest's contexts have one of their own. */
-  process,
-  nextTick: genuine('nextTick', process.nextTick),
-  setImmediate: genuine('setImmediate', setImmediate)
+	/** Jest's contexts have one of their own. */
+	process,
+	nextTick: genuine('nextTick', process.nextTick),
+	setImmediate: genuine('setImmediate', setImmediate)
 };

@@ -40,25 +40,25 @@ const calls = new Queue();
 
 /** Counts a run of zlib towards this turn. */
 function countWork(input, output) {
-  work += input * INPUT_COUNTS + output + RUN_COUNTS;
-  if (work >= UNTIMED) setTimer();
+	work += input * INPUT_COUNTS + output + RUN_COUNTS;
+	if (work >= UNTIMED) setTimer();
 }
 
 /** Whether this turn has seen enough work. */
 function isTurnOver() {
-  return work >= limit;
+	return work >= limit;
 }
 
 /** Calls back in a later turn, in the present asynchronous context. */
 function inLaterTurn(callback) {
-  const resource = new asyncHooks.AsyncResource('framemask.inflate');
-  waiting.push(() => resource.runInAsyncScope(callback));
-  setTimer();
+	const resource = new asyncHooks.AsyncResource('framemask.inflate');
+	waiting.push(() => resource.runInAsyncScope(callback));
+	setTimer();
 }
 
 /** Counts bytes that the event loop has compressed. */
 function countDeflated(length) {
-  sent += length * DEFLATED_COUNTS;
+	sent += length * DEFLATED_COUNTS;
 }
 
 /**
@@ -68,42 +68,42 @@ function countDeflated(length) {
  * @param {Function[]} callbacks each in a context of its own, none of which throws
  */
 function callInTurn(callbacks, error) {
-  if (error) callWaiting(calls.length);
-  sent += CALL_COUNTS;
-  if (sent >= UNTIMED) setTimer();
-  if (error || (sent < OF_TURN && calls.length === 0)) callInOrder(callbacks, error);
-  else calls.push(callbacks);
+	if (error) callWaiting(calls.length);
+	sent += CALL_COUNTS;
+	if (sent >= UNTIMED) setTimer();
+	if (error || (sent < OF_TURN && calls.length === 0)) callInOrder(callbacks, error);
+	else calls.push(callbacks);
 }
 
 /** Calls the callbacks of so many writes that wait, as far as they fit into this turn. */
 function callWaiting(count, most = Infinity) {
-  for (let left = count; left > 0 && calls.length !== 0 && sent < most; left--) {
-    sent += CALL_COUNTS;
-    callInOrder(calls.shift(), null);
-  }
+	for (let left = count; left > 0 && calls.length !== 0 && sent < most; left--) {
+		sent += CALL_COUNTS;
+		callInOrder(calls.shift(), null);
+	}
 }
 
 function setTimer() {
-  if (isTimed) return;
-  isTimed = true;
-  runOutside(setImmediate, beginTurn);
+	if (isTimed) return;
+	isTimed = true;
+	runOutside(setImmediate, beginTurn);
 }
 
 function beginTurn() {
-  isTimed = false;
-  work = 0;
-  sent = 0;
-  try {
-    callWaiting(calls.length, OF_TURN);
-    while (waiting.length !== 0 && work < OF_TURN) {
-      limit = Math.min(work + AT_A_TIME, OF_TURN);
-      waiting.shift()();
-    }
-  } finally {
-    limit = OF_TURN;
-    // A handler may have thrown.
-    if (waiting.length !== 0 || calls.length !== 0) setTimer();
-  }
+	isTimed = false;
+	work = 0;
+	sent = 0;
+	try {
+		callWaiting(calls.length, OF_TURN);
+		while (waiting.length !== 0 && work < OF_TURN) {
+			limit = Math.min(work + AT_A_TIME, OF_TURN);
+			waiting.shift()();
+		}
+	} finally {
+		limit = OF_TURN;
+		// A handler may have thrown.
+		if (waiting.length !== 0 || calls.length !== 0) setTimer();
+	}
 }
 
 module.exports = { callInTurn, countDeflated, countWork, inLaterTurn, isTurnOver };

@@ -18,55 +18,55 @@ const HELD_BACK = 64 * 1024;
  * throw. One listener of 'exit' serves them: only the first copy is kept.
  */
 const held = ofProcess('held.2', () => ({
-  queue: [],
-  bytes: 0,
-  /** The connections whose chunk is being decoded: they flush when it has been. */
-  reads: [],
-  listensForExit: false,
-  exits: false
+	queue: [],
+	bytes: 0,
+	/** The connections whose chunk is being decoded: they flush when it has been. */
+	reads: [],
+	listensForExit: false,
+	exits: false
 }));
 const { reads } = held;
 
 /** Flushes a connection at the end of the turn, or before. It must not be in the queue. */
 function flushLater(flush, connection, bytes) {
-  if (held.queue.length === 0) nextTick(flushQueue);
-  held.queue.push(flush, connection);
-  held.bytes += bytes;
-  if (held.bytes >= HELD_BACK) flushQueue();
+	if (held.queue.length === 0) nextTick(flushQueue);
+	held.queue.push(flush, connection);
+	held.bytes += bytes;
+	if (held.bytes >= HELD_BACK) flushQueue();
 }
 
 /** Begins the read of a connection, which flushes it itself after `endRead`. Reads are nested. */
 function beginRead(flush, connection) {
-  reads.push(flush, connection);
+	reads.push(flush, connection);
 }
 
 function endRead() {
-  reads.length -= 2;
+	reads.length -= 2;
 }
 
 /** A program may end itself in the turn in which it has sent something, and send in the end. */
 function listenForExit() {
-  if (held.listensForExit) return;
-  held.listensForExit = true;
-  process.on('exit', () => {
-    held.exits = true;
-    flushAll(reads);
-    flushQueue();
-  });
+	if (held.listensForExit) return;
+	held.listensForExit = true;
+	process.on('exit', () => {
+		held.exits = true;
+		flushAll(reads);
+		flushQueue();
+	});
 }
 
 /** Whether the process ends, so that nothing can wait. */
 const isExiting = () => held.exits;
 
 function flushQueue() {
-  const { queue } = held;
-  held.queue = [];
-  held.bytes = 0;
-  runOutside(flushAll, queue);
+	const { queue } = held;
+	held.queue = [];
+	held.bytes = 0;
+	runOutside(flushAll, queue);
 }
 
 function flushAll(pairs) {
-  for (let i = 0; i < pairs.length; i += 2) pairs[i](pairs[i + 1]);
+	for (let i = 0; i < pairs.length; i += 2) pairs[i](pairs[i + 1]);
 }
 
 module.exports = { beginRead, endRead, flushLater, isExiting, listenForExit };

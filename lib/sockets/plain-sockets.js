@@ -11,16 +11,16 @@ const { write, _write, _writev } = net.Socket.prototype;
  * used again once it is written.
  */
 function isPlain(socket) {
-  return (
-    write === stream.Writable.prototype.write &&
-    Object.getPrototypeOf(socket) === net.Socket.prototype &&
-    writesAsNode(socket)
-  );
+	return (
+		write === stream.Writable.prototype.write &&
+		Object.getPrototypeOf(socket) === net.Socket.prototype &&
+		writesAsNode(socket)
+	);
 }
 
 /** Whether nothing has been replaced since, on the socket or on all of them. */
 function writesAsNode(socket) {
-  return socket.write === write && socket._write === _write && socket._writev === _writev;
+	return socket.write === write && socket._write === _write && socket._writev === _writev;
 }
 
 /**
@@ -29,9 +29,9 @@ function writesAsNode(socket) {
  * @returns {boolean} as `Encoder.flush`
  */
 function flushInto(socket, encoder, callback) {
-  if (writesAsNode(socket)) return encoder.flush(socket, callback);
-  // The Buffers of `take` are the writer's own.
-  return writeAll(socket, encoder.take(), callback);
+	if (writesAsNode(socket)) return encoder.flush(socket, callback);
+	// The Buffers of `take` are the writer's own.
+	return writeAll(socket, encoder.take(), callback);
 }
 
 module.exports = { flushInto, isPlain, writesAsNode };

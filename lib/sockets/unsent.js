@@ -10,7 +10,7 @@ const PIECE = 64 * 1024;
  * properties of handles are not documented.
  */
 function queueOf({ _handle: handle }) {
-  return (handle?._parent ?? handle)?.writeQueueSize;
+	return (handle?._parent ?? handle)?.writeQueueSize;
 }
 
 /** The bytes of a stream that the system has not taken, or else all that waits in the stream. */
@@ -21,7 +21,7 @@ const unsentBytes = (stream) => queueOf(stream) ?? stream.writableLength;
  * grows with each write.
  */
 function hasSent(stream, before, now) {
-  return before > 0 && (queueOf(stream) === undefined ? now < before : now !== before);
+	return before > 0 && (queueOf(stream) === undefined ? now < before : now !== before);
 }
 
 /**
@@ -29,15 +29,15 @@ function hasSent(stream, before, now) {
  * after the other: else `writableLength` falls once, at its end.
  */
 function writeInPieces(stream) {
-  if (queueOf(stream) !== undefined) return;
-  const { write } = stream;
-  // Pieces that wait together would leave together.
-  stream._writev = null;
-  stream.write = function (chunk, ...rest) {
-    let start = 0;
-    for (; chunk.length - start > PIECE; start += PIECE) write.call(this, chunk.subarray(start, start + PIECE));
-    return write.call(this, start === 0 ? chunk : chunk.subarray(start), ...rest);
-  };
+	if (queueOf(stream) !== undefined) return;
+	const { write } = stream;
+	// Pieces that wait together would leave together.
+	stream._writev = null;
+	stream.write = function (chunk, ...rest) {
+		let start = 0;
+		for (; chunk.length - start > PIECE; start += PIECE) write.call(this, chunk.subarray(start, start + PIECE));
+		return write.call(this, start === 0 ? chunk : chunk.subarray(start), ...rest);
+	};
 }
 
 module.exports = { hasSent, unsentBytes, writeInPieces };

@@ -4,35 +4,35 @@ const { memoryOf, offsetOf } = require('../shared/buffers');
 
 /** A binary message's data as `binaryType` asks for it: 'arraybuffer', 'blob' or 'fragments'. */
 function toBinaryType(data, binaryType, fragmentLengths) {
-  switch (binaryType) {
-    case 'arraybuffer':
-      return toArrayBuffer(data);
-    case 'blob':
-      return new Blob([data]);
-    default:
-      return toFragments(data, fragmentLengths ?? [data.length]);
-  }
+	switch (binaryType) {
+		case 'arraybuffer':
+			return toArrayBuffer(data);
+		case 'blob':
+			return new Blob([data]);
+		default:
+			return toFragments(data, fragmentLengths ?? [data.length]);
+	}
 }
 
 /** @returns {ArrayBuffer} the memory of the data if it holds nothing else, or a copy */
 function toArrayBuffer(data) {
-  // All empty data of ws have one memory.
-  if (data.length === 0) return new ArrayBuffer(0);
-  const memory = memoryOf(data);
-  if (memory.byteLength === data.length) return memory;
-  const start = offsetOf(data);
-  return memory.slice(start, start + data.length);
+	// All empty data of ws have one memory.
+	if (data.length === 0) return new ArrayBuffer(0);
+	const memory = memoryOf(data);
+	if (memory.byteLength === data.length) return memory;
+	const start = offsetOf(data);
+	return memory.slice(start, start + data.length);
 }
 
 /** @returns {Buffer[]} the payload of each frame that is not empty */
 function toFragments(data, lengths) {
-  const fragments = [];
-  let end = 0;
-  for (const length of lengths) {
-    if (length !== 0) fragments.push(data.subarray(end, end + length));
-    end += length;
-  }
-  return fragments;
+	const fragments = [];
+	let end = 0;
+	for (const length of lengths) {
+		if (length !== 0) fragments.push(data.subarray(end, end + length));
+		end += length;
+	}
+	return fragments;
 }
 
 module.exports = { toBinaryType };

@@ -16,25 +16,25 @@ const OPEN = 1;
  * lower marks would need a timer.
  */
 async function drained(websocket, options = {}) {
-  checkWebSocket(websocket);
-  const { below = BELOW, signal } = checkObject(options);
-  checkSignal(signal);
-  signal?.throwIfAborted();
-  if (typeof below !== 'number' || !(below > 0)) throw outOfRange('below', 'a number above 0', below);
-  if (websocket.readyState === CONNECTING) await change(websocket, signal, (done) => onceOf(websocket, 'open', done));
-  await whenBelow(websocket, () => websocket.bufferedAmount, below, signal);
+	checkWebSocket(websocket);
+	const { below = BELOW, signal } = checkObject(options);
+	checkSignal(signal);
+	signal?.throwIfAborted();
+	if (typeof below !== 'number' || !(below > 0)) throw outOfRange('below', 'a number above 0', below);
+	if (websocket.readyState === CONNECTING) await change(websocket, signal, (done) => onceOf(websocket, 'open', done));
+	await whenBelow(websocket, () => websocket.bufferedAmount, below, signal);
 }
 
 /** Waits until an amount of bytes that wait on an open connection is below a mark. */
 async function whenBelow(websocket, amount, below, signal) {
-  for (;;) {
-    const adapter = websocket.readyState === OPEN ? adapterOf(websocket) : null;
-    if (adapter === null) throw notOpenError();
-    const { socket } = adapter;
-    if (amount(adapter) < Math.max(below, socket.writableHighWaterMark)) return;
-    if (socket.writableNeedDrain) await change(websocket, signal, (done) => onceOf(socket, 'drain', done));
-    else await change(websocket, signal, (done) => adapter.watchSender(done));
-  }
+	for (;;) {
+		const adapter = websocket.readyState === OPEN ? adapterOf(websocket) : null;
+		if (adapter === null) throw notOpenError();
+		const { socket } = adapter;
+		if (amount(adapter) < Math.max(below, socket.writableHighWaterMark)) return;
+		if (socket.writableNeedDrain) await change(websocket, signal, (done) => onceOf(socket, 'drain', done));
+		else await change(websocket, signal, (done) => adapter.watchSender(done));
+	}
 }
 
 /**
@@ -43,28 +43,28 @@ async function whenBelow(websocket, amount, below, signal) {
  * @param {(resolve: Function, reject: Function) => (() => void)} subscribe returns its undoing
  */
 function change(websocket, signal, subscribe) {
-  return new Promise((resolve, reject) => {
-    const undos = [];
-    const settle = (act) => (value) => {
-      for (const undo of undos) undo();
-      act(value);
-    };
-    undos.push(subscribe(settle(resolve), settle(reject)));
-    undos.push(onceOf(websocket, 'close', () => settle(reject)(notOpenError())));
-    if (signal === undefined) return;
-    const abort = () => settle(reject)(signal.reason);
-    undos.push(onceOf(signal, 'abort', abort));
-    // Such as by the source that has just been asked.
-    if (signal.aborted) abort();
-  });
+	return new Promise((resolve, reject) => {
+		const undos = [];
+		const settle = (act) => (value) => {
+			for (const undo of undos) undo();
+			act(value);
+		};
+		undos.push(subscribe(settle(resolve), settle(reject)));
+		undos.push(onceOf(websocket, 'close', () => settle(reject)(notOpenError())));
+		if (signal === undefined) return;
+		const abort = () => settle(reject)(signal.reason);
+		undos.push(onceOf(signal, 'abort', abort));
+		// Such as by the source that has just been asked.
+		if (signal.aborted) abort();
+	});
 }
 
 /** Waits for a promise, but not beyond the end of the connection or the signal. */
 function settled(websocket, signal, start) {
-  return change(websocket, signal, (resolve, reject) => {
-    start().then(resolve, reject);
-    return () => {};
-  });
+	return change(websocket, signal, (resolve, reject) => {
+		start().then(resolve, reject);
+		return () => {};
+	});
 }
 
 module.exports = { drained, settled, whenBelow };

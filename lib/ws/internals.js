@@ -16,44 +16,44 @@ const { version: wsVersion } = require('#ws/package.json');
  * waited for compression or a Blob comes to `dispatch(data, compress, options, callback)`.
  */
 const PARTS = {
-  WebSocket: [
-    'setSocket',
-    '_receiver',
-    '_sender',
-    '_socket',
-    '_extensions',
-    '_isServer',
-    '_closeMessage',
-    '_closeFrameReceived'
-  ],
-  // `_allowSynchronousEvents` since 8.15.
-  Receiver: ['_write', '_maxPayload', '_skipUTF8Validation', '_allowSynchronousEvents'],
-  Sender: ['sendFrame', 'dispatch', '_firstFragment', '_bufferedBytes']
+	WebSocket: [
+		'setSocket',
+		'_receiver',
+		'_sender',
+		'_socket',
+		'_extensions',
+		'_isServer',
+		'_closeMessage',
+		'_closeFrameReceived'
+	],
+	// `_allowSynchronousEvents` since 8.15.
+	Receiver: ['_write', '_maxPayload', '_skipUTF8Validation', '_allowSynchronousEvents'],
+	Sender: ['sendFrame', 'dispatch', '_firstFragment', '_bufferedBytes']
 };
 const samples = {
-  WebSocket: new ws.WebSocket(null, undefined, {}),
-  Receiver: new ws.Receiver(),
-  Sender: new ws.Sender(null)
+	WebSocket: new ws.WebSocket(null, undefined, {}),
+	Receiver: new ws.Receiver(),
+	Sender: new ws.Sender(null)
 };
 
 for (const [of, names] of Object.entries(PARTS)) {
-  const missing = names.find((name) => !(name in samples[of]));
-  if (missing !== undefined) {
-    throw new Error(
-      `framemask/ws can't work with this ws: its ${of} lacks ${missing}. Install another version of ws ` +
-        "(8.17.1 to 8.23 are tested), or require 'ws' instead of 'framemask/ws'"
-    );
-  }
+	const missing = names.find((name) => !(name in samples[of]));
+	if (missing !== undefined) {
+		throw new Error(
+			`framemask/ws can't work with this ws: its ${of} lacks ${missing}. Install another version of ws ` +
+				"(8.17.1 to 8.23 are tested), or require 'ws' instead of 'framemask/ws'"
+		);
+	}
 }
 
 /** @returns {object} those of a Receiver; without `maxFragments` before ws 8.21 */
 function receiverOptions(receiver) {
-  return {
-    allowSynchronousEvents: receiver._allowSynchronousEvents,
-    maxFragments: limitOf(receiver._maxFragments),
-    maxPayload: limitOf(receiver._maxPayload),
-    skipUTF8Validation: receiver._skipUTF8Validation
-  };
+	return {
+		allowSynchronousEvents: receiver._allowSynchronousEvents,
+		maxFragments: limitOf(receiver._maxFragments),
+		maxPayload: limitOf(receiver._maxPayload),
+		skipUTF8Validation: receiver._skipUTF8Validation
+	};
 }
 
 /** 0 and less mean unlimited. */
@@ -61,8 +61,8 @@ const limitOf = (option) => (option === undefined || option > 0 ? option : Infin
 
 /** Whether a Sender compresses or reads a Blob, so that messages must wait in its queue. */
 function isBusy(sender) {
-  // `_state` since 8.18, `_deflating` before.
-  return sender._state === undefined ? sender._deflating : sender._state !== 0;
+	// `_state` since 8.18, `_deflating` before.
+	return sender._state === undefined ? sender._deflating : sender._state !== 0;
 }
 
 /** Whether a message has been begun by `send(data, { fin: false })`. */
@@ -81,8 +81,8 @@ let kByteLength;
 
 /** Whether a message that has waited in a Sender has fewer bytes now. */
 function isShortened({ length }, options) {
-  kByteLength ??= Object.getOwnPropertySymbols(options)[0];
-  return length < options[kByteLength];
+	kByteLength ??= Object.getOwnPropertySymbols(options)[0];
+	return length < options[kByteLength];
 }
 
 /**
@@ -90,8 +90,8 @@ function isShortened({ length }, options) {
  * ends the socket, and emits 'error'.
  */
 function failSender(sender, error) {
-  if (sender.onerror === undefined) sender._socket.destroy(error);
-  else sender.onerror(error);
+	if (sender.onerror === undefined) sender._socket.destroy(error);
+	else sender.onerror(error);
 }
 
 const deflateOf = (websocket) => websocket._extensions['permessage-deflate'];
@@ -103,28 +103,28 @@ const textOf = Function.prototype.toString;
  * its text tells. A later replacement is seen by comparing.
  */
 const plainSend = textOf.call(ws.WebSocket.prototype.send).includes('_sender.send(')
-  ? ws.WebSocket.prototype.send
-  : null;
+	? ws.WebSocket.prototype.send
+	: null;
 
 /** ws's own listener for the Receiver's event 'message', which emits the event on the WebSocket. */
 let plainListener = null;
 
 /** Learns it from the first Receiver, while nobody listens yet: ws adds its own before a tracer. */
 function learnListener(receiver) {
-  if (plainListener !== null) return;
-  receiver.on = (event, listener) => {
-    if (event === 'message') {
-      plainListener ??= listener;
-      delete receiver.on;
-    }
-    return Object.getPrototypeOf(receiver).on.call(receiver, event, listener);
-  };
+	if (plainListener !== null) return;
+	receiver.on = (event, listener) => {
+		if (event === 'message') {
+			plainListener ??= listener;
+			delete receiver.on;
+		}
+		return Object.getPrototypeOf(receiver).on.call(receiver, event, listener);
+	};
 }
 
 /** Whether that listener alone hears a Receiver's messages: no tracer's is around or beside it. */
 function isHeardByWsAlone(receiver) {
-  const listeners = receiver.listeners('message');
-  return listeners.length === 1 && listeners[0] === plainListener;
+	const listeners = receiver.listeners('message');
+	return listeners.length === 1 && listeners[0] === plainListener;
 }
 
 /** The options of zlib that only say how a message is compressed, or in which pieces it comes. */
@@ -132,22 +132,22 @@ const PLAIN_OPTIONS = ['level', 'memLevel', 'chunkSize'];
 
 /** @returns {object | undefined} undefined if contexts with these options of zlib can be shared */
 const unsharedOptions = (options) =>
-  Object.keys(options).every((name) => PLAIN_OPTIONS.includes(name)) ? undefined : options;
+	Object.keys(options).every((name) => PLAIN_OPTIONS.includes(name)) ? undefined : options;
 
 /** A PerMessageDeflate's negotiated parameters, and its settings but for the thread pool's. */
 function negotiatedBy({ _options: options, params }) {
-  // ws spreads them, so that null sets none, too.
-  const zlibDeflateOptions = options.zlibDeflateOptions ?? {};
-  const zlibInflateOptions = options.zlibInflateOptions ?? {};
-  const { level = -1, memLevel = 8 } = zlibDeflateOptions;
-  const settings = {
-    level,
-    memLevel,
-    contextTakeover: !options.clientNoContextTakeover,
-    zlibDeflateOptions: unsharedOptions(zlibDeflateOptions),
-    zlibInflateOptions: unsharedOptions(zlibInflateOptions)
-  };
-  return { params, settings };
+	// ws spreads them, so that null sets none, too.
+	const zlibDeflateOptions = options.zlibDeflateOptions ?? {};
+	const zlibInflateOptions = options.zlibInflateOptions ?? {};
+	const { level = -1, memLevel = 8 } = zlibDeflateOptions;
+	const settings = {
+		level,
+		memLevel,
+		contextTakeover: !options.clientNoContextTakeover,
+		zlibDeflateOptions: unsharedOptions(zlibDeflateOptions),
+		zlibInflateOptions: unsharedOptions(zlibInflateOptions)
+	};
+	return { params, settings };
 }
 
 const { _closeMessage: EMPTY_BUFFER } = samples.WebSocket;
@@ -157,18 +157,18 @@ const { _closeMessage: EMPTY_BUFFER } = samples.WebSocket;
  * one if a listener has transferred it.
  */
 function emptyBuffer() {
-  try {
-    // Throws if it is detached.
-    new Uint8Array(EMPTY_BUFFER.buffer);
-    return EMPTY_BUFFER;
-  } catch {
-    return Buffer.alloc(0);
-  }
+	try {
+		// Throws if it is detached.
+		new Uint8Array(EMPTY_BUFFER.buffer);
+		return EMPTY_BUFFER;
+	} catch {
+		return Buffer.alloc(0);
+	}
 }
 
 /** Sets the state of a Receiver while its connection waits, as ws does. */
 function setReceiverState(receiver, state) {
-  receiver._state = state;
+	receiver._state = state;
 }
 const DECODING = 0;
 const INFLATING = 5;
@@ -183,26 +183,26 @@ const isEndedByPeer = (websocket) => websocket._closeFrameReceived || Boolean(we
 const isServer = (websocket) => websocket._isServer;
 
 module.exports = {
-  DECODING,
-  DEFERRED,
-  INFLATING,
-  bufferedBytes,
-  deflateOf,
-  emptyBuffer,
-  failSender,
-  isBusy,
-  isEndedByPeer,
-  isFragmenting,
-  isHeardByWsAlone,
-  isServer,
-  isShortened,
-  isWaiting,
-  learnListener,
-  mustFrame,
-  negotiatedBy,
-  plainSend,
-  receiverOptions,
-  setReceiverState,
-  ws,
-  wsVersion
+	DECODING,
+	DEFERRED,
+	INFLATING,
+	bufferedBytes,
+	deflateOf,
+	emptyBuffer,
+	failSender,
+	isBusy,
+	isEndedByPeer,
+	isFragmenting,
+	isHeardByWsAlone,
+	isServer,
+	isShortened,
+	isWaiting,
+	learnListener,
+	mustFrame,
+	negotiatedBy,
+	plainSend,
+	receiverOptions,
+	setReceiverState,
+	ws,
+	wsVersion
 };

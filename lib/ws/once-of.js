@@ -12,35 +12,35 @@ const waiting = new WeakMap();
  * @returns {() => void} withdraws it
  */
 function onceOf(emitter, event, callback) {
-  const events = waiting.get(emitter) ?? {};
-  waiting.set(emitter, events);
-  const callbacks = events[event] ?? new Set();
-  const callAll = () => {
-    for (const each of callbacks) each();
-  };
-  if (callbacks.size === 0) {
-    const isEmitter = typeof emitter.on === 'function';
-    const [add, remove] = isEmitter ? ['on', 'off'] : ['addEventListener', 'removeEventListener'];
-    emitter[add](event, callAll);
-    callbacks.stop = () => emitter[remove](event, callAll);
-    events[event] = callbacks;
-  }
-  callbacks.add(callback);
-  return () => {
-    if (callbacks.delete(callback) && callbacks.size === 0) callbacks.stop();
-  };
+	const events = waiting.get(emitter) ?? {};
+	waiting.set(emitter, events);
+	const callbacks = events[event] ?? new Set();
+	const callAll = () => {
+		for (const each of callbacks) each();
+	};
+	if (callbacks.size === 0) {
+		const isEmitter = typeof emitter.on === 'function';
+		const [add, remove] = isEmitter ? ['on', 'off'] : ['addEventListener', 'removeEventListener'];
+		emitter[add](event, callAll);
+		callbacks.stop = () => emitter[remove](event, callAll);
+		events[event] = callbacks;
+	}
+	callbacks.add(callback);
+	return () => {
+		if (callbacks.delete(callback) && callbacks.size === 0) callbacks.stop();
+	};
 }
 
 /** Throws if an option `signal` is neither an AbortSignal nor left out. */
 function checkSignal(signal) {
-  if (signal !== undefined && typeof signal?.aborted !== 'boolean') {
-    throw invalidType('options.signal', 'an AbortSignal', signal);
-  }
+	if (signal !== undefined && typeof signal?.aborted !== 'boolean') {
+		throw invalidType('options.signal', 'an AbortSignal', signal);
+	}
 }
 
 /** Throws if an argument is not a WebSocket, of any copy of ws. */
 function checkWebSocket(value) {
-  if (typeof value?.on !== 'function') throw invalidType('websocket', 'a WebSocket', value);
+	if (typeof value?.on !== 'function') throw invalidType('websocket', 'a WebSocket', value);
 }
 
 module.exports = { checkSignal, checkWebSocket, onceOf };

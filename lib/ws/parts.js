@@ -8,14 +8,14 @@
 
 /** All that a connection without compression may need. */
 const loadCodec = once(() => ({
-  ...require('../codec/decoder'),
-  ...require('../codec/encoder'),
-  ...require('../frame-id'),
-  ...require('../shared/http-answers'),
-  ...require('../sockets/shut-down'),
-  ...require('./frame-errors'),
-  ...require('./message-streams'),
-  ...require('./messages')
+	...require('../codec/decoder'),
+	...require('../codec/encoder'),
+	...require('../frame-id'),
+	...require('../shared/http-answers'),
+	...require('../sockets/shut-down'),
+	...require('./frame-errors'),
+	...require('./message-streams'),
+	...require('./messages')
 }));
 
 /** What a connection with permessage-deflate needs, too. */
@@ -25,11 +25,11 @@ const loadHttp2 = once(() => require('../http2/over-http2'));
 
 /** A function that loads something at its first call, and returns the same again. */
 function once(load) {
-  let loaded = null;
-  return () => {
-    loaded ??= load();
-    return loaded;
-  };
+	let loaded = null;
+	return () => {
+		loaded ??= load();
+		return loaded;
+	};
 }
 
 module.exports = { loadCodec, loadCompression, loadHttp2 };

@@ -5,10 +5,10 @@ import { redirectUrl } from './redirect.js';
 
 /** @param {{ port: object }} [data] a MessagePort: the way to the program's thread */
 export function initialize(data) {
-  if (data !== undefined) copies.sendTo(data.port);
+	if (data !== undefined) copies.sendTo(data.port);
 }
 
 /** Resolves `import 'ws'` to framemask/ws. */
 export async function resolve(specifier, context, nextResolve) {
-  return redirectUrl(specifier, context, await nextResolve(specifier, context));
+	return redirectUrl(specifier, context, await nextResolve(specifier, context));
 }

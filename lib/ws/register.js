@@ -15,17 +15,17 @@ const { noteLoaded, redirectFile, redirectUrl } = require('./redirect');
 const version = checkWs();
 
 if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
-  throw new Error("framemask/ws/register works in Node.js only: require 'framemask/ws' instead of 'ws'");
+	throw new Error("framemask/ws/register works in Node.js only: require 'framemask/ws' instead of 'ws'");
 }
 
 if (Module.registerHooks !== undefined) {
-  // Node.js 22.15, 23.5 and later: for require and import.
-  Module.registerHooks({
-    resolve: (specifier, context, nextResolve) => redirectUrl(specifier, context, nextResolve(specifier, context))
-  });
+	// Node.js 22.15, 23.5 and later: for require and import.
+	Module.registerHooks({
+		resolve: (specifier, context, nextResolve) => redirectUrl(specifier, context, nextResolve(specifier, context))
+	});
 } else {
-  // For import alone.
-  Module.register('./register-hooks.mjs', pathToFileURL(__filename), channelToHooks());
+	// For import alone.
+	Module.register('./register-hooks.mjs', pathToFileURL(__filename), channelToHooks());
 }
 
 /**
@@ -35,8 +35,8 @@ if (Module.registerHooks !== undefined) {
  */
 const { _resolveFilename: resolveFilename } = Module;
 Module._resolveFilename = function (request, parent, ...others) {
-  const file = resolveFilename.call(this, request, parent, ...others);
-  return redirectFile(request, file, parent?.filename);
+	const file = resolveFilename.call(this, request, parent, ...others);
+	return redirectFile(request, file, parent?.filename);
 };
 
 noteLoaded(Object.keys(require.cache));

@@ -29,242 +29,242 @@ const turns = new WeakMap();
  * message between fragments, so that calls of `send`, and other streams, wait for its end.
  */
 class SendTurns {
-  constructor(adapter) {
-    this._adapter = adapter;
-    this._isTaken = false;
-    /** Calls of `send`, and functions that begin the turn of a stream. */
-    this._waiting = new Queue();
-    this._sendsOwn = false;
-  }
+	constructor(adapter) {
+		this._adapter = adapter;
+		this._isTaken = false;
+		/** Calls of `send`, and functions that begin the turn of a stream. */
+		this._waiting = new Queue();
+		this._sendsOwn = false;
+	}
 
-  /** @returns {Promise<void>} resolved in the stream's turn */
-  take(signal) {
-    if (!this._isTaken) {
-      this._isTaken = true;
-      this._adapter.redirectSends((...call) => this._redirected(call));
-      return Promise.resolve();
-    }
-    return new Promise((resolve, reject) => {
-      const waiting = { begin: resolve, fail: reject };
-      this._waiting.push(waiting);
-      if (signal === undefined) return;
-      const withdraw = onceOf(signal, 'abort', () => {
-        waiting.begin = null;
-        waiting.fail(signal.reason);
-      });
-      const settle = (act) => (value) => {
-        withdraw();
-        act(value);
-      };
-      Object.assign(waiting, { begin: settle(resolve), fail: settle(reject) });
-    });
-  }
+	/** @returns {Promise<void>} resolved in the stream's turn */
+	take(signal) {
+		if (!this._isTaken) {
+			this._isTaken = true;
+			this._adapter.redirectSends((...call) => this._redirected(call));
+			return Promise.resolve();
+		}
+		return new Promise((resolve, reject) => {
+			const waiting = { begin: resolve, fail: reject };
+			this._waiting.push(waiting);
+			if (signal === undefined) return;
+			const withdraw = onceOf(signal, 'abort', () => {
+				waiting.begin = null;
+				waiting.fail(signal.reason);
+			});
+			const settle = (act) => (value) => {
+				withdraw();
+				act(value);
+			};
+			Object.assign(waiting, { begin: settle(resolve), fail: settle(reject) });
+		});
+	}
 
-  /** Sends a fragment of the stream whose turn it is. */
-  send(websocket, ...call) {
-    this._sendsOwn = true;
-    try {
-      websocket.send(...call);
-    } finally {
-      this._sendsOwn = false;
-    }
-  }
+	/** Sends a fragment of the stream whose turn it is. */
+	send(websocket, ...call) {
+		this._sendsOwn = true;
+		try {
+			websocket.send(...call);
+		} finally {
+			this._sendsOwn = false;
+		}
+	}
 
-  /** Ends a turn: the calls that waited are made, up to the next stream. */
-  end() {
-    let next = this._waiting.shift();
-    for (; next !== null; next = this._waiting.shift()) {
-      if (next.call !== undefined) {
-        this._adapter.heldBytes -= next.size;
-        this._sendNow(next);
-      } else if (next.begin !== null) {
-        next.begin();
-        return;
-      }
-    }
-    this._isTaken = false;
-    this._adapter.redirectSends(null);
-  }
+	/** Ends a turn: the calls that waited are made, up to the next stream. */
+	end() {
+		let next = this._waiting.shift();
+		for (; next !== null; next = this._waiting.shift()) {
+			if (next.call !== undefined) {
+				this._adapter.heldBytes -= next.size;
+				this._sendNow(next);
+			} else if (next.begin !== null) {
+				next.begin();
+				return;
+			}
+		}
+		this._isTaken = false;
+		this._adapter.redirectSends(null);
+	}
 
-  /**
-   * Makes a call that waited. Its error is its caller's: memory may have been transferred
-   * meanwhile.
-   */
-  _sendNow({ call, size }) {
-    try {
-      if (sizeOf(call[0]) < size) throw goneError();
-      this._adapter.sendByWs(call);
-    } catch (error) {
-      nextTick(() => {
-        if (typeof call[2] !== 'function') throw error;
-        call[2](error);
-      });
-    }
-  }
+	/**
+	 * Makes a call that waited. Its error is its caller's: memory may have been transferred
+	 * meanwhile.
+	 */
+	_sendNow({ call, size }) {
+		try {
+			if (sizeOf(call[0]) < size) throw goneError();
+			this._adapter.sendByWs(call);
+		} catch (error) {
+			nextTick(() => {
+				if (typeof call[2] !== 'function') throw error;
+				call[2](error);
+			});
+		}
+	}
 
-  /** Fails the calls and streams that wait: the connection closes in the middle of a message. */
-  fail(error) {
-    for (let next = this._waiting.shift(); next !== null; next = this._waiting.shift()) {
-      const { call, size, fail } = next;
-      if (call === undefined) {
-        fail(error);
-      } else {
-        this._adapter.heldBytes -= size;
-        const callback = call[2];
-        if (typeof callback === 'function') nextTick(callback, error);
-      }
-    }
-  }
+	/** Fails the calls and streams that wait: the connection closes in the middle of a message. */
+	fail(error) {
+		for (let next = this._waiting.shift(); next !== null; next = this._waiting.shift()) {
+			const { call, size, fail } = next;
+			if (call === undefined) {
+				fail(error);
+			} else {
+				this._adapter.heldBytes -= size;
+				const callback = call[2];
+				if (typeof callback === 'function') nextTick(callback, error);
+			}
+		}
+	}
 
-  _redirected(call) {
-    if (this._sendsOwn) {
-      this._adapter.sendByWs(call);
-      return;
-    }
-    // The errors of ws, in the turn of `send`.
-    checkCallback(call[2]);
-    if (!isData(call[0])) call[0] = Buffer.from(call[0]);
-    const [data] = call;
-    const size = sizeOf(data);
-    this._adapter.heldBytes += size;
-    this._waiting.push({ call, size });
-  }
+	_redirected(call) {
+		if (this._sendsOwn) {
+			this._adapter.sendByWs(call);
+			return;
+		}
+		// The errors of ws, in the turn of `send`.
+		checkCallback(call[2]);
+		if (!isData(call[0])) call[0] = Buffer.from(call[0]);
+		const [data] = call;
+		const size = sizeOf(data);
+		this._adapter.heldBytes += size;
+		this._waiting.push({ call, size });
+	}
 }
 
 /** Whether ws's Sender takes it; it calls Buffer.from with anything else. */
 function isData(data) {
-  return typeof data === 'string' || isBytes(data) || data instanceof Blob;
+	return typeof data === 'string' || isBytes(data) || data instanceof Blob;
 }
 
 const sizeOf = (data) => (typeof data === 'string' ? Buffer.byteLength(data) : (data.byteLength ?? data.size));
 
 /** Turns the chunks of a source into the payloads of frames. */
 class Fragments {
-  constructor(binary) {
-    this.isBinary = binary;
-    // The first half of a character whose second half begins the next string.
-    this._rest = '';
-  }
+	constructor(binary) {
+		this.isBinary = binary;
+		// The first half of a character whose second half begins the next string.
+		this._rest = '';
+	}
 
-  next(chunk) {
-    if (typeof chunk !== 'string') return this._toBytes(chunk);
-    this.isBinary ??= false;
-    const text = this._rest + chunk;
-    const end = endOfPairs(text);
-    this._rest = text.slice(end);
-    const whole = text.slice(0, end);
-    return this.isBinary ? Buffer.from(whole) : whole;
-  }
+	next(chunk) {
+		if (typeof chunk !== 'string') return this._toBytes(chunk);
+		this.isBinary ??= false;
+		const text = this._rest + chunk;
+		const end = endOfPairs(text);
+		this._rest = text.slice(end);
+		const whole = text.slice(0, end);
+		return this.isBinary ? Buffer.from(whole) : whole;
+	}
 
-  last() {
-    this.isBinary ??= true;
-    return this._rest;
-  }
+	last() {
+		this.isBinary ??= true;
+		return this._rest;
+	}
 
-  _toBytes(chunk) {
-    const bytes = toBytes('chunk', chunk);
-    this.isBinary ??= true;
-    const rest = this._rest;
-    this._rest = '';
-    return rest === '' ? bytes : Buffer.concat([Buffer.from(rest), bytes]);
-  }
+	_toBytes(chunk) {
+		const bytes = toBytes('chunk', chunk);
+		this.isBinary ??= true;
+		const rest = this._rest;
+		this._rest = '';
+		return rest === '' ? bytes : Buffer.concat([Buffer.from(rest), bytes]);
+	}
 }
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** See ws.d.ts. */
 async function sendStream(websocket, source, options = {}) {
-  checkWebSocket(websocket);
-  const { binary, compress, signal } = checkObject(options);
-  const iterator = iteratorOf(source);
-  let turn = null;
-  let isBegun = false;
-  try {
-    checkSignal(signal);
-    signal?.throwIfAborted();
-    turn = await takeTurn(websocket, signal);
-    const fragments = new Fragments(binary);
-    const optionsOf = (fin) => ({ binary: fragments.isBinary, fin, ...(compress === undefined ? {} : { compress }) });
-    let ofTurn = 0;
-    for (;;) {
-      // A source that never waits would stop the event loop while the socket takes everything.
-      if (ofTurn >= HIGH_WATER_MARK) {
-        await settled(websocket, signal, nextTurn);
-        ofTurn = 0;
-      }
-      await whenBelow(websocket, ({ queuedAmount }) => queuedAmount, HIGH_WATER_MARK, signal);
-      const { value, done } = await settled(websocket, signal, () => pull(iterator));
-      if (websocket.readyState !== OPEN) throw notOpenError();
-      if (done) break;
-      const data = fragments.next(value);
-      ofTurn += data.length + CHUNK_COST;
-      if (data.length === 0) continue;
-      turn.send(websocket, data, optionsOf(false));
-      isBegun = true;
-    }
-    const data = fragments.last();
-    const sent = new Promise((resolve, reject) => {
-      const { socket } = adapterOf(websocket);
-      // A write that a reset has cut is called back without an error.
-      const settle = (error) => (error || socket.destroyed ? reject(error ?? notOpenError()) : resolve());
-      turn.send(websocket, data, optionsOf(true), settle);
-    });
-    turn.end();
-    turn = null;
-    await settled(websocket, signal, () => sent);
-  } catch (error) {
-    leave(source, iterator);
-    if (turn !== null) {
-      // A fragmented message can't be taken back (RFC 6455 section 5.4).
-      if (isBegun && websocket.readyState === OPEN) websocket.close(INTERNAL_ERROR);
-      if (websocket.readyState !== OPEN) turn.fail(error);
-      turn.end();
-    }
-    throw error;
-  }
+	checkWebSocket(websocket);
+	const { binary, compress, signal } = checkObject(options);
+	const iterator = iteratorOf(source);
+	let turn = null;
+	let isBegun = false;
+	try {
+		checkSignal(signal);
+		signal?.throwIfAborted();
+		turn = await takeTurn(websocket, signal);
+		const fragments = new Fragments(binary);
+		const optionsOf = (fin) => ({ binary: fragments.isBinary, fin, ...(compress === undefined ? {} : { compress }) });
+		let ofTurn = 0;
+		for (;;) {
+			// A source that never waits would stop the event loop while the socket takes everything.
+			if (ofTurn >= HIGH_WATER_MARK) {
+				await settled(websocket, signal, nextTurn);
+				ofTurn = 0;
+			}
+			await whenBelow(websocket, ({ queuedAmount }) => queuedAmount, HIGH_WATER_MARK, signal);
+			const { value, done } = await settled(websocket, signal, () => pull(iterator));
+			if (websocket.readyState !== OPEN) throw notOpenError();
+			if (done) break;
+			const data = fragments.next(value);
+			ofTurn += data.length + CHUNK_COST;
+			if (data.length === 0) continue;
+			turn.send(websocket, data, optionsOf(false));
+			isBegun = true;
+		}
+		const data = fragments.last();
+		const sent = new Promise((resolve, reject) => {
+			const { socket } = adapterOf(websocket);
+			// A write that a reset has cut is called back without an error.
+			const settle = (error) => (error || socket.destroyed ? reject(error ?? notOpenError()) : resolve());
+			turn.send(websocket, data, optionsOf(true), settle);
+		});
+		turn.end();
+		turn = null;
+		await settled(websocket, signal, () => sent);
+	} catch (error) {
+		leave(source, iterator);
+		if (turn !== null) {
+			// A fragmented message can't be taken back (RFC 6455 section 5.4).
+			if (isBegun && websocket.readyState === OPEN) websocket.close(INTERNAL_ERROR);
+			if (websocket.readyState !== OPEN) turn.fail(error);
+			turn.end();
+		}
+		throw error;
+	}
 }
 
 /** @returns {Promise<SendTurns>} when the messages before it have been sent */
 async function takeTurn(websocket, signal) {
-  const adapter = websocket.readyState === OPEN ? adapterOf(websocket) : null;
-  if (adapter === null) throw notOpenError();
-  let turn = turns.get(adapter);
-  if (turn === undefined) {
-    turn = new SendTurns(adapter);
-    turns.set(adapter, turn);
-  }
-  await turn.take(signal);
-  if (!adapter.isFragmenting) return turn;
-  turn.end();
-  throw invalidState('A message has been begun by send() with the option fin: false');
+	const adapter = websocket.readyState === OPEN ? adapterOf(websocket) : null;
+	if (adapter === null) throw notOpenError();
+	let turn = turns.get(adapter);
+	if (turn === undefined) {
+		turn = new SendTurns(adapter);
+		turns.set(adapter, turn);
+	}
+	await turn.take(signal);
+	if (!adapter.isFragmenting) return turn;
+	turn.end();
+	throw invalidState('A message has been begun by send() with the option fin: false');
 }
 
 function iteratorOf(source) {
-  // The iterator of a ReadableStream could not be left while it waits for a chunk.
-  if (typeof source?.getReader === 'function') {
-    const reader = source.getReader();
-    return { next: () => reader.read(), return: () => reader.cancel() };
-  }
-  const iterate =
-    typeof source === 'string' ? undefined : (source?.[Symbol.asyncIterator] ?? source?.[Symbol.iterator]);
-  if (typeof iterate !== 'function') throw invalidType('source', 'a stream or an iterable of chunks', source);
-  // The iterator of a Readable listens from the first chunk on, and throws an earlier error then.
-  if (typeof source.destroy === 'function') source.on?.('error', () => {});
-  return iterate.call(source);
+	// The iterator of a ReadableStream could not be left while it waits for a chunk.
+	if (typeof source?.getReader === 'function') {
+		const reader = source.getReader();
+		return { next: () => reader.read(), return: () => reader.cancel() };
+	}
+	const iterate =
+		typeof source === 'string' ? undefined : (source?.[Symbol.asyncIterator] ?? source?.[Symbol.iterator]);
+	if (typeof iterate !== 'function') throw invalidType('source', 'a stream or an iterable of chunks', source);
+	// The iterator of a Readable listens from the first chunk on, and throws an earlier error then.
+	if (typeof source.destroy === 'function') source.on?.('error', () => {});
+	return iterate.call(source);
 }
 
 async function pull(iterator) {
-  const { value, done } = await iterator.next();
-  return { value: await value, done };
+	const { value, done } = await iterator.next();
+	return { value: await value, done };
 }
 
 /** Ends the source, and ignores its errors. */
 async function leave(source, iterator) {
-  try {
-    // The iterator of a Readable could not be left while it waits for a chunk.
-    if (typeof source.destroy === 'function') source.destroy();
-    else await iterator.return?.();
-  } catch {}
+	try {
+		// The iterator of a Readable could not be left while it waits for a chunk.
+		if (typeof source.destroy === 'function') source.destroy();
+		else await iterator.return?.();
+	} catch {}
 }
 
 module.exports = { sendStream };

@@ -14,14 +14,14 @@ const { nextTick } = require('../shared/ticks');
 const { beginRead, endRead, flushLater, isExiting, listenForExit } = require('../sockets/flush-queue');
 const { flushInto, isPlain, writesAsNode } = require('../sockets/plain-sockets');
 const {
-  bufferedBytes,
-  deflateOf,
-  failSender,
-  isFragmenting,
-  isServer,
-  isShortened,
-  mustFrame,
-  ws
+	bufferedBytes,
+	deflateOf,
+	failSender,
+	isFragmenting,
+	isServer,
+	isShortened,
+	mustFrame,
+	ws
 } = require('./internals');
 const { loadCompression, loadCodec } = require('./parts');
 
@@ -49,229 +49,229 @@ const kSenderAdapter = Symbol('senderAdapter');
  * messages, Blobs, Close frames) take the same way, in order.
  */
 class SenderAdapter {
-  constructor(websocket, sender, socket, key) {
-    this.socket = socket;
-    this._trace = null;
-    this._isQueued = false;
-    this._sender = sender;
-    this._role = isServer(websocket) ? 'server' : 'client';
-    const deflate = deflateOf(websocket);
-    if (deflate !== undefined) this.agreement = loadCompression().agreementOf(deflate);
-    this._isReading = false;
-    this._key = key; // of the handshake
-    this._recycles = false;
-    this._encoder = null;
-    this._callbacks = null;
-    sender[kSenderAdapter] = this;
-    sender.sendFrame = sendFrame;
-    sender.dispatch = dispatch;
-    listenForExit();
-    socket[kSenderAdapter] = this;
-    for (const name of ['end', 'destroy']) flushBefore(socket, name);
-  }
+	constructor(websocket, sender, socket, key) {
+		this.socket = socket;
+		this._trace = null;
+		this._isQueued = false;
+		this._sender = sender;
+		this._role = isServer(websocket) ? 'server' : 'client';
+		const deflate = deflateOf(websocket);
+		if (deflate !== undefined) this.agreement = loadCompression().agreementOf(deflate);
+		this._isReading = false;
+		this._key = key; // of the handshake
+		this._recycles = false;
+		this._encoder = null;
+		this._callbacks = null;
+		sender[kSenderAdapter] = this;
+		sender.sendFrame = sendFrame;
+		sender.dispatch = dispatch;
+		listenForExit();
+		socket[kSenderAdapter] = this;
+		for (const name of ['end', 'destroy']) flushBefore(socket, name);
+	}
 
-  /** Without the bytes that are held back, less than SEND_FROM, or SEND_REPLIES_FROM. */
-  get bufferedAmount() {
-    return this.queuedAmount + this.heldBytes;
-  }
+	/** Without the bytes that are held back, less than SEND_FROM, or SEND_REPLIES_FROM. */
+	get bufferedAmount() {
+		return this.queuedAmount + this.heldBytes;
+	}
 
-  /** The bytes that wait for the socket or for compression. */
-  get queuedAmount() {
-    return this.socket.writableLength + bufferedBytes(this._sender);
-  }
+	/** The bytes that wait for the socket or for compression. */
+	get queuedAmount() {
+		return this.socket.writableLength + bufferedBytes(this._sender);
+	}
 
-  /** Whether the next data frame continues a message. */
-  get isFragmenting() {
-    return isFragmenting(this._sender);
-  }
+	/** Whether the next data frame continues a message. */
+	get isFragmenting() {
+		return isFragmenting(this._sender);
+	}
 
-  /** Has a function take the messages, with the arguments of ws's Sender; null: no longer. */
-  redirectSends(take) {
-    this._isRedirected = take !== null;
-    if (take === null) delete this._sender.send;
-    else this._sender.send = take;
-  }
+	/** Has a function take the messages, with the arguments of ws's Sender; null: no longer. */
+	redirectSends(take) {
+		this._isRedirected = take !== null;
+		if (take === null) delete this._sender.send;
+		else this._sender.send = take;
+	}
 
-  /** Has ws's Sender send a message that was redirected. */
-  sendByWs(call) {
-    Object.getPrototypeOf(this._sender).send.apply(this._sender, call);
-  }
+	/** Has ws's Sender send a message that was redirected. */
+	sendByWs(call) {
+		Object.getPrototypeOf(this._sender).send.apply(this._sender, call);
+	}
 
-  /** Sends no more message: the callbacks of `send` get an error, and the connection ends. */
-  fail(error) {
-    const refuse = (callback) => typeof callback === 'function' && nextTick(callback, error);
-    this._sender.sendFrame = (_list, callback) => refuse(callback);
-    this.redirectSends((_data, _options, callback) => refuse(callback));
-    // After those callbacks, as with ws.
-    nextTick(nextTick, failSender, this._sender, error);
-  }
+	/** Sends no more message: the callbacks of `send` get an error, and the connection ends. */
+	fail(error) {
+		const refuse = (callback) => typeof callback === 'function' && nextTick(callback, error);
+		this._sender.sendFrame = (_list, callback) => refuse(callback);
+		this.redirectSends((_data, _options, callback) => refuse(callback));
+		// After those callbacks, as with ws.
+		nextTick(nextTick, failSender, this._sender, error);
+	}
 
-  /** The bytes that are held back. */
-  get pending() {
-    return this._encoder === null ? 0 : this._encoder.pending;
-  }
+	/** The bytes that are held back. */
+	get pending() {
+		return this._encoder === null ? 0 : this._encoder.pending;
+	}
 
-  /** Whether a message with these options can be framed here and now, and not by ws's Sender. */
-  canFrame(options) {
-    if (this._isRedirected || mustFrame(this._sender)) return false;
-    if (options === undefined) return this.agreement === null;
-    if (this.agreement !== null && !(Object.hasOwn(options, 'compress') && options.compress === false)) return false;
-    return !('mask' in options) && (options.fin === true || !('fin' in options));
-  }
+	/** Whether a message with these options can be framed here and now, and not by ws's Sender. */
+	canFrame(options) {
+		if (this._isRedirected || mustFrame(this._sender)) return false;
+		if (options === undefined) return this.agreement === null;
+		if (this.agreement !== null && !(Object.hasOwn(options, 'compress') && options.compress === false)) return false;
+		return !('mask' in options) && (options.fin === true || !('fin' in options));
+	}
 
-  /** Whether a message can't be sent, because the peer has left too much unread. */
-  refuses(callback) {
-    return this.guard?.refuses(this.bufferedAmount + this.pending, callback) === true;
-  }
+	/** Whether a message can't be sent, because the peer has left too much unread. */
+	refuses(callback) {
+		return this.guard?.refuses(this.bufferedAmount + this.pending, callback) === true;
+	}
 
-  send(data, isBinary, callback) {
-    const encoder = this._encoder ?? this._createEncoder();
-    if (data.length >= SEND_FROM) this._flushCallbacks();
-    // A payload that waits after other bytes is not copied: a broadcast to slow readers is held
-    // once.
-    if (data.length >= REFERENCE_OWNED_FROM && this._role === 'server' && this._isBehind) {
-      const bytes = this._toBytes(data);
-      if (isBinary) encoder.binary(bytes, OWNED);
-      else encoder.text(bytes, OWNED);
-    } else if (isBinary) {
-      encoder.binary(typeof data === 'string' ? Buffer.from(data) : data);
-    } else {
-      encoder.text(data);
-    }
-    this._added(callback, data.length);
-  }
+	send(data, isBinary, callback) {
+		const encoder = this._encoder ?? this._createEncoder();
+		if (data.length >= SEND_FROM) this._flushCallbacks();
+		// A payload that waits after other bytes is not copied: a broadcast to slow readers is held
+		// once.
+		if (data.length >= REFERENCE_OWNED_FROM && this._role === 'server' && this._isBehind) {
+			const bytes = this._toBytes(data);
+			if (isBinary) encoder.binary(bytes, OWNED);
+			else encoder.text(bytes, OWNED);
+		} else if (isBinary) {
+			encoder.binary(typeof data === 'string' ? Buffer.from(data) : data);
+		} else {
+			encoder.text(data);
+		}
+		this._added(callback, data.length);
+	}
 
-  /** Whether bytes wait in the socket, so that with ws, too, it keeps the program's Buffers. */
-  get _isBehind() {
-    return this.socket.writableLength > 0;
-  }
+	/** Whether bytes wait in the socket, so that with ws, too, it keeps the program's Buffers. */
+	get _isBehind() {
+		return this.socket.writableLength > 0;
+	}
 
-  /** The bytes of a message, for this connection alone where the program's code may see them. */
-  _toBytes(data) {
-    if (typeof data !== 'string') return data;
-    return this.socket instanceof net.Socket && writesAsNode(this.socket) ? bytesOf(data) : Buffer.from(data);
-  }
+	/** The bytes of a message, for this connection alone where the program's code may see them. */
+	_toBytes(data) {
+		if (typeof data !== 'string') return data;
+		return this.socket instanceof net.Socket && writesAsNode(this.socket) ? bytesOf(data) : Buffer.from(data);
+	}
 
-  /** Sends a frame of ws's Sender: its header, with or without the payload, and the payload. */
-  sendFramed(list, callback) {
-    checkCallback(callback);
-    // Messages that wait in ws's Sender come after this frame. A Close frame always leaves.
-    const isClose = (list[0]?.[0] & OPCODE) === Opcode.CLOSE;
-    if (!isClose && this.guard?.refuses(this.socket.writableLength + this.pending, callback)) return;
-    if (this._watchers !== null) this._callWatchers();
-    const pieces = list.map((piece) => this._toBytes(piece));
-    if (pieces.at(-1).length >= SEND_FROM) this._flushCallbacks();
-    if (this._addFramed(pieces)) {
-      this._added(callback, pieces.at(-1).length);
-    } else {
-      this.flush();
-      ws.Sender.prototype.sendFrame.call(this._sender, list, callback);
-    }
-  }
+	/** Sends a frame of ws's Sender: its header, with or without the payload, and the payload. */
+	sendFramed(list, callback) {
+		checkCallback(callback);
+		// Messages that wait in ws's Sender come after this frame. A Close frame always leaves.
+		const isClose = (list[0]?.[0] & OPCODE) === Opcode.CLOSE;
+		if (!isClose && this.guard?.refuses(this.socket.writableLength + this.pending, callback)) return;
+		if (this._watchers !== null) this._callWatchers();
+		const pieces = list.map((piece) => this._toBytes(piece));
+		if (pieces.at(-1).length >= SEND_FROM) this._flushCallbacks();
+		if (this._addFramed(pieces)) {
+			this._added(callback, pieces.at(-1).length);
+		} else {
+			this.flush();
+			ws.Sender.prototype.sendFrame.call(this._sender, list, callback);
+		}
+	}
 
-  /** @returns {boolean} false for bytes that are not a frame, and after a Close frame */
-  _addFramed(pieces) {
-    const encoder = this._encoder ?? this._createEncoder();
-    if (encoder.closed) return false;
-    try {
-      encoder.addFramed(pieces, this._isBehind ? FRAMED_OWNED : FRAMED);
-    } catch {
-      return false;
-    }
-    return true;
-  }
+	/** @returns {boolean} false for bytes that are not a frame, and after a Close frame */
+	_addFramed(pieces) {
+		const encoder = this._encoder ?? this._createEncoder();
+		if (encoder.closed) return false;
+		try {
+			encoder.addFramed(pieces, this._isBehind ? FRAMED_OWNED : FRAMED);
+		} catch {
+			return false;
+		}
+		return true;
+	}
 
-  /**
-   * Has a function called once, after ws's Sender has released a frame: its `bufferedAmount` is
-   * less.
-   *
-   * @returns {() => void} withdraws it
-   */
-  watchSender(callback) {
-    this._watchers ??= new Set();
-    this._watchers.add(callback);
-    return () => this._watchers?.delete(callback);
-  }
+	/**
+	 * Has a function called once, after ws's Sender has released a frame: its `bufferedAmount` is
+	 * less.
+	 *
+	 * @returns {() => void} withdraws it
+	 */
+	watchSender(callback) {
+		this._watchers ??= new Set();
+		this._watchers.add(callback);
+		return () => this._watchers?.delete(callback);
+	}
 
-  /** In the next tick, when the frame is in the socket. */
-  _callWatchers() {
-    const watchers = this._watchers;
-    this._watchers = null;
-    nextTick(() => {
-      for (const callback of watchers) callback();
-    });
-  }
+	/** In the next tick, when the frame is in the socket. */
+	_callWatchers() {
+		const watchers = this._watchers;
+		this._watchers = null;
+		nextTick(() => {
+			for (const callback of watchers) callback();
+		});
+	}
 
-  /** Holds frames back until `endRead`: the replies to the messages of one read. */
-  beginRead() {
-    this._isReading = true;
-    beginRead(flushQueued, this);
-  }
+	/** Holds frames back until `endRead`: the replies to the messages of one read. */
+	beginRead() {
+		this._isReading = true;
+		beginRead(flushQueued, this);
+	}
 
-  endRead() {
-    this._isReading = false;
-    endRead();
-    this.flush();
-  }
+	endRead() {
+		this._isReading = false;
+		endRead();
+		this.flush();
+	}
 
-  flush() {
-    if (this.pending === 0) return;
-    const callbacks = this._callbacks;
-    this._callbacks = null;
-    const callback = callbacks === null ? undefined : (error) => callInTurn(callbacks, error);
-    if (this._recycles) flushInto(this.socket, this._encoder, callback);
-    else this._encoder.flush(this.socket, callback);
-  }
+	flush() {
+		if (this.pending === 0) return;
+		const callbacks = this._callbacks;
+		this._callbacks = null;
+		const callback = callbacks === null ? undefined : (error) => callInTurn(callbacks, error);
+		if (this._recycles) flushInto(this.socket, this._encoder, callback);
+		else this._encoder.flush(this.socket, callback);
+	}
 
-  /** Before a long frame: callbacks of shorter ones need not wait until the system has taken it. */
-  _flushCallbacks() {
-    if (this._callbacks !== null) this.flush();
-  }
+	/** Before a long frame: callbacks of shorter ones need not wait until the system has taken it. */
+	_flushCallbacks() {
+		if (this._callbacks !== null) this.flush();
+	}
 
-  /**
-   * Flushes outside of this connection's `send`. A stream of the program's own may throw from
-   * `write`: nobody else gets the error.
-   */
-  flushThrowingLater() {
-    try {
-      this.flush();
-    } catch (error) {
-      throwLater(error);
-    }
-  }
+	/**
+	 * Flushes outside of this connection's `send`. A stream of the program's own may throw from
+	 * `write`: nobody else gets the error.
+	 */
+	flushThrowingLater() {
+		try {
+			this.flush();
+		} catch (error) {
+			throwLater(error);
+		}
+	}
 
-  /** At the end of the turn, or of the process. */
-  flushQueued() {
-    this._isQueued = false;
-    this.flushThrowingLater();
-  }
+	/** At the end of the turn, or of the process. */
+	flushQueued() {
+		this._isQueued = false;
+		this.flushThrowingLater();
+	}
 
-  /** @param {number} length of the last message or frame */
-  _added(callback, length) {
-    if (typeof callback === 'function') {
-      this._callbacks ??= [];
-      this._callbacks.push(keepContext(callback));
-    }
-    const limit = this._isReading && length < SEND_FROM ? SEND_REPLIES_FROM : SEND_FROM;
-    if (this._encoder.pending >= limit || isExiting()) this.flush();
-    else if (!this._isReading && !this._isQueued) {
-      this._isQueued = true;
-      flushLater(flushQueued, this, this.pending);
-    }
-  }
+	/** @param {number} length of the last message or frame */
+	_added(callback, length) {
+		if (typeof callback === 'function') {
+			this._callbacks ??= [];
+			this._callbacks.push(keepContext(callback));
+		}
+		const limit = this._isReading && length < SEND_FROM ? SEND_REPLIES_FROM : SEND_FROM;
+		if (this._encoder.pending >= limit || isExiting()) this.flush();
+		else if (!this._isReading && !this._isQueued) {
+			this._isQueued = true;
+			flushLater(flushQueued, this, this.pending);
+		}
+	}
 
-  /** The connection in trace records, for both of its codecs. */
-  get trace() {
-    this._trace ??= { id: undefined, key: this._key };
-    return this._trace;
-  }
+	/** The connection in trace records, for both of its codecs. */
+	get trace() {
+		this._trace ??= { id: undefined, key: this._key };
+		return this._trace;
+	}
 
-  _createEncoder() {
-    const { Encoder } = loadCodec();
-    this._recycles = isPlain(this.socket);
-    this._encoder = new Encoder({ role: this._role, recycle: this._recycles, trace: this.trace });
-    return this._encoder;
-  }
+	_createEncoder() {
+		const { Encoder } = loadCodec();
+		this._recycles = isPlain(this.socket);
+		this._encoder = new Encoder({ role: this._role, recycle: this._recycles, trace: this.trace });
+		return this._encoder;
+	}
 }
 
 // Own properties of few:
@@ -290,7 +290,7 @@ const flushQueued = (adapter) => adapter.flushQueued();
 
 /** Throws for a callback of another type, as ws does: the `write` of its socket throws. */
 function checkCallback(callback) {
-  if (callback && typeof callback !== 'function') new Writable({ write() {} }).write('', callback);
+	if (callback && typeof callback !== 'function') new Writable({ write() {} }).write('', callback);
 }
 
 let text = null;
@@ -298,30 +298,30 @@ let textBytes = null;
 
 /** The bytes of a string: the same for a broadcast, until the end of the turn. */
 function bytesOf(string) {
-  if (string === text) return textBytes;
-  if (textBytes === null) nextTick(forgetText);
-  text = string;
-  textBytes = Buffer.from(string);
-  return textBytes;
+	if (string === text) return textBytes;
+	if (textBytes === null) nextTick(forgetText);
+	text = string;
+	textBytes = Buffer.from(string);
+	return textBytes;
 }
 
 function forgetText() {
-  text = null;
-  textBytes = null;
+	text = null;
+	textBytes = null;
 }
 
 function sendFrame(list, callback) {
-  this[kSenderAdapter].sendFramed(list, callback);
+	this[kSenderAdapter].sendFramed(list, callback);
 }
 
 /** Refuses a message whose memory was transferred while it waited; ws would send an empty one. */
 function dispatch(data, compress, options, callback) {
-  if (typeof data !== 'string' && isShortened(data, options)) {
-    this[kSenderAdapter].fail(goneError());
-    this.sendFrame([], callback);
-  } else {
-    ws.Sender.prototype.dispatch.call(this, data, compress, options, callback);
-  }
+	if (typeof data !== 'string' && isShortened(data, options)) {
+		this[kSenderAdapter].fail(goneError());
+		this.sendFrame([], callback);
+	} else {
+		ws.Sender.prototype.dispatch.call(this, data, compress, options, callback);
+	}
 }
 
 const ENDINGS = { end: flushFirst('end'), destroy: flushFirst('destroy') };
@@ -331,17 +331,17 @@ const ENDINGS = { end: flushFirst('end'), destroy: flushFirst('destroy') };
  * which it has sent a message.
  */
 function flushBefore(socket, name) {
-  const value = Object.hasOwn(socket, name) ? flushFirst(name, socket[name]) : ENDINGS[name];
-  Object.defineProperty(socket, name, { value, writable: true, configurable: true });
+	const value = Object.hasOwn(socket, name) ? flushFirst(name, socket[name]) : ENDINGS[name];
+	Object.defineProperty(socket, name, { value, writable: true, configurable: true });
 }
 
 /** @param {Function} [own] the socket's own method; default: its prototype's */
 function flushFirst(name, own) {
-  return function (...args) {
-    const adapter = this[kSenderAdapter];
-    adapter.flushThrowingLater();
-    return (own ?? Object.getPrototypeOf(adapter.socket)[name]).apply(this, args);
-  };
+	return function (...args) {
+		const adapter = this[kSenderAdapter];
+		adapter.flushThrowingLater();
+		return (own ?? Object.getPrototypeOf(adapter.socket)[name]).apply(this, args);
+	};
 }
 
 module.exports = { SenderAdapter, checkCallback };

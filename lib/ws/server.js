@@ -14,47 +14,47 @@ const kShutDown = Symbol('shutDown');
 
 /** ws's WebSocketServer, whose connections are framemask's. */
 class WebSocketServer extends ws.WebSocketServer {
-  constructor(options, callback) {
-    checkNames(options, 'WebSocketServer');
-    readBoolean(options, 'sharedReads'); // throws
-    loadCodec();
-    streamFromOf(options);
-    readLimits(options ?? {});
-    super({ WebSocket, ...withoutTakeover(options) }, callback);
-    if (this.options.perMessageDeflate) loadCompression();
-  }
+	constructor(options, callback) {
+		checkNames(options, 'WebSocketServer');
+		readBoolean(options, 'sharedReads'); // throws
+		loadCodec();
+		streamFromOf(options);
+		readLimits(options ?? {});
+		super({ WebSocket, ...withoutTakeover(options) }, callback);
+		if (this.options.perMessageDeflate) loadCompression();
+	}
 
-  /** See ws.d.ts. */
-  shutDown(options) {
-    if (this[kShutDown] !== undefined) return this[kShutDown];
-    loadCodec().readShutDown(options); // throws
-    if (this.clients === undefined) throw invalidState('shutDown needs a server with the option clientTracking');
-    // A server of ws's own stops listening.
-    if (!this.options.server && !this.options.noServer) this.close();
-    this[kShutDown] = endAll(this, options);
-    return this[kShutDown];
-  }
+	/** See ws.d.ts. */
+	shutDown(options) {
+		if (this[kShutDown] !== undefined) return this[kShutDown];
+		loadCodec().readShutDown(options); // throws
+		if (this.clients === undefined) throw invalidState('shutDown needs a server with the option clientTracking');
+		// A server of ws's own stops listening.
+		if (!this.options.server && !this.options.noServer) this.close();
+		this[kShutDown] = endAll(this, options);
+		return this[kShutDown];
+	}
 
-  /** ws calls it for a handshake that it accepts: perhaps later than `handleUpgrade`. */
-  completeUpgrade(extensions, key, protocols, request, socket, ...rest) {
-    if (this[kShutDown] === undefined) super.completeUpgrade(extensions, key, protocols, request, socket, ...rest);
-    else loadCodec().refuseUpgrade(socket, 503);
-  }
+	/** ws calls it for a handshake that it accepts: perhaps later than `handleUpgrade`. */
+	completeUpgrade(extensions, key, protocols, request, socket, ...rest) {
+		if (this[kShutDown] === undefined) super.completeUpgrade(extensions, key, protocols, request, socket, ...rest);
+		else loadCodec().refuseUpgrade(socket, 503);
+	}
 
-  handleUpgrade(request, socket, head, callback) {
-    // ws throws if it is none.
-    const isStream = typeof socket?.on === 'function';
-    if (isStream) noteHandshake(socket, request.headers['sec-websocket-key'], this.options);
-    super.handleUpgrade(request, socket, head, callback);
-  }
+	handleUpgrade(request, socket, head, callback) {
+		// ws throws if it is none.
+		const isStream = typeof socket?.on === 'function';
+		if (isStream) noteHandshake(socket, request.headers['sec-websocket-key'], this.options);
+		super.handleUpgrade(request, socket, head, callback);
+	}
 }
 
 async function endAll(server, options) {
-  const result = await loadCodec().shutDown(server.clients, options);
-  connections.ended.shutDown += result.terminated;
-  log('shutDown: %o', result);
-  server.close();
-  return result;
+	const result = await loadCodec().shutDown(server.clients, options);
+	connections.ended.shutDown += result.terminated;
+	log('shutDown: %o', result);
+	server.close();
+	return result;
 }
 
 module.exports = { WebSocketServer };

@@ -40,139 +40,139 @@ const kServerOptions = Symbol('serverOptions');
  * @param {typeof ws.WebSocket} Base ws's, or the class that a tracer exports in its place
  */
 function extend(Base) {
-  const base = Base.prototype;
-  return class WebSocket extends Base {
-    constructor(address, protocols, options) {
-      const streamFrom = streamFromOf(options) ?? streamFromOf(protocols);
-      // ws takes options for protocols, too.
-      super(address, Array.isArray(protocols) ? protocols : clientOptions(protocols), clientOptions(options));
-      loadCodec();
-      // ws offers it unless it is switched off.
-      if (address !== null && (options ?? protocols)?.perMessageDeflate !== false) loadCompression();
-      if (streamFrom !== undefined) this[kStreamFrom] = streamFrom;
-      if ((options ?? protocols)?.sharedReads === false) this[kReadsAlone] = true;
-    }
+	const base = Base.prototype;
+	return class WebSocket extends Base {
+		constructor(address, protocols, options) {
+			const streamFrom = streamFromOf(options) ?? streamFromOf(protocols);
+			// ws takes options for protocols, too.
+			super(address, Array.isArray(protocols) ? protocols : clientOptions(protocols), clientOptions(options));
+			loadCodec();
+			// ws offers it unless it is switched off.
+			if (address !== null && (options ?? protocols)?.perMessageDeflate !== false) loadCompression();
+			if (streamFrom !== undefined) this[kStreamFrom] = streamFrom;
+			if ((options ?? protocols)?.sharedReads === false) this[kReadsAlone] = true;
+		}
 
-    /**
-     * ws assigns the socket after the handshake, `_receiver` and `_sender`. A read of it sends the
-     * frames that are held back: the program may write to the socket next, or end it.
-     */
-    get _socket() {
-      const adapter = this[kSenderAdapter];
-      if (adapter === null) return null;
-      adapter.flushThrowingLater();
-      return adapter.socket;
-    }
+		/**
+		 * ws assigns the socket after the handshake, `_receiver` and `_sender`. A read of it sends the
+		 * frames that are held back: the program may write to the socket next, or end it.
+		 */
+		get _socket() {
+			const adapter = this[kSenderAdapter];
+			if (adapter === null) return null;
+			adapter.flushThrowingLater();
+			return adapter.socket;
+		}
 
-    set _socket(socket) {
-      if (socket === null) {
-        this[kSenderAdapter] = null;
-        return;
-      }
-      const adapter = new SenderAdapter(this, this._sender, socket, this[kKey] ?? socket[kKey]);
-      const receiver = this._receiver;
-      const streamFrom = this[kStreamFrom];
-      const { agreement } = adapter;
-      const compression = agreement === null ? null : loadCompression();
-      // Where ws inflates, its Receiver takes the chunks; but it can't give streams.
-      const decodes = streamFrom !== undefined || compression?.isLeftToWs() !== true;
-      if (decodes) attachDecoder(this, receiver, adapter, streamFrom);
-      this[kSenderAdapter] = adapter;
-      noteOpened(isServer(this));
-      if (compression === null) return;
-      connections.compressed++;
-      const direction = agreement.sending(isServer(this) ? 'server' : 'client');
-      const onError = (error) => adapter.fail(error);
-      compression.attachCompressor(deflateOf(this), direction, onError, () => endDecoding(receiver));
-    }
+		set _socket(socket) {
+			if (socket === null) {
+				this[kSenderAdapter] = null;
+				return;
+			}
+			const adapter = new SenderAdapter(this, this._sender, socket, this[kKey] ?? socket[kKey]);
+			const receiver = this._receiver;
+			const streamFrom = this[kStreamFrom];
+			const { agreement } = adapter;
+			const compression = agreement === null ? null : loadCompression();
+			// Where ws inflates, its Receiver takes the chunks; but it can't give streams.
+			const decodes = streamFrom !== undefined || compression?.isLeftToWs() !== true;
+			if (decodes) attachDecoder(this, receiver, adapter, streamFrom);
+			this[kSenderAdapter] = adapter;
+			noteOpened(isServer(this));
+			if (compression === null) return;
+			connections.compressed++;
+			const direction = agreement.sending(isServer(this) ? 'server' : 'client');
+			const onError = (error) => adapter.fail(error);
+			compression.attachCompressor(deflateOf(this), direction, onError, () => endDecoding(receiver));
+		}
 
-    /** ws calls it after the handshake: it listens to the socket's data, and emits 'open'. */
-    setSocket(socket, ...rest) {
-      super.setSocket(socket, ...rest);
-      const options = socket[kServerOptions];
-      const guard = options === undefined ? null : createGuard(this, socket, options);
-      if (guard !== null) this[kSenderAdapter].guard = guard;
-      const readsAlone = options === undefined ? this[kReadsAlone] : options.sharedReads === false;
-      if (readsAlone || !hasDecoder(this._receiver)) return;
-      const [listener, another] = socket.listeners('data');
-      const isAlone = listener !== undefined && another === undefined;
-      if (!isAlone || shareReads(socket, listener) === 'events') return;
-      borrowChunks(this._receiver);
-      connections.shared++;
-    }
+		/** ws calls it after the handshake: it listens to the socket's data, and emits 'open'. */
+		setSocket(socket, ...rest) {
+			super.setSocket(socket, ...rest);
+			const options = socket[kServerOptions];
+			const guard = options === undefined ? null : createGuard(this, socket, options);
+			if (guard !== null) this[kSenderAdapter].guard = guard;
+			const readsAlone = options === undefined ? this[kReadsAlone] : options.sharedReads === false;
+			if (readsAlone || !hasDecoder(this._receiver)) return;
+			const [listener, another] = socket.listeners('data');
+			const isAlone = listener !== undefined && another === undefined;
+			if (!isAlone || shareReads(socket, listener) === 'events') return;
+			borrowChunks(this._receiver);
+			connections.shared++;
+		}
 
-    /** ws assigns the request of a client's handshake, and null afterwards. */
-    get _req() {
-      return this[kRequest];
-    }
+		/** ws assigns the request of a client's handshake, and null afterwards. */
+		get _req() {
+			return this[kRequest];
+		}
 
-    set _req(request) {
-      if (request !== null) this[kKey] = request.getHeader('Sec-WebSocket-Key');
-      this[kRequest] = request;
-    }
+		set _req(request) {
+			if (request !== null) this[kKey] = request.getHeader('Sec-WebSocket-Key');
+			this[kRequest] = request;
+		}
 
-    get bufferedAmount() {
-      const adapter = this[kSenderAdapter];
-      return adapter === null ? super.bufferedAmount : adapter.bufferedAmount;
-    }
+		get bufferedAmount() {
+			const adapter = this[kSenderAdapter];
+			return adapter === null ? super.bufferedAmount : adapter.bufferedAmount;
+		}
 
-    send(data, options, callback) {
-      const isShort = typeof options === 'function';
-      const done = isShort ? options : callback;
-      // As with ws, which spreads the options, only an object has an effect.
-      const given = typeof options === 'object' && options !== null ? options : undefined;
-      const adapter = this[kSenderAdapter];
-      // ws converts other types, and sends a detached Buffer as an empty message.
-      const isBytes = isUint8Array(data) && data[0] !== undefined;
-      if (adapter !== null && this.readyState === OPEN && adapter.refuses(done)) return;
-      if (
-        adapter !== null &&
-        base.send === plainSend &&
-        this.readyState === OPEN &&
-        (isBytes || typeof data === 'string') &&
-        // ws gives any other to `write`, which takes it for an encoding.
-        (!done || typeof done === 'function') &&
-        adapter.canFrame(given)
-      ) {
-        adapter.send(data, given === undefined ? isBytes : isBinary(given, isBytes), done);
-      } else {
-        super.send(safeToMask(data), options, callback);
-      }
-    }
+		send(data, options, callback) {
+			const isShort = typeof options === 'function';
+			const done = isShort ? options : callback;
+			// As with ws, which spreads the options, only an object has an effect.
+			const given = typeof options === 'object' && options !== null ? options : undefined;
+			const adapter = this[kSenderAdapter];
+			// ws converts other types, and sends a detached Buffer as an empty message.
+			const isBytes = isUint8Array(data) && data[0] !== undefined;
+			if (adapter !== null && this.readyState === OPEN && adapter.refuses(done)) return;
+			if (
+				adapter !== null &&
+				base.send === plainSend &&
+				this.readyState === OPEN &&
+				(isBytes || typeof data === 'string') &&
+				// ws gives any other to `write`, which takes it for an encoding.
+				(!done || typeof done === 'function') &&
+				adapter.canFrame(given)
+			) {
+				adapter.send(data, given === undefined ? isBytes : isBinary(given, isBytes), done);
+			} else {
+				super.send(safeToMask(data), options, callback);
+			}
+		}
 
-    ping(data, mask, callback) {
-      super.ping(safeToMask(data), mask, callback);
-    }
+		ping(data, mask, callback) {
+			super.ping(safeToMask(data), mask, callback);
+		}
 
-    pong(data, mask, callback) {
-      super.pong(safeToMask(data), mask, callback);
-    }
+		pong(data, mask, callback) {
+			super.pong(safeToMask(data), mask, callback);
+		}
 
-    close(...args) {
-      const isOwn = this.readyState !== OPEN || !isEndedByPeer(this);
-      super.close(...args);
-      if (isOwn) this[kMessages]?.close();
-      this[kOnClosing]?.();
-    }
+		close(...args) {
+			const isOwn = this.readyState !== OPEN || !isEndedByPeer(this);
+			super.close(...args);
+			if (isOwn) this[kMessages]?.close();
+			this[kOnClosing]?.();
+		}
 
-    terminate() {
-      super.terminate();
-      terminateStreams(this._receiver);
-    }
+		terminate() {
+			super.terminate();
+			terminateStreams(this._receiver);
+		}
 
-    [Symbol.asyncIterator]() {
-      return messages(this);
-    }
+		[Symbol.asyncIterator]() {
+			return messages(this);
+		}
 
-    // `withOwnKeys` copies enumerable methods of ws. These also see a later replacement of ws's.
-    addEventListener(...args) {
-      super.addEventListener(...args);
-    }
+		// `withOwnKeys` copies enumerable methods of ws. These also see a later replacement of ws's.
+		addEventListener(...args) {
+			super.addEventListener(...args);
+		}
 
-    removeEventListener(...args) {
-      super.removeEventListener(...args);
-    }
-  };
+		removeEventListener(...args) {
+			super.removeEventListener(...args);
+		}
+	};
 }
 
 /**
@@ -181,17 +181,17 @@ function extend(Base) {
  * copy no others.
  */
 function withOwnKeys(WebSocket) {
-  for (const [own, inherited] of [
-    [WebSocket, ws.WebSocket],
-    [WebSocket.prototype, ws.WebSocket.prototype]
-  ]) {
-    for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(inherited))) {
-      if (!descriptor.enumerable) continue;
-      const { [name]: ours = descriptor } = Object.getOwnPropertyDescriptors(own);
-      Object.defineProperty(own, name, { ...ours, enumerable: true });
-    }
-  }
-  return WebSocket;
+	for (const [own, inherited] of [
+		[WebSocket, ws.WebSocket],
+		[WebSocket.prototype, ws.WebSocket.prototype]
+	]) {
+		for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(inherited))) {
+			if (!descriptor.enumerable) continue;
+			const { [name]: ours = descriptor } = Object.getOwnPropertyDescriptors(own);
+			Object.defineProperty(own, name, { ...ours, enumerable: true });
+		}
+	}
+	return WebSocket;
 }
 
 /**
@@ -199,65 +199,65 @@ function withOwnKeys(WebSocket) {
  * its own, and masks it in place. Of a Buffer it masks a copy.
  */
 function safeToMask(data) {
-  return isAnyArrayBuffer(data) && !(data instanceof ArrayBuffer) ? Buffer.from(data) : data;
+	return isAnyArrayBuffer(data) && !(data instanceof ArrayBuffer) ? Buffer.from(data) : data;
 }
 
 /** @returns {boolean} the option `binary` of `send`, if it is an own property */
 function isBinary(options, otherwise) {
-  const { binary } = options;
-  return binary === otherwise || !hasOwnBinary(options, binary) ? otherwise : Boolean(binary);
+	const { binary } = options;
+	return binary === otherwise || !hasOwnBinary(options, binary) ? otherwise : Boolean(binary);
 }
 
 /** Object.hasOwn takes 9 ns. A literal inherits from Object.prototype alone. */
 function hasOwnBinary(options, binary) {
-  const isLiteral = Object.getPrototypeOf(options) === Object.prototype;
-  return (
-    (isLiteral && binary !== undefined && Object.prototype.binary === undefined) || Object.hasOwn(options, 'binary')
-  );
+	const isLiteral = Object.getPrototypeOf(options) === Object.prototype;
+	return (
+		(isLiteral && binary !== undefined && Object.prototype.binary === undefined) || Object.hasOwn(options, 'binary')
+	);
 }
 
 /** @returns {object} options in which ws's two flags replace `contextTakeover: false` */
 function withoutTakeover(options) {
-  const deflate = options?.perMessageDeflate;
-  checkNames(deflate, 'perMessageDeflate');
-  readBoolean(deflate, 'contextTakeover'); // throws
-  if (deflate?.contextTakeover !== false) return options;
-  const flags = { serverNoContextTakeover: true, clientNoContextTakeover: true };
-  return { ...options, perMessageDeflate: { ...deflate, ...flags } };
+	const deflate = options?.perMessageDeflate;
+	checkNames(deflate, 'perMessageDeflate');
+	readBoolean(deflate, 'contextTakeover'); // throws
+	if (deflate?.contextTakeover !== false) return options;
+	const flags = { serverNoContextTakeover: true, clientNoContextTakeover: true };
+	return { ...options, perMessageDeflate: { ...deflate, ...flags } };
 }
 
 /** @returns {object} a client's options in which `createConnection` replaces `http2`, too */
 function clientOptions(options) {
-  // It may be protocols, a string.
-  if (typeof options === 'object') {
-    checkNames(options, 'WebSocket');
-    readBoolean(options ?? {}, 'sharedReads'); // throws
-  }
-  const given = withoutTakeover(options);
-  const http2 = given?.http2 ?? false;
-  if (http2 === false) return given;
-  const fallback = http2 === 'preferred';
-  const isShared = http2 === true || fallback;
-  if (!isShared && typeof http2.request !== 'function') {
-    throw invalidType('options.http2', "a boolean, 'preferred' or a session of http2.connect()", http2);
-  }
-  // Either would be ignored, or have Node.js ignore `http2`.
-  for (const name of ['agent', 'createConnection']) {
-    if ((given[name] ?? null) !== null) throw invalidValue(`The options http2 and ${name} exclude each other`);
-  }
-  const { overHttp2 } = loadHttp2();
-  return { ...given, createConnection: overHttp2(isShared ? null : http2, { fallback }) };
+	// It may be protocols, a string.
+	if (typeof options === 'object') {
+		checkNames(options, 'WebSocket');
+		readBoolean(options ?? {}, 'sharedReads'); // throws
+	}
+	const given = withoutTakeover(options);
+	const http2 = given?.http2 ?? false;
+	if (http2 === false) return given;
+	const fallback = http2 === 'preferred';
+	const isShared = http2 === true || fallback;
+	if (!isShared && typeof http2.request !== 'function') {
+		throw invalidType('options.http2', "a boolean, 'preferred' or a session of http2.connect()", http2);
+	}
+	// Either would be ignored, or have Node.js ignore `http2`.
+	for (const name of ['agent', 'createConnection']) {
+		if ((given[name] ?? null) !== null) throw invalidValue(`The options http2 and ${name} exclude each other`);
+	}
+	const { overHttp2 } = loadHttp2();
+	return { ...given, createConnection: overHttp2(isShared ? null : http2, { fallback }) };
 }
 
 /** @returns {number | undefined} a client's or server's option `streamFrom`, checked */
 function streamFromOf(options) {
-  return options?.streamFrom === undefined ? undefined : loadCodec().readStreamFrom(options);
+	return options?.streamFrom === undefined ? undefined : loadCodec().readStreamFrom(options);
 }
 
 /** Keeps a server's part of a connection, before ws makes the WebSocket. */
 function noteHandshake(socket, key, options) {
-  socket[kKey] = key;
-  socket[kServerOptions] = options;
+	socket[kKey] = key;
+	socket[kServerOptions] = options;
 }
 
 const WebSocket = withOwnKeys(extend(ws.WebSocket));
@@ -266,31 +266,31 @@ const Exported = ws === ws.WebSocket ? WebSocket : withOwnKeys(extend(ws));
 
 /** The name of a connection in trace records: see ws.d.ts. */
 function connectionId(websocket) {
-  checkWebSocket(websocket);
-  const trace = websocket[kSenderAdapter]?.trace;
-  if (trace === undefined) return null;
-  trace.id ??= loadCodec().frameId();
-  return trace.id;
+	checkWebSocket(websocket);
+	const trace = websocket[kSenderAdapter]?.trace;
+	if (trace === undefined) return null;
+	trace.id ??= loadCodec().frameId();
+	return trace.id;
 }
 
 /** The messages of a WebSocket, of plain ws, too: see ws.d.ts. */
 function messages(websocket, options) {
-  checkWebSocket(websocket);
-  websocket[kMessages] ??= new (loadCodec().MessageQueue)(websocket);
-  return websocket[kMessages].iterate(options);
+	checkWebSocket(websocket);
+	websocket[kMessages] ??= new (loadCodec().MessageQueue)(websocket);
+	return websocket[kMessages].iterate(options);
 }
 
 /** The way out of a WebSocket; null before it is open, and for a WebSocket of plain ws. */
 const adapterOf = (websocket) => websocket[kSenderAdapter] ?? null;
 
 module.exports = {
-  Exported,
-  WebSocket,
-  adapterOf,
-  connectionId,
-  kOnClosing,
-  messages,
-  noteHandshake,
-  streamFromOf,
-  withoutTakeover
+	Exported,
+	WebSocket,
+	adapterOf,
+	connectionId,
+	kOnClosing,
+	messages,
+	noteHandshake,
+	streamFromOf,
+	withoutTakeover
 };
