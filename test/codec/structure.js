@@ -92,7 +92,7 @@ t.test('no class of lib/codec extends another, and none uses a private member of
     const code = fs.readFileSync(path.join(ROOT, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
     if (file.startsWith('lib/codec/') && /class \w+ extends/.test(code)) wrong.push(`${file}: extends`);
     for (const [, owner, member] of code.matchAll(/([\w)\]]+)\??\.(_\w+)/g)) {
-      const declared = new RegExp(`^  (get )?${member}\\(|^\\w+\\.prototype\\.${member} =`, 'm').test(code);
+      const declared = new RegExp(`^\\t(get )?${member}\\(|^\\w+\\.prototype\\.${member} =`, 'm').test(code);
       const isOwn = owner === 'this' || declared || code.includes(`this.${member} =`);
       // Node.js documents these for classes of streams.
       if (!isOwn && !['_write', '_writev'].includes(member)) wrong.push(`${file}: ${owner}.${member}`);
