@@ -45,8 +45,8 @@ class MemoryStream extends Duplex {
   }
 }
 
-function memoryPair() {
-  const ends = [new MemoryStream(), new MemoryStream()];
+function memoryPair(options) {
+  const ends = [new MemoryStream(options), new MemoryStream(options)];
   ends[0].peer = ends[1];
   ends[1].peer = ends[0];
   return ends;
