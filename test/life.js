@@ -55,6 +55,7 @@ const WHENS = {
   'in the read of a message': ({ stream, frames }) => stream.write(Buffer.concat([frames.text('hello')])),
   'amid a frame': ({ stream, frames }) => stream.write(frames.text('hello').subarray(0, -2)),
   'while it is paused': (_peer, life) => life.end.pause(),
+  'and it stays paused': (_peer, life) => life.end.pause(),
   'amid a long write'({ stream }, life) {
     stream.pause();
     // More than the systems hold; all streams of a session of HTTP/2 may hold 10 MB together.
@@ -63,16 +64,16 @@ const WHENS = {
   'while it compresses'(_peer, life) {
     for (let i = 0; i < 3; i++) life.send(json(4000), { compress: true });
   },
-  'while it sends without end'(_peer, life) {
-    const next = (error) => error || life.hasEnded || life.send('x'.repeat(1000), { compress: false }, next);
-    next();
-  },
+  'while it sends without end': (_peer, life) => life.sendOn(false),
+  'while it compresses without end': (_peer, life) => life.sendOn(true),
   'while it closes': (_peer, life) => life.end.close(1000)
 };
 
 /** Cells that can't occur: a Close frame amid a frame is its payload; a time would tell the code. */
 const EXCLUDED = {
   'amid a frame': ['a Close frame and a FIN', 'a Close frame alone'],
+  // A pause holds back what has been sent, and the end of it.
+  'and it stays paused': ['a FIN', 'a Close frame and a FIN', 'a Close frame alone'],
   'while it closes': ['a Close frame alone']
 };
 
@@ -103,7 +104,8 @@ class Life {
         life.closed.resolve();
       }
     };
-    this.options = { ...this.handlers, closeTimeout: this.closeTimeout, maxBackpressure: Infinity };
+    const limits = { closeTimeout: this.closeTimeout, heartbeat: 60_000, maxBackpressure: Infinity };
+    this.options = { ...this.handlers, ...limits };
   }
 
   /** An end of framemask/ws hears the same. */
@@ -113,6 +115,12 @@ class Life {
     end.on('close', onClose);
     end._closeTimeout = this.closeTimeout;
     this.opened.resolve(end);
+  }
+
+  /** Sends each message in the callback of the one before. */
+  sendOn(compress) {
+    const next = (error) => error || this.hasEnded || this.send('some words. '.repeat(150), { compress }, next);
+    next();
   }
 
   send(data, options, callback = () => {}) {
@@ -215,13 +223,15 @@ async function live(life, role, stream, { act, when }) {
   await turns();
   stream.resume();
   if (when === 'while it is paused') life.end.resume();
-  await life.closed.promise;
+  // With the stream, not even the end is told, but to a program on the API of ws.
+  const isDropped = when === 'and it stays paused' && life.end instanceof Connection;
+  if (!isDropped) await life.closed.promise;
   await until(() => life.told === life.sent);
   // A reset overtakes what has been sent before it.
   const heard =
     when === 'in the read of a message' && (!isReset(act) || life.events.length > 1) ? ['message hello'] : [];
-  assert.deepEqual(life.events, [...heard, `close ${code}`]);
-  assert.equal(life.end.readyState, 3);
+  assert.deepEqual(life.events, isDropped ? [] : [...heard, `close ${code}`]);
+  if (!isDropped) assert.equal(life.end.readyState, 3);
   const held = new WeakRef(life.end);
   life.end = life.opened = null;
   return held;
@@ -239,15 +249,15 @@ async function untilCollected(held, cells) {
   });
 }
 
-const CELLS = Object.keys(WHENS).flatMap((when) =>
+const ALL = Object.keys(WHENS).flatMap((when) =>
   Object.keys(ACTS)
     .filter((act) => !(EXCLUDED[when] ?? []).includes(act))
     .map((act) => ({ act, when, path: `/${when}/${act}`.replaceAll(' ', '-') }))
 );
 
 /** Runs all cells of a door on a transport, side by side. */
-async function runCells(t, role, open) {
-  const lives = new Map(CELLS.map(({ path, act }) => [path, new Life(act)]));
+async function runCells(t, role, open, cells = ALL) {
+  const lives = new Map(cells.map(({ path, act }) => [path, new Life(act)]));
   const { streamOf, close } = await open(lives);
   const run = async (cell) => {
     const life = lives.get(cell.path);
@@ -258,58 +268,70 @@ async function runCells(t, role, open) {
       throw error;
     }
   };
-  const held = await Promise.all(CELLS.map(run));
+  const held = await Promise.all(cells.map(run));
   await close();
   lives.clear();
-  await untilCollected(held, CELLS);
-  t.pass(`${CELLS.length} lives`);
+  await untilCollected(held, cells);
+  t.pass(`${cells.length} lives`);
 }
 
 const closeServer = (server) => new Promise((resolve) => server.close(resolve));
 
 for (const [name, transport] of Object.entries(TRANSPORTS)) {
+  // A pipe is not reset: its reader finds an end, which a pause holds back.
+  const cells = ALL.filter(({ when }) => name !== 'pipe' || when !== 'and it stays paused');
   for (const [door, serve] of Object.entries(SERVERS)) {
     t.test(`${door}, ${name}`, (t) =>
-      runCells(t, 'server', async (lives) => {
-        const { server, address } = await listen(t, transport);
-        serve(server, lives);
-        const ends = [];
-        const streamOf = async (path) => {
-          const stream = await request(transport, address, path, ends);
-          await answered(stream);
-          return stream;
-        };
-        const close = async () => {
-          for (const end of ends) end.destroy();
-          await closeServer(server);
-        };
-        return { streamOf, close };
-      })
+      runCells(
+        t,
+        'server',
+        async (lives) => {
+          const { server, address } = await listen(t, transport);
+          serve(server, lives);
+          const ends = [];
+          const streamOf = async (path) => {
+            const stream = await request(transport, address, path, ends);
+            await answered(stream);
+            return stream;
+          };
+          const close = async () => {
+            for (const end of ends) end.destroy();
+            await closeServer(server);
+          };
+          return { streamOf, close };
+        },
+        cells
+      )
     );
   }
 
   for (const [door, connect] of Object.entries(CLIENTS)) {
     t.test(`${door}, ${name}`, (t) =>
-      runCells(t, 'client', async (lives) => {
-        const { server, address } = await listen(t, transport);
-        const ends = [];
-        server.on('upgrade', (request, socket, head) => {
-          ends.push(socket.on('error', () => {}));
-          acceptUpgrade(request, socket, head, { deflate: true });
-          lives.get(request.url).peer.resolve(socket.resume());
-        });
-        const { scheme = 'ws', isHttp2 = false } = transport;
-        const url = address.port === undefined ? 'ws://localhost' : `${scheme}://127.0.0.1:${address.port}`;
-        const streamOf = async (path, life) => {
-          await connect({ url, path, isHttp2, socketPath: address.path }, life);
-          return life.peer.promise;
-        };
-        const close = async () => {
-          for (const end of ends) end.destroy();
-          await closeServer(server);
-        };
-        return { streamOf, close };
-      })
+      runCells(
+        t,
+        'client',
+        async (lives) => {
+          const { server, address } = await listen(t, transport);
+          const ends = [];
+          server.on('upgrade', (request, socket, head) => {
+            ends.push(socket.on('error', () => {}));
+            acceptUpgrade(request, socket, head, { deflate: true });
+            lives.get(request.url).peer.resolve(socket.resume());
+          });
+          const { scheme = 'ws', isHttp2 = false } = transport;
+          const url = address.port === undefined ? 'ws://localhost' : `${scheme}://127.0.0.1:${address.port}`;
+          const streamOf = async (path, life) => {
+            await connect({ url, path, isHttp2, socketPath: address.path }, life);
+            return life.peer.promise;
+          };
+          const close = async () => {
+            for (const end of ends) end.destroy();
+            await closeServer(server);
+          };
+          return { streamOf, close };
+        },
+        cells
+      )
     );
   }
 

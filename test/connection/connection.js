@@ -7,7 +7,6 @@ const { Duplex } = require('node:stream');
 const { inspect } = require('node:util');
 const t = require('tap');
 const { Connection, prepare } = require('../..');
-const { collectGarbage } = require('../support/collect-garbage');
 const { BINARY, TEXT, framesFor } = require('../support/frames');
 const { until } = require('../support/promises');
 const { forEachEnd, memoryPair, openRaw } = require('../support/stream-pairs');
@@ -131,18 +130,6 @@ forEachEnd(t, 'the peer ends its half without a Close frame, and gets the replie
   t.same(await peer.until(2), [['text', 'Hello'], ['end']]);
   t.same(await closed, [['close', 1006, '']]);
   t.equal(connection.closeCode, 1006);
-});
-
-forEachEnd(t, 'the transport is lost', async (t, open, _role, transport) => {
-  const { connection, peer, closed } = await open();
-  if (transport === 'TCP') peer.stream.resetAndDestroy();
-  else peer.stream.destroy();
-  // The event that the other end sees differs: an error, or the end.
-  const events = await closed;
-  t.same(events.at(-1), ['close', 1006, '']);
-  t.ok(events.length <= 2, JSON.stringify(events));
-  if (transport === 'TCP') t.same(events[0], ['error', 'ECONNRESET']);
-  t.equal(connection.readyState, 3);
 });
 
 forEachEnd(t, 'terminate drops the connection', async (t, open) => {
@@ -423,20 +410,6 @@ for (const [title, [options, act]] of Object.entries(OVER)) {
     });
   }
 }
-
-t.test('nothing shared holds a paused connection whose stream is gone', async (t) => {
-  const held = [];
-  for (let i = 0; i < 10; i++) {
-    const [stream] = memoryPair();
-    held.push(new WeakRef(new Connection(stream, 'server', { heartbeat: 60_000 }, { paused: true })));
-    stream.destroy();
-  }
-  await until(() => {
-    collectGarbage();
-    return held.filter((ref) => ref.deref() !== undefined).length <= 1;
-  });
-  t.pass();
-});
 
 t.test('a stream that its program has paused before is read', async () => {
   const [stream, peer] = memoryPair();

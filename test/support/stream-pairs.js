@@ -40,6 +40,9 @@ class MemoryStream extends Duplex {
   }
 
   _destroy(error, done) {
+    // A write that waits for its reader is over, as a socket's is.
+    this._done?.(new Error('The stream was destroyed'));
+    this._done = null;
     if (!this.peer.destroyed && !this.writableFinished) process.nextTick(() => this.peer.destroy());
     done(error);
   }

@@ -71,6 +71,9 @@ const FAULTS = [
     'test/connection/connection.js'
   ],
   ['lib/connection/endpoint.js', 'if (this.output.isFull) this._awaitLeft();', '', 'test/connection/flow.js'],
+  ['lib/connection/endpoint.js', 'watchDestroy(stream, () => lose(endpoint));', '', 'test/life.js'],
+  ['lib/connection/output.js', 'callInTurn(callbacks.splice(0)', 'callInOrder(callbacks.splice(0)', 'test/life.js'],
+  ['lib/handshake.js', 'if (isOver(socket)) {', 'if (socket.destroyed) {', 'test/life.js'],
   ['lib/connection/output.js', 'callbacks.splice(0)', 'callbacks', 'test/connection/hazards.js'],
   [
     'lib/connection/endpoint.js',
