@@ -4,21 +4,27 @@
 // PerMessageDeflate and zlib; and messages that an Encoder compresses, back through both.
 // `node fuzz/deflate.js --help`
 
+const { randomBytes } = require('node:crypto');
 const zlib = require('node:zlib');
 const { PerMessageDeflate, Receiver } = require('ws');
 const { Decoder, Encoder } = require('../index');
 const { agree } = require('../test/support/deflate');
+const { failNext } = require('../test/support/failing-memory');
 const { framesFor } = require('../test/support/frames');
 const { cut, randomCuts } = require('../test/support/streams');
 const { Finding, runProgram } = require('./program');
 
 const PURPOSE = `Makes streams of compressed messages, good and bad, and compares what a Decoder delivers with what
-ws's Receiver does, and with zlib. What an Encoder has compressed must come back from both.`;
+ws's Receiver does, and with zlib. What an Encoder has compressed must come back from both. In some rounds
+allocations fail: then each of several connections gets a beginning of what was sent to it, and nothing else.`;
 
 const { Z_FINISH, Z_FULL_FLUSH, Z_SYNC_FLUSH } = zlib.constants;
 const CLIENT = framesFor('client');
 const RSV1 = 0x40;
 const TAIL = Buffer.from('0000ffff', 'hex');
+
+/** Milliseconds that the thread pool may take on a busy machine. */
+const PATIENCE = 30_000;
 
 /** @returns {Buffer} bytes that shrink more or less */
 function createData(random) {
@@ -113,6 +119,10 @@ function isBeyondWindow(payloads, inflated) {
  * @type {import('./program').Round}
  */
 async function round(random, count) {
+  if (random(8) === 0) {
+    await runOutOfMemory(random, count);
+    return;
+  }
   const contextTakeover = random(2) === 0;
   const serverWindowBits = 9 + random(7);
   // 0 is no limit for ws.
@@ -175,6 +185,103 @@ async function round(random, count) {
     stream.close();
     encoder.close();
   }
+}
+
+/** Both ends of a connection, and what each has told. */
+class Pair {
+  constructor(options) {
+    const { server, client } = agree(options);
+    this.sent = [];
+    this.got = [];
+    this.errors = [];
+    this.encoder = new Encoder({ role: 'server', deflate: server, onDeflated() {} });
+    const onMessage = (data) => this.got.push(data);
+    this.decoder = new Decoder({ role: 'client', deflate: client, onMessage, onError: (error) => this.note(error) });
+  }
+
+  note(error) {
+    const isOfMemory = error.code === 'FRAMEMASK_ERR_NO_MEMORY' && error.closeCode === 1011;
+    // Outside of lib/deflate, it is the program's call that fails.
+    if (!isOfMemory && !(error instanceof RangeError)) throw new Finding(`without memory: ${error.stack}`);
+    this.errors.push(error);
+  }
+
+  attempt(act) {
+    try {
+      act();
+    } catch (error) {
+      if (error instanceof Finding) throw error;
+      this.note(error);
+    }
+  }
+
+  send(data) {
+    this.attempt(() => {
+      if (this.encoder.closed) return;
+      this.encoder.binary(data);
+      this.sent.push(data);
+    });
+  }
+
+  pass() {
+    this.attempt(() => {
+      // Not by Buffer.from, which may fail.
+      for (const bytes of this.encoder.take()) this.decoder.write(new Uint8Array(bytes));
+    });
+  }
+
+  get isBusy() {
+    return this.encoder._isDeflating || this.decoder.inflating;
+  }
+
+  async settle() {
+    for (const end = performance.now() + PATIENCE; this.isBusy || this.encoder.pending !== 0; ) {
+      if (performance.now() > end) throw new Finding('without memory: something stays pending');
+      await new Promise(setImmediate);
+      this.pass();
+    }
+    const { sent, got, errors } = this;
+    if (got.length > sent.length || !got.every((data, i) => data.equals(sent[i])))
+      throw new Finding('without memory: not what was sent');
+    if (got.length < sent.length && errors.length === 0)
+      throw new Finding('without memory: a message is lost in silence');
+  }
+}
+
+/** Connections side by side, some of whose allocations fail. */
+async function runOutOfMemory(random, count) {
+  const threadPoolFrom = [0, 100, 32_768, Infinity][random(4)];
+  const options = { contextTakeover: random(2) === 0, threadPoolFrom, threshold: 0 };
+  const pairs = Array.from({ length: 3 }, () => new Pair(options));
+  const kinds = Object.keys(failNext);
+  for (let i = 0; i < 20; i++) {
+    const pair = pairs[random(pairs.length)];
+    // Some that stay longer than the output of a run when they are compressed.
+    const data = random(4) === 0 ? randomBytes(70_000 + random(70_000)) : createData(random);
+    const kind = random(3) === 0 ? kinds[random(kinds.length)] : null;
+    const begin = kind === null ? () => () => {} : failNext[kind];
+    if (random(3) === 0) {
+      while (pair.encoder._isDeflating) await new Promise(setImmediate);
+      const restore = begin();
+      pair.pass();
+      restore();
+    } else {
+      const restore = begin();
+      pair.send(data);
+      if (random(2) === 0) await new Promise(setImmediate);
+      restore();
+    }
+    if (kind !== null) count(`without memory: ${kind}`);
+  }
+  const last = new Pair(options);
+  last.send(createData(random));
+  for (const pair of [...pairs, last]) {
+    await pair.settle();
+    count(pair.errors.length === 0 ? 'connection kept' : 'connection lost for memory');
+    pair.decoder.stop();
+    pair.encoder.stop();
+  }
+  if (last.errors.length !== 0) throw new Finding('without memory: a later connection fails');
 }
 
 /** @returns {string} '' if there is none */

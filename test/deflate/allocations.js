@@ -5,11 +5,11 @@
 
 const assert = require('node:assert/strict');
 const { randomBytes } = require('node:crypto');
-const zlib = require('node:zlib');
 const t = require('tap');
 const { Connection, Decoder, Encoder, prepare } = require('../../index');
 const { MAX_JOBS, releaseIdle, supportsSyncZlib } = require('../../lib/deflate/zlib-handle');
 const { agree, deflateByZlib, json } = require('../support/deflate');
+const { failNext } = require('../support/failing-memory');
 const { framesFor } = require('../support/frames');
 const { until } = require('../support/promises');
 const { record, string } = require('../support/recorder');
@@ -21,30 +21,6 @@ const NO_MEMORY = { name: 'FrameError', code: 'FRAMEMASK_ERR_NO_MEMORY', closeCo
 /** Random letters: they stay longer than the chunks of a zlib stream. */
 const SECRET = `SECRET${randomBytes(150_000).toString('hex')}`;
 const onHandles = { skip: supportsSyncZlib() ? false : 'zlib has no handles that work' };
-
-/** Has the next call of a method fail, as Node.js does without memory. @returns {() => void} ends it */
-function failOnce(owner, name, error) {
-  const original = Object.getOwnPropertyDescriptor(owner, name);
-  const restore = () => Object.defineProperty(owner, name, original);
-  const value = () => {
-    restore();
-    throw error;
-  };
-  Object.defineProperty(owner, name, { value, configurable: true, writable: true });
-  return restore;
-}
-const failBuffers = () => failOnce(Buffer, 'concat', new RangeError('Array buffer allocation failed'));
-const noContext = () => Object.assign(new Error('Initialization failed'), { code: 'ERR_ZLIB_INITIALIZATION_FAILED' });
-
-/** Has zlib's next run on the event loop report that it has no memory. */
-function failRun() {
-  const handles = Object.getPrototypeOf(zlib.createDeflateRaw()._handle);
-  const { writeSync } = handles;
-  handles.writeSync = function () {
-    handles.writeSync = writeSync;
-    this.onerror('Failed to set dictionary', -4, 'Z_MEM_ERROR');
-  };
-}
 
 const encoderOf = (options) => new Encoder({ role: 'server', deflate: agree(options).server });
 const decoderOf = (options) => record(Decoder, { role: 'client', deflate: agree(options).client });
@@ -64,16 +40,16 @@ for (const [way, send] of [
   ['with takeover', () => encoderOf({ contextTakeover: true, threadPoolFrom: Infinity }).text(SECRET)]
 ]) {
   for (const [what, fail] of [
-    ['the output', failBuffers],
-    ['a run', failRun],
-    ['a context', () => failOnce(zlib, 'createDeflateRaw', noContext())]
+    ['the output', failNext.buffer],
+    ['a run', failNext.run],
+    ['a context', failNext.deflater]
   ]) {
     t.test(`no memory for ${what} on the event loop, ${way}`, onHandles, (t) => {
       // No context is left, so that one is created.
       while (releaseIdle());
       const restore = fail();
       t.throws(send, NO_MEMORY);
-      restore?.();
+      restore();
       assertOthers();
       t.end();
     });
@@ -84,7 +60,7 @@ for (const fin of [true, false]) {
   t.test(`a fragment that is lost is the last frame of its Encoder: fin ${fin}`, onHandles, (t) => {
     const encoder = encoderOf();
     encoder.text(json(100), { fin: false });
-    failRun();
+    failNext.run();
     t.throws(() => encoder.continuation(json(100), { fin }), NO_MEMORY);
     t.equal(encoder.closed, true);
     encoder.text('next');
@@ -102,7 +78,7 @@ for (const threadPoolFrom of [0, Infinity]) {
       const handlers = { onError: ({ code }) => told.push(code), onClose: (code) => resolve(told.push(code)) };
       const connection = new Connection(stream, 'server', handlers, { deflate });
       while (releaseIdle());
-      failOnce(zlib, 'createDeflateRaw', noContext());
+      failNext.deflater();
       connection.send(json(100), ({ code }) => told.push(`callback ${code}`));
     });
     t.same(told.sort(), [1006, NO_MEMORY.code, `callback ${NO_MEMORY.code}`]);
@@ -111,8 +87,8 @@ for (const threadPoolFrom of [0, Infinity]) {
 
 for (const contextTakeover of [false, true]) {
   for (const [what, fail] of [
-    ['the output', failBuffers],
-    ['a context', () => failOnce(zlib, 'createDeflateRaw', noContext())]
+    ['the output', failNext.buffer],
+    ['a context', failNext.deflater]
   ]) {
     t.test(`no memory for ${what} in the thread pool is an error of flush: takeover ${contextTakeover}`, async (t) => {
       const encoder = encoderOf({ contextTakeover, threadPoolFrom: 1000 });
@@ -130,7 +106,7 @@ for (const contextTakeover of [false, true]) {
   t.test(`no memory for the copy of a message that is inflated: takeover ${contextTakeover}`, async (t) => {
     const { decoder, events } = decoderOf({ contextTakeover, threadPoolFrom: 1000 });
     const message = CLIENT.text(deflateByZlib(Buffer.alloc(1_000_000, 'abc')), { rsv: RSV1 });
-    const restore = failBuffers();
+    const restore = failNext.buffer();
     decoder.write(message);
     restore();
     await until(() => events.length !== 0);
