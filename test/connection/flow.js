@@ -164,6 +164,19 @@ for (const role of ['server', 'client']) {
   );
 }
 
+t.test('a peer is lost whose Ping waits for its answer', async (t) => {
+  const { connection, events, peer, stream, closed } = await openRaw(t, 'memory', 'server');
+  peer.stream.pause();
+  for (let i = 0; i < 4; i++) connection.send('x'.repeat(100_000));
+  await new Promise(setImmediate);
+  peer.write(peer.frames.ping('answered'), peer.frames.ping('waits'));
+  await until(() => events.length === 2);
+  const waits = connection.bufferedAmount;
+  stream.destroy();
+  t.same((await closed).at(-1), ['close', 1006, '']);
+  t.ok(connection.bufferedAmount <= waits, 'the other is not answered');
+});
+
 forEachEnd(t, '5.5.3: of very many Pings in one read, some are answered, and the last', async (t, open) => {
   const { connection, peer } = await open();
   const pings = Array.from({ length: 1000 }, (_, i) => peer.frames.ping(`${i}`));
