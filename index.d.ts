@@ -611,15 +611,8 @@ export interface ConnectionHandlers<Context = undefined, Text extends TextAs = '
 
 /** Shared by the connections of a server. Names are treated as by {@link DecoderOptions}. */
 export interface ConnectionOptions<Context = undefined, Text extends TextAs = 'string'>
-	extends ConnectionHandlers<Context, Text> {
-	/** See {@link DecoderOptions.maxPayload}. */
-	maxPayload?: number | undefined;
-	/** See {@link DecoderOptions.maxFragments}. */
-	maxFragments?: number | undefined;
-	/** See {@link DecoderOptions.partsFrom}. */
-	partsFrom?: number | undefined;
-	/** See {@link DecoderOptions.text}. */
-	text?: Text | undefined;
+	extends ConnectionHandlers<Context, Text>,
+		Pick<DecoderOptions<Context, Text>, 'maxPayload' | 'maxFragments' | 'partsFrom' | 'text'> {
 	/** See {@link AcceptUpgradeOptions}. `new Connection` takes the agreement of its handshake. */
 	deflate?: boolean | DeflateOptions | undefined;
 	/**
@@ -646,9 +639,7 @@ export interface ConnectionOptions<Context = undefined, Text extends TextAs = 's
 }
 
 /** The options of one connection, beside those that it shares. */
-export interface OwnConnectionOptions<Context = undefined> {
-	/** See {@link DecoderOptions.context}. */
-	context?: Context | undefined;
+export interface OwnConnectionOptions<Context = undefined> extends Pick<DecoderOptions<Context>, 'context'> {
 	/** The subprotocol of the handshake. Default: ''. */
 	protocol?: string | undefined;
 	/** The agreement of the handshake. Default: null. */
@@ -659,11 +650,9 @@ export interface OwnConnectionOptions<Context = undefined> {
 	trace?: (TracedConnection & { path?: string | undefined }) | false | undefined;
 }
 
-export interface AcceptOptions<Context = undefined> extends AcceptUpgradeOptions {
-	/** See {@link DecoderOptions.context}. */
-	context?: Context | undefined;
-	/** See {@link OwnConnectionOptions.paused}. */
-	paused?: boolean | undefined;
+export interface AcceptOptions<Context = undefined>
+	extends AcceptUpgradeOptions,
+		Pick<OwnConnectionOptions<Context>, 'context' | 'paused'> {
 	/** `key` and `path` are those of the handshake. */
 	trace?: Pick<TracedConnection, 'id'> | false | undefined;
 }
@@ -676,6 +665,7 @@ type Owned<Context> = AcceptOptions<Context> & { context: Context };
 export interface ConnectOptions<Context = undefined, Text extends TextAs = 'string'>
 	extends ConnectionOptions<Context, Text>,
 		OfferUpgradeOptions,
+		Pick<AcceptOptions<Context>, 'context' | 'paused' | 'trace'>,
 		Omit<import('node:https').RequestOptions, 'headers' | 'signal' | 'protocol'> {
 	/** Further headers of the request. */
 	headers?: HeaderFields | undefined;
@@ -683,23 +673,13 @@ export interface ConnectOptions<Context = undefined, Text extends TextAs = 'stri
 	handshakeTimeout?: number | undefined;
 	/** Gives up the handshake. No effect on an open connection. */
 	signal?: AbortSignal | undefined;
-	/** See {@link DecoderOptions.context}. */
-	context?: Context | undefined;
-	/** See {@link OwnConnectionOptions.paused}. */
-	paused?: boolean | undefined;
-	/** See {@link AcceptOptions.trace}. */
-	trace?: Pick<TracedConnection, 'id'> | false | undefined;
 }
 
-export interface SendOptions {
+export interface SendOptions extends Pick<MessageOptions, 'compress' | 'owned'> {
 	/** Default: true for bytes, false for a string. */
 	binary?: boolean | undefined;
 	/** Whether the data end the message. The next `send` continues it otherwise. Default: true. */
 	fin?: boolean | undefined;
-	/** See {@link MessageOptions.compress}. */
-	compress?: boolean | undefined;
-	/** See {@link FragmentOptions.owned}. */
-	owned?: boolean | undefined;
 }
 
 /** Called when the stream has taken the bytes, or with the error why it has not. */
