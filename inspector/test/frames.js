@@ -100,7 +100,7 @@ test('every error of a Decoder has the sentence of an RFC', () => {
   const rows = [...docs.matchAll(/^\| `([A-Z_\d]+)` \| 1\d*(?: \| (\S*) \|)?/gm)];
   assert.ok(rows.length > 15);
   // Faults of a handshake, and of this endpoint.
-  const others = ['EXTENSIONS', 'HANDSHAKE', 'DETACHED'];
+  const others = ['EXTENSIONS', 'HANDSHAKE', 'DETACHED', 'NO_MEMORY'];
   for (const [, code, section] of rows.filter(([, code]) => !others.includes(code))) {
     const rule = ruleOf({ code: `FRAMEMASK_ERR_${code}`, receivedCode: 1005 });
     assert.match(rule.section, /^\d+(\.\d+)*$/, code);
