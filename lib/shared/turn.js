@@ -34,7 +34,7 @@ let limit = OF_TURN;
 let isTimed = false;
 const waiting = new Queue();
 
-/** What has been sent in this turn, and the callbacks of writes that wait for a later one. */
+/** The work of sending in this turn, and the callbacks of writes that wait for a later one. */
 let sent = 0;
 const calls = new Queue();
 
@@ -58,7 +58,12 @@ function inLaterTurn(callback) {
 
 /** Counts bytes that the event loop has compressed. */
 function countDeflated(length) {
-	sent += length * DEFLATED_COUNTS;
+	countSent(length * DEFLATED_COUNTS);
+}
+
+function countSent(count) {
+	sent += count;
+	if (sent >= UNTIMED) setTimer();
 }
 
 /**
@@ -69,8 +74,7 @@ function countDeflated(length) {
  */
 function callInTurn(callbacks, error) {
 	if (error) callWaiting(calls.length);
-	sent += CALL_COUNTS;
-	if (sent >= UNTIMED) setTimer();
+	countSent(CALL_COUNTS);
 	if (error || (sent < OF_TURN && calls.length === 0)) callInOrder(callbacks, error);
 	else calls.push(callbacks);
 }

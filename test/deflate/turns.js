@@ -7,7 +7,7 @@ const zlib = require('node:zlib');
 const t = require('tap');
 const { Decoder } = require('../../index');
 const { Inflater } = require('../../lib/deflate/inflater');
-const { callInTurn } = require('../../lib/shared/turn');
+const { callInTurn, countDeflated } = require('../../lib/shared/turn');
 const { agree, deflateByZlib, emptyBlocks, json, useUpTurn } = require('../support/deflate');
 const { BINARY, framesFor, piecesOf } = require('../support/frames');
 
@@ -241,6 +241,16 @@ for (const contextTakeover of [false, true]) {
     }
   );
 }
+
+t.test('bytes that were compressed in earlier turns hold back no callback', async (t) => {
+  for (let i = 0; i < 8; i++) {
+    countDeflated(256 * KIB);
+    await nextTurn();
+  }
+  let isCalled = false;
+  callInTurn([() => (isCalled = true)], null);
+  t.equal(isCalled, true);
+});
 
 t.test('callbacks of writes go on in a later turn, in order; with an error those before it come first', async (t) => {
   await freshTurn();
