@@ -6,18 +6,16 @@
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
-const http = require('node:http');
 const http2 = require('node:http2');
-const https = require('node:https');
 const net = require('node:net');
 const tls = require('node:tls');
 const t = require('tap');
-const { Connection, acceptHttp2, acceptUpgrade, overHttp2 } = require('..');
+const { Connection, acceptUpgrade, overHttp2 } = require('..');
 const { WebSocket, WebSocketServer } = require('../ws');
-const certificate = require('./support/certificate');
 const { collectGarbage } = require('./support/collect-garbage');
 const { json } = require('./support/deflate');
 const { HANDSHAKE, framesFor, head } = require('./support/frames');
+const { HTTP_SERVERS } = require('./support/http-servers');
 const { pipePath } = require('./support/pipe-path');
 const { until, withResolvers } = require('./support/promises');
 const { memoryPair } = require('./support/stream-pairs');
@@ -25,20 +23,17 @@ const { memoryPair } = require('./support/stream-pairs');
 const EXTENSIONS = 'permessage-deflate';
 const isReset = (act) => act === 'a reset';
 
-/** Where an end listens and a peer connects: `request` sends a handshake for a path. */
+/** How a raw peer connects. */
 const TRANSPORTS = {
-  TCP: { listen: () => http.createServer(), connect: (address) => net.connect({ ...address, allowHalfOpen: true }) },
+  TCP: { connect: (address) => net.connect({ ...address, allowHalfOpen: true }) },
   TLS: {
-    listen: () => https.createServer(certificate),
     connect: (address) => tls.connect({ ...address, allowHalfOpen: true, rejectUnauthorized: false }),
     scheme: 'wss'
   },
   pipe: {
-    listen: () => http.createServer(),
-    connect: ({ path }) => net.connect({ path, allowHalfOpen: true }),
-    isPipe: true
+    connect: ({ path }) => net.connect({ path, allowHalfOpen: true })
   },
-  'HTTP/2': { listen: () => acceptHttp2(http2.createServer()), isHttp2: true }
+  'HTTP/2': { isHttp2: true }
 };
 
 /** What the peer does last, and the code that the program hears. */
@@ -173,8 +168,9 @@ const CLIENTS = {
 };
 
 /** Has a transport's server listen. @returns {Promise<{ server: object, address: object }>} */
-async function listen(t, { listen, isPipe }) {
-  const server = listen();
+async function listen(t, name) {
+  const server = HTTP_SERVERS[name]();
+  const isPipe = name === 'pipe';
   const address = isPipe ? { path: pipePath(t) } : { port: 0, host: '127.0.0.1' };
   await once(server.listen(address), 'listening');
   return { server, address: isPipe ? address : { ...address, port: server.address().port } };
@@ -243,7 +239,7 @@ const isHeld = (ref) => ref.deref() !== undefined;
 async function untilCollected(held, cells) {
   await until(() => {
     collectGarbage();
-    return !held.some(isHeld) || null;
+    return !held.some(isHeld);
   }).catch(() => {
     throw new Error(`kept: ${cells.filter((_, i) => isHeld(held[i])).map(({ act, when }) => `${act} ${when}`)}`);
   });
@@ -286,7 +282,7 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
         t,
         'server',
         async (lives) => {
-          const { server, address } = await listen(t, transport);
+          const { server, address } = await listen(t, name);
           serve(server, lives);
           const ends = [];
           const streamOf = async (path) => {
@@ -311,7 +307,7 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
         t,
         'client',
         async (lives) => {
-          const { server, address } = await listen(t, transport);
+          const { server, address } = await listen(t, name);
           const ends = [];
           server.on('upgrade', (request, socket, head) => {
             ends.push(socket.on('error', () => {}));
@@ -339,7 +335,7 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
   for (const [door, answer] of Object.entries(LATE)) {
     for (const act of ['a FIN', 'a reset']) {
       t.test(`${act} before ${door} answers, ${name}`, async (t) => {
-        const { server, address } = await listen(t, transport);
+        const { server, address } = await listen(t, name);
         const upgraded = once(server, 'upgrade');
         const ends = [];
         const stream = await request(transport, address, '/', ends);
@@ -365,8 +361,7 @@ for (const emitClose of [true, false]) {
       runCells(t, role, async () => ({
         streamOf: async (_path, life) => {
           const [stream, other] = memoryPair({ emitClose });
-          const { deflate } = { deflate: null };
-          life.opened.resolve(new Connection(stream, role, life.options, { deflate }));
+          life.opened.resolve(new Connection(stream, role, life.options));
           return other.on('error', () => {}).resume();
         },
         close() {}

@@ -3,16 +3,16 @@
 const { Buffer } = require('../shared/buffers');
 const { throwLater } = require('../shared/call-in-order');
 const { FrameError, backpressureError, invalidType, notOpenError, silenceError } = require('../shared/errors');
-const { callInTurn } = require('../shared/turn');
 const { log } = require('../shared/log');
 const { NO_STATUS } = require('../shared/protocol');
+const { isOver, watchDestroy } = require('../shared/stream-state');
 const { nextTick } = require('../shared/ticks');
+const { callInTurn } = require('../shared/turn');
 const { traceClose, traceOpen } = require('../tracing');
 const { beginRead, endRead, flushLater, isExiting, listenForExit } = require('../sockets/flush-queue');
 const { Closing, END, SEND_CLOSE } = require('./closing');
 const { decoderOptions } = require('./decoder-options');
 const { ASK, GIVE_UP, Heartbeat, joinClock, leaveClock } = require('../sockets/heartbeat');
-const { isOver, watchDestroy } = require('../shared/stream-state');
 const { BY_BACKPRESSURE, Input } = require('./input');
 const { Output } = require('./output');
 
@@ -396,7 +396,7 @@ function onSocketEnd() {
 
 /**
  * Node.js leaves it to a listener to end the stream: after an error of TLS renegotiations, or
- * without `autoDestroy`. Once the connection closes or has failed, the error is no news.
+ * without `autoDestroy`. Once the connection closes or has failed, the error is not told.
  */
 function onSocketError(error) {
 	const endpoint = this[kEndpoint];

@@ -2,13 +2,13 @@
 
 const { Encoder } = require('../codec/encoder');
 const { framedMessage } = require('../codec/prepared');
-const { callInTurn } = require('../shared/turn');
 const { Buffer, toBytes } = require('../shared/buffers');
 const { callInOrder } = require('../shared/call-in-order');
 const { notOpenError } = require('../shared/errors');
 const { keepContext } = require('../shared/keep-context');
 const { checkObject } = require('../shared/option-names');
 const { Queue } = require('../shared/queue');
+const { callInTurn } = require('../shared/turn');
 const { nextTick } = require('../shared/ticks');
 const { flushInto, isPlain } = require('../sockets/plain-sockets');
 

@@ -24,7 +24,7 @@ class Settings {
 		}
 		for (const name of HANDLERS) this[name] = readHandler(options, name);
 		this.maxBackpressure = options.maxBackpressure ?? null;
-		readWhole(options, 'maxBackpressure', 0, Infinity, 0); // throws
+		if (this.maxBackpressure !== null) readWhole(options, 'maxBackpressure', 0, Infinity);
 		this.closeTimeout = readTime(options, 'closeTimeout', CLOSE_TIMEOUT);
 		this.heartbeat = readTime(options, 'heartbeat', 0);
 		this.autoPong = readBoolean({ autoPong: options.autoPong ?? true }, 'autoPong');

@@ -111,9 +111,7 @@ class Deflater {
 
 	/** @returns {Buffer} compressed: a message, or a sample, not empty, that refers to no other */
 	deflateAlone(bytes, length, sync = supportsSyncZlib()) {
-		const { windowBits, level, memLevel } = this._compression;
-		const options = { windowBits, level, memLevel, finishFlush: Z_SYNC_FLUSH };
-		if (!sync) return withoutTail(zlib.deflateRawSync(bytes, options));
+		if (!sync) return withoutTail(zlib.deflateRawSync(bytes, { ...this._options, finishFlush: Z_SYNC_FLUSH }));
 		const contexts = this._idle;
 		const handle = contexts.borrow();
 		try {
@@ -158,13 +156,18 @@ class Deflater {
 		this._handle = null;
 	}
 
-	/** The contexts that are not the connection's alone, without options of zlib. */
+	/** Those of a context that is not the connection's alone: without further options of zlib. */
+	get _options() {
+		const { windowBits, level, memLevel } = this._compression;
+		return { windowBits, level, memLevel };
+	}
+
 	get _idle() {
 		const { key } = this;
 		let contexts = idle.get(key);
 		if (contexts === undefined) {
-			const { windowBits, level, memLevel } = this._compression;
-			contexts = new IdleContexts(() => zlib.createDeflateRaw({ windowBits, level, memLevel }));
+			const options = this._options;
+			contexts = new IdleContexts(() => zlib.createDeflateRaw(options));
 			idle.set(key, contexts);
 		}
 		return contexts;

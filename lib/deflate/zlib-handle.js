@@ -72,7 +72,7 @@ class ZlibHandle {
 	/**
 	 * Compresses bytes, and ends the output by a sync flush. In two steps, as ws has it: one ends
 	 * blocks elsewhere if the window is smaller than the message, and a flush of nothing after
-	 * another would not come out; it takes 3 µs less.
+	 * another would not come out. `compressAlone` takes 3 µs less.
 	 */
 	compress(bytes, length) {
 		dropOutput();

@@ -1,6 +1,5 @@
 'use strict';
 
-const { log } = require('../shared/log');
 const modules = require('../shared/node-modules');
 
 const { fs, path } = modules;
@@ -52,6 +51,8 @@ function load(environment, loadAddon = findAddon) {
 	} catch (error) {
 		if (error instanceof Error) error.message += HINT;
 		if (readVariable(environment, 'FRAMEMASK_REQUIRE_NATIVE') === '1') throw error;
+		// Loaded for this line: a program that masks alone starts without it.
+		const { log } = require('../shared/log');
 		log('the addon does not load, so masking is JavaScript: %s', error.message);
 		// JSON.stringify shows nothing else of an Error.
 		nativeError = Object.defineProperty(error, 'toJSON', { value: errorToJson });

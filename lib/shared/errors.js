@@ -138,8 +138,8 @@ function detachedError() {
 const NO_MEMORY = ['Z_MEM_ERROR', 'ERR_ZLIB_INITIALIZATION_FAILED', 'ERR_MEMORY_ALLOCATION_FAILED'];
 
 /**
- * The error for an allocation that has failed here, which is no fault of the peer's; another error as
- * it is.
+ * The FrameError for an allocation that has failed here, with the close code of this endpoint's faults.
+ * Another error is returned as it is.
  */
 function memoryError(cause) {
 	const isOfMemory = NO_MEMORY.includes(cause.code) || (cause instanceof RangeError && cause.code === undefined);

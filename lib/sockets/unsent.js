@@ -1,6 +1,6 @@
 'use strict';
 
-// How much of what was written to a stream has left, which tells that its peer reads.
+// The bytes of a stream's writes that have left: they tell that its peer reads.
 
 /** The bytes of a piece: a peer that reads 64 KiB in a quarter of a heartbeat is seen to read. */
 const PIECE = 64 * 1024;

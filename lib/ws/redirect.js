@@ -24,7 +24,7 @@ const LOADED_BEFORE = 'it was loaded before framemask/ws/register';
 const UNSUPPORTED =
 	`framemask/ws works on ${SUPPORTED}; "overrides" in package.json ("pnpm.overrides" with pnpm, "resolutions" with ` +
 	'Yarn) gives packages another';
-/** Such as next/dist/compiled/ws, whose package.json has no version. */
+/** Such as next/dist/compiled/ws, whose package.json lacks a version. */
 const COMPILED = 'it is a part of another package';
 
 /** The package.json of a folder; empty if none can be read. */

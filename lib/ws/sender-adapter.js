@@ -4,13 +4,13 @@ const net = require('node:net');
 const { Writable } = require('node:stream');
 
 const { REFERENCE_OWNED_FROM } = require('../codec/slabs');
-const { callInTurn } = require('../shared/turn');
 const { Buffer } = require('../shared/buffers');
 const { throwLater } = require('../shared/call-in-order');
 const { goneError } = require('../shared/errors');
 const { keepContext } = require('../shared/keep-context');
 const { OPCODE, Opcode } = require('../shared/protocol');
 const { nextTick } = require('../shared/ticks');
+const { callInTurn } = require('../shared/turn');
 const { beginRead, endRead, flushLater, isExiting, listenForExit } = require('../sockets/flush-queue');
 const { flushInto, isPlain, writesAsNode } = require('../sockets/plain-sockets');
 const {

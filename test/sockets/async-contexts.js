@@ -6,12 +6,11 @@
 const { AsyncLocalStorage } = require('node:async_hooks');
 const { randomBytes } = require('node:crypto');
 const { once } = require('node:events');
-const http = require('node:http');
-const http2 = require('node:http2');
 const t = require('tap');
-const { Connection, acceptHttp2 } = require('../..');
+const { Connection } = require('../..');
 const { WebSocket, WebSocketServer } = require('../../ws.js');
 const { collectGarbage } = require('../support/collect-garbage');
+const { HTTP_SERVERS } = require('../support/http-servers');
 const { until } = require('../support/promises');
 
 const storage = new AsyncLocalStorage();
@@ -46,11 +45,6 @@ const DOORS = {
   }
 };
 
-const TRANSPORTS = {
-  TCP: { create: () => http.createServer(), client: {} },
-  'HTTP/2': { create: () => acceptHttp2(http2.createServer()), client: { http2: true } }
-};
-
 /** Opens connections; `heard` counts the events of each in its own context, in none, in another. */
 async function openMany(t, door, options, { client = {}, transport = 'TCP' } = {}) {
   const ends = [];
@@ -61,13 +55,13 @@ async function openMany(t, door, options, { client = {}, transport = 'TCP' } = {
     if (store !== undefined && store !== own) heard.others.add(name);
     else heard[store === undefined ? 'none' : 'own']++;
   };
-  const server = TRANSPORTS[transport].create();
+  const server = HTTP_SERVERS[transport]();
   DOORS[door](server, options, open);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address();
   const clients = [];
   for (let i = 0; i < COUNT; i++) {
-    const given = { perMessageDeflate: false, ...TRANSPORTS[transport].client, ...client };
+    const given = { perMessageDeflate: false, http2: transport === 'HTTP/2', ...client };
     const own = {};
     const each = storage.run(own, () => new WebSocket(`ws://127.0.0.1:${port}`, given));
     clients.push(each);
@@ -106,7 +100,7 @@ function endFirst(ends) {
 }
 
 for (const door of Object.keys(DOORS)) {
-  for (const transport of Object.keys(TRANSPORTS)) {
+  for (const transport of ['TCP', 'HTTP/2']) {
     t.test(`heartbeats of silent peers: ${door}, ${transport}`, async (t) => {
       const many = await openMany(t, door, { heartbeat: 40 }, { transport, client: { autoPong: false } });
       await until(() => many.ends.every(({ peer }) => peer.readyState === 3));

@@ -2,13 +2,10 @@
 
 const { randomBytes } = require('node:crypto');
 const { once } = require('node:events');
-const http = require('node:http');
-const http2 = require('node:http2');
-const https = require('node:https');
 const { setTimeout: sleep } = require('node:timers/promises');
-const { Connection, acceptHttp2 } = require('../..');
+const { Connection } = require('../..');
 const { WebSocket, WebSocketServer } = require('../../ws');
-const certificate = require('../support/certificate');
+const { HTTP_SERVERS } = require('../support/http-servers');
 const { pipePath } = require('../support/pipe-path');
 
 const { OPEN } = WebSocket;
@@ -19,13 +16,6 @@ const SLOW = { bytesPerMs: 200, length: 12_000_000 };
 const FAST = { bytesPerMs: 5000, length: 100_000 };
 /** Milliseconds until a message is heard: 5 on a quiet machine, and else never. */
 const SOON = 2000;
-
-const TRANSPORTS = {
-  TCP: () => http.createServer(),
-  TLS: () => https.createServer(certificate),
-  pipe: () => http.createServer(),
-  'HTTP/2': () => acceptHttp2(http2.createServer())
-};
 
 /** Servers that call `open` with a connection, and `heard` with a message or the end. */
 const DOORS = {
@@ -48,7 +38,7 @@ const DOORS = {
 
 /** A client that reads so many bytes a millisecond. */
 async function connect({ door, transport, deflate }, { bytesPerMs, heartbeat }, open, heard) {
-  const server = TRANSPORTS[transport]();
+  const server = HTTP_SERVERS[transport]();
   DOORS[door](server, { deflate, heartbeat }, open, heard);
   const path = pipePath({ teardown() {} });
   await once(server.listen(transport === 'pipe' ? { path } : { port: 0, host: '127.0.0.1' }), 'listening');
@@ -142,7 +132,7 @@ minute, and messages without end at 5 MB/s, with compression and without.`,
 
   async run(_options, { results, progress }) {
     const ones = Object.keys(DOORS).flatMap((door) =>
-      Object.keys(TRANSPORTS).map((transport) => ({ door, transport }))
+      Object.keys(HTTP_SERVERS).map((transport) => ({ door, transport }))
     );
     for (const one of ones) {
       for (const deflate of [false, true]) {
