@@ -169,3 +169,23 @@ t.test('100,000 connections: Close frames leave over two thirds of the time, in 
   t.ok(fakes.every(({ codes }, i) => codes.join() === (i % 1000 === 0 ? '1012,terminated' : '1012')));
   t.same(errors, Array(100).fill('as a stream of the program may'));
 });
+
+t.test('connections that take long to close: the thread is free after each', async (t) => {
+  const free = [];
+  const slow = (what) => () => {
+    const began = performance.now();
+    while (performance.now() - began < 5);
+    free.push(what);
+    setImmediate(() => free.push('free'));
+  };
+  const connections = Array.from({ length: 3 }, () => ({
+    readyState: 1,
+    bufferedAmount: 0,
+    close: slow('closed'),
+    terminate: slow('terminated')
+  }));
+  const counts = await shutDown(connections, { within: 1500 });
+  t.same(counts, { closed: 0, terminated: 3, droppedBytes: 0 });
+  const acts = Array(3).fill(['closed', 'free']);
+  t.same(free, [...acts, ...Array(3).fill(['terminated', 'free'])].flat());
+});
