@@ -6,8 +6,8 @@ const { goneError, memoryError } = require('../shared/errors');
 const { countDeflated } = require('../shared/turn');
 const zlibHandle = require('./zlib-handle');
 
-const { IdleContexts, copyOutput, forgetContext, noteUse, openHandle, runInPool, runStream, supportsSyncZlib } =
-	zlibHandle;
+const { IdleContexts, copyIfShared, copyOutput, forgetContext } = zlibHandle;
+const { noteUse, openHandle, runInPool, supportsSyncZlib } = zlibHandle;
 
 // Compression of messages (RFC 7692 section 7.2.1): "compress all the octets of the payload ...
 // remove 4 octets (that are 0x00 0x00 0xff 0xff) from the tail end".
@@ -94,13 +94,13 @@ class Deflater {
 		};
 		this._takeBack = runInPool((done) => {
 			const bytes = ownBytes(data, length);
-			runStream(this._open().stream, bytes, Infinity, (error, chunks) => {
+			this._open().runInPool(bytes, Infinity, (error, chunks) => {
 				done();
 				let deflated;
 				let failure = error;
 				try {
 					if (error === null)
-						deflated = this._endFrame(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks), isLast);
+						deflated = this._endFrame(chunks.length === 1 ? copyIfShared(chunks[0]) : Buffer.concat(chunks), isLast);
 				} catch (cause) {
 					failure = cause;
 				}

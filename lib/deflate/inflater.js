@@ -8,7 +8,7 @@ const { countWork, inLaterTurn, isTurnOver } = require('../shared/turn');
 const zlibHandle = require('./zlib-handle');
 
 const { IdleContexts, OUTPUT_SIZE, copyIfShared, dropOutput, lendOutput, openHandle } = zlibHandle;
-const { outputLength, runInPool, runStream, supportsSyncZlib } = zlibHandle;
+const { outputLength, runInPool, supportsSyncZlib } = zlibHandle;
 
 // Decompression of messages (RFC 7692 section 7.2.2): "append 4 octets of 0x00 0x00 0xff 0xff to
 // the tail end of the payload ... decompress the resulting data". Truncated input yields the bytes
@@ -33,7 +33,7 @@ const WAITS_TO = 4 * 1024;
 /** The input of one run of a message in parts: 2 ms of empty blocks. */
 const INPUT_OF_PART = 16 * 1024;
 
-/** The contexts that connections borrow, by their window, of 40 KB at most and 64 for the output. */
+/** The contexts that connections borrow, by their window, of 40 KB at most. */
 const idle = [];
 
 /**
@@ -164,7 +164,7 @@ class Inflater {
 		this._takeBack = runInPool(
 			(done) => {
 				this._openContext();
-				runStream(this._handle.stream, rest, limit, (error, pieces) => {
+				this._handle.runInPool(rest, limit, (error, pieces) => {
 					done();
 					end(error === null ? null : inflateError(error), pieces);
 				});
@@ -266,9 +266,7 @@ class Inflater {
 
 	get _idle() {
 		const windowBits = this._windowBits;
-		// Fewer ways to the thread pool and back: 64 KiB take 0.7 of the time that they take in chunks
-		// of 16.
-		idle[windowBits] ??= new IdleContexts(() => zlib.createInflateRaw({ windowBits, chunkSize: OUTPUT_SIZE }));
+		idle[windowBits] ??= new IdleContexts(() => zlib.createInflateRaw({ windowBits }));
 		return idle[windowBits];
 	}
 

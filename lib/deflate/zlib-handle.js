@@ -9,9 +9,9 @@ const { Queue } = require('../shared/queue');
 const { nextTick } = require('../shared/ticks');
 
 // Every undocumented part of Node's zlib in use. `_handle` is the binding below a zlib stream;
-// `_writeState` has the rest of `writeSync`: output room, then input. Both have been there since
-// Node.js 9, and packages such as pngjs use them. `_writableState.writing`: the thread pool works
-// for the stream.
+// `_writeState` has the rest of `writeSync`: output room, then input. `_outBuffer`, from `_outOffset`
+// to `_chunkSize`, is where the thread pool puts the output. All have been there since Node.js 9, and
+// packages such as pngjs use them. `_writableState.writing`: the thread pool works for the stream.
 
 const { Z_NO_FLUSH, Z_SYNC_FLUSH } = zlib.constants;
 
@@ -37,6 +37,7 @@ class ZlibHandle {
 		this._onError = (message, errno, code) => {
 			this.error = Object.assign(new Error(message), { errno, code });
 		};
+		this._setRoom(NOTHING);
 	}
 
 	/**
@@ -86,6 +87,48 @@ class ZlibHandle {
 		dropOutput();
 		this.run(bytes, length, Infinity);
 		if (this.error !== null) throw this.error;
+	}
+
+	/**
+	 * Writes bytes to the stream, in the thread pool. Calls back once, with the output in chunks or an
+	 * error, such as for more than `limit` bytes. Nothing else may use it meanwhile.
+	 */
+	runInPool(bytes, limit, callback) {
+		const { stream } = this;
+		const chunks = [];
+		let total = 0;
+		let hasEnded = false;
+		const end = (error) => {
+			if (hasEnded) return;
+			hasEnded = true;
+			stream.off('data', collect).off('error', end).off('close', fail);
+			// One with an error may still be at work.
+			if (error === null) this._setRoom(NOTHING);
+			callback(error, chunks);
+		};
+		const fail = () => end(new Error('A zlib stream was closed'));
+		const collect = (chunk) => {
+			chunks.push(chunk);
+			total += chunk.length;
+			if (total > limit) end(tooBigError());
+		};
+		this._setRoom(Buffer.allocUnsafeSlow(OUTPUT_SIZE));
+		stream.on('data', collect).on('error', end).on('close', fail);
+		stream.write(bytes);
+		// Deno 2.9 calls back and then emits 'error', in a tick that waits already.
+		stream.flush(Z_SYNC_FLUSH, () => nextTick(end, null));
+	}
+
+	/**
+	 * Gives the thread pool memory for its output, or takes it: a stream holds 16 KiB all the time, and
+	 * takes a way to the pool and back for each 16 KiB.
+	 */
+	_setRoom(room) {
+		const { stream } = this;
+		if (stream._outBuffer?.length !== stream._chunkSize) return;
+		stream._outBuffer = room;
+		stream._chunkSize = room.length;
+		stream._outOffset = 0;
 	}
 
 	reset() {
@@ -239,32 +282,6 @@ function endJob() {
 	isStarting = false;
 }
 
-/**
- * Writes bytes to a stream of zlib, in the thread pool. Calls back once, with the output in chunks
- * or an error, such as for more than `limit` bytes. Nothing else may use the stream meanwhile.
- */
-function runStream(stream, bytes, limit, callback) {
-	const chunks = [];
-	let total = 0;
-	let hasEnded = false;
-	const end = (error) => {
-		if (hasEnded) return;
-		hasEnded = true;
-		stream.off('data', collect).off('error', end).off('close', fail);
-		callback(error, chunks);
-	};
-	const fail = () => end(new Error('A zlib stream was closed'));
-	const collect = (chunk) => {
-		chunks.push(chunk);
-		total += chunk.length;
-		if (total > limit) end(tooBigError());
-	};
-	stream.on('data', collect).on('error', end).on('close', fail);
-	stream.write(bytes);
-	// Deno 2.9 calls back and then emits 'error', in a tick that waits already.
-	stream.flush(Z_SYNC_FLUSH, () => nextTick(end, null));
-}
-
 /** A context that has not been used for this long, and at most twice as long, is released. */
 const IDLE_AFTER = 30_000;
 
@@ -384,7 +401,6 @@ module.exports = {
 	releaseIdle,
 	openHandle,
 	runInPool,
-	runStream,
 	supportsSyncZlib,
 	outputLength,
 	copyOutput,

@@ -44,6 +44,8 @@ class Pieces {
 
 	/** @returns {Buffer} all bytes, in memory of their own */
 	join() {
+		// One that is not small is in memory of its own.
+		if (this._pieces.length === 1 && this._room === EMPTY) return this._pieces[0];
 		this._seal();
 		return join(this._pieces);
 	}

@@ -10,6 +10,7 @@ const { Deflater } = require('../../lib/deflate/deflater');
 const { Inflater } = require('../../lib/deflate/inflater');
 const {
   MAX_JOBS,
+  OUTPUT_SIZE,
   ZlibHandle,
   noteUse,
   releaseIdle,
@@ -435,13 +436,10 @@ t.test('a handle that is in the thread pool, or closed, throws instead of aborti
   for (const stream of [zlib.createDeflateRaw(), zlib.createInflateRaw()]) {
     const handle = new ZlibHandle(stream);
     const input = stream instanceof zlib.InflateRaw ? deflateByZlib(bytes) : bytes;
-    const written = new Promise((resolve) => stream.write(input, resolve));
-    const flushed = new Promise((resolve) => stream.flush(Z_SYNC_FLUSH, resolve));
+    const ended = new Promise((resolve) => handle.runInPool(input, NO_LIMIT, resolve));
     t.throws(() => handle.run(input, input.length, NO_LIMIT, Z_NO_FLUSH), NOT_IDLE);
     t.throws(() => handle.reset(), NOT_IDLE);
-    await written;
-    t.throws(() => handle.run(input, input.length, NO_LIMIT, Z_NO_FLUSH), NOT_IDLE, 'the flush is in the pool');
-    await flushed;
+    await ended;
     handle.reset();
     t.equal(handle.run(input, 1, NO_LIMIT, Z_NO_FLUSH), 0);
     handle.close();
@@ -464,3 +462,35 @@ function quiet(stream) {
   handle.onerror = () => {};
   return stream;
 }
+
+t.test('a context holds memory for the output only while it is in the thread pool', async (t) => {
+  const text = json(60_000);
+  for (const stream of [zlib.createDeflateRaw(), zlib.createInflateRaw()]) {
+    const held = () => process.memoryUsage().arrayBuffers;
+    const handle = new ZlibHandle(stream);
+    const input = stream instanceof zlib.InflateRaw ? deflateByZlib(text) : text;
+    for (let i = 0; i < 3; i++) {
+      const before = held();
+      const chunks = new Promise((resolve, reject) => {
+        handle.runInPool(input, NO_LIMIT, (error, output) => (error === null ? resolve(output) : reject(error)));
+      });
+      t.equal(held() - before, OUTPUT_SIZE);
+      const largest = Math.max(...(await chunks).map(({ length }) => length));
+      t.ok(stream instanceof zlib.DeflateRaw || largest > 32 * 1024, `${largest} bytes at a time`);
+      t.equal(stream._outBuffer.length, 0);
+      handle.reset();
+    }
+    handle.close();
+  }
+});
+
+t.test('a stream of zlib whose fields are others keeps its memory', async (t) => {
+  const stream = zlib.createDeflateRaw();
+  stream._outBuffer = Buffer.alloc(2 * stream._chunkSize);
+  const handle = new ZlibHandle(stream);
+  const chunks = await new Promise((resolve) =>
+    handle.runInPool(json(40), NO_LIMIT, (_error, output) => resolve(output))
+  );
+  t.ok(zlib.inflateRawSync(Buffer.concat(chunks), { finishFlush: Z_SYNC_FLUSH }).equals(json(40)));
+  handle.close();
+});
