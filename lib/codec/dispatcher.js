@@ -96,11 +96,13 @@ class Dispatcher {
 	}
 
 	/**
-	 * Whether a handler may see the bytes of a frame. Not those of text that becomes a string; but
-	 * the first byte of a continuation frame does not tell.
+	 * Whether a handler may see the bytes of a frame: not those of text that becomes a string, and not
+	 * those of a fragment, which its message copies.
 	 */
 	exposes(firstByte) {
-		return !this.assembler.becomesString(firstByte) || this.hasOnPart;
+		if (this.hasOnPart) return true;
+		if (this.assembler.becomesString(firstByte)) return false;
+		return !isFragment(firstByte) || this.isTraced || this.hasOnFrame || this._deflates(firstByte);
 	}
 
 	/** Begins or goes on: first with the step that a pause has interrupted. */
@@ -420,6 +422,12 @@ class Dispatcher {
 			this.assembler.lengths = undefined;
 		}
 	}
+}
+
+/** Whether a data frame is not a whole message. */
+function isFragment(firstByte) {
+	const opcode = firstByte & OPCODE;
+	return opcode < Opcode.CLOSE && ((firstByte & FIN) === 0 || opcode === Opcode.CONTINUATION);
 }
 
 let hasWarned = false;

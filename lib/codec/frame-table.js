@@ -1,6 +1,6 @@
 'use strict';
 
-const { TEXT_MESSAGE } = require('../shared/protocol');
+const { FIN, OPCODE, Opcode, TEXT_MESSAGE } = require('../shared/protocol');
 const { Pool } = require('../shared/pool');
 
 // The table that a scan fills: see scanChunk in lib/codec/scan.js.
@@ -48,6 +48,17 @@ function endOfPiece(table, first, end) {
 	return table[Math.max(i, first + ENTRY) - 1];
 }
 
+/** The length of the message that begins with the first entry; 0 if its end is not among the entries. */
+function lengthOfMessage(table, first, end) {
+	let length = 0;
+	for (let i = first; i < end; i += ENTRY) {
+		if ((table[i] & OPCODE) >= Opcode.CLOSE) continue;
+		length += table[i + 2] - table[i + 1];
+		if ((table[i] & FIN) !== 0) return length;
+	}
+	return 0;
+}
+
 /** Moves the payloads of all entries to their places once the chunk begins at `from`. */
 function moveEntries(table, from) {
 	for (let i = 0; i < table.length; i += ENTRY) {
@@ -56,4 +67,4 @@ function moveEntries(table, from) {
 	}
 }
 
-module.exports = { MAX_BATCH, ENTRY, endOfBatch, endOfPiece, frameTables, moveEntries };
+module.exports = { MAX_BATCH, ENTRY, endOfBatch, endOfPiece, frameTables, lengthOfMessage, moveEntries };

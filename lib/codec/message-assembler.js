@@ -34,6 +34,8 @@ class MessageAssembler {
 		this.lengths = undefined;
 		/** The message in progress, or null. */
 		this.message = null;
+		/** The length of the message that begins next, if all its frames have arrived; otherwise 0. */
+		this.arrived = 0;
 	}
 
 	/** Whether text must be UTF-8. */
@@ -230,7 +232,8 @@ class MessageAssembler {
 	}
 
 	_createMessage(firstByte) {
-		const message = new PartialMessage(firstByte);
+		const message = new PartialMessage(firstByte, this.arrived);
+		this.arrived = 0;
 		message.isString = this.becomesString(firstByte);
 		message.isValidated = this._text !== FRAMES && this.validates && isText(firstByte);
 		return message;

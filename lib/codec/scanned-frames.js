@@ -1,9 +1,9 @@
 'use strict';
 
 const { FastBuffer, copyOf, memoryOf, offsetOf } = require('../shared/buffers');
-const { BINARY_MESSAGE, TEXT_MESSAGE } = require('../shared/protocol');
+const { BINARY_MESSAGE, FIN, TEXT_MESSAGE } = require('../shared/protocol');
 const { CLOSED } = require('./dispatcher');
-const { ENTRY, MAX_BATCH, endOfBatch, endOfPiece, frameTables } = require('./frame-table');
+const { ENTRY, MAX_BATCH, endOfBatch, endOfPiece, frameTables, lengthOfMessage } = require('./frame-table');
 
 /**
  * Dispatches the frames that one call of the addon finds in a chunk. The rest, if a handler pauses,
@@ -100,6 +100,7 @@ function dispatchEntries(reader, dispatcher, borrowed, table, end, isKept) {
 				dispatcher.dispatchFrame(flags, bytes, start - copiedFrom, stop - copiedFrom);
 			} else {
 				const firstByte = flags & 0xff;
+				if ((flags & FIN) === 0 && assembler.message === null) assembler.arrived = lengthOfMessage(table, entry, end);
 				if (dispatcher.accepts(firstByte, stop - start)) {
 					const from = copied ? copiedFrom : 0;
 					dispatcher.dispatch(firstByte, copied ? bytes : chunk, start - from, stop - from, flags === firstByte, false);

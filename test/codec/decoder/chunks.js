@@ -12,6 +12,7 @@ const { framesFor } = require('../../support/frames');
 const { createGarbage } = require('../../support/garbage');
 const { createNativeDouble } = require('../../support/native-double');
 const { binary, string } = require('../../support/recorder');
+const { Opcode } = require('../../../lib/shared/protocol');
 const { withSubscriber } = require('../../support/subscribers');
 
 // A chunk may be any Uint8Array; anything else is refused.
@@ -210,6 +211,33 @@ testDecoders('borrowed: what a pause holds back is copied', ({ decodeCut, f, rec
   lend(last.decoder, Buffer.concat([f.text('one'), f.text('second'), f.binary('')]));
   last.decoder.resume();
   assert.deepEqual(last.events, [string('one'), string('second'), binary('')], 'no bytes are left');
+});
+
+testDecoders('borrowed: a message in fragments takes one Buffer of its size if all have arrived', ({ f, record }) => {
+  const { allocUnsafeSlow } = Buffer;
+  const sizes = [];
+  const messages = [];
+  const { decoder } = record({ borrowed: true, text: 'buffer', onMessage: (data) => messages.push(data) });
+  const list = (length) => [...Array(length - 1).fill(Buffer.alloc(100, length)), Buffer.alloc(1, length)];
+  Buffer.allocUnsafeSlow = (size) => {
+    sizes.push(size);
+    return allocUnsafeSlow(size);
+  };
+  try {
+    lend(decoder, Buffer.concat([2, 3, 9].flatMap((count) => f.fragments(Opcode.BINARY, list(count)))));
+    assert.deepEqual(sizes, [101, 201, 801]);
+    sizes.length = 0;
+    // Each in a chunk of its own.
+    for (const frame of f.fragments(Opcode.BINARY, list(9))) lend(decoder, frame);
+    assert.deepEqual(sizes, [400, 800, 801].slice(0, sizes.length));
+  } finally {
+    Buffer.allocUnsafeSlow = allocUnsafeSlow;
+  }
+  assert.deepEqual(
+    messages,
+    [2, 3, 9, 9].map((count) => Buffer.concat(list(count)))
+  );
+  for (const { buffer, length } of messages) assert.ok(buffer.byteLength <= 8 * length, `${buffer.byteLength} bytes`);
 });
 
 testDecoders('borrowed: what a trace subscriber that pauses holds back is copied', ({ f, record }) => {
