@@ -18,21 +18,15 @@ checkout's framemask/ws takes turns with this one's and with ws. Takes about six
 
 const OWN = 'framemask/ws';
 
-/** JSON. From 32 KiB on, framemask/ws takes it through the thread pool, too, as ws takes all. */
-const COMPRESSED = {
-  '20 × 1 KiB': { pipelined: 20, size: 1024 },
-  '4 × 16 KiB': { pipelined: 4, size: 16 * 1024 },
-  '4 × 40 KiB': { pipelined: 4, size: 40 * 1024 },
-  '2 × 100 KiB': { pipelined: 2, size: 100 * 1024 },
-  '2 × 300 KiB': { pipelined: 2, size: 300 * 1024 }
-};
+/** JSON. */
+const COMPRESSED = { '20 × 1 KiB': { pipelined: 20, size: 1024 } };
 
 const NO_TAKEOVER = { serverNoContextTakeover: true, clientNoContextTakeover: true };
 
 /** What echo servers do with messages: their options in servers/node.js, and the rows. */
 const KINDS = [
   { kind: 'echo', works: ECHO, server: {} },
-  { kind: 'echo', suffix: 'callbacks', works: ECHO, server: { callbacks: true } },
+  { kind: 'echo', suffix: 'callbacks', works: ECHO, server: { way: 'callbacks' } },
   { kind: 'echo', suffix: 'deflate', works: COMPRESSED, server: { deflate: true } },
   { kind: 'echo', suffix: 'deflate without takeover', works: COMPRESSED, server: { deflate: NO_TAKEOVER } }
 ];

@@ -11,11 +11,14 @@ const secure = require('node:tls');
 const { deflateByZlib } = require('../../test/support/deflate');
 const { HANDSHAKE, head } = require('../../test/support/frames');
 const { createLatencies, sharedTime } = require('./latency');
-const { TEXT, asciiPayload, jsonPayloads, maskedFrame, unmaskedFrame } = require('./messages');
+const { BINARY, TEXT, asciiPayload, jsonPayloads, maskedFrame, unmaskedFrame, utf8Payload } = require('./messages');
 const { processorTime } = require('./process-use');
 
 /** The bit of a frame's first byte that permessage-deflate sets. */
 const DEFLATED = 0x40;
+const FIN = 0x80;
+const PING = 0x89;
+const PONG = 0x8a;
 
 // All connections read into the same memory, because bytes are used before the next read.
 const memory = Buffer.allocUnsafeSlow(256 * 1024);
@@ -25,7 +28,7 @@ const memory = Buffer.allocUnsafeSlow(256 * 1024);
  * frames. If permessage-deflate is asked for, it must be granted. The server's certificate is not
  * checked.
  */
-function connect(port, onBytes, { deflate = false, tls = false, http2: isHttp2 = false } = {}) {
+function connect(port, onBytes, { deflate = false, tls = false, http2: isHttp2 = false, localAddress } = {}) {
   if (isHttp2) return openStream(port, onBytes);
   return new Promise((resolve, reject) => {
     let response = '';
@@ -43,7 +46,7 @@ function connect(port, onBytes, { deflate = false, tls = false, http2: isHttp2 =
       return true;
     };
     const onread = { buffer: memory, callback };
-    const options = { host: '127.0.0.1', port, noDelay: true, rejectUnauthorized: false, onread };
+    const options = { host: '127.0.0.1', port, localAddress, noDelay: true, rejectUnauthorized: false, onread };
     const socket = (tls ? secure : net).connect(options).on('error', reject);
     socket.write(head(...HANDSHAKE, ...(deflate ? ['Sec-WebSocket-Extensions: permessage-deflate'] : [])));
   });
@@ -149,25 +152,50 @@ function createClock(pid, milliseconds) {
   };
 }
 
-/** @returns {Buffer} what a server sends for so many texts of this size */
-const repliesOf = (count, size) => Buffer.concat(Array(count).fill(unmaskedFrame(TEXT, asciiPayload(size))));
+/** Of a message: the first byte that it is sent with, that of the reply, and its payload. */
+const DATA = {
+  ascii: [TEXT, TEXT, asciiPayload],
+  utf8: [TEXT, TEXT, utf8Payload],
+  binary: [BINARY, BINARY, asciiPayload],
+  // A stream sends text as bytes.
+  'text as binary': [TEXT, BINARY, asciiPayload],
+  ping: [PING, PONG, asciiPayload]
+};
+
+/** A message as it is sent: in so many fragments, of which each has the payload. */
+function fragmentsOf(first, payload, fragments) {
+  const byteOf = (i) => (i === 0 ? first & 0x7f : 0) | (i === fragments - 1 ? FIN : 0);
+  return Buffer.concat(Array.from({ length: fragments }, (_, i) => maskedFrame(byteOf(i), payload)));
+}
 
 /** What is sent at once, and what counts its reply. */
-function prepareBatch({ pipelined, size, deflate, bare }) {
+function prepareBatch({ pipelined, size, deflate, bare, data = 'ascii', fragments = 1 }) {
   const repeat = (frame) => Buffer.concat(Array(pipelined).fill(frame));
   if (deflate) {
     // Refers to nothing before it, so that it can be sent again and again.
     const batch = repeat(maskedFrame(TEXT | DEFLATED, deflateByZlib(jsonPayloads(size, 1)[0])));
     return { batch, createCount: () => countFrames(pipelined) };
   }
-  const batch = repeat(maskedFrame(TEXT, asciiPayload(size)));
-  const reply = bare ? batch : repliesOf(pipelined, size);
+  const [first, answer, create] = DATA[data];
+  const payload = create(size);
+  const batch = repeat(fragmentsOf(first, payload, fragments));
+  const reply = bare ? batch : repeat(unmaskedFrame(answer, Buffer.concat(Array(fragments).fill(payload))));
   return { batch, createCount: () => countBytes(reply) };
+}
+
+/** Writes bytes in so many pieces, which arrive one after the other. */
+function writePieces(socket, bytes, pieces) {
+  if (pieces === 1) {
+    socket.write(bytes);
+    return;
+  }
+  const size = Math.ceil(bytes.length / pieces);
+  socket.write(bytes.subarray(0, size), () => writePieces(socket, bytes.subarray(size), pieces - 1));
 }
 
 /** Sends batches on connections until the turn is over, each after the one before has come back. */
 async function putLoad(load) {
-  const { port, pid, connections, pipelined, milliseconds } = load;
+  const { port, pid, connections, pipelined, milliseconds, pieces = 1 } = load;
   const { batch, createCount } = prepareBatch(load);
   const add = createClock(pid, milliseconds);
   let figures = null;
@@ -178,7 +206,7 @@ async function putLoad(load) {
       let began;
       const send = () => {
         began = performance.now();
-        socket.write(batch);
+        writePieces(socket, batch, pieces);
       };
       const onBytes = (length, bytes) => {
         try {
@@ -234,6 +262,9 @@ function echo() {
 /** When each broadcast has arrived at each connection. */
 let arrivals;
 
+/** @returns {Buffer} what a server sends for so many texts of this size */
+const repliesOf = (count, size) => Buffer.concat(Array(count).fill(unmaskedFrame(TEXT, asciiPayload(size))));
+
 /** Says which messages a broadcast brings to each of the connections, opened together. */
 function expect({ size, count }) {
   const reply = repliesOf(count, size);
@@ -253,7 +284,34 @@ function latency({ began }) {
   return latencies.percentile();
 }
 
-const TASKS = { putLoad, open, echo, expect, latency };
+/** Closed connections keep their ports for a minute: Linux has more addresses. */
+const addressOf = (i) => (process.platform === 'linux' ? `127.0.0.${2 + (i % 16)}` : undefined);
+
+/** Opens so many connections, a few at a time: each has a message back, and closes. */
+async function openAndClose({ port, pid, count, milliseconds, connections, ...options }) {
+  const frame = maskedFrame(TEXT, asciiPayload(64));
+  const close = maskedFrame(0x88, Buffer.from([3, 232]));
+  const expected = 66 + 4;
+  const before = processorTime(pid);
+  const end = count === undefined ? performance.now() + milliseconds : Infinity;
+  let opened = 0;
+  const run = async () => {
+    while (opened < (count ?? Infinity) && performance.now() < end) {
+      opened++;
+      let left = expected;
+      const socket = await connect(port, (length) => (left -= length), { ...options, localAddress: addressOf(opened) });
+      const ended = once(socket, 'close');
+      socket.write(frame);
+      socket.end(close);
+      await ended;
+      if (left !== 0) throw new Error(`${left} bytes of the answer are missing`);
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, run));
+  return { cost: (processorTime(pid) - before) / opened };
+}
+
+const TASKS = { putLoad, open, openAndClose, echo, expect, latency };
 
 process.on('message', async ({ task, ...what }) => {
   try {

@@ -11,7 +11,8 @@ const BINARY = 0x82;
 const createKey = () => randomBytes(4).map((byte) => 1 + (byte % 127));
 
 /** @returns {Buffer} a frame with this first byte */
-const makeFrame = (first, payload, key) => frame(first & 15, payload, { rsv: first & 0x70, key });
+const makeFrame = (first, payload, key) =>
+  frame(first & 15, payload, { fin: (first & 0x80) !== 0, rsv: first & 0x70, key });
 
 /**
  * A frame as a client sends it, of an ASCII payload. A decoder that unmasks in place leaves ASCII,
@@ -27,6 +28,9 @@ const headerSize = (size, masked) => (size < 126 ? 2 : size < 65536 ? 4 : 10) + 
 
 /** @param {number} length @returns {Buffer} printable ASCII */
 const asciiPayload = (length) => Buffer.from({ length }, (_, i) => 32 + ((i * 7) % 95));
+
+/** @param {number} length @returns {Buffer} characters of two bytes; a last byte is ASCII */
+const utf8Payload = (length) => Buffer.from('é'.repeat(length >> 1) + '-'.repeat(length & 1));
 
 /**
  * @returns {Buffer[]} records that are alike, as an API sends them: all different, and the same
@@ -76,5 +80,6 @@ module.exports = {
   jsonPayloads,
   maskedFrame,
   uniformMessages,
-  unmaskedFrame
+  unmaskedFrame,
+  utf8Payload
 };

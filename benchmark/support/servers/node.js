@@ -25,7 +25,9 @@ function throwError(error) {
 /** Each loads only what it runs. */
 const SERVERS = {
   /** `root`: the folder of a checkout. */
-  framemask: ({ root }) => require(path.join(root, 'examples/echo-server')).createEchoServer(),
+  framemask({ root, deflate }) {
+    return require(path.join(root, 'examples/echo-server')).createEchoServer(deflate && { deflate });
+  },
 
   httparena: ({ connections }) => require('../../../examples/httparena/server').createServer(connections),
 
@@ -58,15 +60,40 @@ const SERVERS = {
     });
   },
 
-  /** A module with the API of ws. With `callbacks`, each message is sent with one. */
-  ws({ module, callbacks, deflate = false }) {
-    const { WebSocketServer } = require(module);
-    const onSent = callbacks ? throwError : undefined;
+  /** A module with the API of ws, which takes messages by one of WAYS. */
+  ws({ module, way = 'events', deflate = false }) {
+    const api = require(module);
     const server = http.createServer();
-    new WebSocketServer({ server, perMessageDeflate: deflate }).on('connection', (socket) => {
-      socket.on('message', (data, binary) => socket.send(data, { binary }, onSent));
-    });
+    new api.WebSocketServer({ server, perMessageDeflate: deflate }).on('connection', (socket) =>
+      WAYS[way](socket, api)
+    );
     return server;
+  }
+};
+
+const sendEach = (socket, binaryType) => {
+  socket.binaryType = binaryType;
+  socket.on('message', (data, binary) => socket.send(data, { binary }));
+};
+
+/** How a program takes messages, and sends them back. */
+const WAYS = {
+  events: (socket) => socket.on('message', (data, binary) => socket.send(data, { binary })),
+  callbacks: (socket) => socket.on('message', (data, binary) => socket.send(data, { binary }, throwError)),
+  EventTarget: (socket) => socket.addEventListener('message', ({ data }) => socket.send(data)),
+  arraybuffer: (socket) => sendEach(socket, 'arraybuffer'),
+  pauses(socket) {
+    socket.on('message', (data, binary) => {
+      socket.pause();
+      setImmediate(() => {
+        socket.send(data, { binary });
+        socket.resume();
+      });
+    });
+  },
+  streams(socket, { createWebSocketStream }) {
+    const stream = createWebSocketStream(socket);
+    stream.on('error', () => {}).pipe(stream);
   }
 };
 
@@ -80,5 +107,12 @@ if (options.weighed) {
   });
 }
 
-const server = SERVERS[kind](options);
+/** A server over TLS that has the upgrades of another. */
+function overTls(server) {
+  const onUpgrade = (...args) => server.emit('upgrade', ...args);
+  return require('node:https').createServer(require('../../../test/support/certificate')).on('upgrade', onUpgrade);
+}
+
+const plain = SERVERS[kind](options);
+const server = options.tls ? overTls(plain) : plain;
 server.listen(0, '127.0.0.1', () => console.log(server.address().port));
