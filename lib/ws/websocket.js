@@ -43,12 +43,18 @@ function extend(Base) {
 	const base = Base.prototype;
 	return class WebSocket extends Base {
 		constructor(address, protocols, options) {
+			if (address === null) {
+				// A server's: its options have been read.
+				super(address, protocols, options);
+				if (options?.streamFrom !== undefined) this[kStreamFrom] = options.streamFrom;
+				return;
+			}
 			const streamFrom = streamFromOf(options) ?? streamFromOf(protocols);
 			// ws takes options for protocols, too.
 			super(address, Array.isArray(protocols) ? protocols : clientOptions(protocols), clientOptions(options));
 			loadCodec();
 			// ws offers it unless it is switched off.
-			if (address !== null && (options ?? protocols)?.perMessageDeflate !== false) loadCompression();
+			if ((options ?? protocols)?.perMessageDeflate !== false) loadCompression();
 			if (streamFrom !== undefined) this[kStreamFrom] = streamFrom;
 			if ((options ?? protocols)?.sharedReads === false) this[kReadsAlone] = true;
 		}
