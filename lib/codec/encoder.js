@@ -31,7 +31,7 @@ const framesOfClient = new FrameWriter(MODE_MASKED, codecBackend);
  *
  * Two options are internal. The constructor's `recycle` is for sinks that no longer read written
  * Buffers once their `writableLength` is 0. With `anyMask`, `addFramed` takes a frame whether it is
- * masked or not.
+ * masked or not; with `shared`, one Buffer, which may be sent from where it lies.
  */
 class Encoder {
 	/** @param {CodecBackend} [backend] for tests */
@@ -157,6 +157,7 @@ class Encoder {
 		if (opcode < Opcode.CLOSE) this._addHalf();
 		this._closed = opcode === Opcode.CLOSE;
 		if (this._isDeflating) this._queue.addPlain(firstByte, length, null, [Buffer.concat(pieces)]);
+		else if (options?.shared === true) this._addPrepared(pieces[0], firstByte, length);
 		else this._addFramed(pieces, firstByte, length, options?.owned ?? false);
 		if (this._closed) this._queue?.end();
 	}

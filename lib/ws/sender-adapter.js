@@ -24,6 +24,7 @@ const {
 	ws
 } = require('./internals');
 const { loadCompression, loadCodec } = require('./parts');
+const { forgetRepeated, framedIfRepeated, preparedIfRepeated } = require('./repeats');
 
 /**
  * So many bytes are sent at once: a payload of that size is not copied, and a program that sends
@@ -40,8 +41,12 @@ const OWNED = { owned: true };
 // `send` has an option `mask`.
 const FRAMED = { anyMask: true };
 const FRAMED_OWNED = { anyMask: true, owned: true };
+const FRAMED_SHARED = { anyMask: true, shared: true };
 
 const kSenderAdapter = Symbol('senderAdapter');
+
+/** Whether so much is held back that the queue is flushed amid a turn. */
+let isAdding = false;
 
 /**
  * The way out of a connection: messages go to an Encoder, and collected frames to the socket in one
@@ -127,9 +132,14 @@ class SenderAdapter {
 	send(data, isBinary, callback) {
 		const encoder = this._encoder ?? this._createEncoder();
 		if (data.length >= SEND_FROM) this._flushCallbacks();
+		// Text that waits is held once.
+		const isHeld = typeof data === 'string' && data.length >= REFERENCE_OWNED_FROM && this._isBehind;
+		const message = this._sharesFrames ? preparedIfRepeated(data, isBinary, isHeld) : null;
 		// A payload that waits after other bytes is not copied: a broadcast to slow readers is held
 		// once.
-		if (data.length >= REFERENCE_OWNED_FROM && this._role === 'server' && this._isBehind) {
+		if (message !== null) {
+			encoder.addPrepared(message);
+		} else if (data.length >= REFERENCE_OWNED_FROM && this._role === 'server' && this._isBehind) {
 			const bytes = this._toBytes(data);
 			if (isBinary) encoder.binary(bytes, OWNED);
 			else encoder.text(bytes, OWNED);
@@ -139,6 +149,14 @@ class SenderAdapter {
 			encoder.text(data);
 		}
 		this._added(callback, data.length);
+	}
+
+	/**
+	 * Whether a frame may be sent by reference that others get, too: not a reply, which goes to one, and
+	 * only where no code of the program sees it.
+	 */
+	get _sharesFrames() {
+		return !this._isReading && this._recycles && this._role === 'server' && writesAsNode(this.socket);
 	}
 
 	/** Whether bytes wait in the socket, so that with ws, too, it keeps the program's Buffers. */
@@ -159,9 +177,10 @@ class SenderAdapter {
 		const isClose = (list[0]?.[0] & OPCODE) === Opcode.CLOSE;
 		if (!isClose && this.guard?.refuses(this.socket.writableLength + this.pending, callback)) return;
 		if (this._watchers !== null) this._callWatchers();
-		const pieces = list.map((piece) => this._toBytes(piece));
+		const shared = this._sharesFrames ? framedIfRepeated(list) : null;
+		const pieces = shared ?? list.map((piece) => this._toBytes(piece));
 		if (pieces.at(-1).length >= SEND_FROM) this._flushCallbacks();
-		if (this._addFramed(pieces)) {
+		if (this._addFramed(pieces, shared !== null)) {
 			this._added(callback, pieces.at(-1).length);
 		} else {
 			this.flush();
@@ -170,11 +189,11 @@ class SenderAdapter {
 	}
 
 	/** @returns {boolean} false for bytes that are not a frame, and after a Close frame */
-	_addFramed(pieces) {
+	_addFramed(pieces, isShared) {
 		const encoder = this._encoder ?? this._createEncoder();
 		if (encoder.closed) return false;
 		try {
-			encoder.addFramed(pieces, this._isBehind ? FRAMED_OWNED : FRAMED);
+			encoder.addFramed(pieces, isShared ? FRAMED_SHARED : this._isBehind ? FRAMED_OWNED : FRAMED);
 		} catch {
 			return false;
 		}
@@ -243,6 +262,7 @@ class SenderAdapter {
 	/** At the end of the turn, or of the process. */
 	flushQueued() {
 		this._isQueued = false;
+		if (!isAdding) forgetRepeated();
 		this.flushThrowingLater();
 	}
 
@@ -253,10 +273,14 @@ class SenderAdapter {
 			this._callbacks.push(keepContext(callback));
 		}
 		const limit = this._isReading && length < SEND_FROM ? SEND_REPLIES_FROM : SEND_FROM;
-		if (this._encoder.pending >= limit || isExiting()) this.flush();
-		else if (!this._isReading && !this._isQueued) {
+		if (this._encoder.pending >= limit || isExiting()) {
+			this.flush();
+			if (length >= SEND_FROM) nextTick(forgetRepeated);
+		} else if (!this._isReading && !this._isQueued) {
 			this._isQueued = true;
+			isAdding = true;
 			flushLater(flushQueued, this, this.pending);
+			isAdding = false;
 		}
 	}
 

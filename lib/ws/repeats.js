@@ -1,0 +1,57 @@
+'use strict';
+
+const { Buffer, view } = require('../shared/buffers');
+const { loadCodec } = require('./parts');
+
+// A broadcast gives one string, Buffer or list of pieces to many connections in a turn. From the
+// second on, all get one frame of it by reference: 0.91 of the time of a frame for each (64 bytes).
+
+/** What was sent last in this turn, whether it is binary, and its frame from the second time on. */
+let given = null;
+let isBinary = false;
+let frame = null;
+let payload = null;
+
+/** Whether the same was sent before in this turn. */
+function isRepeated(value, binary) {
+	if (value === given && binary === isBinary) return true;
+	given = value;
+	isBinary = binary;
+	frame = null;
+	return false;
+}
+
+/**
+ * @param {boolean} atOnce whether the first of them is to be framed so, too
+ * @returns {PreparedMessage | null} null the first time. A Buffer that has changed since is framed
+ *   anew
+ */
+function preparedIfRepeated(data, binary, atOnce) {
+	if (!isRepeated(data, binary) && !atOnce) return null;
+	if (frame === null || (typeof data !== 'string' && !payload.equals(data))) {
+		const { framedMessage, prepare } = loadCodec();
+		frame = prepare(data, { binary });
+		const { frame: bytes, length } = framedMessage(frame);
+		payload = view(bytes, bytes.length - length, bytes.length);
+	}
+	return frame;
+}
+
+/**
+ * @param {(string | Uint8Array)[]} list a frame of ws's Sender, which its users do not change
+ * @returns {Buffer[] | null} null the first time
+ */
+function framedIfRepeated(list) {
+	if (!isRepeated(list, true)) return null;
+	frame ??= [Buffer.concat(list.map((piece) => Buffer.from(piece)))];
+	return frame;
+}
+
+/** At the end of a turn: nothing is kept, and a Buffer may be another message in the next. */
+function forgetRepeated() {
+	given = null;
+	frame = null;
+	payload = null;
+}
+
+module.exports = { forgetRepeated, framedIfRepeated, preparedIfRepeated };
