@@ -21,7 +21,7 @@ import type { ReadableStream, WritableStream } from 'node:stream/web';
 import type { SecureContextOptions } from 'node:tls';
 import type { ZlibOptions } from 'node:zlib';
 
-import type { Kernel, ShutDownOptions, ShutDownResult } from './index.js';
+import type { Kernel, PreparedMessage, prepare, ShutDownOptions, ShutDownResult } from './index.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: ws says no more of it.
 type Any = any;
@@ -144,6 +144,13 @@ declare class EitherWebSocket extends EventEmitter {
 }
 
 declare class WebSocket extends EitherWebSocket {
+	/**
+	 * As with ws. A message of {@link prepare} is framed once for all servers' WebSockets that do not
+	 * compress it; a client, and one that compresses, frame it for themselves.
+	 */
+	send(data: Sendable | PreparedMessage, callback?: SendCallback): void;
+	send(data: Sendable | PreparedMessage, options: WebSocket.SendOptions, callback?: SendCallback): void;
+
 	/** `for await (const { data, isBinary } of socket)`: {@link WebSocket.messages}, by default. */
 	[Symbol.asyncIterator](): AsyncIterableIterator<WebSocket.Message>;
 }

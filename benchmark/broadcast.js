@@ -1,9 +1,12 @@
 'use strict';
 
-// Prepared messages of framemask beside `send` of ws, the way that ws's authors advise for a
-// broadcast, and the socket alone, which no library can avoid. The clients only read.
+// Prepared messages, by Connections and framemask/ws, beside `send` of ws, the way that ws's authors
+// advise for a broadcast, and the socket alone, which no library can avoid. The clients only read.
+
+const path = require('node:path');
 
 const { runBenchmark } = require('./support/harness');
+const { ROOT } = require('./support/modules');
 const { count } = require('./support/options');
 const { startBroadcasts } = require('./support/peers');
 const { formatSize } = require('./support/tables');
@@ -18,6 +21,7 @@ const WORK = [64, 4096].flatMap((size) => [1, 10].map((count) => ({ size, count 
 /** The server of each candidate, and its way to send. */
 const WAYS = {
   framemask: ['framemask', 'framemask'],
+  'framemask/ws': [path.join(ROOT, 'ws.js'), 'framemask'],
   ws: ['ws', 'ws'],
   'ws, framed once': ['ws', 'ws, framed once'],
   'socket alone': ['framemask', 'socket alone']

@@ -18,11 +18,7 @@ class Connection {
 
   /** Sends text, or a message of `frameOnce`. */
   send(message) {
-    if (this.readyState !== WebSocket.OPEN) return;
-    if (typeof message === 'string') this._socket.send(message);
-    // ws has no public method for a frame that is made already. socket.io sends its broadcasts in
-    // this way, too.
-    else this._socket._sender.sendFrame([message.frame]);
+    if (this.readyState === WebSocket.OPEN) this._socket.send(message);
   }
 
   close(code, reason) {
@@ -32,12 +28,6 @@ class Connection {
   terminate() {
     this._socket.terminate();
   }
-}
-
-/** Frames a text message once. `prepare` copies the frame at each access, so that one is kept. */
-function frameOnce(text) {
-  const { frame } = prepare(text);
-  return { frame, length: frame.length };
 }
 
 /**
@@ -62,4 +52,4 @@ function createConnections({ maxPayload, maxPending, closeTimeout, heartbeat }, 
   };
 }
 
-module.exports = { createConnections, frameOnce };
+module.exports = { createConnections, frameOnce: prepare };

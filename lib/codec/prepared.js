@@ -1,9 +1,10 @@
 'use strict';
 
-const { Buffer, lengthOf, toBytes, view } = require('../shared/buffers');
+const { Buffer, copyOf, lengthOf, toBytes, view } = require('../shared/buffers');
+const { invalidType } = require('../shared/errors');
 const { headerSize, writeHeader } = require('./header');
 const { showPublicState } = require('../shared/inspect');
-const { FIN, Opcode, RSV1 } = require('../shared/protocol');
+const { FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
 
 // The content of a PreparedMessage, `{ frame: Buffer, length, deflated: Map | null }`; null for
 // other values. `length` is the payload's; `deflated` has the same for each way to compress that a
@@ -38,6 +39,12 @@ class PreparedMessage {
 	get length() {
 		return this.#framed.length;
 	}
+
+	/** ws's own `send` asks for it: by its length it would take the message for so many zeros. */
+	valueOf() {
+		const expected = 'a string or bytes (a message of prepare() is for Connection, Encoder and framemask/ws)';
+		throw invalidType('data', expected, this);
+	}
 }
 
 function frameBytes(firstByte, bytes, length) {
@@ -65,10 +72,16 @@ function framedFor(framed, compression) {
 	return made;
 }
 
+/** @returns {{ bytes: Buffer, binary: boolean }} a copy of what was prepared, to be framed anew */
+function messageOf(message) {
+	const { frame, length } = framedMessage(message);
+	return { bytes: copyOf(frame, frame.length - length, frame.length), binary: (frame[0] & OPCODE) === Opcode.BINARY };
+}
+
 function prepare(data, options) {
 	return new PreparedMessage(data, options ?? {});
 }
 
 showPublicState(PreparedMessage, ['length']);
 
-module.exports = { framedFor, framedMessage, prepare };
+module.exports = { framedFor, framedMessage, messageOf, prepare };

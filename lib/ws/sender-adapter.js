@@ -129,12 +129,13 @@ class SenderAdapter {
 		return this.guard?.refuses(this.bufferedAmount + this.pending, callback) === true;
 	}
 
-	send(data, isBinary, callback) {
+	/** @param {PreparedMessage | null} prepared `data`, if it is one */
+	send(data, isBinary, callback, prepared) {
 		const encoder = this._encoder ?? this._createEncoder();
 		if (data.length >= SEND_FROM) this._flushCallbacks();
 		// Text that waits is held once.
 		const isHeld = typeof data === 'string' && data.length >= REFERENCE_OWNED_FROM && this._isBehind;
-		const message = this._sharesFrames ? preparedIfRepeated(data, isBinary, isHeld) : null;
+		const message = prepared ?? (this._sharesFrames ? preparedIfRepeated(data, isBinary, isHeld) : null);
 		// A payload that waits after other bytes is not copied: a broadcast to slow readers is held
 		// once.
 		if (message !== null) {

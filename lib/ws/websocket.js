@@ -130,17 +130,22 @@ function extend(Base) {
 			const adapter = this[kSenderAdapter];
 			// ws converts other types, and sends a detached Buffer as an empty message.
 			const isBytes = isUint8Array(data) && data[0] !== undefined;
+			const prepared = isBytes || typeof data === 'string' ? null : preparedOf(data);
 			if (adapter !== null && this.readyState === OPEN && adapter.refuses(done)) return;
 			if (
 				adapter !== null &&
 				base.send === plainSend &&
 				this.readyState === OPEN &&
-				(isBytes || typeof data === 'string') &&
+				(isBytes || typeof data === 'string' || (prepared !== null && isServer(this))) &&
 				// ws gives any other to `write`, which takes it for an encoding.
 				(!done || typeof done === 'function') &&
 				adapter.canFrame(given)
 			) {
-				adapter.send(data, given === undefined ? isBytes : isBinary(given, isBytes), done);
+				adapter.send(data, given === undefined ? isBytes : isBinary(given, isBytes), done, prepared);
+			} else if (prepared !== null) {
+				// Framed for this connection: masked, compressed, or after others.
+				const { bytes, binary } = loadCodec().messageOf(prepared);
+				super.send(bytes, { ...given, binary }, done);
 			} else {
 				super.send(safeToMask(data), options, callback);
 			}
@@ -207,6 +212,9 @@ function withOwnKeys(WebSocket) {
 function safeToMask(data) {
 	return isAnyArrayBuffer(data) && !(data instanceof ArrayBuffer) ? Buffer.from(data) : data;
 }
+
+/** @returns {PreparedMessage | null} null for other values */
+const preparedOf = (data) => (loadCodec().framedMessage(data) === null ? null : data);
 
 /** @returns {boolean} the option `binary` of `send`, if it is an own property */
 function isBinary(options, otherwise) {

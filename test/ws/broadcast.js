@@ -4,19 +4,20 @@
 
 const { once } = require('node:events');
 const t = require('tap');
-const { Sender } = require('ws');
+const { Sender, WebSocket: Plain } = require('ws');
+const { prepare } = require('../..');
 const { IMPLEMENTATIONS, listen } = require('../support/websockets');
 
 const { WebSocket, WebSocketServer } = IMPLEMENTATIONS['framemask/ws'];
 
 /** Servers' ends of so many connections, and what each of the clients has received. */
-async function connectMany(t, count, clientOptions) {
-  const server = await listen(t, { WebSocketServer });
+async function connectMany(t, count, options, transport) {
+  const server = await listen(t, { WebSocketServer }, options, transport);
   const received = [];
   const peers = [];
   for (let i = 0; i < count; i++) {
     const opened = once(server, 'connection');
-    const client = new WebSocket(server.url, clientOptions);
+    const client = new WebSocket(server.url, { rejectUnauthorized: false });
     received.push([]);
     client.on('message', (data, isBinary) => received[i].push(isBinary ? data.toString('hex') : data.toString()));
     peers.push((await opened)[0]);
@@ -120,4 +121,59 @@ t.test('an answer within a read, and a fragmented message before', async (t) => 
     ['a message', 'all'],
     ['all', 'other']
   ]);
+});
+
+const MESSAGES = [
+  ['größer', undefined],
+  [Buffer.from('größer'), { binary: false }],
+  [Buffer.from('bytes'), undefined],
+  ['x'.repeat(3000), { binary: true }],
+  [Buffer.alloc(20_000, 'y'), undefined],
+  ['', undefined]
+];
+
+for (const [name, options, transport] of [
+  ['TCP', {}],
+  ['TLS', {}, 'TLS'],
+  ['compressed', { perMessageDeflate: { threshold: 0 } }],
+  ['compressed by shared contexts', { perMessageDeflate: { threshold: 0, contextTakeover: false } }]
+]) {
+  t.test(`messages of prepare: ${name}`, async (t) => {
+    const { peers, arrived } = await connectMany(t, 3, options, transport);
+    let called = 0;
+    for (const given of MESSAGES) {
+      const message = prepare(...given);
+      for (const peer of peers) peer.send(message, () => called++);
+    }
+    peers[0].send('a ', { fin: false });
+    peers[0].send(prepare('message'), { fin: true });
+    for (const peer of peers) peer.send(prepare('without'), { compress: false });
+    for (const peer of peers.slice(1)) peer.send('last');
+    const received = MESSAGES.map(([data, { binary = typeof data !== 'string' } = {}]) => {
+      return Buffer.from(data).toString(binary ? 'hex' : 'utf8');
+    });
+    const others = [...received, 'without', 'last'];
+    t.same(await arrived(8), [[...received, 'a message', 'without'], others, others]);
+    while (called < 18) await new Promise(setImmediate);
+  });
+}
+
+t.test('messages of prepare, of a client: masked, and before it is open an error', async (t) => {
+  const server = await listen(t, { WebSocketServer });
+  const opened = once(server, 'connection');
+  const client = new WebSocket(server.url);
+  const message = prepare('text');
+  t.throws(() => client.send(message), /CONNECTING/);
+  const [peer] = await opened;
+  if (client.readyState !== 1) await once(client, 'open');
+  const received = once(peer, 'message');
+  client.send(message);
+  t.same(await received, [Buffer.from('text'), false]);
+  t.same(message.frame, Buffer.concat([Buffer.from([0x81, 4]), Buffer.from('text')]), 'it is not masked itself');
+  // ws's own WebSocket knows no prepared messages, and says so.
+  const plain = new Plain(server.url);
+  await once(plain, 'open');
+  t.throws(() => plain.send(message), { code: 'ERR_INVALID_ARG_TYPE', message: /framemask\/ws/ });
+  plain.terminate();
+  client.terminate();
 });
