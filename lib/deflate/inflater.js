@@ -1,8 +1,8 @@
 'use strict';
 
-const { buffer, zlib } = require('../shared/node-modules');
+const { zlib } = require('../shared/node-modules');
 const { Buffer, EMPTY, view } = require('../shared/buffers');
-const { FrameError, detachedError, memoryError, tooBigError } = require('../shared/errors');
+const { FrameError, detachedError, memoryError } = require('../shared/errors');
 const { nextTick } = require('../shared/ticks');
 const { countWork, inLaterTurn, isTurnOver } = require('../shared/turn');
 const zlibHandle = require('./zlib-handle');
@@ -14,8 +14,6 @@ const { outputLength, runInPool, supportsSyncZlib } = zlibHandle;
 // the tail end of the payload ... decompress the resulting data". Truncated input yields the bytes
 // decoded so far, as with ws.
 
-const { Z_SYNC_FLUSH } = zlib.constants;
-const MAX_OUTPUT = buffer.kMaxLength;
 const TAIL = Buffer.from('0000ffff', 'hex');
 
 /**
@@ -123,8 +121,8 @@ class Inflater {
 			return EMPTY;
 		}
 		const fits = this._fitsTurn(work.length);
-		if (work.isAlone ? !fits : !this._sync) return this._leave(work);
-		return this._sync ? this._run(work, fits, limit) : this._inflateSync(work, limit);
+		// On Deno all of them.
+		return !this._sync || (work.isAlone && !fits) ? this._leave(work) : this._run(work, fits, limit);
 	}
 
 	/**
@@ -216,25 +214,6 @@ class Inflater {
 		} catch (error) {
 			throw memoryError(error);
 		}
-	}
-
-	/** `_run` of a message that refers to no other, by the documented API of Node.js. */
-	_inflateSync(work, limit) {
-		const most = Math.min(this._turnLimit, limit);
-		// zlib accepts no limit of 0, so that 1 byte may come out then.
-		const maxOutputLength = Math.max(1, Math.min(most, MAX_OUTPUT));
-		const options = { windowBits: this._windowBits, maxOutputLength, finishFlush: Z_SYNC_FLUSH };
-		let piece;
-		try {
-			piece = zlib.inflateRawSync(Buffer.concat([work.input, TAIL]), options);
-		} catch (error) {
-			if (error.code !== 'ERR_BUFFER_TOO_LARGE') throw inflateError(error);
-			if (most === limit) throw tooBigError();
-			return this._leave(work);
-		}
-		countWork(work.length, piece.length);
-		this._work = null;
-		return piece;
 	}
 
 	/** Leaves work to the thread pool. */

@@ -1,6 +1,5 @@
 'use strict';
 
-const net = require('node:net');
 const { Writable } = require('node:stream');
 
 const { REFERENCE_OWNED_FROM } = require('../codec/slabs');
@@ -141,7 +140,7 @@ class SenderAdapter {
 		if (message !== null) {
 			encoder.addPrepared(message);
 		} else if (data.length >= REFERENCE_OWNED_FROM && this._role === 'server' && this._isBehind) {
-			const bytes = this._toBytes(data);
+			const bytes = typeof data === 'string' ? Buffer.from(data) : data;
 			if (isBinary) encoder.binary(bytes, OWNED);
 			else encoder.text(bytes, OWNED);
 		} else if (isBinary) {
@@ -165,12 +164,6 @@ class SenderAdapter {
 		return this.socket.writableLength > 0;
 	}
 
-	/** The bytes of a message, for this connection alone where the program's code may see them. */
-	_toBytes(data) {
-		if (typeof data !== 'string') return data;
-		return this.socket instanceof net.Socket && writesAsNode(this.socket) ? bytesOf(data) : Buffer.from(data);
-	}
-
 	/** Sends a frame of ws's Sender: its header, with or without the payload, and the payload. */
 	sendFramed(list, callback) {
 		checkCallback(callback);
@@ -179,7 +172,7 @@ class SenderAdapter {
 		if (!isClose && this.guard?.refuses(this.socket.writableLength + this.pending, callback)) return;
 		if (this._watchers !== null) this._callWatchers();
 		const shared = this._sharesFrames ? framedIfRepeated(list) : null;
-		const pieces = shared ?? list.map((piece) => this._toBytes(piece));
+		const pieces = shared ?? list.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece));
 		if (pieces.at(-1).length >= SEND_FROM) this._flushCallbacks();
 		if (this._addFramed(pieces, shared !== null)) {
 			this._added(callback, pieces.at(-1).length);
@@ -316,23 +309,6 @@ const flushQueued = (adapter) => adapter.flushQueued();
 /** Throws for a callback of another type, as ws does: the `write` of its socket throws. */
 function checkCallback(callback) {
 	if (callback && typeof callback !== 'function') new Writable({ write() {} }).write('', callback);
-}
-
-let text = null;
-let textBytes = null;
-
-/** The bytes of a string: the same for a broadcast, until the end of the turn. */
-function bytesOf(string) {
-	if (string === text) return textBytes;
-	if (textBytes === null) nextTick(forgetText);
-	text = string;
-	textBytes = Buffer.from(string);
-	return textBytes;
-}
-
-function forgetText() {
-	text = null;
-	textBytes = null;
 }
 
 function sendFrame(list, callback) {

@@ -19,16 +19,12 @@ const ENTRIES = Object.fromEntries(
   TARGETS.flatMap(({ name, file }) => [
     [
       `lib/platforms/addons/${name}.js`,
-      `'use strict';
-
-require('../../masking/native').provideAddon(() => require('../../../prebuilds/${file}'));
+      `require('../../masking/native').provideAddon(() => require('../../../prebuilds/${file}'));
 `
     ],
     [
       `lib/platforms/${name}.js`,
-      `'use strict';
-
-require('./addons/${name}');
+      `require('./addons/${name}');
 module.exports = require('../../index.js');
 `
     ],

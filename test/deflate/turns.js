@@ -6,7 +6,6 @@
 const zlib = require('node:zlib');
 const t = require('tap');
 const { Decoder } = require('../../index');
-const { Inflater } = require('../../lib/deflate/inflater');
 const { callInTurn, countDeflated } = require('../../lib/shared/turn');
 const { agree, deflateByZlib, emptyBlocks, json, useUpTurn } = require('../support/deflate');
 const { BINARY, framesFor, piecesOf } = require('../support/frames');
@@ -137,18 +136,6 @@ for (const contextTakeover of [false, true]) {
     }
   });
 }
-
-t.test('likewise where zlib has no handles that work', async (t) => {
-  const isLeft = (threadPoolFrom) => {
-    const direction = { windowBits: 15, contextTakeover: false, settings: { threadPoolFrom } };
-    const inflater = new Inflater(direction, false, false);
-    inflater.add(emptyBlocks(20 * KIB), true);
-    t.equal(inflater.next(Infinity).length, 0);
-    return !inflater.isDone;
-  };
-  t.equal(isLeft(32 * KIB), true);
-  t.equal(isLeft(Infinity), false);
-});
 
 // Empty blocks of 88 bytes take 12 µs: ten connections that read 64 KiB of them held the event loop
 // for seconds.
