@@ -13,9 +13,8 @@ const TIMEOUT = 10_000;
  * A client's opening handshake over node:http or node:https (RFC 6455 section 4.1): see
  * `Connection.connect` in index.d.ts. Redirects are not followed.
  *
- * @returns {Promise<{ socket: import('node:stream').Duplex, protocol: string,
- *   deflate: NegotiatedDeflate | null, trace: { key: string, path: string } }>} nothing has been
- *   read of the socket that comes after the answer
+ * @returns {Promise<{ socket: Duplex, protocol: string, deflate: NegotiatedDeflate | null,
+ *   trace: { key: string, path: string } }>} of the socket nothing has been read after the answer
  */
 async function openClient(url, options) {
 	const { protocols, deflate, headers, signal, createConnection } = options;

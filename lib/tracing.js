@@ -32,7 +32,6 @@ function isTraced(connection) {
  * A codec, as its records say.
  *
  * @typedef {object} TraceSource
- * @property {'server' | 'client'} role
  * @property {boolean} isSender whether its frames are sent
  * @property {number} sequence the number of frames so far: counted with subscribers or not
  * @property {{ id?: string, key?: string }} connection shared by both codecs of an endpoint; it

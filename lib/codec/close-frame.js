@@ -6,8 +6,8 @@ const { FrameError } = require('../shared/errors');
 const { isSendableCloseCode } = require('../shared/protocol');
 
 /**
- * "The first two bytes of the body MUST be a 2-byte unsigned integer ... representing a status code
- * ... the body MAY contain UTF-8-encoded data" after it (RFC 6455 section 5.5.1).
+ * A Close frame is empty, or has a status code of two bytes, and UTF-8 after it (RFC 6455 section
+ * 5.5.1).
  *
  * @param {boolean} validates whether the reason must be UTF-8
  * @returns {FrameError | null} the rule that the payload of a Close frame breaks

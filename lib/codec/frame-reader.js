@@ -35,10 +35,8 @@ const SCAN_FROM = 8;
 
 /**
  * Finds the frames of a chunk and unmasks their payloads (RFC 6455 section 5.2). It keeps a frame
- * that the end of a chunk cut, and those of a scan that are not used yet.
- *
- * `position` is past the bytes of a frame before the caller sees it, so the caller may stop at any
- * time.
+ * that the end of a chunk cut, and those of a scan that are not used yet. `position` is past a frame
+ * before the caller sees it, who may stop at any time.
  */
 class FrameReader {
 	/** @param {number} mode MODE_MASKED and MODE_RSV1 @param {CodecBackend} backend */

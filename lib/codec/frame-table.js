@@ -29,8 +29,6 @@ const frameTables = new Pool(() => new Uint32Array(FRAMES_PER_SCAN * ENTRY), 4);
  * The ASCII messages from an entry on that become one string. Equal first bytes also mean that
  * NON_ASCII is not set.
  *
- * @param {number} first the index in the table of the first entry
- * @param {number} end the index after the last one
  * @returns {number} the offset in the chunk at which they end
  */
 function endOfBatch(table, first, end) {

@@ -11,9 +11,8 @@ const { LARGE_SLAB, REFERENCE_OWNED_FROM } = require('./slabs');
 const SHORT_STRING = 4096;
 
 /**
- * Writes the frames of one role into a WriteBuffer. As the length asks for, a payload is copied
- * into the slab or memory of its own, and masked meanwhile, or sent from where it lies. All
- * Encoders of a role share a FrameWriter.
+ * Writes the frames of one role, for all its Encoders, into a WriteBuffer. By its length a payload is
+ * copied into the slab or memory of its own, and masked meanwhile, or sent from where it lies.
  */
 class FrameWriter {
 	/** @param {number} mode MODE_MASKED for a client, 0 for a server @param {CodecBackend} backend */

@@ -72,9 +72,8 @@ class MessageAssembler {
 	}
 
 	/**
-	 * "A fragmented message consists of a single frame with the FIN bit clear and an opcode other
-	 * than 0, followed by zero or more frames with the FIN bit clear and the opcode set to 0," and
-	 * one with FIN and opcode 0 (RFC 6455 section 5.4).
+	 * A continuation frame needs a message in progress, another data frame none (RFC 6455 section
+	 * 5.4).
 	 *
 	 * @returns {FrameError | null} why a data frame can't come now
 	 */
@@ -119,10 +118,8 @@ class MessageAssembler {
 	}
 
 	/**
-	 * Has the frames of the message in progress go through a PartStream from now on.
-	 *
-	 * @param {Inflater | null} inflater null if it is not compressed
-	 * @returns {PartStream} with the bytes that have been gathered, if it is not compressed
+	 * Has the frames of the message in progress go through a PartStream from now on: with the bytes that
+	 * have been gathered, if it is not compressed (`inflater` is null).
 	 */
 	beginParts(inflater) {
 		const { message } = this;
@@ -172,7 +169,7 @@ class MessageAssembler {
 	/**
 	 * Adds a frame, unmasked.
 	 *
-	 * @returns {FrameError | PartialMessage | null} the message, if the frame completes one
+	 * @returns {FrameError | PartialMessage | null} the message that it completes
 	 */
 	add(firstByte, bytes, start, end, ascii) {
 		this.beginFrame(firstByte);
@@ -182,11 +179,7 @@ class MessageAssembler {
 		);
 	}
 
-	/**
-	 * Adds the next piece of the frame that a FrameReader has begun.
-	 *
-	 * @returns {FrameError | null}
-	 */
+	/** Adds the next piece of the frame that a FrameReader has begun. */
 	addPiece(reader) {
 		const error = this.message.appendPiece(reader, this.maxPayload);
 		if (error !== null || reader.left === 0 || this.message.validate(false)) return error;
@@ -216,7 +209,7 @@ class MessageAssembler {
 	/**
 	 * Ends a frame whose pieces have been added.
 	 *
-	 * @returns {FrameError | PartialMessage | null} the message, if the frame completes one
+	 * @returns {FrameError | PartialMessage | null} the message that it completes
 	 */
 	endFrame(firstByte) {
 		const { message } = this;

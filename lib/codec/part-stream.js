@@ -13,8 +13,7 @@ const { completeUntil, decodeText } = require('../shared/utf8');
  */
 class PartStream {
 	/**
-	 * @param {'string' | 'buffer' | null} text the form of text; null for bytes that are not
-	 *   validated
+	 * @param {'string' | 'buffer' | null} text null for bytes that are not validated
 	 * @param {Inflater | null} inflater null if it is not compressed
 	 * @param {number} limit the most bytes that it may have
 	 * @param {number} from a compressed message of fewer bytes, inflated, is delivered as a whole

@@ -57,9 +57,8 @@ class Closing {
 	}
 
 	/**
-	 * Whether frames are still read: messages may come between its own Close frame and the peer's.
-	 * "An endpoint MUST NOT continue to attempt to process data ... after being instructed to _Fail
-	 * the WebSocket Connection_" (section 7.1.7).
+	 * Whether frames are still read: messages may come between its own Close frame and the peer's, but
+	 * not after an error (section 7.1.7).
 	 */
 	get mayRead() {
 		return this._state <= BY_US;
@@ -82,12 +81,11 @@ class Closing {
 	}
 
 	/**
-	 * The peer's first Close frame has come: an endpoint that "did not previously send a Close frame
-	 * ... MUST send a Close frame in response". Then "the server MUST close the underlying TCP
-	 * connection immediately; the client SHOULD wait for the server" (section 5.5.1).
+	 * The peer's first Close frame has come: it is answered unless it is an answer. Then "the server MUST
+	 * close the underlying TCP connection immediately; the client SHOULD wait for the server" (section
+	 * 5.5.1).
 	 *
 	 * @param {number} code 1005 without one (section 7.1.5)
-	 * @param {string} reason (section 7.1.6)
 	 * @returns {number} steps
 	 */
 	receiveClose(code, reason) {
@@ -113,9 +111,8 @@ class Closing {
 	}
 
 	/**
-	 * The peer has ended its half of the transport, after the closing handshake or before it. "An
-	 * endpoint MAY omit sending a Close frame if it believes the other side is unlikely to be able to
-	 * process" it (section 7.1.7).
+	 * The peer has ended its half of the transport, after the closing handshake or before it. Then no
+	 * Close frame need be sent (section 7.1.7).
 	 *
 	 * @returns {number} steps
 	 */

@@ -49,7 +49,7 @@ class Compression {
 	 *
 	 * @param {boolean | undefined} compress the caller's option
 	 * @param {boolean} waits whether it waits for others: it can't be added at once then
-	 * @throws {TypeError} if the data is not acceptable
+	 * @throws {TypeError} for other data
 	 */
 	createRecord(firstByte, data, compress, waits) {
 		const way = wayOf(firstByte, compress);

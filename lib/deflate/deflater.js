@@ -190,10 +190,8 @@ class Deflater {
 }
 
 /**
- * A copy for the thread pool, which may read it while a program changes or transfers its Buffer:
- * made when there is room in the pool, so that a broadcast is held once.
- *
- * @throws {Error} if the bytes have been transferred until then
+ * A copy for the thread pool, which may read it while a program changes or transfers its Buffer: made
+ * when there is room, so that a broadcast is held once. Throws if the bytes are transferred by then.
  */
 function ownBytes(data, length) {
 	if (typeof data === 'string') return Buffer.from(data);

@@ -126,10 +126,8 @@ class Inflater {
 	}
 
 	/**
-	 * Calls back when `next` may go on: in another turn, or after the thread pool. After `close` the
-	 * pool does not call back.
-	 *
-	 * @param {number} limit as of `next`
+	 * Calls back when `next`, with this limit, may go on: in another turn, or after the thread pool.
+	 * After `close` the pool does not call back.
 	 */
 	wait(limit, callback) {
 		const work = this._work;

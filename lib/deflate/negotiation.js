@@ -12,8 +12,6 @@ const NAME = 'permessage-deflate';
  * Those of an offer or an answer (RFC 7692 section 7.1).
  *
  * @typedef {object} Parameters
- * @property {boolean} server_no_context_takeover
- * @property {boolean} client_no_context_takeover
  * @property {number | null} server_max_window_bits null without the parameter
  * @property {number | true | null} client_max_window_bits true for the parameter without a value
  */
@@ -111,8 +109,7 @@ function offerDeflate(options = {}) {
 /**
  * @param {string} header
  * @returns {{ elements: (Parameters | null)[], others: number } | null} the elements for
- *   permessage-deflate, null for one whose parameters are not valid, and the number of others; null
- *   if the header is malformed
+ *   permessage-deflate, null for one that is not valid; the number of others. Null if malformed
  */
 function readHeader(header) {
 	const extensions = parseExtensions(header);

@@ -58,8 +58,7 @@ class SendQueue {
 
 	/**
 	 * @returns {SendRecord | null} null if the queue is empty, or if the next goes to the thread pool
-	 * @throws {Error} if the one in the thread pool could not be compressed, or the next one's memory
-	 *   has been transferred
+	 * @throws {Error} if that in the thread pool has failed, or the next one's memory is transferred
 	 */
 	next() {
 		const deflated = this.isStopped ? null : this._deflated;

@@ -8,10 +8,10 @@ const { runOutside } = require('../shared/outside');
 const { Queue } = require('../shared/queue');
 const { nextTick } = require('../shared/ticks');
 
-// Every undocumented part of Node's zlib in use. `_handle` is the binding below a zlib stream;
-// `_writeState` has the rest of `writeSync`: output room, then input. `_outBuffer`, from `_outOffset`
-// to `_chunkSize`, is where the thread pool puts the output. All have been there since Node.js 9, and
-// packages such as pngjs use them. `_writableState.writing`: the thread pool works for the stream.
+// Every undocumented part of Node's zlib in use, since Node.js 9, as by pngjs. `_handle` is the binding
+// below a stream; `_writeState` has the rest of `writeSync`: output room, then input. `_outBuffer`,
+// from `_outOffset` to `_chunkSize`: where the thread pool, which works while
+// `_writableState.writing`, puts the output.
 
 const { Z_NO_FLUSH, Z_SYNC_FLUSH } = zlib.constants;
 

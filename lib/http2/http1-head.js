@@ -19,7 +19,6 @@ const LEFT_OUT = new Set([
 /**
  * Reads a head of HTTP/1.1 that this process has written.
  *
- * @param {Buffer} bytes
  * @returns {{ start: string[], headers: Record<string, string | string[]>, body: Buffer } | null}
  *   the words of its first line, its fields by their names in lower case; null if it is not
  *   complete

@@ -62,7 +62,7 @@ function ownSession(session, origin, first) {
  * request that is written opens a stream, and the answer is read as of HTTP/1.1.
  */
 class Tunnel extends Duplex {
-	/** @param {(() => import('node:net').Socket) | null} connect for HTTP/1.1, if HTTP/2 fails */
+	/** @param {(() => Socket) | null} connect for HTTP/1.1, if HTTP/2 fails */
 	constructor(scheme, share, connect) {
 		super({ allowHalfOpen: true });
 		this._scheme = scheme;

@@ -24,9 +24,6 @@ const IDENTITIES = ['checkServerIdentity', 'lookup', 'pskCallback', 'secureConte
 
 /**
  * @typedef {object} Entry
- * @property {import('node:http2').ClientHttp2Session} session
- * @property {string} scheme
- * @property {object} options
  * @property {number} shares how many WebSockets wait for the session or have a stream on it
  * @property {number} streams how many have a stream on it
  * @property {import('node:net').Socket | null} socket null until it is connected
@@ -34,7 +31,6 @@ const IDENTITIES = ['checkServerIdentity', 'lookup', 'pskCallback', 'secureConte
  *   opened
  * @property {Promise<void> | null} check that of a Ping which is under way
  * @property {boolean} isGone whether the peer left a Ping or a handshake unanswered
- * @property {boolean} hasEnded
  */
 
 /**

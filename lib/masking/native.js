@@ -103,14 +103,11 @@ function unknownKernel(wanted, kernels, cause) {
 /** Variables by which node-gyp-build looks for another file. */
 const ELSEWHERE = ['FRAMEMASK_PREBUILD', 'PREBUILDS_ONLY', 'npm_config_arch', 'npm_config_platform'];
 
-/** @type {(() => object) | null} */
 let loadProvided = null;
 
 /**
- * Sets the addon of an entry for one platform, such as `framemask/prebuilds/linux-x64`. Call it
- * before index.js is loaded.
- *
- * @param {(() => object) | null} load
+ * Sets the addon of an entry for one platform, such as `framemask/prebuilds/linux-x64`, before
+ * index.js is loaded.
  */
 function provideAddon(load) {
 	loadProvided = load;

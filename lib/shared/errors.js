@@ -106,9 +106,7 @@ function goneError() {
 class FrameError extends Error {
 	/**
 	 * @param {string} code a name, to which `FRAMEMASK_ERR_` is prefixed
-	 * @param {number} closeCode the close code (RFC 6455 section 7.4.1): 1002 for a protocol error,
-	 *   1007 for text that is not UTF-8, 1008 for too many fragments, 1009 for too big a message
-	 * @param {{ cause?: Error }} [options]
+	 * @param {number} closeCode (RFC 6455 section 7.4.1)
 	 */
 	constructor(code, closeCode, message, options) {
 		super(message, options);

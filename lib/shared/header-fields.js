@@ -14,7 +14,6 @@ const EXPECTED = 'an object of header fields, a Headers, or a flat list of names
  * "Origin servers SHOULD NOT fold multiple Set-Cookie header fields" (RFC 6265 section 3): each
  * value of a list is a field of its own, undefined is left out.
  *
- * @param {object | Headers | string[] | undefined} headers
  * @returns {[name: string, value: string | number][]}
  * @throws {TypeError} for another form, a wrong name, or a value that would begin another field
  */

@@ -7,10 +7,8 @@ const { process } = require('./ticks');
  * loads a copy in a vm context for each test file, and drops the context afterwards: what the
  * process keeps must not keep the context.
  *
- * @template T
  * @param {string} name with a number, which changes with the form of the value
  * @param {() => T} create for the first copy
- * @returns {T}
  */
 function ofProcess(name, create) {
 	const key = Symbol.for(`framemask.${name}`);

@@ -36,8 +36,8 @@ const NON_ASCII = 0x100;
 const NO_STATUS = 1005;
 
 /**
- * Whether a frame can begin with this byte: a known opcode, no fragmented control frame, and RSV
- * bits as negotiated (sections 5.2, 5.4 and 5.5). lib/codec/header.js tells which rule is broken.
+ * Whether a frame can begin with this byte: a known opcode, no fragmented control frame, RSV bits as
+ * negotiated (sections 5.2, 5.4, 5.5). lib/codec/header.js tells which rule is broken.
  *
  * @param {number} mode MODE_RSV1 if an extension that uses the bit has been negotiated
  */

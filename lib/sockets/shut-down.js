@@ -17,7 +17,7 @@ const CLOSED = 3;
 const STEP = 10;
 const MAX_STEP = 2;
 
-/** @throws {TypeError | RangeError} for options of `shutDown` that can't be taken */
+/** @throws {TypeError | RangeError} for options that can't be taken */
 function readShutDown(options) {
 	checkObject(options);
 	const { code = SERVICE_RESTART, reason = '' } = options;
@@ -29,11 +29,8 @@ function readShutDown(options) {
 
 /**
  * Closes connections one after the other, over the first two thirds of the time, so that their
- * peers do not all come back at once; terminates those that are left when the time is over.
- *
- * @param {Iterable<{ readyState: number, bufferedAmount: number, close: Function,
- *   terminate: Function }>} connections
- * @returns {Promise<{ closed: number, terminated: number, droppedBytes: number }>}
+ * peers do not all come back at once; terminates those that are left when the time is over: see
+ * index.d.ts.
  */
 async function shutDown(connections, options) {
 	const { within, code, reason } = readShutDown(options);

@@ -81,10 +81,8 @@ class Compressor {
 /**
  * Has framemask compress the messages of a PerMessageDeflate.
  *
- * @param {DeflateDirection} direction
  * @param {(error: Error) => void} onError called before a message that could not be compressed is
  *   framed
- * @param {() => void} onEnd called when the connection has ended
  * @param {boolean} [here] whether framemask compresses; given by tests
  */
 function attachCompressor(deflate, direction, onError, onEnd, here = compressesHere()) {

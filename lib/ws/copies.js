@@ -7,11 +7,8 @@ const { log } = require('../shared/log');
 const { workerThreads } = require('../shared/node-modules');
 
 /**
- * @typedef {object} Copy a ws, as in the result of report()
- * @property {string} path its folder
- * @property {string} version
- * @property {boolean} replaced whether framemask/ws is in its place
- * @property {string | null} reason why it is not
+ * @typedef {{ path: string, version: string, replaced: boolean, reason: string | null }} Copy a ws, as
+ *   in the result of report(): see ws.d.ts
  */
 
 /** @type {Map<string, Copy>} by folder */

@@ -22,9 +22,8 @@ function isRepeated(value, binary) {
 }
 
 /**
- * @param {boolean} atOnce whether the first of them is to be framed so, too
- * @returns {PreparedMessage | null} null the first time. A Buffer that has changed since is framed
- *   anew
+ * @param {boolean} atOnce whether the first is framed so, too
+ * @returns {PreparedMessage | null} null the first time. A changed Buffer is framed anew
  */
 function preparedIfRepeated(data, binary, atOnce) {
 	if (!isRepeated(data, binary) && !atOnce) return null;
@@ -37,10 +36,7 @@ function preparedIfRepeated(data, binary, atOnce) {
 	return frame;
 }
 
-/**
- * @param {(string | Uint8Array)[]} list a frame of ws's Sender, which its users do not change
- * @returns {Buffer[] | null} null the first time
- */
+/** The same for pieces of a frame of ws's Sender, which nobody changes. */
 function framedIfRepeated(list) {
 	if (!isRepeated(list, true)) return null;
 	frame ??= [Buffer.concat(list.map((piece) => Buffer.from(piece)))];

@@ -213,7 +213,6 @@ function safeToMask(data) {
 	return isAnyArrayBuffer(data) && !(data instanceof ArrayBuffer) ? Buffer.from(data) : data;
 }
 
-/** @returns {PreparedMessage | null} null for other values */
 const preparedOf = (data) => (loadCodec().framedMessage(data) === null ? null : data);
 
 /** @returns {boolean} the option `binary` of `send`, if it is an own property */
