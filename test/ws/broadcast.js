@@ -4,11 +4,11 @@
 
 const { once } = require('node:events');
 const t = require('tap');
-const { Sender, WebSocket: Plain } = require('ws');
 const { prepare } = require('../..');
 const { IMPLEMENTATIONS, listen } = require('../support/websockets');
 
 const { WebSocket, WebSocketServer } = IMPLEMENTATIONS['framemask/ws'];
+const { Sender, WebSocket: Plain } = IMPLEMENTATIONS.ws;
 
 /** Servers' ends of so many connections, and what each of the clients has received. */
 async function connectMany(t, count, options, transport) {
