@@ -132,29 +132,27 @@ class SenderAdapter {
 	send(data, isBinary, callback, prepared) {
 		const encoder = this._encoder ?? this._createEncoder();
 		if (data.length >= SEND_FROM) this._flushCallbacks();
-		// Text that waits is held once.
-		const isHeld = typeof data === 'string' && data.length >= REFERENCE_OWNED_FROM && this._isBehind;
-		const message = prepared ?? (this._sharesFrames ? preparedIfRepeated(data, isBinary, isHeld) : null);
-		// A payload that waits after other bytes is not copied: a broadcast to slow readers is held
-		// once.
+		const isText = typeof data === 'string';
+		// A payload that waits is not copied: a broadcast to slow readers is held once. A long Buffer is
+		// sent from where it lies.
+		const waits = data.length >= REFERENCE_OWNED_FROM && this._role === 'server' && this._isBehind;
+		const mayRepeat = (isText || data.length < SEND_FROM) && this._sharesFrames;
+		const message = prepared ?? (mayRepeat ? preparedIfRepeated(data, isBinary, isText && waits) : null);
 		if (message !== null) {
 			encoder.addPrepared(message);
-		} else if (data.length >= REFERENCE_OWNED_FROM && this._role === 'server' && this._isBehind) {
-			const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+		} else if (waits) {
+			const bytes = isText ? Buffer.from(data) : data;
 			if (isBinary) encoder.binary(bytes, OWNED);
 			else encoder.text(bytes, OWNED);
 		} else if (isBinary) {
-			encoder.binary(typeof data === 'string' ? Buffer.from(data) : data);
+			encoder.binary(isText ? Buffer.from(data) : data);
 		} else {
 			encoder.text(data);
 		}
 		this._added(callback, data.length);
 	}
 
-	/**
-	 * Whether a frame may be sent by reference that others get, too: not a reply, which goes to one, and
-	 * only where no code of the program sees it.
-	 */
+	/** Whether others may get the same frame: not of a reply, nor where the program's code sees it. */
 	get _sharesFrames() {
 		return !this._isReading && this._recycles && this._role === 'server' && writesAsNode(this.socket);
 	}
@@ -171,7 +169,8 @@ class SenderAdapter {
 		const isClose = (list[0]?.[0] & OPCODE) === Opcode.CLOSE;
 		if (!isClose && this.guard?.refuses(this.socket.writableLength + this.pending, callback)) return;
 		if (this._watchers !== null) this._callWatchers();
-		const shared = this._sharesFrames ? framedIfRepeated(list) : null;
+		const isShort = list.at(-1)?.length < SEND_FROM;
+		const shared = isShort && this._sharesFrames ? framedIfRepeated(list) : null;
 		const pieces = shared ?? list.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece));
 		if (pieces.at(-1).length >= SEND_FROM) this._flushCallbacks();
 		if (this._addFramed(pieces, shared !== null)) {

@@ -7,6 +7,8 @@ const t = require('tap');
 const { prepare } = require('../..');
 const { IMPLEMENTATIONS, listen } = require('../support/websockets');
 
+const KIB = 1024;
+
 const { WebSocket, WebSocketServer } = IMPLEMENTATIONS['framemask/ws'];
 const { Sender, WebSocket: Plain } = IMPLEMENTATIONS.ws;
 
@@ -87,6 +89,34 @@ t.test('a frame of ws, as socket.io sends it', async (t) => {
   for (const list of [...lists, lists[0]]) for (const peer of peers) peer._sender.sendFrame(list, () => called++);
   t.same(await arrived(3), Array(4).fill(['text', 'bytes', 'text']));
   while (called < 12) await new Promise(setImmediate);
+});
+
+t.test('a long Buffer is sent from where it lies', async (t) => {
+  const { peers, arrived } = await connectMany(t, 3);
+  const data = Buffer.alloc(100_000, 'x');
+  const frame = Sender.frame(data, { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: false });
+  const { allocUnsafeSlow, concat } = Buffer;
+  const copied = [];
+  Buffer.allocUnsafeSlow = (size) => {
+    copied.push(size);
+    return allocUnsafeSlow(size);
+  };
+  Buffer.concat = (...args) => {
+    const joined = concat(...args);
+    copied.push(joined.length);
+    return joined;
+  };
+  try {
+    for (const peer of peers) peer.send(data, { binary: false });
+    for (const peer of peers) peer._sender.sendFrame(frame);
+  } finally {
+    Object.assign(Buffer, { allocUnsafeSlow, concat });
+  }
+  t.same(
+    copied.filter((size) => size > 64 * KIB),
+    []
+  );
+  t.same(await arrived(2), Array(3).fill(Array(2).fill(data.toString())));
 });
 
 t.test('more than is held back in a turn', async (t) => {
