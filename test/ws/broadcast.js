@@ -91,7 +91,9 @@ t.test('a frame of ws, as socket.io sends it', async (t) => {
   while (called < 12) await new Promise(setImmediate);
 });
 
-t.test('a long Buffer is sent from where it lies', async (t) => {
+const skip = process.versions.bun !== undefined && 'a socket of Bun joins what it writes';
+
+t.test('a long Buffer is sent from where it lies', { skip }, async (t) => {
   const { peers, arrived } = await connectMany(t, 3);
   const data = Buffer.alloc(100_000, 'x');
   const frame = Sender.frame(data, { fin: true, rsv1: false, opcode: 1, mask: false, readOnly: false });
