@@ -9,7 +9,7 @@ const { runBenchmark } = require('./support/harness');
 const { ROOT, findCheckout } = require('./support/modules');
 const { count, text } = require('./support/options');
 const { codecServer, startServers, wsServer } = require('./support/peers');
-const { formatTable } = require('./support/tables');
+const { formatRatio, formatSize, formatTable } = require('./support/tables');
 
 const USAGE = `usage: node benchmark/loads.js [options]
 
@@ -24,8 +24,7 @@ const NO_TAKEOVER = { serverNoContextTakeover: true, clientNoContextTakeover: tr
 
 /** @returns {Record<string, object>} rows of messages of these sizes, one at a time */
 function ofSizes(data, sizes) {
-  const format = (size) => (size % KIB === 0 && size !== 0 ? `${size / KIB} KiB` : `${size} B`);
-  return Object.fromEntries(sizes.map((size) => [`${data} ${format(size)}`, { data, size }]));
+  return Object.fromEntries(sizes.map((size) => [`${data} ${formatSize(size)}`, { data, size }]));
 }
 
 /** @returns {Record<string, object>} rows of messages in fragments: their number, and the size of each */
@@ -81,7 +80,7 @@ const PEER = 'ws';
  * Of docs/scaling.md. Without them glibc gives memory back after some collections and not after others:
  * a message of 16 to 64 KiB takes 13 µs in one process, and 28 in the next.
  */
-const env = { MALLOC_TRIM_THRESHOLD_: '134217728', MALLOC_MMAP_THRESHOLD_: '134217728' };
+const env = { MALLOC_TRIM_THRESHOLD_: '67108864', MALLOC_MMAP_THRESHOLD_: '33554432' };
 
 /** The servers of a kind, by name; the same of another checkout, if there is one. */
 function serversOf({ way, options = {} }, checkout) {
@@ -103,13 +102,7 @@ const byCost = (turn) => async () => {
 function listByRatio(_options, { rows }) {
   const all = rows.flatMap(({ name, faster }) => faster.map(({ own, times }) => [own, name, times]));
   all.sort(([, , [, a]], [, , [, b]]) => a - b);
-  const fixed = (times) => `${times.toFixed(2)}×`;
-  const lines = all.map(([own, name, [low, middle, high]]) => [
-    own,
-    name,
-    fixed(middle),
-    `${fixed(low)} to ${fixed(high)}`
-  ]);
+  const lines = all.map(([own, name, times]) => [own, name, ...formatRatio(times)]);
   return ['', formatTable(['server', 'load', `times faster than ${PEER}`, 'quartiles'], lines, 2)];
 }
 

@@ -213,6 +213,7 @@ module.exports = {
   findTimes,
   formatFigure,
   formatRange,
+  formatRatio,
   formatRows,
   formatTable,
   formatSize,
