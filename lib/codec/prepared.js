@@ -72,7 +72,7 @@ function framedFor(framed, compression) {
 	return made;
 }
 
-/** @returns {{ bytes: Buffer, binary: boolean }} a copy of what was prepared, to be framed anew */
+/** @returns {{ bytes: Buffer, binary: boolean }} a copy of the payload, to be framed anew */
 function messageOf(message) {
 	const { frame, length } = framedMessage(message);
 	return { bytes: copyOf(frame, frame.length - length, frame.length), binary: (frame[0] & OPCODE) === Opcode.BINARY };

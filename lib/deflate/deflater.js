@@ -94,7 +94,7 @@ class Deflater {
 		};
 		this._takeBack = runInPool((done) => {
 			const bytes = ownBytes(data, length);
-			this._open().runInPool(bytes, Infinity, (error, chunks) => {
+			this._open().runStream(bytes, Infinity, (error, chunks) => {
 				done();
 				let deflated;
 				let failure = error;

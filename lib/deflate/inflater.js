@@ -121,7 +121,7 @@ class Inflater {
 			return EMPTY;
 		}
 		const fits = this._fitsTurn(work.length);
-		// On Deno all of them.
+		// Without handles that work, as on Deno, the thread pool has all.
 		return !this._sync || (work.isAlone && !fits) ? this._leave(work) : this._run(work, fits, limit);
 	}
 
@@ -160,7 +160,7 @@ class Inflater {
 		this._takeBack = runInPool(
 			(done) => {
 				this._openContext();
-				this._handle.runInPool(rest, limit, (error, pieces) => {
+				this._handle.runStream(rest, limit, (error, pieces) => {
 					done();
 					end(error === null ? null : inflateError(error), pieces);
 				});

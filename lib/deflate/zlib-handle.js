@@ -93,7 +93,7 @@ class ZlibHandle {
 	 * Writes bytes to the stream, in the thread pool. Calls back once, with the output in chunks or an
 	 * error, such as for more than `limit` bytes. Nothing else may use it meanwhile.
 	 */
-	runInPool(bytes, limit, callback) {
+	runStream(bytes, limit, callback) {
 		const { stream } = this;
 		const chunks = [];
 		let total = 0;

@@ -5,7 +5,8 @@ const { lengthOf, memoryOf, offsetOf } = require('../shared/buffers');
 /**
  * Masking in JavaScript, as src/ does it: for machines where the addon does not load, and for
  * payloads that are too short for a call into it. Callers must have checked the arguments. A key is
- * that for the first byte masked: see backend.js. Functions that mask return whether all bytes written are ASCII, or those bytes combined by OR.
+ * that for the first byte masked: see backend.js. Functions that mask return whether all bytes
+ * written are ASCII, or those bytes combined by OR.
  */
 
 // From this length on, masking 32-bit words is faster than bytes, although it must create a view:

@@ -6,7 +6,7 @@ const { loadCodec } = require('./parts');
 // A broadcast gives one string, Buffer or list of pieces to many connections in a turn. From the
 // second on, all get one frame of it by reference: 0.91 of the time of a frame for each (64 bytes).
 
-/** What was sent last in this turn, whether it is binary, and its frame from the second time on. */
+/** The message sent last in this turn, whether it is binary, and its frame once it is repeated. */
 let given = null;
 let isBinary = false;
 let frame = null;

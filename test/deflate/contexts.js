@@ -434,7 +434,7 @@ t.test('a handle that is in the thread pool, or closed, throws instead of aborti
   for (const stream of [zlib.createDeflateRaw(), zlib.createInflateRaw()]) {
     const handle = new ZlibHandle(stream);
     const input = stream instanceof zlib.InflateRaw ? deflateByZlib(bytes) : bytes;
-    const ended = new Promise((resolve) => handle.runInPool(input, NO_LIMIT, resolve));
+    const ended = new Promise((resolve) => handle.runStream(input, NO_LIMIT, resolve));
     t.throws(() => handle.run(input, input.length, NO_LIMIT, Z_NO_FLUSH), NOT_IDLE);
     t.throws(() => handle.reset(), NOT_IDLE);
     await ended;
@@ -470,7 +470,7 @@ t.test('a context holds memory for the output only while it is in the thread poo
     for (let i = 0; i < 3; i++) {
       const before = held();
       const chunks = new Promise((resolve, reject) => {
-        handle.runInPool(input, NO_LIMIT, (error, output) => (error === null ? resolve(output) : reject(error)));
+        handle.runStream(input, NO_LIMIT, (error, output) => (error === null ? resolve(output) : reject(error)));
       });
       t.equal(held() - before, OUTPUT_SIZE);
       const largest = Math.max(...(await chunks).map(({ length }) => length));
@@ -487,7 +487,7 @@ t.test('a stream of zlib whose fields are others keeps its memory', async (t) =>
   stream._outBuffer = Buffer.alloc(2 * stream._chunkSize);
   const handle = new ZlibHandle(stream);
   const chunks = await new Promise((resolve) =>
-    handle.runInPool(json(40), NO_LIMIT, (_error, output) => resolve(output))
+    handle.runStream(json(40), NO_LIMIT, (_error, output) => resolve(output))
   );
   t.ok(zlib.inflateRawSync(Buffer.concat(chunks), { finishFlush: Z_SYNC_FLUSH }).equals(json(40)));
   handle.close();

@@ -229,7 +229,7 @@ testDecoders('borrowed: a message in fragments takes one Buffer of its size if a
     sizes.length = 0;
     // Each in a chunk of its own.
     for (const frame of f.fragments(Opcode.BINARY, list(9))) lend(decoder, frame);
-    assert.deepEqual(sizes, [400, 800, 801].slice(0, sizes.length));
+    assert.deepEqual(sizes, [400, 800, 801]);
   } finally {
     Buffer.allocUnsafeSlow = allocUnsafeSlow;
   }
