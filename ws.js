@@ -1,11 +1,13 @@
 'use strict';
 
-const { drained } = require('./lib/ws/drained');
+const { drained } = require('./lib/streams/drained');
+const { messages } = require('./lib/streams/messages');
+const { sendStream } = require('./lib/streams/send-stream');
+const { WebSocketError } = require('./lib/streams/websocket-stream');
 const { report } = require('./lib/ws/report');
-const { sendStream } = require('./lib/ws/send-stream');
 const { WebSocketServer } = require('./lib/ws/server');
-const { Exported, WebSocket, connectionId, messages } = require('./lib/ws/websocket');
-const { WebSocketError, WebSocketStream } = require('./lib/ws/websocket-stream');
+const { Exported, WebSocket, connectionId } = require('./lib/ws/websocket');
+const { WebSocketStream } = require('./lib/ws/websocket-stream');
 
 /** The exports that ws does not have: values, as test runners mock no getters. */
 const ADDED = { connectionId, drained, messages, report, sendStream, WebSocketError, WebSocketStream };

@@ -86,6 +86,16 @@ function join(parts) {
 	return joined;
 }
 
+/** @returns {ArrayBuffer} the memory of the data if it holds nothing else, or a copy */
+function toArrayBuffer(data) {
+	// All empty data of ws have one memory.
+	if (data.length === 0) return new ArrayBuffer(0);
+	const memory = memoryOf(data);
+	if (memory.byteLength === data.length) return memory;
+	const start = offsetOf(data);
+	return memory.slice(start, start + data.length);
+}
+
 /** Throws a TypeError if the argument `name` is not a Uint8Array, or its memory is detached. */
 function checkBytes(name, value) {
 	// Test byte 0, not `length`: up to Node.js 22, optimized code that has also met resizable
@@ -173,6 +183,7 @@ module.exports = {
 	memoryOf,
 	offsetOf,
 	rangeOf,
+	toArrayBuffer,
 	toBytes,
 	view
 };

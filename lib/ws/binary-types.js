@@ -1,6 +1,6 @@
 'use strict';
 
-const { memoryOf, offsetOf } = require('../shared/buffers');
+const { toArrayBuffer } = require('../shared/buffers');
 
 /** A binary message's data as `binaryType` asks for it: 'arraybuffer', 'blob' or 'fragments'. */
 function toBinaryType(data, binaryType, fragmentLengths) {
@@ -12,16 +12,6 @@ function toBinaryType(data, binaryType, fragmentLengths) {
 		default:
 			return toFragments(data, fragmentLengths ?? [data.length]);
 	}
-}
-
-/** @returns {ArrayBuffer} the memory of the data if it holds nothing else, or a copy */
-function toArrayBuffer(data) {
-	// All empty data of ws have one memory.
-	if (data.length === 0) return new ArrayBuffer(0);
-	const memory = memoryOf(data);
-	if (memory.byteLength === data.length) return memory;
-	const start = offsetOf(data);
-	return memory.slice(start, start + data.length);
 }
 
 /** @returns {Buffer[]} the payload of each frame that is not empty */

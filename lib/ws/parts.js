@@ -15,8 +15,7 @@ const loadCodec = once(() => ({
 	...require('../shared/http-answers'),
 	...require('../sockets/shut-down'),
 	...require('./frame-errors'),
-	...require('./message-streams'),
-	...require('./messages')
+	...require('../streams/message-streams')
 }));
 
 /** What a connection with permessage-deflate needs, too. */

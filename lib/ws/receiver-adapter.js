@@ -229,7 +229,7 @@ ReceiverAdapter.prototype.hasTurn = false;
 /** the error that ends the connection; */
 ReceiverAdapter.prototype.error = null;
 /** with the option `streamFrom`, */
-/** @type {import('./message-streams').MessageStreams | null} */
+/** @type {import('../streams/message-streams').MessageStreams | null} */
 ReceiverAdapter.prototype.streams = null;
 ReceiverAdapter.prototype._isTerminated = false;
 

@@ -3,7 +3,7 @@
 const { Writable } = require('node:stream');
 
 const { REFERENCE_OWNED_FROM } = require('../codec/slabs');
-const { Buffer } = require('../shared/buffers');
+const { Buffer, isBytes } = require('../shared/buffers');
 const { throwLater } = require('../shared/call-in-order');
 const { goneError } = require('../shared/errors');
 const { keepContext } = require('../shared/keep-context');
@@ -48,7 +48,7 @@ const kSenderAdapter = Symbol('senderAdapter');
 let isAdding = false;
 
 /**
- * The way out of a connection: messages go to an Encoder, and collected frames to the socket in one
+ * The WayOut of a WebSocket (lib/streams/peer.js): messages go to an Encoder, and collected frames to the socket in one
  * write at the end of a read, or of the turn. Frames of ws's Sender (fragments, compressed
  * messages, Blobs, Close frames) take the same way, in order.
  */
@@ -96,8 +96,17 @@ class SenderAdapter {
 		else this._sender.send = take;
 	}
 
-	/** Has ws's Sender send a message that was redirected. */
-	sendByWs(call) {
+	/** Checks a message that was redirected, as ws's Sender does. @returns {number} its bytes */
+	holdCall(call) {
+		checkCallback(call[2]);
+		const isData = typeof call[0] === 'string' || isBytes(call[0]) || call[0] instanceof Blob;
+		if (!isData) call[0] = Buffer.from(call[0]);
+		const [data] = call;
+		return typeof data === 'string' ? Buffer.byteLength(data) : (data.byteLength ?? data.size);
+	}
+
+	/** Has ws's Sender send it. */
+	sendHeld(call) {
 		Object.getPrototypeOf(this._sender).send.apply(this._sender, call);
 	}
 
@@ -344,4 +353,4 @@ function flushFirst(name, own) {
 	};
 }
 
-module.exports = { SenderAdapter, checkCallback };
+module.exports = { SenderAdapter };

@@ -5,25 +5,19 @@ const { Buffer, isUint8Array } = require('../shared/buffers');
 const { invalidType, invalidValue } = require('../shared/errors');
 const { checkNames, readBoolean } = require('../shared/option-names');
 const { shareReads } = require('../sockets/shared-reads');
+const { messages } = require('../streams/messages');
+const { kClosing, kWayOut, peerOf } = require('../streams/peer');
 const { createGuard } = require('./guard');
 const { attachDecoder, borrowChunks, endDecoding, hasDecoder, terminateStreams } = require('./receiver-adapter');
 const { deflateOf, isEndedByPeer, isServer, plainSend, ws } = require('./internals');
-const { checkWebSocket } = require('./once-of');
 const { loadCodec, loadCompression, loadHttp2 } = require('./parts');
 const { SenderAdapter } = require('./sender-adapter');
 const { connections, noteOpened } = require('./report');
 
 const { OPEN } = ws.WebSocket;
 
-/** Where a WebSocket keeps its SenderAdapter; null before the connection is open. */
-const kSenderAdapter = Symbol('senderAdapter');
-
 /** Where a client, or a server's socket, keeps the Sec-WebSocket-Key of its handshake. */
 const kKey = Symbol('key');
-/** Where a WebSocket keeps the messages for its iterators. */
-const kMessages = Symbol('messages');
-/** Where a WebSocket keeps a function that `close` calls: its WebSocketStream has paused it. */
-const kOnClosing = Symbol('onClosing');
 /** Where a client keeps the request of its handshake, while it lasts. */
 const kRequest = Symbol('request');
 /** Where a WebSocket keeps its option `streamFrom`, if it has it. */
@@ -64,7 +58,7 @@ function extend(Base) {
 		 * frames that are held back: the program may write to the socket next, or end it.
 		 */
 		get _socket() {
-			const adapter = this[kSenderAdapter];
+			const adapter = this[kWayOut];
 			if (adapter === null) return null;
 			adapter.flushThrowingLater();
 			return adapter.socket;
@@ -72,7 +66,7 @@ function extend(Base) {
 
 		set _socket(socket) {
 			if (socket === null) {
-				this[kSenderAdapter] = null;
+				this[kWayOut] = null;
 				return;
 			}
 			const adapter = new SenderAdapter(this, this._sender, socket, this[kKey] ?? socket[kKey]);
@@ -83,7 +77,7 @@ function extend(Base) {
 			// Where ws inflates, its Receiver takes the chunks; but it can't give streams.
 			const decodes = streamFrom !== undefined || compression?.isLeftToWs() !== true;
 			if (decodes) attachDecoder(this, receiver, adapter, streamFrom);
-			this[kSenderAdapter] = adapter;
+			this[kWayOut] = adapter;
 			noteOpened(isServer(this));
 			if (compression === null) return;
 			connections.compressed++;
@@ -97,7 +91,7 @@ function extend(Base) {
 			super.setSocket(socket, ...rest);
 			const options = socket[kServerOptions];
 			const guard = options === undefined ? null : createGuard(this, socket, options);
-			if (guard !== null) this[kSenderAdapter].guard = guard;
+			if (guard !== null) this[kWayOut].guard = guard;
 			const readsAlone = options === undefined ? this[kReadsAlone] : options.sharedReads === false;
 			if (readsAlone || !hasDecoder(this._receiver)) return;
 			const [listener, another] = socket.listeners('data');
@@ -118,7 +112,7 @@ function extend(Base) {
 		}
 
 		get bufferedAmount() {
-			const adapter = this[kSenderAdapter];
+			const adapter = this[kWayOut];
 			return adapter === null ? super.bufferedAmount : adapter.bufferedAmount;
 		}
 
@@ -127,7 +121,7 @@ function extend(Base) {
 			const done = isShort ? options : callback;
 			// As with ws, which spreads the options, only an object has an effect.
 			const given = typeof options === 'object' && options !== null ? options : undefined;
-			const adapter = this[kSenderAdapter];
+			const adapter = this[kWayOut];
 			// ws converts other types, and sends a detached Buffer as an empty message.
 			const isBytes = isUint8Array(data) && data[0] !== undefined;
 			const prepared = isBytes || typeof data === 'string' ? null : preparedOf(data);
@@ -162,8 +156,7 @@ function extend(Base) {
 		close(...args) {
 			const isOwn = this.readyState !== OPEN || !isEndedByPeer(this);
 			super.close(...args);
-			if (isOwn) this[kMessages]?.close();
-			this[kOnClosing]?.();
+			this.emit(kClosing, isOwn);
 		}
 
 		terminate() {
@@ -279,30 +272,16 @@ const Exported = ws === ws.WebSocket ? WebSocket : withOwnKeys(extend(ws));
 
 /** The name of a connection in trace records: see ws.d.ts. */
 function connectionId(websocket) {
-	checkWebSocket(websocket);
-	const trace = websocket[kSenderAdapter]?.trace;
+	const trace = peerOf(websocket)[kWayOut]?.trace;
 	if (trace === undefined) return null;
 	trace.id ??= loadCodec().frameId();
 	return trace.id;
 }
 
-/** The messages of a WebSocket, of plain ws, too: see ws.d.ts. */
-function messages(websocket, options) {
-	checkWebSocket(websocket);
-	websocket[kMessages] ??= new (loadCodec().MessageQueue)(websocket);
-	return websocket[kMessages].iterate(options);
-}
-
-/** The way out of a WebSocket; null before it is open, and for a WebSocket of plain ws. */
-const adapterOf = (websocket) => websocket[kSenderAdapter] ?? null;
-
 module.exports = {
 	Exported,
 	WebSocket,
-	adapterOf,
 	connectionId,
-	kOnClosing,
-	messages,
 	noteHandshake,
 	streamFromOf,
 	withoutTakeover

@@ -394,3 +394,8 @@ t.test('a writer waits for a peer that does not read', async (t) => {
   t.equal((await stream.closed).closeCode, 4000, 'abort does not wait for the peer');
   t.ok(heard.length >= written && heard.length <= written + 1, 'what was written has come');
 });
+
+t.test('the class below it takes connections alone', async (t) => {
+  const { constructor: Base } = Object.getPrototypeOf(WebSocketStream.prototype);
+  t.throws(() => new Base('ws://127.0.0.1/'), { name: 'TypeError', message: /WebSocketStream.from/ });
+});

@@ -38,9 +38,4 @@ function checkSignal(signal) {
 	}
 }
 
-/** Throws if an argument is not a WebSocket, of any copy of ws. */
-function checkWebSocket(value) {
-	if (typeof value?.on !== 'function') throw invalidType('websocket', 'a WebSocket', value);
-}
-
-module.exports = { checkSignal, checkWebSocket, onceOf };
+module.exports = { checkSignal, onceOf };

@@ -7,6 +7,7 @@ const { checkObject } = require('../shared/option-names');
 const { Queue } = require('../shared/queue');
 const { setImmediate } = require('../shared/ticks');
 const { checkSignal, onceOf } = require('./once-of');
+const { kClosing, peerOf } = require('./peer');
 
 const HIGH = { bytes: 256 * 1024, messages: 256 };
 /** The low marks by default, as a part of the high ones. */
@@ -17,20 +18,23 @@ const OPEN = 1;
 const CLOSED = 3;
 const DONE = Object.freeze({ value: undefined, done: true });
 
+/** Where a Peer keeps its MessageQueue. */
+const kMessages = Symbol('messages');
+
 /**
- * The messages of a WebSocket that its iterators have not taken yet. It pauses the WebSocket at the
- * high marks, and resumes it at the low ones, by the documented API of ws.
+ * The messages of a connection that its iterators have not taken yet. It pauses the connection at
+ * the high marks, and resumes it at the low ones.
  */
 class MessageQueue {
-	constructor(websocket) {
-		this._websocket = websocket;
+	constructor(peer) {
+		this._peer = peer;
 		this._messages = new Queue();
 		this._bytes = 0;
 		this._takers = [];
 		this._iterators = new Set();
 		this._isAttached = false;
 		this._hasPaused = false;
-		/** Whether the last iterator has left an open WebSocket, which is paused then. */
+		/** Whether the last iterator has left an open connection, which is paused then. */
 		this._isLeft = false;
 		/** Whether the program has called `close`. */
 		this._isClosed = false;
@@ -42,6 +46,7 @@ class MessageQueue {
 			this._error = error;
 		};
 		this._onClose = () => this._endAll();
+		peer.on(kClosing, (isOwn) => isOwn && this._close());
 	}
 
 	/** @returns {AsyncIterableIterator<object>} an iterator: the messages that wait come first */
@@ -50,14 +55,15 @@ class MessageQueue {
 		checkSignal(signal);
 		const high = readMarks('highWaterMark', highWaterMark, HIGH);
 		const least = { bytes: high.bytes * LOW_PART, messages: high.messages * LOW_PART };
-		this._low = readMarks('lowWaterMark', lowWaterMark, least);
-		this._high = high;
+		const low = readMarks('lowWaterMark', lowWaterMark, least);
 		const iterator = new MessageIterator(this, signal, streams);
 		this._dropIfResumed();
+		if (!this._isAttached) this._attach();
+		this._low = low;
+		this._high = high;
 		this._isLeft = false;
 		this._iterators.add(iterator);
-		if (!this._isAttached) this._attach();
-		if (this._iterators.size === 1) this._websocket.on('error', this._onError);
+		if (this._iterators.size === 1) this._peer.on('error', this._onError);
 		iterator.start();
 		return iterator;
 	}
@@ -65,7 +71,7 @@ class MessageQueue {
 	/** @returns {Promise<object>} the next message, or the end */
 	take(iterator) {
 		if (this._messages.length === 0) {
-			if (this._websocket.readyState !== CLOSED) {
+			if (this._peer.readyState !== CLOSED) {
 				// The iterator before has paused it.
 				if (this._hasPaused) this._resume();
 				return new Promise((resolve) => this._takers.push({ iterator, resolve }));
@@ -80,7 +86,7 @@ class MessageQueue {
 	}
 
 	/**
-	 * Keeps the messages that have come for the next iterator, and pauses an open WebSocket, so that
+	 * Keeps the messages that have come for the next iterator, and pauses an open connection, so that
 	 * it gets those that follow, too. The handshake of a closing one needs the bytes that follow.
 	 */
 	leave(iterator) {
@@ -89,38 +95,38 @@ class MessageQueue {
 		this._takers = this._takers.filter((taker) => taker.iterator !== iterator);
 		for (const { resolve } of departing) resolve(iterator.next());
 		if (this._iterators.size > 0) return;
-		const websocket = this._websocket;
-		websocket.off('error', this._onError);
-		this._isLeft = websocket.readyState === OPEN;
-		if (this._isClosed || websocket.readyState === CONNECTING) this._discard();
-		else if (this._isLeft && !websocket.isPaused) this._pause();
+		const peer = this._peer;
+		peer.off('error', this._onError);
+		this._isLeft = peer.readyState === OPEN;
+		if (this._isClosed || peer.readyState === CONNECTING) this._discard();
+		else if (this._isLeft && !peer.isPaused) this._pause();
 		else if (!this._isLeft && this._hasPaused) this._resume();
 	}
 
-	/** The program closes the WebSocket, and drops the messages, unless iterators are at work. */
-	close() {
+	/** The program closes the connection, and drops the messages, unless iterators are at work. */
+	_close() {
 		this._isClosed = true;
 		if (this._iterators.size === 0) this._discard();
 	}
 
 	/**
-	 * A program that has resumed the WebSocket after the last iterator wants events alone.
+	 * A program that has resumed the connection after the last iterator wants events alone.
 	 *
 	 * @returns {boolean} whether it has
 	 */
 	_dropIfResumed() {
-		if (!this._isLeft || this._websocket.isPaused) return false;
+		if (!this._isLeft || this._peer.isPaused) return false;
 		this._hasPaused = false;
 		this._discard();
 		return true;
 	}
 
-	/** Drops the messages that no iterator has taken, and lets the WebSocket go on. */
+	/** Drops the messages that no iterator has taken, and lets the connection go on. */
 	_discard() {
 		if (!this._isAttached) return;
 		this._isAttached = this._isLeft = false;
-		for (const event of ['message', 'stream']) this._websocket.off(event, this._onMessage);
-		this._websocket.off('close', this._onClose);
+		for (const event of ['message', 'stream']) this._peer.off(event, this._onMessage);
+		this._peer.off('close', this._onClose);
 		// A stream that nobody reads would hold the connection.
 		this._messages.last?.data.destroy?.();
 		this._messages = new Queue();
@@ -130,8 +136,8 @@ class MessageQueue {
 
 	_attach() {
 		this._isAttached = true;
-		for (const event of ['message', 'stream']) this._websocket.on(event, this._onMessage);
-		this._websocket.on('close', this._onClose);
+		for (const event of ['message', 'stream']) this._peer.on(event, this._onMessage);
+		this._peer.on('close', this._onClose);
 	}
 
 	_add(data, isBinary) {
@@ -143,13 +149,13 @@ class MessageQueue {
 		}
 		if (this._dropIfResumed()) {
 			// ws's emit has found a listener: this one.
-			if (data instanceof Readable && this._websocket.listenerCount('stream') === 0) data.destroy();
+			if (data instanceof Readable && this._peer.listenerCount('stream') === 0) data.destroy();
 			return;
 		}
 		this._messages.push(message);
 		this._bytes += message.size;
 		const isOver = this._bytes >= this._high.bytes || this._messages.length >= this._high.messages;
-		if (isOver && !this._websocket.isPaused) this._pause();
+		if (isOver && !this._peer.isPaused) this._pause();
 	}
 
 	_endAll() {
@@ -158,16 +164,16 @@ class MessageQueue {
 
 	_pause() {
 		this._hasPaused = true;
-		this._websocket.pause();
+		this._peer.pause();
 	}
 
 	_resume() {
 		this._hasPaused = false;
-		this._websocket.resume();
+		this._peer.resume();
 	}
 }
 
-/** One loop over the messages of a WebSocket. */
+/** One loop over the messages of a connection. */
 class MessageIterator {
 	constructor(queue, signal, streams) {
 		this._queue = queue;
@@ -266,7 +272,9 @@ function readMarks(name, given, byDefault) {
 }
 
 const sizeOf = (data) =>
-	Array.isArray(data) ? data.reduce((sum, { length }) => sum + length, 0) : (data.byteLength ?? data.size ?? 0);
+	Array.isArray(data)
+		? data.reduce((sum, { length }) => sum + length, 0)
+		: (data.byteLength ?? data.size ?? data.length ?? 0);
 
 function toBuffer(data) {
 	// All empty data of ws have one memory.
@@ -276,4 +284,11 @@ function toBuffer(data) {
 	return data instanceof Blob ? data.arrayBuffer().then((memory) => Buffer.from(memory)) : Buffer.from(data);
 }
 
-module.exports = { MessageQueue };
+/** The messages of a Connection or a WebSocket: see index.d.ts. */
+function messages(connection, options) {
+	const peer = peerOf(connection);
+	peer[kMessages] ??= new MessageQueue(peer);
+	return peer[kMessages].iterate(options);
+}
+
+module.exports = { messages };

@@ -1,15 +1,14 @@
 'use strict';
 
-const { Buffer, isBytes, toBytes } = require('../shared/buffers');
+const { Buffer, toBytes } = require('../shared/buffers');
 const { goneError, invalidState, invalidType, notOpenError } = require('../shared/errors');
 const { checkObject } = require('../shared/option-names');
 const { Queue } = require('../shared/queue');
 const { nextTick, setImmediate } = require('../shared/ticks');
 const { endOfPairs } = require('../shared/utf8');
-const { checkSignal, checkWebSocket, onceOf } = require('./once-of');
 const { settled, whenBelow } = require('./drained');
-const { checkCallback } = require('./sender-adapter');
-const { adapterOf } = require('./websocket');
+const { checkSignal, onceOf } = require('./once-of');
+const { peerOf, wayOutOf } = require('./peer');
 
 /**
  * The source is asked for the next chunk when fewer bytes than this wait in the socket, or than its
@@ -29,8 +28,9 @@ const turns = new WeakMap();
  * message between fragments, so that calls of `send`, and other streams, wait for its end.
  */
 class SendTurns {
-	constructor(adapter) {
-		this._adapter = adapter;
+	/** @param {import('./peer').WayOut} wayOut */
+	constructor(wayOut) {
+		this._wayOut = wayOut;
 		this._isTaken = false;
 		/** Calls of `send`, and functions that begin the turn of a stream. */
 		this._waiting = new Queue();
@@ -41,7 +41,7 @@ class SendTurns {
 	take(signal) {
 		if (!this._isTaken) {
 			this._isTaken = true;
-			this._adapter.redirectSends((...call) => this._redirected(call));
+			this._wayOut.redirectSends((...call) => this._redirected(call));
 			return Promise.resolve();
 		}
 		return new Promise((resolve, reject) => {
@@ -61,10 +61,10 @@ class SendTurns {
 	}
 
 	/** Sends a fragment of the stream whose turn it is. */
-	send(websocket, ...call) {
+	send(peer, ...call) {
 		this._sendsOwn = true;
 		try {
-			websocket.send(...call);
+			peer.send(...call);
 		} finally {
 			this._sendsOwn = false;
 		}
@@ -75,7 +75,7 @@ class SendTurns {
 		let next = this._waiting.shift();
 		for (; next !== null; next = this._waiting.shift()) {
 			if (next.call !== undefined) {
-				this._adapter.heldBytes -= next.size;
+				this._wayOut.heldBytes -= next.size;
 				this._sendNow(next);
 			} else if (next.begin !== null) {
 				next.begin();
@@ -83,7 +83,7 @@ class SendTurns {
 			}
 		}
 		this._isTaken = false;
-		this._adapter.redirectSends(null);
+		this._wayOut.redirectSends(null);
 	}
 
 	/**
@@ -93,7 +93,7 @@ class SendTurns {
 	_sendNow({ call, size }) {
 		try {
 			if (sizeOf(call[0]) < size) throw goneError();
-			this._adapter.sendByWs(call);
+			this._wayOut.sendHeld(call);
 		} catch (error) {
 			nextTick(() => {
 				if (typeof call[2] !== 'function') throw error;
@@ -109,7 +109,7 @@ class SendTurns {
 			if (call === undefined) {
 				fail(error);
 			} else {
-				this._adapter.heldBytes -= size;
+				this._wayOut.heldBytes -= size;
 				const callback = call[2];
 				if (typeof callback === 'function') nextTick(callback, error);
 			}
@@ -118,24 +118,16 @@ class SendTurns {
 
 	_redirected(call) {
 		if (this._sendsOwn) {
-			this._adapter.sendByWs(call);
+			this._wayOut.sendHeld(call);
 			return;
 		}
-		// The errors of ws, in the turn of `send`.
-		checkCallback(call[2]);
-		if (!isData(call[0])) call[0] = Buffer.from(call[0]);
-		const [data] = call;
-		const size = sizeOf(data);
-		this._adapter.heldBytes += size;
+		const size = this._wayOut.holdCall(call);
+		this._wayOut.heldBytes += size;
 		this._waiting.push({ call, size });
 	}
 }
 
-/** Whether ws's Sender takes it; it calls Buffer.from with anything else. */
-function isData(data) {
-	return typeof data === 'string' || isBytes(data) || data instanceof Blob;
-}
-
+/** The bytes of what may be sent: of a string, bytes, a Blob. */
 const sizeOf = (data) => (typeof data === 'string' ? Buffer.byteLength(data) : (data.byteLength ?? data.size));
 
 /** Turns the chunks of a source into the payloads of frames. */
@@ -172,9 +164,9 @@ class Fragments {
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** See ws.d.ts. */
-async function sendStream(websocket, source, options = {}) {
-	checkWebSocket(websocket);
+/** See index.d.ts. */
+async function sendStream(connection, source, options = {}) {
+	const peer = peerOf(connection);
 	const { binary, compress, signal } = checkObject(options);
 	const iterator = iteratorOf(source);
 	let turn = null;
@@ -182,42 +174,42 @@ async function sendStream(websocket, source, options = {}) {
 	try {
 		checkSignal(signal);
 		signal?.throwIfAborted();
-		turn = await takeTurn(websocket, signal);
+		turn = await takeTurn(peer, signal);
 		const fragments = new Fragments(binary);
 		const optionsOf = (fin) => ({ binary: fragments.isBinary, fin, ...(compress === undefined ? {} : { compress }) });
 		let ofTurn = 0;
 		for (;;) {
 			// A source that never waits would stop the event loop while the socket takes everything.
 			if (ofTurn >= HIGH_WATER_MARK) {
-				await settled(websocket, signal, nextTurn);
+				await settled(peer, signal, nextTurn);
 				ofTurn = 0;
 			}
-			await whenBelow(websocket, ({ queuedAmount }) => queuedAmount, HIGH_WATER_MARK, signal);
-			const { value, done } = await settled(websocket, signal, () => pull(iterator));
-			if (websocket.readyState !== OPEN) throw notOpenError();
+			await whenBelow(peer, ({ queuedAmount }) => queuedAmount, HIGH_WATER_MARK, signal);
+			const { value, done } = await settled(peer, signal, () => pull(iterator));
+			if (peer.readyState !== OPEN) throw notOpenError();
 			if (done) break;
 			const data = fragments.next(value);
 			ofTurn += data.length + CHUNK_COST;
 			if (data.length === 0) continue;
-			turn.send(websocket, data, optionsOf(false));
+			turn.send(peer, data, optionsOf(false));
 			isBegun = true;
 		}
 		const data = fragments.last();
 		const sent = new Promise((resolve, reject) => {
-			const { socket } = adapterOf(websocket);
+			const { socket } = wayOutOf(peer);
 			// A write that a reset has cut is called back without an error.
 			const settle = (error) => (error || socket.destroyed ? reject(error ?? notOpenError()) : resolve());
-			turn.send(websocket, data, optionsOf(true), settle);
+			turn.send(peer, data, optionsOf(true), settle);
 		});
 		turn.end();
 		turn = null;
-		await settled(websocket, signal, () => sent);
+		await settled(peer, signal, () => sent);
 	} catch (error) {
 		leave(source, iterator);
 		if (turn !== null) {
 			// A fragmented message can't be taken back (RFC 6455 section 5.4).
-			if (isBegun && websocket.readyState === OPEN) websocket.close(INTERNAL_ERROR);
-			if (websocket.readyState !== OPEN) turn.fail(error);
+			if (isBegun && peer.readyState === OPEN) peer.close(INTERNAL_ERROR);
+			if (peer.readyState !== OPEN) turn.fail(error);
 			turn.end();
 		}
 		throw error;
@@ -225,16 +217,16 @@ async function sendStream(websocket, source, options = {}) {
 }
 
 /** @returns {Promise<SendTurns>} when the messages before it have been sent */
-async function takeTurn(websocket, signal) {
-	const adapter = websocket.readyState === OPEN ? adapterOf(websocket) : null;
-	if (adapter === null) throw notOpenError();
-	let turn = turns.get(adapter);
+async function takeTurn(peer, signal) {
+	const wayOut = peer.readyState === OPEN ? wayOutOf(peer) : null;
+	if (wayOut === null) throw notOpenError();
+	let turn = turns.get(wayOut);
 	if (turn === undefined) {
-		turn = new SendTurns(adapter);
-		turns.set(adapter, turn);
+		turn = new SendTurns(wayOut);
+		turns.set(wayOut, turn);
 	}
 	await turn.take(signal);
-	if (!adapter.isFragmenting) return turn;
+	if (!wayOut.isFragmenting) return turn;
 	turn.end();
 	throw invalidState('A message has been begun by send() with the option fin: false');
 }
