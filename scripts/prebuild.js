@@ -8,7 +8,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { check } = require('./prebuild/check');
-const { ROOT, build } = require('./prebuild/build');
+const { ROOT, build, withoutSections } = require('./prebuild/build');
 const { writeEntries } = require('./prebuild/entries');
 const { TARGETS } = require('./prebuild/targets');
 const { installToolchain } = require('./prebuild/toolchain');
@@ -43,7 +43,7 @@ async function make(target, out) {
   const { faults, kernels } = await check(built, target);
   if (faults.length > 0) throw new Error(`${target.name}:\n  ${faults.slice(0, 20).join('\n  ')}`);
 
-  const bytes = fs.readFileSync(built.file);
+  const bytes = withoutSections(fs.readFileSync(built.file));
   put(bytes, path.join(out, target.file));
   const sum = `${createHash('sha256').update(bytes).digest('hex')}  ${target.file}`;
   return { file: target.file, size: bytes.length, sum, kernels };

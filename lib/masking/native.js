@@ -194,13 +194,13 @@ const ELF = [0x7f, 0x45, 0x4c, 0x46];
 
 /**
  * Refuses an ELF file that was cut short, such as by a full disk: loading it would end the process
- * with SIGBUS. A whole one ends with its section headers. Other loaders check this.
+ * with SIGBUS. Other loaders check this.
  */
 function checkLength(file) {
 	const descriptor = fs.openSync(file, 'r');
 	try {
-		const header = new Uint8Array(64);
-		if (fs.readSync(descriptor, header) < header.length || ELF.some((byte, i) => header[i] !== byte)) return;
+		const header = new Uint8Array(HEADERS);
+		if (fs.readSync(descriptor, header) < 64 || ELF.some((byte, i) => header[i] !== byte)) return;
 		const length = elfLength(header);
 		// Reading its last byte takes less time than fstat, which creates dates.
 		if (fs.readSync(descriptor, header, 0, 1, length - 1) === 1) return;
@@ -210,16 +210,24 @@ function checkLength(file) {
 	}
 }
 
-/** The length of an ELF file, from its header. */
+/** Room for the headers of an ELF file, which precede the rest. */
+const HEADERS = 1024;
+
+/** Where the last segment of an ELF file ends, by its program headers. */
 function elfLength(header) {
 	const view = new DataView(header.buffer);
-	const wide = header[4] === 2;
 	const little = header[5] === 1;
-	const sections = wide ? Number(view.getBigUint64(0x28, little)) : view.getUint32(0x20, little);
-	const sectionSize = view.getUint16(wide ? 0x3a : 0x2e, little);
-	const count = view.getUint16(wide ? 0x3c : 0x30, little);
+	const read = (at, size) => (size === 8 ? Number(view.getBigUint64(at, little)) : view.getUint32(at, little));
+	// The fields of a program header: its size, and where its segment's offset and length are.
+	const [word, size, offset, length, first, count] =
+		header[4] === 2 ? [8, 56, 8, 32, 0x20, 0x38] : [4, 32, 4, 16, 0x1c, 0x2c];
+	let at = read(first, word);
+	let end = at + size * view.getUint16(count, little);
+	for (const last = Math.min(end, HEADERS); at + size <= last; at += size) {
+		end = Math.max(end, read(at + offset, word) + read(at + length, word));
+	}
 	// A damaged header may give more than readSync accepts.
-	return Math.min(sections + sectionSize * count, Number.MAX_SAFE_INTEGER);
+	return Math.min(end, Number.MAX_SAFE_INTEGER);
 }
 
-module.exports = { Param, bind, checkLength, findAddon, load, openAddon, provideAddon };
+module.exports = { HEADERS, Param, bind, checkLength, elfLength, findAddon, load, openAddon, provideAddon };

@@ -10,7 +10,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { promisify } = require('node:util');
-const { checkLength, findAddon, provideAddon } = require('../../lib/masking/native');
+const { HEADERS, checkLength, elfLength, findAddon, provideAddon } = require('../../lib/masking/native');
 const builtin = require('../../lib/shared/node-modules');
 const { addon } = require('../support/natives');
 const { LONG } = require('../support/sample');
@@ -85,12 +85,13 @@ t.test('an addon that the user has built is preferred to a prebuilt one', { skip
 t.test('a file that is not an addon, or is cut short, is not loaded', { skip: noElf, ...LONG }, async (t) => {
   const root = createPackage(t);
   const whole = fs.readFileSync(BUILT);
-  const lengths = [0, 63, 64, Math.floor(whole.length / 2), whole.length - 1];
+  const end = elfLength(new Uint8Array(whole).subarray(0, HEADERS));
+  const lengths = [0, 63, 64, Math.floor(end / 2), end - 1];
   for (const length of lengths) {
     place(root, PREBUILT, whole.subarray(0, length));
     const { kernel, error } = await load(root);
     t.equal(kernel, 'js', `the kernel, ${length} bytes`);
-    t.match(error, length < 64 ? /./ : `it has ${length} bytes of ${whole.length}`, `the error, ${length} bytes`);
+    t.match(error, length < 64 ? /./ : `it has ${length} bytes of `, `the error, ${length} bytes`);
   }
   place(root, PREBUILT, Buffer.alloc(whole.length));
   t.match(await load(root), { kernel: 'js', error: 'invalid ELF header' });
@@ -127,19 +128,22 @@ t.test('checkLength finds an ELF file of either width and byte order that is cut
   }
   for (const wide of [false, true]) {
     for (const little of [false, true]) {
-      const bytes = Buffer.alloc(100);
+      const bytes = Buffer.alloc(200);
       bytes.write('\x7fELF', 'latin1');
       bytes[4] = wide ? 2 : 1;
       bytes[5] = little ? 1 : 2;
       const view = new DataView(bytes.buffer, bytes.byteOffset);
-      if (wide) view.setBigUint64(0x28, 70n, little);
-      else view.setUint32(0x20, 70, little);
-      view.setUint16(wide ? 0x3a : 0x2e, 10, little);
-      view.setUint16(wide ? 0x3c : 0x30, 3, little);
+      const setWord = (at, value) =>
+        wide ? view.setBigUint64(at, BigInt(value), little) : view.setUint32(at, value, little);
+      // Two program headers, of which the first one's segment ends last.
+      setWord(wide ? 0x20 : 0x1c, 64);
+      view.setUint16(wide ? 0x38 : 0x2c, 2, little);
+      setWord(wide ? 64 + 8 : 64 + 4, 150);
+      setWord(wide ? 64 + 32 : 64 + 16, 50);
       fs.writeFileSync(file, bytes);
       checkLength(file);
-      fs.writeFileSync(file, bytes.subarray(0, 99));
-      const message = `${file} is cut short: it has 99 bytes of 100`;
+      fs.writeFileSync(file, bytes.subarray(0, 199));
+      const message = `${file} is cut short: it has 199 bytes of 200`;
       t.throws(() => checkLength(file), { message }, `${wide ? 64 : 32} bits, ${little ? 'little' : 'big'}-endian`);
     }
   }
@@ -240,7 +244,13 @@ t.test('the length of the file that node-gyp-build finds is checked before it is
   t.same(find(), { file });
   t.same(asked, [folder]);
   t.same(opened, [file]);
-  const cutShort = [Buffer.from('\x7fELF\x02\x01', 'latin1'), Buffer.alloc(34), Buffer.alloc(60, 1)];
+  const cutShort = [
+    Buffer.from('\x7fELF\x02\x01', 'latin1'),
+    Buffer.alloc(26),
+    Buffer.of(64),
+    Buffer.alloc(7),
+    Buffer.alloc(60, 1)
+  ];
   place(folder, 'found', Buffer.concat(cutShort));
   t.throws(find, /is cut short/);
 });
