@@ -2,7 +2,11 @@
 
 import type { ClientRequestArgs } from 'node:http';
 import type { ClientHttp2Session, Http2SecureServer, Http2Server } from 'node:http2';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
+import type { ReadableStream, WritableStream } from 'node:stream/web';
+
+// biome-ignore lint/suspicious/noExplicitAny: of any context.
+type Any = any;
 
 /**
  * The WebSocket frame layer for Node.js. The guides are docs/ of the repository.
@@ -612,7 +616,13 @@ export interface ConnectionHandlers<Context = undefined, Text extends TextAs = '
 /** Shared by the connections of a server. Names are treated as by {@link DecoderOptions}. */
 export interface ConnectionOptions<Context = undefined, Text extends TextAs = 'string'>
 	extends ConnectionHandlers<Context, Text>,
-		Pick<DecoderOptions<Context, Text>, 'maxPayload' | 'maxFragments' | 'partsFrom' | 'text'> {
+		Pick<DecoderOptions<Context, Text>, 'maxPayload' | 'maxFragments' | 'text'> {
+	/**
+	 * See {@link DecoderOptions.partsFrom}. Without `onMessage` and `onPart`, such messages are streams
+	 * for {@link messages}: each keeps at most 64 KiB that its reader has not taken, and what follows
+	 * waits until it is read or destroyed.
+	 */
+	partsFrom?: number | undefined;
 	/** See {@link AcceptUpgradeOptions}. `new Connection` takes the agreement of its handshake. */
 	deflate?: boolean | DeflateOptions | undefined;
 	/**
@@ -801,6 +811,180 @@ export class Connection<Context = undefined, Text extends TextAs = 'string'> {
 	pause(): void;
 	/** Delivers the events that were held back, from the next tick on. */
 	resume(): void;
+	/** `for await (const { data, isBinary } of connection)`: {@link messages}, by default. */
+	[Symbol.asyncIterator](): AsyncIterableIterator<Message>;
+}
+
+/** A Connection, a WebSocket of framemask/ws, or, where it is said, of plain ws. */
+export type Peer =
+	| Connection<Any, Any>
+	| { readonly readyState: number; readonly isPaused: boolean; pause(): void; resume(): void };
+
+/** A message of an iterator. A test of `isBinary` narrows the type of `data`. */
+export type Message = { data: string; isBinary: false } | { data: Buffer; isBinary: true };
+
+/** A message of an iterator with the option `streams`: short ones are a {@link Message}. */
+export type StreamedMessage = Message | { data: Readable; isBinary: boolean };
+
+export interface Marks {
+	bytes?: number | undefined;
+	messages?: number | undefined;
+}
+
+export interface MessagesOptions {
+	/** From either amount on, the peer is paused. Default: 256 KiB, 256 messages. */
+	highWaterMark?: Marks | undefined;
+	/** Down to both amounts, it is resumed. Default: a quarter of `highWaterMark`. */
+	lowWaterMark?: Marks | undefined;
+	/** Ends the loop, which throws its reason. A message that it gathers is discarded. */
+	signal?: AbortSignal | undefined;
+	/**
+	 * Whether long messages come as streams (the option `partsFrom` of a Connection, `streamFrom` of
+	 * framemask/ws): read each to its end, or destroy it, before the loop goes on. Otherwise the loop
+	 * gathers each, and throws the error of a cut one. Default: false.
+	 */
+	streams?: boolean | undefined;
+}
+
+/**
+ * The messages of a connection from this call on: call it in the turn of `accept` or 'connection',
+ * before 'open', or on a Connection with `paused: true`, which the first loop resumes. While the
+ * loop is busy, the peer is paused at a high mark; the messages of a read that has begun (up to 64
+ * KiB, inflated if compressed) still come.
+ *
+ * - The loop ends with the connection, with any close code, after the messages that have come. It
+ *   throws the error of `onError` or 'error', which need nobody else to hear it.
+ * - Leaving the loop pauses the peer and keeps the messages that have come for the next loop.
+ *   `resume()` drops them; `close()` drops them, too, but for plain `ws`: resume it after `close()`.
+ * - Iterators at the same time share the messages, in the order of their calls of `next()`. The
+ *   marks of the latest count.
+ * - A peer that is paused learns of the end of its connection when it is resumed.
+ * - Listeners of 'message' of a WebSocket hear each message before the loop does.
+ *
+ * @throws RangeError for a mark that is not a number of at least 0; an Error with
+ *   `ERR_INVALID_STATE` for a Connection with `onMessage` or `onPart`
+ */
+export function messages(
+	peer: Peer,
+	options?: MessagesOptions & { streams?: false | undefined }
+): AsyncIterableIterator<Message>;
+export function messages(peer: Peer, options: MessagesOptions): AsyncIterableIterator<StreamedMessage>;
+
+export interface DrainedOptions {
+	/**
+	 * The mark in bytes. Default: 65,536. The socket's `writableHighWaterMark` (16 KiB; 64 KiB from
+	 * Node.js 22 on) is the lowest that counts.
+	 */
+	below?: number | undefined;
+	/** Ends the waiting: the promise is rejected with its reason. */
+	signal?: AbortSignal | undefined;
+}
+
+/**
+ * Resolves when a peer is open and its `bufferedAmount` below a mark. Rejected with the code
+ * `FRAMEMASK_ERR_NOT_OPEN` if the connection closes before, and for a WebSocket of plain ws; with
+ * a RangeError for a mark that is not above 0.
+ */
+export function drained(peer: Peer, options?: DrainedOptions): Promise<void>;
+
+export type Chunk = string | Bytes;
+
+export interface SendStreamOptions {
+	/** Whether the message is binary. Default: unless the first chunk is a string. */
+	binary?: boolean | undefined;
+	/** Whether permessage-deflate compresses it, if it has been negotiated. Default: true. */
+	compress?: boolean | undefined;
+	/** Ends the sending: the promise is rejected with its reason. */
+	signal?: AbortSignal | undefined;
+}
+
+/**
+ * Sends the chunks of a source as one message: each chunk is a frame, and an empty frame ends it.
+ * The source is asked for more when fewer than 64 KiB wait (the socket's `writableHighWaterMark`,
+ * if that is more). Do not change a chunk after it was given.
+ *
+ * - Meanwhile Ping, Pong and Close frames pass. Messages of `send` and other streams wait for
+ *   their turn (RFC 6455 section 5.4), so the source must not wait for them; `bufferedAmount`
+ *   counts them. On a Connection, fragments (`fin: false`) are `ERR_INVALID_STATE`.
+ * - If the source or the signal ends it after the first chunk, the connection is closed with
+ *   1011, and the callbacks and promises that wait get the error.
+ * - If the connection closes, the source is left (`return()`, `destroy()`, `cancel()`); an async
+ *   generator that awaits, when it goes on.
+ * - A receiver may limit the frames of a message (ws and framemask: 16,384): give chunks of 64
+ *   KiB up to 1 GiB, and larger ones for more.
+ *
+ * @returns a promise that resolves when the operating system has the last frame. Rejected with
+ *   the source's error; with the code `FRAMEMASK_ERR_NOT_OPEN` unless the peer is open, and for a
+ *   WebSocket of plain ws; with a TypeError for a source that is not a stream or iterable, and for
+ *   chunks of another type; with an Error within a message that `send` began
+ */
+export function sendStream(
+	peer: Peer,
+	source: Iterable<Chunk | Promise<Chunk>> | AsyncIterable<Chunk> | ReadableStream<Chunk> | Readable,
+	options?: SendStreamOptions
+): Promise<void>;
+
+export interface WebSocketCloseInfo {
+	/** 1000, or 3000 to 4999. Default: none, or 1000 if there is a reason. */
+	closeCode?: number | undefined;
+	/** At most 123 bytes of UTF-8. Default: empty. */
+	reason?: string | undefined;
+}
+
+/**
+ * Why a WebSocketStream has ended, a DOMException. Given to `cancel` or `abort`, it ends one, and
+ * the peer gets its code and reason.
+ *
+ * @throws DOMException `InvalidAccessError` for a code that may not be sent, `SyntaxError` for a
+ *   long reason
+ */
+export class WebSocketError extends Error {
+	constructor(message?: string, closeInfo?: WebSocketCloseInfo);
+	/** That of a DOMException: always 0. */
+	readonly code: number;
+	readonly closeCode: number | null;
+	readonly reason: string;
+}
+
+export interface WebSocketOpenInfo {
+	/** The messages: text as strings. 64 KiB that nobody has read pause the peer. */
+	readable: ReadableStream<string | Uint8Array>;
+	/**
+	 * Each chunk is a message; others than bytes become strings. A write is done when the bytes are
+	 * copied (below 16 KiB), or the operating system has them; a lost one rejects. Closing it
+	 * closes the connection, and is done when the peer has answered.
+	 */
+	writable: WritableStream<Chunk>;
+	extensions: string;
+	protocol: string;
+}
+
+/**
+ * A connection as a pair of web streams with backpressure
+ * (https://github.com/whatwg/websockets/pull/48). A rejection of its promises never ends the
+ * program.
+ */
+export class WebSocketStream {
+	protected constructor(url: string | URL);
+	/**
+	 * Streams of a connection, begun as {@link messages}. It takes the messages from then on, whole
+	 * ones alone, and sets a WebSocket's `binaryType` to 'nodebuffer'. framemask/ws has a constructor,
+	 * too, which dials.
+	 *
+	 * @throws DOMException `InvalidStateError` if it is closing or closed; TypeError for another
+	 *   value; Error as {@link messages}
+	 */
+	static from(peer: Peer): WebSocketStream;
+	readonly url: string;
+	/** Rejected with a WebSocketError if the connection is not opened; its `cause` says why. */
+	readonly opened: Promise<WebSocketOpenInfo>;
+	/**
+	 * Rejected with a WebSocketError unless both endpoints have sent a Close frame. While nobody
+	 * reads, the end is seen after the messages before it.
+	 */
+	readonly closed: Promise<{ closeCode: number; reason: string }>;
+	/** Starts the closing handshake. Messages that come after it are dropped. */
+	close(closeInfo?: WebSocketCloseInfo): void;
 }
 
 export interface ShutDownOptions {

@@ -32,6 +32,12 @@ define(['Connection', 'shutDown'], () => ({
 	...require('./lib/connection/connection'),
 	...require('./lib/sockets/shut-down')
 }));
+define(['drained', 'messages', 'sendStream', 'WebSocketError', 'WebSocketStream'], () => ({
+	...require('./lib/streams/drained'),
+	...require('./lib/streams/messages'),
+	...require('./lib/streams/send-stream'),
+	...require('./lib/streams/websocket-stream')
+}));
 define(['acceptHttp2'], () => require('./lib/http2/accept-http2'));
 define(['overHttp2'], () => require('./lib/http2/over-http2'));
 

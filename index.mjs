@@ -8,10 +8,12 @@ export const {
 	acceptDeflate,
 	acceptHttp2,
 	acceptUpgrade,
+	drained,
 	formatFrameId,
 	frameId,
 	kernel,
 	mask,
+	messages,
 	nativeError,
 	offerDeflate,
 	offerUpgrade,
@@ -19,7 +21,10 @@ export const {
 	parseFrameId,
 	prepare,
 	refuseUpgrade,
+	sendStream,
 	shutDown,
-	unmask
+	unmask,
+	WebSocketError,
+	WebSocketStream
 } = framemask;
 export default framemask;

@@ -17,10 +17,10 @@ import type { ClientHttp2Session, Http2SecureServer, Http2Server } from 'node:ht
 import type { Server as HttpsServer } from 'node:https';
 import type { createConnection } from 'node:net';
 import type { Duplex, DuplexOptions, Readable, Writable } from 'node:stream';
-import type { ReadableStream, WritableStream } from 'node:stream/web';
 import type { SecureContextOptions } from 'node:tls';
 import type { ZlibOptions } from 'node:zlib';
 
+import type * as streams from './index.js';
 import type { Kernel, PreparedMessage, prepare, ShutDownOptions, ShutDownResult } from './index.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: ws says no more of it.
@@ -439,130 +439,21 @@ declare namespace WebSocket {
 	 */
 	function connectionId(websocket: EitherWebSocket): string | null;
 
-	/** A message of an iterator. A test of `isBinary` narrows the type of `data`. */
-	type Message = { data: string; isBinary: false } | { data: Buffer; isBinary: true };
-
-	/** A message of an iterator with the option `streams`: short ones are a {@link Message}. */
-	type StreamedMessage = Message | { data: Readable; isBinary: boolean };
-
-	interface Marks {
-		bytes?: number | undefined;
-		messages?: number | undefined;
-	}
-
-	interface MessagesOptions {
-		/** From either amount on, the WebSocket is paused. Default: 256 KiB, 256 messages. */
-		highWaterMark?: Marks | undefined;
-		/** Down to both amounts, it is resumed. Default: a quarter of `highWaterMark`. */
-		lowWaterMark?: Marks | undefined;
-		/** Ends the loop, which throws its reason. A message that it gathers is discarded. */
-		signal?: AbortSignal | undefined;
-		/**
-		 * Whether messages of the option `streamFrom` come as streams: read each to its end, or destroy
-		 * it, before the loop goes on. Otherwise the loop gathers each, and throws the error of a cut
-		 * one. Default: false.
-		 */
-		streams?: boolean | undefined;
-	}
-
-	/**
-	 * The messages of a WebSocket from this call on: call it in the turn of 'connection' or before
-	 * 'open' to get all. While the loop is busy, the WebSocket is paused at a high mark; the messages
-	 * of a read that has begun (up to 64 KiB, inflated if compressed) still come.
-	 *
-	 * - Listeners of 'message' hear each message before the loop does.
-	 * - The loop ends with the connection, with any close code, after the messages that have come. It
-	 *   throws the error of the event 'error', which then needs no other listener.
-	 * - Leaving the loop pauses the WebSocket and keeps the messages that have come for the next
-	 *   loop. `resume()` drops them, and gives later ones to listeners of 'message' alone; `close()`
-	 *   drops them, too, but for plain `ws`: resume it after `close()`.
-	 * - Iterators at the same time share the messages, in the order of their calls of `next()`. The
-	 *   marks of the latest count.
-	 * - A WebSocket that is paused learns of the end of its connection when it is resumed.
-	 *
-	 * @throws RangeError for a mark that is not a number of at least 0
-	 */
-	function messages(
-		websocket: EitherWebSocket,
-		options?: MessagesOptions & { streams?: false | undefined }
-	): AsyncIterableIterator<Message>;
-	function messages(websocket: EitherWebSocket, options: MessagesOptions): AsyncIterableIterator<StreamedMessage>;
-
-	interface DrainedOptions {
-		/**
-		 * The mark in bytes. Default: 65,536. The socket's `writableHighWaterMark` (16 KiB; 64 KiB from
-		 * Node.js 22 on) is the lowest that counts.
-		 */
-		below?: number | undefined;
-		/** Ends the waiting: the promise is rejected with its reason. */
-		signal?: AbortSignal | undefined;
-	}
-
-	/**
-	 * Resolves when a WebSocket is open and its `bufferedAmount` below a mark. Rejected with the code
-	 * `FRAMEMASK_ERR_NOT_OPEN` if the connection closes before, and for a WebSocket of plain ws; with
-	 * a RangeError for a mark that is not above 0.
-	 */
-	function drained(websocket: EitherWebSocket, options?: DrainedOptions): Promise<void>;
-
-	type Chunk = string | ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
-
-	interface SendStreamOptions {
-		/** Whether the message is binary. Default: unless the first chunk is a string. */
-		binary?: boolean | undefined;
-		/** Whether permessage-deflate compresses it, if it has been negotiated. Default: true. */
-		compress?: boolean | undefined;
-		/** Ends the sending: the promise is rejected with its reason. */
-		signal?: AbortSignal | undefined;
-	}
-
-	/**
-	 * Sends the chunks of a source as one message: each chunk is a frame, and an empty frame ends it.
-	 * The source is asked for more when fewer than 64 KiB wait (the socket's `writableHighWaterMark`,
-	 * if that is more). Do not change a chunk after it was given.
-	 *
-	 * - Meanwhile Ping, Pong and Close frames pass. Messages of `send` and other streams wait for
-	 *   their turn (RFC 6455 section 5.4), so the source must not wait for them; `bufferedAmount`
-	 *   counts them.
-	 * - If the source or the signal ends it after the first chunk, the connection is closed with
-	 *   1011, and the callbacks and promises that wait get the error.
-	 * - If the connection closes, the source is left (`return()`, `destroy()`, `cancel()`); an async
-	 *   generator that awaits, when it goes on.
-	 * - A receiver may limit the frames of a message (ws and framemask: 16,384): give chunks of 64
-	 *   KiB up to 1 GiB, and larger ones for more.
-	 *
-	 * @returns a promise that resolves when the operating system has the last frame. Rejected with
-	 *   the source's error; with the code `FRAMEMASK_ERR_NOT_OPEN` unless the WebSocket is open, and
-	 *   one of framemask/ws; with a TypeError for a source that is not a stream or iterable, and for
-	 *   chunks of another type; with an Error within a message that `send` began
-	 */
-	function sendStream(
-		websocket: EitherWebSocket,
-		source: Iterable<Chunk | Promise<Chunk>> | AsyncIterable<Chunk> | ReadableStream<Chunk> | Readable,
-		options?: SendStreamOptions
-	): Promise<void>;
-
-	interface WebSocketCloseInfo {
-		/** 1000, or 3000 to 4999. Default: none, or 1000 if there is a reason. */
-		closeCode?: number | undefined;
-		/** At most 123 bytes of UTF-8. Default: empty. */
-		reason?: string | undefined;
-	}
-
-	/**
-	 * Why a WebSocketStream has ended, a DOMException. Given to `cancel` or `abort`, it ends one, and
-	 * the peer gets its code and reason.
-	 *
-	 * @throws DOMException `InvalidAccessError` for a code that may not be sent, `SyntaxError` for a
-	 *   long reason
-	 */
-	class WebSocketError extends Error {
-		constructor(message?: string, closeInfo?: WebSocketCloseInfo);
-		/** That of a DOMException: always 0. */
-		readonly code: number;
-		readonly closeCode: number | null;
-		readonly reason: string;
-	}
+	type Message = streams.Message;
+	type StreamedMessage = streams.StreamedMessage;
+	type Marks = streams.Marks;
+	type MessagesOptions = streams.MessagesOptions;
+	type DrainedOptions = streams.DrainedOptions;
+	type Chunk = streams.Chunk;
+	type SendStreamOptions = streams.SendStreamOptions;
+	type WebSocketCloseInfo = streams.WebSocketCloseInfo;
+	type WebSocketOpenInfo = streams.WebSocketOpenInfo;
+	type WebSocketError = streams.WebSocketError;
+	/** Those of framemask. */
+	const messages: typeof streams.messages;
+	const drained: typeof streams.drained;
+	const sendStream: typeof streams.sendStream;
+	const WebSocketError: typeof streams.WebSocketError;
 
 	interface WebSocketStreamOptions extends ClientOptions {
 		protocols?: string | string[] | undefined;
@@ -570,45 +461,10 @@ declare namespace WebSocket {
 		signal?: AbortSignal | undefined;
 	}
 
-	interface WebSocketOpenInfo {
-		/** The messages: text as strings. 64 KiB that nobody has read pause the WebSocket. */
-		readable: ReadableStream<string | Uint8Array>;
-		/**
-		 * Each chunk is a message; others than bytes become strings. A write is done when the bytes are
-		 * copied (below 16 KiB), or the operating system has them; a lost one rejects. Closing it
-		 * closes the WebSocket, and is done when the peer has answered.
-		 */
-		writable: WritableStream<string | ArrayBufferView | ArrayBuffer | SharedArrayBuffer>;
-		extensions: string;
-		protocol: string;
-	}
-
-	/**
-	 * A WebSocket as a pair of web streams with backpressure
-	 * (https://github.com/whatwg/websockets/pull/48). A rejection of its promises never ends the
-	 * program.
-	 */
-	class WebSocketStream {
+	/** That of framemask, and a client's. */
+	class WebSocketStream extends streams.WebSocketStream {
 		/** @throws SyntaxError for an URL or a protocol that is not valid, as `WebSocket` */
 		constructor(url: string | URL, options?: WebSocketStreamOptions);
-		/**
-		 * Streams of a WebSocket, a server's in the turn of 'connection'. It takes the messages from
-		 * then on (none of the event 'stream'), and sets `binaryType` to 'nodebuffer'.
-		 *
-		 * @throws DOMException `InvalidStateError` if it is closing or closed; TypeError for another
-		 *   value
-		 */
-		static from(websocket: EitherWebSocket): WebSocketStream;
-		readonly url: string;
-		/** Rejected with a WebSocketError if the connection is not opened; its `cause` says why. */
-		readonly opened: Promise<WebSocketOpenInfo>;
-		/**
-		 * Rejected with a WebSocketError unless both endpoints have sent a Close frame. While nobody
-		 * reads, the end is seen after the messages before it.
-		 */
-		readonly closed: Promise<{ closeCode: number; reason: string }>;
-		/** Starts the closing handshake. Messages that come after it are dropped. */
-		close(closeInfo?: WebSocketCloseInfo): void;
 	}
 
 	function createWebSocketStream(websocket: EitherWebSocket, options?: DuplexOptions): Duplex;

@@ -24,8 +24,9 @@ const DIRECTIONS = [
   [/^lib\/sockets\//, [/^lib\/(sockets|codec|masking|shared)\//]],
   [
     /^lib\/connection\//,
-    [/^lib\/(connection|sockets|codec|shared)\//, /^lib\/(client-handshake|handshake|tracing|frame-id)\.js$/]
+    [/^lib\/(connection|streams|sockets|codec|shared)\//, /^lib\/(client-handshake|handshake|tracing|frame-id)\.js$/]
   ],
+  [/^lib\/streams\//, [/^lib\/(streams|shared)\//]],
   [/^lib\/handshake\.js$/, [/^lib\/(deflate|shared)\//]],
   [/^lib\/client-handshake\.js$/, [/^lib\/shared\//, /^lib\/handshake\.js$/]],
   [/^lib\//, [PUBLIC, /^prebuilds\//]],

@@ -55,7 +55,7 @@ for (const [title, [code, codec, compression]] of Object.entries(MAKERS)) {
 
 t.test('each export can be replaced before it is loaded, and is an ordinary property then', async (t) => {
   const names = Object.keys(framemask);
-  t.equal(names.length, 20);
+  t.equal(names.length, 25);
   const replaced = () => 'replaced';
   framemask.prepare = replaced;
   t.equal(framemask.prepare, replaced);

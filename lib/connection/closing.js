@@ -147,4 +147,4 @@ class Closing {
 /** The code of the answer: "typically echos the status code it received" (section 5.5.1). */
 const answerTo = (code) => (code === NO_STATUS ? undefined : code);
 
-module.exports = { CLOSED, CLOSING, Closing, END, OPEN, SEND_CLOSE, answerTo };
+module.exports = { ABNORMAL, CLOSED, CLOSING, Closing, END, OPEN, SEND_CLOSE, answerTo };

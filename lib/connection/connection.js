@@ -6,9 +6,12 @@ const { acceptUpgrade } = require('../handshake');
 const { invalidType } = require('../shared/errors');
 const { showPublicState } = require('../shared/inspect');
 const { checkOptions, readBoolean } = require('../shared/option-names');
+const { messages } = require('../streams/messages');
+const { kClosing, kPeer } = require('../streams/peer');
 const { UNTRACED } = require('../tracing');
 const { CLOSED, CLOSING, OPEN } = require('./closing');
 const { Endpoint } = require('./endpoint');
+const { ConnectionPeer } = require('./peer');
 const { ownOf, settingsOf } = require('./settings');
 
 /** The connection of a handshake in trace records, with the id that a program has given. */
@@ -99,9 +102,9 @@ class Connection {
 		if (typeof options === 'function') return this.send(data, undefined, options);
 		const endpoint = this._endpoint;
 		if (!endpoint.maySend(callback)) return false;
-		if (!endpoint.send(data, options, callback)) return false;
-		if (endpoint.counts !== null) endpoint.counts.sent(data, options?.fin ?? true);
-		return endpoint.added(callback);
+		if (endpoint.redirect === null) return endpoint.send(data, options, callback);
+		endpoint.redirect(data, options, callback);
+		return !endpoint.output.isFull;
 	}
 
 	ping(data, callback) {
@@ -120,6 +123,7 @@ class Connection {
 
 	close(code, reason) {
 		this._endpoint.close(code, reason);
+		this._endpoint.peer?.emit(kClosing, true);
 	}
 
 	terminate() {
@@ -132,6 +136,15 @@ class Connection {
 
 	resume() {
 		this._endpoint.resume();
+	}
+
+	[Symbol.asyncIterator]() {
+		return messages(this);
+	}
+
+	get [kPeer]() {
+		this._endpoint.peer ??= new ConnectionPeer(this, this._endpoint);
+		return this._endpoint.peer;
 	}
 }
 

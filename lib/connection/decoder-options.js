@@ -2,6 +2,7 @@
 
 const { answerTo } = require('./closing');
 const { throwLater } = require('../shared/call-in-order');
+const { kPeer } = require('../streams/peer');
 
 // The handlers of Decoders. `this.context` is the Endpoint. None of them throws.
 
@@ -9,6 +10,7 @@ const { throwLater } = require('../shared/call-in-order');
 function decoderOptions(endpoint, role, deflate, trace) {
 	const { ofDecoder, onMessage: ofProgram, onPart: partsOfProgram } = endpoint.settings;
 	const { maxPayload, maxFragments, partsFrom, text } = ofDecoder;
+	const hasParts = partsOfProgram !== undefined || (partsFrom !== undefined && ofProgram === undefined);
 	return {
 		role,
 		maxPayload,
@@ -20,7 +22,7 @@ function decoderOptions(endpoint, role, deflate, trace) {
 		context: endpoint,
 		borrowed: false,
 		onMessage: ofProgram !== undefined || partsOfProgram === undefined ? onMessage : undefined,
-		onPart: partsOfProgram === undefined ? undefined : onPart,
+		onPart: hasParts ? onPart : undefined,
 		onPing,
 		onPong,
 		onClose,
@@ -31,21 +33,25 @@ function decoderOptions(endpoint, role, deflate, trace) {
 
 /** As `Endpoint.call`, without its `apply`: most calls come here. */
 function onMessage(data, isBinary) {
-	const { connection, counts, settings } = this.context;
+	const { connection, counts, peer, settings } = this.context;
 	if (counts !== null) counts.received(data, true);
-	if (settings.onMessage === undefined) return;
+	if (settings.onMessage === undefined && peer === null) return;
 	this.context.hasHeard = true;
 	try {
-		settings.onMessage.call(connection, data, isBinary);
+		if (settings.onMessage === undefined) peer.emit('message', data, isBinary);
+		else settings.onMessage.call(connection, data, isBinary);
 	} catch (error) {
 		throwLater(error);
 	}
 }
 
+/** Without a handler of the program, long messages are streams. */
 function onPart(data, isBinary, isLast) {
-	this.context.counts?.received(data, isLast);
-	this.context.hasHeard = true;
-	this.context.call('onPart', data, isBinary, isLast);
+	const { context } = this;
+	context.counts?.received(data, isLast);
+	context.hasHeard = true;
+	if (context.settings.onPart === undefined) context.connection[kPeer].addPart(data, isBinary, isLast);
+	else context.call('onPart', data, isBinary, isLast);
 }
 
 function onPing(payload) {
@@ -65,6 +71,7 @@ function onClose(code, reason) {
 function onError(error) {
 	this.context.fault = error;
 	this.context.follow(this.context.closing.fail(), error.closeCode);
+	this.context.peer?.fail(error);
 	this.context.call('onError', error);
 }
 

@@ -13,7 +13,7 @@ const { beginRead, endRead, flushLater, isExiting, listenForExit } = require('..
 const { Closing, END, SEND_CLOSE } = require('./closing');
 const { decoderOptions } = require('./decoder-options');
 const { ASK, GIVE_UP, Heartbeat, joinClock, leaveClock } = require('../sockets/heartbeat');
-const { BY_BACKPRESSURE, Input } = require('./input');
+const { BY_BACKPRESSURE, BY_PROGRAM, BY_READER, Input } = require('./input');
 const { Output } = require('./output');
 
 /** Where a stream keeps its Endpoint. */
@@ -69,7 +69,7 @@ class Endpoint {
 	/** Listens to the stream. */
 	start(isPaused) {
 		const { socket, settings } = this;
-		if (isPaused) this.input.pause();
+		if (isPaused) this.input.pause(BY_PROGRAM);
 		listenForExit();
 		listenTo(socket, this);
 		// Such as during a login.
@@ -101,17 +101,18 @@ class Endpoint {
 		return false;
 	}
 
-	/** Adds a message. @returns {boolean} false if memory to compress it fails: the connection is lost */
+	/** Adds a message. @returns {boolean} false if the program should wait, or the connection is lost */
 	send(data, options, callback) {
 		try {
 			this.output.send(data, options);
-			return true;
 		} catch (error) {
 			if (!(error instanceof FrameError)) throw error;
 			if (callback !== undefined) nextTick(callback, error);
 			this._drop(error);
 			return false;
 		}
+		if (this.counts !== null) this.counts.sent(data, options?.fin ?? true);
+		return this.added(callback);
 	}
 
 	/** A frame has been added. @returns {boolean} false if the program should wait for `onDrain` */
@@ -146,18 +147,29 @@ class Endpoint {
 	}
 
 	pause() {
-		if (this.closing.mayRead) this.input.pause();
+		if (this.closing.mayRead) this.input.pause(BY_PROGRAM);
 	}
 
 	resume() {
 		if (!this.input.isPaused) return;
-		this.input.resume();
+		this.input.resume(BY_PROGRAM);
 		nextTick(deliver, this);
+	}
+
+	/** The reader of a stream must take what it has before more is delivered. */
+	holdForReader() {
+		this.input.pause(BY_READER);
+	}
+
+	releaseReader() {
+		this.input.resume(BY_READER);
+		deliver(this);
 	}
 
 	_sendClose(code, reason) {
 		this.output.encoder.close(code, reason);
 		this._sentCode = code ?? NO_STATUS;
+		this.peer?.awaitClose();
 	}
 
 	/** Takes the steps of Closing; `code` is a Close frame's. The time is limited from now on. */
@@ -253,9 +265,11 @@ class Endpoint {
 		this.output.stop();
 		const error = this._error ?? this.fault;
 		traceClose(this.connection, this.trace, this.counts, this._sentCode, error);
-		if (error !== null) noteLoss(error, this.settings.onError !== undefined);
+		if (error !== null)
+			noteLoss(error, this.settings.onError !== undefined || (this.peer?.listenerCount('error') ?? 0) !== 0);
 		if (this._error !== null) this.call('onError', this._error);
 		this.call('onClose', closing.code, closing.reason);
+		this.peer?.finish(closing.code, closing.reason, error);
 	}
 
 	/** Sends what has collected. */
@@ -316,11 +330,12 @@ class Endpoint {
 		const wasFull = this.output.isFull;
 		this.output.noteFramed();
 		this.run(noop);
-		this._afterWrites(wasFull);
+		this.afterWrites(wasFull);
+		this.peer?.watchers.callAll();
 	}
 
 	/** The stream, or the Encoder, may take more than before. */
-	_afterWrites(wasFull) {
+	afterWrites(wasFull) {
 		if (!wasFull || this.output.isFull) return;
 		this._noteLeft();
 		if (this.settings.onDrain !== undefined) callInTurn([() => this._callDrain()], null);
@@ -345,8 +360,12 @@ Endpoint.prototype._isGone = false;
 /** why the connection is lost, for `onError`, or the rule that the peer has broken, */
 Endpoint.prototype._error = null;
 Endpoint.prototype.fault = null;
-/** and the code of the Close frame that has been sent. */
+/** the code of the Close frame that has been sent, */
 Endpoint.prototype._sentCode = null;
+/** the connection as lib/streams knows it, and what takes the messages while a stream is sent. */
+/** @type {import('./peer').ConnectionPeer | null} */
+Endpoint.prototype.peer = null;
+Endpoint.prototype.redirect = null;
 
 let hasWarned = false;
 
@@ -385,7 +404,7 @@ function onSocketDrain() {
 	const endpoint = this[kEndpoint];
 	const wasFull = endpoint.output.isFull;
 	endpoint.output.noteDrained();
-	endpoint._afterWrites(wasFull);
+	endpoint.afterWrites(wasFull);
 }
 
 function onSocketEnd() {
@@ -423,9 +442,9 @@ const settle = (endpoint) => endpoint._settle();
 const terminate = (endpoint) => endpoint.terminate();
 const noop = () => {};
 
-/** Goes on after `resume`, unless the program has paused again. */
+/** Goes on after `resume`, unless it has been paused again. */
 function deliver(endpoint) {
-	if (endpoint.input.isPaused) return;
+	if (!endpoint.input.mayDeliver) return;
 	endpoint.run(decodeHeld);
 	endpoint.input.readOn();
 }
@@ -436,9 +455,9 @@ function flushQueued(endpoint) {
 	endpoint._flush();
 }
 
-/** A tick of the heartbeat's clock, which stands still while the program pauses. */
+/** A tick of the heartbeat's clock, which stands still while the program does not read. */
 function onTick(endpoint) {
-	if (endpoint.input.isPaused) return;
+	if (!endpoint.input.mayDeliver) return;
 	const due = endpoint._heartbeat.tick();
 	if (due === ASK) {
 		endpoint.output.encoder.ping();

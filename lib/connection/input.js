@@ -7,8 +7,10 @@ const { shareReads } = require('../sockets/shared-reads');
 const BY_PROGRAM = 1;
 /** the peer does not read our answers, */
 const BY_BACKPRESSURE = 2;
-/** the Decoder waits for the thread pool. */
+/** the Decoder waits for the thread pool, */
 const BY_INFLATING = 4;
+/** the reader of a message as a stream has not taken what has come. */
+const BY_READER = 8;
 
 /** A connection's way in: the chunks of a stream go to a Decoder, unless something holds them. */
 class Input {
@@ -46,15 +48,20 @@ class Input {
 		if (rest !== null) this.decoder.write(rest);
 	}
 
+	/** Whether nothing holds back what has been read. */
+	get mayDeliver() {
+		return (this._holds & (BY_PROGRAM | BY_READER)) === 0;
+	}
+
 	/** Stops the reading and the delivery of bytes that have been read. */
-	pause() {
-		this.hold(BY_PROGRAM);
+	pause(reason) {
+		this.hold(reason);
 		this.decoder.pause();
 	}
 
-	/** Ends a pause; `deliver` and `readOn` follow in the next tick. */
-	resume() {
-		this._holds &= ~BY_PROGRAM;
+	/** Ends a pause; `deliver` and `readOn` follow. */
+	resume(reason) {
+		this._holds &= ~reason;
 	}
 
 	/** Delivers what a pause has held back. */
@@ -91,4 +98,4 @@ class Input {
 	}
 }
 
-module.exports = { BY_BACKPRESSURE, Input };
+module.exports = { BY_BACKPRESSURE, BY_PROGRAM, BY_READER, Input };

@@ -12,7 +12,7 @@ const { callInTurn } = require('../shared/turn');
 const { nextTick } = require('../shared/ticks');
 const { flushInto, isPlain } = require('../sockets/plain-sockets');
 
-/** From so many bytes on that wait for the thread pool, the program should wait, too. */
+/** From so many bytes on that wait for the thread pool, or a stream, the program should wait, too. */
 const MAX_WAITING = 64 * 1024;
 
 /**
@@ -32,7 +32,7 @@ class Output {
 
 	/** Whether the program should wait until what it has sent has left. */
 	get isFull() {
-		return this._isBlocked || this._waiting >= MAX_WAITING;
+		return this._isBlocked || this._waiting + this.heldBytes >= MAX_WAITING;
 	}
 
 	/** Whether messages are being compressed, or wait for that. */
@@ -41,13 +41,13 @@ class Output {
 	}
 
 	get bufferedAmount() {
-		return this._socket.writableLength + this.encoder.pending;
+		return this._socket.writableLength + this.encoder.pending + this.heldBytes;
 	}
 
 	/** Adds a message, or a fragment of one. */
 	send(data, options) {
 		const { encoder } = this;
-		if (options !== undefined || this._isAmidMessage) this._sendWith(data, checkObject(options ?? {}));
+		if (options !== undefined || this.isAmidMessage) this._sendWith(data, checkObject(options ?? {}));
 		else if (typeof data === 'string') encoder.text(data);
 		// A PreparedMessage lacks the property.
 		else if (data?.byteLength === undefined && framedMessage(data) !== null) encoder.addPrepared(data);
@@ -59,10 +59,10 @@ class Output {
 		const { binary = typeof data !== 'string', fin = true, compress, owned } = options;
 		// Without options a message takes a shorter way.
 		const given = fin && compress === undefined && !owned ? undefined : { fin, compress, owned };
-		if (this._isAmidMessage) encoder.continuation(data, given);
+		if (this.isAmidMessage) encoder.continuation(data, given);
 		else if (binary) encoder.binary(typeof data === 'string' ? Buffer.from(data) : toBytes('data', data), given);
 		else encoder.text(data, given);
-		this._isAmidMessage = !fin;
+		this.isAmidMessage = !fin;
 	}
 
 	/** @param {Function | undefined} callback of the frame that has been added last */
@@ -135,7 +135,9 @@ class Output {
 
 // Own properties of few.
 /** Whether the last data frame leaves a message unfinished. */
-Output.prototype._isAmidMessage = false;
+Output.prototype.isAmidMessage = false;
+/** The bytes of messages that wait for the end of a stream. */
+Output.prototype.heldBytes = 0;
 // With compression:
 /** The bytes that waited for compression after the last frame was added, */
 Output.prototype._waiting = 0;

@@ -1,6 +1,7 @@
 'use strict';
 
 const { invalidType } = require('../shared/errors');
+const { nextTick } = require('../shared/ticks');
 
 /**
  * What lib/streams asks of a connection: of the API of ws's WebSocket, `readyState`, `isPaused`, `url`,
@@ -21,6 +22,28 @@ const { invalidType } = require('../shared/errors');
  * @property {(call: any[]) => void} sendHeld makes the call
  */
 
+/** Functions that are called once, in the tick after `callAll`: the frames are in the socket then. */
+class Watchers {
+	constructor() {
+		this._callbacks = new Set();
+	}
+
+	/** @returns {() => void} withdraws it */
+	add(callback) {
+		this._callbacks.add(callback);
+		return () => this._callbacks.delete(callback);
+	}
+
+	callAll() {
+		const callbacks = this._callbacks;
+		if (callbacks.size === 0) return;
+		this._callbacks = new Set();
+		nextTick(() => {
+			for (const callback of callbacks) callback();
+		});
+	}
+}
+
 /** Where a connection that is no Peer has its own. */
 const kPeer = Symbol('peer');
 /** Where a Peer has its WayOut: null before it is open; plain ws lacks it. */
@@ -39,4 +62,4 @@ function peerOf(value) {
 /** @returns {WayOut | null} */
 const wayOutOf = (peer) => peer[kWayOut] ?? null;
 
-module.exports = { kClosing, kPeer, kWayOut, peerOf, wayOutOf };
+module.exports = { Watchers, kClosing, kPeer, kWayOut, peerOf, wayOutOf };

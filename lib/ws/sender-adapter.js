@@ -12,6 +12,7 @@ const { nextTick } = require('../shared/ticks');
 const { callInTurn } = require('../shared/turn');
 const { beginRead, endRead, flushLater, isExiting, listenForExit } = require('../sockets/flush-queue');
 const { flushInto, isPlain, writesAsNode } = require('../sockets/plain-sockets');
+const { Watchers } = require('../streams/peer');
 const {
 	bufferedBytes,
 	deflateOf,
@@ -177,7 +178,7 @@ class SenderAdapter {
 		// Messages that wait in ws's Sender come after this frame. A Close frame always leaves.
 		const isClose = (list[0]?.[0] & OPCODE) === Opcode.CLOSE;
 		if (!isClose && this.guard?.refuses(this.socket.writableLength + this.pending, callback)) return;
-		if (this._watchers !== null) this._callWatchers();
+		if (this._watchers !== null) this._watchers.callAll();
 		const isShort = list.at(-1)?.length < SEND_FROM;
 		const shared = isShort && this._sharesFrames ? framedIfRepeated(list) : null;
 		const pieces = shared ?? list.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece));
@@ -209,18 +210,8 @@ class SenderAdapter {
 	 * @returns {() => void} withdraws it
 	 */
 	watchSender(callback) {
-		this._watchers ??= new Set();
-		this._watchers.add(callback);
-		return () => this._watchers?.delete(callback);
-	}
-
-	/** In the next tick, when the frame is in the socket. */
-	_callWatchers() {
-		const watchers = this._watchers;
-		this._watchers = null;
-		nextTick(() => {
-			for (const callback of watchers) callback();
-		});
+		this._watchers ??= new Watchers();
+		return this._watchers.add(callback);
 	}
 
 	/** Holds frames back until `endRead`: the replies to the messages of one read. */

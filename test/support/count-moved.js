@@ -14,9 +14,10 @@ async function countMoved(work) {
     moved += this.length;
     return shift.call(this);
   };
-  Array.prototype.splice = function (start, count, ...added) {
+  Array.prototype.splice = function (...args) {
+    const [start, count = this.length - start] = args;
     moved += this.length - start - count;
-    return splice.call(this, start, count, ...added);
+    return splice.apply(this, args);
   };
   try {
     await work();

@@ -14,7 +14,7 @@ const covered = ['index.js', 'index.mjs', 'ws.js', 'ws.mjs', ...modules];
  * sooner, and millions of calls take half of the time.
  */
 const COVERING =
-  /^(fuzz\/|test\/((codec|connection|deflate|hazards|masking|shared|sockets|ws)\/|frame-id|handshake|http2|loading|tracing))/;
+  /^(fuzz\/|test\/((codec|connection|deflate|hazards|masking|shared|sockets|streams|ws)\/|frame-id|handshake|http2|loading|tracing))/;
 const LONG = /\/(chunk-boundaries|differential|flood|kernels|memory)\.js$/;
 
 /**

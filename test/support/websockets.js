@@ -60,7 +60,15 @@ async function listen(t, { WebSocketServer }, options = {}, transport = 'TCP') {
  */
 async function connectPair(t, implementation, { server: serverOptions, client: options, transport = 'TCP' } = {}) {
   const wss = await listen(t, implementation, serverOptions, transport);
-  const client = new implementation.WebSocket(wss.url, { ...TRANSPORTS[transport].client, ...options });
+  const given = { ...TRANSPORTS[transport].client, ...options };
+  if (implementation.connect !== undefined) {
+    const [[server, request], client] = await Promise.all([
+      once(wss, 'connection'),
+      implementation.connect(wss.url, given)
+    ]);
+    return { server, client, request };
+  }
+  const client = new implementation.WebSocket(wss.url, given);
   const events = [once(wss, 'connection'), once(client, 'upgrade'), once(client, 'open')];
   const [[server, request], [response]] = await Promise.all(events);
   return { server, client, request, response };

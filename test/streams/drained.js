@@ -1,6 +1,7 @@
 'use strict';
 
 const t = require('tap');
+const { forEachDoor } = require('../support/doors');
 const { IMPLEMENTATIONS, connectPair, connectRaw, listen } = require('../support/websockets');
 const framemask = require('../../ws.js');
 
@@ -15,7 +16,7 @@ function fill(websocket) {
 const SETTINGS = [{ perMessageDeflate: false }, { perMessageDeflate: { threshold: 0 } }];
 
 for (const options of SETTINGS) {
-  t.test(`drained resolves when the bytes have left, ${JSON.stringify(options)}`, async (t) => {
+  forEachDoor(t, `drained resolves when the bytes have left, ${JSON.stringify(options)}`, async (t, framemask) => {
     const { server, client } = await connectPair(t, framemask, { server: options, client: options });
     client.pause();
     await drained(server);
@@ -33,7 +34,7 @@ for (const options of SETTINGS) {
   });
 }
 
-t.test('a hundred wait for the same without a warning', async (t) => {
+forEachDoor(t, 'a hundred wait for the same without a warning', async (t, framemask) => {
   const { server, client } = await connectPair(t, framemask);
   const listeners = [server.listenerCount('close'), server._socket.listenerCount('drain')];
   const warnings = [];
@@ -50,14 +51,14 @@ t.test('a hundred wait for the same without a warning', async (t) => {
   t.same([server.listenerCount('close'), server._socket.listenerCount('drain')], listeners);
 });
 
-t.test('drained waits for a connection to open', async (t) => {
+forEachDoor(t, 'drained waits for a connection to open', async (t, framemask) => {
   const client = new WebSocket((await listen(t, framemask)).url);
   await drained(client);
   t.equal(client.readyState, client.OPEN);
   client.terminate();
 });
 
-t.test('drained rejects if the connection closes, or is closed', async (t) => {
+forEachDoor(t, 'drained rejects if the connection closes, or is closed', async (t, framemask) => {
   for (const how of ['terminate', 'reset']) {
     const { server, socket } = await connectRaw(t, framemask);
     socket.pause();
@@ -72,7 +73,7 @@ t.test('drained rejects if the connection closes, or is closed', async (t) => {
   await t.rejects(drained(plain.server), { code: 'FRAMEMASK_ERR_NOT_OPEN' }, 'a WebSocket of plain ws');
 });
 
-t.test('drained heeds its signal, and refuses marks that are no numbers', async (t) => {
+forEachDoor(t, 'drained heeds its signal, and refuses marks that are no numbers', async (t, framemask) => {
   for (const options of SETTINGS) {
     const { server, client } = await connectPair(t, framemask, { server: options, client: options });
     client.pause();

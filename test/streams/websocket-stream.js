@@ -10,12 +10,13 @@ const t = require('tap');
 const framemask = require('../../ws.js');
 const { CLOSE, KEY, closePayload, frame } = require('../support/frames');
 const { until } = require('../support/promises');
+const { ALL, forEachDoor } = require('../support/doors');
 const { IMPLEMENTATIONS, TRANSPORTS, connectPair, connectRaw, listen } = require('../support/websockets');
 
 const { WebSocket, WebSocketError, WebSocketStream, drained, messages, sendStream } = framemask;
 
 /** A server that echoes by streams, and the streams of a client. */
-async function connectEcho(t, options) {
+async function connectEcho(t, framemask, options) {
   const wss = await listen(t, framemask, options);
   wss.on('connection', async (socket) => {
     const { readable, writable } = await WebSocketStream.from(socket).opened;
@@ -26,7 +27,7 @@ async function connectEcho(t, options) {
 }
 
 /** The streams of a client, and its server's end, a WebSocket. */
-async function connect(t, options, transport) {
+async function connect(t, framemask, options, transport) {
   const wss = await listen(t, framemask, options, transport);
   const stream = new WebSocketStream(wss.url, { rejectUnauthorized: false });
   const [[server], info] = await Promise.all([once(wss, 'connection'), stream.opened]);
@@ -47,9 +48,9 @@ const closed = async (socket) => {
   return `${code} ${reason}`.trim();
 };
 
-t.test('messages come as strings and bytes, and are sent as such', async (t) => {
+forEachDoor(t, 'messages come as strings and bytes, and are sent as such', async (t, framemask) => {
   for (const options of [{}, { sharedReads: false }, { perMessageDeflate: { threshold: 0 } }]) {
-    const { wss, stream, readable, writable, extensions, protocol } = await connectEcho(t, options);
+    const { wss, stream, readable, writable, extensions, protocol } = await connectEcho(t, framemask, options);
     t.equal(stream.url, wss.url);
     t.equal(protocol, '');
     t.equal(extensions, options.perMessageDeflate ? 'permessage-deflate' : '');
@@ -71,8 +72,8 @@ t.test('messages come as strings and bytes, and are sent as such', async (t) => 
   }
 });
 
-t.test('a chunk can be transferred, and those of the same read stay', async (t) => {
-  const { server, readable } = await connect(t);
+forEachDoor(t, 'a chunk can be transferred, and those of the same read stay', async (t, framemask) => {
+  const { server, readable } = await connect(t, framemask);
   server._socket.cork();
   for (const byte of [1, 2]) server.send(Buffer.alloc(10, byte));
   server._socket.uncork();
@@ -82,8 +83,8 @@ t.test('a chunk can be transferred, and those of the same read stay', async (t) 
   t.same((await reader.read()).value, new Uint8Array(10).fill(2));
 });
 
-t.test('a chunk may be changed when its write is done', async (t) => {
-  const { readable, writable } = await connectEcho(t);
+forEachDoor(t, 'a chunk may be changed when its write is done', async (t, framemask) => {
+  const { readable, writable } = await connectEcho(t, framemask);
   const writer = writable.getWriter();
   const reader = readable.getReader();
   for (const length of [10, 2000, 20_000, 100_000]) {
@@ -94,8 +95,8 @@ t.test('a chunk may be changed when its write is done', async (t) => {
   }
 });
 
-t.test('many writes leave no listeners', async (t) => {
-  const { readable, writable } = await connectEcho(t);
+forEachDoor(t, 'many writes leave no listeners', async (t, framemask) => {
+  const { readable, writable } = await connectEcho(t, framemask);
   const writer = writable.getWriter();
   const warned = [];
   const warn = ({ message }) => warned.push(message);
@@ -107,7 +108,7 @@ t.test('many writes leave no listeners', async (t) => {
   await readable.cancel();
 });
 
-t.test('close() sends code and reason', async (t) => {
+forEachDoor(t, 'close() sends code and reason', async (t, framemask, door) => {
   for (const [closeInfo, closeCode, reason] of [
     [{ closeCode: 3456, reason: 'pizza' }, 3456, 'pizza'],
     [undefined, 1005, ''],
@@ -116,14 +117,15 @@ t.test('close() sends code and reason', async (t) => {
     [{ reason: '' }, 1005, ''],
     [{ reason: 'not empty' }, 1000, 'not empty']
   ]) {
-    const { stream, readable, writable } = await connectEcho(t);
+    const { stream, readable, writable } = await connectEcho(t, framemask);
     stream.close(closeInfo);
-    t.same(await stream.closed, { closeCode, reason });
+    // A Connection answers with the code alone.
+    t.same(await stream.closed, { closeCode, reason: door === 'Connection' ? '' : reason });
     t.same(await readable.getReader().read(), { value: undefined, done: true });
     await t.rejects(writable.getWriter().closed, { name: 'InvalidStateError' });
     stream.close();
   }
-  const { stream } = await connectEcho(t);
+  const { stream } = await connectEcho(t, framemask);
   t.throws(() => stream.close(true), TypeError);
   t.throws(() => stream.close({ reason: '.'.repeat(124) }), { name: 'SyntaxError' });
   for (const closeCode of [999, 1001, 2999, 5000]) {
@@ -141,8 +143,8 @@ t.test('an error has the code and reason that it was given', async (t) => {
   t.throws(() => new WebSocketError('', { closeCode: 1000, reason: 'é'.repeat(62) }), { name: 'SyntaxError' });
 });
 
-t.test('cancel and abort close the WebSocket as their reason says', async (t) => {
-  const lost = await connect(t);
+forEachDoor(t, 'cancel and abort close the WebSocket as their reason says', async (t, framemask) => {
+  const lost = await connect(t, framemask);
   lost.server.terminate();
   const ofLost = await lost.stream.closed.catch((error) => error);
   const ofOther = Object.assign(new DOMException('yes', 'DataCloneError'), { closeCode: 1000, reason: 'ignored' });
@@ -157,7 +159,7 @@ t.test('cancel and abort close the WebSocket as their reason says', async (t) =>
       [new WebSocketError('', { closeCode: 3456, reason: 'set' }), '3456 set'],
       [new WebSocketError('', { reason: 'specified' }), '1000 specified']
     ]) {
-      const { stream: own, [stream]: side, server } = await connect(t);
+      const { stream: own, [stream]: side, server } = await connect(t, framemask);
       server.send('a message that nobody reads');
       const ended = closed(server);
       await side[method](reason);
@@ -167,7 +169,7 @@ t.test('cancel and abort close the WebSocket as their reason says', async (t) =>
   }
 });
 
-t.test('closing the writable is done when the peer has answered', async (t) => {
+forEachDoor(t, 'closing the writable is done when the peer has answered', async (t, framemask) => {
   const { server, socket } = await connectRaw(t, framemask);
   const { writable, readable } = await WebSocketStream.from(server).opened;
   let isDone = false;
@@ -182,9 +184,9 @@ t.test('closing the writable is done when the peer has answered', async (t) => {
   t.same(await readable.getReader().read(), { value: undefined, done: true });
 });
 
-t.test('a lost connection is an error of all', async (t) => {
+forEachDoor(t, 'a lost connection is an error of all', async (t, framemask, door) => {
   for (const lose of [(server) => server.terminate(), (server) => server._socket.resetAndDestroy()]) {
-    const { server, stream, readable, writable } = await connect(t);
+    const { server, stream, readable, writable } = await connect(t, framemask);
     const reader = readable.getReader();
     const writer = writable.getWriter();
     const reading = reader.read();
@@ -197,11 +199,13 @@ t.test('a lost connection is an error of all', async (t) => {
   const { server: broken, socket } = await connectRaw(t, framemask);
   const ofBroken = WebSocketStream.from(broken);
   socket.write(Buffer.from([0xf1, 0x80, 0, 0, 0, 0]));
-  t.match((await isLost(t, ofBroken.closed)).cause, { code: 'WS_ERR_UNEXPECTED_RSV_2_3' });
+  t.match((await isLost(t, ofBroken.closed)).cause, {
+    code: door === 'Connection' ? 'FRAMEMASK_ERR_RESERVED_BITS' : 'WS_ERR_UNEXPECTED_RSV_2_3'
+  });
 });
 
 for (const transport of Object.keys(TRANSPORTS)) {
-  t.test(`a write that is lost rejects, as do those after it: ${transport}`, async (t) => {
+  forEachDoor(t, `a write that is lost rejects, as do those after it: ${transport}`, async (t, framemask) => {
     const wss = await listen(t, framemask, {}, transport);
     const client = new WebSocket(wss.url, TRANSPORTS[transport].client);
     const [[server]] = await Promise.all([once(wss, 'connection'), once(client, 'open')]);
@@ -221,38 +225,46 @@ for (const transport of Object.keys(TRANSPORTS)) {
   });
 }
 
-t.test("a write that the peer's Close frame and end cut off is one to a closed stream", async (t) => {
-  const { server, socket } = await connectRaw(t, framemask);
-  const stream = WebSocketStream.from(server);
-  const writer = (await stream.opened).writable.getWriter();
-  const write = writer.write(new Uint8Array(50e6));
-  const next = writer.write('next');
-  socket.write(frame(CLOSE, closePayload(1000), { key: KEY }));
-  await until(() => server.readyState === WebSocket.CLOSING);
-  socket.resetAndDestroy();
-  t.match(await stream.closed.catch((error) => error), { name: 'WebSocketError', closeCode: 1000 });
-  const error = await write.catch((thrown) => thrown);
-  t.match(error, { constructor: DOMException, name: 'InvalidStateError' });
-  for (const later of [next, writer.write('word')]) t.equal(await later.catch((thrown) => thrown), error);
-});
+forEachDoor(
+  t,
+  "a write that the peer's Close frame and end cut off is one to a closed stream",
+  async (t, framemask) => {
+    const { server, socket } = await connectRaw(t, framemask);
+    const stream = WebSocketStream.from(server);
+    const writer = (await stream.opened).writable.getWriter();
+    const write = writer.write(new Uint8Array(50e6));
+    const next = writer.write('next');
+    socket.write(frame(CLOSE, closePayload(1000), { key: KEY }));
+    await until(() => server.readyState === WebSocket.CLOSING);
+    socket.resetAndDestroy();
+    t.match(await stream.closed.catch((error) => error), { name: 'WebSocketError', closeCode: 1000 });
+    const error = await write.catch((thrown) => thrown);
+    t.match(error, { constructor: DOMException, name: 'InvalidStateError' });
+    for (const later of [next, writer.write('word')]) t.equal(await later.catch((thrown) => thrown), error);
+  }
+);
 
-t.test('a write that has left before the own Close frame resolves, one after it rejects', async (t) => {
-  const { server, stream, writable } = await connect(t);
-  const writer = writable.getWriter();
-  server.pause();
-  const before = writer.write(new Uint8Array(50e6));
-  const after = writer.write('after');
-  await turn();
-  stream.close();
-  server.resume();
-  await before;
-  await t.rejects(after, { name: 'InvalidStateError' });
-  t.same(await stream.closed, { closeCode: 1005, reason: '' });
-  const { stream: another, writable: idle } = await connect(t);
-  another.close();
-  await t.rejects(idle.getWriter().write('after'), { name: 'InvalidStateError' });
-  t.same(await another.closed, { closeCode: 1005, reason: '' });
-});
+forEachDoor(
+  t,
+  'a write that has left before the own Close frame resolves, one after it rejects',
+  async (t, framemask) => {
+    const { server, stream, writable } = await connect(t, framemask);
+    const writer = writable.getWriter();
+    server.pause();
+    const before = writer.write(new Uint8Array(50e6));
+    const after = writer.write('after');
+    await turn();
+    stream.close();
+    server.resume();
+    await before;
+    await t.rejects(after, { name: 'InvalidStateError' });
+    t.same(await stream.closed, { closeCode: 1005, reason: '' });
+    const { stream: another, writable: idle } = await connect(t, framemask);
+    another.close();
+    await t.rejects(idle.getWriter().write('after'), { name: 'InvalidStateError' });
+    t.same(await another.closed, { closeCode: 1005, reason: '' });
+  }
+);
 
 t.test('a handshake that fails rejects both promises, and nobody needs to hear it', async (t) => {
   const { url } = await listen(t, framemask, { verifyClient: () => false });
@@ -295,7 +307,7 @@ t.test('a signal ends the handshake, and nothing after it', async (t) => {
 });
 
 t.test('a signal that is none is a TypeError, and opens no connection', async (t) => {
-  const { wss, stream } = await connectEcho(t);
+  const { wss, stream } = await connectEcho(t, framemask);
   const [websocket] = wss.clients;
   const message = /"options.signal" argument must be an AbortSignal/;
   for (const signal of [null, 5, {}]) {
@@ -329,9 +341,9 @@ t.test('from() takes open and opening WebSockets, of ws, too', async (t) => {
   t.throws(() => WebSocketStream.from({}), TypeError);
 });
 
-t.test('a reader that does not read stops the peer', async (t) => {
+forEachDoor(t, 'a reader that does not read stops the peer', async (t, framemask) => {
   for (const [options, transport] of [[{}], [{ sharedReads: false }], [{}, 'TLS']]) {
-    const { server, readable, stream } = await connect(t, options, transport);
+    const { server, readable, stream } = await connect(t, framemask, options, transport);
     const chunk = Buffer.alloc(64 * 1024, 1);
     // More than the buffers of two sockets hold.
     const count = 400;
@@ -348,28 +360,30 @@ t.test('a reader that does not read stops the peer', async (t) => {
   }
 });
 
-/** The ways to close a WebSocket whose stream has paused it. */
+/** The ways to close a connection whose stream has paused it: not that of plain ws. */
 const CLOSES = {
-  'close()': [framemask, (stream) => stream.close({ closeCode: '3000' })], // a number, as in browsers
-  'close() with plain ws': [IMPLEMENTATIONS.ws, (stream) => stream.close({ closeCode: 3000 })],
-  'close() of the WebSocket': [framemask, (_stream, socket) => socket.close(3000)]
+  // A number, as in browsers.
+  'close()': (stream) => stream.close({ closeCode: '3000' }),
+  'close() of the WebSocket': (_stream, peer) => peer.close(3000)
 };
 
-for (const [name, [implementation, close]] of Object.entries(CLOSES)) {
-  t.test(`${name} does not wait for a reader`, async (t) => {
-    const { server, client } = await connectPair(t, implementation);
-    const stream = WebSocketStream.from(server);
-    const { readable } = await stream.opened;
-    for (let i = 0; i < 400; i++) client.send(Buffer.alloc(64 * 1024));
-    await readable.getReader().read();
-    await turn();
-    close(stream, server);
-    t.equal((await stream.closed).closeCode, 3000);
-  });
+for (const [door, implementation] of Object.entries(ALL)) {
+  for (const [name, close] of Object.entries(CLOSES).slice(0, door === 'ws' ? 1 : 2)) {
+    t.test(`${name} does not wait for a reader, ${door}`, async (t) => {
+      const { server, client } = await connectPair(t, implementation);
+      const stream = WebSocketStream.from(server);
+      const { readable } = await stream.opened;
+      for (let i = 0; i < 400; i++) client.send(Buffer.alloc(64 * 1024));
+      await readable.getReader().read();
+      await turn();
+      close(stream, server);
+      t.equal((await stream.closed).closeCode, 3000);
+    });
+  }
 }
 
-t.test('a writer waits for a peer that does not read', async (t) => {
-  const { server, stream, writable } = await connect(t);
+forEachDoor(t, 'a writer waits for a peer that does not read', async (t, framemask) => {
+  const { server, stream, writable } = await connect(t, framemask);
   server.pause();
   const writer = writable.getWriter();
   const chunk = new Uint8Array(8000);

@@ -12,6 +12,7 @@ const { piecesOf } = require('../support/frames');
 const { withResolvers } = require('../support/promises');
 const { LONG, TRIES_ALL, titleOf } = require('../support/sample');
 const { uncaughtMessages } = require('../support/uncaught');
+const { forEachDoor } = require('../support/doors');
 const {
   IMPLEMENTATIONS,
   connectPair,
@@ -60,7 +61,7 @@ function endless(chunk, isStuck = false) {
 }
 
 for (const [setting, options] of Object.entries(SETTINGS)) {
-  t.test(`${setting}: megabytes arrive as one message, both ways`, async (t) => {
+  forEachDoor(t, `${setting}: megabytes arrive as one message, both ways`, async (t, framemask) => {
     const { server, client } = await connectPair(t, framemask, options);
     const bytes = Buffer.alloc(5_000_000);
     for (let i = 0; i < bytes.length; i += 7) bytes[i] = i;
@@ -75,7 +76,7 @@ for (const [setting, options] of Object.entries(SETTINGS)) {
   });
 }
 
-t.test('each kind of source and chunk', async (t) => {
+forEachDoor(t, 'each kind of source and chunk', async (t, framemask) => {
   const { server, client } = await connectPair(t, framemask);
   const text = 'a😀é';
   const memory = [new Uint16Array([0x6161]), new DataView(new ArrayBuffer(1)), new ArrayBuffer(1)];
@@ -107,7 +108,7 @@ t.test('each kind of source and chunk', async (t) => {
   }
 });
 
-t.test('a source that never waits lets the event loop turn', async (t) => {
+forEachDoor(t, 'a source that never waits lets the event loop turn', async (t, framemask) => {
   const { client } = await connectPair(t, framemask);
   let chunks = 0;
   let chunksOfTurn = 0;
@@ -121,27 +122,31 @@ t.test('a source that never waits lets the event loop turn', async (t) => {
   t.ok(chunksOfTurn > 0 && chunksOfTurn <= 64, `${chunksOfTurn} KiB in a turn`);
 });
 
-t.test('a Readable that fails before it is asked rejects the promise, and harms nothing else', async (t) => {
-  const { client } = await connectPair(t, framemask);
-  const missing = () => createReadStream(path.join(__dirname, 'missing'));
-  const gate = withResolvers();
-  const slow = sendStream(
-    client,
-    chunksAround(() => gate.promise, 'slow', '!')
-  );
-  const source = missing();
-  const waiting = sendStream(client, source);
-  await once(source, 'close').catch(() => {});
-  gate.resolve();
-  await slow;
-  await t.rejects(waiting, { code: 'ENOENT' });
-  await t.rejects(sendStream(client, missing(), { signal: AbortSignal.abort(new Error('aborted')) }), {
-    message: 'aborted'
-  });
-  client.terminate();
-  await t.rejects(sendStream(client, missing()), { code: 'FRAMEMASK_ERR_NOT_OPEN' });
-  await settled();
-});
+forEachDoor(
+  t,
+  'a Readable that fails before it is asked rejects the promise, and harms nothing else',
+  async (t, framemask) => {
+    const { client } = await connectPair(t, framemask);
+    const missing = () => createReadStream(path.join(__dirname, 'missing'));
+    const gate = withResolvers();
+    const slow = sendStream(
+      client,
+      chunksAround(() => gate.promise, 'slow', '!')
+    );
+    const source = missing();
+    const waiting = sendStream(client, source);
+    await once(source, 'close').catch(() => {});
+    gate.resolve();
+    await slow;
+    await t.rejects(waiting, { code: 'ENOENT' });
+    await t.rejects(sendStream(client, missing(), { signal: AbortSignal.abort(new Error('aborted')) }), {
+      message: 'aborted'
+    });
+    client.terminate();
+    await t.rejects(sendStream(client, missing()), { code: 'FRAMEMASK_ERR_NOT_OPEN' });
+    await settled();
+  }
+);
 
 t.test('a call of send that is wrong throws at once, and a stream that it waits for goes on', async (t) => {
   const { server, client } = await connectPair(t, framemask);
@@ -171,65 +176,73 @@ t.test('a call of send that is wrong throws at once, and a stream that it waits 
   t.same(await received, ['ab', 'between', ...blobs, 'after']);
 });
 
-t.test('memory that is transferred while it waits for a stream is the error of its call', async (t) => {
-  const { server, client } = await connectPair(t, framemask);
-  const received = receiveTexts(server, 2);
-  const gate = withResolvers();
-  const stream = sendStream(
-    client,
-    chunksAround(() => gate.promise, 'a', 'b')
-  );
-  await settled();
-  const memory = [new ArrayBuffer(8), new ArrayBuffer(8), new ArrayBuffer(8)];
-  const errors = await uncaughtMessages(async () => {
-    const send = (data) => new Promise((resolve) => client.send(data, resolve));
-    const failed = [send(memory[0]), send(Buffer.from(memory[1]))];
-    client.send(memory[2]);
-    structuredClone(memory, { transfer: memory });
-    gate.resolve();
-    await stream;
-    t.match(await Promise.all(failed), Array(2).fill({ code: 'ERR_INVALID_STATE' }));
-    client.send('after');
-    t.same(await received, ['ab', 'after']);
-  });
-  t.match(errors, [/transferred/]);
-});
+forEachDoor(
+  t,
+  'memory that is transferred while it waits for a stream is the error of its call',
+  async (t, framemask) => {
+    const { server, client } = await connectPair(t, framemask);
+    const received = receiveTexts(server, 2);
+    const gate = withResolvers();
+    const stream = sendStream(
+      client,
+      chunksAround(() => gate.promise, 'a', 'b')
+    );
+    await settled();
+    const memory = [1, 2, 3].map(() => new ArrayBuffer(20_000));
+    const errors = await uncaughtMessages(async () => {
+      const send = (data) => new Promise((resolve) => client.send(data, resolve));
+      const failed = [send(memory[0]), send(Buffer.from(memory[1]))];
+      client.send(memory[2]);
+      structuredClone(memory, { transfer: memory });
+      gate.resolve();
+      await stream;
+      t.match(await Promise.all(failed), Array(2).fill({ code: 'ERR_INVALID_STATE' }));
+      client.send('after');
+      t.same(await received, ['ab', 'after']);
+    });
+    t.match(errors, [/transferred/]);
+  }
+);
 
 for (const [setting, options] of Object.entries({ plain: {}, deflate: SETTINGS.deflate })) {
-  t.test(`${setting}: messages and streams wait for their turn, control frames pass`, async (t) => {
-    const { server, client } = await connectPair(t, framemask, options);
-    const events = record(server);
-    const gate = withResolvers();
-    const first = sendStream(
-      client,
-      chunksAround(() => gate.promise, 'one', '!')
-    );
-    const called = [];
-    client.send('two', () => called.push('two'));
-    client.send(Buffer.from('three'));
-    client.send([51], () => called.push('array'));
-    const second = sendStream(client, ['fo', 'ur']);
-    client.send('five', { compress: false }, () => called.push('five'));
-    const waiting = new AbortController();
-    const third = sendStream(client, ['never'], { signal: waiting.signal });
-    client.ping('ping');
-    await once(server, 'ping');
-    t.equal(client.bufferedAmount, 13, 'the messages that wait');
-    waiting.abort(new Error('gave up'));
-    await t.rejects(third, { message: 'gave up' });
-    gate.resolve();
-    await Promise.all([first, second]);
-    await new Promise((resolve) => client.send('six', resolve));
-    t.same(called, ['two', 'array', 'five']);
-    t.equal(client.bufferedAmount, 0);
-    client.close();
-    const texts = (await events).map(([event, data]) => `${event} ${data}`);
-    const sent = ['one!', 'two', 'three', '3', 'four', 'five', 'six'].map((text) => `message ${text}`);
-    t.same(texts, ['ping ping', ...sent, 'close 1005']);
-  });
+  forEachDoor(
+    t,
+    `${setting}: messages and streams wait for their turn, control frames pass`,
+    async (t, framemask, door) => {
+      const { server, client } = await connectPair(t, framemask, options);
+      const events = record(server);
+      const gate = withResolvers();
+      const first = sendStream(
+        client,
+        chunksAround(() => gate.promise, 'one', '!')
+      );
+      const called = [];
+      client.send('two', () => called.push('two'));
+      client.send(Buffer.from('three'));
+      client.send(door === 'Connection' ? Buffer.from('3') : [51], () => called.push('array'));
+      const second = sendStream(client, ['fo', 'ur']);
+      client.send('five', { compress: false }, () => called.push('five'));
+      const waiting = new AbortController();
+      const third = sendStream(client, ['never'], { signal: waiting.signal });
+      client.ping('ping');
+      await once(server, 'ping');
+      t.equal(client.bufferedAmount, 13, 'the messages that wait');
+      waiting.abort(new Error('gave up'));
+      await t.rejects(third, { message: 'gave up' });
+      gate.resolve();
+      await Promise.all([first, second]);
+      await new Promise((resolve) => client.send('six', resolve));
+      t.same(called, ['two', 'array', 'five']);
+      t.equal(client.bufferedAmount, 0);
+      client.close();
+      const texts = (await events).map(([event, data]) => `${event} ${data}`);
+      const sent = ['one!', 'two', 'three', '3', 'four', 'five', 'six'].map((text) => `message ${text}`);
+      t.same(texts, ['ping ping', ...sent, 'close 1005']);
+    }
+  );
 }
 
-t.test('calls of send that wait for a stream are made without moving each other', async (t) => {
+forEachDoor(t, 'calls of send that wait for a stream are made without moving each other', async (t, framemask) => {
   const COUNT = 2000;
   const { server, client } = await connectPair(t, framemask);
   const gate = withResolvers();
@@ -246,7 +259,7 @@ t.test('calls of send that wait for a stream are made without moving each other'
   t.same(await received, ['first', ...Array.from({ length: COUNT }, (_, i) => `${i}`)]);
 });
 
-t.test('streams that have waited for their turn leave their signal', async (t) => {
+forEachDoor(t, 'streams that have waited for their turn leave their signal', async (t, framemask) => {
   const { server, client } = await connectPair(t, framemask);
   const { signal } = new AbortController();
   const texts = Array.from({ length: 20 }, (_, i) => `${i}`);
@@ -258,7 +271,7 @@ t.test('streams that have waited for their turn leave their signal', async (t) =
   t.same(await received, texts);
 });
 
-t.test('a source that fails before its first chunk sends nothing', async (t) => {
+forEachDoor(t, 'a source that fails before its first chunk sends nothing', async (t, framemask) => {
   const { server, client } = await connectPair(t, framemask);
   const reason = new Error('no file');
   const failing = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(reason) }) };
@@ -291,28 +304,32 @@ const FAILURES = {
 };
 
 for (const [kind, make] of Object.entries(FAILURES)) {
-  t.test(`a source that fails later closes the connection with 1011, and what waits fails: ${kind}`, async (t) => {
-    const { server, client } = await connectPair(t, framemask);
-    const closed = once(server, 'close');
-    const reason = new Error(kind);
-    const controller = new AbortController();
-    const fail = () => Promise.reject(reason);
-    const { source, later, error = reason } = make({ reason, fail, abort: () => controller.abort(reason) });
-    const sent = sendStream(client, source, { signal: controller.signal });
-    const callback = new Promise((resolve) => client.send('waits', resolve));
-    client.send('waits, too');
-    const another = sendStream(client, ['waits']);
-    if (later) {
-      client.ping();
-      await once(server, 'ping');
-      later();
+  forEachDoor(
+    t,
+    `a source that fails later closes the connection with 1011, and what waits fails: ${kind}`,
+    async (t, framemask) => {
+      const { server, client } = await connectPair(t, framemask);
+      const closed = once(server, 'close');
+      const reason = new Error(kind);
+      const controller = new AbortController();
+      const fail = () => Promise.reject(reason);
+      const { source, later, error = reason } = make({ reason, fail, abort: () => controller.abort(reason) });
+      const sent = sendStream(client, source, { signal: controller.signal });
+      const callback = new Promise((resolve) => client.send('waits', resolve));
+      client.send('waits, too');
+      const another = sendStream(client, ['waits']);
+      if (later) {
+        client.ping();
+        await once(server, 'ping');
+        later();
+      }
+      await t.rejects(sent, error);
+      await t.rejects(another, error);
+      t.match(await callback, error);
+      t.ok(client.bufferedAmount < 100);
+      t.equal((await closed)[0], 1011);
     }
-    await t.rejects(sent, error);
-    await t.rejects(another, error);
-    t.match(await callback, error);
-    t.ok(client.bufferedAmount < 100);
-    t.equal((await closed)[0], 1011);
-  });
+  );
 }
 
 for (const [how, end] of Object.entries({
@@ -321,7 +338,7 @@ for (const [how, end] of Object.entries({
   'reset by the peer': ({ server }) => server._socket.resetAndDestroy(),
   'close by the peer': ({ server }) => server.close()
 })) {
-  t.test(`a connection that ends leaves the source: ${how}`, async (t) => {
+  forEachDoor(t, `a connection that ends leaves the source: ${how}`, async (t, framemask) => {
     for (const isStuck of [false, true]) {
       const { server, client } = await connectPair(t, framemask);
       server.on('error', () => {});
@@ -336,7 +353,7 @@ for (const [how, end] of Object.entries({
   });
 }
 
-t.test('a source that closes the connection itself, and fails when it is left', async (t) => {
+forEachDoor(t, 'a source that closes the connection itself, and fails when it is left', async (t, framemask) => {
   const { client } = await connectPair(t, framemask);
   const source = endless('a');
   const { next } = source;
@@ -352,7 +369,7 @@ t.test('a source that closes the connection itself, and fails when it is left', 
   await source.left;
 });
 
-t.test('a Readable and a ReadableStream that wait are destroyed and cancelled', async (t) => {
+forEachDoor(t, 'a Readable and a ReadableStream that wait are destroyed and cancelled', async (t, framemask) => {
   for (const kind of ['Readable', 'ReadableStream']) {
     const { client } = await connectPair(t, framemask);
     const { promise: ended, resolve } = withResolvers();
@@ -368,7 +385,7 @@ t.test('a Readable and a ReadableStream that wait are destroyed and cancelled', 
   }
 });
 
-t.test('the connection ends before the last frame has left', async (t) => {
+forEachDoor(t, 'the connection ends before the last frame has left', async (t, framemask) => {
   const { server, socket } = await connectRaw(t, framemask);
   socket.pause();
   while (server.bufferedAmount === 0) server.send(Buffer.alloc(1_000_000));
@@ -378,17 +395,21 @@ t.test('the connection ends before the last frame has left', async (t) => {
   await t.rejects(sent, { code: 'FRAMEMASK_ERR_NOT_OPEN' });
 });
 
-t.test('the connection ends while the last frame is written, which Node.js calls back without an error', async (t) => {
-  const { server } = await connectRaw(t, framemask);
-  const { _socket: socket } = server;
-  socket._write = (_chunk, _encoding, callback) => {
-    socket.destroy();
-    callback(null);
-  };
-  await t.rejects(sendStream(server, []), { code: 'FRAMEMASK_ERR_NOT_OPEN' });
-});
+forEachDoor(
+  t,
+  'the connection ends while the last frame is written, which Node.js calls back without an error',
+  async (t, framemask) => {
+    const { server } = await connectRaw(t, framemask);
+    const { _socket: socket } = server;
+    socket._write = (_chunk, _encoding, callback) => {
+      socket.destroy();
+      callback(null);
+    };
+    await t.rejects(sendStream(server, []), { code: 'FRAMEMASK_ERR_NOT_OPEN' });
+  }
+);
 
-t.test('a WebSocket that is not open, or of plain ws, and one within a message', async (t) => {
+forEachDoor(t, 'a WebSocket that is not open, or of plain ws, and one within a message', async (t, framemask) => {
   const connecting = new WebSocket('ws://127.0.0.1:1');
   connecting.on('error', () => {});
   const plain = await connectPair(t, IMPLEMENTATIONS.ws);
@@ -403,7 +424,7 @@ t.test('a WebSocket that is not open, or of plain ws, and one within a message',
   t.equal(String((await received)[0]), 'ac');
 });
 
-t.test('a send that throws is the end of the stream', async (t) => {
+forEachDoor(t, 'a send that throws is the end of the stream', async (t, framemask) => {
   const { client } = await connectPair(t, framemask);
   client.send = () => {
     throw new Error('mine');
@@ -415,7 +436,7 @@ t.test('a send that throws is the end of the stream', async (t) => {
   await sendStream(client, ['a']);
 });
 
-t.test('a slow receiver: the source is asked for no more than the mark', LONG, async (t) => {
+forEachDoor(t, 'a slow receiver: the source is asked for no more than the mark', LONG, async (t, framemask) => {
   const { server, client } = await connectPair(t, framemask);
   const chunk = Buffer.alloc(32 * 1024);
   const total = 3000;
