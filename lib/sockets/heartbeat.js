@@ -1,7 +1,7 @@
 'use strict';
 
 const { runOutside } = require('../shared/outside');
-const { hasSent, unsentBytes, writeInPieces } = require('./unsent');
+const { Unsent } = require('./unsent');
 
 /** How often the clock ticks within the time of a heartbeat: an event is late by a tick at most. */
 const TICKS = 4;
@@ -17,11 +17,10 @@ class Heartbeat {
 		this._stream = stream;
 		// Ticks since the last sign of the peer.
 		this._silence = 0;
-		this._unsent = 0;
 		// A socket counts its bytes itself.
 		this._received = stream.bytesRead;
 		if (this._received === undefined) stream.on('data', () => (this._silence = 0));
-		writeInPieces(stream);
+		this._unsent = new Unsent(stream);
 	}
 
 	/**
@@ -33,9 +32,7 @@ class Heartbeat {
 		const { bytesRead } = this._stream;
 		if (bytesRead !== this._received) this._silence = 0;
 		this._received = bytesRead;
-		const unsent = unsentBytes(this._stream);
-		if (hasSent(this._stream, this._unsent, unsent)) this._silence = 0;
-		this._unsent = unsent;
+		if (this._unsent.hasSent()) this._silence = 0;
 		this._silence++;
 		// The first tick comes at once after a sign, or up to a tick later.
 		if (this._silence === TICKS + 1) return ASK;

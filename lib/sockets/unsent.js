@@ -13,31 +13,44 @@ function queueOf({ _handle: handle }) {
 	return (handle?._parent ?? handle)?.writeQueueSize;
 }
 
-/** The bytes of a stream that the system has not taken, or else all that waits in the stream. */
-const unsentBytes = (stream) => queueOf(stream) ?? stream.writableLength;
+/** What a stream has written and the system has not taken, or else all that waits in the stream. */
+class Unsent {
+	constructor(stream) {
+		this._stream = stream;
+		this._waiting = 0;
+		this._mark = 0;
+		this._written = 0;
+		if (queueOf(stream) === undefined) this._writeInPieces();
+	}
 
-/**
- * Whether the system has taken bytes meanwhile. A handle's queue changes only then; a stream's
- * grows with each write.
- */
-function hasSent(stream, before, now) {
-	return before > 0 && (queueOf(stream) === undefined ? now < before : now !== before);
+	/** Whether the system has taken bytes since the last call, when some waited. */
+	hasSent() {
+		const { writableLength } = this._stream;
+		const queue = queueOf(this._stream);
+		// A handle's queue changes only then; what waits in a stream grows with each write, too.
+		const mark = queue ?? this._written - writableLength;
+		const hasSent = this._waiting > 0 && mark !== this._mark;
+		this._mark = mark;
+		this._waiting = queue ?? writableLength;
+		return hasSent;
+	}
+
+	/**
+	 * Has a stream whose queue can't be seen, such as one of HTTP/2, take a long write in pieces, one
+	 * after the other: else `writableLength` falls once, at its end.
+	 */
+	_writeInPieces() {
+		const unsent = this;
+		const { write } = this._stream;
+		// Pieces that wait together would leave together.
+		this._stream._writev = null;
+		this._stream.write = function (chunk, ...rest) {
+			unsent._written += chunk.length;
+			let start = 0;
+			for (; chunk.length - start > PIECE; start += PIECE) write.call(this, chunk.subarray(start, start + PIECE));
+			return write.call(this, start === 0 ? chunk : chunk.subarray(start), ...rest);
+		};
+	}
 }
 
-/**
- * Has a stream whose queue can't be seen, such as one of HTTP/2, take a long write in pieces, one
- * after the other: else `writableLength` falls once, at its end.
- */
-function writeInPieces(stream) {
-	if (queueOf(stream) !== undefined) return;
-	const { write } = stream;
-	// Pieces that wait together would leave together.
-	stream._writev = null;
-	stream.write = function (chunk, ...rest) {
-		let start = 0;
-		for (; chunk.length - start > PIECE; start += PIECE) write.call(this, chunk.subarray(start, start + PIECE));
-		return write.call(this, start === 0 ? chunk : chunk.subarray(start), ...rest);
-	};
-}
-
-module.exports = { hasSent, unsentBytes, writeInPieces };
+module.exports = { Unsent };

@@ -359,6 +359,14 @@ forEachEnd(t, 'heartbeat: a long message that leaves slowly is a sign of the pee
   connection.terminate();
 });
 
+const fakeStream = () => ({
+  bytesRead: 0,
+  writableLength: 0,
+  write(chunk) {
+    this.writableLength += chunk.length;
+  }
+});
+
 t.test('heartbeat: the time, in ticks of a quarter', async (t) => {
   const ticks = (heartbeat, count) => Array.from({ length: count }, () => heartbeat.tick());
   const memory = Object.assign(new EventEmitter(), { writableLength: 0, write() {} });
@@ -385,13 +393,23 @@ t.test('heartbeat: the time, in ticks of a quarter', async (t) => {
       (s) => s._handle._parent.writeQueueSize--,
       (s) => s.writableLength++
     ],
-    ['a stream', { bytesRead: 0, writableLength: 0, write() {} }, (s) => s.writableLength--, (s) => s.writableLength++]
+    ['a stream', fakeStream(), (s) => s.writableLength--, (s) => s.write('x')],
+    // It has sent one byte, and more waits than before.
+    [
+      'a stream that is written to',
+      fakeStream(),
+      (s) => {
+        s.write('xx');
+        s.writableLength--;
+      },
+      (s) => s.write('x')
+    ]
   ]) {
     const slow = new Heartbeat(fake);
     t.same(ticks(slow, 2), [0, 0]);
     const handle = fake._handle?._parent ?? fake._handle;
     if (handle) handle.writeQueueSize = 1000;
-    else fake.writableLength = 1000;
+    else fake.write(Buffer.alloc(1000));
     t.same(ticks(slow, 3), [0, 0, ASK], `${title}: what is written is no sign of the peer`);
     grow(fake);
     t.same(ticks(slow, 3), [0, 0, 0]);
