@@ -117,7 +117,8 @@ function createMemories() {
 function createMemory(size) {
 	const created = copyOf(before, 0, size);
 	// A socket shows its properties in logs, which shall not show another socket's bytes.
-	created[modules.util.inspect.custom] = () => '<shared memory>';
+	// Defined, as a program may have frozen the prototype.
+	Object.defineProperty(created, modules.util.inspect.custom, { value: () => '<shared memory>' });
 	return created;
 }
 

@@ -156,3 +156,25 @@ t.test('FRAMEMASK_READS=events counts for all sockets', async (t) => {
   const { stdout, stderr } = await runSource(code, [], { FRAMEMASK_READS: 'events' });
   t.same([stdout, stderr], ['events hello\n', '']);
 });
+
+for (const [door, serve] of Object.entries({
+  'framemask/ws': `new WebSocketServer({ server }).on('connection', (end) => end.on('message', (data) => end.send(String(data))))`,
+  Connection: `server.on('upgrade', (...upgrade) => {
+    Connection.accept(...upgrade, { onMessage(data) { this.send(data); } });
+  })`
+})) {
+  t.test(`prototypes that a program has frozen, as by SES: ${door}`, async (t) => {
+    const program = `
+      for (const { prototype } of [Buffer, Uint8Array, Object, Array, Function]) Object.freeze(prototype);
+      const { Connection } = require('./index.js');
+      const { WebSocket, WebSocketServer } = require('./ws.js');
+      const server = require('node:http').createServer().listen(0, '127.0.0.1', () => {
+        const client = new WebSocket('ws://127.0.0.1:' + server.address().port);
+        client.on('open', () => client.send('text'));
+        client.on('message', (data) => console.log(String(data)) ?? process.exit());
+      });
+      ${serve};`;
+    const { status, stdout, stderr } = await runSource(program);
+    t.same([status, stdout, stderr], [0, 'text\n', '']);
+  });
+}
