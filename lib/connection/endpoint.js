@@ -3,6 +3,7 @@
 const { Buffer } = require('../shared/buffers');
 const { throwLater } = require('../shared/call-in-order');
 const { FrameError, backpressureError, invalidType, notOpenError, silenceError } = require('../shared/errors');
+const { keepContext } = require('../shared/keep-context');
 const { log } = require('../shared/log');
 const { NO_STATUS } = require('../shared/protocol');
 const { isOver, watchDestroy } = require('../shared/stream-state');
@@ -338,7 +339,7 @@ class Endpoint {
 	afterWrites(wasFull) {
 		if (!wasFull || this.output.isFull) return;
 		this._noteLeft();
-		if (this.settings.onDrain !== undefined) callInTurn([() => this._callDrain()], null);
+		if (this.settings.onDrain !== undefined) callInTurn([keepContext(() => this._callDrain())], null);
 	}
 
 	/** In a later turn the program may have sent again, or the connection may be over. */

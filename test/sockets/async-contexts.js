@@ -6,6 +6,7 @@
 const { AsyncLocalStorage } = require('node:async_hooks');
 const { randomBytes } = require('node:crypto');
 const { once } = require('node:events');
+const { Duplex } = require('node:stream');
 const t = require('tap');
 const { Connection } = require('../..');
 const { WebSocket, WebSocketServer } = require('../../ws.js');
@@ -143,3 +144,30 @@ for (const door of Object.keys(DOORS)) {
     t.equal(ends.length, COUNT - 1);
   });
 }
+
+t.test('onDrain that waits for another turn: a context that it enters is its own', async (t) => {
+  const waiting = [];
+  /** A Connection whose writes end when the test says so. */
+  const open = (options) => {
+    const stream = new Duplex({ read() {}, write: (_chunk, _encoding, done) => waiting.push(done) });
+    return new Connection(stream, 'server', { onError() {}, ...options });
+  };
+  const seen = [];
+  for (let i = 0; i < 3; i++) {
+    const onDrain = () => {
+      seen.push(storage.getStore());
+      storage.enterWith({});
+    };
+    storage.run(undefined, () => open({ onDrain }).send(Buffer.alloc(200_000)));
+  }
+  // The headers, and then what is left of each message.
+  for (const done of waiting.splice(0)) done();
+  await new Promise(setImmediate);
+  const payloads = waiting.splice(0);
+  // Each callback of a write counts: these are more than a turn may have.
+  for (let i = 0; i < 2000; i++) open().send('x', () => {});
+  await new Promise(setImmediate);
+  for (const done of [...waiting, ...payloads]) done();
+  await until(() => seen.length === 3);
+  t.same(seen, [undefined, undefined, undefined]);
+});
