@@ -14,7 +14,7 @@ const { beginRead, endRead, flushLater, isExiting, listenForExit } = require('..
 const { Closing, END, SEND_CLOSE } = require('./closing');
 const { decoderOptions } = require('./decoder-options');
 const { ASK, GIVE_UP, Heartbeat, joinClock, leaveClock } = require('../sockets/heartbeat');
-const { BY_BACKPRESSURE, BY_PROGRAM, BY_READER, Input } = require('./input');
+const { BY_PROGRAM, BY_READER, Input } = require('./input');
 const { Output } = require('./output');
 
 /** Where a stream keeps its Endpoint. */
@@ -296,7 +296,7 @@ class Endpoint {
 
 	/** However much the program sends, the peer is heard again when what waits now has left. */
 	_holdPeer() {
-		this.input.hold(BY_BACKPRESSURE);
+		this.input.holdPeer();
 		this._awaitLeft();
 	}
 
@@ -311,7 +311,7 @@ class Endpoint {
 	_noteLeft() {
 		this._awaitsLeft = false;
 		this._answerLast();
-		this.input.release(BY_BACKPRESSURE);
+		if (this.input.releasePeer()) nextTick(deliver, this);
 	}
 
 	/** The connection can't go on. `onError` gets the error before `onClose`. */
@@ -433,6 +433,7 @@ function lose(endpoint) {
 	endpoint._isGone = true;
 	endpoint._leaveClock();
 	endpoint.closing.lose();
+	if (endpoint.input.releasePeer()) nextTick(deliver, endpoint);
 	endpoint.run(endpoint.closing.mayRead ? decodeRest : noop);
 }
 
@@ -458,7 +459,7 @@ function flushQueued(endpoint) {
 
 /** A tick of the heartbeat's clock, which stands still while the program does not read. */
 function onTick(endpoint) {
-	if (!endpoint.input.mayDeliver) return;
+	if (endpoint.input.awaitsProgram) return;
 	const due = endpoint._heartbeat.tick();
 	if (due === ASK) {
 		endpoint.output.encoder.ping();

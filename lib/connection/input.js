@@ -9,8 +9,10 @@ const BY_PROGRAM = 1;
 const BY_BACKPRESSURE = 2;
 /** the Decoder waits for the thread pool, */
 const BY_INFLATING = 4;
-/** the reader of a message as a stream has not taken what has come. */
+/** the reader of a message as a stream has not taken what has come, */
 const BY_READER = 8;
+/** the peer does not read, and the rest of a read, which is compressed, may be megabytes. */
+const BY_EXPANSION = 16;
 
 /** A connection's way in: the chunks of a stream go to a Decoder, unless something holds them. */
 class Input {
@@ -50,7 +52,12 @@ class Input {
 
 	/** Whether nothing holds back what has been read. */
 	get mayDeliver() {
-		return (this._holds & (BY_PROGRAM | BY_READER)) === 0;
+		return (this._holds & (BY_PROGRAM | BY_READER | BY_EXPANSION)) === 0;
+	}
+
+	/** Whether the peer may have spoken unheard: the heartbeat's clock stands still. */
+	get awaitsProgram() {
+		return (this._holds & (BY_PROGRAM | BY_READER)) !== 0;
 	}
 
 	/** Stops the reading and the delivery of bytes that have been read. */
@@ -78,6 +85,20 @@ class Input {
 		this._holds |= reason;
 	}
 
+	/** Holds the peer; what has been read is still delivered, unless it waits to be inflated. */
+	holdPeer() {
+		if (this.decoder.inflating) this.pause(BY_EXPANSION);
+		else this.hold(BY_BACKPRESSURE);
+	}
+
+	/** @returns {boolean} whether what has been read is to be delivered */
+	releasePeer() {
+		const isHeld = (this._holds & BY_EXPANSION) !== 0;
+		if (isHeld) this.resume(BY_EXPANSION);
+		this.release(BY_BACKPRESSURE);
+		return isHeld;
+	}
+
 	release(reason) {
 		if ((this._holds & reason) === 0) return;
 		this._holds &= ~reason;
@@ -98,4 +119,4 @@ class Input {
 	}
 }
 
-module.exports = { BY_BACKPRESSURE, BY_PROGRAM, BY_READER, Input };
+module.exports = { BY_PROGRAM, BY_READER, Input };

@@ -11,7 +11,7 @@ const { setTimeout: sleep } = require('node:timers/promises');
 const zlib = require('node:zlib');
 const t = require('tap');
 const { WebSocket } = require('ws');
-const { Connection } = require('../..');
+const { Connection, Decoder } = require('../..');
 const { countDeflated } = require('../../lib/shared/turn');
 const {
   HANDSHAKE,
@@ -28,8 +28,10 @@ const {
   startWsServer,
   withResolvers
 } = require('../support/connections');
-const { agree } = require('../support/deflate');
-const { BINARY, TEXT, frame, readFrame } = require('../support/frames');
+const { agree, deflateByZlib } = require('../support/deflate');
+const { BINARY, KEY, TEXT, frame, readFrame } = require('../support/frames');
+const { until } = require('../support/promises');
+const { memoryPair } = require('../support/stream-pairs');
 
 const RSV1 = 0x40;
 
@@ -316,4 +318,52 @@ t.test('7.1 of RFC 7692: an answer that is none to the offer fails the connectio
   });
   const { closed } = await open(t, breaks);
   t.match(await closed, { code: 1006, error: { code: 'FRAMEMASK_ERR_RESERVED_BITS' } });
+});
+
+/** A server whose peer sends messages of 60 KB in a read of few bytes, and the stream of that peer. */
+function openExpanding(count, options) {
+  const [stream, peer] = memoryPair();
+  const agreement = agree({ contextTakeover: false });
+  const deflated = deflateByZlib('a'.repeat(60_000));
+  const connection = new Connection(stream, 'server', options, { deflate: agreement.server });
+  peer.write(Buffer.concat(Array(count).fill(frame(TEXT, deflated, { rsv: RSV1, key: KEY }))));
+  return { connection, peer, deflate: agreement.client };
+}
+
+t.test('replies to a compressed read of many messages wait until those before have left', async (t) => {
+  const COUNT = 300;
+  let heard = 0;
+  let most = 0;
+  const { connection, peer, deflate } = openExpanding(COUNT, {
+    maxBackpressure: 8 * MIB,
+    onMessage(data) {
+      heard++;
+      this.send(data);
+      most = Math.max(most, this.bufferedAmount);
+    }
+  });
+  const received = new Decoder({ role: 'client', deflate, onMessage() {} });
+  peer.on('data', (chunk) => received.write(chunk));
+  await until(() => received.framesRead === COUNT);
+  t.equal(heard, COUNT);
+  t.ok(most < 6 * MIB, `${most} bytes waited of ${COUNT * 60_000}`);
+  connection.terminate();
+});
+
+t.test('a peer that reads nothing of those replies, and goes, is told of', async (t) => {
+  let heard = 0;
+  const closed = withResolvers();
+  const { connection, peer } = openExpanding(300, {
+    onMessage(data) {
+      heard++;
+      this.send(data, { compress: false });
+    },
+    onError() {},
+    onClose: closed.resolve
+  });
+  await until(() => connection.bufferedAmount > MIB);
+  for (let before = -1; before !== heard; await sleep(50)) before = heard;
+  t.ok(heard < 300, `${heard} have been heard`);
+  peer.destroy();
+  t.equal(await closed.promise, 1006);
 });
