@@ -5,6 +5,7 @@ const { randomBytes } = require('node:crypto');
 const zlib = require('node:zlib');
 const { promisify } = require('node:util');
 const t = require('tap');
+const { until } = require('../support/promises');
 const { PartStream } = require('../../lib/codec/part-stream');
 const { Deflater } = require('../../lib/deflate/deflater');
 const { Inflater } = require('../../lib/deflate/inflater');
@@ -405,6 +406,22 @@ t.test('a context that has not been used for a while is released, and used again
   t.equal(released, 1);
   deflater.release();
   releaseIdle();
+});
+
+t.test('many idle contexts are released a few at a time, and none that is used meanwhile', async (t) => {
+  const released = [];
+  const idle = Array.from({ length: 200 }, (_, i) => ({ isUsed: false, release: () => released.push(i) }));
+  for (const context of idle) noteUse(context);
+  releaseIdle();
+  releaseIdle();
+  t.ok(released.length > 0 && released.length < 100, `${released.length} at once`);
+  noteUse(idle[0]);
+  await until(() => released.length === 199);
+  await new Promise(setImmediate);
+  t.notOk(released.includes(0));
+  releaseIdle();
+  releaseIdle();
+  t.equal(released.length, 200);
 });
 
 t.test('handles are tried before they are used', async (t) => {
