@@ -254,7 +254,7 @@ napi_value BindFunction(napi_env env, napi_callback_info info) {
     napi_value functions;
     void* params;
     if (!GetParams(env, arguments[1], &params)) {
-      return Throw(env, "ERR_INVALID_ARG_TYPE", "bind: wrong params");
+      return Throw(env, "ERR_INVALID_ARG_TYPE", "bind: wrong arguments");
     }
     void* data = static_cast<char*>(params) + i;
     const bool made = napi_create_object(env, &functions) == napi_ok &&

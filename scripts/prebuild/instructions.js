@@ -41,14 +41,15 @@ const SCALAR = { Scalar: { has: /^x/ } };
 
 const RISCV = /^(IsRV64|HasStdExt(A|F|D|M|MOrZmmul|COrZca|COrZcd))$/;
 
-const { Avx512: _, ...X86_DARWIN } = X86.kernels;
+const { Avx512: _, ...UP_TO_AVX2 } = X86.kernels;
+const WITHOUT_AVX512 = { ...X86, kernels: UP_TO_AVX2 };
 
 /** By a target's name or, without an entry for that, by its machine. */
 const RULES = {
   x64: X86,
-  ia32: X86,
   // See FRAMEMASK_AVX512 in src/mask.h.
-  'darwin-x64': { ...X86, kernels: X86_DARWIN },
+  ia32: WITHOUT_AVX512,
+  'darwin-x64': WITHOUT_AVX512,
   arm64: ARM64,
   'linux-arm-armv7': {
     extensions: ARMV7,

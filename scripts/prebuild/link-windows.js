@@ -30,6 +30,7 @@ async function main() {
     '-opt:ref',
     // Each section is padded to 512 bytes.
     '-merge:.pdata=.rdata',
+    '-merge:.buildid=.rdata',
     // A hash of the file in the place of the time.
     '-brepro',
     '-build-id:no',
