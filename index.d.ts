@@ -669,6 +669,7 @@ export interface AcceptOptions<Context = undefined>
 
 /** A type that other arguments decide (NoInfer, which TypeScript 5.0 lacks). */
 type Given<T> = [T][T extends unknown ? 0 : never];
+type RequestOfPath = UpgradeRequest & { readonly url?: string | undefined };
 type Owned<Context> = AcceptOptions<Context> & { context: Context };
 
 /** Others, such as `ca` or `socketPath`, go to `http.request` or `https.request`. */
@@ -714,21 +715,21 @@ export class Connection<Context = undefined, Text extends TextAs = 'string'> {
 	 *   the socket is still being answered
 	 */
 	static accept<Context = undefined, Text extends TextAs = 'string'>(
-		request: UpgradeRequest & { readonly url?: string | undefined },
+		request: RequestOfPath,
 		socket: Duplex,
 		head: Uint8Array,
 		options?: ConnectionOptions<Context, Text> & AcceptOptions<Given<Context>>,
 		...own: undefined extends Context ? [own?: AcceptOptions<Given<Context>>] : [own: Owned<Given<Context>>]
 	): Connection<Context, Text> | null;
 	static accept<Context, Text extends TextAs = 'string'>(
-		request: UpgradeRequest & { readonly url?: string | undefined },
+		request: RequestOfPath,
 		socket: Duplex,
 		head: Uint8Array,
 		options: ConnectionOptions<Context, Text> & Owned<Context>,
 		own?: AcceptOptions<Given<Context>>
 	): Connection<Context, Text> | null;
 	static accept<Context, Text extends TextAs = 'string'>(
-		request: UpgradeRequest & { readonly url?: string | undefined },
+		request: RequestOfPath,
 		socket: Duplex,
 		head: Uint8Array,
 		options: ConnectionOptions<Context, Text> & AcceptOptions<Given<Context>>,
@@ -820,10 +821,10 @@ export type Peer =
 	| Connection<Any, Any>
 	| { readonly readyState: number; readonly isPaused: boolean; pause(): void; resume(): void };
 
-/** A message of an iterator. A test of `isBinary` narrows the type of `data`. */
+/** A test of `isBinary` narrows the type of `data`. */
 export type Message = { data: string; isBinary: false } | { data: Buffer; isBinary: true };
 
-/** A message of an iterator with the option `streams`: short ones are a {@link Message}. */
+/** With the option `streams`. */
 export type StreamedMessage = Message | { data: Readable; isBinary: boolean };
 
 export interface Marks {
@@ -854,12 +855,11 @@ export interface MessagesOptions {
  *
  * - The loop ends with the connection, with any close code, after the messages that have come. It
  *   throws the error of `onError` or 'error', which need nobody else to hear it.
- * - Leaving the loop pauses the peer and keeps the messages that have come for the next loop.
- *   `resume()` drops them; `close()` drops them, too, but for plain `ws`: resume it after `close()`.
+ * - Leaving the loop pauses the peer and keeps what has come for the next loop. `resume()` drops it,
+ *   and so does `close()`, but for plain `ws`: resume it after `close()`.
  * - Iterators at the same time share the messages, in the order of their calls of `next()`. The
  *   marks of the latest count.
  * - A peer that is paused learns of the end of its connection when it is resumed.
- * - Listeners of 'message' of a WebSocket hear each message before the loop does.
  *
  * @throws RangeError for a mark that is not a number of at least 0; an Error with
  *   `ERR_INVALID_STATE` for a Connection with `onMessage` or `onPart`
@@ -876,7 +876,7 @@ export interface DrainedOptions {
 	 * Node.js 22 on) is the lowest that counts.
 	 */
 	below?: number | undefined;
-	/** Ends the waiting: the promise is rejected with its reason. */
+	/** Rejects with its reason. */
 	signal?: AbortSignal | undefined;
 }
 
@@ -894,7 +894,7 @@ export interface SendStreamOptions {
 	binary?: boolean | undefined;
 	/** Whether permessage-deflate compresses it, if it has been negotiated. Default: true. */
 	compress?: boolean | undefined;
-	/** Ends the sending: the promise is rejected with its reason. */
+	/** Ends the sending: rejects with its reason. */
 	signal?: AbortSignal | undefined;
 }
 
@@ -940,8 +940,6 @@ export interface WebSocketCloseInfo {
  */
 export class WebSocketError extends Error {
 	constructor(message?: string, closeInfo?: WebSocketCloseInfo);
-	/** That of a DOMException: always 0. */
-	readonly code: number;
 	readonly closeCode: number | null;
 	readonly reason: string;
 }

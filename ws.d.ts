@@ -249,16 +249,15 @@ declare namespace WebSocket {
 		 * The stream is a Readable of Buffers, whatever the `binaryType`; with `setEncoding('utf8')`,
 		 * text comes cut between characters. Text is validated as its bytes come.
 		 *
-		 * - It keeps the parts of one read (at most 64 KiB) that its reader has not taken, and the peer
-		 *   waits. Until it has ended or is destroyed, no message, no Ping and no end of the connection
-		 *   is delivered.
-		 * - `destroy()` discards the rest. Without a listener of 'stream' a message is discarded.
+		 * - It keeps at most 64 KiB that its reader has not taken. Until it has ended or is destroyed, no
+		 *   message, no Ping and no end of the connection is delivered.
+		 * - Without a listener of 'stream' a message is discarded, as by `createWebSocketStream` and
+		 *   `WebSocketStream`.
 		 * - If the connection ends within the message, the stream's 'error' has the code
 		 *   `FRAMEMASK_ERR_INCOMPLETE`; if the message breaks a rule or limit, it is that of the
 		 *   WebSocket. It needs no listener.
 		 * - `maxPayload` limits it, too; 0 means no limit. The event loop inflates compressed messages.
 		 *   On Deno, connections with permessage-deflate bring no streams.
-		 * - `createWebSocketStream` and `WebSocketStream` discard streams.
 		 *
 		 * @throws RangeError, TypeError unless it is a whole number of at least 0, or Infinity
 		 */

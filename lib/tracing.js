@@ -3,7 +3,7 @@
 const { channel } = require('./shared/node-modules').diagnosticsChannel;
 
 const { frameId } = require('./frame-id');
-const { Buffer } = require('./shared/buffers');
+const { sizeOf } = require('./shared/buffers');
 const { FIN, OPCODE, Opcode, RSV } = require('./shared/protocol');
 
 // Frames and errors, messages, and connections: FrameTrace, MessageTrace, OpenTrace and CloseTrace
@@ -121,9 +121,6 @@ class Counts {
 		if (isLast) this.messagesSent++;
 	}
 }
-
-/** The bytes of a string, of bytes, or of a prepared message. */
-const sizeOf = (data) => (typeof data === 'string' ? Buffer.byteLength(data) : (data.byteLength ?? data.length));
 
 /** `trace`: the `id`, `key` and `path` of the connection. */
 function connectionRecord({ role, protocol }, trace) {

@@ -2,7 +2,7 @@
 
 const { EventEmitter } = require('node:events');
 const { framedMessage } = require('../codec/prepared');
-const { Buffer, REFERENCE_FROM, copyOf, toBytes } = require('../shared/buffers');
+const { ownBytes, sizeOf } = require('../shared/buffers');
 const { invalidState } = require('../shared/errors');
 const { ABNORMAL } = require('./closing');
 const { MessageStreams } = require('../streams/message-streams');
@@ -83,11 +83,9 @@ class ConnectionPeer extends EventEmitter {
 	holdCall(call) {
 		const [data, options] = call;
 		if (options?.fin === false) throw invalidState('A message in fragments must wait for the end of sendStream()');
-		if (typeof data === 'string') return Buffer.byteLength(data);
-		if (data?.byteLength === undefined && framedMessage(data) !== null) return data.length;
-		const bytes = toBytes('data', data);
-		call[0] = bytes.length < REFERENCE_FROM ? copyOf(bytes, 0, bytes.length) : bytes;
-		return bytes.length;
+		const isPrepared = data?.byteLength === undefined && framedMessage(data) !== null;
+		if (typeof data !== 'string' && !isPrepared) call[0] = ownBytes('data', data);
+		return sizeOf(call[0]);
 	}
 
 	sendHeld([data, options, callback]) {

@@ -14,6 +14,8 @@ const SHARED = [...HANDLERS, ...OF_DECODER, 'maxBackpressure', 'closeTimeout', '
 /** Options of a Decoder that would be taken in silence: a Connection gets messages. */
 const REFUSED = ['onFrame', 'onInflated', 'rsv1', 'skipUTF8Validation'];
 const NAMES = [...SHARED, ...REFUSED];
+/** Those of one connection. */
+const OWN = ['context', 'protocol', 'headers', 'deflate', 'paused', 'trace'];
 
 /** The options that a server's connections share, checked: see ConnectionOptions in index.d.ts. */
 class Settings {
@@ -66,14 +68,7 @@ function ownOf(options, own) {
 		if (own[name] !== undefined) throw invalidValue(`The option ${name} is one that connections share: give it there`);
 	}
 	const pick = (name) => (name in own ? own[name] : options[name]);
-	return {
-		context: pick('context'),
-		protocol: pick('protocol'),
-		headers: pick('headers'),
-		deflate: pick('deflate'),
-		paused: pick('paused'),
-		trace: pick('trace')
-	};
+	return Object.fromEntries(OWN.map((name) => [name, pick(name)]));
 }
 
 module.exports = { ownOf, settingsOf };

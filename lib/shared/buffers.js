@@ -122,6 +122,16 @@ function checkAttached(name, memory, value) {
 	}
 }
 
+/** The bytes of what may be sent: of a string, bytes, a Blob, a PreparedMessage. */
+const sizeOf = (data) =>
+	typeof data === 'string' ? Buffer.byteLength(data) : (data.byteLength ?? data.size ?? data.length);
+
+/** The bytes of data. Short ones are copied, so that the caller may change them before they have left. */
+function ownBytes(name, data) {
+	const bytes = toBytes(name, data);
+	return bytes.length < REFERENCE_FROM ? Buffer.from(bytes) : bytes;
+}
+
 /** Whether `toBytes` takes a value. */
 function isBytes(value) {
 	return ArrayBuffer.isView(value) || util.types.isAnyArrayBuffer(value);
@@ -182,7 +192,9 @@ module.exports = {
 	lengthOf,
 	memoryOf,
 	offsetOf,
+	ownBytes,
 	rangeOf,
+	sizeOf,
 	toArrayBuffer,
 	toBytes,
 	view

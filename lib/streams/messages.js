@@ -1,7 +1,7 @@
 'use strict';
 
 const { Readable } = require('node:stream');
-const { Buffer, join } = require('../shared/buffers');
+const { Buffer, join, sizeOf } = require('../shared/buffers');
 const { outOfRange } = require('../shared/errors');
 const { checkObject } = require('../shared/option-names');
 const { Queue } = require('../shared/queue');
@@ -142,7 +142,7 @@ class MessageQueue {
 
 	_add(data, isBinary) {
 		const taker = this._takers.shift();
-		const message = { data, isBinary, size: sizeOf(data) };
+		const message = { data, isBinary, size: data instanceof Readable ? 0 : bytesOf(data) };
 		if (taker !== undefined) {
 			taker.resolve(taker.iterator.toResult(message));
 			return;
@@ -271,10 +271,7 @@ function readMarks(name, given, byDefault) {
 	return marks;
 }
 
-const sizeOf = (data) =>
-	Array.isArray(data)
-		? data.reduce((sum, { length }) => sum + length, 0)
-		: (data.byteLength ?? data.size ?? data.length ?? 0);
+const bytesOf = (data) => (Array.isArray(data) ? data.reduce((sum, { length }) => sum + length, 0) : sizeOf(data));
 
 function toBuffer(data) {
 	// All empty data of ws have one memory.

@@ -1,6 +1,6 @@
 'use strict';
 
-const { Buffer, toBytes } = require('../shared/buffers');
+const { Buffer, sizeOf, toBytes } = require('../shared/buffers');
 const { goneError, invalidState, invalidType, notOpenError } = require('../shared/errors');
 const { checkObject } = require('../shared/option-names');
 const { Queue } = require('../shared/queue');
@@ -126,9 +126,6 @@ class SendTurns {
 		this._waiting.push({ call, size });
 	}
 }
-
-/** The bytes of what may be sent: of a string, bytes, a Blob. */
-const sizeOf = (data) => (typeof data === 'string' ? Buffer.byteLength(data) : (data.byteLength ?? data.size));
 
 /** Turns the chunks of a source into the payloads of frames. */
 class Fragments {

@@ -1,6 +1,6 @@
 'use strict';
 
-const { Buffer, REFERENCE_FROM, isBytes, toArrayBuffer, toBytes } = require('../shared/buffers');
+const { Buffer, REFERENCE_FROM, isBytes, ownBytes, toArrayBuffer } = require('../shared/buffers');
 const { invalidType } = require('../shared/errors');
 const { checkObject } = require('../shared/option-names');
 const { checkSignal, onceOf } = require('./once-of');
@@ -147,7 +147,7 @@ class WebSocketStream {
 	_write(chunk) {
 		const peer = this._peer;
 		const binary = isBytes(chunk);
-		const data = binary ? ownBytes(chunk) : `${chunk}`;
+		const data = binary ? ownBytes('chunk', chunk) : `${chunk}`;
 		// After a Close frame ws sends nothing.
 		if (peer.readyState !== OPEN) throw closedError();
 		return new Promise((resolve, reject) => {
@@ -220,15 +220,6 @@ function createPromise() {
 	made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }));
 	made.promise.catch(() => {});
 	return made;
-}
-
-/**
- * The bytes of a chunk. Small ones are copied, so that the next can be written before they have
- * left.
- */
-function ownBytes(chunk) {
-	const bytes = toBytes('chunk', chunk);
-	return bytes.length < REFERENCE_FROM ? Buffer.from(bytes) : bytes;
 }
 
 /** Whether programs may send a code, or none. */

@@ -3,7 +3,7 @@
 const { Writable } = require('node:stream');
 
 const { REFERENCE_OWNED_FROM } = require('../codec/slabs');
-const { Buffer, isBytes } = require('../shared/buffers');
+const { Buffer, isBytes, sizeOf } = require('../shared/buffers');
 const { throwLater } = require('../shared/call-in-order');
 const { goneError } = require('../shared/errors');
 const { keepContext } = require('../shared/keep-context');
@@ -102,8 +102,7 @@ class SenderAdapter {
 		checkCallback(call[2]);
 		const isData = typeof call[0] === 'string' || isBytes(call[0]) || call[0] instanceof Blob;
 		if (!isData) call[0] = Buffer.from(call[0]);
-		const [data] = call;
-		return typeof data === 'string' ? Buffer.byteLength(data) : (data.byteLength ?? data.size);
+		return sizeOf(call[0]);
 	}
 
 	/** Has ws's Sender send it. */
