@@ -74,6 +74,22 @@ forEachEnd(t, 'a server reads no more while its answers are not read; all of the
   t.equal(count, written);
 });
 
+t.test('a Ping and a message in the read after which the peer is held: both are answered', async (t) => {
+  const { peer, events } = await openRaw(t, 'memory', 'server', {
+    onMessage(data) {
+      this.send(data.repeat(200_000));
+    }
+  });
+  const { frames } = peer;
+  peer.stream.pause();
+  peer.write(frames.text('a'), frames.ping('b'));
+  await new Promise(setImmediate);
+  peer.stream.resume();
+  const heard = await peer.until(2);
+  t.same([heard[0][1].length, heard[1]], [200_000, ['pong', 'b']]);
+  t.same(events.slice(0, 2), [['ping', 'b'], ['drain']]);
+});
+
 t.test('a client reads on: ends that both send do not wait for each other', async (t) => {
   const [a, b] = memoryPair();
   const count = 200;
