@@ -3,6 +3,8 @@
 // A connection's life, as a table: each door, on each transport, while the peer does each thing in
 // each state. A program hears its messages, and then one end with the code of RFC 6455 section 7.1.5;
 // the callbacks of its messages are called once; the server closes; and nothing keeps the connection.
+// A heartbeat beside a slow reader is no cell, as a time would tell: test/connection/flow.js ticks by
+// hand, on each transport, and test:system -- slow-readers takes the time.
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');

@@ -1,6 +1,6 @@
 'use strict';
 
-const { EventEmitter } = require('node:events');
+const { EventEmitter } = require('../shared/node-modules').events;
 const { framedMessage } = require('../codec/prepared');
 const { ownBytes, sizeOf } = require('../shared/buffers');
 const { invalidState } = require('../shared/errors');

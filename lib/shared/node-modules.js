@@ -9,6 +9,7 @@ const MODULES = {
 	buffer: ['node:buffer', () => require('node:buffer')],
 	crypto: ['node:crypto', () => require('node:crypto')],
 	diagnosticsChannel: ['node:diagnostics_channel', () => require('node:diagnostics_channel')],
+	events: ['node:events', () => require('node:events')],
 	fs: ['node:fs', () => require('node:fs')],
 	http: ['node:http', () => require('node:http')],
 	http2: ['node:http2', () => require('node:http2')],

@@ -1,6 +1,6 @@
 'use strict';
 
-const { Readable } = require('node:stream');
+const { Readable } = require('../shared/node-modules').stream;
 const { readWhole } = require('../shared/option-names');
 const { nextTick } = require('../shared/ticks');
 

@@ -1,6 +1,6 @@
 'use strict';
 
-const { Readable } = require('node:stream');
+const { Readable } = require('../shared/node-modules').stream;
 const { Buffer, join, sizeOf } = require('../shared/buffers');
 const { outOfRange } = require('../shared/errors');
 const { checkObject } = require('../shared/option-names');

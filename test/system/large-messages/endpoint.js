@@ -11,8 +11,8 @@
 
 const { once } = require('node:events');
 const net = require('node:net');
-const { Connection, Encoder, mask } = require('../../../index');
-const { WebSocket, WebSocketServer, sendStream } = require('../../../ws');
+const { Connection, Encoder, mask, messages, sendStream } = require('../../../index');
+const { WebSocket, WebSocketServer } = require('../../../ws');
 const { agree } = require('../../support/deflate');
 const { BINARY, KEY, frame } = require('../../support/frames');
 
@@ -50,6 +50,8 @@ const READERS = {
   checked: (socket, done) => decode(socket, done, {}, check),
   text: (socket, done) => decode(socket, done, { text: 'string' }, check),
   compressed: (socket, done) => decode(socket, done, { deflate: agree(DEFLATE).server }, check),
+  loop: (socket, done) => readInLoop(socket, done, {}),
+  'loop-compressed': (socket, done) => readInLoop(socket, done, { deflate: agree(DEFLATE).server }),
   'ws-dropped': (stream, done) => readStream(stream, done, count),
   'ws-checked': (stream, done) => readStream(stream, done, check)
 };
@@ -74,6 +76,12 @@ function decode(socket, done, options, take) {
       if (isLast) done(bytes);
     }
   });
+}
+
+async function readInLoop(socket, done, own) {
+  const limits = { partsFrom: 1, maxPayload: Number.POSITIVE_INFINITY, maxFragments: Number.POSITIVE_INFINITY };
+  const connection = new Connection(socket, 'server', { ...limits, text: 'buffer' }, own);
+  for await (const { data } of messages(connection, { streams: true })) readStream(data, done, check);
 }
 
 async function receive(reader) {
@@ -142,15 +150,27 @@ async function sendFrame(_kind, bytes, port) {
   await closed;
 }
 
+/** A peer of sendStream, and its end. */
+async function openPeer(kind, port) {
+  if (kind.startsWith('ws-')) {
+    const socket = new WebSocket(`ws://${HOST}:${port}`, { perMessageDeflate: kind === 'ws-compressed' });
+    await once(socket, 'open');
+    return { peer: socket, closed: once(socket, 'close') };
+  }
+  const socket = net.connect(port, HOST);
+  await once(socket, 'connect');
+  const deflate = kind === 'connection-compressed' ? agree(DEFLATE).client : null;
+  return { peer: new Connection(socket, 'client', {}, { deflate }), closed: once(socket, 'close') };
+}
+
 async function sendByStream(kind, bytes, port) {
-  const socket = new WebSocket(`ws://${HOST}:${port}`, { perMessageDeflate: kind === 'ws-compressed' });
-  await once(socket, 'open');
+  const { peer, closed } = await openPeer(kind, port);
   const payloads = function* () {
     for (const { chunk } of chunksOf(bytes)) yield chunk;
   };
-  await sendStream(socket, payloads());
-  socket.close();
-  await once(socket, 'close');
+  await sendStream(peer, payloads());
+  peer.close();
+  await closed;
 }
 
 const [mode, kind, wanted, port] = process.argv.slice(2);

@@ -16,6 +16,8 @@ const CASES = {
   'fragments of 64 KiB': ['fragments', 'checked'],
   'text, as strings': ['text', 'text'],
   compressed: ['compressed', 'compressed'],
+  'Connection, a loop': ['connection-stream', 'loop'],
+  'Connection, a loop, compressed': ['connection-compressed', 'loop-compressed'],
   'framemask/ws': ['ws-stream', 'ws-dropped'],
   'framemask/ws, compared': ['ws-stream', 'ws-checked'],
   'framemask/ws, compressed': ['ws-compressed', 'ws-checked']
@@ -34,7 +36,7 @@ const inMib = (bytes) => `${(bytes / MIB).toFixed(0)} MiB`;
 module.exports = {
   summary: 'messages of gigabytes in parts: memory at both ends, and the rate',
   details: `Sends one message over loopback, in one frame and in fragments, as text and compressed, to a Decoder with onPart, and by sendStream
-of framemask/ws to a server with streamFrom. Each end may take ${inMib(MARGIN)} more than one that reads and drops the same bytes from a bare socket; each byte is compared.`,
+to a loop over a Connection with partsFrom, and to framemask/ws with streamFrom. Each end may take ${inMib(MARGIN)} more than one that reads and drops the same bytes from a bare socket; each byte is compared.`,
   options: { mib: { default: '4096', value: 'n', text: 'the length of the message; the default takes two minutes' } },
   columns: ['receiver', 'sender', 'MiB/s', 'of a bare socket'],
 
