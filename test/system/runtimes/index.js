@@ -13,7 +13,7 @@ const { UNSUPPORTED } = require('./unsupported');
 
 const COPY = path.join(ROOT, '.cache/runtimes');
 const TESTS =
-  /^(fuzz\/test\/.*|test\/((codec|connection|masking|shared|sockets|hazards|ws)\/.*|(tracing|frame-id)[^/]*))\.js$/;
+  /^(fuzz\/test\/.*|test\/((codec|connection|masking|shared|sockets|streams|hazards|ws)\/.*|(tracing|frame-id)[^/]*))\.js$/;
 
 const KERNELS = { native: { FRAMEMASK_REQUIRE_NATIVE: '1', FRAMEMASK_KERNEL: '' }, js: { FRAMEMASK_KERNEL: 'js' } };
 
