@@ -10,7 +10,7 @@ const { kPeer } = require('../streams/peer');
 function decoderOptions(endpoint, role, deflate, trace) {
 	const { ofDecoder, onMessage: ofProgram, onPart: partsOfProgram } = endpoint.settings;
 	const { maxPayload, maxFragments, partsFrom, text } = ofDecoder;
-	const hasParts = partsOfProgram !== undefined || (partsFrom !== undefined && ofProgram === undefined);
+	const hasHandler = ofProgram !== undefined || partsOfProgram !== undefined;
 	return {
 		role,
 		maxPayload,
@@ -21,8 +21,8 @@ function decoderOptions(endpoint, role, deflate, trace) {
 		trace,
 		context: endpoint,
 		borrowed: false,
-		onMessage: ofProgram !== undefined || partsOfProgram === undefined ? onMessage : undefined,
-		onPart: hasParts ? onPart : undefined,
+		onMessage: hasHandler ? ofProgram && onMessage : emitMessage,
+		onPart: hasHandler ? partsOfProgram && onPart : partsFrom === undefined ? undefined : emitPart,
 		onPing,
 		onPong,
 		onClose,
@@ -33,25 +33,36 @@ function decoderOptions(endpoint, role, deflate, trace) {
 
 /** As `Endpoint.call`, without its `apply`: most calls come here. */
 function onMessage(data, isBinary) {
-	const { connection, counts, peer, settings } = this.context;
+	const { connection, counts, settings } = this.context;
 	if (counts !== null) counts.received(data, true);
-	if (settings.onMessage === undefined && peer === null) return;
 	this.context.hasHeard = true;
 	try {
-		if (settings.onMessage === undefined) peer.emit('message', data, isBinary);
-		else settings.onMessage.call(connection, data, isBinary);
+		settings.onMessage.call(connection, data, isBinary);
 	} catch (error) {
 		throwLater(error);
 	}
 }
 
-/** Without a handler of the program, long messages are streams. */
 function onPart(data, isBinary, isLast) {
-	const { context } = this;
-	context.counts?.received(data, isLast);
-	context.hasHeard = true;
-	if (context.settings.onPart === undefined) context.connection[kPeer].addPart(data, isBinary, isLast);
-	else context.call('onPart', data, isBinary, isLast);
+	this.context.counts?.received(data, isLast);
+	this.context.hasHeard = true;
+	this.context.call('onPart', data, isBinary, isLast);
+}
+
+/** Without a handler of the program, messages are for a loop. */
+function emitMessage(data, isBinary) {
+	const { counts, peer } = this.context;
+	if (counts !== null) counts.received(data, true);
+	if (peer === null) return;
+	this.context.hasHeard = true;
+	peer.emit('message', data, isBinary);
+}
+
+/** And long ones are streams. */
+function emitPart(data, isBinary, isLast) {
+	this.context.counts?.received(data, isLast);
+	this.context.hasHeard = true;
+	this.context.connection[kPeer].addPart(data, isBinary, isLast);
 }
 
 function onPing(payload) {

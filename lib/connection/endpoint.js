@@ -102,7 +102,11 @@ class Endpoint {
 		return false;
 	}
 
-	/** Adds a message. @returns {boolean} false if the program should wait, or the connection is lost */
+	/**
+	 * Adds a message.
+	 *
+	 * @returns {boolean} false if the program should wait, or the connection is lost
+	 */
 	send(data, options, callback) {
 		try {
 			this.output.send(data, options);
@@ -266,8 +270,7 @@ class Endpoint {
 		this.output.stop();
 		const error = this._error ?? this.fault;
 		traceClose(this.connection, this.trace, this.counts, this._sentCode, error);
-		if (error !== null)
-			noteLoss(error, this.settings.onError !== undefined || (this.peer?.listenerCount('error') ?? 0) !== 0);
+		if (error !== null) noteLoss(error, this.settings.onError !== undefined || this.peer?.hearsErrors === true);
 		if (this._error !== null) this.call('onError', this._error);
 		this.call('onClose', closing.code, closing.reason);
 		this.peer?.finish(closing.code, closing.reason, error);

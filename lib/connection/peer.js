@@ -1,12 +1,12 @@
 'use strict';
 
-const { EventEmitter } = require('../shared/node-modules').events;
 const { framedMessage } = require('../codec/prepared');
 const { ownBytes, sizeOf } = require('../shared/buffers');
 const { invalidState } = require('../shared/errors');
-const { ABNORMAL } = require('./closing');
+const { EventEmitter } = require('../shared/node-modules').events;
 const { MessageStreams } = require('../streams/message-streams');
 const { Watchers, kWayOut } = require('../streams/peer');
+const { ABNORMAL } = require('./closing');
 
 /**
  * A Connection as lib/streams knows it, and its WayOut: see lib/streams/peer.js. It is made when a
@@ -59,6 +59,11 @@ class ConnectionPeer extends EventEmitter {
 
 	get isFragmenting() {
 		return this._endpoint.output.isAmidMessage;
+	}
+
+	/** Whether somebody hears why the connection is lost. */
+	get hearsErrors() {
+		return this.listenerCount('error') !== 0;
 	}
 
 	on(event, listener) {
@@ -121,7 +126,7 @@ class ConnectionPeer extends EventEmitter {
 	/** The connection is closed. @param {Error | null} error why it was lost */
 	finish(code, reason, error) {
 		this._streams?.fail();
-		if (error !== null && this.listenerCount('error') !== 0) this.emit('error', error);
+		if (error !== null && this.hearsErrors) this.emit('error', error);
 		this.emit('close', code, reason, code !== ABNORMAL && this._closeHasLeft);
 	}
 

@@ -142,9 +142,8 @@ class MessageQueue {
 
 	_add(data, isBinary) {
 		const taker = this._takers.shift();
-		const message = { data, isBinary, size: data instanceof Readable ? 0 : bytesOf(data) };
 		if (taker !== undefined) {
-			taker.resolve(taker.iterator.toResult(message));
+			taker.resolve(taker.iterator.toResult({ data, isBinary }));
 			return;
 		}
 		if (this._dropIfResumed()) {
@@ -152,8 +151,9 @@ class MessageQueue {
 			if (data instanceof Readable && this._peer.listenerCount('stream') === 0) data.destroy();
 			return;
 		}
-		this._messages.push(message);
-		this._bytes += message.size;
+		const size = bytesOf(data);
+		this._messages.push({ data, isBinary, size });
+		this._bytes += size;
 		const isOver = this._bytes >= this._high.bytes || this._messages.length >= this._high.messages;
 		if (isOver && !this._peer.isPaused) this._pause();
 	}
@@ -271,7 +271,9 @@ function readMarks(name, given, byDefault) {
 	return marks;
 }
 
-const bytesOf = (data) => (Array.isArray(data) ? data.reduce((sum, { length }) => sum + length, 0) : sizeOf(data));
+/** A stream holds its bytes itself. */
+const bytesOf = (data) =>
+	Array.isArray(data) ? data.reduce((sum, { length }) => sum + length, 0) : (sizeOf(data) ?? 0);
 
 function toBuffer(data) {
 	// All empty data of ws have one memory.

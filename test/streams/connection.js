@@ -2,6 +2,7 @@
 
 // Where the streams of a Connection differ from those of a WebSocket.
 
+const diagnostics = require('node:diagnostics_channel');
 const { once } = require('node:events');
 const { Readable } = require('node:stream');
 const t = require('tap');
@@ -150,20 +151,32 @@ t.test('a loop without streams gathers parts; without a loop they are dropped', 
   t.same(await take(iterator), { data: 'gathered from its parts', isBinary: false });
 });
 
+t.test('framemask:close counts the messages and bytes of a loop', async (t) => {
+  for (const [options, streams] of [
+    [{}, false],
+    [{ partsFrom: 2 }, true]
+  ]) {
+    const closed = withResolvers();
+    const note = (record) => closed.resolve(record);
+    diagnostics.subscribe('framemask:close', note);
+    const { connection, write } = open(options);
+    const iterator = messages(connection, { streams });
+    write(TEXT, 'one');
+    const { data } = await take(iterator);
+    data.resume?.();
+    connection.terminate();
+    t.match(await closed.promise, { messagesReceived: 1, bytesReceived: 3 });
+    diagnostics.unsubscribe('framemask:close', note);
+  }
+});
+
 t.test('send() amid a stream waits, is counted, and refuses fragments', async (t) => {
-  const { connection, peer } = open();
+  const [stream, peer] = memoryPair();
   const received = [];
-  const client = new Connection(peer, 'client', { onMessage: (data) => received.push(String(data).slice(0, 9)) });
-  peer.removeAllListeners('data');
-  client.terminate();
-  const pair = memoryPair();
-  const [server, other] = [
-    new Connection(pair[0], 'server'),
-    new Connection(pair[1], 'client', { onMessage: (data) => received.push(`${data.length}`) })
-  ];
-  const gate = withResolvers();
   let drains = 0;
-  server._endpoint.settings.onDrain = () => drains++;
+  const server = new Connection(stream, 'server', { onDrain: () => drains++ });
+  const client = new Connection(peer, 'client', { onMessage: (data) => received.push(`${data.length}`) });
+  const gate = withResolvers();
   const sent = sendStream(
     server,
     (async function* () {
@@ -190,7 +203,7 @@ t.test('send() amid a stream waits, is counted, and refuses fragments', async (t
   t.same(received, ['4', '5', '8', '70000', '4']);
   await until(() => drains > 0);
   t.equal(server.bufferedAmount, 0);
-  for (const end of [server, other, connection]) end.terminate();
+  for (const end of [server, client]) end.terminate();
 });
 
 t.test('messages that wait for a stream are told when the connection is lost', async (t) => {

@@ -1,7 +1,7 @@
 'use strict';
 
-// Both doors for the tests of lib/streams: the WebSockets of framemask/ws, and Connections as lib/streams
-// knows them, with the events and options of ws.
+// Both doors for the tests of lib/streams: the WebSockets of framemask/ws, and Connections as
+// lib/streams knows them, with the events and options of ws.
 
 const { EventEmitter } = require('node:events');
 const { Connection, overHttp2 } = require('../..');
@@ -55,9 +55,8 @@ class ConnectionServer extends EventEmitter {
 
 async function connect(url, { http2, rejectUnauthorized, ...options } = {}) {
   const [target, socketPath] = url.startsWith('ws+unix:') ? ['ws://localhost/', url.slice(8, -2)] : [url];
-  const createConnection = http2 ? overHttp2() : undefined;
-  const given = { ...optionsOf(options), deflate: options.perMessageDeflate, rejectUnauthorized };
-  return toPeer(await Connection.connect(target, { ...given, socketPath, ...(http2 && { createConnection }) }));
+  const given = { ...optionsOf(options), rejectUnauthorized, socketPath };
+  return toPeer(await Connection.connect(target, { ...given, ...(http2 && { createConnection: overHttp2() }) }));
 }
 
 const DOORS = {
