@@ -618,9 +618,9 @@ export interface ConnectionOptions<Context = undefined, Text extends TextAs = 's
 	extends ConnectionHandlers<Context, Text>,
 		Pick<DecoderOptions<Context, Text>, 'maxPayload' | 'maxFragments' | 'text'> {
 	/**
-	 * See {@link DecoderOptions.partsFrom}. Without `onMessage` and `onPart`, such messages are streams
-	 * for {@link messages}: each keeps at most 64 KiB that its reader has not taken, and what follows
-	 * waits until it is read or destroyed.
+	 * See {@link DecoderOptions.partsFrom}. Without `onMessage` and `onPart`, such messages are
+	 * streams for {@link messages}: each keeps at most 64 KiB that its reader has not taken, and
+	 * messages that follow wait until it is read or destroyed.
 	 */
 	partsFrom?: number | undefined;
 	/** See {@link AcceptUpgradeOptions}. `new Connection` takes the agreement of its handshake. */
@@ -855,8 +855,8 @@ export interface MessagesOptions {
  *
  * - The loop ends with the connection, with any close code, after the messages that have come. It
  *   throws the error of `onError` or 'error', which need nobody else to hear it.
- * - Leaving the loop pauses the peer and keeps what has come for the next loop. `resume()` drops it,
- *   and so does `close()`, but for plain `ws`: resume it after `close()`.
+ * - Leaving the loop pauses the peer. The next loop gets the messages that have come. `resume()`
+ *   drops them, and so does `close()`, but for plain `ws`: resume it after `close()`.
  * - Iterators at the same time share the messages, in the order of their calls of `next()`. The
  *   marks of the latest count.
  * - A peer that is paused learns of the end of its connection when it is resumed.

@@ -9,8 +9,8 @@
 #if defined(__x86_64__) || defined(__i386__) || defined(_M_X64) || defined(_M_IX86)
 #define FRAMEMASK_X86 1
 #endif
-// macOS enables AVX-512 state lazily, so the processor's report is not reliable there. A 32-bit process has 8 vector
-// registers, which AVX2 fills as well.
+// macOS enables AVX-512 state lazily, so the processor's report is not reliable there. A 32-bit
+// process has 8 vector registers, which AVX2 fills as well.
 #if (defined(__x86_64__) || defined(_M_X64)) && !defined(__APPLE__)
 #define FRAMEMASK_AVX512 1
 #endif

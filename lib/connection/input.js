@@ -9,9 +9,9 @@ const BY_PROGRAM = 1;
 const BY_BACKPRESSURE = 2;
 /** the Decoder waits for the thread pool, */
 const BY_INFLATING = 4;
-/** the reader of a message as a stream has not taken what has come, */
+/** a message is read as a stream, and its reader is behind, */
 const BY_READER = 8;
-/** the peer does not read, and the rest of a read, which is compressed, may be megabytes. */
+/** the peer does not read, and the rest of a compressed read may be megabytes. */
 const BY_EXPANSION = 16;
 
 /** A connection's way in: the chunks of a stream go to a Decoder, unless something holds them. */

@@ -12,7 +12,7 @@ const { callInTurn } = require('../shared/turn');
 const { nextTick } = require('../shared/ticks');
 const { flushInto, isPlain } = require('../sockets/plain-sockets');
 
-/** From so many bytes on that wait for the thread pool, or a stream, the program should wait, too. */
+/** While so many bytes wait for the thread pool, or a stream, the program should wait, too. */
 const MAX_WAITING = 64 * 1024;
 
 /**

@@ -126,7 +126,7 @@ function checkAttached(name, memory, value) {
 const sizeOf = (data) =>
 	typeof data === 'string' ? Buffer.byteLength(data) : (data.byteLength ?? data.size ?? data.length);
 
-/** The bytes of data. Short ones are copied, so that the caller may change them before they have left. */
+/** The bytes of data: a copy of short ones, which the caller may change before they have left. */
 function ownBytes(name, data) {
 	const bytes = toBytes(name, data);
 	return bytes.length < REFERENCE_FROM ? Buffer.from(bytes) : bytes;

@@ -13,7 +13,7 @@ function queueOf({ _handle: handle }) {
 	return (handle?._parent ?? handle)?.writeQueueSize;
 }
 
-/** What a stream has written and the system has not taken, or else all that waits in the stream. */
+/** Tells whether the bytes that a stream has written leave it. */
 class Unsent {
 	constructor(stream) {
 		this._stream = stream;

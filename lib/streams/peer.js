@@ -4,10 +4,14 @@ const { invalidType } = require('../shared/errors');
 const { nextTick } = require('../shared/ticks');
 
 /**
- * What lib/streams asks of a connection: of the API of ws's WebSocket, `readyState`, `isPaused`, `url`,
- * `extensions`, `protocol`, `bufferedAmount`, `on` and `off` for 'open', 'message', 'stream', 'error' and
- * 'close', `addEventListener` for 'close', `send`, `close`, `terminate`, `pause` and `resume`. Of our own,
- * the event `kClosing` of a call of `close`, and the way out, without which nothing can be streamed:
+ * A Peer is a connection as lib/streams knows it. It has, of the API of ws's WebSocket:
+ *
+ * - `readyState`, `isPaused`, `bufferedAmount`, `url`, `extensions`, `protocol`
+ * - `send`, `close`, `terminate`, `pause`, `resume`
+ * - `on` and `off` for 'open', 'message', 'stream', 'error' and 'close'
+ * - `addEventListener` for 'close'
+ *
+ * Of our own it has the event `kClosing` of a call of `close`. With a WayOut it can send streams.
  *
  * @typedef {object} WayOut
  * @property {import('node:stream').Duplex} socket
@@ -18,11 +22,12 @@ const { nextTick } = require('../shared/ticks');
  *   is less for another reason than the socket's 'drain'; returns its undoing
  * @property {(take: ((...call: any[]) => void) | null) => void} redirectSends has a function take the
  *   calls of `send`; null: no longer
- * @property {(call: any[]) => number} holdCall checks and keeps a call of `send` that waits; returns its bytes
+ * @property {(call: any[]) => number} holdCall checks a call of `send` that is to wait; returns its
+ *   bytes
  * @property {(call: any[]) => void} sendHeld makes the call
  */
 
-/** Functions that are called once, in the tick after `callAll`: the frames are in the socket then. */
+/** Functions that are called once, in the tick after `callAll`: frames are in the socket then. */
 class Watchers {
 	constructor() {
 		this._callbacks = new Set();
@@ -51,7 +56,7 @@ const kWayOut = Symbol('wayOut');
 /** The event before `close` of the program: whether it ends an open connection by itself. */
 const kClosing = Symbol('closing');
 
-/** @throws {TypeError} for what is neither a Connection nor a WebSocket, of any copy of ws */
+/** @throws {TypeError} for a value other than a Connection or a WebSocket, of any copy of ws */
 function peerOf(value) {
 	const peer = value?.[kPeer] ?? value;
 	if (typeof peer?.on !== 'function' || typeof peer.readyState !== 'number')

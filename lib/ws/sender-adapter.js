@@ -49,9 +49,9 @@ const kSenderAdapter = Symbol('senderAdapter');
 let isAdding = false;
 
 /**
- * The WayOut of a WebSocket (lib/streams/peer.js): messages go to an Encoder, and collected frames to the socket in one
- * write at the end of a read, or of the turn. Frames of ws's Sender (fragments, compressed
- * messages, Blobs, Close frames) take the same way, in order.
+ * The WayOut of a WebSocket (lib/streams/peer.js): messages go to an Encoder, and collected frames
+ * to the socket in one write at the end of a read, or of the turn. Frames of ws's Sender
+ * (fragments, compressed messages, Blobs, Close frames) take the same way, in order.
  */
 class SenderAdapter {
 	constructor(websocket, sender, socket, key) {
