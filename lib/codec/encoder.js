@@ -261,7 +261,7 @@ class Encoder {
 	 * some.
 	 */
 	get _isBroken() {
-		return this._buffer.hasLost && this._queue.compression.hasTakeover;
+		return this._buffer.hasLost && this._queue.compression.deflater.hasTakeover;
 	}
 
 	/** Sends nothing more, for a frame is lost: `flush` throws the error. */

@@ -62,12 +62,12 @@ function framedFor(framed, compression) {
 	const { frame, length, deflated } = framed;
 	// A sink may have transferred the memory.
 	if (deflated === null || !compression.sharesFrom(length) || frame[0] === undefined) return framed;
-	const { key } = compression;
-	let made = deflated.get(key);
+	const { deflater } = compression;
+	let made = deflated.get(deflater.kind);
 	if (made === undefined) {
-		const bytes = compression.deflateShared(view(frame, headerSize(length, 0), frame.length));
+		const bytes = deflater.deflateAlone(view(frame, headerSize(length, 0), frame.length), length);
 		made = bytes.length < length ? { ...frameBytes(frame[0] | RSV1, bytes, bytes.length), deflated: null } : framed;
-		deflated.set(key, made);
+		deflated.set(deflater.kind, made);
 	}
 	return made;
 }

@@ -39,7 +39,7 @@ class Compression {
 	constructor(direction) {
 		/** Whether a message has begun whose fragments are compressed. */
 		this.deflatesFragments = false;
-		this._deflater = new Deflater(direction);
+		this.deflater = new Deflater(direction);
 		this._threshold = Math.max(direction.settings.threshold, 1);
 		this._threadPoolFrom = direction.settings.threadPoolFrom;
 	}
@@ -84,7 +84,7 @@ class Compression {
 	deflate(record) {
 		const { data, length } = record;
 		const bytes = typeof data === 'string' ? Buffer.from(data) : data;
-		return this._shorter(record, this._deflater.deflate(bytes, length, isLast(record)));
+		return this._shorter(record, this.deflater.deflate(bytes, length, isLast(record)));
 	}
 
 	/**
@@ -92,20 +92,10 @@ class Compression {
 	 * is sent.
 	 */
 	deflateLater(record, callback) {
-		this._deflater.deflateLater(record.data, record.length, isLast(record), (error, deflated, bytes) => {
+		this.deflater.deflateLater(record.data, record.length, isLast(record), (error, deflated, bytes) => {
 			if (error !== null) callback(error, null);
 			else callback(null, this._shorter({ ...record, data: bytes, owned: true }, deflated));
 		});
-	}
-
-	/** See Deflater. */
-	get hasTakeover() {
-		return this._deflater.hasTakeover;
-	}
-
-	/** See Deflater. */
-	get key() {
-		return this._deflater.key;
 	}
 
 	/**
@@ -113,27 +103,13 @@ class Compression {
 	 * of each connection would have to have it in its window.
 	 */
 	sharesFrom(length) {
-		return !this.hasTakeover && length >= this._threshold;
-	}
-
-	deflateShared(bytes) {
-		return this._deflater.deflateAlone(bytes, bytes.length);
-	}
-
-	/** See Deflater. */
-	takeBack() {
-		return this._deflater.takeBack();
-	}
-
-	/** Releases the context of the connection. */
-	end() {
-		this._deflater.end();
+		return !this.deflater.hasTakeover && length >= this._threshold;
 	}
 
 	/** A record as it is sent: compressed, unless it may be sent as it is, and is not longer so. */
 	_shorter(record, deflated) {
 		// With takeover the connection's window has the message now, so the peer's must get it, too.
-		const mustSend = this.hasTakeover || !isWhole(record.firstByte);
+		const mustSend = this.deflater.hasTakeover || !isWhole(record.firstByte);
 		return mustSend || deflated.length < record.length ? withPayload(record, deflated) : record;
 	}
 
@@ -148,7 +124,7 @@ class Compression {
 		const start = ((isString ? data.length : lengthOf(data)) - SAMPLE_SIZE) >> 1;
 		const end = start + SAMPLE_SIZE;
 		const bytes = isString ? Buffer.from(data.slice(start, end)) : view(data, start, end);
-		return this.deflateShared(bytes).length < bytes.length * WORTH_IT;
+		return this.deflater.deflateAlone(bytes, bytes.length).length < bytes.length * WORTH_IT;
 	}
 }
 

@@ -4,10 +4,8 @@ const { zlib } = require('../shared/node-modules');
 const { Buffer, copyOf, lengthOf } = require('../shared/buffers');
 const { goneError, memoryError } = require('../shared/errors');
 const { countDeflated } = require('../shared/turn');
-const zlibHandle = require('./zlib-handle');
-
-const { IdleContexts, copyIfShared, copyOutput, forgetContext } = zlibHandle;
-const { noteUse, openHandle, runInPool, supportsSyncZlib } = zlibHandle;
+const { Context, ContextKind } = require('./contexts');
+const { copyIfShared, copyOutput, supportsSyncZlib } = require('./zlib-handle');
 
 // Compression of messages (RFC 7692 section 7.2.1): "compress all the octets of the payload ...
 // remove 4 octets (that are 0x00 0x00 0xff 0xff) from the tail end".
@@ -22,10 +20,19 @@ const TAIL_SIZE = 4;
 const MIN_DEFLATE_BITS = 9;
 
 /**
- * The contexts that connections borrow, by `Deflater.key`, of 268 KB at most. There are as many kinds
- * as the levels in use times the 7 windows.
+ * The kinds of contexts, of 268 KB at most, by their options: as many as the levels in use times the
+ * 7 windows.
  */
-const idle = new Map();
+const kinds = new Map();
+
+const newKind = (options) => new ContextKind((o) => zlib.createDeflateRaw(o), options, true);
+
+function kindOf(windowBits, { level, memLevel }) {
+	// A string would take longer.
+	const key = windowBits * 1000 + (level + 1) * 10 + memLevel;
+	if (!kinds.has(key)) kinds.set(key, newKind({ windowBits, level, memLevel }));
+	return kinds.get(key);
+}
 
 /**
  * The messages that an endpoint sends compressed, frame by frame, each in a borrowed context. With
@@ -37,25 +44,11 @@ class Deflater {
 	constructor({ windowBits, contextTakeover, settings, zlibOptions }) {
 		/** Whether messages refer to those before them (RFC 7692: context takeover). */
 		this.hasTakeover = contextTakeover;
-		/** Whether the connection's context has been used since `releaseIdle` looked at it last. */
-		this.isUsed = false;
-		/** Whether the thread pool uses the connection's context. */
-		this.isBusy = false;
-		const { level, memLevel } = settings;
-		this._compression = { ...zlibOptions, windowBits: Math.max(windowBits, MIN_DEFLATE_BITS), level, memLevel };
-		/** Whether the context is the connection's alone. */
-		this._isOwn = contextTakeover || zlibOptions !== undefined;
-		this._handle = null;
+		/** The same for all that compress a message alike. */
+		this.kind = kindOf(Math.max(windowBits, MIN_DEFLATE_BITS), settings);
+		const kind = zlibOptions ? newKind({ ...zlibOptions, ...this.kind.options }) : this.kind;
+		this._context = new Context(kind, contextTakeover || zlibOptions !== undefined);
 		this._isAmidMessage = false;
-		this._hasEnded = false;
-		/** Takes the job back that waits for the thread pool. */
-		this._takeBack = null;
-	}
-
-	/** The same for all that compress a message alike. */
-	get key() {
-		const { windowBits, level, memLevel } = this._compression;
-		return `${windowBits} ${level} ${memLevel}`;
 	}
 
 	/**
@@ -64,16 +57,14 @@ class Deflater {
 	 */
 	deflate(bytes, length, isLast) {
 		countDeflated(length);
-		const isAlone = isLast && !this._isAmidMessage && !this._isOwn && length !== 0;
+		const isAlone = isLast && !this._isAmidMessage && !this._context.isOwn && length !== 0;
 		this._isAmidMessage = !isLast;
 		try {
-			const handle = this._open();
-			if (isAlone) handle.compressAlone(bytes, length);
-			else handle.compress(bytes, length);
+			this._context.open().compress(bytes, length, isAlone);
 			return this._endFrame(copyOutput(), isLast);
 		} catch (cause) {
 			// The thread pool has it else.
-			if (!this.isBusy) this._discard();
+			if (!this._context.isBusy) this._context.release(true);
 			throw memoryError(cause);
 		}
 	}
@@ -84,40 +75,29 @@ class Deflater {
 	 */
 	deflateLater(data, length, isLast, callback) {
 		this._isAmidMessage = !isLast;
-		this.isBusy = true;
-		const end = (error, deflated, bytes) => {
-			this.isBusy = false;
-			this._takeBack = null;
-			if (error !== null) this._discard();
-			if (this._hasEnded) this.release();
-			callback(error === null ? null : memoryError(error), deflated, bytes);
+		const end = (error, chunks, bytes) => {
+			let deflated;
+			let failure = error;
+			try {
+				if (error === null)
+					deflated = this._endFrame(chunks.length === 1 ? copyIfShared(chunks[0]) : Buffer.concat(chunks), isLast);
+			} catch (cause) {
+				failure = memoryError(cause);
+			}
+			if (failure !== null) this._context.release(true);
+			callback(failure, deflated, bytes);
 		};
-		this._takeBack = runInPool((done) => {
-			const bytes = ownBytes(data, length);
-			this._open().runStream(bytes, Infinity, (error, chunks) => {
-				done();
-				let deflated;
-				let failure = error;
-				try {
-					if (error === null)
-						deflated = this._endFrame(chunks.length === 1 ? copyIfShared(chunks[0]) : Buffer.concat(chunks), isLast);
-				} catch (cause) {
-					failure = cause;
-				}
-				end(failure, deflated, bytes);
-			});
-		}, end);
+		this._context.runLater(() => ownBytes(data, length), Infinity, end);
 	}
 
 	/** @returns {Buffer} compressed: a message, or a sample, not empty, that refers to no other */
 	deflateAlone(bytes, length, sync = supportsSyncZlib()) {
-		if (!sync) return withoutTail(zlib.deflateRawSync(bytes, { ...this._options, finishFlush: Z_SYNC_FLUSH }));
-		const contexts = this._idle;
-		const handle = contexts.borrow();
+		if (!sync) return withoutTail(zlib.deflateRawSync(bytes, { ...this.kind.options, finishFlush: Z_SYNC_FLUSH }));
+		const handle = this.kind.borrow();
 		try {
-			handle.compressAlone(bytes, length);
+			handle.compress(bytes, length, true);
 			const deflated = withoutTail(copyOutput());
-			contexts.giveBack(handle);
+			this.kind.giveBack(handle);
 			return deflated;
 		} catch (cause) {
 			handle.close();
@@ -127,64 +107,17 @@ class Deflater {
 
 	/** Takes back a frame that waits for the thread pool: nobody is called back. */
 	takeBack() {
-		if (this._takeBack === null || !this._takeBack()) return false;
-		this._takeBack = null;
-		this.isBusy = false;
-		return true;
+		return this._context.takeBack();
 	}
 
-	/** Releases the connection's context, as soon as the thread pool does not use it. */
+	/** Releases the connection's context. */
 	end() {
-		this._hasEnded = true;
-		this.takeBack();
-		if (!this.isBusy) this.release();
-	}
-
-	/** Gives the connection's context back. The next message that needs it begins another. */
-	release() {
-		forgetContext(this);
-		if (this._handle === null) return;
-		if (this._isOwn) this._handle.close();
-		else this._idle.giveBack(this._handle);
-		this._handle = null;
-	}
-
-	/** Closes a context that has failed. */
-	_discard() {
-		forgetContext(this);
-		this._handle?.close();
-		this._handle = null;
-	}
-
-	/** Those of a context that is not the connection's alone: without further options of zlib. */
-	get _options() {
-		const { windowBits, level, memLevel } = this._compression;
-		return { windowBits, level, memLevel };
-	}
-
-	get _idle() {
-		const { key } = this;
-		let contexts = idle.get(key);
-		if (contexts === undefined) {
-			const options = this._options;
-			contexts = new IdleContexts(() => zlib.createDeflateRaw(options));
-			idle.set(key, contexts);
-		}
-		return contexts;
-	}
-
-	_open() {
-		if (this._isOwn) noteUse(this);
-		this._handle ??= this._isOwn ? openHandle(() => zlib.createDeflateRaw(this._compression)) : this._idle.borrow();
-		return this._handle;
+		this._context.end();
 	}
 
 	_endFrame(deflated, isLast) {
 		if (!isLast) return deflated;
-		if (!this.hasTakeover) {
-			if (this._isOwn) this._handle.reset();
-			else this.release();
-		}
+		if (!this.hasTakeover) this._context.endMessage();
 		return withoutTail(deflated);
 	}
 }
@@ -199,8 +132,6 @@ function ownBytes(data, length) {
 	return copyOf(data, 0, length);
 }
 
-function withoutTail(deflated) {
-	return deflated.subarray(0, deflated.length - TAIL_SIZE);
-}
+const withoutTail = (deflated) => deflated.subarray(0, deflated.length - TAIL_SIZE);
 
 module.exports = { Deflater, MIN_DEFLATE_BITS };

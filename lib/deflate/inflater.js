@@ -5,10 +5,10 @@ const { Buffer, EMPTY, view } = require('../shared/buffers');
 const { FrameError, detachedError, memoryError } = require('../shared/errors');
 const { nextTick } = require('../shared/ticks');
 const { countWork, inLaterTurn, isTurnOver } = require('../shared/turn');
+const { Context, ContextKind } = require('./contexts');
 const zlibHandle = require('./zlib-handle');
 
-const { IdleContexts, OUTPUT_SIZE, copyIfShared, dropOutput, lendOutput, openHandle } = zlibHandle;
-const { outputLength, runInPool, supportsSyncZlib } = zlibHandle;
+const { OUTPUT_SIZE, copyIfShared, dropOutput, lendOutput, outputLength, supportsSyncZlib } = zlibHandle;
 
 // Decompression of messages (RFC 7692 section 7.2.2): "append 4 octets of 0x00 0x00 0xff 0xff to
 // the tail end of the payload ... decompress the resulting data". Truncated input yields the bytes
@@ -31,8 +31,10 @@ const WAITS_TO = 4 * 1024;
 /** The input of one run of a message in parts: 2 ms of empty blocks. */
 const INPUT_OF_PART = 16 * 1024;
 
-/** The contexts that connections borrow, by their window, of 40 KB at most. */
-const idle = [];
+/** The kinds of contexts, of 40 KB at most, by their window. */
+const kinds = [];
+/** The peer relies on a connection's own, which is never released. */
+const newKind = (options) => new ContextKind((o) => zlib.createInflateRaw(o), options, false);
 
 /**
  * Inflates messages piece by piece: `add` bytes, then `next` until `isDone`. A message that refers
@@ -49,17 +51,13 @@ class Inflater {
 	 *   to gigabytes takes no more memory, and never from the thread pool
 	 */
 	constructor({ windowBits, contextTakeover, settings, zlibOptions }, inParts = false, sync = supportsSyncZlib()) {
-		this._windowBits = windowBits;
 		this._hasTakeover = contextTakeover;
-		this._zlibOptions = zlibOptions;
 		// The most bytes of a frame that come out on the event loop; null if messages come in parts.
 		this._turnLimit = inParts ? null : settings.threadPoolFrom * INFLATES_FASTER;
 		this._sync = sync;
-		/** Whether the context is the connection's alone. */
-		this._isOwn = contextTakeover || zlibOptions !== undefined || !sync;
-		this._handle = null;
-		/** Takes the job back that waits for the thread pool. */
-		this._takeBack = null;
+		kinds[windowBits] ??= newKind({ windowBits });
+		const kind = zlibOptions ? newKind({ ...zlibOptions, windowBits }) : kinds[windowBits];
+		this._context = new Context(kind, contextTakeover || zlibOptions !== undefined || !sync);
 		this._isAmidMessage = false;
 		this._work = null;
 	}
@@ -80,7 +78,7 @@ class Inflater {
 			// An empty payload is not valid DEFLATE, but taken as an empty message, as in ws.
 			tail: isLast && !(isWhole && length === 0) ? TAIL : EMPTY,
 			isLast,
-			isAlone: isWhole && !this._hasTakeover && this._zlibOptions === undefined && this._turnLimit !== null,
+			isAlone: isWhole && !this._context.isOwn && this._turnLimit !== null,
 			// Whether zlib has taken nothing.
 			isFresh: true,
 			// Whether the rest waits for another turn, as more comes out than one may have.
@@ -113,7 +111,10 @@ class Inflater {
 	next(limit) {
 		const work = this._work;
 		if (work.error !== null) throw work.error;
-		if (work.pieces !== null) return this._nextOfPool(work.pieces);
+		if (work.pieces !== null) {
+			if (work.pieces.length <= 1) this._work = null;
+			return work.pieces.shift() ?? EMPTY;
+		}
 		if (work.length !== 0 && work.input[0] === undefined) throw detachedError();
 		// An empty message.
 		if (work.isLast && work.tail.length === 0 && work.isFresh) {
@@ -122,7 +123,8 @@ class Inflater {
 		}
 		const fits = this._fitsTurn(work.length);
 		// Without handles that work, as on Deno, the thread pool has all.
-		return !this._sync || (work.isAlone && !fits) ? this._leave(work) : this._run(work, fits, limit);
+		work.isForPool = !this._sync || (work.isAlone && !fits);
+		return work.isForPool ? EMPTY : this._run(work, fits, limit);
 	}
 
 	/**
@@ -139,10 +141,9 @@ class Inflater {
 			return;
 		}
 		const end = (error, pieces) => {
-			this._takeBack = null;
 			if (this._work !== work) return;
 			work.isForPool = false;
-			work.error = error;
+			work.error = error === null ? null : inflateError(error);
 			work.pieces = pieces;
 			if (error === null) this._endFrame(work);
 			callback();
@@ -152,27 +153,17 @@ class Inflater {
 			// A copy, which nobody can change or transfer meanwhile.
 			rest = Buffer.concat([work.input, work.tail]);
 		} catch (error) {
-			nextTick(end, memoryError(error));
+			nextTick(end, error);
 			return;
 		}
 		work.input = EMPTY;
 		work.length = 0;
-		this._takeBack = runInPool(
-			(done) => {
-				this._openContext();
-				this._handle.runStream(rest, limit, (error, pieces) => {
-					done();
-					end(error === null ? null : inflateError(error), pieces);
-				});
-			},
-			(error) => end(memoryError(error))
-		);
+		this._context.runLater(() => rest, limit, end);
 	}
 
 	close() {
-		this._takeBack?.();
-		this._handle?.close();
-		this._takeBack = this._handle = this._work = null;
+		this._work = null;
+		this._context.end();
 	}
 
 	/** Whether a frame of this length is inflated on the event loop now. */
@@ -195,15 +186,14 @@ class Inflater {
 		const size = Math.min(length, fits ? (inParts ? INPUT_OF_PART : length) : 1);
 		const tail = fits && size === length ? work.tail : EMPTY;
 		try {
-			this._openContext();
-			const left = runWithTail(this._handle, work, size, tail, Math.min(most, limit));
+			const left = runWithTail(this._context.open(), work, size, tail, Math.min(most, limit));
 			// There may be more to come out.
 			const isCut = outputLength() > most;
 			if (isCut || !fits || (left === 0 && size !== length)) {
 				advance(work, size + tail.length - left);
 				// The way to the thread pool and back takes longer than what mostly is left.
 				if (isCut && isFresh && fits) work.isForTurn = !inParts;
-				else if (!inParts) this._leave(work);
+				else work.isForPool = !inParts;
 			} else {
 				this._endFrame(work);
 				this._work = null;
@@ -214,46 +204,8 @@ class Inflater {
 		}
 	}
 
-	/** Leaves work to the thread pool. */
-	_leave(work) {
-		work.isForPool = true;
-		return EMPTY;
-	}
-
-	_nextOfPool(pieces) {
-		const piece = pieces.shift() ?? EMPTY;
-		if (pieces.length === 0) this._work = null;
-		return piece;
-	}
-
-	/** After a message that the next one does not refer to, its context is another's. */
 	_endFrame({ isLast }) {
-		if (!isLast || this._hasTakeover || this._handle === null) return;
-		if (this._isOwn) {
-			this._handle.reset();
-		} else {
-			this._idle.giveBack(this._handle);
-			this._handle = null;
-		}
-	}
-
-	_createStream() {
-		return zlib.createInflateRaw({ ...this._zlibOptions, windowBits: this._windowBits });
-	}
-
-	get _idle() {
-		const windowBits = this._windowBits;
-		idle[windowBits] ??= new IdleContexts(() => zlib.createInflateRaw({ windowBits }));
-		return idle[windowBits];
-	}
-
-	_openContext() {
-		// A final block has ended the stream, in the thread pool.
-		if (this._handle?.stream.readableEnded) {
-			this._handle.close();
-			this._handle = null;
-		}
-		this._handle ??= this._isOwn ? openHandle(() => this._createStream()) : this._idle.borrow();
+		if (isLast && !this._hasTakeover) this._context.endMessage();
 	}
 }
 
@@ -298,7 +250,8 @@ function advance(work, taken) {
  */
 function inflateError(cause) {
 	const error = memoryError(cause);
-	if (error instanceof FrameError) return error;
+	// Others have no number.
+	if (error instanceof FrameError || error.errno === undefined) return error;
 	return new FrameError('DEFLATE', 1007, 'A compressed message is not DEFLATE', { cause });
 }
 

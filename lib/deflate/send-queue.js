@@ -100,7 +100,7 @@ class SendQueue {
 
 	/** Releases the context of the connection when nothing more is sent. */
 	end() {
-		if (!this.isBusy) this.compression.end();
+		if (!this.isBusy) this.compression.deflater.end();
 	}
 
 	/**
@@ -110,7 +110,7 @@ class SendQueue {
 	stop() {
 		this._records = new Queue();
 		this.isStopped = true;
-		if (this.compression.takeBack()) {
+		if (this.compression.deflater.takeBack()) {
 			this._forPool = null;
 			this._isDeflating = false;
 		}

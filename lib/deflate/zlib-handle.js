@@ -1,12 +1,9 @@
 'use strict';
 
-const { vm, zlib } = require('../shared/node-modules');
+const { zlib } = require('../shared/node-modules');
 const { Buffer, EMPTY: NOTHING, copyOf, view } = require('../shared/buffers');
-const { invalidState, memoryError, tooBigError } = require('../shared/errors');
-const { ofProcess } = require('../shared/of-process');
-const { runOutside } = require('../shared/outside');
-const { Queue } = require('../shared/queue');
-const { nextTick, setImmediate } = require('../shared/ticks');
+const { invalidState, tooBigError } = require('../shared/errors');
+const { nextTick } = require('../shared/ticks');
 
 // Every undocumented part of Node's zlib in use, since Node.js 9, as by pngjs. `_handle` is the binding
 // below a stream; `_writeState` has the rest of `writeSync`: output room, then input. `_outBuffer`,
@@ -71,21 +68,14 @@ class ZlibHandle {
 	}
 
 	/**
-	 * Compresses bytes, and ends the output by a sync flush. In two steps, as ws has it: one ends
-	 * blocks elsewhere if the window is smaller than the message, and a flush of nothing after
-	 * another would not come out. `compressAlone` takes 3 µs less.
+	 * Compresses bytes, and ends the output by a sync flush. A message that refers to no other takes
+	 * one step, 3 µs less. Others take two, as with ws: one step ends blocks elsewhere if the window
+	 * is smaller than the message, and a flush of nothing after another would not come out.
 	 */
-	compress(bytes, length) {
+	compress(bytes, length, isAlone) {
 		dropOutput();
-		this.run(bytes, length, Infinity, Z_NO_FLUSH);
-		if (this.error === null) this.run(NOTHING, 0, Infinity);
-		if (this.error !== null) throw this.error;
-	}
-
-	/** `compress` of a message that refers to no other. */
-	compressAlone(bytes, length) {
-		dropOutput();
-		this.run(bytes, length, Infinity);
+		this.run(bytes, length, Infinity, isAlone ? Z_SYNC_FLUSH : Z_NO_FLUSH);
+		if (!isAlone && this.error === null) this.run(NOTHING, 0, Infinity);
 		if (this.error !== null) throw this.error;
 	}
 
@@ -232,191 +222,14 @@ function supportsSyncZlib() {
 	return tried;
 }
 
-/**
- * How many jobs are in zlib's thread pool at a time, as with ws. Each has a context of its own, 268
- * KB to deflate: 2.7 GB at once for a broadcast to 10,000 connections.
- */
-const MAX_JOBS = 10;
-
-let running = 0;
-let isStarting = false;
-const waiting = new Queue();
-
-/**
- * Runs a job as soon as there is room for it. It calls `done` once, when it has ended. If it throws
- * instead, `fail` gets the error in a tick of its own.
- *
- * @returns {() => boolean} takes back a job that still waits; false if it has begun
- */
-function runInPool(job, fail) {
-	const entry = { job, fail };
-	if (running === MAX_JOBS) waiting.push(entry);
-	else start(entry);
-	return () => {
-		const isWaiting = entry.job !== null;
-		entry.job = entry.fail = null;
-		return isWaiting;
-	};
-}
-
-function start(entry) {
-	const { job, fail } = entry;
-	// Taken back.
-	if (job === null) return;
-	entry.job = entry.fail = null;
-	running++;
-	try {
-		job(endJob);
-	} catch (error) {
-		endJob();
-		nextTick(fail, error);
-	}
-}
-
-/** A loop starts the next jobs: thousands that end at once would overflow the stack. */
-function endJob() {
-	running--;
-	if (isStarting) return;
-	isStarting = true;
-	while (waiting.length !== 0 && running < MAX_JOBS) start(waiting.shift());
-	isStarting = false;
-}
-
-/** A context that has not been used for this long, and at most twice as long, is released. */
-const IDLE_AFTER = 30_000;
-
-/**
- * One interval for all copies. A timer keeps its function, and the AsyncLocalStorage store in which
- * it was set, such as that of a test file. So it refers to the functions of copies weakly; one that
- * returns false is called no more.
- */
-const REPEATER = `(milliseconds) => {
-  const calls = new Set();
-  let timer = null;
-  const run = () => {
-    for (const held of calls) if (held.deref()?.() !== true) calls.delete(held);
-    if (calls.size !== 0) return;
-    clearInterval(timer);
-    timer = null;
-  };
-  return (call) => {
-    calls.add(new WeakRef(call));
-    timer ??= setInterval(run, milliseconds);
-    // The process may end while it waits.
-    timer.unref();
-  };
-}`;
-const repeat = ofProcess('repeat.1', () => vm.runInThisContext(REPEATER)(IDLE_AFTER));
-
-const contexts = new Set();
-let isRepeated = false;
-
-/** Has a context released when it has not been used for a while. Called at each use. */
-function noteUse(context) {
-	context.isUsed = true;
-	if (contexts.has(context)) return;
-	contexts.add(context);
-	if (isRepeated) return;
-	isRepeated = true;
-	runOutside(repeat, releaseIdle);
-}
-
-/**
- * The contexts of one kind that no connection uses: borrowed for a message, and given back at its
- * end. As many are kept as the thread pool uses at a time, until they have been idle.
- */
-class IdleContexts {
-	/** @param {() => import('node:zlib').Zlib} create */
-	constructor(create) {
-		this.isUsed = false;
-		this._create = create;
-		this._idle = [];
-	}
-
-	borrow() {
-		noteUse(this);
-		return this._idle.pop() ?? openHandle(this._create);
-	}
-
-	/** One that has failed, or still has output, is closed. */
-	giveBack(handle) {
-		if (this._idle.length === MAX_JOBS || !handle.isSound) {
-			handle.close();
-			return;
-		}
-		handle.reset();
-		this._idle.push(handle);
-	}
-
-	release() {
-		for (const handle of this._idle) handle.close();
-		this._idle = [];
-	}
-}
-
-/** No connection's asynchronous context stays with a handle that others use. */
-function openHandle(create) {
-	let stream;
-	try {
-		stream = runOutside(create);
-	} catch (cause) {
-		throw memoryError(cause);
-	}
-	// zlib may report a second error, or one while nobody listens.
-	stream.on('error', () => {});
-	return new ZlibHandle(stream);
-}
-
-/** For a context that has been released already. */
-function forgetContext(context) {
-	contexts.delete(context);
-}
-
-/**
- * Releases the contexts that have not been used since the last call.
- *
- * @returns {boolean} whether some are left
- */
-function releaseIdle() {
-	const due = [];
-	for (const context of contexts) {
-		if (!context.isUsed && !context.isBusy) {
-			contexts.delete(context);
-			due.push(context);
-		}
-		context.isUsed = false;
-	}
-	releaseSome(due);
-	isRepeated = contexts.size !== 0;
-	return isRepeated;
-}
-
-/** So many contexts are released in a turn, in a millisecond: 5,000 would take 26 to 95. */
-const RELEASED_AT_ONCE = 64;
-
-function releaseSome(due) {
-	for (const context of due.splice(-RELEASED_AT_ONCE)) {
-		// Unless it has been used meanwhile.
-		if (!contexts.has(context)) context.release();
-	}
-	if (due.length !== 0) runOutside(setImmediate, releaseSome, due);
-}
-
 module.exports = {
-	IdleContexts,
-	MAX_JOBS,
 	OUTPUT_SIZE,
 	ZlibHandle,
-	dropOutput,
-	forgetContext,
-	noteUse,
-	releaseIdle,
-	openHandle,
-	runInPool,
-	supportsSyncZlib,
-	outputLength,
-	copyOutput,
-	lendOutput,
 	copyIfShared,
+	copyOutput,
+	dropOutput,
+	lendOutput,
+	outputLength,
+	supportsSyncZlib,
 	trySyncZlib
 };

@@ -9,16 +9,9 @@ const { until } = require('../support/promises');
 const { PartStream } = require('../../lib/codec/part-stream');
 const { Deflater } = require('../../lib/deflate/deflater');
 const { Inflater } = require('../../lib/deflate/inflater');
-const {
-  MAX_JOBS,
-  OUTPUT_SIZE,
-  ZlibHandle,
-  noteUse,
-  releaseIdle,
-  supportsSyncZlib,
-  trySyncZlib
-} = require('../../lib/deflate/zlib-handle');
-const { deflateByZlib, json: textOf, newInflateStreams, nextPart, useUpTurn } = require('../support/deflate');
+const { MAX_JOBS, noteUse, releaseIdle } = require('../../lib/deflate/contexts');
+const { OUTPUT_SIZE, ZlibHandle, supportsSyncZlib, trySyncZlib } = require('../../lib/deflate/zlib-handle');
+const { deflateByZlib, json: textOf, newStreams, nextPart, useUpTurn } = require('../support/deflate');
 const { readDeflate } = require('../support/deflate-reader');
 const { createRandom, seed } = require('../support/random');
 
@@ -139,7 +132,7 @@ t.test('7.1.2: refuses a message that refers to what is outside of the agreed wi
   assert.ok(first.length === one.length && two.length < 100);
   await inflate(inflater, one);
   await assert.rejects(inflate(inflater, two), NOT_DEFLATE);
-  deflater.release();
+  deflater.end();
   inflater.close();
 });
 
@@ -230,15 +223,15 @@ t.test(`7.2: messages refer to those before them, here and in the thread pool (s
       const deflated = random(2) === 0 ? deflate(deflater, bytes) : await deflateLater(deflater, bytes);
       if (random(4) === 0) useUpTurn();
       assert.ok((await inflate(inflater, deflated, before.length)).equals(before));
-      if (random(10) === 0) deflater.release();
+      if (random(10) === 0) deflater.end();
     }
     inflater.close();
-    deflater.release();
+    deflater.end();
   }
 });
 
 t.test('a final block ends the context, in the thread pool too', async (t) => {
-  const streams = newInflateStreams(t);
+  const streams = newStreams(t);
   const bytes = json(3000);
   const plain = deflateByZlib(bytes);
   const final = zlib.deflateRawSync(bytes);
@@ -308,7 +301,7 @@ t.test("further options of zlib are those of the connection's own context", asyn
 });
 
 t.test('messages that refer to no other are inflated by one context for each window', async (t) => {
-  const streams = newInflateStreams(t);
+  const streams = newStreams(t);
   for (let i = 0; i < 10; i++) await inflateOnce({ contextTakeover: false, windowBits: 9 }, deflateByZlib('abc'));
   t.ok(streams.length <= 1);
 });
@@ -345,7 +338,7 @@ t.test('an error in the thread pool is reported once', async (t) => {
 });
 
 t.test('a context that is closed while the thread pool works, or before, is no error of the pool', async (t) => {
-  const streams = newInflateStreams(t);
+  const streams = newStreams(t);
   const deflated = deflateByZlib(Buffer.alloc(3_000_000));
   for (const contextTakeover of [false, true]) {
     let calls = 0;
@@ -404,7 +397,7 @@ t.test('a context that has not been used for a while is released, and used again
   busy.isBusy = false;
   releaseIdle();
   t.equal(released, 1);
-  deflater.release();
+  deflater.end();
   releaseIdle();
 });
 

@@ -35,16 +35,16 @@ function useUpTurn() {
   decoder.stop();
 }
 
-/** The streams that inflate and are created from now on, until the test ends. */
-function newInflateStreams(t) {
+/** The streams of zlib that are created from now on, until the test ends. */
+function newStreams(t, method = 'createInflateRaw') {
   const created = [];
-  const original = Object.getOwnPropertyDescriptor(zlib, 'createInflateRaw');
+  const original = Object.getOwnPropertyDescriptor(zlib, method);
   const value = (options) => {
     created.push(original.value(options));
     return created.at(-1);
   };
-  Object.defineProperty(zlib, 'createInflateRaw', { ...original, value });
-  t.teardown(() => Object.defineProperty(zlib, 'createInflateRaw', original));
+  Object.defineProperty(zlib, method, { ...original, value });
+  t.teardown(() => Object.defineProperty(zlib, method, original));
   return created;
 }
 
@@ -59,4 +59,4 @@ async function nextPart(stream) {
 
 const json = (count) => JSON.stringify(Array.from({ length: count }, (_, id) => ({ id, name: `user ${id}` })));
 
-module.exports = { agree, deflateByZlib, emptyBlocks, json, newInflateStreams, nextPart, useUpTurn };
+module.exports = { agree, deflateByZlib, emptyBlocks, json, newStreams, nextPart, useUpTurn };
